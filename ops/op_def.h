@@ -1,0 +1,241 @@
+// What one operator is: the only header that the author of an operator reads.
+//
+// A family file (ops/elementwise.cc, ops/matmul.cc, ...) holds a constexpr table of OpDef rows,
+// each with the formula in words, a shape rule, a cost rule and examples, side by side:
+//
+//   // Gemm: Y = alpha * A' * B' + beta * C.   A' [M,K]  B' [K,N]  C -> [M,N]  Y [M,N]
+//   absl::StatusOr<Facts> InferGemm(const NodeView& n) {
+//     ASSIGN_OR_RETURN(Shape a, n.RankedShape(0, 2));
+//     ...
+//     RETURN_IF_ERROR(n.RequireSame("K", a[1], b[0]));
+//     return Facts{n.Like(0, Shape{a[0], b[1]})};
+//   }
+//
+// Rules state local facts ("K differs: 512 vs 10"); the driver adds file, node, operator, opset and
+// the inputs.
+//
+// Errors of a rule, by code:
+//   InvalidArgument     the model contradicts the specification: counting stops, exit code 2.
+//   FailedPrecondition  something the rule needs is not known (a rank, a content): the node is
+//   listed as unknown, its outputs become unknown. Unimplemented       a legal form that the rule
+//   does not handle: listed as unknown.
+// Never return 0 for something unknown.
+#ifndef ONNXFLOPS_OPS_OP_DEF_H_
+#define ONNXFLOPS_OPS_OP_DEF_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/count/cost.h"
+#include "src/graph/fact.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+struct OpDef;
+
+// One fact per output, in order. A rule may return fewer than the node has (the rest stay unknown)
+// or more (ignored).
+using Facts = absl::InlinedVector<Fact, 2>;
+
+// Result of inferring a body (a graph attribute) on given input facts.
+struct BodyFacts {
+  Facts outputs;
+};
+
+// What a rule may ask of the driver; rules use NodeView's methods instead.
+class RuleHost {
+ public:
+  virtual ~RuleHost() = default;
+  virtual Expr FreshDim(int output, int axis, absl::string_view hint) = 0;
+  virtual Expr FreshTripCount(absl::string_view hint) = 0;
+  virtual absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute,
+                                              absl::Span<const Fact> inputs) = 0;
+};
+
+// A node as a rule sees it: attributes and facts, read-only.
+//
+// Attribute readers return the default when the attribute is missing. One of the wrong type makes
+// the whole rule fail with InvalidArgument (the view remembers it, the driver reports it), so rules
+// need not check.
+class NodeView {
+ public:
+  NodeView(const ModelData& model, const Node& node, const OpDef& def, int opset,
+           absl::Span<const Fact* const> inputs, absl::Span<const Fact> outputs, RuleHost* host,
+           absl::Span<const Attribute> call_attributes);
+
+  // ---- identity
+  const OpDef& def() const { return def_; }
+  absl::string_view op_type() const { return node_.op_type; }
+  // The since_version of the operator that is in force: 7 for Add at opset 12.
+  int version() const { return version_; }
+  int opset() const { return opset_; }
+
+  // ---- inputs and outputs
+  int num_inputs() const {
+    return static_cast<int>(inputs_.size());
+  }  // as written, trailing empty names dropped
+  int num_outputs() const { return static_cast<int>(node_.outputs.size()); }
+  bool HasInput(int i) const {
+    return i < num_inputs() && !inputs_[static_cast<size_t>(i)]->absent();
+  }
+  bool HasOutput(int i) const;
+  const Fact& input(int i) const;   // the absent fact when there is none
+  const Fact& output(int i) const;  // in cost rules only; the absent fact when there is none
+  DType dtype(int i) const { return input(i).dtype; }
+  // The input's shape, its rank known. Errors: FailedPrecondition when unknown; InvalidArgument
+  // when it is missing, or not a tensor.
+  absl::StatusOr<Shape> RankedShape(int i) const;
+  // The same, of exactly (or at least) this rank. InvalidArgument otherwise: "input 0 (X) has rank
+  // 3, not 4".
+  absl::StatusOr<Shape> RankedShape(int i, int rank) const;
+  absl::StatusOr<Shape> ShapeOfRankAtLeast(int i, int rank) const;
+  absl::StatusOr<Shape> OutputShape(int i) const;
+  // All elements of a small integer tensor; nullopt when the content is not (wholly) known.
+  std::optional<Dims> KnownInts(int i) const { return input(i).KnownInts(); }
+  // A one-element integer input. nullopt when unknown or absent.
+  std::optional<Expr> KnownInt(int i) const;
+  // A one-element float (or integer) input as a double. nullopt when unknown, absent or symbolic.
+  std::optional<double> KnownFloat(int i) const;
+
+  // ---- attributes
+  bool HasAttr(absl::string_view name) const { return FindAttr(name) != nullptr; }
+  int64_t Int(absl::string_view name, int64_t default_value) const;
+  bool Flag(absl::string_view name, bool default_value = false) const {
+    return Int(name, default_value ? 1 : 0) != 0;
+  }
+  float Float(absl::string_view name, float default_value) const;
+  absl::string_view String(absl::string_view name, absl::string_view default_value) const;
+  absl::InlinedVector<int64_t, 4> Ints(absl::string_view name) const;  // empty when missing
+  std::vector<float> Floats(absl::string_view name) const;
+  std::vector<absl::string_view> Strings(absl::string_view name) const;
+  const Tensor* TensorAttr(absl::string_view name) const;  // nullptr when missing
+  const DeclaredType* TypeAttr(absl::string_view name) const;
+  const Attribute* FindAttr(
+      absl::string_view name) const;  // references of function bodies resolved
+  // The fact (with content if small) of a tensor in the file.
+  Fact FactOfTensor(const Tensor& tensor) const;
+  const ModelData& model() const { return model_; }
+
+  // ---- making facts
+  // A tensor of input i's element type and this shape.
+  Fact Like(int i, Shape shape) const { return Fact::Tensor(dtype(i), std::move(shape)); }
+  // A tensor whose elements are elements of input i, moved: keeps the element type and what it was
+  // dequantised from (not the content).
+  Fact Moved(int i, Shape shape) const;
+  // A dimension that depends on data, as a symbol named after the node: FreshDim(0, 1, "nonzero")
+  // is `nonzero(/head/NonZero)`. Not negative. `output` and `axis` are its origin. The driver
+  // substitutes a binding if the user gave one. One (output, axis) gives one symbol.
+  Expr FreshDim(int output, int axis, absl::string_view hint) const;
+  Expr FreshTripCount(absl::string_view hint) const;
+
+  // ---- checks; messages name both values
+  // Two dimensions that must be equal. Symbolic ones that may be equal pass.
+  absl::Status RequireSame(absl::string_view what, const Expr& a, const Expr& b) const;
+  // Normalises a negative axis. InvalidArgument: "axis 5 is outside of rank 4".
+  absl::StatusOr<int> Axis(int64_t axis, int rank) const;
+  // The attribute `name` as a normalised axis.
+  absl::StatusOr<int> AxisAttr(absl::string_view name, int64_t default_value, int rank) const;
+
+  // ---- bodies (If, Loop, Scan, SequenceMap, ...): in shape rules
+  absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute,
+                                      absl::Span<const Fact> inputs) const;
+
+  // The error of an attribute read so far, if any; the driver asks after every rule.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const Attribute* Typed(absl::string_view name, AttributeType type) const;
+
+  const ModelData& model_;
+  const Node& node_;
+  const OpDef& def_;
+  int opset_;
+  int version_;
+  absl::Span<const Fact* const> inputs_;
+  absl::Span<const Fact> outputs_;
+  RuleHost* host_;
+  absl::Span<const Attribute> call_attributes_;  // of the call, inside a function's body
+  mutable absl::Status status_;
+};
+
+using InferFn = absl::StatusOr<Facts> (*)(const NodeView&);
+using CountFn = absl::StatusOr<Cost> (*)(const NodeView&);
+// The value of one output element from the elements of the inputs at its place; kUnknown where it
+// cannot say. `type` is the output's.
+using EvaluateFn = Scalar (*)(absl::Span<const Scalar> inputs, DType type);
+
+// Arithmetic per output element (or whatever the shared cost rule multiplies), as small constants:
+// {.add = 1, .exp = 1}.
+struct ElementCost {
+  int mac = 0, add = 0, mul = 0, div = 0, cmp = 0, exp = 0, log = 0, sqrt = 0, pow = 0, trig = 0,
+      tanh = 0, erf = 0, round = 0;
+};
+// count * elements in every kind.
+Census operator*(const ElementCost& cost, const Expr& elements);
+
+struct OpExample {
+  // ONNX text form of one graph: "g (float[N,512] A, float[10,512] B) => (float[N,10] Y) { Y =
+  // Gemm<transB=1>(A, B) }". The declared output types are part of the example: inference must find
+  // them.
+  const char* text;
+  const char* cost;  // Cost::ToString() of the whole graph
+  int opset = 0;     // the row's newest version when 0
+};
+
+// What the driver does for a row beside calling its rules.
+enum class Traits : uint32_t {
+  kNone = 0,
+  kView = 1,  // moves no bytes at all: Reshape, Shape, Identity
+  kReadsContent =
+      2,  // the shape rule looks at contents of inputs (so they are part of the memoisation key)
+  kNotMemoised = 4,  // result depends on more than operator, attributes and input facts
+  kControlFlow = 8,  // If, Loop, Scan: the driver infers and counts bodies (src/infer/control_flow)
+  kUnknown = 16,  // known by name, but without a public meaning: `note` says why; counts as unknown
+  kRandom = 32,   // output is not constant even when all inputs are
+};
+constexpr Traits operator|(Traits a, Traits b) {
+  return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
+}
+constexpr bool Has(Traits set, Traits bit) {
+  return (static_cast<uint32_t>(set) & static_cast<uint32_t>(bit)) != 0;
+}
+
+// One row: an operator, in the versions to which these rules apply. Not constexpr-constructible
+// types have no place here.
+struct OpDef {
+  const char* name = "";
+  absl::Span<const int>
+      versions;              // since_versions this row covers: kGemmVersions = {1, 6, 7, 9, 11, 13}
+  const char* formula = "";  // one or two lines, as `ops` and `explain` print it: "Y[M,N] = A[M,K]
+                             // B[K,N] + C; mac = M*N*K, add = M*N"
+  InferFn infer = nullptr;
+  CountFn count = nullptr;  // nullptr: free, does no arithmetic
+  absl::Span<const OpExample> examples;
+  ElementCost per_element = {};  // for shared cost rules
+  EvaluateFn evaluate =
+      nullptr;  // elementwise operators that shape arithmetic uses: content in, content out
+  // Inputs whose content decides the output's shape, as a bit per input (Reshape: 1 << 1):
+  // arithmetic that makes them is shape arithmetic.
+  uint32_t shape_inputs = 0;
+  Traits traits = Traits::kNone;
+  const char* note =
+      "";  // conventions chosen, exceptions to the fused = decomposed rule, with the reason
+};
+
+// A family file exposes one of these.
+struct OpFamily {
+  const char* domain = "";  // "" for ai.onnx
+  absl::Span<const OpDef> rows;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_OPS_OP_DEF_H_

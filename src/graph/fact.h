@@ -1,0 +1,131 @@
+// What is known of a value without running the model: type, symbolic shape and, for small tensors,
+// content.
+//
+//   Fact image = Fact::Tensor(DType::kFloat32, {Expr::Symbol("batch", 1), 3, 224, 224});
+//   image.shape.ToString()  // "[batch, 3, 224, 224]"
+//
+// Unknown is a value of its own at every level: the kind of the value, the rank of a tensor, a
+// dimension (a fresh symbol), an element of a content.
+#ifndef ONNXFLOPS_SRC_GRAPH_FACT_H_
+#define ONNXFLOPS_SRC_GRAPH_FACT_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "src/graph/dtype.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+using Dims = absl::InlinedVector<Expr, 4>;
+
+// A list of dimensions, or the unknown rank.
+class Shape {
+ public:
+  Shape() = default;  // a scalar
+  Shape(std::initializer_list<Expr> dims) : dims_(dims) {}
+  explicit Shape(Dims dims) : dims_(std::move(dims)) {}
+  static Shape UnknownRank() {
+    Shape s;
+    s.ranked_ = false;
+    return s;
+  }
+
+  bool ranked() const { return ranked_; }
+  int rank() const { return static_cast<int>(dims_.size()); }  // REQUIRES: ranked(), as all below
+  const Expr& operator[](int i) const { return dims_[static_cast<size_t>(i)]; }
+  Expr& operator[](int i) { return dims_[static_cast<size_t>(i)]; }
+  const Dims& dims() const { return dims_; }
+  Dims& dims() { return dims_; }
+  void push_back(Expr e) { dims_.push_back(std::move(e)); }
+  Expr NumElements() const { return Product(0, rank()); }
+  // The product of dimensions [begin, end).
+  Expr Product(int begin, int end) const;
+  std::string ToString() const;  // "[batch, 3, 224, 224]"; "?" for the unknown rank
+  friend bool operator==(const Shape& a, const Shape& b) {
+    return a.ranked_ == b.ranked_ && a.dims_ == b.dims_;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const Shape& s) {
+    return H::combine(std::move(h), s.ranked_, s.dims_);
+  }
+
+ private:
+  Dims dims_;
+  bool ranked_ = true;
+};
+
+// One element of a followed tensor: an exact integer (bool as 0 and 1), a float, or unknown.
+struct Scalar {
+  enum class Kind : uint8_t { kUnknown, kInt, kFloat };
+  Kind kind = Kind::kUnknown;
+  Expr i;        // of kInt
+  double f = 0;  // of kFloat; holds the exact value of the tensor's own type
+  static Scalar Int(Expr value) { return {Kind::kInt, std::move(value), 0}; }
+  static Scalar Float(double value) { return {Kind::kFloat, {}, value}; }
+  bool is_int() const { return kind == Kind::kInt; }
+  bool is_float() const { return kind == Kind::kFloat; }
+  bool known() const { return kind != Kind::kUnknown; }
+  friend bool operator==(const Scalar& a, const Scalar& b);  // floats by bits
+  template <typename H>
+  friend H AbslHashValue(H h, const Scalar& s) {
+    return H::combine(std::move(h), s.kind, s.i, s.f == s.f ? s.f : 0.0);
+  }
+};
+
+// The elements of a small tensor in row-major order.
+using Content = std::vector<Scalar>;
+
+struct Fact {
+  enum class Kind : uint8_t { kAbsent, kUnknown, kTensor, kSequence, kOptional, kMap };
+  Kind kind = Kind::kUnknown;
+  DType dtype = DType::kUndefined;  // of a tensor
+  // Depends only on what the file states (initializers, constants): a runtime folds the work that
+  // made it.
+  bool constant = false;
+  // The type that the value was dequantised from, if it comes straight from a DequantizeLinear (or
+  // through data movement only).
+  DType stored = DType::kUndefined;
+  Shape shape;  // of a tensor
+  std::shared_ptr<const Content>
+      content;  // of a small tensor: as many elements as the shape has, all dims literal; or null
+  // Of a sequence or optional: what every element is (joined). Of a sequence: how many; and the
+  // elements one by one where they are known.
+  std::shared_ptr<const Fact> element;
+  std::optional<Expr> length;
+  std::shared_ptr<const std::vector<Fact>> items;
+
+  static Fact Absent();
+  static Fact Unknown() { return {}; }
+  static Fact Tensor(DType dtype, Shape shape);
+  // A one-dimensional int64 tensor (or scalar, with rank0) of known content.
+  static Fact Ints(Content content, DType dtype = DType::kInt64);
+  static Fact ScalarOf(Scalar value, DType dtype);
+  static Fact Sequence(Fact element, std::optional<Expr> length);
+  static Fact Optional(Fact element);
+
+  bool is_tensor() const { return kind == Kind::kTensor; }
+  bool absent() const { return kind == Kind::kAbsent; }
+  bool has_content() const { return content != nullptr; }
+  // The content as integers, when it is there and every element is known.
+  std::optional<Dims> KnownInts() const;
+  std::string ToString() const;  // "float32[batch, 3, 224, 224]"
+  friend bool operator==(const Fact& a, const Fact& b);
+  template <typename H>
+  friend H AbslHashValue(H h, const Fact& f) {
+    h = H::combine(std::move(h), f.kind, f.dtype, f.constant, f.stored, f.shape,
+                   f.content != nullptr);
+    if (f.content != nullptr) h = H::combine(std::move(h), *f.content);
+    return h;
+  }
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_GRAPH_FACT_H_

@@ -1,0 +1,29 @@
+// The first stage: a .onnx file, or its bytes, becomes a Model.
+//
+// The wire format is read directly, without protobuf's generated classes, and without touching
+// weights: the payload of a tensor with more than kMaxIntContent elements is seeked over, so a file
+// of any size costs what its graph costs. External data is never opened.
+//
+//   absl::StatusOr<Model> model = Load("clip.onnx");
+//
+// Errors name the file and what is wrong with it: NotFound, PermissionDenied, InvalidArgument (not
+// ONNX, truncated, inconsistent: duplicate names, missing values, cycles with their nodes, payloads
+// that do not match their shape), OutOfRange (a limit of limits.h).
+#ifndef ONNXFLOPS_SRC_LOAD_LOAD_H_
+#define ONNXFLOPS_SRC_LOAD_LOAD_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+// `path` may be "-" for standard input.
+absl::StatusOr<Model> Load(absl::string_view path);
+
+// Copies what it keeps of `bytes`; `name` stands for the path in errors and reports.
+absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>");
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_LOAD_LOAD_H_

@@ -1,0 +1,137 @@
+// Exact symbolic integers: the type of every dimension, count and byte size.
+//
+// An Expr is a polynomial with 128-bit integer coefficients over atoms: symbols, and floor
+// divisions, minima, maxima and broadcasts of other expressions. It is canonical: two expressions
+// built in different ways that are equal as polynomials (after the simplifications documented at
+// each function) compare equal, hash equal and print the same text. A literal costs no allocation.
+//
+//   Expr seq = Expr::Symbol("seq"), batch = Expr::Symbol("batch");
+//   Expr macs = 512 * batch * seq * seq + 768 * seq;
+//   macs.ToString()                              // "512*batch*seq^2 + 768*seq"
+//   macs.Evaluate({{"batch", 2}, {"seq", 128}})  // 16875520
+//
+// Arithmetic never wraps: an overflow of 128 bits, a division by zero or a polynomial of too many
+// terms yields an Expr whose error() says so; it stays so through all further arithmetic, and the
+// caller that knows the node turns it into a Status. Values are immutable and may be shared between
+// threads.
+#ifndef ONNXFLOPS_SRC_SYMBOLIC_EXPR_H_
+#define ONNXFLOPS_SRC_SYMBOLIC_EXPR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// Values of symbols, by name.
+using Bindings = absl::btree_map<std::string, int64_t>;
+
+class Expr {
+ public:
+  Expr() = default;                              // 0
+  Expr(int value) : literal_(value) {}           // NOLINT(google-explicit-constructor)
+  Expr(int64_t value) : literal_(value) {}       // NOLINT(google-explicit-constructor)
+  Expr(absl::int128 value) : literal_(value) {}  // NOLINT(google-explicit-constructor)
+
+  // A named unknown. `at_least` is what the caller knows of its range (dimensions of inputs are >=
+  // 1, data-dependent ones >= 0); it decides comparisons, but not equality: one name must always
+  // come with one bound.
+  static Expr Symbol(absl::string_view name, int64_t at_least = 0);
+
+  bool is_literal() const { return poly_ == nullptr; }
+  // REQUIRES: is_literal().
+  absl::int128 literal() const { return literal_; }
+  // The literal value, if it is one and fits.
+  std::optional<int64_t> AsInt64() const;
+  // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "has too many terms", "is
+  // nested too deep".
+  const char* error() const;
+
+  Expr& operator+=(const Expr& other) { return *this = *this + other; }
+  Expr& operator-=(const Expr& other) { return *this = *this - other; }
+  Expr& operator*=(const Expr& other) { return *this = *this * other; }
+  friend Expr operator+(const Expr& a, const Expr& b);
+  friend Expr operator-(const Expr& a, const Expr& b);
+  friend Expr operator*(const Expr& a, const Expr& b);
+  friend bool operator==(const Expr& a, const Expr& b);
+  friend bool operator!=(const Expr& a, const Expr& b) { return !(a == b); }
+  // A total order, deterministic across runs; no meaning as a comparison of values.
+  friend bool operator<(const Expr& a, const Expr& b);
+
+  // Bounds that hold for every binding within the symbols' ranges; nullopt where none is known.
+  std::optional<absl::int128> LowerBound() const;
+  std::optional<absl::int128> UpperBound() const;
+  // True only when provable from the bounds of this - value.
+  bool AtLeast(const Expr& value) const;
+
+  // Symbols by name, sorted, each once.
+  std::vector<std::string> Symbols() const;
+
+  // The value at these bindings. Errors: FailedPrecondition names a symbol that is not bound;
+  // OutOfRange for overflow; InvalidArgument for a division by zero or a broadcast of two different
+  // sizes.
+  absl::StatusOr<absl::int128> Evaluate(const Bindings& bindings) const;
+  // Replaces the bound symbols; others stay.
+  Expr Substitute(const Bindings& bindings) const;
+
+  // Terms by falling degree, then by name: "512*batch*seq^2 + 768*seq - 3". Atoms: floor(a/b),
+  // min(a, b), max(a, b), broadcast(a, b).
+  std::string ToString() const;
+
+  template <typename H>
+  friend H AbslHashValue(H h, const Expr& e) {
+    return H::combine(std::move(h), e.HashCode());
+  }
+
+ private:
+  friend struct ExprImpl;
+  struct Poly;
+  size_t HashCode() const;
+
+  absl::int128 literal_ = 0;          // when poly_ is null
+  std::shared_ptr<const Poly> poly_;  // else the polynomial (or the error)
+};
+
+// Quotients round towards minus infinity (plus infinity for CeilDiv). Simplified: literals; terms
+// of `a` that `b` divides exactly are taken out, floor((6*n + 3)/2) = 3*n + 1; nested floors by
+// literals join; a / b with b dividing a as polynomials is exact. CeilDiv by a positive literal is
+// floor((a + b - 1)/b), so both print as floor.
+Expr FloorDiv(const Expr& a, const Expr& b);
+Expr CeilDiv(const Expr& a, const Expr& b);
+// a - b * floor(a / b).
+Expr Mod(const Expr& a, const Expr& b);
+// Simplified where the bounds decide; operands are flattened, sorted and made unique.
+Expr Min(const Expr& a, const Expr& b);
+Expr Max(const Expr& a, const Expr& b);
+// The quotient if `b` divides `a` as a polynomial, with no remainder (Reshape's -1). For literals:
+// if the remainder is 0.
+std::optional<Expr> DivideExactly(const Expr& a, const Expr& b);
+// The size of two dimensions broadcast together: the other one if one is 1, the same if equal. Two
+// literals that differ give nullopt. A symbol against a literal other than 1 gives the literal (the
+// only size for which the model runs, or 1). Two different symbolic sizes stay an atom
+// `broadcast(a, b)` that evaluates exactly. `x` against min(x, c) with c >= 2 is x: every other
+// value is an error at run time.
+std::optional<Expr> BroadcastDim(const Expr& a, const Expr& b);
+// nullopt when it depends on the bindings.
+std::optional<bool> ProvablyEqual(const Expr& a, const Expr& b);
+std::optional<bool> ProvablyLess(const Expr& a, const Expr& b);
+Expr Power(const Expr& base, int exponent);  // exponent >= 0
+
+// Parses what ToString prints for polynomials of plain symbols: integers, identifiers, + - * ^,
+// parentheses, floor(a/b), //, min, max. Errors: InvalidArgument with the column.
+absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least = 0);
+
+// A literal 128-bit integer as decimal digits.
+std::string Int128ToString(absl::int128 value);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_SYMBOLIC_EXPR_H_
