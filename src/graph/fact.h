@@ -89,6 +89,9 @@ struct Fact {
   // Depends only on what the file states (initializers, constants): a runtime folds the work that
   // made it.
   bool constant = false;
+  // Depends only on shapes of tensors and on constants: what Shape and Size give, and all
+  // arithmetic on it.
+  bool from_shapes = false;
   // The type that the value was dequantised from, if it comes straight from a DequantizeLinear (or
   // through data movement only).
   DType stored = DType::kUndefined;
@@ -119,7 +122,7 @@ struct Fact {
   friend bool operator==(const Fact& a, const Fact& b);
   template <typename H>
   friend H AbslHashValue(H h, const Fact& f) {
-    h = H::combine(std::move(h), f.kind, f.dtype, f.constant, f.stored, f.shape,
+    h = H::combine(std::move(h), f.kind, f.dtype, f.constant, f.from_shapes, f.stored, f.shape,
                    f.content != nullptr);
     if (f.content != nullptr) h = H::combine(std::move(h), *f.content);
     return h;

@@ -1,0 +1,84 @@
+// The third stage: facts become costs. Every distinct Call is counted once; control flow multiplies
+// its bodies in.
+//
+//   Counts counts = Count(inference).value();
+//   counts.total.flops.Ops()   // FLOPs of one run, an Expr
+//
+// Errors: OutOfRange when a cost overflows 128 bits (names the node); InvalidArgument when a cost
+// rule finds the model contradicting itself.
+#ifndef ONNXFLOPS_SRC_COUNT_COUNT_H_
+#define ONNXFLOPS_SRC_COUNT_COUNT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "src/count/cost.h"
+#include "src/infer/infer.h"
+
+namespace onnxflops {
+
+// How a node ended.
+enum class Coverage : uint8_t {
+  kCounted,
+  kFree,     // does no arithmetic: stated by its row, or shape arithmetic
+  kUnknown,  // see CallCost::problem
+};
+
+// What some work adds up to: a node with its bodies, a graph, a module.
+struct Tally {
+  Census flops;
+  Census int_ops;
+  Expr bytes_read, bytes_written;
+  Expr foldable_flops;                               // of `flops`, on constants only
+  absl::btree_map<std::string, Expr> macs_by_dtype;  // sums to flops.mac + int_ops.mac
+  bool lower_bound = false;                          // something in it is unknown
+
+  Expr Flops() const { return flops.Ops(); }
+  Expr Macs() const { return flops[Kind::kMac] + int_ops[Kind::kMac]; }
+  Expr IntOps() const { return int_ops.Ops(); }
+  // this += other * times.
+  void Add(const Tally& other, const Expr& times = 1);
+};
+
+// What one Call costs, its bodies included, once.
+struct CallCost {
+  Tally tally;
+  Tally as_shape_work;  // the same where the node is shape arithmetic: contractions and bytes only
+  Coverage coverage = Coverage::kCounted;
+  absl::Status problem;   // of kUnknown
+  Expr flops, macs;       // of tally, ready added up
+  Expr shape_work_flops;  // of as_shape_work
+};
+
+// Work by operator, control flow and functions opened.
+struct OpTally {
+  Expr nodes;  // executions in one run
+  Expr flops, macs;
+};
+using OpKey = std::pair<std::string, std::string>;  // domain, operator
+
+struct UnknownItem {
+  NodeId node = 0;
+  std::string op, domain, reason;
+};
+
+struct Counts {
+  std::vector<CallCost> calls;   // by CallId
+  std::vector<Tally> instances;  // by InstanceId, one run each
+  Tally total;                   // of the main graph
+  absl::btree_map<OpKey, OpTally> by_op;
+  // Nodes of the main graph, of bodies and of called functions, each once.
+  int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
+  std::vector<UnknownItem> unknown_items;
+};
+
+absl::StatusOr<Counts> Count(const Inference& inference);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_COUNT_COUNT_H_

@@ -1,0 +1,101 @@
+// The second stage: a Model and what the user binds become facts: type, symbolic shape and small
+// content of every value.
+//
+//   absl::StatusOr<Inference> inference = Infer(model, {.dims = {{"batch", 8}}});
+//
+// Nodes that are alike (same operator, attributes and facts of inputs) share one Call, which is
+// inferred once and later counted once; that is why a model of equal layers costs little more than
+// one layer, and a function called 2^30 times no more than once. Nothing is counted here.
+//
+// Errors: InvalidArgument when the model contradicts itself or the bindings (names file, node,
+// operator, values); OutOfRange for a limit or an overflow. A node that cannot be inferred is not
+// an error: its Call has a `problem` and its outputs are unknown.
+#ifndef ONNXFLOPS_SRC_INFER_INFER_H_
+#define ONNXFLOPS_SRC_INFER_INFER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/op_def.h"
+#include "src/graph/fact.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+using FactId = int32_t;
+using CallId = int32_t;
+using InstanceId = int32_t;
+
+struct InferOptions {
+  Bindings dims;                                       // symbol name -> size
+  absl::btree_map<std::string, Dims> input_shapes;     // graph input -> its shape
+  absl::btree_map<std::string, Content> input_values;  // graph input -> its content
+};
+
+// A symbol of the result and where it comes from.
+struct SymbolOrigin {
+  enum class Kind : uint8_t { kInput, kData, kTripCount };
+  std::string name;
+  Kind kind = Kind::kInput;
+  std::string
+      value;  // the tensor whose dimension it is (for a trip count: the Loop's first output)
+  int axis = 0;
+};
+
+// A run of a body or of a function, as part of a Call.
+struct BodyRun {
+  InstanceId instance = 0;
+  Expr times = 1;               // trips of a Loop or Scan; 1 for a function or an If's branch
+  bool counted = true;          // false for the branch of an If that is known not to be taken
+  absl::string_view attribute;  // "then_branch", "body"; empty for a function
+};
+
+// One distinct application of an operator.
+struct Call {
+  NodeId node = 0;             // the first node it stands for
+  const OpDef* def = nullptr;  // nullptr: a function call, or no row for the operator
+  int opset = 0;
+  absl::InlinedVector<FactId, 4> inputs;
+  absl::InlinedVector<FactId, 2> outputs;
+  absl::Status problem;                         // why its outputs are (partly) unknown
+  bool constant = false;                        // depends on constants only
+  absl::Span<const Attribute> call_attributes;  // of the function call around it
+  std::vector<BodyRun> bodies;
+  bool choose_larger =
+      false;  // an If whose condition is unknown: the larger of its two bodies counts
+};
+
+// One evaluation of a graph: the main graph, a body, or a function's body, on given facts.
+struct Instance {
+  GraphId graph = 0;
+  std::vector<CallId> calls;     // for graphs[graph].nodes, in that order
+  std::vector<bool> shape_work;  // the same: arithmetic that only makes shapes, free
+};
+
+struct Inference {
+  Model model;
+  std::vector<Fact> facts;
+  std::vector<Call> calls;
+  std::vector<Instance> instances;  // [0] is the main graph
+  std::vector<FactId> values;  // by ValueId: facts of the main graph's values (bodies: of their
+                               // last evaluation); -1 where not reached
+  std::vector<SymbolOrigin> symbols;
+  std::vector<std::string> warnings;
+
+  const Fact& fact(FactId id) const { return facts[static_cast<size_t>(id)]; }
+};
+
+absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options = {});
+
+// The part of an error or reason that names a node and its inputs: "node '/visual/proj/Gemm' (Gemm,
+// opset 17)".
+std::string DescribeCall(const Inference& inference, const Call& call, NodeId node);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_INFER_INFER_H_
