@@ -60,6 +60,9 @@ class RuleHost {
                                               absl::Span<const Fact> inputs) = 0;
 };
 
+// The fact of a tensor in the file, with its content if it is small.
+Fact FactOf(const Tensor& tensor);
+
 // A node as a rule sees it: attributes and facts, read-only.
 //
 // Attribute readers return the default when the attribute is missing. One of the wrong type makes
