@@ -14,6 +14,8 @@
 #define ONNXFLOPS_SRC_INFER_INFER_H_
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,7 @@ struct Call {
   absl::InlinedVector<FactId, 2> outputs;
   absl::Status problem;                         // why its outputs are (partly) unknown
   bool constant = false;                        // depends on constants only
+  bool from_shapes = false;                     // depends on shapes and constants only
   absl::Span<const Attribute> call_attributes;  // of the function call around it
   std::vector<BodyRun> bodies;
   bool choose_larger =
@@ -79,13 +82,16 @@ struct Instance {
 
 struct Inference {
   Model model;
-  std::vector<Fact> facts;
+  std::deque<Fact> facts;
   std::vector<Call> calls;
-  std::vector<Instance> instances;  // [0] is the main graph
+  std::vector<Instance> instances;        // [0] is the main graph
+  std::vector<InstanceId> callees_first;  // all instances, each after those that it runs
   std::vector<FactId> values;  // by ValueId: facts of the main graph's values (bodies: of their
                                // last evaluation); -1 where not reached
   std::vector<SymbolOrigin> symbols;
   std::vector<std::string> warnings;
+  // What Call::call_attributes points into.
+  std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 
   const Fact& fact(FactId id) const { return facts[static_cast<size_t>(id)]; }
 };

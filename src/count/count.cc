@@ -1,0 +1,315 @@
+#include "src/count/count.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+void Tally::Add(const Tally& other, const Expr& times) {
+  const bool once = times == Expr(1);
+  const auto add = [&](Expr* to, const Expr& amount) {
+    if (amount == Expr(0)) return;
+    *to += once ? amount : amount * times;
+  };
+  for (int i = 0; i < kNumKinds; ++i) {
+    add(&flops[static_cast<Kind>(i)], other.flops[static_cast<Kind>(i)]);
+    add(&int_ops[static_cast<Kind>(i)], other.int_ops[static_cast<Kind>(i)]);
+  }
+  add(&bytes_read, other.bytes_read);
+  add(&bytes_written, other.bytes_written);
+  add(&foldable_flops, other.foldable_flops);
+  for (const auto& [label, amount] : other.macs_by_dtype) add(&macs_by_dtype[label], amount);
+  lower_bound = lower_bound || other.lower_bound;
+}
+
+namespace {
+
+// The first thing wrong with a tally's numbers, or nullptr.
+const char* ErrorOf(const Tally& tally) {
+  for (int i = 0; i < kNumKinds; ++i) {
+    for (const Census* census : {&tally.flops, &tally.int_ops}) {
+      if (const char* error = (*census)[static_cast<Kind>(i)].error()) return error;
+    }
+  }
+  if (const char* error = tally.bytes_read.error()) return error;
+  if (const char* error = tally.bytes_written.error()) return error;
+  return tally.Flops().error();
+}
+
+class Counter {
+ public:
+  explicit Counter(const Inference& inference) : in_(inference), model_(*inference.model) {}
+
+  absl::StatusOr<Counts> Run() {
+    out_.calls.resize(in_.calls.size());
+    out_.instances.resize(in_.instances.size());
+    FindReached();
+    for (InstanceId id : in_.callees_first) {
+      if (reached_[static_cast<size_t>(id)]) RETURN_IF_ERROR(CountInstance(id));
+    }
+    out_.total = out_.instances[0];
+    if (const char* error = ErrorOf(out_.total)) {
+      return absl::OutOfRangeError(absl::StrCat(model_.path, ": the total ", error));
+    }
+    AddUpByOperator();
+    return std::move(out_);
+  }
+
+ private:
+  // How often each call stands in an instance, apart by whether it is shape arithmetic.
+  struct Occurrence {
+    CallId call;
+    bool shape_work;
+    int64_t times;
+  };
+
+  // Instances that a loop tried and dropped are not part of the count.
+  void FindReached() {
+    reached_.assign(in_.instances.size(), false);
+    reached_[0] = true;
+    for (size_t i = in_.callees_first.size(); i-- > 0;) {
+      const InstanceId id = in_.callees_first[i];
+      if (!reached_[static_cast<size_t>(id)]) continue;
+      for (CallId call : in_.instances[static_cast<size_t>(id)].calls) {
+        for (const BodyRun& run : in_.calls[static_cast<size_t>(call)].bodies) {
+          reached_[static_cast<size_t>(run.instance)] = true;
+        }
+      }
+    }
+  }
+
+  std::vector<Occurrence> OccurrencesIn(const Instance& instance) {
+    occurrences_.resize(in_.calls.size() * 2, 0);
+    std::vector<size_t> touched;
+    for (size_t i = 0; i < instance.calls.size(); ++i) {
+      const size_t at = static_cast<size_t>(instance.calls[i]) * 2 +
+                        (i < instance.shape_work.size() && instance.shape_work[i] ? 1 : 0);
+      if (occurrences_[at]++ == 0) touched.push_back(at);
+    }
+    std::vector<Occurrence> result;
+    result.reserve(touched.size());
+    for (size_t at : touched) {
+      result.push_back({static_cast<CallId>(at / 2), at % 2 == 1, occurrences_[at]});
+      occurrences_[at] = 0;
+    }
+    return result;
+  }
+
+  absl::Status CountInstance(InstanceId id) {
+    const Instance& instance = in_.instances[static_cast<size_t>(id)];
+    Tally& tally = out_.instances[static_cast<size_t>(id)];
+    const std::vector<Occurrence> occurrences = OccurrencesIn(instance);
+    for (const Occurrence& o : occurrences) {
+      CallCost& cost = out_.calls[static_cast<size_t>(o.call)];
+      if (!counted_.contains(o.call)) {
+        counted_.insert(o.call);
+        RETURN_IF_ERROR(CountCall(o.call, &cost));
+      }
+      tally.Add(o.shape_work ? cost.as_shape_work : cost.tally, o.times);
+    }
+    CoverNodes(instance);
+    return absl::OkStatus();
+  }
+
+  void CoverNodes(const Instance& instance) {
+    const Graph& graph = model_.graphs[static_cast<size_t>(instance.graph)];
+    for (size_t i = 0; i < instance.calls.size(); ++i) {
+      const CallCost& cost = out_.calls[static_cast<size_t>(instance.calls[i])];
+      ++out_.nodes;
+      const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
+      if (cost.coverage == Coverage::kUnknown) {
+        ++out_.unknown;
+        const Node& node = model_.nodes[static_cast<size_t>(graph.nodes[i])];
+        out_.unknown_items.push_back({graph.nodes[i], std::string(node.op_type),
+                                      std::string(node.domain),
+                                      std::string(cost.problem.message())});
+      } else if (cost.coverage == Coverage::kFree ||
+                 (shape_work && cost.as_shape_work.Macs() == Expr(0))) {
+        ++out_.free;
+      } else {
+        ++out_.counted;
+      }
+    }
+  }
+
+  absl::Status CountCall(CallId id, CallCost* result) {
+    const Call& call = in_.calls[static_cast<size_t>(id)];
+    result->coverage = Coverage::kFree;
+    if (!call.problem.ok()) {
+      result->coverage = Coverage::kUnknown;
+      result->problem = call.problem;
+    } else if (call.def != nullptr) {
+      RETURN_IF_ERROR(CountOperator(call, result));
+    }
+    result->own.lower_bound = result->coverage == Coverage::kUnknown;
+    result->tally = result->own;
+    AddBodies(call, result);
+    if (const char* error = ErrorOf(result->tally)) {
+      return absl::OutOfRangeError(absl::StrCat(
+          model_.path, ": ", DescribeCall(in_, call, call.node), ": its cost ", error));
+    }
+    result->flops = result->tally.Flops();
+    result->macs = result->tally.Macs();
+    if (call.constant) result->tally.foldable_flops = result->flops;
+    result->as_shape_work = OnlyContractions(result->tally);
+    result->shape_work_flops = result->as_shape_work.Flops();
+    return absl::OkStatus();
+  }
+
+  static Tally OnlyContractions(const Tally& tally) {
+    Tally kept = tally;
+    for (int i = 1; i < kNumKinds; ++i) {
+      kept.flops[static_cast<Kind>(i)] = 0;
+      kept.int_ops[static_cast<Kind>(i)] = 0;
+    }
+    kept.foldable_flops = tally.foldable_flops == Expr(0) ? Expr(0) : kept.Flops();
+    return kept;
+  }
+
+  void AddBodies(const Call& call, CallCost* result) {
+    if (call.bodies.empty()) return;
+    if (!call.choose_larger) {
+      for (const BodyRun& run : call.bodies) {
+        if (run.counted) {
+          result->tally.Add(out_.instances[static_cast<size_t>(run.instance)], run.times);
+        }
+      }
+      return;
+    }
+    const Tally& a = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
+    const Tally& b = out_.instances[static_cast<size_t>(call.bodies[1].instance)];
+    const Expr a_work = a.Flops() + a.IntOps();
+    const Expr b_work = b.Flops() + b.IntOps();
+    result->chosen_body = ProvablyLess(a_work, b_work).value_or(false) ? 1 : 0;
+    result->tally.Add(result->chosen_body == 1 ? b : a);
+  }
+
+  absl::Status CountOperator(const Call& call, CallCost* result) {
+    const Node& node = model_.nodes[static_cast<size_t>(call.node)];
+    absl::InlinedVector<const Fact*, 8> inputs;
+    for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));
+    std::vector<Fact> outputs;
+    outputs.reserve(call.outputs.size());
+    for (FactId fact : call.outputs) outputs.push_back(in_.fact(fact));
+    const NodeView view(model_, node, *call.def, call.opset, inputs, outputs, nullptr,
+                        call.call_attributes);
+    Cost cost;
+    if (call.def->count != nullptr) {
+      absl::StatusOr<Cost> counted = call.def->count(view);
+      if (counted.ok() && !view.status().ok()) counted = view.status();
+      if (!counted.ok()) return TakeProblem(call, counted.status(), result);
+      cost = *std::move(counted);
+      const bool arithmetic = !cost.flops.IsZero() || !cost.int_ops.IsZero();
+      result->coverage = arithmetic ? Coverage::kCounted : Coverage::kFree;
+    }
+    FillOperands(inputs, &cost);
+    const bool view_only = Has(call.def->traits, Traits::kView);
+    result->own.flops = cost.flops;
+    result->own.int_ops = cost.int_ops;
+    result->own.bytes_read = view_only ? Expr(0) : cost.bytes_read.value_or(BytesOfAll(inputs));
+    result->own.bytes_written =
+        view_only ? Expr(0) : cost.bytes_written.value_or(BytesOfAll(outputs));
+    if (cost.flops[Kind::kMac] != Expr(0)) {
+      result->own.macs_by_dtype[cost.flops_mac_operands.ToString()] += cost.flops[Kind::kMac];
+    }
+    if (cost.int_ops[Kind::kMac] != Expr(0)) {
+      result->own.macs_by_dtype[cost.int_ops_mac_operands.ToString()] += cost.int_ops[Kind::kMac];
+    }
+    return absl::OkStatus();
+  }
+
+  // A rule that cannot tell makes the node unknown; one that finds the model wrong stops the count.
+  absl::Status TakeProblem(const Call& call, const absl::Status& problem, CallCost* result) const {
+    if (absl::IsFailedPrecondition(problem) || absl::IsUnimplemented(problem)) {
+      result->coverage = Coverage::kUnknown;
+      result->problem = problem;
+      return absl::OkStatus();
+    }
+    std::string text = absl::StrCat(model_.path, ": ", DescribeCall(in_, call, call.node), ": ",
+                                    problem.message());
+    return absl::Status(problem.code(), text);
+  }
+
+  // The types that a contraction multiplies, where its rule does not say: those of the first two
+  // inputs, as stored if they were dequantised.
+  static void FillOperands(absl::Span<const Fact* const> inputs, Cost* cost) {
+    MacOperands operands;
+    const auto stored = [&](size_t i, DType* type) {
+      if (i >= inputs.size() || !inputs[i]->is_tensor()) return;
+      *type = inputs[i]->dtype;
+      if (inputs[i]->stored == DType::kUndefined) return;
+      *type = inputs[i]->stored;
+      operands.qdq = true;
+    };
+    stored(0, &operands.a);
+    operands.b = operands.a;
+    stored(1, &operands.b);
+    for (MacOperands* own : {&cost->flops_mac_operands, &cost->int_ops_mac_operands}) {
+      if (own->a == DType::kUndefined) *own = operands;
+    }
+  }
+
+  static const Fact& Ref(const Fact* fact) { return *fact; }
+  static const Fact& Ref(const Fact& fact) { return fact; }
+
+  // Every tensor once; what is not a tensor of known shape adds nothing (its node is listed as
+  // unknown where that matters).
+  template <typename Facts>
+  static Expr BytesOfAll(const Facts& facts) {
+    Expr sum;
+    for (const auto& fact : facts) {
+      if (!Ref(fact).is_tensor()) continue;
+      const absl::StatusOr<Expr> bytes = BytesOf(Ref(fact));
+      if (bytes.ok()) sum += *bytes;
+    }
+    return sum;
+  }
+
+  void AddUpByOperator() {
+    std::vector<Expr> runs(in_.instances.size());
+    runs[0] = 1;
+    for (size_t i = in_.callees_first.size(); i-- > 0;) {
+      const InstanceId id = in_.callees_first[i];
+      const Expr times = runs[static_cast<size_t>(id)];
+      if (!reached_[static_cast<size_t>(id)] || times == Expr(0)) continue;
+      for (const Occurrence& o : OccurrencesIn(in_.instances[static_cast<size_t>(id)])) {
+        AddOperator(o, times * o.times, &runs);
+      }
+    }
+  }
+
+  void AddOperator(const Occurrence& occurrence, const Expr& times, std::vector<Expr>* runs) {
+    const Call& call = in_.calls[static_cast<size_t>(occurrence.call)];
+    const CallCost& cost = out_.calls[static_cast<size_t>(occurrence.call)];
+    for (size_t b = 0; b < call.bodies.size(); ++b) {
+      const BodyRun& run = call.bodies[b];
+      const bool chosen = cost.chosen_body < 0 || cost.chosen_body == static_cast<int>(b);
+      if (run.counted && chosen) (*runs)[static_cast<size_t>(run.instance)] += times * run.times;
+    }
+    const Node& node = model_.nodes[static_cast<size_t>(call.node)];
+    if (node.function != kNone) return;  // its nodes are counted themselves
+    OpTally& tally = out_.by_op[{std::string(node.domain), std::string(node.op_type)}];
+    const Tally own = occurrence.shape_work ? OnlyContractions(cost.own) : cost.own;
+    tally.nodes += times;
+    tally.flops += own.Flops() * times;
+    tally.macs += own.Macs() * times;
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  Counts out_;
+  std::vector<bool> reached_;
+  std::vector<int64_t> occurrences_;  // scratch, by call and shape_work
+  absl::flat_hash_set<CallId> counted_;
+};
+
+}  // namespace
+
+absl::StatusOr<Counts> Count(const Inference& inference) { return Counter(inference).Run(); }
+
+}  // namespace onnxflops

@@ -1,0 +1,526 @@
+// Bodies: If, Loop, Scan, SequenceMap, and calls of the file's own functions.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+#include "src/infer/evaluator.h"
+
+namespace onnxflops {
+
+namespace {
+
+std::string PlaceOf(const ModelData& data, NodeId id) {
+  const Node& node = data.nodes[static_cast<size_t>(id)];
+  if (!node.name.empty()) return std::string(node.name);
+  for (ValueId v : node.outputs) {
+    if (v != kNone) return std::string(data.values[static_cast<size_t>(v)].name);
+  }
+  return std::string(node.op_type);
+}
+
+// Whether two facts say the same of a value, wherever it comes from.
+bool SameKnowledge(const Fact& a, Fact b) {
+  b.constant = a.constant;
+  b.from_shapes = a.from_shapes;
+  b.stored = a.stored;
+  return a == b;
+}
+
+std::optional<bool> KnownBool(const Fact& fact) {
+  if (fact.content == nullptr || fact.content->size() != 1) return std::nullopt;
+  const Scalar& value = fact.content->front();
+  if (!value.is_int() || !value.i.is_literal()) return std::nullopt;
+  return value.i.literal() != 0;
+}
+
+Fact WithoutContent(Fact fact) {
+  fact.content = nullptr;
+  return fact;
+}
+
+Fact TrueFact() { return Fact::ScalarOf(Scalar::Int(1), DType::kBool); }
+
+Fact IterationFact(std::optional<int64_t> number) {
+  if (!number.has_value()) return Fact::Tensor(DType::kInt64, {});
+  return Fact::ScalarOf(Scalar::Int(*number), DType::kInt64);
+}
+
+// An element's shape with the dimension along which elements are stacked put in.
+Fact Stack(const Fact& element, const Expr& length, int axis) {
+  if (!element.is_tensor()) return Fact::Unknown();
+  if (!element.shape.ranked()) return WithoutContent(element);
+  Shape shape = element.shape;
+  if (axis < 0) axis += shape.rank() + 1;
+  if (axis < 0 || axis > shape.rank()) return Fact::Tensor(element.dtype, Shape::UnknownRank());
+  shape.dims().insert(shape.dims().begin() + axis, length);
+  return Fact::Tensor(element.dtype, std::move(shape));
+}
+
+}  // namespace
+
+// ---- host
+
+Expr Host::FreshDim(int output, int axis, absl::string_view hint) {
+  const ModelData& data = evaluator_->data_;
+  const Node& node = data.nodes[static_cast<size_t>(call_->node)];
+  absl::string_view tensor;
+  if (static_cast<size_t>(output) < node.outputs.size() &&
+      node.outputs[static_cast<size_t>(output)] != kNone) {
+    tensor = data.values[static_cast<size_t>(node.outputs[static_cast<size_t>(output)])].name;
+  }
+  return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kData, hint,
+                                    frame_.path + PlaceOf(data, call_->node), tensor, axis);
+}
+
+Expr Host::FreshTripCount(absl::string_view hint) {
+  const ModelData& data = evaluator_->data_;
+  const Node& node = data.nodes[static_cast<size_t>(call_->node)];
+  absl::string_view tensor;
+  for (ValueId v : node.outputs) {
+    if (v != kNone && tensor.empty()) tensor = data.values[static_cast<size_t>(v)].name;
+  }
+  return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kTripCount, hint,
+                                    frame_.path + PlaceOf(data, call_->node), tensor, 0);
+}
+
+absl::StatusOr<BodyFacts> Host::InferBody(absl::string_view attribute,
+                                          absl::Span<const Fact> inputs, const Expr& times) {
+  const ModelData& data = evaluator_->data_;
+  const Attribute* body = data.nodes[static_cast<size_t>(call_->node)].FindAttribute(attribute);
+  if (body == nullptr || body->graphs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " holds no graph"));
+  }
+  auto run = evaluator_->RunBody(body->graphs[0], inputs, frame_);
+  if (!run.ok()) return run.status();
+  call_->bodies.push_back({run->first, times, true, body->name});
+  return BodyFacts{std::move(run->second)};
+}
+
+// ---- bodies
+
+absl::StatusOr<GraphId> Evaluator::BodyOf(const NodeView& view, absl::string_view attribute) const {
+  const Attribute* body = view.FindAttr(attribute);
+  if (body == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " is missing"));
+  }
+  if (body->type != AttributeType::kGraph || body->graphs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " is not a graph"));
+  }
+  return body->graphs[0];
+}
+
+absl::StatusOr<std::pair<InstanceId, Facts>> Evaluator::RunBody(GraphId body,
+                                                                absl::Span<const Fact> inputs,
+                                                                const Frame& frame) {
+  if (frame.depth >= kMaxGraphNesting) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "bodies are nested deeper than the limit kMaxGraphNesting = ", kMaxGraphNesting));
+  }
+  const Graph& graph = data_.graphs[static_cast<size_t>(body)];
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    values_[static_cast<size_t>(graph.inputs[i])] =
+        i < inputs.size() ? facts_.Intern(inputs[i]) : FactTable::kUnknown;
+  }
+  Frame inner = frame;
+  ++inner.depth;
+  ASSIGN_OR_RETURN(const InstanceId instance, RunGraph(body, inner));
+  Facts outputs;
+  for (ValueId v : graph.outputs) {
+    const FactId id = values_[static_cast<size_t>(v)];
+    outputs.push_back(facts_[id < 0 ? FactTable::kUnknown : id]);
+  }
+  return std::make_pair(instance, std::move(outputs));
+}
+
+// What holds of a value that is either of two.
+Fact Evaluator::Join(const NodeView& view, const Fact& a, const Fact& b, int output,
+                     absl::string_view hint) {
+  if (a == b) return a;
+  if (a.absent() || b.absent()) return a.absent() ? b : a;
+  if (a.kind != b.kind) return Fact::Unknown();
+  if (a.kind == Fact::Kind::kSequence || a.kind == Fact::Kind::kOptional) {
+    Fact joined = a;
+    joined.items = nullptr;
+    if (a.length != b.length) joined.length = std::nullopt;
+    if (a.element != nullptr && b.element != nullptr) {
+      joined.element =
+          std::make_shared<const Fact>(Join(view, *a.element, *b.element, output, hint));
+    }
+    return joined;
+  }
+  if (!a.is_tensor() || a.dtype != b.dtype) return Fact::Unknown();
+  Fact joined = Fact::Tensor(a.dtype, Shape::UnknownRank());
+  joined.constant = a.constant && b.constant;
+  joined.from_shapes = a.from_shapes && b.from_shapes;
+  if (!a.shape.ranked() || !b.shape.ranked() || a.shape.rank() != b.shape.rank()) return joined;
+  joined.shape = a.shape;
+  for (int i = 0; i < a.shape.rank(); ++i) {
+    if (a.shape[i] != b.shape[i]) joined.shape[i] = view.FreshDim(output, i, hint);
+  }
+  return joined;
+}
+
+absl::StatusOr<Facts> Evaluator::InferControlFlow(const NodeView& view, const Frame& frame,
+                                                  Call* call) {
+  if (view.op_type() == "If") return InferIf(view, frame, call);
+  if (view.op_type() == "Loop") return InferLoop(view, frame, call);
+  if (view.op_type() == "Scan") return InferScan(view, frame, call);
+  if (view.op_type() == "SequenceMap") return InferSequenceMap(view, frame, call);
+  return absl::UnimplementedError(absl::StrCat("bodies of ", view.op_type(), " are not followed"));
+}
+
+absl::StatusOr<Facts> Evaluator::InferIf(const NodeView& view, const Frame& frame, Call* call) {
+  ASSIGN_OR_RETURN(const GraphId then_graph, BodyOf(view, "then_branch"));
+  ASSIGN_OR_RETURN(const GraphId else_graph, BodyOf(view, "else_branch"));
+  const std::optional<bool> condition = KnownBool(view.input(0));
+  if (condition.has_value()) {
+    ASSIGN_OR_RETURN(auto run, RunBody(*condition ? then_graph : else_graph, {}, frame));
+    call->bodies = {{run.first, 1, true, *condition ? "then_branch" : "else_branch"}};
+    return std::move(run.second);
+  }
+  ASSIGN_OR_RETURN(auto then_run, RunBody(then_graph, {}, frame));
+  ASSIGN_OR_RETURN(auto else_run, RunBody(else_graph, {}, frame));
+  call->bodies = {{then_run.first, 1, true, "then_branch"},
+                  {else_run.first, 1, true, "else_branch"}};
+  call->choose_larger = true;
+  Facts outputs;
+  for (size_t i = 0; i < std::min(then_run.second.size(), else_run.second.size()); ++i) {
+    outputs.push_back(
+        Join(view, then_run.second[i], else_run.second[i], static_cast<int>(i), "if"));
+  }
+  return outputs;
+}
+
+// ---- Loop
+
+struct Evaluator::LoopState {
+  GraphId body = 0;
+  std::optional<Expr> max_trips;    // M, where it is given and known
+  std::optional<bool> enters;       // whether the condition holds before the first trip
+  std::vector<Fact> initial;        // loop-carried values before the first trip
+  std::vector<Fact> carried;        // and after the last
+  std::vector<Fact> scan_elements;  // what one trip adds to each scan output
+  Expr trips;
+  std::vector<BodyRun> runs;
+};
+
+// Follows the loop trip by trip, with contents. Fails with Unimplemented where that cannot be done
+// within the limit.
+absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, LoopState* state) {
+  if (state->enters != true) return absl::UnimplementedError("condition unknown");
+  const std::optional<int64_t> bound =
+      state->max_trips.has_value() ? state->max_trips->AsInt64() : kMaxUnrolledTrips + 1;
+  if (!bound.has_value() || (state->max_trips.has_value() && *bound > kMaxUnrolledTrips)) {
+    return absl::UnimplementedError("too many trips");
+  }
+  const int64_t budget = evaluations_left_ / 2;
+  std::vector<Fact> carried = state->initial;
+  std::vector<Fact> elements;
+  std::vector<BodyRun> runs;
+  bool running = true;
+  for (int64_t trip = 0; running && trip < *bound; ++trip) {
+    if (trip == kMaxUnrolledTrips || evaluations_left_ < budget) {
+      return absl::UnimplementedError("too many trips");
+    }
+    Frame inner = frame;
+    absl::StrAppend(&inner.path, "trip ", trip, "/");
+    std::vector<Fact> inputs = {IterationFact(trip), TrueFact()};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    ASSIGN_OR_RETURN(auto run, RunBody(state->body, inputs, inner));
+    runs.push_back({run.first, 1, true, "body"});
+    const std::optional<bool> goes_on = KnownBool(run.second[0]);
+    if (!goes_on.has_value()) return absl::UnimplementedError("condition unknown");
+    running = *goes_on;
+    carried.assign(run.second.begin() + 1,
+                   run.second.begin() + 1 + static_cast<int64_t>(carried.size()));
+    for (size_t i = 0; i + 1 + carried.size() < run.second.size(); ++i) {
+      const Fact& element = run.second[i + 1 + carried.size()];
+      if (trip == 0) {
+        elements.push_back(element);
+      } else {
+        elements[i] =
+            Join(view, elements[i], element, static_cast<int>(i + carried.size()), "loop");
+      }
+    }
+  }
+  state->carried = std::move(carried);
+  state->scan_elements = std::move(elements);
+  state->trips = static_cast<int64_t>(runs.size());
+  state->runs = std::move(runs);
+  return absl::OkStatus();
+}
+
+// One body for all trips: what changes from trip to trip becomes unknown content, or a symbol for a
+// dimension.
+absl::Status Evaluator::GeneralizeLoop(const NodeView& view, const Frame& frame, LoopState* state) {
+  constexpr int kMaxPasses = 6;  // each pass loses something of some value; then ranks are given up
+  std::vector<Fact> carried = state->initial;
+  for (int pass = 0;; ++pass) {
+    std::vector<Fact> inputs = {IterationFact(std::nullopt), TrueFact()};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    ASSIGN_OR_RETURN(auto run, RunBody(state->body, inputs, frame));
+    bool stable = true;
+    for (size_t i = 0; i < carried.size(); ++i) {
+      const Fact& after = run.second[i + 1];
+      if (SameKnowledge(carried[i], after) ||
+          SameKnowledge(carried[i], Join(view, carried[i], after, static_cast<int>(i), "loop"))) {
+        continue;
+      }
+      stable = false;
+      Fact joined = Join(view, WithoutContent(carried[i]), WithoutContent(after),
+                         static_cast<int>(i), "loop");
+      carried[i] = pass < kMaxPasses ? std::move(joined) : Fact::Unknown();
+    }
+    if (!stable) continue;
+    const bool always = KnownBool(run.second[0]).value_or(false);
+    if (state->max_trips.has_value() && always && state->enters.value_or(false)) {
+      state->trips = Max(*state->max_trips, 0);
+    } else {
+      state->trips = view.FreshTripCount("trips");
+    }
+    state->carried = std::move(carried);
+    state->scan_elements.assign(
+        run.second.begin() + 1 + static_cast<int64_t>(state->carried.size()), run.second.end());
+    state->runs = {{run.first, state->trips, true, "body"}};
+    return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& frame, Call* call) {
+  LoopState state;
+  ASSIGN_OR_RETURN(state.body, BodyOf(view, "body"));
+  const Graph& graph = data_.graphs[static_cast<size_t>(state.body)];
+  if (graph.inputs.size() < 2 || graph.outputs.size() + 1 < graph.inputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the body has ", graph.inputs.size(), " inputs and ", graph.outputs.size(), " outputs"));
+  }
+  for (size_t i = 2; i < graph.inputs.size(); ++i) {
+    state.initial.push_back(view.input(static_cast<int>(i)));
+  }
+  if (view.HasInput(0)) state.max_trips = view.KnownInt(0);
+  state.enters = view.HasInput(1) ? KnownBool(view.input(1)) : true;
+  if (state.max_trips.has_value() && ProvablyLess(*state.max_trips, 1).value_or(false)) {
+    state.enters = false;
+  }
+  // A bound that is given but unknown, or none at all, leaves the trip count open unless the
+  // condition decides it.
+  const bool unrollable = !view.HasInput(0) || state.max_trips.has_value();
+  absl::Status followed = absl::UnimplementedError("");
+  if (unrollable && state.enters == true) followed = UnrollLoop(view, frame, &state);
+  if (!followed.ok() && !absl::IsUnimplemented(followed)) return followed;
+  if (!followed.ok()) RETURN_IF_ERROR(GeneralizeLoop(view, frame, &state));
+  if (state.enters == false) {
+    state.trips = 0;
+    state.carried = state.initial;
+    for (BodyRun& run : state.runs) run.times = 0;
+  }
+  call->bodies = state.runs;
+  Facts outputs;
+  for (size_t i = 0; i < state.carried.size(); ++i) {
+    // With no trip at all the initial value comes out.
+    const bool runs_once = state.trips.AtLeast(1) || state.enters == false;
+    outputs.push_back(runs_once
+                          ? state.carried[i]
+                          : Join(view, WithoutContent(state.initial[i]),
+                                 WithoutContent(state.carried[i]), static_cast<int>(i), "loop"));
+  }
+  for (const Fact& element : state.scan_elements) outputs.push_back(Stack(element, state.trips, 0));
+  return outputs;
+}
+
+// ---- Scan
+
+absl::StatusOr<Facts> Evaluator::InferScan(const NodeView& view, const Frame& frame, Call* call) {
+  ASSIGN_OR_RETURN(const GraphId body, BodyOf(view, "body"));
+  const Graph& graph = data_.graphs[static_cast<size_t>(body)];
+  // Opset 8: an optional first input of lengths, a batch dimension first, the sequence second.
+  const bool batched = view.version() == 8;
+  const int first = batched ? 1 : 0;
+  const auto scans = view.Int("num_scan_inputs", -1);
+  const int states =
+      static_cast<int>(graph.inputs.size()) - static_cast<int>(std::max<int64_t>(scans, 0));
+  if (scans < 1 || states < 0 ||
+      view.num_inputs() != static_cast<int>(graph.inputs.size()) + first ||
+      static_cast<int>(graph.outputs.size()) < states) {
+    return absl::InvalidArgumentError(absl::StrCat("num_scan_inputs = ", scans, " does not fit ",
+                                                   view.num_inputs(), " inputs and a body of ",
+                                                   graph.inputs.size()));
+  }
+  const auto axes = view.Ints("scan_input_axes");
+  std::vector<Fact> inputs;
+  Expr length = 0;
+  Expr batch = 0;
+  for (int i = 0; i < states; ++i) {
+    Fact state = WithoutContent(view.input(first + i));
+    if (batched && state.is_tensor() && state.shape.ranked() && state.shape.rank() > 0) {
+      state.shape.dims().erase(state.shape.dims().begin());
+    }
+    inputs.push_back(std::move(state));
+  }
+  for (int i = 0; i < scans; ++i) {
+    const int input = first + states + i;
+    ASSIGN_OR_RETURN(Shape shape, view.ShapeOfRankAtLeast(input, batched ? 2 : 1));
+    const auto at = static_cast<size_t>(i);
+    ASSIGN_OR_RETURN(const int axis,
+                     view.Axis(at < axes.size() ? axes[at] : (batched ? 1 : 0), shape.rank()));
+    if (i == 0) {
+      length = shape[axis];
+    } else {
+      RETURN_IF_ERROR(view.RequireSame("the scanned length", length, shape[axis]));
+    }
+    shape.dims().erase(shape.dims().begin() + axis);
+    if (batched) {
+      batch = shape[0];
+      shape.dims().erase(shape.dims().begin());
+    }
+    inputs.push_back(view.Moved(input, std::move(shape)));
+  }
+  constexpr int kMaxPasses = 6;
+  absl::StatusOr<std::pair<InstanceId, Facts>> run = absl::UnknownError("");
+  for (int pass = 0; pass <= kMaxPasses; ++pass) {
+    run = RunBody(body, inputs, frame);
+    if (!run.ok()) return run.status();
+    bool stable = true;
+    for (int i = 0; i < states; ++i) {
+      Fact& state = inputs[static_cast<size_t>(i)];
+      const Fact& after = run->second[static_cast<size_t>(i)];
+      if (SameKnowledge(state, WithoutContent(after))) continue;
+      const Fact joined = Join(view, state, WithoutContent(after), i, "scan");
+      stable = stable && SameKnowledge(state, joined);
+      state = pass + 1 < kMaxPasses ? joined : Fact::Unknown();
+    }
+    if (stable) break;
+  }
+  call->bodies = {{run->first, batched ? length * batch : length, true, "body"}};
+  const auto out_axes = view.Ints("scan_output_axes");
+  Facts outputs;
+  for (size_t i = 0; i < run->second.size(); ++i) {
+    Fact fact = WithoutContent(run->second[i]);
+    if (i >= static_cast<size_t>(states)) {
+      const size_t k = i - static_cast<size_t>(states);
+      fact = Stack(fact, length,
+                   k < out_axes.size()
+                       ? static_cast<int>(std::clamp<int64_t>(out_axes[k], -kMaxRank, kMaxRank))
+                       : 0);
+    }
+    outputs.push_back(batched ? Stack(fact, batch, 0) : std::move(fact));
+  }
+  return outputs;
+}
+
+absl::StatusOr<Facts> Evaluator::InferSequenceMap(const NodeView& view, const Frame& frame,
+                                                  Call* call) {
+  ASSIGN_OR_RETURN(const GraphId body, BodyOf(view, "body"));
+  const Fact& first = view.input(0);
+  if (first.kind != Fact::Kind::kSequence) {
+    return absl::FailedPreconditionError("input 0 is not known as a sequence");
+  }
+  const bool by_item =
+      first.items != nullptr && static_cast<int64_t>(first.items->size()) <= kMaxUnrolledTrips;
+  const size_t trips = by_item ? first.items->size() : 1;
+  const Expr length = first.length.has_value() ? *first.length : view.FreshTripCount("length");
+  std::vector<std::vector<Fact>> items(static_cast<size_t>(view.num_outputs()));
+  for (size_t trip = 0; trip < trips; ++trip) {
+    std::vector<Fact> inputs;
+    for (int i = 0; i < view.num_inputs(); ++i) {
+      const Fact& input = view.input(i);
+      if (input.kind != Fact::Kind::kSequence) {
+        inputs.push_back(input);
+      } else if (by_item && input.items != nullptr && trip < input.items->size()) {
+        inputs.push_back((*input.items)[trip]);
+      } else {
+        inputs.push_back(input.element == nullptr ? Fact::Unknown() : *input.element);
+      }
+    }
+    ASSIGN_OR_RETURN(auto run, RunBody(body, inputs, frame));
+    call->bodies.push_back({run.first, by_item ? Expr(1) : length, true, "body"});
+    for (size_t k = 0; k < items.size() && k < run.second.size(); ++k) {
+      items[k].push_back(run.second[k]);
+    }
+  }
+  Facts outputs;
+  for (size_t k = 0; k < items.size(); ++k) {
+    Fact element = items[k].empty() ? Fact::Unknown() : items[k].front();
+    for (const Fact& item : items[k]) {
+      element = Join(view, element, item, static_cast<int>(k), "sequencemap");
+    }
+    Fact sequence = Fact::Sequence(std::move(element), length);
+    if (by_item) sequence.items = std::make_shared<const std::vector<Fact>>(std::move(items[k]));
+    outputs.push_back(std::move(sequence));
+  }
+  return outputs;
+}
+
+// ---- functions of the file
+
+absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
+                                               const FactIds& inputs) {
+  const Node& node = data_.nodes[static_cast<size_t>(id)];
+  const Function& function = data_.functions[static_cast<size_t>(node.function)];
+  if (frame.depth >= kMaxCallDepth) {
+    return absl::OutOfRangeError(absl::StrCat(data_.path, ": ", DescribeNode(data_, id),
+                                              ": functions call each other deeper than the limit "
+                                              "kMaxCallDepth = ",
+                                              kMaxCallDepth));
+  }
+  const bool shareable = node.attributes_comparable && !node.has_graphs;
+  Key key{&function, 0, frame.attributes_id, node.outputs.size(), node.attribute_bytes, inputs};
+  if (shareable) {
+    if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
+  }
+  std::vector<Attribute> attributes;
+  for (const Attribute& attribute : node.attributes) {
+    Attribute resolved = attribute;
+    if (!attribute.ref_attr_name.empty()) {
+      const auto given =
+          std::find_if(frame.call_attributes.begin(), frame.call_attributes.end(),
+                       [&](const Attribute& a) { return a.name == attribute.ref_attr_name; });
+      if (given == frame.call_attributes.end()) continue;
+      resolved = *given;
+      resolved.name = attribute.name;
+    }
+    attributes.push_back(resolved);
+  }
+  for (const Attribute& attribute : function.attribute_defaults) {
+    if (node.FindAttribute(attribute.name) == nullptr) attributes.push_back(attribute);
+  }
+  Frame inner = frame;
+  inner.call_attributes = {};
+  inner.attributes_id = -1;
+  if (!attributes.empty()) {
+    attributes_->push_back(std::move(attributes));
+    inner.call_attributes = attributes_->back();
+    inner.attributes_id = static_cast<int32_t>(attributes_->size());
+  }
+  if (!function.opsets.empty()) {
+    inner.opsets = &function.opsets;
+    for (const auto& [domain, version] : function.opsets) {
+      if (domain.empty()) inner.default_opset = version;
+    }
+  }
+  ++inner.depth;
+  absl::StrAppend(&inner.path, PlaceOf(data_, id), "/");
+  const Graph& graph = data_.graphs[static_cast<size_t>(function.body)];
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    values_[static_cast<size_t>(graph.inputs[i])] =
+        i < inputs.size() ? inputs[i] : FactTable::kAbsent;
+  }
+  const int64_t fresh_before = symbols_.fresh_uses();
+  ASSIGN_OR_RETURN(const InstanceId instance, RunGraph(function.body, inner));
+  Call call;
+  call.node = id;
+  call.inputs = inputs;
+  call.call_attributes = frame.call_attributes;
+  call.bodies = {{instance, 1, true, {}}};
+  for (ValueId v : graph.outputs) {
+    const FactId fact = values_[static_cast<size_t>(v)];
+    call.outputs.push_back(fact < 0 ? FactTable::kUnknown : fact);
+  }
+  const CallId added = AddCall(std::move(call));
+  if (shareable && symbols_.fresh_uses() == fresh_before) memo_.emplace(std::move(key), added);
+  return added;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,321 @@
+#include "src/infer/evaluator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/registry.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// Marks an error that already names file and node, so that it is wrapped once.
+constexpr char kExplained[] = "onnxflops/explained";
+
+bool IsFatal(const absl::Status& status) {
+  return !absl::IsFailedPrecondition(status) && !absl::IsUnimplemented(status);
+}
+
+int64_t OpsetIn(const Frame& frame, absl::string_view domain) {
+  if (domain.empty()) return frame.default_opset;
+  for (const auto& [name, version] : *frame.opsets) {
+    if (name == domain) return version;
+  }
+  return 1;  // files leave out the import of com.microsoft; its operators are of version 1
+}
+
+// Whether looking at the content of inputs can change what the operator yields.
+bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inputs) {
+  if (def.evaluate == nullptr) return true;
+  return std::all_of(inputs.begin(), inputs.end(), [&](FactId id) { return facts.HasContent(id); });
+}
+
+}  // namespace
+
+bool IsExplained(const absl::Status& status) { return status.GetPayload(kExplained).has_value(); }
+
+Evaluator::Evaluator(const Model& model, const InferOptions& options)
+    : model_(model),
+      data_(*model_),
+      options_(options),
+      symbols_(options.dims),
+      values_(data_.values.size(), -1),
+      tensor_facts_(data_.tensors.size(), -1),
+      attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()) {
+  evaluations_left_ =
+      kMaxExtraEvaluations + kMaxEvaluationsPerNode * static_cast<int64_t>(data_.nodes.size());
+}
+
+absl::StatusOr<Inference> Evaluator::Run() {
+  result_.model = model_;
+  RETURN_IF_ERROR(BindInputs());
+  Frame frame;
+  frame.opsets = &data_.opsets;
+  frame.default_opset = data_.OpsetOf("").value_or(0);
+  memo_.reserve(1024);
+  ASSIGN_OR_RETURN(const InstanceId main, RunGraph(0, frame));
+  static_cast<void>(main);
+  RETURN_IF_ERROR(CheckOptions());
+  result_.facts = std::move(facts_).Release();
+  result_.values = std::move(values_);
+  result_.symbols = symbols_.Open();
+  result_.attribute_storage = attributes_;
+  MarkShapeWork(&result_);
+  return std::move(result_);
+}
+
+absl::Status Evaluator::Spend() {
+  if (--evaluations_left_ >= 0) return absl::OkStatus();
+  return absl::OutOfRangeError(
+      absl::StrCat(data_.path,
+                   ": bodies and functions are evaluated more often than the limit allows "
+                   "(kMaxEvaluationsPerNode = ",
+                   kMaxEvaluationsPerNode, ")"));
+}
+
+absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& frame) {
+  const Graph& graph = data_.graphs[static_cast<size_t>(graph_id)];
+  const auto instance = static_cast<InstanceId>(result_.instances.size());
+  result_.instances.push_back({graph_id, {}, {}});
+  for (ValueId v : graph.initializers) {
+    const Value& value = data_.values[static_cast<size_t>(v)];
+    if (value.is_graph_input && graph_id == 0) continue;  // BindInputs has decided
+    FactId& known = tensor_facts_[static_cast<size_t>(value.initializer)];
+    if (known < 0) {
+      known = facts_.Intern(FactOf(data_.tensors[static_cast<size_t>(value.initializer)]));
+    }
+    values_[static_cast<size_t>(v)] = known;
+  }
+  std::vector<CallId> calls;
+  calls.reserve(graph.nodes.size());
+  for (NodeId node : graph.nodes) {
+    RETURN_IF_ERROR(Spend());
+    ASSIGN_OR_RETURN(const CallId call, EvalNode(node, frame));
+    calls.push_back(call);
+  }
+  result_.instances[static_cast<size_t>(instance)].calls = std::move(calls);
+  result_.callees_first.push_back(instance);
+  return instance;
+}
+
+FactIds Evaluator::GatherInputs(const Node& node) {
+  FactIds inputs;
+  for (ValueId v : node.inputs) {
+    const FactId id = v == kNone ? FactTable::kAbsent : values_[static_cast<size_t>(v)];
+    inputs.push_back(id < 0 ? FactTable::kUnknown : id);
+  }
+  while (!inputs.empty() && inputs.back() == FactTable::kAbsent) inputs.pop_back();
+  return inputs;
+}
+
+absl::StatusOr<CallId> Evaluator::EvalNode(NodeId id, const Frame& frame) {
+  const Node& node = data_.nodes[static_cast<size_t>(id)];
+  const FactIds inputs = GatherInputs(node);
+  absl::StatusOr<CallId> call =
+      node.function != kNone ? CallFunction(id, frame, inputs) : ApplyOperator(id, frame, inputs);
+  if (!call.ok()) return call.status();
+  SetOutputs(node, result_.calls[static_cast<size_t>(*call)]);
+  return call;
+}
+
+void Evaluator::SetOutputs(const Node& node, const Call& call) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == kNone) continue;
+    values_[static_cast<size_t>(node.outputs[i])] =
+        i < call.outputs.size() ? call.outputs[i] : FactTable::kUnknown;
+  }
+}
+
+CallId Evaluator::AddCall(Call call) {
+  result_.calls.push_back(std::move(call));
+  return static_cast<CallId>(result_.calls.size() - 1);
+}
+
+absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
+                                                const FactIds& inputs) {
+  const Node& node = data_.nodes[static_cast<size_t>(id)];
+  int64_t opset = OpsetIn(frame, node.domain);
+  FoundOp found = FindOp(node.domain, node.op_type, opset);
+  if (found.def == nullptr && found.known_name && opset < kMaxOpset) {
+    // Real exporters write operators of a newer opset than they declare; what they mean is plain.
+    found = FindOp(node.domain, node.op_type, kMaxOpset);
+    if (found.def != nullptr) {
+      std::string warning = absl::StrCat(
+          node.op_type, " exists from opset ", found.def->versions.front(),
+          ", but the file declares opset ", opset, ": taken as of opset ", found.version);
+      if (std::find(result_.warnings.begin(), result_.warnings.end(), warning) ==
+          result_.warnings.end()) {
+        result_.warnings.push_back(std::move(warning));
+      }
+      opset = found.version;
+    }
+  }
+  Call call;
+  call.node = id;
+  call.def = found.def;
+  call.opset = static_cast<int>(std::min<int64_t>(opset, INT32_MAX));
+  call.call_attributes = frame.call_attributes;
+  if (found.def == nullptr) {
+    call.problem = absl::UnimplementedError(
+        found.known_name
+            ? absl::StrCat("operator ", node.op_type, " has no form at opset ", opset)
+            : absl::StrCat("no rule for operator ", node.op_type,
+                           node.domain.empty() ? "" : absl::StrCat(" of domain ", node.domain)));
+    call.inputs = inputs;
+    RETURN_IF_ERROR(TakeOutputs(frame, Facts{}, &call));
+    return AddCall(std::move(call));
+  }
+  const bool shareable = node.attributes_comparable && !node.has_graphs &&
+                         !Has(found.def->traits, Traits::kNotMemoised);
+  Key key{found.def, opset, frame.attributes_id, node.outputs.size(), node.attribute_bytes, inputs};
+  if (!ContentMatters(*found.def, facts_, inputs)) {
+    for (FactId& fact : key.inputs) fact = facts_.WithoutContent(fact);
+  }
+  if (shareable) {
+    if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
+  }
+  bool fresh = false;
+  RETURN_IF_ERROR(RunRule(&call, frame, inputs, &fresh));
+  const CallId added = AddCall(std::move(call));
+  if (shareable && !fresh) memo_.emplace(std::move(key), added);
+  return added;
+}
+
+absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& inputs,
+                                bool* fresh) {
+  const Node& node = data_.nodes[static_cast<size_t>(call->node)];
+  call->inputs = inputs;
+  absl::InlinedVector<const Fact*, 8> facts;
+  call->from_shapes = !inputs.empty();
+  call->constant = !Has(call->def->traits, Traits::kRandom);
+  for (FactId id : inputs) {
+    const Fact& fact = facts_[id];
+    facts.push_back(&fact);
+    call->constant = call->constant && (fact.absent() || fact.constant);
+    call->from_shapes = call->from_shapes && (fact.absent() || fact.from_shapes);
+  }
+  call->from_shapes = call->from_shapes || call->constant;
+  Host host(this, frame, call);
+  NodeView view(data_, node, *call->def, call->opset, facts, {}, &host, frame.call_attributes);
+  const int64_t fresh_before = symbols_.fresh_uses();
+  absl::StatusOr<Facts> outputs = absl::UnimplementedError(call->def->note);
+  if (Has(call->def->traits, Traits::kControlFlow) && call->def->infer == nullptr) {
+    outputs = InferControlFlow(view, frame, call);
+  } else if (call->def->infer != nullptr) {
+    outputs = call->def->infer(view);
+  }
+  *fresh = symbols_.fresh_uses() != fresh_before;
+  if (outputs.ok() && !view.status().ok()) outputs = view.status();
+  if (outputs.ok() || !IsFatal(outputs.status())) {
+    if (outputs.ok() && Has(call->def->traits, Traits::kUnknown)) {
+      call->problem = absl::UnimplementedError(call->def->note);
+    }
+    const absl::Status taken = TakeOutputs(frame, std::move(outputs), call);
+    return taken.ok() ? taken : Explain(taken, call->node, call->opset, inputs);
+  }
+  return Explain(outputs.status(), call->node, call->opset, inputs);
+}
+
+absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> facts, Call* call) {
+  const Node& node = data_.nodes[static_cast<size_t>(call->node)];
+  static_cast<void>(frame);
+  if (!facts.ok()) {
+    call->problem = facts.status();
+    facts = Facts{};
+  }
+  // What Shape and Size give depends on shapes only, whatever they are applied to.
+  const bool is_shape = node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    Fact fact = i < facts->size() ? std::move((*facts)[i]) : Fact::Unknown();
+    if (node.outputs[i] != kNone &&
+        (fact.kind == Fact::Kind::kUnknown || (fact.is_tensor() && !fact.shape.ranked()))) {
+      fact = FallbackFact(node, i);
+    }
+    RETURN_IF_ERROR(CheckFact(fact, i));
+    fact.constant = call->constant;
+    fact.from_shapes = call->from_shapes || is_shape;
+    call->outputs.push_back(facts_.Intern(std::move(fact)));
+  }
+  return absl::OkStatus();
+}
+
+// What the file itself declares of an output that no rule could infer.
+Fact Evaluator::FallbackFact(const Node& node, size_t output) const {
+  const DeclaredType* declared = data_.values[static_cast<size_t>(node.outputs[output])].declared;
+  if (declared == nullptr || declared->kind != TypeKind::kTensor) return Fact::Unknown();
+  Fact fact = Fact::Tensor(declared->dtype, Shape::UnknownRank());
+  if (!declared->has_shape) return fact;
+  Shape shape;
+  for (const DeclaredDim& dim : declared->dims) {
+    if (dim.size < 0) return fact;
+    shape.push_back(dim.size);
+  }
+  fact.shape = std::move(shape);
+  return fact;
+}
+
+absl::Status Evaluator::CheckFact(const Fact& fact, size_t output) const {
+  if (!fact.is_tensor() || !fact.shape.ranked()) return absl::OkStatus();
+  if (fact.shape.rank() > kMaxRank) {
+    return absl::OutOfRangeError(absl::StrCat("output ", output, " has rank ", fact.shape.rank(),
+                                              ", above the limit kMaxRank = ", kMaxRank));
+  }
+  for (const Expr& dim : fact.shape.dims()) {
+    if (dim.error() != nullptr) {
+      return absl::OutOfRangeError(
+          absl::StrCat("a dimension of output ", output, " ", dim.error()));
+    }
+    if (dim.is_literal() && (dim.literal() < 0 || dim.literal() > kMaxElements)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", output, " would have shape ", fact.shape.ToString()));
+    }
+  }
+  if (fact.content != nullptr) {
+    for (const Scalar& scalar : *fact.content) {
+      if (scalar.is_int() && scalar.i.error() != nullptr) {
+        return absl::OutOfRangeError(
+            absl::StrCat("an element of output ", output, " ", scalar.i.error()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t opset,
+                                const FactIds& inputs) const {
+  if (IsExplained(local)) return local;
+  const Node& node = data_.nodes[static_cast<size_t>(id)];
+  std::string text = absl::StrCat(data_.path, ": ", DescribeNode(data_, id));
+  if (!text.empty() && text.back() == ')') {
+    text.pop_back();
+    absl::StrAppend(&text, ", opset ", opset, ")");
+  }
+  absl::StrAppend(&text, ": ", local.message());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (node.inputs[i] == kNone) continue;
+    absl::StrAppend(&text, "\n  ", data_.values[static_cast<size_t>(node.inputs[i])].name, "  ",
+                    facts_[inputs[i]].ToString());
+  }
+  absl::Status explained(local.code(), text);
+  explained.SetPayload(kExplained, absl::Cord("1"));
+  return explained;
+}
+
+std::string DescribeCall(const Inference& inference, const Call& call, NodeId node) {
+  std::string text = DescribeNode(*inference.model, node);
+  if (!text.empty() && text.back() == ')') {
+    text.pop_back();
+    absl::StrAppend(&text, ", opset ", call.opset, ")");
+  }
+  return text;
+}
+
+absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options) {
+  return Evaluator(model, options).Run();
+}
+
+}  // namespace onnxflops

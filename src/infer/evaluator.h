@@ -1,0 +1,171 @@
+// The engine behind Infer(): evaluates graphs node by node, and shares the result between nodes
+// that are alike. Internal to src/infer.
+#ifndef ONNXFLOPS_SRC_INFER_EVALUATOR_H_
+#define ONNXFLOPS_SRC_INFER_EVALUATOR_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/op_def.h"
+#include "src/infer/fact_table.h"
+#include "src/infer/infer.h"
+
+namespace onnxflops {
+
+using FactIds = absl::InlinedVector<FactId, 4>;
+
+// Where a graph is evaluated: whose opsets and attributes are in force, and on which chain of
+// calls.
+struct Frame {
+  const std::vector<std::pair<absl::string_view, int64_t>>* opsets = nullptr;
+  absl::Span<const Attribute> call_attributes;
+  int32_t attributes_id = -1;  // tells frames with different call attributes apart
+  int64_t default_opset = 0;   // of domain ""
+  int depth = 0;               // bodies and functions around
+  std::string path;  // "block.0/" for what is inside the function call 'block.0'; names symbols
+};
+
+// Makes and remembers symbols that depend on data, and substitutes what the user bound.
+class SymbolTable {
+ public:
+  explicit SymbolTable(const Bindings& bindings) : bindings_(bindings) {}
+  // The symbol of an input's dimension; the same name again is the same symbol.
+  Expr InputDim(const std::string& name, absl::string_view input, int axis);
+  // A new symbol `hint(place)`, or the one made before for this place, output and axis.
+  Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const std::string& place,
+             absl::string_view tensor, int axis);
+  bool Knows(const std::string& name) const { return origins_.contains(name); }
+  int64_t fresh_uses() const { return fresh_uses_; }
+  // All symbols that are left open, in order of appearance.
+  std::vector<SymbolOrigin> Open() const;
+
+ private:
+  Expr BoundOr(const std::string& name, int64_t at_least) const;
+
+  const Bindings& bindings_;
+  int64_t fresh_uses_ = 0;  // how often a data-dependent symbol was asked for
+  std::vector<std::string> order_;
+  absl::flat_hash_map<std::string, SymbolOrigin> origins_;
+  absl::flat_hash_map<std::string, std::string> by_place_;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Model& model, const InferOptions& options);
+
+  absl::StatusOr<Inference> Run();
+
+ private:
+  friend class Host;
+
+  // ---- inputs.cc
+  absl::Status BindInputs();
+  absl::StatusOr<Fact> FactOfInput(const Value& value);
+  absl::StatusOr<Fact> FactOfDeclared(const DeclaredType& type, absl::string_view name);
+  Expr DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis);
+  absl::Status ApplyShapeOption(const std::string& name, const Dims& dims, const Value& value);
+  absl::Status ApplyValueOption(const std::string& name, const Content& content, Fact* fact) const;
+  absl::Status CheckOptions() const;
+
+  // ---- evaluator.cc
+  // Evaluates the nodes of a graph whose inputs have their facts in values_. Adds an instance.
+  absl::StatusOr<InstanceId> RunGraph(GraphId graph, const Frame& frame);
+  absl::StatusOr<CallId> EvalNode(NodeId id, const Frame& frame);
+  absl::StatusOr<CallId> ApplyOperator(NodeId id, const Frame& frame, const FactIds& inputs);
+  absl::Status RunRule(Call* call, const Frame& frame, const FactIds& inputs, bool* fresh);
+  absl::Status TakeOutputs(const Frame& frame, absl::StatusOr<Facts> facts, Call* call);
+  absl::Status CheckFact(const Fact& fact, size_t output) const;
+  Fact FallbackFact(const Node& node, size_t output) const;
+  FactIds GatherInputs(const Node& node);
+  CallId AddCall(Call call);
+  void SetOutputs(const Node& node, const Call& call);
+  absl::Status Spend();
+  absl::Status Explain(const absl::Status& local, NodeId node, int64_t opset,
+                       const FactIds& inputs) const;
+
+  // ---- control_flow.cc
+  absl::StatusOr<Facts> InferControlFlow(const NodeView& view, const Frame& frame, Call* call);
+  absl::StatusOr<Facts> InferIf(const NodeView& view, const Frame& frame, Call* call);
+  absl::StatusOr<Facts> InferLoop(const NodeView& view, const Frame& frame, Call* call);
+  absl::StatusOr<Facts> InferScan(const NodeView& view, const Frame& frame, Call* call);
+  absl::StatusOr<Facts> InferSequenceMap(const NodeView& view, const Frame& frame, Call* call);
+  absl::StatusOr<std::pair<InstanceId, Facts>> RunBody(GraphId body, absl::Span<const Fact> inputs,
+                                                       const Frame& frame);
+  absl::StatusOr<CallId> CallFunction(NodeId id, const Frame& frame, const FactIds& inputs);
+  absl::StatusOr<GraphId> BodyOf(const NodeView& view, absl::string_view attribute) const;
+  struct LoopState;
+  absl::Status UnrollLoop(const NodeView& view, const Frame& frame, LoopState* state);
+  absl::Status GeneralizeLoop(const NodeView& view, const Frame& frame, LoopState* state);
+  Fact Join(const NodeView& view, const Fact& a, const Fact& b, int output, absl::string_view hint);
+
+  // A distinct application, as the key under which its Call is found again.
+  struct Key {
+    const void* what;  // OpDef or Function
+    int64_t opset;
+    int32_t attributes_id;
+    size_t outputs;
+    absl::string_view attribute_bytes;
+    FactIds inputs;
+    friend bool operator==(const Key& a, const Key& b) {
+      return a.what == b.what && a.opset == b.opset && a.attributes_id == b.attributes_id &&
+             a.outputs == b.outputs && a.inputs == b.inputs &&
+             a.attribute_bytes == b.attribute_bytes;
+    }
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& k) {
+      return H::combine(std::move(h), k.what, k.opset, k.attributes_id, k.outputs,
+                        k.attribute_bytes, k.inputs);
+    }
+  };
+
+  const Model model_;
+  const ModelData& data_;
+  const InferOptions& options_;
+  Inference result_;
+  FactTable facts_;
+  SymbolTable symbols_;
+  std::vector<FactId> values_;
+  std::vector<FactId> tensor_facts_;  // by TensorId; -1 not asked yet
+  absl::flat_hash_map<Key, CallId> memo_;
+  std::shared_ptr<std::deque<std::vector<Attribute>>> attributes_;
+  Bindings from_input_shapes_;  // what --input says of symbols
+  int64_t evaluations_left_ = 0;
+};
+
+// control_flow.cc: the host that rules see. Also records the bodies that a rule ran.
+class Host : public RuleHost {
+ public:
+  Host(Evaluator* evaluator, const Frame& frame, Call* call)
+      : evaluator_(evaluator), frame_(frame), call_(call) {}
+  Expr FreshDim(int output, int axis, absl::string_view hint) override;
+  Expr FreshTripCount(absl::string_view hint) override;
+  absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute, absl::Span<const Fact> inputs,
+                                      const Expr& times) override;
+
+ private:
+  Evaluator* evaluator_;
+  const Frame& frame_;
+  Call* call_;
+};
+
+// shape_work.cc: marks, in every instance, the nodes that only make shapes.
+void MarkShapeWork(Inference* inference);
+
+// True for an error that already names its node.
+bool IsExplained(const absl::Status& status);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_INFER_EVALUATOR_H_

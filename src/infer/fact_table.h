@@ -1,0 +1,59 @@
+// Every distinct fact once, by a small number: equal facts have equal ids, so that comparing what
+// two nodes are applied to is comparing integers.
+#ifndef ONNXFLOPS_SRC_INFER_FACT_TABLE_H_
+#define ONNXFLOPS_SRC_INFER_FACT_TABLE_H_
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
+#include "src/graph/fact.h"
+#include "src/infer/infer.h"
+
+namespace onnxflops {
+
+class FactTable {
+ public:
+  static constexpr FactId kAbsent = 0;   // an input left out
+  static constexpr FactId kUnknown = 1;  // nothing known
+
+  FactTable() : index_(0, Hash{&facts_}, Equal{&facts_}) {
+    Intern(Fact::Absent());
+    Intern(Fact::Unknown());
+  }
+  FactTable(const FactTable&) = delete;
+  FactTable& operator=(const FactTable&) = delete;
+
+  // Facts stay where they are: references live as long as the table.
+  FactId Intern(Fact fact);
+  const Fact& operator[](FactId id) const { return facts_[static_cast<size_t>(id)]; }
+  // The same fact without its content.
+  FactId WithoutContent(FactId id);
+  bool HasContent(FactId id) const { return facts_[static_cast<size_t>(id)].content != nullptr; }
+  std::deque<Fact> Release() && { return std::move(facts_); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    const std::deque<Fact>* facts;
+    size_t operator()(const Fact& fact) const { return absl::HashOf(fact); }
+    size_t operator()(FactId id) const { return absl::HashOf((*facts)[static_cast<size_t>(id)]); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    const std::deque<Fact>* facts;
+    bool operator()(FactId a, FactId b) const { return a == b; }
+    bool operator()(FactId a, const Fact& b) const { return (*facts)[static_cast<size_t>(a)] == b; }
+  };
+
+  std::deque<Fact> facts_;
+  std::vector<FactId> without_content_;  // -1: not asked yet
+  absl::flat_hash_set<FactId, Hash, Equal> index_;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_INFER_FACT_TABLE_H_

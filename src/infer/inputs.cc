@@ -1,0 +1,257 @@
+// The graph's inputs: declared types and the user's bindings become facts, and names of dimensions
+// become symbols.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+#include "src/infer/evaluator.h"
+
+namespace onnxflops {
+
+Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) const {
+  const auto bound = bindings_.find(name);
+  return bound == bindings_.end() ? Expr::Symbol(name, at_least) : Expr(bound->second);
+}
+
+Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
+  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, std::string(input), axis};
+  if (origins_.try_emplace(name, origin).second) order_.push_back(name);
+  return BoundOr(name, 1);
+}
+
+Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const std::string& place,
+                        absl::string_view tensor, int axis) {
+  ++fresh_uses_;
+  const std::string key = absl::StrCat(hint, "\n", place, "\n", tensor, "\n", axis);
+  if (const auto known = by_place_.find(key); known != by_place_.end()) {
+    return BoundOr(known->second, 0);
+  }
+  // The first dimension of a node has the plain name; others say which they are.
+  std::string name = absl::StrCat(hint, "(", place, ")");
+  if (origins_.contains(name)) name = absl::StrCat(hint, "(", place, ").", axis);
+  for (int n = 2; origins_.contains(name); ++n) {
+    name = absl::StrCat(hint, "(", place, ").", axis, "#", n);
+  }
+  origins_[name] = {name, kind, std::string(tensor), axis};
+  order_.push_back(name);
+  by_place_[key] = name;
+  return BoundOr(name, 0);
+}
+
+std::vector<SymbolOrigin> SymbolTable::Open() const {
+  std::vector<SymbolOrigin> open;
+  for (const std::string& name : order_) {
+    if (!bindings_.contains(name)) open.push_back(origins_.at(name));
+  }
+  return open;
+}
+
+Expr Evaluator::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis) {
+  if (dim.size >= 0) return dim.size;
+  if (dim.name.empty()) return symbols_.InputDim(absl::StrCat(name, ".", axis), name, axis);
+  const std::string text(dim.name);
+  // "past + seq" is the sum of two dimensions where both stand alone as well, else a name like any
+  // other.
+  const absl::StatusOr<Expr> parsed = ParseExpr(text, 1);
+  if (parsed.ok() && !parsed->is_literal()) {
+    const std::vector<std::string> parts = parsed->Symbols();
+    const bool all_known = std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
+      return part != text && symbols_.Knows(part);
+    });
+    if (all_known) return parsed->Substitute(options_.dims);
+  }
+  return symbols_.InputDim(text, name, axis);
+}
+
+absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::string_view name) {
+  switch (type.kind) {
+    case TypeKind::kTensor:
+    case TypeKind::kSparseTensor: {
+      if (!type.has_shape) return Fact::Tensor(type.dtype, Shape::UnknownRank());
+      if (type.dims.size() > static_cast<size_t>(kMaxRank)) {
+        return absl::OutOfRangeError(absl::StrCat(data_.path, ": input '", name, "' has rank ",
+                                                  type.dims.size(), ", above the limit kMaxRank"));
+      }
+      Shape shape;
+      for (size_t i = 0; i < type.dims.size(); ++i) {
+        shape.push_back(DimOfDeclared(type.dims[i], name, static_cast<int>(i)));
+      }
+      return Fact::Tensor(type.dtype, std::move(shape));
+    }
+    case TypeKind::kSequence:
+    case TypeKind::kOptional: {
+      Fact element = Fact::Unknown();
+      if (type.element != nullptr) {
+        ASSIGN_OR_RETURN(element, FactOfDeclared(*type.element, name));
+      }
+      return type.kind == TypeKind::kSequence ? Fact::Sequence(std::move(element), std::nullopt)
+                                              : Fact::Optional(std::move(element));
+    }
+    case TypeKind::kMap: {
+      Fact fact;
+      fact.kind = Fact::Kind::kMap;
+      return fact;
+    }
+    case TypeKind::kUnknown:
+    case TypeKind::kOpaque:
+      break;
+  }
+  return Fact::Unknown();
+}
+
+// --input NAME=SHAPE: binds the named dimensions of the input, and states the others.
+absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& dims,
+                                         const Value& value) {
+  const DeclaredType* type = value.declared;
+  if (type == nullptr || !type->has_shape) return absl::OkStatus();
+  if (type->dims.size() != dims.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(data_.path, ": input '", name, "' has rank ",
+                                                   type->dims.size(),
+                                                   ", but the given shape has rank ", dims.size()));
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const DeclaredDim& declared = type->dims[i];
+    const auto given = dims[i].AsInt64();
+    if (!given.has_value()) continue;
+    if (declared.size >= 0 && declared.size != *given) {
+      return absl::InvalidArgumentError(absl::StrCat(data_.path, ": dimension ", i, " of input '",
+                                                     name, "' is ", declared.size,
+                                                     " in the file, but ", *given, " was given"));
+    }
+    if (declared.size >= 0) continue;
+    const std::string symbol =
+        declared.name.empty() ? absl::StrCat(name, ".", i) : std::string(declared.name);
+    const auto [bound, is_new] = from_input_shapes_.try_emplace(symbol, *given);
+    if (!is_new && bound->second != *given) {
+      return absl::InvalidArgumentError(absl::StrCat(data_.path, ": dimension '", symbol,
+                                                     "' is given as ", bound->second, " and as ",
+                                                     *given, " (input '", name, "')"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Evaluator::ApplyValueOption(const std::string& name, const Content& content,
+                                         Fact* fact) const {
+  const auto mismatch = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(data_.path, ": value of input '", name, "': ",
+                                                   content.size(), " elements given for ", what));
+  };
+  if (!fact->is_tensor()) return mismatch("what is not a tensor");
+  if (!fact->shape.ranked()) fact->shape = Shape{Expr(static_cast<int64_t>(content.size()))};
+  if (fact->shape.rank() == 1 && !fact->shape[0].is_literal()) {
+    fact->shape[0] = static_cast<int64_t>(content.size());
+  }
+  const Expr elements = fact->shape.NumElements();
+  if (elements != Expr(static_cast<int64_t>(content.size()))) {
+    return mismatch(fact->shape.ToString());
+  }
+  fact->content = std::make_shared<const Content>(content);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Fact> Evaluator::FactOfInput(const Value& value) {
+  const std::string name(value.name);
+  Fact fact = Fact::Unknown();
+  if (value.declared != nullptr) {
+    ASSIGN_OR_RETURN(fact, FactOfDeclared(*value.declared, value.name));
+  }
+  const auto shape = options_.input_shapes.find(name);
+  if (shape != options_.input_shapes.end()) {
+    const bool has_rank = fact.is_tensor() && fact.shape.ranked();
+    if (fact.kind == Fact::Kind::kUnknown) fact = Fact::Tensor(DType::kFloat32, {});
+    if (!has_rank) fact.shape = Shape(shape->second);
+    for (int i = 0; has_rank && i < fact.shape.rank(); ++i) {
+      fact.shape[i] = fact.shape[i].Substitute(from_input_shapes_);
+    }
+  } else if (fact.is_tensor() && fact.shape.ranked() && !from_input_shapes_.empty()) {
+    for (Expr& dim : fact.shape.dims()) dim = dim.Substitute(from_input_shapes_);
+  }
+  const auto content = options_.input_values.find(name);
+  if (content != options_.input_values.end()) {
+    RETURN_IF_ERROR(ApplyValueOption(name, content->second, &fact));
+  }
+  return fact;
+}
+
+absl::Status Evaluator::BindInputs() {
+  const Graph& main = data_.graphs[0];
+  const auto value_of = [&](const std::string& name) -> const Value* {
+    for (ValueId v : main.inputs) {
+      if (data_.values[static_cast<size_t>(v)].name == name) {
+        return &data_.values[static_cast<size_t>(v)];
+      }
+    }
+    return nullptr;
+  };
+  const auto unknown_input = [&](const std::string& name) {
+    std::vector<absl::string_view> names;
+    for (ValueId v : main.inputs) names.push_back(data_.values[static_cast<size_t>(v)].name);
+    return absl::InvalidArgumentError(absl::StrCat(data_.path, ": no input is named '", name,
+                                                   "'; inputs: ", absl::StrJoin(names, ", ")));
+  };
+  for (const auto& [name, dims] : options_.input_shapes) {
+    const Value* value = value_of(name);
+    if (value == nullptr) return unknown_input(name);
+    RETURN_IF_ERROR(ApplyShapeOption(name, dims, *value));
+  }
+  for (const auto& [name, content] : options_.input_values) {
+    if (value_of(name) == nullptr) return unknown_input(name);
+  }
+  // Names that stand alone come first, so that "past + seq" is known as a sum wherever it stands.
+  for (ValueId v : main.inputs) {
+    const Value& value = data_.values[static_cast<size_t>(v)];
+    if (value.initializer != kNone || value.declared == nullptr) continue;
+    for (size_t i = 0; i < value.declared->dims.size(); ++i) {
+      const DeclaredDim& dim = value.declared->dims[i];
+      const absl::StatusOr<Expr> parsed = ParseExpr(dim.name, 1);
+      if (dim.size < 0 && parsed.ok() &&
+          parsed->Symbols() == std::vector<std::string>{std::string(dim.name)}) {
+        symbols_.InputDim(std::string(dim.name), value.name, static_cast<int>(i));
+      }
+    }
+  }
+  for (ValueId v : main.inputs) {
+    const Value& value = data_.values[static_cast<size_t>(v)];
+    Fact fact;
+    if (value.initializer != kNone) {
+      fact = FactOf(data_.tensors[static_cast<size_t>(value.initializer)]);
+    } else {
+      ASSIGN_OR_RETURN(fact, FactOfInput(value));
+    }
+    values_[static_cast<size_t>(v)] = facts_.Intern(std::move(fact));
+  }
+  return absl::OkStatus();
+}
+
+// Every binding must have met its symbol: now, or in the count without bindings (where others make
+// it a number).
+absl::Status Evaluator::CheckOptions() const {
+  std::vector<std::string> unmet;
+  for (const auto& [name, value] : options_.dims) {
+    if (value < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(data_.path, ": dimension '", name, "' is bound to ", value));
+    }
+    if (!symbols_.Knows(name)) unmet.push_back(name);
+  }
+  if (unmet.empty()) return absl::OkStatus();
+  InferOptions unbound = options_;
+  unbound.dims.clear();
+  ASSIGN_OR_RETURN(const Inference open, Infer(model_, unbound));
+  std::vector<std::string> names;
+  for (const SymbolOrigin& symbol : open.symbols) names.push_back(symbol.name);
+  for (const std::string& name : unmet) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(data_.path, ": no symbol is named '", name, "'; ",
+                     names.empty() ? "the model has none"
+                                   : absl::StrCat("symbols: ", absl::StrJoin(names, ", "))));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnxflops
