@@ -183,10 +183,25 @@ class Counter {
     }
     const Tally& a = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
     const Tally& b = out_.instances[static_cast<size_t>(call.bodies[1].instance)];
-    const Expr a_work = a.Flops() + a.IntOps();
-    const Expr b_work = b.Flops() + b.IntOps();
-    result->chosen_body = ProvablyLess(a_work, b_work).value_or(false) ? 1 : 0;
+    result->chosen_body = SecondIsLarger(call, a, b) ? 1 : 0;
     result->tally.Add(result->chosen_body == 1 ? b : a);
+  }
+
+  // Of the branches of an If. Where that depends on the bindings it is decided at one size, and
+  // said.
+  bool SecondIsLarger(const Call& call, const Tally& a, const Tally& b) {
+    const Expr difference = b.Flops() + b.IntOps() - a.Flops() - a.IntOps();
+    if (difference.AtLeast(1)) return true;
+    if (ProvablyLess(difference, 1).value_or(false)) return false;
+    constexpr int64_t kProbe = 64;
+    Bindings probe;
+    for (const std::string& symbol : difference.Symbols()) probe[symbol] = kProbe;
+    const absl::StatusOr<absl::int128> value = difference.Evaluate(probe);
+    out_.warnings.push_back(
+        absl::StrCat(DescribeCall(in_, call, call.node),
+                     ": which branch is larger depends on the symbols; the one that is larger at ",
+                     kProbe, " each is counted"));
+    return value.ok() && *value > 0;
   }
 
   absl::Status CountOperator(const Call& call, CallCost* result) {

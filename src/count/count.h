@@ -47,12 +47,14 @@ struct Tally {
 
 // What one Call costs, its bodies included, once.
 struct CallCost {
-  Tally tally;
-  Tally as_shape_work;  // the same where the node is shape arithmetic: contractions and bytes only
+  Tally own;            // without bodies
+  Tally tally;          // with them
+  Tally as_shape_work;  // where the node is shape arithmetic: contractions and bytes only
   Coverage coverage = Coverage::kCounted;
   absl::Status problem;   // of kUnknown
   Expr flops, macs;       // of tally, ready added up
   Expr shape_work_flops;  // of as_shape_work
+  int chosen_body = -1;   // of an If whose condition is unknown: the one of its bodies that counts
 };
 
 // Work by operator, control flow and functions opened.
@@ -75,6 +77,7 @@ struct Counts {
   // Nodes of the main graph, of bodies and of called functions, each once.
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
   std::vector<UnknownItem> unknown_items;
+  std::vector<std::string> warnings;  // choices that another binding might make otherwise
 };
 
 absl::StatusOr<Counts> Count(const Inference& inference);
