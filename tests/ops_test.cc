@@ -1,0 +1,189 @@
+// Runs every example of every operator row, and holds the registry to its rules.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "onnx/defs/parser.h"
+#include "onnx/onnx_pb.h"
+#include "ops/registry.h"
+#include "src/base/limits.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/load/load.h"
+
+namespace onnxflops {
+namespace {
+
+struct Example {
+  std::string domain;
+  const OpDef* def;
+  const OpExample* example;
+};
+
+std::vector<Example> AllExamples() {
+  std::vector<Example> all;
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      for (const OpExample& example : def.examples) all.push_back({family.domain, &def, &example});
+    }
+  }
+  return all;
+}
+
+int NewestVersion(const OpDef& def) {
+  return *std::max_element(def.versions.begin(), def.versions.end());
+}
+
+// The example as a model file. The declared types of outputs are taken out, so that only inference
+// can find them.
+absl::StatusOr<std::string> ModelBytes(const Example& e, onnx::GraphProto* declared) {
+  onnx::ModelProto model;
+  model.set_ir_version(10);
+  const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(), e.example->text);
+  if (!parsed.IsOK()) return absl::InvalidArgumentError(parsed.ErrorMessage());
+  *declared = model.graph();
+  const int version = e.example->opset != 0 ? e.example->opset : NewestVersion(*e.def);
+  auto* official = model.add_opset_import();
+  official->set_domain("");
+  official->set_version(e.domain.empty() ? version : 21);
+  if (!e.domain.empty()) {
+    auto* own = model.add_opset_import();
+    own->set_domain(e.domain);
+    own->set_version(version);
+  }
+  for (auto& output : *model.mutable_graph()->mutable_output()) output.clear_type();
+  return model.SerializeAsString();
+}
+
+std::string CostOf(const Counts& counts) {
+  Cost cost;
+  cost.flops = counts.total.flops;
+  cost.int_ops = counts.total.int_ops;
+  return cost.ToString();
+}
+
+// The declared dimension as text; a data-dependent one may have any name in the example.
+bool SameDim(const onnx::TensorShapeProto::Dimension& declared, const Expr& dim,
+             const Inference& inference) {
+  const std::string text = dim.ToString();
+  if (declared.has_dim_value()) return text == std::to_string(declared.dim_value());
+  if (text == declared.dim_param()) return true;
+  const absl::StatusOr<Expr> parsed = ParseExpr(declared.dim_param(), 1);
+  if (parsed.ok() && *parsed == dim) return true;
+  return std::any_of(inference.symbols.begin(), inference.symbols.end(), [&](const auto& symbol) {
+    return symbol.name == text && symbol.kind != SymbolOrigin::Kind::kInput;
+  });
+}
+
+void ExpectDeclaredTypes(const onnx::GraphProto& declared, const Inference& inference) {
+  const Graph& graph = inference.model->graphs[0];
+  for (int i = 0; i < declared.output_size(); ++i) {
+    const auto& output = declared.output(i);
+    if (!output.type().has_tensor_type()) continue;
+    const ValueId value = graph.outputs[static_cast<size_t>(i)];
+    const Fact& fact = inference.fact(inference.values[static_cast<size_t>(value)]);
+    const auto& type = output.type().tensor_type();
+    EXPECT_EQ(static_cast<int>(fact.dtype), type.elem_type()) << output.name();
+    if (!type.has_shape()) continue;
+    ASSERT_TRUE(fact.shape.ranked()) << output.name();
+    ASSERT_EQ(fact.shape.rank(), type.shape().dim_size()) << fact.ToString();
+    for (int d = 0; d < fact.shape.rank(); ++d) {
+      EXPECT_TRUE(SameDim(type.shape().dim(d), fact.shape[d], inference))
+          << output.name() << " is " << fact.ToString() << ", dimension " << d;
+    }
+  }
+}
+
+// Counting at a binding and evaluating the symbolic count there are the same.
+void ExpectSymbolicEqualsConcrete(const Model& model, const Inference& inference,
+                                  const Counts& counts) {
+  for (const int64_t size : {1, 2, 7}) {
+    Bindings dims;
+    for (const SymbolOrigin& symbol : inference.symbols) dims[symbol.name] = size;
+    if (dims.empty()) return;
+    const absl::StatusOr<Inference> bound = Infer(model, {.dims = dims});
+    if (!bound.ok()) continue;  // the example does not run at that size
+    const absl::StatusOr<Counts> concrete = Count(*bound);
+    if (!concrete.ok()) continue;
+    const absl::StatusOr<absl::int128> symbolic = counts.total.Flops().Evaluate(dims);
+    ASSERT_TRUE(symbolic.ok()) << symbolic.status();
+    EXPECT_EQ(Int128ToString(*symbolic), concrete->total.Flops().ToString()) << "at " << size;
+  }
+}
+
+class ExampleTest : public testing::TestWithParam<Example> {};
+
+TEST_P(ExampleTest, CostsAndShapesAreAsStated) {
+  const Example& e = GetParam();
+  SCOPED_TRACE(e.example->text);
+  onnx::GraphProto declared;
+  const absl::StatusOr<std::string> bytes = ModelBytes(e, &declared);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const absl::StatusOr<Model> model = LoadFromBytes(*bytes);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Inference> inference = Infer(*model);
+  ASSERT_TRUE(inference.ok()) << inference.status();
+  const absl::StatusOr<Counts> counts = Count(*inference);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  if (Has(e.def->traits, Traits::kUnknown)) {
+    EXPECT_GT(counts->unknown, 0);
+    return;
+  }
+  for (const UnknownItem& item : counts->unknown_items) {
+    ADD_FAILURE() << item.op << ": " << item.reason;
+  }
+  EXPECT_EQ(CostOf(*counts), e.example->cost);
+  ExpectDeclaredTypes(declared, *inference);
+  ExpectSymbolicEqualsConcrete(*model, *inference, *counts);
+}
+
+std::string ExampleName(const testing::TestParamInfo<Example>& info) {
+  std::string name =
+      info.param.domain + "_" + info.param.def->name + "_" + std::to_string(info.index);
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, ExampleTest, testing::ValuesIn(AllExamples()), ExampleName);
+
+TEST(RegistryTest, EveryRowIsComplete) {
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      SCOPED_TRACE(std::string(family.domain) + "." + def.name);
+      EXPECT_FALSE(def.versions.empty());
+      EXPECT_TRUE(std::is_sorted(def.versions.begin(), def.versions.end()));
+      EXPECT_STRNE(def.formula, "");
+      const bool unknown = Has(def.traits, Traits::kUnknown);
+      if (unknown) EXPECT_STRNE(def.note, "");
+      if (!unknown) EXPECT_FALSE(def.examples.empty());
+      if (!unknown && !Has(def.traits, Traits::kControlFlow)) EXPECT_NE(def.infer, nullptr);
+    }
+  }
+}
+
+TEST(RegistryTest, NoVersionHasTwoRows) {
+  std::set<std::string> seen;
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      for (int version : def.versions) {
+        const std::string key =
+            std::string(family.domain) + "." + def.name + "-" + std::to_string(version);
+        EXPECT_TRUE(seen.insert(key).second) << key << " has two rows";
+        const FoundOp found = FindOp(family.domain, def.name, version);
+        EXPECT_EQ(found.def, &def) << key;
+        EXPECT_EQ(found.version, version) << key;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
