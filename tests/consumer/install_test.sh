@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Installs the library into a temporary folder and builds and runs the project beside this file against it:
+# install_test.sh BUILD_DIRECTORY [ARGUMENT]...   The arguments go to the project's program.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1
+shift
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" >"$work/log" || { cat "$work/log"; exit 1; }
+cmake -S "$here" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"
+cmake --build "$work/build"
+"$work/build/consumer" "$@"

@@ -1,0 +1,5 @@
+#if __has_include(<onnxflops.h>)
+#include <onnxflops.h>
+#endif
+
+int main() {}

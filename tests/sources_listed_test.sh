@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Every .cc file is built: those of src/, ops/ and tools/ stand in CMakeLists.txt, tests in tests/CMakeLists.txt.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+missing=0
+shopt -s globstar nullglob
+for file in src/**/*.cc ops/**/*.cc tools/*.cc; do
+  grep -qE "^ +${file//./\\.}$" CMakeLists.txt || { echo "$file is not in CMakeLists.txt"; missing=1; }
+done
+for file in tests/*_test.cc; do
+  name=$(basename "$file" .cc)
+  grep -qE "^onnxflops_test\(${name}[ )]" tests/CMakeLists.txt || { echo "$file is not in tests/CMakeLists.txt"; missing=1; }
+done
+exit $missing
