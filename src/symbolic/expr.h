@@ -14,9 +14,13 @@
 // terms yields an Expr whose error() says so; it stays so through all further arithmetic, and the
 // caller that knows the node turns it into a Status. Values are immutable and may be shared between
 // threads.
+//
+// Every simplification holds wherever the original has a value. It may drop the part that has none:
+// n*m/n is m, also at n = 0, where the division as written would be an error.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_EXPR_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_EXPR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +32,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace onnxflops {
 
@@ -41,8 +46,8 @@ class Expr {
   Expr(int64_t value) : literal_(value) {}       // NOLINT(google-explicit-constructor)
   Expr(absl::int128 value) : literal_(value) {}  // NOLINT(google-explicit-constructor)
 
-  // A named unknown. `at_least` is what the caller knows of its range (dimensions of inputs are >=
-  // 1, data-dependent ones >= 0); it decides comparisons, but not equality: one name must always
+  // A named unknown. `at_least` is what the caller knows of its range (dimensions of inputs are
+  // >= 1, data-dependent ones >= 0); it decides comparisons, but not equality: one name must always
   // come with one bound.
   static Expr Symbol(absl::string_view name, int64_t at_least = 0);
 
@@ -52,7 +57,8 @@ class Expr {
   // The literal value, if it is one and fits.
   std::optional<int64_t> AsInt64() const;
   // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "has too many terms", "is
-  // nested too deep".
+  // nested too deep", "broadcasts different sizes" (the last only from Substitute). A degree above
+  // 1000 counts as an overflow, since it is one for every value but -1, 0 and 1.
   const char* error() const;
 
   Expr& operator+=(const Expr& other) { return *this = *this + other; }
@@ -75,15 +81,15 @@ class Expr {
   // Symbols by name, sorted, each once.
   std::vector<std::string> Symbols() const;
 
-  // The value at these bindings. Errors: FailedPrecondition names a symbol that is not bound;
-  // OutOfRange for overflow; InvalidArgument for a division by zero or a broadcast of two different
-  // sizes.
+  // The value at these bindings, which must lie within the symbols' ranges. Errors:
+  // FailedPrecondition names a symbol that is not bound; OutOfRange for overflow; InvalidArgument
+  // for a division by zero or a broadcast of two different sizes.
   absl::StatusOr<absl::int128> Evaluate(const Bindings& bindings) const;
   // Replaces the bound symbols; others stay.
   Expr Substitute(const Bindings& bindings) const;
 
   // Terms by falling degree, then by name: "512*batch*seq^2 + 768*seq - 3". Atoms: floor(a/b),
-  // min(a, b), max(a, b), broadcast(a, b).
+  // min(a, b), max(a, b), broadcast(a, b). An error prints as "(overflows 128 bits)".
   std::string ToString() const;
 
   template <typename H>
@@ -100,33 +106,41 @@ class Expr {
   std::shared_ptr<const Poly> poly_;  // else the polynomial (or the error)
 };
 
+// The sum of many terms. The same as adding them in a loop, but N terms of different symbols cost
+// N log N, where the loop copies its growing total N times.
+Expr Sum(absl::Span<const Expr> terms);
+
 // Quotients round towards minus infinity (plus infinity for CeilDiv). Simplified: literals; terms
-// of `a` that `b` divides exactly are taken out, floor((6*n + 3)/2) = 3*n + 1; nested floors by
-// literals join; a / b with b dividing a as polynomials is exact. CeilDiv by a positive literal is
-// floor((a + b - 1)/b), so both print as floor.
+// of `a` that `b` divides exactly are taken out, floor((6*n + 3)/2) = 3*n + 1; so are whole
+// multiples of a literal `b` in the constant, floor((n - 1)/2) = floor((n + 1)/2) - 1; nested
+// floors by literals join; a / b with b dividing a as polynomials is exact; common factors cancel.
+// CeilDiv by a positive literal is floor((a + b - 1)/b), so both print as floor.
 Expr FloorDiv(const Expr& a, const Expr& b);
 Expr CeilDiv(const Expr& a, const Expr& b);
 // a - b * floor(a / b).
 Expr Mod(const Expr& a, const Expr& b);
-// Simplified where the bounds decide; operands are flattened, sorted and made unique.
+// Simplified where the bounds decide; operands are flattened, sorted and made unique. Beside a
+// symbolic operand a literal >= 2^62 in Min, or <= -2^62 in Max, is infinity and drops out: Slice
+// writes INT64_MAX for "to the end". At most 64 operands; more is "has too many terms".
 Expr Min(const Expr& a, const Expr& b);
 Expr Max(const Expr& a, const Expr& b);
 // The quotient if `b` divides `a` as a polynomial, with no remainder (Reshape's -1). For literals:
-// if the remainder is 0.
+// if the remainder is 0. nullopt for b = 0. An operand's error is returned as the quotient.
 std::optional<Expr> DivideExactly(const Expr& a, const Expr& b);
 // The size of two dimensions broadcast together: the other one if one is 1, the same if equal. Two
-// literals that differ give nullopt. A symbol against a literal other than 1 gives the literal (the
-// only size for which the model runs, or 1). Two different symbolic sizes stay an atom
-// `broadcast(a, b)` that evaluates exactly. `x` against min(x, c) with c >= 2 is x: every other
-// value is an error at run time.
+// literals that differ give nullopt, and so do sizes that provably differ and cannot be 1. A symbol
+// against a literal other than 1 gives the literal (the only size for which the model runs, or 1).
+// Two different symbolic sizes stay an atom `broadcast(a, b)` that evaluates exactly. `x` against
+// min(x, c) with c >= 2 is x: every other value is an error at run time.
 std::optional<Expr> BroadcastDim(const Expr& a, const Expr& b);
 // nullopt when it depends on the bindings.
 std::optional<bool> ProvablyEqual(const Expr& a, const Expr& b);
 std::optional<bool> ProvablyLess(const Expr& a, const Expr& b);
-Expr Power(const Expr& base, int exponent);  // exponent >= 0
+Expr Power(const Expr& base, int exponent);  // REQUIRES: exponent >= 0.
 
-// Parses what ToString prints for polynomials of plain symbols: integers, identifiers, + - * ^,
-// parentheses, floor(a/b), //, min, max. Errors: InvalidArgument with the column.
+// Parses what ToString prints for polynomials of plain symbols: integers, identifiers
+// [A-Za-z_][A-Za-z0-9_.]*, + - * ^, parentheses, floor(a/b), a//b, min, max, broadcast.
+// Errors: InvalidArgument with the column (from 1).
 absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least = 0);
 
 // A literal 128-bit integer as decimal digits.

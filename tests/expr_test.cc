@@ -1,0 +1,740 @@
+#include "src/symbolic/expr.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace onnxflops {
+
+// For the messages of EXPECT_EQ.
+void PrintTo(const Expr& e, std::ostream* out) { *out << e.ToString(); }
+
+namespace {
+
+// Dimensions (at least 1) and a data-dependent size (at least 0).
+Expr N() { return Expr::Symbol("n", 1); }
+Expr M() { return Expr::Symbol("m", 1); }
+Expr K() { return Expr::Symbol("k", 1); }
+Expr Z() { return Expr::Symbol("z", 0); }
+
+absl::int128 Big(int bits) { return absl::int128(1) << bits; }
+
+TEST(ExprTest, HeaderExample) {
+  const Expr seq = Expr::Symbol("seq"), batch = Expr::Symbol("batch");
+  const Expr macs = 512 * batch * seq * seq + 768 * seq;
+  EXPECT_EQ(macs.ToString(), "512*batch*seq^2 + 768*seq");
+  EXPECT_EQ(macs.Evaluate({{"batch", 2}, {"seq", 128}}).value(), 16875520);
+  EXPECT_EQ(macs.Symbols(), (std::vector<std::string>{"batch", "seq"}));
+}
+
+TEST(ExprTest, PrintsCanonically) {
+  const Expr n = N(), m = M(), k = K(), z = Z();
+  const struct {
+    Expr expr;
+    const char* text;
+  } kCases[] = {
+      // Literals and polynomials.
+      {Expr(), "0"},
+      {-7, "-7"},
+      {n - n, "0"},
+      {n + 0, "n"},
+      {0 * n, "0"},
+      {-1 * n, "-n"},
+      {3 - n, "-n + 3"},
+      {m * n - 2 * n - 1, "m*n - 2*n - 1"},
+      {(n + m) * (n - m), "-m^2 + n^2"},
+      {n * n * m + m * n + n * n + m, "m*n^2 + m*n + n^2 + m"},
+      {Power(n + 1, 3), "n^3 + 3*n^2 + 3*n + 1"},
+      {Power(2 * n, 4), "16*n^4"},
+      {Power(n, 0), "1"},
+      {Sum({n, m, 3, n, -3}), "m + 2*n"},
+      {Sum({}), "0"},
+      // Floor by literals.
+      {FloorDiv(7, 2), "3"},
+      {FloorDiv(-7, 2), "-4"},
+      {FloorDiv(7, -2), "-4"},
+      {CeilDiv(7, 2), "4"},
+      {CeilDiv(-7, 2), "-3"},
+      {FloorDiv(n, 1), "n"},
+      {FloorDiv(n, 2), "floor(n/2)"},
+      {FloorDiv(3 * n, 2), "floor(3*n/2)"},
+      {FloorDiv(6 * n + 3, 2), "3*n + 1"},
+      {FloorDiv(6 * n + m + 3, 2), "3*n + floor((m + 1)/2) + 1"},
+      {FloorDiv(n - 1, 2) + 1, "floor((n + 1)/2)"},
+      {CeilDiv(n, 2), "floor((n + 1)/2)"},
+      {FloorDiv(2 * n + 3, 4), "floor((n + 1)/2)"},
+      {FloorDiv(n, -2), "floor(-n/2)"},
+      {FloorDiv(FloorDiv(n, 2), 3), "floor(n/6)"},
+      {FloorDiv(FloorDiv(n - 1, 2), 2) + 1, "floor((n + 3)/4)"},
+      {FloorDiv(FloorDiv(n, 2) + m, 3), "floor((2*m + n)/6)"},
+      {FloorDiv(Min(n, 3), 4), "0"},
+      {Power(FloorDiv(n, 2), 2) * m, "m*floor(n/2)^2"},
+      // Floor by symbols.
+      {FloorDiv(n * m, m), "n"},
+      {FloorDiv(n * n - m * m, n + m), "-m + n"},
+      {FloorDiv(n * m + k, m), "n + floor(k/m)"},
+      {FloorDiv(2 * n, 4 * m), "floor(n/(2*m))"},
+      {FloorDiv(n * k, m * k), "floor(n/m)"},
+      {FloorDiv(0 - n, n - m), "floor(n/(m - n))"},
+      {FloorDiv(n, n + 1), "0"},
+      {FloorDiv(n, 2 * n), "0"},
+      {FloorDiv(0, n), "0"},
+      {FloorDiv(n + 1, m * k), "floor((n + 1)/(k*m))"},
+      {CeilDiv(n * m, m), "n"},
+      {CeilDiv(n, m), "floor((n - 1)/m) + 1"},
+      {CeilDiv(n, z), "-floor(-n/z)"},
+      {Mod(n, 2), "n - 2*floor(n/2)"},
+      {Mod(6 * n + 1, 3), "1"},
+      {Mod(-7, 3), "2"},
+      {Mod(7, -3), "-2"},
+      // Min and max.
+      {Min(3, 5), "3"},
+      {Max(3, 5), "5"},
+      {Min(n, n + 3), "n"},
+      {Max(n, n + 3), "n + 3"},
+      {Min(n, 5), "min(5, n)"},
+      {Max(n, 1), "n"},
+      {Min(n, 0), "0"},
+      {Max(0, Z()), "z"},
+      {Min(n, INT64_MAX), "n"},
+      {Max(n, INT64_MIN), "n"},
+      {Min(5, INT64_MAX), "5"},
+      {Min(Min(m, n), Min(n, k)), "min(k, m, n)"},
+      {Min(Min(n, 7), 5), "min(5, n)"},
+      {Max(Min(n, 5), 7), "7"},
+      {Max(0, n - Min(n, 3)), "n - min(3, n)"},
+      {Max(0, n - FloorDiv(n, 2)), "n - floor(n/2)"},
+      {Min(n * m, m), "m"},
+      {Min(n, CeilDiv(n, 2)), "floor((n + 1)/2)"},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(c.expr.ToString(), c.text);
+}
+
+TEST(ExprTest, EqualWhateverTheWay) {
+  const Expr n = N(), m = M();
+  const struct {
+    Expr a, b;
+  } kCases[] = {
+      {n * (m + 1), n + m * n},
+      {CeilDiv(n, 2), FloorDiv(n - 1, 2) + 1},
+      {FloorDiv(FloorDiv(n, 2) + 1, 2), FloorDiv(n + 2, 4)},
+      {Min(n, Min(m, 4)), Min(Min(4, n), m)},
+      {BroadcastDim(n, m).value(), BroadcastDim(m, n).value()},
+      {n * FloorDiv(m, 2) - FloorDiv(m, 2) * n, 0},
+      {Power(n + m, 2), n * n + 2 * n * m + m * m},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.a.ToString());
+    EXPECT_EQ(c.a, c.b);
+    EXPECT_EQ(absl::HashOf(c.a), absl::HashOf(c.b));
+    EXPECT_FALSE(c.a < c.b);
+    EXPECT_FALSE(c.b < c.a);
+  }
+}
+
+TEST(ExprTest, OrderIsTotal) {
+  const Expr n = N(), m = M();
+  std::vector<Expr> all = {n,         m,     n * m,         3, -1, n + 1, FloorDiv(n, 2), Min(n, m),
+                           Max(n, m), 2 * n, FloorDiv(1, 0)};
+  std::sort(all.begin(), all.end());
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t j = 0; j < all.size(); ++j) EXPECT_EQ(all[i] < all[j], i < j) << i << " " << j;
+  }
+}
+
+TEST(ExprTest, LiteralsFit) {
+  EXPECT_EQ(Expr(5).AsInt64(), 5);
+  EXPECT_EQ((Expr(INT64_MAX) + 1).AsInt64(), std::nullopt);
+  EXPECT_EQ((Expr(INT64_MIN) - 1).AsInt64(), std::nullopt);
+  EXPECT_EQ(Expr(INT64_MIN).AsInt64(), INT64_MIN);
+  EXPECT_EQ(N().AsInt64(), std::nullopt);
+  EXPECT_EQ(Int128ToString(absl::Int128Max()), "170141183460469231731687303715884105727");
+  EXPECT_EQ(Int128ToString(absl::Int128Min()), "-170141183460469231731687303715884105728");
+  EXPECT_EQ(Int128ToString(0), "0");
+}
+
+TEST(ExprTest, ErrorsStick) {
+  const Expr n = N(), big = Expr(Big(126));
+  const struct {
+    Expr expr;
+    const char* error;
+  } kCases[] = {
+      {big * 2, "overflows 128 bits"},
+      {big + big, "overflows 128 bits"},
+      {Expr(absl::Int128Min()) - 1, "overflows 128 bits"},
+      {FloorDiv(Expr(absl::Int128Min()), -1), "overflows 128 bits"},
+      {(big * n) * 2, "overflows 128 bits"},
+      {big * n + big * n, "overflows 128 bits"},
+      {Power(n + 10, 200), "overflows 128 bits"},
+      {Power(n, 1001), "overflows 128 bits"},
+      {Expr(3) - big * 4 * n, "overflows 128 bits"},
+      {FloorDiv(n, 0), "divides by zero"},
+      {CeilDiv(n, n - n), "divides by zero"},
+      {Mod(3, 0), "divides by zero"},
+      {0 * FloorDiv(1, 0), "divides by zero"},
+      {Min(1, FloorDiv(1, 0)) + n, "divides by zero"},
+      {Max(FloorDiv(1, 0), n), "divides by zero"},
+      {FloorDiv(n, FloorDiv(1, 0)), "divides by zero"},
+      {FloorDiv(1, 0) + big * 4, "divides by zero"},
+      {Sum({n, FloorDiv(1, 0), n}), "divides by zero"},
+      {BroadcastDim(FloorDiv(1, 0), n).value(), "divides by zero"},
+      {DivideExactly(FloorDiv(1, 0), n).value(), "divides by zero"},
+      {FloorDiv(1, 0).Substitute({{"n", 1}}), "divides by zero"},
+      {FloorDiv(n, Z()).Substitute({{"z", 0}}), "divides by zero"},
+      {BroadcastDim(n, M()).value().Substitute({{"n", 2}, {"m", 3}}), "broadcasts different sizes"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.expr.ToString());
+    ASSERT_NE(c.expr.error(), nullptr);
+    EXPECT_STREQ(c.expr.error(), c.error);
+    EXPECT_FALSE(c.expr.Evaluate({{"n", 1}}).ok());
+    EXPECT_EQ(c.expr.LowerBound(), std::nullopt);
+    EXPECT_EQ(ProvablyEqual(c.expr, c.expr), std::nullopt);
+    EXPECT_EQ(ProvablyLess(c.expr, 1), std::nullopt);
+  }
+  EXPECT_EQ(Mod(Expr(absl::Int128Min()), -1), Expr(0));
+  EXPECT_EQ((big * n).error(), nullptr);
+  EXPECT_EQ(FloorDiv(Expr(absl::Int128Min()) * n, -1).error(), std::string("overflows 128 bits"));
+}
+
+TEST(ExprTest, Bounds) {
+  const Expr n = N(), m = M(), z = Z(), x = Expr::Symbol("x", -5);
+  using Bound = std::optional<absl::int128>;
+  const struct {
+    Expr expr;
+    Bound lower, upper;
+  } kCases[] = {
+      {7, 7, 7},
+      {n, 1, {}},
+      {z, 0, {}},
+      {-2 * n + 3, {}, 1},
+      {n * m + 4, 5, {}},
+      {n * x, {}, {}},
+      {x * x, 0, {}},
+      {n - m, {}, {}},
+      {n + 3 - n, 3, 3},
+      {n * m - m, 0, {}},
+      {n * n - n, 0, {}},
+      {Min(n, 5), 1, 5},
+      {Max(z, 5), 5, {}},
+      {Min(n, 5) * Min(m, 4) - 2, -1, 18},
+      {FloorDiv(n, 3), 0, {}},
+      {FloorDiv(n + 8, 3), 3, {}},
+      {FloorDiv(Min(n, 9), 2), 0, 4},
+      {FloorDiv(Min(n, 9), m + 2), 0, 3},
+      {FloorDiv(0 - Min(n, 9), m), -9, -1},
+      {Mod(n, 4), 0, 3},
+      {Mod(x, 4), 0, 3},
+      {n - FloorDiv(n, 2), 1, {}},
+      {n - Min(n, 3), 0, {}},
+      {Min(n, 3) - n, {}, 0},
+      {Max(n, 7) - n, 0, {}},
+      {BroadcastDim(n, m).value(), 1, {}},
+      {BroadcastDim(n, z).value(), 0, {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.expr.ToString());
+    EXPECT_EQ(c.expr.LowerBound(), c.lower);
+    EXPECT_EQ(c.expr.UpperBound(), c.upper);
+  }
+  EXPECT_TRUE((n + m).AtLeast(n + 1));
+  EXPECT_TRUE((2 * n).AtLeast(n));
+  EXPECT_FALSE(n.AtLeast(m));
+  EXPECT_FALSE(z.AtLeast(1));
+}
+
+TEST(ExprTest, Proofs) {
+  const Expr n = N(), m = M(), z = Z();
+  const struct {
+    Expr a, b;
+    std::optional<bool> equal, less;
+  } kCases[] = {
+      {n, n, true, false}, {n, n + 3, false, true},  {n + 3, n, false, false},
+      {n, m, {}, {}},      {n, 0, false, false},     {z, 0, {}, false},
+      {0, n, false, true}, {2 * n, n, false, false}, {n * m, n, {}, false},
+      {2, 3, false, true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.a.ToString(), " vs ", c.b.ToString()));
+    EXPECT_EQ(ProvablyEqual(c.a, c.b), c.equal);
+    EXPECT_EQ(ProvablyLess(c.a, c.b), c.less);
+  }
+}
+
+TEST(ExprTest, DividesExactly) {
+  const Expr n = N(), m = M();
+  const struct {
+    Expr a, b;
+    std::optional<Expr> quotient;
+  } kCases[] = {
+      {12, 4, Expr(3)},
+      {12, 5, {}},
+      {12, 0, {}},
+      {0, 0, {}},
+      {0, n, Expr(0)},
+      {-12, 4, Expr(-3)},
+      {6 * n, 3, 2 * n},
+      {6 * n + 2, 3, {}},
+      {12 * n * m, 4 * n, 3 * m},
+      {12 * n * m, 5 * n, {}},
+      {n * m, n * n, {}},
+      {(n + m) * (n - 2 * m + 3), n + m, n - 2 * m + 3},
+      {(n + m) * (n - 2 * m + 3) + 1, n + m, {}},
+      {Power(n, 20) - 1, n - 1, Sum({Power(n, 19), FloorDiv(Power(n, 19) - 1, n - 1)})},
+      {768 * n * FloorDiv(m, 2), 12 * FloorDiv(m, 2), 64 * n},
+      {5, n, {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.a.ToString(), " by ", c.b.ToString()));
+    EXPECT_EQ(DivideExactly(c.a, c.b), c.quotient);
+  }
+}
+
+TEST(ExprTest, Broadcasts) {
+  const Expr n = N(), m = M(), k = K(), z = Z();
+  const Expr nm = BroadcastDim(n, m).value();
+  const struct {
+    Expr a, b;
+    const char* size;  // nullptr: do not fit
+  } kCases[] = {
+      {3, 3, "3"},
+      {1, 3, "3"},
+      {0, 1, "0"},
+      {2, 3, nullptr},
+      {0, 3, nullptr},
+      {n, 1, "n"},
+      {n, n, "n"},
+      {n, 3, "3"},
+      {n, 0, "0"},
+      {n, m, "broadcast(m, n)"},
+      {nm, n, "broadcast(m, n)"},
+      {nm, BroadcastDim(k, n).value(), "broadcast(k, m, n)"},
+      {nm, 4, "4"},
+      {n, Min(n, 5), "n"},
+      {Min(n, m + 1), n, "n"},
+      {Min(n, m), n, "broadcast(n, min(m, n))"},
+      {n + 2, n + 3, nullptr},
+      {n, n + 1, "broadcast(n, n + 1)"},
+      {n + 5, 3, nullptr},
+      {z, n, "broadcast(n, z)"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.a.ToString(), " with ", c.b.ToString()));
+    for (const auto& size : {BroadcastDim(c.a, c.b), BroadcastDim(c.b, c.a)}) {
+      ASSERT_EQ(size.has_value(), c.size != nullptr);
+      if (size) {
+        EXPECT_EQ(size->ToString(), c.size);
+      }
+    }
+  }
+}
+
+TEST(ExprTest, EvaluateSaysWhy) {
+  const Expr n = N(), m = M(), z = Z();
+  const Expr nm = BroadcastDim(n, m).value();
+  const Bindings bindings = {{"n", 6}, {"m", 1}, {"z", 0}, {"big", INT64_MAX}};
+  EXPECT_EQ(Expr(4).Evaluate({}).value(), 4);
+  EXPECT_EQ(nm.Evaluate(bindings).value(), 6);
+  EXPECT_EQ(FloorDiv(0 - n - 1, 4).Evaluate(bindings).value(), -2);
+  const struct {
+    Expr expr;
+    absl::StatusCode code;
+    const char* message;
+  } kCases[] = {
+      {n + Expr::Symbol("seq"), absl::StatusCode::kFailedPrecondition,
+       "symbol 'seq' is not bound (bind it with --dim seq=N)"},
+      {FloorDiv(n, z), absl::StatusCode::kInvalidArgument, "divides by zero: z is 0"},
+      {BroadcastDim(n, m + 3).value(), absl::StatusCode::kInvalidArgument,
+       "cannot broadcast 4 (m + 3) with 6 (n)"},
+      {Power(Expr::Symbol("big"), 3), absl::StatusCode::kOutOfRange, "overflows 128 bits"},
+      {FloorDiv(1, 0), absl::StatusCode::kInvalidArgument, "divides by zero"},
+  };
+  for (const auto& c : kCases) {
+    const absl::Status status = c.expr.Evaluate(bindings).status();
+    EXPECT_EQ(status.code(), c.code) << status;
+    EXPECT_EQ(status.message(), c.message);
+  }
+}
+
+TEST(ExprTest, Substitutes) {
+  const Expr n = N(), m = M();
+  const struct {
+    Expr expr;
+    Bindings bindings;
+    const char* text;
+  } kCases[] = {
+      {n * m + n, {}, "m*n + n"},
+      {n * m + n, {{"n", 4}}, "4*m + 4"},
+      {n * m - 2 * m, {{"n", 2}}, "0"},
+      {n * m, {{"other", 2}}, "m*n"},
+      {FloorDiv(n * m + 1, 4), {{"n", 4}}, "m"},
+      {Min(n, m) * n, {{"n", 1}}, "1"},
+      {Max(Min(n, 5), FloorDiv(m, 2)), {{"m", 9}}, "max(4, min(5, n))"},
+      {BroadcastDim(n, m).value(), {{"n", 1}}, "m"},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(c.expr.Substitute(c.bindings).ToString(), c.text);
+}
+
+TEST(ExprTest, Parses) {
+  const struct {
+    const char* text;
+    const char* printed;
+  } kCases[] = {
+      {"12", "12"},
+      {" seq ", "seq"},
+      {"-seq^2 + 3*seq*batch - -4", "3*batch*seq - seq^2 + 4"},
+      {"(a + b)*(a - b)", "a^2 - b^2"},
+      {"2*(past_seq.1 + seq)", "2*past_seq.1 + 2*seq"},
+      {"floor((n + 1)/2)", "floor((n + 1)/2)"},
+      {"floor(-n/(2*m))", "floor(-n/(2*m))"},
+      {"floor(3*n/2)", "floor(3*n/2)"},
+      {"7//2 * 3", "9"},
+      {"-7//2", "-4"},
+      {"n//2//3", "floor(n/6)"},
+      {"min(a, b, 3) + max(1 + 2, a)", "max(3, a) + min(3, a, b)"},
+      {"broadcast(a, b)", "broadcast(a, b)"},
+      {"min", "min"},
+      {"floor*2", "2*floor"},
+      {"170141183460469231731687303715884105727", "170141183460469231731687303715884105727"},
+  };
+  for (const auto& c : kCases) {
+    const absl::StatusOr<Expr> e = ParseExpr(c.text);
+    ASSERT_TRUE(e.ok()) << c.text << ": " << e.status();
+    EXPECT_EQ(e->ToString(), c.printed);
+  }
+  EXPECT_EQ(ParseExpr("n", 1)->LowerBound(), absl::int128(1));
+}
+
+TEST(ExprTest, ParseErrors) {
+  const struct {
+    std::string text;
+    const char* message;
+  } kCases[] = {
+      {"", "column 1: expected a number, a name or '(', found the end"},
+      {"n +", "column 4: expected a number, a name or '(', found the end"},
+      {"n m", "column 3: expected an operator, found 'm'"},
+      {"(n", "column 3: expected ')', found the end"},
+      {"n/2", "column 2: expected an operator, found '/'"},
+      {"floor(n + 1/2)", "column 9: expected '/', found '+'"},
+      {"min(n, )", "column 8: expected a number, a name or '(', found ')'"},
+      {"n^m", "column 3: expected an integer, found 'm'"},
+      {"n^9999", "column 7: the power overflows 128 bits"},
+      {"n//0", "column 5: the value divides by zero"},
+      {"broadcast(2, 3)", "column 15: the value broadcasts different sizes"},
+      {"170141183460469231731687303715884105728", "column 39: the number overflows 128 bits"},
+      {"2^100*2^100", "column 12: the value overflows 128 bits"},
+      {"(a+b+c+d)^30*x*x", "column 13: the value has too many terms"},
+      {std::string(500, '('), "column 101: nested too deep"},
+      {std::string(1 << 20, '-'), "column 16385: the expression is too long"},
+      {"nonzero(/head/NonZero)", "column 8: expected an operator, found '('"},
+      {std::string("n\0m", 3), nullptr},
+      {"n\xff", nullptr},
+  };
+  for (const auto& c : kCases) {
+    const absl::Status status = ParseExpr(c.text).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.text;
+    if (c.message != nullptr) {
+      EXPECT_EQ(status.message(), c.message) << c.text;
+    }
+  }
+}
+
+// ---- Limits: what a hostile file could ask for is refused before the work. ----
+
+Expr SumOfSymbols(int count) {
+  std::vector<Expr> terms;
+  for (int i = 0; i < count; ++i) terms.push_back(Expr::Symbol(absl::StrCat("s", i), 1));
+  return Sum(terms);
+}
+
+TEST(ExprLimitsTest, Terms) {
+  const Expr most = SumOfSymbols(100000);
+  ASSERT_EQ(most.error(), nullptr);
+  EXPECT_EQ((most + 1).error(), std::string("has too many terms"));
+  EXPECT_EQ((most * most).error(), std::string("has too many terms"));
+  EXPECT_EQ(Power(most, 1000).error(), std::string("has too many terms"));
+  EXPECT_EQ(SumOfSymbols(100001).error(), std::string("has too many terms"));
+  EXPECT_EQ(most - most, Expr(0));
+  EXPECT_EQ((2 * most).error(), nullptr);
+  EXPECT_EQ(DivideExactly(most, N() + M()), std::nullopt);
+}
+
+TEST(ExprLimitsTest, Depth) {
+  Expr e = N();
+  int depth = 0;
+  for (; e.error() == nullptr && depth < 1000; ++depth) {
+    e = depth % 2 == 0 ? Min(e + M(), K()) : Max(e * M(), Z());
+  }
+  EXPECT_EQ(e.error(), std::string("is nested too deep"));
+  EXPECT_EQ(depth, 65);
+}
+
+// Each step names the last value twice: written out, it doubles.
+TEST(ExprLimitsTest, SharedOperandsDoNotDouble) {
+  Expr e = N();
+  for (int i = 0; e.error() == nullptr && i < 60; ++i) e = Min(e * M(), e * K() + Z());
+  EXPECT_EQ(e.error(), std::string("has too many terms"));
+}
+
+TEST(ExprLimitsTest, Operands) {
+  Expr least = N(), broadcast = N();
+  for (int i = 0; i < 70; ++i) {
+    const Expr s = Expr::Symbol(absl::StrCat("s", i), 1);
+    if (i == 63) {
+      EXPECT_EQ(least.error(), nullptr);
+    }
+    least = Min(least, s);
+    broadcast = BroadcastDim(broadcast, s).value();
+  }
+  EXPECT_EQ(least.error(), std::string("has too many terms"));
+  EXPECT_EQ(broadcast.error(), std::string("has too many terms"));
+}
+
+// ---- Random expressions against a direct evaluation of the tree that built them. ----
+
+__extension__ typedef __int128 Int;
+
+enum class Op {
+  kLiteral,
+  kSymbol,
+  kAdd,
+  kSub,
+  kMul,
+  kFloorDiv,
+  kCeilDiv,
+  kMod,
+  kMin,
+  kMax,
+  kBroadcast
+};
+constexpr int kOps = 11;
+constexpr const char* kNames[] = {"a", "b", "c", "d"};
+constexpr int64_t kAtLeast[] = {1, 0, 2, -3};
+
+struct Tree {
+  Op op = Op::kLiteral;
+  int64_t value = 0;  // of a literal; the index of a symbol
+  std::unique_ptr<Tree> a, b;
+};
+
+class ExprRandomTest : public testing::Test {
+ protected:
+  int Pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(rng_); }
+
+  std::unique_ptr<Tree> RandomTree(int depth) {
+    auto t = std::make_unique<Tree>();
+    if (depth == 0 || Pick(0, 7) == 0) {
+      t->op = Pick(0, 2) == 0 ? Op::kLiteral : Op::kSymbol;
+      t->value = t->op == Op::kLiteral ? Pick(-4, 9) : Pick(0, 3);
+      return t;
+    }
+    t->op = static_cast<Op>(Pick(2, kOps - 1));
+    t->a = RandomTree(depth - 1);
+    t->b = RandomTree(depth - 1);
+    return t;
+  }
+
+  Bindings RandomBindings() {
+    Bindings bindings;
+    for (int i = 0; i < 4; ++i) {
+      bindings[kNames[i]] = kAtLeast[i] + (Pick(0, 3) == 0 ? Pick(0, 40) : Pick(0, 4));
+    }
+    return bindings;
+  }
+
+  std::mt19937 rng_{20240607};
+};
+
+Int FloorQuotient(Int x, Int y) {
+  if (y < 0) return FloorQuotient(-x, -y);
+  Int q = x / y;
+  if (q * y > x) --q;  // rounded towards zero: one too high for a negative x
+  return q;
+}
+
+// The value, by the definition of each operator; nullopt if there is none.
+std::optional<Int> Oracle(const Tree& t, const Bindings& bindings) {
+  if (t.op == Op::kLiteral) return t.value;
+  if (t.op == Op::kSymbol) return bindings.at(kNames[t.value]);
+  const std::optional<Int> x = Oracle(*t.a, bindings), y = Oracle(*t.b, bindings);
+  if (!x || !y) return std::nullopt;
+  switch (t.op) {
+    case Op::kAdd:
+      return *x + *y;
+    case Op::kSub:
+      return *x - *y;
+    case Op::kMul:
+      return *x * *y;
+    case Op::kFloorDiv:
+      return *y == 0 ? std::nullopt : std::optional<Int>(FloorQuotient(*x, *y));
+    case Op::kCeilDiv:
+      return *y == 0 ? std::nullopt : std::optional<Int>(-FloorQuotient(-*x, *y));
+    case Op::kMod:
+      return *y == 0 ? std::nullopt : std::optional<Int>(*x - *y * FloorQuotient(*x, *y));
+    case Op::kMin:
+      return *x < *y ? *x : *y;
+    case Op::kMax:
+      return *x < *y ? *y : *x;
+    default:
+      if (*x == 1 || *x == *y) return *y;
+      return *y == 1 ? x : std::nullopt;
+  }
+}
+
+// nullopt if a broadcast in it fits for no values.
+std::optional<Expr> Build(const Tree& t) {
+  if (t.op == Op::kLiteral) return Expr(t.value);
+  if (t.op == Op::kSymbol) return Expr::Symbol(kNames[t.value], kAtLeast[t.value]);
+  const std::optional<Expr> x = Build(*t.a), y = Build(*t.b);
+  if (!x || !y) return std::nullopt;
+  switch (t.op) {
+    case Op::kAdd:
+      return *x + *y;
+    case Op::kSub:
+      return *x - *y;
+    case Op::kMul:
+      return *x * *y;
+    case Op::kFloorDiv:
+      return FloorDiv(*x, *y);
+    case Op::kCeilDiv:
+      return CeilDiv(*x, *y);
+    case Op::kMod:
+      return Mod(*x, *y);
+    case Op::kMin:
+      return Min(*x, *y);
+    case Op::kMax:
+      return Max(*x, *y);
+    default:
+      return BroadcastDim(*x, *y);
+  }
+}
+
+void ExpectValue(const Expr& e, const Bindings& bindings, Int value) {
+  const absl::StatusOr<absl::int128> result = e.Evaluate(bindings);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(*result, absl::int128(value));
+}
+
+TEST_F(ExprRandomTest, AgreesWithTheTree) {
+  int values = 0;
+  for (int round = 0; round < 6000; ++round) {
+    const std::unique_ptr<Tree> tree = RandomTree(round % 5);
+    const std::optional<Expr> e = Build(*tree);
+    SCOPED_TRACE(absl::StrCat("round ", round, ": ", e ? e->ToString() : "no broadcast"));
+    const auto lower = e ? e->LowerBound() : std::nullopt,
+               upper = e ? e->UpperBound() : std::nullopt;
+    for (int i = 0; i < 8; ++i) {
+      const Bindings bindings = RandomBindings();
+      const std::optional<Int> value = Oracle(*tree, bindings);
+      if (!value) continue;
+      ++values;
+      ASSERT_TRUE(e.has_value());
+      ExpectValue(*e, bindings, *value);
+      if (lower) {
+        ASSERT_LE(*lower, absl::int128(*value));
+      }
+      if (upper) {
+        ASSERT_GE(*upper, absl::int128(*value));
+      }
+      Bindings part = bindings;
+      for (int k = Pick(0, 3); k > 0; --k) part.erase(kNames[Pick(0, 3)]);
+      ExpectValue(e->Substitute(part), bindings, *value);
+      EXPECT_EQ(e->Substitute(bindings), Expr(absl::int128(*value)));
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(values, 20000);
+}
+
+TEST_F(ExprRandomTest, ProofsHold) {
+  int proofs = 0;
+  for (int round = 0; round < 6000; ++round) {
+    const std::unique_ptr<Tree> s = RandomTree(1 + round % 3), t = RandomTree(1 + round % 3);
+    const std::optional<Expr> a = Build(*s), b = Build(*t);
+    if (!a || !b) continue;
+    SCOPED_TRACE(absl::StrCat("round ", round, ": ", a->ToString(), " vs ", b->ToString()));
+    const std::optional<bool> equal = ProvablyEqual(*a, *b), less = ProvablyLess(*a, *b);
+    const std::optional<Expr> quotient = DivideExactly(*a, *b);
+    for (int i = 0; i < 8; ++i) {
+      const Bindings bindings = RandomBindings();
+      const std::optional<Int> x = Oracle(*s, bindings), y = Oracle(*t, bindings);
+      if (!x || !y) continue;
+      proofs += equal.has_value() + less.has_value() + quotient.has_value();
+      if (equal) {
+        ASSERT_EQ(*equal, *x == *y);
+      }
+      if (less) {
+        ASSERT_EQ(*less, *x < *y);
+      }
+      if (a->AtLeast(*b)) {
+        ASSERT_GE(*x, *y);
+      }
+      if (*a == *b) {
+        ASSERT_EQ(*x, *y);
+      }
+      if (quotient && *y != 0) ExpectValue(*quotient * *b, bindings, *x);
+    }
+  }
+  EXPECT_GT(proofs, 5000);
+}
+
+// Laws of arithmetic hold as equality of canonical forms, not just of values.
+TEST_F(ExprRandomTest, CanonicalFormsAgree) {
+  for (int round = 0; round < 3000; ++round) {
+    const std::optional<Expr> x = Build(*RandomTree(3)), y = Build(*RandomTree(2)),
+                              z = Build(*RandomTree(2));
+    if (!x || !y || !z || x->error() || y->error() || z->error()) continue;
+    const Expr &a = *x, &b = *y, &c = *z, e = Expr::Symbol("e");
+    SCOPED_TRACE(absl::StrCat(a.ToString(), " ; ", b.ToString(), " ; ", c.ToString()));
+    ASSERT_EQ((a + b) * c, c * b + a * c);
+    ASSERT_EQ(absl::HashOf((a + b) * c), absl::HashOf(c * b + a * c));
+    ASSERT_EQ((a * b) * c, b * (c * a));
+    ASSERT_EQ((a - b) - (c - b), a - c);
+    ASSERT_EQ(Sum({a, b, c, a}), 2 * a + b + c);
+    ASSERT_EQ(a * Power(b, 3), a * b * b * b);
+    if (b != Expr(0)) {
+      ASSERT_EQ(FloorDiv(a * b, b), a);
+    }
+    if (b != Expr(0)) {
+      ASSERT_EQ(DivideExactly(a * b, b), a);
+    }
+    if (b != Expr(0)) {
+      ASSERT_EQ(FloorDiv(a * b * 6, b * 3), 2 * a);
+    }
+    ASSERT_EQ(FloorDiv(a + 7 * e * b, 7), FloorDiv(a, 7) + e * b);
+    const Expr p = Pick(-9, 9) * e + Pick(-9, 9) * N() * e + Pick(0, 9) * M() + Pick(-20, 20);
+    ASSERT_EQ(FloorDiv(FloorDiv(p, 2), 3), FloorDiv(FloorDiv(p, 3), 2));
+    ASSERT_EQ(Min(a, b), Min(b, a));
+    ASSERT_EQ(Max(a, Max(b, c)), Max(Max(c, a), b));
+    ASSERT_EQ(a < b, !(b < a) && a != b);
+  }
+}
+
+// Printing loses nothing but the symbols' ranges.
+TEST_F(ExprRandomTest, PrintsWhatParses) {
+  for (int round = 0; round < 2000; ++round) {
+    const std::unique_ptr<Tree> tree = RandomTree(1 + round % 4);
+    const std::optional<Expr> e = Build(*tree);
+    if (!e || e->error()) continue;
+    const absl::StatusOr<Expr> parsed = ParseExpr(e->ToString(), -3);
+    ASSERT_TRUE(parsed.ok()) << e->ToString() << ": " << parsed.status();
+    for (int i = 0; i < 4; ++i) {
+      const Bindings bindings = RandomBindings();
+      const std::optional<Int> value = Oracle(*tree, bindings);
+      if (value) ExpectValue(*parsed, bindings, *value);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
