@@ -5,57 +5,18 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/infer/body_facts.h"
 #include "src/infer/evaluator.h"
 
 namespace onnxflops {
 
 namespace {
 
-std::string PlaceOf(const ModelData& data, NodeId id) {
-  const Node& node = data.nodes[static_cast<size_t>(id)];
-  if (!node.name.empty()) return std::string(node.name);
-  for (ValueId v : node.outputs) {
-    if (v != kNone) return std::string(data.values[static_cast<size_t>(v)].name);
-  }
-  return std::string(node.op_type);
-}
-
-// Whether two facts say the same of a value, wherever it comes from.
-bool SameKnowledge(const Fact& a, Fact b) {
-  b.constant = a.constant;
-  b.from_shapes = a.from_shapes;
-  b.stored = a.stored;
-  return a == b;
-}
-
-std::optional<bool> KnownBool(const Fact& fact) {
-  if (fact.content == nullptr || fact.content->size() != 1) return std::nullopt;
-  const Scalar& value = fact.content->front();
-  if (!value.is_int() || !value.i.is_literal()) return std::nullopt;
-  return value.i.literal() != 0;
-}
-
-Fact WithoutContent(Fact fact) {
-  fact.content = nullptr;
-  return fact;
-}
-
 Fact TrueFact() { return Fact::ScalarOf(Scalar::Int(1), DType::kBool); }
 
 Fact IterationFact(std::optional<int64_t> number) {
   if (!number.has_value()) return Fact::Tensor(DType::kInt64, {});
   return Fact::ScalarOf(Scalar::Int(*number), DType::kInt64);
-}
-
-// An element's shape with the dimension along which elements are stacked put in.
-Fact Stack(const Fact& element, const Expr& length, int axis) {
-  if (!element.is_tensor()) return Fact::Unknown();
-  if (!element.shape.ranked()) return WithoutContent(element);
-  Shape shape = element.shape;
-  if (axis < 0) axis += shape.rank() + 1;
-  if (axis < 0 || axis > shape.rank()) return Fact::Tensor(element.dtype, Shape::UnknownRank());
-  shape.dims().insert(shape.dims().begin() + axis, length);
-  return Fact::Tensor(element.dtype, std::move(shape));
 }
 
 }  // namespace
@@ -330,85 +291,7 @@ absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& fr
   return outputs;
 }
 
-// ---- Scan
-
-absl::StatusOr<Facts> Evaluator::InferScan(const NodeView& view, const Frame& frame, Call* call) {
-  ASSIGN_OR_RETURN(const GraphId body, BodyOf(view, "body"));
-  const Graph& graph = data_.graphs[static_cast<size_t>(body)];
-  // Opset 8: an optional first input of lengths, a batch dimension first, the sequence second.
-  const bool batched = view.version() == 8;
-  const int first = batched ? 1 : 0;
-  const auto scans = view.Int("num_scan_inputs", -1);
-  const int states =
-      static_cast<int>(graph.inputs.size()) - static_cast<int>(std::max<int64_t>(scans, 0));
-  if (scans < 1 || states < 0 ||
-      view.num_inputs() != static_cast<int>(graph.inputs.size()) + first ||
-      static_cast<int>(graph.outputs.size()) < states) {
-    return absl::InvalidArgumentError(absl::StrCat("num_scan_inputs = ", scans, " does not fit ",
-                                                   view.num_inputs(), " inputs and a body of ",
-                                                   graph.inputs.size()));
-  }
-  const auto axes = view.Ints("scan_input_axes");
-  std::vector<Fact> inputs;
-  Expr length = 0;
-  Expr batch = 0;
-  for (int i = 0; i < states; ++i) {
-    Fact state = WithoutContent(view.input(first + i));
-    if (batched && state.is_tensor() && state.shape.ranked() && state.shape.rank() > 0) {
-      state.shape.dims().erase(state.shape.dims().begin());
-    }
-    inputs.push_back(std::move(state));
-  }
-  for (int i = 0; i < scans; ++i) {
-    const int input = first + states + i;
-    ASSIGN_OR_RETURN(Shape shape, view.ShapeOfRankAtLeast(input, batched ? 2 : 1));
-    const auto at = static_cast<size_t>(i);
-    ASSIGN_OR_RETURN(const int axis,
-                     view.Axis(at < axes.size() ? axes[at] : (batched ? 1 : 0), shape.rank()));
-    if (i == 0) {
-      length = shape[axis];
-    } else {
-      RETURN_IF_ERROR(view.RequireSame("the scanned length", length, shape[axis]));
-    }
-    shape.dims().erase(shape.dims().begin() + axis);
-    if (batched) {
-      batch = shape[0];
-      shape.dims().erase(shape.dims().begin());
-    }
-    inputs.push_back(view.Moved(input, std::move(shape)));
-  }
-  constexpr int kMaxPasses = 6;
-  absl::StatusOr<std::pair<InstanceId, Facts>> run = absl::UnknownError("");
-  for (int pass = 0; pass <= kMaxPasses; ++pass) {
-    run = RunBody(body, inputs, frame);
-    if (!run.ok()) return run.status();
-    bool stable = true;
-    for (int i = 0; i < states; ++i) {
-      Fact& state = inputs[static_cast<size_t>(i)];
-      const Fact& after = run->second[static_cast<size_t>(i)];
-      if (SameKnowledge(state, WithoutContent(after))) continue;
-      const Fact joined = Join(view, state, WithoutContent(after), i, "scan");
-      stable = stable && SameKnowledge(state, joined);
-      state = pass + 1 < kMaxPasses ? joined : Fact::Unknown();
-    }
-    if (stable) break;
-  }
-  call->bodies = {{run->first, batched ? length * batch : length, true, "body"}};
-  const auto out_axes = view.Ints("scan_output_axes");
-  Facts outputs;
-  for (size_t i = 0; i < run->second.size(); ++i) {
-    Fact fact = WithoutContent(run->second[i]);
-    if (i >= static_cast<size_t>(states)) {
-      const size_t k = i - static_cast<size_t>(states);
-      fact = Stack(fact, length,
-                   k < out_axes.size()
-                       ? static_cast<int>(std::clamp<int64_t>(out_axes[k], -kMaxRank, kMaxRank))
-                       : 0);
-    }
-    outputs.push_back(batched ? Stack(fact, batch, 0) : std::move(fact));
-  }
-  return outputs;
-}
+// ---- SequenceMap
 
 absl::StatusOr<Facts> Evaluator::InferSequenceMap(const NodeView& view, const Frame& frame,
                                                   Call* call) {
@@ -451,76 +334,6 @@ absl::StatusOr<Facts> Evaluator::InferSequenceMap(const NodeView& view, const Fr
     outputs.push_back(std::move(sequence));
   }
   return outputs;
-}
-
-// ---- functions of the file
-
-absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
-                                               const FactIds& inputs) {
-  const Node& node = data_.nodes[static_cast<size_t>(id)];
-  const Function& function = data_.functions[static_cast<size_t>(node.function)];
-  if (frame.depth >= kMaxCallDepth) {
-    return absl::OutOfRangeError(absl::StrCat(data_.path, ": ", DescribeNode(data_, id),
-                                              ": functions call each other deeper than the limit "
-                                              "kMaxCallDepth = ",
-                                              kMaxCallDepth));
-  }
-  const bool shareable = node.attributes_comparable && !node.has_graphs;
-  Key key{&function, 0, frame.attributes_id, node.outputs.size(), node.attribute_bytes, inputs};
-  if (shareable) {
-    if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
-  }
-  std::vector<Attribute> attributes;
-  for (const Attribute& attribute : node.attributes) {
-    Attribute resolved = attribute;
-    if (!attribute.ref_attr_name.empty()) {
-      const auto given =
-          std::find_if(frame.call_attributes.begin(), frame.call_attributes.end(),
-                       [&](const Attribute& a) { return a.name == attribute.ref_attr_name; });
-      if (given == frame.call_attributes.end()) continue;
-      resolved = *given;
-      resolved.name = attribute.name;
-    }
-    attributes.push_back(resolved);
-  }
-  for (const Attribute& attribute : function.attribute_defaults) {
-    if (node.FindAttribute(attribute.name) == nullptr) attributes.push_back(attribute);
-  }
-  Frame inner = frame;
-  inner.call_attributes = {};
-  inner.attributes_id = -1;
-  if (!attributes.empty()) {
-    attributes_->push_back(std::move(attributes));
-    inner.call_attributes = attributes_->back();
-    inner.attributes_id = static_cast<int32_t>(attributes_->size());
-  }
-  if (!function.opsets.empty()) {
-    inner.opsets = &function.opsets;
-    for (const auto& [domain, version] : function.opsets) {
-      if (domain.empty()) inner.default_opset = version;
-    }
-  }
-  ++inner.depth;
-  absl::StrAppend(&inner.path, PlaceOf(data_, id), "/");
-  const Graph& graph = data_.graphs[static_cast<size_t>(function.body)];
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    values_[static_cast<size_t>(graph.inputs[i])] =
-        i < inputs.size() ? inputs[i] : FactTable::kAbsent;
-  }
-  const int64_t fresh_before = symbols_.fresh_uses();
-  ASSIGN_OR_RETURN(const InstanceId instance, RunGraph(function.body, inner));
-  Call call;
-  call.node = id;
-  call.inputs = inputs;
-  call.call_attributes = frame.call_attributes;
-  call.bodies = {{instance, 1, true, {}}};
-  for (ValueId v : graph.outputs) {
-    const FactId fact = values_[static_cast<size_t>(v)];
-    call.outputs.push_back(fact < 0 ? FactTable::kUnknown : fact);
-  }
-  const CallId added = AddCall(std::move(call));
-  if (shareable && symbols_.fresh_uses() == fresh_before) memo_.emplace(std::move(key), added);
-  return added;
 }
 
 }  // namespace onnxflops

@@ -95,15 +95,25 @@ class Evaluator {
   absl::Status Explain(const absl::Status& local, NodeId node, int64_t opset,
                        const FactIds& inputs) const;
 
+  // ---- functions.cc
+  absl::StatusOr<CallId> CallFunction(NodeId id, const Frame& frame, const FactIds& inputs);
+  std::vector<Attribute> CallAttributes(const Node& node, const Function& function,
+                                        const Frame& frame) const;
+  Frame FrameInside(NodeId id, const Function& function, const Frame& frame);
+
+  // ---- scan.cc
+  struct ScanForm;
+  absl::StatusOr<Facts> InferScan(const NodeView& view, const Frame& frame, Call* call);
+  absl::Status ReadScan(const NodeView& view, const Graph& graph, ScanForm* form) const;
+  absl::Status ReadSlices(const NodeView& view, ScanForm* form) const;
+
   // ---- control_flow.cc
   absl::StatusOr<Facts> InferControlFlow(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<Facts> InferIf(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<Facts> InferLoop(const NodeView& view, const Frame& frame, Call* call);
-  absl::StatusOr<Facts> InferScan(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<Facts> InferSequenceMap(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<std::pair<InstanceId, Facts>> RunBody(GraphId body, absl::Span<const Fact> inputs,
                                                        const Frame& frame);
-  absl::StatusOr<CallId> CallFunction(NodeId id, const Frame& frame, const FactIds& inputs);
   absl::StatusOr<GraphId> BodyOf(const NodeView& view, absl::string_view attribute) const;
   struct LoopState;
   absl::Status UnrollLoop(const NodeView& view, const Frame& frame, LoopState* state);

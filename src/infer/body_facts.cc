@@ -1,0 +1,45 @@
+#include "src/infer/body_facts.h"
+
+#include <utility>
+
+namespace onnxflops {
+
+std::string PlaceOf(const ModelData& data, NodeId id) {
+  const Node& node = data.nodes[static_cast<size_t>(id)];
+  if (!node.name.empty()) return std::string(node.name);
+  for (ValueId v : node.outputs) {
+    if (v != kNone) return std::string(data.values[static_cast<size_t>(v)].name);
+  }
+  return std::string(node.op_type);
+}
+
+bool SameKnowledge(const Fact& a, Fact b) {
+  b.constant = a.constant;
+  b.from_shapes = a.from_shapes;
+  b.stored = a.stored;
+  return a == b;
+}
+
+std::optional<bool> KnownBool(const Fact& fact) {
+  if (fact.content == nullptr || fact.content->size() != 1) return std::nullopt;
+  const Scalar& value = fact.content->front();
+  if (!value.is_int() || !value.i.is_literal()) return std::nullopt;
+  return value.i.literal() != 0;
+}
+
+Fact WithoutContent(Fact fact) {
+  fact.content = nullptr;
+  return fact;
+}
+
+Fact Stack(const Fact& element, const Expr& length, int axis) {
+  if (!element.is_tensor()) return Fact::Unknown();
+  if (!element.shape.ranked()) return WithoutContent(element);
+  Shape shape = element.shape;
+  if (axis < 0) axis += shape.rank() + 1;
+  if (axis < 0 || axis > shape.rank()) return Fact::Tensor(element.dtype, Shape::UnknownRank());
+  shape.dims().insert(shape.dims().begin() + axis, length);
+  return Fact::Tensor(element.dtype, std::move(shape));
+}
+
+}  // namespace onnxflops
