@@ -175,7 +175,7 @@ absl::int128 Wrap(absl::int128 value, DType type) {
 
 Scalar ToBool(const Scalar& value) {
   if (value.is_float()) return Scalar::Int(value.f != 0 ? 1 : 0);
-  std::optional<bool> is_zero = ProvablyEqual(value.i, 0);
+  std::optional<bool> is_zero = ProvablyEqual(value.i, 0);  // of a ratio, the numerator
   return is_zero.has_value() ? Scalar::Int(*is_zero ? 0 : 1) : Scalar{};
 }
 
@@ -185,6 +185,10 @@ Scalar ToInteger(const Scalar& value, DType type) {
     if (!(std::abs(value.f) < 0x1p62)) return {};
     const auto whole = static_cast<int64_t>(value.f);
     return Wrap(whole, type) == whole ? Scalar::Int(whole) : Scalar{};
+  }
+  if (value.is_ratio()) {
+    if (!value.i.AtLeast(0)) return {};
+    return ToInteger(Scalar::Int(FloorDiv(value.i, static_cast<int64_t>(value.f))), type);
   }
   if (value.i.is_literal()) return Scalar::Int(Wrap(value.i.literal(), type));
   if (IsUnsigned(type) && !value.i.AtLeast(0)) return {};
@@ -209,7 +213,7 @@ double RoundToDigits(double value, int digits, int least_exponent, double larges
 
 Scalar ToFloat(const Scalar& value, DType type) {
   const bool wide = type == DType::kFloat32 || type == DType::kFloat64;
-  if (value.is_int() && !value.i.is_literal()) return wide ? value : Scalar{};
+  if (value.is_ratio() || (value.is_int() && !value.i.is_literal())) return wide ? value : Scalar{};
   const double exact = value.is_float() ? value.f : static_cast<double>(value.i.literal());
   switch (type) {
     case DType::kFloat64:
@@ -229,7 +233,7 @@ Scalar ToFloat(const Scalar& value, DType type) {
 }  // namespace
 
 Scalar InType(const Scalar& value, DType type) {
-  if (!value.known() || (value.is_int() && value.i.error() != nullptr)) return {};
+  if (!value.known() || (!value.is_float() && value.i.error() != nullptr)) return {};
   if (type == DType::kBool) return ToBool(value);
   if (IsInteger(type)) return ToInteger(value, type);
   return ToFloat(value, type);
@@ -247,7 +251,7 @@ namespace {
 // Walks over the elements of a broadcast operand in the order of the result's elements.
 class BroadcastCursor {
  public:
-  // REQUIRES: `operand` has content and broadcasts to `result`, whose sizes are literal.
+  // REQUIRES: `operand` has content and fits `result`, whose sizes are literal.
   BroadcastCursor(const Fact& operand, const Shape& result) : content_(*operand.content) {
     const int rank = result.rank();
     const int offset = rank - operand.shape.rank();
@@ -283,6 +287,16 @@ class BroadcastCursor {
   int64_t position_ = 0;
 };
 
+// Whether an operand of literal sizes broadcasts to a result of literal sizes.
+bool FitsResult(const Shape& operand, const Shape& result) {
+  if (operand.rank() > result.rank()) return false;
+  const int offset = result.rank() - operand.rank();
+  for (int i = 0; i < operand.rank(); ++i) {
+    if (operand[i] != Expr(1) && operand[i] != result[offset + i]) return false;
+  }
+  return true;
+}
+
 // More operands than any real Max or Sum of shape arithmetic has.
 constexpr size_t kMaxEvaluatedOperands = 64;
 
@@ -292,7 +306,7 @@ void EvaluateBroadcast(absl::Span<const Fact* const> inputs, EvaluateFn evaluate
   std::optional<int64_t> size = ContentSize(result->dtype, result->shape);
   if (!size.has_value() || inputs.size() > kMaxEvaluatedOperands) return;
   for (const Fact* input : inputs) {
-    if (!input->has_content()) return;
+    if (!input->has_content() || !FitsResult(input->shape, result->shape)) return;
   }
   absl::InlinedVector<BroadcastCursor, 3> cursors;
   for (const Fact* input : inputs) cursors.emplace_back(*input, result->shape);

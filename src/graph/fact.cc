@@ -24,7 +24,7 @@ std::string Shape::ToString() const {
 }
 
 bool operator==(const Scalar& a, const Scalar& b) {
-  if (a.kind != b.kind) return false;
+  if (a.kind != b.kind || (a.is_ratio() && a.i != b.i)) return false;
   if (a.kind == Scalar::Kind::kInt) return a.i == b.i;
   return a.kind == Scalar::Kind::kUnknown || std::memcmp(&a.f, &b.f, sizeof a.f) == 0;
 }

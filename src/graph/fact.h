@@ -61,16 +61,21 @@ class Shape {
   bool ranked_ = true;
 };
 
-// One element of a followed tensor: an exact integer (bool as 0 and 1), a float, or unknown.
+// One element of a followed tensor: an exact integer (bool as 0 and 1), a float, a fraction of a
+// symbolic size (floor(height * 0.5) in floating point passes through one), or unknown.
 struct Scalar {
-  enum class Kind : uint8_t { kUnknown, kInt, kFloat };
+  enum class Kind : uint8_t { kUnknown, kInt, kFloat, kRatio };
   Kind kind = Kind::kUnknown;
-  Expr i;        // of kInt
-  double f = 0;  // of kFloat; holds the exact value of the tensor's own type
+  Expr i;        // of kInt; of kRatio the numerator, symbolic
+  double f = 0;  // of kFloat: the exact value of the tensor's own type; of kRatio the denominator
   static Scalar Int(Expr value) { return {Kind::kInt, std::move(value), 0}; }
   static Scalar Float(double value) { return {Kind::kFloat, {}, value}; }
+  static Scalar Ratio(Expr numerator, int64_t denominator) {
+    return {Kind::kRatio, std::move(numerator), static_cast<double>(denominator)};
+  }
   bool is_int() const { return kind == Kind::kInt; }
   bool is_float() const { return kind == Kind::kFloat; }
+  bool is_ratio() const { return kind == Kind::kRatio; }
   bool known() const { return kind != Kind::kUnknown; }
   friend bool operator==(const Scalar& a, const Scalar& b);  // floats by bits
   template <typename H>

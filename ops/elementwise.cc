@@ -1,0 +1,916 @@
+// Elementwise arithmetic, comparison and logic; casts; running sums; the determinant.
+//
+// Cost per element of the output: one operation of the operator's kind. Subtraction is an add, a
+// reciprocal a div. Negation and absolute value change a sign bit, Where selects and Cast converts:
+// all free.
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "ops/evaluate.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- rules
+
+// Max, Min, Sum of k inputs: k - 1 operations per element of the output.
+absl::StatusOr<Cost> CountVariadic(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
+  return CostIn(n.dtype(0), n.def().per_element * ((n.num_inputs() - 1) * shape.NumElements()));
+}
+
+absl::StatusOr<Cost> CountMean(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
+  const ElementCost per_element = {.add = n.num_inputs() - 1, .div = 1};
+  return CostIn(n.dtype(0), per_element * shape.NumElements());
+}
+
+absl::StatusOr<Facts> InferWhere(const NodeView& n) {
+  const Fact* inputs[] = {&n.input(0), &n.input(1), &n.input(2)};
+  absl::InlinedVector<Shape, 3> shapes;
+  for (int i = 0; i < 3; ++i) {
+    ASSIGN_OR_RETURN(Shape shape, n.RankedShape(i));
+    shapes.push_back(std::move(shape));
+  }
+  ASSIGN_OR_RETURN(Shape shape, BroadcastShapes(shapes));
+  Fact result = Fact::Tensor(n.dtype(1), std::move(shape));
+  EvaluateBroadcast(inputs, n.def().evaluate, &result);
+  return Facts{std::move(result)};
+}
+
+absl::StatusOr<Facts> InferMod(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferBroadcast(n));
+  if (n.Flag("fmod") && facts[0].has_content()) {
+    const Fact* inputs[] = {&n.input(0), &n.input(1)};
+    facts[0].content = nullptr;
+    EvaluateBroadcast(inputs, EvaluateTruncMod, &facts[0]);
+  }
+  return facts;
+}
+
+// A bound of Clip: an input from opset 11 on, an attribute before. The absent fact when not given.
+absl::StatusOr<Fact> ClipBound(const NodeView& n, int input, absl::string_view attribute) {
+  if (n.version() < 11) {
+    if (!n.HasAttr(attribute)) return Fact::Absent();
+    return Fact::ScalarOf(InType(Scalar::Float(n.Float(attribute, 0)), n.dtype(0)), n.dtype(0));
+  }
+  if (!n.HasInput(input)) return Fact::Absent();
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(input));
+  RETURN_IF_ERROR(n.RequireSame(absl::StrCat("elements of ", attribute), shape.NumElements(), 1));
+  return n.input(input);
+}
+
+absl::StatusOr<Facts> InferClip(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Fact low, ClipBound(n, 1, "min"));
+  ASSIGN_OR_RETURN(Fact high, ClipBound(n, 2, "max"));
+  Fact result = n.Like(0, shape);
+  result.content = n.input(0).content;
+  for (const Fact* bound : {&low, &high}) {
+    if (bound->absent()) continue;
+    const Fact unbounded = result;
+    const Fact* inputs[] = {&unbounded, bound};
+    result.content = nullptr;
+    EvaluateBroadcast(inputs, bound == &low ? EvaluateMax : EvaluateMin, &result);
+  }
+  return Facts{std::move(result)};
+}
+
+absl::StatusOr<Cost> CountClip(const NodeView& n) {
+  ASSIGN_OR_RETURN(Fact low, ClipBound(n, 1, "min"));
+  ASSIGN_OR_RETURN(Fact high, ClipBound(n, 2, "max"));
+  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
+  const ElementCost per_element = {.cmp = !low.absent() + !high.absent()};
+  return CostIn(n.dtype(0), per_element * shape.NumElements());
+}
+
+// Input 0 as elements of another type.
+absl::StatusOr<Facts> InferCastTo(const NodeView& n, DType type) {
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(0));
+  Fact result = Fact::Tensor(type, std::move(shape));
+  // A weight that was dequantised and then cast to float16 is still a dequantised weight.
+  if (IsFloat(type)) result.stored = n.input(0).stored;
+  const Fact* input = &n.input(0);
+  EvaluateBroadcast({&input, 1}, n.def().evaluate, &result);
+  return Facts{std::move(result)};
+}
+
+absl::StatusOr<Facts> InferCast(const NodeView& n) {
+  if (!n.HasAttr("to")) return absl::InvalidArgumentError("attribute to is missing");
+  if (n.FindAttr("to")->type == AttributeType::kString) {  // of Cast-1: "FLOAT", "INT64"
+    const absl::string_view name = n.String("to", "");
+    std::optional<DType> type = ParseDType(absl::AsciiStrToLower(name));
+    if (!type.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("to = ", name, " is not an element type"));
+    }
+    return InferCastTo(n, *type);
+  }
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "to", DType::kUndefined));
+  return InferCastTo(n, type);
+}
+
+absl::StatusOr<Facts> InferCastLike(const NodeView& n) {
+  const Fact& like = n.input(1);
+  if (like.absent()) return absl::InvalidArgumentError("input 1 is missing");
+  if (!like.is_tensor()) return absl::FailedPreconditionError("input 1 is not known");
+  return InferCastTo(n, like.dtype);
+}
+
+absl::StatusOr<Facts> InferBitCast(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(0));
+  if (!n.HasAttr("to")) return absl::InvalidArgumentError("attribute to is missing");
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "to", DType::kUndefined));
+  RETURN_IF_ERROR(
+      n.RequireSame("bits per element", BitsPerElement(n.dtype(0)), BitsPerElement(type)));
+  return Facts{Fact::Tensor(type, std::move(shape))};
+}
+
+// CumSum, CumProd: content of one-dimensional shape arithmetic only.
+absl::StatusOr<Facts> InferCumulative(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.ShapeOfRankAtLeast(0, 1));
+  std::optional<Expr> axis = n.KnownInt(1);
+  if (axis.has_value() && axis->AsInt64().has_value()) {
+    RETURN_IF_ERROR(n.Axis(*axis->AsInt64(), shape.rank()).status());
+  }
+  Fact result = n.Like(0, shape);
+  const Fact& input = n.input(0);
+  if (!input.has_content() || shape.rank() != 1) return Facts{std::move(result)};
+  const bool exclusive = n.Flag("exclusive"), reverse = n.Flag("reverse");
+  const size_t size = input.content->size();
+  const Scalar neutral = Scalar::Int(n.op_type() == "CumProd" ? 1 : 0);
+  std::array<Scalar, 2> pair = {InType(neutral, n.dtype(0)), Scalar{}};
+  Content content(size);
+  for (size_t i = 0; i < size; ++i) {
+    const size_t at = reverse ? size - 1 - i : i;
+    if (exclusive) content[at] = pair[0];
+    pair[1] = (*input.content)[at];
+    pair[0] = n.def().evaluate(pair, n.dtype(0));
+    if (!exclusive) content[at] = pair[0];
+  }
+  SetContent(std::move(content), &result);
+  return Facts{std::move(result)};
+}
+
+// Det: X [..., M, M] -> Y [...].
+absl::StatusOr<Facts> InferDet(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const int rank = x.rank();
+  RETURN_IF_ERROR(n.RequireSame("M", x[rank - 2], x[rank - 1]));
+  return Facts{n.Like(0, Shape(Dims(x.dims().begin(), x.dims().end() - 2)))};
+}
+
+// Gaussian elimination: column k divides the M-1-k rows below by its pivot and subtracts a multiple
+// of the pivot row's M-1-k remaining elements from each; then the M pivots are multiplied.
+absl::StatusOr<Cost> CountDet(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const Expr m = x[x.rank() - 1];
+  const Expr batch = x.Product(0, x.rank() - 2);
+  const Expr updates = FloorDiv((m - 1) * m * (2 * m - 1), 6);
+  Census work;
+  work[Kind::kDiv] = batch * FloorDiv(m * (m - 1), 2);
+  work[Kind::kMul] = batch * (updates + m);
+  work[Kind::kAdd] = batch * updates;
+  return CostIn(n.dtype(0), work);
+}
+
+// ---- versions
+
+constexpr int k1[] = {1};
+constexpr int k1_6_13[] = {1, 6, 13};
+constexpr int k1_6_7_13_14[] = {1, 6, 7, 13, 14};
+constexpr int k1_6_8_12_13[] = {1, 6, 8, 12, 13};
+constexpr int k1_6_8_13[] = {1, 6, 8, 13};
+constexpr int k1_7[] = {1, 7};
+constexpr int k1_7_9_13[] = {1, 7, 9, 13};
+constexpr int k7_22[] = {7, 22};
+constexpr int k9_13[] = {9, 13};
+constexpr int k9_22[] = {9, 22};
+constexpr int k11_22[] = {11, 22};
+constexpr int k12_16[] = {12, 16};
+constexpr int k18[] = {18};
+constexpr int kBitCastVersions[] = {26};
+constexpr int kBitShiftVersions[] = {11, 28};
+constexpr int kCastVersions[] = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28};
+constexpr int kCastLikeVersions[] = {15, 19, 21, 23, 24, 25};
+constexpr int kClipVersions[] = {1, 6, 11, 12, 13};
+constexpr int kCumProdVersions[] = {26};
+constexpr int kCumSumVersions[] = {11, 14};
+constexpr int kEqualVersions[] = {1, 7, 11, 13, 19};
+constexpr int kIsInfVersions[] = {10, 20};
+constexpr int kIsNaNVersions[] = {9, 13, 20};
+constexpr int kModVersions[] = {10, 13, 28};
+constexpr int kPowVersions[] = {1, 7, 12, 13, 15};
+constexpr int kWhereVersions[] = {9, 16};
+
+// ---- examples
+
+constexpr OpExample kAbsExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Abs(X) }", "free"},
+};
+
+constexpr OpExample kAcosExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Acos(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kAcoshExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Acosh(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kAddExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Add(A, B) }", "add=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Add<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "add=15*N", 6},
+    {"g (int64[N] A, int64[N] B) => (int64[N] C) { C = Add(A, B) }", "int_add=N"},
+};
+
+constexpr OpExample kAndExamples[] = {
+    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = And(A, B) }", "int_cmp=4*N"},
+    {"g (bool[N,3,5] A, bool[3] B) => (bool[N,3,5] C) { C = And<broadcast = 1, axis = 1>(A, B) }",
+     "int_cmp=15*N", 6},
+};
+
+constexpr OpExample kAsinExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Asin(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kAsinhExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Asinh(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kAtanExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Atan(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kAtanhExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Atanh(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kBitCastExamples[] = {
+    {"g (float[N,4] X) => (int32[N,4] Y) { Y = BitCast<to = 6>(X) }", "free"},
+};
+
+constexpr OpExample kBitShiftExamples[] = {
+    {"g (uint8[N,4] A, uint8[4] B) => (uint8[N,4] C) { C = BitShift<direction = \"LEFT\">(A, B) }",
+     "int_cmp=4*N"},
+};
+
+constexpr OpExample kBitwiseAndExamples[] = {
+    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseAnd(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kBitwiseNotExamples[] = {
+    {"g (int32[N,4] X) => (int32[N,4] Y) { Y = BitwiseNot(X) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kBitwiseOrExamples[] = {
+    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseOr(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kBitwiseXorExamples[] = {
+    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseXor(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kCastExamples[] = {
+    {"g (float[N,4] X) => (int64[N,4] Y) { Y = Cast<to = 7>(X) }", "free"},
+    {"g (float[N,4] X) => (float16[N,4] Y) { Y = Cast<to = \"FLOAT16\">(X) }", "free", 1},
+};
+
+constexpr OpExample kCastLikeExamples[] = {
+    {"g (float[N,4] X, float16[1] T) => (float16[N,4] Y) { Y = CastLike(X, T) }", "free"},
+};
+
+constexpr OpExample kCeilExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Ceil(X) }", "round=4*N"},
+};
+
+constexpr OpExample kClipExamples[] = {
+    {"g (float[N,4] X, float low, float high) => (float[N,4] Y) { Y = Clip(X, low, high) }",
+     "cmp=8*N"},
+    {"g (float[N,4] X, float high) => (float[N,4] Y) { Y = Clip(X, , high) }", "cmp=4*N"},
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Clip<min = 0.0, max = 6.0>(X) }", "cmp=8*N", 6},
+};
+
+constexpr OpExample kCosExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Cos(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kCoshExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Cosh(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kCumProdExamples[] = {
+    {"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumProd(X, axis) }", "mul=4*N"},
+};
+
+constexpr OpExample kCumSumExamples[] = {
+    {"g (float[N,4] X, int64 axis) => (float[N,4] Y) { Y = CumSum(X, axis) }", "add=4*N"},
+    {"g (int32[N,4] X, int64 axis) => (int32[N,4] Y) { Y = CumSum<reverse = 1>(X, axis) }",
+     "int_add=4*N"},
+};
+
+constexpr OpExample kDetExamples[] = {
+    {"g (float[N,3,3] X) => (float[N] Y) { Y = Det(X) }", "add=5*N mul=8*N div=3*N"},
+};
+
+constexpr OpExample kDivExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Div(A, B) }", "div=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Div<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "div=15*N", 6},
+};
+
+constexpr OpExample kEqualExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Equal(A, B) }", "cmp=4*N"},
+    {"g (int64[N] A, int64[1] B) => (bool[N] C) { C = Equal(A, B) }", "int_cmp=N"},
+};
+
+constexpr OpExample kErfExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Erf(X) }", "erf=4*N"},
+};
+
+constexpr OpExample kExpExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Exp(X) }", "exp=4*N"},
+};
+
+constexpr OpExample kFloorExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Floor(X) }", "round=4*N"},
+};
+
+constexpr OpExample kGreaterExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Greater(A, B) }", "cmp=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Greater<broadcast = 1, axis = 1>(A, "
+     "B) }",
+     "cmp=15*N", 6},
+};
+
+constexpr OpExample kGreaterOrEqualExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = GreaterOrEqual(A, B) }", "cmp=4*N"},
+};
+
+constexpr OpExample kIsInfExamples[] = {
+    {"g (float[N,4] X) => (bool[N,4] Y) { Y = IsInf(X) }", "cmp=4*N"},
+};
+
+constexpr OpExample kIsNaNExamples[] = {
+    {"g (float[N,4] X) => (bool[N,4] Y) { Y = IsNaN(X) }", "cmp=4*N"},
+};
+
+constexpr OpExample kLessExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Less(A, B) }", "cmp=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Less<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "cmp=15*N", 6},
+};
+
+constexpr OpExample kLessOrEqualExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = LessOrEqual(A, B) }", "cmp=4*N"},
+};
+
+constexpr OpExample kLogExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Log(X) }", "log=4*N"},
+};
+
+constexpr OpExample kMaxExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Max(A, B, C) }", "cmp=8*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Max(A) }", "free"},
+};
+
+constexpr OpExample kMeanExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Mean(A, B, C) }",
+     "add=8*N div=4*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Mean(A) }", "div=4*N"},
+};
+
+constexpr OpExample kMinExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Min(A, B, C) }", "cmp=8*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Min(A) }", "free"},
+};
+
+constexpr OpExample kModExamples[] = {
+    {"g (int64[N,4] A, int64[4] B) => (int64[N,4] C) { C = Mod(A, B) }", "int_div=4*N"},
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mod<fmod = 1>(A, B) }", "div=4*N"},
+};
+
+constexpr OpExample kMulExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mul(A, B) }", "mul=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Mul<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "mul=15*N", 6},
+};
+
+constexpr OpExample kNegExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Neg(X) }", "free"},
+};
+
+constexpr OpExample kNotExamples[] = {
+    {"g (bool[N,4] X) => (bool[N,4] Y) { Y = Not(X) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kOrExamples[] = {
+    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Or(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kPowExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Pow(A, B) }", "pow=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Pow<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "pow=15*N", 6},
+};
+
+constexpr OpExample kReciprocalExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Reciprocal(X) }", "div=4*N"},
+};
+
+constexpr OpExample kRoundExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Round(X) }", "round=4*N"},
+};
+
+constexpr OpExample kSignExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sign(X) }", "cmp=8*N"},
+};
+
+constexpr OpExample kSinExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sin(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kSinhExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sinh(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kSqrtExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Sqrt(X) }", "sqrt=4*N"},
+};
+
+constexpr OpExample kSubExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Sub(A, B) }", "add=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Sub<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "add=15*N", 6},
+};
+
+constexpr OpExample kSumExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Sum(A, B, C) }", "add=8*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Sum(A) }", "free"},
+};
+
+constexpr OpExample kTanExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Tan(X) }", "trig=4*N"},
+};
+
+constexpr OpExample kTanhExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Tanh(X) }", "tanh=4*N"},
+};
+
+constexpr OpExample kWhereExamples[] = {
+    {"g (bool[N,1] c, float[N,4] X, float[4] Z) => (float[N,4] Y) { Y = Where(c, X, Z) }", "free"},
+};
+
+constexpr OpExample kXorExamples[] = {
+    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Xor(A, B) }", "int_cmp=4*N"},
+};
+
+// ---- the table
+
+constexpr OpDef kRows[] = {
+    {.name = "Abs",
+     .versions = k1_6_13,
+     .formula = "Y = |X|; free: clears the sign",
+     .infer = InferUnary,
+     .examples = kAbsExamples,
+     .evaluate = EvaluateAbs},
+    {.name = "Acos",
+     .versions = k7_22,
+     .formula = "Y = acos(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kAcosExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Acosh",
+     .versions = k9_22,
+     .formula = "Y = acosh(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kAcoshExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Add",
+     .versions = k1_6_7_13_14,
+     .formula = "C = A + B, broadcast; add = elements of C",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kAddExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateAdd},
+    {.name = "And",
+     .versions = k1_7,
+     .formula = "C = A and B, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kAndExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateAnd},
+    {.name = "Asin",
+     .versions = k7_22,
+     .formula = "Y = asin(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kAsinExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Asinh",
+     .versions = k9_22,
+     .formula = "Y = asinh(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kAsinhExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Atan",
+     .versions = k7_22,
+     .formula = "Y = atan(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kAtanExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Atanh",
+     .versions = k9_22,
+     .formula = "Y = atanh(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kAtanhExamples,
+     .per_element = {.trig = 1}},
+    {.name = "BitCast",
+     .versions = kBitCastVersions,
+     .formula = "Y = the bits of X read as another type of the same width; free",
+     .infer = InferBitCast,
+     .examples = kBitCastExamples},
+    {.name = "BitShift",
+     .versions = kBitShiftVersions,
+     .formula = "Z = X shifted by Y bits, broadcast; cmp = elements of Z (integer work)",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kBitShiftExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "BitwiseAnd",
+     .versions = k18,
+     .formula = "C = A and B bit by bit, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kBitwiseAndExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "BitwiseNot",
+     .versions = k18,
+     .formula = "Y = not X bit by bit; cmp = elements (integer work)",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kBitwiseNotExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "BitwiseOr",
+     .versions = k18,
+     .formula = "C = A or B bit by bit, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kBitwiseOrExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "BitwiseXor",
+     .versions = k18,
+     .formula = "C = A xor B bit by bit, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kBitwiseXorExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "Cast",
+     .versions = kCastVersions,
+     .formula = "Y = X as another element type; free",
+     .infer = InferCast,
+     .examples = kCastExamples,
+     .evaluate = EvaluateCast},
+    {.name = "CastLike",
+     .versions = kCastLikeVersions,
+     .formula = "Y = X as elements of the type of the second input; free",
+     .infer = InferCastLike,
+     .examples = kCastLikeExamples,
+     .evaluate = EvaluateCast},
+    {.name = "Ceil",
+     .versions = k1_6_13,
+     .formula = "Y = ceil(X); round = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kCeilExamples,
+     .per_element = {.round = 1},
+     .evaluate = EvaluateCeil},
+    {.name = "Clip",
+     .versions = kClipVersions,
+     .formula = "Y = min(max(X, min), max); cmp = elements, for each bound that is given",
+     .infer = InferClip,
+     .count = CountClip,
+     .examples = kClipExamples,
+     .evaluate = EvaluateMax},
+    {.name = "Cos",
+     .versions = k7_22,
+     .formula = "Y = cos(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kCosExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Cosh",
+     .versions = k9_22,
+     .formula = "Y = cosh(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kCoshExamples,
+     .per_element = {.trig = 1}},
+    {.name = "CumProd",
+     .versions = kCumProdVersions,
+     .formula = "Y[k] = product of X[0..k] along an axis; mul = elements",
+     .infer = InferCumulative,
+     .count = CountPerOutputElement,
+     .examples = kCumProdExamples,
+     .per_element = {.mul = 1},
+     .evaluate = EvaluateMul},
+    {.name = "CumSum",
+     .versions = kCumSumVersions,
+     .formula = "Y[k] = sum of X[0..k] along an axis; add = elements",
+     .infer = InferCumulative,
+     .count = CountPerOutputElement,
+     .examples = kCumSumExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateAdd},
+    {.name = "Det",
+     .versions = k11_22,
+     .formula =
+         "Y[...] = det X[...,M,M]; per matrix div = M(M-1)/2, add = (M-1)M(2M-1)/6, mul = add + M",
+     .infer = InferDet,
+     .count = CountDet,
+     .examples = kDetExamples,
+     .note = "Gaussian elimination; the search for pivots is not counted."},
+    {.name = "Div",
+     .versions = k1_6_7_13_14,
+     .formula = "C = A / B, broadcast; div = elements of C",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kDivExamples,
+     .per_element = {.div = 1},
+     .evaluate = EvaluateDiv},
+    {.name = "Equal",
+     .versions = kEqualVersions,
+     .formula = "C = A == B, broadcast; cmp = elements of C",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kEqualExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateEqual},
+    {.name = "Erf",
+     .versions = k9_13,
+     .formula = "Y = erf(X); erf = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kErfExamples,
+     .per_element = {.erf = 1}},
+    {.name = "Exp",
+     .versions = k1_6_13,
+     .formula = "Y = e^X; exp = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kExpExamples,
+     .per_element = {.exp = 1},
+     .evaluate = EvaluateExp},
+    {.name = "Floor",
+     .versions = k1_6_13,
+     .formula = "Y = floor(X); round = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kFloorExamples,
+     .per_element = {.round = 1},
+     .evaluate = EvaluateFloor},
+    {.name = "Greater",
+     .versions = k1_7_9_13,
+     .formula = "C = A > B, broadcast; cmp = elements of C",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kGreaterExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateGreater},
+    {.name = "GreaterOrEqual",
+     .versions = k12_16,
+     .formula = "C = A >= B, broadcast; cmp = elements of C",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kGreaterOrEqualExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateGreaterOrEqual,
+     .note = "One comparison. The function body of ONNX has three operators (Greater, Equal, Or), "
+             "since it writes what it has."},
+    {.name = "IsInf",
+     .versions = kIsInfVersions,
+     .formula = "Y = X is infinite; cmp = elements",
+     .infer = InferUnaryBool,
+     .count = CountPerOutputElement,
+     .examples = kIsInfExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "IsNaN",
+     .versions = kIsNaNVersions,
+     .formula = "Y = X is not a number; cmp = elements",
+     .infer = InferUnaryBool,
+     .count = CountPerOutputElement,
+     .examples = kIsNaNExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateIsNaN},
+    {.name = "Less",
+     .versions = k1_7_9_13,
+     .formula = "C = A < B, broadcast; cmp = elements of C",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kLessExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateLess},
+    {.name = "LessOrEqual",
+     .versions = k12_16,
+     .formula = "C = A <= B, broadcast; cmp = elements of C",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kLessOrEqualExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateLessOrEqual,
+     .note = "One comparison. The function body of ONNX has three operators (Less, Equal, Or), "
+             "since it writes what it has."},
+    {.name = "Log",
+     .versions = k1_6_13,
+     .formula = "Y = ln X; log = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kLogExamples,
+     .per_element = {.log = 1},
+     .evaluate = EvaluateLog},
+    {.name = "Max",
+     .versions = k1_6_8_12_13,
+     .formula = "Y = max of k inputs, broadcast; cmp = (k-1) * elements of Y",
+     .infer = InferBroadcast,
+     .count = CountVariadic,
+     .examples = kMaxExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateMax},
+    {.name = "Mean",
+     .versions = k1_6_8_13,
+     .formula = "Y = mean of k inputs, broadcast; add = (k-1) * elements of Y, div = elements of Y",
+     .infer = InferBroadcast,
+     .count = CountMean,
+     .examples = kMeanExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateMean},
+    {.name = "Min",
+     .versions = k1_6_8_12_13,
+     .formula = "Y = min of k inputs, broadcast; cmp = (k-1) * elements of Y",
+     .infer = InferBroadcast,
+     .count = CountVariadic,
+     .examples = kMinExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateMin},
+    {.name = "Mod",
+     .versions = kModVersions,
+     .formula = "C = remainder of A / B, broadcast; div = elements of C",
+     .infer = InferMod,
+     .count = CountPerOutputElement,
+     .examples = kModExamples,
+     .per_element = {.div = 1},
+     .evaluate = EvaluateMod},
+    {.name = "Mul",
+     .versions = k1_6_7_13_14,
+     .formula = "C = A * B, broadcast; mul = elements of C",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kMulExamples,
+     .per_element = {.mul = 1},
+     .evaluate = EvaluateMul},
+    {.name = "Neg",
+     .versions = k1_6_13,
+     .formula = "Y = -X; free: flips the sign",
+     .infer = InferUnary,
+     .examples = kNegExamples,
+     .evaluate = EvaluateNeg},
+    {.name = "Not",
+     .versions = k1,
+     .formula = "Y = not X; cmp = elements (integer work)",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kNotExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateNot},
+    {.name = "Or",
+     .versions = k1_7,
+     .formula = "C = A or B, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kOrExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateOr},
+    {.name = "Pow",
+     .versions = kPowVersions,
+     .formula = "Z = X^Y, broadcast; pow = elements of Z, whatever the exponent",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kPowExamples,
+     .per_element = {.pow = 1},
+     .evaluate = EvaluatePow},
+    {.name = "Reciprocal",
+     .versions = k1_6_13,
+     .formula = "Y = 1 / X; div = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kReciprocalExamples,
+     .per_element = {.div = 1},
+     .evaluate = EvaluateReciprocal},
+    {.name = "Round",
+     .versions = k11_22,
+     .formula = "Y = X rounded, halves to even; round = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kRoundExamples,
+     .per_element = {.round = 1},
+     .evaluate = EvaluateRound},
+    {.name = "Sign",
+     .versions = k9_13,
+     .formula = "Y = (X > 0) - (X < 0); cmp = 2 * elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kSignExamples,
+     .per_element = {.cmp = 2},
+     .evaluate = EvaluateSign},
+    {.name = "Sin",
+     .versions = k7_22,
+     .formula = "Y = sin(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kSinExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Sinh",
+     .versions = k9_22,
+     .formula = "Y = sinh(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kSinhExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Sqrt",
+     .versions = k1_6_13,
+     .formula = "Y = sqrt(X); sqrt = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kSqrtExamples,
+     .per_element = {.sqrt = 1},
+     .evaluate = EvaluateSqrt},
+    {.name = "Sub",
+     .versions = k1_6_7_13_14,
+     .formula = "C = A - B, broadcast; add = elements of C",
+     .infer = InferBroadcast,
+     .count = CountPerOutputElement,
+     .examples = kSubExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateSub},
+    {.name = "Sum",
+     .versions = k1_6_8_13,
+     .formula = "Y = sum of k inputs, broadcast; add = (k-1) * elements of Y",
+     .infer = InferBroadcast,
+     .count = CountVariadic,
+     .examples = kSumExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateSum},
+    {.name = "Tan",
+     .versions = k7_22,
+     .formula = "Y = tan(X); trig = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kTanExamples,
+     .per_element = {.trig = 1}},
+    {.name = "Tanh",
+     .versions = k1_6_13,
+     .formula = "Y = tanh(X); tanh = elements",
+     .infer = InferUnary,
+     .count = CountPerOutputElement,
+     .examples = kTanhExamples,
+     .per_element = {.tanh = 1}},
+    {.name = "Where",
+     .versions = kWhereVersions,
+     .formula = "Y = X where the condition holds, else Z, broadcast; free: selects",
+     .infer = InferWhere,
+     .examples = kWhereExamples,
+     .evaluate = EvaluateWhere},
+    {.name = "Xor",
+     .versions = k1_7,
+     .formula = "C = A xor B, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBroadcastBool,
+     .count = CountPerOutputElement,
+     .examples = kXorExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateXor},
+};
+
+}  // namespace
+
+constexpr OpFamily kElementwiseFamily = {.domain = "", .rows = kRows};
+
+}  // namespace onnxflops

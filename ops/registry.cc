@@ -1,0 +1,97 @@
+#include "ops/registry.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "ops/families.h"
+
+namespace onnxflops {
+
+absl::Span<const OpFamily> AllFamilies() {
+  // In the order in which `ops` lists them: ai.onnx, then the other domains.
+  static const OpFamily kAll[] = {
+      // ai.onnx
+      kConvFamily,
+      kElementwiseFamily,
+      kMatMulFamily,
+      kPoolFamily,
+      kRnnFamily,
+      // ai.onnx.ml, ai.onnx.preview, ai.onnx.preview.training
+      // com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc
+      kMsElementwiseFamily,
+      kMsNormalizationFamily,
+      kMsQuantizationFamily,
+  };
+  return kAll;
+}
+
+namespace {
+
+uint64_t HashName(absl::string_view name) {
+  uint64_t first = 0, last = 0;
+  if (name.size() >= sizeof first) {
+    std::memcpy(&first, name.data(), sizeof first);
+    std::memcpy(&last, name.data() + name.size() - sizeof last, sizeof last);
+  } else if (!name.empty()) {
+    std::memcpy(&first, name.data(), name.size());
+  }
+  const uint64_t mixed =
+      (first ^ (last * 0x9E3779B97F4A7C15u) ^ name.size()) * 0xC2B2AE3D27D4EB4Fu;
+  return mixed ^ (mixed >> 32);
+}
+
+// An open hash table of all rows by operator name: filled in some microseconds on first use.
+class RowIndex {
+ public:
+  RowIndex() {
+    size_t rows = 0;
+    for (const OpFamily& family : AllFamilies()) rows += family.rows.size();
+    size_t slots = 1;
+    while (slots < 2 * rows + 1) slots *= 2;
+    slots_.resize(slots);
+    for (const OpFamily& family : AllFamilies()) {
+      for (const OpDef& def : family.rows) {
+        size_t at = First(def.name);
+        while (slots_[at].def != nullptr) at = Next(at);
+        slots_[at] = {&def, def.name, family.domain};
+      }
+    }
+  }
+
+  FoundOp Find(absl::string_view domain, absl::string_view op_type, int64_t opset) const {
+    FoundOp found;
+    for (size_t at = First(op_type); slots_[at].def != nullptr; at = Next(at)) {
+      const Slot& slot = slots_[at];
+      if (slot.name != op_type || slot.domain != domain) continue;
+      found.known_name = true;
+      for (int version : slot.def->versions) {
+        if (version > opset || version <= found.version) continue;
+        found.def = slot.def;
+        found.version = version;
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Slot {
+    const OpDef* def = nullptr;
+    absl::string_view name, domain;
+  };
+
+  size_t First(absl::string_view name) const { return HashName(name) & (slots_.size() - 1); }
+  size_t Next(size_t at) const { return (at + 1) & (slots_.size() - 1); }
+
+  std::vector<Slot> slots_;  // a power of two of them, at least half of them empty
+};
+
+}  // namespace
+
+FoundOp FindOp(absl::string_view domain, absl::string_view op_type, int64_t opset) {
+  static const RowIndex& index = *new RowIndex();
+  return index.Find(domain, op_type, opset);
+}
+
+}  // namespace onnxflops
