@@ -32,7 +32,7 @@ Expr Host::FreshDim(int output, int axis, absl::string_view hint) {
     tensor = data.values[static_cast<size_t>(node.outputs[static_cast<size_t>(output)])].name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kData, hint,
-                                    frame_.path + PlaceOf(data, call_->node), tensor, axis);
+                                    evaluator_->PlaceIn(frame_, call_->node), tensor, axis);
 }
 
 Expr Host::FreshTripCount(absl::string_view hint) {
@@ -43,7 +43,7 @@ Expr Host::FreshTripCount(absl::string_view hint) {
     if (v != kNone && tensor.empty()) tensor = data.values[static_cast<size_t>(v)].name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kTripCount, hint,
-                                    frame_.path + PlaceOf(data, call_->node), tensor, 0);
+                                    evaluator_->PlaceIn(frame_, call_->node), tensor, 0);
 }
 
 absl::StatusOr<BodyFacts> Host::InferBody(absl::string_view attribute,
@@ -75,9 +75,9 @@ absl::StatusOr<GraphId> Evaluator::BodyOf(const NodeView& view, absl::string_vie
 absl::StatusOr<std::pair<InstanceId, Facts>> Evaluator::RunBody(GraphId body,
                                                                 absl::Span<const Fact> inputs,
                                                                 const Frame& frame) {
-  if (frame.depth >= kMaxGraphNesting) {
+  if (frame.depth >= kMaxCallDepth) {
     return absl::OutOfRangeError(absl::StrCat(
-        "bodies are nested deeper than the limit kMaxGraphNesting = ", kMaxGraphNesting));
+        "bodies and functions are nested deeper than the limit kMaxCallDepth = ", kMaxCallDepth));
   }
   const Graph& graph = data_.graphs[static_cast<size_t>(body)];
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -186,7 +186,9 @@ absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, Loo
       return absl::UnimplementedError("too many trips");
     }
     Frame inner = frame;
-    absl::StrAppend(&inner.path, "trip ", trip, "/");
+    inner.caller = &frame;
+    inner.via = kNone;
+    inner.trip = trip;
     std::vector<Fact> inputs = {IterationFact(trip), TrueFact()};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     ASSIGN_OR_RETURN(auto run, RunBody(state->body, inputs, inner));

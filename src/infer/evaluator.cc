@@ -8,6 +8,7 @@
 #include "ops/registry.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/infer/body_facts.h"
 
 namespace onnxflops {
 
@@ -128,6 +129,14 @@ void Evaluator::SetOutputs(const Node& node, const Call& call) {
     values_[static_cast<size_t>(node.outputs[i])] =
         i < call.outputs.size() ? call.outputs[i] : FactTable::kUnknown;
   }
+}
+
+std::string Evaluator::PlaceIn(const Frame& frame, NodeId node) const {
+  std::vector<std::string> parts = {PlaceOf(data_, node)};
+  for (const Frame* at = &frame; at->caller != nullptr; at = at->caller) {
+    parts.push_back(at->trip >= 0 ? absl::StrCat("trip ", at->trip) : PlaceOf(data_, at->via));
+  }
+  return absl::StrJoin(parts.rbegin(), parts.rend(), "/");
 }
 
 CallId Evaluator::AddCall(Call call) {

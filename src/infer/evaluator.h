@@ -34,7 +34,11 @@ struct Frame {
   int32_t attributes_id = -1;  // tells frames with different call attributes apart
   int64_t default_opset = 0;   // of domain ""
   int depth = 0;               // bodies and functions around
-  std::string path;  // "block.0/" for what is inside the function call 'block.0'; names symbols
+  // Where it stands, for the names of symbols: inside the call `via` of the caller's frame, or in
+  // one trip of a loop there.
+  const Frame* caller = nullptr;
+  NodeId via = kNone;
+  int64_t trip = -1;
 };
 
 // Makes and remembers symbols that depend on data, and substitutes what the user bound.
@@ -91,6 +95,8 @@ class Evaluator {
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
   void SetOutputs(const Node& node, const Call& call);
+  // "block.0/trip 3/name": a node with the calls and trips around it.
+  std::string PlaceIn(const Frame& frame, NodeId node) const;
   absl::Status Spend();
   absl::Status Explain(const absl::Status& local, NodeId node, int64_t opset,
                        const FactIds& inputs) const;

@@ -51,7 +51,9 @@ Frame Evaluator::FrameInside(NodeId id, const Function& function, const Frame& f
     }
   }
   ++inner.depth;
-  absl::StrAppend(&inner.path, PlaceOf(data_, id), "/");
+  inner.caller = &frame;
+  inner.via = id;
+  inner.trip = -1;
   return inner;
 }
 
