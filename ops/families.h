@@ -7,10 +7,17 @@
 namespace onnxflops {
 
 extern const OpFamily kActivationFamily;
+extern const OpFamily kAttentionFamily;
+extern const OpFamily kControlFlowFamily;
 extern const OpFamily kConvFamily;
+extern const OpFamily kDetectionFamily;
 extern const OpFamily kElementwiseFamily;
+extern const OpFamily kFlexAttentionFamily;
+extern const OpFamily kGatherFamily;
 extern const OpFamily kLossFamily;
 extern const OpFamily kMatMulFamily;
+extern const OpFamily kMlFamily;
+extern const OpFamily kMovementFamily;
 extern const OpFamily kMsAttentionFamily;
 extern const OpFamily kMsConvFamily;
 extern const OpFamily kMsElementwiseFamily;
@@ -26,9 +33,15 @@ extern const OpFamily kPoolFamily;
 extern const OpFamily kQuantizationFamily;
 extern const OpFamily kRandomFamily;
 extern const OpFamily kReductionFamily;
+extern const OpFamily kResizeFamily;
 extern const OpFamily kRnnFamily;
+extern const OpFamily kSelectionFamily;
+extern const OpFamily kSequenceFamily;
+extern const OpFamily kShapeFamily;
 extern const OpFamily kSignalFamily;
 extern const OpFamily kSoftmaxFamily;
+extern const OpFamily kTextFamily;
+extern const OpFamily kTrainingFamily;
 
 }  // namespace onnxflops
 

@@ -18,6 +18,7 @@ absl::Span<const OpFamily> AllFamilies() {
       kMatMulFamily,
       kPoolFamily,
       kRnnFamily,
+      kShapeFamily,
       // ai.onnx.ml, ai.onnx.preview, ai.onnx.preview.training
       // com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc
       kMsElementwiseFamily,

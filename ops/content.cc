@@ -1,0 +1,129 @@
+#include "ops/content.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/rules.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+std::optional<Sizes> SmallSizes(DType type, const Shape& shape) {
+  if (!shape.ranked() || !ContentSize(type, shape).has_value()) return std::nullopt;
+  Sizes sizes;
+  for (const Expr& dim : shape.dims()) sizes.push_back(dim.AsInt64().value_or(0));
+  return sizes;
+}
+
+Sizes RowMajorStrides(const Sizes& sizes) {
+  Sizes strides(sizes.size(), 0);
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return strides;
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= sizes[i];
+  }
+  return strides;
+}
+
+int64_t ProductOf(const Sizes& sizes, size_t begin, size_t end) {
+  // A tensor without elements may have any other sizes beside the 0.
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
+  int64_t product = 1;
+  for (size_t i = begin; i < end; ++i) product *= sizes[i];
+  return product;
+}
+
+Scalar ElementAt(const Fact& fact, int64_t position) {
+  if (!fact.has_content() || position < 0) return {};
+  const auto at = static_cast<size_t>(position);
+  return at < fact.content->size() ? (*fact.content)[at] : Scalar{};
+}
+
+void FollowStrides(const Fact& from, int64_t offset, const Sizes& strides, Fact* to) {
+  const std::optional<Sizes> sizes = SmallSizes(*to);
+  if (!from.has_content() || !sizes.has_value() || sizes->size() != strides.size()) return;
+  Content content;
+  ForEachIndex(*sizes, [&](const Sizes& index) {
+    int64_t position = offset;
+    for (size_t i = 0; i < index.size(); ++i) position += index[i] * strides[i];
+    content.push_back(ElementAt(from, position));
+  });
+  SetContent(std::move(content), to);
+}
+
+void FollowInOrder(const Fact& from, Fact* to) {
+  const std::optional<int64_t> size = ContentSize(to->dtype, to->shape);
+  if (!from.has_content() || !size.has_value()) return;
+  if (static_cast<size_t>(*size) == from.content->size()) to->content = from.content;
+}
+
+absl::StatusOr<MaybeInts> IntsOf(const NodeView& n, int input) {
+  const Fact& fact = n.input(input);
+  if (fact.has_content()) {
+    MaybeInts ints;
+    ints.reserve(fact.content->size());
+    for (const Scalar& element : *fact.content) {
+      ints.push_back(element.is_int() ? std::optional<Expr>(element.i) : std::nullopt);
+    }
+    return ints;
+  }
+  ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(input));
+  const std::optional<int64_t> size = ContentSize(DType::kInt64, shape);
+  if (!size.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("input ", input, " has an unknown content of shape ", shape.ToString()));
+  }
+  return MaybeInts(static_cast<size_t>(*size));
+}
+
+absl::StatusOr<MaybeInts> IntsOf(const NodeView& n, int input, size_t count) {
+  absl::StatusOr<MaybeInts> ints = IntsOf(n, input);
+  if (absl::IsFailedPrecondition(ints.status()) && n.input(input).is_tensor()) {
+    return MaybeInts(count);
+  }
+  if (ints.ok() && ints->size() != count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", input, " has ", ints->size(), " elements, not ", count));
+  }
+  return ints;
+}
+
+absl::StatusOr<Axes> AxesOf(const NodeView& n, absl::Span<const int64_t> axes, int rank) {
+  Axes result;
+  for (int64_t given : axes) {
+    ASSIGN_OR_RETURN(const int axis, n.Axis(given, rank));
+    if (std::find(result.begin(), result.end(), axis) != result.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is given twice"));
+    }
+    result.push_back(axis);
+  }
+  return result;
+}
+
+absl::StatusOr<Axes> AxesInput(const NodeView& n, int input, int rank) {
+  const std::optional<Dims> given = n.KnownInts(input);
+  if (!given.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the axes (input ", input, ") are not known"));
+  }
+  Sizes axes;
+  for (const Expr& axis : *given) {
+    const std::optional<int64_t> literal = axis.AsInt64();
+    if (!literal.has_value()) {
+      return absl::FailedPreconditionError(absl::StrCat("axis ", axis.ToString(), " is symbolic"));
+    }
+    axes.push_back(*literal);
+  }
+  return AxesOf(n, axes, rank);
+}
+
+Expr OrFresh(const NodeView& n, const std::optional<Expr>& value, int output, int axis,
+             absl::string_view hint) {
+  return value.has_value() ? *value : n.FreshDim(output, axis, hint);
+}
+
+}  // namespace onnxflops
