@@ -13,6 +13,8 @@ absl::Span<const OpFamily> AllFamilies() {
   // In the order in which `ops` lists them: ai.onnx, then the other domains.
   static const OpFamily kAll[] = {
       // ai.onnx
+      kQuantizationFamily,
+      kAttentionFamily,
       kConvFamily,
       kElementwiseFamily,
       kMatMulFamily,
@@ -20,6 +22,7 @@ absl::Span<const OpFamily> AllFamilies() {
       kRnnFamily,
       kShapeFamily,
       // ai.onnx.ml, ai.onnx.preview, ai.onnx.preview.training
+      kFlexAttentionFamily,
       // com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc
       kMsElementwiseFamily,
       kMsNormalizationFamily,

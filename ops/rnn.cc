@@ -3,9 +3,7 @@
 // T steps, B sequences, I features in, H hidden, D directions. A layer of G gates has W[D,G*H,I],
 // R[D,G*H,H] and B[D,2*G*H]: a step of one direction is G*H*(I+H) mac for each sequence, in one
 // accumulator per gate, to which both biases are added.
-#include <array>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "ops/families.h"
+#include "ops/ms_parts.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
 
@@ -89,33 +88,6 @@ Facts LayerOutputs(const NodeView& n, const Layer& layer, int states) {
 
 // ---- activations
 
-struct Activation {
-  absl::string_view name;
-  ElementCost cost;
-};
-
-// As the operators of these names.
-constexpr Activation kActivations[] = {
-    {"Sigmoid", {.add = 1, .div = 1, .exp = 1}},
-    {"Tanh", {.tanh = 1}},
-    {"Relu", {.cmp = 1}},
-    {"Affine", {.add = 1, .mul = 1}},
-    {"LeakyRelu", {.mul = 1, .cmp = 1}},
-    {"ThresholdedRelu", {.cmp = 1}},
-    {"ScaledTanh", {.mul = 2, .tanh = 1}},
-    {"HardSigmoid", {.add = 1, .mul = 1, .cmp = 2}},
-    {"Elu", {.add = 1, .mul = 1, .cmp = 1, .exp = 1}},
-    {"Softsign", {.add = 1, .div = 1}},
-    {"Softplus", {.add = 1, .exp = 1, .log = 1}},
-};
-
-absl::StatusOr<ElementCost> CostOfActivation(absl::string_view name) {
-  for (const Activation& activation : kActivations) {
-    if (absl::EqualsIgnoreCase(activation.name, name)) return activation.cost;
-  }
-  return absl::UnimplementedError(absl::StrCat("the cost of activation '", name, "' is not known"));
-}
-
 // An activation of a layer: its name unless the attribute says otherwise, and to how many values
 // per hidden element and step it is applied.
 struct ActivationUse {
@@ -124,8 +96,8 @@ struct ActivationUse {
 };
 
 // The activations of one step of all directions, per batch and hidden element.
-absl::StatusOr<Census> ActivationCost(const NodeView& n, const Layer& layer,
-                                      absl::Span<const ActivationUse> uses) {
+absl::StatusOr<Census> LayerActivations(const NodeView& n, const Layer& layer,
+                                        absl::Span<const ActivationUse> uses) {
   const std::vector<absl::string_view> names = n.Strings("activations");
   ASSIGN_OR_RETURN(const int directions, Directions(n));
   const size_t wanted = uses.size() * static_cast<size_t>(directions);
@@ -139,7 +111,7 @@ absl::StatusOr<Census> ActivationCost(const NodeView& n, const Layer& layer,
   for (size_t i = 0; i < wanted; ++i) {
     const ActivationUse& use = uses[i % uses.size()];
     ASSIGN_OR_RETURN(const ElementCost cost,
-                     CostOfActivation(names.empty() ? use.default_name : names[i]));
+                     ActivationCost(names.empty() ? use.default_name : names[i]));
     work += cost * (use.times * states_per_direction);
     work[Kind::kCmp] += clip * use.times * states_per_direction;
   }
@@ -155,9 +127,9 @@ Census GateCost(const NodeView& n, const Layer& layer, int gates) {
 }
 
 constexpr char kSequenceNote[] =
-    "sequence_lens is not looked at: every sequence costs T steps. clip costs 2 cmp for each input "
-    "of "
-    "an activation.";
+    "sequence_lens is not looked at: every sequence costs T steps. clip costs 2 cmp per input of "
+    "an "
+    "activation.";
 
 // ---- RNN: Ht = f(Xt W' + Ht-1 R' + Wb + Rb)
 
@@ -169,7 +141,7 @@ absl::StatusOr<Facts> InferRnn(const NodeView& n) {
 
 absl::StatusOr<Cost> CountRnn(const NodeView& n) {
   ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 1));
-  ASSIGN_OR_RETURN(Census work, ActivationCost(n, layer, {{"Tanh", 1}}));
+  ASSIGN_OR_RETURN(Census work, LayerActivations(n, layer, {{"Tanh", 1}}));
   work += GateCost(n, layer, 1);
   return CostIn(n.dtype(0), std::move(work));
 }
@@ -202,7 +174,7 @@ absl::StatusOr<Facts> InferGru(const NodeView& n) {
 
 absl::StatusOr<Cost> CountGru(const NodeView& n) {
   ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 3));
-  ASSIGN_OR_RETURN(Census work, ActivationCost(n, layer, {{"Sigmoid", 2}, {"Tanh", 1}}));
+  ASSIGN_OR_RETURN(Census work, LayerActivations(n, layer, {{"Sigmoid", 2}, {"Tanh", 1}}));
   work += GateCost(n, layer, 3);
   work += ElementCost{.add = 2, .mul = 3} * layer.States();
   // The recurrent part of ht has an accumulator of its own, which is added after the reset.
@@ -241,8 +213,9 @@ absl::StatusOr<Cost> CountLstm(const NodeView& n) {
   ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 4));
   // With input_forget, ft = 1 - it: that gate is not computed.
   const int coupled = n.Flag("input_forget") ? 1 : 0;
-  ASSIGN_OR_RETURN(Census work,
-                   ActivationCost(n, layer, {{"Sigmoid", 3 - coupled}, {"Tanh", 1}, {"Tanh", 1}}));
+  ASSIGN_OR_RETURN(
+      Census work,
+      LayerActivations(n, layer, {{"Sigmoid", 3 - coupled}, {"Tanh", 1}, {"Tanh", 1}}));
   work += GateCost(n, layer, 4 - coupled);
   work += ElementCost{.add = 1 + coupled, .mul = 3} * layer.States();
   if (n.HasInput(7)) {
