@@ -13,12 +13,12 @@ absl::Span<const OpFamily> AllFamilies() {
   // In the order in which `ops` lists them: ai.onnx, then the other domains.
   static const OpFamily kAll[] = {
       // ai.onnx
-      kQuantizationFamily,
       kAttentionFamily,
       kConvFamily,
       kElementwiseFamily,
       kMatMulFamily,
       kPoolFamily,
+      kQuantizationFamily,
       kRnnFamily,
       kShapeFamily,
       // ai.onnx.ml, ai.onnx.preview, ai.onnx.preview.training
