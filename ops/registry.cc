@@ -13,14 +13,21 @@ absl::Span<const OpFamily> AllFamilies() {
   // In the order in which `ops` lists them: ai.onnx, then the other domains.
   static const OpFamily kAll[] = {
       // ai.onnx
+      kActivationFamily,
       kAttentionFamily,
       kConvFamily,
       kElementwiseFamily,
+      kLossFamily,
       kMatMulFamily,
+      kMovementFamily,
+      kNormalizationFamily,
       kPoolFamily,
       kQuantizationFamily,
+      kRandomFamily,
+      kReductionFamily,
       kRnnFamily,
       kShapeFamily,
+      kSoftmaxFamily,
       // ai.onnx.ml, ai.onnx.preview, ai.onnx.preview.training
       kFlexAttentionFamily,
       // com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc
