@@ -126,4 +126,16 @@ Expr OrFresh(const NodeView& n, const std::optional<Expr>& value, int output, in
   return value.has_value() ? *value : n.FreshDim(output, axis, hint);
 }
 
+absl::StatusOr<Cost> CountSelection(const NodeView& n) {
+  ASSIGN_OR_RETURN(Expr bytes, BytesOf(n.output(0)));
+  for (int i = 1; i < n.num_inputs(); ++i) {
+    if (!n.HasInput(i)) continue;
+    ASSIGN_OR_RETURN(const Expr index_bytes, BytesOf(n.input(i)));
+    bytes += index_bytes;
+  }
+  Cost cost;
+  cost.bytes_read = bytes;
+  return cost;
+}
+
 }  // namespace onnxflops

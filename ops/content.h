@@ -70,6 +70,10 @@ absl::StatusOr<Axes> AxesInput(const NodeView& n, int input, int rank);
 Expr OrFresh(const NodeView& n, const std::optional<Expr>& value, int output, int axis,
              absl::string_view hint);
 
+// The cost rule of operators that select elements of input 0: no arithmetic; of input 0 only as
+// much is read as output 0 holds, of the other inputs everything.
+absl::StatusOr<Cost> CountSelection(const NodeView& n);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_OPS_CONTENT_H_
