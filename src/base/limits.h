@@ -5,6 +5,7 @@
 #ifndef ONNXFLOPS_SRC_BASE_LIMITS_H_
 #define ONNXFLOPS_SRC_BASE_LIMITS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace onnxflops {
@@ -36,6 +37,28 @@ inline constexpr int64_t kMaxExtraEvaluations = 200'000;
 // Attributes of a node, inputs of a node: above this a count is a lie of the file, since each takes
 // bytes.
 inline constexpr int64_t kMaxNodeInputs = int64_t{1} << 20;
+// Bytes of a tensor's payload that are kept, whatever its type: kMaxIntContent elements of the widest.
+inline constexpr int64_t kMaxKeptBytes = 16 * kMaxIntContent;
+// Bytes of standard input, a pipe or a device. Only what the graph needs of them stays in memory, but
+// their addresses are set aside before the length is known.
+inline constexpr int64_t kMaxStreamBytes = int64_t{1} << 36;
+// Graphs, nodes, values and tensors of a file, each: they are numbered in 32 bits.
+inline constexpr int64_t kMaxIds = (int64_t{1} << 31) - 1;
+// Opsets that a model or a function imports. Real files import up to five.
+inline constexpr size_t kMaxOpsetImports = 1000;
+// Warnings about domains that are not imported, of which a file can have as many as nodes.
+inline constexpr size_t kMaxDomainWarnings = 10;
+// Bytes of a name that a message shows; names of a megabyte exist.
+inline constexpr size_t kMaxShownName = 200;
+// Parts of a module's path, and its bytes. Real paths have about 15 parts and 100 bytes; what lies
+// deeper belongs to the module at the limit.
+inline constexpr int kMaxModuleDepth = 64;
+inline constexpr int64_t kMaxModulePath = 4096;
+// Node visits per node of the file, and on top of it, with which calls of local functions are opened
+// to find the modules inside; a call that does not fit is one module. Real exports take one visit per
+// node of the model with its functions written out.
+inline constexpr int64_t kMaxModuleVisitsPerNode = 64;
+inline constexpr int64_t kMaxExtraModuleVisits = 10'000;
 // Highest IR version that this loader knows.
 inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.

@@ -37,8 +37,10 @@ enum class DType : uint8_t {
   kFloat8E8M0 = 24,
   kUint2 = 25,
   kInt2 = 26,
+  kFloat6E2M3 = 27,
+  kFloat6E3M2 = 28,
 };
-inline constexpr int kNumDTypes = 27;
+inline constexpr int kNumDTypes = 29;
 
 // "float32", "int64", "bfloat16", ...: NumPy's names, as in reports.
 absl::string_view DTypeName(DType type);
@@ -46,7 +48,8 @@ absl::string_view DTypeName(DType type);
 std::optional<DType> ParseDType(absl::string_view name);
 // The type of a TensorProto.DataType number; nullopt for a number that ONNX does not define.
 std::optional<DType> DTypeFromOnnx(int64_t number);
-// Bits per element as stored: 4 for int4 (two in a byte); 0 for strings and undefined.
+// Bits per element as stored: 4 for int4 (two in a byte), 6 for float6 (four in three bytes); 0 for
+// strings and undefined.
 int BitsPerElement(DType type);
 // Floating point, complex and bfloat/float8/float4 included: its arithmetic is FLOPs.
 bool IsFloat(DType type);

@@ -1,0 +1,69 @@
+#include "src/graph/dtype.h"
+
+#include <array>
+
+namespace onnxflops {
+namespace {
+
+enum class Kind : uint8_t { kOther, kFloat, kComplex, kInteger };
+
+struct Row {
+  const char* name;   // NumPy's, or ml_dtypes' where NumPy has none
+  const char* alias;  // ONNX's text form where it differs
+  int bits;
+  Kind kind;
+};
+
+// Indexed by the number of TensorProto.DataType.
+constexpr std::array<Row, kNumDTypes> kRows = {{
+    {"undefined", nullptr, 0, Kind::kOther},      {"float32", "float", 32, Kind::kFloat},
+    {"uint8", nullptr, 8, Kind::kInteger},        {"int8", nullptr, 8, Kind::kInteger},
+    {"uint16", nullptr, 16, Kind::kInteger},      {"int16", nullptr, 16, Kind::kInteger},
+    {"int32", nullptr, 32, Kind::kInteger},       {"int64", nullptr, 64, Kind::kInteger},
+    {"string", nullptr, 0, Kind::kOther},         {"bool", nullptr, 8, Kind::kOther},
+    {"float16", nullptr, 16, Kind::kFloat},       {"float64", "double", 64, Kind::kFloat},
+    {"uint32", nullptr, 32, Kind::kInteger},      {"uint64", nullptr, 64, Kind::kInteger},
+    {"complex64", nullptr, 64, Kind::kComplex},   {"complex128", nullptr, 128, Kind::kComplex},
+    {"bfloat16", nullptr, 16, Kind::kFloat},      {"float8e4m3fn", nullptr, 8, Kind::kFloat},
+    {"float8e4m3fnuz", nullptr, 8, Kind::kFloat}, {"float8e5m2", nullptr, 8, Kind::kFloat},
+    {"float8e5m2fnuz", nullptr, 8, Kind::kFloat}, {"uint4", nullptr, 4, Kind::kInteger},
+    {"int4", nullptr, 4, Kind::kInteger},         {"float4e2m1", nullptr, 4, Kind::kFloat},
+    {"float8e8m0", nullptr, 8, Kind::kFloat},     {"uint2", nullptr, 2, Kind::kInteger},
+    {"int2", nullptr, 2, Kind::kInteger},         {"float6e2m3", nullptr, 6, Kind::kFloat},
+    {"float6e3m2", nullptr, 6, Kind::kFloat},
+}};
+
+constexpr const Row& RowOf(DType type) {
+  const auto index = static_cast<size_t>(type);
+  return kRows[index < kRows.size() ? index : 0];
+}
+
+}  // namespace
+
+absl::string_view DTypeName(DType type) { return RowOf(type).name; }
+
+std::optional<DType> ParseDType(absl::string_view name) {
+  for (size_t i = 1; i < kRows.size(); ++i) {
+    if (name == kRows[i].name || (kRows[i].alias != nullptr && name == kRows[i].alias)) {
+      return static_cast<DType>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> DTypeFromOnnx(int64_t number) {
+  if (number < 0 || number >= kNumDTypes) return std::nullopt;
+  return static_cast<DType>(number);
+}
+
+int BitsPerElement(DType type) { return RowOf(type).bits; }
+
+bool IsFloat(DType type) {
+  return RowOf(type).kind == Kind::kFloat || RowOf(type).kind == Kind::kComplex;
+}
+
+bool IsComplex(DType type) { return RowOf(type).kind == Kind::kComplex; }
+
+bool IsInteger(DType type) { return RowOf(type).kind == Kind::kInteger; }
+
+}  // namespace onnxflops

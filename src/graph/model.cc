@@ -1,0 +1,29 @@
+#include "src/graph/model.h"
+
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+
+namespace onnxflops {
+
+std::optional<int64_t> ModelData::OpsetOf(absl::string_view domain) const {
+  if (domain == "ai.onnx") domain = "";
+  for (const auto& [name, version] : opsets) {
+    if (name == domain) return version;
+  }
+  return std::nullopt;
+}
+
+std::string DescribeNode(const ModelData& model, NodeId node) {
+  if (node < 0 || static_cast<size_t>(node) >= model.nodes.size()) return "node ?";
+  const Node& n = model.nodes[static_cast<size_t>(node)];
+  const std::string op = Escaped(n.op_type);
+  if (!n.name.empty()) return absl::StrCat("node ", Quoted(n.name), " (", op, ")");
+  for (ValueId output : n.outputs) {
+    if (output < 0 || static_cast<size_t>(output) >= model.values.size()) continue;
+    const absl::string_view name = model.values[static_cast<size_t>(output)].name;
+    return absl::StrCat("the node of ", Quoted(name), " (", op, ")");
+  }
+  return absl::StrCat("a node without name (", op, ")");
+}
+
+}  // namespace onnxflops

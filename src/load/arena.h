@@ -1,0 +1,74 @@
+// Arrays of trivial types in a ModelData's arena, allocated in blocks so that one costs an
+// addition.
+#ifndef ONNXFLOPS_SRC_LOAD_ARENA_H_
+#define ONNXFLOPS_SRC_LOAD_ARENA_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <type_traits>
+#include <vector>
+
+#include "absl/base/optimization.h"
+#include "absl/types/span.h"
+
+namespace onnxflops {
+
+class Arena {
+ public:
+  explicit Arena(std::pmr::memory_resource* upstream) : upstream_(upstream) {}
+
+  // Room for n objects, not initialised.
+  template <typename T>
+  T* New(size_t n) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlign);
+    const size_t bytes = (n * sizeof(T) + kAlign - 1) / kAlign * kAlign;
+    if (ABSL_PREDICT_FALSE(bytes > left_)) return static_cast<T*>(NewBlock(bytes));
+    void* place = next_;
+    next_ += bytes;
+    left_ -= bytes;
+    return static_cast<T*>(place);
+  }
+
+  // A copy of what is in `from`; an empty span for nothing.
+  template <typename T>
+  absl::Span<T> Copy(const T* from, size_t n) {
+    if (n == 0) return {};
+    T* to = New<T>(n);
+    std::uninitialized_copy_n(from, n, to);
+    return absl::Span<T>(to, n);
+  }
+  // The same of the elements of `from` from index `begin` on, which are dropped from it.
+  template <typename T>
+  absl::Span<T> TakeFrom(std::vector<T>& from, size_t begin) {
+    const absl::Span<T> copy = Copy(from.data() + begin, from.size() - begin);
+    from.resize(begin);
+    return copy;
+  }
+
+ private:
+  static constexpr size_t kAlign = 8;
+  static constexpr size_t kFirstBlock = size_t{16} << 10;
+  static constexpr size_t kMaxBlock = size_t{1} << 20;
+
+  void* NewBlock(size_t bytes) {
+    if (bytes > block_ / 4) return upstream_->allocate(bytes, kAlign);
+    next_ = static_cast<char*>(upstream_->allocate(block_, kAlign));
+    left_ = block_ - bytes;
+    void* place = next_;
+    next_ += bytes;
+    block_ = std::min(2 * block_, kMaxBlock);
+    return place;
+  }
+
+  std::pmr::memory_resource* const upstream_;
+  char* next_ = nullptr;
+  size_t left_ = 0;
+  size_t block_ = kFirstBlock;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_LOAD_ARENA_H_

@@ -1,0 +1,157 @@
+// What is done when all is read: nodes in topological order, no redirected values.
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/load/parser.h"
+
+namespace onnxflops {
+namespace {
+
+// What an error shows of a long chain of names.
+constexpr size_t kShownNames = 8;
+
+}  // namespace
+
+std::string Parser::ChainText(std::vector<std::string> names) {
+  if (names.size() > kShownNames + 1) {
+    const std::string cut = absl::StrCat("... (", names.size() - 1 - kShownNames, " more)");
+    names.erase(names.begin() + kShownNames, names.end() - 1);
+    names.insert(names.end() - 1, cut);
+  }
+  return absl::StrJoin(names, " -> ");
+}
+
+// Kahn's algorithm, always taking the node that stands first in the file: what is in order stays.
+bool Parser::SortNodes(const Scope& scope) {
+  std::vector<NodeId>& nodes = graph(scope.graph).nodes;
+  const NodeId first = nodes.front();
+  // By position in the graph; its nodes' ids ascend, with bodies' nodes between them.
+  std::vector<int32_t> position(static_cast<size_t>(nodes.back() - first) + 1, kNone);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    position[static_cast<size_t>(nodes[i] - first)] = static_cast<int32_t>(i);
+  }
+  std::vector<std::pair<int32_t, int32_t>> edges;  // producer, consumer
+  const auto add = [&](ValueId id, NodeId consumer) {
+    if (id == kNone || value(id).producer < 0) return;
+    edges.emplace_back(position[static_cast<size_t>(value(id).producer - first)],
+                       position[static_cast<size_t>(consumer - first)]);
+  };
+  for (const NodeId id : nodes) {
+    for (const ValueId input : node(id).inputs) add(input, id);
+  }
+  for (const auto& [holder, id] : scope.captures) add(id, holder);
+  std::sort(edges.begin(), edges.end());
+
+  std::vector<int32_t> waiting(nodes.size(), 0);  // inputs that are not there yet
+  std::vector<size_t> begin(nodes.size() + 1, 0);
+  for (const auto& [producer, consumer] : edges) {
+    ++waiting[static_cast<size_t>(consumer)];
+    ++begin[static_cast<size_t>(producer) + 1];
+  }
+  for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+
+  std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (waiting[i] == 0) ready.push(static_cast<int32_t>(i));
+  }
+  std::vector<NodeId> sorted;
+  sorted.reserve(nodes.size());
+  while (!ready.empty()) {
+    const auto i = static_cast<size_t>(ready.top());
+    ready.pop();
+    sorted.push_back(nodes[i]);
+    for (size_t e = begin[i]; e < begin[i + 1]; ++e) {
+      if (--waiting[static_cast<size_t>(edges[e].second)] == 0) ready.push(edges[e].second);
+    }
+  }
+  if (sorted.size() < nodes.size()) return FailCycle(scope, waiting, edges);
+  nodes = std::move(sorted);
+  return true;
+}
+
+// Every node that still waits has an input from another one that waits: going back from any of them
+// leads into a cycle.
+bool Parser::FailCycle(const Scope& scope, const std::vector<int32_t>& waiting,
+                       const std::vector<std::pair<int32_t, int32_t>>& edges) {
+  const std::vector<NodeId>& nodes = graph(scope.graph).nodes;
+  std::vector<int32_t> before(nodes.size(), kNone);
+  for (const auto& [producer, consumer] : edges) {
+    if (waiting[static_cast<size_t>(producer)] > 0) {
+      before[static_cast<size_t>(consumer)] = producer;
+    }
+  }
+  int32_t at = 0;
+  while (waiting[static_cast<size_t>(at)] == 0) ++at;
+  std::vector<bool> seen(nodes.size(), false);
+  for (; !seen[static_cast<size_t>(at)]; at = before[static_cast<size_t>(at)]) {
+    seen[static_cast<size_t>(at)] = true;
+  }
+  std::vector<std::string> names;
+  const int32_t start = at;
+  do {
+    const Node& n = node(nodes[static_cast<size_t>(at)]);
+    std::string label = Escaped(n.name);
+    if (label.empty()) label = DescribeNode(*model_, nodes[static_cast<size_t>(at)]);
+    names.push_back(std::move(label));
+    at = before[static_cast<size_t>(at)];
+  } while (at != start);
+  names.push_back(names.front());
+  std::reverse(names.begin(), names.end());
+  return wire_.Fail(absl::StrCat("its nodes form a cycle: ", ChainText(std::move(names))));
+}
+
+bool Parser::Link() {
+  if (has_redirected_) RemoveRedirected();
+  if (dims_minus_one_ > 0) {
+    Warn(absl::StrCat(dims_minus_one_, " declared dimensions are -1; read as unknown"));
+  }
+  if (tensors_without_data_ > 0) {
+    Warn(absl::StrCat(tensors_without_data_, " tensors have no payload"));
+  }
+  return true;
+}
+
+void Parser::Warn(std::string warning) { model_->warnings.push_back(std::move(warning)); }
+
+// Values that stand for one of an outer graph leave the model, and the others move together.
+void Parser::RemoveRedirected() {
+  std::vector<Value>& values = model_->values;
+  const size_t n = values.size();
+  std::vector<ValueId> kept(n + 1, 0);  // how many before each are kept: the new id of a kept one
+  for (size_t i = 0; i < n; ++i) kept[i + 1] = kept[i] + (values[i].producer != kRedirected);
+  std::vector<ValueId> target(n);
+  for (size_t i = 0; i < n; ++i) {
+    // A target is of a graph further out: at most as many steps as graphs are nested.
+    auto t = static_cast<ValueId>(i);
+    while (value(t).producer == kRedirected) t = value(t).initializer;
+    target[i] = kept[static_cast<size_t>(t)];
+  }
+  const auto renumber = [&](ValueId& id) {
+    if (id != kNone) id = target[static_cast<size_t>(id)];
+  };
+  for (const Node& node : model_->nodes) {
+    // The arrays are the parser's own, in the arena: inputs, and behind them outputs.
+    auto* ids = const_cast<ValueId*>(node.inputs.data());
+    for (size_t i = 0; i < node.inputs.size(); ++i) renumber(ids[i]);
+    ids = const_cast<ValueId*>(node.outputs.data());
+    for (size_t i = 0; i < node.outputs.size(); ++i) renumber(ids[i]);
+  }
+  for (Graph& graph : model_->graphs) {
+    for (ValueId& id : graph.inputs) renumber(id);
+    for (ValueId& id : graph.outputs) renumber(id);
+    for (ValueId& id : graph.initializers) renumber(id);
+    graph.first_value = kept[static_cast<size_t>(graph.first_value)];
+    graph.end_value = kept[static_cast<size_t>(graph.end_value)];
+  }
+  size_t to = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (values[i].producer != kRedirected) values[to++] = values[i];
+  }
+  values.resize(to);
+}
+
+}  // namespace onnxflops

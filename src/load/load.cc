@@ -1,0 +1,96 @@
+#include "src/load/load.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/load/byte_region.h"
+#include "src/load/foreign.h"
+#include "src/load/parser.h"
+
+namespace onnxflops {
+namespace {
+
+absl::Status Named(absl::string_view name, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(Escaped(name), ": ", status.message()));
+}
+
+absl::Status FromErrno(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError("no such file");
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError("permission denied");
+    default:
+      return absl::UnknownError(absl::StrCat("cannot be opened: ", std::strerror(error_number)));
+  }
+}
+
+absl::StatusOr<std::shared_ptr<ByteRegion>> RegionOf(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return FromErrno(errno);
+  if (S_ISDIR(info.st_mode)) return absl::InvalidArgumentError("is a directory, not a file");
+  // Files of the kernel (/proc) are regular and say that they are empty.
+  if (S_ISREG(info.st_mode) && info.st_size > 0) {
+    return ByteRegion::OfFile(fd, static_cast<uint64_t>(info.st_size));
+  }
+  return ByteRegion::OfStream(fd);
+}
+
+// What to say instead of `status` if the file is no model at all.
+absl::Status ForeignOr(ByteRegion& region, const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  if (region.size_known() && region.size() == 0) return absl::InvalidArgumentError("is empty");
+  const auto loaded = static_cast<size_t>(std::min(region.loaded(), region.end()) - region.begin());
+  if (loaded == 0) return status;
+  const char* foreign =
+      IdentifyForeign(absl::string_view(region.begin(), std::min(loaded, kForeignPrefix)));
+  return foreign != nullptr ? absl::InvalidArgumentError(foreign) : status;
+}
+
+absl::StatusOr<Model> Parse(absl::StatusOr<std::shared_ptr<ByteRegion>> region,
+                            absl::string_view path, absl::string_view name) {
+  if (!region.ok()) return Named(name, region.status());
+  auto data = std::make_shared<ModelData>();
+  data->path = std::string(path);
+  data->bytes = *region;
+  absl::Status status = Parser(region->get(), data.get()).Run();
+  if (!status.ok()) return Named(name, ForeignOr(**region, status));
+  (*region)->Close();
+  return Model(std::move(data));
+}
+
+}  // namespace
+
+absl::StatusOr<Model> Load(absl::string_view path) {
+  if (path == "-") return Parse(RegionOf(STDIN_FILENO), path, "standard input");
+  if (path.find('\0') != absl::string_view::npos) return Named(path, FromErrno(ENOENT));
+  int fd;
+  do {
+    fd = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return Named(path, FromErrno(errno));
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  return Parse(RegionOf(fd), path, path);
+}
+
+absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name) {
+  return Parse(ByteRegion::OfBytes(bytes), name, name);
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,143 @@
+// The names of one scope (a graph, a body, a function) and the values that they stand for.
+//
+// A hash table with linear probing that is made for one forward pass over a large graph: a slot is
+// eight bytes, its index is the top of the hash so that growing moves slots in order, what is about
+// to be looked up can be prefetched, and names used shortly before, which most are, are found in a
+// small table that stays in the cache. Forgetting all names takes no time. Hashes are keyed by
+// random bytes of the process, so that no file can be made of names that collide.
+#ifndef ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_
+#define ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+// A keyed hash of names, of which the top 32 bits are used.
+class NameHash {
+ public:
+  NameHash();  // takes its key from the kernel
+
+  uint32_t operator()(absl::string_view name) const {
+    const char* p = name.data();
+    size_t n = name.size();
+    uint64_t h = key_[0] ^ n;
+    for (; n > 16; n -= 16, p += 16) h = Mix(Read8(p) ^ key_[1], Read8(p + 8) ^ h);
+    uint64_t a = 0, b = 0;
+    if (n >= 8) {
+      a = Read8(p);
+      b = Read8(p + n - 8);
+    } else if (n >= 4) {
+      a = Read4(p);
+      b = Read4(p + n - 4);
+    } else if (n > 0) {
+      a = static_cast<uint64_t>(static_cast<uint8_t>(p[0])) << 16 |
+          static_cast<uint64_t>(static_cast<uint8_t>(p[n / 2])) << 8 |
+          static_cast<uint8_t>(p[n - 1]);
+    }
+    h = Mix(a ^ key_[1], b ^ h);
+    return static_cast<uint32_t>(Mix(h ^ key_[0], key_[1]) >> 32);
+  }
+
+ private:
+  static uint64_t Mix(uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
+  static uint64_t Read8(const char* p) {
+    uint64_t v;
+    std::memcpy(&v, p, 8);
+    return v;
+  }
+  static uint64_t Read4(const char* p) {
+    uint32_t v;
+    std::memcpy(&v, p, 4);
+    return v;
+  }
+
+  uint64_t key_[2];
+};
+
+class NameTable {
+ public:
+  // Forgets all names; ids of those to come are at least `first`.
+  void Reset(ValueId first) {
+    first_ = first;
+    count_ = 0;
+  }
+  // Makes room for `names` names.
+  void Reserve(size_t names);
+
+  void Prefetch(uint32_t hash) const {
+    if (slots_ != nullptr) __builtin_prefetch(&slots_[hash >> shift_]);
+  }
+
+  // The value of that name, or kNone.
+  ValueId Find(absl::string_view name, uint32_t hash, const std::vector<Value>& values) const {
+    if (slots_ == nullptr) return kNone;
+    if (recent_ != nullptr) {
+      const Slot& slot = recent_[hash % kRecent];
+      if (Matches(slot, name, hash, values)) return slot.id - 1;
+    }
+    for (uint32_t i = hash >> shift_; InUse(slots_[i]); i = (i + 1) & mask_) {
+      if (Matches(slots_[i], name, hash, values)) {
+        if (recent_ != nullptr) recent_[hash % kRecent] = slots_[i];
+        return slots_[i].id - 1;
+      }
+    }
+    return kNone;
+  }
+
+  // REQUIRES: the name is not in the table.
+  void Insert(uint32_t hash, ValueId id) {
+    if (2 * (count_ + 1) > capacity_) Grow(2 * capacity_);
+    ++count_;
+    const Slot slot{hash, id + 1};
+    Put(slot);
+    if (recent_ != nullptr) recent_[hash % kRecent] = slot;
+  }
+
+ private:
+  struct Slot {
+    uint32_t hash;
+    int32_t id;  // plus one: of ids forgotten (and of zeroed memory), at most first_
+  };
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  static constexpr size_t kMinCapacity = 32;
+  // From this capacity on the table is larger than a core's cache, and recent names pay.
+  static constexpr size_t kLargeCapacity = size_t{1} << 17;
+  static constexpr uint32_t kRecent = 4096;
+
+  bool InUse(const Slot& slot) const { return slot.id > first_; }
+  bool Matches(const Slot& slot, absl::string_view name, uint32_t hash,
+               const std::vector<Value>& values) const {
+    return slot.hash == hash && InUse(slot) &&
+           values[static_cast<size_t>(slot.id - 1)].name == name;
+  }
+  void Put(Slot slot) {
+    uint32_t i = slot.hash >> shift_;
+    while (InUse(slots_[i])) i = (i + 1) & mask_;
+    slots_[i] = slot;
+  }
+  void Grow(size_t capacity);
+
+  std::unique_ptr<Slot[], Free> slots_;
+  std::unique_ptr<Slot[], Free> recent_;
+  size_t capacity_ = 0;
+  size_t count_ = 0;
+  uint32_t mask_ = 0;
+  int shift_ = 32;
+  ValueId first_ = 0;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_

@@ -1,0 +1,287 @@
+// GraphProto, and the names of a graph.
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/load/parser.h"
+
+namespace onnxflops {
+namespace {
+
+// Below this, arrays may as well grow.
+constexpr size_t kFewNodes = 64;
+
+}  // namespace
+
+Parser::Scope& Parser::ScopeAt(size_t depth) {
+  while (scopes_.size() <= depth) scopes_.push_back(std::make_unique<Scope>());
+  return *scopes_[depth];
+}
+
+bool Parser::BeginScope(Scope& scope, Scope* parent, NodeId holder) {
+  if (!CheckIds(model_->graphs.size(), "graphs")) return false;
+  scope.parent = parent;
+  scope.holder = holder;
+  scope.graph = static_cast<GraphId>(model_->graphs.size());
+  scope.first_value = static_cast<ValueId>(model_->values.size());
+  scope.mentioned = scope.defined = 0;
+  scope.unsorted = false;
+  scope.names.Reset(scope.first_value);
+  scope.own.clear();
+  scope.infos.clear();
+  scope.captures.clear();
+  scope.pending.clear();
+  Graph& graph = model_->graphs.emplace_back();
+  graph.parent = parent != nullptr ? parent->graph : kNone;
+  graph.parent_node = holder;
+  graph.function = current_function_;
+  graph.first_value = scope.first_value;
+  return true;
+}
+
+bool Parser::ParseBody(Cursor c, Scope& parent, NodeId holder, GraphId& id) {
+  if (depth_ >= kMaxGraphNesting) {
+    return wire_.Fail(absl::OutOfRangeError(absl::StrCat(
+        "graphs are nested more than ", kMaxGraphNesting, " deep (kMaxGraphNesting)")));
+  }
+  // What comes before the body in the graph around it is to be mentioned before what is in it.
+  if (!FlushMentions(parent)) return false;
+  ++depth_;
+  Scope& scope = ScopeAt(static_cast<size_t>(depth_));
+  if (!BeginScope(scope, &parent, holder)) return false;
+  id = scope.graph;
+  if (!ParseGraph(c, scope) || !EndScope(scope)) return false;
+  --depth_;
+  return true;
+}
+
+bool Parser::ParseGraph(Cursor c, Scope& scope) {
+  if (scope.parent == nullptr) ExpectNodes(c, scope);
+  while (wire_.More(c)) {
+    uint32_t tag;
+    if (!wire_.Tag(c, tag)) return false;
+    if (ABSL_PREDICT_TRUE(tag == Key(1, kLengthDelimited))) {
+      Cursor sub;
+      if (!wire_.Message(c, sub) || !ParseNode(sub, scope)) return false;
+    } else if (!GraphField(c, tag, scope)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Parser::GraphField(Cursor& c, uint32_t tag, Scope& scope) {
+  Cursor sub;
+  absl::string_view name;
+  const DeclaredType* type = nullptr;
+  switch (tag) {
+    case Key(2, kLengthDelimited):
+      return wire_.Bytes(c, graph(scope.graph).name);
+    case Key(5, kLengthDelimited): {
+      TensorId tensor;
+      return wire_.Message(c, sub) && ParseTensor(sub, "initializer", tensor) &&
+             AddInitializer(scope, tensor);
+    }
+    case Key(11, kLengthDelimited):
+      return wire_.Message(c, sub) && ParseValueInfo(sub, name, type) &&
+             AddGraphInput(scope, name, type);
+    case Key(12, kLengthDelimited):
+      return wire_.Message(c, sub) && ParseValueInfo(sub, name, type) &&
+             AddGraphOutput(scope, name, type);
+    case Key(13, kLengthDelimited):
+      if (!wire_.Message(c, sub) || !ParseValueInfo(sub, name, type)) return false;
+      scope.infos.push_back({name, type});
+      return true;
+    case Key(15, kLengthDelimited): {
+      TensorId tensor;
+      return wire_.Message(c, sub) && ParseSparseInitializer(sub, tensor) &&
+             AddInitializer(scope, tensor);
+    }
+    default:  // doc_string, quantization_annotation, metadata_props
+      return wire_.SkipField(c, tag);
+  }
+}
+
+// Nodes stand first in a graph, one after the other, unless the file was made by hand. Counts them,
+// hopping from length to length, so that arrays of a million nodes need not grow.
+void Parser::ExpectNodes(const Cursor& graph_bytes, Scope& scope) {
+  ByteRegion& region = wire_.region();
+  Cursor c = graph_bytes;
+  size_t nodes = 0;
+  while (wire_.More(c)) {
+    // Reading ahead must not leave a gap, which could not be filled any more.
+    if (c.p - region.loaded() > ByteRegion::kMaxReadOver) break;
+    if (region.loaded() - c.p < ByteRegion::kSlack && !region.Load(c.p, ByteRegion::kSlack)) break;
+    uint64_t length;
+    if (*c.p != Key(1, kLengthDelimited)) break;
+    const char* next = DecodeVarint(c.p + 1, length);
+    if (next == nullptr || next > c.end || length > static_cast<uint64_t>(c.end - next)) break;
+    c.p = next + length;
+    ++nodes;
+  }
+  if (nodes < kFewNodes) return;
+  const size_t values = nodes + nodes / 8;  // with the initializers
+  model_->nodes.reserve(model_->nodes.size() + nodes);
+  model_->values.reserve(model_->values.size() + values);
+  graph(scope.graph).nodes.reserve(nodes);
+  scope.names.Reserve(values);
+}
+
+bool Parser::AddGraphInput(Scope& scope, absl::string_view name, const DeclaredType* type) {
+  if (name.empty()) return wire_.Fail("an input of the graph has no name");
+  if (!FlushMentions(scope)) return false;
+  const ValueId id = Mention(scope, name);
+  Value& v = value(id);
+  if (v.is_graph_input)
+    return wire_.Fail(absl::StrCat("graph input ", Quoted(name), " is given twice"));
+  if (v.producer != kNone) return FailTwice(id, "a graph input");
+  if (v.initializer == kNone) ++scope.defined;
+  v.is_graph_input = true;
+  v.declared = type;
+  graph(scope.graph).inputs.push_back(id);
+  return CheckIds(model_->values.size(), "values");
+}
+
+bool Parser::AddGraphOutput(Scope& scope, absl::string_view name, const DeclaredType* type) {
+  if (name.empty()) return wire_.Fail("an output of the graph has no name");
+  if (!FlushMentions(scope)) return false;
+  const ValueId id = Mention(scope, name);
+  Value& v = value(id);
+  if (v.declared == nullptr) v.declared = type;
+  graph(scope.graph).outputs.push_back(id);
+  return CheckIds(model_->values.size(), "values");
+}
+
+bool Parser::AddInitializer(Scope& scope, TensorId tensor) {
+  const absl::string_view name = model_->tensors[static_cast<size_t>(tensor)].name;
+  if (name.empty()) return wire_.Fail("an initializer has no name");
+  if (!FlushMentions(scope)) return false;
+  const ValueId id = Mention(scope, name);
+  Value& v = value(id);
+  if (v.initializer != kNone) {
+    return wire_.Fail(absl::StrCat("initializer ", Quoted(name), " is given twice"));
+  }
+  if (v.producer != kNone) return FailTwice(id, "an initializer");
+  if (!v.is_graph_input) ++scope.defined;
+  v.initializer = tensor;
+  graph(scope.graph).initializers.push_back(id);
+  return CheckIds(model_->values.size(), "values");
+}
+
+// Types are often declared for values that an optimizer removed: those stand for nothing.
+void Parser::DeclareValues(Scope& scope) {
+  for (const Scope::ValueInfo& info : scope.infos) {
+    if (info.type == nullptr) continue;
+    const ValueId id = scope.names.Find(info.name, hash_(info.name), model_->values);
+    if (id != kNone && value(id).declared == nullptr) value(id).declared = info.type;
+  }
+}
+
+bool Parser::CheckIds(size_t n, absl::string_view what) {
+  if (ABSL_PREDICT_TRUE(n < static_cast<size_t>(kMaxIds))) return true;
+  return wire_.Fail(
+      absl::OutOfRangeError(absl::StrCat("has more than ", kMaxIds, " ", what, " (kMaxIds)")));
+}
+
+ValueId Parser::Mention(Scope& scope, absl::string_view name, uint32_t hash) {
+  ValueId id = scope.names.Find(name, hash, model_->values);
+  if (id != kNone) return id;
+  id = static_cast<ValueId>(model_->values.size());
+  model_->values.emplace_back().name = name;
+  scope.names.Insert(hash, id);
+  ++scope.mentioned;
+  if (scope.parent != nullptr) scope.own.push_back(id);
+  return id;
+}
+
+bool Parser::DefineOutput(Scope& scope, const Scope::Mention& mention) {
+  const auto before = static_cast<ValueId>(model_->values.size());
+  const ValueId id = Mention(scope, mention.name, mention.hash);
+  *mention.place = id;
+  Value& v = value(id);
+  if (ABSL_PREDICT_FALSE(id != before)) {
+    if (v.producer != kNone || v.is_graph_input || v.initializer != kNone) {
+      return FailTwice(id, DescribeNode(*model_, mention.producer));
+    }
+    scope.unsorted = true;
+  }
+  v.producer = mention.producer;
+  ++scope.defined;
+  return true;
+}
+
+bool Parser::FlushMentions(Scope& scope) {
+  for (const Scope::Mention& mention : scope.pending) {
+    if (mention.producer == kNone) {
+      *mention.place = Mention(scope, mention.name, mention.hash);
+    } else if (!DefineOutput(scope, mention)) {
+      return false;
+    }
+  }
+  scope.pending.clear();
+  return CheckIds(model_->values.size() + kMaxPending, "values");
+}
+
+std::string Parser::Origin(const Value& v) {
+  if (v.producer != kNone) return DescribeNode(*model_, v.producer);
+  return v.is_graph_input ? "a graph input" : "an initializer";
+}
+
+bool Parser::FailTwice(ValueId id, const std::string& again) {
+  const std::string first = Origin(value(id));
+  return wire_.Fail(absl::StrCat("value ", Quoted(value(id).name), " is defined twice, by ", first,
+                                 " and by ", again == first ? "the same" : again));
+}
+
+bool Parser::EndScope(Scope& scope) {
+  if (!FlushMentions(scope)) return false;
+  DeclareValues(scope);
+  Graph& g = graph(scope.graph);
+  g.end_value = static_cast<ValueId>(model_->values.size());
+  if (scope.unsorted && !SortNodes(scope)) return false;
+  if (scope.mentioned == scope.defined) return true;
+  return scope.parent != nullptr ? CaptureUndefined(scope) : FailMissing(scope);
+}
+
+// What a body mentions and does not define is a value of the graph around it.
+bool Parser::CaptureUndefined(Scope& scope) {
+  for (const ValueId id : scope.own) {
+    if (value(id).producer != kNone || value(id).is_graph_input || value(id).initializer != kNone) {
+      continue;
+    }
+    const absl::string_view name = value(id).name;
+    const ValueId outer = Mention(*scope.parent, name);
+    scope.parent->captures.emplace_back(scope.holder, outer);
+    value(id).producer = kRedirected;
+    value(id).initializer = outer;
+    has_redirected_ = true;
+  }
+  return CheckIds(model_->values.size(), "values");
+}
+
+bool Parser::FailMissing(const Scope& scope) {
+  const auto undefined = [&](ValueId id) {
+    while (id != kNone && value(id).producer == kRedirected) id = value(id).initializer;
+    return id >= scope.first_value && value(id).producer == kNone && !value(id).is_graph_input &&
+           value(id).initializer == kNone;
+  };
+  const absl::string_view rest = " is not produced by any node, input or initializer";
+  for (size_t i = 0; i < model_->nodes.size(); ++i) {
+    for (const ValueId id : model_->nodes[i].inputs) {
+      if (!undefined(id)) continue;
+      return wire_.Fail(absl::StrCat(DescribeNode(*model_, static_cast<NodeId>(i)), ": input ",
+                                     Quoted(value(id).name), rest));
+    }
+  }
+  for (size_t g = static_cast<size_t>(scope.graph); g < model_->graphs.size(); ++g) {
+    for (const ValueId id : model_->graphs[g].outputs) {
+      if (!undefined(id)) continue;
+      return wire_.Fail(absl::StrCat("graph output ", Quoted(value(id).name), rest));
+    }
+  }
+  return wire_.Fail("mentions a value that nothing produces");
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,157 @@
+// ValueInfoProto and TypeProto.
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/load/parser.h"
+
+namespace onnxflops {
+
+bool Parser::ParseValueInfo(Cursor c, absl::string_view& name, const DeclaredType*& type) {
+  while (wire_.More(c)) {
+    uint32_t tag;
+    if (!wire_.Tag(c, tag)) return false;
+    if (tag == Key(1, kLengthDelimited)) {
+      if (!wire_.Bytes(c, name)) return false;
+    } else if (tag == Key(2, kLengthDelimited)) {
+      Cursor sub;
+      auto* declared = arena_.New<DeclaredType>(1);
+      *declared = DeclaredType();
+      if (!wire_.Message(c, sub)) return false;
+      if (!ParseType(sub, 0, *declared)) {
+        return wire_.AddContext(absl::StrCat("the type of ", Quoted(name)));
+      }
+      type = declared;
+    } else if (!wire_.SkipField(c, tag)) {  // doc_string, metadata_props
+      return false;
+    }
+  }
+  return true;
+}
+
+// Of several kinds of type in one message the last counts, as for any oneof.
+bool Parser::ParseType(Cursor c, int depth, DeclaredType& type) {
+  if (depth >= kMaxTypeNesting) {
+    return wire_.Fail(absl::OutOfRangeError(
+        absl::StrCat("types are nested more than ", kMaxTypeNesting, " deep (kMaxTypeNesting)")));
+  }
+  while (wire_.More(c)) {
+    uint32_t tag;
+    if (!wire_.Tag(c, tag)) return false;
+    TypeKind kind = TypeKind::kUnknown;
+    switch (tag) {
+      case Key(1, kLengthDelimited):
+        kind = TypeKind::kTensor;
+        break;
+      case Key(4, kLengthDelimited):
+        kind = TypeKind::kSequence;
+        break;
+      case Key(5, kLengthDelimited):
+        kind = TypeKind::kMap;
+        break;
+      case Key(7, kLengthDelimited):
+        kind = TypeKind::kOpaque;
+        break;
+      case Key(8, kLengthDelimited):
+        kind = TypeKind::kSparseTensor;
+        break;
+      case Key(9, kLengthDelimited):
+        kind = TypeKind::kOptional;
+        break;
+      default:  // denotation
+        if (!wire_.SkipField(c, tag)) return false;
+        continue;
+    }
+    if (type.kind != kind) type = DeclaredType();
+    type.kind = kind;
+    Cursor sub;
+    if (!wire_.Message(c, sub) || !ParseTypeParts(sub, depth, type)) return false;
+  }
+  return true;
+}
+
+// Tensor, SparseTensor: elem_type = 1, shape = 2. Map: key_type = 1, value_type = 2. Sequence,
+// Optional: elem_type = 1, a type.
+bool Parser::ParseTypeParts(Cursor c, int depth, DeclaredType& type) {
+  const bool tensor = type.kind == TypeKind::kTensor || type.kind == TypeKind::kSparseTensor;
+  const bool map = type.kind == TypeKind::kMap;
+  const bool container = type.kind == TypeKind::kSequence || type.kind == TypeKind::kOptional;
+  while (wire_.More(c)) {
+    uint32_t tag;
+    Cursor sub;
+    if (!wire_.Tag(c, tag)) return false;
+    if ((tensor || map) && tag == Key(1, kVarint)) {
+      int32_t number;
+      if (!wire_.Int32(c, number)) return false;
+      const std::optional<DType> dtype = DTypeFromOnnx(number);
+      if (!dtype.has_value()) {
+        return wire_.Fail(
+            absl::StrCat("data type ", number, ", which ONNX ", kOnnxRelease, " does not have"));
+      }
+      type.dtype = *dtype;
+    } else if (tensor && tag == Key(2, kLengthDelimited)) {
+      if (!wire_.Message(c, sub) || !ParseShape(sub, type)) return false;
+    } else if ((map && tag == Key(2, kLengthDelimited)) ||
+               (container && tag == Key(1, kLengthDelimited))) {
+      auto* element = arena_.New<DeclaredType>(1);
+      *element = DeclaredType();
+      if (!wire_.Message(c, sub) || !ParseType(sub, depth + 1, *element)) return false;
+      type.element = element;
+    } else if (!wire_.SkipField(c, tag)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Parser::ParseShape(Cursor c, DeclaredType& type) {
+  // A second shape in one message continues the first, as repeated fields do.
+  dims_.assign(type.dims.begin(), type.dims.end());
+  while (wire_.More(c)) {
+    uint32_t tag;
+    if (!wire_.Tag(c, tag)) return false;
+    if (tag != Key(1, kLengthDelimited)) {
+      if (!wire_.SkipField(c, tag)) return false;
+      continue;
+    }
+    if (dims_.size() == static_cast<size_t>(kMaxRank)) {
+      return wire_.Fail(
+          absl::OutOfRangeError(absl::StrCat("more than ", kMaxRank, " dimensions (kMaxRank)")));
+    }
+    Cursor sub;
+    if (!wire_.Message(c, sub) || !ParseDim(sub, dims_.emplace_back())) return false;
+  }
+  absl::int128 elements = 1;
+  for (const DeclaredDim& dim : dims_) {
+    if (dim.size < 0) continue;
+    elements *= dim.size;
+    if (elements > kMaxElements) {
+      return wire_.Fail(absl::StrCat("more than ", kMaxElements, " elements (kMaxElements)"));
+    }
+  }
+  type.has_shape = true;
+  type.dims = arena_.TakeFrom(dims_, 0);
+  return true;
+}
+
+// Some exporters write -1 for a dimension that they do not know, which ONNX leaves out.
+bool Parser::ParseDim(Cursor c, DeclaredDim& dim) {
+  while (wire_.More(c)) {
+    uint32_t tag;
+    if (!wire_.Tag(c, tag)) return false;
+    if (tag == Key(1, kVarint)) {
+      if (!wire_.Int64(c, dim.size)) return false;
+      dim.name = {};
+      if (dim.size < -1) return wire_.Fail(absl::StrCat("a dimension of ", dim.size));
+      if (dim.size == -1) ++dims_minus_one_;
+    } else if (tag == Key(2, kLengthDelimited)) {
+      if (!wire_.Bytes(c, dim.name)) return false;
+      dim.size = -1;
+    } else if (!wire_.SkipField(c, tag)) {  // denotation
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace onnxflops

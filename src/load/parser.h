@@ -1,0 +1,230 @@
+// From wire format to ModelData in one forward pass, and what follows it. Internal to src/load.
+//
+// Names become values where they are first mentioned, in whatever role; that a value was never
+// defined is found at the end of its graph. A name that a body mentions and does not define is then
+// looked up in the graph around it, and the value that stood for it in the body redirects there
+// until Link() removes all such values. So a file may give its nodes, initializers and inputs in
+// any order.
+//
+//   parse_model.cc   ModelProto, FunctionProto, and the few messages of strings and numbers
+//   parse_graph.cc   GraphProto; the names of a graph
+//   parse_node.cc    NodeProto
+//   parse_attribute.cc  AttributeProto
+//   parse_tensor.cc  TensorProto, SparseTensorProto
+//   parse_type.cc    ValueInfoProto, TypeProto
+//   link.cc          order of nodes, redirected values
+//   functions.cc     calls of local functions, imported domains
+#ifndef ONNXFLOPS_SRC_LOAD_PARSER_H_
+#define ONNXFLOPS_SRC_LOAD_PARSER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "src/graph/model.h"
+#include "src/load/arena.h"
+#include "src/load/byte_region.h"
+#include "src/load/name_table.h"
+#include "src/load/wire.h"
+
+namespace onnxflops {
+
+using StringPair = std::pair<absl::string_view, absl::string_view>;
+
+class Parser {
+ public:
+  // Both must outlive the parser.
+  Parser(ByteRegion* region, ModelData* model);
+
+  absl::Status Run();
+
+ private:
+  // A graph that is being read.
+  struct Scope {
+    struct ValueInfo {
+      absl::string_view name;
+      const DeclaredType* type;
+    };
+    struct Mention {
+      absl::string_view name;
+      uint32_t hash;
+      NodeId producer;  // kNone for an input
+      ValueId* place;   // where the id goes
+    };
+
+    Scope* parent = nullptr;  // the graph around it; none for the main graph and functions
+    GraphId graph = kNone;
+    NodeId holder = kNone;  // the node in `parent` that has it as an attribute
+    ValueId first_value = 0;
+    int64_t mentioned = 0;  // values of this graph
+    int64_t defined = 0;    // those of them that something defines
+    bool unsorted = false;  // a node's output was mentioned before that node
+    NameTable names;
+    std::vector<ValueId> own;  // values of a body; its bodies' values are among their ids
+    std::vector<ValueInfo> infos;
+    std::vector<std::pair<NodeId, ValueId>> captures;  // a node's bodies use a value of this graph
+    // Names of nodes' inputs and outputs that wait to be looked up, so that several look-ups
+    // overlap.
+    std::vector<Mention> pending;
+  };
+  // A redirected value has this as its producer, and the value it stands for as its initializer.
+  static constexpr NodeId kRedirected = -2;
+  static constexpr size_t kMaxPending = 32;
+
+  struct AttributeDraft;
+  struct FunctionDraft {
+    std::vector<absl::string_view> inputs, outputs, attributes;
+    Node unused;  // which defaults of attributes do not have
+  };
+  struct NodeDraft;
+  struct TensorDraft;
+
+  // parse_model.cc
+  bool ParseModel();
+  bool NextField(Cursor& c, bool& more);
+  bool ModelField(Cursor& c, uint32_t tag);
+  bool CheckModel();
+  bool ParseFunction(Cursor c);
+  bool FunctionField(Cursor& c, uint32_t tag, Scope& scope, Function& function,
+                     FunctionDraft& draft);
+  bool FinishFunction(Scope& scope, Function& function, FunctionDraft& draft);
+  bool ParseOpset(Cursor c, std::vector<std::pair<absl::string_view, int64_t>>& opsets);
+  bool ParsePair(Cursor c, StringPair& pair);
+  bool AppendPair(Cursor& c, std::vector<StringPair>& pairs);
+
+  // parse_graph.cc
+  Scope& ScopeAt(size_t depth);
+  bool BeginScope(Scope& scope, Scope* parent, NodeId holder);
+  bool EndScope(Scope& scope);
+  bool ParseBody(Cursor c, Scope& parent, NodeId holder, GraphId& id);
+  bool ParseGraph(Cursor c, Scope& scope);
+  bool GraphField(Cursor& c, uint32_t tag, Scope& scope);
+  void ExpectNodes(const Cursor& graph_bytes, Scope& scope);
+  bool AddGraphInput(Scope& scope, absl::string_view name, const DeclaredType* type);
+  bool AddGraphOutput(Scope& scope, absl::string_view name, const DeclaredType* type);
+  bool AddInitializer(Scope& scope, TensorId tensor);
+  void DeclareValues(Scope& scope);
+  bool CheckIds(size_t n, absl::string_view what);
+  ValueId Mention(Scope& scope, absl::string_view name, uint32_t hash);
+  ValueId Mention(Scope& scope, absl::string_view name) {
+    return Mention(scope, name, hash_(name));
+  }
+  bool DefineOutput(Scope& scope, const Scope::Mention& mention);
+  bool FlushMentions(Scope& scope);
+  std::string Origin(const Value& v);
+  bool FailTwice(ValueId id, const std::string& again);
+  bool CaptureUndefined(Scope& scope);
+  bool FailMissing(const Scope& scope);
+
+  // parse_node.cc
+  bool ParseNode(Cursor c, Scope& scope);
+  bool NodeField(Cursor& c, uint32_t tag, NodeDraft& draft);
+  bool FinishNode(Scope& scope, NodeId id, NodeDraft& draft);
+  void AddMention(Scope& scope, absl::string_view name, NodeId producer, ValueId* place);
+  bool CheckAttributeNames(size_t begin);
+  void NoteDomain(absl::string_view domain, NodeId id);
+  static std::string NodeLabel(const Node& node);
+
+  // parse_attribute.cc
+  bool ParseAttribute(Cursor c, Scope* scope, NodeId holder, Node& node);
+  bool AttributeField(Cursor& c, uint32_t tag, Scope* scope, NodeId holder, AttributeDraft& draft);
+  bool AttributeList(Cursor& c, uint32_t tag, AttributeDraft& draft);
+  bool AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType type);
+  bool AttributeGraph(Cursor& c, Scope* scope, NodeId holder, AttributeDraft& draft,
+                      AttributeType type);
+  bool AttributeTypeProto(Cursor& c, AttributeDraft& draft, AttributeType type);
+  bool FinishAttribute(AttributeDraft& draft);
+
+  // parse_tensor.cc
+  bool ParseTensor(Cursor c, const char* role, TensorId& id);
+  bool TensorField(Cursor& c, uint32_t tag, TensorDraft& draft);
+  bool AddDim(TensorDraft& draft, int64_t dim);
+  bool RawData(Cursor& c, TensorDraft& draft);
+  bool TypedData(Cursor& c, uint32_t tag, TensorDraft& draft);
+  void AddEntry(TensorDraft& draft, uint64_t entry);
+  bool PackedFixed(Cursor& c, TensorDraft& draft, int field, uint64_t width);
+  bool PackedVarints(Cursor& c, TensorDraft& draft, int field);
+  bool StringData(Cursor& c, TensorDraft& draft);
+  bool ExternalData(Cursor& c, TensorDraft& draft);
+  bool FinishTensor(TensorDraft& draft, TensorId& id);
+  bool CheckPayload(TensorDraft& draft);
+  bool CheckTyped(const TensorDraft& draft);
+  bool CheckExternal(const TensorDraft& draft);
+  void KeepPayload(TensorDraft& draft);
+  bool ParseSparseInitializer(Cursor c, TensorId& id);
+  bool ParseSparseTensor(Cursor c, TensorId& id, std::vector<int64_t>& dims);
+  bool CheckSparseTensor(TensorId values, TensorId indices, const std::vector<int64_t>& dims);
+  bool FailTensor(const TensorDraft& draft, absl::string_view what);
+  static std::string ShapeText(const Tensor& tensor);
+
+  // parse_type.cc
+  bool ParseValueInfo(Cursor c, absl::string_view& name, const DeclaredType*& type);
+  bool ParseType(Cursor c, int depth, DeclaredType& type);
+  bool ParseTypeParts(Cursor c, int depth, DeclaredType& type);
+  bool ParseShape(Cursor c, DeclaredType& type);
+  bool ParseDim(Cursor c, DeclaredDim& dim);
+
+  // link.cc
+  bool Link();
+  bool SortNodes(const Scope& scope);
+  bool FailCycle(const Scope& scope, const std::vector<int32_t>& waiting,
+                 const std::vector<std::pair<int32_t, int32_t>>& edges);
+  void RemoveRedirected();
+  void Warn(std::string warning);
+  static std::string ChainText(std::vector<std::string> names);
+
+  // functions.cc
+  bool LinkFunctions();
+  bool CheckCalls();
+  bool FailRecursion(const std::vector<size_t>& path, size_t callee);
+  bool CheckDomains();
+
+  Value& value(ValueId id) { return model_->values[static_cast<size_t>(id)]; }
+  Node& node(NodeId id) { return model_->nodes[static_cast<size_t>(id)]; }
+  Graph& graph(GraphId id) { return model_->graphs[static_cast<size_t>(id)]; }
+
+  WireReader wire_;
+  ModelData* const model_;
+  Arena arena_;
+  NameHash hash_;
+  bool has_graph_ = false;
+  bool has_redirected_ = false;
+  int64_t dims_minus_one_ = 0;        // declared dimensions of -1
+  int64_t tensors_without_data_ = 0;  // neither a payload in the file nor an external one
+  // By nesting: [0] the main graph, [1] its bodies and functions, [2] their bodies, ...
+  std::vector<std::unique_ptr<Scope>> scopes_;
+  int depth_ = 0;
+  FunctionId current_function_ = kNone;  // whose body is being read
+
+  // The first node of each domain in the main graph (function kNone) and in each function.
+  struct DomainUse {
+    FunctionId function;
+    absl::string_view domain;
+    NodeId node;
+  };
+  std::vector<DomainUse> domain_uses_;
+  absl::flat_hash_map<std::pair<FunctionId, absl::string_view>, NodeId> domains_;
+  FunctionId last_domain_function_ = -2;  // of none yet
+  absl::string_view last_domain_;
+
+  // Arrays under construction. What is nested uses the end of the same vector and takes it off
+  // again.
+  std::vector<absl::string_view> input_names_, output_names_, strings_;
+  std::vector<Attribute> attributes_;
+  std::vector<StringPair> pairs_;
+  std::vector<float> floats_;
+  std::vector<int64_t> ints_;
+  std::vector<TensorId> tensor_ids_;
+  std::vector<GraphId> graph_ids_;
+  std::vector<DeclaredDim> dims_;
+  std::vector<uint64_t> typed_;  // entries of a tensor's typed field
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_LOAD_PARSER_H_

@@ -1,0 +1,95 @@
+#include "src/load/wire.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr int kMaxContexts = 2;  // an attribute and its node
+
+}  // namespace
+
+bool WireReader::Fail(absl::Status status) {
+  if (status_.ok()) status_ = std::move(status);
+  return false;
+}
+
+bool WireReader::AddContext(absl::string_view context) {
+  if (!wire_error_ && !status_.ok() && contexts_ < kMaxContexts) {
+    ++contexts_;
+    status_ = absl::Status(status_.code(), absl::StrCat(context, ": ", status_.message()));
+  }
+  return false;
+}
+
+bool WireReader::FailWire(const char* p, absl::string_view what) {
+  if (!status_.ok()) return false;
+  wire_error_ = true;
+  if (region_->size_known() && p >= region_->end()) {
+    return Fail(
+        absl::StrCat("truncated: it ends after ", region_->size(), " bytes, inside of a field"));
+  }
+  return Fail(absl::StrCat("damaged, or not an ONNX model: byte ", OffsetOf(p), " ", what));
+}
+
+bool WireReader::Load(const char* p, uint64_t n) {
+  if (region_->Load(p, n)) {
+    // Of a stream, the end may just have been found to be before what its fields promise.
+    if (p + n <= region_->loaded()) return true;
+    return FailWire(region_->end(), "");
+  }
+  wire_error_ = true;
+  return Fail(region_->error());
+}
+
+bool WireReader::LongTag(Cursor& c, uint32_t& tag) {
+  // Protobuf reads at most five bytes of a tag and keeps 32 bits.
+  uint64_t bits;
+  const char* next = DecodeVarint(c.p, bits);
+  if (next == nullptr || next - c.p > 5) return FailWire(c.p, "begins no field");
+  tag = static_cast<uint32_t>(bits);
+  c.p = next;
+  return true;
+}
+
+bool WireReader::FailNumber(const Cursor& c) {
+  if (c.p >= c.end || c.end >= region_->end()) return FailWire(c.end, "ends inside of a number");
+  return FailWire(c.p, "begins a number that does not end");
+}
+
+bool WireReader::CheckLongLength(const Cursor& c, const char* begin, uint64_t length) {
+  const auto left = static_cast<uint64_t>(c.end - c.p);
+  if (length > left) {
+    if (region_->size_known() && c.end == region_->end()) {
+      wire_error_ = status_.ok();
+      return Fail(absl::StrCat("truncated: the field at byte ", OffsetOf(begin), " has ", length,
+                               " bytes, the file only ", left, " more"));
+    }
+    return FailWire(begin, absl::StrCat("begins a field of ", length,
+                                        " bytes in a message that has only ", left, " more"));
+  }
+  // Protobuf refuses lengths of more than five bytes; here they are for lengths that need them.
+  if (length < uint64_t{1} << 35) return FailWire(begin, "begins a length of too many bytes");
+  return true;
+}
+
+bool WireReader::SkipField(Cursor& c, uint32_t tag) {
+  if (tag >> 3 == 0) return FailWire(c.p, "follows a field of number 0");
+  uint64_t number;
+  switch (tag & 7) {
+    case kVarint:
+      return Varint(c, number);
+    case kFixed64:
+      return Fixed(c, number);
+    case kLengthDelimited:
+      return SkipBytes(c);
+    case kFixed32: {
+      uint32_t half;
+      return Fixed(c, half);
+    }
+    default:
+      return FailWire(c.p, "follows a field of a kind that ONNX does not have");
+  }
+}
+
+}  // namespace onnxflops
