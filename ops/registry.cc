@@ -27,13 +27,17 @@ absl::Span<const OpFamily> AllFamilies() {
       kReductionFamily,
       kRnnFamily,
       kShapeFamily,
+      kSignalFamily,
       kSoftmaxFamily,
       // ai.onnx.ml, ai.onnx.preview, ai.onnx.preview.training
       kFlexAttentionFamily,
       // com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc
+      kMsConvFamily,
       kMsElementwiseFamily,
       kMsNormalizationFamily,
       kMsQuantizationFamily,
+      kMsNchwcFamily,
+      kMsNhwcFamily,
   };
   return kAll;
 }
