@@ -43,6 +43,11 @@ Scalar ElementAt(const Fact& fact, int64_t position) {
   return at < fact.content->size() ? (*fact.content)[at] : Scalar{};
 }
 
+void SetFollowed(Content content, Fact* fact) {
+  const std::optional<int64_t> size = ContentSize(fact->dtype, fact->shape);
+  if (size == static_cast<int64_t>(content.size())) SetContent(std::move(content), fact);
+}
+
 void FollowStrides(const Fact& from, int64_t offset, const Sizes& strides, Fact* to) {
   const std::optional<Sizes> sizes = SmallSizes(*to);
   if (!from.has_content() || !sizes.has_value() || sizes->size() != strides.size()) return;
@@ -52,7 +57,7 @@ void FollowStrides(const Fact& from, int64_t offset, const Sizes& strides, Fact*
     for (size_t i = 0; i < index.size(); ++i) position += index[i] * strides[i];
     content.push_back(ElementAt(from, position));
   });
-  SetContent(std::move(content), to);
+  SetFollowed(std::move(content), to);
 }
 
 void FollowInOrder(const Fact& from, Fact* to) {

@@ -45,6 +45,14 @@ void ForEachIndex(const Sizes& sizes, Visit visit) {
   }
 }
 
+// Whether the rank of an input is known.
+inline bool HasRank(const NodeView& n, int input) {
+  return n.input(input).is_tensor() && n.input(input).shape.ranked();
+}
+
+// SetContent, unless the number of elements is not the fact's.
+void SetFollowed(Content content, Fact* fact);
+
 // `to`, of which type and shape are set, gets the content whose element at `index` is `from`'s at
 // offset + sum(index * strides). Left alone when there is nothing to follow.
 void FollowStrides(const Fact& from, int64_t offset, const Sizes& strides, Fact* to);

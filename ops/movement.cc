@@ -83,7 +83,7 @@ absl::StatusOr<Facts> InferConcat(const NodeView& n) {
       for (int64_t k = 0; k < block; ++k) content.push_back(ElementAt(n.input(i), o * block + k));
     }
   }
-  SetContent(std::move(content), &fact);
+  SetFollowed(std::move(content), &fact);
   return Facts{std::move(fact)};
 }
 
@@ -369,7 +369,7 @@ absl::StatusOr<Facts> InferTile(const NodeView& n) {
       for (size_t i = 0; i < index.size(); ++i) position += index[i] % (*from)[i] * strides[i];
       content.push_back(ElementAt(n.input(0), position));
     });
-    SetContent(std::move(content), &fact);
+    SetFollowed(std::move(content), &fact);
   }
   return Facts{std::move(fact)};
 }
@@ -440,7 +440,7 @@ void FollowPads(const NodeView& n, const Pads& pads, Fact* fact) {
     }
     content.push_back(inside ? ElementAt(n.input(0), position) : filled);
   });
-  SetContent(std::move(content), fact);
+  SetFollowed(std::move(content), fact);
 }
 
 absl::StatusOr<Facts> InferPad(const NodeView& n) {
@@ -508,7 +508,7 @@ absl::StatusOr<Facts> InferReverseSequence(const NodeView& n) {
     return absl::InvalidArgumentError(
         absl::StrCat("batch_axis and time_axis are both ", batch_axis));
   }
-  if (n.input(1).shape.ranked()) {
+  if (HasRank(n, 1)) {
     ASSIGN_OR_RETURN(const Shape lengths, n.RankedShape(1, 1));
     RETURN_IF_ERROR(n.RequireSame("batch", data[batch_axis], lengths[0]));
   }
@@ -541,7 +541,7 @@ absl::StatusOr<Facts> InferTrilu(const NodeView& n) {
     const auto at = static_cast<int64_t>(content.size());
     content.push_back(kept ? ElementAt(n.input(0), at) : zero);
   });
-  SetContent(std::move(content), &fact);
+  SetFollowed(std::move(content), &fact);
   return Facts{std::move(fact)};
 }
 

@@ -281,7 +281,7 @@ Fact NumbersFact(const NodeView& n) {
     for (float value : n.Floats("value_floats")) content.push_back(Scalar::Float(value));
   }
   Fact fact = Fact::Tensor(type, {static_cast<int64_t>(content.size())});
-  if (ContentSize(type, fact.shape).has_value()) SetContent(std::move(content), &fact);
+  if (ContentSize(type, fact.shape).has_value()) SetFollowed(std::move(content), &fact);
   return fact;
 }
 
@@ -451,7 +451,7 @@ absl::StatusOr<Facts> InferRange(const NodeView& n) {
   if (const std::optional<int64_t> size = ContentSize(type, fact.shape)) {
     Content content;
     for (int64_t i = 0; i < *size; ++i) content.push_back(RangeElement(start, delta, i, type));
-    SetContent(std::move(content), &fact);
+    SetFollowed(std::move(content), &fact);
   }
   return Facts{std::move(fact)};
 }
@@ -479,7 +479,7 @@ absl::StatusOr<Facts> InferEyeLike(const NodeView& n) {
     ForEachIndex(*sizes, [&](const Sizes& at) {
       content.push_back(InType(Scalar::Int(at[1] - at[0] == k ? 1 : 0), type));
     });
-    SetContent(std::move(content), &fact);
+    SetFollowed(std::move(content), &fact);
   }
   return Facts{std::move(fact)};
 }
