@@ -1,0 +1,25 @@
+// UTF-8, for writers that must not pass on what strangers wrote.
+#ifndef ONNXFLOPS_SRC_BASE_UTF8_H_
+#define ONNXFLOPS_SRC_BASE_UTF8_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// The length of the valid sequence that `text` begins with, and its code point; 0 if it begins with
+// none.
+size_t DecodeUtf8(absl::string_view text, uint32_t* code);
+
+// Not a control character (C0, C1), nor one that turns the direction of the text around it, nor a
+// line separator.
+bool IsPrintable(uint32_t code);
+
+// The length of the valid, printable sequence that `text` begins with; 0 if it begins with none.
+size_t PrintableSequence(absl::string_view text);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_BASE_UTF8_H_

@@ -1,0 +1,48 @@
+// Which module every executed node belongs to: the walk over the main graph, the bodies of control
+// flow and, as far as the limits allow, the calls of local functions.
+#ifndef ONNXFLOPS_SRC_MODULE_ATTRIBUTION_H_
+#define ONNXFLOPS_SRC_MODULE_ATTRIBUTION_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/module/module_path.h"
+
+namespace onnxflops {
+
+// What of a call's cost an entry stands for.
+enum class Part : uint8_t {
+  kWhole,      // with the bodies that it runs
+  kShapeWork,  // as shape arithmetic
+  kOwn,        // without bodies: they have entries of their own
+};
+inline constexpr int32_t kNumParts = 3;
+
+// One execution of a node that costs something, in a module.
+struct Entry {
+  ModuleId module = kRootModule;
+  int32_t work = 0;   // call * kNumParts + part
+  int32_t times = 0;  // index into Attribution::times
+};
+
+struct Attribution {
+  Attribution(std::vector<absl::string_view> weights, bool containers)
+      : paths(std::move(weights), containers) {}
+
+  ModulePaths paths;
+  std::vector<Entry> entries;
+  std::vector<Expr> times = {1};      // [0] is 1
+  std::vector<ModuleId> node_module;  // by NodeId; kNoModule if it does not run
+  std::vector<int64_t> nodes;         // by ModuleId: how many nodes, free ones included
+  std::vector<int64_t> first;         // by ModuleId: position of its first node in the walk
+};
+
+Attribution AttributeNodes(const Inference& inference, const Counts& counts);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MODULE_ATTRIBUTION_H_

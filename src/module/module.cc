@@ -1,0 +1,332 @@
+#include "src/module/module.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "src/module/attribution.h"
+#include "src/module/parameters.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr char kOwnWork[] = "(own)";
+constexpr char kOutside[] = "(outside any module)";
+
+// Positions of items grouped by a key: those of group g are order[begin[g] .. begin[g + 1]), in
+// their own order.
+struct Groups {
+  std::vector<size_t> begin, order;
+
+  // key(i) < groups, for every i < items.
+  template <typename Key>
+  Groups(size_t groups, size_t items, const Key& key) : begin(groups + 1), order(items) {
+    for (size_t i = 0; i < items; ++i) ++begin[key(i) + 1];
+    for (size_t g = 0; g < groups; ++g) begin[g + 1] += begin[g];
+    std::vector<size_t> at(begin.begin(), begin.end() - 1);
+    for (size_t i = 0; i < items; ++i) order[at[key(i)]++] = i;
+  }
+};
+
+// How often some work is done at some number of times.
+struct Repeated {
+  int32_t work = 0, times = 0;
+  int64_t count = 0;
+  friend bool operator==(const Repeated& a, const Repeated& b) {
+    return a.work == b.work && a.times == b.times && a.count == b.count;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const Repeated& r) {
+    return H::combine(std::move(h), r.work, r.times, r.count);
+  }
+};
+
+// What a module does itself. Modules that do the same share one.
+struct OwnWork {
+  Expr flops, macs;
+  bool lower_bound = false;
+};
+
+// Adds up the entries of every module. An addition of expressions is much dearer than an entry, so
+// entries are counted first, and modules that hold the same counts share the sum.
+class OwnWorks {
+ public:
+  OwnWorks(const Attribution& attribution, const Counts& counts)
+      : attribution_(attribution), counts_(counts), scratch_(counts.calls.size() * kNumParts) {
+    const std::vector<Entry>& entries = attribution.entries;
+    const Groups by_module(attribution.paths.size(), entries.size(),
+                           [&](size_t i) { return static_cast<size_t>(entries[i].module); });
+    of_module_.reserve(attribution.paths.size());
+    works_.emplace_back();
+    known_.emplace(std::vector<Repeated>(), 0);
+    for (size_t m = 0; m < attribution.paths.size(); ++m) {
+      of_module_.push_back(Find(CountUp(by_module, m)));
+    }
+  }
+
+  int32_t id(ModuleId module) const { return of_module_[static_cast<size_t>(module)]; }
+  const OwnWork& work(int32_t id) const { return works_[static_cast<size_t>(id)]; }
+
+ private:
+  std::vector<Repeated> CountUp(const Groups& by_module, size_t module) {
+    std::vector<Repeated> result;
+    absl::flat_hash_map<std::pair<int32_t, int32_t>, size_t> repeated;  // at other times than once
+    for (size_t i = by_module.begin[module]; i < by_module.begin[module + 1]; ++i) {
+      const Entry& entry = attribution_.entries[by_module.order[i]];
+      // Where the work stands in the result, from 1.
+      size_t& at = entry.times == 0 ? scratch_[static_cast<size_t>(entry.work)]
+                                    : repeated[{entry.work, entry.times}];
+      if (at == 0) {
+        result.push_back({entry.work, entry.times, 0});
+        at = result.size();
+      }
+      ++result[at - 1].count;
+    }
+    for (const Repeated& r : result) {
+      if (r.times == 0) scratch_[static_cast<size_t>(r.work)] = 0;
+    }
+    return result;
+  }
+
+  int32_t Find(std::vector<Repeated> repeated) {
+    const auto [it, is_new] = known_.try_emplace(std::move(repeated), works_.size());
+    if (is_new) works_.push_back(AddUp(it->first));
+    return static_cast<int32_t>(it->second);
+  }
+
+  OwnWork AddUp(const std::vector<Repeated>& repeated) const {
+    OwnWork sum;
+    std::vector<Expr> flops, macs;
+    for (const Repeated& r : repeated) {
+      const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / kNumParts)];
+      const Part part = static_cast<Part>(r.work % kNumParts);
+      const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
+      if (part == Part::kOwn) {
+        flops.push_back(cost.own.Flops() * times);
+        macs.push_back(cost.own.Macs() * times);
+      } else {
+        flops.push_back((part == Part::kWhole ? cost.flops : cost.shape_work_flops) * times);
+        macs.push_back(cost.macs * times);
+      }
+      const Tally& tally = part == Part::kOwn ? cost.own : cost.tally;
+      sum.lower_bound = sum.lower_bound || tally.lower_bound;
+    }
+    sum.flops = Sum(flops);
+    sum.macs = Sum(macs);
+    return sum;
+  }
+
+  const Attribution& attribution_;
+  const Counts& counts_;
+  std::vector<size_t> scratch_;  // by work; zero between modules
+  std::vector<OwnWork> works_;
+  absl::flat_hash_map<std::vector<Repeated>, size_t> known_;
+  std::vector<int32_t> of_module_;
+};
+
+// What a module is, apart from what its parent calls it.
+using KindKey = std::tuple<int32_t, bool, absl::int128, absl::int128, absl::string_view,
+                           std::vector<std::pair<absl::string_view, int32_t>>>;
+
+class Builder {
+ public:
+  Builder(const Inference& inference, const Counts& counts)
+      : model_(*inference.model),
+        attribution_(AttributeNodes(inference, counts)),
+        works_(attribution_, counts),
+        params_(attribution_.paths.size()) {}
+
+  ModuleTree Build() {
+    AddParameters();
+    FindParents();
+    const std::vector<int32_t> index = LayOut();
+    AddUp();
+    tree_.node_module.reserve(attribution_.node_module.size());
+    for (ModuleId id : attribution_.node_module) {
+      tree_.node_module.push_back(id == kNoModule ? -1 : index[static_cast<size_t>(id)]);
+    }
+    return std::move(tree_);
+  }
+
+ private:
+  struct OwnParams {
+    absl::int128 elements = 0, bytes = 0;
+  };
+
+  void AddParameters() {
+    for (const Parameter& p : FindParameters(model_)) {
+      const size_t dot = p.name.rfind('.');
+      ModuleId module = kNoModule;
+      if (dot != absl::string_view::npos) module = attribution_.paths.Find(p.name.substr(0, dot));
+      if (module == kNoModule && p.first_user != kNone) {
+        module = attribution_.node_module[static_cast<size_t>(p.first_user)];
+      }
+      if (module == kNoModule) module = kRootModule;
+      params_[static_cast<size_t>(module)].elements += p.elements;
+      params_[static_cast<size_t>(module)].bytes += p.bytes;
+    }
+  }
+
+  // The parent of every module, and when the first node of it or of its children runs.
+  void FindParents() {
+    const size_t n = attribution_.paths.size();
+    parents_.assign(n, kNoModule);
+    first_ = attribution_.first;
+    for (size_t m = 1; m < n; ++m) {
+      const absl::string_view path = attribution_.paths.path(static_cast<ModuleId>(m));
+      const size_t dot = path.rfind('.');
+      const ModuleId parent =
+          attribution_.paths.LongestKnown(path.substr(0, dot == absl::string_view::npos ? 0 : dot));
+      parents_[m] = parent == kNoModule ? kRootModule : parent;
+    }
+    for (size_t m = 1; m < n; ++m) {
+      const int64_t first = attribution_.first[m];
+      for (ModuleId p = parents_[m]; p != kNoModule && first_[static_cast<size_t>(p)] > first;
+           p = parents_[static_cast<size_t>(p)]) {
+        first_[static_cast<size_t>(p)] = first;
+      }
+    }
+  }
+
+  bool HasOwn(ModuleId id) const {
+    const OwnWork& work = works_.work(works_.id(id));
+    const OwnParams& params = params_[static_cast<size_t>(id)];
+    return work.lower_bound || work.flops != Expr(0) || work.macs != Expr(0) ||
+           params.elements != 0;
+  }
+
+  // Writes the modules into the tree, each before its children, in the order in which they first
+  // run; those in which nothing runs and that hold no parameters are left out. Returns the place of
+  // every module.
+  std::vector<int32_t> LayOut() {
+    constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    std::vector<ModuleId> ids;
+    for (size_t m = 1; m < first_.size(); ++m) {
+      if (first_[m] != kNever || params_[m].elements != 0) ids.push_back(static_cast<ModuleId>(m));
+    }
+    std::stable_sort(ids.begin(), ids.end(), [&](ModuleId a, ModuleId b) {
+      return first_[static_cast<size_t>(a)] < first_[static_cast<size_t>(b)];
+    });
+    const Groups children(first_.size(), ids.size(), [&](size_t i) {
+      return static_cast<size_t>(parents_[static_cast<size_t>(ids[i])]);
+    });
+    std::vector<int32_t> index(first_.size(), -1);
+    std::vector<std::pair<ModuleId, size_t>> stack = {{kRootModule, children.begin[0]}};
+    Append(kRootModule, -1, 0);
+    index[0] = 0;
+    while (!stack.empty()) {
+      const ModuleId id = stack.back().first;
+      const int32_t at = index[static_cast<size_t>(id)];
+      const int32_t depth = static_cast<int32_t>(stack.size());
+      if (stack.back().second < children.begin[static_cast<size_t>(id) + 1]) {
+        const ModuleId child = ids[children.order[stack.back().second++]];
+        index[static_cast<size_t>(child)] = static_cast<int32_t>(tree_.modules.size());
+        Append(child, at, depth);
+        stack.emplace_back(child, children.begin[static_cast<size_t>(child)]);
+        continue;
+      }
+      const bool has_children = tree_.modules.size() > static_cast<size_t>(at) + 1;
+      if (has_children && HasOwn(id)) AppendOwn(at, depth);
+      tree_.modules[static_cast<size_t>(at)].end = static_cast<int32_t>(tree_.modules.size());
+      stack.pop_back();
+    }
+    return index;
+  }
+
+  void Append(ModuleId id, int32_t parent, int32_t depth) {
+    Module m;
+    m.path = std::string(attribution_.paths.path(id));
+    if (parent >= 0) {
+      const size_t above = tree_.modules[static_cast<size_t>(parent)].path.size();
+      m.name_begin = above == 0 ? 0 : above + 1;
+    }
+    m.type = std::string(attribution_.paths.type(id));
+    m.parent = parent;
+    m.depth = depth;
+    m.nodes = attribution_.nodes[static_cast<size_t>(id)];
+    m.params = params_[static_cast<size_t>(id)].elements;
+    m.param_bytes = params_[static_cast<size_t>(id)].bytes;
+    m.kind = works_.id(id);  // replaced by AddUp
+    tree_.modules.push_back(std::move(m));
+  }
+
+  // The work of the module at `parent` itself, as its last child.
+  void AppendOwn(int32_t parent, int32_t depth) {
+    Module& of = tree_.modules[static_cast<size_t>(parent)];
+    Module m;
+    m.path = of.path.empty() ? kOutside : absl::StrCat(of.path, ".", kOwnWork);
+    m.name_begin = of.path.empty() ? 0 : of.path.size() + 1;
+    m.own = true;
+    m.parent = parent;
+    m.depth = depth;
+    m.end = static_cast<int32_t>(tree_.modules.size()) + 1;
+    m.nodes = std::exchange(of.nodes, 0);
+    m.params = std::exchange(of.params, 0);
+    m.param_bytes = std::exchange(of.param_bytes, 0);
+    m.kind = std::exchange(of.kind, 0);
+    tree_.modules.push_back(std::move(m));
+  }
+
+  // From the leaves up: sums, and kinds. Equal modules are added up once.
+  void AddUp() {
+    absl::flat_hash_map<KindKey, int32_t> kinds;  // to the first module of the kind
+    for (size_t i = tree_.modules.size(); i-- > 0;) {
+      Module& m = tree_.modules[i];
+      KindKey key{m.kind, m.own, m.params, m.param_bytes, m.type, {}};
+      std::vector<std::pair<absl::string_view, int32_t>>& children = std::get<5>(key);
+      for (int32_t c = static_cast<int32_t>(i) + 1; c < m.end;
+           c = tree_.modules[static_cast<size_t>(c)].end) {
+        const Module& child = tree_.modules[static_cast<size_t>(c)];
+        children.emplace_back(child.name(), child.kind);
+        m.params += child.params;
+        m.param_bytes += child.param_bytes;
+        m.nodes += child.nodes;
+      }
+      const auto [it, is_new] = kinds.try_emplace(std::move(key), static_cast<int32_t>(i));
+      if (is_new) {
+        AddUpModule(static_cast<int32_t>(i));
+      } else {
+        const Module& same = tree_.modules[static_cast<size_t>(it->second)];
+        m.flops = same.flops;
+        m.macs = same.macs;
+        m.lower_bound = same.lower_bound;
+      }
+      m.kind = it->second;
+    }
+  }
+
+  void AddUpModule(int32_t index) {
+    Module& m = tree_.modules[static_cast<size_t>(index)];
+    const OwnWork& own = works_.work(m.kind);
+    m.lower_bound = own.lower_bound;
+    std::vector<Expr> flops, macs;
+    for (int32_t c = index + 1; c < m.end; c = tree_.modules[static_cast<size_t>(c)].end) {
+      const Module& child = tree_.modules[static_cast<size_t>(c)];
+      flops.push_back(child.flops);
+      macs.push_back(child.macs);
+      m.lower_bound = m.lower_bound || child.lower_bound;
+    }
+    // A module that has children has no work of its own left: that is one of them.
+    m.flops = flops.empty() ? own.flops : Sum(flops);
+    m.macs = macs.empty() ? own.macs : Sum(macs);
+  }
+
+  const ModelData& model_;
+  Attribution attribution_;
+  OwnWorks works_;
+  std::vector<OwnParams> params_;  // by ModuleId
+  std::vector<ModuleId> parents_;  // by ModuleId
+  std::vector<int64_t> first_;     // by ModuleId
+  ModuleTree tree_;
+};
+
+}  // namespace
+
+ModuleTree BuildModules(const Inference& inference, const Counts& counts) {
+  return Builder(inference, counts).Build();
+}
+
+}  // namespace onnxflops

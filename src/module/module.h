@@ -1,0 +1,64 @@
+// The fourth stage: what the nodes cost, as a tree of the modules of the exported program.
+//
+//   ModuleTree tree = BuildModules(inference, counts);
+//   tree.modules[0].flops                                  // all of it
+//   for (const Module& m : tree.modules) m.path, m.flops   // visual.conv1 ...
+//
+// Parts sum exactly: flops, macs, nodes, params and param_bytes of a module are the sums of its
+// children's. So that this holds where a module has children and work of its own as well, that work
+// is a child, too: "(own)", or "(outside any module)" at the root, which stands for what the root's
+// own code does and for what nothing attributes to a module.
+//
+//   CLIP                    100   = 90 + 9 + 1
+//     visual                 90   = 60 + 30
+//       attn                 60   = 40 + 20
+//         out_proj           40
+//         (own)              20
+//       mlp                  30
+//     transformer             9
+//     (outside any module)    1
+#ifndef ONNXFLOPS_SRC_MODULE_MODULE_H_
+#define ONNXFLOPS_SRC_MODULE_MODULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+
+namespace onnxflops {
+
+struct Module {
+  std::string path;          // as in named_modules(); "" for the root
+  size_t name_begin = 0;     // of name() in path
+  std::string type;          // class name, "Conv2d"; "" where the file does not say
+  bool own = false;          // not a module, but its parent's own work
+  int32_t parent = -1;       // index in ModuleTree::modules
+  int32_t depth = 0;         // of the root: 0
+  int32_t end = 0;           // the subtree is [its index, end)
+  int32_t kind = 0;          // modules that are equal but for their path have one kind
+  bool lower_bound = false;  // something in it is unknown
+  int64_t nodes = 0;         // that run in it, as written: a body counts once
+  absl::int128 params = 0;
+  absl::int128 param_bytes = 0;
+  Expr flops, macs;
+
+  // What its parent calls it: "resblocks.0".
+  absl::string_view name() const { return absl::string_view(path).substr(name_begin); }
+};
+
+struct ModuleTree {
+  std::vector<Module> modules;       // each before its children; [0] is the root
+  std::vector<int32_t> node_module;  // by NodeId: index of the module that the node belongs to (at
+                                     // its first call, inside a function); -1 if it does not run
+};
+
+ModuleTree BuildModules(const Inference& inference, const Counts& counts);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MODULE_MODULE_H_

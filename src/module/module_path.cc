@@ -1,0 +1,253 @@
+#include "src/module/module_path.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/base/limits.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr absl::string_view kScopesKey = "pkg.torch.onnx.name_scopes";
+constexpr absl::string_view kClassesKey = "pkg.torch.onnx.class_hierarchy";
+constexpr absl::string_view kNamespaceKey = "namespace";
+// What the dynamo exporter writes for work that it made up itself.
+constexpr absl::string_view kNoStack = "_empty_nn_module_stack";
+
+// The value of `key`; nullptr if there is none. `*at` is where to look first: nodes of one exporter
+// have their keys in the same order.
+const absl::string_view* FindKey(MetadataProps metadata, absl::string_view key, size_t* at) {
+  if (*at < metadata.size() && metadata[*at].first == key) return &metadata[*at].second;
+  for (size_t i = 0; i < metadata.size(); ++i) {
+    if (metadata[i].first == key) {
+      *at = i;
+      return &metadata[i].second;
+    }
+  }
+  return nullptr;
+}
+
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+}
+
+// "torch.nn.modules.conv.Conv2d" -> "Conv2d".
+absl::string_view ClassName(absl::string_view qualified) {
+  return qualified.substr(qualified.rfind('.') + 1);
+}
+
+// A module that is called again is "relu@1" to torch.export.
+absl::string_view WithoutCallNumber(absl::string_view path) {
+  const size_t at = path.rfind('@');
+  return at != absl::string_view::npos && IsNumber(path.substr(at + 1)) ? path.substr(0, at) : path;
+}
+
+// The path, cut where it gets deeper or longer than the limits.
+absl::string_view Limited(absl::string_view path) {
+  if (static_cast<int64_t>(path.size()) > kMaxModulePath) {
+    path = path.substr(0, kMaxModulePath);
+    const size_t dot = path.rfind('.');
+    path = path.substr(0, dot == absl::string_view::npos ? 0 : dot);
+  }
+  int depth = 1;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '.' && ++depth > kMaxModuleDepth) return path.substr(0, i);
+  }
+  return path;
+}
+
+}  // namespace
+
+const ModuleId* ModulePaths::Memo::Find(absl::string_view key) {
+  if (last != kNoModule && key == last_key) return &last;
+  const auto it = known.find(key);
+  if (it == known.end()) return nullptr;
+  last_key = key;
+  last = it->second;
+  return &last;
+}
+
+ModuleId ModulePaths::Memo::Remember(absl::string_view key, ModuleId id) {
+  known.emplace(key, id);
+  last_key = key;
+  last = id;
+  return id;
+}
+
+ModulePaths::ModulePaths(std::vector<absl::string_view> weights, bool containers)
+    : weights_(std::move(weights)), containers_(containers) {
+  paths_.emplace_back();
+  types_.emplace_back();
+  ids_.emplace("", kRootModule);
+}
+
+void ModulePaths::SetTypeIfUnknown(ModuleId id, absl::string_view type) {
+  absl::string_view& known = types_[static_cast<size_t>(id)];
+  if (known.empty()) known = type;
+}
+
+ModuleId ModulePaths::Intern(absl::string_view path) {
+  path = Limited(path);
+  const auto it = ids_.find(path);
+  if (it != ids_.end()) return it->second;
+  const ModuleId id = static_cast<ModuleId>(paths_.size());
+  paths_.emplace_back(path);
+  types_.emplace_back();
+  ids_.emplace(paths_.back(), id);
+  return id;
+}
+
+ModuleId ModulePaths::Find(absl::string_view path) const {
+  const auto it = ids_.find(path);
+  return it == ids_.end() ? kNoModule : it->second;
+}
+
+ModuleId ModulePaths::LongestKnown(absl::string_view path) const {
+  path = Limited(path);
+  while (!path.empty()) {
+    const auto it = ids_.find(path);
+    if (it != ids_.end()) return it->second;
+    const size_t dot = path.rfind('.');
+    path = path.substr(0, dot == absl::string_view::npos ? 0 : dot);
+  }
+  return kNoModule;
+}
+
+ModuleId ModulePaths::FromMetadata(MetadataProps metadata) {
+  if (metadata.empty()) return kNoModule;
+  if (const absl::string_view* scopes = FindKey(metadata, kScopesKey, &scopes_at_)) {
+    const absl::string_view* classes = FindKey(metadata, kClassesKey, &classes_at_);
+    return FromScopes(*scopes, classes == nullptr ? absl::string_view() : *classes);
+  }
+  size_t at = 0;
+  const absl::string_view* text = FindKey(metadata, kNamespaceKey, &at);
+  return text == nullptr ? kNoModule : FromNamespace(*text);
+}
+
+ModuleId ModulePaths::FromScopes(absl::string_view scopes, absl::string_view classes) {
+  const size_t comma = scopes.rfind(", ");
+  const absl::string_view key = scopes.substr(0, comma == absl::string_view::npos ? 0 : comma);
+  if (const ModuleId* known = by_scopes_.Find(key)) return *known;
+  const std::vector<std::string> paths = ParsePythonList(scopes);
+  const std::vector<std::string> types = ParsePythonList(classes);
+  ModuleId id = kRootModule;
+  for (size_t i = 0; i + 1 < paths.size(); ++i) {
+    if (absl::StartsWith(paths[i], kNoStack)) continue;
+    id = Intern(WithoutCallNumber(paths[i]));
+    if (types.size() != paths.size() || !type(id).empty()) continue;
+    // The view that is kept must point into the model.
+    const absl::string_view name = ClassName(types[i]);
+    const size_t found = classes.find(types[i]);
+    if (found == absl::string_view::npos) continue;
+    SetTypeIfUnknown(id, classes.substr(found + types[i].size() - name.size(), name.size()));
+  }
+  return by_scopes_.Remember(key, id);
+}
+
+ModuleId ModulePaths::FromNamespace(absl::string_view text) {
+  const size_t slash = text.rfind('/');
+  const absl::string_view key = text.substr(0, slash == absl::string_view::npos ? 0 : slash);
+  if (const ModuleId* known = by_namespace_.Find(key)) return *known;
+  ModuleId id = kRootModule;
+  for (absl::string_view entry : absl::StrSplit(key, '/')) {
+    const size_t colon = entry.find(": ");
+    if (colon == absl::string_view::npos || absl::StartsWith(entry, kNoStack)) continue;
+    id = Intern(WithoutCallNumber(entry.substr(0, colon)));
+    SetTypeIfUnknown(id, ClassName(entry.substr(colon + 2)));
+  }
+  return by_namespace_.Remember(key, id);
+}
+
+ModuleId ModulePaths::FromNodeName(absl::string_view name) {
+  const size_t slash = name.rfind('/');
+  if (slash == absl::string_view::npos) return kNoModule;
+  const absl::string_view key = name.substr(0, slash);
+  if (const ModuleId* known = by_name_.Find(key)) return *known;
+  std::string path;
+  ModuleId id = kRootModule;
+  int depth = 0;
+  for (absl::string_view component : absl::StrSplit(key, '/', absl::SkipEmpty())) {
+    if (++depth > kMaxModuleDepth || static_cast<int64_t>(path.size()) > kMaxModulePath) break;
+    path = Descend(path, component);
+    id = Intern(path);
+  }
+  return by_name_.Remember(key, id);
+}
+
+// The TorchScript exporter names a module by the last part of its path that is not a number, and
+// the numbers after it: resblocks.0 of visual.transformer is "resblocks.0", and features.0.1 of
+// features.0 is "features.0.1", whose beginning repeats the parent. The second call of a module
+// gets "_1" after its name.
+std::string ModulePaths::Descend(absl::string_view parent, absl::string_view component) {
+  const auto join = [&](absl::string_view c) {
+    return parent.empty() ? std::string(c) : absl::StrCat(parent, ".", c);
+  };
+  std::string path = join(component);
+  for (size_t dot = component.rfind('.'); dot != absl::string_view::npos && dot > 0;
+       dot = component.rfind('.', dot - 1)) {
+    const absl::string_view head = component.substr(0, dot);
+    const bool repeats =
+        absl::EndsWith(parent, head) &&
+        (parent.size() == head.size() || parent[parent.size() - head.size() - 1] == '.');
+    if (!repeats) continue;
+    const std::string inside = absl::StrCat(parent, component.substr(dot));
+    if (!HasWeights(path) || HasWeights(inside)) path = inside;
+    break;
+  }
+  const size_t underscore = path.rfind('_');
+  if (underscore != std::string::npos && underscore > 0 &&
+      IsNumber(absl::string_view(path).substr(underscore + 1))) {
+    const absl::string_view first = absl::string_view(path).substr(0, underscore);
+    if (ids_.contains(first) && !HasWeights(path)) return std::string(first);
+  }
+  return path;
+}
+
+bool ModulePaths::HasWeights(absl::string_view path) {
+  if (!weights_indexed_) {
+    weights_indexed_ = true;
+    for (absl::string_view name : weights_) {
+      name = Limited(name);
+      size_t dot = name.rfind('.');
+      // A prefix that is there has its own prefixes there, too.
+      while (dot != absl::string_view::npos &&
+             weight_prefixes_.insert(name.substr(0, dot)).second) {
+        if (dot == 0) break;
+        dot = name.rfind('.', dot - 1);
+      }
+    }
+  }
+  return weight_prefixes_.contains(path);
+}
+
+ModuleId ModulePaths::FromWeight(absl::string_view name) {
+  const absl::string_view path = Limited(name.substr(0, name.rfind('.')));
+  for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
+    const absl::string_view rest = path.substr(dot + 1);
+    if (containers_ || !IsNumber(rest.substr(0, rest.find('.')))) Intern(path.substr(0, dot));
+  }
+  return Intern(path);
+}
+
+std::vector<std::string> ParsePythonList(absl::string_view text) {
+  std::vector<std::string> items;
+  size_t i = 0;
+  while (true) {
+    i = text.find_first_of("'\"", i);
+    if (i == absl::string_view::npos) return items;
+    const char quote = text[i++];
+    std::string item;
+    while (i < text.size() && text[i] != quote) {
+      if (text[i] == '\\' && i + 1 < text.size()) ++i;
+      item += text[i++];
+    }
+    if (i >= text.size()) return items;
+    ++i;
+    items.push_back(std::move(item));
+  }
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,106 @@
+// Which module of the exported program a node belongs to, spelled as PyTorch's named_modules()
+// spells it: "visual.transformer.resblocks.0.attn". The empty path is the program itself.
+//
+//   ModulePaths paths(weight_names);
+//   ModuleId attn = paths.FromNodeName("/visual/transformer/resblocks.0/attn/MatMul_3");
+//   paths.path(attn)   // "visual.transformer.resblocks.0.attn"
+//
+// Three things tell, in this order: metadata that the dynamo exporter writes to every node; names
+// of nodes (and of their outputs) as the TorchScript exporter writes them; names of weights.
+//
+// A ModulePaths keeps string_views into the model that it is asked about. Its work is bounded:
+// paths deeper than kMaxModuleDepth or longer than kMaxModulePath end there.
+#ifndef ONNXFLOPS_SRC_MODULE_MODULE_PATH_H_
+#define ONNXFLOPS_SRC_MODULE_MODULE_PATH_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace onnxflops {
+
+using ModuleId = int32_t;
+inline constexpr ModuleId kRootModule = 0;
+inline constexpr ModuleId kNoModule = -1;
+
+using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string_view>>;
+
+class ModulePaths {
+ public:
+  // `weights`: the names of all initializers. They decide where a node's name can be read in two
+  // ways. `containers`: see FromWeight.
+  explicit ModulePaths(std::vector<absl::string_view> weights, bool containers = false);
+
+  // By "pkg.torch.onnx.name_scopes" and "pkg.torch.onnx.class_hierarchy":
+  //   ['', 'visual', 'visual.conv1', 'conv2d']
+  //   ['open_clip.model.CLIP', 'open_clip.transformer.VisionTransformer',
+  //    'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
+  // or by "namespace", which says the same: ": open_clip.model.CLIP/visual: .../conv2d: aten...".
+  // The last entry is the operator. kNoModule when the node has none of them.
+  ModuleId FromMetadata(MetadataProps metadata);
+
+  // By a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNoModule when
+  // there is no slash.
+  ModuleId FromNodeName(absl::string_view name);
+
+  // By a parameter's name: "visual.conv1.weight" is one of visual.conv1, which is inside of visual.
+  // What holds modules by number is a module only with `containers`: nothing ever runs in a
+  // ModuleList, so names of nodes do not have it. REQUIRES: a name with a dot.
+  ModuleId FromWeight(absl::string_view name);
+
+  // The module of this path, made if it is not there yet.
+  ModuleId Intern(absl::string_view path);
+  // The module of exactly this path; kNoModule if there is none.
+  ModuleId Find(absl::string_view path) const;
+  // The module of this path, or of its longest prefix (at a dot) that is one; kNoModule if only the
+  // root is.
+  ModuleId LongestKnown(absl::string_view path) const;
+
+  size_t size() const { return paths_.size(); }
+  absl::string_view path(ModuleId id) const { return paths_[static_cast<size_t>(id)]; }
+  // Class name without its Python module, "Conv2d"; "" where the file does not say.
+  absl::string_view type(ModuleId id) const { return types_[static_cast<size_t>(id)]; }
+  void SetTypeIfUnknown(ModuleId id, absl::string_view type);
+
+ private:
+  ModuleId FromScopes(absl::string_view scopes, absl::string_view classes);
+  ModuleId FromNamespace(absl::string_view text);
+  // Takes one step down from `parent`, a dotted path, by a component of a TorchScript name.
+  std::string Descend(absl::string_view parent, absl::string_view component);
+  // Some weight's name begins with `path` and a dot.
+  bool HasWeights(absl::string_view path);
+
+  std::deque<std::string> paths_;         // by ModuleId; what the keys below point to
+  std::vector<absl::string_view> types_;  // by ModuleId
+  absl::flat_hash_map<absl::string_view, ModuleId> ids_;
+  // What was asked before: the text without the operator at its end.
+  struct Memo {
+    absl::string_view last_key;
+    ModuleId last = kNoModule;
+    absl::flat_hash_map<absl::string_view, ModuleId> known;
+    // nullptr when not known.
+    const ModuleId* Find(absl::string_view key);
+    ModuleId Remember(absl::string_view key, ModuleId id);
+  };
+  Memo by_scopes_, by_namespace_, by_name_;
+  size_t scopes_at_ = 0, classes_at_ = 0;  // where the metadata keys were last found
+  std::vector<absl::string_view> weights_;
+  bool containers_;
+  bool weights_indexed_ = false;
+  absl::flat_hash_set<absl::string_view> weight_prefixes_;
+};
+
+// The strings of a Python list as str() prints it: "['', 'visual', \"it's\"]". What is not one
+// gives the strings up to the fault.
+std::vector<std::string> ParsePythonList(absl::string_view text);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MODULE_MODULE_PATH_H_

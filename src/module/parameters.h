@@ -1,0 +1,48 @@
+// Which tensors of a file are parameters of the model.
+//
+// ONNX does not say: weights, buffers, masks, shapes and constants that an exporter folded are all
+// initializers. The rule:
+//
+//   A floating-point initializer is a parameter, unless
+//     - it is a running statistic (BatchNormalization's mean and variance) or an initial state of
+//       an RNN: PyTorch calls those buffers;
+//     - it is a scale or zero point of a quantised tensor;
+//     - it is a mask: square in its last two dimensions, 1 in all others, and used by elementwise
+//       operators and data movement only;
+//     - it has one element and neither a name with a dot nor the place of a weight: a constant;
+//     - the dynamo exporter made its name up ("val_31", "add_46", "unsqueeze_16": an ATen operator
+//       and a number) and it has nowhere the place of a weight: a folded constant.
+//   An integer initializer is one where it has the place of a quantised weight or bias, and a
+//   tensor of a Constant node where it has the place of a weight and kMinConstantWeight elements.
+//
+// The place of a weight is an input that operators of the kind keep for weights: a factor of a
+// contraction, the scale of a normalization, the table of an embedding.
+//
+// What no file can tell: a weight that the exporter copied (GPT-2's tied output layer, which
+// TorchScript transposes) counts twice; one that was folded away (a BatchNorm inside its Conv) does
+// not count; a buffer that is used like a weight counts.
+#ifndef ONNXFLOPS_SRC_MODULE_PARAMETERS_H_
+#define ONNXFLOPS_SRC_MODULE_PARAMETERS_H_
+
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+struct Parameter {
+  ValueId value = kNone;
+  absl::string_view name;     // the tensor's
+  absl::int128 elements = 0;  // of the weight: two per byte that holds int4
+  absl::int128 bytes = 0;     // as stored
+  NodeId first_user = kNone;
+};
+
+// Each once, in the order of the file.
+std::vector<Parameter> FindParameters(const ModelData& model);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MODULE_PARAMETERS_H_

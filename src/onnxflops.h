@@ -1,0 +1,23 @@
+// Counts the arithmetic of ONNX models, exactly and from the graph alone. The whole library:
+//
+//   #include "onnxflops.h"
+//
+//   absl::StatusOr<onnxflops::Model> model = onnxflops::Load("clip.onnx");
+//   if (!model.ok()) return model.status();
+//   absl::StatusOr<onnxflops::Report> report =
+//       onnxflops::Count(*model, {.bindings = {{"batch", 8}}});
+//   if (!report.ok()) return report.status();
+//   report->totals.flops           // an Expr: exact, printable, comparable
+//   report->At({{"batch", 64}})    // totals at other sizes, without counting again
+//   std::cout << onnxflops::ToTable(*report, {});
+//
+// Nothing here prints, exits or throws (but for memory that runs out). Model and Report are values;
+// they may be shared between threads that only read them, and different threads may count at once.
+#ifndef ONNXFLOPS_SRC_ONNXFLOPS_H_
+#define ONNXFLOPS_SRC_ONNXFLOPS_H_
+
+#include "src/load/load.h"
+#include "src/report/report.h"
+#include "src/report/writers.h"
+
+#endif  // ONNXFLOPS_SRC_ONNXFLOPS_H_

@@ -1,0 +1,224 @@
+#include "src/report/format.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "src/base/utf8.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr absl::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+constexpr int kSignificantDigits = 4;
+
+absl::int128 PowerOfTen(int exponent) {
+  absl::int128 result = 1;
+  for (; exponent > 0; --exponent) result *= 10;
+  return result;
+}
+
+// value / divisor, rounded half up. REQUIRES: value >= 0.
+absl::int128 DivideRounded(absl::int128 value, absl::int128 divisor) {
+  const absl::int128 quotient = value / divisor;
+  return value - quotient * divisor >= divisor - divisor / 2 ? quotient + 1 : quotient;
+}
+
+// Where the terms of a printed polynomial begin: after " + " and " - " outside of parentheses.
+std::vector<std::pair<size_t, size_t>> Terms(absl::string_view text) {
+  std::vector<std::pair<size_t, size_t>> terms;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    const absl::string_view rest = text.substr(i);
+    if (depth == 0 && (absl::StartsWith(rest, " + ") || absl::StartsWith(rest, " - "))) {
+      terms.emplace_back(begin, i);
+      begin = i + 3;
+    }
+  }
+  terms.emplace_back(begin, text.size());
+  return terms;
+}
+
+std::optional<absl::int128> ParseDigits(absl::string_view digits) {
+  if (digits.empty() || digits.size() > 38) return std::nullopt;
+  absl::int128 value = 0;
+  for (char c : digits) {
+    if (!absl::ascii_isdigit(c)) return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
+// Commands that CI systems take from a log: GitHub's "::error::" at the begin of a line and
+// "##[group]", Azure's "##vso[...]".
+std::string WithoutCommands(std::string text) {
+  if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "::")) {
+    text.replace(text.find("::"), 1, "\\x3a");
+  }
+  if (!absl::StrContains(text, "##")) return text;
+  return absl::StrReplaceAll(text, {{"##[", "#\\x23["}, {"##vso[", "#\\x23vso["}});
+}
+
+}  // namespace
+
+std::string SiNumber(absl::int128 value) {
+  if (value < 0) {
+    return absl::StrCat(
+        "-", value == absl::Int128Min() ? Int128ToString(absl::Int128Max()) : SiNumber(-value));
+  }
+  int digits = static_cast<int>(Int128ToString(value).size());
+  if (digits <= 3) return Int128ToString(value);
+  // Rounding may give one digit more: 999,950 is 1.000 M.
+  if (digits > kSignificantDigits) {
+    const absl::int128 unit = PowerOfTen(digits - kSignificantDigits);
+    value = DivideRounded(value, unit) * unit;
+    digits = static_cast<int>(Int128ToString(value).size());
+  }
+  const int prefix = std::min((digits - 1) / 3, static_cast<int>(std::size(kPrefixes)) - 1);
+  const int decimals = std::max(0, kSignificantDigits - (digits - 3 * prefix));
+  const std::string all = Int128ToString(value / PowerOfTen(3 * prefix - decimals));
+  const size_t whole = all.size() - static_cast<size_t>(decimals);
+  return absl::StrCat(all.substr(0, whole), decimals > 0 ? "." : "", all.substr(whole), " ",
+                      kPrefixes[prefix]);
+}
+
+std::string GroupedDigits(absl::int128 value) {
+  std::string digits = Int128ToString(value);
+  const int first = value < 0 ? 1 : 0;
+  for (int i = static_cast<int>(digits.size()) - 3; i > first; i -= 3) {
+    digits.insert(static_cast<size_t>(i), ",");
+  }
+  return digits;
+}
+
+std::string Percent(absl::int128 part, absl::int128 whole) {
+  if (whole <= 0 || part < 0) return "-";
+  if (part == 0) return "0.0";
+  while (part > absl::Int128Max() / 1000) {
+    part /= 2;
+    whole /= 2;
+  }
+  const absl::int128 tenths = DivideRounded(part * 1000, whole);
+  if (tenths == 0) return "<0.1";
+  return absl::StrCat(Int128ToString(tenths / 10), ".", Int128ToString(tenths % 10));
+}
+
+std::string SiExpr(const Expr& expr) {
+  if (expr.error() != nullptr) return expr.ToString();
+  if (expr.is_literal()) return SiNumber(expr.literal());
+  const std::string text = expr.ToString();
+  // A name that looks like a sum would be taken apart.
+  for (const std::string& name : expr.Symbols()) {
+    if (name.find(' ') != std::string::npos) return text;
+  }
+  std::string result;
+  size_t done = 0;
+  for (const auto& [begin, end] : Terms(text)) {
+    const absl::string_view term = absl::string_view(text).substr(begin, end - begin);
+    const absl::string_view coefficient = term.substr(0, term.find('*'));
+    result.append(text, done, begin - done);
+    if (const auto value = ParseDigits(coefficient)) {
+      absl::StrAppend(&result, SiNumber(*value), term.substr(coefficient.size()));
+    } else {
+      absl::StrAppend(&result, term);
+    }
+    done = end;
+  }
+  return result;
+}
+
+std::string ShowExpr(const Expr& expr, bool exact) {
+  if (!exact) return SiExpr(expr);
+  return expr.is_literal() && expr.error() == nullptr ? GroupedDigits(expr.literal())
+                                                      : expr.ToString();
+}
+
+Bindings ReferenceSizes(const Report& report) {
+  Bindings sizes;
+  for (const SymbolOrigin& s : report.symbols) {
+    const bool batch = s.kind != SymbolOrigin::Kind::kInput || s.axis == 0;
+    sizes[s.name] = batch ? 1 : 128;
+  }
+  return sizes;
+}
+
+absl::string_view StatusName(Coverage status) {
+  switch (status) {
+    case Coverage::kCounted:
+      return "counted";
+    case Coverage::kFree:
+      return "free";
+    case Coverage::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+absl::string_view OriginKindName(SymbolOrigin::Kind kind) {
+  switch (kind) {
+    case SymbolOrigin::Kind::kInput:
+      return "input";
+    case SymbolOrigin::Kind::kData:
+      return "data";
+    case SymbolOrigin::Kind::kTripCount:
+      return "trip_count";
+  }
+  return "";
+}
+
+std::string TextName(absl::string_view name) {
+  std::string out;
+  for (size_t i = 0; i < name.size();) {
+    const size_t length = PrintableSequence(name.substr(i));
+    if (length > 0) {
+      out.append(name.data() + i, length);
+      i += length;
+      continue;
+    }
+    const char c = name[i++];
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else {
+      absl::StrAppend(&out, "\\x", absl::Hex(static_cast<uint8_t>(c), absl::kZeroPad2));
+    }
+  }
+  return WithoutCommands(std::move(out));
+}
+
+int DisplayWidth(absl::string_view text) {
+  int width = 0;
+  for (char c : text) width += (static_cast<uint8_t>(c) & 0xc0) != 0x80 ? 1 : 0;
+  return width;
+}
+
+std::string Shortened(absl::string_view text, int width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  std::string kept;
+  int used = 0;
+  for (char c : text) {
+    if ((static_cast<uint8_t>(c) & 0xc0) != 0x80 && ++used > std::max(0, width - 2)) break;
+    kept += c;
+  }
+  return kept + std::string(width >= 2 ? ".." : "");
+}
+
+std::string OpLabel(absl::string_view domain, absl::string_view op) {
+  return domain.empty() ? std::string(op) : absl::StrCat(domain, ".", op);
+}
+
+std::string TensorText(absl::string_view type, const Shape& shape) {
+  return shape.ranked() ? absl::StrCat(type, shape.ToString()) : std::string(type);
+}
+
+}  // namespace onnxflops

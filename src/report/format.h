@@ -1,0 +1,54 @@
+// Numbers and names as text, for all writers.
+#ifndef ONNXFLOPS_SRC_REPORT_FORMAT_H_
+#define ONNXFLOPS_SRC_REPORT_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+// Four significant digits and a decimal prefix: 999 -> "999", 12'345 -> "12.35 k",
+// 395'219'472'384 -> "395.2 G", up to E, beyond which digits grow. Rounded half up, exactly.
+std::string SiNumber(absl::int128 value);
+// Groups of three: "395,219,472,384".
+std::string GroupedDigits(absl::int128 value);
+// part/whole in percent with one digit: "96.6", "<0.1" for less than that but not nothing; "-" when
+// whole is 0.
+std::string Percent(absl::int128 part, absl::int128 whole);
+
+// An expression with SI coefficients: "395.2 G*batch + 12.35 k". An atom that is no plain
+// polynomial is written out, as Expr::ToString does.
+std::string SiExpr(const Expr& expr);
+// SiExpr, or, with `exact`, every digit: "395,219,472,384", "395219472384*batch".
+std::string ShowExpr(const Expr& expr, bool exact);
+
+// What an expression is where nothing is bound: batch-like symbols (the first axis of an input) and
+// data-dependent ones at 1, others at 128. Columns of shares use it, and say so.
+Bindings ReferenceSizes(const Report& report);
+
+absl::string_view StatusName(Coverage status);              // "counted", "free", "unknown"
+absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", "trip_count"
+
+// ---- names: data from strangers
+
+// For terminals and logs: control characters, terminal escapes, invalid UTF-8 and text that turns
+// around are shown as \n, \t or \xNN; what CI systems take for a command is broken up ("::error::",
+// "##[error]"). Not shortened.
+std::string TextName(absl::string_view name);
+// Columns that a text takes on a terminal: code points, with none for combining ones.
+int DisplayWidth(absl::string_view text);
+// The first columns of a text, with ".." at its end if it was cut.
+std::string Shortened(absl::string_view text, int width);
+
+// "com.microsoft.Attention"; "Conv" for ai.onnx.
+std::string OpLabel(absl::string_view domain, absl::string_view op);
+// "float32[batch, 3, 224, 224]".
+std::string TensorText(absl::string_view type, const Shape& shape);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_FORMAT_H_

@@ -1,0 +1,59 @@
+// Writes JSON text piece by piece: integers of any width, strings always valid UTF-8, no tree in
+// memory.
+//
+//   JsonWriter json;
+//   json.BeginObject();
+//   json.Key("flops").Int(12);
+//   json.EndObject();
+//   json.text()   // "{\n  \"flops\": 12\n}\n"
+#ifndef ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_
+#define ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+class JsonWriter {
+ public:
+  // A container on one line has all that it holds on that line.
+  enum class Layout { kLines, kOneLine };
+
+  void BeginObject(Layout layout = Layout::kLines) { Begin('{', layout); }
+  void EndObject() { End('}'); }
+  void BeginArray(Layout layout = Layout::kLines) { Begin('[', layout); }
+  void EndArray() { End(']'); }
+  JsonWriter& Key(absl::string_view key);
+  // Invalid UTF-8 becomes U+FFFD; control characters, and those that act on terminals, are escaped.
+  void String(absl::string_view value);
+  void Int(absl::int128 value);
+  void Bool(bool value);
+  void Null();
+  // {"expr": "2*batch", "value": null}: value is the integer where nothing is open.
+  void Quantity(const Expr& expr);
+  // Of an object whose end has been written.
+  std::string TakeText();
+
+ private:
+  struct Level {
+    bool empty = true;
+    Layout layout = Layout::kLines;
+  };
+  void Begin(char bracket, Layout layout);
+  void End(char bracket);
+  // What stands between this value and what is before it.
+  void Separate();
+  void NewLine();
+
+  std::string out_;
+  std::vector<Level> levels_;
+  bool after_key_ = false;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_

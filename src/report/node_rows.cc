@@ -1,0 +1,108 @@
+#include "src/report/node_rows.h"
+
+#include <utility>
+
+namespace onnxflops {
+namespace {
+
+// Walks the main graph and, depth first, the bodies of its control flow. How deep bodies nest is
+// limited by kMaxGraphNesting.
+class Describer {
+ public:
+  Describer(const Inference& inference, const Counts& counts, const ModuleTree& tree)
+      : in_(inference), model_(*inference.model), counts_(counts), tree_(tree) {}
+
+  std::vector<NodeRow> Run() {
+    std::vector<Frame> stack = {{0, 1, 0}};
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const Instance& instance = in_.instances[static_cast<size_t>(frame.instance)];
+      if (frame.next == instance.calls.size()) {
+        stack.pop_back();
+        continue;
+      }
+      const size_t i = frame.next++;
+      const Expr times = frame.times;
+      const NodeId node = model_.graphs[static_cast<size_t>(instance.graph)].nodes[i];
+      const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
+      const CallId call = instance.calls[i];
+      Describe(node, call, shape_work, times);
+      if (model_.nodes[static_cast<size_t>(node)].function != kNone || shape_work) continue;
+      PushBodies(call, times, &stack);
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  struct Frame {
+    InstanceId instance;
+    Expr times;
+    size_t next;
+  };
+
+  void PushBodies(CallId id, const Expr& times, std::vector<Frame>* stack) {
+    const Call& call = in_.calls[static_cast<size_t>(id)];
+    const int chosen = counts_.calls[static_cast<size_t>(id)].chosen_body;
+    for (size_t b = call.bodies.size(); b-- > 0;) {
+      const BodyRun& run = call.bodies[b];
+      const bool counted = run.counted && (chosen < 0 || chosen == static_cast<int>(b));
+      stack->push_back({run.instance, counted ? times * run.times : Expr(0), 0});
+    }
+  }
+
+  void Describe(NodeId id, CallId call_id, bool shape_work, const Expr& times) {
+    const Node& node = model_.nodes[static_cast<size_t>(id)];
+    const Call& call = in_.calls[static_cast<size_t>(call_id)];
+    const CallCost& cost = counts_.calls[static_cast<size_t>(call_id)];
+    NodeRow row;
+    row.name = NodeLabel(model_, node);
+    row.op = std::string(node.op_type);
+    row.domain = std::string(node.domain);
+    const int32_t module = tree_.node_module[static_cast<size_t>(id)];
+    row.module = module < 0 ? 0 : module;
+    row.multiplicity = times;
+    const bool whole = node.function != kNone;
+    if (shape_work) {
+      row.flops = cost.shape_work_flops * times;
+      row.macs = cost.macs * times;
+    } else {
+      row.flops = (whole ? cost.flops : cost.own.Flops()) * times;
+      row.macs = (whole ? cost.macs : cost.own.Macs()) * times;
+    }
+    row.status = cost.coverage;
+    if (row.status == Coverage::kCounted && shape_work && cost.macs == Expr(0)) {
+      row.status = Coverage::kFree;
+    }
+    Tensors(node.inputs, call.inputs, &row.inputs);
+    Tensors(node.outputs, call.outputs, &row.outputs);
+    rows_.push_back(std::move(row));
+  }
+
+  template <typename FactIds>
+  void Tensors(absl::Span<const ValueId> values, const FactIds& facts,
+               std::vector<TensorInfo>* result) const {
+    result->reserve(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == kNone) continue;
+      const Fact unknown = Fact::Unknown();
+      const Fact& fact = i < facts.size() && facts[i] >= 0 ? in_.fact(facts[i]) : unknown;
+      result->push_back(
+          DescribeTensor(std::string(model_.values[static_cast<size_t>(values[i])].name), fact));
+    }
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Counts& counts_;
+  const ModuleTree& tree_;
+  std::vector<NodeRow> rows_;
+};
+
+}  // namespace
+
+std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
+                                   const ModuleTree& tree) {
+  return Describer(inference, counts, tree).Run();
+}
+
+}  // namespace onnxflops

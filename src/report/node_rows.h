@@ -1,0 +1,25 @@
+// The rows of `--by node`: one per node that runs, bodies of control flow included.
+#ifndef ONNXFLOPS_SRC_REPORT_NODE_ROWS_H_
+#define ONNXFLOPS_SRC_REPORT_NODE_ROWS_H_
+
+#include <string>
+#include <vector>
+
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+// Flops and macs add up to the total: a call of a local function is one row with all that it runs,
+// an If or Loop has only what it does itself, and its bodies' nodes have rows with how often they
+// run. Shapes inside a body are those of its last evaluation.
+std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
+                                   const ModuleTree& tree);
+
+TensorInfo DescribeTensor(std::string name, const Fact& fact);
+
+// How rows call a node: by its name, else by its first output, else by its operator.
+std::string NodeLabel(const ModelData& model, const Node& node);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_NODE_ROWS_H_

@@ -1,0 +1,248 @@
+#include "src/report/report.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/report/node_rows.h"
+
+namespace onnxflops {
+namespace {
+
+std::string TypeText(const Fact& fact) {
+  switch (fact.kind) {
+    case Fact::Kind::kTensor:
+      return std::string(DTypeName(fact.dtype));
+    case Fact::Kind::kSequence:
+    case Fact::Kind::kOptional: {
+      const std::string element = fact.element == nullptr ? "?" : TypeText(*fact.element);
+      return absl::StrCat(fact.kind == Fact::Kind::kSequence ? "seq(" : "optional(", element, ")");
+    }
+    case Fact::Kind::kMap:
+      return "map";
+    case Fact::Kind::kAbsent:
+    case Fact::Kind::kUnknown:
+      break;
+  }
+  return "?";
+}
+
+ModelInfo DescribeModel(const ModelData& model) {
+  ModelInfo info;
+  info.path = model.path;
+  info.ir_version = model.ir_version;
+  for (const auto& [domain, version] : model.opsets) {
+    info.opsets[domain.empty() ? "ai.onnx" : std::string(domain)] = version;
+  }
+  info.producer = std::string(model.producer_name);
+  if (!model.producer_version.empty()) {
+    absl::StrAppend(&info.producer, info.producer.empty() ? "" : " ", model.producer_version);
+  }
+  info.nodes = static_cast<int64_t>(model.nodes.size());
+  return info;
+}
+
+// A dimension that neither has a size nor a name is "input.0", as inference calls it.
+Shape DeclaredShape(const Value& value) {
+  const DeclaredType* type = value.declared;
+  if (type == nullptr || !type->has_shape) return Shape::UnknownRank();
+  Shape shape;
+  for (size_t i = 0; i < type->dims.size(); ++i) {
+    const DeclaredDim& dim = type->dims[i];
+    if (dim.size >= 0) {
+      shape.push_back(dim.size);
+    } else {
+      shape.push_back(Expr::Symbol(
+          dim.name.empty() ? absl::StrCat(value.name, ".", i) : std::string(dim.name), 1));
+    }
+  }
+  return shape;
+}
+
+std::vector<TensorInfo> DescribeTensors(const Inference& inference,
+                                        const std::vector<ValueId>& values) {
+  std::vector<TensorInfo> result;
+  for (ValueId id : values) {
+    const Value& value = inference.model->values[static_cast<size_t>(id)];
+    if (value.is_graph_input && value.initializer != kNone) continue;
+    const FactId fact = inference.values[static_cast<size_t>(id)];
+    TensorInfo info =
+        DescribeTensor(std::string(value.name), fact < 0 ? Fact::Unknown() : inference.fact(fact));
+    info.declared = DeclaredShape(value);
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+// A named dimension whose size an input's given shape tells is bound as well.
+void AddBindingsOfInputs(const std::vector<TensorInfo>& inputs, Bindings* bindings) {
+  for (const TensorInfo& input : inputs) {
+    if (!input.declared.ranked() || !input.shape.ranked()) continue;
+    for (int i = 0; i < std::min(input.declared.rank(), input.shape.rank()); ++i) {
+      const std::optional<int64_t> size = input.shape[i].AsInt64();
+      if (size && !input.declared[i].is_literal()) {
+        bindings->emplace(input.declared[i].ToString(), *size);
+      }
+    }
+  }
+}
+
+Totals AddUp(const Tally& total, const Module& root) {
+  Totals t;
+  t.flops = total.Flops();
+  t.macs = total.Macs();
+  t.other_flops = total.flops.Other();
+  t.int_ops = total.IntOps();
+  t.params = root.params;
+  t.param_bytes = root.param_bytes;
+  t.bytes_read = total.bytes_read;
+  t.bytes_written = total.bytes_written;
+  t.backward_flops = t.flops * 2;
+  t.backward_macs = t.macs * 2;
+  t.training_flops = t.flops * 3;
+  t.foldable_flops = total.foldable_flops;
+  t.lower_bound = total.lower_bound;
+  return t;
+}
+
+CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
+  CoverageInfo info;
+  info.nodes = counts.nodes;
+  info.counted = counts.counted;
+  info.free = counts.free;
+  info.unknown = counts.unknown;
+  for (const UnknownItem& item : counts.unknown_items) {
+    const Node& node = model.nodes[static_cast<size_t>(item.node)];
+    info.items.push_back({NodeLabel(model, node), item.op, item.domain, item.reason});
+  }
+  return info;
+}
+
+// Instances that the main graph runs, through whatever else it runs.
+std::vector<bool> Reached(const Inference& inference) {
+  std::vector<bool> reached(inference.instances.size(), false);
+  reached[0] = true;
+  for (size_t i = inference.callees_first.size(); i-- > 0;) {
+    const size_t id = static_cast<size_t>(inference.callees_first[i]);
+    if (!reached[id]) continue;
+    for (CallId call : inference.instances[id].calls) {
+      for (const BodyRun& run : inference.calls[static_cast<size_t>(call)].bodies) {
+        reached[static_cast<size_t>(run.instance)] = true;
+      }
+    }
+  }
+  return reached;
+}
+
+std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts) {
+  const std::vector<bool> reached = Reached(inference);
+  std::vector<int64_t> nodes(inference.calls.size());
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (!reached[i]) continue;
+    for (CallId call : inference.instances[i].calls) ++nodes[static_cast<size_t>(call)];
+  }
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, int64_t> by_op;
+  for (size_t c = 0; c < nodes.size(); ++c) {
+    if (nodes[c] == 0) continue;
+    const Node& node = inference.model->nodes[static_cast<size_t>(inference.calls[c].node)];
+    by_op[{node.domain, node.op_type}] += nodes[c];
+  }
+  std::vector<OpRow> rows;
+  for (const auto& [key, tally] : counts.by_op) {
+    const int64_t n = by_op[{key.first, key.second}];
+    rows.push_back({key.second, key.first, n, tally.nodes, tally.flops, tally.macs});
+  }
+  return rows;
+}
+
+// Every Expr of the totals, for what is done to all of them alike.
+std::vector<Expr*> Quantities(Totals* t) {
+  return {&t->flops,          &t->macs,          &t->other_flops,    &t->int_ops,
+          &t->bytes_read,     &t->bytes_written, &t->backward_flops, &t->backward_macs,
+          &t->training_flops, &t->foldable_flops};
+}
+
+}  // namespace
+
+TensorInfo DescribeTensor(std::string name, const Fact& fact) {
+  TensorInfo info;
+  info.name = std::move(name);
+  info.type = TypeText(fact);
+  if (fact.is_tensor()) info.shape = fact.shape;
+  return info;
+}
+
+std::string NodeLabel(const ModelData& model, const Node& node) {
+  if (!node.name.empty()) return std::string(node.name);
+  for (ValueId output : node.outputs) {
+    if (output == kNone) continue;
+    const absl::string_view name = model.values[static_cast<size_t>(output)].name;
+    if (!name.empty()) return std::string(name);
+  }
+  return std::string(node.op_type);
+}
+
+absl::StatusOr<Totals> Report::At(const Bindings& at) const {
+  for (const auto& [name, value] : at) {
+    const bool known = std::any_of(symbols.begin(), symbols.end(),
+                                   [&](const SymbolOrigin& s) { return s.name == name; });
+    if (known) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no symbol is named ", Quoted(name), "; symbols: ",
+        symbols.empty() ? "none"
+                        : absl::StrJoin(symbols, ", ", [](std::string* out, const auto& s) {
+                            absl::StrAppend(out, Quoted(s.name));
+                          })));
+  }
+  Totals result = totals;
+  for (Expr* quantity : Quantities(&result)) {
+    *quantity = quantity->Substitute(at);
+    if (const char* error = quantity->error()) {
+      return absl::OutOfRangeError(absl::StrCat("a total ", error));
+    }
+  }
+  return result;
+}
+
+Report MakeReport(const Inference& inference, const Counts& counts, const CountOptions& options) {
+  const ModelData& model = *inference.model;
+  Report report;
+  report.model = DescribeModel(model);
+  report.inputs = DescribeTensors(inference, model.graphs[0].inputs);
+  report.outputs = DescribeTensors(inference, model.graphs[0].outputs);
+  report.bindings = options.bindings;
+  AddBindingsOfInputs(report.inputs, &report.bindings);
+  ModuleTree tree = BuildModules(inference, counts);
+  report.totals = AddUp(counts.total, tree.modules[0]);
+  report.census = counts.total.flops;
+  report.int_census = counts.total.int_ops;
+  report.macs_by_dtype = counts.total.macs_by_dtype;
+  report.coverage = DescribeCoverage(model, counts);
+  report.symbols = inference.symbols;
+  report.by_op = DescribeOps(inference, counts);
+  report.has_nodes = options.node_rows;
+  if (options.node_rows) report.nodes = DescribeNodes(inference, counts, tree);
+  report.modules = std::move(tree.modules);
+  report.warnings = model.warnings;
+  for (const auto* more : {&inference.warnings, &counts.warnings}) {
+    report.warnings.insert(report.warnings.end(), more->begin(), more->end());
+  }
+  return report;
+}
+
+absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
+  InferOptions infer;
+  infer.dims = options.bindings;
+  infer.input_shapes = options.input_shapes;
+  infer.input_values = options.input_values;
+  ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
+  ASSIGN_OR_RETURN(const Counts counts, Count(inference));
+  return MakeReport(inference, counts, options);
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,123 @@
+// The result: everything that is known of a model's cost, as one value.
+//
+//   absl::StatusOr<onnxflops::Model> model = onnxflops::Load("clip.onnx");
+//   absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model, {.bindings = {{"batch",
+//   8}}}); report->totals.flops.ToString()   // "3179354628104" report->modules[0].path
+//
+// A Report owns what it holds; nothing in it points into the model or the file. It may be copied,
+// and read by many threads.
+#ifndef ONNXFLOPS_SRC_REPORT_REPORT_H_
+#define ONNXFLOPS_SRC_REPORT_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/module/module.h"
+
+namespace onnxflops {
+
+struct CountOptions {
+  // Sizes of symbolic dimensions by name; what is not bound stays symbolic.
+  Bindings bindings;
+  // Shapes and contents of graph inputs by name.
+  absl::btree_map<std::string, Dims> input_shapes;
+  absl::btree_map<std::string, Content> input_values;
+  // Fill in Report::nodes, which takes longer than counting.
+  bool node_rows = false;
+};
+
+struct TensorInfo {
+  std::string name;
+  std::string type = "?";              // "float32"; "seq(float32)" and the like; "?" if unknown
+  Shape shape = Shape::UnknownRank();  // of a tensor
+  // Of an input of the graph: as the file declares it, which a binding does not change.
+  Shape declared = Shape::UnknownRank();
+};
+
+struct ModelInfo {
+  std::string path;
+  int64_t ir_version = 0;
+  absl::btree_map<std::string, int64_t> opsets;  // "ai.onnx" for the default domain
+  std::string producer;                          // "pytorch 2.14.1"
+  int64_t nodes = 0;                             // as written, with bodies and functions
+};
+
+// What one run of the model takes.
+struct Totals {
+  Expr flops;        // 2 * (floating-point macs) + other_flops
+  Expr macs;         // of every type
+  Expr other_flops;  // floating-point operations that are no contraction
+  Expr int_ops;      // operations on integers, 2 per mac
+  absl::int128 params = 0;
+  absl::int128 param_bytes = 0;
+  Expr bytes_read, bytes_written;
+  // By the rule that backward takes twice what forward takes (PaLM, appendix B).
+  Expr backward_flops, backward_macs;
+  Expr training_flops;       // forward and backward
+  Expr foldable_flops;       // of `flops`, on constants only: a runtime folds them
+  bool lower_bound = false;  // something is unknown, so that all of these are at least
+};
+
+struct CoverageItem {
+  std::string node, op, domain, reason;
+};
+
+struct CoverageInfo {
+  int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
+  std::vector<CoverageItem> items;  // the unknown ones
+};
+
+struct OpRow {
+  std::string op, domain;  // "" for ai.onnx
+  int64_t nodes = 0;       // as evaluated: a body or function once per different call
+  Expr runs;               // in one run of the model
+  Expr flops, macs;        // of all runs
+};
+
+struct NodeRow {
+  std::string name, op, domain;
+  int32_t module = 0;  // index in Report::modules
+  std::vector<TensorInfo> inputs, outputs;
+  Expr multiplicity;  // how often it runs; 0 in a branch that is not counted
+  Expr flops, macs;   // of all runs, without the bodies of an If or Loop, which have their own rows
+  Coverage status = Coverage::kFree;
+};
+
+struct Report {
+  ModelInfo model;
+  std::vector<TensorInfo> inputs, outputs;  // of the graph, initializers not included
+  Bindings bindings;                        // what was bound
+  std::string convention = "onnxflops";
+  Totals totals;
+  Census census;      // of floating-point work
+  Census int_census;  // of integer work
+  absl::btree_map<std::string, Expr> macs_by_dtype;
+  CoverageInfo coverage;
+  std::vector<SymbolOrigin> symbols;  // that are not bound
+  std::vector<OpRow> by_op;           // by domain and name
+  std::vector<Module> modules;        // a tree: see ModuleTree; [0] is the model
+  std::vector<NodeRow> nodes;         // in the order of execution, with CountOptions::node_rows
+  bool has_nodes = false;
+  std::vector<std::string> warnings;
+
+  // The totals at other sizes, without counting again. Symbols that are not bound stay. Errors:
+  // InvalidArgument names a symbol that the report does not have; OutOfRange for an overflow.
+  absl::StatusOr<Totals> At(const Bindings& bindings) const;
+};
+
+// All stages after Load. Errors are those of Infer and of Count(inference).
+absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {});
+
+// The last stage alone.
+Report MakeReport(const Inference& inference, const Counts& counts, const CountOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_REPORT_H_

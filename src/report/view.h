@@ -1,0 +1,64 @@
+// A report as rows of text, for the writers that people read: what is shown, not how.
+#ifndef ONNXFLOPS_SRC_REPORT_VIEW_H_
+#define ONNXFLOPS_SRC_REPORT_VIEW_H_
+
+#include <string>
+#include <vector>
+
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+enum class GroupBy { kModule, kOp, kNode };
+
+struct ViewOptions {
+  GroupBy by = GroupBy::kModule;
+  int depth = -1;      // of the module tree below the model; -1: what fits on a page
+  bool fold = true;    // equal siblings into one row, only children into their parent's
+  bool exact = false;  // every digit instead of SI units
+};
+
+// Modules of a module tree as shown: a tree in the order of reading.
+struct ModuleRow {
+  std::string label;     // "transformer.resblocks.0-23"
+  int indent = 0;        // of the model: 0
+  int64_t repeated = 1;  // equal modules in this row
+  std::string type;
+  int32_t module = 0;  // index in Report::modules; -1: others that are not shown one by one
+  bool lower_bound = false;
+  Expr flops, macs;  // of all of them
+  absl::int128 params = 0;
+};
+std::vector<ModuleRow> ModuleRows(const Report& report, const ViewOptions& options);
+
+// A table of text. Cells hold names from the file: a writer escapes them for where they go.
+struct TextTable {
+  struct Column {
+    std::string title;
+    bool right = false;  // aligned
+    bool may_shrink = false;
+  };
+  struct Row {
+    std::vector<std::string> cells;
+    int indent = 0;  // of the first cell
+    bool strong = false;
+  };
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+  std::vector<std::string> notes;  // sentences about the table
+};
+TextTable MakeTable(const Report& report, const ViewOptions& options);
+
+// What stands above and below the table, as lists of short texts that may share a line.
+struct Summary {
+  std::string title;                                    // the file
+  std::vector<std::string> model;                       // opset, producer, nodes, parameters
+  std::vector<std::string> inputs;                      // shapes, then bindings
+  std::vector<std::vector<std::string>> totals;         // a line each
+  std::vector<std::string> symbols, unknown, warnings;  // a line each
+};
+Summary Summarize(const Report& report, const ViewOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_VIEW_H_

@@ -1,0 +1,38 @@
+// Reports as text: pure functions, one per format. Nothing is computed here.
+//
+//   std::cout << ToTable(report, {}, {.width = 80});
+//
+// Names in a model are data from strangers: each writer escapes them for where its text goes.
+#ifndef ONNXFLOPS_SRC_REPORT_WRITERS_H_
+#define ONNXFLOPS_SRC_REPORT_WRITERS_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "src/report/report.h"
+#include "src/report/view.h"
+
+namespace onnxflops {
+
+struct TableStyle {
+  int width = 0;       // columns of the terminal; 0: as wide as it gets
+  bool color = false;  // bold and faint text by terminal escapes
+};
+std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style = {});
+
+// "onnxflops.report/1": DESIGN.md 8. Always all of the report, and valid UTF-8.
+std::string ToJson(const Report& report);
+// An array of them.
+std::string ToJson(absl::Span<const Report> reports);
+
+// One line per module, operator or node, with exact digits (an expression where something is not
+// bound), after one line of titles; the first column is the model. What a spreadsheet would take
+// for a formula is quoted with an apostrophe.
+std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options);
+
+// GitHub's tables.
+std::string ToMarkdown(const Report& report, const ViewOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_WRITERS_H_
