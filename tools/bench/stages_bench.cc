@@ -1,0 +1,91 @@
+// How long each stage takes, beside ONNX's own parser on the same bytes, and evaluating a counted
+// total.
+//
+// Quote ratios of one run only: machines differ and are busy. tools/bench/processes.py measures
+// whole processes.
+#include <benchmark/benchmark.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "decoder.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/load/load.h"
+
+namespace onnxflops::bench {
+namespace {
+
+std::string Bytes(const std::string& name) {
+  if (name == "clip") {
+    std::ifstream file(ONNXFLOPS_SOURCE_DIR "/models/clip-vit-l-14-336.onnx", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  return MakeDecoder(SizeNamed(name)).SerializeAsString();
+}
+
+void ParseWithProtobuf(benchmark::State& state, const std::string& name) {
+  const std::string bytes = Bytes(name);
+  for (auto _ : state) {
+    onnx::ModelProto model;
+    benchmark::DoNotOptimize(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  }
+}
+
+void LoadModel(benchmark::State& state, const std::string& name) {
+  const std::string bytes = Bytes(name);
+  for (auto _ : state) benchmark::DoNotOptimize(LoadFromBytes(bytes));
+}
+
+void InferFacts(benchmark::State& state, const std::string& name) {
+  const Model model = *LoadFromBytes(Bytes(name));
+  for (auto _ : state) benchmark::DoNotOptimize(Infer(model));
+}
+
+void CountCosts(benchmark::State& state, const std::string& name) {
+  const Inference inference = *Infer(*LoadFromBytes(Bytes(name)));
+  for (auto _ : state) benchmark::DoNotOptimize(Count(inference));
+}
+
+void LoadInferCount(benchmark::State& state, const std::string& name) {
+  const std::string bytes = Bytes(name);
+  for (auto _ : state) benchmark::DoNotOptimize(Count(*Infer(*LoadFromBytes(bytes))));
+}
+
+void EvaluateTotal(benchmark::State& state, const std::string& name) {
+  const Inference inference = *Infer(*LoadFromBytes(Bytes(name)));
+  const Expr flops = Count(inference)->total.Flops();
+  Bindings bindings;
+  for (const SymbolOrigin& symbol : inference.symbols) bindings[symbol.name] = 8;
+  for (auto _ : state) benchmark::DoNotOptimize(flops.Evaluate(bindings));
+}
+
+void Register() {
+  constexpr struct {
+    const char* name;
+    void (*run)(benchmark::State&, const std::string&);
+  } kStages[] = {{"protobuf parse", ParseWithProtobuf},
+                 {"load", LoadModel},
+                 {"infer", InferFacts},
+                 {"count", CountCosts},
+                 {"load+infer+count", LoadInferCount},
+                 {"evaluate total", EvaluateTotal}};
+  for (const std::string model : {"dec100", "dec100-static", "clip"}) {
+    for (const auto& stage : kStages) {
+      benchmark::RegisterBenchmark((model + "/" + stage.name).c_str(), stage.run, model)
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops::bench
+
+int main(int argc, char** argv) {
+  onnxflops::bench::Register();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
