@@ -55,38 +55,41 @@ uint64_t HashName(absl::string_view name) {
   } else if (!name.empty()) {
     std::memcpy(&first, name.data(), name.size());
   }
-  const uint64_t mixed =
-      (first ^ (last * 0x9E3779B97F4A7C15u) ^ name.size()) * 0xC2B2AE3D27D4EB4Fu;
+  const uint64_t mixed = (first ^ (last * 0x9E3779B97F4A7C15u) ^ name.size()) * 0xC2B2AE3D27D4EB4Fu;
   return mixed ^ (mixed >> 32);
 }
 
-// An open hash table of all rows by operator name: filled in some microseconds on first use.
+// An open hash table of all rows by operator name, filled in some microseconds on first use.
 class RowIndex {
  public:
   RowIndex() {
     size_t rows = 0;
-    for (const OpFamily& family : AllFamilies()) rows += family.rows.size();
+    for (const OpFamily& family : families_) rows += family.rows.size();
     size_t slots = 1;
     while (slots < 2 * rows + 1) slots *= 2;
     slots_.resize(slots);
-    for (const OpFamily& family : AllFamilies()) {
-      for (const OpDef& def : family.rows) {
-        size_t at = First(def.name);
-        while (slots_[at].def != nullptr) at = Next(at);
-        slots_[at] = {&def, def.name, family.domain};
+    for (size_t f = 0; f < families_.size(); ++f) {
+      for (size_t r = 0; r < families_[f].rows.size(); ++r) {
+        const uint64_t hash = HashName(families_[f].rows[r].name);
+        size_t at = First(hash);
+        while (slots_[at].family != 0) at = Next(at);
+        slots_[at] = {Tag(hash), static_cast<uint16_t>(f + 1), static_cast<uint16_t>(r)};
       }
     }
   }
 
   FoundOp Find(absl::string_view domain, absl::string_view op_type, int64_t opset) const {
     FoundOp found;
-    for (size_t at = First(op_type); slots_[at].def != nullptr; at = Next(at)) {
-      const Slot& slot = slots_[at];
-      if (slot.name != op_type || slot.domain != domain) continue;
+    const uint64_t hash = HashName(op_type);
+    for (size_t at = First(hash); slots_[at].family != 0; at = Next(at)) {
+      if (slots_[at].tag != Tag(hash)) continue;
+      const OpFamily& family = families_[slots_[at].family - 1u];
+      const OpDef& def = family.rows[slots_[at].row];
+      if (op_type != def.name || domain != family.domain) continue;
       found.known_name = true;
-      for (int version : slot.def->versions) {
+      for (int version : def.versions) {
         if (version > opset || version <= found.version) continue;
-        found.def = slot.def;
+        found.def = &def;
         found.version = version;
       }
     }
@@ -95,13 +98,16 @@ class RowIndex {
 
  private:
   struct Slot {
-    const OpDef* def = nullptr;
-    absl::string_view name, domain;
+    uint32_t tag = 0;
+    uint16_t family = 0;  // its place among the families, from 1; 0 for an empty slot
+    uint16_t row = 0;
   };
 
-  size_t First(absl::string_view name) const { return HashName(name) & (slots_.size() - 1); }
+  static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+  size_t First(uint64_t hash) const { return hash & (slots_.size() - 1); }
   size_t Next(size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
+  const absl::Span<const OpFamily> families_ = AllFamilies();
   std::vector<Slot> slots_;  // a power of two of them, at least half of them empty
 };
 
