@@ -36,7 +36,8 @@ constexpr size_t kMaxComparedTerms = 64;  // larger operands of min and max: com
 constexpr size_t kMaxDivisionWork = 100000;  // term operations of one polynomial division
 constexpr size_t kMaxRefinedTerms = 16;      // of a polynomial whose bounds are worked for
 constexpr int kMaxRefinedDegree = 4;
-constexpr int kMaxRefinements = 24;  // expressions looked at for one bound
+constexpr size_t kMaxRefinedOperands = 8;  // of a min or max whose operands are so compared
+constexpr int kMaxRefinements = 24;        // expressions looked at for the bounds of one call
 constexpr size_t kMaxParsedChars = 16384;
 constexpr size_t kMaxParsedTerms = 1000;  // of an operand of * and // in a parsed text
 constexpr int kMaxParsedDepth = 100;      // of parentheses
@@ -388,15 +389,17 @@ Expr FromAtom(std::shared_ptr<const Atom> atom) {
 }
 
 Range RangeOf(const Expr& e);
-std::optional<Int> LowerOf(const Expr& e);
-std::optional<Int> UpperOf(const Expr& e);
-Range RefinedRangeOf(const Expr& e) { return {LowerOf(e), UpperOf(e)}; }
+std::optional<Int> LowerOf(const Expr& e, int* budget);
+std::optional<Int> UpperOf(const Expr& e, int* budget);
+Range RefinedRangeOf(const Expr& e, int* budget) {
+  return {LowerOf(e, budget), UpperOf(e, budget)};
+}
 
 // One of the operands: min picks by the smaller bound, max by the larger; a broadcast may be any.
-Range ChoiceRange(Kind kind, const std::vector<Expr>& args) {
-  Range result = RefinedRangeOf(args[0]);
+Range ChoiceRange(Kind kind, const std::vector<Expr>& args, int* budget) {
+  Range result = RefinedRangeOf(args[0], budget);
   for (size_t i = 1; i < args.size(); ++i) {
-    const Range r = RefinedRangeOf(args[i]);
+    const Range r = RefinedRangeOf(args[i], budget);
     if (kind == Kind::kMax) {
       if (!result.lo || (r.lo && *r.lo > *result.lo)) result.lo = r.lo;
     } else {
@@ -426,9 +429,13 @@ Expr MakeAtom(Kind kind, std::vector<Expr> args) {
   }
   if (++atom->depth > kMaxDepth) return Error(kTooDeep);
   if (atom->weight > kMaxWeight) return Error(kTooManyTerms);
-  atom->range = kind == Kind::kFloorDiv
-                    ? FloorDivRange(RefinedRangeOf(args[0]), RefinedRangeOf(args[1]))
-                    : ChoiceRange(kind, args);
+  int budget = kMaxRefinements;
+  if (kind == Kind::kFloorDiv) {
+    const Range numerator = RefinedRangeOf(args[0], &budget);
+    atom->range = FloorDivRange(numerator, RefinedRangeOf(args[1], &budget));
+  } else {
+    atom->range = ChoiceRange(kind, args, &budget);
+  }
   if (atom->range.IsPoint()) return Literal(*atom->range.lo);
   atom->args = std::move(args);
   return FromAtom(std::move(atom));
@@ -597,9 +604,13 @@ bool IsWorthRefining(const Expr& e, int sign) {
   const Terms& terms = TermsOf(e);
   if (terms.size() < 2 || terms.size() > kMaxRefinedTerms) return false;
   if (terms[1].degree == 0 || terms[0].degree > kMaxRefinedDegree) return false;
-  return std::any_of(terms.begin(), terms.end(), [sign](const Term& t) {
-    return t.degree > 0 && (t.coefficient < 0) == (sign > 0);
-  });
+  bool subtracts = false, is_linear = true;  // a sum of multiples of symbols has nothing to refine
+  for (const Term& t : terms) {
+    if (t.degree == 0) continue;
+    subtracts = subtracts || (t.coefficient < 0) == (sign > 0);
+    is_linear = is_linear && t.degree == 1 && t.factors[0].atom->kind == Kind::kSymbol;
+  }
+  return subtracts && !is_linear;
 }
 
 bool IsSmall(const Expr& e) {
@@ -657,9 +668,9 @@ std::vector<Expr> Underestimates(const Expr& e, size_t i, Int* k) {
 std::optional<Int> RefinedLowerBound(const Expr& e, int replacements, int* budget) {
   std::optional<Int> best = RangeOf(e).lo;
   if (!IsWorthRefining(e, 1) || --*budget < 0) return best;
-  best = Larger(best, ShiftedLowerBound(e));
+  if (TermsOf(e)[0].degree > 1) best = Larger(best, ShiftedLowerBound(e));
   if (replacements == 0) return best;
-  for (size_t i = 0; i < TermsOf(e).size(); ++i) {
+  for (size_t i = 0; i < TermsOf(e).size() && *budget > 0; ++i) {
     const Term& t = TermsOf(e)[i];
     if (t.degree != 1 || t.factors[0].atom->kind == Kind::kSymbol) continue;
     Int k, q;
@@ -672,28 +683,34 @@ std::optional<Int> RefinedLowerBound(const Expr& e, int replacements, int* budge
   return best;
 }
 
-std::optional<Int> LowerOf(const Expr& e) {
-  if (!IsWorthRefining(e, 1)) return RangeOf(e).lo;
-  int budget = kMaxRefinements;
-  return RefinedLowerBound(e, 2, &budget);
+std::optional<Int> LowerOf(const Expr& e, int* budget) { return RefinedLowerBound(e, 2, budget); }
+
+std::optional<Int> UpperOf(const Expr& e, int* budget) {
+  if (*budget <= 0 || !IsWorthRefining(e, -1)) return RangeOf(e).hi;
+  return NegateBound(LowerOf(Negate(e), budget));
 }
 
-std::optional<Int> UpperOf(const Expr& e) {
-  if (!IsWorthRefining(e, -1)) return RangeOf(e).hi;
-  return NegateBound(LowerOf(Negate(e)));
-}
-
-bool IsAtLeast(const Expr& e, Int value) {
+bool IsAtLeast(const Expr& e, Int value, int* budget) {
   const std::optional<Int> plain = RangeOf(e).lo;
   if (plain && *plain >= value) return true;
-  if (!IsWorthRefining(e, 1)) return false;
-  const std::optional<Int> lower = LowerOf(e);
+  if (*budget <= 0 || !IsWorthRefining(e, 1)) return false;
+  const std::optional<Int> lower = LowerOf(e, budget);
   return lower && *lower >= value;
 }
 
-bool IsAtMost(const Expr& e, Int value) {
-  const std::optional<Int> upper = UpperOf(e);
+bool IsAtMost(const Expr& e, Int value, int* budget) {
+  const std::optional<Int> upper = UpperOf(e, budget);
   return upper && *upper <= value;
+}
+
+bool IsAtLeast(const Expr& e, Int value) {
+  int budget = kMaxRefinements;
+  return IsAtLeast(e, value, &budget);
+}
+
+bool IsAtMost(const Expr& e, Int value) {
+  int budget = kMaxRefinements;
+  return IsAtMost(e, value, &budget);
 }
 
 // ---- Division ----
@@ -875,17 +892,18 @@ std::vector<Expr> Operands(Kind kind, const Expr& e) {
   return atom != nullptr ? atom->args : std::vector<Expr>{e};
 }
 
-// Whether a <= b is provable (for Max: a >= b), so that `b` need not be an operand beside `a`.
-bool Dominates(Kind kind, const Expr& a, const Expr& b) {
+// Whether a <= b is provable (for Max: a >= b), so that `b` need not be an operand beside `a`. The
+// budget is that of this pair alone: were it shared, the order of operands would decide.
+bool Dominates(Kind kind, const Expr& a, const Expr& b, int budget) {
   const Expr &low = kind == Kind::kMin ? a : b, &high = kind == Kind::kMin ? b : a;
-  if (low.is_literal()) return IsAtLeast(high, LiteralOf(low));
-  if (high.is_literal()) return IsAtMost(low, LiteralOf(high));
+  if (low.is_literal()) return IsAtLeast(high, LiteralOf(low), &budget);
+  if (high.is_literal()) return IsAtMost(low, LiteralOf(high), &budget);
   if (low == high) return true;
   if (TermsOf(low).size() > kMaxComparedTerms || TermsOf(high).size() > kMaxComparedTerms) {
     const std::optional<Int> upper = RangeOf(low).hi, lower = RangeOf(high).lo;
     return upper && lower && *upper <= *lower;
   }
-  return IsAtLeast(high - low, 0);
+  return IsAtLeast(high - low, 0, &budget);
 }
 
 bool IsInfinite(Kind kind, const Expr& e) {
@@ -903,13 +921,15 @@ Expr MinOrMax(Kind kind, const Expr& a, const Expr& b) {
   std::vector<Expr> kept = Operands(kind, a);
   const std::vector<Expr> others = Operands(kind, b);
   if (kept.size() + others.size() > kMaxOperands) return Error(kTooManyTerms);
+  const bool is_short = kept.size() + others.size() <= kMaxRefinedOperands;
+  const int budget = is_short ? kMaxRefinements : 0;
   for (const Expr& e : others) {
     if (std::any_of(kept.begin(), kept.end(),
-                    [&](const Expr& k) { return Dominates(kind, k, e); })) {
+                    [&](const Expr& k) { return Dominates(kind, k, e, budget); })) {
       continue;
     }
     const auto gone = std::remove_if(kept.begin(), kept.end(),
-                                     [&](const Expr& k) { return Dominates(kind, e, k); });
+                                     [&](const Expr& k) { return Dominates(kind, e, k, budget); });
     kept.erase(gone, kept.end());
     kept.push_back(e);
   }
@@ -1006,8 +1026,15 @@ bool operator==(const Expr& a, const Expr& b) {
 
 bool operator<(const Expr& a, const Expr& b) { return CompareExprs(a, b) < 0; }
 
-std::optional<absl::int128> Expr::LowerBound() const { return LowerOf(*this); }
-std::optional<absl::int128> Expr::UpperBound() const { return UpperOf(*this); }
+std::optional<absl::int128> Expr::LowerBound() const {
+  int budget = kMaxRefinements;
+  return LowerOf(*this, &budget);
+}
+
+std::optional<absl::int128> Expr::UpperBound() const {
+  int budget = kMaxRefinements;
+  return UpperOf(*this, &budget);
+}
 
 bool Expr::AtLeast(const Expr& value) const {
   if (value.is_literal()) return IsAtLeast(*this, LiteralOf(value));
@@ -1015,9 +1042,18 @@ bool Expr::AtLeast(const Expr& value) const {
 }
 
 Expr Sum(absl::Span<const Expr> terms) {
-  TermAccumulator sum;
-  for (const Expr& e : terms) sum.Add(e);
-  return std::move(sum).Finish();
+  // Like a binary counter: partial[k], if bit k of `i` is set, is the sum of 2^k terms.
+  std::vector<Expr> partial;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    Expr carry = terms[i];
+    size_t k = 0;
+    for (; (i >> k) % 2 == 1; ++k) carry = std::exchange(partial[k], Expr()) + carry;
+    if (k == partial.size()) partial.emplace_back();
+    partial[k] = std::move(carry);
+  }
+  Expr sum;
+  for (const Expr& e : partial) sum += e;
+  return sum;
 }
 
 Expr FloorDiv(const Expr& a, const Expr& b) {
