@@ -17,6 +17,7 @@ extern const OpFamily kGatherFamily;
 extern const OpFamily kLossFamily;
 extern const OpFamily kMatMulFamily;
 extern const OpFamily kMlFamily;
+extern const OpFamily kMlTreesFamily;
 extern const OpFamily kMovementFamily;
 extern const OpFamily kMsAttentionFamily;
 extern const OpFamily kMsConvFamily;

@@ -15,7 +15,9 @@ absl::Span<const OpFamily> AllFamilies() {
       // ai.onnx
       kActivationFamily,
       kAttentionFamily,
+      kControlFlowFamily,
       kConvFamily,
+      kDetectionFamily,
       kElementwiseFamily,
       kGatherFamily,
       kLossFamily,
@@ -29,11 +31,16 @@ absl::Span<const OpFamily> AllFamilies() {
       kResizeFamily,
       kRnnFamily,
       kSelectionFamily,
+      kSequenceFamily,
       kShapeFamily,
       kSignalFamily,
       kSoftmaxFamily,
+      kTextFamily,
       // ai.onnx.ml, ai.onnx.preview, ai.onnx.preview.training
       kFlexAttentionFamily,
+      kMlFamily,
+      kMlTreesFamily,
+      kTrainingFamily,
       // com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc
       kMsConvFamily,
       kMsElementwiseFamily,
