@@ -228,9 +228,10 @@ absl::StatusOr<int> NodeView::AxisAttr(absl::string_view name, int64_t default_v
 }
 
 absl::StatusOr<BodyFacts> NodeView::InferBody(absl::string_view attribute,
-                                              absl::Span<const Fact> inputs) const {
+                                              absl::Span<const Fact> inputs,
+                                              const Expr& times) const {
   if (host_ == nullptr) return absl::UnimplementedError("bodies cannot be inferred here");
-  return host_->InferBody(attribute, inputs);
+  return host_->InferBody(attribute, inputs, times);
 }
 
 }  // namespace onnxflops

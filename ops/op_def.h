@@ -57,7 +57,7 @@ class RuleHost {
   virtual Expr FreshDim(int output, int axis, absl::string_view hint) = 0;
   virtual Expr FreshTripCount(absl::string_view hint) = 0;
   virtual absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute,
-                                              absl::Span<const Fact> inputs) = 0;
+                                              absl::Span<const Fact> inputs, const Expr& times) = 0;
 };
 
 // The fact of a tensor in the file, with its content if it is small.
@@ -148,8 +148,18 @@ class NodeView {
   absl::StatusOr<int> AxisAttr(absl::string_view name, int64_t default_value, int rank) const;
 
   // ---- bodies (If, Loop, Scan, SequenceMap, ...): in shape rules
-  absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute,
-                                      absl::Span<const Fact> inputs) const;
+  // Facts of the body's outputs when it runs on these inputs; its cost, `times` over, is added to
+  // the node's own.
+  absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute, absl::Span<const Fact> inputs,
+                                      const Expr& times = 1) const;
+
+  // The same node as an operator of another row, on other facts (which must outlive the view): how
+  // fused, quantised and channels-last forms use the rules of the plain operator. Errors of
+  // attributes are in the status() of the new view.
+  NodeView As(const OpDef& def, int opset, absl::Span<const Fact* const> inputs,
+              absl::Span<const Fact> outputs) const {
+    return NodeView(model_, node_, def, opset, inputs, outputs, host_, call_attributes_);
+  }
 
   // The error of an attribute read so far, if any; the driver asks after every rule.
   const absl::Status& status() const { return status_; }
