@@ -1,0 +1,56 @@
+// What the program says of one operator on concrete shapes, for comparison with a loop.
+#ifndef ONNXFLOPS_TESTS_ORACLE_RULE_COST_H_
+#define ONNXFLOPS_TESTS_ORACLE_RULE_COST_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tests/oracle/counted.h"
+
+namespace onnxflops::oracle {
+
+struct Input {
+  Sizes dims;
+  int dtype = 1;                             // TensorProto.DataType; 1 is float
+  std::optional<std::vector<int64_t>> ints;  // given as an initializer of these int64 values
+  bool absent = false;
+};
+
+using AttributeValue =
+    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<std::string>>;
+
+// One node on concrete inputs.
+struct Case {
+  std::string op;
+  int opset = 0;
+  std::vector<Input> inputs;
+  std::vector<std::pair<std::string, AttributeValue>> attributes;
+  int outputs = 1;
+  std::string domain;
+};
+std::string Describe(const Case& c);
+
+struct RuleResult {
+  Executed flops;
+  Executed int_ops;
+  std::vector<Sizes> output_dims;  // -1 for a dimension that is a symbol
+};
+// InvalidArgument when the program refuses the model, FailedPrecondition when it says that it does
+// not know.
+absl::StatusOr<RuleResult> CostByRule(const Case& c);
+
+// What `run` executes.
+template <typename Run>
+Executed CostByLoop(Run run) {
+  Recorder recorder;
+  run();
+  return recorder.executed();
+}
+
+}  // namespace onnxflops::oracle
+
+#endif  // ONNXFLOPS_TESTS_ORACLE_RULE_COST_H_
