@@ -7,18 +7,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <memory_resource>
 #include <type_traits>
 #include <vector>
 
 #include "absl/base/optimization.h"
 #include "absl/types/span.h"
+#include "src/load/address_range.h"
 
 namespace onnxflops {
 
 class Arena {
  public:
-  explicit Arena(std::pmr::memory_resource* upstream) : upstream_(upstream) {}
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
 
   // Room for n objects, not initialised.
   template <typename T>
@@ -51,22 +53,16 @@ class Arena {
  private:
   static constexpr size_t kAlign = 8;
   static constexpr size_t kFirstBlock = size_t{16} << 10;
-  static constexpr size_t kMaxBlock = size_t{1} << 20;
+  // Blocks double until they are of one huge page each.
+  static constexpr size_t kMaxSmallBlock = size_t{512} << 10;
 
-  void* NewBlock(size_t bytes) {
-    if (bytes > block_ / 4) return upstream_->allocate(bytes, kAlign);
-    next_ = static_cast<char*>(upstream_->allocate(block_, kAlign));
-    left_ = block_ - bytes;
-    void* place = next_;
-    next_ += bytes;
-    block_ = std::min(2 * block_, kMaxBlock);
-    return place;
-  }
+  void* NewBlock(size_t bytes);
 
-  std::pmr::memory_resource* const upstream_;
   char* next_ = nullptr;
   size_t left_ = 0;
   size_t block_ = kFirstBlock;
+  std::vector<std::unique_ptr<char[]>> small_blocks_;
+  std::vector<AddressRange> huge_blocks_;
 };
 
 }  // namespace onnxflops

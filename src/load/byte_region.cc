@@ -1,6 +1,5 @@
 #include "src/load/byte_region.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,63 +15,55 @@
 namespace onnxflops {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kPage = kPageBytes;
 // What is read at once: little after a gap, since another gap may follow, and then ever more. The
 // largest bounds what is read in vain where a payload begins, and stays within a core's cache.
 constexpr uint64_t kFirstWindow = 4 * kPage;
 constexpr uint64_t kWindowAfterGap = kPage;
 constexpr uint64_t kMaxWindow = 64 * kPage;
+// A file of this size begins with a huge page: smaller ones do not fill enough of it, and larger
+// ones are large by their payloads.
+constexpr uint64_t kMinSizeForHugePage = kHugePageBytes / 4;
+constexpr uint64_t kMaxSizeForHugePage = 4 * kHugePageBytes;
 
 uint64_t RoundUpToPage(uint64_t n) { return (n + kPage - 1) / kPage * kPage; }
 
-// Addresses for `bytes` bytes; memory is taken only as they are written.
-char* Reserve(uint64_t bytes) {
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return address == MAP_FAILED ? nullptr : static_cast<char*>(address);
-}
-
 }  // namespace
 
-ByteRegion::ByteRegion(Kind kind, int fd, const char* source, char* base, uint64_t size,
-                       uint64_t reserved)
+ByteRegion::ByteRegion(Kind kind, int fd, const char* source, AddressRange range, uint64_t size)
     : kind_(kind),
       fd_(fd),
       source_(source),
-      base_(base),
+      range_(std::move(range)),
+      base_(range_.begin()),
       size_(size),
-      reserved_(reserved),
-      loaded_(base),
+      loaded_(base_),
       window_(kFirstWindow) {}
 
-ByteRegion::~ByteRegion() { munmap(base_, reserved_); }
-
-absl::StatusOr<std::shared_ptr<ByteRegion>> ByteRegion::Create(Kind kind, int fd,
+absl::StatusOr<std::unique_ptr<ByteRegion>> ByteRegion::Create(Kind kind, int fd,
                                                                const char* source, uint64_t size) {
-  uint64_t reserved = RoundUpToPage(size) + kPage;
-  char* base = Reserve(reserved);
+  AddressRange range = AddressRange::Reserve(size + kPage);
   // Where addresses are limited (ulimit -v), a stream makes do with fewer.
-  while (base == nullptr && kind == Kind::kStream && size > kMaxWindow) {
+  while (range.empty() && kind == Kind::kStream && size > kMaxWindow) {
     size /= 2;
-    reserved = RoundUpToPage(size) + kPage;
-    base = Reserve(reserved);
+    range = AddressRange::Reserve(size + kPage);
   }
-  if (base == nullptr) {
+  if (range.empty()) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot set aside addresses for its ", size, " bytes"));
   }
-  return std::shared_ptr<ByteRegion>(new ByteRegion(kind, fd, source, base, size, reserved));
+  return std::unique_ptr<ByteRegion>(new ByteRegion(kind, fd, source, std::move(range), size));
 }
 
-absl::StatusOr<std::shared_ptr<ByteRegion>> ByteRegion::OfFile(int fd, uint64_t size) {
+absl::StatusOr<std::unique_ptr<ByteRegion>> ByteRegion::OfFile(int fd, uint64_t size) {
   return Create(Kind::kFile, fd, nullptr, size);
 }
 
-absl::StatusOr<std::shared_ptr<ByteRegion>> ByteRegion::OfStream(int fd) {
+absl::StatusOr<std::unique_ptr<ByteRegion>> ByteRegion::OfStream(int fd) {
   return Create(Kind::kStream, fd, nullptr, kMaxStreamBytes);
 }
 
-absl::StatusOr<std::shared_ptr<ByteRegion>> ByteRegion::OfBytes(absl::string_view bytes) {
+absl::StatusOr<std::unique_ptr<ByteRegion>> ByteRegion::OfBytes(absl::string_view bytes) {
   return Create(Kind::kBytes, -1, bytes.data(), bytes.size());
 }
 
@@ -96,10 +87,29 @@ bool ByteRegion::Load(const char* p, size_t n) {
   }
   const uint64_t need = std::min(size_, at + n);
   const uint64_t end = std::min(size_, RoundUpToPage(std::max(need, begin + window_)));
+  ChoosePages(begin, end);
   if (kind_ == Kind::kStream && begin > loaded && !DiscardFromStream(begin - loaded)) return false;
   if (!Fill(begin, need, end)) return false;
   window_ = std::min(2 * window_, kMaxWindow);
+  bytes_read_ += end - begin;
   return true;
+}
+
+// The file begins with its nodes, which are read throughout. From there on a huge page follows
+// where most of the last one's worth of bytes was read.
+void ByteRegion::ChoosePages(uint64_t begin, uint64_t end) {
+  while (pages_chosen_ < end) {
+    const uint64_t at = pages_chosen_;
+    const bool first = at == 0 && size_ >= kMinSizeForHugePage && size_ <= kMaxSizeForHugePage;
+    const bool dense = at > 0 && bytes_read_ - bytes_read_then_ > kHugePageBytes / 2;
+    const bool untouched = begin <= at + kMaxReadOver;
+    if (untouched && (first || (dense && size_ - at >= kMinSizeForHugePage))) {
+      UseHugePages(base_ + at, base_ + at + kHugePageBytes);
+    }
+    bytes_read_then_ = bytes_read_;
+    // A gap may be much longer than a page.
+    pages_chosen_ = std::max(at + kHugePageBytes, begin / kHugePageBytes * kHugePageBytes);
+  }
 }
 
 bool ByteRegion::Fill(uint64_t begin, uint64_t need, uint64_t end) {

@@ -5,7 +5,7 @@
 // shrinks meanwhile is an error and not a signal, and views into the range stay valid as long as it
 // lives. Bytes that were never read are zero.
 //
-//   ASSIGN_OR_RETURN(std::shared_ptr<ByteRegion> region, ByteRegion::OfFile(fd, size));
+//   ASSIGN_OR_RETURN(std::unique_ptr<ByteRegion> region, ByteRegion::OfFile(fd, size));
 //   if (!region->Load(p, 100)) return region->error();
 //
 // After a gap that nobody asked for (a payload) little is read ahead; sequential reading doubles
@@ -20,11 +20,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "src/graph/model.h"
+#include "src/load/address_range.h"
 
 namespace onnxflops {
 
-class ByteRegion final : public ByteStorage {
+class ByteRegion {
  public:
   // Bytes beyond the end that may be looked at (they are zero), so that a tag and a number can be
   // decoded without asking for the end at every byte.
@@ -32,10 +32,11 @@ class ByteRegion final : public ByteStorage {
 
   // A regular file of `size` bytes, a stream of unknown length, or bytes in memory. What is passed
   // in must outlive the reading, not the region.
-  static absl::StatusOr<std::shared_ptr<ByteRegion>> OfFile(int fd, uint64_t size);
-  static absl::StatusOr<std::shared_ptr<ByteRegion>> OfStream(int fd);
-  static absl::StatusOr<std::shared_ptr<ByteRegion>> OfBytes(absl::string_view bytes);
-  ~ByteRegion() override;
+  static absl::StatusOr<std::unique_ptr<ByteRegion>> OfFile(int fd, uint64_t size);
+  static absl::StatusOr<std::unique_ptr<ByteRegion>> OfStream(int fd);
+  static absl::StatusOr<std::unique_ptr<ByteRegion>> OfBytes(absl::string_view bytes);
+  ByteRegion(const ByteRegion&) = delete;
+  ByteRegion& operator=(const ByteRegion&) = delete;
 
   const char* begin() const { return base_; }
   // The end of the file. For a stream that has not ended yet, the end of what could be read of it.
@@ -58,8 +59,8 @@ class ByteRegion final : public ByteStorage {
  private:
   enum class Kind { kFile, kStream, kBytes };
 
-  ByteRegion(Kind kind, int fd, const char* source, char* base, uint64_t size, uint64_t reserved);
-  static absl::StatusOr<std::shared_ptr<ByteRegion>> Create(Kind kind, int fd, const char* source,
+  ByteRegion(Kind kind, int fd, const char* source, AddressRange range, uint64_t size);
+  static absl::StatusOr<std::unique_ptr<ByteRegion>> Create(Kind kind, int fd, const char* source,
                                                             uint64_t size);
   // Reads [begin, end) into place; at least up to `need`, of a stream perhaps no more.
   bool Fill(uint64_t begin, uint64_t need, uint64_t end);
@@ -67,16 +68,22 @@ class ByteRegion final : public ByteStorage {
   bool DiscardFromStream(uint64_t n);
   void EndStreamAt(uint64_t size);
   bool FailRead(int error_number);
+  // Chooses the size of pages for what [begin, end), about to be read, touches first.
+  void ChoosePages(uint64_t begin, uint64_t end);
   void SetLoaded(uint64_t offset);
 
   const Kind kind_;
   int fd_;
   const char* source_;  // of kBytes
+  const AddressRange range_;
   char* const base_;
   uint64_t size_;
-  const uint64_t reserved_;
   const char* loaded_;
   uint64_t window_;
+  uint64_t bytes_read_ = 0;
+  // Pages are chosen up to here, when that many bytes had been read.
+  uint64_t pages_chosen_ = 0;
+  uint64_t bytes_read_then_ = 0;
   bool at_eof_ = false;
   std::string error_;
 };

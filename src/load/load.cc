@@ -41,7 +41,7 @@ absl::Status FromErrno(int error_number) {
   }
 }
 
-absl::StatusOr<std::shared_ptr<ByteRegion>> RegionOf(int fd) {
+absl::StatusOr<std::unique_ptr<ByteRegion>> RegionOf(int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0) return FromErrno(errno);
   if (S_ISDIR(info.st_mode)) return absl::InvalidArgumentError("is a directory, not a file");
@@ -63,15 +63,16 @@ absl::Status ForeignOr(ByteRegion& region, const absl::Status& status) {
   return foreign != nullptr ? absl::InvalidArgumentError(foreign) : status;
 }
 
-absl::StatusOr<Model> Parse(absl::StatusOr<std::shared_ptr<ByteRegion>> region,
+absl::StatusOr<Model> Parse(absl::StatusOr<std::unique_ptr<ByteRegion>> region,
                             absl::string_view path, absl::string_view name) {
   if (!region.ok()) return Named(name, region.status());
   auto data = std::make_shared<ModelData>();
   data->path = std::string(path);
-  data->bytes = *region;
-  absl::Status status = Parser(region->get(), data.get()).Run();
-  if (!status.ok()) return Named(name, ForeignOr(**region, status));
-  (*region)->Close();
+  auto storage = std::make_shared<ModelStorage>(*std::move(region));
+  data->bytes = storage;
+  absl::Status status = Parser(storage.get(), data.get()).Run();
+  if (!status.ok()) return Named(name, ForeignOr(*storage->region, status));
+  storage->region->Close();
   return Model(std::move(data));
 }
 

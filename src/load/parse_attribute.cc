@@ -23,32 +23,55 @@ struct Parser::AttributeDraft {
   Attribute attribute;
   int32_t type = 0;
   uint32_t given = 0;  // a Bit() for every kind of value that is there
-  // Where its arrays begin in the parser's vectors.
-  size_t floats, ints, strings, tensors, graphs;
-  std::vector<int64_t> sparse_dims;
+  // Where the array of the kind that is there begins in the parser's vector of that kind.
+  size_t begin = 0;
+
+  // Notes that a value of a kind is there. A second kind is an error in the end, so that one
+  // `begin` is enough.
+  template <typename T>
+  void Note(AttributeType kind, const std::vector<T>& array) {
+    if ((given & Bit(kind)) == 0) begin = array.size();
+    given |= Bit(kind);
+  }
 };
 
 bool Parser::ParseAttribute(Cursor c, Scope* scope, NodeId holder, Node& node) {
   AttributeDraft draft;
-  draft.floats = floats_.size();
-  draft.ints = ints_.size();
-  draft.strings = strings_.size();
-  draft.tensors = tensor_ids_.size();
-  draft.graphs = graph_ids_.size();
   const uint64_t skipped = wire_.skipped();
   while (wire_.More(c)) {
     uint32_t tag;
+    bool read;
     if (!wire_.Tag(c, tag)) return false;
-    if (!AttributeField(c, tag, scope, holder, draft)) {
+    switch (tag) {
+      case Key(1, kLengthDelimited):
+        read = wire_.Bytes(c, draft.attribute.name);
+        break;
+      case Key(3, kVarint):
+        draft.given |= Bit(AttributeType::kInt);
+        read = wire_.Int64(c, draft.attribute.i);
+        break;
+      case Key(8, kVarint):
+        draft.Note(AttributeType::kInts, ints_);
+        read = wire_.Int64(c, ints_.emplace_back());
+        break;
+      case Key(20, kVarint):
+        read = wire_.Int32(c, draft.type);
+        break;
+      default: {
+        Cursor copy = c;
+        read = AttributeField(copy, tag, scope, holder, draft);
+        c = copy;
+      }
+    }
+    if (ABSL_PREDICT_FALSE(!read)) {
       return wire_.AddContext(absl::StrCat("attribute ", Quoted(draft.attribute.name)));
     }
   }
   if (!FinishAttribute(draft)) {
     return wire_.AddContext(absl::StrCat("attribute ", Quoted(draft.attribute.name)));
   }
-  if (graph_ids_.size() > draft.graphs) node.has_graphs = true;
+  if (!draft.attribute.graphs.empty()) node.has_graphs = true;
   if (node.has_graphs || wire_.skipped() != skipped) node.attributes_comparable = false;
-  draft.attribute.graphs = arena_.TakeFrom(graph_ids_, draft.graphs);
   attributes_.push_back(draft.attribute);
   return true;
 }
@@ -57,14 +80,9 @@ bool Parser::AttributeField(Cursor& c, uint32_t tag, Scope* scope, NodeId holder
                             AttributeDraft& draft) {
   Attribute& a = draft.attribute;
   switch (tag) {
-    case Key(1, kLengthDelimited):
-      return wire_.Bytes(c, a.name);
     case Key(2, kFixed32):
       draft.given |= Bit(AttributeType::kFloat);
       return wire_.Fixed(c, a.f);
-    case Key(3, kVarint):
-      draft.given |= Bit(AttributeType::kInt);
-      return wire_.Int64(c, a.i);
     case Key(4, kLengthDelimited):
       draft.given |= Bit(AttributeType::kString);
       return wire_.Bytes(c, a.s);
@@ -72,6 +90,16 @@ bool Parser::AttributeField(Cursor& c, uint32_t tag, Scope* scope, NodeId holder
       return AttributeTensor(c, draft, AttributeType::kTensor);
     case Key(6, kLengthDelimited):
       return AttributeGraph(c, scope, holder, draft, AttributeType::kGraph);
+    case Key(7, kFixed32):
+      draft.Note(AttributeType::kFloats, floats_);
+      return wire_.Fixed(c, floats_.emplace_back());
+    case Key(7, kLengthDelimited):
+      return AttributeFloats(c, draft);
+    case Key(8, kLengthDelimited):
+      return AttributeInts(c, draft);
+    case Key(9, kLengthDelimited):
+      draft.Note(AttributeType::kStrings, strings_);
+      return wire_.Bytes(c, strings_.emplace_back());
     case Key(10, kLengthDelimited):
       return AttributeTensor(c, draft, AttributeType::kTensors);
     case Key(11, kLengthDelimited):
@@ -80,68 +108,51 @@ bool Parser::AttributeField(Cursor& c, uint32_t tag, Scope* scope, NodeId holder
       return AttributeTypeProto(c, draft, AttributeType::kType);
     case Key(15, kLengthDelimited):
       return AttributeTypeProto(c, draft, AttributeType::kTypes);
-    case Key(20, kVarint):
-      return wire_.Int32(c, draft.type);
     case Key(21, kLengthDelimited):
       return wire_.Bytes(c, a.ref_attr_name);
     case Key(22, kLengthDelimited):
       return AttributeTensor(c, draft, AttributeType::kSparseTensor);
     case Key(23, kLengthDelimited):
       return AttributeTensor(c, draft, AttributeType::kSparseTensors);
-    case Key(13, kLengthDelimited):  // doc_string
-      return wire_.SkipBytes(c);
-    default:
-      return AttributeList(c, tag, draft);
+    default:  // doc_string
+      return wire_.SkipField(c, tag);
   }
 }
 
-// The lists of plain values, which may be packed.
-bool Parser::AttributeList(Cursor& c, uint32_t tag, AttributeDraft& draft) {
-  Cursor sub;
-  switch (tag) {
-    case Key(7, kFixed32):
-      draft.given |= Bit(AttributeType::kFloats);
-      return wire_.Fixed(c, floats_.emplace_back());
-    case Key(7, kLengthDelimited): {
-      absl::string_view bytes;
-      if (!wire_.Bytes(c, bytes)) return false;
-      if (bytes.size() % sizeof(float) != 0) return wire_.FailPacked(bytes.data());
-      if (!bytes.empty()) draft.given |= Bit(AttributeType::kFloats);
-      const size_t n = floats_.size();
-      floats_.resize(n + bytes.size() / sizeof(float));
-      if (!bytes.empty()) std::memcpy(floats_.data() + n, bytes.data(), bytes.size());
-      return true;
-    }
-    case Key(8, kVarint):
-      draft.given |= Bit(AttributeType::kInts);
-      return wire_.Int64(c, ints_.emplace_back());
-    case Key(8, kLengthDelimited):
-      if (!wire_.Message(c, sub)) return false;
-      if (!wire_.Need(sub.p, static_cast<uint64_t>(sub.end - sub.p))) return false;
-      if (wire_.More(sub)) draft.given |= Bit(AttributeType::kInts);
-      while (wire_.More(sub)) {
-        if (!wire_.Int64(sub, ints_.emplace_back())) return false;
-      }
-      return true;
-    case Key(9, kLengthDelimited):
-      draft.given |= Bit(AttributeType::kStrings);
-      return wire_.Bytes(c, strings_.emplace_back());
-    default:
-      return wire_.SkipField(c, tag);
+bool Parser::AttributeFloats(Cursor& c, AttributeDraft& draft) {
+  absl::string_view bytes;
+  if (!wire_.Bytes(c, bytes)) return false;
+  if (bytes.size() % sizeof(float) != 0) return wire_.FailPacked(bytes.data());
+  if (bytes.empty()) return true;
+  draft.Note(AttributeType::kFloats, floats_);
+  const size_t n = floats_.size();
+  floats_.resize(n + bytes.size() / sizeof(float));
+  std::memcpy(floats_.data() + n, bytes.data(), bytes.size());
+  return true;
+}
+
+bool Parser::AttributeInts(Cursor& c, AttributeDraft& draft) {
+  absl::string_view bytes;
+  if (!wire_.Bytes(c, bytes)) return false;
+  if (bytes.empty()) return true;
+  draft.Note(AttributeType::kInts, ints_);
+  Cursor sub = {bytes.data(), bytes.data() + bytes.size()};
+  while (wire_.More(sub)) {
+    if (!wire_.Int64(sub, ints_.emplace_back())) return false;
   }
+  return true;
 }
 
 bool Parser::AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType type) {
   const bool sparse = type == AttributeType::kSparseTensor || type == AttributeType::kSparseTensors;
   const bool list = type == AttributeType::kTensors || type == AttributeType::kSparseTensors;
   if (!list && (draft.given & Bit(type)) != 0) return wire_.Fail("its tensor is given twice");
-  draft.given |= Bit(type);
+  draft.Note(type, tensor_ids_);
   Cursor sub;
   TensorId id;
   if (!wire_.Message(c, sub)) return false;
-  if (sparse ? !ParseSparseTensor(sub, id, draft.sparse_dims) : !ParseTensor(sub, "tensor", id)) {
-    return false;
-  }
+  if (sparse ? !ParseSparseTensor(sub, id) : !ParseTensor(sub, "tensor", id)) return false;
+  if (sparse) draft.attribute.sparse_dims = arena_.TakeFrom(sparse_dims_, 0);
   tensor_ids_.push_back(id);
   return true;
 }
@@ -151,8 +162,8 @@ bool Parser::AttributeGraph(Cursor& c, Scope* scope, NodeId holder, AttributeDra
   if (type == AttributeType::kGraph && (draft.given & Bit(type)) != 0) {
     return wire_.Fail("its graph is given twice");
   }
-  draft.given |= Bit(type);
   if (scope == nullptr) return wire_.Fail("the default of a function's attribute is a graph");
+  draft.Note(type, graph_ids_);
   Cursor sub;
   GraphId id;
   if (!wire_.Message(c, sub) || !ParseBody(sub, *scope, holder, id)) return false;
@@ -160,10 +171,11 @@ bool Parser::AttributeGraph(Cursor& c, Scope* scope, NodeId holder, AttributeDra
   return true;
 }
 
+// Of several types in a field that is not a list the last counts.
 bool Parser::AttributeTypeProto(Cursor& c, AttributeDraft& draft, AttributeType type) {
   draft.given |= Bit(type);
   Cursor sub;
-  DeclaredType* declared = arena_.New<DeclaredType>(1);
+  auto* declared = arena_.New<DeclaredType>(1);
   *declared = DeclaredType();
   if (!wire_.Message(c, sub) || !ParseType(sub, 0, *declared)) return false;
   if (type == AttributeType::kType) draft.attribute.declared_type = declared;
@@ -171,6 +183,36 @@ bool Parser::AttributeTypeProto(Cursor& c, AttributeDraft& draft, AttributeType 
 }
 
 bool Parser::FinishAttribute(AttributeDraft& draft) {
+  Attribute& a = draft.attribute;
+  if (!CheckAttributeType(draft)) return false;
+  if (draft.given == 0) return true;  // an empty list, a reference, or a default
+  switch (a.type) {
+    case AttributeType::kFloats:
+      a.floats = arena_.TakeFrom(floats_, draft.begin);
+      break;
+    case AttributeType::kInts:
+      a.ints = arena_.TakeFrom(ints_, draft.begin);
+      break;
+    case AttributeType::kStrings:
+      a.strings = arena_.TakeFrom(strings_, draft.begin);
+      break;
+    case AttributeType::kTensor:
+    case AttributeType::kTensors:
+    case AttributeType::kSparseTensor:
+    case AttributeType::kSparseTensors:
+      a.tensors = arena_.TakeFrom(tensor_ids_, draft.begin);
+      break;
+    case AttributeType::kGraph:
+    case AttributeType::kGraphs:
+      a.graphs = arena_.TakeFrom(graph_ids_, draft.begin);
+      break;
+    default:
+      break;
+  }
+  return true;
+}
+
+bool Parser::CheckAttributeType(AttributeDraft& draft) {
   Attribute& a = draft.attribute;
   if (a.name.empty()) return wire_.Fail("has no name");
   if (draft.type < 0 || draft.type >= kNumTypes) {
@@ -183,17 +225,9 @@ bool Parser::FinishAttribute(AttributeDraft& draft) {
     return wire_.Fail("has neither a type nor a value");
   }
   const uint32_t others = draft.given & ~Bit(a.type);
-  if (others != 0) {
-    return wire_.Fail(absl::StrCat("is of type ", kTypeNames[draft.type],
-                                   " but holds a value of type ",
-                                   kTypeNames[__builtin_ctz(others)]));
-  }
-  a.floats = arena_.TakeFrom(floats_, draft.floats);
-  a.ints = arena_.TakeFrom(ints_, draft.ints);
-  a.strings = arena_.TakeFrom(strings_, draft.strings);
-  a.tensors = arena_.TakeFrom(tensor_ids_, draft.tensors);
-  a.sparse_dims = arena_.Copy(draft.sparse_dims.data(), draft.sparse_dims.size());
-  return true;
+  if (others == 0) return true;
+  return wire_.Fail(absl::StrCat("is of type ", kTypeNames[draft.type],
+                                 " but holds a value of type ", kTypeNames[__builtin_ctz(others)]));
 }
 
 }  // namespace onnxflops

@@ -33,6 +33,7 @@ bool Parser::BeginScope(Scope& scope, Scope* parent, NodeId holder) {
   scope.infos.clear();
   scope.captures.clear();
   scope.pending.clear();
+  scope.ready = 0;
   Graph& graph = model_->graphs.emplace_back();
   graph.parent = parent != nullptr ? parent->graph : kNone;
   graph.parent_node = holder;
@@ -123,8 +124,9 @@ void Parser::ExpectNodes(const Cursor& graph_bytes, Scope& scope) {
   }
   if (nodes < kFewNodes) return;
   const size_t values = nodes + nodes / 8;  // with the initializers
-  model_->nodes.reserve(model_->nodes.size() + nodes);
-  model_->values.reserve(model_->values.size() + values);
+  ReserveHuge(model_->nodes, model_->nodes.size() + nodes);
+  ReserveHuge(model_->values, model_->values.size() + values);
+  ReserveHuge(model_->tensors, model_->tensors.size() + nodes / 2);
   graph(scope.graph).nodes.reserve(nodes);
   scope.names.Reserve(values);
 }
@@ -213,14 +215,19 @@ bool Parser::DefineOutput(Scope& scope, const Scope::Mention& mention) {
 }
 
 bool Parser::FlushMentions(Scope& scope) {
-  for (const Scope::Mention& mention : scope.pending) {
-    if (mention.producer == kNone) {
+  for (size_t i = 0; i < scope.ready; ++i) {
+    const Scope::Mention& mention = scope.pending[i];
+    if (mention.name.empty()) {
+      *mention.place = kNone;
+    } else if (mention.producer == kNone) {
       *mention.place = Mention(scope, mention.name, mention.hash);
     } else if (!DefineOutput(scope, mention)) {
       return false;
     }
   }
-  scope.pending.clear();
+  scope.pending.erase(scope.pending.begin(),
+                      scope.pending.begin() + static_cast<ptrdiff_t>(scope.ready));
+  scope.ready = 0;
   return CheckIds(model_->values.size() + kMaxPending, "values");
 }
 

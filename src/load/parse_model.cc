@@ -6,8 +6,8 @@
 
 namespace onnxflops {
 
-Parser::Parser(ByteRegion* region, ModelData* model)
-    : wire_(region), model_(model), arena_(&model->arena) {}
+Parser::Parser(ModelStorage* storage, ModelData* model)
+    : wire_(storage->region.get()), model_(model), arena_(storage->arena) {}
 
 absl::Status Parser::Run() {
   if (ParseModel() && CheckModel() && EndScope(*scopes_[0]) && LinkFunctions()) Link();

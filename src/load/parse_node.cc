@@ -11,13 +11,15 @@ namespace onnxflops {
 
 struct Parser::NodeDraft {
   Node node;
+  size_t inputs = 0, outputs = 0;
   // Where its parts begin in the parser's vectors.
-  size_t inputs, outputs, attributes, pairs;
+  size_t attributes, pairs;
   // The bytes of its attributes so far, tags included, if nothing else stands between them.
   const char* attributes_begin = nullptr;
   const char* attributes_end = nullptr;
 };
 
+// Most of the time of loading a large graph goes into this loop: what is rare is out of line.
 bool Parser::ParseNode(Cursor c, Scope& scope) {
   const auto id = static_cast<NodeId>(model_->nodes.size());
   if (!CheckIds(model_->nodes.size(), "nodes")) return false;
@@ -25,42 +27,66 @@ bool Parser::ParseNode(Cursor c, Scope& scope) {
   graph(scope.graph).nodes.push_back(id);
   NodeDraft draft;
   draft.node.graph = scope.graph;
-  draft.inputs = input_names_.size();
-  draft.outputs = output_names_.size();
   draft.attributes = attributes_.size();
   draft.pairs = pairs_.size();
   while (wire_.More(c)) {
     uint32_t tag;
     const char* begin = c.p;
     if (!wire_.Tag(c, tag)) return false;
-    if (tag != Key(5, kLengthDelimited)) {
-      if (!NodeField(c, tag, draft)) return false;
-      continue;
+    bool read;
+    switch (tag) {
+      case Key(1, kLengthDelimited):
+        ++draft.inputs;
+        read = NodeName(c, scope, kNone);
+        break;
+      case Key(2, kLengthDelimited):
+        ++draft.outputs;
+        read = NodeName(c, scope, id);
+        break;
+      case Key(3, kLengthDelimited):
+        read = wire_.Bytes(c, draft.node.name);
+        break;
+      case Key(4, kLengthDelimited):
+        read = wire_.Bytes(c, draft.node.op_type);
+        break;
+      case Key(5, kLengthDelimited): {
+        Cursor sub;
+        read = wire_.Message(c, sub) && NodeAttribute(begin, sub, scope, id, draft);
+        break;
+      }
+      default: {
+        Cursor copy = c;
+        read = NodeRest(copy, tag, draft);
+        c = copy;
+      }
     }
-    Cursor sub;
-    if (!wire_.Message(c, sub)) return false;
-    if (!ParseAttribute(sub, &scope, id, draft.node)) {
-      return wire_.AddContext(NodeLabel(draft.node));
-    }
-    if (draft.attributes_begin == nullptr) draft.attributes_begin = begin;
-    if (draft.attributes_end != nullptr && draft.attributes_end != begin) {
-      draft.node.attributes_comparable = false;
-    }
-    draft.attributes_end = c.p;
+    if (ABSL_PREDICT_FALSE(!read)) return false;
   }
   return FinishNode(scope, id, draft);
 }
 
-bool Parser::NodeField(Cursor& c, uint32_t tag, NodeDraft& draft) {
+// The name of an input, or of an output that the node `producer` defines.
+inline bool Parser::NodeName(Cursor& c, Scope& scope, NodeId producer) {
+  absl::string_view name;
+  if (!wire_.Bytes(c, name)) return false;
+  const uint32_t hash = hash_(name);
+  scope.names.Prefetch(hash);
+  scope.pending.push_back({name, hash, producer, nullptr});
+  return true;
+}
+
+bool Parser::NodeAttribute(const char* begin, Cursor c, Scope& scope, NodeId id, NodeDraft& draft) {
+  if (!ParseAttribute(c, &scope, id, draft.node)) return wire_.AddContext(NodeLabel(draft.node));
+  if (draft.attributes_begin == nullptr) draft.attributes_begin = begin;
+  if (draft.attributes_end != nullptr && draft.attributes_end != begin) {
+    draft.node.attributes_comparable = false;
+  }
+  draft.attributes_end = c.end;
+  return true;
+}
+
+bool Parser::NodeRest(Cursor& c, uint32_t tag, NodeDraft& draft) {
   switch (tag) {
-    case Key(1, kLengthDelimited):
-      return wire_.Bytes(c, input_names_.emplace_back());
-    case Key(2, kLengthDelimited):
-      return wire_.Bytes(c, output_names_.emplace_back());
-    case Key(3, kLengthDelimited):
-      return wire_.Bytes(c, draft.node.name);
-    case Key(4, kLengthDelimited):
-      return wire_.Bytes(c, draft.node.op_type);
     case Key(7, kLengthDelimited):
       return wire_.Bytes(c, draft.node.domain);
     case Key(8, kLengthDelimited):
@@ -83,58 +109,49 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
   if (n.op_type.empty()) {
     return wire_.Fail(absl::StrCat("node ", Quoted(n.name), " has no op_type"));
   }
-  if (!CheckAttributeNames(draft.attributes)) return wire_.AddContext(NodeLabel(n));
-  if (!n.domain.empty() && n.domain == "ai.onnx") n.domain = "";
+  if (n.domain == "ai.onnx") n.domain = "";
   NoteDomain(n.domain, id);
-  if (n.attributes_comparable && draft.attributes_begin != nullptr) {
-    n.attribute_bytes = absl::string_view(
-        draft.attributes_begin, static_cast<size_t>(draft.attributes_end - draft.attributes_begin));
+  if (draft.attributes_begin != nullptr) {
+    n.attributes = arena_.TakeFrom(attributes_, draft.attributes);
+    if (!CheckAttributeNames(n.attributes)) return wire_.AddContext(NodeLabel(n));
+    if (n.attributes_comparable) {
+      n.attribute_bytes =
+          absl::string_view(draft.attributes_begin,
+                            static_cast<size_t>(draft.attributes_end - draft.attributes_begin));
+    }
   }
-  n.attributes = arena_.TakeFrom(attributes_, draft.attributes);
   n.metadata = arena_.TakeFrom(pairs_, draft.pairs);
-
-  const size_t inputs = input_names_.size() - draft.inputs;
-  const size_t outputs = output_names_.size() - draft.outputs;
-  if (inputs > kMaxNodeInputs || outputs > kMaxNodeInputs) {
+  if (std::max(draft.inputs, draft.outputs) > static_cast<size_t>(kMaxNodeInputs)) {
     return wire_.Fail(absl::OutOfRangeError(absl::StrCat(
         NodeLabel(n), " has more than ", kMaxNodeInputs, " inputs or outputs (kMaxNodeInputs)")));
   }
-  auto* ids = arena_.New<ValueId>(inputs + outputs);
-  std::fill_n(ids, inputs + outputs, kNone);
-  n.inputs = absl::Span<const ValueId>(ids, inputs);
-  n.outputs = absl::Span<const ValueId>(ids + inputs, outputs);
+  auto* inputs = arena_.New<ValueId>(draft.inputs + draft.outputs);
+  ValueId* outputs = inputs + draft.inputs;
+  n.inputs = absl::Span<const ValueId>(inputs, draft.inputs);
+  n.outputs = absl::Span<const ValueId>(outputs, draft.outputs);
   node(id) = n;
-  const absl::string_view* names = input_names_.data() + draft.inputs;
-  for (size_t i = 0; i < inputs; ++i) AddMention(scope, names[i], kNone, ids + i);
-  names = output_names_.data() + draft.outputs;
-  for (size_t i = 0; i < outputs; ++i) AddMention(scope, names[i], id, ids + inputs + i);
-  input_names_.resize(draft.inputs);
-  output_names_.resize(draft.outputs);
-  return scope.pending.size() < kMaxPending || FlushMentions(scope);
+  for (size_t i = scope.ready; i < scope.pending.size(); ++i) {
+    Scope::Mention& mention = scope.pending[i];
+    mention.place = mention.producer == kNone ? inputs++ : outputs++;
+    *mention.place = kNone;
+  }
+  scope.ready = scope.pending.size();
+  return scope.ready < kMaxPending || FlushMentions(scope);
 }
 
-void Parser::AddMention(Scope& scope, absl::string_view name, NodeId producer, ValueId* place) {
-  if (name.empty()) return;  // left out: stays kNone
-  const uint32_t hash = hash_(name);
-  scope.names.Prefetch(hash);
-  scope.pending.push_back({name, hash, producer, place});
-}
-
-bool Parser::CheckAttributeNames(size_t begin) {
+bool Parser::CheckAttributeNames(absl::Span<const Attribute> attributes) {
   constexpr size_t kFew = 16;
-  const size_t n = attributes_.size() - begin;
-  const Attribute* const attributes = attributes_.data() + begin;
   absl::flat_hash_set<absl::string_view> names;
-  for (size_t i = 1; i < n; ++i) {
+  for (size_t i = 1; i < attributes.size(); ++i) {
+    const absl::string_view name = attributes[i].name;
     bool twice = false;
-    if (n <= kFew) {
-      for (size_t j = 0; j < i; ++j) twice |= attributes[j].name == attributes[i].name;
+    if (attributes.size() <= kFew) {
+      for (size_t j = 0; j < i; ++j) twice |= attributes[j].name == name;
     } else {
       if (i == 1) names.insert(attributes[0].name);
-      twice = !names.insert(attributes[i].name).second;
+      twice = !names.insert(name).second;
     }
-    if (!twice) continue;
-    return wire_.Fail(absl::StrCat("attribute ", Quoted(attributes[i].name), " is given twice"));
+    if (twice) return wire_.Fail(absl::StrCat("attribute ", Quoted(name), " is given twice"));
   }
   return true;
 }

@@ -422,11 +422,10 @@ void Parser::KeepPayload(TensorDraft& draft) {
 
 // A sparse tensor as a dense one without its content: the shape is what a count needs.
 bool Parser::ParseSparseInitializer(Cursor c, TensorId& id) {
-  std::vector<int64_t> dims;
-  if (!ParseSparseTensor(c, id, dims)) return false;
+  if (!ParseSparseTensor(c, id)) return false;
   Tensor& t = model_->tensors[static_cast<size_t>(id)];
   absl::int128 elements = 1;
-  for (const int64_t dim : dims) {
+  for (const int64_t dim : sparse_dims_) {
     elements *= dim;
     if (elements > kMaxElements) {
       return wire_.Fail(
@@ -434,7 +433,7 @@ bool Parser::ParseSparseInitializer(Cursor c, TensorId& id) {
                                              kMaxElements, " elements (kMaxElements)")));
     }
   }
-  t.dims = arena_.Copy(dims.data(), dims.size());
+  t.dims = arena_.TakeFrom(sparse_dims_, 0);
   t.elements = static_cast<int64_t>(elements);
   t.data = {};
   t.strings = {};
@@ -442,11 +441,11 @@ bool Parser::ParseSparseInitializer(Cursor c, TensorId& id) {
   return true;
 }
 
-// `id` is that of its values.
-bool Parser::ParseSparseTensor(Cursor c, TensorId& id, std::vector<int64_t>& dims) {
+// `id` is that of its values; its own dimensions are left in sparse_dims_.
+bool Parser::ParseSparseTensor(Cursor c, TensorId& id) {
   TensorId indices = kNone;
   id = kNone;
-  dims.clear();
+  sparse_dims_.clear();
   while (wire_.More(c)) {
     uint32_t tag;
     Cursor sub;
@@ -456,23 +455,23 @@ bool Parser::ParseSparseTensor(Cursor c, TensorId& id, std::vector<int64_t>& dim
       if (part != kNone) return wire_.Fail("a part of a sparse tensor is given twice");
       if (!wire_.Message(c, sub) || !ParseTensor(sub, "sparse tensor", part)) return false;
     } else if (tag == Key(3, kVarint)) {
-      if (!wire_.Int64(c, dims.emplace_back())) return false;
+      if (!wire_.Int64(c, sparse_dims_.emplace_back())) return false;
     } else if (tag == Key(3, kLengthDelimited)) {
       if (!wire_.Message(c, sub) || !wire_.Need(sub.p, static_cast<uint64_t>(sub.end - sub.p))) {
         return false;
       }
       while (wire_.More(sub)) {
-        if (!wire_.Int64(sub, dims.emplace_back())) return false;
+        if (!wire_.Int64(sub, sparse_dims_.emplace_back())) return false;
       }
     } else if (!wire_.SkipField(c, tag)) {
       return false;
     }
   }
-  return CheckSparseTensor(id, indices, dims);
+  return CheckSparseTensor(id, indices);
 }
 
-bool Parser::CheckSparseTensor(TensorId values, TensorId indices,
-                               const std::vector<int64_t>& dims) {
+bool Parser::CheckSparseTensor(TensorId values, TensorId indices) {
+  const std::vector<int64_t>& dims = sparse_dims_;
   if (values == kNone) return wire_.Fail("a sparse tensor has no values");
   const Tensor& v = model_->tensors[static_cast<size_t>(values)];
   const std::string label = absl::StrCat("sparse tensor ", Quoted(v.name));

@@ -36,10 +36,17 @@ namespace onnxflops {
 
 using StringPair = std::pair<absl::string_view, absl::string_view>;
 
+// What the views and spans of a ModelData point into.
+struct ModelStorage final : ByteStorage {
+  explicit ModelStorage(std::unique_ptr<ByteRegion> bytes) : region(std::move(bytes)) {}
+  std::unique_ptr<ByteRegion> region;
+  Arena arena;
+};
+
 class Parser {
  public:
-  // Both must outlive the parser.
-  Parser(ByteRegion* region, ModelData* model);
+  // Both must outlive the parser, and `storage` what it makes of `model`.
+  Parser(ModelStorage* storage, ModelData* model);
 
   absl::Status Run();
 
@@ -51,7 +58,7 @@ class Parser {
       const DeclaredType* type;
     };
     struct Mention {
-      absl::string_view name;
+      absl::string_view name;  // empty for an input or output that is left out
       uint32_t hash;
       NodeId producer;  // kNone for an input
       ValueId* place;   // where the id goes
@@ -68,9 +75,10 @@ class Parser {
     std::vector<ValueId> own;  // values of a body; its bodies' values are among their ids
     std::vector<ValueInfo> infos;
     std::vector<std::pair<NodeId, ValueId>> captures;  // a node's bodies use a value of this graph
-    // Names of nodes' inputs and outputs that wait to be looked up, so that several look-ups
-    // overlap.
+    // Inputs and outputs of nodes that wait to be looked up, so that several look-ups overlap. The
+    // first `ready` are of complete nodes, the others of the one being read.
     std::vector<Mention> pending;
+    size_t ready = 0;
   };
   // A redirected value has this as its producer, and the value it stands for as its initializer.
   static constexpr NodeId kRedirected = -2;
@@ -123,22 +131,25 @@ class Parser {
 
   // parse_node.cc
   bool ParseNode(Cursor c, Scope& scope);
-  bool NodeField(Cursor& c, uint32_t tag, NodeDraft& draft);
+  bool NodeName(Cursor& c, Scope& scope, NodeId producer);
+  bool NodeAttribute(const char* begin, Cursor c, Scope& scope, NodeId id, NodeDraft& draft);
+  bool NodeRest(Cursor& c, uint32_t tag, NodeDraft& draft);
   bool FinishNode(Scope& scope, NodeId id, NodeDraft& draft);
-  void AddMention(Scope& scope, absl::string_view name, NodeId producer, ValueId* place);
-  bool CheckAttributeNames(size_t begin);
+  bool CheckAttributeNames(absl::Span<const Attribute> attributes);
   void NoteDomain(absl::string_view domain, NodeId id);
   static std::string NodeLabel(const Node& node);
 
   // parse_attribute.cc
   bool ParseAttribute(Cursor c, Scope* scope, NodeId holder, Node& node);
   bool AttributeField(Cursor& c, uint32_t tag, Scope* scope, NodeId holder, AttributeDraft& draft);
-  bool AttributeList(Cursor& c, uint32_t tag, AttributeDraft& draft);
+  bool AttributeFloats(Cursor& c, AttributeDraft& draft);
+  bool AttributeInts(Cursor& c, AttributeDraft& draft);
   bool AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType type);
   bool AttributeGraph(Cursor& c, Scope* scope, NodeId holder, AttributeDraft& draft,
                       AttributeType type);
   bool AttributeTypeProto(Cursor& c, AttributeDraft& draft, AttributeType type);
   bool FinishAttribute(AttributeDraft& draft);
+  bool CheckAttributeType(AttributeDraft& draft);
 
   // parse_tensor.cc
   bool ParseTensor(Cursor c, const char* role, TensorId& id);
@@ -157,8 +168,8 @@ class Parser {
   bool CheckExternal(const TensorDraft& draft);
   void KeepPayload(TensorDraft& draft);
   bool ParseSparseInitializer(Cursor c, TensorId& id);
-  bool ParseSparseTensor(Cursor c, TensorId& id, std::vector<int64_t>& dims);
-  bool CheckSparseTensor(TensorId values, TensorId indices, const std::vector<int64_t>& dims);
+  bool ParseSparseTensor(Cursor c, TensorId& id);
+  bool CheckSparseTensor(TensorId values, TensorId indices);
   bool FailTensor(const TensorDraft& draft, absl::string_view what);
   static std::string ShapeText(const Tensor& tensor);
 
@@ -190,7 +201,7 @@ class Parser {
 
   WireReader wire_;
   ModelData* const model_;
-  Arena arena_;
+  Arena& arena_;
   NameHash hash_;
   bool has_graph_ = false;
   bool has_redirected_ = false;
@@ -214,11 +225,11 @@ class Parser {
 
   // Arrays under construction. What is nested uses the end of the same vector and takes it off
   // again.
-  std::vector<absl::string_view> input_names_, output_names_, strings_;
+  std::vector<absl::string_view> strings_;
   std::vector<Attribute> attributes_;
   std::vector<StringPair> pairs_;
   std::vector<float> floats_;
-  std::vector<int64_t> ints_;
+  std::vector<int64_t> ints_, sparse_dims_;
   std::vector<TensorId> tensor_ids_;
   std::vector<GraphId> graph_ids_;
   std::vector<DeclaredDim> dims_;

@@ -42,22 +42,22 @@ bool WireReader::Load(const char* p, uint64_t n) {
   return Fail(region_->error());
 }
 
-bool WireReader::LongTag(Cursor& c, uint32_t& tag) {
+const char* WireReader::LongTag(const char* p, uint32_t& tag) {
   // Protobuf reads at most five bytes of a tag and keeps 32 bits.
   uint64_t bits;
-  const char* next = DecodeVarint(c.p, bits);
-  if (next == nullptr || next - c.p > 5) return FailWire(c.p, "begins no field");
+  const char* next = DecodeVarint(p, bits);
   tag = static_cast<uint32_t>(bits);
-  c.p = next;
-  return true;
+  if (next != nullptr && next - p <= 5) return next;
+  FailWire(p, "begins no field");
+  return nullptr;
 }
 
-bool WireReader::FailNumber(const Cursor& c) {
+bool WireReader::FailNumber(Cursor c) {
   if (c.p >= c.end || c.end >= region_->end()) return FailWire(c.end, "ends inside of a number");
   return FailWire(c.p, "begins a number that does not end");
 }
 
-bool WireReader::CheckLongLength(const Cursor& c, const char* begin, uint64_t length) {
+bool WireReader::CheckLongLength(Cursor c, const char* begin, uint64_t length) {
   const auto left = static_cast<uint64_t>(c.end - c.p);
   if (length > left) {
     if (region_->size_known() && c.end == region_->end()) {
@@ -73,7 +73,7 @@ bool WireReader::CheckLongLength(const Cursor& c, const char* begin, uint64_t le
   return true;
 }
 
-bool WireReader::SkipField(Cursor& c, uint32_t tag) {
+bool WireReader::SkipUnknown(Cursor& c, uint32_t tag) {
   if (tag >> 3 == 0) return FailWire(c.p, "follows a field of number 0");
   uint64_t number;
   switch (tag & 7) {

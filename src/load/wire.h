@@ -94,7 +94,9 @@ class WireReader {
       c.p += 2;
       return true;
     }
-    return LongTag(c, tag);
+    const char* next = LongTag(c.p, tag);
+    c.p = next != nullptr ? next : c.p;
+    return next != nullptr;
   }
 
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Varint(Cursor& c, uint64_t& value) {
@@ -104,7 +106,7 @@ class WireReader {
     return true;
   }
 
-  bool Int64(Cursor& c, int64_t& value) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool Int64(Cursor& c, int64_t& value) {
     uint64_t bits;
     if (!Varint(c, bits)) return false;
     value = static_cast<int64_t>(bits);
@@ -112,7 +114,7 @@ class WireReader {
   }
 
   // As protobuf does, an int32 or enum is the low half of what is written.
-  bool Int32(Cursor& c, int32_t& value) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool Int32(Cursor& c, int32_t& value) {
     uint64_t bits;
     if (!Varint(c, bits)) return false;
     value = static_cast<int32_t>(static_cast<uint32_t>(bits));
@@ -120,7 +122,7 @@ class WireReader {
   }
 
   template <typename T>
-  bool Fixed(Cursor& c, T& value) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool Fixed(Cursor& c, T& value) {
     value = 0;
     if (ABSL_PREDICT_FALSE(c.end - c.p < static_cast<ptrdiff_t>(sizeof(T)))) return FailNumber(c);
     std::memcpy(&value, c.p, sizeof(T));
@@ -178,8 +180,14 @@ class WireReader {
   // Bytes moved over so far.
   uint64_t skipped() const { return skipped_; }
 
-  // A field that this reader has no use for.
-  bool SkipField(Cursor& c, uint32_t tag);
+  // A field that this reader has no use for. Out of line, so `c` is handed over as a copy, which
+  // lets the caller keep its own in registers.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool SkipField(Cursor& c, uint32_t tag) {
+    Cursor copy = c;
+    const bool skipped = SkipUnknown(copy, tag);
+    c = copy;
+    return skipped;
+  }
 
   // Sets the error, unless there is one. Always false, so that it can be returned.
   bool Fail(absl::Status status);
@@ -196,9 +204,10 @@ class WireReader {
 
  private:
   bool Load(const char* p, uint64_t n);
-  bool LongTag(Cursor& c, uint32_t& tag);
-  bool FailNumber(const Cursor& c);
-  bool CheckLongLength(const Cursor& c, const char* begin, uint64_t length);
+  bool SkipUnknown(Cursor& c, uint32_t tag);
+  const char* LongTag(const char* p, uint32_t& tag);
+  bool FailNumber(Cursor c);
+  bool CheckLongLength(Cursor c, const char* begin, uint64_t length);
   bool FailWire(const char* p, absl::string_view what);
   uint64_t OffsetOf(const char* p) { return static_cast<uint64_t>(p - region_->begin()); }
 

@@ -1,0 +1,54 @@
+// Addresses from the kernel, which take memory only where they are written to.
+#ifndef ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_
+#define ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace onnxflops {
+
+inline constexpr uint64_t kPageBytes = 4096;
+inline constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
+
+class AddressRange {
+ public:
+  AddressRange() = default;
+  // `bytes` of them or a little more, zeroed, in whole huge pages unless they are few. Empty if
+  // there are not as many.
+  static AddressRange Reserve(uint64_t bytes);
+  AddressRange(AddressRange&& other) noexcept;
+  AddressRange& operator=(AddressRange&& other) noexcept;
+  ~AddressRange();
+
+  char* begin() const { return begin_; }
+  bool empty() const { return begin_ == nullptr; }
+
+ private:
+  char* begin_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+// Asks for huge pages where [begin, end) overlaps them; for the last one only if half of it is
+// used. This is advice, which has no effect but on speed.
+void UseHugePages(const void* begin, const void* end);
+
+// Reserves a vector's memory, of which most is about to be used.
+template <typename T>
+void ReserveHuge(std::vector<T>& v, size_t n) {
+  const uint64_t bytes = n * sizeof(T);
+  if (bytes < kHugePageBytes / 2) {
+    v.reserve(n);
+    return;
+  }
+  // Together with the few bytes that malloc adds, a multiple of a huge page: such a range the
+  // kernel places at a huge page's boundary.
+  constexpr uint64_t kAdded = 32;
+  const uint64_t pages = (bytes + kAdded + kHugePageBytes - 1) / kHugePageBytes;
+  v.reserve((pages * kHugePageBytes - kAdded) / sizeof(T));
+  UseHugePages(v.data(), v.data() + n);
+}
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_
