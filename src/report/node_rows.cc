@@ -5,6 +5,20 @@
 namespace onnxflops {
 namespace {
 
+std::vector<TensorInfo> DescribeAll(const Inference& inference, absl::Span<const ValueId> values,
+                                    absl::Span<const FactId> facts) {
+  std::vector<TensorInfo> result;
+  result.reserve(values.size());
+  const Fact unknown = Fact::Unknown();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == kNone) continue;
+    const Fact& fact = i < facts.size() && facts[i] >= 0 ? inference.fact(facts[i]) : unknown;
+    const absl::string_view name = inference.model->values[static_cast<size_t>(values[i])].name;
+    result.push_back(DescribeTensor(std::string(name), fact));
+  }
+  return result;
+}
+
 // Walks the main graph and, depth first, the bodies of its control flow. How deep bodies nest is
 // limited by kMaxGraphNesting.
 class Describer {
@@ -73,22 +87,9 @@ class Describer {
     if (row.status == Coverage::kCounted && shape_work && cost.macs == Expr(0)) {
       row.status = Coverage::kFree;
     }
-    Tensors(node.inputs, call.inputs, &row.inputs);
-    Tensors(node.outputs, call.outputs, &row.outputs);
+    row.inputs = DescribeAll(in_, node.inputs, call.inputs);
+    row.outputs = DescribeAll(in_, node.outputs, call.outputs);
     rows_.push_back(std::move(row));
-  }
-
-  template <typename FactIds>
-  void Tensors(absl::Span<const ValueId> values, const FactIds& facts,
-               std::vector<TensorInfo>* result) const {
-    result->reserve(values.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i] == kNone) continue;
-      const Fact unknown = Fact::Unknown();
-      const Fact& fact = i < facts.size() && facts[i] >= 0 ? in_.fact(facts[i]) : unknown;
-      result->push_back(
-          DescribeTensor(std::string(model_.values[static_cast<size_t>(values[i])].name), fact));
-    }
   }
 
   const Inference& in_;
@@ -99,6 +100,19 @@ class Describer {
 };
 
 }  // namespace
+
+NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id) {
+  const Node& node = inference.model->nodes[static_cast<size_t>(id)];
+  const Call& call = inference.calls[static_cast<size_t>(call_id)];
+  NodeRow row;
+  row.name = NodeLabel(*inference.model, node);
+  row.op = std::string(node.op_type);
+  row.domain = std::string(node.domain);
+  row.multiplicity = 1;
+  row.inputs = DescribeAll(inference, node.inputs, call.inputs);
+  row.outputs = DescribeAll(inference, node.outputs, call.outputs);
+  return row;
+}
 
 std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
                                    const ModuleTree& tree) {

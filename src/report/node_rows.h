@@ -15,6 +15,9 @@ namespace onnxflops {
 std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
                                    const ModuleTree& tree);
 
+// A node that has no row, since it is inside a function: its tensors in one call.
+NodeRow DescribeNodeInside(const Inference& inference, NodeId node, CallId call);
+
 TensorInfo DescribeTensor(std::string name, const Fact& fact);
 
 // How rows call a node: by its name, else by its first output, else by its operator.

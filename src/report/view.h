@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/report/report.h"
+#include "src/report/text_table.h"
 
 namespace onnxflops {
 
@@ -31,22 +32,7 @@ struct ModuleRow {
 };
 std::vector<ModuleRow> ModuleRows(const Report& report, const ViewOptions& options);
 
-// A table of text. Cells hold names from the file: a writer escapes them for where they go.
-struct TextTable {
-  struct Column {
-    std::string title;
-    bool right = false;  // aligned
-    bool may_shrink = false;
-  };
-  struct Row {
-    std::vector<std::string> cells;
-    int indent = 0;  // of the first cell
-    bool strong = false;
-  };
-  std::vector<Column> columns;
-  std::vector<Row> rows;
-  std::vector<std::string> notes;  // sentences about the table
-};
+// The table of a report.
 TextTable MakeTable(const Report& report, const ViewOptions& options);
 
 // What stands above and below the table, as lists of short texts that may share a line.

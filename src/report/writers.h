@@ -14,10 +14,6 @@
 
 namespace onnxflops {
 
-struct TableStyle {
-  int width = 0;       // columns of the terminal; 0: as wide as it gets
-  bool color = false;  // bold and faint text by terminal escapes
-};
 std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style = {});
 
 // "onnxflops.report/1": DESIGN.md 8. Always all of the report, and valid UTF-8.

@@ -1,0 +1,57 @@
+// Why a node costs what it costs: its rule's formula, with this node's sizes filled in.
+//
+//   absl::StatusOr<Explanation> e = Explain(model, {}, "/visual/conv1/Conv");
+//   std::cout << ToText(*e, {.width = 80});
+#ifndef ONNXFLOPS_SRC_REPORT_EXPLAIN_H_
+#define ONNXFLOPS_SRC_REPORT_EXPLAIN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/op_def.h"
+#include "src/report/report.h"
+#include "src/report/text_table.h"
+
+namespace onnxflops {
+
+struct Explanation {
+  // A line of the cost: "mac = M*N*K = 577*1024*1024" = 605028352. `how` is empty where the formula
+  // cannot be filled in.
+  struct Term {
+    std::string kind;  // "mac", "int_mac", ...
+    std::string how;
+    Expr amount;
+  };
+
+  NodeRow node;
+  std::string model;  // its path
+  std::string module, module_type;
+  int64_t opset = 0;         // of the operator's domain
+  int version = 0;           // the since_version of the rules
+  bool is_function = false;  // a call of a local function
+  bool shape_work = false;   // arithmetic that only makes shapes: free
+  std::string formula, note;
+  std::string reason;                           // why it is unknown
+  std::vector<Term> terms;                      // of one run
+  Expr flops, macs, bytes_read, bytes_written;  // of one run
+  Expr total_flops;                             // of the model
+};
+
+// `node` is a node's name, or the name of one of its outputs. Errors: those of Count; NotFound,
+// with names that are similar.
+absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
+                                    absl::string_view node);
+
+std::string ToText(const Explanation& explanation, const TableStyle& style);
+
+// "mac" or "int_mac" of a formula, "mac = elements(Y)*K", with sizes: "elements(Y)*K =
+// 577*1024 * 1024". Empty if the formula does not say, or says another amount than `amount`.
+std::string FillIn(absl::string_view formula, absl::string_view kind,
+                   const std::vector<Shape>& inputs, const std::vector<Shape>& outputs,
+                   const Expr& amount);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_EXPLAIN_H_

@@ -1,0 +1,188 @@
+#include "src/report/text_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "src/report/format.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr char kGap[] = "  ";
+constexpr int kMinShrunk = 12;  // columns that a shortened column keeps
+constexpr char kBold[] = "\x1b[1m";
+constexpr char kFaint[] = "\x1b[2m";
+constexpr char kPlain[] = "\x1b[0m";
+
+// Every cell fit for a terminal, the first with its indent.
+void Clean(TextTable* table) {
+  for (TextTable::Row& row : table->rows) {
+    for (std::string& cell : row.cells) cell = TextName(cell);
+    row.cells[0].insert(0, static_cast<size_t>(2 * row.indent), ' ');
+  }
+}
+
+std::vector<int> Widths(const TextTable& table) {
+  std::vector<int> widths;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    int width = DisplayWidth(table.columns[c].title);
+    for (const TextTable::Row& row : table.rows) {
+      width = std::max(width, DisplayWidth(row.cells[c]));
+    }
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+// Takes what is too much from the columns that may be shortened, the widest first.
+void Shrink(const TextTable& table, int limit, std::vector<int>* widths) {
+  if (limit <= 0) return;
+  int total = static_cast<int>(sizeof(kGap) - 1) * static_cast<int>(widths->size() - 1);
+  for (int width : *widths) total += width;
+  while (total > limit) {
+    int* widest = nullptr;
+    for (size_t c = 0; c < widths->size(); ++c) {
+      int& width = (*widths)[c];
+      if (!table.columns[c].may_shrink || width <= kMinShrunk) continue;
+      if (widest == nullptr || width > *widest) widest = &width;
+    }
+    if (widest == nullptr) return;
+    --*widest;
+    --total;
+  }
+}
+
+std::string Line(const TextTable& table, const std::vector<std::string>& cells,
+                 const std::vector<int>& widths) {
+  std::string line;
+  for (size_t c = 0; c < cells.size(); ++c) {
+    const std::string cell = Shortened(cells[c], widths[c]);
+    const std::string pad(static_cast<size_t>(std::max(0, widths[c] - DisplayWidth(cell))), ' ');
+    if (c > 0) line += kGap;
+    line += table.columns[c].right ? pad + cell : cell + pad;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+bool IsInteger(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+}
+
+std::string CsvField(absl::string_view raw) {
+  std::string text = TextName(raw);
+  const size_t first = text.find_first_not_of(' ');
+  constexpr absl::string_view kFormula = "=+-@";
+  if (first != std::string::npos && kFormula.find(text[first]) != absl::string_view::npos) {
+    text.insert(0, "'");
+  }
+  if (text.find_first_of(",\"'") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+}  // namespace
+
+std::string DrawText(TextTable table, const TableStyle& style) {
+  Clean(&table);
+  std::vector<int> widths = Widths(table);
+  Shrink(table, style.width, &widths);
+  std::string out;
+  const auto add = [&](const char* escape, const std::vector<std::string>& cells) {
+    const std::string line = Line(table, cells, widths);
+    if (style.color && escape != nullptr) {
+      absl::StrAppend(&out, escape, line, kPlain, "\n");
+    } else {
+      absl::StrAppend(&out, line, "\n");
+    }
+  };
+  std::vector<std::string> titles;
+  for (const TextTable::Column& column : table.columns) titles.push_back(column.title);
+  add(kFaint, titles);
+  for (const TextTable::Row& row : table.rows) add(row.strong ? kBold : nullptr, row.cells);
+  for (const std::string& note : table.notes) absl::StrAppend(&out, "(", TextName(note), ")\n");
+  return out;
+}
+
+std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
+                        int indent) {
+  std::string out;
+  int used = 0;
+  for (const std::string& raw : texts) {
+    const std::string text = TextName(raw);
+    const int needed = DisplayWidth(text);
+    if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
+      absl::StrAppend(&out, "\n", std::string(static_cast<size_t>(indent), ' '));
+      used = indent;
+    } else if (used > 0) {
+      absl::StrAppend(&out, gap);
+      used += static_cast<int>(gap.size());
+    }
+    absl::StrAppend(&out, text);
+    used += needed;
+  }
+  if (used > 0) out += "\n";
+  return out;
+}
+
+std::string EscapeMarkdown(absl::string_view text) {
+  return absl::StrReplaceAll(TextName(text), {{"\\", "\\\\"},
+                                              {"`", "\\`"},
+                                              {"*", "\\*"},
+                                              {"_", "\\_"},
+                                              {"[", "\\["},
+                                              {"]", "\\]"},
+                                              {"|", "\\|"},
+                                              {"~", "\\~"},
+                                              {"!", "\\!"},
+                                              {"$", "\\$"},
+                                              {"<", "&lt;"},
+                                              {">", "&gt;"},
+                                              {"&", "&amp;"},
+                                              {"@", "&#64;"},
+                                              {"#", "&#35;"},
+                                              {"://", ":&#47;&#47;"},
+                                              {"www.", "www&#46;"}});
+}
+
+std::string DrawMarkdown(const TextTable& table) {
+  std::string out = "|";
+  std::string rule = "|";
+  for (const TextTable::Column& column : table.columns) {
+    absl::StrAppend(&out, " ", column.title, " |");
+    rule += column.right ? " ---: |" : " :--- |";
+  }
+  absl::StrAppend(&out, "\n", rule, "\n");
+  for (const TextTable::Row& row : table.rows) {
+    out += "|";
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      out += " ";
+      for (int i = 0; c == 0 && i < row.indent; ++i) out += "&emsp;";
+      std::string cell = EscapeMarkdown(row.cells[c]);
+      if (row.strong && !cell.empty()) cell = absl::StrCat("**", cell, "**");
+      absl::StrAppend(&out, cell, " |");
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string DrawCsv(const TextTable& table) {
+  std::string out;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    absl::StrAppend(&out, c > 0 ? "," : "", table.columns[c].title);
+  }
+  out += "\n";
+  for (const TextTable::Row& row : table.rows) {
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const std::string& cell = row.cells[c];
+      absl::StrAppend(&out, c > 0 ? "," : "", IsInteger(cell) ? cell : CsvField(cell));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,200 @@
+#include "tools/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+constexpr size_t kHelpWidth = 80;
+
+absl::Status Bad(absl::string_view option, absl::string_view text, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text), ": ", why));
+}
+
+// "name=rest" -> name, rest.
+absl::StatusOr<std::pair<std::string, absl::string_view>> SplitName(absl::string_view option,
+                                                                    absl::string_view text,
+                                                                    absl::string_view form) {
+  // The last =, for names may hold one; values do not.
+  const size_t equals = text.rfind('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return Bad(option, text, absl::StrCat("it should be ", form));
+  }
+  return std::make_pair(std::string(text.substr(0, equals)), text.substr(equals + 1));
+}
+
+bool IsName(absl::string_view text) {
+  return !text.empty() && !absl::ascii_isdigit(text[0]) && text[0] != '-' && text[0] != '+';
+}
+
+absl::StatusOr<Scalar> ParseScalar(absl::string_view option, absl::string_view text,
+                                   absl::string_view item) {
+  item = absl::StripAsciiWhitespace(item);
+  int64_t i = 0;
+  double d = 0;
+  if (absl::SimpleAtoi(item, &i)) return Scalar::Int(i);
+  if (item == "true" || item == "false") return Scalar::Int(item == "true" ? 1 : 0);
+  if (absl::SimpleAtod(item, &d)) return Scalar::Float(d);
+  return Bad(option, text, absl::StrCat(Quoted(item), " is not a number"));
+}
+
+// One option as a line of help, its text broken into the second column.
+void AppendOption(const CLI::Option& option, std::string* out) {
+  std::string line = absl::StrCat("  ", option.get_name(false, true));
+  std::replace(line.begin(), line.end(), ',', ' ');
+  if (option.get_positional()) line = absl::StrCat("  ", option.get_name(true, false));
+  if (const std::string type = option.get_type_name(); !type.empty()) {
+    absl::StrAppend(&line, option.get_positional() ? "" : " ", type);
+  }
+  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
+  for (absl::string_view word : absl::StrSplit(option.get_description(), ' ')) {
+    if (line.size() + word.size() > kHelpWidth) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      absl::StrAppend(out, line, "\n");
+      line = std::string(kHelpColumn, ' ');
+    }
+    absl::StrAppend(&line, word, " ");
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  absl::StrAppend(out, line, "\n");
+}
+
+std::string HelpText(const VerbHelp& verb, const CLI::App& app) {
+  std::string out = absl::StrCat("usage: ", verb.usage, "\n\n", verb.text, "\nOptions:\n");
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) AppendOption(*option, &out);
+  }
+  absl::StrAppend(&out, "  -h --help               Show this.\n\nExamples:\n", verb.examples);
+  return out;
+}
+
+}  // namespace
+
+void SizeArguments::AddTo(CLI::App* app) {
+  app->add_option("--dim", dims, "Bind a symbolic dimension. What is not bound stays symbolic.")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  app->add_option("--input", inputs,
+                  "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.")
+      ->type_name("NAME=SHAPE")
+      ->allow_extra_args(false);
+  app->add_option("--value", values,
+                  "Set the content of a small input that shapes depend on, as [1,3,224] or 5.")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+absl::StatusOr<CountOptions> SizeArguments::Parse() const {
+  CountOptions options;
+  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDim(dim, &options.bindings));
+  for (const std::string& input : inputs) {
+    RETURN_IF_ERROR(ParseInput(input, &options.input_shapes));
+  }
+  for (const std::string& value : values) {
+    RETURN_IF_ERROR(ParseValue(value, &options.input_values));
+  }
+  return options;
+}
+
+void OutputArguments::AddTo(CLI::App* app) {
+  app->add_option("--format", format, "table, json, csv or markdown. Default: table.")
+      ->type_name("FORMAT");
+  app->add_option("-o", file, "Write to FILE, wholly or not at all. Default: standard output.")
+      ->type_name("FILE");
+}
+
+absl::StatusOr<Format> OutputArguments::ParseFormat() const {
+  if (format == "table") return Format::kTable;
+  if (format == "json") return Format::kJson;
+  if (format == "csv") return Format::kCsv;
+  if (format == "markdown") return Format::kMarkdown;
+  return Bad("--format", format, "it should be table, json, csv or markdown");
+}
+
+absl::Status ParseDim(absl::string_view text, Bindings* bindings) {
+  ASSIGN_OR_RETURN(const auto split, SplitName("--dim", text, "NAME=N, as batch=8"));
+  int64_t size = 0;
+  if (!absl::SimpleAtoi(split.second, &size) || size < 0) {
+    return Bad("--dim", text, absl::StrCat(Quoted(split.second), " is not a size"));
+  }
+  const auto [it, is_new] = bindings->emplace(split.first, size);
+  if (!is_new && it->second != size) {
+    return Bad("--dim", text, absl::StrCat("it was given as ", it->second, " before"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dims>* shapes) {
+  ASSIGN_OR_RETURN(const auto split,
+                   SplitName("--input", text, "NAME=SHAPE, as image=1x3x224x224"));
+  Dims dims;
+  const char separator = absl::StrContains(split.second, ",") ? ',' : 'x';
+  for (absl::string_view item : absl::StrSplit(split.second, separator, absl::SkipEmpty())) {
+    item = absl::StripAsciiWhitespace(item);
+    int64_t size = 0;
+    if (absl::SimpleAtoi(item, &size) && size >= 0) {
+      dims.push_back(size);
+    } else if (IsName(item)) {
+      dims.push_back(Expr::Symbol(item, 1));
+    } else {
+      return Bad("--input", text, absl::StrCat(Quoted(item), " is not a size"));
+    }
+  }
+  if (!shapes->emplace(split.first, std::move(dims)).second) {
+    return Bad("--input", text, "its shape was given before");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values) {
+  ASSIGN_OR_RETURN(const auto split, SplitName("--value", text, "NAME=VALUE, as sizes=[1,3,224]"));
+  absl::string_view list = absl::StripAsciiWhitespace(split.second);
+  if (absl::ConsumePrefix(&list, "[") != absl::ConsumeSuffix(&list, "]")) {
+    return Bad("--value", text, "a bracket is missing");
+  }
+  Content content;
+  for (absl::string_view item : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
+    ASSIGN_OR_RETURN(Scalar scalar, ParseScalar("--value", text, item));
+    content.push_back(std::move(scalar));
+  }
+  if (!values->emplace(split.first, std::move(content)).second) {
+    return Bad("--value", text, "its value was given before");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ParseArguments(const VerbHelp& verb, Arguments arguments, CLI::App* app,
+                                    std::string* help) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto asks = [&](const char* flag) {
+    return std::find(arguments.begin(), end, flag) != end;
+  };
+  if (asks("--help") || asks("-h")) {
+    *help = HelpText(verb, *app);
+    return false;
+  }
+  app->set_help_flag();
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app->parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    // "onnxflops count MODEL" of the usage tells where to ask.
+    const std::vector<std::string> words = absl::StrSplit(verb.usage, ' ');
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(error.what()), " (see ", words[0], " ", words[1], " --help)"));
+  }
+  return true;
+}
+
+}  // namespace onnxflops::tools

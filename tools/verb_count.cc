@@ -1,0 +1,147 @@
+// onnxflops count: cost by module, operator or node.
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/onnxflops.h"
+#include "tools/output.h"
+#include "tools/verbs.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    "onnxflops count MODEL... [options]",
+    R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights are
+not read; MODEL may be "-" for standard input. The verb may be left out.
+)",
+    R"(  The cost of every module of CLIP, at the sizes in the file:
+    onnxflops clip-vit-l-14-336.onnx
+  At batch 8, deeper, with every digit:
+    onnxflops clip-vit-l-14-336.onnx --dim batch=8 --depth 4 --exact
+  An input without a declared shape:
+    onnxflops detector.onnx --input image=1x3x800x1200
+  Which operators do the work:
+    onnxflops resnet50.onnx --by op
+  Every node with its shapes, for a script:
+    onnxflops resnet50.onnx --by node --format json -o resnet50.json
+  Fail in CI if anything is not counted:
+    onnxflops exported/*.onnx --strict
+
+Exit codes: 0 fine, 1 --strict failed, 2 trouble.
+)"};
+
+struct CountArguments {
+  std::vector<std::string> models;
+  SizeArguments sizes;
+  OutputArguments output;
+  std::string by = "module";
+  std::string depth;
+  bool no_fold = false, exact = false, strict = false;
+
+  void AddTo(CLI::App* app) {
+    app->add_option("MODEL", models)->required();
+    sizes.AddTo(app);
+    app->add_option("--by", by, "Rows: module, op or node. Default: module.")->type_name("KEY");
+    app->add_option("--depth", depth,
+                    "Depth of the module tree; 0 is the model. Default: what fits on a page.")
+        ->type_name("D");
+    app->add_flag(
+        "--no-fold", no_fold,
+        "Every module on a row of its own, and every node: also equal ones and free ones.");
+    app->add_flag("--exact", exact, "Every digit instead of k, M, G, T, P, E.");
+    app->add_flag("--strict", strict,
+                  "Exit with 1 if anything is unknown, or odd enough for a warning.");
+    output.AddTo(app);
+  }
+
+  absl::StatusOr<ViewOptions> View() const {
+    ViewOptions view;
+    view.fold = !no_fold;
+    view.exact = exact;
+    if (by == "op") {
+      view.by = GroupBy::kOp;
+    } else if (by == "node") {
+      view.by = GroupBy::kNode;
+    } else if (by != "module") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--by ", Quoted(by), ": it should be module, op or node"));
+    }
+    if (!depth.empty() && (!absl::SimpleAtoi(depth, &view.depth) || view.depth < 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--depth ", Quoted(depth), ": it should be a number, 0 or more"));
+    }
+    return view;
+  }
+};
+
+std::string Render(const std::vector<Report>& reports, Format format, const ViewOptions& view,
+                   const TableStyle& style) {
+  switch (format) {
+    case Format::kJson:
+      return reports.size() == 1 ? ToJson(reports[0]) : ToJson(reports);
+    case Format::kCsv:
+      return ToCsv(reports, view);
+    case Format::kTable:
+    case Format::kMarkdown:
+      break;
+  }
+  std::string text;
+  for (const Report& report : reports) {
+    absl::StrAppend(
+        &text, text.empty() ? "" : "\n",
+        format == Format::kTable ? ToTable(report, view, style) : ToMarkdown(report, view));
+  }
+  return text;
+}
+
+// What --strict objects to, or nothing.
+std::string Objection(const Report& report) {
+  if (report.coverage.unknown > 0) {
+    return absl::StrCat(report.model.path, ": ", report.coverage.unknown, " nodes are unknown");
+  }
+  if (report.totals.lower_bound) return absl::StrCat(report.model.path, ": a part is unknown");
+  if (!report.warnings.empty()) {
+    return absl::StrCat(report.model.path, ": warning: ", report.warnings[0]);
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
+  CLI::App app;
+  CountArguments args;
+  args.AddTo(&app);
+  std::string help;
+  ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
+  if (!run) {
+    RETURN_IF_ERROR(WriteOutput(help, "-"));
+    return kFine;
+  }
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  ASSIGN_OR_RETURN(const ViewOptions view, args.View());
+  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  options.node_rows = view.by == GroupBy::kNode;
+  std::vector<Report> reports;
+  for (const std::string& path : args.models) {
+    ASSIGN_OR_RETURN(const Model model, Load(path));
+    ASSIGN_OR_RETURN(Report report, Count(model, options));
+    reports.push_back(std::move(report));
+  }
+  const TableStyle style = StyleFor(args.output.file);
+  RETURN_IF_ERROR(WriteOutput(Render(reports, format, view, style), args.output.file));
+  ExitCode code = kFine;
+  for (const Report& report : reports) {
+    const std::string objection = args.strict ? Objection(report) : "";
+    if (objection.empty()) continue;
+    WriteError(absl::StrCat("--strict: ", objection));
+    code = kFailed;
+  }
+  return code;
+}
+
+}  // namespace onnxflops::tools

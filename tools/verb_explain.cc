@@ -1,0 +1,106 @@
+// onnxflops explain: the formula of an operator, or of a node with its sizes filled in.
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ops/registry.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/load/load.h"
+#include "src/report/explain.h"
+#include "src/report/format.h"
+#include "tools/output.h"
+#include "tools/verbs.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    "onnxflops explain MODEL NODE [options]\n       onnxflops explain OP",
+    R"(Tells what a node costs and why: its operator's formula, the shapes of its inputs and
+outputs, and the formula with these sizes. NODE is a node's name, or the name of one of
+its outputs. With OP, tells the formula, versions and examples of an operator.
+)",
+    R"(  One node, at batch 8:
+    onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481 --dim batch=8
+  An operator, and one of ONNX Runtime:
+    onnxflops explain Conv
+    onnxflops explain com.microsoft.FusedMatMul
+)"};
+
+constexpr int kLineWidth = 100;
+
+std::string DescribeRow(const OpFamily& family, const OpDef& row, int width) {
+  const auto wrapped = [&](const char* label, absl::string_view text) {
+    const std::vector<std::string> words = absl::StrSplit(text, ' ');
+    return absl::StrCat(label, DrawWrapped(words, " ", width - 11, 11));
+  };
+  std::string out = absl::StrCat(
+      OpLabel(family.domain, row.name), *family.domain == '\0' ? " (ai.onnx)" : "", ", versions ",
+      absl::StrJoin(row.versions, ", "), "\n", wrapped("  formula  ", row.formula));
+  if (*row.note != '\0') out += wrapped("  note     ", row.note);
+  for (const OpExample& example : row.examples) {
+    absl::StrAppend(&out, wrapped("  example  ", example.text), "           cost: ", example.cost,
+                    "\n");
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> DescribeOp(const std::string& name, int width) {
+  std::string out;
+  const std::string lower = absl::AsciiStrToLower(name);
+  std::vector<std::string> similar;
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& row : family.rows) {
+      const std::string label = OpLabel(family.domain, row.name);
+      const bool here = name == label || name == row.name ||
+                        (*family.domain == '\0' && name == absl::StrCat("ai.onnx.", row.name));
+      if (here) {
+        absl::StrAppend(&out, out.empty() ? "" : "\n", DescribeRow(family, row, width));
+      } else if (absl::AsciiStrToLower(row.name).find(lower) != std::string::npos &&
+                 similar.size() < 8) {
+        similar.push_back(label);
+      }
+    }
+  }
+  if (!out.empty()) return out;
+  std::string message = absl::StrCat("no operator is named ", Quoted(name));
+  if (!similar.empty()) absl::StrAppend(&message, "; similar: ", absl::StrJoin(similar, ", "));
+  return absl::NotFoundError(absl::StrCat(message, " (to explain a node, give MODEL and NODE)"));
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
+  CLI::App app;
+  std::vector<std::string> what;
+  SizeArguments sizes;
+  std::string file = "-";
+  app.add_option("WHAT", what)->required()->expected(1, 2);
+  sizes.AddTo(&app);
+  app.add_option("-o", file, "Write to FILE, wholly or not at all. Default: standard output.")
+      ->type_name("FILE");
+  std::string help;
+  ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
+  if (!run) {
+    RETURN_IF_ERROR(WriteOutput(help, "-"));
+    return kFine;
+  }
+  const TableStyle style = StyleFor(file);
+  std::string text;
+  if (what.size() == 1) {
+    ASSIGN_OR_RETURN(text, DescribeOp(what[0], style.width > 0 ? style.width : kLineWidth));
+  } else {
+    ASSIGN_OR_RETURN(const CountOptions options, sizes.Parse());
+    ASSIGN_OR_RETURN(const Model model, Load(what[0]));
+    ASSIGN_OR_RETURN(const Explanation explanation, Explain(model, options, what[1]));
+    text = ToText(explanation, style);
+  }
+  RETURN_IF_ERROR(WriteOutput(text, file));
+  return kFine;
+}
+
+}  // namespace onnxflops::tools

@@ -1,0 +1,20 @@
+// The verbs of the program: a file and a row of the table in onnxflops.cc each.
+#ifndef ONNXFLOPS_TOOLS_VERBS_H_
+#define ONNXFLOPS_TOOLS_VERBS_H_
+
+#include "absl/status/statusor.h"
+#include "tools/options.h"
+
+namespace onnxflops::tools {
+
+// As of diff(1).
+enum ExitCode { kFine = 0, kFailed = 1, kTrouble = 2 };
+
+// `arguments` are those after the verb. An error is trouble; its message goes to stderr.
+absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_VERBS_H_
