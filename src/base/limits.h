@@ -15,6 +15,8 @@ namespace onnxflops {
 inline constexpr int kMaxGraphNesting = 64;
 // Types inside types: sequence(optional(sequence(...))). ONNX's reader stops at 49.
 inline constexpr int kMaxTypeNesting = 32;
+// Messages inside messages in the parts of a file that are skipped. Protobuf's own limit.
+inline constexpr int kMaxIgnoredNesting = 100;
 // Local functions calling local functions. Real exports nest as deep as their modules, below 20.
 inline constexpr int kMaxCallDepth = 200;
 // Dimensions of one tensor. ONNX Runtime stops at 64 as well.

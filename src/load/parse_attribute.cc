@@ -171,15 +171,13 @@ bool Parser::AttributeGraph(Cursor& c, Scope* scope, NodeId holder, AttributeDra
   return true;
 }
 
-// Of several types in a field that is not a list the last counts.
 bool Parser::AttributeTypeProto(Cursor& c, AttributeDraft& draft, AttributeType type) {
   draft.given |= Bit(type);
   Cursor sub;
-  auto* declared = arena_.New<DeclaredType>(1);
-  *declared = DeclaredType();
-  if (!wire_.Message(c, sub) || !ParseType(sub, 0, *declared)) return false;
-  if (type == AttributeType::kType) draft.attribute.declared_type = declared;
-  return true;
+  const DeclaredType* unused = nullptr;
+  const bool list = type == AttributeType::kTypes;
+  return wire_.Message(c, sub) &&
+         ParseType(sub, 0, MutableType(list ? unused : draft.attribute.declared_type));
 }
 
 bool Parser::FinishAttribute(AttributeDraft& draft) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/load/ignored.h"
 #include "src/load/parser.h"
 
 namespace onnxflops {
@@ -100,7 +101,11 @@ bool Parser::GraphField(Cursor& c, uint32_t tag, Scope& scope) {
       return wire_.Message(c, sub) && ParseSparseInitializer(sub, tensor) &&
              AddInitializer(scope, tensor);
     }
-    default:  // doc_string, quantization_annotation, metadata_props
+    case Key(14, kLengthDelimited):
+      return SkipIgnored(wire_, c, Ignored::kAnnotation);
+    case Key(16, kLengthDelimited):
+      return SkipIgnored(wire_, c, Ignored::kPair);
+    default:  // doc_string
       return wire_.SkipField(c, tag);
   }
 }
@@ -205,7 +210,7 @@ bool Parser::DefineOutput(Scope& scope, const Scope::Mention& mention) {
   Value& v = value(id);
   if (ABSL_PREDICT_FALSE(id != before)) {
     if (v.producer != kNone || v.is_graph_input || v.initializer != kNone) {
-      return FailTwice(id, DescribeNode(*model_, mention.producer));
+      return FailTwice(id, Place(mention.producer));
     }
     scope.unsorted = true;
   }
@@ -231,15 +236,20 @@ bool Parser::FlushMentions(Scope& scope) {
   return CheckIds(model_->values.size() + kMaxPending, "values");
 }
 
+// A node, by its position in the file if it has no name.
+std::string Parser::Place(NodeId id) {
+  if (!node(id).name.empty()) return DescribeNode(*model_, id);
+  return absl::StrCat("node ", id + 1, " of the file (", Escaped(node(id).op_type), ")");
+}
+
 std::string Parser::Origin(const Value& v) {
-  if (v.producer != kNone) return DescribeNode(*model_, v.producer);
+  if (v.producer != kNone) return Place(v.producer);
   return v.is_graph_input ? "a graph input" : "an initializer";
 }
 
 bool Parser::FailTwice(ValueId id, const std::string& again) {
-  const std::string first = Origin(value(id));
-  return wire_.Fail(absl::StrCat("value ", Quoted(value(id).name), " is defined twice, by ", first,
-                                 " and by ", again == first ? "the same" : again));
+  return wire_.Fail(absl::StrCat("value ", Quoted(value(id).name), " is defined twice, by ",
+                                 Origin(value(id)), " and by ", again));
 }
 
 bool Parser::EndScope(Scope& scope) {

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/load/ignored.h"
 #include "src/load/parser.h"
 
 namespace onnxflops {
@@ -66,7 +67,11 @@ bool Parser::ModelField(Cursor& c, uint32_t tag) {
     }
     case Key(25, kLengthDelimited):
       return wire_.Message(c, sub) && ParseFunction(sub);
-    default:  // domain, model_version, doc_string, training_info, configuration
+    case Key(20, kLengthDelimited):
+      return SkipIgnored(wire_, c, Ignored::kTrainingInfo);
+    case Key(26, kLengthDelimited):
+      return SkipIgnored(wire_, c, Ignored::kDevice);
+    default:  // domain, model_version, doc_string
       return wire_.SkipField(c, tag);
   }
 }
@@ -198,7 +203,9 @@ bool Parser::FunctionField(Cursor& c, uint32_t tag, Scope& scope, Function& func
     }
     case Key(13, kLengthDelimited):
       return wire_.Bytes(c, function.overload);
-    default:  // doc_string, metadata_props
+    case Key(14, kLengthDelimited):
+      return SkipIgnored(wire_, c, Ignored::kPair);
+    default:  // doc_string
       return wire_.SkipField(c, tag);
   }
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/load/ignored.h"
 #include "src/load/parser.h"
 
 namespace onnxflops {
@@ -93,7 +94,9 @@ bool Parser::NodeRest(Cursor& c, uint32_t tag, NodeDraft& draft) {
       return wire_.Bytes(c, draft.node.overload);
     case Key(9, kLengthDelimited):
       return AppendPair(c, pairs_);
-    default:  // doc_string, device_configurations
+    case Key(10, kLengthDelimited):
+      return SkipIgnored(wire_, c, Ignored::kNodeDevice);
+    default:  // doc_string
       return wire_.SkipField(c, tag);
   }
 }

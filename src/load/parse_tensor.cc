@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/load/ignored.h"
 #include "src/load/parser.h"
 
 namespace onnxflops {
@@ -164,7 +165,7 @@ bool Parser::TensorField(Cursor& c, uint32_t tag, TensorDraft& draft) {
       return wire_.Int32(c, draft.type);
     case Key(3, kLengthDelimited):
       draft.segment = true;
-      return wire_.SkipBytes(c);
+      return SkipIgnored(wire_, c, Ignored::kSegment);
     case Key(8, kLengthDelimited):
       return wire_.Bytes(c, draft.tensor.name);
     case Key(9, kLengthDelimited):
@@ -228,7 +229,9 @@ bool Parser::TypedData(Cursor& c, uint32_t tag, TensorDraft& draft) {
       break;
     case Key(kStringData, kLengthDelimited):
       return StringData(c, draft);
-    default:  // doc_string, metadata_props
+    case Key(16, kLengthDelimited):
+      return SkipIgnored(wire_, c, Ignored::kPair);
+    default:  // doc_string
       return wire_.SkipField(c, tag);
   }
   draft.Note(static_cast<int>(tag >> 3));

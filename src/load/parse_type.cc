@@ -3,9 +3,16 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/load/ignored.h"
 #include "src/load/parser.h"
 
 namespace onnxflops {
+
+// A type that is given twice is merged, as protobuf does.
+DeclaredType& Parser::MutableType(const DeclaredType*& type) {
+  if (type == nullptr) type = new (arena_.New<DeclaredType>(1)) DeclaredType();
+  return *const_cast<DeclaredType*>(type);  // made here
+}
 
 bool Parser::ParseValueInfo(Cursor c, absl::string_view& name, const DeclaredType*& type) {
   while (wire_.More(c)) {
@@ -15,14 +22,13 @@ bool Parser::ParseValueInfo(Cursor c, absl::string_view& name, const DeclaredTyp
       if (!wire_.Bytes(c, name)) return false;
     } else if (tag == Key(2, kLengthDelimited)) {
       Cursor sub;
-      auto* declared = arena_.New<DeclaredType>(1);
-      *declared = DeclaredType();
       if (!wire_.Message(c, sub)) return false;
-      if (!ParseType(sub, 0, *declared)) {
+      if (!ParseType(sub, 0, MutableType(type))) {
         return wire_.AddContext(absl::StrCat("the type of ", Quoted(name)));
       }
-      type = declared;
-    } else if (!wire_.SkipField(c, tag)) {  // doc_string, metadata_props
+    } else if (tag == Key(4, kLengthDelimited)) {
+      if (!SkipIgnored(wire_, c, Ignored::kPair)) return false;
+    } else if (!wire_.SkipField(c, tag)) {  // doc_string
       return false;
     }
   }
@@ -93,10 +99,8 @@ bool Parser::ParseTypeParts(Cursor c, int depth, DeclaredType& type) {
       if (!wire_.Message(c, sub) || !ParseShape(sub, type)) return false;
     } else if ((map && tag == Key(2, kLengthDelimited)) ||
                (container && tag == Key(1, kLengthDelimited))) {
-      auto* element = arena_.New<DeclaredType>(1);
-      *element = DeclaredType();
-      if (!wire_.Message(c, sub) || !ParseType(sub, depth + 1, *element)) return false;
-      type.element = element;
+      if (!wire_.Message(c, sub)) return false;
+      if (!ParseType(sub, depth + 1, MutableType(type.element))) return false;
     } else if (!wire_.SkipField(c, tag)) {
       return false;
     }
@@ -126,7 +130,8 @@ bool Parser::ParseShape(Cursor c, DeclaredType& type) {
     if (dim.size < 0) continue;
     elements *= dim.size;
     if (elements > kMaxElements) {
-      return wire_.Fail(absl::StrCat("more than ", kMaxElements, " elements (kMaxElements)"));
+      return wire_.Fail(absl::OutOfRangeError(
+          absl::StrCat("more than ", kMaxElements, " elements (kMaxElements)")));
     }
   }
   type.has_shape = true;

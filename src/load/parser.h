@@ -124,6 +124,7 @@ class Parser {
   }
   bool DefineOutput(Scope& scope, const Scope::Mention& mention);
   bool FlushMentions(Scope& scope);
+  std::string Place(NodeId id);
   std::string Origin(const Value& v);
   bool FailTwice(ValueId id, const std::string& again);
   bool CaptureUndefined(Scope& scope);
@@ -174,6 +175,7 @@ class Parser {
   static std::string ShapeText(const Tensor& tensor);
 
   // parse_type.cc
+  DeclaredType& MutableType(const DeclaredType*& type);
   bool ParseValueInfo(Cursor c, absl::string_view& name, const DeclaredType*& type);
   bool ParseType(Cursor c, int depth, DeclaredType& type);
   bool ParseTypeParts(Cursor c, int depth, DeclaredType& type);

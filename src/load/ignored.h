@@ -1,0 +1,42 @@
+// Messages that a count has no use for: their wire format is checked as protobuf would, and that is
+// all.
+#ifndef ONNXFLOPS_SRC_LOAD_IGNORED_H_
+#define ONNXFLOPS_SRC_LOAD_IGNORED_H_
+
+#include "src/load/wire.h"
+
+namespace onnxflops {
+
+enum class Ignored : uint8_t {
+  kPair,          // StringStringEntryProto
+  kSegment,       // TensorProto.Segment
+  kAnnotation,    // TensorAnnotation
+  kDevice,        // DeviceConfigurationProto
+  kNodeDevice,    // NodeDeviceConfigurationProto
+  kTrainingInfo,  // TrainingInfoProto, with whole graphs in it
+  // Parts of those.
+  kSharding,
+  kIntIntList,
+  kShardedDim,
+  kSimpleShardedDim,
+  kGraph,
+  kNode,
+  kAttribute,
+  kTensor,
+  kSparseTensor,
+  kValueInfo,
+  kType,
+  kTensorType,
+  kElementType,
+  kMapType,
+  kOpaqueType,
+  kShape,
+  kDimension,
+};
+
+// Moves `c` over a field of a message of that kind.
+bool SkipIgnored(WireReader& wire, Cursor& c, Ignored kind);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_LOAD_IGNORED_H_
