@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
@@ -288,10 +289,11 @@ constexpr OpDef kRows[] = {
     {.name = "Relu",
      .versions = kReluVersions,
      .formula = "Y = max(X, 0); cmp = elements",
-     .infer = InferSameAsInput,
+     .infer = InferUnary,
      .count = CountPerOutputElement,
      .examples = kReluExamples,
-     .per_element = {.cmp = 1}},
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateRelu},
     {.name = "Selu",
      .versions = k1_6_22,
      .formula = "Y = gamma * (X < 0 ? alpha * e^X - alpha : X); per element exp, 3 mul, add, cmp",

@@ -222,22 +222,32 @@ Scalar EvaluateMean(Scalars x, DType type) {
   return EvaluateDiv(mean, type);
 }
 
-Scalar EvaluateMin(Scalars x, DType type) {
-  return Fold(x, type, [](Scalars pair, DType t) -> Scalar {
-    if (!AllKnown(pair)) return {};
-    if (BothInts(pair)) return InType(Scalar::Int(Min(pair[0].i, pair[1].i)), t);
-    const Scalar less = EvaluateLess(pair, DType::kBool);
-    return less.known() ? pair[less.i == Expr(1) ? 0 : 1] : Scalar{};
-  });
+namespace {
+
+// The lesser or the greater of two elements.
+template <bool greater>
+Scalar EvaluateExtreme(Scalars pair, DType type) {
+  std::optional<Fraction> a = AsFraction(pair[0]), b = AsFraction(pair[1]);
+  if (!BothFloats(pair) && a.has_value() && b.has_value() && a->denominator == 1 &&
+      b->denominator == 1) {
+    const Expr extreme =
+        greater ? Max(a->numerator, b->numerator) : Min(a->numerator, b->numerator);
+    return InType(Scalar::Int(extreme), type);
+  }
+  const Scalar less = EvaluateLess(pair, DType::kBool);
+  if (!less.known()) return {};
+  return pair[(less.i == Expr(1)) == greater ? 1 : 0];
 }
 
-Scalar EvaluateMax(Scalars x, DType type) {
-  return Fold(x, type, [](Scalars pair, DType t) -> Scalar {
-    if (!AllKnown(pair)) return {};
-    if (BothInts(pair)) return InType(Scalar::Int(Max(pair[0].i, pair[1].i)), t);
-    const Scalar less = EvaluateLess(pair, DType::kBool);
-    return less.known() ? pair[less.i == Expr(1) ? 1 : 0] : Scalar{};
-  });
+}  // namespace
+
+Scalar EvaluateMin(Scalars x, DType type) { return Fold(x, type, EvaluateExtreme<false>); }
+
+Scalar EvaluateMax(Scalars x, DType type) { return Fold(x, type, EvaluateExtreme<true>); }
+
+Scalar EvaluateRelu(Scalars x, DType type) {
+  const Scalar pair[] = {x[0], InType(Scalar::Int(0), type)};
+  return EvaluateMax(pair, type);
 }
 
 // ---- of one input

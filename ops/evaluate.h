@@ -30,6 +30,7 @@ Scalar EvaluateMax(Scalars x, DType type);
 
 // ---- of one input
 Scalar EvaluateNeg(Scalars x, DType type);
+Scalar EvaluateRelu(Scalars x, DType type);
 Scalar EvaluateAbs(Scalars x, DType type);
 Scalar EvaluateSign(Scalars x, DType type);
 Scalar EvaluateFloor(Scalars x, DType type);

@@ -66,6 +66,9 @@ TEST(EvaluateTest, SizesPassThroughFloatsAsFractions) {
   EXPECT_EQ(Apply(EvaluateMul, {Int(n), Float(0.7f)}, f), "?");
   EXPECT_EQ(Apply(EvaluateDiv, {Int(n), Int(n)}, f), "1.000000");
   EXPECT_EQ(Apply(EvaluateSqrt, {Int(n)}, f), "?");
+  EXPECT_EQ(Apply(EvaluateMin, {Int(m), Float(5)}, f), "min(5, m)");
+  EXPECT_EQ(Apply(EvaluateMax, {Float(2.5), Float(-1)}, f), "2.500000");
+  EXPECT_EQ(Apply(EvaluateRelu, {Int(n - 3)}, f), "max(0, n - 3)");
 }
 
 TEST(EvaluateTest, ComparisonsOnlyWhereProvable) {
