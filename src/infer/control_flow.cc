@@ -32,7 +32,8 @@ Expr Host::FreshDim(int output, int axis, absl::string_view hint) {
     tensor = data.values[static_cast<size_t>(node.outputs[static_cast<size_t>(output)])].name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kData, hint,
-                                    evaluator_->PlaceIn(frame_, call_->node), tensor, axis);
+                                    evaluator_->PlaceIn(frame_, call_->node), tensor, axis,
+                                    frame_.depth > 0);
 }
 
 Expr Host::FreshTripCount(absl::string_view hint) {
@@ -43,7 +44,8 @@ Expr Host::FreshTripCount(absl::string_view hint) {
     if (v != kNone && tensor.empty()) tensor = data.values[static_cast<size_t>(v)].name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kTripCount, hint,
-                                    evaluator_->PlaceIn(frame_, call_->node), tensor, 0);
+                                    evaluator_->PlaceIn(frame_, call_->node), tensor, 0,
+                                    frame_.depth > 0);
 }
 
 absl::StatusOr<BodyFacts> Host::InferBody(absl::string_view attribute,

@@ -119,8 +119,21 @@ absl::StatusOr<CallId> Evaluator::EvalNode(NodeId id, const Frame& frame) {
   absl::StatusOr<CallId> call =
       node.function != kNone ? CallFunction(id, frame, inputs) : ApplyOperator(id, frame, inputs);
   if (!call.ok()) return call.status();
-  SetOutputs(node, result_.calls[static_cast<size_t>(*call)]);
+  const Call& done = result_.calls[static_cast<size_t>(*call)];
+  SetOutputs(node, done);
+  if (frame.depth == 0 && !done.bodies.empty()) NameInnerSymbols(node, done);
   return call;
+}
+
+void Evaluator::NameInnerSymbols(const Node& node, const Call& call) {
+  for (size_t i = 0; i < node.outputs.size() && i < call.outputs.size(); ++i) {
+    const Fact& fact = facts_[call.outputs[i]];
+    if (node.outputs[i] == kNone || !fact.is_tensor() || !fact.shape.ranked()) continue;
+    const absl::string_view name = data_.values[static_cast<size_t>(node.outputs[i])].name;
+    for (int axis = 0; axis < fact.shape.rank(); ++axis) {
+      symbols_.ComesOut(fact.shape[axis], name, axis);
+    }
+  }
 }
 
 void Evaluator::SetOutputs(const Node& node, const Call& call) {

@@ -48,8 +48,12 @@ class SymbolTable {
   // The symbol of an input's dimension; the same name again is the same symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
+  // `inner`: made inside a body or a function.
   Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const std::string& place,
-             absl::string_view tensor, int axis);
+             absl::string_view tensor, int axis, bool inner);
+  // A value of the main graph has this dimension: that is where a symbol made inside comes out, and
+  // a user can look it up.
+  void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
   bool Knows(const std::string& name) const { return origins_.contains(name); }
   int64_t fresh_uses() const { return fresh_uses_; }
   // All symbols that are left open, in order of appearance.
@@ -62,6 +66,7 @@ class SymbolTable {
   int64_t fresh_uses_ = 0;  // how often a data-dependent symbol was asked for
   std::vector<std::string> order_;
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
+  absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far
   absl::flat_hash_map<std::string, std::string> by_place_;
 };
 
@@ -95,6 +100,7 @@ class Evaluator {
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
   void SetOutputs(const Node& node, const Call& call);
+  void NameInnerSymbols(const Node& node, const Call& call);
   // "block.0/trip 3/name": a node with the calls and trips around it.
   std::string PlaceIn(const Frame& frame, NodeId node) const;
   absl::Status Spend();

@@ -23,7 +23,7 @@ Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int
 }
 
 Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const std::string& place,
-                        absl::string_view tensor, int axis) {
+                        absl::string_view tensor, int axis, bool inner) {
   ++fresh_uses_;
   const std::string key = absl::StrCat(hint, "\n", place, "\n", tensor, "\n", axis);
   if (const auto known = by_place_.find(key); known != by_place_.end()) {
@@ -37,8 +37,19 @@ Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const s
   }
   origins_[name] = {name, kind, std::string(tensor), axis};
   order_.push_back(name);
+  if (inner) inner_.insert(name);
   by_place_[key] = name;
   return BoundOr(name, 0);
+}
+
+void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) {
+  if (inner_.empty() || dim.is_literal()) return;
+  const auto name = inner_.find(dim.ToString());
+  if (name == inner_.end()) return;
+  SymbolOrigin& origin = origins_[*name];
+  origin.value = std::string(tensor);
+  origin.axis = axis;
+  inner_.erase(name);
 }
 
 std::vector<SymbolOrigin> SymbolTable::Open() const {
