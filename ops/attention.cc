@@ -149,9 +149,10 @@ absl::StatusOr<Shape> MaskShape(const NodeView& n, const Shape& scores) {
 }
 
 // Positions of queries by positions of keys that a mask compares, [Sq,T]; of each sequence on its
-// own, [B,1,Sq,T], when only nonpad_kv_seqlen tells where its queries begin. Finding the positions
-// of the queries is integer arithmetic.
+// own, [B,1,Sq,T], when only nonpad_kv_seqlen tells where its queries begin. Counting the positions
+// up, and those of the queries on from the past, is integer arithmetic.
 Shape PositionPairs(const NodeView& n, const AttentionDims& dims, Census* int_work) {
+  (*int_work)[Kind::kAdd] += dims.q_length + dims.total;
   if (n.HasInput(6) && !n.HasInput(4)) {
     (*int_work)[Kind::kAdd] += dims.batch + dims.batch * dims.q_length;
     return {dims.batch, 1, dims.q_length, dims.total};
@@ -181,6 +182,7 @@ absl::StatusOr<Bias> MaskBias(const NodeView& n, const AttentionDims& dims, Cost
     RETURN_IF_ERROR(bias.Add(std::move(pairs), &cost->flops));
   }
   if (n.HasInput(6)) {
+    cost->int_ops[Kind::kAdd] += dims.total;
     cost->int_ops[Kind::kCmp] += dims.batch * dims.total;
     RETURN_IF_ERROR(bias.Add({dims.batch, 1, 1, dims.total}, &cost->flops));
   }
@@ -225,13 +227,13 @@ constexpr OpExample kAttentionExamples[] = {
     {"g (float[1,1,S,4] Q, float[1,1,S,4] K, float[1,1,S,4] V) => (float[1,1,S,4] Y) { Y = "
      "Attention<is_causal=1, softcap=2.0>(Q, K, V) }",
      "mac=8*S^2 add=3*S^2 mul=S^2 + 8*S div=2*S^2 + 1 cmp=2*S^2 + S exp=S^2 sqrt=2 tanh=S^2 "
-     "int_add=S int_cmp=S^2"},
+     "int_add=3*S int_cmp=S^2"},
     {"g (float[2,1,3,4] Q, float[2,1,6,4] K, float[2,1,6,4] V, bool[3,6] mask, int64[2] len) => "
      "(float[2,1,3,4] Y) { Y = Attention<scale=0.5>(Q, K, V, mask, , , len) }",
-     "mac=288 add=144 mul=72 div=36 cmp=78 exp=36 sqrt=1 int_cmp=12"},
+     "mac=288 add=144 mul=72 div=36 cmp=78 exp=36 sqrt=1 int_add=6 int_cmp=12"},
     {"g (float[1,1,3,4] Q, float[1,1,3,4] K, float[1,1,3,4] V) => (float[1,1,3,4] Y) { Y = "
      "Attention<scale=0.5, left_window_size=2, right_window_size=1>(Q, K, V) }",
-     "mac=72 add=27 mul=24 div=9 cmp=21 exp=9 sqrt=1 int_add=12 int_cmp=27"},
+     "mac=72 add=27 mul=24 div=9 cmp=21 exp=9 sqrt=1 int_add=18 int_cmp=27"},
 };
 
 // ---- FlexAttention: the same with score_mod before the softmax and prob_mod after it
@@ -494,11 +496,12 @@ constexpr OpDef kRows[] = {
      .count = CountAttention,
      .examples = kAttentionExamples,
      .note =
-         "Causal attention, windows and padding are counted in full. Masks are combined and rows "
-         "masked as a whole are found as in the function body; positions are compared in "
-         "integers. Exception: where nothing is masked, the body adds a bias of zeros, and where "
-         "no attn_mask is given, it adds the first mask to zeros; neither is counted, since "
-         "attention written in single operators does not do it."},
+         "Causal attention, windows and padding are counted in full. Masks are combined, positions "
+         "compared (in integers) and rows masked as a whole found as in the function body. "
+         "Exceptions: the body starts from a bias of zeros where no attn_mask is given and adds "
+         "the other masks to it, and adds it to the scores where there are none; it makes "
+         "1/sqrt(Dk) even if scale is given. Neither is counted: attention written in single "
+         "operators does not do it."},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
@@ -516,7 +519,8 @@ constexpr OpDef kRows[] = {
      .count = CountLinearAttention,
      .examples = kLinearAttentionExamples,
      .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
-             "there."},
+             "there. Exception: the integer divisions that give the sizes of heads are shape "
+             "arithmetic."},
     {.name = "CausalConvWithState",
      .versions = kCausalConvVersions,
      .formula =
