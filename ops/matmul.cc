@@ -325,7 +325,7 @@ absl::StatusOr<Facts> InferEinsum(const NodeView& n) {
 // that occur no more.
 class EinsumCounter {
  public:
-  EinsumCounter(const Equation& equation) {
+  explicit EinsumCounter(const Equation& equation) {
     for (size_t i = 0; i < equation.operands.size(); ++i) {
       for (Label label : equation.operands[i]) last_use_[label] = i;
     }
