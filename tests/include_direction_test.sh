@@ -19,7 +19,7 @@ awk '
     split($0, quoted, "\"")
     split(quoted[2], to, "/")
     split(FILENAME, from, "/")
-    if (from[1] == "src" && to[1] == "src" && order[to[2]] > order[from[2]] && from[2] in order)
+    if (from[1] == "src" && to[1] == "src" && from[2] in order && order[to[2]] > order[from[2]])
       fault(from[2] " includes the later stage " to[2])
     if (from[1] == "src" && to[1] == "ops" && from[2] in order && order[from[2]] < order["infer"])
       fault(from[2] " includes ops/, which is for infer and later stages")
