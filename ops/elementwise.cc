@@ -20,6 +20,21 @@ namespace {
 
 // ---- rules
 
+absl::Status RequireTwoInputs(const NodeView& n) {
+  if (n.num_inputs() == 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(n.num_inputs(), " inputs instead of 2"));
+}
+
+absl::StatusOr<Facts> InferBinary(const NodeView& n) {
+  RETURN_IF_ERROR(RequireTwoInputs(n));
+  return InferBroadcast(n);
+}
+
+absl::StatusOr<Facts> InferComparison(const NodeView& n) {
+  RETURN_IF_ERROR(RequireTwoInputs(n));
+  return InferBroadcastBool(n);
+}
+
 // Max, Min, Sum of k inputs: k - 1 operations per element of the output.
 absl::StatusOr<Cost> CountVariadic(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
@@ -46,7 +61,7 @@ absl::StatusOr<Facts> InferWhere(const NodeView& n) {
 }
 
 absl::StatusOr<Facts> InferMod(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferBroadcast(n));
+  ASSIGN_OR_RETURN(Facts facts, InferBinary(n));
   if (n.Flag("fmod") && facts[0].has_content()) {
     const Fact* inputs[] = {&n.input(0), &n.input(1)};
     facts[0].content = nullptr;
@@ -503,7 +518,7 @@ constexpr OpDef kRows[] = {
     {.name = "Add",
      .versions = k1_6_7_13_14,
      .formula = "C = A + B, broadcast; add = elements of C",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kAddExamples,
      .per_element = {.add = 1},
@@ -511,7 +526,7 @@ constexpr OpDef kRows[] = {
     {.name = "And",
      .versions = k1_7,
      .formula = "C = A and B, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kAndExamples,
      .per_element = {.cmp = 1},
@@ -552,14 +567,14 @@ constexpr OpDef kRows[] = {
     {.name = "BitShift",
      .versions = kBitShiftVersions,
      .formula = "Z = X shifted by Y bits, broadcast; cmp = elements of Z (integer work)",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kBitShiftExamples,
      .per_element = {.cmp = 1}},
     {.name = "BitwiseAnd",
      .versions = k18,
      .formula = "C = A and B bit by bit, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kBitwiseAndExamples,
      .per_element = {.cmp = 1}},
@@ -573,14 +588,14 @@ constexpr OpDef kRows[] = {
     {.name = "BitwiseOr",
      .versions = k18,
      .formula = "C = A or B bit by bit, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kBitwiseOrExamples,
      .per_element = {.cmp = 1}},
     {.name = "BitwiseXor",
      .versions = k18,
      .formula = "C = A xor B bit by bit, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kBitwiseXorExamples,
      .per_element = {.cmp = 1}},
@@ -652,7 +667,7 @@ constexpr OpDef kRows[] = {
     {.name = "Div",
      .versions = k1_6_7_13_14,
      .formula = "C = A / B, broadcast; div = elements of C",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kDivExamples,
      .per_element = {.div = 1},
@@ -660,7 +675,7 @@ constexpr OpDef kRows[] = {
     {.name = "Equal",
      .versions = kEqualVersions,
      .formula = "C = A == B, broadcast; cmp = elements of C",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kEqualExamples,
      .per_element = {.cmp = 1},
@@ -691,7 +706,7 @@ constexpr OpDef kRows[] = {
     {.name = "Greater",
      .versions = k1_7_9_13,
      .formula = "C = A > B, broadcast; cmp = elements of C",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kGreaterExamples,
      .per_element = {.cmp = 1},
@@ -699,7 +714,7 @@ constexpr OpDef kRows[] = {
     {.name = "GreaterOrEqual",
      .versions = k12_16,
      .formula = "C = A >= B, broadcast; cmp = elements of C",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kGreaterOrEqualExamples,
      .per_element = {.cmp = 1},
@@ -724,7 +739,7 @@ constexpr OpDef kRows[] = {
     {.name = "Less",
      .versions = k1_7_9_13,
      .formula = "C = A < B, broadcast; cmp = elements of C",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kLessExamples,
      .per_element = {.cmp = 1},
@@ -732,7 +747,7 @@ constexpr OpDef kRows[] = {
     {.name = "LessOrEqual",
      .versions = k12_16,
      .formula = "C = A <= B, broadcast; cmp = elements of C",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kLessOrEqualExamples,
      .per_element = {.cmp = 1},
@@ -782,7 +797,7 @@ constexpr OpDef kRows[] = {
     {.name = "Mul",
      .versions = k1_6_7_13_14,
      .formula = "C = A * B, broadcast; mul = elements of C",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kMulExamples,
      .per_element = {.mul = 1},
@@ -804,7 +819,7 @@ constexpr OpDef kRows[] = {
     {.name = "Or",
      .versions = k1_7,
      .formula = "C = A or B, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kOrExamples,
      .per_element = {.cmp = 1},
@@ -812,7 +827,7 @@ constexpr OpDef kRows[] = {
     {.name = "Pow",
      .versions = kPowVersions,
      .formula = "Z = X^Y, broadcast; pow = elements of Z, whatever the exponent",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kPowExamples,
      .per_element = {.pow = 1},
@@ -866,7 +881,7 @@ constexpr OpDef kRows[] = {
     {.name = "Sub",
      .versions = k1_6_7_13_14,
      .formula = "C = A - B, broadcast; add = elements of C",
-     .infer = InferBroadcast,
+     .infer = InferBinary,
      .count = CountPerOutputElement,
      .examples = kSubExamples,
      .per_element = {.add = 1},
@@ -902,7 +917,7 @@ constexpr OpDef kRows[] = {
     {.name = "Xor",
      .versions = k1_7,
      .formula = "C = A xor B, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBroadcastBool,
+     .infer = InferComparison,
      .count = CountPerOutputElement,
      .examples = kXorExamples,
      .per_element = {.cmp = 1},

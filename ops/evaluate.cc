@@ -101,7 +101,9 @@ Scalar DivFractions(const Scalar& x, const Scalar& y) {
 // Integers, or floats that are whole numbers of symbolic size.
 bool BothInts(Scalars x) { return x[0].is_int() && x[1].is_int(); }
 
-bool BothFloats(Scalars x) { return x[0].is_float() && x[1].is_float(); }
+bool BothFloats(Scalars x) { return x.size() == 2 && x[0].is_float() && x[1].is_float(); }
+
+bool BothKnown(Scalars x) { return x.size() == 2 && x[0].known() && x[1].known(); }
 
 bool AllKnown(Scalars x) {
   for (const Scalar& s : x) {
@@ -154,28 +156,28 @@ Scalar Fold(Scalars x, DType type, EvaluateFn function) {
 // ---- arithmetic
 
 Scalar EvaluateAdd(Scalars x, DType type) {
-  if (!AllKnown(x)) return {};
+  if (!BothKnown(x)) return {};
   if (BothFloats(x)) return InType(Scalar::Float(x[0].f + x[1].f), type);
   if (BothInts(x)) return InType(Scalar::Int(x[0].i + x[1].i), type);
   return InType(AddFractions(x[0], x[1], 1), type);
 }
 
 Scalar EvaluateSub(Scalars x, DType type) {
-  if (!AllKnown(x)) return {};
+  if (!BothKnown(x)) return {};
   if (BothFloats(x)) return InType(Scalar::Float(x[0].f - x[1].f), type);
   if (BothInts(x)) return InType(Scalar::Int(x[0].i - x[1].i), type);
   return InType(AddFractions(x[0], x[1], -1), type);
 }
 
 Scalar EvaluateMul(Scalars x, DType type) {
-  if (!AllKnown(x)) return {};
+  if (!BothKnown(x)) return {};
   if (BothFloats(x)) return InType(Scalar::Float(x[0].f * x[1].f), type);
   if (BothInts(x)) return InType(Scalar::Int(x[0].i * x[1].i), type);
   return InType(MulFractions(x[0], x[1]), type);
 }
 
 Scalar EvaluateDiv(Scalars x, DType type) {
-  if (!AllKnown(x)) return {};
+  if (!BothKnown(x)) return {};
   if (BothFloats(x)) return InType(Scalar::Float(x[0].f / x[1].f), type);
   if (IsFloat(type)) return InType(DivFractions(x[0], x[1]), type);
   if (!BothInts(x)) return {};
@@ -184,7 +186,7 @@ Scalar EvaluateDiv(Scalars x, DType type) {
 }
 
 Scalar EvaluateMod(Scalars x, DType type) {
-  if (!AllKnown(x)) return {};
+  if (!BothKnown(x)) return {};
   if (BothFloats(x)) {
     const double remainder = std::fmod(x[0].f, x[1].f);
     const bool flip = remainder != 0 && (remainder < 0) != (x[1].f < 0);
@@ -195,7 +197,7 @@ Scalar EvaluateMod(Scalars x, DType type) {
 }
 
 Scalar EvaluateTruncMod(Scalars x, DType type) {
-  if (!AllKnown(x)) return {};
+  if (!BothKnown(x)) return {};
   if (BothFloats(x)) return InType(Scalar::Float(std::fmod(x[0].f, x[1].f)), type);
   if (!BothInts(x)) return {};
   std::optional<Expr> quotient = TruncDiv(x[0].i, x[1].i);
@@ -204,14 +206,15 @@ Scalar EvaluateTruncMod(Scalars x, DType type) {
 }
 
 Scalar EvaluatePow(Scalars x, DType type) {
-  if (!AllKnown(x)) return {};
+  if (!BothKnown(x)) return {};
   std::optional<double> exponent = AsDouble(x[1]);
   if (x[0].is_float() && exponent.has_value()) {
     return InType(Scalar::Float(std::pow(x[0].f, *exponent)), type);
   }
-  constexpr double kMaxExponent = 63;  // of any int64 power but those of 0, 1 and -1
   if (!x[0].is_int() || !exponent.has_value() || *exponent != std::floor(*exponent)) return {};
-  if (*exponent < 0 || *exponent > kMaxExponent) return {};
+  // Beyond 63 only powers of 0, 1 and -1 fit int64; areas and volumes are what sizes are raised to.
+  const double largest = x[0].i.is_literal() ? 63 : 4;
+  if (*exponent < 0 || *exponent > largest) return {};
   return InType(Scalar::Int(Power(x[0].i, static_cast<int>(*exponent))), type);
 }
 
@@ -333,7 +336,7 @@ Scalar Inverted(const Scalar& x) {
 
 // Two elements on one denominator, for comparing.
 std::optional<std::pair<Expr, Expr>> Comparable(Scalars x) {
-  if (!AllKnown(x)) return std::nullopt;
+  if (!BothKnown(x)) return std::nullopt;
   if (BothInts(x)) return std::pair(x[0].i, x[1].i);
   std::optional<Fraction> a = AsFraction(x[0]), b = AsFraction(x[1]);
   if (!a.has_value() || !b.has_value()) return std::nullopt;
@@ -355,6 +358,7 @@ Scalar EvaluateLess(Scalars x, DType) {
 }
 
 Scalar EvaluateGreater(Scalars x, DType type) {
+  if (x.size() != 2) return {};
   const Scalar swapped[] = {x[1], x[0]};
   return EvaluateLess(swapped, type);
 }
@@ -386,7 +390,7 @@ Scalar EvaluateOr(Scalars x, DType) {
 }
 
 Scalar EvaluateXor(Scalars x, DType) {
-  return AllKnown(x) ? Scalar::Int(x[0].i == x[1].i ? 0 : 1) : Scalar{};
+  return BothKnown(x) ? Scalar::Int(x[0].i == x[1].i ? 0 : 1) : Scalar{};
 }
 
 Scalar EvaluateWhere(Scalars x, DType) {
