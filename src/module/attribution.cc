@@ -202,6 +202,12 @@ class Walk {
   ModuleId Place(NodeId id, const Visit& visit) {
     const Node& node = model_.nodes[static_cast<size_t>(id)];
     ModuleId module = out_.paths.FromMetadata(node.metadata);
+    if (module != kNoModule && node.inputs.size() > 1 &&
+        (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
+        ModulePaths::IsFusedBatchNorm(node.metadata)) {
+      const absl::string_view weight = WeightName(node.inputs[1], visit);
+      if (IsParameterPath(weight)) module = out_.paths.FromWeight(weight);
+    }
     if (module == kNoModule) {
       module = out_.paths.FromNodeName(node.name);
       if (module == kNoModule && !node.outputs.empty() && node.outputs[0] != kNone) {

@@ -1,7 +1,9 @@
 #include "src/module/module_path.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -44,6 +46,34 @@ absl::string_view WithoutCallNumber(absl::string_view path) {
   const size_t at = path.rfind('@');
   return at != absl::string_view::npos && IsNumber(path.substr(at + 1)) ? path.substr(0, at) : path;
 }
+
+// A Python list of strings as str() prints it, read from its end: "['', 'visual', 'conv2d']".
+class ListFromEnd {
+ public:
+  explicit ListFromEnd(absl::string_view text) : text_(text) {}
+
+  // What is left of the text: "['', 'visual'" after one step, "" at the end.
+  absl::string_view rest() const { return text_; }
+  // The last string that is left, escapes as they are: conv2d. Empty if there is none.
+  absl::string_view last() const {
+    absl::string_view item = text_.substr(SeparatorBefore());
+    const size_t quote = item.find_first_of("'\"");
+    const size_t end = item.find_last_of("'\"");
+    return quote < end && end != absl::string_view::npos ? item.substr(quote + 1, end - quote - 1)
+                                                         : absl::string_view();
+  }
+  void DropLast() { text_ = text_.substr(0, SeparatorBefore()); }
+
+ private:
+  // Where the ", " before the last item begins; 0 if there is none.
+  size_t SeparatorBefore() const {
+    const void* comma = text_.empty() ? nullptr : memrchr(text_.data(), ',', text_.size());
+    return comma == nullptr ? 0
+                            : static_cast<size_t>(static_cast<const char*>(comma) - text_.data());
+  }
+
+  absl::string_view text_;
+};
 
 // The path, cut where it gets deeper or longer than the limits.
 absl::string_view Limited(absl::string_view path) {
@@ -127,24 +157,42 @@ ModuleId ModulePaths::FromMetadata(MetadataProps metadata) {
   return text == nullptr ? kNoModule : FromNamespace(*text);
 }
 
+bool ModulePaths::IsFusedBatchNorm(MetadataProps metadata) {
+  size_t at = 0;
+  const absl::string_view* rules = FindKey(metadata, "pkg.onnxscript.rewriter.rule_name", &at);
+  return rules != nullptr && absl::StrContains(*rules, "FuseBatchNorm");
+}
+
+// A path is known by the text before the operator, "['', 'visual', 'visual.conv1'". What that text
+// adds to a shorter one that is known is made module by module.
 ModuleId ModulePaths::FromScopes(absl::string_view scopes, absl::string_view classes) {
-  const size_t comma = scopes.rfind(", ");
-  const absl::string_view key = scopes.substr(0, comma == absl::string_view::npos ? 0 : comma);
-  if (const ModuleId* known = by_scopes_.Find(key)) return *known;
-  const std::vector<std::string> paths = ParsePythonList(scopes);
-  const std::vector<std::string> types = ParsePythonList(classes);
+  ListFromEnd paths(scopes), types(classes);
+  paths.DropLast();
+  types.DropLast();
+  if (const ModuleId* known = by_scopes_.Find(paths.rest())) return *known;
+  struct Step {
+    absl::string_view key, path, type;
+  };
+  absl::InlinedVector<Step, 16> steps;  // the deepest first
   ModuleId id = kRootModule;
-  for (size_t i = 0; i + 1 < paths.size(); ++i) {
-    if (absl::StartsWith(paths[i], kNoStack)) continue;
-    id = Intern(WithoutCallNumber(paths[i]));
-    if (types.size() != paths.size() || !type(id).empty()) continue;
-    // The view that is kept must point into the model.
-    const absl::string_view name = ClassName(types[i]);
-    const size_t found = classes.find(types[i]);
-    if (found == absl::string_view::npos) continue;
-    SetTypeIfUnknown(id, classes.substr(found + types[i].size() - name.size(), name.size()));
+  while (!paths.rest().empty()) {
+    if (const ModuleId* known = by_scopes_.Find(paths.rest())) {
+      id = *known;
+      break;
+    }
+    steps.push_back({paths.rest(), paths.last(), types.last()});
+    paths.DropLast();
+    types.DropLast();
   }
-  return by_scopes_.Remember(key, id);
+  for (; !steps.empty(); steps.pop_back()) {
+    const Step& step = steps.back();
+    if (!absl::StartsWith(step.path, kNoStack)) {
+      id = Intern(WithoutCallNumber(step.path));
+      SetTypeIfUnknown(id, ClassName(step.type));
+    }
+    by_scopes_.Remember(step.key, id);
+  }
+  return id;
 }
 
 ModuleId ModulePaths::FromNamespace(absl::string_view text) {
@@ -230,24 +278,6 @@ ModuleId ModulePaths::FromWeight(absl::string_view name) {
     if (containers_ || !IsNumber(rest.substr(0, rest.find('.')))) Intern(path.substr(0, dot));
   }
   return Intern(path);
-}
-
-std::vector<std::string> ParsePythonList(absl::string_view text) {
-  std::vector<std::string> items;
-  size_t i = 0;
-  while (true) {
-    i = text.find_first_of("'\"", i);
-    if (i == absl::string_view::npos) return items;
-    const char quote = text[i++];
-    std::string item;
-    while (i < text.size() && text[i] != quote) {
-      if (text[i] == '\\' && i + 1 < text.size()) ++i;
-      item += text[i++];
-    }
-    if (i >= text.size()) return items;
-    ++i;
-    items.push_back(std::move(item));
-  }
 }
 
 }  // namespace onnxflops

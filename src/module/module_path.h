@@ -46,6 +46,10 @@ class ModulePaths {
   // The last entry is the operator. kNoModule when the node has none of them.
   ModuleId FromMetadata(MetadataProps metadata);
 
+  // Whether the exporter's optimizer made the node of a convolution and its BatchNorm: then the
+  // metadata are those of the BatchNorm, and only the weight tells the convolution.
+  static bool IsFusedBatchNorm(MetadataProps metadata);
+
   // By a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNoModule when
   // there is no slash.
   ModuleId FromNodeName(absl::string_view name);
@@ -96,10 +100,6 @@ class ModulePaths {
   bool weights_indexed_ = false;
   absl::flat_hash_set<absl::string_view> weight_prefixes_;
 };
-
-// The strings of a Python list as str() prints it: "['', 'visual', \"it's\"]". What is not one
-// gives the strings up to the fault.
-std::vector<std::string> ParsePythonList(absl::string_view text);
 
 }  // namespace onnxflops
 

@@ -87,13 +87,11 @@ constexpr absl::string_view kMaskUsers[] = {"Add",   "And", "Equal",   "Expand",
 
 // ATen operators (and val) after which the dynamo exporter names tensors that it folded.
 constexpr absl::string_view kFoldedNames[] = {
-    "add",       "arange",      "bitwise_and", "clone", "cos",
-    "cumsum",    "div",         "exp",         "full",  "index",
-    "le",        "logical_not", "lt",          "mul",   "neg",
-    "ones",      "permute",     "pow",         "rsub",  "sin",
-    "slice",     "sqrt",        "squeeze",     "stack", "sub",
-    "transpose", "tril",        "triu",        "val",   "view",
-    "where",     "unsqueeze",   "zeros",       "rsqrt", "scalar_tensor_default"};
+    "add",       "arange", "bitwise_and", "clone", "cos",         "cumsum", "div",
+    "exp",       "full",   "index",       "le",    "logical_not", "lt",     "mul",
+    "neg",       "ones",   "permute",     "pow",   "rsqrt",       "rsub",   "scalar_tensor_default",
+    "sin",       "slice",  "sqrt",        "stack", "sub",         "tril",   "triu",
+    "unsqueeze", "val",    "where",       "zeros"};
 
 const Places* PlacesOf(absl::string_view op) {
   const auto* end = std::end(kPlaces);
@@ -221,7 +219,7 @@ class Finder {
     if (use.as_weight) return true;
     if (in_constant_node || !IsFloat(t.dtype)) return false;
     const bool path = absl::StrContains(t.name, ".");
-    if (t.elements == 1) return path;
+    if (t.elements == 1) return path || (!used && !IsFoldedName(t.name));
     if (used && !use.as_other_than_mask && IsSquare(t)) return false;
     return path || !IsFoldedName(t.name);
   }

@@ -9,7 +9,8 @@
 //     - it is a scale or zero point of a quantised tensor;
 //     - it is a mask: square in its last two dimensions, 1 in all others, and used by elementwise
 //       operators and data movement only;
-//     - it has one element and neither a name with a dot nor the place of a weight: a constant;
+//     - it has one element, neither a name with a dot nor the place of a weight, and is used: a
+//       constant;
 //     - the dynamo exporter made its name up ("val_31", "add_46", "unsqueeze_16": an ATen operator
 //       and a number) and it has nowhere the place of a weight: a folded constant.
 //   An integer initializer is one where it has the place of a quantised weight or bias, and a
@@ -20,7 +21,8 @@
 //
 // What no file can tell: a weight that the exporter copied (GPT-2's tied output layer, which
 // TorchScript transposes) counts twice; one that was folded away (a BatchNorm inside its Conv) does
-// not count; a buffer that is used like a weight counts.
+// not count; a buffer that is used like a weight (a
+// rotary embedding's frequencies) counts.
 #ifndef ONNXFLOPS_SRC_MODULE_PARAMETERS_H_
 #define ONNXFLOPS_SRC_MODULE_PARAMETERS_H_
 
