@@ -24,6 +24,13 @@ struct Executed {
 };
 std::ostream& operator<<(std::ostream& out, const Executed& e);
 
+// Work on floating-point numbers and, apart from it, work on integers and bools.
+struct Work {
+  Executed flops;
+  Executed int_ops;
+  friend bool operator==(const Work&, const Work&) = default;
+};
+
 // Counts into the recorder that is current on this thread.
 class Recorder {
  public:
@@ -31,13 +38,31 @@ class Recorder {
   ~Recorder() { current_ = outer_; }
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
-  const Executed& executed() const { return executed_; }
-  static Executed& Now() { return current_->executed_; }
+  const Work& work() const { return work_; }
+  static Executed& Now() {
+    return current_->on_integers_ ? current_->work_.int_ops : current_->work_.flops;
+  }
 
  private:
+  friend class OnIntegers;
   static thread_local Recorder* current_;
   Recorder* outer_;
-  Executed executed_;
+  Work work_;
+  bool on_integers_ = false;
+};
+
+// While it lives, what is executed is work on integers (or not, when `yes` is false).
+class OnIntegers {
+ public:
+  explicit OnIntegers(bool yes = true) : before_(Recorder::current_->on_integers_) {
+    Recorder::current_->on_integers_ = yes;
+  }
+  ~OnIntegers() { Recorder::current_->on_integers_ = before_; }
+  OnIntegers(const OnIntegers&) = delete;
+  OnIntegers& operator=(const OnIntegers&) = delete;
+
+ private:
+  bool before_;
 };
 
 class Counted {

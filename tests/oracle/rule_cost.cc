@@ -124,7 +124,7 @@ absl::StatusOr<RuleResult> CostByRule(const Case& c) {
   if (counts.unknown > 0) {
     return absl::FailedPreconditionError(counts.unknown_items.front().reason);
   }
-  RuleResult result{ExecutedOf(counts.total.flops), ExecutedOf(counts.total.int_ops), {}};
+  RuleResult result{{ExecutedOf(counts.total.flops), ExecutedOf(counts.total.int_ops)}, {}};
   for (ValueId v : model->graphs[0].outputs) {
     const Fact& fact = inference.fact(inference.values[static_cast<size_t>(v)]);
     Sizes dims;

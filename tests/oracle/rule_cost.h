@@ -35,21 +35,12 @@ struct Case {
 std::string Describe(const Case& c);
 
 struct RuleResult {
-  Executed flops;
-  Executed int_ops;
+  Work work;
   std::vector<Sizes> output_dims;  // -1 for a dimension that is a symbol
 };
 // InvalidArgument when the program refuses the model, FailedPrecondition when it says that it does
 // not know.
 absl::StatusOr<RuleResult> CostByRule(const Case& c);
-
-// What `run` executes.
-template <typename Run>
-Executed CostByLoop(Run run) {
-  Recorder recorder;
-  run();
-  return recorder.executed();
-}
 
 }  // namespace onnxflops::oracle
 
