@@ -134,15 +134,50 @@ absl::StatusOr<Facts> Evaluator::InferControlFlow(const NodeView& view, const Fr
   return absl::UnimplementedError(absl::StrCat("bodies of ", view.op_type(), " are not followed"));
 }
 
+// A dimension that is open here, but was bound under the name that it has when the condition is
+// open: takes that value. True when a symbol of the branch got its value by that, so that the
+// branch has to be evaluated again.
+bool Evaluator::UseBindings(const std::string& place, Facts* outputs) {
+  bool again = false;
+  for (Fact& fact : *outputs) {
+    if (!fact.is_tensor() || !fact.shape.ranked()) continue;
+    for (int axis = 0; axis < fact.shape.rank(); ++axis) {
+      Expr& dim = fact.shape[axis];
+      if (dim.is_literal()) continue;
+      std::optional<int64_t> bound = symbols_.BoundTo(absl::StrCat("if(", place, ").", axis));
+      if (!bound.has_value()) bound = symbols_.BoundTo(absl::StrCat("if(", place, ")"));
+      if (!bound.has_value()) continue;
+      const std::vector<std::string> symbols = dim.Symbols();
+      if (symbols.size() == 1 && symbols[0] == dim.ToString()) {
+        symbols_.Bind(symbols[0], *bound);
+        again = true;
+      }
+      dim = *bound;
+    }
+  }
+  return again;
+}
+
+// An If whose condition is known: only the branch that is taken exists.
+absl::StatusOr<Facts> Evaluator::InferBranch(const NodeView& view, const Frame& frame, bool taken,
+                                             Call* call) {
+  const absl::string_view branch = taken ? "then_branch" : "else_branch";
+  ASSIGN_OR_RETURN(const GraphId graph, BodyOf(view, branch));
+  ASSIGN_OR_RETURN(auto run, RunBody(graph, {}, frame));
+  const std::string place = PlaceIn(frame, call->node);
+  if (UseBindings(place, &run.second)) {
+    ASSIGN_OR_RETURN(run, RunBody(graph, {}, frame));
+    UseBindings(place, &run.second);
+  }
+  call->bodies = {{run.first, 1, true, branch}};
+  return std::move(run.second);
+}
+
 absl::StatusOr<Facts> Evaluator::InferIf(const NodeView& view, const Frame& frame, Call* call) {
   ASSIGN_OR_RETURN(const GraphId then_graph, BodyOf(view, "then_branch"));
   ASSIGN_OR_RETURN(const GraphId else_graph, BodyOf(view, "else_branch"));
   const std::optional<bool> condition = KnownBool(view.input(0));
-  if (condition.has_value()) {
-    ASSIGN_OR_RETURN(auto run, RunBody(*condition ? then_graph : else_graph, {}, frame));
-    call->bodies = {{run.first, 1, true, *condition ? "then_branch" : "else_branch"}};
-    return std::move(run.second);
-  }
+  if (condition.has_value()) return InferBranch(view, frame, *condition, call);
   ASSIGN_OR_RETURN(auto then_run, RunBody(then_graph, {}, frame));
   ASSIGN_OR_RETURN(auto else_run, RunBody(else_graph, {}, frame));
   call->bodies = {{then_run.first, 1, true, "then_branch"},

@@ -55,6 +55,10 @@ class SymbolTable {
   // a user can look it up.
   void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
   bool Knows(const std::string& name) const { return origins_.contains(name); }
+  // What the user bound the name to.
+  std::optional<int64_t> BoundTo(const std::string& name) const;
+  // Binds a symbol whose value follows from another binding.
+  void Bind(const std::string& name, int64_t value) { derived_[name] = value; }
   int64_t fresh_uses() const { return fresh_uses_; }
   // All symbols that are left open, in order of appearance.
   std::vector<SymbolOrigin> Open() const;
@@ -62,7 +66,8 @@ class SymbolTable {
  private:
   Expr BoundOr(const std::string& name, int64_t at_least) const;
 
-  const Bindings& bindings_;
+  const Bindings& bindings_;  // by the user
+  Bindings derived_;
   int64_t fresh_uses_ = 0;  // how often a data-dependent symbol was asked for
   std::vector<std::string> order_;
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
@@ -122,6 +127,9 @@ class Evaluator {
   // ---- control_flow.cc
   absl::StatusOr<Facts> InferControlFlow(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<Facts> InferIf(const NodeView& view, const Frame& frame, Call* call);
+  absl::StatusOr<Facts> InferBranch(const NodeView& view, const Frame& frame, bool taken,
+                                    Call* call);
+  bool UseBindings(const std::string& place, Facts* outputs);
   absl::StatusOr<Facts> InferLoop(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<Facts> InferSequenceMap(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<std::pair<InstanceId, Facts>> RunBody(GraphId body, absl::Span<const Fact> inputs,

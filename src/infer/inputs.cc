@@ -11,9 +11,16 @@
 
 namespace onnxflops {
 
+std::optional<int64_t> SymbolTable::BoundTo(const std::string& name) const {
+  for (const Bindings* bindings : {&bindings_, &derived_}) {
+    if (const auto bound = bindings->find(name); bound != bindings->end()) return bound->second;
+  }
+  return std::nullopt;
+}
+
 Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) const {
-  const auto bound = bindings_.find(name);
-  return bound == bindings_.end() ? Expr::Symbol(name, at_least) : Expr(bound->second);
+  const std::optional<int64_t> bound = BoundTo(name);
+  return bound.has_value() ? Expr(*bound) : Expr::Symbol(name, at_least);
 }
 
 Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
@@ -55,7 +62,7 @@ void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) 
 std::vector<SymbolOrigin> SymbolTable::Open() const {
   std::vector<SymbolOrigin> open;
   for (const std::string& name : order_) {
-    if (!bindings_.contains(name)) open.push_back(origins_.at(name));
+    if (!BoundTo(name).has_value()) open.push_back(origins_.at(name));
   }
   return open;
 }
