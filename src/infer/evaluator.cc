@@ -336,8 +336,34 @@ std::string DescribeCall(const Inference& inference, const Call& call, NodeId no
   return text;
 }
 
+namespace {
+
+// A binding can be what a file contradicts: exporters write sizes of the traced example into a file
+// that declares them as symbols. Then the file is consistent without it, and that is worth saying.
+absl::Status BlameBindings(const Model& model, const InferOptions& options, absl::Status failed) {
+  const InferOptions open = {.dims = {}, .input_shapes = {}, .input_values = options.input_values};
+  if (!absl::IsInvalidArgument(failed) || !IsExplained(failed) ||
+      !Evaluator(model, open).Run().ok()) {
+    return failed;
+  }
+  std::vector<std::string> given;
+  for (const auto& [name, size] : options.dims) given.push_back(absl::StrCat(name, " = ", size));
+  for (const auto& [name, dims] : options.input_shapes) {
+    given.push_back(absl::StrCat(name, " = ", Shape(dims).ToString()));
+  }
+  return absl::Status(
+      failed.code(),
+      absl::StrCat(failed.message(),
+                   "\n  the file fixes what it declares as a symbol: it contradicts ",
+                   absl::StrJoin(given, ", ")));
+}
+
+}  // namespace
+
 absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options) {
-  return Evaluator(model, options).Run();
+  absl::StatusOr<Inference> inference = Evaluator(model, options).Run();
+  if (inference.ok() || (options.dims.empty() && options.input_shapes.empty())) return inference;
+  return BlameBindings(model, options, inference.status());
 }
 
 }  // namespace onnxflops
