@@ -1,7 +1,10 @@
 // Elements chosen by their value: how many there are depends on data, unless the content is known.
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/content.h"
@@ -113,15 +116,91 @@ constexpr OpExample kNonZeroExamples[] = {
 //
 // Each is compared, by halving, with the sorted list of those before it.
 
+// What is compared: elements, or slices along an axis, as lists of their elements.
+using Item = std::vector<Scalar>;
+
+bool IsNumber(const Scalar& element) {
+  if (element.is_float()) return !std::isnan(element.f);
+  return element.is_int() && element.i.is_literal();
+}
+
+bool NumberLess(const Scalar& a, const Scalar& b) {
+  return a.is_float() ? a.f < b.f : a.i.literal() < b.i.literal();
+}
+
+bool ItemLess(const Item& a, const Item& b) {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), NumberLess);
+}
+
+// The items of x along `axis`; nullopt where some element is not known.
+std::optional<std::vector<Item>> KnownItems(const Fact& x, bool flat, int axis) {
+  const std::optional<Sizes> sizes = SmallSizes(x);
+  if (!sizes.has_value() || !x.has_content() || x.content->empty()) return std::nullopt;
+  const auto at = static_cast<size_t>(axis);
+  std::vector<Item> items(flat ? x.content->size() : static_cast<size_t>((*sizes)[at]));
+  bool known = true;
+  size_t position = 0;
+  ForEachIndex(*sizes, [&](const Sizes& index) {
+    const Scalar& element = (*x.content)[position];
+    known = known && IsNumber(element) && element.kind == x.content->front().kind;
+    items[flat ? position : static_cast<size_t>(index[at])].push_back(element);
+    ++position;
+  });
+  if (!known) return std::nullopt;
+  return items;
+}
+
+// Each distinct item once, as its first place among all items: in the order of the items' values,
+// or of their places.
+std::vector<size_t> DistinctItems(const std::vector<Item>& items, bool sorted) {
+  std::vector<size_t> order(items.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return ItemLess(items[a], items[b]); });
+  const auto same = [&](size_t a, size_t b) { return !ItemLess(items[a], items[b]); };
+  order.erase(std::unique(order.begin(), order.end(), same), order.end());
+  if (!sorted) std::sort(order.begin(), order.end());
+  return order;
+}
+
+// The outputs for an input of known content: the distinct values (their content for lists of
+// elements only), their first places, where each item went, and how often each is there.
+Facts KnownUnique(const NodeView& n, const std::vector<Item>& items, Shape values, int axis) {
+  const std::vector<size_t> distinct = DistinctItems(items, n.Flag("sorted", true));
+  const auto count = static_cast<int64_t>(distinct.size());
+  values[axis] = count;
+  Content elements, places, inverse, counts(distinct.size(), Scalar::Int(0));
+  for (size_t place : distinct) {
+    if (values.rank() == 1) elements.push_back(items[place].front());
+    places.push_back(Scalar::Int(static_cast<int64_t>(place)));
+  }
+  for (const Item& item : items) {
+    size_t k = 0;
+    while (ItemLess(items[distinct[k]], item) || ItemLess(item, items[distinct[k]])) ++k;
+    inverse.push_back(Scalar::Int(static_cast<int64_t>(k)));
+    counts[k].i += 1;
+  }
+  Facts facts = {n.Moved(0, std::move(values))};
+  if (!elements.empty()) SetFollowed(std::move(elements), &facts[0]);
+  facts.push_back(Fact::Ints(std::move(places)));
+  facts.push_back(Fact::Ints(std::move(inverse)));
+  facts.push_back(Fact::Ints(std::move(counts)));
+  return facts;
+}
+
 absl::StatusOr<Facts> InferUnique(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  const bool flat = !n.HasAttr("axis");
   Expr items = x.NumElements();
   Shape values = {0};
   int axis = 0;
-  if (n.HasAttr("axis")) {
+  if (!flat) {
     ASSIGN_OR_RETURN(axis, n.AxisAttr("axis", 0, x.rank()));
     items = x[axis];
     values = x;
+  }
+  if (const auto known = KnownItems(n.input(0), flat, axis)) {
+    return KnownUnique(n, *known, std::move(values), axis);
   }
   const Expr distinct = n.FreshDim(0, axis, "unique");
   values[axis] = distinct;
@@ -148,6 +227,8 @@ constexpr OpExample kUniqueExamples[] = {
      "Unique(x) }",
      "cmp=48"},
     {"g (float[3,N] x) => (float[K,N] y) { y = Unique<axis=0>(x) }", "cmp=6*N"},
+    {"g () => (int64[2,2] y) <int64[3,2] x = {5, 4, 3, 3, 5, 4}> { y = Unique<axis=0>(x) }",
+     "int_cmp=12"},
 };
 
 // ---- TopK: the k largest (or smallest) along axis, and their indices
