@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -11,13 +12,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/registry.h"
+#include "tests/oracle/attention.h"
 #include "tests/oracle/conv.h"
 #include "tests/oracle/elementwise.h"
+#include "tests/oracle/loss.h"
 #include "tests/oracle/matmul.h"
+#include "tests/oracle/normalization.h"
 #include "tests/oracle/pool.h"
+#include "tests/oracle/quantization.h"
 #include "tests/oracle/reduction.h"
+#include "tests/oracle/resize.h"
+#include "tests/oracle/rnn.h"
 #include "tests/oracle/rule_cost.h"
 #include "tests/oracle/softmax.h"
+#include "tests/oracle/various.h"
 
 namespace onnxflops::oracle {
 namespace {
@@ -296,7 +304,8 @@ void ConvTransposeCases(const Visit& visit) {
         const Transposed plain{Sizes(rank, 0), {}};
         visit(c, [&] { return ConvTranspose(x, w, group, window, plain, bias); });
         if (window.strides[0] > 1) {
-          const Transposed padded{Sizes(rank, 0), {}};
+          const Transposed padded{Sizes(rank, window.strides.back() - 1), {}};
+          c.attributes.emplace_back("output_padding", padded.output_padding);
           visit(c, [&] { return ConvTranspose(x, w, group, window, padded, bias); });
         }
       }
@@ -395,15 +404,538 @@ void SoftmaxCases(const Visit& visit) {
   }
 }
 
+// ---- Normalisations
+void NormalizationCases(const Visit& visit) {
+  for (const Sizes& x : Shapes(3, 3)) {
+    for (int64_t axis = -4; axis <= 3; ++axis) {
+      const auto at = static_cast<size_t>(std::clamp<int64_t>(axis < 0 ? axis + 3 : axis, 0, 2));
+      const Sizes row = Slice(x, at, 3);
+      for (int outputs = 1; outputs <= 3; ++outputs) {
+        const Case c{"LayerNormalization", 17, {In(x), In(row)}, {{"axis", axis}}, outputs};
+        visit(c, [&] { return LayerNormalization(x, axis, false, outputs); });
+        Case biased = c;
+        biased.inputs.push_back(In(row));
+        visit(biased, [&] { return LayerNormalization(x, axis, true, outputs); });
+      }
+      visit({"RMSNormalization", 23, {In(x), In(row)}, {{"axis", axis}}},
+            [&] { return RmsNormalization(x, axis); });
+      for (int64_t p : {1, 2}) {
+        for (int opset : {1, 22}) {
+          visit({"LpNormalization", opset, {In(x)}, {{"axis", axis}, {"p", p}}},
+                [&] { return LpNormalization(x, axis, p); });
+        }
+      }
+    }
+    for (const Sizes& axes : SubsetsOfAxes(3)) {
+      for (int opset : {9, 13}) {
+        visit({"MeanVarianceNormalization", opset, {In(x)}, {{"axes", axes}}},
+              [&] { return MeanVarianceNormalization(x, axes); });
+      }
+    }
+  }
+  for (const Sizes& x : Shapes(4, 3)) {
+    const Input channel = In({x[1]});
+    for (int64_t groups = 1; groups <= x[1]; ++groups) {
+      visit({"GroupNormalization", 21, {In(x), channel, channel}, {{"num_groups", groups}}},
+            [&] { return GroupNormalization(x, groups); });
+      if (x[1] % groups != 0) continue;
+      const Input group = In({groups});
+      visit({"GroupNormalization", 18, {In(x), group, group}, {{"num_groups", groups}}},
+            [&] { return GroupNormalization(x, groups); });
+    }
+    visit({"InstanceNormalization", 22, {In(x), channel, channel}},
+          [&] { return GroupNormalization(x, x[1]); });
+    for (int64_t size = 1; size <= 4; ++size) {
+      visit({"LRN", 13, {In(x)}, {{"size", size}}}, [&] { return Lrn(x, size); });
+    }
+    const std::vector<Input> inputs = {In(x), channel, channel, channel, channel};
+    visit({"BatchNormalization", 15, inputs}, [&] { return BatchNormalization(x, false); });
+    visit({"BatchNormalization", 9, inputs}, [&] { return BatchNormalization(x, false); });
+    visit({"BatchNormalization", 15, inputs, {{"training_mode", int64_t{1}}}, 3},
+          [&] { return BatchNormalization(x, true); });
+  }
+}
+
+// ---- Recurrences
+struct RecurrentOp {
+  const char* name;
+  void (*element)(const Recurrence&);
+  int64_t gates;
+  int activations;
+  int outputs;
+};
+constexpr RecurrentOp kRecurrentOps[] = {
+    {"RNN", RnnElement, 1, 1, 2}, {"GRU", GruElement, 3, 2, 2}, {"LSTM", LstmElement, 4, 3, 3}};
+
+Case RecurrentCase(const RecurrentOp& op, const Recurrence& r, int opset,
+                   const std::vector<std::string>& activations) {
+  const int64_t gates = op.gates * r.hidden;
+  const bool is_lstm = op.gates == 4;
+  Case c{op.name, opset, {}};
+  c.inputs = {
+      In(r.batch_first ? Sizes{r.batch, r.steps, r.input} : Sizes{r.steps, r.batch, r.input}),
+      In({r.directions, gates, r.input}), In({r.directions, gates, r.hidden})};
+  c.inputs.push_back(r.bias ? In({r.directions, 2 * gates}) : Absent());
+  if (r.peepholes) {
+    for (int i = 0; i < 3; ++i) c.inputs.push_back(Absent());
+    c.inputs.push_back(In({r.directions, 3 * r.hidden}));
+  }
+  c.attributes = {{"hidden_size", r.hidden}};
+  if (r.directions == 2) c.attributes.emplace_back("direction", "bidirectional");
+  if (r.clip) c.attributes.emplace_back("clip", 1.0);
+  if (r.batch_first) c.attributes.emplace_back("layout", int64_t{1});
+  if (op.gates == 3) {
+    c.attributes.emplace_back("linear_before_reset", int64_t{r.linear_before_reset});
+  }
+  if (is_lstm && r.input_forget) c.attributes.emplace_back("input_forget", int64_t{1});
+  if (!activations.empty()) c.attributes.emplace_back("activations", activations);
+  c.outputs = op.outputs;
+  return c;
+}
+
+void RecurrentCases(const Visit& visit) {
+  for (const RecurrentOp& op : kRecurrentOps) {
+    const Unary f = op.gates == 1 ? Tanh : Sigmoid;
+    ForEach({2, 2, 2, 2, 2, 8, 4}, [&](const Sizes& i) {
+      Recurrence r{i[0] + 1, i[1] + 1, i[2] + 1, i[3] + 1, i[4] + 1};
+      r.bias = i[5] & 1;
+      r.clip = i[5] & 2;
+      r.batch_first = i[5] & 4;
+      r.f = f;
+      if (op.gates == 3) r.linear_before_reset = i[6] & 1;
+      if (op.gates == 4) {
+        r.peepholes = i[6] & 1;
+        r.input_forget = i[6] & 2;
+      }
+      if (i[6] > 0 && !r.linear_before_reset && !r.peepholes && !r.input_forget) return;
+      visit(RecurrentCase(op, r, i[6] % 2 == 0 ? 14 : 22, {}),
+            [&] { return Recurrent(op.element, r, op.outputs); });
+    });
+    for (const Activation& activation : kActivations) {
+      for (int64_t directions : {1, 2}) {
+        Recurrence r{2, 3, 2, 3, directions};
+        r.f = r.g = r.h = activation.run;
+        const std::vector<std::string> names(static_cast<size_t>(op.activations * directions),
+                                             activation.name);
+        visit(RecurrentCase(op, r, 14, names),
+              [&] { return Recurrent(op.element, r, op.outputs); });
+      }
+    }
+  }
+}
+
+// ---- Attention
+void AttentionCases(const Visit& visit) {
+  ForEach({2, 2, 2, 3, 2, 2, 2, 8}, [&](const Sizes& i) {
+    AttentionSizes a;
+    a.batch = i[0] + 1;
+    a.kv_heads = i[1] + 1;
+    a.heads = a.kv_heads * (i[2] + 1);
+    a.queries = i[3] + 1;
+    a.keys = i[4] + 2;
+    a.depth = 2 * i[5] + 2;
+    a.value_depth = i[6] + 1;
+    a.mask = i[7] & 1;
+    a.softcap = i[7] & 2;
+    a.scale = i[7] & 4;
+    Case c{"Attention",
+           23,
+           {In({a.batch, a.heads, a.queries, a.depth}), In({a.batch, a.kv_heads, a.keys, a.depth}),
+            In({a.batch, a.kv_heads, a.keys, a.value_depth})}};
+    if (a.mask) c.inputs.push_back(In({a.queries, a.keys}));
+    if (a.softcap) c.attributes.emplace_back("softcap", 2.0);
+    if (a.scale) c.attributes.emplace_back("scale", 0.5);
+    const Sizes y = {a.batch, a.heads, a.queries, a.value_depth};
+    visit(c, [&] {
+      Attention(a);
+      return OneOutput(y);
+    });
+    if (a.mask) return;
+    // Packed heads, and keys of the past.
+    c.inputs = {In({a.batch, a.queries, a.heads * a.depth}),
+                In({a.batch, a.keys, a.kv_heads * a.depth}),
+                In({a.batch, a.keys, a.kv_heads * a.value_depth}),
+                Absent(),
+                In({a.batch, a.kv_heads, 3, a.depth}),
+                In({a.batch, a.kv_heads, 3, a.value_depth})};
+    c.attributes.emplace_back("q_num_heads", a.heads);
+    c.attributes.emplace_back("kv_num_heads", a.kv_heads);
+    c.outputs = 3;
+    a.past = 3;
+    visit(c, [&] {
+      Attention(a);
+      const int64_t total = a.keys + 3;
+      return Outputs({{a.batch, a.queries, a.heads * a.value_depth},
+                      {a.batch, a.kv_heads, total, a.depth},
+                      {a.batch, a.kv_heads, total, a.value_depth}});
+    });
+  });
+}
+
+void RotaryCases(const Visit& visit) {
+  ForEach({2, 3, 3, 3, 3, 2}, [&](const Sizes& i) {
+    const int64_t batch = i[0] + 1, heads = i[1] + 1, length = i[2] + 1, depth = 2 * (i[3] + 1);
+    const int64_t rotated = i[4] == 0 ? depth : 2 * i[4];
+    if (rotated > depth) return;
+    const Sizes x = {batch, heads, length, depth};
+    const Input cache = In({10, rotated / 2});
+    Case c{"RotaryEmbedding", 23, {In(x), cache, cache, In({batch, length}, kInt64)}};
+    c.attributes = {{"interleaved", i[5]}};
+    if (i[4] > 0) c.attributes.emplace_back("rotary_embedding_dim", rotated);
+    visit(c, [&] { return RotaryEmbedding(x, batch * heads * length, rotated); });
+  });
+}
+
+// ---- Losses
+void LossCases(const Visit& visit) {
+  std::vector<Sizes> shapes = Shapes(2, 3);
+  for (const Sizes& s : Shapes(3, 3)) shapes.push_back(s);
+  for (const Sizes& s : Shapes(4, 2)) shapes.push_back(s);
+  for (const Sizes& x : shapes) {
+    for (const char* reduction : {"none", "sum", "mean"}) {
+      for (int flags = 0; flags < 4; ++flags) {
+        const Loss loss{x, (flags & 1) != 0, (flags & 2) != 0, reduction};
+        const Sizes places = Concat({x[0]}, Slice(x, 2, x.size()));
+        Case c{"NegativeLogLikelihoodLoss", 22, {In(x), In(places, kInt64)}};
+        if (loss.weights) c.inputs.push_back(In({x[1]}));
+        c.attributes = {{"reduction", reduction}};
+        if (loss.ignore_index) c.attributes.emplace_back("ignore_index", int64_t{1});
+        visit(c, [&] { return NegativeLogLikelihood(loss); });
+        c.op = "SoftmaxCrossEntropyLoss";
+        c.opset = 13;
+        visit(c, [&] { return SoftmaxCrossEntropy(loss, false); });
+        c.outputs = 2;
+        visit(c, [&] { return SoftmaxCrossEntropy(loss, true); });
+      }
+    }
+  }
+}
+
+// ---- Quantisation
+void QuantizeCases(const Visit& visit) {
+  for (const Sizes& x : Shapes(3, 3)) {
+    for (bool per_axis : {false, true}) {
+      for (bool zero_point : {false, true}) {
+        const Sizes scale = per_axis ? Sizes{x[1]} : Sizes{};
+        for (int opset : {13, 19, 21}) {
+          Case q{"QuantizeLinear", opset, {In(x), In(scale)}};
+          Case d{"DequantizeLinear", opset, {In(x, kUint8), In(scale)}};
+          if (zero_point) q.inputs.push_back(In(scale, kUint8));
+          if (zero_point) d.inputs.push_back(In(scale, kUint8));
+          visit(q, [&] {
+            ForEach(x, [&](const Sizes&) { Quantize(0.5, zero_point); });
+            return OneOutput(x);
+          });
+          visit(d, [&] {
+            ForEach(x, [&](const Sizes&) { Dequantize(5, zero_point); });
+            return OneOutput(x);
+          });
+        }
+      }
+    }
+    visit({"DynamicQuantizeLinear", 11, {In(x)}, {}, 3}, [&] { return DynamicQuantize(x); });
+  }
+}
+
+void IntegerProductCases(const Visit& visit) {
+  for (const Sizes& s : Shapes(4, 2)) {
+    const Sizes a = {s[3], s[0], s[1]}, b = {s[1], s[2]};
+    for (int points = 0; points < 3; ++points) {
+      Case c{"MatMulInteger", 10, {In(a, kUint8), In(b, kInt8)}};
+      if (points > 0) c.inputs.push_back(In({}, kUint8));
+      if (points > 1) c.inputs.push_back(In({}, kInt8));
+      visit(c, [&] {
+        const OnIntegers integers;
+        if (points > 0) SubtractZeroPoint(a);
+        if (points > 1) SubtractZeroPoint(b);
+        return MatMul(a, b);
+      });
+    }
+  }
+  for (const Window& window : Windows(2, false)) {
+    const Sizes x = {2, 2, 3, 3}, w = Concat({3, 2}, window.kernel);
+    for (int points = 0; points < 3; ++points) {
+      Case c{"ConvInteger", 10, {In(x, kUint8), In(w, kInt8)}, WindowAttributes(window)};
+      c.attributes.emplace_back("dilations", window.dilations);
+      if (points > 0) c.inputs.push_back(In({}, kUint8));
+      if (points > 1) c.inputs.push_back(In({}, kInt8));
+      visit(c, [&] {
+        const OnIntegers integers;
+        const Outputs outputs = Conv(x, w, 1, window, [](Counted) {});
+        if (outputs.has_value() && points > 0) SubtractZeroPoint(x);
+        if (outputs.has_value() && points > 1) SubtractZeroPoint(w);
+        return outputs;
+      });
+    }
+  }
+}
+
+void EinsumOrderCases(const Visit& visit) {
+  const struct {
+    std::vector<std::string> terms;
+    std::string out;
+  } kEquations[] = {
+      {{"ij"}, "ji"},
+      {{"ij"}, "i"},
+      {{"ij"}, ""},
+      {{"ijk"}, "k"},
+      {{"i", "j"}, "ij"},
+      {{"ij", "ij"}, "ij"},
+      {{"ij", "k"}, "ik"},
+      {{"ij", "j"}, "i"},
+      {{"ij", "jk", "kl"}, "il"},
+      {{"ij", "i", "j"}, ""},
+      {{"i", "j", "k"}, "ijk"},
+      {{"ij", "jk", "ik"}, "ik"},
+  };
+  for (const Sizes& s : Shapes(4, 3)) {
+    for (const auto& e : kEquations) {
+      Case c{"Einsum", 12, {}};
+      std::vector<Operand> operands;
+      std::string equation;
+      for (const std::string& term : e.terms) {
+        Sizes shape;
+        for (char label : term) shape.push_back(s[static_cast<size_t>(label - 'i')]);
+        c.inputs.push_back(In(shape));
+        operands.push_back({term, shape});
+        equation += (equation.empty() ? "" : ",") + term;
+      }
+      c.attributes = {{"equation", equation + "->" + e.out}};
+      visit(c, [&] { return Einsum(operands, e.out); });
+    }
+  }
+}
+
+// ---- Quantised products
+void QLinearCases(const Visit& visit) {
+  const Input u8 = In({}, kUint8), scale = In({});
+  for (const Sizes& s : Shapes(4, 3)) {
+    const Sizes a = {s[3], s[0], s[1]}, b = {s[1], s[2]};
+    for (int opset : {10, 21}) {
+      const Case c{
+          "QLinearMatMul", opset, {In(a, kUint8), scale, u8, In(b, kUint8), scale, u8, scale, u8}};
+      visit(c, [&] {
+        const OnIntegers integers;
+        SubtractZeroPoint(a);
+        SubtractZeroPoint(b);
+        return MatMul(a, b, Requantize);
+      });
+    }
+  }
+  for (const Window& window : Windows(2, false)) {
+    for (bool bias : {false, true}) {
+      const Sizes x = {2, 2, 3, 3}, w = Concat({4, 1}, window.kernel);
+      Case c{"QLinearConv",
+             10,
+             {In(x, kUint8), scale, u8, In(w, kUint8), scale, u8, scale, u8},
+             WindowAttributes(window)};
+      c.attributes.emplace_back("dilations", window.dilations);
+      c.attributes.emplace_back("group", int64_t{2});
+      if (bias) c.inputs.push_back(In({4}, kInt32));
+      visit(c, [&] {
+        const OnIntegers integers;
+        const Outputs outputs = Conv(x, w, 2, window, [&](Counted acc) {
+          if (bias) acc += 7.0;
+          Requantize(acc);
+        });
+        if (outputs.has_value()) SubtractZeroPoint(x);
+        if (outputs.has_value()) SubtractZeroPoint(w);
+        return outputs;
+      });
+    }
+  }
+}
+
+void DeformConvCases(const Visit& visit) {
+  for (const Window& window : Windows(2, false)) {
+    if (window.auto_pad != "NOTSET") continue;
+    ForEach({2, 2, 2, 2}, [&](const Sizes& i) {
+      const Sizes x = {2, 4, 3, 3}, w = Concat({2, 4 / (i[0] + 1)}, window.kernel);
+      const auto spatial = SlidingOutput({3, 3}, window);
+      if (!spatial.has_value()) return;
+      const int64_t places = (i[1] + 1) * Tensor::Count(window.kernel);
+      Case c{"DeformConv", 19, {In(x), In(w), In(Concat({2, 2 * places}, *spatial))}};
+      c.inputs.push_back(i[2] ? In({2}) : Absent());
+      if (i[3]) c.inputs.push_back(In(Concat({2, places}, *spatial)));
+      c.attributes = {{"kernel_shape", window.kernel},
+                      {"strides", window.strides},
+                      {"dilations", window.dilations},
+                      {"pads", window.pads},
+                      {"group", i[0] + 1},
+                      {"offset_group", i[1] + 1}};
+      visit(c, [&] { return DeformConv(x, w, i[0] + 1, i[1] + 1, window, i[2], i[3]); });
+    });
+  }
+}
+
+// ---- Sampling
+void ResizeCases(const Visit& visit) {
+  constexpr struct {
+    const char* mode;
+    int64_t taps;
+  } kModes[] = {{"nearest", 1}, {"linear", 2}, {"cubic", 4}};
+  for (const auto& mode : kModes) {
+    for (size_t rank : {size_t{3}, size_t{4}}) {
+      for (const Sizes& spatial : Shapes(rank - 2, 3)) {
+        const Sizes x = Concat({2, 1}, Sizes(rank - 2, 2)), y = Concat({2, 1}, spatial);
+        for (int opset : {11, 13, 19}) {
+          visit({"Resize",
+                 opset,
+                 {In(x), opset < 13 ? In({0}) : Absent(), opset < 13 ? In({0}) : Absent(), Ints(y)},
+                 {{"mode", mode.mode}}},
+                [&] { return Resize(y, 2, mode.taps); });
+        }
+      }
+    }
+  }
+  ForEach({2, 2, 2, 2, 3, 3}, [&](const Sizes& i) {
+    const Grid grid{i[0] != 0, i[1] != 0, i[2] != 0};
+    const Sizes x = {2, i[3] + 1, 3, 2}, places = {i[4] + 1, i[5] + 1};
+    visit({"GridSample",
+           20,
+           {In(x), In(Concat(Concat({2}, places), {2}))},
+           {{"align_corners", i[0]},
+            {"padding_mode", grid.border ? "border" : "zeros"},
+            {"mode", grid.nearest ? "nearest" : "linear"}}},
+          [&] { return GridSample(x, places, grid); });
+  });
+}
+
+// ---- Operators that are families of their own
+Counted FloatAdd(Counted x, Counted y) { return x + y; }
+Counted FloatMul(Counted x, Counted y) { return x * y; }
+
+void ScanCases(const Visit& visit) {
+  for (const Sizes& x : Shapes(3, 3)) {
+    const Input axis = {{}, kInt64, {{1}}, false};
+    for (int64_t exclusive : {0, 1}) {
+      visit({"CumSum", 14, {In(x), axis}, {{"exclusive", exclusive}}},
+            [&] { return Elementwise(FloatAdd, x, x); });
+      visit({"CumProd", 26, {In(x), axis}, {{"exclusive", exclusive}}},
+            [&] { return Elementwise(FloatMul, x, x); });
+    }
+    visit({"Det", 22, {In(x)}}, [&] { return Determinant(x); });
+    for (int64_t k = 1; k <= 4; ++k) {
+      visit({"TopK", 11, {In(x), Ints({k})}, {{"axis", int64_t{-1}}}, 2},
+            [&] { return TopK(x, 2, k); });
+    }
+    visit({"NonZero", 13, {In(x)}}, [&] {
+      Elementwise(Compared, x, x);
+      return UnnamedOutputs();
+    });
+    const Input ratio = {{}, kFloat, {{1}}, false}, on = {{}, kBool, {{1}}, false};
+    visit({"Dropout", 13, {In(x), ratio, on}}, [&] {
+      return PerElement(
+          x, [] { Counted(0.5) * 2.0 * Compared(0.25, 0.5); }, x);
+    });
+    visit({"Dropout", 13, {In(x)}}, [&] { return OneOutput(x); });
+    visit({"Bernoulli", 22, {In(x)}}, [&] { return Elementwise(Compared, x, x); });
+    for (double alpha : {1.0, 2.0}) {
+      visit({"SwiGLU", 28, {In(x), In(x)}, {{"alpha", alpha}}}, [&] {
+        return PerElement(
+            x, [&] { (alpha == 1 ? Silu(0.5) : Swish(0.5)) * 0.25; }, x);
+      });
+    }
+    visit({"SimplifiedLayerNormalization", 1, {In(x), In({x[2]})}},
+          [&] { return RmsNormalization(x, -1); });
+  }
+}
+
+void SelectionCases(const Visit& visit) {
+  for (const Sizes& x : Shapes(2, 3)) {
+    const Input indices = In(x, kInt64);
+    const auto free = [](Sizes dims) { return [dims] { return OneOutput(dims); }; };
+    visit({"Gather", 13, {In(x), indices}}, free({x[0], x[1], x[1]}));
+    visit({"GatherElements", 13, {In(x), indices}}, free(x));
+    visit({"GatherND", 13, {In({3, 3, 4}), In({x[0], 2}, kInt64)}}, free({x[0], 4}));
+    visit({"Slice", 13, {In({3, 3}), Ints({0, 0}), Ints(x)}}, free(x));
+    const struct {
+      const char* reduction;
+      Binary run;
+    } kReduced[] = {{"none", nullptr},
+                    {"add", FloatAdd},
+                    {"mul", FloatMul},
+                    {"max", Compared},
+                    {"min", Compared}};
+    for (const auto& r : kReduced) {
+      const auto loop = [&](const Sizes& updates, Sizes out) {
+        return [&r, updates, out] {
+          if (r.run != nullptr) Elementwise(r.run, updates, updates);
+          return OneOutput(out);
+        };
+      };
+      visit({"ScatterElements", 18, {In({3, 3}), indices, In(x)}, {{"reduction", r.reduction}}},
+            loop(x, {3, 3}));
+      visit({"ScatterND",
+             18,
+             {In({3, 4}), In({x[0], 1}, kInt64), In({x[0], 4})},
+             {{"reduction", r.reduction}}},
+            loop({x[0], 4}, {3, 4}));
+    }
+  }
+  for (const Sizes& s : Shapes(3, 3)) {  // batch, channels, kernel
+    const Sizes blocks = {s[0], s[1] * s[2] * s[2], (6 / s[2]) * (6 / s[2])};
+    visit({"Col2Im",
+           18,
+           {In(blocks), Ints({6, 6}), Ints({s[2], s[2]})},
+           {{"strides", std::vector<int64_t>{s[2], s[2]}}}},
+          [&] {
+            return PerElement(blocks, [] { FloatAdd(0.5, 0.25); }, {s[0], s[1], 6, 6});
+          });
+  }
+}
+
+void FourierCases(const Visit& visit) {
+  for (int64_t n : {1, 2, 4, 8, 16}) {
+    for (int64_t batch : {1, 2, 3}) {
+      for (int64_t inverse : {0, 1}) {
+        const Sizes x = {batch, n, 2};
+        const Input axis = {{}, kInt64, {{1}}, false};
+        visit({"DFT", 20, {In(x), Absent(), axis}, {{"inverse", inverse}}}, [&] {
+          for (int64_t i = 0; i < batch; ++i) FastFourierTransform(n);
+          return PerElement(
+              x,
+              [&] {
+                if (inverse) Counted(0.5) / 8.0;
+              },
+              x);
+        });
+      }
+    }
+  }
+}
+
 struct Family {
   const char* name;
   void (*cases)(const Visit&);
 };
 constexpr Family kFamilies[] = {
-    {"Unary", UnaryCases},   {"Binary", BinaryCases}, {"Variadic", VariadicCases},
-    {"Clip", ClipCases},     {"MatMul", MatMulCases}, {"Gemm", GemmCases},
-    {"Einsum", EinsumCases}, {"Conv", ConvCases},     {"ConvTranspose", ConvTransposeCases},
-    {"Pool", PoolCases},     {"Reduce", ReduceCases}, {"Softmax", SoftmaxCases},
+    {"Unary", UnaryCases},
+    {"Binary", BinaryCases},
+    {"Variadic", VariadicCases},
+    {"Clip", ClipCases},
+    {"MatMul", MatMulCases},
+    {"Gemm", GemmCases},
+    {"Einsum", EinsumCases},
+    {"Conv", ConvCases},
+    {"ConvTranspose", ConvTransposeCases},
+    {"Pool", PoolCases},
+    {"Reduce", ReduceCases},
+    {"Softmax", SoftmaxCases},
+    {"Normalization", NormalizationCases},
+    {"Recurrent", RecurrentCases},
+    {"Attention", AttentionCases},
+    {"Rotary", RotaryCases},
+    {"Loss", LossCases},
+    {"Quantize", QuantizeCases},
+    {"IntegerProduct", IntegerProductCases},
+    {"EinsumOrder", EinsumOrderCases},
+    {"QLinear", QLinearCases},
+    {"DeformConv", DeformConvCases},
+    {"Resize", ResizeCases},
+    {"Scan", ScanCases},
+    {"Selection", SelectionCases},
+    {"Fourier", FourierCases},
 };
 
 class OracleTest : public testing::TestWithParam<Family> {};

@@ -91,6 +91,37 @@ inline Outputs ConvTranspose(const Sizes& x, const Sizes& w, int64_t group, cons
   return OneOutput(out);
 }
 
+// x is sampled between its elements, at places that are given per offset group, kernel element and
+// output. Whether a corner is inside of x is addressing.
+inline Outputs DeformConv(const Sizes& x, const Sizes& w, int64_t group, int64_t offset_group,
+                          const Window& window, bool bias, bool mask) {
+  const int64_t axes = static_cast<int64_t>(x.size()) - 2;
+  const int64_t corners = int64_t{1} << axes;
+  const auto spatial = SlidingOutput(Slice(x, 2, x.size()), window);
+  if (!spatial.has_value()) return NoOutput();
+  ForEach(Concat(Concat({x[0], offset_group}, *spatial), window.kernel), [&](const Sizes&) {
+    for (int64_t i = 0; i < axes; ++i) {
+      const Counted at = Counted(2) + 0.5;
+      const Counted fraction = at - Round(at);
+      1.0 - fraction;
+    }
+    Row weights;
+    for (int64_t c = 0; c < corners; ++c) {
+      Counted weight = 0.5;
+      for (int64_t i = 1; i < axes; ++i) weight = weight * 0.5;
+      weights.push_back(weight);
+    }
+    for (int64_t c = 0; c < x[1] / offset_group; ++c) {
+      Counted sample = 0;
+      for (Counted weight : weights) sample += weight * 0.5;
+      if (mask) sample = sample * 0.5;
+    }
+  });
+  return Conv(x, w, group, window, [&](Counted acc) {
+    if (bias) acc += 0.5;
+  });
+}
+
 }  // namespace onnxflops::oracle
 
 #endif  // ONNXFLOPS_TESTS_ORACLE_CONV_H_

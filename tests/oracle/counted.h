@@ -129,6 +129,7 @@ inline Counted Pow(Counted x, Counted y) {
 }
 
 using Sizes = std::vector<int64_t>;
+using Row = std::vector<Counted>;
 
 // A dense tensor of counted numbers, row-major.
 struct Tensor {

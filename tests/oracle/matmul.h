@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_MATMUL_H_
 #define ONNXFLOPS_TESTS_ORACLE_MATMUL_H_
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -94,6 +95,63 @@ inline Outputs EinsumOfTwo(const std::vector<std::string>& terms, const std::str
     if (out.find(label) == std::string::npos) summed *= size;
   }
   ForEach(dims, [&](const Sizes&) { Dot(summed); });
+  return OneOutput(dims);
+}
+
+// Any number of operands, joined from left to right; a label is summed out as soon as no later
+// operand and not the output has it. A pair that sums nothing out is a product, not a contraction.
+struct Operand {
+  std::string labels;
+  Sizes shape;
+};
+inline Operand SummedAlone(const Operand& operand, const std::string& kept) {
+  Operand result;
+  for (size_t i = 0; i < operand.labels.size(); ++i) {
+    if (kept.find(operand.labels[i]) == std::string::npos) continue;
+    if (result.labels.find(operand.labels[i]) != std::string::npos) continue;  // a diagonal
+    result.labels += operand.labels[i];
+    result.shape.push_back(operand.shape[i]);
+  }
+  const std::string& all = operand.labels;
+  const bool sums = std::any_of(all.begin(), all.end(),
+                                [&](char label) { return kept.find(label) == std::string::npos; });
+  if (sums) {
+    Counted acc = 0;
+    ForEach(operand.shape, [&](const Sizes&) { acc += 0.5; });
+  }
+  return result;
+}
+inline Operand Joined(const Operand& a, const Operand& b, const std::string& kept) {
+  const auto sizes = *LabelSizes({a.labels, b.labels}, {a.shape, b.shape});
+  Operand result;
+  Sizes box;
+  for (const auto& [label, size] : sizes) {
+    box.push_back(size);
+    if (kept.find(label) == std::string::npos) continue;
+    result.labels += label;
+    result.shape.push_back(size);
+  }
+  Counted acc = 0;
+  const bool contracts = result.labels.size() < sizes.size();
+  ForEach(box, [&](const Sizes&) {
+    if (contracts) MulAcc(&acc, 0.5, 0.25);
+    if (!contracts) Counted(0.5) * 0.25;
+  });
+  return result;
+}
+inline Outputs Einsum(const std::vector<Operand>& operands, const std::string& out) {
+  // Labels that what comes after operand i needs.
+  const auto needed = [&](size_t i) {
+    std::string labels = out;
+    for (size_t j = i + 1; j < operands.size(); ++j) labels += operands[j].labels;
+    return labels;
+  };
+  Operand acc = SummedAlone(operands[0], needed(0));
+  for (size_t i = 1; i < operands.size(); ++i) {
+    acc = Joined(acc, SummedAlone(operands[i], needed(i) + acc.labels), needed(i));
+  }
+  Sizes dims;
+  for (char label : out) dims.push_back(acc.shape[acc.labels.find(label)]);
   return OneOutput(dims);
 }
 

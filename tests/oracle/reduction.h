@@ -10,36 +10,36 @@
 namespace onnxflops::oracle {
 
 // One group of elements to one number.
-using Reducer = Counted (*)(const std::vector<Counted>& elements);
+using Reducer = Counted (*)(const Row& elements);
 
-inline Counted SumOf(const std::vector<Counted>& elements) {
+inline Counted SumOf(const Row& elements) {
   Counted acc = 0;
   for (Counted x : elements) acc += x;
   return acc;
 }
-inline Counted MaxOf(const std::vector<Counted>& elements) {
+inline Counted MaxOf(const Row& elements) {
   Counted acc = -1e30;
   for (Counted x : elements) acc = Max(acc, x);
   return acc;
 }
-inline Counted MinOf(const std::vector<Counted>& elements) {
+inline Counted MinOf(const Row& elements) {
   Counted acc = 1e30;
   for (Counted x : elements) acc = Min(acc, x);
   return acc;
 }
-inline Counted ProductOf(const std::vector<Counted>& elements) {
+inline Counted ProductOf(const Row& elements) {
   Counted acc = 1;
   for (Counted x : elements) acc = acc * x;
   return acc;
 }
-inline Counted MeanOf(const std::vector<Counted>& elements) {
+inline Counted MeanOf(const Row& elements) {
   return SumOf(elements) / static_cast<double>(elements.size());
 }
-inline std::vector<Counted> Squared(std::vector<Counted> elements) {
+inline Row Squared(Row elements) {
   for (Counted& x : elements) x = x * x;
   return elements;
 }
-inline std::vector<Counted> Exponentials(std::vector<Counted> elements) {
+inline Row Exponentials(Row elements) {
   for (Counted& x : elements) x = Exp(x);
   return elements;
 }
@@ -55,10 +55,10 @@ inline constexpr Reduction kReductions[] = {
     {"ReduceMin", MinOf},
     {"ReduceProd", ProductOf},
     {"ReduceL1", SumOf},  // an absolute value flips a bit
-    {"ReduceL2", [](const std::vector<Counted>& x) { return Sqrt(SumOf(Squared(x))); }},
-    {"ReduceSumSquare", [](const std::vector<Counted>& x) { return SumOf(Squared(x)); }},
-    {"ReduceLogSum", [](const std::vector<Counted>& x) { return Log(SumOf(x)); }},
-    {"ReduceLogSumExp", [](const std::vector<Counted>& x) { return Log(SumOf(Exponentials(x))); }},
+    {"ReduceL2", [](const Row& x) { return Sqrt(SumOf(Squared(x))); }},
+    {"ReduceSumSquare", [](const Row& x) { return SumOf(Squared(x)); }},
+    {"ReduceLogSum", [](const Row& x) { return Log(SumOf(x)); }},
+    {"ReduceLogSumExp", [](const Row& x) { return Log(SumOf(Exponentials(x))); }},
 };
 // The index that goes along with a maximum costs nothing.
 inline constexpr Reduction kArgReductions[] = {{"ArgMax", MaxOf}, {"ArgMin", MinOf}};
@@ -88,7 +88,7 @@ inline Outputs Reduce(Reducer reduce, const Sizes& x, const Sizes& axes, bool ke
       if (keepdims) out.push_back(1);
     }
   }
-  ForEach(kept, [&](const Sizes&) { reduce(std::vector<Counted>(static_cast<size_t>(k), 0.5)); });
+  ForEach(kept, [&](const Sizes&) { reduce(Row(static_cast<size_t>(k), 0.5)); });
   return OneOutput(out);
 }
 

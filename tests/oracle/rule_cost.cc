@@ -48,9 +48,17 @@ void AddInput(const Input& input, const std::string& name, onnx::GraphProto* gra
   if (input.ints.has_value()) {
     onnx::TensorProto* t = graph->add_initializer();
     t->set_name(name);
-    t->set_data_type(onnx::TensorProto::INT64);
+    t->set_data_type(input.dtype);
     for (int64_t dim : input.dims) t->add_dims(dim);
-    for (int64_t v : *input.ints) t->add_int64_data(v);
+    for (int64_t v : *input.ints) {
+      if (input.dtype == onnx::TensorProto::INT64) {
+        t->add_int64_data(v);
+      } else if (input.dtype == onnx::TensorProto::FLOAT) {
+        t->add_float_data(static_cast<float>(v));
+      } else {
+        t->add_int32_data(static_cast<int32_t>(v));
+      }
+    }
     return;
   }
   onnx::ValueInfoProto* value = graph->add_input();

@@ -16,7 +16,7 @@ namespace onnxflops::oracle {
 struct Input {
   Sizes dims;
   int dtype = 1;                             // TensorProto.DataType; 1 is float
-  std::optional<std::vector<int64_t>> ints;  // given as an initializer of these int64 values
+  std::optional<std::vector<int64_t>> ints;  // given as an initializer of these values
   bool absent = false;
 };
 

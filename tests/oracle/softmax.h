@@ -6,8 +6,6 @@
 
 namespace onnxflops::oracle {
 
-using Row = std::vector<Counted>;
-
 inline Row Softmax(Row x) {
   const Counted max = MaxOf(x);
   for (Counted& v : x) v = Exp(v - max);
