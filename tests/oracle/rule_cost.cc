@@ -41,6 +41,9 @@ void AddAttribute(const std::string& name, const AttributeValue& value, onnx::No
   } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
     a->set_type(onnx::AttributeProto::STRINGS);
     for (const std::string& v : *strings) a->add_strings(v);
+  } else if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
+    a->set_type(onnx::AttributeProto::FLOATS);
+    for (double v : *floats) a->add_floats(static_cast<float>(v));
   }
 }
 

@@ -20,8 +20,8 @@ struct Input {
   bool absent = false;
 };
 
-using AttributeValue =
-    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<std::string>>;
+using AttributeValue = std::variant<int64_t, double, std::string, std::vector<int64_t>,
+                                    std::vector<std::string>, std::vector<double>>;
 
 // One node on concrete inputs.
 struct Case {
