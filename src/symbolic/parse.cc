@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "src/symbolic/expr.h"
+#include "src/symbolic/poly.h"
+
+namespace onnxflops {
+
+using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is Expr's own inside
+
+namespace {
+
+constexpr size_t kMaxParsedChars = 16384;
+constexpr size_t kMaxParsedTerms = 1000;  // of an operand of * and // in a parsed text
+constexpr int kMaxParsedDepth = 100;      // of parentheses
+
+// Recursive descent, by precedence:
+//   sum     = ["+"] product {("+" | "-") product}
+//   product = unary {("*" | "//") unary}
+//   unary   = {"-"} power
+//   power   = primary ["^" integer]
+//   primary = integer | name | "(" sum ")" | "floor" "(" product "/" unary ")"
+//           | ("min" | "max" | "broadcast") "(" sum {"," sum} ")"
+// After a failure every function returns at once; the value no longer matters.
+class Parser {
+ public:
+  Parser(absl::string_view text, int64_t at_least) : text_(text), at_least_(at_least) {}
+
+  absl::StatusOr<Expr> Parse() {
+    if (text_.size() > kMaxParsedChars) {
+      pos_ = kMaxParsedChars;
+      Fail("the expression is too long");
+    }
+    Expr result = ParseSum();
+    if (Peek() != '\0' || pos_ < text_.size()) FailHere("an operator");
+    if (!status_.ok()) return status_;
+    return result;
+  }
+
+ private:
+  Expr ParseSum();
+  Expr ParseProduct();
+  Expr ParseUnary();
+  Expr ParsePower();
+  Expr ParsePrimary();
+  Expr ParseInteger();
+  Expr ParseFloor();
+  Expr ParseList(absl::string_view function);
+
+  bool failed() const { return !status_.ok(); }
+  void Fail(absl::string_view what) {
+    if (failed()) return;
+    status_ = absl::InvalidArgumentError(absl::StrCat("column ", pos_ + 1, ": ", what));
+  }
+  void FailHere(absl::string_view expected) {
+    if (pos_ >= text_.size()) {
+      Fail(absl::StrCat("expected ", expected, ", found the end"));
+    } else {
+      Fail(absl::StrCat("expected ", expected, ", found '", text_.substr(pos_, 1), "'"));
+    }
+  }
+  // Checks a computed value.
+  Expr Checked(Expr e) {
+    if (e.error() != nullptr) Fail(absl::StrCat("the value ", e.error()));
+    return failed() ? Expr(0) : e;
+  }
+  // Bounds the work of a text: an operand is read once, but may be multiplied often.
+  void CheckOperand(const Expr& e) {
+    if (!e.is_literal() && e.error() == nullptr && TermsOf(e).size() > kMaxParsedTerms) {
+      Fail(absl::StrCat("the value ", kTooManyTerms));
+    }
+  }
+  // The next character that is no space; '\0' at the end and after a failure.
+  char Peek() {
+    while (pos_ < text_.size() && absl::ascii_isspace(static_cast<unsigned char>(text_[pos_]))) {
+      ++pos_;
+    }
+    return failed() || pos_ >= text_.size() ? '\0' : text_[pos_];
+  }
+  bool Take(absl::string_view token) {
+    if (Peek() == '\0' || text_.substr(pos_, token.size()) != token) return false;
+    pos_ += token.size();
+    return true;
+  }
+  void Expect(absl::string_view token) {
+    if (!Take(token)) FailHere(absl::StrCat("'", token, "'"));
+  }
+
+  absl::string_view text_;
+  int64_t at_least_;
+  size_t pos_ = 0;
+  int depth_ = 0;
+  absl::Status status_;
+};
+
+Expr Parser::ParseSum() {
+  TermAccumulator sum;
+  Take("+");
+  bool negative = false;
+  while (!failed()) {
+    const Expr product = ParseProduct();
+    sum.Add(negative ? Negate(product) : product);
+    negative = Peek() == '-';
+    if (!Take("+") && !Take("-")) break;
+  }
+  return Checked(std::move(sum).Finish());
+}
+
+Expr Parser::ParseProduct() {
+  Expr result = ParseUnary();
+  while (!failed()) {
+    const bool times = Peek() == '*';
+    if (!Take("*") && !Take("//")) break;
+    CheckOperand(result);
+    const Expr right = ParseUnary();
+    CheckOperand(right);
+    if (failed()) break;
+    result = Checked(times ? result * right : FloorDiv(result, right));
+  }
+  return result;
+}
+
+Expr Parser::ParseUnary() {
+  bool negative = false;
+  while (Take("-")) negative = !negative;
+  const Expr power = ParsePower();
+  return negative ? Checked(Negate(power)) : power;
+}
+
+Expr Parser::ParsePower() {
+  Expr base = ParsePrimary();
+  if (!Take("^")) return base;
+  Peek();
+  CheckOperand(base);
+  const Expr exponent = ParseInteger();
+  if (!failed() && exponent.literal() > kMaxDegree) Fail(absl::StrCat("the power ", kOverflow));
+  if (failed()) return 0;
+  return Checked(Power(base, static_cast<int>(exponent.literal())));
+}
+
+Expr Parser::ParseInteger() {
+  Int value = 0;
+  const size_t start = pos_;
+  for (; pos_ < text_.size() && absl::ascii_isdigit(static_cast<unsigned char>(text_[pos_]));
+       ++pos_) {
+    if (!MulInt(value, 10, &value) || !AddInt(value, text_[pos_] - '0', &value)) {
+      Fail(absl::StrCat("the number ", kOverflow));
+      return 0;
+    }
+  }
+  if (pos_ == start) FailHere("an integer");
+  return Literal(value);
+}
+
+Expr Parser::ParsePrimary() {
+  const char c = Peek();
+  if (absl::ascii_isdigit(static_cast<unsigned char>(c))) return ParseInteger();
+  const bool is_name = absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_';
+  if (!is_name && c != '(') {
+    FailHere("a number, a name or '('");
+    return 0;
+  }
+  if (depth_ >= kMaxParsedDepth) {
+    Fail("nested too deep");
+    return 0;
+  }
+  ++depth_;
+  Expr result;
+  if (Take("(")) {
+    result = ParseSum();
+    Expect(")");
+  } else {
+    const size_t start = pos_;
+    while (pos_ < text_.size() && (absl::ascii_isalnum(static_cast<unsigned char>(text_[pos_])) ||
+                                   text_[pos_] == '_' || text_[pos_] == '.')) {
+      ++pos_;
+    }
+    const absl::string_view name = text_.substr(start, pos_ - start);
+    const bool is_list = name == "min" || name == "max" || name == "broadcast";
+    if ((is_list || name == "floor") && Take("(")) {
+      result = is_list ? ParseList(name) : ParseFloor();
+    } else {
+      result = Expr::Symbol(name, at_least_);
+    }
+  }
+  --depth_;
+  return result;
+}
+
+Expr Parser::ParseFloor() {
+  const Expr numerator = ParseProduct();
+  Expect("/");
+  const Expr denominator = ParseUnary();
+  Expect(")");
+  CheckOperand(numerator);
+  CheckOperand(denominator);
+  return failed() ? Expr(0) : Checked(FloorDiv(numerator, denominator));
+}
+
+Expr Parser::ParseList(absl::string_view function) {
+  Expr result = ParseSum();
+  while (Take(",")) {
+    const Expr next = ParseSum();
+    CheckOperand(result);
+    CheckOperand(next);
+    if (failed()) return 0;
+    if (function == "broadcast") {
+      const std::optional<Expr> size = BroadcastDim(result, next);
+      result = Checked(size ? *size : Error(kMismatch));
+    } else {
+      result = Checked(function == "min" ? Min(result, next) : Max(result, next));
+    }
+  }
+  Expect(")");
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least) {
+  return Parser(text, symbols_at_least).Parse();
+}
+
+}  // namespace onnxflops

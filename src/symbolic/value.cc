@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "src/symbolic/expr.h"
+#include "src/symbolic/poly.h"
+
+namespace onnxflops {
+
+using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is Expr's own inside
+
+namespace {
+
+// Evaluates one expression. Remembers the values of the atoms met first: a total mentions the same
+// few symbols in every term.
+class Evaluator {
+ public:
+  explicit Evaluator(const Bindings& bindings) : bindings_(bindings) {}
+
+  // The rest return false if there is no value; then the status says why.
+  bool Value(const Expr& e, Int* out);
+  const absl::Status& status() const { return status_; }
+
+ private:
+  bool AtomValue(const Atom& atom, Int* out);
+  bool Compute(const Atom& atom, Int* out);
+  bool BroadcastValue(const Atom& atom, Int* out);
+  bool Fail(absl::Status status) {
+    status_ = std::move(status);
+    return false;
+  }
+  bool Overflow() { return Fail(absl::OutOfRangeError(kOverflow)); }
+
+  static constexpr size_t kRemembered = 16;
+  const Bindings& bindings_;
+  absl::InlinedVector<std::pair<const Atom*, Int>, kRemembered> known_;
+  absl::Status status_;
+};
+
+bool Evaluator::Value(const Expr& e, Int* out) {
+  if (e.is_literal()) {
+    *out = LiteralOf(e);
+    return true;
+  }
+  if (const char* error = e.error()) {
+    return Fail(error == kZeroDivision || error == kMismatch ? absl::InvalidArgumentError(error)
+                                                             : absl::OutOfRangeError(error));
+  }
+  Int sum = 0;
+  for (const Term& t : TermsOf(e)) {
+    Int product = t.coefficient;
+    for (const Factor& f : t.factors) {
+      Int value;
+      if (!AtomValue(*f.atom, &value)) return false;
+      if (f.power != 1 && !PowInt(value, f.power, &value)) return Overflow();
+      if (!MulInt(product, value, &product)) return Overflow();
+    }
+    if (!AddInt(sum, product, &sum)) return Overflow();
+  }
+  *out = sum;
+  return true;
+}
+
+bool Evaluator::AtomValue(const Atom& atom, Int* out) {
+  for (const auto& [known, value] : known_) {
+    if (known == &atom) {
+      *out = value;
+      return true;
+    }
+  }
+  if (!Compute(atom, out)) return false;
+  if (known_.size() < kRemembered) known_.emplace_back(&atom, *out);
+  return true;
+}
+
+bool Evaluator::Compute(const Atom& atom, Int* out) {
+  if (atom.kind == Kind::kSymbol) {
+    const auto it = bindings_.find(atom.name);
+    if (it == bindings_.end()) {
+      return Fail(absl::FailedPreconditionError(absl::StrCat(
+          "symbol '", atom.name, "' is not bound (bind it with --dim ", atom.name, "=N)")));
+    }
+    *out = it->second;
+    return true;
+  }
+  if (atom.kind == Kind::kBroadcast) return BroadcastValue(atom, out);
+  if (!Value(atom.args[0], out)) return false;
+  for (size_t i = 1; i < atom.args.size(); ++i) {
+    Int value;
+    if (!Value(atom.args[i], &value)) return false;
+    if (atom.kind == Kind::kMin) {
+      *out = std::min(*out, value);
+    } else if (atom.kind == Kind::kMax) {
+      *out = std::max(*out, value);
+    } else if (value == 0) {
+      return Fail(absl::InvalidArgumentError(
+          absl::StrCat(kZeroDivision, ": ", atom.args[1].ToString(), " is 0")));
+    } else if (!FloorDivInt(*out, value, out)) {
+      return Overflow();
+    }
+  }
+  return true;
+}
+
+bool Evaluator::BroadcastValue(const Atom& atom, Int* out) {
+  *out = 1;
+  const Expr* from = nullptr;
+  for (const Expr& e : atom.args) {
+    Int value;
+    if (!Value(e, &value)) return false;
+    if (value == 1 || value == *out) continue;
+    if (*out != 1) {
+      return Fail(absl::InvalidArgumentError(
+          absl::StrCat("cannot broadcast ", Int128ToString(*out), " (", from->ToString(), ") with ",
+                       Int128ToString(value), " (", e.ToString(), ")")));
+    }
+    *out = value;
+    from = &e;
+  }
+  return true;
+}
+
+// Replaces symbols, bottom up, each atom once.
+class Substituter {
+ public:
+  explicit Substituter(const Bindings& bindings) : bindings_(bindings) {}
+
+  Expr Rebuild(const Expr& e);
+
+ private:
+  Expr RebuildAtom(const std::shared_ptr<const Atom>& atom);
+  Expr Compute(const Atom& atom);
+
+  const Bindings& bindings_;
+  absl::flat_hash_map<const Atom*, Expr> done_;
+};
+
+Expr Substituter::Rebuild(const Expr& e) {
+  if (e.is_literal() || e.error() != nullptr) return e;
+  TermAccumulator sum;
+  for (const Term& t : TermsOf(e)) {
+    Expr product = Literal(t.coefficient);
+    for (const Factor& f : t.factors) product *= Power(RebuildAtom(f.atom), f.power);
+    sum.Add(product);
+    if (sum.error() != nullptr) break;
+  }
+  return std::move(sum).Finish();
+}
+
+Expr Substituter::RebuildAtom(const std::shared_ptr<const Atom>& atom) {
+  if (const auto it = done_.find(atom.get()); it != done_.end()) return it->second;
+  Expr result;
+  if (atom->kind == Kind::kSymbol) {
+    const auto it = bindings_.find(atom->name);
+    result = it == bindings_.end() ? FromAtom(atom) : Expr(it->second);
+  } else {
+    result = Compute(*atom);
+  }
+  done_.emplace(atom.get(), result);
+  return result;
+}
+
+Expr Substituter::Compute(const Atom& atom) {
+  Expr result = Rebuild(atom.args[0]);
+  for (size_t i = 1; i < atom.args.size(); ++i) {
+    const Expr arg = Rebuild(atom.args[i]);
+    if (atom.kind == Kind::kFloorDiv) {
+      result = FloorDiv(result, arg);
+    } else if (atom.kind == Kind::kBroadcast) {
+      const std::optional<Expr> size = BroadcastDim(result, arg);
+      result = size ? *size : Error(kMismatch);
+    } else {
+      result = MinOrMax(atom.kind, result, arg);
+    }
+  }
+  return result;
+}
+
+class SymbolCollector {
+ public:
+  void Visit(const Expr& e) {
+    if (e.is_literal() || e.error() != nullptr) return;
+    for (const Term& t : TermsOf(e)) {
+      for (const Factor& f : t.factors) {
+        if (!visited_.insert(f.atom.get()).second) continue;
+        if (f.atom->kind == Kind::kSymbol) names_.insert(f.atom->name);
+        for (const Expr& arg : f.atom->args) Visit(arg);
+      }
+    }
+  }
+  std::vector<std::string> Names() const { return {names_.begin(), names_.end()}; }
+
+ private:
+  absl::flat_hash_set<const Atom*> visited_;
+  absl::btree_set<std::string> names_;
+};
+}  // namespace
+
+absl::StatusOr<absl::int128> Expr::Evaluate(const Bindings& bindings) const {
+  Evaluator evaluator(bindings);
+  Int value;
+  if (!evaluator.Value(*this, &value)) return evaluator.status();
+  return absl::int128(value);
+}
+
+Expr Expr::Substitute(const Bindings& bindings) const {
+  return bindings.empty() ? *this : Substituter(bindings).Rebuild(*this);
+}
+
+std::vector<std::string> Expr::Symbols() const {
+  SymbolCollector collector;
+  collector.Visit(*this);
+  return collector.Names();
+}
+
+}  // namespace onnxflops
