@@ -304,6 +304,11 @@ constexpr OpExample kCastLikeExamples[] = {
 
 constexpr OpExample kCeilExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Ceil(X) }", "round=4*N"},
+    // Half a size, rounded up, in floating point.
+    {"g (float[N,C,6,9] X) => (float[3,5] Y) { s = Shape<start = 2>(X) f = Cast<to = 1>(s) "
+     "two = Constant<value = float {2.0}>() h = Div(f, two) c = Ceil(h) t = Cast<to = 7>(c) "
+     "Y = ConstantOfShape(t) }",
+     "free"},
 };
 
 constexpr OpExample kClipExamples[] = {
@@ -486,6 +491,11 @@ constexpr OpExample kTanhExamples[] = {
 
 constexpr OpExample kWhereExamples[] = {
     {"g (bool[N,1] c, float[N,4] X, float[4] Z) => (float[N,4] Y) { Y = Where(c, X, Z) }", "free"},
+    // Expand to a shape whose -1 stands for "as it is".
+    {"g (float[N,1] X) => (float[N,5] Y) { t = Constant<value_ints = [-1, 5]>() "
+     "keep = Constant<value_ints = [-1]>() c = Equal(t, keep) s = Shape(X) u = Where(c, s, t) "
+     "Y = Expand(X, u) }",
+     "free"},
 };
 
 constexpr OpExample kXorExamples[] = {

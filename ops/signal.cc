@@ -285,7 +285,7 @@ constexpr OpDef kRows[] = {
      .per_element = {.add = 2, .mul = 4, .trig = 2},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
-     .note = "The function body's arithmetic on the size (periodic or not) is not counted."},
+     .note = "Of the function body, Range and the arithmetic on the size are not counted."},
     {.name = "DFT",
      .versions = k17_20,
      .formula =
@@ -306,8 +306,8 @@ constexpr OpDef kRows[] = {
      .per_element = {.add = 1, .mul = 2, .trig = 1},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
-     .note = "The function body also computes Blackman's third term, times 0, and arithmetic on "
-             "the size: not counted."},
+     .note = "Of the function body, Range, the arithmetic on the size and the third term, which is "
+             "0 here, are not counted."},
     {.name = "HannWindow",
      .versions = k17,
      .formula = "Y[k] = 0.5 - 0.5 cos(2 pi k / size); per element 2 mul, trig, add; div = 1",
@@ -317,8 +317,8 @@ constexpr OpDef kRows[] = {
      .per_element = {.add = 1, .mul = 2, .trig = 1},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
-     .note = "The function body also computes Blackman's third term, times 0, and arithmetic on "
-             "the size: not counted."},
+     .note = "Of the function body, Range, the arithmetic on the size and the third term, which is "
+             "0 here, are not counted."},
     {.name = "MelWeightMatrix",
      .versions = k17,
      .formula = "Y[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies; per element "
