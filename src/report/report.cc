@@ -189,8 +189,9 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
 
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
   for (const auto& [name, value] : at) {
-    const bool known = std::any_of(symbols.begin(), symbols.end(),
-                                   [&name = name](const SymbolOrigin& s) { return s.name == name; });
+    const bool known =
+        std::any_of(symbols.begin(), symbols.end(),
+                    [&name = name](const SymbolOrigin& s) { return s.name == name; });
     if (known) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "no symbol is named ", Quoted(name), "; symbols: ",
