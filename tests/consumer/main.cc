@@ -1,5 +1,17 @@
-#if __has_include(<onnxflops.h>)
+// The library's example of README.md, as a program of somebody else's: count_flops MODEL.
 #include <onnxflops.h>
-#endif
 
-int main() {}
+#include <iostream>
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const absl::StatusOr<onnxflops::Model> model = onnxflops::Load(argv[1]);
+  if (!model.ok()) return std::cerr << model.status().message() << "\n", 2;
+  const absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model);
+  if (!report.ok()) return std::cerr << report.status().message() << "\n", 2;
+  std::cout << "FLOPs: " << report->totals.flops.ToString() << "\n";  // exact, maybe with symbols
+  onnxflops::Bindings all_eight;
+  for (const onnxflops::SymbolOrigin& symbol : report->symbols) all_eight[symbol.name] = 8;
+  const auto at_eight = report->At(all_eight);  // other sizes, without counting again
+  if (at_eight.ok()) std::cout << "at 8: " << at_eight->flops.ToString() << "\n";
+}
