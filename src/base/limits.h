@@ -47,7 +47,7 @@ inline constexpr int64_t kMaxStreamBytes = int64_t{1} << 36;
 // Graphs, nodes, values and tensors of a file, each: they are numbered in 32 bits.
 inline constexpr int64_t kMaxIds = (int64_t{1} << 31) - 1;
 // Opsets that a model or a function imports. Real files import up to five.
-inline constexpr size_t kMaxOpsetImports = 1000;
+inline constexpr size_t kMaxOpsetImports = 256;
 // Warnings about domains that are not imported, of which a file can have as many as nodes.
 inline constexpr size_t kMaxDomainWarnings = 10;
 // Bytes of a name that a message shows; names of a megabyte exist.

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_
 #define ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -36,6 +37,8 @@ void UseHugePages(const void* begin, const void* end);
 // Reserves a vector's memory, of which most is about to be used.
 template <typename T>
 void ReserveHuge(std::vector<T>& v, size_t n) {
+  if (n <= v.capacity()) return;
+  n = std::max(n, 2 * v.size());  // so that asking often costs no more than growing
   const uint64_t bytes = n * sizeof(T);
   if (bytes < kHugePageBytes / 2) {
     v.reserve(n);

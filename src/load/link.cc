@@ -43,7 +43,7 @@ bool Parser::SortNodes(const Scope& scope) {
   for (const NodeId id : nodes) {
     for (const ValueId input : node(id).inputs) add(input, id);
   }
-  for (const auto& [holder, id] : scope.captures) add(id, holder);
+  for (const auto& [holder, id] : scope.uses) add(id, holder);
   std::sort(edges.begin(), edges.end());
 
   std::vector<int32_t> waiting(nodes.size(), 0);  // inputs that are not there yet

@@ -13,8 +13,20 @@ namespace {
 
 // Below this, arrays may as well grow.
 constexpr size_t kFewNodes = 64;
+// From here on, the memory of a body's names is given back.
+constexpr size_t kManyNames = 4096;
 
 }  // namespace
+
+void Parser::Scope::Shrink() {
+  if (std::max(own.capacity(), captured.capacity()) < kManyNames) return;
+  names = NameTable();
+  own = {};
+  captured = {};
+  uses = {};
+  infos = {};
+  pending = {};
+}
 
 Parser::Scope& Parser::ScopeAt(size_t depth) {
   while (scopes_.size() <= depth) scopes_.push_back(std::make_unique<Scope>());
@@ -32,7 +44,8 @@ bool Parser::BeginScope(Scope& scope, Scope* parent, NodeId holder) {
   scope.names.Reset(scope.first_value);
   scope.own.clear();
   scope.infos.clear();
-  scope.captures.clear();
+  scope.captured.clear();
+  scope.uses.clear();
   scope.pending.clear();
   scope.ready = 0;
   Graph& graph = model_->graphs.emplace_back();
@@ -132,8 +145,8 @@ void Parser::ExpectNodes(const Cursor& graph_bytes, Scope& scope) {
   ReserveHuge(model_->nodes, model_->nodes.size() + nodes);
   ReserveHuge(model_->values, model_->values.size() + values);
   ReserveHuge(model_->tensors, model_->tensors.size() + nodes / 2);
-  graph(scope.graph).nodes.reserve(nodes);
-  scope.names.Reserve(values);
+  ReserveHuge(graph(scope.graph).nodes, graph(scope.graph).nodes.size() + nodes);
+  scope.names.Reserve(static_cast<size_t>(scope.mentioned) + values);
 }
 
 bool Parser::AddGraphInput(Scope& scope, absl::string_view name, const DeclaredType* type) {
@@ -255,27 +268,53 @@ bool Parser::FailTwice(ValueId id, const std::string& again) {
 bool Parser::EndScope(Scope& scope) {
   if (!FlushMentions(scope)) return false;
   DeclareValues(scope);
-  Graph& g = graph(scope.graph);
-  g.end_value = static_cast<ValueId>(model_->values.size());
+  graph(scope.graph).end_value = static_cast<ValueId>(model_->values.size());
+  ResolveCaptured(scope);
   if (scope.unsorted && !SortNodes(scope)) return false;
-  if (scope.mentioned == scope.defined) return true;
-  return scope.parent != nullptr ? CaptureUndefined(scope) : FailMissing(scope);
+  if (scope.parent == nullptr) {
+    const bool all = scope.mentioned == scope.defined && scope.captured.empty();
+    return all || FailMissing(scope);
+  }
+  HandOver(scope);
+  return true;
 }
 
-// What a body mentions and does not define is a value of the graph around it.
-bool Parser::CaptureUndefined(Scope& scope) {
-  for (const ValueId id : scope.own) {
-    if (value(id).producer != kNone || value(id).is_graph_input || value(id).initializer != kNone) {
+// Finds what bodies use of this graph. What is not of this graph either stays in `captured`.
+void Parser::ResolveCaptured(Scope& scope) {
+  size_t rest = 0;
+  for (const Scope::Captured& c : scope.captured) {
+    Value& v = value(c.id);
+    const ValueId outer = scope.names.Find(v.name, c.hash, model_->values);
+    if (outer == kNone) {
+      scope.captured[rest++] = c;
       continue;
     }
-    const absl::string_view name = value(id).name;
-    const ValueId outer = Mention(*scope.parent, name);
-    scope.parent->captures.emplace_back(scope.holder, outer);
-    value(id).producer = kRedirected;
-    value(id).initializer = outer;
+    v.producer = kRedirected;
+    v.initializer = outer;
     has_redirected_ = true;
+    scope.uses.emplace_back(c.holder, outer);
+    if (value(outer).producer >= c.holder) scope.unsorted = true;
   }
-  return CheckIds(model_->values.size(), "values");
+  scope.captured.resize(rest);
+}
+
+// What a body mentions and does not define is a matter for the graph around it.
+void Parser::HandOver(Scope& scope) {
+  std::vector<Scope::Captured>& outer = scope.parent->captured;
+  for (Scope::Captured& c : scope.captured) c.holder = scope.holder;
+  if (scope.mentioned != scope.defined) {
+    for (const ValueId id : scope.own) {
+      const Value& v = value(id);
+      if (v.producer != kNone || v.is_graph_input || v.initializer != kNone) continue;
+      scope.captured.push_back({id, hash_(v.name), scope.holder});
+    }
+  }
+  if (outer.empty()) {
+    outer.swap(scope.captured);
+  } else {
+    outer.insert(outer.end(), scope.captured.begin(), scope.captured.end());
+  }
+  scope.Shrink();
 }
 
 bool Parser::FailMissing(const Scope& scope) {

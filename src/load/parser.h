@@ -1,10 +1,9 @@
 // From wire format to ModelData in one forward pass, and what follows it. Internal to src/load.
 //
 // Names become values where they are first mentioned, in whatever role; that a value was never
-// defined is found at the end of its graph. A name that a body mentions and does not define is then
-// looked up in the graph around it, and the value that stood for it in the body redirects there
-// until Link() removes all such values. So a file may give its nodes, initializers and inputs in
-// any order.
+// defined is found at the end of its graph. What a body mentions and does not define is then looked
+// up in the graph around it, and the value that stood for it in the body redirects there until
+// Link() removes it. So a file may give its nodes, initializers and inputs in any order.
 //
 //   parse_model.cc   ModelProto, FunctionProto, and the few messages of strings and numbers
 //   parse_graph.cc   GraphProto; the names of a graph
@@ -57,6 +56,12 @@ class Parser {
       absl::string_view name;
       const DeclaredType* type;
     };
+    // A value that a body mentions and does not define.
+    struct Captured {
+      ValueId id;
+      uint32_t hash;
+      NodeId holder;  // the node in this graph whose body, or body's body, that is
+    };
     struct Mention {
       absl::string_view name;  // empty for an input or output that is left out
       uint32_t hash;
@@ -74,11 +79,15 @@ class Parser {
     NameTable names;
     std::vector<ValueId> own;  // values of a body; its bodies' values are among their ids
     std::vector<ValueInfo> infos;
-    std::vector<std::pair<NodeId, ValueId>> captures;  // a node's bodies use a value of this graph
+    std::vector<Captured> captured;
+    std::vector<std::pair<NodeId, ValueId>> uses;  // a node's bodies use a value of this graph
     // Inputs and outputs of nodes that wait to be looked up, so that several look-ups overlap. The
     // first `ready` are of complete nodes, the others of the one being read.
     std::vector<Mention> pending;
     size_t ready = 0;
+
+    // Gives memory back, which a large body needs once and not as often as graphs are nested.
+    void Shrink();
   };
   // A redirected value has this as its producer, and the value it stands for as its initializer.
   static constexpr NodeId kRedirected = -2;
@@ -127,7 +136,8 @@ class Parser {
   std::string Place(NodeId id);
   std::string Origin(const Value& v);
   bool FailTwice(ValueId id, const std::string& again);
-  bool CaptureUndefined(Scope& scope);
+  void ResolveCaptured(Scope& scope);
+  void HandOver(Scope& scope);
   bool FailMissing(const Scope& scope);
 
   // parse_node.cc
