@@ -15,11 +15,12 @@ from strip import strip_weights
 class Lstm(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.lstm = torch.nn.LSTM(64, 128, num_layers=2, bidirectional=True, batch_first=True)
-        self.head = torch.nn.Linear(256, 10)
+        self.e = torch.nn.Embedding(1000, 64)
+        self.r = torch.nn.LSTM(64, 128, num_layers=2, bidirectional=True, batch_first=True)
+        self.o = torch.nn.Linear(256, 10)
 
-    def forward(self, x):
-        return self.head(self.lstm(x)[0])
+    def forward(self, ids):
+        return self.o(self.r(self.e(ids))[0])
 
 
 def main():
@@ -29,7 +30,7 @@ def main():
     parser.add_argument("-o", "--output", default="model.onnx")
     args = parser.parse_args()
     if args.name == "lstm":
-        model, inputs, name, axes = Lstm(), (torch.zeros(1, 32, 64),), "x", {0: "batch", 1: "seq"}
+        model, inputs, name, axes = Lstm(), (torch.zeros(2, 20, dtype=torch.int64),), "ids", {0: "batch", 1: "seq"}
     elif args.name.startswith("maskrcnn"):
         model = torchvision.models.detection.maskrcnn_resnet50_fpn(weights=None, weights_backbone=None)
         inputs, name, axes = ([torch.zeros(3, 320, 320)],), "image", {1: "height", 2: "width"}

@@ -21,7 +21,8 @@ def build(name):
         return transformers.GPT2LMHeadModel(transformers.GPT2Config(use_cache=False)), {"input_ids": ids, "attention_mask": mask}
     if name == "t5":
         config = transformers.T5Config(d_model=512, d_ff=2048, num_layers=6, num_heads=8, use_cache=False)
-        return transformers.T5ForConditionalGeneration(config), {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": ids[:, :32]}
+        return transformers.T5ForConditionalGeneration(config), {"input_ids": ids[:, :64], "attention_mask": mask[:, :64],
+                                                                  "decoder_input_ids": ids[:, :16]}
     if name == "llama":
         config = transformers.LlamaConfig(hidden_size=512, intermediate_size=1376, num_hidden_layers=2, num_attention_heads=8,
                                           num_key_value_heads=2, vocab_size=32000, use_cache=False)
