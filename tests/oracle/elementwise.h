@@ -3,6 +3,9 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_ELEMENTWISE_H_
 #define ONNXFLOPS_TESTS_ORACLE_ELEMENTWISE_H_
 
+#include <array>
+#include <vector>
+
 #include "tests/oracle/shapes.h"
 
 namespace onnxflops::oracle {
@@ -26,78 +29,75 @@ inline Counted Swish(Counted x) { return x * Sigmoid(2.0 * x); }
 using Unary = Counted (*)(Counted x);
 struct UnaryOp {
   const char* name;
-  std::vector<int> opsets;  // one in every version worth a case
+  std::array<int, 3> opsets;  // in different versions of the operator; 0 for none
   Unary run;
 };
 inline Counted Same(Counted x) { return x; }
-inline const std::vector<UnaryOp>& UnaryOps() {
-  static const auto& ops = *new std::vector<UnaryOp>{
-      {"Abs", {6, 13}, Same},
-      {"Neg", {6, 13}, Same},
-      {"Identity", {13, 21}, Same},
-      {"Relu", {6, 13, 14}, [](Counted x) { return Max(x, 0.0); }},
-      {"Sigmoid", {6, 13}, Sigmoid},
-      {"Tanh", {6, 13}, Tanh},
-      {"Exp", {6, 13}, Exp},
-      {"Log", {6, 13}, Log},
-      {"Sqrt", {6, 13}, Sqrt},
-      {"Erf", {9, 13}, Erf},
-      {"Reciprocal", {6, 13}, [](Counted x) { return 1.0 / x; }},
-      {"Floor", {6, 13}, Round},
-      {"Ceil", {6, 13}, Round},
-      {"Round", {11, 22}, Round},
-      // If positive 1, if negative -1, else 0.
-      {"Sign",
-       {9, 13},
-       [](Counted x) {
-         const bool positive = x > 0.0, negative = x < 0.0;
-         return positive || negative ? x : Counted(0);
-       }},
-      {"IsNaN", {9, 13, 20}, [](Counted x) { return x < x ? x : Counted(0); }},
-      {"Softplus", {1, 22}, Softplus},
-      {"Softsign", {1, 22}, [](Counted x) { return x / (1.0 + x); }},
-      {"Elu", {6, 22}, [](Counted x) { return Elu(x); }},
-      {"Selu",
-       {6, 22},
-       [](Counted x) {
-         const Counted negative = 1.05 * (1.67 * Exp(x) - 1.67);
-         const Counted positive = 1.05 * x;
-         return x < 0.0 ? negative : positive;
-       }},
-      {"Celu", {12, 28}, [](Counted x) { return Counted(1.0) * Elu(x / 1.0); }},
-      {"HardSigmoid", {6, 22}, HardSigmoid},
-      {"HardSwish", {14, 22}, [](Counted x) { return x * HardSigmoid(x); }},
-      {"Mish", {18, 22}, [](Counted x) { return x * Tanh(Softplus(x)); }},
-      {"LeakyRelu",
-       {6, 16},
-       [](Counted x) {
-         const Counted scaled = 0.01 * x;
-         return x < 0.0 ? scaled : x;
-       }},
-      {"ThresholdedRelu", {10, 22}, [](Counted x) { return Counted(1.0) < x ? x : Counted(0); }},
-      {"Shrink",
-       {9},
-       [](Counted x) {
-         const Counted above = x + 0.0, below = x - 0.0;
-         const bool negative = x < -0.5, positive = Counted(0.5) < x;
-         return negative ? above : positive ? below : Counted(0);
-       }},
-      {"Swish", {24}, Silu},
-      {"Gelu", {20}, GeluErf},
-      {"Sin", {7, 22}, Trig},
-      {"Cos", {7, 22}, Trig},
-      {"Tan", {7, 22}, Trig},
-      {"Asin", {7, 22}, Trig},
-      {"Acos", {7, 22}, Trig},
-      {"Atan", {7, 22}, Trig},
-      {"Sinh", {9, 22}, Trig},
-      {"Cosh", {9, 22}, Trig},
-      {"Asinh", {9, 22}, Trig},
-      {"Acosh", {9, 22}, Trig},
-      {"Atanh", {9, 22}, Trig},
-  };
-  return ops;
-}
+inline constexpr UnaryOp kUnaryOps[] = {
+    {"Abs", {6, 13}, Same},
+    {"Neg", {6, 13}, Same},
+    {"Identity", {13, 21}, Same},
+    {"Relu", {6, 13, 14}, [](Counted x) { return Max(x, 0.0); }},
+    {"Sigmoid", {6, 13}, Sigmoid},
+    {"Tanh", {6, 13}, Tanh},
+    {"Exp", {6, 13}, Exp},
+    {"Log", {6, 13}, Log},
+    {"Sqrt", {6, 13}, Sqrt},
+    {"Erf", {9, 13}, Erf},
+    {"Reciprocal", {6, 13}, [](Counted x) { return 1.0 / x; }},
+    {"Floor", {6, 13}, Round},
+    {"Ceil", {6, 13}, Round},
+    {"Round", {11, 22}, Round},
+    // If positive 1, if negative -1, else 0.
+    {"Sign",
+     {9, 13},
+     [](Counted x) {
+       const bool positive = x > 0.0, negative = x < 0.0;
+       return positive || negative ? x : Counted(0);
+     }},
+    {"IsNaN", {9, 13, 20}, [](Counted x) { return x < x ? x : Counted(0); }},
+    {"Softplus", {1, 22}, Softplus},
+    {"Softsign", {1, 22}, [](Counted x) { return x / (1.0 + x); }},
+    {"Elu", {6, 22}, [](Counted x) { return Elu(x); }},
+    {"Selu",
+     {6, 22},
+     [](Counted x) {
+       const Counted negative = 1.05 * (1.67 * Exp(x) - 1.67);
+       const Counted positive = 1.05 * x;
+       return x < 0.0 ? negative : positive;
+     }},
+    {"Celu", {12, 28}, [](Counted x) { return Counted(1.0) * Elu(x / 1.0); }},
+    {"HardSigmoid", {6, 22}, HardSigmoid},
+    {"HardSwish", {14, 22}, [](Counted x) { return x * HardSigmoid(x); }},
+    {"Mish", {18, 22}, [](Counted x) { return x * Tanh(Softplus(x)); }},
+    {"LeakyRelu",
+     {6, 16},
+     [](Counted x) {
+       const Counted scaled = 0.01 * x;
+       return x < 0.0 ? scaled : x;
+     }},
+    {"ThresholdedRelu", {10, 22}, [](Counted x) { return Counted(1.0) < x ? x : Counted(0); }},
+    {"Shrink",
+     {9},
+     [](Counted x) {
+       const Counted above = x + 0.0, below = x - 0.0;
+       const bool negative = x < -0.5, positive = Counted(0.5) < x;
+       return negative ? above : positive ? below : Counted(0);
+     }},
+    {"Swish", {24}, Silu},
+    {"Gelu", {20}, GeluErf},
+    {"Sin", {7, 22}, Trig},
+    {"Cos", {7, 22}, Trig},
+    {"Tan", {7, 22}, Trig},
+    {"Asin", {7, 22}, Trig},
+    {"Acos", {7, 22}, Trig},
+    {"Atan", {7, 22}, Trig},
+    {"Sinh", {9, 22}, Trig},
+    {"Cosh", {9, 22}, Trig},
+    {"Asinh", {9, 22}, Trig},
+    {"Acosh", {9, 22}, Trig},
+    {"Atanh", {9, 22}, Trig},
+};
 
 using Binary = Counted (*)(Counted x, Counted y);
 enum class Type { kFloat, kInt, kBool };  // of the inputs

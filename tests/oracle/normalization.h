@@ -36,7 +36,7 @@ inline Outputs LayerNormalization(const Sizes& x, int64_t axis, bool bias, int o
   const int64_t rows = Tensor::Count(Slice(x, 0, at));
   for (int64_t i = 0; i < rows; ++i) {
     const Counted deviation = NormaliseRow(Row(static_cast<size_t>(k), 0.5), true, bias);
-    if (outputs > 2) deviation.value() > 0 ? 1.0 / deviation : deviation;
+    if (outputs > 2) 1.0 / deviation;
   }
   Sizes reduced = x;
   for (size_t i = at; i < x.size(); ++i) reduced[i] = 1;
