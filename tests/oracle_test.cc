@@ -1279,7 +1279,9 @@ constexpr char kConvention[] =
     "count is a convention that the row states";
 constexpr char kNoSpecification[] =
     "not in the ONNX specification; what the kernel does is all that there is to read";
-constexpr char kParts[] = "a composition of operators that have loops; its examples hold it";
+constexpr char kParts[] =
+    "no loop is written yet for this fused, quantised or second form of an ONNX operator; its "
+    "examples hold it";
 constexpr char kLayout[] = "another layout of an operator that has a loop; its examples hold it";
 constexpr char kUnwritten[] = "no loop is written yet; its examples hold it";
 constexpr Exemption kExemptions[] = {
@@ -1370,6 +1372,43 @@ constexpr Exemption kExemptions[] = {
     {"com.microsoft", "QOrderedGelu", kParts},
     {"com.microsoft", "QuantizeWithOrder", kParts},
     {"com.microsoft", "ReduceSumInteger", kParts},
+    {"com.microsoft", "CausalConvWithState", kParts},
+    {"com.microsoft", "GatedDeltaNet", kNoSpecification},
+    {"com.microsoft", "LinearAttention", kParts},
+    {"com.microsoft", "VarlenCausalConvWithState", kNoSpecification},
+    {"com.microsoft", "BifurcationDetector", kNoSpecification},
+    {"com.microsoft", "CropAndResize", kNoSpecification},
+    {"com.microsoft", "DynamicTimeWarping", kNoSpecification},
+    {"com.microsoft", "GatherBlockQuantized", kNoSpecification},
+    {"com.microsoft", "GatherND", kParts},
+    {"com.microsoft", "GridSample", kParts},
+    {"com.microsoft", "Irfft", kNoSpecification},
+    {"com.microsoft", "MurmurHash3", kNoSpecification},
+    {"com.microsoft", "NGramHashMapping", kNoSpecification},
+    {"com.microsoft", "NGramRepeatBlock", kNoSpecification},
+    {"com.microsoft", "Range", kParts},
+    {"com.microsoft", "Rfft", kNoSpecification},
+    {"com.microsoft", "TorchEmbedding", kNoSpecification},
+    {"com.microsoft", "Unique", kConvention},
+    {"com.microsoft", "VarlenNGramHashMapping", kNoSpecification},
+    {"com.microsoft", "MoE", kParts},
+    {"com.microsoft", "QMoE", kParts},
+    {"com.microsoft", "GatedRelativePositionBias", kNoSpecification},
+    {"com.microsoft", "GemmaRotaryEmbedding", kParts},
+    {"com.microsoft", "MRotaryEmbedding", kParts},
+    {"com.microsoft", "RelativePositionBias", kNoSpecification},
+    {"com.microsoft", "RotaryEmbedding", kParts},
+    {"com.microsoft", "AttnLSTM", kNoSpecification},
+    {"com.microsoft", "DynamicQuantizeLSTM", kParts},
+    {"com.microsoft", "BeamSearch", kConvention},
+    {"com.microsoft", "GreedySearch", kConvention},
+    {"com.microsoft", "Sampling", kConvention},
+    {"com.microsoft", "WhisperBeamSearch", kConvention},
+    {"com.microsoft", "DynamicSparseAttention", kNoSpecification},
+    {"com.microsoft", "PackedSparseAttentionIndexer", kNoSpecification},
+    {"com.microsoft", "SparseAttention", kNoSpecification},
+    {"com.microsoft", "SparseAttentionIndexer", kNoSpecification},
+    {"com.microsoft", "SparsePagedAttention", kNoSpecification},
     {"com.microsoft.nchwc", "AveragePool", kLayout},
     {"com.microsoft.nchwc", "Conv", kLayout},
     {"com.microsoft.nchwc", "GlobalAveragePool", kLayout},
