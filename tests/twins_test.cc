@@ -40,9 +40,9 @@ struct Exception {
   const char* reason;
 };
 constexpr Exception kExceptions[] = {
-    {"AffineGrid", Always, "mac add mul div int_add",
+    {"AffineGrid", Always, "mac add mul div int_add int_cmp",
      "the body does two dimensions as three, copies coordinates to the grid by adding zeros, and "
-     "makes them from Ranges of integers"},
+     "makes them from Ranges of integers; it compares sizes for its Ifs"},
     {"Attention", HasNoMask, "add cmp",
      "the body makes a bias of zeros, adds it, and looks in it for rows that are masked"},
     {"Attention", HasScale, "div sqrt",
