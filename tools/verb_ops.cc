@@ -73,7 +73,11 @@ std::string OpsJson(const std::vector<OpLine>& lines) {
 
 TextTable OpsTable(const std::vector<OpLine>& lines) {
   TextTable table;
-  table.columns = {{"domain"}, {"operator"}, {"versions"}, {"status"}, {"formula", false, true}};
+  table.columns = {{"domain"},
+                   {"operator"},
+                   {"versions"},
+                   {"status"},
+                   {"formula", false, TextTable::Column::Narrow::kCutEnd}};
   for (const OpLine& line : lines) {
     table.rows.push_back(
         {{*line.domain == '\0' ? "ai.onnx" : line.domain, line.row->name,

@@ -60,8 +60,7 @@ class OwnWorks {
     const Groups by_module(attribution.paths.size(), entries.size(),
                            [&](size_t i) { return static_cast<size_t>(entries[i].module); });
     of_module_.reserve(attribution.paths.size());
-    works_.emplace_back();
-    known_.emplace(std::vector<Repeated>(), 0);
+    Find({});  // nothing is number 0
     for (size_t m = 0; m < attribution.paths.size(); ++m) {
       of_module_.push_back(Find(CountUp(by_module, m)));
     }
@@ -92,8 +91,14 @@ class OwnWorks {
   }
 
   int32_t Find(std::vector<Repeated> repeated) {
-    const auto [it, is_new] = known_.try_emplace(std::move(repeated), works_.size());
-    if (is_new) works_.push_back(AddUp(it->first));
+    const auto [it, is_new] = known_.try_emplace(std::move(repeated), 0);
+    if (is_new) {
+      OwnWork sum = AddUp(it->first);
+      const auto [same, is_new_sum] =
+          sums_.try_emplace({sum.flops, sum.macs, sum.lower_bound}, works_.size());
+      if (is_new_sum) works_.push_back(std::move(sum));
+      it->second = same->second;
+    }
     return static_cast<int32_t>(it->second);
   }
 
@@ -124,6 +129,7 @@ class OwnWorks {
   std::vector<size_t> scratch_;  // by work; zero between modules
   std::vector<OwnWork> works_;
   absl::flat_hash_map<std::vector<Repeated>, size_t> known_;
+  absl::flat_hash_map<std::tuple<Expr, Expr, bool>, size_t> sums_;  // different ways to one sum
   std::vector<int32_t> of_module_;
 };
 

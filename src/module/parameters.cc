@@ -22,13 +22,13 @@ constexpr uint32_t Inputs(std::initializer_list<int> places) {
 struct Places {
   absl::string_view op;
   uint32_t weights;         // the place of a weight
-  uint32_t not_parameters;  // statistics, states, scales, zero points
+  uint32_t not_parameters;  // statistics, states, scales, zero points, masks, tables of angles
   bool packed = false;      // weights come as bytes that hold 8/bits elements
 };
 
 // Sorted by name. Operators of the same name in two domains agree in what matters here.
 constexpr Places kPlaces[] = {
-    {"Attention", Inputs({1, 2}), 0},
+    {"Attention", Inputs({1, 2}), Inputs({3, 5})},
     {"BatchNormalization", Inputs({1, 2}), Inputs({3, 4})},
     {"BiasGelu", Inputs({1}), 0},
     {"Conv", Inputs({1, 2}), 0},
@@ -51,6 +51,7 @@ constexpr Places kPlaces[] = {
     {"GemmFastGelu", Inputs({1, 2}), 0},
     {"GroupNorm", Inputs({1, 2}), 0},
     {"GroupNormalization", Inputs({1, 2}), 0},
+    {"GroupQueryAttention", 0, Inputs({7, 8, 10})},
     {"InstanceNormalization", Inputs({1, 2}), 0},
     {"LSTM", Inputs({1, 2, 3, 7}), Inputs({5, 6})},
     {"LayerNormalization", Inputs({1, 2}), 0},
@@ -61,6 +62,7 @@ constexpr Places kPlaces[] = {
     {"MatMulIntegerToFloat", Inputs({0, 1, 6}), Inputs({2, 3, 4, 5})},
     {"MatMulNBits", Inputs({1, 5}), Inputs({2, 3, 4}), true},
     {"MoE", Inputs({2, 3, 4, 5, 6, 7}), 0},
+    {"MultiHeadAttention", Inputs({3}), Inputs({4, 5})},
     {"NhwcConv", Inputs({1, 2}), 0},
     {"PRelu", Inputs({1}), 0},
     {"QAttention", Inputs({1, 2}), Inputs({3, 4, 6, 7})},
@@ -75,6 +77,7 @@ constexpr Places kPlaces[] = {
     {"QuantizeLinear", Inputs({0}), Inputs({1, 2})},
     {"RMSNormalization", Inputs({1}), 0},
     {"RNN", Inputs({1, 2, 3}), Inputs({5})},
+    {"RotaryEmbedding", 0, Inputs({1, 2, 3})},
     {"SimplifiedLayerNormalization", Inputs({1}), 0},
     {"SkipLayerNormalization", Inputs({2, 3, 4}), 0},
     {"SkipSimplifiedLayerNormalization", Inputs({2, 3}), 0},

@@ -6,7 +6,8 @@
 //   A floating-point initializer is a parameter, unless
 //     - it is a running statistic (BatchNormalization's mean and variance) or an initial state of
 //       an RNN: PyTorch calls those buffers;
-//     - it is a scale or zero point of a quantised tensor;
+//     - it is a scale or zero point of a quantised tensor, or the mask or the table of angles of a
+//       fused attention;
 //     - it is a mask: square in its last two dimensions, 1 in all others, and used by elementwise
 //       operators and data movement only;
 //     - it has one element, neither a name with a dot nor the place of a weight, and is used: a

@@ -202,15 +202,27 @@ int DisplayWidth(absl::string_view text) {
   return width;
 }
 
-std::string Shortened(absl::string_view text, int width) {
-  if (DisplayWidth(text) <= width) return std::string(text);
-  std::string kept;
-  int used = 0;
-  for (char c : text) {
-    if ((static_cast<uint8_t>(c) & 0xc0) != 0x80 && ++used > std::max(0, width - 2)) break;
-    kept += c;
+std::string WithoutBeginning(absl::string_view text, int width) {
+  const int all = DisplayWidth(text);
+  if (all <= width) return std::string(text);
+  const size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  const int left = width - static_cast<int>(indent) - 2;  // columns for the end of the text
+  if (left <= 0) return std::string(static_cast<size_t>(width), '.');
+  size_t begin = text.size();
+  for (int used = 0; used < left; --begin) {
+    if ((static_cast<uint8_t>(text[begin - 1]) & 0xc0) != 0x80) ++used;
   }
-  return kept + std::string(width >= 2 ? ".." : "");
+  return absl::StrCat(text.substr(0, indent), "..", text.substr(begin));
+}
+
+std::string WithoutEnd(absl::string_view text, int width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  size_t end = 0;
+  for (int used = 0; end < text.size(); ++end) {
+    const bool starts = (static_cast<uint8_t>(text[end]) & 0xc0) != 0x80;
+    if (starts && ++used > std::max(0, width - 2)) break;
+  }
+  return absl::StrCat(text.substr(0, end), "..");
 }
 
 std::string OpLabel(absl::string_view domain, absl::string_view op) {

@@ -41,8 +41,10 @@ absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", 
 std::string TextName(absl::string_view name);
 // Columns that a text takes on a terminal: code points, with none for combining ones.
 int DisplayWidth(absl::string_view text);
-// The first columns of a text, with ".." at its end if it was cut.
-std::string Shortened(absl::string_view text, int width);
+// A text in so many columns. What is too long loses its beginning, after the indent, as a path may
+// ("  ..resblocks.0-23"), or its end.
+std::string WithoutBeginning(absl::string_view text, int width);
+std::string WithoutEnd(absl::string_view text, int width);
 
 // "com.microsoft.Attention"; "Conv" for ai.onnx.
 std::string OpLabel(absl::string_view domain, absl::string_view op);

@@ -60,15 +60,19 @@ class RowMaker {
   RowMaker(const Report& report, const ViewOptions& options)
       : modules_(report.modules),
         fold_(options.fold),
+        exact_(options.exact),
         shorten_(options.fold && options.depth < 0),
-        reference_(ReferenceSizes(report)) {}
+        reference_(ReferenceSizes(report)),
+        total_flops_(report.totals.flops.Evaluate(reference_).value_or(0)) {}
 
   // Rows to `depth`, or nothing when there are more than `limit`.
   std::vector<ModuleRow> Make(int depth, size_t limit) {
     rows_.clear();
-    Add(GroupOf(0), 0, 1);
+    Group root = GroupOf(0);
+    std::vector<Group> top = Unchain(&root);
+    Add(root, 0, 1);
     std::vector<Frame> stack;
-    if (depth > 0) stack.push_back({Groups(0), 0, 1, 1});
+    if (depth > 0) stack.push_back({std::move(top), 0, root.count, 1});
     while (!stack.empty()) {
       Frame& frame = stack.back();
       if (frame.next == frame.groups.size()) {
@@ -98,8 +102,13 @@ class RowMaker {
 
   const Module& At(int32_t i) const { return modules_[static_cast<size_t>(i)]; }
 
+  // Modules that do nothing, and own work that would be shown as less than 0.1 percent.
   bool Hidden(const Module& m) const {
-    return fold_ && !m.lower_bound && m.params == 0 && m.flops == Expr(0) && m.macs == Expr(0);
+    if (!fold_ || m.lower_bound) return false;
+    if (m.flops == Expr(0) && m.macs == Expr(0)) return m.params == 0;
+    if (!m.own || m.parent == 0 || exact_) return false;
+    const auto flops = m.flops.Evaluate(reference_);
+    return flops.ok() && *flops < total_flops_ / 1000 && m.params < modules_[0].params / 1000;
   }
 
   Group GroupOf(int32_t index) const {
@@ -184,12 +193,14 @@ class RowMaker {
     *groups = std::move(kept);
   }
 
-  // A module with one child row only is shown together with it. Returns the rows below.
+  // A module with one child row only is shown together with it, but the model not with a row of
+  // many. Returns the rows below.
   std::vector<Group> Unchain(Group* group) const {
     if (group->first < 0) return {};
     std::vector<Group> below = Groups(group->first);
-    while (fold_ && below.size() == 1 && !At(below[0].first).own) {
-      group->label = absl::StrCat(group->label, ".", below[0].label);
+    while (fold_ && below.size() == 1 && !At(below[0].first).own &&
+           (!group->label.empty() || below[0].count == 1)) {
+      group->label = absl::StrCat(group->label, group->label.empty() ? "" : ".", below[0].label);
       group->first = below[0].first;
       group->count *= below[0].count;
       below = Groups(group->first);
@@ -215,8 +226,10 @@ class RowMaker {
 
   const std::vector<Module>& modules_;
   const bool fold_;
+  const bool exact_;
   const bool shorten_;
   const Bindings reference_;
+  const absl::int128 total_flops_;
   std::vector<ModuleRow> rows_;
 };
 

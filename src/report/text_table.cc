@@ -11,8 +11,8 @@
 namespace onnxflops {
 namespace {
 
-constexpr char kGap[] = "  ";
-constexpr int kMinShrunk = 12;  // columns that a shortened column keeps
+constexpr int kGapWidth = 2;   // between columns
+constexpr int kMinWidth = 12;  // of a column that was made narrower
 constexpr char kBold[] = "\x1b[1m";
 constexpr char kFaint[] = "\x1b[2m";
 constexpr char kPlain[] = "\x1b[0m";
@@ -37,21 +37,28 @@ std::vector<int> Widths(const TextTable& table) {
   return widths;
 }
 
-// Takes what is too much from the columns that may be shortened, the widest first.
-void Shrink(const TextTable& table, int limit, std::vector<int>* widths) {
+// Takes what is too much from the columns that allow it. A column that is dropped gets width 0.
+void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   if (limit <= 0) return;
-  int total = static_cast<int>(sizeof(kGap) - 1) * static_cast<int>(widths->size() - 1);
-  for (int width : *widths) total += width;
-  while (total > limit) {
-    int* widest = nullptr;
-    for (size_t c = 0; c < widths->size(); ++c) {
-      int& width = (*widths)[c];
-      if (!table.columns[c].may_shrink || width <= kMinShrunk) continue;
-      if (widest == nullptr || width > *widest) widest = &width;
+  using Column = TextTable::Column;
+  int total = -kGapWidth;
+  for (int width : *widths) total += width + kGapWidth;
+  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
+    if (table.columns[c].narrow != Column::Narrow::kDrop) continue;
+    int& width = (*widths)[c];
+    if (width - (total - limit) >= kMinWidth) {
+      width -= total - limit;
+      return;
     }
-    if (widest == nullptr) return;
-    --*widest;
-    --total;
+    total -= width + kGapWidth;
+    width = 0;
+  }
+  for (size_t c = 0; c < widths->size() && total > limit; ++c) {
+    if (table.columns[c].narrow == Column::Narrow::kKeep) continue;
+    int& width = (*widths)[c];
+    const int cut = std::min(total - limit, std::max(0, width - kMinWidth));
+    width -= cut;
+    total -= cut;
   }
 }
 
@@ -59,9 +66,12 @@ std::string Line(const TextTable& table, const std::vector<std::string>& cells,
                  const std::vector<int>& widths) {
   std::string line;
   for (size_t c = 0; c < cells.size(); ++c) {
-    const std::string cell = Shortened(cells[c], widths[c]);
+    if (widths[c] == 0) continue;
+    const bool cut_end = table.columns[c].narrow == TextTable::Column::Narrow::kCutEnd;
+    const std::string cell =
+        cut_end ? WithoutEnd(cells[c], widths[c]) : WithoutBeginning(cells[c], widths[c]);
     const std::string pad(static_cast<size_t>(std::max(0, widths[c] - DisplayWidth(cell))), ' ');
-    if (c > 0) line += kGap;
+    if (c > 0) line.append(kGapWidth, ' ');
     line += table.columns[c].right ? pad + cell : cell + pad;
   }
   line.erase(line.find_last_not_of(' ') + 1);
@@ -88,7 +98,7 @@ std::string CsvField(absl::string_view raw) {
 std::string DrawText(TextTable table, const TableStyle& style) {
   Clean(&table);
   std::vector<int> widths = Widths(table);
-  Shrink(table, style.width, &widths);
+  Narrow(table, style.width, &widths);
   std::string out;
   const auto add = [&](const char* escape, const std::vector<std::string>& cells) {
     const std::string line = Line(table, cells, widths);

@@ -13,8 +13,9 @@ namespace onnxflops {
 struct TextTable {
   struct Column {
     std::string title;
-    bool right = false;       // aligned
-    bool may_shrink = false;  // where the terminal is too narrow
+    bool right = false;  // aligned
+    // Where the terminal is too narrow: columns to drop go first, then others are cut.
+    enum class Narrow { kKeep, kCutBeginning, kCutEnd, kDrop } narrow = Narrow::kKeep;
   };
   struct Row {
     std::vector<std::string> cells;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/report/format.h"
@@ -11,44 +13,67 @@
 namespace onnxflops {
 namespace {
 
-constexpr size_t kMaxShownInputs = 8;   // of a graph; key-value caches have a hundred
-constexpr size_t kMaxShownItems = 20;   // symbols, unknown nodes
-constexpr size_t kMaxExprColumns = 26;  // of an expression in a cell
-constexpr int kNamedOthers = 3;         // operators named as the rest of the FLOPs
+constexpr auto kCut = TextTable::Column::Narrow::kCutBeginning;
+constexpr auto kDrop = TextTable::Column::Narrow::kDrop;
 
-// How costs are shown in the columns of one table: as expressions if all of them are short, else at
-// the reference sizes.
+constexpr size_t kMaxShownInputs = 8;     // of a graph; key-value caches have a hundred
+constexpr size_t kMaxShownItems = 12;     // symbols, unknown nodes
+constexpr size_t kMaxExprColumns = 26;    // of an expression in a cell
+constexpr size_t kMaxFactorColumns = 16;  // of a factor in a title
+constexpr size_t kMaxNotedSizes = 4;
+constexpr size_t kMaxTotalColumns = 160;  // of an expression in the lines of totals
+constexpr int kNamedOthers = 3;           // operators named as the rest of the FLOPs
+
+// How costs are shown in the columns of one table: as numbers that times one factor (batch) make
+// all of them; else as expressions, if all of them are short; else at the reference sizes.
 class CostCells {
  public:
   CostCells(const Report& report, const ViewOptions& options)
-      : exact_(options.exact), sizes_(ReferenceSizes(report)), total_(report.totals.flops) {}
+      : exact_(options.exact),
+        by_macs_(report.int_census[Kind::kMac] != Expr(0)),
+        sizes_(ReferenceSizes(report)),
+        total_(by_macs_ ? report.totals.macs : report.totals.flops),
+        factor_(FactorOf(total_)) {}
 
+  // REQUIRES: called for every cost before it is shown.
   void Consider(const Expr& expr) {
-    const std::string text = ShowExpr(expr, exact_);
-    if (!expr.is_literal() && text.size() > kMaxExprColumns) at_sizes_ = true;
+    if (expr == Expr(0)) return;
+    if (factor_) {
+      const std::optional<Expr> quotient = DivideExactly(expr, *factor_);
+      if (!quotient || !quotient->is_literal()) factor_.reset();
+    }
+    if (!expr.is_literal() && ShowExpr(expr, exact_).size() > kMaxExprColumns) at_sizes_ = true;
   }
 
   std::string Show(const Expr& expr) const {
-    if (!at_sizes_ || expr.is_literal()) return ShowExpr(expr, exact_);
+    if (expr.is_literal()) return ShowExpr(expr, exact_);
+    if (factor_) return ShowExpr(*DivideExactly(expr, *factor_), exact_);
+    if (!at_sizes_) return ShowExpr(expr, exact_);
     const auto value = expr.Evaluate(sizes_);
     return value.ok() ? ShowExpr(*value, exact_) : "?";
   }
+  // "FLOPs", "FLOPs x batch".
+  std::string Title(const char* name) const {
+    return factor_ ? absl::StrCat(name, " x ", factor_->ToString()) : name;
+  }
 
-  std::string Share(const Expr& part) const {
-    const auto p = part.Evaluate(sizes_);
+  // Where integers are multiplied, most of the work is no FLOPs, but MACs all the same.
+  const char* ShareTitle() const { return by_macs_ ? "% of MACs" : "%"; }
+  std::string Share(const Expr& flops, const Expr& macs) const {
+    const auto p = (by_macs_ ? macs : flops).Evaluate(sizes_);
     const auto w = total_.Evaluate(sizes_);
     return p.ok() && w.ok() ? Percent(*p, *w) : "-";
   }
 
-  // What a reader must know of the columns; empty if nothing is open.
+  // What a reader must know of the columns; empty if nothing.
   std::string Note() const {
     const std::vector<std::string> open = total_.Symbols();
-    if (open.empty()) return "";
+    if (open.empty() || factor_) return "";
     std::vector<std::string> at;
     for (const std::string& name : open) {
       const auto it = sizes_.find(name);
       if (it != sizes_.end()) at.push_back(absl::StrCat(name, " = ", it->second));
-      if (at.size() == 4 && open.size() > 4) {
+      if (at.size() == kMaxNotedSizes && open.size() > kMaxNotedSizes) {
         at.push_back("...");
         break;
       }
@@ -57,9 +82,27 @@ class CostCells {
   }
 
  private:
+  // batch of 3*batch; nullopt of a sum.
+  static std::optional<Expr> FactorOf(const Expr& total) {
+    if (total.is_literal() || total.error() != nullptr) return std::nullopt;
+    const std::string text = total.ToString();
+    absl::string_view digits(text);
+    digits = digits.substr(0, digits.find_first_not_of("0123456789"));
+    const absl::StatusOr<Expr> coefficient = ParseExpr(digits.empty() ? "1" : digits);
+    if (!coefficient.ok()) return std::nullopt;
+    std::optional<Expr> factor = DivideExactly(total, *coefficient);
+    if (factor && (factor->ToString().size() > kMaxFactorColumns ||
+                   factor->ToString().find(" + ") != std::string::npos)) {
+      factor.reset();
+    }
+    return factor;
+  }
+
   const bool exact_;
+  const bool by_macs_;
   const Bindings sizes_;
   const Expr& total_;
+  std::optional<Expr> factor_;
   bool at_sizes_ = false;
 };
 
@@ -77,23 +120,28 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
   bool types = false;
   for (const ModuleRow& row : rows) {
     cells.Consider(row.flops);
-    types = types || (!row.type.empty() && row.indent > 0);
+    cells.Consider(row.macs);
+    types = types || (!row.type.empty() && !row.label.empty());
   }
   TextTable table;
-  table.columns = {{"module", false, true}};
-  if (types) table.columns.push_back({"type", false, true});
-  for (const char* title : {"FLOPs", "%", "MACs", "params"}) table.columns.push_back({title, true});
+  table.columns = {{"module", false, kCut}};
+  if (types) table.columns.push_back({"type", false, kDrop});
+  for (std::string title : {cells.Title("FLOPs"), std::string(cells.ShareTitle()),
+                            cells.Title("MACs"), std::string("params")}) {
+    table.columns.push_back({std::move(title), true});
+  }
   for (const ModuleRow& row : rows) {
     TextTable::Row out;
     out.indent = row.indent;
     out.strong = row.indent == 0;
     std::string label = row.label;
-    if (row.indent == 0) label = row.type.empty() ? "(model)" : row.type;
+    const bool unnamed = label.empty();  // the model
+    if (unnamed) label = row.type.empty() ? "(model)" : row.type;
     if (row.repeated > 1) absl::StrAppend(&label, "  ", row.repeated, "x");
     out.cells.push_back(std::move(label));
-    if (types) out.cells.push_back(row.indent == 0 ? "" : row.type);
+    if (types) out.cells.push_back(unnamed ? "" : row.type);
     out.cells.push_back(AtLeast(row.lower_bound, cells.Show(row.flops)));
-    out.cells.push_back(cells.Share(row.flops));
+    out.cells.push_back(cells.Share(row.flops, row.macs));
     out.cells.push_back(AtLeast(row.lower_bound, cells.Show(row.macs)));
     out.cells.push_back(row.params == 0 ? "" : ShowCount(row.params, options.exact));
     table.rows.push_back(std::move(out));
@@ -110,16 +158,21 @@ TextTable OpTable(const Report& report, const ViewOptions& options) {
   for (const OpRow& row : report.by_op) {
     order.emplace_back(row.flops.Evaluate(sizes).value_or(0), &row);
     cells.Consider(row.flops);
+    cells.Consider(row.macs);
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   TextTable table;
-  table.columns = {{"operator", false, true}, {"nodes", true}, {"runs", true},
-                   {"FLOPs", true},           {"%", true},     {"MACs", true}};
+  table.columns = {{"operator", false, kCut},
+                   {"nodes", true},
+                   {"runs", true},
+                   {cells.Title("FLOPs"), true},
+                   {cells.ShareTitle(), true},
+                   {cells.Title("MACs"), true}};
   for (const auto& [size, row] : order) {
     table.rows.push_back({{OpLabel(row->domain, row->op), GroupedDigits(row->nodes),
                            ShowExpr(row->runs, /*exact=*/true), cells.Show(row->flops),
-                           cells.Share(row->flops), cells.Show(row->macs)}});
+                           cells.Share(row->flops, row->macs), cells.Show(row->macs)}});
   }
   // A column that only repeats another says nothing.
   const bool same = std::all_of(report.by_op.begin(), report.by_op.end(),
@@ -139,11 +192,13 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
     if (options.fold && row.status == Coverage::kFree) continue;
     rows.push_back(&row);
     cells.Consider(row.flops);
+    cells.Consider(row.macs);
   }
   TextTable table;
-  table.columns = {{"node", false, true}, {"operator", false, true}, {"output", false, true},
-                   {"runs", true},        {"FLOPs", true},           {"%", true},
-                   {"MACs", true}};
+  table.columns = {{"node", false, kCut},        {"operator", false, kCut},
+                   {"output", false, kDrop},     {"runs", true},
+                   {cells.Title("FLOPs"), true}, {cells.ShareTitle(), true},
+                   {cells.Title("MACs"), true}};
   bool once = true;
   for (const NodeRow* row : rows) {
     const bool unknown = row->status == Coverage::kUnknown;
@@ -152,7 +207,7 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
     table.rows.push_back(
         {{row->name, OpLabel(row->domain, row->op), std::move(output),
           ShowExpr(row->multiplicity, /*exact=*/true), unknown ? "unknown" : cells.Show(row->flops),
-          cells.Share(row->flops), unknown ? "unknown" : cells.Show(row->macs)}});
+          cells.Share(row->flops, row->macs), unknown ? "unknown" : cells.Show(row->macs)}});
     once = once && row->multiplicity == Expr(1);
   }
   if (once) {
@@ -167,14 +222,40 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
   return table;
 }
 
-std::string Quantity(const char* name, const Expr& value, bool lower_bound, bool exact,
-                     const char* unit = "") {
-  // A prefix joins its unit: "1.710 GB"; digits do not: "12 B".
-  const std::string text = AtLeast(lower_bound, ShowExpr(value, exact));
-  const bool join = !exact && value.is_literal() && text.find(' ') != std::string::npos;
-  const char* space = *unit == '\0' || join ? "" : " ";
-  return absl::StrCat(name, " ", text, space, unit);
-}
+// How totals are shown that may be expressions: in full where that is not too long, else at the
+// reference sizes.
+class TotalTexts {
+ public:
+  TotalTexts(const Report& report, const ViewOptions& options)
+      : exact_(options.exact), low_(report.totals.lower_bound), sizes_(ReferenceSizes(report)) {}
+
+  // "MACs 197.6 G".
+  std::string Named(const char* name, const Expr& value, bool digits = false) const {
+    return absl::StrCat(name, " ", Text(value, digits));
+  }
+  // "read 1.710 GB", "written 12 B", "read 4*batch".
+  std::string Bytes(const char* name, const Expr& value) const {
+    std::string text = Text(value, false);
+    if (value.is_literal())
+      absl::StrAppend(&text, text.find(' ') == std::string::npos ? " B" : "B");
+    return absl::StrCat(name, " ", text);
+  }
+
+ private:
+  std::string Text(const Expr& value, bool digits) const {
+    std::string text = ShowExpr(value, exact_ || digits);
+    if (!exact_ && text.size() > kMaxTotalColumns && !value.is_literal()) {
+      const auto at_sizes = value.Evaluate(sizes_);
+      text = at_sizes.ok() ? absl::StrCat(SiNumber(*at_sizes), " at the sizes of the table")
+                           : "(--exact shows it)";
+    }
+    return low_ ? absl::StrCat(">= ", text) : text;
+  }
+
+  const bool exact_;
+  const bool low_;
+  const Bindings sizes_;
+};
 
 // "(Softmax, Add, Gelu, ...)": the operators that do most of what is no contraction.
 std::string NameOthers(const Report& report) {
@@ -197,47 +278,59 @@ std::string NameOthers(const Report& report) {
   return absl::StrCat(" (", absl::StrJoin(names, ", "), ")");
 }
 
-std::vector<std::vector<std::string>> TotalLines(const Report& report, bool exact) {
+std::vector<std::vector<std::string>> TotalLines(const Report& report, const ViewOptions& options) {
   const Totals& t = report.totals;
-  const bool low = t.lower_bound;
-  // Expressions are shown in full: they are what a dynamic model is asked for.
-  const bool open = !t.flops.is_literal();
-  const bool all = exact || open;
+  const TotalTexts texts(report, options);
   std::vector<std::vector<std::string>> lines;
-  const std::string other =
-      absl::StrCat(" = 2 x MACs + ", ShowExpr(t.other_flops, exact), " other", NameOthers(report));
   // Integer contractions are MACs, but not FLOPs.
   const bool float_only = report.int_census[Kind::kMac] == Expr(0);
-  if (open) {
-    lines.push_back({Quantity("MACs ", t.macs, low, all)});
-    lines.push_back({Quantity("FLOPs", t.flops, low, all)});
-    lines.push_back({"backward by the 2x rule: 2 x FLOPs; training 3 x FLOPs"});
-  } else {
-    lines.push_back({Quantity("MACs", t.macs, low, all),
-                     absl::StrCat(Quantity("FLOPs", t.flops, low, all), float_only ? other : ""),
-                     Quantity("backward (2x)", t.backward_flops, low, all),
-                     Quantity("training (3x)", t.training_flops, low, all)});
+  if (t.flops.is_literal()) {
+    std::string flops = texts.Named("FLOPs", t.flops);
+    if (float_only) {
+      absl::StrAppend(&flops, " = 2 x MACs + ", ShowExpr(t.other_flops, options.exact), " other",
+                      NameOthers(report));
+    }
+    lines.push_back({texts.Named("MACs", t.macs), std::move(flops),
+                     texts.Named("backward (2x)", t.backward_flops),
+                     texts.Named("training (3x)", t.training_flops)});
+  } else {  // expressions with all digits: they are what a dynamic model is asked for
+    lines.push_back({texts.Named("MACs ", t.macs, true)});
+    lines.push_back({texts.Named("FLOPs", t.flops, true)});
+    lines.push_back({"backward 2 x FLOPs", "training 3 x FLOPs"});
   }
   std::vector<std::string> memory = {
-      absl::StrCat("parameters ", ShowCount(t.params, exact), ", ",
-                   Quantity("", t.param_bytes, false, exact, "B").substr(1)),
-      absl::StrCat(Quantity("bytes read", t.bytes_read, low, exact, "B"), ", ",
-                   Quantity("written", t.bytes_written, low, exact, "B"))};
-  if (t.int_ops != Expr(0)) {
-    memory.push_back(Quantity("integer operations", t.int_ops, low, exact));
-  }
+      absl::StrCat("parameters ", ShowCount(t.params, options.exact)),
+      TotalTexts({}, options).Bytes("in", t.param_bytes), texts.Bytes("bytes read", t.bytes_read),
+      texts.Bytes("written", t.bytes_written)};
+  if (t.int_ops != Expr(0)) memory.push_back(texts.Named("integer operations", t.int_ops));
   if (t.foldable_flops != Expr(0)) {
-    memory.push_back(Quantity("foldable FLOPs", t.foldable_flops, low, exact));
+    memory.push_back(texts.Named("foldable FLOPs", t.foldable_flops));
   }
   lines.push_back(std::move(memory));
   if (report.macs_by_dtype.size() > 1 || !float_only) {
     std::vector<std::string> types;
     for (const auto& [type, macs] : report.macs_by_dtype) {
-      types.push_back(absl::StrCat(type, " ", ShowExpr(macs, exact)));
+      types.push_back(texts.Named(type.c_str(), macs));
     }
     lines.push_back({absl::StrCat("MACs by type: ", absl::StrJoin(types, ", "))});
   }
   return lines;
+}
+
+// "opset 17", then other domains whose operators are used: exporters import many more.
+std::vector<std::string> OpsetTexts(const Report& report) {
+  std::vector<std::string> texts;
+  const auto& opsets = report.model.opsets;
+  if (const auto main = opsets.find("ai.onnx"); main != opsets.end()) {
+    texts.push_back(absl::StrCat("opset ", main->second));
+  }
+  for (const auto& [domain, version] : opsets) {
+    const bool used =
+        std::any_of(report.by_op.begin(), report.by_op.end(),
+                    [&domain = domain](const OpRow& row) { return row.domain == domain; });
+    if (used) texts.push_back(absl::StrCat(domain, " ", version));
+  }
+  return texts;
 }
 
 std::vector<std::string> InputTexts(const Report& report) {
@@ -298,17 +391,12 @@ TextTable MakeTable(const Report& report, const ViewOptions& options) {
 Summary Summarize(const Report& report, const ViewOptions& options) {
   Summary s;
   s.title = report.model.path;
-  std::vector<std::string> opsets;
-  for (const auto& [domain, version] : report.model.opsets) {
-    const std::string text = absl::StrCat(domain == "ai.onnx" ? "opset" : domain, " ", version);
-    opsets.insert(domain == "ai.onnx" ? opsets.begin() : opsets.end(), text);
-  }
-  s.model = std::move(opsets);
+  s.model = OpsetTexts(report);
   if (!report.model.producer.empty()) s.model.push_back(report.model.producer);
   s.model.push_back(absl::StrCat(GroupedDigits(report.model.nodes), " nodes"));
   s.model.push_back(absl::StrCat(ShowCount(report.totals.params, options.exact), " parameters"));
   s.inputs = InputTexts(report);
-  s.totals = TotalLines(report, options.exact);
+  s.totals = TotalLines(report, options);
   for (size_t i = 0; i < report.symbols.size() && i < kMaxShownItems; ++i) {
     s.symbols.push_back(OriginText(report.symbols[i]));
   }
