@@ -107,12 +107,14 @@ const Value& ValueNamed(const Model& m, absl::string_view name) {
 
 std::vector<std::string> OpTypes(const Model& m, const std::vector<NodeId>& nodes) {
   std::vector<std::string> ops;
+  ops.reserve(nodes.size());
   for (const NodeId id : nodes) ops.emplace_back(m->nodes[static_cast<size_t>(id)].op_type);
   return ops;
 }
 
 std::vector<std::string> Names(const Model& m, absl::Span<const ValueId> ids) {
   std::vector<std::string> names;
+  names.reserve(ids.size());
   for (const ValueId id : ids) {
     names.emplace_back(id == kNone ? "-" : m->values[static_cast<size_t>(id)].name);
   }
@@ -293,6 +295,7 @@ TEST(LoadTest, ABodyMayPassAnOuterValueOn) {
 TEST(LoadTest, NamesFromSixtyGraphsFurtherOut) {
   std::string inputs, graph;
   std::vector<std::string> names;
+  names.reserve(10'000);
   for (int i = 0; i < 10'000; ++i) names.push_back(absl::StrCat("x", i));
   for (const std::string& name : names) inputs += Input_(name);
   graph = Node_("A", names, {"a"});
@@ -943,6 +946,7 @@ TEST(LoadTest, AHundredThousandNodesInReverse) {
 TEST(LoadTest, ManyThreadsLoadAtOnce) {
   const std::string bytes = GraphText(kIf);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int k = 0; k < 100; ++k) EXPECT_EQ(MustLoad(bytes)->graphs.size(), 3u);

@@ -7,7 +7,13 @@
 namespace onnxflops {
 namespace {
 
-uintptr_t RoundUp(uintptr_t n, uint64_t to) { return (n + to - 1) / to * to; }
+uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+// Bytes from here to where a huge page begins.
+uint64_t ToBoundary(const char* p) {
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  return RoundUp(address, kHugePageBytes) - address;
+}
 
 }  // namespace
 
@@ -20,12 +26,12 @@ AddressRange AddressRange::Reserve(uint64_t bytes) {
   void* address = mmap(nullptr, more, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) return range;
-  const auto begin = reinterpret_cast<uintptr_t>(address);
-  const uintptr_t aligned = few ? begin : RoundUp(begin, unit);
-  const uintptr_t end = aligned + bytes;
-  if (aligned > begin) munmap(address, aligned - begin);
-  if (begin + more > end) munmap(reinterpret_cast<void*>(end), begin + more - end);
-  range.begin_ = reinterpret_cast<char*>(aligned);
+  char* begin = static_cast<char*>(address);
+  const uint64_t before = few ? 0 : ToBoundary(begin);
+  if (before > 0) munmap(begin, before);
+  begin += before;
+  if (more > before + bytes) munmap(begin + bytes, more - before - bytes);
+  range.begin_ = begin;
   range.bytes_ = bytes;
   // Where huge pages are the default, a page of a payload would take as much as a small model.
   if (!few) madvise(range.begin_, bytes, MADV_NOHUGEPAGE);
@@ -45,13 +51,15 @@ AddressRange::~AddressRange() {
   if (begin_ != nullptr) munmap(begin_, bytes_);
 }
 
-void UseHugePages(const void* begin, const void* end) {
+void UseHugePages(void* begin, uint64_t bytes) {
   // malloc's own few bytes stand before an array.
-  const uintptr_t first_page = reinterpret_cast<uintptr_t>(begin) / kPageBytes * kPageBytes;
-  const uintptr_t from = RoundUp(first_page, kHugePageBytes);
-  const uintptr_t to =
-      (reinterpret_cast<uintptr_t>(end) + kHugePageBytes / 2) / kHugePageBytes * kHugePageBytes;
-  if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+  const uint64_t added = reinterpret_cast<uintptr_t>(begin) % kPageBytes;
+  char* page = static_cast<char*>(begin) - added;
+  bytes += added;
+  const uint64_t before = ToBoundary(page);
+  if (bytes <= before) return;
+  const uint64_t huge = (bytes - before + kHugePageBytes / 2) / kHugePageBytes * kHugePageBytes;
+  if (huge > 0) madvise(page + before, huge, MADV_HUGEPAGE);
 }
 
 }  // namespace onnxflops

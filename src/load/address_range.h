@@ -30,9 +30,9 @@ class AddressRange {
   uint64_t bytes_ = 0;
 };
 
-// Asks for huge pages where [begin, end) overlaps them; for the last one only if half of it is
-// used. This is advice, which has no effect but on speed.
-void UseHugePages(const void* begin, const void* end);
+// Asks for huge pages where these bytes overlap them; for the last one only if half of it is used.
+// This is advice, which has no effect but on speed.
+void UseHugePages(void* begin, uint64_t bytes);
 
 // Reserves a vector's memory, of which most is about to be used.
 template <typename T>
@@ -49,7 +49,7 @@ void ReserveHuge(std::vector<T>& v, size_t n) {
   constexpr uint64_t kAdded = 32;
   const uint64_t pages = (bytes + kAdded + kHugePageBytes - 1) / kHugePageBytes;
   v.reserve((pages * kHugePageBytes - kAdded) / sizeof(T));
-  UseHugePages(v.data(), v.data() + n);
+  UseHugePages(v.data(), bytes);
 }
 
 }  // namespace onnxflops

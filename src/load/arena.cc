@@ -17,7 +17,7 @@ void* Arena::NewBlock(size_t bytes) {
     if (range.empty()) throw std::bad_alloc();
     next_ = range.begin();
     left_ = block_;
-    UseHugePages(next_, next_ + left_);
+    UseHugePages(next_, left_);
     huge_blocks_.push_back(std::move(range));
   }
   void* place = next_;

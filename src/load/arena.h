@@ -22,6 +22,11 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  // Says that about so many bytes will be asked for.
+  void Expect(size_t bytes) {
+    if (bytes > 2 * kMaxSmallBlock) block_ = kHugePageBytes;
+  }
+
   // Room for n objects, not initialised.
   template <typename T>
   T* New(size_t n) {

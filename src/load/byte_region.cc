@@ -104,7 +104,7 @@ void ByteRegion::ChoosePages(uint64_t begin, uint64_t end) {
     const bool dense = at > 0 && bytes_read_ - bytes_read_then_ > kHugePageBytes / 2;
     const bool untouched = begin <= at + kMaxReadOver;
     if (untouched && (first || (dense && size_ - at >= kMinSizeForHugePage))) {
-      UseHugePages(base_ + at, base_ + at + kHugePageBytes);
+      UseHugePages(base_ + at, kHugePageBytes);
     }
     bytes_read_then_ = bytes_read_;
     // A gap may be much longer than a page.

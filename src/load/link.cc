@@ -107,10 +107,10 @@ bool Parser::FailCycle(const Scope& scope, const std::vector<int32_t>& waiting,
 bool Parser::Link() {
   if (has_redirected_) RemoveRedirected();
   if (dims_minus_one_ > 0) {
-    Warn(absl::StrCat(dims_minus_one_, " declared dimensions are -1; read as unknown"));
+    Warn(absl::StrCat("dimensions declared as -1, read as unknown: ", dims_minus_one_));
   }
   if (tensors_without_data_ > 0) {
-    Warn(absl::StrCat(tensors_without_data_, " tensors have no payload"));
+    Warn(absl::StrCat("tensors without a payload: ", tensors_without_data_));
   }
   return true;
 }

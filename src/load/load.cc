@@ -45,8 +45,9 @@ absl::StatusOr<std::unique_ptr<ByteRegion>> RegionOf(int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0) return FromErrno(errno);
   if (S_ISDIR(info.st_mode)) return absl::InvalidArgumentError("is a directory, not a file");
-  // Files of the kernel (/proc) are regular and say that they are empty.
-  if (S_ISREG(info.st_mode) && info.st_size > 0) {
+  // Files of the kernel (/proc) are regular and say that they are empty; of standard input, others
+  // may have read the beginning.
+  if (S_ISREG(info.st_mode) && info.st_size > 0 && lseek(fd, 0, SEEK_CUR) == 0) {
     return ByteRegion::OfFile(fd, static_cast<uint64_t>(info.st_size));
   }
   return ByteRegion::OfStream(fd);

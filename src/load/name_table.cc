@@ -8,8 +8,9 @@
 namespace onnxflops {
 
 NameHash::NameHash() : key_{0x9e3779b97f4a7c15, 0xd6e8feb86659fd93} {
-  const auto random = getauxval(AT_RANDOM);  // the address of 16 random bytes
-  if (random != 0) std::memcpy(key_, reinterpret_cast<const void*>(random), sizeof(key_));
+  // The address of 16 random bytes.
+  const auto* random = reinterpret_cast<const void*>(getauxval(AT_RANDOM));  // NOLINT
+  if (random != nullptr) std::memcpy(key_, random, sizeof(key_));
   key_[1] |= 1;
 }
 

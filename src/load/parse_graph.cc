@@ -141,6 +141,7 @@ void Parser::ExpectNodes(const Cursor& graph_bytes, Scope& scope) {
     ++nodes;
   }
   if (nodes < kFewNodes) return;
+  arena_.Expect(nodes * sizeof(Attribute));
   const size_t values = nodes + nodes / 8;  // with the initializers
   ReserveHuge(model_->nodes, model_->nodes.size() + nodes);
   ReserveHuge(model_->values, model_->values.size() + values);
