@@ -516,11 +516,22 @@ TEST(LoadTest, OddButUnderstoodIsAWarning) {
   EXPECT_THAT(
       m->warnings,
       ElementsAre("the model imports no opset of 'com.microsoft', which node 'n' (Gelu) is of",
-                  "1 declared dimensions are -1; read as unknown", "1 tensors have no payload"));
+                  "dimensions declared as -1, read as unknown: 1", "tensors without a payload: 1"));
 }
 
 // ---- Errors
 // -----------------------------------------------------------------------------------------
+
+TEST(LoadTest, FunctionsWithoutAnOpsetUseTheModels) {
+  const std::string node = Bytes(7, Bytes(2, "y") + Bytes(4, "Relu"));
+  const Model m = MustLoad(ModelOf("") + Bytes(25, Bytes(1, "f") + node));
+  EXPECT_THAT(m->functions[0].opsets, ElementsAre(Pair("", 17)));
+  EXPECT_THAT(m->warnings,
+              ElementsAre("function 'f' imports no opset of 'ai.onnx', which the node of "
+                          "'y' (Relu) is of"));
+}
+
+// ---- Errors
 
 struct ErrorCase {
   const char* what;

@@ -7,6 +7,7 @@
 #include "src/base/utf8.h"
 
 namespace onnxflops {
+
 std::string Escaped(absl::string_view name) {
   std::string out;
   for (size_t i = 0; i < name.size();) {
