@@ -55,28 +55,13 @@ void ExpectSameTally(const Tally& open, const Tally& bound, const Bindings& size
 
 // ---- Parts == total
 
-// A node with a body may be taken for shape arithmetic when its inputs are constants, whatever the
-// body captures: the total then lacks the body's work, and the sum by operator has it. That is a
-// mistake of inference; this function, and its use, go with it.
-bool HasBodyTakenForShapeWork(const Inference& inference) {
-  for (const Instance& instance : inference.instances) {
-    for (size_t i = 0; i < instance.shape_work.size(); ++i) {
-      const Call& call = inference.calls[static_cast<size_t>(instance.calls[i])];
-      if (instance.shape_work[i] && !call.bodies.empty()) return true;
-    }
-  }
-  return false;
-}
-
 void ExpectPartsSumUp(const Inference& inference, const Counts& counts) {
   Expr flops, macs;
   for (const auto& [op, tally] : counts.by_op) {
     flops += tally.flops;
     macs += tally.macs;
   }
-  if (!HasBodyTakenForShapeWork(inference)) {
-    EXPECT_EQ(flops.ToString(), counts.total.Flops().ToString());
-  }
+  EXPECT_EQ(flops.ToString(), counts.total.Flops().ToString());
   EXPECT_EQ(macs.ToString(), counts.total.Macs().ToString());
   const ModuleTree tree = BuildModules(inference, counts);
   std::vector<Expr> children(tree.modules.size());

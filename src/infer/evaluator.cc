@@ -251,6 +251,13 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
   }
   // What Shape and Size give depends on shapes only, whatever they are applied to.
   const bool is_shape = node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+  // A body also computes from what it captures: then its outputs tell, not the inputs.
+  if (!call->bodies.empty()) {
+    for (const Fact& fact : *facts) {
+      call->constant = call->constant && fact.constant;
+      call->from_shapes = call->from_shapes && fact.from_shapes;
+    }
+  }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     Fact fact = i < facts->size() ? std::move((*facts)[i]) : Fact::Unknown();
     if (node.outputs[i] != kNone &&

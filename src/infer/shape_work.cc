@@ -67,12 +67,14 @@ class ShapeWorkMarker {
       }
     }
     if (!needed || call.def == nullptr) return false;
+    // Reading a shape does not need what the tensor holds.
+    if (node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size")) return true;
     // What is needed of a value that holds data as well (Gather of a Shape) is what came from
     // shapes.
     for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size(); ++i) {
       if (inference_.fact(call.inputs[i]).from_shapes) Need(node.inputs[i]);
     }
-    return call.from_shapes;
+    return call.from_shapes && call.bodies.empty();
   }
 
   // Outputs of a node with bodies are, in order, the last outputs of each body; a body's own needs
