@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/choice.h"
 #include "ops/content.h"
 #include "ops/dims.h"
 #include "ops/families.h"
@@ -90,9 +91,12 @@ absl::StatusOr<Cost> CountRoiAlign(const NodeView& n) {
     return absl::FailedPreconditionError(
         "without a sampling_ratio the size of each region decides how many points are sampled");
   }
-  const bool half_pixel =
-      n.version() >= 16 && n.String("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  const bool average = n.String("mode", "avg") == "avg";
+  ASSIGN_OR_RETURN(const absl::string_view shift,
+                   ChoiceAttr(n, "coordinate_transformation_mode", "half_pixel",
+                              {"half_pixel", "output_half_pixel"}));
+  ASSIGN_OR_RETURN(const absl::string_view mode, ChoiceAttr(n, "mode", "avg", {"avg", "max"}));
+  const bool half_pixel = n.version() >= 16 && shift == "half_pixel";
+  const bool average = mode == "avg";
   // Per region: corners scaled (and shifted), its sides (at least 1 where not shifted), a bin's.
   const ElementCost region = half_pixel ? ElementCost{.add = 6, .mul = 4, .div = 2}
                                         : ElementCost{.add = 2, .mul = 4, .div = 2, .cmp = 2};
@@ -144,10 +148,8 @@ absl::StatusOr<Facts> InferImageDecoder(const NodeView& n) {
   if (HasRank(n, 0)) {
     ASSIGN_OR_RETURN(const Shape stream, n.RankedShape(0, 1));
   }
-  const absl::string_view format = n.String("pixel_format", "RGB");
-  if (format != "RGB" && format != "BGR" && format != "Grayscale") {
-    return absl::InvalidArgumentError(absl::StrCat("pixel_format is '", format, "'"));
-  }
+  ASSIGN_OR_RETURN(const absl::string_view format,
+                   ChoiceAttr(n, "pixel_format", "RGB", {"RGB", "BGR", "Grayscale"}));
   const Expr height = n.FreshDim(0, 0, "height"), width = n.FreshDim(0, 1, "width");
   return Facts{Fact::Tensor(DType::kUint8, {height, width, format == "Grayscale" ? 1 : 3})};
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/choice.h"
 #include "ops/content.h"
 #include "ops/dims.h"
 #include "ops/families.h"
@@ -224,19 +225,14 @@ constexpr OpExample kGatherNDExamples[] = {
 // y = data with updates written to the named places; from opset 16 `reduction` combines each update
 // with what is there: add and mul, from opset 18 max and min.
 
-std::optional<Kind> ReductionKind(absl::string_view reduction) {
-  if (reduction == "add") return Kind::kAdd;
-  if (reduction == "mul") return Kind::kMul;
-  if (reduction == "max" || reduction == "min") return Kind::kCmp;
-  return std::nullopt;
-}
-
 absl::StatusOr<Cost> CountScatter(const NodeView& n) {
-  const std::optional<Kind> kind = ReductionKind(n.String("reduction", "none"));
-  if (!kind.has_value()) return Cost();
+  ASSIGN_OR_RETURN(const absl::string_view reduction,
+                   ChoiceAttr(n, "reduction", "none", {"none", "add", "mul", "max", "min"}));
+  if (reduction == "none") return Cost();
   ASSIGN_OR_RETURN(const Shape updates, n.RankedShape(2));
+  const Kind kind = reduction == "add" ? Kind::kAdd : reduction == "mul" ? Kind::kMul : Kind::kCmp;
   Census work;
-  work[*kind] = updates.NumElements();
+  work[kind] = updates.NumElements();
   return CostIn(n.dtype(0), std::move(work));
 }
 
@@ -355,6 +351,7 @@ absl::StatusOr<Facts> InferTensorScatter(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape cache, n.ShapeOfRankAtLeast(0, 2));
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", -2, cache.rank()));
   if (axis == 0) return absl::InvalidArgumentError("axis 0 is the batch");
+  RETURN_IF_ERROR(ChoiceAttr(n, "mode", "linear", {"linear", "circular"}).status());
   if (HasRank(n, 1)) {
     ASSIGN_OR_RETURN(const Shape update, n.RankedShape(1, cache.rank()));
     for (int i = 0; i < cache.rank(); ++i) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/choice.h"
 #include "ops/families.h"
 #include "ops/ml_post.h"
 #include "ops/rules.h"
@@ -53,16 +54,10 @@ constexpr OpExample kScalerExamples[] = {
 absl::StatusOr<Cost> CountNormalizer(const NodeView& n) {
   ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
   const Expr elements = x.rows * x.features;
-  const absl::string_view norm = n.String("norm", "MAX");
+  ASSIGN_OR_RETURN(const absl::string_view norm, ChoiceAttr(n, "norm", "MAX", {"MAX", "L1", "L2"}));
   Census work;
   work[Kind::kDiv] = elements;
-  if (norm == "MAX") {
-    work[Kind::kCmp] = elements;
-  } else if (norm == "L1" || norm == "L2") {
-    work[Kind::kAdd] = elements;
-  } else {
-    return absl::InvalidArgumentError(absl::StrCat("norm is '", norm, "'"));
-  }
+  work[norm == "MAX" ? Kind::kCmp : Kind::kAdd] = elements;
   if (norm == "L2") {
     work[Kind::kMul] = elements;
     work[Kind::kSqrt] = x.rows;
@@ -182,17 +177,14 @@ absl::Status RequireMap(const NodeView& n) {
 // CastMap: the values of a map in the order of its keys, as one row.
 absl::StatusOr<Facts> InferCastMap(const NodeView& n) {
   RETURN_IF_ERROR(RequireMap(n));
-  const absl::string_view to = n.String("cast_to", "TO_FLOAT");
-  DType type = DType::kFloat32;
-  if (to == "TO_STRING") {
-    type = DType::kString;
-  } else if (to == "TO_INT64") {
-    type = DType::kInt64;
-  } else if (to != "TO_FLOAT") {
-    return absl::InvalidArgumentError(absl::StrCat("cast_to is '", to, "'"));
-  }
-  const bool sparse = n.String("map_form", "DENSE") == "SPARSE";
-  const Expr length = sparse ? Expr(n.Int("max_map", 1)) : n.FreshDim(0, 1, "castmap");
+  ASSIGN_OR_RETURN(const absl::string_view to,
+                   ChoiceAttr(n, "cast_to", "TO_FLOAT", {"TO_FLOAT", "TO_STRING", "TO_INT64"}));
+  ASSIGN_OR_RETURN(const absl::string_view form,
+                   ChoiceAttr(n, "map_form", "DENSE", {"DENSE", "SPARSE"}));
+  const DType type = to == "TO_STRING"  ? DType::kString
+                     : to == "TO_INT64" ? DType::kInt64
+                                        : DType::kFloat32;
+  const Expr length = form == "SPARSE" ? Expr(n.Int("max_map", 1)) : n.FreshDim(0, 1, "castmap");
   return Facts{Fact::Tensor(type, {1, length})};
 }
 
@@ -324,7 +316,8 @@ constexpr OpExample kLinearRegressorExamples[] = {
 absl::StatusOr<Census> KernelCost(const NodeView& n, const Expr& rows, const Expr& vectors) {
   const Expr products = rows * LengthOf(n, "support_vectors");
   const Expr kernels = rows * vectors;
-  const absl::string_view type = n.String("kernel_type", "LINEAR");
+  ASSIGN_OR_RETURN(const absl::string_view type,
+                   ChoiceAttr(n, "kernel_type", "LINEAR", {"LINEAR", "POLY", "RBF", "SIGMOID"}));
   Census work;
   if (type == "RBF") {
     work = ElementCost{.add = 2, .mul = 1} * products;
@@ -336,8 +329,6 @@ absl::StatusOr<Census> KernelCost(const NodeView& n, const Expr& rows, const Exp
     work += ElementCost{.add = 1, .mul = 1, .pow = 1} * kernels;
   } else if (type == "SIGMOID") {
     work += ElementCost{.add = 1, .mul = 1, .tanh = 1} * kernels;
-  } else if (type != "LINEAR") {
-    return absl::InvalidArgumentError(absl::StrCat("kernel_type is '", type, "'"));
   }
   return work;
 }

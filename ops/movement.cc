@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/choice.h"
 #include "ops/content.h"
 #include "ops/dims.h"
 #include "ops/families.h"
@@ -446,6 +447,8 @@ void FollowPads(const NodeView& n, const Pads& pads, Fact* fact) {
 absl::StatusOr<Facts> InferPad(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   ASSIGN_OR_RETURN(const Pads pads, PadsOf(n, data.rank()));
+  RETURN_IF_ERROR(
+      ChoiceAttr(n, "mode", "constant", {"constant", "reflect", "edge", "wrap"}).status());
   Shape out = data;
   bool known = true;
   for (size_t i = 0; i < pads.axes.size(); ++i) {
@@ -476,6 +479,7 @@ constexpr OpExample kPadExamples[] = {
 // ---- DepthToSpace, SpaceToDepth: blocks of b x b positions as channels, and back
 absl::StatusOr<Facts> InferDepthToSpace(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0, 4));
+  RETURN_IF_ERROR(ChoiceAttr(n, "mode", "DCR", {"DCR", "CRD"}).status());
   const Expr block = n.Int("blocksize", 0);
   ASSIGN_OR_RETURN(const Expr depth, DivideEvenly("channels", x[1], block * block));
   return Facts{n.Moved(0, {x[0], depth, x[2] * block, x[3] * block})};
@@ -488,6 +492,7 @@ constexpr OpExample kDepthToSpaceExamples[] = {
 
 absl::StatusOr<Facts> InferSpaceToDepth(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0, 4));
+  RETURN_IF_ERROR(ChoiceAttr(n, "mode", "DCR", {"DCR", "CRD"}).status());
   const Expr block = n.Int("blocksize", 0);
   ASSIGN_OR_RETURN(const Expr height, DivideEvenly("height", x[2], block));
   ASSIGN_OR_RETURN(const Expr width, DivideEvenly("width", x[3], block));

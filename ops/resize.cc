@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/choice.h"
 #include "ops/content.h"
 #include "ops/dims.h"
 #include "ops/families.h"
@@ -24,11 +25,11 @@ namespace {
 enum class Mode { kNearest, kLinear, kCubic };
 
 absl::StatusOr<Mode> ModeOf(const NodeView& n, absl::string_view otherwise) {
-  const absl::string_view mode = n.String("mode", otherwise);
+  ASSIGN_OR_RETURN(
+      const absl::string_view mode,
+      ChoiceAttr(n, "mode", otherwise, {"nearest", "linear", "bilinear", "cubic", "bicubic"}));
   if (mode == "nearest") return Mode::kNearest;
-  if (mode == "linear" || mode == "bilinear") return Mode::kLinear;
-  if (mode == "cubic" || mode == "bicubic") return Mode::kCubic;
-  return absl::InvalidArgumentError(absl::StrCat("mode is '", mode, "'"));
+  return mode == "linear" || mode == "bilinear" ? Mode::kLinear : Mode::kCubic;
 }
 
 // Values weighted for one sampled element: t0 + t0*t1 + t0*t1*t2, for t_i neighbors along axis i.
@@ -124,14 +125,14 @@ std::optional<std::vector<int64_t>> KeepAspectRatio(const Shape& x, const Axes& 
 
 absl::StatusOr<Shape> ShapeBySizes(const NodeView& n, Shape x, const Axes& axes) {
   ASSIGN_OR_RETURN(MaybeInts sizes, IntsOf(n, 3, axes.size()));
-  const absl::string_view policy = n.String("keep_aspect_ratio_policy", "stretch");
-  if (policy == "not_larger" || policy == "not_smaller") {
+  ASSIGN_OR_RETURN(const absl::string_view policy,
+                   ChoiceAttr(n, "keep_aspect_ratio_policy", "stretch",
+                              {"stretch", "not_larger", "not_smaller"}));
+  if (policy != "stretch") {
     const auto kept = KeepAspectRatio(x, axes, sizes, policy == "not_larger");
     for (size_t i = 0; i < sizes.size() && sizes.size() > 1; ++i) {
       sizes[i] = kept.has_value() ? std::optional<Expr>((*kept)[i]) : std::nullopt;
     }
-  } else if (policy != "stretch") {
-    return absl::InvalidArgumentError(absl::StrCat("keep_aspect_ratio_policy is '", policy, "'"));
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     x[axes[i]] = OrFresh(n, sizes[i], 0, axes[i], "resize");
@@ -237,10 +238,12 @@ absl::StatusOr<Facts> InferGridSample(const NodeView& n) {
 }
 
 // What one coordinate costs: scaled to the axis, kept inside, split into a place and weights.
-ElementCost CoordinateCost(const NodeView& n, Mode mode) {
+absl::StatusOr<ElementCost> CoordinateCost(const NodeView& n, Mode mode) {
+  ASSIGN_OR_RETURN(const absl::string_view padding,
+                   ChoiceAttr(n, "padding_mode", "zeros", {"zeros", "border", "reflection"}));
   const bool align_corners = n.Flag("align_corners");
   ElementCost cost = {.add = align_corners ? 1 : 2, .mul = 1, .div = 1, .round = 1};
-  if (n.String("padding_mode", "zeros") != "zeros") cost.cmp = 2;
+  if (padding != "zeros") cost.cmp = 2;
   if (mode == Mode::kLinear) cost.add += 2;  // the fraction, and 1 minus it
   if (mode == Mode::kCubic) {
     // The fraction, three more distances, and four polynomials of degree 3.
@@ -255,8 +258,9 @@ absl::StatusOr<Cost> CountGridSample(const NodeView& n) {
   ASSIGN_OR_RETURN(const Mode mode, ModeOf(n, "linear"));
   const int axes = y.rank() - 2;
   const Expr points = y[0] * y.Product(2, y.rank());
+  ASSIGN_OR_RETURN(const ElementCost per_coordinate, CoordinateCost(n, mode));
   Cost cost;
-  cost.flops = CoordinateCost(n, mode) * (points * axes);
+  cost.flops = per_coordinate * (points * axes);
   if (mode == Mode::kNearest) return cost;
   const std::vector<Expr> taps(static_cast<size_t>(axes), mode == Mode::kLinear ? 2 : 4);
   const Expr weighted = y.NumElements() * WeightedValues(taps);

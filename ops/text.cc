@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/choice.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
@@ -74,8 +75,10 @@ absl::StatusOr<Facts> InferTfIdfVectorizer(const NodeView& n) {
 
 absl::StatusOr<Cost> CountTfIdfVectorizer(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const absl::string_view mode,
+                   ChoiceAttr(n, "mode", "TF", {"TF", "IDF", "TFIDF"}));
   Cost cost;
-  if (n.String("mode", "TF") == "TFIDF" && n.HasAttr("weights")) {
+  if (mode == "TFIDF" && n.HasAttr("weights")) {
     cost.flops[Kind::kMul] = y.NumElements();
   }
   return cost;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/choice.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
@@ -110,7 +111,9 @@ constexpr ElementCost kNesterovElement = {.add = 4, .mul = 5};
 
 absl::StatusOr<Facts> InferMomentum(const NodeView& n) { return InferStep(n, 3); }
 absl::StatusOr<Cost> CountMomentum(const NodeView& n) {
-  const bool nesterov = n.String("mode", "standard") == "nesterov";
+  ASSIGN_OR_RETURN(const absl::string_view mode,
+                   ChoiceAttr(n, "mode", "standard", {"standard", "nesterov"}));
+  const bool nesterov = mode == "nesterov";
   return CountStepWithTest(n, 3, nesterov ? kNesterovElement : kMomentumElement, {});
 }
 
