@@ -170,7 +170,7 @@ constexpr OpExample kBiasDropoutExamples[] = {
 };
 
 constexpr OpExample kBitmaskBiasDropoutExamples[] = {
-    {"g (float[N,64] X, float[64] B) => (float[N,64] Y, uint32[M] mask) "
+    {"g (float[N,64] X, float[64] B) => (float[N,64] Y, uint32[\"2*N\"] mask) "
      "{ Y, mask = com.microsoft.BitmaskBiasDropout(X, B) }",
      "add=64*N"},
 };
@@ -480,6 +480,6 @@ constexpr OpDef kRows[] = {
 
 }  // namespace
 
-const OpFamily kMsElementwiseFamily = {"com.microsoft", kRows};
+constinit const OpFamily kMsElementwiseFamily = {"com.microsoft", kRows};
 
 }  // namespace onnxflops

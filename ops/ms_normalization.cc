@@ -414,6 +414,6 @@ constexpr OpDef kRows[] = {
 
 }  // namespace
 
-const OpFamily kMsNormalizationFamily = {"com.microsoft", kRows};
+constinit const OpFamily kMsNormalizationFamily = {"com.microsoft", kRows};
 
 }  // namespace onnxflops

@@ -488,6 +488,6 @@ constexpr OpDef kRows[] = {
 
 }  // namespace
 
-const OpFamily kMsQuantizationFamily = {"com.microsoft", kRows};
+constinit const OpFamily kMsQuantizationFamily = {"com.microsoft", kRows};
 
 }  // namespace onnxflops
