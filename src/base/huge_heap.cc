@@ -1,6 +1,5 @@
 #include "src/base/huge_heap.h"
 
-#include <initializer_list>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

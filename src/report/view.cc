@@ -222,34 +222,32 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
   return table;
 }
 
-// How totals are shown that may be expressions: in full where that is not too long, else at the
-// reference sizes.
+// How totals are shown that may be expressions.
 class TotalTexts {
  public:
   TotalTexts(const Report& report, const ViewOptions& options)
       : exact_(options.exact), low_(report.totals.lower_bound), sizes_(ReferenceSizes(report)) {}
 
   // "MACs 197.6 G".
-  std::string Named(const char* name, const Expr& value, bool digits = false) const {
-    return absl::StrCat(name, " ", Text(value, digits));
+  std::string Named(absl::string_view name, const Expr& value, bool digits = false) const {
+    return absl::StrCat(name, " ", low_ ? ">= " : "", Text(value, digits));
   }
-  // "read 1.710 GB", "written 12 B", "read 4*batch".
-  std::string Bytes(const char* name, const Expr& value) const {
-    std::string text = Text(value, false);
-    if (value.is_literal())
-      absl::StrAppend(&text, text.find(' ') == std::string::npos ? " B" : "B");
-    return absl::StrCat(name, " ", text);
+  // "bytes read 1.710 GB", "written 4*batch".
+  std::string Bytes(absl::string_view name, const Expr& value) const {
+    std::string text = Named(name, value);
+    return value.is_literal() ? WithUnit(std::move(text)) : text;
+  }
+  // In lines of their own, expressions may be long, but a line for each term helps nobody.
+  bool TooLong(const Expr& value) const {
+    return !exact_ && !value.is_literal() && value.ToString().size() > kMaxTotalColumns;
   }
 
  private:
   std::string Text(const Expr& value, bool digits) const {
-    std::string text = ShowExpr(value, exact_ || digits);
-    if (!exact_ && text.size() > kMaxTotalColumns && !value.is_literal()) {
-      const auto at_sizes = value.Evaluate(sizes_);
-      text = at_sizes.ok() ? absl::StrCat(SiNumber(*at_sizes), " at the sizes of the table")
-                           : "(--exact shows it)";
-    }
-    return low_ ? absl::StrCat(">= ", text) : text;
+    if (!TooLong(value)) return ShowExpr(value, exact_ || digits);
+    const auto at_sizes = value.Evaluate(sizes_);
+    return at_sizes.ok() ? absl::StrCat(SiNumber(*at_sizes), " at the sizes of the table")
+                         : "(--exact shows it)";
   }
 
   const bool exact_;
@@ -278,42 +276,61 @@ std::string NameOthers(const Report& report) {
   return absl::StrCat(" (", absl::StrJoin(names, ", "), ")");
 }
 
+// MACs and FLOPs.
+void AddArithmetic(const Report& report, const Totals& t, const TotalTexts& texts, bool exact,
+                   std::vector<std::vector<std::string>>* lines) {
+  if (!t.flops.is_literal()) {  // with all digits: they are what a dynamic model is asked for
+    lines->push_back({texts.Named("MACs ", t.macs, /*digits=*/true)});
+    lines->push_back({texts.Named("FLOPs", t.flops, /*digits=*/true)});
+    lines->push_back({"backward 2 x FLOPs", "training 3 x FLOPs"});
+    return;
+  }
+  std::string flops = texts.Named("FLOPs", t.flops);
+  // Integer contractions are MACs, but not FLOPs.
+  if (report.int_census[Kind::kMac] == Expr(0)) {
+    absl::StrAppend(&flops, " = 2 x MACs + ", ShowExpr(t.other_flops, exact), " other",
+                    NameOthers(report));
+  }
+  lines->push_back({texts.Named("MACs", t.macs), std::move(flops),
+                    texts.Named("backward (2x)", t.backward_flops),
+                    texts.Named("training (3x)", t.training_flops)});
+}
+
+// Parameters, bytes, and work beside the FLOPs.
+void AddMemory(const Report& report, const Totals& t, const TotalTexts& texts, bool exact,
+               std::vector<std::vector<std::string>>* lines) {
+  std::vector<std::string> line = {absl::StrCat("parameters ", ShowCount(t.params, exact), ", ",
+                                                WithUnit(ShowCount(t.param_bytes, exact)))};
+  const std::string read = texts.Bytes("bytes read", t.bytes_read);
+  const std::string written = texts.Bytes("written", t.bytes_written);
+  if (t.bytes_read.is_literal() && t.bytes_written.is_literal()) {
+    line.push_back(absl::StrCat(read, ", ", written));
+  } else {
+    line.insert(line.end(), {read, written});
+  }
+  if (t.int_ops != Expr(0)) line.push_back(texts.Named("integer operations", t.int_ops));
+  if (t.foldable_flops != Expr(0)) line.push_back(texts.Named("foldable FLOPs", t.foldable_flops));
+  lines->push_back(std::move(line));
+  const auto& by_type = report.macs_by_dtype;
+  if (by_type.size() < 2 && report.int_census[Kind::kMac] == Expr(0)) return;
+  std::vector<std::string> types;
+  for (const auto& [type, macs] : by_type) types.push_back(texts.Named(type, macs));
+  lines->push_back({absl::StrCat("MACs by type: ", absl::StrJoin(types, ", "))});
+}
+
 std::vector<std::vector<std::string>> TotalLines(const Report& report, const ViewOptions& options) {
-  const Totals& t = report.totals;
   const TotalTexts texts(report, options);
   std::vector<std::vector<std::string>> lines;
-  // Integer contractions are MACs, but not FLOPs.
-  const bool float_only = report.int_census[Kind::kMac] == Expr(0);
-  if (t.flops.is_literal()) {
-    std::string flops = texts.Named("FLOPs", t.flops);
-    if (float_only) {
-      absl::StrAppend(&flops, " = 2 x MACs + ", ShowExpr(t.other_flops, options.exact), " other",
-                      NameOthers(report));
+  Totals totals = report.totals;
+  if (texts.TooLong(totals.flops) || texts.TooLong(totals.macs)) {
+    absl::StatusOr<Totals> at_sizes = report.At(ReferenceSizes(report));
+    if (at_sizes.ok() && at_sizes->flops.is_literal()) {
+      totals = *std::move(at_sizes);
+      lines.push_back({"at the sizes of the table (--exact shows the expressions):"});
     }
-    lines.push_back({texts.Named("MACs", t.macs), std::move(flops),
-                     texts.Named("backward (2x)", t.backward_flops),
-                     texts.Named("training (3x)", t.training_flops)});
-  } else {  // expressions with all digits: they are what a dynamic model is asked for
-    lines.push_back({texts.Named("MACs ", t.macs, true)});
-    lines.push_back({texts.Named("FLOPs", t.flops, true)});
-    lines.push_back({"backward 2 x FLOPs", "training 3 x FLOPs"});
   }
-  std::vector<std::string> memory = {
-      absl::StrCat("parameters ", ShowCount(t.params, options.exact)),
-      TotalTexts({}, options).Bytes("in", t.param_bytes), texts.Bytes("bytes read", t.bytes_read),
-      texts.Bytes("written", t.bytes_written)};
-  if (t.int_ops != Expr(0)) memory.push_back(texts.Named("integer operations", t.int_ops));
-  if (t.foldable_flops != Expr(0)) {
-    memory.push_back(texts.Named("foldable FLOPs", t.foldable_flops));
-  }
-  lines.push_back(std::move(memory));
-  if (report.macs_by_dtype.size() > 1 || !float_only) {
-    std::vector<std::string> types;
-    for (const auto& [type, macs] : report.macs_by_dtype) {
-      types.push_back(texts.Named(type.c_str(), macs));
-    }
-    lines.push_back({absl::StrCat("MACs by type: ", absl::StrJoin(types, ", "))});
-  }
+  AddArithmetic(report, totals, texts, options.exact, &lines);
+  AddMemory(report, totals, texts, options.exact, &lines);
   return lines;
 }
 
