@@ -1,0 +1,477 @@
+// Module paths, the module tree and what counts as a parameter.
+#include "src/module/module.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/module/module_path.h"
+#include "src/module/parameters.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+// ---- names
+
+TEST(ModulePathTest, NamesOfNodesAsTorchScriptWritesThem) {
+  struct Case {
+    const char* name;
+    const char* path;
+  } cases[] = {
+      {"/visual/conv1/Conv", "visual.conv1"},
+      {"/MatMul", ""},
+      {"/visual/transformer/resblocks.0/attn/MatMul_3", "visual.transformer.resblocks.0.attn"},
+      // A Sequential that is called: its children repeat its path.
+      {"/features/features.0/features.0.1/Relu", "features.0.1"},
+      {"/layer1/layer1.0/conv1/Conv", "layer1.0.conv1"},
+      {"/layer1/layer1.0/downsample/downsample.0/Conv", "layer1.0.downsample.0"},
+      {"/features/features.4/block/block.2/fc1/Conv", "features.4.block.2.fc1"},
+      // A list inside of a module of the same name does not.
+      {"/encoder/layer/layer.0/Add", "encoder.layer.layer.0"},
+      // The second call of a module.
+      {"/layer1/layer1.0/relu/Relu", "layer1.0.relu"},
+      {"/layer1/layer1.0/relu_1/Relu", "layer1.0.relu"},
+      // Modules whose names end that way.
+      {"/layer1/layer1.0/ln_1/Add", "layer1.0.ln_1"},
+      {"/head/fc/Gemm", "head.fc"},
+      {"/head/fc_1/Gemm", "head.fc_1"},
+      // Other exporters.
+      {"StatefulPartitionedCall/model/conv1/Conv2D", "StatefulPartitionedCall.model.conv1"},
+  };
+  ModulePaths paths({"encoder.layer.layer.0.weight", "head.fc_1.bias"});
+  for (const Case& c : cases) {
+    EXPECT_EQ(paths.path(paths.FromNodeName(c.name)), c.path) << c.name;
+  }
+  EXPECT_EQ(paths.FromNodeName("MatMul_12"), kNoModule);
+}
+
+TEST(ModulePathTest, MetadataAsDynamoWritesThem) {
+  using Props = std::vector<std::pair<absl::string_view, absl::string_view>>;
+  ModulePaths paths({});
+  const Props attn = {
+      {"namespace", "..."},
+      {"pkg.torch.onnx.class_hierarchy",
+       "['open_clip.model.CLIP', 'open_clip.transformer.VisionTransformer', "
+       "'torch.nn.modules.linear.Linear', 'aten.linear.default']"},
+      {"pkg.torch.onnx.name_scopes", "['', 'visual', 'visual.attn.0', 'linear_1']"}};
+  const ModuleId id = paths.FromMetadata(attn);
+  EXPECT_EQ(paths.path(id), "visual.attn.0");
+  EXPECT_EQ(paths.type(id), "Linear");
+  EXPECT_EQ(paths.type(kRootModule), "CLIP");
+  EXPECT_EQ(paths.type(paths.Find("visual")), "VisionTransformer");
+  const Props again = {{"pkg.torch.onnx.name_scopes", "['', 'visual@1', 'add']"}};
+  EXPECT_EQ(paths.path(paths.FromMetadata(again)), "visual");
+  const Props made_up = {
+      {"pkg.torch.onnx.name_scopes", "['_empty_nn_module_stack_from_metadata_hook', 'sym']"}};
+  EXPECT_EQ(paths.FromMetadata(made_up), kRootModule);
+  const Props other = {{"namespace", ": m.CLIP/text: m.Text/text.fc: nn.Linear/mm: aten.mm"}};
+  EXPECT_EQ(paths.path(paths.FromMetadata(other)), "text.fc");
+  EXPECT_EQ(paths.FromMetadata({}), kNoModule);
+  for (const char* broken : {"", "[", "['", "['']", "x", ", ", "[, ]"}) {
+    const Props props = {{"pkg.torch.onnx.name_scopes", broken},
+                         {"pkg.torch.onnx.class_hierarchy", broken}};
+    EXPECT_EQ(paths.FromMetadata(props), kRootModule) << broken;
+  }
+}
+
+TEST(ModulePathTest, LimitsHold) {
+  ModulePaths paths({});
+  std::string deep;
+  for (int i = 0; i < 10000; ++i) absl::StrAppend(&deep, "/a", i);
+  const absl::string_view path = paths.path(paths.FromNodeName(deep + "/Add"));
+  EXPECT_EQ(path.substr(path.size() - 4), ".a63");
+  EXPECT_EQ(paths.path(paths.Intern(std::string(5000, 'x'))), "");
+  EXPECT_LE(paths.path(paths.FromWeight(std::string(100000, '.'))).size(), 4096u);
+  EXPECT_LT(paths.size(), 200u);
+}
+
+// ---- the tree
+
+// "path flops" of every module, in order.
+std::vector<std::string> Rows(const Report& report) {
+  std::vector<std::string> rows;
+  for (const Module& m : report.modules) {
+    rows.push_back(absl::StrCat(m.path.empty() ? "/" : m.path, " ", m.flops.ToString()));
+  }
+  return rows;
+}
+
+void ExpectSums(const Report& report) {
+  const std::vector<Module>& modules = report.modules;
+  EXPECT_EQ(modules[0].flops, report.totals.flops);
+  EXPECT_EQ(modules[0].macs, report.totals.macs);
+  EXPECT_EQ(modules[0].end, static_cast<int32_t>(modules.size()));
+  for (size_t i = 0; i < modules.size(); ++i) {
+    const Module& m = modules[i];
+    Expr flops, macs;
+    absl::int128 params = 0, bytes = 0;
+    for (int32_t c = static_cast<int32_t>(i) + 1; c < m.end;
+         c = modules[static_cast<size_t>(c)].end) {
+      const Module& child = modules[static_cast<size_t>(c)];
+      EXPECT_EQ(child.parent, static_cast<int32_t>(i));
+      flops += child.flops;
+      macs += child.macs;
+      params += child.params;
+      bytes += child.param_bytes;
+    }
+    if (m.end == static_cast<int32_t>(i) + 1) continue;
+    EXPECT_EQ(flops, m.flops) << m.path;
+    EXPECT_EQ(macs, m.macs) << m.path;
+    EXPECT_EQ(params, m.params) << m.path;
+    EXPECT_EQ(bytes, m.param_bytes) << m.path;
+  }
+}
+
+TEST(ModuleTreeTest, OwnWorkStandsBesideTheChildren) {
+  ModelMaker make;
+  make.Input("x", {"2", "4"}).Weight("m.fc.weight", {4, 4}).Weight("m.scale", {4});
+  make.Node("/m/fc/MatMul", "MatMul", {"x", "m.fc.weight"}, {"a"});
+  make.Node("/m/Mul", "Mul", {"a", "m.scale"}, {"b"});
+  make.Node("/Add", "Add", {"b", "x"}, {"y"}).Output("y");
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Rows(*report),
+              ElementsAre("/ 80", "m 72", "m.fc 64", "m.(own) 8", "(outside any module) 8"));
+  EXPECT_EQ(report->modules[1].params, 20);
+  EXPECT_EQ(report->modules[2].params, 16);
+  EXPECT_EQ(report->modules[2].name(), "fc");
+  EXPECT_EQ(report->modules[3].name(), "(own)");
+  ExpectSums(*report);
+}
+
+TEST(ModuleTreeTest, OrderIsThatOfExecution) {
+  ModelMaker make;
+  make.Input("x", {"4"});
+  make.Node("/b/c/Add", "Add", {"x", "x"}, {"1"});
+  make.Node("/a/Add", "Add", {"1", "x"}, {"2"});
+  make.Node("/b/Add", "Add", {"2", "x"}, {"3"}).Output("3");
+  EXPECT_THAT(Rows(*make.Count()), ElementsAre("/ 12", "b 8", "b.c 4", "b.(own) 4", "a 4"));
+}
+
+TEST(ModuleTreeTest, WeightsTellWhereNothingElseDoes) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"})
+      .Weight("layers.0.fc.weight", {4, 4})
+      .Weight("layers.1.fc.weight", {4, 4});
+  make.Node("MatMul_1", "MatMul", {"x", "layers.0.fc.weight"}, {"a"});
+  make.Node("MatMul_2", "MatMul", {"a", "layers.1.fc.weight"}, {"b"});
+  make.Node("Add_3", "Add", {"b", "x"}, {"y"}).Output("y");
+  EXPECT_THAT(Rows(*make.Count()),
+              ElementsAre("/ 68", "layers 64", "layers.0 32", "layers.0.fc 32", "layers.1 32",
+                          "layers.1.fc 32", "(outside any module) 4"));
+}
+
+TEST(ModuleTreeTest, OutputsTellWhereAFusedNodeHasANameOfItsOwn) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"}).Weight("onnx::MatMul_7", {4, 4});
+  make.Node("fused MatMul 1", "MatMul", {"x", "onnx::MatMul_7"}, {"/enc/fc/Add_output_0"});
+  make.Output("/enc/fc/Add_output_0");
+  EXPECT_THAT(Rows(*make.Count()), ElementsAre("/ 32", "enc 32", "enc.fc 32"));
+}
+
+TEST(ModuleTreeTest, AConvolutionThatTookInItsBatchNormIsTheConvolution) {
+  ModelMaker make;
+  make.Input("x", {"1", "2", "3", "3"}).Weight("conv1.weight", {2, 2, 1, 1});
+  make.Node("node_Conv_1", "Conv", {"x", "conv1.weight"}, {"y"}).Output("y");
+  make.Scopes("['', 'bn1', '_native_batch_norm']", "['m.Net', 'nn.BatchNorm2d', 'aten.bn']");
+  make.Metadata("pkg.onnxscript.rewriter.rule_name", "FuseBatchNormIntoConv, Other");
+  EXPECT_THAT(Rows(*make.Count()), ElementsAre("/ 72", "conv1 72"));
+}
+
+TEST(ModuleTreeTest, EqualModulesHaveOneKind) {
+  ModelMaker make;
+  make.Input("x", {"batch", "4"});
+  std::string at = "x";
+  for (int i = 0; i < 3; ++i) {
+    const std::string base = absl::StrCat("/h.", i);
+    make.Weight(absl::StrCat("h.", i, ".fc.weight"), {4, 4});
+    make.Node(base + "/fc/MatMul", "MatMul", {at, absl::StrCat("h.", i, ".fc.weight")}, {base});
+    make.Node(base + "/act/Relu", i < 2 ? "Relu" : "Sigmoid", {base}, {base + "r"});
+    at = base + "r";
+  }
+  const absl::StatusOr<Report> report = make.Output(at).Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  std::vector<std::pair<std::string, int32_t>> kinds;
+  for (const Module& m : report->modules) {
+    if (m.depth == 1) kinds.emplace_back(m.path, m.kind);
+  }
+  ASSERT_EQ(kinds.size(), 3u);
+  EXPECT_EQ(kinds[0].second, kinds[1].second);
+  EXPECT_NE(kinds[0].second, kinds[2].second);
+  ExpectSums(*report);
+}
+
+// ---- control flow and functions
+
+// for _ in range(5): x = relu(x)
+TEST(ModuleTreeTest, ABodyIsMultipliedInItsOwnModules) {
+  ModelMaker make;
+  make.Input("x", {"4"});
+  onnx::GraphProto* graph = make.proto.mutable_graph();
+  onnx::TensorProto* trips = graph->add_initializer();
+  trips->set_name("trips");
+  trips->set_data_type(onnx::TensorProto::INT64);
+  trips->add_int64_data(5);
+  make.Node("/rnn/Loop", "Loop", {"trips", "", "x"}, {"y"}).Output("y");
+  onnx::AttributeProto* attribute = make.node->add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  onnx::GraphProto* body = attribute->mutable_g();
+  body->set_name("b");
+  for (const char* name : {"i", "c", "v"}) body->add_input()->set_name(name);
+  ModelMaker::AddNode(body, "", "Identity", {"c"}, {"c2"});
+  ModelMaker::AddNode(body, "/rnn/cell/Relu", "Relu", {"v"}, {"v1"});
+  ModelMaker::AddNode(body, "Unnamed_7", "Relu", {"v1"}, {"v2"});
+  for (const char* name : {"c2", "v2"}) body->add_output()->set_name(name);
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Rows(*report), ElementsAre("/ 40", "rnn 40", "rnn.cell 20", "rnn.(own) 20"));
+}
+
+// A function that the exporter made of a module, called for two layers.
+ModelMaker TwoCallsOfAFunction() {
+  ModelMaker make;
+  make.proto.add_opset_import()->set_domain("my.model");
+  make.proto.mutable_opset_import(1)->set_version(1);
+  onnx::FunctionProto* function = make.proto.add_functions();
+  function->set_domain("my.model");
+  function->set_name("Layer.1");
+  function->add_opset_import()->set_version(17);
+  for (const char* input : {"v", "m.layers.1.fc.weight", "m.layers.1.fc.bias"}) {
+    function->add_input(input);
+  }
+  function->add_output("out");
+  const auto add = [&](const char* op, std::vector<std::string> inputs, const char* output) {
+    onnx::NodeProto* node = function->add_node();
+    node->set_name(absl::StrCat(op, "_0"));
+    node->set_op_type(op);
+    for (const std::string& input : inputs) node->add_input(input);
+    node->add_output(output);
+  };
+  add("MatMul", {"v", "m.layers.1.fc.weight"}, "a");
+  add("Add", {"a", "m.layers.1.fc.bias"}, "b");
+  add("Relu", {"b"}, "out");
+  make.Input("x", {"1", "4"});
+  std::string at = "x";
+  for (const char* i : {"0", "1"}) {
+    const std::string weight = absl::StrCat("m.layers.", i, ".fc.weight");
+    const std::string bias = absl::StrCat("m.layers.", i, ".fc.bias");
+    make.Weight(weight, {4, 4}).Weight(bias, {4});
+    const std::string out = absl::StrCat("out", i);
+    make.Node(absl::StrCat("/m/layers.", i, "/Layer.1"), "Layer.1", {at, weight, bias}, {out});
+    make.node->set_domain("my.model");
+    at = out;
+  }
+  make.Output(at);
+  return make;
+}
+
+TEST(ModuleTreeTest, AFunctionIsOpenedInEveryCall) {
+  const absl::StatusOr<Report> report = TwoCallsOfAFunction().Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Rows(*report),
+              ElementsAre("/ 80", "m 80", "m.layers.0 40", "m.layers.0.fc 36", "m.layers.0.(own) 4",
+                          "m.layers.1 40", "m.layers.1.fc 36", "m.layers.1.(own) 4"));
+  EXPECT_EQ(report->modules[2].type, "Layer");
+  EXPECT_EQ(report->modules[2].params, 20);
+  ExpectSums(*report);
+}
+
+// 2^30 calls in a chain of functions that each call the next one twice.
+TEST(ModuleTreeTest, ATreeOfCallsIsOpenedOnlyAsFarAsTheLimit) {
+  ModelMaker make;
+  make.proto.add_opset_import()->set_domain("f");
+  make.proto.mutable_opset_import(1)->set_version(1);
+  for (int i = 0; i < 30; ++i) {
+    onnx::FunctionProto* function = make.proto.add_functions();
+    function->set_domain("f");
+    function->set_name(absl::StrCat("F", i));
+    function->add_opset_import()->set_version(17);
+    onnx::OperatorSetIdProto* own = function->add_opset_import();
+    own->set_domain("f");
+    own->set_version(1);
+    function->add_input("x");
+    function->add_output("y");
+    for (const auto& [from, to] : {std::pair("x", "m"), std::pair("m", "y")}) {
+      onnx::NodeProto* node = function->add_node();
+      node->set_op_type(i < 29 ? absl::StrCat("F", i + 1) : "Relu");
+      if (i < 29) node->set_domain("f");
+      node->add_input(from);
+      node->add_output(to);
+    }
+  }
+  make.Input("x", {"1"}).Node("", "F0", {"x"}, {"y"}).Output("y");
+  make.node->set_domain("f");
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->totals.flops, Expr(int64_t{1} << 30));
+  EXPECT_EQ(report->modules[0].flops, report->totals.flops);
+  EXPECT_LT(report->modules.size(), 100u);
+}
+
+// ---- parameters
+
+struct ParameterCase {
+  const char* what;
+  const char* name;
+  std::vector<int64_t> dims;
+  int type;
+  const char* op;
+  int place;
+  int64_t expected;
+};
+
+TEST(ParametersTest, Rule) {
+  constexpr int kFloat = onnx::TensorProto::FLOAT;
+  constexpr int kInt8 = onnx::TensorProto::INT8;
+  const ParameterCase cases[] = {
+      {"weight", "fc.weight", {8, 8}, kFloat, "MatMul", 1, 64},
+      {"weight that an exporter transposed", "onnx::MatMul_9", {8, 8}, kFloat, "MatMul", 1, 64},
+      {"weight that dynamo folded", "val_9", {8, 8}, kFloat, "MatMul", 1, 64},
+      {"embedding", "onnx::Add_4", {7, 8}, kFloat, "Add", 1, 56},
+      {"scalar with a path", "m.logit_scale", {}, kFloat, "Mul", 1, 1},
+      {"scalar constant", "eps", {}, kFloat, "Add", 1, 0},
+      {"running mean", "bn.running_mean", {8}, kFloat, "BatchNormalization", 3, 0},
+      {"scale of a BatchNorm", "bn.weight", {8}, kFloat, "BatchNormalization", 1, 8},
+      {"mask", "attn.mask", {1, 1, 8, 8}, kFloat, "Add", 1, 0},
+      {"square weight", "attn.weight", {8, 8}, kFloat, "Transpose", 0, 64},
+      {"constant that dynamo folded", "unsqueeze_16", {1, 4, 8}, kFloat, "Mul", 1, 0},
+      {"quantised weight", "w_quantized", {8, 8}, kInt8, "DequantizeLinear", 0, 64},
+      {"scale", "w_scale", {8}, kFloat, "DequantizeLinear", 1, 0},
+      {"int4", "w", {8, 8}, onnx::TensorProto::INT4, "DequantizeLinear", 0, 64},
+      {"indices", "idx.x", {8}, onnx::TensorProto::INT64, "Gather", 0, 0},
+      {"shape", "val_3", {2}, onnx::TensorProto::INT64, "Reshape", 1, 0},
+      {"initial state", "val_16", {2, 2, 8}, kFloat, "LSTM", 5, 0},
+      {"8 bytes of 16 4-bit weights",
+       "w_Q4",
+       {8, 1, 8},
+       onnx::TensorProto::UINT8,
+       "MatMulNBits",
+       1,
+       128},
+  };
+  for (const ParameterCase& c : cases) {
+    ModelMaker make;
+    make.Weight(c.name, c.dims, c.type).Input("x", {"8"});
+    std::vector<std::string> inputs(static_cast<size_t>(c.place), "x");
+    inputs.push_back(c.name);
+    make.Node("n", c.op, inputs, {"y"}).Output("y");
+    if (std::string(c.op) == "MatMulNBits") make.node->set_domain("com.microsoft");
+    const absl::StatusOr<Model> model = make.Load();
+    ASSERT_TRUE(model.ok()) << c.what << ": " << model.status();
+    absl::int128 sum = 0;
+    for (const Parameter& p : FindParameters(**model)) sum += p.elements;
+    EXPECT_EQ(Int128ToString(sum), std::to_string(c.expected)) << c.what;
+  }
+}
+
+TEST(ParametersTest, AParameterUsedTwiceCountsOnceInTheModuleOfItsName) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"}).Weight("b.weight", {4, 4});
+  make.Node("/a/MatMul", "MatMul", {"x", "b.weight"}, {"1"});
+  make.Node("/b/MatMul", "MatMul", {"1", "b.weight"}, {"2"}).Output("2");
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->totals.params, 16);
+  EXPECT_EQ(report->totals.param_bytes, 64);
+  EXPECT_EQ(report->modules[1].path, "a");
+  EXPECT_EQ(report->modules[1].params, 0);
+  EXPECT_EQ(report->modules[2].params, 16);
+}
+
+// ---- real exports
+
+std::vector<std::string> ModelFiles() {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(ONNXFLOPS_SOURCE_DIR "/models")) {
+    if (entry.path().extension() == ".onnx") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+absl::StatusOr<Report> CountFile(const std::string& path, const CountOptions& options = {}) {
+  absl::StatusOr<Model> model = Load(path);
+  if (!model.ok()) return model.status();
+  return Count(*model, options);
+}
+
+TEST(RealModelsTest, EveryGroupingAddsUpToTheTotal) {
+  for (const std::string& file : ModelFiles()) {
+    SCOPED_TRACE(file);
+    const absl::StatusOr<Report> report = CountFile(file, {.node_rows = true});
+    ASSERT_TRUE(report.ok()) << report.status();
+    ExpectSums(*report);
+    std::vector<Expr> op_flops, op_macs, node_flops, node_macs;
+    int64_t nodes = 0;
+    for (const OpRow& row : report->by_op) {
+      op_flops.push_back(row.flops);
+      op_macs.push_back(row.macs);
+      nodes += row.nodes;
+    }
+    for (const NodeRow& row : report->nodes) {
+      node_flops.push_back(row.flops);
+      node_macs.push_back(row.macs);
+    }
+    EXPECT_EQ(Sum(op_flops), report->totals.flops);
+    EXPECT_EQ(Sum(op_macs), report->totals.macs);
+    EXPECT_EQ(Sum(node_flops), report->totals.flops);
+    EXPECT_EQ(Sum(node_macs), report->totals.macs);
+    EXPECT_LE(nodes, report->coverage.nodes);
+    EXPECT_EQ(report->totals.flops, 2 * report->census[Kind::kMac] + report->totals.other_flops);
+  }
+}
+
+// path -> macs, params
+std::map<std::string, std::pair<std::string, std::string>> Tree(const Report& report) {
+  std::map<std::string, std::pair<std::string, std::string>> tree;
+  for (const Module& m : report.modules) {
+    tree[m.path] = {m.macs.ToString(), Int128ToString(m.params)};
+  }
+  return tree;
+}
+
+TEST(RealModelsTest, TwoExportersNameTheSameModulesWithTheSameWork) {
+  const std::string dir = ONNXFLOPS_SOURCE_DIR "/models/";
+  const absl::StatusOr<Report> dynamo =
+      CountFile(dir + "clip-vit-l-14-336.onnx", {.bindings = {{"batch", 1}}});
+  const absl::StatusOr<Report> torch_script = CountFile(dir + "clip-vit-l-14-336.ts17.onnx");
+  ASSERT_TRUE(dynamo.ok() && torch_script.ok());
+  EXPECT_EQ(dynamo->modules.size(), 407u);
+  EXPECT_EQ(Tree(*dynamo), Tree(*torch_script));
+}
+
+TEST(RealModelsTest, ParametersAreThoseOfTorch) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"clip-vit-l-14-336", "427944193"},
+      {"clip-vit-l-14-336.ts17", "427944193"},
+      {"clip-vit-b-32", "151277313"},
+      {"clip-vit-h-14", "986109441"},
+      {"bert-base", "109482240"},
+      {"vit-b-16", "86567656"},
+      {"hf-clip-vit-l-14-336", "427944193"},
+      {"lstm", "660490"},
+      // torch has 25,557,032: the file has no BatchNorm, but biases of the convolutions.
+      {"resnet50", "25530472"},
+      // torch has 124,439,808: the file has the tied output layer twice.
+      {"gpt2", "163037184"},
+  };
+  for (const auto& [name, params] : cases) {
+    const absl::StatusOr<Report> report =
+        CountFile(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", name, ".onnx"));
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(Int128ToString(report->totals.params), params) << name;
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops

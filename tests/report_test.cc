@@ -1,0 +1,428 @@
+// The report and its writers.
+#include "src/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/report/explain.h"
+#include "src/report/format.h"
+#include "src/report/json_writer.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+absl::int128 Int128(const std::string& digits) {
+  absl::int128 value = 0;
+  for (char c : digits) value = value * 10 + (c - '0');
+  return value;
+}
+
+// ---- numbers
+
+TEST(FormatTest, SiNumbers) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"0", "0"},
+      {"7", "7"},
+      {"999", "999"},
+      {"1000", "1.000 k"},
+      {"1234", "1.234 k"},
+      {"12345", "12.35 k"},
+      {"123449", "123.4 k"},
+      {"123450", "123.5 k"},
+      {"395219472384", "395.2 G"},
+      // A rounding that reaches the next prefix.
+      {"999949", "999.9 k"},
+      {"999950", "1.000 M"},
+      {"999949999", "999.9 M"},
+      {"999950000", "1.000 G"},
+      // Every prefix at both ends.
+      {"1000000", "1.000 M"},
+      {"1000000000", "1.000 G"},
+      {"1000000000000", "1.000 T"},
+      {"999900000000000", "999.9 T"},
+      {"1000000000000000", "1.000 P"},
+      {"999950000000000000", "1.000 E"},
+      {"1000000000000000000", "1.000 E"},
+      {"123456000000000000000", "123.5 E"},
+      // Beyond, digits grow.
+      {"1234560000000000000000", "1235 E"},
+      {"12345600000000000000000", "12350 E"},
+      {"170141183460469231731687303715884105727", "170100000000000000000 E"},
+  };
+  for (const auto& [value, text] : cases) EXPECT_EQ(SiNumber(Int128(value)), text) << value;
+  EXPECT_EQ(SiNumber(-1234), "-1.234 k");
+}
+
+TEST(FormatTest, DigitsPercentExpressions) {
+  EXPECT_EQ(GroupedDigits(0), "0");
+  EXPECT_EQ(GroupedDigits(999), "999");
+  EXPECT_EQ(GroupedDigits(1000), "1,000");
+  EXPECT_EQ(GroupedDigits(-123456), "-123,456");
+  EXPECT_EQ(Percent(1, 3), "33.3");
+  EXPECT_EQ(Percent(2, 3), "66.7");
+  EXPECT_EQ(Percent(3, 3), "100.0");
+  EXPECT_EQ(Percent(0, 3), "0.0");
+  EXPECT_EQ(Percent(1, 10000), "<0.1");
+  EXPECT_EQ(Percent(0, 0), "-");
+  EXPECT_EQ(Percent(absl::Int128Max() / 2, absl::Int128Max()), "50.0");
+  const Expr batch = Expr::Symbol("batch", 1);
+  EXPECT_EQ(SiExpr(Expr(12345) * batch * batch + 7 * batch + 4000),
+            "12.35 k*batch^2 + 7*batch + 4.000 k");
+  EXPECT_EQ(SiExpr(Max(12345 * batch, 100000)), "max(12345*batch, 100000)");
+  EXPECT_EQ(ShowExpr(12345, true), "12,345");
+  EXPECT_EQ(ShowExpr(12345 * batch, true), "12345*batch");
+}
+
+// ---- the value
+
+// y = relu(x W) for x[batch, 4]
+ModelMaker Linear() {
+  ModelMaker make;
+  make.Input("x", {"batch", "4"}).Weight("fc.weight", {4, 8});
+  make.Node("/fc/MatMul", "MatMul", {"x", "fc.weight"}, {"a"});
+  make.Node("/act/Relu", "Relu", {"a"}, {"y"}).Output("y");
+  return make;
+}
+
+TEST(ReportTest, Totals) {
+  const absl::StatusOr<Report> report = Linear().Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->totals.flops.ToString(), "72*batch");
+  EXPECT_EQ(report->totals.macs.ToString(), "32*batch");
+  EXPECT_EQ(report->totals.other_flops.ToString(), "8*batch");
+  EXPECT_EQ(report->totals.backward_flops.ToString(), "144*batch");
+  EXPECT_EQ(report->totals.training_flops.ToString(), "216*batch");
+  EXPECT_EQ(report->totals.params, 32);
+  EXPECT_EQ(report->totals.param_bytes, 128);
+  EXPECT_FALSE(report->totals.lower_bound);
+  EXPECT_EQ(report->macs_by_dtype.at("float32").ToString(), "32*batch");
+  ASSERT_EQ(report->symbols.size(), 1u);
+  EXPECT_EQ(report->symbols[0].name, "batch");
+  EXPECT_EQ(report->symbols[0].value, "x");
+}
+
+TEST(ReportTest, TotalsAtOtherSizes) {
+  const absl::StatusOr<Report> report = Linear().Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  const absl::StatusOr<Totals> at = report->At({{"batch", 64}});
+  ASSERT_TRUE(at.ok()) << at.status();
+  EXPECT_EQ(at->flops, Expr(72 * 64));
+  EXPECT_EQ(at->flops, Linear().Count({.bindings = {{"batch", 64}}})->totals.flops);
+  EXPECT_EQ(at->params, 32);
+  EXPECT_EQ(report->At({})->flops, report->totals.flops);
+  EXPECT_EQ(report->At({{"bacth", 1}}).status().message(),
+            "no symbol is named 'bacth'; symbols: 'batch'");
+}
+
+TEST(ReportTest, WhatIsUnknownMakesALowerBound) {
+  ModelMaker make = Linear();
+  make.proto.mutable_graph()->clear_output();
+  make.Node("/head/Magic", "Magic", {"y"}, {"z"}).Output("z");
+  make.node->set_domain("my.own");
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->totals.lower_bound);
+  EXPECT_EQ(report->coverage.unknown, 1);
+  ASSERT_EQ(report->coverage.items.size(), 1u);
+  EXPECT_EQ(report->coverage.items[0].node, "/head/Magic");
+  const std::string table = ToTable(*report, {});
+  EXPECT_THAT(table, HasSubstr(">= 72*batch"));
+  EXPECT_THAT(table, HasSubstr("lower bounds: 1 nodes\n  /head/Magic (my.own.Magic): "));
+  const Json json = Json::parse(ToJson(*report));
+  EXPECT_TRUE(json["coverage"]["lower_bound"]);
+  EXPECT_EQ(json["coverage"]["items"][0]["op"], "Magic");
+}
+
+TEST(ReportTest, NodeRows) {
+  const absl::StatusOr<Report> report = Linear().Count({.node_rows = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->nodes.size(), 2u);
+  const NodeRow& row = report->nodes[0];
+  EXPECT_EQ(row.name, "/fc/MatMul");
+  EXPECT_EQ(report->modules[static_cast<size_t>(row.module)].path, "fc");
+  ASSERT_EQ(row.inputs.size(), 2u);
+  EXPECT_EQ(TensorText(row.outputs[0].type, row.outputs[0].shape), "float32[batch, 8]");
+  EXPECT_EQ(row.flops.ToString(), "64*batch");
+  EXPECT_EQ(row.status, Coverage::kCounted);
+}
+
+TEST(ReportTest, InputShapesAreBindings) {
+  CountOptions options;
+  options.input_shapes["x"] = {3, 4};
+  const absl::StatusOr<Report> report = Linear().Count(options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->bindings, (Bindings{{"batch", 3}}));
+  EXPECT_EQ(report->totals.flops, Expr(216));
+}
+
+// ---- names from strangers
+
+constexpr char kHostile[] = "=</details>@team |`[x](http://a.b)\x1b[31m\n\xff\xe2\x80\xae,\"";
+
+ModelMaker Hostile() {
+  ModelMaker make;
+  make.Input("x", {"2"});
+  make.Node(absl::StrCat("/", kHostile, "/Relu"), "Relu", {"x"}, {"y"}).Output("y");
+  return make;
+}
+
+TEST(EscapeTest, EveryFormat) {
+  const absl::StatusOr<Report> report = Hostile().Count({.node_rows = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
+    const ViewOptions view{.by = by};
+    for (const std::string& text : {ToTable(*report, view), ToCsv({*report}, view),
+                                    ToMarkdown(*report, view), ToJson(*report)}) {
+      EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+      EXPECT_THAT(text, Not(HasSubstr("\xff")));
+      EXPECT_THAT(text, Not(HasSubstr("\xe2\x80\xae")));
+    }
+    const std::string markdown = ToMarkdown(*report, view);
+    for (const char* act : {"</details>", "@team", "http://", "[x](", " `"}) {
+      EXPECT_THAT(markdown, Not(HasSubstr(act)));
+    }
+  }
+  EXPECT_THAT(ToTable(*report, {}), HasSubstr("[31m\\n\\xff\\xe2\\x80\\xae"));
+  EXPECT_THAT(ToCsv({*report}, {}), HasSubstr(",\"'=</details>"));
+}
+
+TEST(EscapeTest, JsonIsValidAndReadsBack) {
+  const absl::StatusOr<Report> report = Hostile().Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  const Json json = Json::parse(ToJson(*report));
+  const std::string name = json["modules"]["children"][0]["name"];
+  EXPECT_THAT(name, StartsWith("=</details>@team"));
+  EXPECT_THAT(name, HasSubstr("\n\xef\xbf\xbd"));  // U+FFFD for the byte that is no UTF-8
+}
+
+TEST(EscapeTest, CommandsOfCiSystems) {
+  EXPECT_EQ(TextName("::error::x"), "\\x3a:error::x");
+  EXPECT_EQ(TextName("  ::set-output"), "  \\x3a:set-output");
+  EXPECT_EQ(TextName("onnx::MatMul_1"), "onnx::MatMul_1");
+  EXPECT_EQ(TextName("a##[error]b"), "a#\\x23[error]b");
+  EXPECT_EQ(TextName("a##vso[x]"), "a#\\x23vso[x]");
+  EXPECT_EQ(TextName("é 漢字"), "é 漢字");
+}
+
+TEST(EscapeTest, Spreadsheets) {
+  TextTable table;
+  table.columns = {{"a"}};
+  for (const char* text : {"=1+1", "+1", "-1", "@x", " =x", "x", "12", "a,b", "a\"b"}) {
+    table.rows.push_back({{text}});
+  }
+  EXPECT_EQ(DrawCsv(table),
+            "a\n\"'=1+1\"\n\"'+1\"\n\"'-1\"\n\"'@x\"\n\"' =x\"\nx\n12\n\"a,b\"\n\"a\"\"b\"\n");
+}
+
+// ---- JSON
+
+TEST(JsonTest, IntegersAreWholeAtAnySize) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("q").Quantity(Expr(absl::Int128Max()));
+  json.Key("s").Quantity(Expr::Symbol("n"));
+  json.Key("empty").BeginArray();
+  json.EndArray();
+  json.EndObject();
+  EXPECT_EQ(json.TakeText(),
+            "{\n  \"q\": {\"expr\": \"170141183460469231731687303715884105727\", \"value\": "
+            "170141183460469231731687303715884105727},\n"
+            "  \"s\": {\"expr\": \"n\", \"value\": null},\n  \"empty\": []\n}\n");
+}
+
+TEST(JsonTest, HasTheFieldsOfTheSchema) {
+  const absl::StatusOr<Report> report = Linear().Count({.node_rows = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  const Json json = Json::parse(ToJson(*report));
+  EXPECT_EQ(json["schema"], "onnxflops.report/1");
+  for (const char* key : {"model", "bindings", "convention", "totals", "census", "macs_by_dtype",
+                          "coverage", "symbols", "by_op", "modules", "nodes"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["model"]["opsets"]["ai.onnx"], 17);
+  EXPECT_EQ(json["totals"]["flops"], (Json{{"expr", "72*batch"}, {"value", nullptr}}));
+  EXPECT_EQ(json["totals"]["params"], 32);
+  EXPECT_EQ(json["symbols"][0]["origin"], (Json{{"kind", "input"}, {"value", "x"}, {"axis", 0}}));
+  EXPECT_EQ(json["modules"]["children"].size(), 2u);
+  EXPECT_EQ(json["nodes"][0]["outputs"][0],
+            (Json{{"name", "a"}, {"dtype", "float32"}, {"shape", {"batch", "8"}}}));
+  EXPECT_EQ(json["nodes"][0]["status"], "counted");
+  EXPECT_EQ(json["census"]["mac"]["expr"], "32*batch");
+  EXPECT_FALSE(Json::parse(ToJson(*Linear().Count())).contains("nodes"));
+  EXPECT_EQ(Json::parse(ToJson({*report, *report})).size(), 2u);
+}
+
+// ---- tables
+
+// 3 equal layers h.0-2, and one that is not.
+ModelMaker Layers(int equal) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"});
+  std::string at = "x";
+  for (int i = 0; i <= equal; ++i) {
+    const std::string out = absl::StrCat("o", i);
+    make.Node(absl::StrCat("/enc/h.", i, "/act/Relu"), i < equal ? "Relu" : "Sigmoid", {at}, {out});
+    at = out;
+  }
+  return make.Output(at);
+}
+
+std::vector<std::string> Labels(const std::vector<ModuleRow>& rows) {
+  std::vector<std::string> labels;
+  for (const ModuleRow& row : rows) {
+    labels.push_back(absl::StrCat(std::string(static_cast<size_t>(row.indent), ' '), row.label,
+                                  row.repeated > 1 ? absl::StrCat(" x", row.repeated) : ""));
+  }
+  return labels;
+}
+
+TEST(ModuleRowsTest, EqualSiblingsFoldAndOnlyChildrenJoin) {
+  const absl::StatusOr<Report> report = Layers(3).Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Labels(ModuleRows(*report, {})),
+              testing::ElementsAre("enc", " h.0-2.act x3", " h.3.act"));
+  EXPECT_THAT(Labels(ModuleRows(*report, {.fold = false})),
+              testing::ElementsAre("", " enc", "  h.0", "   act", "  h.1", "   act", "  h.2",
+                                   "   act", "  h.3", "   act"));
+  EXPECT_THAT(Labels(ModuleRows(*report, {.depth = 0})), testing::ElementsAre("enc"));
+  EXPECT_EQ(ModuleRows(*report, {})[1].flops, Expr(12));
+}
+
+TEST(ModuleRowsTest, ManySiblingsShowTheLargest) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"}).Input("z", {"9", "4"});
+  for (int i = 0; i < 100; ++i) {
+    const bool large = i % 10 == 0;
+    make.Node(absl::StrCat("/m", i, i % 2 == 0 ? "a" : "b", "/Relu"), "Relu", {large ? "z" : "x"},
+              {absl::StrCat("o", i)});
+    make.Output(absl::StrCat("o", i));
+  }
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  const std::vector<ModuleRow> rows = ModuleRows(*report, {});
+  ASSERT_EQ(rows.size(), 25u);
+  EXPECT_EQ(rows.back().label, "[77 others]");
+  EXPECT_EQ(rows.back().flops, Expr(77 * 4));
+  Expr sum;
+  for (size_t i = 1; i < rows.size(); ++i) sum += rows[i].flops;
+  EXPECT_EQ(sum, report->totals.flops);
+  EXPECT_EQ(ModuleRows(*report, {.depth = 1}).size(), 101u);
+}
+
+int LongestLine(const std::string& text) {
+  int longest = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    longest = std::max(longest, DisplayWidth(line));
+  }
+  return longest;
+}
+
+TEST(TableTest, FitsTheTerminal) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"});
+  std::string path;
+  for (int i = 0; i < 5; ++i) {
+    absl::StrAppend(&path, "/a_rather_long_name_", i);
+    make.Node(path + "/Relu", "Relu", {"x"}, {absl::StrCat("o", i)}).Output(absl::StrCat("o", i));
+  }
+  const absl::StatusOr<Report> report = make.Count({.node_rows = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
+    for (int width : {60, 80, 200}) {
+      EXPECT_LE(LongestLine(ToTable(*report, {.by = by}, {.width = width})), width);
+    }
+  }
+  EXPECT_THAT(ToTable(*report, {.by = GroupBy::kNode}), HasSubstr(path + "/Relu"));
+  EXPECT_THAT(ToTable(*report, {}, {.color = true}), HasSubstr("\x1b[1m"));
+  EXPECT_THAT(ToTable(*report, {}), Not(HasSubstr("\x1b")));
+}
+
+TEST(TableTest, CutsWhatMattersLeast) {
+  EXPECT_EQ(WithoutBeginning("  transformer.resblocks.0-23", 16), "  ..ocks.0-23");
+  EXPECT_EQ(WithoutBeginning("short", 5), "short");
+  EXPECT_EQ(WithoutBeginning("    deep", 5), ".....");
+  EXPECT_EQ(WithoutBeginning("ééééé", 4), "..éé");
+  EXPECT_EQ(WithoutEnd("a long text", 8), "a long..");
+  EXPECT_EQ(WithoutEnd("short", 5), "short");
+}
+
+TEST(TableTest, OneFactorStandsInTheTitles) {
+  const absl::StatusOr<Report> report = Linear().Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  const std::string table = ToTable(*report, {});
+  EXPECT_THAT(table, HasSubstr("FLOPs x batch"));
+  EXPECT_THAT(table, HasSubstr("MACs  32*batch\nFLOPs 72*batch\n"));
+}
+
+// ---- explanations
+
+TEST(FillInTest, PutsSizesIntoFormulas) {
+  const char* matmul = "Y[..,M,N] = A[..,M,K] B[..,K,N]; mac = elements(Y)*K";
+  const char* gemm = "Y[M,N] = alpha * A'[M,K] B'[K,N] + beta * C; mac = M*N*K, add = M*N if C";
+  const char* conv =
+      "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B; mac = elements(Y) * "
+      "Cin/group * k1*k2.., add = elements(Y) if B is given";
+  struct Case {
+    const char* formula;
+    const char* kind;
+    std::vector<Shape> inputs, outputs;
+    Expr amount;
+    const char* text;
+  } cases[] = {
+      {matmul, "mac", {{2, 3, 4}, {2, 4, 5}}, {{2, 3, 5}}, 120, "elements(Y)*K = 2*3*5 * 4"},
+      {gemm, "mac", {{3, 4}, {4, 5}}, {{3, 5}}, 60, "M*N*K = 3 * 5 * 4"},
+      {gemm, "mac", {{4, 3}, {4, 5}}, {{3, 5}}, 60, "M*N*K = 3 * 5 * 4"},  // transA
+      {gemm, "add", {{3, 4}, {4, 5}}, {{3, 5}}, 15, "M*N = 3 * 5"},
+      {conv,
+       "mac",
+       {{1, 4, 9, 9}, {8, 4, 3, 3}},
+       {{1, 8, 7, 7}},
+       8 * 49 * 36,
+       "elements(Y) * Cin/group * k1*k2.. = 1*8*7*7 * 4 * 3 * 3"},
+      {conv,
+       "mac",
+       {{1, 4, 9}, {8, 4, 3}},
+       {{1, 8, 7}},
+       8 * 7 * 12,
+       "elements(Y) * Cin/group * k1*k2.. = 1*8*7 * 4 * 3"},
+      // Another amount than was counted is not shown.
+      {gemm, "mac", {{3, 4}, {4, 5}}, {{3, 5}}, 61, ""},
+      {gemm, "mul", {{3, 4}, {4, 5}}, {{3, 5}}, 15, ""},
+      {gemm, "mac", {}, {}, 60, ""},
+      {"free", "mac", {{1}}, {{1}}, 1, ""},
+      {"Y[ = A]; mac = [", "mac", {{1}}, {{1}}, 1, ""},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(FillIn(c.formula, c.kind, c.inputs, c.outputs, c.amount), c.text) << c.formula;
+  }
+}
+
+TEST(ExplainTest, ANodeByNameOrOutput) {
+  const absl::StatusOr<Model> model = Linear().Load();
+  ASSERT_TRUE(model.ok());
+  const absl::StatusOr<Explanation> e = Explain(*model, {}, "/fc/MatMul");
+  ASSERT_TRUE(e.ok()) << e.status();
+  EXPECT_EQ(e->module, "fc");
+  ASSERT_EQ(e->terms.size(), 1u);
+  EXPECT_EQ(e->terms[0].kind, "mac");
+  EXPECT_EQ(e->terms[0].how, "elements(Y)*K = batch*8 * 4");
+  EXPECT_EQ(e->terms[0].amount.ToString(), "32*batch");
+  EXPECT_EQ(Explain(*model, {}, "a")->node.name, "/fc/MatMul");
+  EXPECT_EQ(Explain(*model, {}, "MatMul").status().message(),
+            "test.onnx: no node or tensor is named 'MatMul'; similar: '/fc/MatMul'");
+}
+
+}  // namespace
+}  // namespace onnxflops
