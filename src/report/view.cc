@@ -222,6 +222,12 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
   return table;
 }
 
+// "1.710 G" -> "1.710 GB", "12" -> "12 B".
+std::string WithUnit(std::string number) {
+  const bool prefixed = !number.empty() && absl::ascii_isalpha(number.back());
+  return absl::StrCat(number, prefixed ? "B" : " B");
+}
+
 // How totals are shown that may be expressions.
 class TotalTexts {
  public:
