@@ -12,6 +12,7 @@
 // UPDATE_GOLDENS=1 rewrites the files, and those examples of README.md that have no such line.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -46,7 +47,7 @@ void WriteFile(const std::string& path, const std::string& text) {
 }
 
 // What a command prints, as a golden file has it below the command.
-std::string Run(const std::string& command) {
+std::string RunCommand(const std::string& command) {
   const std::string dir = testing::TempDir() + "/golden." + std::to_string(getpid());
   std::filesystem::create_directories(dir);
   std::filesystem::create_directories(dir + "/bin");
@@ -84,7 +85,7 @@ TEST_P(GoldenTest, PrintsWhatTheFileSays) {
   const size_t command = text.find("$ ");
   const size_t end = text.find('\n', command);
   ASSERT_TRUE(command != std::string::npos && end != std::string::npos) << "no command";
-  const std::string printed = Run(text.substr(command + 2, end - command - 2));
+  const std::string printed = RunCommand(text.substr(command + 2, end - command - 2));
   if (Updating()) {
     WriteFile(path, text.substr(0, end + 1) + printed);
   } else {
@@ -128,7 +129,7 @@ TEST(ReadmeTest, ExamplesPrintWhatIsShown) {
     ASSERT_NE(end, std::string::npos);
     const std::string arguments = text.substr(command, output - command - 1);
     const std::string shown = text.substr(output, end - output);
-    const std::string printed = Run("onnxflops " + arguments);
+    const std::string printed = RunCommand("onnxflops " + arguments);
     if (Updating() && !absl::StrContains(shown, "...\n")) {
       text.replace(output, end - output, printed);
     } else {
