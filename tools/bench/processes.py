@@ -47,11 +47,9 @@ def ratio(path, other, runs):
 
 
 def peak_mb(path):
-    """Peak memory of one run. The figure covers all children so far, so it is asked in a process of its own."""
-    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); "
-            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    out = subprocess.run([sys.executable, "-c", code, str(BUILD / "onnxflops"), "count", str(path)], check=True, capture_output=True, text=True)
-    return int(out.stdout) / 1024
+    """Peak memory of one run, as GNU time (Debian: time) tells it: a child of Python itself would begin with Python's."""
+    run = subprocess.run(["/usr/bin/time", "-f", "%M", BUILD / "onnxflops", "count", path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return int(run.stderr.split()[-1]) / 1024
 
 
 def row(name, value, bound, note=""):
