@@ -140,8 +140,9 @@ absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dim
                    SplitName("--input", text, "NAME=SHAPE, as image=1x3x224x224"));
   Dims dims;
   const char separator = absl::StrContains(split.second, ",") ? ',' : 'x';
-  for (absl::string_view item : absl::StrSplit(split.second, separator, absl::SkipEmpty())) {
+  for (absl::string_view item : absl::StrSplit(split.second, separator)) {
     item = absl::StripAsciiWhitespace(item);
+    if (split.second.empty()) break;  // a scalar
     int64_t size = 0;
     if (absl::SimpleAtoi(item, &size) && size >= 0) {
       dims.push_back(size);
@@ -176,6 +177,7 @@ absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Con
 
 absl::StatusOr<bool> ParseArguments(const VerbHelp& verb, Arguments arguments, CLI::App* app,
                                     std::string* help) {
+  app->set_help_flag();  // we have our own
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   const auto asks = [&](const char* flag) {
     return std::find(arguments.begin(), end, flag) != end;
@@ -184,7 +186,6 @@ absl::StatusOr<bool> ParseArguments(const VerbHelp& verb, Arguments arguments, C
     *help = HelpText(verb, *app);
     return false;
   }
-  app->set_help_flag();
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app->parse(std::move(arguments));

@@ -7,6 +7,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/onnxflops.h"
+#include "src/report/format.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -101,7 +102,8 @@ std::string Render(const std::vector<Report>& reports, Format format, const View
 // What --strict objects to, or nothing.
 std::string Objection(const Report& report) {
   if (report.coverage.unknown > 0) {
-    return absl::StrCat(report.model.path, ": ", report.coverage.unknown, " nodes are unknown");
+    return absl::StrCat(report.model.path,
+                        ": not counted: ", Plural(report.coverage.unknown, "node"));
   }
   if (report.totals.lower_bound) return absl::StrCat(report.model.path, ": a part is unknown");
   if (!report.warnings.empty()) {

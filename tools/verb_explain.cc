@@ -79,7 +79,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   std::vector<std::string> what;
   SizeArguments sizes;
   std::string file = "-";
-  app.add_option("WHAT", what)->required()->expected(1, 2);
+  app.add_option("WHAT", what)->expected(0, 2);
   sizes.AddTo(&app);
   app.add_option("-o", file, "Write to FILE, wholly or not at all. Default: standard output.")
       ->type_name("FILE");
@@ -88,6 +88,10 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   if (!run) {
     RETURN_IF_ERROR(WriteOutput(help, "-"));
     return kFine;
+  }
+  if (what.empty()) {
+    return absl::InvalidArgumentError(
+        "MODEL and NODE, or an operator, are required (see onnxflops explain --help)");
   }
   const TableStyle style = StyleFor(file);
   std::string text;

@@ -39,10 +39,11 @@ inline constexpr int64_t kMaxExtraEvaluations = 200'000;
 // Attributes of a node, inputs of a node: above this a count is a lie of the file, since each takes
 // bytes.
 inline constexpr int64_t kMaxNodeInputs = int64_t{1} << 20;
-// Bytes of a tensor's payload that are kept, whatever its type: kMaxIntContent elements of the widest.
+// Bytes of a tensor's payload that are kept, whatever its type: kMaxIntContent elements of the
+// widest.
 inline constexpr int64_t kMaxKeptBytes = 16 * kMaxIntContent;
-// Bytes of standard input, a pipe or a device. Only what the graph needs of them stays in memory, but
-// their addresses are set aside before the length is known.
+// Bytes of standard input, a pipe or a device. Only what the graph needs of them stays in memory,
+// but their addresses are set aside before the length is known.
 inline constexpr int64_t kMaxStreamBytes = int64_t{1} << 36;
 // Graphs, nodes, values and tensors of a file, each: they are numbered in 32 bits.
 inline constexpr int64_t kMaxIds = (int64_t{1} << 31) - 1;
@@ -56,9 +57,9 @@ inline constexpr size_t kMaxShownName = 200;
 // deeper belongs to the module at the limit.
 inline constexpr int kMaxModuleDepth = 64;
 inline constexpr int64_t kMaxModulePath = 4096;
-// Node visits per node of the file, and on top of it, with which calls of local functions are opened
-// to find the modules inside; a call that does not fit is one module. Real exports take one visit per
-// node of the model with its functions written out.
+// Node visits per node of the file, and on top of it, with which calls of local functions are
+// opened to find the modules inside; a call that does not fit is one module. Real exports take one
+// visit per node of the model with its functions written out.
 inline constexpr int64_t kMaxModuleVisitsPerNode = 64;
 inline constexpr int64_t kMaxExtraModuleVisits = 10'000;
 // Highest IR version that this loader knows.

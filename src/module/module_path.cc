@@ -65,11 +65,17 @@ class ListFromEnd {
   void DropLast() { text_ = text_.substr(0, SeparatorBefore()); }
 
  private:
-  // Where the ", " before the last item begins; 0 if there is none.
+  // Where the ", '" before the last item begins; 0 if there is none.
   size_t SeparatorBefore() const {
-    const void* comma = text_.empty() ? nullptr : memrchr(text_.data(), ',', text_.size());
-    return comma == nullptr ? 0
-                            : static_cast<size_t>(static_cast<const char*>(comma) - text_.data());
+    size_t end = text_.size();
+    while (end > 0) {
+      const void* comma = memrchr(text_.data(), ',', end);
+      if (comma == nullptr) return 0;
+      end = static_cast<size_t>(static_cast<const char*>(comma) - text_.data());
+      const absl::string_view next = text_.substr(end + 1, 2);
+      if (next == " '" || next == " \"") return end;
+    }
+    return 0;
   }
 
   absl::string_view text_;

@@ -100,6 +100,10 @@ std::string GroupedDigits(absl::int128 value) {
   return digits;
 }
 
+std::string Plural(int64_t count, absl::string_view noun) {
+  return absl::StrCat(GroupedDigits(count), " ", noun, count == 1 ? "" : "s");
+}
+
 std::string Percent(absl::int128 part, absl::int128 whole) {
   if (whole <= 0 || part < 0) return "-";
   if (part == 0) return "0.0";
@@ -140,6 +144,15 @@ std::string ShowExpr(const Expr& expr, bool exact) {
   if (!exact) return SiExpr(expr);
   return expr.is_literal() && expr.error() == nullptr ? GroupedDigits(expr.literal())
                                                       : expr.ToString();
+}
+
+std::string WithByteUnit(std::string number) {
+  const bool prefixed = !number.empty() && absl::ascii_isalpha(number.back());
+  return absl::StrCat(number, prefixed ? "B" : " B");
+}
+
+std::string BytesText(const Expr& bytes) {
+  return bytes.is_literal() ? WithByteUnit(SiExpr(bytes)) : SiExpr(bytes);
 }
 
 Bindings ReferenceSizes(const Report& report) {

@@ -16,6 +16,8 @@ namespace onnxflops {
 std::string SiNumber(absl::int128 value);
 // Groups of three: "395,219,472,384".
 std::string GroupedDigits(absl::int128 value);
+// "1 node", "1,405 nodes".
+std::string Plural(int64_t count, absl::string_view noun);
 // part/whole in percent with one digit: "96.6", "<0.1" for less than that but not nothing; "-" when
 // whole is 0.
 std::string Percent(absl::int128 part, absl::int128 whole);
@@ -25,6 +27,11 @@ std::string Percent(absl::int128 part, absl::int128 whole);
 std::string SiExpr(const Expr& expr);
 // SiExpr, or, with `exact`, every digit: "395,219,472,384", "395219472384*batch".
 std::string ShowExpr(const Expr& expr, bool exact);
+
+// "1.710 G" -> "1.710 GB", "12" -> "12 B".
+std::string WithByteUnit(std::string number);
+// "1.710 GB"; an expression has no unit.
+std::string BytesText(const Expr& bytes);
 
 // What an expression is where nothing is bound: batch-like symbols (the first axis of an input) and
 // data-dependent ones at 1, others at 128. Columns of shares use it, and say so.

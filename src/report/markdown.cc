@@ -38,7 +38,7 @@ std::string ToMarkdown(const Report& report, const ViewOptions& options) {
   AppendList("Symbols:", summary.symbols, &out);
   if (report.totals.lower_bound) {
     AppendList(absl::StrCat("Not counted, so that totals are lower bounds: ",
-                            GroupedDigits(report.coverage.unknown), " nodes"),
+                            Plural(report.coverage.unknown, "node")),
                summary.unknown, &out);
   }
   AppendList("Warnings:", summary.warnings, &out);

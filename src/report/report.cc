@@ -224,7 +224,9 @@ Report MakeReport(const Inference& inference, const Counts& counts, const CountO
   report.int_census = counts.total.int_ops;
   report.macs_by_dtype = counts.total.macs_by_dtype;
   report.coverage = DescribeCoverage(model, counts);
-  report.symbols = inference.symbols;
+  for (const SymbolOrigin& symbol : inference.symbols) {
+    if (!report.bindings.contains(symbol.name)) report.symbols.push_back(symbol);
+  }
   report.by_op = DescribeOps(inference, counts);
   report.has_nodes = options.node_rows;
   if (options.node_rows) report.nodes = DescribeNodes(inference, counts, tree);

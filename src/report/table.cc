@@ -34,7 +34,7 @@ std::string ToTable(const Report& report, const ViewOptions& options, const Tabl
   AppendList("symbols (bind them with --dim NAME=N):", summary.symbols, &out);
   if (report.totals.lower_bound) {
     AppendList(absl::StrCat("not counted, so that totals are lower bounds: ",
-                            GroupedDigits(report.coverage.unknown), " nodes"),
+                            Plural(report.coverage.unknown, "node")),
                summary.unknown, &out);
   }
   AppendList("warnings:", summary.warnings, &out);

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/report/format.h"
@@ -150,12 +149,20 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
   return table;
 }
 
+// A note on what does no arithmetic.
+void AddHidden(size_t count, const char* what, TextTable* table) {
+  if (count == 0) return;
+  table->notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(count), what),
+                                      " free of arithmetic not shown; --no-fold shows all"));
+}
+
 TextTable OpTable(const Report& report, const ViewOptions& options) {
   CostCells cells(report, options);
   // The most work first; operators that do none stand at the end.
   std::vector<std::pair<absl::int128, const OpRow*>> order;
   const Bindings sizes = ReferenceSizes(report);
   for (const OpRow& row : report.by_op) {
+    if (options.fold && row.flops == Expr(0) && row.macs == Expr(0)) continue;
     order.emplace_back(row.flops.Evaluate(sizes).value_or(0), &row);
     cells.Consider(row.flops);
     cells.Consider(row.macs);
@@ -174,6 +181,7 @@ TextTable OpTable(const Report& report, const ViewOptions& options) {
                            ShowExpr(row->runs, /*exact=*/true), cells.Show(row->flops),
                            cells.Share(row->flops, row->macs), cells.Show(row->macs)}});
   }
+  AddHidden(report.by_op.size() - order.size(), "operator", &table);
   // A column that only repeats another says nothing.
   const bool same = std::all_of(report.by_op.begin(), report.by_op.end(),
                                 [](const OpRow& row) { return row.runs == Expr(row.nodes); });
@@ -214,18 +222,9 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
     table.columns.erase(table.columns.begin() + 3);
     for (TextTable::Row& row : table.rows) row.cells.erase(row.cells.begin() + 3);
   }
-  if (const size_t free = report.nodes.size() - rows.size(); free > 0) {
-    table.notes.push_back(absl::StrCat(GroupedDigits(static_cast<int64_t>(free)),
-                                       " free nodes are not shown (--no-fold shows them)"));
-  }
+  AddHidden(report.nodes.size() - rows.size(), "node", &table);
   if (std::string note = cells.Note(); !note.empty()) table.notes.push_back(std::move(note));
   return table;
-}
-
-// "1.710 G" -> "1.710 GB", "12" -> "12 B".
-std::string WithUnit(std::string number) {
-  const bool prefixed = !number.empty() && absl::ascii_isalpha(number.back());
-  return absl::StrCat(number, prefixed ? "B" : " B");
 }
 
 // How totals are shown that may be expressions.
@@ -241,7 +240,7 @@ class TotalTexts {
   // "bytes read 1.710 GB", "written 4*batch".
   std::string Bytes(absl::string_view name, const Expr& value) const {
     std::string text = Named(name, value);
-    return value.is_literal() ? WithUnit(std::move(text)) : text;
+    return value.is_literal() ? WithByteUnit(std::move(text)) : text;
   }
   // In lines of their own, expressions may be long, but a line for each term helps nobody.
   bool TooLong(const Expr& value) const {
@@ -306,7 +305,7 @@ void AddArithmetic(const Report& report, const Totals& t, const TotalTexts& text
 void AddMemory(const Report& report, const Totals& t, const TotalTexts& texts, bool exact,
                std::vector<std::vector<std::string>>* lines) {
   std::vector<std::string> line = {absl::StrCat("parameters ", ShowCount(t.params, exact), ", ",
-                                                WithUnit(ShowCount(t.param_bytes, exact)))};
+                                                WithByteUnit(ShowCount(t.param_bytes, exact)))};
   const std::string read = texts.Bytes("bytes read", t.bytes_read);
   const std::string written = texts.Bytes("written", t.bytes_written);
   if (t.bytes_read.is_literal() && t.bytes_written.is_literal()) {
@@ -413,10 +412,10 @@ TextTable MakeTable(const Report& report, const ViewOptions& options) {
 
 Summary Summarize(const Report& report, const ViewOptions& options) {
   Summary s;
-  s.title = report.model.path;
+  s.title = report.model.path == "-" ? "standard input" : report.model.path;
   s.model = OpsetTexts(report);
   if (!report.model.producer.empty()) s.model.push_back(report.model.producer);
-  s.model.push_back(absl::StrCat(GroupedDigits(report.model.nodes), " nodes"));
+  s.model.push_back(Plural(report.model.nodes, "node"));
   s.model.push_back(absl::StrCat(ShowCount(report.totals.params, options.exact), " parameters"));
   s.inputs = InputTexts(report);
   s.totals = TotalLines(report, options);
