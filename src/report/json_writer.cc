@@ -1,11 +1,22 @@
 #include "src/report/json_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "src/base/utf8.h"
 
 namespace onnxflops {
+namespace {
+
+// The length of what `text` begins with that JSON has as it is: most text, wholly.
+size_t PlainPrefix(absl::string_view text) {
+  const auto special = std::find_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\'; });
+  return static_cast<size_t>(special - text.begin());
+}
+
+}  // namespace
 
 void JsonWriter::NewLine() {
   out_ += '\n';
@@ -48,24 +59,33 @@ JsonWriter& JsonWriter::Key(absl::string_view key) {
 void JsonWriter::String(absl::string_view value) {
   Separate();
   out_ += '"';
-  for (size_t i = 0; i < value.size();) {
-    uint32_t code = 0;
-    const size_t length = DecodeUtf8(value.substr(i), &code);
-    if (length == 0) {
-      out_ += "\xef\xbf\xbd";  // U+FFFD
-      ++i;
-    } else if (code == '"' || code == '\\') {
-      out_ += '\\';
-      out_ += value[i++];
-    } else if (IsPrintable(code)) {
-      out_.append(value.data() + i, length);
-      i += length;
-    } else {  // all of these are below U+10000
-      absl::StrAppend(&out_, "\\u", absl::Hex(code, absl::kZeroPad4));
-      i += length;
-    }
+  size_t i = 0;
+  while (i < value.size()) {
+    const size_t plain = PlainPrefix(value.substr(i));
+    out_.append(value.data() + i, plain);
+    i += plain;
+    if (i < value.size()) i += AppendEscaped(value.substr(i));
   }
   out_ += '"';
+}
+
+// Writes the character that `text` begins with; returns its bytes.
+size_t JsonWriter::AppendEscaped(absl::string_view text) {
+  uint32_t code = 0;
+  const size_t length = DecodeUtf8(text, &code);
+  if (length == 0) {
+    out_ += "\xef\xbf\xbd";  // U+FFFD
+    return 1;
+  }
+  if (code == '"' || code == '\\') {
+    out_ += '\\';
+    out_ += text[0];
+  } else if (IsPrintable(code)) {
+    out_.append(text.data(), length);
+  } else {  // all of these are below U+10000
+    absl::StrAppend(&out_, "\\u", absl::Hex(code, absl::kZeroPad4));
+  }
+  return length;
 }
 
 void JsonWriter::Int(absl::int128 value) {

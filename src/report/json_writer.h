@@ -48,6 +48,7 @@ class JsonWriter {
   // What stands between this value and what is before it.
   void Separate();
   void NewLine();
+  size_t AppendEscaped(absl::string_view text);
 
   std::string out_;
   std::vector<Level> levels_;
