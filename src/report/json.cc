@@ -64,7 +64,8 @@ void WriteTensor(const TensorInfo& tensor, JsonWriter* json) {
   json->EndObject();
 }
 
-void WriteTensors(const char* key, const std::vector<TensorInfo>& tensors, JsonWriter* json) {
+template <typename Tensors>
+void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   json->Key(key).BeginArray();
   for (const TensorInfo& tensor : tensors) WriteTensor(tensor, json);
   json->EndArray();

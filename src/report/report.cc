@@ -64,24 +64,34 @@ Shape DeclaredShape(const Value& value) {
   return shape;
 }
 
-std::vector<TensorInfo> DescribeTensors(const Inference& inference,
-                                        const std::vector<ValueId>& values) {
-  std::vector<TensorInfo> result;
-  for (ValueId id : values) {
+TensorInfo DescribeValue(const Inference& inference, ValueId id) {
+  const FactId fact = inference.values[static_cast<size_t>(id)];
+  return DescribeTensor(std::string(inference.model->values[static_cast<size_t>(id)].name),
+                        fact < 0 ? Fact::Unknown() : inference.fact(fact));
+}
+
+std::vector<InputInfo> DescribeInputs(const Inference& inference) {
+  std::vector<InputInfo> result;
+  for (ValueId id : inference.model->graphs[0].inputs) {
     const Value& value = inference.model->values[static_cast<size_t>(id)];
-    if (value.is_graph_input && value.initializer != kNone) continue;
-    const FactId fact = inference.values[static_cast<size_t>(id)];
-    TensorInfo info =
-        DescribeTensor(std::string(value.name), fact < 0 ? Fact::Unknown() : inference.fact(fact));
-    info.declared = DeclaredShape(value);
-    result.push_back(std::move(info));
+    if (value.initializer == kNone) {
+      result.push_back({DescribeValue(inference, id), DeclaredShape(value)});
+    }
+  }
+  return result;
+}
+
+std::vector<TensorInfo> DescribeOutputs(const Inference& inference) {
+  std::vector<TensorInfo> result;
+  for (ValueId id : inference.model->graphs[0].outputs) {
+    result.push_back(DescribeValue(inference, id));
   }
   return result;
 }
 
 // A named dimension whose size an input's given shape tells is bound as well.
-void AddBindingsOfInputs(const std::vector<TensorInfo>& inputs, Bindings* bindings) {
-  for (const TensorInfo& input : inputs) {
+void AddBindingsOfInputs(const std::vector<InputInfo>& inputs, Bindings* bindings) {
+  for (const InputInfo& input : inputs) {
     if (!input.declared.ranked() || !input.shape.ranked()) continue;
     for (int i = 0; i < std::min(input.declared.rank(), input.shape.rank()); ++i) {
       const std::optional<int64_t> size = input.shape[i].AsInt64();
@@ -214,8 +224,8 @@ Report MakeReport(const Inference& inference, const Counts& counts, const CountO
   const ModelData& model = *inference.model;
   Report report;
   report.model = DescribeModel(model);
-  report.inputs = DescribeTensors(inference, model.graphs[0].inputs);
-  report.outputs = DescribeTensors(inference, model.graphs[0].outputs);
+  report.inputs = DescribeInputs(inference);
+  report.outputs = DescribeOutputs(inference);
   report.bindings = options.bindings;
   AddBindingsOfInputs(report.inputs, &report.bindings);
   ModuleTree tree = BuildModules(inference, counts);

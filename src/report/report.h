@@ -37,7 +37,10 @@ struct TensorInfo {
   std::string name;
   std::string type = "?";              // "float32"; "seq(float32)" and the like; "?" if unknown
   Shape shape = Shape::UnknownRank();  // of a tensor
-  // Of an input of the graph: as the file declares it, which a binding does not change.
+};
+
+struct InputInfo : TensorInfo {
+  // As the file declares it, which a binding does not change.
   Shape declared = Shape::UnknownRank();
 };
 
@@ -92,8 +95,9 @@ struct NodeRow {
 
 struct Report {
   ModelInfo model;
-  std::vector<TensorInfo> inputs, outputs;  // of the graph, initializers not included
-  Bindings bindings;                        // what was bound
+  std::vector<InputInfo> inputs;    // of the graph, initializers not included
+  std::vector<TensorInfo> outputs;  // of the graph
+  Bindings bindings;                // what was bound
   std::string convention = "onnxflops";
   Totals totals;
   Census census;      // of floating-point work

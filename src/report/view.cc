@@ -357,7 +357,7 @@ std::vector<std::string> OpsetTexts(const Report& report) {
 
 std::vector<std::string> InputTexts(const Report& report) {
   std::vector<std::string> texts;
-  for (const TensorInfo& input : report.inputs) {
+  for (const InputInfo& input : report.inputs) {
     if (texts.size() == kMaxShownInputs && report.inputs.size() > kMaxShownInputs + 1) {
       texts.push_back(absl::StrCat("and ", report.inputs.size() - kMaxShownInputs, " more"));
       break;
