@@ -73,10 +73,11 @@ std::vector<absl::string_view> InitializerNames(const ModelData& model) {
 
 class Walk {
  public:
-  Walk(const Inference& inference, const Counts& counts)
+  Walk(const Inference& inference, const Counts& counts, Keep keep)
       : in_(inference),
         model_(*inference.model),
         counts_(counts),
+        keep_(keep),
         out_(InitializerNames(model_), !NamesModules(model_)) {}
 
   Attribution Run() {
@@ -124,8 +125,8 @@ class Walk {
       const ModuleId module = Place(id, visit);
       const int32_t work = call * kNumParts + static_cast<int32_t>(part);
       Note(id, module);
-      if (has_work_[static_cast<size_t>(work)]) {
-        out_.entries.push_back({module, work, visit.times});
+      if (keep_ == Keep::kAll || has_work_[static_cast<size_t>(work)]) {
+        out_.entries.push_back({module, work, visit.times, id});
       }
       if (opens) Open(visit, call, id, module);
     }
@@ -263,6 +264,7 @@ class Walk {
   const Inference& in_;
   const ModelData& model_;
   const Counts& counts_;
+  const Keep keep_;
   Attribution out_;
   std::vector<bool> has_work_;
   std::deque<Visit> queue_;
@@ -272,8 +274,8 @@ class Walk {
 
 }  // namespace
 
-Attribution AttributeNodes(const Inference& inference, const Counts& counts) {
-  return Walk(inference, counts).Run();
+Attribution AttributeNodes(const Inference& inference, const Counts& counts, Keep keep) {
+  return Walk(inference, counts, keep).Run();
 }
 
 }  // namespace onnxflops

@@ -22,11 +22,21 @@ enum class Part : uint8_t {
 };
 inline constexpr int32_t kNumParts = 3;
 
-// One execution of a node that costs something, in a module.
+// One execution of a node, in a module.
 struct Entry {
   ModuleId module = kRootModule;
   int32_t work = 0;   // call * kNumParts + part
   int32_t times = 0;  // index into Attribution::times
+  NodeId node = kNone;
+
+  CallId call() const { return work / kNumParts; }
+  Part part() const { return static_cast<Part>(work % kNumParts); }
+};
+
+// Which executions have an entry.
+enum class Keep : uint8_t {
+  kWithWork,  // those that cost something, or are unknown
+  kAll,
 };
 
 struct Attribution {
@@ -41,7 +51,8 @@ struct Attribution {
   std::vector<int64_t> first;         // by ModuleId: position of its first node in the walk
 };
 
-Attribution AttributeNodes(const Inference& inference, const Counts& counts);
+Attribution AttributeNodes(const Inference& inference, const Counts& counts,
+                           Keep keep = Keep::kWithWork);
 
 }  // namespace onnxflops
 

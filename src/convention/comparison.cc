@@ -1,0 +1,189 @@
+#include "src/convention/comparison.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace onnxflops {
+namespace {
+
+// A sum of many amounts. Equal ones are counted first: an addition of expressions is much dearer.
+class Tallied {
+ public:
+  void Add(AmountId amount, int64_t times) { counts_[amount] += times; }
+  bool IsZero() const {
+    return std::all_of(counts_.begin(), counts_.end(), [](const auto& c) { return c.second == 0; });
+  }
+  Expr Total(const Evidence& evidence) const {
+    std::vector<std::pair<AmountId, int64_t>> sorted(counts_.begin(), counts_.end());
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<Expr> parts;
+    for (const auto& [amount, times] : sorted) {
+      if (times != 0 && amount != kZero) parts.push_back(evidence.amount(amount) * times);
+    }
+    return Sum(parts);
+  }
+
+ private:
+  absl::flat_hash_map<AmountId, int64_t> counts_;
+};
+
+class Waterfall {
+ public:
+  Waterfall(Evidence* evidence, const CompareOptions& options)
+      : evidence_(*evidence), options_(options) {}
+
+  // The terms of a ledger, each amount `times` over.
+  void AddTerms(const Ledger& ledger, int64_t times) {
+    for (const Line& line : ledger.lines) {
+      if (line.term == kSame) continue;
+      const Term& term = ledger.terms[static_cast<size_t>(line.term)];
+      Sums& sums = SumsOf(term, line.module);
+      sums.total.Add(line.theirs, times);
+      sums.total.Add(line.ours, -times);
+      const auto entries = EntriesOf(ledger, line);
+      Tallied& at = sums.by_entry[entries[0]];
+      at.Add(line.theirs, times);
+      at.Add(line.ours, -times);
+      sums.lines.push_back(entries);
+    }
+  }
+
+  void AddStep(absl::string_view name, absl::string_view reason, const Expr& amount) {
+    steps_.push_back({std::string(name), std::string(reason), "", amount, {}});
+  }
+
+  std::vector<ComparedTerm> Terms() {
+    std::vector<ComparedTerm> terms = std::move(steps_);
+    for (Sums& sums : sums_) {
+      ComparedTerm term = std::move(sums.term);
+      term.amount = sums.total.Total(evidence_);
+      if (term.amount == Expr(0)) continue;
+      term.nodes = NodesOf(sums);
+      terms.push_back(std::move(term));
+    }
+    std::stable_sort(terms.begin(), terms.end(),
+                     [](const auto& a, const auto& b) { return Size(a.amount) > Size(b.amount); });
+    return terms;
+  }
+
+ private:
+  struct Sums {
+    ComparedTerm term;
+    Tallied total;
+    absl::flat_hash_map<EntryId, Tallied> by_entry;  // by the first of a line
+    std::vector<absl::Span<const EntryId>> lines;
+  };
+
+  static absl::Span<const EntryId> EntriesOf(const Ledger& ledger, const Line& line) {
+    return absl::MakeConstSpan(ledger.entries)
+        .subspan(static_cast<size_t>(line.first), static_cast<size_t>(line.count));
+  }
+
+  // Terms of one name are one, whatever reason each tool has.
+  Sums& SumsOf(const Term& term, ModuleId module) {
+    const ModuleId key = options_.by_module ? module : kRootModule;
+    const auto [it, is_new] = index_.try_emplace({term.name, key}, sums_.size());
+    if (is_new) {
+      Sums sums;
+      sums.term = {term.name, term.reason, "", 0, {}};
+      if (options_.by_module) sums.term.module = std::string(evidence_.paths().path(module));
+      sums_.push_back(std::move(sums));
+    }
+    return sums_[it->second];
+  }
+
+  std::vector<NodeId> NodesOf(const Sums& sums) const {
+    std::vector<NodeId> nodes;
+    for (const absl::Span<const EntryId> entries : sums.lines) {
+      if (sums.by_entry.find(entries[0])->second.IsZero()) continue;
+      for (EntryId id : entries) nodes.push_back(evidence_.entry(id).node);
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+  }
+
+  static absl::int128 Size(const Expr& amount) {
+    if (!amount.is_literal()) return 0;
+    return amount.literal() < 0 ? -amount.literal() : amount.literal();
+  }
+
+  Evidence& evidence_;
+  const CompareOptions options_;
+  std::vector<ComparedTerm> steps_;
+  std::vector<Sums> sums_;
+  absl::flat_hash_map<std::pair<std::string, ModuleId>, size_t> index_;
+};
+
+Expr OurTotal(const Evidence& evidence, Unit unit) {
+  const Tally& total = evidence.counts().total;
+  return unit == Unit::kMac ? total.Macs() : total.Flops();
+}
+
+Expr Headline(const Evidence& evidence, const Ledger& ledger) {
+  Tallied sum;
+  for (const Line& line : ledger.lines) sum.Add(line.theirs, 1);
+  return sum.Total(evidence);
+}
+
+Comparison Begin(const Convention& convention, const Ledger& ledger) {
+  Comparison result;
+  result.convention = &convention;
+  result.standing = ledger.standing;
+  result.assumptions = ledger.assumptions;
+  result.params = ledger.params;
+  return result;
+}
+
+}  // namespace
+
+Comparison Compare(Evidence* evidence, const Convention& convention, const Ledger& ledger,
+                   const CompareOptions& options) {
+  Comparison result = Begin(convention, ledger);
+  result.start = OurTotal(*evidence, convention.unit);
+  if (ledger.standing == Standing::kNotApplicable) return result;
+  result.headline = Headline(*evidence, ledger);
+  Waterfall waterfall(evidence, options);
+  waterfall.AddTerms(ledger, 1);
+  result.terms = waterfall.Terms();
+  return result;
+}
+
+Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledger& from_ledger,
+                          const Convention& to, const Ledger& to_ledger,
+                          const CompareOptions& options) {
+  Comparison result = Begin(to, to_ledger);
+  result.from = &from;
+  for (const std::string& text : from_ledger.assumptions) {
+    result.assumptions.push_back(absl::StrCat(from.name, ": ", text));
+  }
+  result.standing = std::max(from_ledger.standing, to_ledger.standing);
+  result.start = Headline(*evidence, from_ledger);
+  if (result.standing == Standing::kNotApplicable) return result;
+  result.headline = Headline(*evidence, to_ledger);
+  // In MACs and FLOPs alike a step is in operations of the finer unit, where the units differ.
+  const int64_t from_scale = from.unit == Unit::kMac && to.unit == Unit::kFlop ? 2 : 1;
+  const int64_t to_scale = from.unit == Unit::kFlop && to.unit == Unit::kMac ? 2 : 1;
+  Waterfall waterfall(evidence, options);
+  waterfall.AddTerms(from_ledger, -from_scale);
+  waterfall.AddTerms(to_ledger, to_scale);
+  constexpr char kUnits[] = "the unit";
+  if (from_scale == 2) {
+    waterfall.AddStep(kUnits, "a multiply-accumulate is 1 there and 2 here", result.start);
+  } else if (to_scale == 2) {
+    waterfall.AddStep(kUnits, "a multiply-accumulate is 2 there and 1 here", result.headline * -1);
+  }
+  const Expr other =
+      OurTotal(*evidence, to.unit) * to_scale - OurTotal(*evidence, from.unit) * from_scale;
+  if (other != Expr(0)) {
+    waterfall.AddStep("operations that are no multiply-accumulate",
+                      "only a count of FLOPs starts with them", other);
+  }
+  result.terms = waterfall.Terms();
+  return result;
+}
+
+}  // namespace onnxflops

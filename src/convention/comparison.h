@@ -1,0 +1,50 @@
+// Ledgers added up: our count, the terms that lead from it to a tool's figure, and that figure; or
+// the way from one tool's figure to another's. The parts sum exactly, by construction.
+//
+//   Comparison c = Compare(&evidence, kThop, ledger);
+//   c.start + c.terms[0].amount + ... == c.headline
+#ifndef ONNXFLOPS_SRC_CONVENTION_COMPARISON_H_
+#define ONNXFLOPS_SRC_CONVENTION_COMPARISON_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/convention/convention.h"
+
+namespace onnxflops {
+
+struct ComparedTerm {
+  std::string name, reason;
+  std::string module;  // with CompareOptions::by_module
+  Expr amount;
+  std::vector<NodeId> nodes;  // in the order of the file, each once
+};
+
+struct Comparison {
+  const Convention* convention = nullptr;
+  const Convention* from = nullptr;  // whose figure `start` is; nullptr: ours
+  Standing standing = Standing::kExact;
+  std::vector<std::string> assumptions;
+  std::optional<absl::int128> params;
+  // Of kNotApplicable only `start` is known.
+  Expr start;
+  std::vector<ComparedTerm> terms;  // largest first, as far as they are numbers
+  Expr headline;
+};
+
+struct CompareOptions {
+  bool by_module = false;  // a term of its own for every module
+};
+
+Comparison Compare(Evidence* evidence, const Convention& convention, const Ledger& ledger,
+                   const CompareOptions& options = {});
+
+// From one tool's figure to another's: what they have in common cancels, node by node.
+Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledger& from_ledger,
+                          const Convention& to, const Ledger& to_ledger,
+                          const CompareOptions& options = {});
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_COMPARISON_H_

@@ -1,0 +1,107 @@
+// What a named other tool says of a model, and why that is not what we say.
+//
+// A convention is a function from Evidence to a Ledger: which nodes the tool counts as how much.
+// The ledger never says what we count, it is looked up; so our count, plus the differences, is the
+// tool's figure, whatever the rules of a tool are.
+//
+//   Ledger ApplyThop(Evidence* evidence) {
+//     LedgerBuilder ledger(evidence, Unit::kMac);
+//     const TermId attention = ledger.Term("attention products", "no module does them");
+//     ...
+//     ledger.Count({matmul, add}, evidence->Intern(macs), kSame);     // as we do
+//     ledger.Count({softmax}, evidence->Intern(3 * n), softmax_term);
+//     ledger.Count({matmul}, evidence->Intern(bias), bias_term);      // beyond the first Count
+//     return ledger.Finish([&](EntryId id) { return unseen_term; });  // all others count as 0
+//   }
+#ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
+#define ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/convention/evidence.h"
+
+namespace onnxflops {
+
+// Why the tool counts something otherwise. Terms of one name are the same thing in every
+// convention: between two tools they cancel.
+struct Term {
+  std::string name;    // what: "attention products QK' and PV"
+  std::string reason;  // why: "no module does them"
+};
+using TermId = int32_t;              // index in Ledger::terms
+inline constexpr TermId kSame = -1;  // for a line that counts as we do
+
+// Some entries, and what the tool counts for them.
+struct Line {
+  ModuleId module = kRootModule;
+  int32_t first = 0, count = 0;  // in Ledger::entries
+  AmountId ours = kZero;
+  AmountId theirs = kZero;
+  TermId term = kSame;  // where they differ
+};
+
+enum class Standing : uint8_t {
+  kExact,          // the file tells all that the tool's figure depends on
+  kAssumed,        // it does not: see Ledger::assumptions
+  kNotApplicable,  // the tool gives no figure: the first assumption says why
+};
+
+struct Ledger {
+  Standing standing = Standing::kExact;
+  std::vector<std::string> assumptions;
+  std::optional<absl::int128> params;  // where the tool prints its own count of them
+  std::vector<Term> terms;
+  std::vector<Line> lines;  // of each entry, our count is in one of them
+  std::vector<EntryId> entries;
+};
+
+struct Convention {
+  const char* name;  // "thop", as --with takes it
+  Unit unit;
+  const char* headline;  // the figure as the tool names it: "total_ops, printed as MACs"
+  const char* source;    // project, version, file and lines that were read
+  const char* includes;
+  const char* misses;
+  Ledger (*apply)(Evidence* evidence);
+};
+
+class LedgerBuilder {
+ public:
+  LedgerBuilder(Evidence* evidence, Unit unit);
+
+  // The same for the same name and reason.
+  TermId Term(absl::string_view name, absl::string_view reason);
+  // The tool counts `theirs` for these entries (at least one). What we count for an entry is
+  // compared in the first line that it stands in; a later one is beyond that. A `term` that turns
+  // out not to be needed is dropped; kSame with different amounts is named "other rules".
+  void Count(absl::Span<const EntryId> entries, AmountId theirs, TermId term);
+  // Makes the ledger kAssumed; each text once.
+  void Assume(absl::string_view assumption);
+  void SetParams(absl::int128 params) { ledger_.params = params; }
+
+  // The tool counts entries that stand in no line as 0, for the reason that `unseen` gives.
+  Ledger Finish(absl::FunctionRef<TermId(EntryId)> unseen);
+  // The tool gives no figure.
+  static Ledger NotApplicable(std::string reason);
+
+ private:
+  Evidence& evidence_;
+  const Unit unit_;
+  Ledger ledger_;
+  absl::flat_hash_map<std::pair<std::string, std::string>, TermId> terms_;
+  std::vector<bool> taken_;  // by EntryId
+  std::vector<EntryId> scratch_;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_

@@ -1,0 +1,19 @@
+#include "src/convention/conventions.h"
+
+namespace onnxflops {
+
+absl::Span<const Convention* const> Conventions() {
+  static constexpr const Convention* kConventions[] = {
+      &kMacs,
+  };
+  return kConventions;
+}
+
+const Convention* FindConvention(absl::string_view name) {
+  for (const Convention* convention : Conventions()) {
+    if (convention->name == name) return convention;
+  }
+  return nullptr;
+}
+
+}  // namespace onnxflops

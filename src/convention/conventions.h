@@ -1,0 +1,20 @@
+// Every convention that there is. A new one is a file, a line here and a line in conventions.cc.
+#ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
+#define ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/convention/convention.h"
+
+namespace onnxflops {
+
+extern const Convention kMacs;
+
+// In the order in which they are shown.
+absl::Span<const Convention* const> Conventions();
+// nullptr if none has this name.
+const Convention* FindConvention(absl::string_view name);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_

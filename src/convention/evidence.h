@@ -1,0 +1,94 @@
+// What a convention may look at: the model, its facts and costs, which node runs in which module;
+// and amounts, which are interned so that equal layers share them.
+//
+//   Evidence evidence(inference, counts);
+//   for (const Entry& e : evidence.entries()) ...           // every node that runs, once per place
+//   evidence.amount(evidence.Ours(Unit::kMac, {12}))        // what we count for entry 12
+//
+// An Evidence keeps references to the inference and the counts. Its methods that are not const fill
+// memos: one thread at a time.
+#ifndef ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_
+#define ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/module/attribution.h"
+
+namespace onnxflops {
+
+class TorchTrace;
+
+// What a tool's headline counts. Ours in this unit is `macs`, or `flops` (2 x macs + all other
+// floating-point operations).
+enum class Unit : uint8_t { kMac, kFlop };
+inline constexpr size_t kNumUnits = 2;
+
+using EntryId = int32_t;   // index in Evidence::entries()
+using AmountId = int32_t;  // equal ids are equal amounts
+inline constexpr AmountId kZero = 0;
+
+class Evidence {
+ public:
+  Evidence(const Inference& inference, const Counts& counts);
+
+  const Inference& inference() const { return inference_; }
+  const Counts& counts() const { return counts_; }
+  const ModelData& model() const { return *inference_.model; }
+  const ModulePaths& paths() const { return attribution_.paths; }
+
+  // Every node that runs, in the order of execution; bodies and functions are opened as far as the
+  // limits allow: an entry whose part is kWhole stands for its bodies, too.
+  const std::vector<Entry>& entries() const { return attribution_.entries; }
+  const Entry& entry(EntryId id) const { return entries()[static_cast<size_t>(id)]; }
+  const Node& node(const Entry& entry) const {
+    return model().nodes[static_cast<size_t>(entry.node)];
+  }
+  const Call& call(const Entry& entry) const {
+    return inference_.calls[static_cast<size_t>(entry.call())];
+  }
+  // How often the entry runs in one run of the model.
+  const Expr& times(const Entry& entry) const {
+    return attribution_.times[static_cast<size_t>(entry.times)];
+  }
+  // Fact of an input or output of an entry's call; Absent beyond the last.
+  const Fact& Input(const Entry& entry, size_t i) const;
+  const Fact& Output(const Entry& entry, size_t i) const;
+
+  AmountId Intern(const Expr& amount);
+  AmountId Doubled(AmountId id);
+  const Expr& amount(AmountId id) const { return amounts_[static_cast<size_t>(id)]; }
+
+  // What we count for an entry, all of its runs; for several, added up.
+  AmountId Ours(Unit unit, EntryId entry) const {
+    return ours_[static_cast<size_t>(unit)][static_cast<size_t>(entry)];
+  }
+  AmountId Ours(Unit unit, absl::Span<const EntryId> entries);
+
+  // The calls of PyTorch behind the nodes; made when first asked for.
+  const TorchTrace& torch_trace();
+
+ private:
+  void FindOurs();
+
+  const Inference& inference_;
+  const Counts& counts_;
+  const Attribution attribution_;
+  std::deque<Expr> amounts_;
+  absl::flat_hash_map<Expr, AmountId> amount_ids_;
+  std::vector<AmountId> doubled_;                      // by AmountId; -1: not asked for yet
+  std::array<std::vector<AmountId>, kNumUnits> ours_;  // by EntryId
+  absl::flat_hash_map<std::vector<AmountId>, AmountId> sums_;
+  std::shared_ptr<const TorchTrace> torch_trace_;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_
