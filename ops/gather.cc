@@ -160,7 +160,7 @@ std::optional<int64_t> TuplePosition(const Fact& indices, int64_t tuple, const I
                                      const Sizes& sizes, const Sizes& strides) {
   int64_t position = 0;
   for (int d = 0; d < tuples.depth; ++d) {
-    const auto axis = static_cast<size_t>(tuples.batch + d);
+    const auto axis = static_cast<size_t>(tuples.batch) + static_cast<size_t>(d);
     const std::optional<int64_t> place =
         PlaceOn(sizes[axis], ElementAt(indices, tuple * tuples.depth + d));
     if (!place.has_value()) return std::nullopt;

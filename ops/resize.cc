@@ -300,7 +300,7 @@ absl::StatusOr<Facts> InferAffineGrid(const NodeView& n) {
     ASSIGN_OR_RETURN(out[0], Unify(n, "N", theta[0], *size[0]));
   }
   for (int i = 0; i < axes; ++i) {
-    out.push_back(OrFresh(n, size[static_cast<size_t>(i + 2)], 0, i + 1, "affinegrid"));
+    out.push_back(OrFresh(n, size[static_cast<size_t>(i) + 2], 0, i + 1, "affinegrid"));
   }
   out.push_back(axes);
   return Facts{n.Like(0, std::move(out))};
