@@ -270,6 +270,7 @@ absl::Status CheckOutput(const Equation& equation) {
 }
 
 absl::StatusOr<Equation> ReadEquation(const NodeView& n) {
+  if (!n.HasAttr("equation")) return absl::InvalidArgumentError("attribute equation is missing");
   std::string text(n.String("equation", ""));
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   const size_t arrow = text.find("->");

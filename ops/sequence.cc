@@ -232,14 +232,13 @@ Fact WithAxis(const NodeView& n, Shape shape, int axis, Expr size) {
 }
 
 Fact SliceSequence(const NodeView& n, const Shape& data, int axis) {
-  const Expr length = data[axis];
   Shape slice = data;
   if (n.Flag("keepdims", true)) {
     slice[axis] = 1;
   } else {
     slice.dims().erase(slice.dims().begin() + axis);
   }
-  return Fact::Sequence(n.Moved(0, std::move(slice)), length);
+  return Fact::Sequence(n.Moved(0, std::move(slice)), data[axis]);
 }
 
 absl::StatusOr<Fact> EqualSequence(const NodeView& n, const Shape& data, int axis,

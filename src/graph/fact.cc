@@ -1,7 +1,6 @@
 #include "src/graph/fact.h"
 
-#include <cstring>
-
+#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -26,7 +25,9 @@ std::string Shape::ToString() const {
 bool operator==(const Scalar& a, const Scalar& b) {
   if (a.kind != b.kind || (a.is_ratio() && a.i != b.i)) return false;
   if (a.kind == Scalar::Kind::kInt) return a.i == b.i;
-  return a.kind == Scalar::Kind::kUnknown || std::memcmp(&a.f, &b.f, sizeof a.f) == 0;
+  // By bits: a NaN is the same content as itself, and -0 is not 0.
+  return a.kind == Scalar::Kind::kUnknown ||
+         absl::bit_cast<uint64_t>(a.f) == absl::bit_cast<uint64_t>(b.f);
 }
 
 Fact Fact::Absent() {

@@ -275,7 +275,9 @@ absl::Status Evaluator::GeneralizeLoop(const NodeView& view, const Frame& frame,
     }
     if (!stable) continue;
     const bool always = KnownBool(run.second[0]).value_or(false);
-    if (state->max_trips.has_value() && always && state->enters.value_or(false)) {
+    if (state->enters == false) {
+      state->trips = 0;
+    } else if (state->max_trips.has_value() && always && state->enters.value_or(false)) {
       state->trips = Max(*state->max_trips, 0);
     } else {
       state->trips = view.FreshTripCount("trips");
@@ -311,11 +313,7 @@ absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& fr
   if (unrollable && state.enters == true) followed = UnrollLoop(view, frame, &state);
   if (!followed.ok() && !absl::IsUnimplemented(followed)) return followed;
   if (!followed.ok()) RETURN_IF_ERROR(GeneralizeLoop(view, frame, &state));
-  if (state.enters == false) {
-    state.trips = 0;
-    state.carried = state.initial;
-    for (BodyRun& run : state.runs) run.times = 0;
-  }
+  if (state.enters == false) state.carried = state.initial;
   call->bodies = state.runs;
   Facts outputs;
   for (size_t i = 0; i < state.carried.size(); ++i) {

@@ -65,10 +65,10 @@ absl::Status ForeignOr(ByteRegion& region, const absl::Status& status) {
 }
 
 absl::StatusOr<Model> Parse(absl::StatusOr<std::unique_ptr<ByteRegion>> region,
-                            absl::string_view path, absl::string_view name) {
+                            absl::string_view name) {
   if (!region.ok()) return Named(name, region.status());
   auto data = std::make_shared<ModelData>();
-  data->path = std::string(path);
+  data->path = std::string(name);
   auto storage = std::make_shared<ModelStorage>(*std::move(region));
   data->bytes = storage;
   absl::Status status = Parser(storage.get(), data.get()).Run();
@@ -80,7 +80,7 @@ absl::StatusOr<Model> Parse(absl::StatusOr<std::unique_ptr<ByteRegion>> region,
 }  // namespace
 
 absl::StatusOr<Model> Load(absl::string_view path) {
-  if (path == "-") return Parse(RegionOf(STDIN_FILENO), path, "standard input");
+  if (path == "-") return Parse(RegionOf(STDIN_FILENO), "standard input");
   if (path.find('\0') != absl::string_view::npos) return Named(path, FromErrno(ENOENT));
   int fd;
   do {
@@ -88,11 +88,11 @@ absl::StatusOr<Model> Load(absl::string_view path) {
   } while (fd < 0 && errno == EINTR);
   if (fd < 0) return Named(path, FromErrno(errno));
   const absl::Cleanup close_file = [fd] { close(fd); };
-  return Parse(RegionOf(fd), path, path);
+  return Parse(RegionOf(fd), path);
 }
 
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name) {
-  return Parse(ByteRegion::OfBytes(bytes), name, name);
+  return Parse(ByteRegion::OfBytes(bytes), name);
 }
 
 }  // namespace onnxflops

@@ -18,7 +18,7 @@
 
 namespace onnxflops {
 
-// `path` may be "-" for standard input.
+// `path` may be "-": then the model is called "standard input".
 absl::StatusOr<Model> Load(absl::string_view path);
 
 // Copies what it keeps of `bytes`; `name` stands for the path in errors and reports.

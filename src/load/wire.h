@@ -44,7 +44,7 @@ struct Cursor {
 };
 
 // Decodes a varint of at most ten bytes at `p`; nullptr if it is longer. All ten must be readable.
-inline const char* DecodeVarint(const char* p, uint64_t& value) noexcept {
+inline const char* DecodeVarint(const char* p, uint64_t& value) {
   const auto byte = [p](int i) { return static_cast<uint8_t>(p[i]); };
   if (ABSL_PREDICT_TRUE(byte(0) < 0x80)) {
     value = byte(0);

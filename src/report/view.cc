@@ -412,7 +412,7 @@ TextTable MakeTable(const Report& report, const ViewOptions& options) {
 
 Summary Summarize(const Report& report, const ViewOptions& options) {
   Summary s;
-  s.title = report.model.path == "-" ? "standard input" : report.model.path;
+  s.title = report.model.path;
   s.model = OpsetTexts(report);
   if (!report.model.producer.empty()) s.model.push_back(report.model.producer);
   s.model.push_back(Plural(report.model.nodes, "node"));

@@ -1,0 +1,70 @@
+// Fuzz target: whatever is typed on the command line is understood or refused in one line. The
+// first byte chooses the option.
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_split.h"
+#include "src/symbolic/expr.h"
+#include "tests/fuzz/require.h"
+#include "tools/options.h"
+
+namespace onnxflops::tools {
+namespace {
+
+// The whole line, words apart by newlines.
+absl::Status ParseLine(absl::string_view text) {
+  CLI::App app;
+  SizeArguments sizes;
+  OutputArguments output;
+  std::vector<std::string> models;
+  app.add_option("MODEL", models)->required();
+  sizes.AddTo(&app);
+  output.AddTo(&app);
+  std::string help;
+  const absl::StatusOr<bool> run = ParseArguments({"onnxflops count MODEL", "Counts.\n", ""},
+                                                  absl::StrSplit(text, '\n'), &app, &help);
+  if (!run.ok() || !*run) return run.status();
+  const absl::StatusOr<CountOptions> options = sizes.Parse();
+  return options.ok() ? output.ParseFormat().status() : options.status();
+}
+
+// What is printed of an expression is read again as the same.
+absl::Status ParseFormula(absl::string_view text) {
+  const absl::StatusOr<Expr> expr = ParseExpr(text);
+  if (!expr.ok()) return expr.status();
+  if (expr->error() != nullptr) return absl::OkStatus();
+  const absl::StatusOr<Expr> again = ParseExpr(expr->ToString());
+  Require(again.ok() && *again == *expr, "an expression is not what it prints");
+  return absl::OkStatus();
+}
+
+absl::Status Parse(uint8_t option, absl::string_view text) {
+  Bindings bindings;
+  absl::btree_map<std::string, Dims> shapes;
+  absl::btree_map<std::string, Content> values;
+  switch (option % 5) {
+    case 0:
+      return ParseDim(text, &bindings);
+    case 1:
+      return ParseInput(text, &shapes);
+    case 2:
+      return ParseValue(text, &values);
+    case 3:
+      return ParseFormula(text);
+    default:
+      return ParseLine(text);
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops::tools
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const absl::Status status = onnxflops::tools::Parse(
+      data[0], absl::string_view(reinterpret_cast<const char*>(data) + 1, size - 1));
+  if (!status.ok()) onnxflops::RequireOneLine(status, "");
+  return 0;
+}

@@ -1,0 +1,56 @@
+#include "tests/fuzz/require.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "src/base/utf8.h"
+
+namespace onnxflops {
+
+namespace {
+
+constexpr size_t kLongestMessage = 8000;
+
+[[noreturn]] void Fail(const char* what, absl::string_view text) {
+  std::fprintf(stderr, "%s: %s\n", what, std::string(text.substr(0, kLongestMessage)).c_str());
+  std::abort();
+}
+
+void RequirePrintableAs(absl::string_view text, bool lines, const char* what) {
+  for (absl::string_view rest = text; !rest.empty();) {
+    if (lines && rest[0] == '\n') {
+      rest.remove_prefix(1);
+      continue;
+    }
+    const size_t length = PrintableSequence(rest);
+    if (length == 0) Fail(what, text);
+    rest.remove_prefix(length);
+  }
+}
+
+}  // namespace
+
+void Require(bool condition, const char* what) {
+  if (!condition) Fail(what, "");
+}
+
+void RequireOneLine(const absl::Status& error, absl::string_view prefix) {
+  const absl::string_view message = error.message();
+  if (message.substr(0, prefix.size()) != prefix) Fail("an error that does not name it", message);
+  if (message.empty() || message.size() > kLongestMessage) Fail("an error too long", message);
+  // What a graph's own inputs were is said in lines of their own.
+  RequirePrintableAs(message, true, "an error with control characters");
+}
+
+void RequirePrintable(absl::string_view text) {
+  RequirePrintableAs(text, true, "text with control characters");
+}
+
+void RequireJson(absl::string_view text) {
+  RequirePrintableAs(text, true, "JSON with control characters");
+  if (!nlohmann::json::accept(text.begin(), text.end())) Fail("no JSON", text);
+}
+
+}  // namespace onnxflops
