@@ -21,6 +21,7 @@ struct Verb {
 // The first is the default: what is no verb is a model to count.
 constexpr Verb kVerbs[] = {
     {"count", "MODEL...", "cost by module, operator or node (the default verb)", RunCount},
+    {"compare", "MODEL", "what other tools say of it, and why that differs", RunCompare},
     {"explain", "MODEL NODE | OP", "formula, shapes and terms of one node, or of an operator",
      RunExplain},
     {"ops", "", "which operators are supported, and what they cost", RunOps},
@@ -43,6 +44,7 @@ std::string Help() {
 Examples:
   onnxflops clip-vit-l-14-336.onnx --dim batch=1
   onnxflops clip-vit-l-14-336.onnx --by op --format json
+  onnxflops compare clip-vit-l-14-336.onnx --with thop
   onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481
   onnxflops explain Conv
 

@@ -12,6 +12,7 @@ enum ExitCode { kFine = 0, kFailed = 1, kTrouble = 2 };
 
 // `arguments` are those after the verb. An error is trouble; its message goes to stderr.
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
 

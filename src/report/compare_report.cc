@@ -1,0 +1,121 @@
+#include "src/report/compare_report.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/convention/comparison.h"
+#include "src/convention/conventions.h"
+#include "src/report/node_rows.h"
+
+namespace onnxflops {
+namespace {
+
+absl::StatusOr<const Convention*> Find(absl::string_view name) {
+  const Convention* convention = FindConvention(name);
+  if (convention != nullptr) return convention;
+  return absl::NotFoundError(absl::StrCat(
+      "no convention is named ", Quoted(name), "; there are ",
+      absl::StrJoin(Conventions(), ", ",
+                    [](std::string* out, const Convention* c) { out->append(c->name); })));
+}
+
+absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& request) {
+  std::vector<const Convention*> result;
+  for (const std::string& name : request.with) {
+    ASSIGN_OR_RETURN(const Convention* convention, Find(name));
+    result.push_back(convention);
+  }
+  if (request.with.empty()) result.assign(Conventions().begin(), Conventions().end());
+  return result;
+}
+
+TermRow Describe(const ModelData& model, ComparedTerm term, bool node_names) {
+  TermRow row = {std::move(term.name),
+                 std::move(term.reason),
+                 std::move(term.module),
+                 std::move(term.amount),
+                 static_cast<int64_t>(term.nodes.size()),
+                 {}};
+  if (!node_names) return row;
+  for (NodeId id : term.nodes) {
+    row.node_names.push_back(NodeLabel(model, model.nodes[static_cast<size_t>(id)]));
+  }
+  return row;
+}
+
+ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names) {
+  ToolRow row;
+  row.convention = comparison.convention;
+  row.from = comparison.from;
+  row.standing = comparison.standing;
+  row.assumptions = std::move(comparison.assumptions);
+  row.params = comparison.params;
+  row.start = std::move(comparison.start);
+  row.headline = std::move(comparison.headline);
+  for (ComparedTerm& term : comparison.terms) {
+    row.terms.push_back(Describe(model, std::move(term), node_names));
+  }
+  return row;
+}
+
+// The first thing wrong with the numbers, or nullptr.
+const char* ErrorOf(const ToolRow& row) {
+  for (const TermRow& term : row.terms) {
+    if (const char* error = term.amount.error()) return error;
+  }
+  return row.headline.error();
+}
+
+}  // namespace
+
+absl::string_view UnitName(Unit unit) { return unit == Unit::kMac ? "MACs" : "FLOPs"; }
+
+absl::string_view StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kExact:
+      return "exact";
+    case Standing::kAssumed:
+      return "assumed";
+    case Standing::kNotApplicable:
+      break;
+  }
+  return "not_applicable";
+}
+
+absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
+                                           const CompareRequest& request) {
+  ASSIGN_OR_RETURN(const std::vector<const Convention*> conventions, Requested(request));
+  const Convention* from = nullptr;
+  if (!request.from.empty()) {
+    ASSIGN_OR_RETURN(from, Find(request.from));
+  }
+  InferOptions infer;
+  infer.dims = options.bindings;
+  infer.input_shapes = options.input_shapes;
+  infer.input_values = options.input_values;
+  ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
+  ASSIGN_OR_RETURN(const Counts counts, Count(inference));
+  CompareReport report{MakeReport(inference, counts, options), request, {}};
+  Evidence evidence(inference, counts);
+  const CompareOptions compare = {request.by_module};
+  Ledger from_ledger;
+  if (from != nullptr) from_ledger = from->apply(&evidence);
+  for (const Convention* convention : conventions) {
+    const Ledger ledger = convention->apply(&evidence);
+    Comparison comparison = from == nullptr ? Compare(&evidence, *convention, ledger, compare)
+                                            : CompareBetween(&evidence, *from, from_ledger,
+                                                             *convention, ledger, compare);
+    report.tools.push_back(Describe(*model, std::move(comparison), request.node_names));
+    if (const char* error = ErrorOf(report.tools.back())) {
+      return absl::OutOfRangeError(
+          absl::StrCat(model->path, ": the figure of ", convention->name, " ", error));
+    }
+  }
+  return report;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,70 @@
+// What other tools say of a model, as one value, and its writers.
+//
+//   absl::StatusOr<CompareReport> report = CompareTools(model, {}, {.with = {"thop"}});
+//   report->tools[0].headline   // thop's figure
+//
+// A CompareReport owns what it holds; nothing in it points into the model.
+#ifndef ONNXFLOPS_SRC_REPORT_COMPARE_REPORT_H_
+#define ONNXFLOPS_SRC_REPORT_COMPARE_REPORT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/convention/convention.h"
+#include "src/report/report.h"
+#include "src/report/text_table.h"
+
+namespace onnxflops {
+
+struct CompareRequest {
+  std::vector<std::string> with;  // names of conventions; empty: all
+  std::string from;               // start from this convention's figure instead of ours
+  bool by_module = false;         // terms module by module
+  bool node_names = false;        // fill in TermRow::node_names
+};
+
+struct TermRow {
+  std::string name, reason;
+  std::string module;  // with CompareRequest::by_module
+  Expr amount;
+  int64_t nodes = 0;
+  std::vector<std::string> node_names;
+};
+
+struct ToolRow {
+  const Convention* convention = nullptr;
+  const Convention* from = nullptr;  // whose figure `start` is; nullptr: ours
+  Standing standing = Standing::kExact;
+  std::vector<std::string> assumptions;
+  std::optional<absl::int128> params;
+  Expr start;
+  std::vector<TermRow> terms;
+  Expr headline;  // start + all amounts, exactly; without meaning if kNotApplicable
+};
+
+struct CompareReport {
+  Report ours;
+  CompareRequest request;
+  std::vector<ToolRow> tools;
+};
+
+// Errors: those of Count; NotFound for a name that no convention has.
+absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
+                                           const CompareRequest& request);
+
+absl::string_view UnitName(Unit unit);              // "MACs", "FLOPs"
+absl::string_view StandingName(Standing standing);  // "exact", "assumed", "not_applicable"
+
+// For terminals: a row for every tool; with `waterfalls`, the terms of each instead.
+std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style = {});
+// "onnxflops.compare/1": DESIGN.md 8. Always all of the report.
+std::string ToJson(const CompareReport& report);
+std::string ToMarkdown(const CompareReport& report, bool waterfalls);
+
+// Every convention: unit, source, what it includes and misses.
+std::string ListConventions(const TableStyle& style = {});
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_COMPARE_REPORT_H_

@@ -1,0 +1,357 @@
+// Comparisons for people: terminals and GitHub.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "src/convention/conventions.h"
+#include "src/report/compare_report.h"
+#include "src/report/format.h"
+#include "src/report/view.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr int kLineWidth = 100;        // where texts are broken when the width is not given
+constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
+constexpr size_t kMaxModuleRows = 24;  // under one term
+constexpr size_t kMaxNamedNodes = 1000;
+
+// Figures with every digit: as they are, or, where an expression is too long for a column, all of
+// them at the reference sizes.
+class Figures {
+ public:
+  explicit Figures(const CompareReport& report) : sizes_(ReferenceSizes(report.ours)) {
+    for (const ToolRow& tool : report.tools) {
+      Consider(tool.start);
+      Consider(tool.headline);
+      for (const TermRow& term : tool.terms) Consider(term.amount);
+    }
+  }
+
+  std::string Show(const Expr& expr) const {
+    if (expr.is_literal() || !at_sizes_) return ShowExpr(expr, true);
+    const auto value = expr.Evaluate(sizes_);
+    return value.ok() ? GroupedDigits(*value) : "?";
+  }
+
+  // "101.2" percent.
+  std::string Share(const Expr& part, const Expr& whole) const {
+    const auto p = part.Evaluate(sizes_);
+    const auto w = whole.Evaluate(sizes_);
+    return p.ok() && w.ok() ? Percent(*p, *w) : "-";
+  }
+
+  // What a reader must know of the figures; empty if nothing.
+  std::string Note() const {
+    if (open_.empty()) return "";
+    std::vector<std::string> at;
+    for (const std::string& name : open_) {
+      const auto it = sizes_.find(name);
+      if (it != sizes_.end()) at.push_back(absl::StrCat(name, " = ", it->second));
+    }
+    constexpr size_t kShown = 4;
+    if (at.size() > kShown) at.resize(kShown);
+    return absl::StrCat(at_sizes_ ? "figures are at " : "shares are at ", absl::StrJoin(at, ", "),
+                        "; --dim NAME=N binds a size");
+  }
+
+ private:
+  void Consider(const Expr& expr) {
+    if (expr.is_literal()) return;
+    for (std::string& name : expr.Symbols()) {
+      if (std::find(open_.begin(), open_.end(), name) == open_.end()) {
+        open_.push_back(std::move(name));
+      }
+    }
+    at_sizes_ = at_sizes_ || ShowExpr(expr, true).size() > kMaxFigure;
+  }
+
+  Bindings sizes_;
+  std::vector<std::string> open_;
+  bool at_sizes_ = false;
+};
+
+std::string Head(const CompareReport& report, int width) {
+  const Summary summary = Summarize(report.ours, {});
+  std::vector<std::string> head = {summary.title + "  "};
+  for (size_t i = 0; i < summary.model.size(); ++i) {
+    head.push_back(summary.model[i] + (i + 1 < summary.model.size() ? "," : ""));
+  }
+  return absl::StrCat(DrawWrapped(head, " ", width), DrawWrapped(summary.inputs, "   ", width));
+}
+
+std::string StatusText(const ToolRow& tool) {
+  return tool.standing == Standing::kNotApplicable ? "no figure"
+                                                   : std::string(StandingName(tool.standing));
+}
+
+TextTable ToolTable(const CompareReport& report, const Figures& figures) {
+  using Column = TextTable::Column;
+  TextTable table;
+  table.columns = {{"tool", false},   {"its figure", true},
+                   {"unit", false},   {"% of ours", true},
+                   {"status", false}, {"as the tool calls it", false, Column::Narrow::kDrop}};
+  for (const ToolRow& tool : report.tools) {
+    const bool none = tool.standing == Standing::kNotApplicable;
+    table.rows.push_back({{tool.convention->name, none ? "-" : figures.Show(tool.headline),
+                           std::string(UnitName(tool.convention->unit)),
+                           none ? "-" : figures.Share(tool.headline, tool.start), StatusText(tool),
+                           tool.convention->headline}});
+  }
+  if (const std::string note = figures.Note(); !note.empty()) table.notes.push_back(note);
+  return table;
+}
+
+// Paths that differ in one number, "resblocks.0.attn" and "resblocks.1.attn", and have the same
+// amount.
+struct ModuleGroup {
+  std::string label;
+  Expr amount;  // of all of them
+};
+
+// "a.12.b" -> "a.*.b" and 12, for its first number; -1 if it has none.
+std::pair<std::string, int64_t> WithoutNumber(absl::string_view path) {
+  std::vector<std::string> parts = absl::StrSplit(path, '.');
+  for (std::string& part : parts) {
+    if (part.empty() || part.size() > 9 ||
+        !std::all_of(part.begin(), part.end(), absl::ascii_isdigit)) {
+      continue;
+    }
+    const int64_t number = std::stoll(part);
+    part = "*";
+    return {absl::StrJoin(parts, "."), number};
+  }
+  return {std::string(path), -1};
+}
+
+std::vector<ModuleGroup> GroupModules(const std::vector<const TermRow*>& rows) {
+  struct Run {
+    std::string pattern;
+    std::vector<int64_t> numbers;
+    Expr each;
+  };
+  std::vector<Run> runs;
+  std::map<std::pair<std::string, Expr>, size_t> known;
+  for (const TermRow* row : rows) {
+    const auto [pattern, number] = WithoutNumber(row->module);
+    const auto [it, is_new] = known.try_emplace({pattern, row->amount}, runs.size());
+    if (is_new) runs.push_back({pattern, {}, row->amount});
+    runs[it->second].numbers.push_back(number);
+  }
+  std::vector<ModuleGroup> groups;
+  for (Run& run : runs) {
+    std::sort(run.numbers.begin(), run.numbers.end());
+    const int64_t first = run.numbers.front(), last = run.numbers.back();
+    const int64_t count = static_cast<int64_t>(run.numbers.size());
+    std::string number = absl::StrCat(first);
+    if (count > 1) absl::StrAppend(&number, last - first == count - 1 ? "-" : "..", last);
+    const size_t star = run.pattern.find('*');
+    std::string label = run.pattern;
+    if (first >= 0 && star != std::string::npos) label.replace(star, 1, number);
+    if (label.empty()) label = "(outside any module)";
+    if (count > 1) absl::StrAppend(&label, "  ", count, "x");
+    groups.push_back({std::move(label), run.each * count});
+  }
+  return groups;
+}
+
+// One line of a waterfall.
+struct Step {
+  std::string text;
+  std::string figure;
+  int indent = 0;
+  bool strong = false;
+};
+
+// A row of the report, or, by module, the rows of one term.
+std::vector<std::vector<const TermRow*>> GroupTerms(const ToolRow& tool) {
+  std::vector<std::vector<const TermRow*>> groups;
+  std::map<absl::string_view, size_t> known;
+  for (const TermRow& term : tool.terms) {
+    const auto [it, is_new] = known.try_emplace(term.name, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[it->second].push_back(&term);
+  }
+  return groups;
+}
+
+std::string EndText(const ToolRow& tool) {
+  return absl::StrCat(tool.convention->name, ": ", tool.convention->headline);
+}
+
+void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& request,
+             const Figures& figures, std::vector<Step>* steps) {
+  std::vector<Expr> amounts;
+  for (const TermRow* row : rows) amounts.push_back(row->amount);
+  const TermRow& first = *rows[0];
+  steps->push_back(
+      {absl::StrCat(first.name, ": ", first.reason), figures.Show(Sum(amounts)), 1, false});
+  if (request.by_module) {
+    const std::vector<ModuleGroup> groups = GroupModules(rows);
+    for (size_t i = 0; i < groups.size() && i < kMaxModuleRows; ++i) {
+      steps->push_back({groups[i].label, figures.Show(groups[i].amount), 2, false});
+    }
+    if (groups.size() > kMaxModuleRows) {
+      steps->push_back(
+          {absl::StrCat("[", groups.size() - kMaxModuleRows, " others]"), "", 2, false});
+    }
+  }
+  size_t shown = 0;
+  for (const TermRow* row : rows) {
+    for (const std::string& name : row->node_names) {
+      if (++shown <= kMaxNamedNodes) steps->push_back({absl::StrCat("node ", name), "", 3, false});
+    }
+  }
+  if (shown > kMaxNamedNodes) {
+    steps->push_back(
+        {absl::StrCat("[", shown - kMaxNamedNodes, " others: --format json]"), "", 3, false});
+  }
+}
+
+std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const Figures& figures) {
+  std::vector<Step> steps;
+  steps.push_back(
+      {tool.from == nullptr ? "ours" : absl::StrCat(tool.from->name, ": ", tool.from->headline),
+       figures.Show(tool.start), 0, true});
+  if (tool.standing == Standing::kNotApplicable) return steps;
+  for (const auto& rows : GroupTerms(tool)) AddTerm(rows, report.request, figures, &steps);
+  steps.push_back({EndText(tool), figures.Show(tool.headline), 0, true});
+  return steps;
+}
+
+std::string Spaces(int count) { return std::string(static_cast<size_t>(std::max(0, count)), ' '); }
+
+// The text broken at its words, the figure at the right of its last line.
+std::string DrawStep(const Step& step, int text_width, int figure_width, bool color) {
+  constexpr char kBold[] = "\x1b[1m";
+  constexpr char kPlain[] = "\x1b[0m";
+  const int indent = 2 * step.indent;
+  std::vector<std::string> words = absl::StrSplit(TextName(step.text), ' ');
+  std::string text = DrawWrapped(words, " ", text_width - indent, 4);
+  if (!text.empty()) text.pop_back();
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  std::string out;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string line = Spaces(indent) + lines[i];
+    if (i + 1 == lines.size() && !step.figure.empty()) {
+      line += Spaces(text_width - DisplayWidth(line)) + "  " +
+              Spaces(figure_width - DisplayWidth(step.figure)) + step.figure;
+    }
+    absl::StrAppend(&out, color && step.strong ? kBold : "", line,
+                    color && step.strong ? kPlain : "", "\n");
+  }
+  return out;
+}
+
+void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::string* out) {
+  const bool none = tool.standing == Standing::kNotApplicable;
+  for (const std::string& text : tool.assumptions) {
+    const std::vector<std::string> words =
+        absl::StrSplit(absl::StrCat(none ? "no figure: " : "assumed: ", text), ' ');
+    *out += DrawWrapped(words, " ", width, 4);
+  }
+  if (tool.params) absl::StrAppend(out, "its parameters: ", GroupedDigits(*tool.params), "\n");
+  if (const std::string note = figures.Note(); !note.empty()) {
+    *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(note, ' ')), " ", width, 2);
+  }
+}
+
+std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report, const Figures& figures,
+                          const TableStyle& style) {
+  const int width = style.width > 0 ? style.width : kLineWidth;
+  const std::vector<Step> steps = Steps(tool, report, figures);
+  const std::string unit(UnitName(tool.convention->unit));
+  int figure_width = DisplayWidth(unit);
+  int text_width = 0;
+  for (const Step& step : steps) {
+    figure_width = std::max(figure_width, DisplayWidth(step.figure));
+    text_width = std::max(text_width, 2 * step.indent + DisplayWidth(step.text));
+  }
+  constexpr int kLeastText = 24;
+  text_width = std::min(text_width, std::max(kLeastText, width - 2 - figure_width));
+  std::string out =
+      Spaces(text_width) + "  " + Spaces(figure_width - DisplayWidth(unit)) + unit + "\n";
+  for (const Step& step : steps) out += DrawStep(step, text_width, figure_width, style.color);
+  AppendRemarks(tool, figures, width, &out);
+  return out;
+}
+
+std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report,
+                              const Figures& figures) {
+  TextTable table;
+  table.columns = {{"", false}, {std::string(UnitName(tool.convention->unit)), true}};
+  for (Step& step : Steps(tool, report, figures)) {
+    table.rows.push_back(
+        {{std::move(step.text), std::move(step.figure)}, step.indent, step.strong});
+  }
+  std::string out = absl::StrCat("\n", DrawMarkdown(table), "\n");
+  for (const std::string& text : tool.assumptions) {
+    absl::StrAppend(&out,
+                    tool.standing == Standing::kNotApplicable ? "- no figure: " : "- assumed: ",
+                    EscapeMarkdown(text), "\n");
+  }
+  if (const std::string note = figures.Note(); !note.empty()) {
+    absl::StrAppend(&out, "- ", EscapeMarkdown(note), "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
+  const Figures figures(report);
+  std::string out = Head(report, style.width > 0 ? style.width : kLineWidth);
+  if (!waterfalls) {
+    const Totals& ours = report.ours.totals;
+    return absl::StrCat(out, "\nours: ", figures.Show(ours.macs), " MACs, ",
+                        figures.Show(ours.flops), " FLOPs\n\n",
+                        DrawText(ToolTable(report, figures), style));
+  }
+  for (const ToolRow& tool : report.tools) {
+    absl::StrAppend(&out, "\n", DrawWaterfall(tool, report, figures, style));
+  }
+  return out;
+}
+
+std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
+  const Figures figures(report);
+  const Summary summary = Summarize(report.ours, {});
+  std::string out = absl::StrCat("### ", EscapeMarkdown(summary.title), "\n");
+  if (!waterfalls) {
+    const Totals& ours = report.ours.totals;
+    absl::StrAppend(&out, "\nours: ", EscapeMarkdown(figures.Show(ours.macs)), " MACs, ",
+                    EscapeMarkdown(figures.Show(ours.flops)), " FLOPs\n\n",
+                    DrawMarkdown(ToolTable(report, figures)));
+    if (const std::string note = figures.Note(); !note.empty()) {
+      absl::StrAppend(&out, "\n- ", EscapeMarkdown(note), "\n");
+    }
+    return out;
+  }
+  for (const ToolRow& tool : report.tools) out += MarkdownWaterfall(tool, report, figures);
+  return out;
+}
+
+std::string ListConventions(const TableStyle& style) {
+  const int width = style.width > 0 ? style.width : kLineWidth;
+  std::string out;
+  for (const Convention* c : Conventions()) {
+    absl::StrAppend(&out, out.empty() ? "" : "\n", c->name, "\n");
+    const std::pair<const char*, std::string> fields[] = {
+        {"  prints    ", absl::StrCat(c->headline, " (in ", UnitName(c->unit), ")")},
+        {"  includes  ", c->includes},
+        {"  misses    ", c->misses},
+        {"  source    ", c->source},
+    };
+    for (const auto& [label, text] : fields) {
+      const std::vector<std::string> words = absl::StrSplit(text, ' ');
+      absl::StrAppend(&out, label, DrawWrapped(words, " ", width - 12, 12));
+    }
+  }
+  return out;
+}
+
+}  // namespace onnxflops

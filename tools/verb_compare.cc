@@ -1,0 +1,133 @@
+// onnxflops compare: what other tools say of a model, and why.
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/load/load.h"
+#include "src/report/compare_report.h"
+#include "tools/output.h"
+#include "tools/verbs.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    "onnxflops compare MODEL [options]",
+    R"(Says what other tools count for a model, digit for digit, from the ONNX file alone,
+and which terms lead from our count to theirs. Start + terms = the tool's figure, exactly.
+"exact" figures follow from the file; "assumed" ones from what is written beside them.
+)",
+    R"(  What every tool says of CLIP:
+    onnxflops compare clip-vit-l-14-336.onnx --dim batch=1
+  Why thop says 136 G, term by term:
+    onnxflops compare clip-vit-l-14-336.onnx --dim batch=1 --with thop
+  In which modules, and which nodes:
+    onnxflops compare clip-vit-l-14-336.onnx --with thop --by module
+    onnxflops compare clip-vit-l-14-336.onnx --with thop --terms-nodes
+  The way from one tool's figure to another's:
+    onnxflops compare clip-vit-l-14-336.onnx --from thop --to fvcore
+  For a script, and for a pull request:
+    onnxflops compare clip-vit-l-14-336.onnx --format json -o compare.json
+    onnxflops compare clip-vit-l-14-336.onnx --with fvcore --format markdown
+  What the conventions are, and where they were read:
+    onnxflops compare --list
+
+Exit codes: 0 fine, 2 trouble.
+)"};
+
+struct CompareArguments {
+  std::vector<std::string> models;
+  SizeArguments sizes;
+  OutputArguments output;
+  std::vector<std::string> with;
+  std::string from, to, by;
+  bool terms_nodes = false, list = false;
+
+  void AddTo(CLI::App* app) {
+    app->add_option("MODEL", models);
+    sizes.AddTo(app);
+    app->add_option("--with", with, "The terms that lead from our count to this tool's.")
+        ->type_name("NAME,..")
+        ->allow_extra_args(false);
+    app->add_option("--from", from, "Start from this tool's figure instead of our count.")
+        ->type_name("NAME");
+    app->add_option("--to", to, "Where --from leads to.")->type_name("NAME");
+    app->add_option("--by", by, "module: the terms module by module.")->type_name("KEY");
+    app->add_flag("--terms-nodes", terms_nodes, "List the nodes of every term.");
+    app->add_flag("--list", list, "The conventions: unit, what each includes and misses, source.");
+    output.AddTo(app);
+  }
+
+  absl::StatusOr<CompareRequest> Request() const {
+    CompareRequest request;
+    for (const std::string& names : with) {
+      for (absl::string_view name : absl::StrSplit(names, ',', absl::SkipEmpty())) {
+        request.with.emplace_back(name);
+      }
+    }
+    if (from.empty() != to.empty()) {
+      return absl::InvalidArgumentError("--from and --to go together");
+    }
+    if (!to.empty()) {
+      if (!request.with.empty()) {
+        return absl::InvalidArgumentError("--with starts from our count, --from from another");
+      }
+      request.with = {to};
+    }
+    request.from = from;
+    if (!by.empty() && by != "module") {
+      return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(by), ": it should be module"));
+    }
+    request.by_module = !by.empty();
+    request.node_names = terms_nodes;
+    return request;
+  }
+};
+
+absl::StatusOr<std::string> Render(const CompareReport& report, Format format,
+                                   const TableStyle& style) {
+  const CompareRequest& request = report.request;
+  const bool waterfalls = !request.with.empty() || request.by_module || request.node_names;
+  switch (format) {
+    case Format::kJson:
+      return ToJson(report);
+    case Format::kMarkdown:
+      return ToMarkdown(report, waterfalls);
+    case Format::kTable:
+      return ToTable(report, waterfalls, style);
+    case Format::kCsv:
+      break;
+  }
+  return absl::InvalidArgumentError("--format csv: compare writes table, json or markdown");
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
+  CLI::App app;
+  CompareArguments args;
+  args.AddTo(&app);
+  std::string help;
+  ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
+  const TableStyle style = StyleFor(args.output.file);
+  if (!run || args.list) {
+    RETURN_IF_ERROR(WriteOutput(run ? ListConventions(style) : help, args.output.file));
+    return kFine;
+  }
+  if (args.models.size() != 1) {
+    return absl::InvalidArgumentError("one MODEL is required (see onnxflops compare --help)");
+  }
+  ASSIGN_OR_RETURN(const CountOptions options, args.sizes.Parse());
+  ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
+  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const Model model, Load(args.models[0]));
+  ASSIGN_OR_RETURN(const CompareReport report, CompareTools(model, options, request));
+  ASSIGN_OR_RETURN(const std::string text, Render(report, format, style));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file));
+  return kFine;
+}
+
+}  // namespace onnxflops::tools
