@@ -150,7 +150,8 @@ constexpr OpExample kCategoryMapperExamples[] = {
 // OneHotEncoder: y[..,category] = 1 at x's category, else 0.
 absl::StatusOr<Facts> InferOneHotEncoder(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
-  const int64_t ints = LengthOf(n, "cats_int64s"), strings = LengthOf(n, "cats_strings");
+  const int64_t ints = LengthOf(n, "cats_int64s", AttributeType::kInts),
+                strings = LengthOf(n, "cats_strings", AttributeType::kStrings);
   if ((ints > 0) == (strings > 0)) {
     return absl::InvalidArgumentError("one of cats_int64s and cats_strings has to be given");
   }
@@ -202,7 +203,8 @@ absl::StatusOr<Facts> InferDictVectorizer(const NodeView& n) {
   if (map.element == nullptr || !map.element->is_tensor()) {
     return absl::FailedPreconditionError("the type of the map's values is not known");
   }
-  const int64_t words = LengthOf(n, "string_vocabulary") + LengthOf(n, "int64_vocabulary");
+  const int64_t words = LengthOf(n, "string_vocabulary", AttributeType::kStrings) +
+                        LengthOf(n, "int64_vocabulary", AttributeType::kInts);
   return Facts{Fact::Tensor(map.element->dtype, {1, words})};
 }
 
@@ -348,7 +350,8 @@ absl::StatusOr<SvmSizes> SvmClassifierSizes(const NodeView& n) {
     if (vectors < 0) return absl::InvalidArgumentError(absl::StrCat(vectors, " support vectors"));
     sizes.vectors += vectors;
   }
-  sizes.classes = labels.count > 0 ? labels.count : LengthOf(n, "vectors_per_class");
+  sizes.classes =
+      labels.count > 0 ? labels.count : LengthOf(n, "vectors_per_class", AttributeType::kInts);
   sizes.pairs = FloorDiv(sizes.classes * (sizes.classes - 1), 2);
   const bool pairwise = sizes.vectors != Expr(0) && LengthOf(n, "prob_a") == 0;
   sizes.scores = pairwise && sizes.classes.AtLeast(3) ? sizes.pairs : sizes.classes;

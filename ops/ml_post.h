@@ -28,14 +28,14 @@ inline absl::StatusOr<FeatureRows> RowsOf(const NodeView& n, int input = 0) {
   return FeatureRows{x.rank() == 1 ? Expr(1) : x[0], x[x.rank() - 1]};
 }
 
-// Elements of a list attribute, or of a tensor attribute; 0 when it is missing.
-inline int64_t LengthOf(const NodeView& n, absl::string_view name) {
-  const Attribute* a = n.FindAttr(name);
-  if (a == nullptr) return 0;
-  if (a->type == AttributeType::kTensor && !a->tensors.empty()) {
-    return n.model().tensors[static_cast<size_t>(a->tensors[0])].elements;
-  }
-  return static_cast<int64_t>(a->floats.size() + a->ints.size() + a->strings.size());
+// Elements of a list attribute of this type; 0 when it is missing.
+inline int64_t LengthOf(const NodeView& n, absl::string_view name,
+                        AttributeType type = AttributeType::kFloats) {
+  size_t length = 0;
+  if (type == AttributeType::kFloats) length = n.Floats(name).size();
+  if (type == AttributeType::kInts) length = n.Ints(name).size();
+  if (type == AttributeType::kStrings) length = n.Strings(name).size();
+  return static_cast<int64_t>(length);
 }
 
 // Labels of classes are strings or integers, whichever attribute is there.
@@ -45,10 +45,11 @@ struct Labels {
 };
 
 inline Labels LabelsOf(const NodeView& n, absl::string_view ints_name) {
-  if (const int64_t count = LengthOf(n, "classlabels_strings"); count > 0) {
+  if (const int64_t count = LengthOf(n, "classlabels_strings", AttributeType::kStrings);
+      count > 0) {
     return {DType::kString, count};
   }
-  return {DType::kInt64, LengthOf(n, ints_name)};
+  return {DType::kInt64, LengthOf(n, ints_name, AttributeType::kInts)};
 }
 
 // Arithmetic of a transform per score: softmax as its function body, logistic 1 / (1 + exp(-x)),

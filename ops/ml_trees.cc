@@ -99,8 +99,8 @@ absl::StatusOr<Expr> ComparisonsOf(const Forest& forest) {
 }
 
 absl::Span<const int64_t> IntsAttr(const NodeView& n, absl::string_view name) {
-  const Attribute* a = n.FindAttr(name);
-  return a == nullptr ? absl::Span<const int64_t>() : a->ints;
+  if (n.Ints(name).empty()) return {};  // missing, or of another type, which the view notes
+  return n.FindAttr(name)->ints;
 }
 
 absl::Status RequireLength(absl::string_view name, size_t length, size_t expected) {

@@ -301,10 +301,6 @@ absl::StatusOr<Facts> ConcatItems(const NodeView& n, const Items& items, int axi
   Shape out = items.front().shape;
   std::vector<Expr> lengths;
   for (const Fact& item : items) {
-    if (item.shape.rank() != out.rank()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("elements of rank ", out.rank(), " and ", item.shape.rank()));
-    }
     for (int d = 0; d < out.rank(); ++d) {
       if (d == axis) continue;
       ASSIGN_OR_RETURN(out[d], Unify(n, absl::StrCat("axis ", d), out[d], item.shape[d]));
@@ -339,6 +335,10 @@ absl::StatusOr<Facts> InferConcatFromSequence(const NodeView& n) {
   for (const Fact& item : items) {
     if (!item.is_tensor() || !item.shape.ranked()) {
       return absl::FailedPreconditionError("the rank of the elements is not known");
+    }
+    if (item.shape.rank() != items.front().shape.rank()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "elements of rank ", items.front().shape.rank(), " and ", item.shape.rank()));
     }
   }
   const int rank = items.front().shape.rank() + (stack ? 1 : 0);

@@ -9,57 +9,15 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "ops/registry.h"
-#include "src/base/limits.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
+#include "tests/examples.h"
 
 namespace onnxflops {
 namespace {
-
-struct Example {
-  std::string domain;
-  const OpDef* def;
-  const OpExample* example;
-};
-
-std::vector<Example> AllExamples() {
-  std::vector<Example> all;
-  for (const OpFamily& family : AllFamilies()) {
-    for (const OpDef& def : family.rows) {
-      for (const OpExample& example : def.examples) all.push_back({family.domain, &def, &example});
-    }
-  }
-  return all;
-}
-
-int NewestVersion(const OpDef& def) {
-  return *std::max_element(def.versions.begin(), def.versions.end());
-}
-
-// The example as a model file. The declared types of outputs are taken out, so that only inference
-// can find them.
-absl::StatusOr<std::string> ModelBytes(const Example& e, onnx::GraphProto* declared) {
-  onnx::ModelProto model;
-  model.set_ir_version(10);
-  const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(), e.example->text);
-  if (!parsed.IsOK()) return absl::InvalidArgumentError(parsed.ErrorMessage());
-  *declared = model.graph();
-  const int version = e.example->opset != 0 ? e.example->opset : NewestVersion(*e.def);
-  auto* official = model.add_opset_import();
-  official->set_domain("");
-  official->set_version(e.domain.empty() ? version : 21);
-  if (!e.domain.empty()) {
-    auto* own = model.add_opset_import();
-    own->set_domain(e.domain);
-    own->set_version(version);
-  }
-  for (auto& output : *model.mutable_graph()->mutable_output()) output.clear_type();
-  return model.SerializeAsString();
-}
 
 std::string CostOf(const Counts& counts) {
   Cost cost;
@@ -122,10 +80,12 @@ class ExampleTest : public testing::TestWithParam<Example> {};
 TEST_P(ExampleTest, CostsAndShapesAreAsStated) {
   const Example& e = GetParam();
   SCOPED_TRACE(e.example->text);
-  onnx::GraphProto declared;
-  const absl::StatusOr<std::string> bytes = ModelBytes(e, &declared);
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  const absl::StatusOr<Model> model = LoadFromBytes(*bytes);
+  absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
+  ASSERT_TRUE(proto.ok()) << proto.status();
+  const onnx::GraphProto declared = proto->graph();
+  // Only inference can find the types of the outputs.
+  for (auto& output : *proto->mutable_graph()->mutable_output()) output.clear_type();
+  const absl::StatusOr<Model> model = LoadFromBytes(proto->SerializeAsString());
   ASSERT_TRUE(model.ok()) << model.status();
   const absl::StatusOr<Inference> inference = Infer(*model);
   ASSERT_TRUE(inference.ok()) << inference.status();

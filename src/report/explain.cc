@@ -68,6 +68,7 @@ const NodeRow* FindRow(const std::vector<NodeRow>& rows, const std::string& labe
 
 std::vector<Shape> ShapesOf(const std::vector<TensorInfo>& tensors) {
   std::vector<Shape> shapes;
+  shapes.reserve(tensors.size());
   for (const TensorInfo& tensor : tensors) shapes.push_back(tensor.shape);
   return shapes;
 }

@@ -119,7 +119,7 @@ std::string Percent(absl::int128 part, absl::int128 whole) {
 std::string SiExpr(const Expr& expr) {
   if (expr.error() != nullptr) return expr.ToString();
   if (expr.is_literal()) return SiNumber(expr.literal());
-  const std::string text = expr.ToString();
+  std::string text = expr.ToString();
   // A name that looks like a sum would be taken apart.
   for (const std::string& name : expr.Symbols()) {
     if (name.find(' ') != std::string::npos) return text;

@@ -21,7 +21,7 @@ constexpr char kPlain[] = "\x1b[0m";
 void Clean(TextTable* table) {
   for (TextTable::Row& row : table->rows) {
     for (std::string& cell : row.cells) cell = TextName(cell);
-    row.cells[0].insert(0, static_cast<size_t>(2 * row.indent), ' ');
+    row.cells[0].insert(0, 2 * static_cast<size_t>(row.indent), ' ');
   }
 }
 

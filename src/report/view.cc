@@ -109,8 +109,8 @@ std::string ShowCount(absl::int128 value, bool exact) {
   return exact ? GroupedDigits(value) : SiNumber(value);
 }
 
-std::string AtLeast(bool lower_bound, std::string text) {
-  return lower_bound ? absl::StrCat(">= ", text) : text;
+std::string AtLeast(bool lower_bound, absl::string_view text) {
+  return absl::StrCat(lower_bound ? ">= " : "", text);
 }
 
 TextTable ModuleTable(const Report& report, const ViewOptions& options) {

@@ -142,7 +142,7 @@ Expr FloorDivByLiteral(const Expr& a, Int d) {
   FloorDivInt(constant, common, &constant);
   d /= common;
   FloorDivInt(constant, d, &whole);
-  const Expr outside = FromTerms(std::move(quotient)) + Literal(whole);
+  Expr outside = FromTerms(std::move(quotient)) + Literal(whole);
   if (rest.empty()) return outside;
   for (Term& t : rest) t.coefficient /= common;
   const Expr numerator = FromTerms(std::move(rest)) + Literal(constant - whole * d);

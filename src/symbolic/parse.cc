@@ -67,7 +67,7 @@ class Parser {
     }
   }
   // Checks a computed value.
-  Expr Checked(Expr e) {
+  Expr Checked(const Expr& e) {
     if (e.error() != nullptr) Fail(absl::StrCat("the value ", e.error()));
     return failed() ? Expr(0) : e;
   }

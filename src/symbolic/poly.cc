@@ -24,8 +24,6 @@ const Atom* AsAtom(const Expr& e, Kind kind) {
   return t.factors[0].atom.get();
 }
 
-int CompareExprs(const Expr& a, const Expr& b);
-
 int CompareAtoms(const Atom* a, const Atom* b) {
   if (a == b) return 0;
   if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
