@@ -1,0 +1,141 @@
+// Convolutions, pooling and sampling.
+#include "tests/oracle/cases.h"
+#include "tests/oracle/conv.h"
+#include "tests/oracle/pool.h"
+#include "tests/oracle/resize.h"
+
+namespace onnxflops::oracle {
+
+void ConvCases(const Visit& visit) {
+  for (size_t rank : {size_t{1}, size_t{2}}) {
+    for (const Window& window : Windows(rank, false)) {
+      for (const Sizes& s : Shapes(3, 3)) {  // group, size of the input, channels per group
+        const int64_t group = s[0];
+        if (group > 2) continue;
+        const Sizes x = Concat({2, group * s[2]}, Sizes(rank, s[1]));
+        const Sizes w = Concat({group * 2, s[2]}, window.kernel);
+        for (bool bias : {false, true}) {
+          Case c{"Conv", 11, {In(x), In(w)}, WindowAttributes(window)};
+          c.attributes.emplace_back("dilations", window.dilations);
+          c.attributes.emplace_back("group", group);
+          if (bias) c.inputs.push_back(In({group * 2}));
+          visit(c, [&] {
+            return Conv(x, w, group, window, [&](Counted acc) {
+              if (bias) acc += 0.5;
+            });
+          });
+        }
+      }
+    }
+  }
+}
+
+void ConvTransposeCases(const Visit& visit) {
+  for (size_t rank : {size_t{1}, size_t{2}}) {
+    for (const Window& window : Windows(rank, false)) {
+      for (const Sizes& s : Shapes(4, 2)) {  // group, size of the input, channels, bias
+        const int64_t group = s[0];
+        const bool bias = s[3] == 2;
+        const Sizes x = Concat({2, group * s[2]}, Sizes(rank, s[1]));
+        const Sizes w = Concat({group * s[2], 3}, window.kernel);
+        Case c{"ConvTranspose", 11, {In(x), In(w)}, WindowAttributes(window)};
+        c.attributes.emplace_back("dilations", window.dilations);
+        c.attributes.emplace_back("group", group);
+        if (bias) c.inputs.push_back(In({group * 3}));
+        const Transposed plain{Sizes(rank, 0), {}};
+        visit(c, [&] { return ConvTranspose(x, w, group, window, plain, bias); });
+        if (window.strides[0] > 1) {
+          const Transposed padded{Sizes(rank, window.strides.back() - 1), {}};
+          c.attributes.emplace_back("output_padding", padded.output_padding);
+          visit(c, [&] { return ConvTranspose(x, w, group, window, padded, bias); });
+        }
+      }
+    }
+  }
+}
+
+void PoolCases(const Visit& visit) {
+  for (size_t rank : {size_t{1}, size_t{2}}) {
+    for (const Window& w : Windows(rank, true)) {
+      for (int64_t size = 1; size <= 5; ++size) {
+        const Sizes x = Concat({2, 3}, Sizes(rank, size));
+        auto attributes = WindowAttributes(w);
+        attributes.emplace_back("ceil_mode", int64_t{w.ceil_mode});
+        attributes.emplace_back("dilations", w.dilations);
+        visit({"MaxPool", 12, {In(x)}, attributes}, [&] { return Pool(PoolKind::kMax, x, w); });
+        visit({"MaxPool", 22, {In(x)}, attributes, 2},
+              [&] { return Pool(PoolKind::kMax, x, w, 0, true); });
+        visit({"AveragePool", 19, {In(x)}, attributes},
+              [&] { return Pool(PoolKind::kAverage, x, w); });
+        for (int64_t p : {1, 2, 3}) {
+          auto with_p = attributes;
+          with_p.emplace_back("p", p);
+          visit({"LpPool", 18, {In(x)}, with_p}, [&] { return Pool(PoolKind::kLp, x, w, p); });
+        }
+      }
+    }
+  }
+  for (size_t rank = 3; rank < 6; ++rank) {
+    for (const Sizes& x : Shapes(rank, 2)) {
+      visit({"GlobalMaxPool", 22, {In(x)}}, [&] { return GlobalPool(PoolKind::kMax, x); });
+      visit({"GlobalAveragePool", 22, {In(x)}}, [&] { return GlobalPool(PoolKind::kAverage, x); });
+      visit({"GlobalLpPool", 22, {In(x)}}, [&] { return GlobalPool(PoolKind::kLp, x); });
+    }
+  }
+}
+
+void DeformConvCases(const Visit& visit) {
+  for (const Window& window : Windows(2, false)) {
+    if (window.auto_pad != "NOTSET") continue;
+    ForEach({2, 2, 2, 2}, [&](const Sizes& i) {
+      const Sizes x = {2, 4, 3, 3}, w = Concat({2, 4 / (i[0] + 1)}, window.kernel);
+      const auto spatial = SlidingOutput({3, 3}, window);
+      if (!spatial.has_value()) return;
+      const int64_t places = (i[1] + 1) * Tensor::Count(window.kernel);
+      Case c{"DeformConv", 19, {In(x), In(w), In(Concat({2, 2 * places}, *spatial))}};
+      c.inputs.push_back(i[2] ? In({2}) : Absent());
+      if (i[3]) c.inputs.push_back(In(Concat({2, places}, *spatial)));
+      c.attributes = {{"kernel_shape", window.kernel},
+                      {"strides", window.strides},
+                      {"dilations", window.dilations},
+                      {"pads", window.pads},
+                      {"group", i[0] + 1},
+                      {"offset_group", i[1] + 1}};
+      visit(c, [&] { return DeformConv(x, w, i[0] + 1, i[1] + 1, window, i[2], i[3]); });
+    });
+  }
+}
+
+void ResizeCases(const Visit& visit) {
+  constexpr struct {
+    const char* mode;
+    int64_t taps;
+  } kModes[] = {{"nearest", 1}, {"linear", 2}, {"cubic", 4}};
+  for (const auto& mode : kModes) {
+    for (size_t rank : {size_t{3}, size_t{4}}) {
+      for (const Sizes& spatial : Shapes(rank - 2, 3)) {
+        const Sizes x = Concat({2, 1}, Sizes(rank - 2, 2)), y = Concat({2, 1}, spatial);
+        for (int opset : {11, 13, 19}) {
+          visit({"Resize",
+                 opset,
+                 {In(x), opset < 13 ? In({0}) : Absent(), opset < 13 ? In({0}) : Absent(), Ints(y)},
+                 {{"mode", mode.mode}}},
+                [&] { return Resize(y, 2, mode.taps); });
+        }
+      }
+    }
+  }
+  ForEach({2, 2, 2, 2, 3, 3}, [&](const Sizes& i) {
+    const Grid grid{i[0] != 0, i[1] != 0, i[2] != 0};
+    const Sizes x = {2, i[3] + 1, 3, 2}, places = {i[4] + 1, i[5] + 1};
+    visit({"GridSample",
+           20,
+           {In(x), In(Concat(Concat({2}, places), {2}))},
+           {{"align_corners", i[0]},
+            {"padding_mode", grid.border ? "border" : "zeros"},
+            {"mode", grid.nearest ? "nearest" : "linear"}}},
+          [&] { return GridSample(x, places, grid); });
+  });
+}
+
+}  // namespace onnxflops::oracle
