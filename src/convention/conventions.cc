@@ -4,7 +4,7 @@ namespace onnxflops {
 
 absl::Span<const Convention* const> Conventions() {
   static constexpr const Convention* kConventions[] = {
-      &kMacs,
+      &kMacs, &kThop, &kFvcore, &kFvcoreTorch1, &kFlopCounterMode, &kFlopCounterModeCpu,
   };
   return kConventions;
 }

@@ -9,6 +9,11 @@
 namespace onnxflops {
 
 extern const Convention kMacs;
+extern const Convention kThop;
+extern const Convention kFvcore;
+extern const Convention kFvcoreTorch1;
+extern const Convention kFlopCounterMode;
+extern const Convention kFlopCounterModeCpu;
 
 // In the order in which they are shown.
 absl::Span<const Convention* const> Conventions();

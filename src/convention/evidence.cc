@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/convention/torch_trace.h"
+
 namespace onnxflops {
 namespace {
 
@@ -90,6 +92,11 @@ AmountId Evidence::Ours(Unit unit, absl::Span<const EntryId> entries) {
   Expr sum;
   for (AmountId id : parts) sum += amount(id);
   return it->second = Intern(sum);
+}
+
+const TorchTrace& Evidence::torch_trace() {
+  if (torch_trace_ == nullptr) torch_trace_ = std::make_shared<TorchTrace>(TraceTorch(this));
+  return *torch_trace_;
 }
 
 }  // namespace onnxflops

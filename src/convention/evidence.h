@@ -24,7 +24,7 @@
 
 namespace onnxflops {
 
-class TorchTrace;
+struct TorchTrace;
 
 // What a tool's headline counts. Ours in this unit is `macs`, or `flops` (2 x macs + all other
 // floating-point operations).

@@ -1,0 +1,218 @@
+#include "src/convention/torch_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "src/convention/fx_node.h"
+
+namespace onnxflops {
+namespace {
+
+absl::string_view ShortClass(absl::string_view qualified) {
+  return qualified.substr(qualified.rfind('.') + 1);
+}
+
+// What of a call counts otherwise. Tools share these names, so that they cancel between two.
+std::string TermName(const TorchTrace& trace, const TorchCall& call, bool counts_some) {
+  const TorchScope& scope = trace.scope(call);
+  const bool attention = scope.nn_class == NnClass::kMultiheadAttention;
+  switch (call.op) {
+    case Aten::kSdpa:
+      return counts_some ? "softmax, scaling and mask of attention"
+                         : "attention products QK' and PV, and their softmax";
+    case Aten::kLinear:
+    case Aten::kAddmm:
+    case Aten::kConv:
+    case Aten::kConvTranspose:
+      if (counts_some) {
+        return call.op == Aten::kConvTranspose ? "transposed convolutions"
+                                               : "biases of linear layers and convolutions";
+      }
+      if (attention) {
+        return call.is_out_proj ? "out_proj of nn.MultiheadAttention"
+                                : "in_proj of nn.MultiheadAttention";
+      }
+      break;
+    case Aten::kLstm:
+    case Aten::kGru:
+    case Aten::kRnn:
+      return "recurrent layers";
+    case Aten::kSoftmax:
+      return "softmax";
+    case Aten::kOther:
+    case Aten::kTranspose:
+      return "other operators";
+    default:
+      break;
+  }
+  if (IsContraction(call.op)) {
+    const absl::string_view name = ShortClass(scope.class_name);
+    const absl::string_view op = call.op == Aten::kConv            ? "convolutions"
+                                 : call.op == Aten::kConvTranspose ? "transposed convolutions"
+                                 : call.op == Aten::kLinear        ? "linear layers"
+                                                                   : "matrix products";
+    return name.empty() ? std::string(op) : absl::StrCat(op, " in ", name);
+  }
+  if (IsNormalization(call.op)) return "normalisation";
+  if (IsActivation(call.op)) return "activations";
+  if (IsPooling(call.op)) return "pooling and means";
+  if (IsResizing(call.op)) return "resizing";
+  return "additions and multiplications";
+}
+
+}  // namespace
+
+TorchLedger::TorchLedger(Evidence* evidence, Unit unit, const TorchWatch& watch)
+    : evidence_(*evidence),
+      trace_(evidence->torch_trace()),
+      unit_(unit),
+      watch_(watch),
+      ledger_(evidence, unit) {}
+
+Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule) {
+  if (trace_.origin == TorchTrace::Origin::kNone) {
+    return LedgerBuilder::NotApplicable(
+        "the file does not say which modules of PyTorch its nodes came from");
+  }
+  for (const TorchCall& call : trace_.calls) {
+    const Verdict verdict = rule(call);
+    if (!aborted_.empty()) return LedgerBuilder::NotApplicable(std::move(aborted_));
+    if (verdict.amount == kZero) {
+      // Nothing to say of what is free for us as well.
+      const auto entries = trace_.entries_of(call);
+      if (std::all_of(entries.begin(), entries.end(),
+                      [&](EntryId id) { return evidence_.Ours(unit_, id) == kZero; })) {
+        continue;
+      }
+    }
+    if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {
+      ledger_.Assume(absl::StrCat(call.target, " does products and no rule is known for it"));
+    }
+    ledger_.Count(trace_.entries_of(call), verdict.amount, TermOf(call, verdict));
+  }
+  AssumeWhatIsHidden();
+  const TermId unseen = ledger_.Term("work without a module", "no call of PyTorch is known for it");
+  return ledger_.Finish([&](EntryId) { return unseen; });
+}
+
+void TorchLedger::CountMore(const TorchCall& call, AmountId amount, absl::string_view name,
+                            absl::string_view why) {
+  if (amount == kZero) return;
+  ledger_.Count(trace_.entries_of(call), amount, ledger_.Term(name, why));
+}
+
+TermId TorchLedger::TermOf(const TorchCall& call, const Verdict& verdict) {
+  const bool some = verdict.amount != kZero;
+  const auto [it, is_new] = terms_.try_emplace(
+      TermKey{call.op, some, call.is_out_proj, verdict.why, trace_.scope(call).class_name}, kSame);
+  if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), verdict.why);
+  return it->second;
+}
+
+void TorchLedger::AssumeWhatIsHidden() {
+  for (const std::string& text : trace_.assumptions) ledger_.Assume(text);
+  for (size_t op = 0; op < trace_.unseen.size(); ++op) {
+    if (trace_.unseen[op] == 0 || !watch_.counts(static_cast<Aten>(op))) continue;
+    ledger_.Assume(absl::StrCat("torch.fx numbered ", trace_.unseen[op], " more calls of ",
+                                AtenLabel(static_cast<Aten>(op)),
+                                " than the file has: the exporter folded or dropped them"));
+  }
+  if (trace_.folded > 0 && watch_.products) {
+    ledger_.Assume(absl::StrCat("the exporter computed ", trace_.folded,
+                                " tensors beforehand: products among what made them are not in "
+                                "the file"));
+  }
+  if (trace_.unattributed > 0) {
+    ledger_.Assume(absl::StrCat(trace_.unattributed, " products carry no call of PyTorch"));
+  }
+  if (trace_.assumed_convs > 0 && watch_.classes) {
+    ledger_.Assume(absl::StrCat("the class of ", trace_.assumed_convs,
+                                " layers went with the BatchNorm that they took in: taken for "
+                                "torch.nn's own"));
+  }
+  if (trace_.assumed_convs > 0 && watch_.biases) {
+    ledger_.Assume(absl::StrCat("whether ", trace_.assumed_convs,
+                                " layers had a bias went with the BatchNorm that they took in: "
+                                "taken for none"));
+  }
+  if (trace_.unknown_shapes > 0) {
+    ledger_.Assume(absl::StrCat(trace_.unknown_shapes, " operands have an unknown shape"));
+  }
+}
+
+const TorchAttention* TorchLedger::AttentionOf(const TorchCall& call) const {
+  const size_t i = static_cast<size_t>(&call - trace_.calls.data());
+  if (i >= trace_.attention_of.size() || trace_.attention_of[i] < 0) return nullptr;
+  return &trace_.attentions[static_cast<size_t>(trace_.attention_of[i])];
+}
+
+std::optional<AmountId> TorchLedger::MatmulByFirst(const TorchCall& call) {
+  const Shape& w = call.w->shape;
+  if (!call.w->is_tensor() || !w.ranked()) return call.macs;
+  if (w.rank() < 2) return std::nullopt;
+  return evidence_.Intern(evidence_.amount(call.in) * w[w.rank() - 1]);
+}
+
+Expr TorchLedger::SoftmaxSize(const TorchCall& call) const {
+  const Shape& shape = call.x->shape;
+  if (!call.x->is_tensor() || !shape.ranked() || shape.rank() == 0) return 1;
+  const Attribute* axis = MainAttribute(call, "axis");
+  const int64_t rank = shape.rank();
+  int64_t at = axis == nullptr ? -1 : axis->i;
+  if (at < 0) at += rank;
+  return at < 0 || at >= rank ? Expr(1) : shape[static_cast<int>(at)];
+}
+
+namespace {
+
+constexpr absl::string_view kRecurrent[] = {"LSTM", "GRU", "RNN"};
+
+}  // namespace
+
+std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const TorchTrace& trace,
+                                               const TorchCall& call) {
+  RecurrentSizes sizes;
+  int64_t nodes = 0;
+  for (EntryId id : trace.entries_of(call)) {
+    const Entry& entry = evidence.entry(id);
+    const absl::string_view type = evidence.node(entry).op_type;
+    if (std::find(std::begin(kRecurrent), std::end(kRecurrent), type) == std::end(kRecurrent)) {
+      continue;
+    }
+    if (++nodes > 1) continue;
+    const Shape& x = evidence.Input(entry, 0).shape;
+    const Shape& r = evidence.Input(entry, 2).shape;
+    if (!x.ranked() || x.rank() != 3 || !r.ranked() || r.rank() != 3) return std::nullopt;
+    const std::optional<int64_t> directions = r[0].AsInt64();
+    if (!directions.has_value()) return std::nullopt;
+    sizes.steps = x[0];
+    sizes.batch = x[1];
+    sizes.input = x[2];
+    sizes.hidden = r[2];
+    sizes.directions = *directions;
+    sizes.bias = !evidence.Input(entry, 3).absent();
+  }
+  if (nodes == 0) return std::nullopt;
+  sizes.layers = nodes;
+  constexpr size_t kHasBiases = 3, kBatchFirst = 8;
+  const FxArgs args = ParseFxArgs(call.fx_node);
+  if (args.args.size() > kBatchFirst) {
+    sizes.bias = args.Arg(kHasBiases) == "True";
+    sizes.batch_first = args.Arg(kBatchFirst) == "True";
+  }
+  return sizes;
+}
+
+bool IsFusedOnCpu(const TorchCall& call) {
+  if (absl::StrContains(call.fx_node, "enable_gqa: True")) return false;
+  if (!call.x->is_tensor() || !call.x->shape.ranked() || !call.y->shape.ranked()) return true;
+  const Shape& q = call.x->shape;
+  const Shape& out = call.y->shape;
+  constexpr int kFusedRank = 4;
+  if (q.rank() != kFusedRank || out.rank() != kFusedRank) return false;
+  return q[kFusedRank - 1] == out[kFusedRank - 1];
+}
+
+}  // namespace onnxflops

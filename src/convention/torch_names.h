@@ -1,0 +1,131 @@
+// The vocabulary of PyTorch that the rules of other tools are written in: ATen operators and the
+// classes of torch.nn that tools hook.
+#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_
+#define ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+enum class Aten : uint8_t {
+  kOther,
+  // Contractions.
+  kLinear,
+  kMatmul,
+  kMm,
+  kBmm,
+  kMv,  // and dot
+  kAddmm,
+  kBaddbmm,
+  kEinsum,
+  kConv,
+  kConvTranspose,
+  kSdpa,
+  kLstm,
+  kGru,
+  kRnn,
+  // Normalisation.
+  kBatchNorm,
+  kLayerNorm,
+  kGroupNorm,
+  kInstanceNorm,
+  // Activation.
+  kSoftmax,
+  kRelu,
+  kRelu6,
+  kLeakyRelu,
+  kElu,
+  kPrelu,
+  kGelu,
+  kSilu,
+  // Pooling and resizing.
+  kMaxPool,
+  kAvgPool,
+  kAdaptiveAvgPool,
+  kAdaptiveMaxPool,
+  kMean,
+  kUpsampleNearest,
+  kUpsampleLinear,
+  kUpsampleBilinear,
+  kUpsampleBicubic,
+  kUpsampleTrilinear,
+  kGridSampler,
+  // Elementwise.
+  kAdd,
+  kMul,
+  kTranspose,
+};
+
+// Of "aten.conv2d.default"; kOther for operators that no rule names.
+Aten AtenOf(absl::string_view target);
+// "aten.conv2d.default" -> "conv2d".
+absl::string_view AtenName(absl::string_view target);
+// "linear": the first operator of the kind, for messages.
+absl::string_view AtenLabel(Aten op);
+// A product of matrices, a convolution, attention or a recurrent layer.
+bool IsContraction(Aten op);
+bool IsNormalization(Aten op);
+bool IsActivation(Aten op);  // not softmax
+bool IsPooling(Aten op);
+bool IsResizing(Aten op);
+
+enum class NnClass : uint8_t {
+  kNone,  // any other class
+  kLinear,
+  kConv1d,
+  kConv2d,
+  kConv3d,
+  kConvTranspose1d,
+  kConvTranspose2d,
+  kConvTranspose3d,
+  kBatchNorm1d,
+  kBatchNorm2d,
+  kBatchNorm3d,
+  kSyncBatchNorm,
+  kLayerNorm,
+  kGroupNorm,
+  kInstanceNorm1d,
+  kInstanceNorm2d,
+  kInstanceNorm3d,
+  kPReLU,
+  kSoftmax,
+  kReLU,
+  kReLU6,
+  kLeakyReLU,
+  kELU,
+  kGELU,
+  kMaxPool1d,
+  kMaxPool2d,
+  kMaxPool3d,
+  kAvgPool1d,
+  kAvgPool2d,
+  kAvgPool3d,
+  kAdaptiveMaxPool1d,
+  kAdaptiveMaxPool2d,
+  kAdaptiveMaxPool3d,
+  kAdaptiveAvgPool1d,
+  kAdaptiveAvgPool2d,
+  kAdaptiveAvgPool3d,
+  kUpsample,
+  kUpsamplingBilinear2d,
+  kUpsamplingNearest2d,
+  kLSTM,
+  kGRU,
+  kRNN,
+  kMultiheadAttention,
+  kTimmAttention,  // timm.models.vision_transformer.Attention, which ptflops knows
+};
+
+// Of "torch.nn.modules.conv.Conv2d": exactly these classes, since tools hook exact classes.
+NnClass NnClassOf(absl::string_view qualified_name);
+bool IsConvClass(NnClass c);           // Conv1d to Conv3d
+bool IsConvTransposeClass(NnClass c);  // ConvTranspose1d to ConvTranspose3d
+bool IsBatchNormClass(NnClass c);      // SyncBatchNorm, too
+bool IsInstanceNormClass(NnClass c);
+bool IsAdaptiveAvgPoolClass(NnClass c);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_
