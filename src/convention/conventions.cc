@@ -4,7 +4,9 @@ namespace onnxflops {
 
 absl::Span<const Convention* const> Conventions() {
   static constexpr const Convention* kConventions[] = {
-      &kMacs, &kThop, &kFvcore, &kFvcoreTorch1, &kFlopCounterMode, &kFlopCounterModeCpu,
+      &kMacs,  // a line each
+      &kThop,     &kFvcore,        &kFvcoreTorch1, &kFlopCounterMode, &kFlopCounterModeCpu,
+      &kOnnxTool, &kOnnxOpcounter, &kOnnxsim,
   };
   return kConventions;
 }

@@ -14,6 +14,9 @@ extern const Convention kFvcore;
 extern const Convention kFvcoreTorch1;
 extern const Convention kFlopCounterMode;
 extern const Convention kFlopCounterModeCpu;
+extern const Convention kOnnxOpcounter;
+extern const Convention kOnnxTool;
+extern const Convention kOnnxsim;
 
 // In the order in which they are shown.
 absl::Span<const Convention* const> Conventions();

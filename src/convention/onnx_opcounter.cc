@@ -1,0 +1,227 @@
+// onnx-opcounter: a formula for some operators, the number of output elements for all others.
+//
+// The rules, of the nodes of the main graph alone: Conv and ConvTranspose N * (C_in / group) *
+// kernel, Gemm and MatMul elements(A) * last dimension of Y, BatchNormalization 2 N, Relu and Add
+// elements(A), Resize and Upsample 11 N if linear, 0 for some that move data. It asks ONNX's shape
+// inference and reads a size that has no number as 0.
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "src/convention/conventions.h"
+#include "src/convention/onnx_shapes.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr absl::string_view kFree[] = {"Constant",  "Reshape", "Slice",     "Shape", "Gather",
+                                       "ScatterND", "Tile",    "Transpose", "Sign",  "Squeeze",
+                                       "Unsqueeze", "Split",   "Cast"};
+
+// A size as the tool reads it.
+Expr Size(const Expr& dim) { return dim.is_literal() ? dim : Expr(0); }
+
+Expr Elements(const Fact& fact) {
+  Expr product = 1;
+  if (!fact.is_tensor() || !fact.shape.ranked()) return product;  // of the empty list
+  for (const Expr& dim : fact.shape.dims()) product *= Size(dim);
+  return product;
+}
+
+int Rank(const Fact& fact) {
+  return fact.is_tensor() && fact.shape.ranked() ? fact.shape.rank() : 0;
+}
+
+// What the tool dies of, or the amount.
+struct Outcome {
+  Expr amount;
+  std::string error;
+};
+
+Outcome Die(std::string error) { return {0, std::move(error)}; }
+
+class Rules {
+ public:
+  Rules(const Evidence& evidence, const Entry& entry)
+      : node_(evidence.node(entry)),
+        input_(evidence.Input(entry, 0)),
+        output_(evidence.Output(entry, 0)) {}
+
+  Outcome Apply() const {
+    const absl::string_view op = node_.op_type;
+    if (op == "Conv" || op == "ConvTranspose") return Conv();
+    if (op == "Gemm" || op == "MatMul") {
+      if (Rank(output_) == 0) return Die("IndexError: list index out of range");
+      return {Elements(input_) * Size(output_.shape[Rank(output_) - 1]), ""};
+    }
+    if (op == "BatchNormalization") {
+      return {Elements(output_) * (node_.inputs.size() == 5 ? 2 : 1), ""};
+    }
+    if (op == "Relu" || op == "Add") return {Elements(input_), ""};
+    if (op == "Resize" || op == "Upsample") return Resize();
+    if (std::find(std::begin(kFree), std::end(kFree), op) != std::end(kFree)) return {0, ""};
+    return {Elements(output_), ""};
+  }
+
+ private:
+  Outcome Conv() const {
+    const Attribute* kernel = node_.FindAttribute("kernel_shape");
+    if (kernel == nullptr) return Die("KeyError: 'kernel_shape'");
+    if (Rank(input_) < 2) return Die("IndexError: list index out of range");
+    const Attribute* group = node_.FindAttribute("group");
+    const int64_t groups = group == nullptr ? 1 : group->i;
+    if (groups == 0) return Die("ZeroDivisionError: integer division or modulo by zero");
+    Expr window = 1;
+    for (int64_t size : kernel->ints) window *= Expr(size);
+    return {Elements(output_) * FloorDiv(Size(input_.shape[1]), groups) * window, ""};
+  }
+
+  Outcome Resize() const {
+    const Attribute* mode = node_.FindAttribute("mode");
+    if (mode == nullptr || mode->s == "nearest") return {0, ""};
+    if (mode->s == "linear") return {Elements(output_) * 11, ""};
+    return Die("TypeError: unsupported operand type(s) for +=: 'int' and 'NoneType'");
+  }
+
+  const Node& node_;
+  const Fact& input_;
+  const Fact& output_;
+};
+
+// Why the tool does not get as far as counting; empty if it does.
+std::string StartError(const ModelData& model) {
+  constexpr absl::int128 kProtobufLimit = (absl::int128(1) << 31) - 1;
+  absl::int128 bytes = 0;
+  for (const Tensor& tensor : model.tensors) {
+    bytes += absl::int128(tensor.elements) * BitsPerElement(tensor.dtype) / 8;
+  }
+  if (bytes > kProtobufLimit) {
+    return "ValueError: the model with its weights exceeds protobuf's 2 GB";
+  }
+  for (ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.values[static_cast<size_t>(id)];
+    if (value.initializer != kNone || value.declared == nullptr) continue;
+    const DType type = value.declared->dtype;
+    if (type != DType::kFloat32 && type != DType::kInt64 && type != DType::kFloat64) {
+      return absl::StrCat("KeyError: ", static_cast<int>(type), " (input '", value.name, "' is ",
+                          DTypeName(type), ")");
+    }
+  }
+  return "";
+}
+
+// What ONNX's inference knows nothing of has no entry in the tool's table.
+bool HasNoShape(const ModelData& model, const Node& node) {
+  if (node.domain.empty() || node.function != kNone || node.outputs.empty()) return false;
+  if (node.domain == "ai.onnx.ml" || absl::StrContains(node.domain, "training")) return false;
+  const std::vector<ValueId>& outputs = model.graphs[0].outputs;
+  return std::find(outputs.begin(), outputs.end(), node.outputs[0]) == outputs.end();
+}
+
+absl::int128 CountParams(const ModelData& model) {
+  absl::int128 params = 0;
+  for (ValueId id : model.graphs[0].initializers) {
+    const TensorId tensor = model.values[static_cast<size_t>(id)].initializer;
+    if (tensor != kNone) params += model.tensors[static_cast<size_t>(tensor)].elements;
+  }
+  return params;
+}
+
+bool HasOpenInput(const Evidence& evidence, bool bound) {
+  const ModelData& model = evidence.model();
+  for (ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.values[static_cast<size_t>(id)];
+    if (value.initializer != kNone || value.declared == nullptr) continue;
+    const auto& dims = value.declared->dims;
+    const FactId fact = evidence.inference().values[static_cast<size_t>(id)];
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i].size >= 0) continue;
+      const bool literal = fact >= 0 && evidence.inference().fact(fact).shape.ranked() &&
+                           evidence.inference().fact(fact).shape[static_cast<int>(i)].is_literal();
+      if (literal == bound) return true;
+    }
+  }
+  return false;
+}
+
+// What the file alone cannot tell of the shapes that the tool will see.
+void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
+  if (HasOpenInput(evidence, true)) {
+    ledger->Assume("the file is given with the bound sizes; of an open size the tool reads 0");
+  }
+  const NodeId doubtful = FirstDoubtfulShape(evidence.model(), {.declared = false});
+  if (doubtful != kNone || HasOpenInput(evidence, false)) {
+    ledger->Assume(
+        absl::StrCat("ONNX's shape inference, which the tool asks, finds the shapes that we find",
+                     doubtful == kNone ? "" : "; it may not, from here on: ",
+                     doubtful == kNone ? "" : DescribeNode(evidence.model(), doubtful)));
+  }
+}
+
+TermId TermOf(const Node& node, LedgerBuilder* ledger) {
+  const absl::string_view op = node.op_type;
+  if (op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul") {
+    return ledger->Term(absl::StrCat(op, " by another formula"),
+                        op == "Conv" || op == "ConvTranspose"
+                            ? "elements(Y) * (C_in / group) * kernel"
+                            : "elements(A) * last dimension of Y");
+  }
+  if (op == "Add" || op == "Relu") {
+    return ledger->Term(absl::StrCat(op, ", 1 per element"), "counted as MACs");
+  }
+  if (op == "BatchNormalization") {
+    return ledger->Term("BatchNormalization, 2 per element", "counted as MACs");
+  }
+  if (op == "Resize" || op == "Upsample") {
+    return ledger->Term("linear interpolation, 11 per element", "counted as MACs");
+  }
+  return ledger->Term(absl::StrCat(op, ", 1 per output element"),
+                      "the tool has no rule for it and takes its output's size");
+}
+
+Ledger Apply(Evidence* evidence) {
+  const ModelData& model = evidence->model();
+  if (std::string error = StartError(model); !error.empty()) {
+    return LedgerBuilder::NotApplicable(std::move(error));
+  }
+  LedgerBuilder ledger(evidence, Unit::kMac);
+  const TermId body = ledger.Term("work inside of functions, branches and loops",
+                                  "only nodes of the main graph are looked at");
+  EntryId id = -1;
+  for (const Entry& entry : evidence->entries()) {
+    ++id;
+    const Node& node = evidence->node(entry);
+    if (node.graph != 0) continue;
+    const Outcome outcome = HasNoShape(model, node)
+                                ? Die("KeyError: ONNX's inference gives its output no shape")
+                                : Rules(*evidence, entry).Apply();
+    if (!outcome.error.empty()) {
+      return LedgerBuilder::NotApplicable(
+          absl::StrCat(DescribeNode(model, entry.node), ": ", outcome.error));
+    }
+    if (outcome.amount == Expr(0) && evidence->Ours(Unit::kMac, id) == kZero) continue;
+    ledger.Count({id}, evidence->Intern(outcome.amount), TermOf(node, &ledger));
+  }
+  ledger.SetParams(CountParams(model));
+  Judge(*evidence, &ledger);
+  return ledger.Finish([&](EntryId) { return body; });
+}
+
+}  // namespace
+
+const Convention kOnnxOpcounter = {
+    "onnx-opcounter",
+    Unit::kMac,
+    "number of macs",
+    "gmalivenko/onnx-opcounter 0.0.4 (c635b03), onnx_opcounter/onnx_opcounter.py:46-209",
+    "Conv, ConvTranspose, Gemm, MatMul; Add, Relu and BatchNormalization per element; every "
+    "operator "
+    "without a rule as 1 per output element",
+    "biases, broadcast of MatMul's first operand, RNN gates, attention operators; bodies of If, "
+    "Loop "
+    "and functions; sizes that ONNX's shape inference does not find count as 0",
+    Apply,
+};
+
+}  // namespace onnxflops

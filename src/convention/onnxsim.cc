@@ -1,0 +1,213 @@
+// onnxsim's model_info: MACs of ten operators, whatever their domain.
+//
+// Conv, ConvInteger, QLinearConv elements(Y) * prod(W[1:]); ConvTranspose elements(X) *
+// prod(W[1:]); Gemm M*N*K; MatMul, MatMulInteger, QLinearMatMul elements(Y) * last dimension of A;
+// Attention QK' and PV without the past. Functions are inlined; both branches of an If count, and
+// the body of a Loop or Scan once.
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "src/convention/conventions.h"
+#include "src/convention/onnx_shapes.h"
+
+namespace onnxflops {
+namespace {
+
+class Rules {
+ public:
+  explicit Rules(const Evidence& evidence) : evidence_(evidence) {}
+
+  // What a call's own operator counts, without bodies; zero for all that has no rule.
+  Expr Own(const Call& call) const {
+    const Node& node = evidence_.model().nodes[static_cast<size_t>(call.node)];
+    const absl::string_view op = node.op_type;
+    if (op == "Conv" || op == "ConvInteger") return Conv(call, 1);
+    if (op == "QLinearConv") return Conv(call, 3);
+    if (op == "ConvTranspose") return Window(Input(call, 0), Input(call, 1));
+    if (op == "Gemm") return Gemm(call, node);
+    if (op == "MatMul" || op == "MatMulInteger" || op == "QLinearMatMul") return MatMul(call);
+    if (op == "Attention") return Attention(call, node);
+    return 0;
+  }
+
+ private:
+  // nullptr where the tool has no shape.
+  const Shape* ShapeOf(absl::Span<const FactId> facts, size_t i) const {
+    if (i >= facts.size() || facts[i] < 0) return nullptr;
+    const Fact& fact = evidence_.inference().fact(facts[i]);
+    return fact.is_tensor() && fact.shape.ranked() ? &fact.shape : nullptr;
+  }
+  const Shape* Input(const Call& call, size_t i) const { return ShapeOf(call.inputs, i); }
+
+  // elements(of) * prod(weight[1:]).
+  static Expr Window(const Shape* of, const Shape* weight) {
+    if (of == nullptr || weight == nullptr || weight->rank() < 2) return 0;
+    return of->NumElements() * weight->Product(1, weight->rank());
+  }
+
+  Expr Conv(const Call& call, size_t weight) const {
+    return Window(ShapeOf(call.outputs, 0), Input(call, weight));
+  }
+
+  Expr Gemm(const Call& call, const Node& node) const {
+    const Shape* a = Input(call, 0);
+    const Shape* b = Input(call, 1);
+    if (a == nullptr || b == nullptr || a->rank() != 2 || b->rank() != 2) return 0;
+    const int n = Int(node, "transB") != 0 ? 0 : 1;
+    return a->NumElements() * (*b)[n];
+  }
+
+  Expr MatMul(const Call& call) const {
+    const Shape* a = Input(call, 0);
+    const Shape* y = ShapeOf(call.outputs, 0);
+    if (a == nullptr || y == nullptr || a->rank() == 0) return 0;
+    return y->NumElements() * (*a)[a->rank() - 1];
+  }
+
+  Expr Attention(const Call& call, const Node& node) const {
+    const Shape* q = Input(call, 0);
+    const Shape* k = Input(call, 1);
+    const Shape* v = Input(call, 2);
+    if (q == nullptr || k == nullptr || v == nullptr) return 0;
+    if (q->rank() == 4 && k->rank() == 4 && v->rank() == 4) {
+      return (*q)[0] * (*q)[1] * (*q)[2] * (*k)[2] * ((*q)[3] + (*v)[3]);
+    }
+    const int64_t q_heads = Int(node, "q_num_heads");
+    const int64_t kv_heads = Int(node, "kv_num_heads");
+    if (q->rank() != 3 || k->rank() != 3 || v->rank() != 3 || q_heads <= 0 || kv_heads <= 0 ||
+        !(*k)[2].is_literal() || !(*v)[2].is_literal()) {
+      return 0;
+    }
+    return (*q)[0] * q_heads * (*q)[1] * (*k)[1] *
+           (FloorDiv((*k)[2], kv_heads) + FloorDiv((*v)[2], kv_heads));
+  }
+
+  static int64_t Int(const Node& node, absl::string_view name) {
+    const Attribute* attribute = node.FindAttribute(name);
+    return attribute == nullptr ? 0 : attribute->i;
+  }
+
+  const Evidence& evidence_;
+};
+
+// What calls and bodies count, each body once.
+class Bodies {
+ public:
+  explicit Bodies(const Evidence& evidence)
+      : evidence_(evidence),
+        own_(evidence.inference().calls.size()),
+        instances_(evidence.inference().instances.size()) {
+    const Rules rules(evidence);
+    const Inference& inference = evidence.inference();
+    for (size_t c = 0; c < own_.size(); ++c) own_[c] = rules.Own(inference.calls[c]);
+    for (InstanceId id : inference.callees_first) {
+      std::vector<Expr> parts;
+      for (CallId call : inference.instances[static_cast<size_t>(id)].calls) {
+        if (Expr whole = Whole(call); whole != Expr(0)) parts.push_back(std::move(whole));
+      }
+      instances_[static_cast<size_t>(id)] = Sum(parts);
+    }
+  }
+
+  const Expr& Own(CallId call) const { return own_[static_cast<size_t>(call)]; }
+  Expr Whole(CallId id) const {
+    Expr sum = Own(id);
+    for (const BodyRun& run : evidence_.inference().calls[static_cast<size_t>(id)].bodies) {
+      sum += instances_[static_cast<size_t>(run.instance)];
+    }
+    return sum;
+  }
+  // Of the branches that our count leaves out, and that have no entries.
+  Expr Untaken(CallId id) const {
+    const int chosen = evidence_.counts().calls[static_cast<size_t>(id)].chosen_body;
+    const auto& bodies = evidence_.inference().calls[static_cast<size_t>(id)].bodies;
+    Expr sum;
+    for (size_t b = 0; b < bodies.size(); ++b) {
+      if (bodies[b].counted && (chosen < 0 || chosen == static_cast<int>(b))) continue;
+      sum += instances_[static_cast<size_t>(bodies[b].instance)];
+    }
+    return sum;
+  }
+
+ private:
+  const Evidence& evidence_;
+  std::vector<Expr> own_;        // by CallId
+  std::vector<Expr> instances_;  // by InstanceId
+};
+
+bool Has(const ModelData& model, absl::string_view op, int64_t since) {
+  return model.OpsetOf("").value_or(0) >= since &&
+         std::any_of(model.nodes.begin(), model.nodes.end(),
+                     [&](const Node& node) { return node.op_type == op && node.domain.empty(); });
+}
+
+// The tool infers shapes anew, with data propagation, only when it expands a function.
+bool Expands(const ModelData& model) {
+  return !model.functions.empty() || Has(model, "LayerNormalization", 17) ||
+         Has(model, "Softmax", 13) || Has(model, "LogSoftmax", 13) || Has(model, "Gelu", 20);
+}
+
+void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
+  const ModelData& model = evidence.model();
+  const NodeId doubtful = FirstDoubtfulShape(model, {true, Expands(model)});
+  const bool open = std::any_of(
+      evidence.inference().symbols.begin(), evidence.inference().symbols.end(),
+      [](const SymbolOrigin& symbol) { return symbol.kind == SymbolOrigin::Kind::kInput; });
+  if (doubtful != kNone || open) {
+    ledger->Assume(
+        absl::StrCat("ONNX's shape inference, which the tool asks, finds the shapes that we find",
+                     doubtful == kNone ? "" : "; it may not, from here on: ",
+                     doubtful == kNone ? "" : DescribeNode(model, doubtful)));
+  }
+  if (Has(model, "AffineGrid", 1)) {
+    ledger->Assume("the product inside of AffineGrid, which the tool expands, is left out");
+  }
+}
+
+TermId TermOf(const Node& node, LedgerBuilder* ledger) {
+  if (node.op_type == "If") {
+    return ledger->Term("the branch of an If that is not taken", "both branches are added up");
+  }
+  if (node.op_type == "Attention" || node.op_type == "ConvTranspose" || node.op_type == "MatMul") {
+    return ledger->Term(absl::StrCat(node.op_type, " by another formula"), "its shapes differ");
+  }
+  return ledger->Term(absl::StrCat(node.op_type, " has no counter"), "it counts as 0, silently");
+}
+
+Ledger Apply(Evidence* evidence) {
+  const Bodies bodies(*evidence);
+  LedgerBuilder ledger(evidence, Unit::kMac);
+  const TermId loop = ledger.Term("repetitions of a loop's body", "a body counts once");
+  EntryId id = -1;
+  for (const Entry& entry : evidence->entries()) {
+    ++id;
+    const CallId call = entry.call();
+    Expr theirs = entry.part() == Part::kWhole ? bodies.Whole(call) : bodies.Own(call);
+    if (entry.part() == Part::kShapeWork) theirs = bodies.Whole(call);
+    if (entry.part() == Part::kOwn) theirs += bodies.Untaken(call);
+    const AmountId amount = evidence->Intern(theirs);
+    if (amount == kZero && evidence->Ours(Unit::kMac, id) == kZero) continue;
+    const bool repeated = entry.times != 0 && amount != kZero;
+    ledger.Count({id}, amount, repeated ? loop : TermOf(evidence->node(entry), &ledger));
+  }
+  Judge(*evidence, &ledger);
+  return ledger.Finish(
+      [&](EntryId entry) { return TermOf(evidence->node(evidence->entry(entry)), &ledger); });
+}
+
+}  // namespace
+
+const Convention kOnnxsim = {
+    "onnxsim",
+    Unit::kMac,
+    "macs (its flops are twice that)",
+    "onnxsim 0.8.1, onnxsim/model_metrics.cpp:36-160, model_info.py:330-470 and 600-700",
+    "Conv, ConvInteger, QLinearConv, ConvTranspose, Gemm, MatMul, MatMulInteger, QLinearMatMul and "
+    "Attention; functions inlined",
+    "Einsum, RNN, GRU and LSTM, DeformConv, ONNX Runtime's fused operators; repetitions of loops; "
+    "what ONNX's shape inference does not find counts as 0",
+    Apply,
+};
+
+}  // namespace onnxflops
