@@ -201,13 +201,13 @@ absl::StatusOr<Facts> InferMel(const NodeView& n) {
 }
 
 // Both ends in mel: 2595 log10(1 + f / 700) each, and the step between edges; of M + 2 edges the
-// frequency and its index; of every triangle two widths; of every element of Y
-// max(0, min(rise, fall)), each slope a difference and a quotient.
+// frequency 700 (10^(mel / 2595) - 1) and its index; of every triangle two widths; of every element
+// of Y max(0, min(rise, fall)), each slope a difference and a quotient.
 absl::StatusOr<Cost> CountMel(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
   Cost cost;
-  cost.flops = ElementCost{.add = 1, .mul = 2, .div = 3, .log = 2} * Expr(1);
-  cost.flops += ElementCost{.add = 1, .mul = 4, .div = 2, .exp = 1, .round = 1} * (y[1] + 2);
+  cost.flops = ElementCost{.add = 3, .mul = 2, .div = 3, .log = 2} * Expr(1);
+  cost.flops += ElementCost{.add = 2, .mul = 3, .div = 2, .pow = 1, .round = 1} * (y[1] + 2);
   cost.flops += ElementCost{.add = 2} * y[1];
   cost.flops += ElementCost{.add = 2, .div = 2, .cmp = 2} * y.NumElements();
   return cost;
@@ -254,7 +254,7 @@ constexpr OpExample kMelExamples[] = {
     {"g (int64 rate, float low, float high) => (float[5,4] Y) "
      "{ mel = Constant<value_int = 4>() length = Constant<value_int = 8>() "
      "Y = MelWeightMatrix(mel, length, rate, low, high) }",
-     "add=55 mul=26 div=55 cmp=40 exp=6 log=2 round=6"},
+     "add=63 mul=20 div=55 cmp=40 log=2 pow=6 round=6"},
 };
 
 constexpr OpExample kStftExamples[] = {
@@ -321,9 +321,10 @@ constexpr OpDef kRows[] = {
              "0 here, are not counted."},
     {.name = "MelWeightMatrix",
      .versions = k17,
-     .formula = "Y[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies; per element "
-                "2 add, 2 div, 2 cmp; per edge (M + 2) 4 mul, add, 2 div, exp, round; per triangle "
-                "2 add; once 3 div, 2 mul, 2 log, add",
+     .formula =
+         "Y[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies; per element "
+         "2 add, 2 div, 2 cmp; per edge (M + 2) 3 mul, 2 add, 2 div, pow, round; per triangle "
+         "2 add; once 3 add, 3 div, 2 mul, 2 log",
      .infer = InferMel,
      .count = CountMel,
      .examples = kMelExamples,

@@ -160,8 +160,8 @@ constexpr OpDef kRows[] = {
     {.name = "Adam",
      .versions = kVersions,
      .formula =
-         "per element of X: add=5 mul=8 div=1 sqrt=1; per step: add=2 mul=1 div=1 cmp=1 sqrt=1 "
-         "pow=2 int_cmp=1",
+         "per element of X: add=5 mul=8 div=1 sqrt=1; per step: add=2 mul=1 div=1 sqrt=1 pow=2 "
+         "int_cmp=1",
      .infer = InferAdam,
      .count = CountAdam,
      .examples = kAdamExamples},

@@ -75,6 +75,16 @@ void GeneratorCases(const Visit& visit);
 void WindowFunctionCases(const Visit& visit);
 void MultiHeadAttentionCases(const Visit& visit);
 void ChannelsLastNormalizationCases(const Visit& visit);
+void LinearAttentionCases(const Visit& visit);
+void CausalConvCases(const Visit& visit);
+void FlexAttentionCases(const Visit& visit);
+void LinearClassifierCases(const Visit& visit);
+void SupportVectorCases(const Visit& visit);
+void ImputerCases(const Visit& visit);
+void OptimizerCases(const Visit& visit);
+void RoiAlignCases(const Visit& visit);
+void AffineGridCases(const Visit& visit);
+void MelWeightCases(const Visit& visit);
 
 }  // namespace onnxflops::oracle
 

@@ -100,4 +100,33 @@ void WindowFunctionCases(const Visit& visit) {
   }
 }
 
+void MelWeightCases(const Visit& visit) {
+  const Input rate = In({}, kInt64), edge = In({});
+  const auto mel_of = [] { return 2595.0 * Log(1.0 + Counted(440) / 700.0); };  // log10
+  for (int64_t bins = 1; bins <= 4; ++bins) {
+    for (int64_t length = 2; length <= 9; ++length) {
+      const Input mels = {{}, kInt64, {{bins}}, false}, dft = {{}, kInt64, {{length}}, false};
+      const Sizes y = {length / 2 + 1, bins};
+      visit({"MelWeightMatrix", 17, {mels, dft, rate, edge, edge}}, [&] {
+        const Counted low = mel_of(), high = mel_of();
+        const Counted step = (high - low) / 3.0;
+        // Edges evenly spaced in mel, at whole frequency bins.
+        for (int64_t i = 0; i < bins + 2; ++i) {
+          const Counted hertz = 700.0 * (Pow(10.0, (low + Counted(2) * step) / 2595.0) - 1.0);
+          Round(Counted(9) * hertz / 16000.0);
+        }
+        // A triangle: the length of both sides, and the lower of both lines above zero.
+        for (int64_t i = 0; i < bins; ++i) {
+          for (int side = 0; side < 2; ++side) Counted(2) - 1.0;
+        }
+        ForEach(y, [](const Sizes&) {
+          const Counted rise = (Counted(2) - 1.0) / 2.0, fall = (Counted(3) - 2.0) / 2.0;
+          Max(0.0, Min(rise, fall));
+        });
+        return OneOutput(y);
+      });
+    }
+  }
+}
+
 }  // namespace onnxflops::oracle

@@ -1,6 +1,8 @@
 // Convolutions, pooling and sampling.
 #include "tests/oracle/cases.h"
 #include "tests/oracle/conv.h"
+#include "tests/oracle/elementwise.h"
+#include "tests/oracle/matmul.h"
 #include "tests/oracle/pool.h"
 #include "tests/oracle/resize.h"
 
@@ -136,6 +138,106 @@ void ResizeCases(const Visit& visit) {
             {"mode", grid.nearest ? "nearest" : "linear"}}},
           [&] { return GridSample(x, places, grid); });
   });
+}
+
+namespace {
+
+// One sampled point: where it is, whether it is on the map, its four neighbours and their weights.
+void RoiPoint() {
+  for (int axis = 0; axis < 2; ++axis) {
+    // start + bin * size + (i + 0.5) * size / points, on the map, not negative
+    const Counted place = Counted(0.5) + Counted(1) * 0.5 + Counted(1.5) * 0.5 / 2.0;
+    Compared(place, -1.0);
+    Compared(place, 3.0);
+    const Counted inside = Max(place, 0.0);
+    const Counted low = inside - Round(inside);
+    1.0 - low;
+  }
+  for (int corner = 0; corner < 4; ++corner) Counted(0.5) * 0.25;
+}
+// The corners of a region on the map and the size of its bins; without half a pixel of shift a
+// region is at least one wide.
+void RoiRegion(bool half_pixel) {
+  for (int axis = 0; axis < 2; ++axis) {
+    Counted start = Counted(0.5) * 0.25, end = Counted(1) * 0.25;
+    if (half_pixel) {
+      start = start - 0.5;
+      end = end - 0.5;
+    }
+    Counted size = end - start;
+    if (!half_pixel) size = Max(size, 1.0);
+    size / 2.0;
+  }
+}
+void RoiBin(int64_t points, bool max) {
+  Counted acc = max ? -1e30 : 0;
+  for (int64_t point = 0; point < points; ++point) {
+    for (int corner = 0; corner < 4; ++corner) {
+      const Counted value = Counted(0.5) * 0.25;
+      acc = max ? Max(acc, value) : acc + value;
+    }
+  }
+  if (!max) acc / static_cast<double>(points);
+}
+
+}  // namespace
+
+void RoiAlignCases(const Visit& visit) {
+  ForEach({2, 3, 3, 2, 2, 2, 2}, [&](const Sizes& i) {
+    const int64_t channels = i[0] + 1, regions = i[1] + 1, ratio = i[2] + 1;
+    const Sizes bins = {i[3] + 1, i[4] + 1};
+    const bool max = i[5] > 0, half_pixel = i[6] > 0;
+    for (int opset : {10, 16, 22}) {
+      if (opset == 10 && half_pixel) continue;
+      Case c{"RoiAlign", opset, {In({1, channels, 5, 4}), In({regions, 4}), In({regions}, kInt64)}};
+      c.attributes = {{"output_height", bins[0]},
+                      {"output_width", bins[1]},
+                      {"sampling_ratio", ratio},
+                      {"mode", max ? "max" : "avg"}};
+      if (opset > 10) {
+        c.attributes.emplace_back("coordinate_transformation_mode",
+                                  half_pixel ? "half_pixel" : "output_half_pixel");
+      }
+      visit(c, [&] {
+        for (int64_t region = 0; region < regions; ++region) {
+          RoiRegion(half_pixel);
+          ForEach(bins, [&](const Sizes&) {
+            for (int64_t point = 0; point < ratio * ratio; ++point) RoiPoint();
+            for (int64_t channel = 0; channel < channels; ++channel) RoiBin(ratio * ratio, max);
+          });
+        }
+        return OneOutput({regions, channels, bins[0], bins[1]});
+      });
+    }
+  });
+}
+
+void AffineGridCases(const Visit& visit) {
+  for (size_t rank : {size_t{2}, size_t{3}}) {
+    for (const Sizes& sizes : Shapes(rank, 3)) {
+      for (int64_t batch : {1, 2}) {
+        for (int64_t align : {0, 1}) {
+          const auto r = static_cast<int64_t>(rank);
+          visit({"AffineGrid",
+                 20,
+                 {In({batch, r, r + 1}), Ints(Concat({batch, 4}, sizes))},
+                 {{"align_corners", align}}},
+                [&] {
+                  for (int64_t size : sizes) {
+                    // The first place and the step of an axis: 2 / (size - 1) from corner to
+                    // corner, else 2 / size from half a step on.
+                    const Counted step =
+                        2.0 / (align > 0 ? Counted(3) - 1.0 : Counted(static_cast<double>(size)));
+                    const Counted start = align > 0 ? Counted(-1) : -1.0 + step / 2.0;
+                    for (int64_t i = 0; i < size; ++i) start + Counted(2) * step;
+                  }
+                  ForEach(Concat({batch, r}, sizes), [&](const Sizes&) { Dot(r + 1); });
+                  return OneOutput(Concat(Concat({batch}, sizes), {r}));
+                });
+        }
+      }
+    }
+  }
 }
 
 }  // namespace onnxflops::oracle
