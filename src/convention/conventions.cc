@@ -4,9 +4,20 @@ namespace onnxflops {
 
 absl::Span<const Convention* const> Conventions() {
   static constexpr const Convention* kConventions[] = {
-      &kMacs,  // a line each
-      &kThop,     &kFvcore,        &kFvcoreTorch1, &kFlopCounterMode, &kFlopCounterModeCpu,
-      &kOnnxTool, &kOnnxOpcounter, &kOnnxsim,
+      // clang-format off: a line each
+      &kMacs,
+      &kThop,
+      &kFvcore,
+      &kFvcoreTorch1,
+      &kFlopCounterMode,
+      &kFlopCounterModeCpu,
+      &kOnnxTool,
+      &kOnnxOpcounter,
+      &kOnnxsim,
+      &kXla,
+      &kConfig6n,
+      &kConfig25n,
+      // clang-format on
   };
   return kConventions;
 }

@@ -17,6 +17,9 @@ extern const Convention kFlopCounterModeCpu;
 extern const Convention kOnnxOpcounter;
 extern const Convention kOnnxTool;
 extern const Convention kOnnxsim;
+extern const Convention kXla;
+extern const Convention kConfig6n;
+extern const Convention kConfig25n;
 
 // In the order in which they are shown.
 absl::Span<const Convention* const> Conventions();
