@@ -67,9 +67,11 @@ const Json& NodeSuite() {
   return *suite;
 }
 
-absl::StatusOr<Model> LoadNodeModel(const std::string& name) {
-  return Load(ONNXFLOPS_NODE_SUITE_DIR "/node/" + name + "/model.onnx");
+std::string NodeModelPath(const std::string& name) {
+  return ONNXFLOPS_NODE_SUITE_DIR "/node/" + name + "/model.onnx";
 }
+
+absl::StatusOr<Model> LoadNodeModel(const std::string& name) { return Load(NodeModelPath(name)); }
 
 InferOptions NodeSuiteOptions(const ModelData& model, const Json& entry) {
   InferOptions options;

@@ -24,6 +24,7 @@ namespace onnxflops {
 // {"name", "kind": "optional"}.
 const nlohmann::json& NodeSuite();
 
+std::string NodeModelPath(const std::string& name);
 absl::StatusOr<Model> LoadNodeModel(const std::string& name);
 
 // The shapes of the inputs, and what they hold as far as inference follows it.

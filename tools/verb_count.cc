@@ -8,6 +8,7 @@
 #include "src/base/status_macros.h"
 #include "src/onnxflops.h"
 #include "src/report/format.h"
+#include "tools/load_model.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -17,7 +18,8 @@ namespace {
 constexpr VerbHelp kHelp = {
     "onnxflops count MODEL... [options]",
     R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights are
-not read; MODEL may be "-" for standard input. The verb may be left out.
+not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONNX's own),
+.textproto, .json. The verb may be left out.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -130,7 +132,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   options.node_rows = view.by == GroupBy::kNode;
   std::vector<Report> reports;
   for (const std::string& path : args.models) {
-    ASSIGN_OR_RETURN(const Model model, Load(path));
+    ASSIGN_OR_RETURN(const Model model, LoadModel(path));
     ASSIGN_OR_RETURN(Report report, Count(model, options));
     reports.push_back(std::move(report));
   }

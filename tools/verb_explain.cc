@@ -12,6 +12,7 @@
 #include "src/load/load.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
+#include "tools/load_model.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -99,7 +100,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
     ASSIGN_OR_RETURN(text, DescribeOp(what[0], style.width > 0 ? style.width : kLineWidth));
   } else {
     ASSIGN_OR_RETURN(const CountOptions options, sizes.Parse());
-    ASSIGN_OR_RETURN(const Model model, Load(what[0]));
+    ASSIGN_OR_RETURN(const Model model, LoadModel(what[0]));
     ASSIGN_OR_RETURN(const Explanation explanation, Explain(model, options, what[1]));
     text = ToText(explanation, style);
   }

@@ -95,4 +95,8 @@ absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view n
   return Parse(ByteRegion::OfBytes(bytes), name);
 }
 
+absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name) {
+  return Parse(ByteRegion::OfStream(fd), name);
+}
+
 }  // namespace onnxflops

@@ -24,6 +24,9 @@ absl::StatusOr<Model> Load(absl::string_view path);
 // Copies what it keeps of `bytes`; `name` stands for the path in errors and reports.
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>");
 
+// Reads a model from an open descriptor up to its end, such as a pipe, from where it stands.
+absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_LOAD_LOAD_H_

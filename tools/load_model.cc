@@ -1,0 +1,83 @@
+#include "tools/load_model.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/load/load.h"
+#include "tools/official_program.h"
+#include "tools/text_forms.h"
+
+namespace onnxflops::tools {
+namespace {
+
+// The first bytes that a pipe has or will have, left in it. Blocks until there are some.
+size_t PeekPipe(int fd, char* bytes, size_t size) {
+  int copy[2];
+  if (pipe2(copy, O_CLOEXEC) != 0) return 0;
+  const absl::Cleanup close_both = [&] {
+    close(copy[0]);
+    close(copy[1]);
+  };
+  const ssize_t there = tee(fd, copy[1], size, 0);
+  const ssize_t n = there > 0 ? read(copy[0], bytes, static_cast<size_t>(there)) : 0;
+  return n > 0 ? static_cast<size_t>(n) : 0;
+}
+
+TextForm FormOfStandardInput() {
+  std::array<char, kTextFormPrefix> bytes;
+  struct stat info;
+  if (fstat(STDIN_FILENO, &info) != 0) return TextForm::kNone;
+  size_t size = 0;
+  if (S_ISREG(info.st_mode)) {
+    const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    const ssize_t n = at < 0 ? 0 : pread(STDIN_FILENO, bytes.data(), bytes.size(), at);
+    size = n > 0 ? static_cast<size_t>(n) : 0;
+  } else if (S_ISFIFO(info.st_mode)) {
+    size = PeekPipe(STDIN_FILENO, bytes.data(), bytes.size());
+  }
+  return TextFormOfBytes(absl::string_view(bytes.data(), size));
+}
+
+absl::Status Named(absl::string_view name, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(Escaped(name), ": ", status.message()));
+}
+
+absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name) {
+  absl::StatusOr<OfficialProgram> program = OfficialProgram::Start({"text", NameOf(form)}, fd);
+  if (!program.ok()) return Named(name, program.status());
+  absl::StatusOr<Model> model = LoadFromStream(program->output(), name);
+  // It writes nothing if it finds a fault, so that one is why there is no model.
+  RETURN_IF_ERROR(Named(name, program->Finish()));
+  return model;
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(absl::string_view path) {
+  if (path == "-") {
+    const TextForm form = FormOfStandardInput();
+    if (form == TextForm::kNone) return Load(path);
+    return LoadText(form, STDIN_FILENO, "standard input");
+  }
+  const TextForm form = TextFormOfFile(path);
+  if (form == TextForm::kNone) return Load(path);
+  const int fd = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  struct stat info;
+  const absl::Cleanup close_file = [fd] {
+    if (fd >= 0) close(fd);
+  };
+  // Load() says why not.
+  if (fd < 0 || fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) return Load(path);
+  return LoadText(form, fd, path);
+}
+
+}  // namespace onnxflops::tools

@@ -1,0 +1,128 @@
+#include "tools/official_program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr char kName[] = "onnxflops-official";
+constexpr size_t kMaxMessage = 4096;  // bytes of what it says that are read
+
+// Beside this program in a build; in libexec where it is installed. Empty if there is none.
+std::string FindProgram() {
+  std::array<char, 4096> self;
+  const ssize_t size = readlink("/proc/self/exe", self.data(), self.size());
+  if (size <= 0) return "";
+  const std::string path(self.data(), static_cast<size_t>(size));
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  for (const char* place : {"", "../libexec/onnxflops/"}) {
+    std::string candidate = absl::StrCat(folder, place, kName);
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+absl::Status Failed(absl::string_view what, int error) {
+  return absl::UnknownError(
+      absl::StrCat("cannot start ", kName, ": ", what, ": ", std::strerror(error)));
+}
+
+absl::StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::string>& arguments,
+                            const std::array<int, 3>& streams) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const absl::Cleanup destroy = [&] { posix_spawn_file_actions_destroy(&actions); };
+  for (int i = 0; i < 3; ++i) {
+    posix_spawn_file_actions_adddup2(&actions, streams[static_cast<size_t>(i)], i);
+  }
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+  if (error != 0) return Failed("posix_spawn", error);
+  return pid;
+}
+
+std::string ReadMessage(int fd) {
+  std::string message(kMaxMessage, '\0');
+  size_t size = 0;
+  while (size < message.size()) {
+    const ssize_t n = read(fd, message.data() + size, message.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    size += static_cast<size_t>(n);
+  }
+  message.resize(size);
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  return message;
+}
+
+}  // namespace
+
+OfficialProgram::OfficialProgram(OfficialProgram&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      errors_(std::exchange(other.errors_, -1)) {}
+
+OfficialProgram::~OfficialProgram() { static_cast<void>(Finish()); }
+
+absl::StatusOr<OfficialProgram> OfficialProgram::Start(const std::vector<std::string>& arguments,
+                                                       int input) {
+  const std::string program = FindProgram();
+  if (program.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("needs the program ", kName, " beside onnxflops, which tools/setup official ",
+                     "builds with the official ONNX library"));
+  }
+  int output[2], errors[2];
+  if (pipe2(output, O_CLOEXEC) != 0) return Failed("pipe", errno);
+  if (pipe2(errors, O_CLOEXEC) != 0) {
+    const int error = errno;
+    close(output[0]);
+    close(output[1]);
+    return Failed("pipe", error);
+  }
+  const absl::StatusOr<pid_t> pid = Spawn(program, arguments, {input, output[1], errors[1]});
+  close(output[1]);
+  close(errors[1]);
+  if (pid.ok()) return OfficialProgram(*pid, output[0], errors[0]);
+  close(output[0]);
+  close(errors[0]);
+  return pid.status();
+}
+
+absl::Status OfficialProgram::Finish() {
+  if (pid_ < 0) return absl::OkStatus();
+  close(output_);
+  const std::string message = ReadMessage(errors_);
+  close(errors_);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
+  if (WIFEXITED(status)) return absl::InvalidArgumentError(message);
+  if (WTERMSIG(status) == SIGPIPE) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("the official library fails on it (signal ", WTERMSIG(status), ")"));
+}
+
+}  // namespace onnxflops::tools

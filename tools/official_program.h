@@ -1,0 +1,47 @@
+// onnxflops-official, the program beside this one that links the official ONNX library: see
+// tools/official/main.cc. It is started only for what needs it.
+#ifndef ONNXFLOPS_TOOLS_OFFICIAL_PROGRAM_H_
+#define ONNXFLOPS_TOOLS_OFFICIAL_PROGRAM_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace onnxflops::tools {
+
+// One run of it, with its standard output to be read here.
+//
+//   ASSIGN_OR_RETURN(OfficialProgram program, OfficialProgram::Start({"text", "json"}, fd));
+//   ... read program.output() to its end ...
+//   RETURN_IF_ERROR(program.Finish());
+class OfficialProgram {
+ public:
+  // `input` becomes its standard input. FailedPrecondition if it is not there.
+  static absl::StatusOr<OfficialProgram> Start(const std::vector<std::string>& arguments,
+                                               int input);
+  OfficialProgram(OfficialProgram&& other) noexcept;
+  OfficialProgram& operator=(OfficialProgram&&) = delete;
+  OfficialProgram(const OfficialProgram&) = delete;
+  OfficialProgram& operator=(const OfficialProgram&) = delete;
+  ~OfficialProgram();
+
+  int output() const { return output_; }
+  // Waits for its end. What it said is the message of an error; if nobody read its output to the
+  // end, that it could not write the rest is none.
+  absl::Status Finish();
+
+ private:
+  OfficialProgram(pid_t pid, int output, int errors)
+      : pid_(pid), output_(output), errors_(errors) {}
+
+  pid_t pid_;
+  int output_, errors_;
+};
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_OFFICIAL_PROGRAM_H_

@@ -1,0 +1,33 @@
+// The ways to write a model as text, and how they are told apart.
+#ifndef ONNXFLOPS_TOOLS_TEXT_FORMS_H_
+#define ONNXFLOPS_TOOLS_TEXT_FORMS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops::tools {
+
+enum class TextForm : uint8_t {
+  kNone,      // binary
+  kOnnx,      // ONNX's own syntax: g (float[N] x) => (float[N] y) { y = Relu(x) }
+  kProtobuf,  // Protobuf's text format: ir_version: 8 graph { ... }
+  kJson,      // Protobuf's JSON
+};
+
+// "onnxtxt", "textproto", "json": how the program and its second program name them.
+const char* NameOf(TextForm form);
+TextForm TextFormNamed(absl::string_view name);
+
+// By the extension, as the official library decides.
+TextForm TextFormOfFile(absl::string_view path);
+
+// By how the text begins. No binary model begins like any of them: its first byte is the tag of
+// one of ModelProto's fields.
+TextForm TextFormOfBytes(absl::string_view beginning);
+inline constexpr size_t kTextFormPrefix = 256;
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_TEXT_FORMS_H_
