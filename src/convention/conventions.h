@@ -20,6 +20,12 @@ extern const Convention kOnnxsim;
 extern const Convention kXla;
 extern const Convention kConfig6n;
 extern const Convention kConfig25n;
+extern const Convention kTorchProfiler;
+extern const Convention kPtflops;
+extern const Convention kPtflopsAten;
+extern const Convention kCalflops;
+extern const Convention kDeepSpeed;
+extern const Convention kTorchstat;
 
 // In the order in which they are shown.
 absl::Span<const Convention* const> Conventions();

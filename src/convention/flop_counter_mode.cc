@@ -56,9 +56,7 @@ class FlopCounter {
       return true;
     }
     if (attention == nullptr || !attention->fast_path) return false;
-    tool_.ledger().Assume(
-        "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
-        "torch.backends.mha on");
+    tool_.ledger().Assume(kFastPathAssumption);
     return true;
   }
 

@@ -81,9 +81,7 @@ class Fvcore {
     if (torch1_) return false;
     const TorchAttention* attention = tool_.AttentionOf(call);
     if (attention == nullptr || !attention->fast_path) return false;
-    tool_.ledger().Assume(
-        "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
-        "torch.backends.mha on");
+    tool_.ledger().Assume(kFastPathAssumption);
     return true;
   }
 

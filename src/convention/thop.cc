@@ -26,7 +26,7 @@ class Thop {
 
  private:
   Verdict Rule(const TorchCall& call) {
-    constexpr char kNoHook[] = "no hook for this class: the count is 0";
+    static constexpr char kNoHook[] = "no hook for this class: the count is 0";
     switch (call.op) {
       case Aten::kLinear:
         if (tool_.trace().nn_class(call) == NnClass::kLinear) return {call.macs};
@@ -79,7 +79,7 @@ class Thop {
   }
 
   Verdict Layer(const TorchCall& call) {
-    constexpr char kBeside[] = "its hook counts elements, beside the MACs";
+    static constexpr char kBeside[] = "its hook counts elements, beside the MACs";
     const NnClass c = tool_.trace().nn_class(call);
     switch (call.op) {
       case Aten::kPrelu:
@@ -115,7 +115,7 @@ class Thop {
   }
 
   Verdict Upsample(const TorchCall& call) {
-    constexpr char kWhy[] = "its hook counts operations per result";
+    static constexpr char kWhy[] = "its hook counts operations per result";
     const NnClass c = tool_.trace().nn_class(call);
     if (c != NnClass::kUpsample && c != NnClass::kUpsamplingBilinear2d &&
         c != NnClass::kUpsamplingNearest2d) {

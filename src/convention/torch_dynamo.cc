@@ -120,6 +120,9 @@ class DynamoTracer {
       scope.module = entry.module;
       scope.class_name = chain.empty() ? absl::string_view() : chain.back();
       scope.nn_class = NnClassOf(scope.class_name);
+      scope.in_timm_attention = std::any_of(chain.begin(), chain.end(), [](const auto& name) {
+        return NnClassOf(name) == NnClass::kTimmAttention;
+      });
       scope.in_encoder_layer = std::find(chain.begin(), chain.end(), kEncoderLayer) != chain.end();
       trace_.scopes.push_back(scope);
     }
@@ -319,18 +322,22 @@ class DynamoTracer {
       attention.batch_first = args.Arg(1) == "1" && args.Arg(2) == "0";
     }
     if (in_proj != nullptr) {
+      attention.in_proj = in_proj;
       attention.query = in_proj->x;
-      attention.elements = in_proj->in;
     }
+    if (sdpa != nullptr) attention.heads = Heads(*sdpa, attention.query);
     attention.fast_path = attention.is_packed && attention.batch_first && in_proj->has_bias &&
-                          sdpa != nullptr && HasEvenHeads(*sdpa) && !HasMask(*sdpa);
+                          sdpa != nullptr && !HasMask(*sdpa) && Mod(attention.heads, 2) == Expr(0);
     trace_.attentions.push_back(attention);
   }
 
-  static bool HasEvenHeads(const TorchCall& sdpa) {
-    if (sdpa.x == nullptr || !sdpa.x->shape.ranked() || sdpa.x->shape.rank() < 2) return false;
-    const std::optional<int64_t> heads = sdpa.x->shape[1].AsInt64();
-    return sdpa.op != Aten::kSdpa || (heads.has_value() && *heads % 2 == 0);
+  // Queries [batch, heads, length, size], or weights [batch * heads, length, length].
+  static Expr Heads(const TorchCall& sdpa, const Fact* query) {
+    const Shape& x = sdpa.x->shape;
+    if (!x.ranked() || query == nullptr || !query->shape.ranked()) return 1;
+    if (x.rank() == 4) return x[1];
+    if (x.rank() == 3 && query->shape.rank() == 3) return FloorDiv(x[0], query->shape[1]);
+    return 1;
   }
 
   static bool HasMask(const TorchCall& sdpa) {

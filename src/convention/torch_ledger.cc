@@ -205,6 +205,57 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
   return sizes;
 }
 
+namespace {
+
+// Operators that keep the order in memory of their first operand of full shape.
+constexpr absl::string_view kKeepOrder[] = {"Add", "Sub",  "Mul",     "Div",  "Cast", "Relu",
+                                            "Erf", "Gelu", "Sigmoid", "Tanh", "Clip", "Identity"};
+
+// Whether the transposition changes the order of the dimensions that are not 1.
+bool ChangesOrder(const Node& node, const Shape& shape) {
+  const Attribute* perm = node.FindAttribute("perm");
+  if (perm == nullptr || static_cast<int64_t>(perm->ints.size()) != shape.rank()) return true;
+  int64_t last = -1;
+  for (int64_t axis : perm->ints) {
+    if (axis < 0 || axis >= shape.rank()) return true;
+    if (shape[static_cast<int>(axis)] == Expr(1)) continue;
+    if (axis < last) return true;
+    last = axis;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsContiguous(const Evidence& evidence, const TorchCall& call) {
+  constexpr int kMaxSteps = 16;
+  const ModelData& model = evidence.model();
+  const Node* node = &evidence.node(evidence.entry(call.main));
+  for (int step = 0; step < kMaxSteps; ++step) {
+    ValueId input = kNone;
+    for (ValueId id : node->inputs) {
+      if (id == kNone || model.values[static_cast<size_t>(id)].producer == kNone) continue;
+      input = id;
+      break;
+    }
+    if (input == kNone) return true;
+    node = &model.nodes[static_cast<size_t>(model.values[static_cast<size_t>(input)].producer)];
+    const absl::string_view type = node->op_type;
+    if (type == "Transpose" && !node->inputs.empty() && node->inputs[0] != kNone) {
+      const FactId fact = evidence.inference().values[static_cast<size_t>(node->inputs[0])];
+      const Fact* before = fact < 0 ? nullptr : &evidence.inference().fact(fact);
+      if (before == nullptr || !before->shape.ranked()) return true;
+      if (ChangesOrder(*node, before->shape)) return false;
+      continue;
+    }
+    if (type == "Slice" || type == "Split") return false;
+    if (std::find(std::begin(kKeepOrder), std::end(kKeepOrder), type) == std::end(kKeepOrder)) {
+      return true;
+    }
+  }
+  return true;
+}
+
 bool IsFusedOnCpu(const TorchCall& call) {
   if (absl::StrContains(call.fx_node, "enable_gqa: True")) return false;
   if (!call.x->is_tensor() || !call.x->shape.ranked() || !call.y->shape.ranked()) return true;

@@ -111,6 +111,15 @@ struct RecurrentSizes {
 std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const TorchTrace& trace,
                                                const TorchCall& call);
 
+// Why the parts of an nn.MultiheadAttention are not seen.
+inline constexpr char kFastPathAssumption[] =
+    "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
+    "torch.backends.mha on";
+
+// Whether the first operand of a product lies in memory in the order of its elements: not behind a
+// transposition or a slice that nothing has copied.
+bool IsContiguous(const Evidence& evidence, const TorchCall& call);
+
 // Whether PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
 // not as two products: four dimensions, as many heads of q as of k and v, all of one size.
 bool IsFusedOnCpu(const TorchCall& call);

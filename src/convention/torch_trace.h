@@ -28,8 +28,9 @@ struct TorchScope {
   NnClass nn_class = NnClass::kNone;
   absl::string_view class_name;  // "torch.nn.modules.conv.Conv2d"; "" where the file does not say
   ModuleId module = kRootModule;
-  bool is_assumed = false;        // the class is recognised, not stated
-  bool in_encoder_layer = false;  // inside of an nn.TransformerEncoderLayer
+  bool is_assumed = false;         // the class is recognised, not stated
+  bool in_timm_attention = false;  // inside of timm's Attention
+  bool in_encoder_layer = false;   // inside of an nn.TransformerEncoderLayer
 };
 using ScopeId = int32_t;
 
@@ -56,11 +57,12 @@ struct TorchCall {
 struct TorchAttention {
   ScopeId scope = 0;
   int32_t first_call = 0, end_call = 0;
-  bool is_packed = false;       // q, k and v are one tensor: one product with in_proj_weight
-  bool batch_first = false;     // transposes its input
-  bool fast_path = false;       // in eval mode without gradients one native operator does all of it
-  const Fact* query = nullptr;  // as projected
-  AmountId elements = kZero;    // of the query
+  bool is_packed = false;    // q, k and v are one tensor: one product with in_proj_weight
+  bool batch_first = false;  // transposes its input
+  bool fast_path = false;    // in eval mode without gradients one native operator does all of it
+  const TorchCall* in_proj = nullptr;  // nullptr if there is none
+  const Fact* query = nullptr;         // what it projects
+  Expr heads = 1;
 };
 
 struct TorchTrace {
