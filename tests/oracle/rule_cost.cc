@@ -72,6 +72,18 @@ void AddInput(const Input& input, const std::string& name, onnx::GraphProto* gra
   for (int64_t dim : input.dims) tensor->mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
+Executed ExecutedOf(const Census& census) {
+  Executed e;
+  int64_t* fields[] = {&e.mac,  &e.add, &e.mul,  &e.div,  &e.cmp, &e.exp,  &e.log,
+                       &e.sqrt, &e.pow, &e.trig, &e.tanh, &e.erf, &e.round};
+  for (int i = 0; i < kNumKinds; ++i) {
+    *fields[i] = census[static_cast<Kind>(i)].AsInt64().value_or(-1);
+  }
+  return e;
+}
+
+}  // namespace
+
 std::string ModelOf(const Case& c) {
   onnx::ModelProto model;
   model.set_ir_version(10);
@@ -98,18 +110,6 @@ std::string ModelOf(const Case& c) {
   }
   return model.SerializeAsString();
 }
-
-Executed ExecutedOf(const Census& census) {
-  Executed e;
-  int64_t* fields[] = {&e.mac,  &e.add, &e.mul,  &e.div,  &e.cmp, &e.exp,  &e.log,
-                       &e.sqrt, &e.pow, &e.trig, &e.tanh, &e.erf, &e.round};
-  for (int i = 0; i < kNumKinds; ++i) {
-    *fields[i] = census[static_cast<Kind>(i)].AsInt64().value_or(-1);
-  }
-  return e;
-}
-
-}  // namespace
 
 std::string Describe(const Case& c) {
   std::ostringstream out;

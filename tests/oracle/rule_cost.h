@@ -38,6 +38,9 @@ struct RuleResult {
   Work work;
   std::vector<Sizes> output_dims;  // -1 for a dimension that is a symbol
 };
+// The model of the node, serialised.
+std::string ModelOf(const Case& c);
+
 // InvalidArgument when the program refuses the model, FailedPrecondition when it says that it does
 // not know.
 absl::StatusOr<RuleResult> CostByRule(const Case& c);
