@@ -31,6 +31,8 @@ not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONN
     onnxflops resnet50.onnx --by op
   Every node with its shapes, for a script:
     onnxflops resnet50.onnx --by node --format json -o resnet50.json
+  As thop counts, module by module:
+    onnxflops resnet50.onnx --convention thop
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
@@ -43,6 +45,7 @@ struct CountArguments {
   OutputArguments output;
   std::string by = "module";
   std::string depth;
+  std::string convention;
   bool no_fold = false, exact = false, strict = false;
 
   void AddTo(CLI::App* app) {
@@ -56,6 +59,9 @@ struct CountArguments {
         "--no-fold", no_fold,
         "Every module on a row of its own, and every node: also equal ones and free ones.");
     app->add_flag("--exact", exact, "Every digit instead of k, M, G, T, P, E.");
+    app->add_option("--convention", convention,
+                    "Count as another tool does: a name of onnxflops compare --list.")
+        ->type_name("NAME");
     app->add_flag("--strict", strict,
                   "Exit with 1 if anything is unknown, or odd enough for a warning.");
     output.AddTo(app);
@@ -133,7 +139,9 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<Report> reports;
   for (const std::string& path : args.models) {
     ASSIGN_OR_RETURN(const Model model, LoadModel(path));
-    ASSIGN_OR_RETURN(Report report, Count(model, options));
+    ASSIGN_OR_RETURN(Report report, args.convention.empty()
+                                        ? Count(model, options)
+                                        : CountAs(model, options, args.convention));
     reports.push_back(std::move(report));
   }
   const TableStyle style = StyleFor(args.output.file);

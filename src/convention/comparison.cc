@@ -51,15 +51,16 @@ class Waterfall {
     }
   }
 
-  void AddStep(absl::string_view name, absl::string_view reason, const Expr& amount) {
-    steps_.push_back({std::string(name), std::string(reason), "", amount, {}});
+  // An amount that is of no entry.
+  void AddStep(const char* name, const char* reason, const Expr& amount) {
+    SumsOf({name, reason}, kRootModule).step += amount;
   }
 
   std::vector<ComparedTerm> Terms() {
-    std::vector<ComparedTerm> terms = std::move(steps_);
+    std::vector<ComparedTerm> terms;
     for (Sums& sums : sums_) {
       ComparedTerm term = std::move(sums.term);
-      term.amount = sums.total.Total(evidence_);
+      term.amount = sums.total.Total(evidence_) + sums.step;
       if (term.amount == Expr(0)) continue;
       term.nodes = NodesOf(sums);
       terms.push_back(std::move(term));
@@ -73,6 +74,7 @@ class Waterfall {
   struct Sums {
     ComparedTerm term;
     Tallied total;
+    Expr step;
     absl::flat_hash_map<EntryId, Tallied> by_entry;  // by the first of a line
     std::vector<absl::Span<const EntryId>> lines;
   };
@@ -113,7 +115,6 @@ class Waterfall {
 
   Evidence& evidence_;
   const CompareOptions options_;
-  std::vector<ComparedTerm> steps_;
   std::vector<Sums> sums_;
   absl::flat_hash_map<std::pair<std::string, ModuleId>, size_t> index_;
 };

@@ -1,5 +1,12 @@
 #include "src/convention/conventions.h"
 
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+
 namespace onnxflops {
 
 absl::Span<const Convention* const> Conventions() {
@@ -33,6 +40,15 @@ const Convention* FindConvention(absl::string_view name) {
     if (convention->name == name) return convention;
   }
   return nullptr;
+}
+
+absl::StatusOr<const Convention*> RequireConvention(absl::string_view name) {
+  const Convention* convention = FindConvention(name);
+  if (convention != nullptr) return convention;
+  return absl::NotFoundError(absl::StrCat(
+      "no convention is named ", Quoted(name), "; there are ",
+      absl::StrJoin(Conventions(), ", ",
+                    [](std::string* out, const Convention* c) { out->append(c->name); })));
 }
 
 }  // namespace onnxflops

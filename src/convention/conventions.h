@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/convention/convention.h"
@@ -31,6 +32,8 @@ extern const Convention kTorchstat;
 absl::Span<const Convention* const> Conventions();
 // nullptr if none has this name.
 const Convention* FindConvention(absl::string_view name);
+// NotFound, with the names that there are, instead of nullptr.
+absl::StatusOr<const Convention*> RequireConvention(absl::string_view name);
 
 }  // namespace onnxflops
 

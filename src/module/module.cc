@@ -66,6 +66,15 @@ class OwnWorks {
     }
   }
 
+  // Given from outside.
+  OwnWorks(const Attribution& attribution, const Counts& counts, absl::Span<const ModuleWork> given)
+      : attribution_(attribution), counts_(counts), of_module_(attribution.paths.size(), 0) {
+    Intern({});  // nothing is number 0
+    for (const ModuleWork& work : given) {
+      of_module_[static_cast<size_t>(work.module)] = Intern({work.flops, work.macs, false});
+    }
+  }
+
   int32_t id(ModuleId module) const { return of_module_[static_cast<size_t>(module)]; }
   const OwnWork& work(int32_t id) const { return works_[static_cast<size_t>(id)]; }
 
@@ -92,14 +101,15 @@ class OwnWorks {
 
   int32_t Find(std::vector<Repeated> repeated) {
     const auto [it, is_new] = known_.try_emplace(std::move(repeated), 0);
-    if (is_new) {
-      OwnWork sum = AddUp(it->first);
-      const auto [same, is_new_sum] =
-          sums_.try_emplace({sum.flops, sum.macs, sum.lower_bound}, works_.size());
-      if (is_new_sum) works_.push_back(std::move(sum));
-      it->second = same->second;
-    }
-    return static_cast<int32_t>(it->second);
+    if (is_new) it->second = Intern(AddUp(it->first));
+    return it->second;
+  }
+
+  int32_t Intern(OwnWork sum) {
+    const auto [same, is_new] = sums_.try_emplace({sum.flops, sum.macs, sum.lower_bound},
+                                                  static_cast<int32_t>(works_.size()));
+    if (is_new) works_.push_back(std::move(sum));
+    return same->second;
   }
 
   OwnWork AddUp(const std::vector<Repeated>& repeated) const {
@@ -128,8 +138,8 @@ class OwnWorks {
   const Counts& counts_;
   std::vector<size_t> scratch_;  // by work; zero between modules
   std::vector<OwnWork> works_;
-  absl::flat_hash_map<std::vector<Repeated>, size_t> known_;
-  absl::flat_hash_map<std::tuple<Expr, Expr, bool>, size_t> sums_;  // different ways to one sum
+  absl::flat_hash_map<std::vector<Repeated>, int32_t> known_;
+  absl::flat_hash_map<std::tuple<Expr, Expr, bool>, int32_t> sums_;  // different ways to one sum
   std::vector<int32_t> of_module_;
 };
 
@@ -143,6 +153,11 @@ class Builder {
       : model_(*inference.model),
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts),
+        params_(attribution_.paths.size()) {}
+  Builder(const Inference& inference, const Counts& counts, absl::Span<const ModuleWork> work)
+      : model_(*inference.model),
+        attribution_(AttributeNodes(inference, counts)),
+        works_(attribution_, counts, work),
         params_(attribution_.paths.size()) {}
 
   ModuleTree Build() {
@@ -333,6 +348,11 @@ class Builder {
 
 ModuleTree BuildModules(const Inference& inference, const Counts& counts) {
   return Builder(inference, counts).Build();
+}
+
+ModuleTree BuildModules(const Inference& inference, const Counts& counts,
+                        absl::Span<const ModuleWork> work) {
+  return Builder(inference, counts, work).Build();
 }
 
 }  // namespace onnxflops

@@ -27,8 +27,10 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
+#include "src/module/module_path.h"
 
 namespace onnxflops {
 
@@ -58,6 +60,16 @@ struct ModuleTree {
 };
 
 ModuleTree BuildModules(const Inference& inference, const Counts& counts);
+
+// Work that somebody else counts in a module, by its id in the attribution.
+struct ModuleWork {
+  ModuleId module = kRootModule;
+  Expr flops, macs;
+};
+
+// The tree of the same modules, with this work (at most one item per module) instead of ours.
+ModuleTree BuildModules(const Inference& inference, const Counts& counts,
+                        absl::Span<const ModuleWork> work);
 
 }  // namespace onnxflops
 

@@ -4,8 +4,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
@@ -14,19 +12,10 @@
 namespace onnxflops {
 namespace {
 
-absl::StatusOr<const Convention*> Find(absl::string_view name) {
-  const Convention* convention = FindConvention(name);
-  if (convention != nullptr) return convention;
-  return absl::NotFoundError(absl::StrCat(
-      "no convention is named ", Quoted(name), "; there are ",
-      absl::StrJoin(Conventions(), ", ",
-                    [](std::string* out, const Convention* c) { out->append(c->name); })));
-}
-
 absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& request) {
   std::vector<const Convention*> result;
   for (const std::string& name : request.with) {
-    ASSIGN_OR_RETURN(const Convention* convention, Find(name));
+    ASSIGN_OR_RETURN(const Convention* convention, RequireConvention(name));
     result.push_back(convention);
   }
   if (request.with.empty()) result.assign(Conventions().begin(), Conventions().end());
@@ -91,7 +80,7 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
   ASSIGN_OR_RETURN(const std::vector<const Convention*> conventions, Requested(request));
   const Convention* from = nullptr;
   if (!request.from.empty()) {
-    ASSIGN_OR_RETURN(from, Find(request.from));
+    ASSIGN_OR_RETURN(from, RequireConvention(request.from));
   }
   InferOptions infer;
   infer.dims = options.bindings;

@@ -175,6 +175,11 @@ void WriteReport(const Report& report, JsonWriter* json) {
   for (const auto& [name, value] : report.bindings) json->Key(name).Int(value);
   json->EndObject();
   json->Key("convention").String(report.convention);
+  if (!report.assumptions.empty()) {
+    json->Key("assumptions").BeginArray();
+    for (const std::string& text : report.assumptions) json->String(text);
+    json->EndArray();
+  }
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
   WriteTotals(report.totals, json);

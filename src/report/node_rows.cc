@@ -69,6 +69,7 @@ class Describer {
     const Call& call = in_.calls[static_cast<size_t>(call_id)];
     const CallCost& cost = counts_.calls[static_cast<size_t>(call_id)];
     NodeRow row;
+    row.node = id;
     row.name = NodeLabel(model_, node);
     row.op = std::string(node.op_type);
     row.domain = std::string(node.domain);
@@ -105,6 +106,7 @@ NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id
   const Node& node = inference.model->nodes[static_cast<size_t>(id)];
   const Call& call = inference.calls[static_cast<size_t>(call_id)];
   NodeRow row;
+  row.node = id;
   row.name = NodeLabel(*inference.model, node);
   row.op = std::string(node.op_type);
   row.domain = std::string(node.domain);

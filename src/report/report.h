@@ -17,6 +17,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/module/module.h"
@@ -85,6 +86,7 @@ struct OpRow {
 };
 
 struct NodeRow {
+  NodeId node = kNone;  // index in the model
   std::string name, op, domain;
   int32_t module = 0;  // index in Report::modules
   std::vector<TensorInfo> inputs, outputs;
@@ -95,10 +97,11 @@ struct NodeRow {
 
 struct Report {
   ModelInfo model;
-  std::vector<InputInfo> inputs;    // of the graph, initializers not included
-  std::vector<TensorInfo> outputs;  // of the graph
-  Bindings bindings;                // what was bound
-  std::string convention = "onnxflops";
+  std::vector<InputInfo> inputs;         // of the graph, initializers not included
+  std::vector<TensorInfo> outputs;       // of the graph
+  Bindings bindings;                     // what was bound
+  std::string convention = "onnxflops";  // who counts: see CountAs
+  std::vector<std::string> assumptions;  // of that convention, that the file cannot tell
   Totals totals;
   Census census;      // of floating-point work
   Census int_census;  // of integer work
@@ -118,6 +121,13 @@ struct Report {
 
 // All stages after Load. Errors are those of Infer and of Count(inference).
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {});
+
+// The same as another tool counts: totals, operators and modules are what it says, in MACs and
+// twice that, or in FLOPs; bytes and coverage stay ours. Errors, beside those of Count: NotFound if
+// no convention has this name; FailedPrecondition, with the reason, if the tool has no figure;
+// Unimplemented for node rows of a model with functions.
+absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
+                               absl::string_view convention);
 
 // The last stage alone.
 Report MakeReport(const Inference& inference, const Counts& counts, const CountOptions& options);

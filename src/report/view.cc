@@ -419,6 +419,12 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   s.model.push_back(absl::StrCat(ShowCount(report.totals.params, options.exact), " parameters"));
   s.inputs = InputTexts(report);
   s.totals = TotalLines(report, options);
+  if (report.convention != Report().convention) {
+    s.model.push_back(absl::StrCat("counted as ", report.convention, " counts"));
+    for (const std::string& text : report.assumptions) {
+      s.totals.push_back({absl::StrCat("assumed: ", text)});
+    }
+  }
   for (size_t i = 0; i < report.symbols.size() && i < kMaxShownItems; ++i) {
     s.symbols.push_back(OriginText(report.symbols[i]));
   }
