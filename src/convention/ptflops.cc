@@ -155,7 +155,7 @@ class Ptflops {
     if (attention == nullptr) return;
     const TorchCall& first = tool_.trace().calls[static_cast<size_t>(attention->first_call)];
     if (&first != &call) return;
-    if (!attention->is_packed || attention->query == nullptr) {
+    if (!attention->is_packed) {
       tool_.ledger().Assume("nn.MultiheadAttention with separate q, k and v is counted as 0");
       return;
     }
@@ -165,7 +165,7 @@ class Ptflops {
 
   // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias.
   AmountId HookOfAttention(const TorchAttention& attention) {
-    const Shape& x = attention.query->shape;
+    const Shape& x = attention.in_proj->x->shape;
     if (!x.ranked() || x.rank() != 3) return kZero;
     const Expr length = x[0], batch = x[1], dim = x[2];
     const Expr heads = attention.heads;

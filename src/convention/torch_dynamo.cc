@@ -59,7 +59,7 @@ class DynamoTracer {
       NoteNumber(call);
     }
     FindUnseen();
-    FindAttentions();
+    FindAttentions(evidence_, &trace_);
     return std::move(trace_);
   }
 
@@ -261,87 +261,6 @@ class DynamoTracer {
                        " calls mean(x, [-1, -2], True) are taken for adaptive_avg_pool2d to one "
                        "element, which exports write that way"));
     }
-  }
-
-  // Runs of nn.MultiheadAttention: calls of one scope that stand together, up to its second linear.
-  void FindAttentions() {
-    const std::vector<TorchCall>& calls = trace_.calls;
-    trace_.attention_of.assign(calls.size(), -1);
-    size_t i = 0;
-    while (i < calls.size()) {
-      if (trace_.nn_class(calls[i]) != NnClass::kMultiheadAttention) {
-        ++i;
-        continue;
-      }
-      size_t end = i;
-      bool attended = false;
-      while (end < calls.size() && calls[end].scope == calls[i].scope) {
-        const bool product = IsContraction(calls[end].op);
-        if (product && attended && calls[end].op == Aten::kLinear && HasOutProj(i, end)) break;
-        attended = attended || calls[end].op == Aten::kSdpa || calls[end].op == Aten::kSoftmax;
-        ++end;
-      }
-      AddAttention(i, end);
-      i = end;
-    }
-  }
-
-  // Whether calls [begin, end) hold a linear layer after the attention.
-  bool HasOutProj(size_t begin, size_t end) const {
-    bool attended = false;
-    for (size_t i = begin; i < end; ++i) {
-      const TorchCall& call = trace_.calls[i];
-      if (attended && call.op == Aten::kLinear) return true;
-      attended = attended || call.op == Aten::kSdpa || call.op == Aten::kSoftmax;
-    }
-    return false;
-  }
-
-  void AddAttention(size_t begin, size_t end) {
-    TorchAttention attention;
-    attention.scope = trace_.calls[begin].scope;
-    attention.first_call = static_cast<int32_t>(begin);
-    attention.end_call = static_cast<int32_t>(end);
-    int linears_before = 0;
-    const TorchCall* sdpa = nullptr;
-    const TorchCall* in_proj = nullptr;
-    for (size_t i = begin; i < end; ++i) {
-      TorchCall& call = trace_.calls[i];
-      trace_.attention_of[i] = static_cast<int32_t>(trace_.attentions.size());
-      if (call.op == Aten::kSdpa || call.op == Aten::kSoftmax) sdpa = &call;
-      if (call.op != Aten::kLinear) continue;
-      call.is_out_proj = sdpa != nullptr;
-      if (call.is_out_proj) continue;
-      ++linears_before;
-      if (in_proj == nullptr) in_proj = &call;
-    }
-    attention.is_packed = linears_before == 1;
-    const TorchCall& opening = trace_.calls[begin];
-    if (opening.op == Aten::kTranspose) {
-      const FxArgs args = ParseFxArgs(opening.fx_node);
-      attention.batch_first = args.Arg(1) == "1" && args.Arg(2) == "0";
-    }
-    if (in_proj != nullptr) {
-      attention.in_proj = in_proj;
-      attention.query = in_proj->x;
-    }
-    if (sdpa != nullptr) attention.heads = Heads(*sdpa, attention.query);
-    attention.fast_path = attention.is_packed && attention.batch_first && in_proj->has_bias &&
-                          sdpa != nullptr && !HasMask(*sdpa) && Mod(attention.heads, 2) == Expr(0);
-    trace_.attentions.push_back(attention);
-  }
-
-  // Queries [batch, heads, length, size], or weights [batch * heads, length, length].
-  static Expr Heads(const TorchCall& sdpa, const Fact* query) {
-    const Shape& x = sdpa.x->shape;
-    if (!x.ranked() || query == nullptr || !query->shape.ranked()) return 1;
-    if (x.rank() == 4) return x[1];
-    if (x.rank() == 3 && query->shape.rank() == 3) return FloorDiv(x[0], query->shape[1]);
-    return 1;
-  }
-
-  static bool HasMask(const TorchCall& sdpa) {
-    return sdpa.op == Aten::kSdpa && ParseFxArgs(sdpa.fx_node).Has(3, "attn_mask");
   }
 
   struct Link {

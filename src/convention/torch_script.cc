@@ -1,10 +1,480 @@
+// The trace of a TorchScript export, recognised from structure: its nodes carry the path of their
+// module ("/layer1/conv1/Conv") but neither classes nor the operators they came from.
+//
+//   linear        MatMul or Gemm by a weight, and the addition of a vector after it; nn.Linear
+//   where
+//                 nothing else happens in the module
+//   attention     a product of two values that are both multiplied by a scalar (the exporter takes
+//                 the square root of the scale on either side), up to the product with the softmax
+//   LayerNorm     its node, or ReduceMean Sub Pow ReduceMean Add Sqrt Div [Mul Add] in one module
+//   GELU          Div Erf Add Mul Mul
+//   SiLU          x * Sigmoid(x)
+//   BatchNorm     its node; or none, where the exporter made both tensors of a convolution new
+//   MultiheadAttention   a module with in_proj_bias or in_proj_weight
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "src/convention/torch_trace.h"
 
 namespace onnxflops {
+namespace {
 
-TorchTrace TraceTorchScript(Evidence* evidence) {
-  (void)evidence;
-  return {};
+constexpr absl::string_view kLayerNorm[] = {"ReduceMean", "Sub",  "Pow", "ReduceMean",
+                                            "Add",        "Sqrt", "Div"};
+constexpr absl::string_view kLinearOnly[] = {"MatMul", "Gemm",     "Add",     "Transpose",
+                                             "Cast",   "Constant", "Identity"};
+constexpr absl::string_view kFree[] = {"Constant", "Identity"};
+
+struct NodeRule {
+  absl::string_view op_type;
+  Aten op;
+};
+constexpr NodeRule kNodes[] = {
+    {"LayerNormalization", Aten::kLayerNorm},
+    {"BatchNormalization", Aten::kBatchNorm},
+    {"InstanceNormalization", Aten::kInstanceNorm},
+    {"GroupNormalization", Aten::kGroupNorm},
+    {"Conv", Aten::kConv},
+    {"ConvTranspose", Aten::kConvTranspose},
+    {"Einsum", Aten::kEinsum},
+    {"LSTM", Aten::kLstm},
+    {"GRU", Aten::kGru},
+    {"RNN", Aten::kRnn},
+    {"Softmax", Aten::kSoftmax},
+    {"Relu", Aten::kRelu},
+    {"LeakyRelu", Aten::kLeakyRelu},
+    {"Elu", Aten::kElu},
+    {"PRelu", Aten::kPrelu},
+    {"Gelu", Aten::kGelu},
+    {"MaxPool", Aten::kMaxPool},
+    {"AveragePool", Aten::kAvgPool},
+    {"GlobalAveragePool", Aten::kAdaptiveAvgPool},
+    {"GridSample", Aten::kGridSampler},
+    {"Attention", Aten::kSdpa},
+    {"Add", Aten::kAdd},
+    {"Mul", Aten::kMul},
+};
+
+template <size_t kSize>
+bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
+
+// The class of torch.nn for one, two or three dimensions.
+NnClass OfRank(NnClass first, int rank) {
+  constexpr int kFirstRank = 3;
+  if (rank < kFirstRank || rank > kFirstRank + 2) return NnClass::kNone;
+  return static_cast<NnClass>(static_cast<int>(first) + rank - kFirstRank);
+}
+
+class TorchScriptTracer {
+ public:
+  explicit TorchScriptTracer(Evidence* evidence)
+      : evidence_(*evidence), model_(evidence->model()) {}
+
+  TorchTrace Run() {
+    if (!NamesModules()) return {};
+    FindNeighbours();
+    FindModules();
+    trace_.origin = TorchTrace::Origin::kTorchScript;
+    for (size_t i = 0; i < evidence_.entries().size(); ++i) {
+      if (!taken_[i]) Recognise(static_cast<EntryId>(i));
+    }
+    for (TorchCall& call : trace_.calls) FindOperands(&evidence_, &trace_, &call);
+    FindAttentions(evidence_, &trace_);
+    trace_.assumptions.push_back(
+        "calls and classes are recognised from structure: a TorchScript export states paths only");
+    return std::move(trace_);
+  }
+
+ private:
+  bool NamesModules() const {
+    return model_.producer_name == "pytorch" &&
+           std::any_of(model_.nodes.begin(), model_.nodes.end(),
+                       [](const Node& node) { return absl::StartsWith(node.name, "/"); });
+  }
+
+  // ---- who uses what
+
+  void FindNeighbours() {
+    entry_of_.assign(model_.nodes.size(), -1);
+    consumer_.assign(model_.values.size(), kNone);
+    taken_.assign(evidence_.entries().size(), false);
+    for (size_t i = 0; i < evidence_.entries().size(); ++i) {
+      const NodeId id = evidence_.entries()[i].node;
+      if (entry_of_[static_cast<size_t>(id)] >= 0) continue;
+      entry_of_[static_cast<size_t>(id)] = static_cast<EntryId>(i);
+      for (ValueId input : NodeAt(id).inputs) {
+        if (input == kNone) continue;
+        NodeId& consumer = consumer_[static_cast<size_t>(input)];
+        if (consumer == kNone) consumer = id;
+      }
+    }
+  }
+
+  const Node& NodeAt(NodeId id) const { return model_.nodes[static_cast<size_t>(id)]; }
+  const Node& NodeOf(EntryId id) const { return evidence_.node(evidence_.entry(id)); }
+  ModuleId ModuleOf(EntryId id) const { return evidence_.entry(id).module; }
+
+  // The entry of the node that first uses the result; -1 if there is none.
+  EntryId UserOf(EntryId id) const {
+    const Node& node = NodeOf(id);
+    if (node.outputs.empty() || node.outputs[0] == kNone) return -1;
+    const NodeId user = consumer_[static_cast<size_t>(node.outputs[0])];
+    return user == kNone ? -1 : entry_of_[static_cast<size_t>(user)];
+  }
+
+  // The entry that made input i; -1 if none did.
+  EntryId MakerOf(EntryId id, size_t i) const {
+    const Node& node = NodeOf(id);
+    if (i >= node.inputs.size() || node.inputs[i] == kNone) return -1;
+    const NodeId maker = model_.values[static_cast<size_t>(node.inputs[i])].producer;
+    return maker == kNone ? -1 : entry_of_[static_cast<size_t>(maker)];
+  }
+
+  absl::string_view InputName(EntryId id, size_t i) const {
+    const Node& node = NodeOf(id);
+    if (i >= node.inputs.size() || node.inputs[i] == kNone) return {};
+    return model_.values[static_cast<size_t>(node.inputs[i])].name;
+  }
+
+  bool IsConstant(EntryId id, size_t i, int rank) const {
+    const Fact& fact = evidence_.Input(evidence_.entry(id), i);
+    return fact.is_tensor() && fact.constant && fact.shape.ranked() && fact.shape.rank() == rank;
+  }
+
+  bool IsScalar(EntryId id, size_t i) const {
+    const Fact& fact = evidence_.Input(evidence_.entry(id), i);
+    return fact.is_tensor() && fact.shape.ranked() && fact.shape.NumElements() == Expr(1);
+  }
+
+  // ---- what happens in a module
+
+  struct ModuleFacts {
+    bool has_children = false;
+    bool only_linear = true;  // operators that nn.Linear exports as
+    bool one_operator = true;
+    absl::string_view operator_type;
+    int64_t others = 0;  // nodes but constants
+    bool is_attention = false;
+  };
+
+  void FindModules() {
+    modules_.assign(evidence_.paths().size(), {});
+    for (size_t i = 0; i < evidence_.entries().size(); ++i) {
+      const EntryId id = static_cast<EntryId>(i);
+      const absl::string_view type = NodeOf(id).op_type;
+      ModuleFacts& facts = FactsOf(ModuleOf(id));
+      facts.only_linear = facts.only_linear && IsOneOf(type, kLinearOnly);
+      if (!IsOneOf(type, kFree)) {
+        facts.one_operator =
+            facts.one_operator && (facts.others == 0 || type == facts.operator_type);
+        facts.operator_type = type;
+        ++facts.others;
+      }
+      for (size_t j = 0; j < NodeOf(id).inputs.size(); ++j) {
+        const absl::string_view name = InputName(id, j);
+        if (absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight")) {
+          facts.is_attention = true;
+        }
+      }
+    }
+    for (size_t i = 0; i < modules_.size(); ++i) {
+      absl::string_view path = evidence_.paths().path(static_cast<ModuleId>(i));
+      for (size_t dot = path.rfind('.'); dot != absl::string_view::npos; dot = path.rfind('.')) {
+        path = path.substr(0, dot);
+        const ModuleId parent = evidence_.paths().Find(path);
+        if (parent == kNoModule) continue;
+        if (FactsOf(parent).has_children) break;
+        FactsOf(parent).has_children = true;
+      }
+    }
+  }
+
+  ModuleFacts& FactsOf(ModuleId id) { return modules_[static_cast<size_t>(id)]; }
+  // A module of one operator, however often it is called: the operator is what it is.
+  bool IsAlone(EntryId id) { return IsLeaf(ModuleOf(id)) && FactsOf(ModuleOf(id)).one_operator; }
+  bool IsLeaf(ModuleId module) { return module != kRootModule && !FactsOf(module).has_children; }
+
+  // The module does nothing else, however often it is called.
+  bool IsWhole(ModuleId module, const std::vector<EntryId>& entries) {
+    return IsLeaf(module) && FactsOf(module).others % static_cast<int64_t>(entries.size()) == 0;
+  }
+
+  // ---- calls
+
+  void Add(Aten op, NnClass nn_class, const std::vector<EntryId>& entries, bool has_bias = false,
+           bool is_affine = false) {
+    TorchCall call;
+    call.op = op;
+    const ModuleId module = ModuleOf(entries[0]);
+    call.scope =
+        ScopeOf(module, FactsOf(module).is_attention ? NnClass::kMultiheadAttention : nn_class);
+    call.first = static_cast<int32_t>(trace_.entries.size());
+    call.count = static_cast<int32_t>(entries.size());
+    call.has_bias = has_bias;
+    call.is_affine = is_affine;
+    for (EntryId id : entries) {
+      trace_.entries.push_back(id);
+      taken_[static_cast<size_t>(id)] = true;
+    }
+    trace_.calls.push_back(call);
+  }
+
+  ScopeId ScopeOf(ModuleId module, NnClass nn_class) {
+    const auto [it, is_new] =
+        scopes_.try_emplace({module, nn_class}, static_cast<ScopeId>(trace_.scopes.size()));
+    if (is_new) {
+      TorchScope scope;
+      scope.nn_class = nn_class;
+      scope.module = module;
+      scope.class_name = evidence_.paths().type(module);
+      scope.is_assumed = true;
+      trace_.scopes.push_back(scope);
+    }
+    return it->second;
+  }
+
+  void Recognise(EntryId id) {
+    const absl::string_view type = NodeOf(id).op_type;
+    if (type == "MatMul" || type == "Gemm") return RecogniseProduct(id);
+    if (type == "Conv" || type == "ConvTranspose") return RecogniseConv(id, type != "Conv");
+    if (type == "Resize" || type == "Upsample") return RecogniseResize(id);
+    if (type == "LSTM" || type == "GRU" || type == "RNN") return RecogniseRecurrent(id, type);
+    if (type == "ReduceMean" && RecogniseLayerNorm(id)) return;
+    if (type == "Div" && RecogniseGelu(id)) return;
+    if (type == "Sigmoid" && RecogniseSilu(id)) return;
+    if (type == "Mul" && RecogniseAttention(id)) return;
+    if (type == "Clip" && IsAlone(id)) return Add(Aten::kRelu6, NnClass::kReLU6, {id});
+    for (const NodeRule& rule : kNodes) {
+      if (rule.op_type != type || IsShapeWork(id)) continue;
+      return Add(rule.op, ClassOf(rule.op, id), {id}, false, true);
+    }
+    Add(Aten::kOther, NnClass::kNone, {id});
+  }
+
+  // Arithmetic of sizes, which PyTorch does outside of its operators.
+  bool IsShapeWork(EntryId id) const {
+    const Fact& fact = evidence_.Output(evidence_.entry(id), 0);
+    return evidence_.entry(id).part() == Part::kShapeWork || fact.from_shapes ||
+           (fact.is_tensor() && !IsFloat(fact.dtype));
+  }
+
+  // The class of a module that is this one operator.
+  NnClass ClassOf(Aten op, EntryId id) {
+    const Shape& x = evidence_.Input(evidence_.entry(id), 0).shape;
+    const int rank = x.ranked() ? x.rank() : 0;
+    if (!IsAlone(id)) return NnClass::kNone;
+    switch (op) {
+      case Aten::kLayerNorm:
+        return NnClass::kLayerNorm;
+      case Aten::kGroupNorm:
+        return NnClass::kGroupNorm;
+      case Aten::kInstanceNorm:
+        return OfRank(NnClass::kInstanceNorm1d, rank);
+      case Aten::kBatchNorm:
+        return rank == 2 ? NnClass::kBatchNorm1d : OfRank(NnClass::kBatchNorm1d, rank);
+      case Aten::kSoftmax:
+        return NnClass::kSoftmax;
+      case Aten::kRelu:
+        return NnClass::kReLU;
+      case Aten::kLeakyRelu:
+        return NnClass::kLeakyReLU;
+      case Aten::kElu:
+        return NnClass::kELU;
+      case Aten::kPrelu:
+        return NnClass::kPReLU;
+      case Aten::kGelu:
+        return NnClass::kGELU;
+      case Aten::kMaxPool:
+        return OfRank(NnClass::kMaxPool1d, rank);
+      case Aten::kAvgPool:
+        return OfRank(NnClass::kAvgPool1d, rank);
+      case Aten::kAdaptiveAvgPool:
+        return OfRank(NnClass::kAdaptiveAvgPool1d, rank);
+      default:
+        return NnClass::kNone;
+    }
+  }
+
+  // F.linear and nn.Linear transpose their weight, which the exporter folds under a new name (or
+  // leaves to Gemm); a product with a parameter of its own name is x @ parameter.
+  void RecogniseProduct(EntryId id) {
+    const ModuleId module = ModuleOf(id);
+    if (!IsConstant(id, 1, 2)) return Add(Aten::kMatmul, NnClass::kNone, {id});
+    const Node& node = NodeOf(id);
+    std::vector<EntryId> entries = {id};
+    const bool is_gemm = node.op_type == "Gemm";
+    const Attribute* trans_b = node.FindAttribute("transB");
+    const bool transposed = trans_b != nullptr && trans_b->i != 0;
+    const bool renamed = absl::StartsWith(InputName(id, 1), "onnx::") || MakerOf(id, 1) >= 0;
+    bool has_bias = is_gemm && node.inputs.size() > 2;
+    if (!is_gemm) {
+      const EntryId next = UserOf(id);
+      if (next >= 0 && NodeOf(next).op_type == "Add" && ModuleOf(next) == module &&
+          (IsConstant(next, 0, 1) || IsConstant(next, 1, 1))) {
+        entries.push_back(next);
+        has_bias = true;
+      }
+    }
+    if (is_gemm && !transposed && !renamed) return Add(Aten::kAddmm, NnClass::kNone, entries, true);
+    if (!is_gemm && !renamed && !has_bias) return Add(Aten::kMatmul, NnClass::kNone, entries);
+    const NnClass nn_class = FactsOf(module).is_attention ? NnClass::kMultiheadAttention
+                             : IsLeaf(module) && FactsOf(module).only_linear ? NnClass::kLinear
+                                                                             : NnClass::kNone;
+    Add(Aten::kLinear, nn_class, entries, has_bias);
+  }
+
+  // In eval mode the exporter takes a BatchNorm into the convolution before it; both tensors are
+  // new then.
+  void RecogniseConv(EntryId id, bool transposed) {
+    const Shape& x = evidence_.Input(evidence_.entry(id), 0).shape;
+    const NnClass nn_class = OfRank(transposed ? NnClass::kConvTranspose1d : NnClass::kConv1d,
+                                    x.ranked() ? x.rank() : 0);
+    const bool has_bias = NodeOf(id).inputs.size() > 2;
+    const bool fused = has_bias && absl::StartsWith(InputName(id, 1), "onnx::Conv") &&
+                       absl::StartsWith(InputName(id, 2), "onnx::Conv");
+    Add(transposed ? Aten::kConvTranspose : Aten::kConv, nn_class, {id}, has_bias && !fused);
+    if (!fused) return;
+    ++trace_.assumed_convs;
+    Add(Aten::kBatchNorm,
+        x.ranked() ? OfRank(NnClass::kBatchNorm1d, x.rank()) : NnClass::kBatchNorm2d, {id}, false,
+        true);
+  }
+
+  void RecogniseResize(EntryId id) {
+    const Attribute* mode = NodeOf(id).FindAttribute("mode");
+    const absl::string_view name = mode == nullptr ? "nearest" : mode->s;
+    const Shape& x = evidence_.Input(evidence_.entry(id), 0).shape;
+    const int rank = x.ranked() ? x.rank() : 4;
+    const Aten op = name == "nearest" ? Aten::kUpsampleNearest
+                    : name == "cubic" ? Aten::kUpsampleBicubic
+                    : rank == 3       ? Aten::kUpsampleLinear
+                    : rank == 4       ? Aten::kUpsampleBilinear
+                                      : Aten::kUpsampleTrilinear;
+    Add(op, IsLeaf(ModuleOf(id)) ? NnClass::kUpsample : NnClass::kNone, {id});
+  }
+
+  // The layers of one module.
+  void RecogniseRecurrent(EntryId id, absl::string_view type) {
+    std::vector<EntryId> layers;
+    for (size_t i = static_cast<size_t>(id); i < evidence_.entries().size(); ++i) {
+      const EntryId other = static_cast<EntryId>(i);
+      if (ModuleOf(other) != ModuleOf(id)) break;
+      if (!taken_[i] && NodeOf(other).op_type == type) layers.push_back(other);
+    }
+    const Aten op = type == "LSTM" ? Aten::kLstm : type == "GRU" ? Aten::kGru : Aten::kRnn;
+    Add(op,
+        type == "LSTM"  ? NnClass::kLSTM
+        : type == "GRU" ? NnClass::kGRU
+                        : NnClass::kRNN,
+        layers);
+  }
+
+  // Follows users from `id` while their operators are these; false if they are not.
+  bool Follow(EntryId id, absl::Span<const absl::string_view> types,
+              std::vector<EntryId>* entries) const {
+    for (absl::string_view type : types) {
+      if (id < 0 || taken_[static_cast<size_t>(id)] || NodeOf(id).op_type != type) return false;
+      entries->push_back(id);
+      id = UserOf(id);
+    }
+    return true;
+  }
+
+  bool RecogniseLayerNorm(EntryId id) {
+    std::vector<EntryId> entries;
+    if (!Follow(id, kLayerNorm, &entries)) return false;
+    const ModuleId module = ModuleOf(id);
+    EntryId last = entries.back();
+    bool is_affine = false;
+    for (absl::string_view type : {"Mul", "Add"}) {
+      const EntryId next = UserOf(last);
+      if (next < 0 || NodeOf(next).op_type != type || ModuleOf(next) != module ||
+          !(IsConstant(next, 0, 1) || IsConstant(next, 1, 1))) {
+        break;
+      }
+      is_affine = true;
+      entries.push_back(last = next);
+    }
+    const bool whole = IsWhole(module, entries);
+    Add(Aten::kLayerNorm, whole ? NnClass::kLayerNorm : NnClass::kNone, entries, false, is_affine);
+    return true;
+  }
+
+  bool RecogniseGelu(EntryId id) {
+    constexpr absl::string_view kGelu[] = {"Div", "Erf", "Add", "Mul", "Mul"};
+    std::vector<EntryId> entries;
+    if (!Follow(id, kGelu, &entries)) return false;
+    const ModuleId module = ModuleOf(id);
+    const bool whole = IsWhole(module, entries);
+    Add(Aten::kGelu, whole ? NnClass::kGELU : NnClass::kNone, entries);
+    return true;
+  }
+
+  bool RecogniseSilu(EntryId id) {
+    const EntryId product = UserOf(id);
+    if (product < 0 || taken_[static_cast<size_t>(product)] || NodeOf(product).op_type != "Mul") {
+      return false;
+    }
+    const ValueId x = NodeOf(id).inputs[0];
+    const auto inputs = NodeOf(product).inputs;
+    if (std::find(inputs.begin(), inputs.end(), x) == inputs.end()) return false;
+    Add(Aten::kSilu, NnClass::kNone, {id, product});
+    return true;
+  }
+
+  // Mul(q, s), Mul(k', s), MatMul, [Add], Softmax, [...], MatMul.
+  bool RecogniseAttention(EntryId id) {
+    const EntryId product = UserOf(id);
+    if (product < 0 || taken_[static_cast<size_t>(product)] ||
+        NodeOf(product).op_type != "MatMul") {
+      return false;
+    }
+    const EntryId left = MakerOf(product, 0), right = MakerOf(product, 1);
+    if (left < 0 || right < 0 || left == right || !IsScaling(left) || !IsScaling(right))
+      return false;
+    std::vector<EntryId> entries = {left, right, product};
+    constexpr absl::string_view kBetween[] = {"Add", "Softmax", "IsNaN", "Where", "Cast"};
+    EntryId next = UserOf(product);
+    bool softmax = false;
+    while (next >= 0 && IsOneOf(NodeOf(next).op_type, kBetween) &&
+           !taken_[static_cast<size_t>(next)] && !Holds(entries, next)) {
+      softmax = softmax || NodeOf(next).op_type == "Softmax";
+      entries.push_back(next);
+      next = UserOf(next);
+    }
+    if (!softmax || next < 0 || NodeOf(next).op_type != "MatMul") return false;
+    entries.push_back(next);
+    std::sort(entries.begin(), entries.end());
+    Add(Aten::kSdpa, NnClass::kNone, entries);
+    return true;
+  }
+
+  bool IsScaling(EntryId id) const {
+    return NodeOf(id).op_type == "Mul" && !taken_[static_cast<size_t>(id)] &&
+           (IsScalar(id, 0) || IsScalar(id, 1));
+  }
+
+  static bool Holds(const std::vector<EntryId>& entries, EntryId id) {
+    return std::find(entries.begin(), entries.end(), id) != entries.end();
+  }
+
+  Evidence& evidence_;
+  const ModelData& model_;
+  TorchTrace trace_;
+  std::vector<EntryId> entry_of_;  // by NodeId
+  std::vector<NodeId> consumer_;   // by ValueId: the first
+  std::vector<bool> taken_;        // by EntryId
+  std::vector<ModuleFacts> modules_;
+  absl::flat_hash_map<std::pair<ModuleId, NnClass>, ScopeId> scopes_;
+};
+
+}  // namespace
+
+TorchTrace TraceTorchScript(Evidence* evidence) { return TorchScriptTracer(evidence).Run(); }
 
 }  // namespace onnxflops

@@ -55,14 +55,12 @@ struct TorchCall {
 
 // One run of an nn.MultiheadAttention.
 struct TorchAttention {
-  ScopeId scope = 0;
-  int32_t first_call = 0, end_call = 0;
-  bool is_packed = false;    // q, k and v are one tensor: one product with in_proj_weight
-  bool batch_first = false;  // transposes its input
-  bool fast_path = false;    // in eval mode without gradients one native operator does all of it
-  const TorchCall* in_proj = nullptr;  // nullptr if there is none
-  const Fact* query = nullptr;         // what it projects
-  Expr heads = 1;
+  int32_t first_call = 0;
+  const TorchCall* in_proj = nullptr;  // the first; nullptr if there is none
+  bool is_packed = false;              // q, k and v are one tensor: one product with in_proj_weight
+  bool batch_first = false;            // transposes its input
+  bool fast_path = false;  // in eval mode without gradients one native operator does all of it
+  Expr heads = 1;          // where it is packed
 };
 
 struct TorchTrace {
@@ -104,6 +102,8 @@ TorchTrace TraceTorchScript(Evidence* evidence);
 
 // Fills in what a call works on, from its nodes.
 void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call);
+// Fills in TorchTrace::attentions. REQUIRES: operands and arguments are known.
+void FindAttentions(const Evidence& evidence, TorchTrace* trace);
 
 }  // namespace onnxflops
 
