@@ -1,5 +1,7 @@
 // torch.utils.flop_counter.FlopCounterMode: a table of ATen operators as they are dispatched, 2 per
 // multiply-accumulate.
+#include <algorithm>
+
 #include "src/convention/conventions.h"
 #include "src/convention/torch_ledger.h"
 
@@ -26,15 +28,8 @@ class FlopCounter {
       return {kZero, "the fast path is one native operator, which is not registered"};
     }
     const AmountId products = tool_.evidence().Doubled(call.macs);
+    if (IsVectorProduct(call)) return {kZero, "a product with a vector (mv) is not registered"};
     switch (call.op) {
-      case Aten::kMatmul:
-        // A product with a vector is dispatched as mv.
-        if (call.w->is_tensor() && call.w->shape.ranked() && call.w->shape.rank() < 2) {
-          return {kZero, "a product with a vector (mv) is not registered"};
-        }
-        return {products, "2 per multiply-accumulate only"};
-      case Aten::kMv:
-        return {kZero, kNotRegistered};
       case Aten::kSdpa:
         if (on_cpu_ && IsFusedOnCpu(call)) {
           return {kZero, "the fused kernel of the CPU is not registered"};
@@ -48,16 +43,21 @@ class FlopCounter {
     }
   }
 
+  // nn.TransformerEncoderLayer takes a fast path where its attention does.
   bool HidesAttention(const TorchCall& call) {
-    const TorchAttention* attention = tool_.AttentionOf(call);
-    const TorchScope& scope = tool_.trace().scope(call);
-    if (scope.in_encoder_layer) {
+    if (tool_.trace().scope(call).in_encoder_layer && HasFastPath()) {
       tool_.ledger().Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
       return true;
     }
+    const TorchAttention* attention = tool_.AttentionOf(call);
     if (attention == nullptr || !attention->fast_path) return false;
     tool_.ledger().Assume(kFastPathAssumption);
     return true;
+  }
+
+  bool HasFastPath() const {
+    const std::vector<TorchAttention>& all = tool_.trace().attentions;
+    return std::any_of(all.begin(), all.end(), [](const auto& a) { return a.fast_path; });
   }
 
   TorchLedger tool_;

@@ -122,6 +122,14 @@ class Fvcore {
     switch (call.op) {
       case Aten::kAdaptiveAvgPool:
         return {call.in, kBeside};
+      case Aten::kAvgPool:
+        if (tool_.trace().nn_class(call) == NnClass::kNone) {
+          tool_.ledger().Assume(
+              "functional avg_pool2d is taken for itself: exports write adaptive_avg_pool2d that "
+              "way, "
+              "too");
+        }
+        return {kZero, kNoHandle};
       case Aten::kUpsampleNearest:
         return {call.out, kBeside};
       case Aten::kUpsampleBilinear:

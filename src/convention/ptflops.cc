@@ -33,6 +33,7 @@ class Ptflops {
     CountAttention(call);
     if (IsContraction(call.op)) return Product(call);
     if (IsNormalization(call.op)) return Normalization(call, scope.nn_class);
+    AssumeSpelling(&tool_, call);
     if (scope.in_timm_attention && call.op != Aten::kSoftmax) return {kZero, kNotSeen};
     switch (call.op) {
       case Aten::kRelu:

@@ -28,6 +28,7 @@ class PtflopsAten {
       tool_.ledger().Assume(kFastPathAssumption);
       return {kZero, "the fast path is one native operator, not in its table"};
     }
+    if (IsVectorProduct(call)) return {kZero, "a product with a vector is not in its table"};
     switch (call.op) {
       case Aten::kLinear:
         return {tool_.Plus(call.macs, AddsBias(call) ? call.out : kZero), kBias};
@@ -36,12 +37,11 @@ class PtflopsAten {
       case Aten::kConv:
       case Aten::kConvTranspose:
         return {tool_.Plus(call.macs, call.has_bias ? call.out : kZero), kBias};
+      case Aten::kMatmul:
       case Aten::kMm:
       case Aten::kBmm:
       case Aten::kEinsum:
         return {call.macs};
-      case Aten::kMatmul:
-        return Matmul(call);
       case Aten::kSdpa:
         return {IsFusedOnCpu(call) ? kZero : call.macs, "the fused kernel is not in its table"};
       case Aten::kGru:
@@ -51,13 +51,6 @@ class PtflopsAten {
       default:
         return {kZero, "not in its table: counted as 0"};
     }
-  }
-
-  Verdict Matmul(const TorchCall& call) {
-    if (call.w->is_tensor() && call.w->shape.ranked() && call.w->shape.rank() < 2) {
-      return {kZero, "a product with a vector is not in its table"};
-    }
-    return {call.macs};
   }
 
   // A linear layer is one addmm, which counts its bias, if its input is a matrix or lies in memory

@@ -12,7 +12,8 @@ namespace {
 bool Counts(Aten op) {
   return op == Aten::kLinear || op == Aten::kConv || op == Aten::kConvTranspose ||
          op == Aten::kBatchNorm || op == Aten::kLayerNorm || op == Aten::kInstanceNorm ||
-         op == Aten::kLstm || op == Aten::kGru || op == Aten::kRnn;
+         op == Aten::kLstm || op == Aten::kGru || op == Aten::kRnn || op == Aten::kPrelu ||
+         op == Aten::kSoftmax || op == Aten::kAvgPool || op == Aten::kAdaptiveAvgPool;
 }
 
 class Thop {

@@ -59,6 +59,7 @@ class DynamoTracer {
       NoteNumber(call);
     }
     FindUnseen();
+    FindDecomposed();
     FindAttentions(evidence_, &trace_);
     return std::move(trace_);
   }
@@ -71,7 +72,7 @@ class DynamoTracer {
     const Node& node = evidence_.node(entry);
     const Metadata metadata(node);
     if (metadata.classes.empty() || metadata.scopes.empty()) {
-      if (evidence_.Ours(Unit::kMac, id) != kZero) ++trace_.unattributed;
+      if (evidence_.Ours(Unit::kFlop, id) != kZero) ++trace_.unattributed;
       return;
     }
     const LastPyString scope = SplitLastPyString(metadata.scopes);
@@ -170,7 +171,11 @@ class DynamoTracer {
   }
 
   void ReadArguments(TorchCall* call) {
+    const NnClass nn_class = trace_.nn_class(*call);
+    if (nn_class == NnClass::kRecurrentCell) ++trace_.recurrent_cells;
     if (call->op == Aten::kOther || call->op == Aten::kSdpa) return NoteFolded(*call, {});
+    // Synthesised calls have a name only.
+    if (call->fx_node.empty() && !call->target.empty()) ++trace_.unknown_args;
     const FxArgs args = ParseFxArgs(call->fx_node);
     const absl::string_view name = AtenName(call->target);
     switch (call->op) {
@@ -193,13 +198,16 @@ class DynamoTracer {
       case Aten::kInstanceNorm:
         call->is_affine = args.Has(1, "weight");
         break;
+      case Aten::kAvgPool:
+        if (IsAdaptiveAvgPoolClass(nn_class)) call->op = Aten::kAdaptiveAvgPool;
+        break;
       case Aten::kMean:
         if (IsGlobalPool(*call, args)) call->op = Aten::kAdaptiveAvgPool;
         break;
       default:
         break;
     }
-    if (call->op == Aten::kBatchNorm && IsInstanceNormClass(trace_.nn_class(*call))) {
+    if (call->op == Aten::kBatchNorm && IsInstanceNormClass(nn_class)) {
       call->op = Aten::kInstanceNorm;
     }
     NoteFolded(*call, args);
@@ -260,6 +268,20 @@ class DynamoTracer {
           absl::StrCat(functional_pools_,
                        " calls mean(x, [-1, -2], True) are taken for adaptive_avg_pool2d to one "
                        "element, which exports write that way"));
+    }
+  }
+
+  void FindDecomposed() {
+    std::vector<bool> calls_its_own(trace_.scopes.size(), false);
+    for (const TorchCall& call : trace_.calls) {
+      if (call.op == OperatorOf(trace_.nn_class(call))) {
+        calls_its_own[static_cast<size_t>(call.scope)] = true;
+      }
+    }
+    for (size_t i = 0; i < trace_.scopes.size(); ++i) {
+      if (!calls_its_own[i]) {
+        ++trace_.decomposed[static_cast<size_t>(OperatorOf(trace_.scopes[i].nn_class))];
+      }
     }
   }
 

@@ -17,6 +17,20 @@ bool CallsFunction(TorchLedger* tool, const TorchScope& scope) {
   return false;
 }
 
+void AssumeSpelling(TorchLedger* tool, const TorchCall& call) {
+  if (call.op == Aten::kAdd || call.op == Aten::kMul) {
+    tool->ledger().Assume(
+        "additions and multiplications are taken for the operators + and *, not torch.add and "
+        "torch.mul; the file does not tell");
+    return;
+  }
+  const bool by_name = IsActivation(call.op) || (IsPooling(call.op) && call.op != Aten::kMean);
+  if (!by_name || absl::StartsWith(tool->trace().scope(call).class_name, "torch.nn.")) return;
+  tool->ledger().Assume(
+      "activations and pooling outside of torch.nn are taken for calls of torch.nn.functional; the "
+      "file does not tell");
+}
+
 bool KeepsFunction(const TorchScope& scope) {
   return scope.class_name == "transformers.activations.GELUActivation";
 }
@@ -67,6 +81,7 @@ class WrappedFunctions {
       return {kZero, "the fast path is one native operator: no wrapper"};
     }
     if (IsContraction(call.op)) return Product(call);
+    AssumeSpelling(&tool_, call);
     switch (call.op) {
       case Aten::kBatchNorm:
         return {tool_.Scaled(call.in, call.is_affine ? 2 : 1), "an estimate per element"};

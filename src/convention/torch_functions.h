@@ -11,6 +11,10 @@ namespace onnxflops {
 // the operator @ and torch.softmax. Assumes it aloud.
 bool CallsFunction(TorchLedger* tool, const TorchScope& scope);
 
+// Says what is taken for what where a call is not made by a module of torch.nn: relu for F.relu,
+// addition for the operator +.
+void AssumeSpelling(TorchLedger* tool, const TorchCall& call);
+
 // Whether the module keeps a function of torch.nn.functional from when it was made, before a tool
 // wraps it.
 bool KeepsFunction(const TorchScope& scope);

@@ -113,11 +113,19 @@ TermId TorchLedger::TermOf(const TorchCall& call, const Verdict& verdict) {
 
 void TorchLedger::AssumeWhatIsHidden() {
   for (const std::string& text : trace_.assumptions) ledger_.Assume(text);
-  for (size_t op = 0; op < trace_.unseen.size(); ++op) {
-    if (trace_.unseen[op] == 0 || !watch_.counts(static_cast<Aten>(op))) continue;
-    ledger_.Assume(absl::StrCat("torch.fx numbered ", trace_.unseen[op], " more calls of ",
-                                AtenLabel(static_cast<Aten>(op)),
-                                " than the file has: the exporter folded or dropped them"));
+  for (size_t i = 0; i < kNumAtens; ++i) {
+    const Aten op = static_cast<Aten>(i);
+    if (op == Aten::kOther || !watch_.counts(op)) continue;
+    if (trace_.unseen[i] > 0) {
+      ledger_.Assume(absl::StrCat("torch.fx numbered ", trace_.unseen[i], " more calls of ",
+                                  AtenLabel(op),
+                                  " than the file has: the exporter folded or dropped them"));
+    }
+    if (trace_.decomposed[i] > 0) {
+      ledger_.Assume(absl::StrCat("the exporter wrote ", AtenLabel(op), " of ",
+                                  trace_.decomposed[i],
+                                  " modules as smaller operators, which are counted instead"));
+    }
   }
   if (trace_.folded > 0 && watch_.products) {
     ledger_.Assume(absl::StrCat("the exporter computed ", trace_.folded,
@@ -125,7 +133,15 @@ void TorchLedger::AssumeWhatIsHidden() {
                                 "the file"));
   }
   if (trace_.unattributed > 0) {
-    ledger_.Assume(absl::StrCat(trace_.unattributed, " products carry no call of PyTorch"));
+    ledger_.Assume(
+        absl::StrCat(trace_.unattributed, " nodes that compute carry no call of PyTorch"));
+  }
+  if (trace_.unknown_args > 0) {
+    ledger_.Assume(absl::StrCat("the arguments of ", trace_.unknown_args,
+                                " calls are not in the file: taken for no bias and no weight"));
+  }
+  if (trace_.recurrent_cells > 0) {
+    ledger_.Assume("recurrent cells are counted by the operators that they were exported as");
   }
   if (trace_.assumed_convs > 0 && watch_.classes) {
     ledger_.Assume(absl::StrCat("the class of ", trace_.assumed_convs,
@@ -163,6 +179,14 @@ Expr TorchLedger::SoftmaxSize(const TorchCall& call) const {
   int64_t at = axis == nullptr ? -1 : axis->i;
   if (at < 0) at += rank;
   return at < 0 || at >= rank ? Expr(1) : shape[static_cast<int>(at)];
+}
+
+bool IsVectorProduct(const TorchCall& call) {
+  const auto has_rank_1 = [](const Fact& fact) {
+    return fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 1;
+  };
+  if (call.op == Aten::kMatmul) return has_rank_1(*call.w);
+  return call.op == Aten::kMv || (call.op == Aten::kLinear && has_rank_1(*call.x));
 }
 
 namespace {

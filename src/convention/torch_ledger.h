@@ -101,6 +101,9 @@ class TorchLedger {
   absl::flat_hash_map<TermKey, TermId> terms_;
 };
 
+// Whether the product is one with a vector, which PyTorch dispatches as mv or dot.
+bool IsVectorProduct(const TorchCall& call);
+
 // Sizes of an nn.LSTM, nn.GRU or nn.RNN.
 struct RecurrentSizes {
   Expr input, hidden, steps, batch;

@@ -135,6 +135,9 @@ constexpr ClassRow kClasses[] = {
     {"rnn.LSTM", NnClass::kLSTM},
     {"rnn.GRU", NnClass::kGRU},
     {"rnn.RNN", NnClass::kRNN},
+    {"rnn.LSTMCell", NnClass::kRecurrentCell},
+    {"rnn.GRUCell", NnClass::kRecurrentCell},
+    {"rnn.RNNCell", NnClass::kRecurrentCell},
 };
 constexpr absl::string_view kNnModules = "torch.nn.modules.";
 
@@ -185,6 +188,46 @@ NnClass NnClassOf(absl::string_view qualified_name) {
   if (!absl::StartsWith(qualified_name, kNnModules)) return NnClass::kNone;
   const auto it = classes.find(qualified_name.substr(kNnModules.size()));
   return it == classes.end() ? NnClass::kNone : it->second;
+}
+
+Aten OperatorOf(NnClass c) {
+  if (c == NnClass::kLinear) return Aten::kLinear;
+  if (IsConvClass(c)) return Aten::kConv;
+  if (IsConvTransposeClass(c)) return Aten::kConvTranspose;
+  if (IsBatchNormClass(c)) return Aten::kBatchNorm;
+  if (IsInstanceNormClass(c)) return Aten::kInstanceNorm;
+  if (IsAdaptiveAvgPoolClass(c)) return Aten::kAdaptiveAvgPool;
+  if (c >= NnClass::kMaxPool1d && c <= NnClass::kMaxPool3d) return Aten::kMaxPool;
+  if (c >= NnClass::kAvgPool1d && c <= NnClass::kAvgPool3d) return Aten::kAvgPool;
+  if (c >= NnClass::kAdaptiveMaxPool1d && c <= NnClass::kAdaptiveMaxPool3d) {
+    return Aten::kAdaptiveMaxPool;
+  }
+  switch (c) {
+    case NnClass::kLayerNorm:
+      return Aten::kLayerNorm;
+    case NnClass::kGroupNorm:
+      return Aten::kGroupNorm;
+    case NnClass::kPReLU:
+      return Aten::kPrelu;
+    case NnClass::kSoftmax:
+      return Aten::kSoftmax;
+    case NnClass::kReLU:
+      return Aten::kRelu;
+    case NnClass::kLeakyReLU:
+      return Aten::kLeakyRelu;
+    case NnClass::kELU:
+      return Aten::kElu;
+    case NnClass::kGELU:
+      return Aten::kGelu;
+    case NnClass::kLSTM:
+      return Aten::kLstm;
+    case NnClass::kGRU:
+      return Aten::kGru;
+    case NnClass::kRNN:
+      return Aten::kRnn;
+    default:
+      return Aten::kOther;
+  }
 }
 
 bool IsConvClass(NnClass c) { return c >= NnClass::kConv1d && c <= NnClass::kConv3d; }

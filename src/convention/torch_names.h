@@ -3,6 +3,7 @@
 #ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_
 #define ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
@@ -57,6 +58,8 @@ enum class Aten : uint8_t {
   kMul,
   kTranspose,
 };
+
+inline constexpr size_t kNumAtens = static_cast<size_t>(Aten::kTranspose) + 1;
 
 // Of "aten.conv2d.default"; kOther for operators that no rule names.
 Aten AtenOf(absl::string_view target);
@@ -114,12 +117,15 @@ enum class NnClass : uint8_t {
   kLSTM,
   kGRU,
   kRNN,
+  kRecurrentCell,  // LSTMCell, GRUCell, RNNCell
   kMultiheadAttention,
   kTimmAttention,  // timm.models.vision_transformer.Attention, which ptflops knows
 };
 
 // Of "torch.nn.modules.conv.Conv2d": exactly these classes, since tools hook exact classes.
 NnClass NnClassOf(absl::string_view qualified_name);
+// What a module of the class calls; kOther where no tool has a rule by class.
+Aten OperatorOf(NnClass c);
 bool IsConvClass(NnClass c);           // Conv1d to Conv3d
 bool IsConvTransposeClass(NnClass c);  // ConvTranspose1d to ConvTranspose3d
 bool IsBatchNormClass(NnClass c);      // SyncBatchNorm, too

@@ -18,28 +18,25 @@ class Profiler {
   explicit Profiler(Evidence* evidence) : tool_(evidence, Unit::kFlop, {.counts = Counts}) {}
 
   Ledger Run() {
+    tool_.ledger().Assume(
+        "additions and multiplications are taken for x + y and x * y: the export writes in-place "
+        "ones "
+        "(x += y), which the profiler does not count, in the same way");
+    tool_.ledger().Assume("those inside of other operators of PyTorch are not in the file");
     return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
   }
 
  private:
   Verdict Rule(const TorchCall& call) {
     const AmountId products = tool_.evidence().Doubled(call.macs);
+    if (IsVectorProduct(call)) return {kZero, kNoRule};
     switch (call.op) {
       case Aten::kAdd:
       case Aten::kMul:
-        tool_.ledger().Assume(
-            "additions and multiplications are taken for x + y and x * y: the export writes "
-            "in-place "
-            "ones (x += y), which the profiler does not count, in the same way");
         return {call.in, "elements of the first operand"};
       case Aten::kConv:
         if (call.x->shape.ranked() && call.x->shape.rank() != 4) return {kZero, kNoRule};
         return {products, kProducts};
-      case Aten::kMatmul:
-        if (call.w->is_tensor() && call.w->shape.ranked() && call.w->shape.rank() < 2) {
-          return {kZero, kNoRule};
-        }
-        return {products};
       case Aten::kSdpa:
         return Attention(call);
       case Aten::kLstm:

@@ -78,11 +78,15 @@ struct TorchTrace {
 
   // What the file does not tell, as far as it lets one see that.
   std::vector<std::string> assumptions;
-  int64_t unattributed = 0;    // contractions that no call claims
-  int64_t folded = 0;          // tensors that the exporter computed beforehand, used in arithmetic
-  int64_t assumed_convs = 0;   // convolutions whose class went with the BatchNorm they took in
-  int64_t unknown_shapes = 0;  // calls with an operand of unknown rank
-  std::array<int64_t, 64> unseen{};  // by Aten: calls that torch.fx numbered and the file lacks
+  int64_t unattributed = 0;     // nodes that compute and that no call claims
+  int64_t unknown_args = 0;     // calls whose arguments are not in the file
+  int64_t recurrent_cells = 0;  // calls of nn.LSTMCell and the like
+  int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
+  int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
+  int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
+  // By Aten: calls that torch.fx numbered and the file lacks; modules of torch.nn that should call
+  // the operator and do not, since the exporter wrote it as smaller ones.
+  std::array<int64_t, kNumAtens> unseen{}, decomposed{};
 
   const TorchScope& scope(const TorchCall& call) const {
     return scopes[static_cast<size_t>(call.scope)];
