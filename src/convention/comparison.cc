@@ -32,28 +32,35 @@ class Tallied {
 
 class Waterfall {
  public:
-  Waterfall(Evidence* evidence, const CompareOptions& options)
-      : evidence_(*evidence), options_(options) {}
+  // With `cancels`, nodes of which the parts of two ledgers cancel are no part of a term.
+  Waterfall(Evidence* evidence, const CompareOptions& options, bool cancels)
+      : evidence_(*evidence), options_(options), cancels_(cancels) {}
 
   // The terms of a ledger, each amount `times` over.
   void AddTerms(const Ledger& ledger, int64_t times) {
+    constexpr size_t kNotYet = static_cast<size_t>(-1);
+    std::vector<size_t> known(ledger.terms.size(), kNotYet);  // where they do not depend on modules
     for (const Line& line : ledger.lines) {
       if (line.term == kSame) continue;
-      const Term& term = ledger.terms[static_cast<size_t>(line.term)];
-      Sums& sums = SumsOf(term, line.module);
+      size_t& at = known[static_cast<size_t>(line.term)];
+      if (at == kNotYet || options_.by_module) {
+        at = IndexOf(ledger.terms[static_cast<size_t>(line.term)], line.module);
+      }
+      Sums& sums = sums_[at];
       sums.total.Add(line.theirs, times);
       sums.total.Add(line.ours, -times);
       const auto entries = EntriesOf(ledger, line);
-      Tallied& at = sums.by_entry[entries[0]];
-      at.Add(line.theirs, times);
-      at.Add(line.ours, -times);
       sums.lines.push_back(entries);
+      if (!cancels_) continue;
+      Tallied& entry = sums.by_entry[entries[0]];
+      entry.Add(line.theirs, times);
+      entry.Add(line.ours, -times);
     }
   }
 
   // An amount that is of no entry.
   void AddStep(const char* name, const char* reason, const Expr& amount) {
-    SumsOf({name, reason}, kRootModule).step += amount;
+    sums_[IndexOf({name, reason}, kRootModule)].step += amount;
   }
 
   std::vector<ComparedTerm> Terms() {
@@ -85,7 +92,7 @@ class Waterfall {
   }
 
   // Terms of one name are one, whatever reason each tool has.
-  Sums& SumsOf(const Term& term, ModuleId module) {
+  size_t IndexOf(const Term& term, ModuleId module) {
     const ModuleId key = options_.by_module ? module : kRootModule;
     const auto [it, is_new] = index_.try_emplace({term.name, key}, sums_.size());
     if (is_new) {
@@ -94,13 +101,13 @@ class Waterfall {
       if (options_.by_module) sums.term.module = std::string(evidence_.paths().path(module));
       sums_.push_back(std::move(sums));
     }
-    return sums_[it->second];
+    return it->second;
   }
 
   std::vector<NodeId> NodesOf(const Sums& sums) const {
     std::vector<NodeId> nodes;
     for (const absl::Span<const EntryId> entries : sums.lines) {
-      if (sums.by_entry.find(entries[0])->second.IsZero()) continue;
+      if (cancels_ && sums.by_entry.find(entries[0])->second.IsZero()) continue;
       for (EntryId id : entries) nodes.push_back(evidence_.entry(id).node);
     }
     std::sort(nodes.begin(), nodes.end());
@@ -115,6 +122,7 @@ class Waterfall {
 
   Evidence& evidence_;
   const CompareOptions options_;
+  const bool cancels_;
   std::vector<Sums> sums_;
   absl::flat_hash_map<std::pair<std::string, ModuleId>, size_t> index_;
 };
@@ -147,7 +155,7 @@ Comparison Compare(Evidence* evidence, const Convention& convention, const Ledge
   result.start = OurTotal(*evidence, convention.unit);
   if (ledger.standing == Standing::kNotApplicable) return result;
   result.headline = Headline(*evidence, ledger);
-  Waterfall waterfall(evidence, options);
+  Waterfall waterfall(evidence, options, false);
   waterfall.AddTerms(ledger, 1);
   result.terms = waterfall.Terms();
   return result;
@@ -168,7 +176,7 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
   // In MACs and FLOPs alike a step is in operations of the finer unit, where the units differ.
   const int64_t from_scale = from.unit == Unit::kMac && to.unit == Unit::kFlop ? 2 : 1;
   const int64_t to_scale = from.unit == Unit::kFlop && to.unit == Unit::kMac ? 2 : 1;
-  Waterfall waterfall(evidence, options);
+  Waterfall waterfall(evidence, options, true);
   waterfall.AddTerms(from_ledger, -from_scale);
   waterfall.AddTerms(to_ledger, to_scale);
   constexpr char kUnits[] = "the unit";
