@@ -91,7 +91,7 @@ class Rules {
   const Evidence& evidence_;
 };
 
-// What calls and bodies count, each body once.
+// What calls count with their bodies: both branches of an If, and a loop's body once.
 class Bodies {
  public:
   explicit Bodies(const Evidence& evidence)
@@ -100,7 +100,12 @@ class Bodies {
         instances_(evidence.inference().instances.size()) {
     const Rules rules(evidence);
     const Inference& inference = evidence.inference();
-    for (size_t c = 0; c < own_.size(); ++c) own_[c] = rules.Own(inference.calls[c]);
+    for (size_t c = 0; c < own_.size(); ++c) {
+      own_[c] = rules.Own(inference.calls[c]);
+      for (const BodyRun& run : inference.calls[c].bodies) {
+        control_flow_ = control_flow_ || !run.attribute.empty();
+      }
+    }
     for (InstanceId id : inference.callees_first) {
       std::vector<Expr> parts;
       for (CallId call : inference.instances[static_cast<size_t>(id)].calls) {
@@ -110,22 +115,15 @@ class Bodies {
     }
   }
 
+  bool control_flow() const { return control_flow_; }
   const Expr& Own(CallId call) const { return own_[static_cast<size_t>(call)]; }
   Expr Whole(CallId id) const {
     Expr sum = Own(id);
-    for (const BodyRun& run : evidence_.inference().calls[static_cast<size_t>(id)].bodies) {
-      sum += instances_[static_cast<size_t>(run.instance)];
-    }
-    return sum;
-  }
-  // Of the branches that our count leaves out, and that have no entries.
-  Expr Untaken(CallId id) const {
-    const int chosen = evidence_.counts().calls[static_cast<size_t>(id)].chosen_body;
-    const auto& bodies = evidence_.inference().calls[static_cast<size_t>(id)].bodies;
-    Expr sum;
-    for (size_t b = 0; b < bodies.size(); ++b) {
-      if (bodies[b].counted && (chosen < 0 || chosen == static_cast<int>(b))) continue;
-      sum += instances_[static_cast<size_t>(bodies[b].instance)];
+    const auto& runs = evidence_.inference().calls[static_cast<size_t>(id)].bodies;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      // Trips of a loop that differ are runs of their own.
+      const bool last = i + 1 == runs.size() || runs[i + 1].attribute != runs[i].attribute;
+      if (last) sum += instances_[static_cast<size_t>(runs[i].instance)];
     }
     return sum;
   }
@@ -134,6 +132,7 @@ class Bodies {
   const Evidence& evidence_;
   std::vector<Expr> own_;        // by CallId
   std::vector<Expr> instances_;  // by InstanceId
+  bool control_flow_ = false;
 };
 
 bool Has(const ModelData& model, absl::string_view op, int64_t since) {
@@ -166,9 +165,6 @@ void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
 }
 
 TermId TermOf(const Node& node, LedgerBuilder* ledger) {
-  if (node.op_type == "If") {
-    return ledger->Term("the branch of an If that is not taken", "both branches are added up");
-  }
   if (node.op_type == "Attention" || node.op_type == "ConvTranspose" || node.op_type == "MatMul") {
     return ledger->Term(absl::StrCat(node.op_type, " by another formula"), "its shapes differ");
   }
@@ -178,22 +174,25 @@ TermId TermOf(const Node& node, LedgerBuilder* ledger) {
 Ledger Apply(Evidence* evidence) {
   const Bodies bodies(*evidence);
   LedgerBuilder ledger(evidence, Unit::kMac);
-  const TermId loop = ledger.Term("repetitions of a loop's body", "a body counts once");
+  const TermId control_flow =
+      ledger.Term("branches and loops", "both branches of an If count, a loop's body once");
   EntryId id = -1;
   for (const Entry& entry : evidence->entries()) {
     ++id;
-    const CallId call = entry.call();
-    Expr theirs = entry.part() == Part::kWhole ? bodies.Whole(call) : bodies.Own(call);
-    if (entry.part() == Part::kShapeWork) theirs = bodies.Whole(call);
-    if (entry.part() == Part::kOwn) theirs += bodies.Untaken(call);
-    const AmountId amount = evidence->Intern(theirs);
+    // Where there is control flow, nodes of the main graph stand for all that they run.
+    if (bodies.control_flow() && evidence->node(entry).graph != 0) continue;
+    const bool whole = bodies.control_flow() || entry.part() != Part::kOwn;
+    const AmountId amount =
+        evidence->Intern(whole ? bodies.Whole(entry.call()) : bodies.Own(entry.call()));
     if (amount == kZero && evidence->Ours(Unit::kMac, id) == kZero) continue;
-    const bool repeated = entry.times != 0 && amount != kZero;
-    ledger.Count({id}, amount, repeated ? loop : TermOf(evidence->node(entry), &ledger));
+    const bool runs_others = whole && !evidence->call(entry).bodies.empty();
+    ledger.Count({id}, amount, runs_others ? control_flow : TermOf(evidence->node(entry), &ledger));
   }
   Judge(*evidence, &ledger);
-  return ledger.Finish(
-      [&](EntryId entry) { return TermOf(evidence->node(evidence->entry(entry)), &ledger); });
+  return ledger.Finish([&](EntryId entry) {
+    const Node& node = evidence->node(evidence->entry(entry));
+    return bodies.control_flow() && node.graph != 0 ? control_flow : TermOf(node, &ledger);
+  });
 }
 
 }  // namespace

@@ -1,0 +1,395 @@
+// What other tools count: operators one by one, by hand from each tool's rules, and what holds for
+// every convention and every model.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "onnx/defs/parser.h"
+#include "src/convention/comparison.h"
+#include "src/convention/conventions.h"
+#include "src/load/load.h"
+#include "src/report/compare_report.h"
+#include "src/report/report.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::HasSubstr;
+
+Model FromText(const char* text, int opset) {
+  onnx::ModelProto proto;
+  proto.set_ir_version(10);
+  proto.add_opset_import()->set_version(opset);
+  auto* contrib = proto.add_opset_import();
+  contrib->set_domain("com.microsoft");
+  contrib->set_version(1);
+  const auto parsed = onnx::OnnxParser::Parse(*proto.mutable_graph(), text);
+  EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage() << "\n" << text;
+  int number = 0;
+  for (auto& node : *proto.mutable_graph()->mutable_node()) {
+    node.set_name(absl::StrCat("n", number++));
+  }
+  return LoadFromBytes(proto.SerializeAsString(), "test.onnx").value();
+}
+
+ToolRow Ask(const Model& model, const char* tool) {
+  const auto report = CompareTools(model, {}, {.with = {tool}});
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? report->tools[0] : ToolRow();
+}
+
+struct Micro {
+  const char* text;
+  const char* tool_macs;     // onnx-tool; "-" where it has no figure
+  const char* counter_macs;  // onnx-opcounter
+  const char* sim_macs;      // onnxsim
+  int opset = 17;
+};
+
+std::string Figure(const ToolRow& row) {
+  return row.standing == Standing::kNotApplicable ? "-" : row.headline.ToString();
+}
+
+// Figures by hand, from the rules that each convention's file states and, for transposed
+// convolutions, broadcast products and zero points, as measured with the tools themselves.
+constexpr Micro kMicro[] = {
+    // ---- products
+    {"g (float[3,5] a, float[5,7] b) => (float[3,7] y) { y = MatMul(a, b) }", "105", "105", "105"},
+    {"g (float[3,5] a, float[2,5,7] b) => (float[2,3,7] y) { y = MatMul(a, b) }", "210", "105",
+     "210"},
+    {"g (float[5] a, float[5,7] b) => (float[7] y) { y = MatMul(a, b) }", "-", "35", "35"},
+    {"g (float[3,5] a, float[5] b) => (float[3] y) { y = MatMul(a, b) }", "-", "45", "15"},
+    {"g (float[3,5] a, float[5,7] b, float[7] c) => (float[3,7] y) { y = Gemm(a, b, c) }", "126",
+     "105", "105"},
+    {"g (float[3,5] a, float[7,5] b) => (float[3,7] y) { y = Gemm<transB=1>(a, b) }", "105", "105",
+     "105"},
+    {"g (uint8[2,5] a, uint8[5,7] b, uint8 z) => (int32[2,7] y) { y = MatMulInteger(a, b, z) }",
+     "84", "-", "70"},
+    {"g (float[2,3,5] a, float[2,5,7] b) => (float[2,3,7] y) "
+     "{ y = Einsum<equation=\"bik,bkj->bij\">(a, b) }",
+     "210", "42", "0"},
+    {"g (float[2,3,5] a, float[5,7] b) => (float[2,3,7] y) "
+     "{ y = Einsum<equation=\"...ik,kj->...ij\">(a, b) }",
+     "-", "42", "0"},
+    // ---- convolutions
+    {"g (float[1,4,8,8] x, float[6,4,3,3] w, float[6] b) => (float[1,6,8,8] y) "
+     "{ y = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(x, w, b) }",
+     "14208", "13824", "13824"},
+    {"g (float[1,4,8,8] x, float[6,2,3,3] w) => (float[1,6,6,6] y) "
+     "{ y = Conv<kernel_shape=[3,3], group=2>(x, w) }",
+     "3888", "3888", "3888"},
+    {"g (float[1,4,8,8] x, float[6,4,3,3] w) => (float[1,6,6,6] y) { y = Conv(x, w) }", "7776", "-",
+     "7776"},
+    {"g (float[2,4,5,5] x, float[4,6,2,2] w) => (float[2,6,10,10] y) "
+     "{ y = ConvTranspose<kernel_shape=[2,2], strides=[2,2]>(x, w) }",
+     "28800", "19200", "4800"},
+    {"g (float[2,4,5,5] x, float[4,3,3,3] w) => (float[2,6,11,11] y) "
+     "{ y = ConvTranspose<kernel_shape=[3,3], strides=[2,2], group=2>(x, w) }",
+     "39204", "26136", "5400"},
+    // ---- norms and activations
+    {"g (float[2,3,4] x, float[4] s, float[4] b) => (float[2,3,4] y) "
+     "{ y = LayerNormalization(x, s, b) }",
+     "342", "24", "0"},
+    {"g (float[1,3,2,2] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[1,3,2,2] y) "
+     "{ y = BatchNormalization(x, s, b, m, v) }",
+     "372", "24", "0"},
+    {"g (float[1,3,2,2] x, float[3] s, float[3] b) => (float[1,3,2,2] y) "
+     "{ y = InstanceNormalization(x, s, b) }",
+     "84", "12", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Softmax(x) }", "360", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = LogSoftmax(x) }", "800", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Relu(x) }", "10", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = LeakyRelu(x) }", "20", "10", "0"},
+    {"g (float[2,5] x, float[5] s) => (float[2,5] y) { y = PRelu(x, s) }", "20", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Gelu(x) }", "340", "10", "0", 20},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Erf(x) }", "0", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Sigmoid(x) }", "320", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Tanh(x) }", "760", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Elu(x) }", "350", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = HardSigmoid(x) }", "40", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Exp(x) }", "320", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Log(x) }", "430", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Sqrt(x) }", "240", "10", "0"},
+    {"g (float[2,5] x) => (float[2,5] y) { y = Sin(x) }", "390", "10", "0"},
+    {"g (float[2,5] x, float[5] e) => (float[2,5] y) { y = Pow(x, e) }", "320", "10", "0"},
+    // ---- elementwise
+    {"g (float[2,5] x, float[5] b) => (float[2,5] y) { y = Add(x, b) }", "10", "10", "0"},
+    {"g (float[5] x, float[2,5] b) => (float[2,5] y) { y = Add(x, b) }", "10", "5", "0"},
+    {"g (float[2,5] x, float[5] b) => (float[2,5] y) { y = Mul(x, b) }", "10", "10", "0"},
+    {"g (float[2,5] x, float[5] b) => (float[2,5] y) { y = Div(x, b) }", "40", "10", "0"},
+    {"g (float[2,5] x, float[2,5] b, float[2,5] c) => (float[2,5] y) { y = Sum(x, b, c) }", "20",
+     "10", "0"},
+    {"g (float[2,5] x, float[2,5] b, float[2,5] c) => (float[2,5] y) { y = Max(x, b, c) }", "10",
+     "10", "0"},
+    {"g (float[2,5] x, float[2,5] b) => (bool[2,5] y) { y = Greater(x, b) }", "10", "10", "0"},
+    {"g (float x, float b) => (float y) { y = Mul(x, b) }", "0", "1", "0"},
+    // ---- pooling and reductions
+    {"g (float[1,2,4,4] x) => (float[1,2,2,2] y) { y = MaxPool<kernel_shape=[2,2], "
+     "strides=[2,2]>(x) }",
+     "32", "8", "0"},
+    {"g (float[1,1,6,6,6] x) => (float[1,1,2,2,2] y) "
+     "{ y = AveragePool<kernel_shape=[3,3,3], strides=[3,3,3]>(x) }",
+     "24", "8", "0"},
+    {"g (float[1,2,4,4] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }", "40", "2", "0"},
+    {"g (float[2,5] x) => (float[2,1] y) { y = ReduceMean<axes=[1]>(x) }", "10", "2", "0"},
+    {"g (float[2,5] x) => (float[2,1] y) { y = ReduceL2<axes=[1]>(x) }", "250", "2", "0"},
+    // ---- recurrence: W 3 gates x 5, R, B once per step and row, and the activations
+    {"g (float[3,2,5] x, float[1,16,5] w, float[1,16,4] r, float[1,32] b) => (float[3,1,2,4] y) "
+     "{ y = LSTM<hidden_size=4>(x, w, r, b) }",
+     "5376", "24", "0"},
+    {"g (float[3,2,5] x, float[1,16,5] w, float[1,16,4] r) => (float[3,1,2,4] y) "
+     "{ y = LSTM<hidden_size=4>(x, w, r) }",
+     "-", "24", "0"},
+    // ---- data movement
+    {"g (float[2,5] x) => (float[5,2] y) { y = Transpose(x) }", "0", "0", "0"},
+    {"g (float[2,5] x, float[2,5] b) => (float[4,5] y) { y = Concat<axis=0>(x, b) }", "0", "20",
+     "0"},
+    {"g (float[10,4] t, int64[2,3] i) => (float[2,3,4] y) { y = Gather(t, i) }", "0", "0", "0"},
+    // ---- attention
+    {"g (float[1,2,7,4] q, float[1,2,9,4] k, float[1,2,9,6] v) => (float[1,2,7,6] y) "
+     "{ y = Attention(q, k, v) }",
+     "-", "84", "1260", 23},
+};
+
+TEST(OnnxToolsTest, CountOperatorsByTheirOwnRules) {
+  for (const Micro& micro : kMicro) {
+    const Model model = FromText(micro.text, micro.opset);
+    EXPECT_EQ(Figure(Ask(model, "onnx-tool")), micro.tool_macs) << micro.text;
+    EXPECT_EQ(Figure(Ask(model, "onnx-opcounter")), micro.counter_macs) << micro.text;
+    EXPECT_EQ(Figure(Ask(model, "onnxsim")), micro.sim_macs) << micro.text;
+  }
+}
+
+TEST(OnnxToolsTest, OnnxToolEndsWhereItHasNoClass) {
+  for (const char* op : {"Celu", "Selu", "Mish", "Tan", "IsNaN", "GlobalMaxPool", "Softsign"}) {
+    const bool pools = std::string(op) == "GlobalMaxPool";
+    const std::string result = std::string(op) == "IsNaN" ? "bool" : "float";
+    const std::string text = absl::StrCat("g (float[1,2,3,3] x) => (", result, "[1,2,",
+                                          pools ? "1,1" : "3,3", "] y) { y = ", op, "(x) }");
+    const ToolRow row = Ask(FromText(text.c_str(), 18), "onnx-tool");
+    EXPECT_EQ(row.standing, Standing::kNotApplicable) << op;
+    EXPECT_THAT(row.assumptions[0],
+                HasSubstr(absl::StrCat("this Node ", op, "-n0 has no value_infer")));
+  }
+}
+
+// Both branches of an If; the body of a Loop once.
+TEST(OnnxToolsTest, OnnxsimAddsUpBranchesAndForgetsTrips) {
+  const char* branches =
+      "g (bool c, float[2,3] a, float[3,4] b, float[3,5] d) => (float[2,n] y) { y = If(c) <"
+      "then_branch = t () => (float[2,4] u) { u = MatMul(a, b) },"
+      "else_branch = e () => (float[2,5] v) { v = MatMul(a, d) }> }";
+  EXPECT_EQ(Ask(FromText(branches, 17), "onnxsim").headline.ToString(), "54");
+  const char* loop =
+      "g (float[2,2] a) => (float[2,2] y) { m = Constant<value = int64 {7}>() "
+      "c = Constant<value = bool {1}>() y = Loop(m, c, a) <"
+      "body = b (int64 i, bool k, float[2,2] s) => (bool o, float[2,2] t) "
+      "{ o = Identity(k) t = MatMul(s, a) }> }";
+  const ToolRow row = Ask(FromText(loop, 17), "onnxsim");
+  EXPECT_EQ(row.start.ToString(), "56");
+  EXPECT_EQ(row.headline.ToString(), "8");
+}
+
+TEST(OnnxToolsTest, WhatTheyCannotOpenHasNoFigure) {
+  ModelMaker open;
+  open.Input("x", {"batch", "4"}).Weight("w", {4, 4});
+  open.Node("m", "MatMul", {"x", "w"}, {"y"}).Output("y");
+  const Model model = open.Load().value();
+  EXPECT_THAT(Ask(model, "onnx-tool").assumptions[0], HasSubstr("The input tensor x's shape"));
+  EXPECT_EQ(Ask(model, "onnx-opcounter").headline.ToString(), "0");  // an open size is read as 0
+  ModelMaker large;
+  large.Input("x", {"1", "30000"}).Weight("w", {30000, 30000});
+  large.Node("m", "MatMul", {"x", "w"}, {"y"}).Output("y");
+  EXPECT_THAT(Ask(large.Load().value(), "onnx-opcounter").assumptions[0], HasSubstr("2 GB"));
+}
+
+// The shapes that ONNX's inference does not follow are never called exact.
+TEST(OnnxToolsTest, ShapesThatOnnxMayNotFindAreAssumed) {
+  const char* computed =
+      "g (float[2,6] x, float[3,4] w) => (float[4,4] y) { s = Constant<value = int64[2] {4, 3}>() "
+      "o = Constant<value = int64 {1}>() t = Mul(s, o) z = Where(k, t, s) r = Reshape(x, z) "
+      "y = MatMul(r, w) }";
+  std::string text = computed;
+  text.replace(text.find("float[3,4] w"), 12, "float[3,4] w, bool[2] k");
+  const Model model = FromText(text.c_str(), 17);
+  EXPECT_NE(Ask(model, "onnx-opcounter").standing, Standing::kExact);
+  EXPECT_NE(Ask(model, "onnxsim").standing, Standing::kExact);
+}
+
+TEST(FormulaTest, ParametersTimesTokens) {
+  ModelMaker make;
+  auto* ids = make.proto.mutable_graph()->add_input();
+  ModelMaker::Declare(ids, "ids", {"2", "8"});
+  ids->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  make.Weight("emb.weight", {100, 16}).Weight("fc.weight", {16, 32});
+  make.Node("g", "Gather", {"emb.weight", "ids"}, {"x"});
+  make.Node("m", "MatMul", {"x", "fc.weight"}, {"y"}).Output("y");
+  const Model model = make.Load().value();
+  const int params = 100 * 16 + 16 * 32, tokens = 2 * 8;
+  EXPECT_EQ(Ask(model, "config-6n").headline, Expr(6 * params * tokens));
+  EXPECT_EQ(Ask(model, "config-2.5n").headline, Expr(15 * params * tokens / 2));
+  EXPECT_EQ(Ask(model, "macs").headline, Expr(2 * tokens * 16 * 32));
+}
+
+TEST(FormulaTest, NeedsTokens) {
+  const Model image = FromText("g (float[1,3,8,8] x) => (float[1,3,8,8] y) { y = Relu(x) }", 17);
+  EXPECT_EQ(Ask(image, "config-6n").standing, Standing::kNotApplicable);
+}
+
+// 3x3 with a padding of 1 on 4x4: of 16 positions times 9 weights, those on the input are
+// (4 + 3 + 3)^2 = 100.
+TEST(XlaTest, CountsWhatMeetsTheInput) {
+  const Model model = FromText(
+      "g (float[1,2,4,4] x, float[5,2,3,3] w) => (float[1,5,4,4] y) "
+      "{ c = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(x, w) y = Exp(c) }",
+      17);
+  const ToolRow row = Ask(model, "xla");
+  EXPECT_EQ(row.headline, Expr(2 * 100 * 2 * 5));  // exp is a transcendental: apart
+  EXPECT_EQ(row.start, Expr(2 * 144 * 2 * 5 + 5 * 16));
+}
+
+// ---- every convention
+
+TEST(ConventionsTest, SayWhatTheyAre) {
+  std::set<std::string> names;
+  for (const Convention* c : Conventions()) {
+    EXPECT_TRUE(names.insert(c->name).second) << c->name;
+    EXPECT_EQ(FindConvention(c->name), c);
+    for (const char* text : {c->headline, c->source, c->includes, c->misses}) {
+      EXPECT_GT(std::string(text).size(), 5U) << c->name;
+    }
+  }
+  EXPECT_EQ(FindConvention("no such tool"), nullptr);
+}
+
+std::vector<std::string> ModelFiles() {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(ONNXFLOPS_SOURCE_DIR "/models")) {
+    if (entry.path().extension() == ".onnx") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// A model with all that conventions look at.
+struct Subject {
+  explicit Subject(const std::string& path)
+      : model(Load(path).value()),
+        inference(Infer(model).value()),
+        counts(Count(inference).value()) {}
+  Model model;
+  Inference inference;
+  Counts counts;
+  Evidence evidence{inference, counts};
+};
+
+Expr EndOf(const Comparison& comparison) {
+  std::vector<Expr> parts = {comparison.start};
+  for (const ComparedTerm& term : comparison.terms) parts.push_back(term.amount);
+  return Sum(parts);
+}
+
+TEST(ConventionsTest, TermsAddUpExactlyOnEveryModel) {
+  for (const std::string& path : ModelFiles()) {
+    Subject subject(path);
+    for (const Convention* convention : Conventions()) {
+      const Ledger ledger = convention->apply(&subject.evidence);
+      if (ledger.standing == Standing::kNotApplicable) continue;
+      for (const bool by_module : {false, true}) {
+        const Comparison c = Compare(&subject.evidence, *convention, ledger, {by_module});
+        EXPECT_EQ(EndOf(c), c.headline) << path << " " << convention->name;
+        for (const ComparedTerm& term : c.terms) EXPECT_FALSE(term.nodes.empty()) << term.name;
+      }
+    }
+  }
+}
+
+// From any tool to any other: pairs at random, the same ones in every run.
+TEST(ConventionsTest, TermsAddUpExactlyBetweenAnyTwo) {
+  std::mt19937 random(5);
+  const auto all = Conventions();
+  for (const std::string& path : ModelFiles()) {
+    Subject subject(path);
+    std::vector<Ledger> ledgers;
+    for (const Convention* c : all) ledgers.push_back(c->apply(&subject.evidence));
+    for (int i = 0; i < 12; ++i) {
+      const size_t a = random() % all.size(), b = random() % all.size();
+      if (ledgers[a].standing == Standing::kNotApplicable) continue;
+      if (ledgers[b].standing == Standing::kNotApplicable) continue;
+      const Comparison c =
+          CompareBetween(&subject.evidence, *all[a], ledgers[a], *all[b], ledgers[b]);
+      EXPECT_EQ(EndOf(c), c.headline) << path << " " << all[a]->name << " " << all[b]->name;
+      EXPECT_TRUE(a != b || c.terms.empty()) << all[a]->name;
+    }
+  }
+}
+
+// Every node's count of ours is in one line: what is left out of a ledger would be lost.
+TEST(ConventionsTest, LedgersHoldAllOfOurCount) {
+  for (const std::string& path : ModelFiles()) {
+    Subject subject(path);
+    for (const Convention* convention : Conventions()) {
+      const Ledger ledger = convention->apply(&subject.evidence);
+      if (ledger.standing == Standing::kNotApplicable) continue;
+      std::vector<Expr> ours;
+      for (const Line& line : ledger.lines) ours.push_back(subject.evidence.amount(line.ours));
+      const Tally& total = subject.counts.total;
+      EXPECT_EQ(Sum(ours), convention->unit == Unit::kMac ? total.Macs() : total.Flops())
+          << path << " " << convention->name;
+    }
+  }
+}
+
+// A whole report as a tool counts: its total is the headline, and all parts add up to it.
+TEST(CountAsTest, PartsAddUpToTheHeadline) {
+  const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/clip-vit-b-32.onnx").value();
+  for (const Convention* convention : Conventions()) {
+    const auto report = CountAs(model, {.node_rows = true}, convention->name);
+    if (!report.ok()) continue;
+    const Expr headline = Ask(model, convention->name).headline;
+    const bool macs = convention->unit == Unit::kMac;
+    EXPECT_EQ(macs ? report->totals.macs : report->totals.flops, headline) << convention->name;
+    EXPECT_EQ(report->modules[0].flops, report->totals.flops) << convention->name;
+    Expr by_op, by_node;
+    for (const OpRow& row : report->by_op) by_op += row.flops;
+    for (const NodeRow& row : report->nodes) by_node += row.flops;
+    EXPECT_EQ(by_op, report->totals.flops) << convention->name;
+    EXPECT_EQ(by_node, report->totals.flops) << convention->name;
+  }
+}
+
+TEST(CountAsTest, ErrorsNameTheReason) {
+  const Model model = FromText("g (float[2,5] x) => (float[2,5] y) { y = Selu(x) }", 17);
+  const auto none = CountAs(model, {}, "onnx-tool");
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(none.status().message()), HasSubstr("Selu"));
+  EXPECT_EQ(CountAs(model, {}, "?").status().code(), absl::StatusCode::kNotFound);
+}
+
+// Lines of text stay within the terminal.
+TEST(CompareTableTest, FitsTheTerminal) {
+  const Model model = Load(ONNXFLOPS_SOURCE_DIR "/models/clip-vit-l-14-336.onnx").value();
+  for (const int width : {80, 120, 200}) {
+    for (const bool waterfalls : {false, true}) {
+      const auto report =
+          CompareTools(model, {.bindings = {{"batch", 1}}}, {.by_module = waterfalls});
+      ASSERT_TRUE(report.ok()) << report.status();
+      const std::string text = ToTable(*report, waterfalls, {.width = width});
+      for (absl::string_view line : absl::StrSplit(text, '\n')) {
+        EXPECT_LE(line.size(), static_cast<size_t>(width)) << line;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
