@@ -318,22 +318,23 @@ absl::StatusOr<Facts> InferCropAndResize(const NodeView& n) {
 
 absl::StatusOr<Cost> CountCropAndResize(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
-  // Along each axis, where a row (or column) of the crop is in the image: mul and add, and its
-  // rounding.
+  // Of a box, along each axis, the distance between places: (end - start) * (size - 1) / (n - 1).
+  Census work = ElementCost{.add = 2, .mul = 2, .div = 2} * y[0];
+  // Where a row (or column) of the crop is, whether that is in the image, and its rounding.
   const Expr lines = y[0] * (y[2] + y[3]);
-  Census work = ElementCost{.add = 1, .mul = 1, .round = 1} * lines;
+  work += ElementCost{.add = 1, .mul = 2, .cmp = 2, .round = 1} * lines;
   if (n.String("mode", "bilinear") == "nearest") return Flops(std::move(work));
-  // The distances to both neighbours; per pixel the weights of four corners; per channel their sum.
-  work += ElementCost{.add = 2} * lines;
-  work += ElementCost{.mul = 4} * (y[0] * y[2] * y[3]);
-  work += ElementCost{.add = 4, .mul = 4} * y.NumElements();
+  // The neighbour above and the distance to the one below; per channel a + (b - a) * distance
+  // between two elements of both rows, and between the rows.
+  work += ElementCost{.add = 1, .round = 1} * lines;
+  work += ElementCost{.add = 6, .mul = 3} * y.NumElements();
   return Flops(std::move(work));
 }
 
 constexpr OpExample kCropAndResizeExamples[] = {
     {"g (float[N,3,20,20] X, float[R,4] B, int32[R] I) => (float[R,3,6,7] Y) <int32[2] s = {6, 7}> "
      "{ Y = com.microsoft.CropAndResize(X, B, I, s) }",
-     "add=543*R mul=685*R round=13*R"},
+     "add=784*R mul=406*R div=2*R cmp=26*R round=26*R"},
 };
 
 // ---- Fourier transforms over the last signal_ndim dimensions, real on one side
@@ -604,8 +605,10 @@ constexpr OpDef kRows[] = {
      .note = "every place is compared in full, though a search may end early"},
     {.name = "CropAndResize",
      .versions = kSince,
-     .formula = "Y[R,C,h,w] = boxes of X, resized; per row and column of a box: mul, round, add (3 "
-                "if bilinear); bilinear: per pixel 4 mul, per element 4 mul and 4 add",
+     .formula =
+         "Y[R,C,h,w] = boxes of X, resized; per box: 2 add, 2 mul, 2 div; per row and column "
+         "of a box: add, 2 mul, 2 cmp, round (bilinear: add and round more); bilinear: per "
+         "element 6 add, 3 mul",
      .infer = InferCropAndResize,
      .count = CountCropAndResize,
      .examples = kCropAndResizeExamples,

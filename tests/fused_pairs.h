@@ -268,6 +268,17 @@ inline constexpr FusedPair kFusedPairs[] = {
      "bf = DequantizeLinear<axis = 1, block_size = 32>(b, s) bt = Transpose(bf) p = MatMul(n, bt) "
      "cf = DequantizeLinear<axis = 1, block_size = 32>(c, s) ct = Transpose(cf) q = MatMul(n, ct) "
      "t = Sigmoid(p) u = Mul(p, t) y = Mul(u, q) }"},
+    {"MatMulNBitsQkv",
+     "(float[N,64] a, float[64] g, uint8[48,2,16] b, float[48,2] s, uint8[16,2,16] c, float[16,2] "
+     "t, float[16] v) => (float[N,48] q, float[N,16] k, float[N,16] w) "
+     "{ q, k, w = com.microsoft.MatMulNBitsQkv<K = 64, Nq = 48, Nkv = 16, block_size = 32>"
+     "(a, , g, b, s, , c, t, , c, t, v) }",
+     "(float[N,64] a, float[64] g, int4[48,64] b, float[48,2] s, int4[16,64] c, float[16,2] t, "
+     "float[16] v) => (float[N,48] q, float[N,16] k, float[N,16] w) { n = RMSNormalization(a, g) "
+     "bf = DequantizeLinear<axis = 1, block_size = 32>(b, s) bt = Transpose(bf) q = MatMul(n, bt) "
+     "cf = DequantizeLinear<axis = 1, block_size = 32>(c, t) ct = Transpose(cf) k = MatMul(n, ct) "
+     "df = DequantizeLinear<axis = 1, block_size = 32>(c, t) dt = Transpose(df) m = MatMul(n, dt) "
+     "w = Add(m, v) }"},
     {"MatMulIntegerToFloat",
      "(uint8[N,8] a, int8[8,9] b, float s, float[9] t, uint8 z, int8 u, float[9] c) => "
      "(float[N,9] y) { y = com.microsoft.MatMulIntegerToFloat(a, b, s, t, z, u, c) }",

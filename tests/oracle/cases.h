@@ -85,6 +85,25 @@ void OptimizerCases(const Visit& visit);
 void RoiAlignCases(const Visit& visit);
 void AffineGridCases(const Visit& visit);
 void MelWeightCases(const Visit& visit);
+void BlockedCases(const Visit& visit);
+void ChannelsLastQuantizedCases(const Visit& visit);
+void ChannelsLastMoreCases(const Visit& visit);
+void RuntimeSamplingCases(const Visit& visit);
+void CropAndResizeCases(const Visit& visit);
+void RuntimeElementwiseCases(const Visit& visit);
+void RuntimeAlgorithmCases(const Visit& visit);
+void RuntimeMatMulCases(const Visit& visit);
+void QOrderedMatMulCases(const Visit& visit);
+void ExpertsCases(const Visit& visit);
+void QuantizedLstmCases(const Visit& visit);
+void PackedAttentionCases(const Visit& visit);
+void DecoderAttentionCases(const Visit& visit);
+void LongformerCases(const Visit& visit);
+void RuntimePositionCases(const Visit& visit);
+void PackedStateCases(const Visit& visit);
+void RuntimeIntegerCases(const Visit& visit);
+void Float8MatMulCases(const Visit& visit);
+void NGramHashCases(const Visit& visit);
 
 }  // namespace onnxflops::oracle
 

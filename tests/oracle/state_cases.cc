@@ -117,4 +117,36 @@ void FlexAttentionCases(const Visit& visit) {
   });
 }
 
+// The same recurrence over packed tokens, and the same convolution.
+void PackedStateCases(const Visit& visit) {
+  ForEach({3, 2, 2, 2, 3}, [&](const Sizes& i) {
+    const int64_t tokens = i[0] + 2, heads = i[1] + 1, shared = i[2] + 1;
+    const LinearAttentionSizes a = {1,    tokens, heads * shared, 1,    i[3] + 1, i[4] + 1,
+                                    true, true,   false,          true, false};
+    const Sizes keys = {tokens, heads, a.key_depth}, y = {tokens, a.kv_heads, a.value_depth};
+    const Input gates = In({tokens, a.kv_heads}), lengths = In({3}, kInt32);
+    visit({"GatedDeltaNet",
+           1,
+           {In(keys), In(keys), In(y), lengths, gates, gates},
+           {{"scale", 0.5}},
+           1,
+           kMs},
+          [&] {
+            for (int64_t t = 0; t < tokens; ++t) LinearAttentionStep(a);
+            return OneOutput(y);
+          });
+    const Sizes x = {tokens, heads + shared}, state = {2, heads + shared, a.key_depth};
+    visit({"VarlenCausalConvWithState",
+           1,
+           {In(x), In({x[1], 1, a.key_depth + 1}), lengths, In({x[1]}), In(state)},
+           {{"activation", "silu"}},
+           2,
+           kMs},
+          [&] {
+            ForEach(x, [&](const Sizes&) { Silu(Dot(a.key_depth + 1) + 0.5); });
+            return Outputs({x, state});
+          });
+  });
+}
+
 }  // namespace onnxflops::oracle
