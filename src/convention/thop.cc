@@ -1,9 +1,12 @@
 // thop (pytorch-OpCounter): forward hooks on modules of exactly the classes in its table. What no
 // such module does is not there: functions, tensor operators, subclasses.
-#include <set>
-#include <string>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "src/convention/conventions.h"
+#include "src/convention/fx_node.h"
 #include "src/convention/torch_ledger.h"
 
 namespace onnxflops {
@@ -22,10 +25,75 @@ class Thop {
       : tool_(evidence, Unit::kMac, {.counts = Counts, .classes = true, .products = false}) {}
 
   Ledger Run() {
-    return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
+    Ledger ledger = tool_.Apply([&](const TorchCall& call) {
+      const Verdict verdict = Rule(call);
+      AddParameters(call, verdict);
+      return verdict;
+    });
+    if (!ledger.lines.empty()) {
+      const Expr params = Sum(params_);
+      if (params.is_literal()) ledger.params = params.literal();
+    }
+    return ledger;
   }
 
  private:
+  // Parameters of the modules that a hook was called for, each module once.
+  void AddParameters(const TorchCall& call, const Verdict& verdict) {
+    const TorchScope& scope = tool_.trace().scope(call);
+    if (verdict.amount == kZero || !seen_.insert({scope.module, scope.nn_class}).second) return;
+    const Shape& x = call.x->shape;
+    const Shape& y = call.y->shape;
+    if (!x.ranked() || !y.ranked() || x.rank() == 0 || y.rank() == 0) return;
+    const Expr& outputs = y[call.op == Aten::kLinear || y.rank() < 2 ? y.rank() - 1 : 1];
+    switch (call.op) {
+      case Aten::kLinear:
+        params_.push_back(x[x.rank() - 1] * outputs);
+        break;
+      case Aten::kConv:
+      case Aten::kConvTranspose:
+        if (call.w->shape.ranked()) params_.push_back(call.w->shape.NumElements());
+        break;
+      case Aten::kBatchNorm:
+      case Aten::kInstanceNorm:
+        if (call.is_affine) params_.push_back(outputs * 2);
+        return;
+      case Aten::kLayerNorm:
+        if (call.is_affine) params_.push_back(NormalizedElements(call) * 2);
+        return;
+      case Aten::kPrelu:
+        if (call.w->shape.ranked()) params_.push_back(call.w->shape.NumElements());
+        return;
+      case Aten::kLstm:
+      case Aten::kGru:
+      case Aten::kRnn:
+        AddRecurrentParameters(call);
+        return;
+      default:
+        return;
+    }
+    if (call.has_bias) params_.push_back(outputs);
+  }
+
+  // "[768]" of layer_norm(x, [768], ...), or else the last dimension.
+  Expr NormalizedElements(const TorchCall& call) const {
+    const Shape& y = call.y->shape;
+    const size_t dims = FxItems(ParseFxArgs(call.fx_node).Arg(1)).size();
+    const int first = y.rank() - static_cast<int>(std::min(dims, static_cast<size_t>(y.rank())));
+    return y.Product(dims == 0 ? y.rank() - 1 : first, y.rank());
+  }
+
+  void AddRecurrentParameters(const TorchCall& call) {
+    const auto sizes = RecurrentSizesOf(tool_.evidence(), tool_.trace(), call);
+    if (!sizes.has_value()) return;
+    const int64_t gates = call.op == Aten::kLstm ? 4 : call.op == Aten::kGru ? 3 : 1;
+    for (int64_t layer = 0; layer < sizes->layers; ++layer) {
+      const Expr input = layer == 0 ? sizes->input : sizes->hidden * sizes->directions;
+      const Expr row = input + sizes->hidden + (sizes->bias ? 2 : 0);
+      params_.push_back(sizes->hidden * gates * row * sizes->directions);
+    }
+  }
+
   Verdict Rule(const TorchCall& call) {
     static constexpr char kNoHook[] = "no hook for this class: the count is 0";
     switch (call.op) {
@@ -161,6 +229,8 @@ class Thop {
   }
 
   TorchLedger tool_;
+  absl::flat_hash_set<std::pair<ModuleId, NnClass>> seen_;
+  std::vector<Expr> params_;
 };
 
 Ledger Apply(Evidence* evidence) { return Thop(evidence).Run(); }
