@@ -363,7 +363,10 @@ class TorchScriptTracer {
     std::vector<EntryId> layers;
     for (size_t i = static_cast<size_t>(id); i < evidence_.entries().size(); ++i) {
       const EntryId other = static_cast<EntryId>(i);
-      if (ModuleOf(other) != ModuleOf(id)) break;
+      if (ModuleOf(other) != ModuleOf(id)) {
+        if (evidence_.Ours(Unit::kFlop, other) != kZero) break;
+        continue;
+      }
       if (!taken_[i] && NodeOf(other).op_type == type) layers.push_back(other);
     }
     const Aten op = type == "LSTM" ? Aten::kLstm : type == "GRU" ? Aten::kGru : Aten::kRnn;
