@@ -8,8 +8,8 @@
 //   [exit 2]             <if it is not 0>
 //
 // Commands run with sh at the root of the repository, without a terminal. The examples of README.md
-// are held to what the program prints as well; there, a line "..." stands for any lines.
-// UPDATE_GOLDENS=1 rewrites the files, and those examples of README.md that have no such line.
+// and models/CLIP.md are held to what the program prints as well; there, a line "..." stands for
+// any lines. UPDATE_GOLDENS=1 rewrites the files, and those examples that have no such line.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,9 +115,11 @@ bool Matches(absl::string_view expected, absl::string_view printed) {
   return true;
 }
 
+class PageTest : public testing::TestWithParam<const char*> {};
+
 // The blocks of a Markdown text that begin with "$ tools/run".
-TEST(ReadmeTest, ExamplesPrintWhatIsShown) {
-  const std::string path = absl::StrCat(kRoot, "README.md");
+TEST_P(PageTest, ExamplesPrintWhatIsShown) {
+  const std::string path = absl::StrCat(kRoot, GetParam());
   std::string text = ReadFile(path);
   const std::string begin = "```\n$ tools/run ";
   int examples = 0;
@@ -139,5 +141,8 @@ TEST(ReadmeTest, ExamplesPrintWhatIsShown) {
   EXPECT_GT(examples, 0);
   if (Updating()) WriteFile(path, text);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, PageTest, testing::Values("README.md", "models/CLIP.md"),
+                         [](const auto& info) { return absl::StrCat("Page", info.index); });
 
 }  // namespace
