@@ -10,6 +10,7 @@
 //   report->totals.flops           // an Expr: exact, printable, comparable
 //   report->At({{"batch", 64}})    // totals at other sizes, without counting again
 //   std::cout << onnxflops::ToTable(*report, {});
+//   onnxflops::CompareTools(*model, {}, {.with = {"thop"}})   // what another tool says, and why
 //
 // Nothing here prints, exits or throws (but for memory that runs out). Model and Report are values;
 // they may be shared between threads that only read them, and different threads may count at once.
@@ -17,6 +18,7 @@
 #define ONNXFLOPS_SRC_ONNXFLOPS_H_
 
 #include "src/load/load.h"
+#include "src/report/compare_report.h"
 #include "src/report/report.h"
 #include "src/report/writers.h"
 
