@@ -123,7 +123,7 @@ TEST(ReportTest, TotalsAtOtherSizes) {
   EXPECT_EQ(at->params, 32);
   EXPECT_EQ(report->At({})->flops, report->totals.flops);
   EXPECT_EQ(report->At({{"bacth", 1}}).status().message(),
-            "no symbol is named 'bacth'; symbols: 'batch'");
+            "no symbol is named 'bacth'; symbols: batch");
 }
 
 TEST(ReportTest, WhatIsUnknownMakesALowerBound) {

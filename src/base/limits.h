@@ -36,6 +36,11 @@ inline constexpr int64_t kMaxUnrolledTrips = 64;
 // inputs differ), and on top of it for small files.
 inline constexpr int64_t kMaxEvaluationsPerNode = 64;
 inline constexpr int64_t kMaxExtraEvaluations = 200'000;
+// Terms of the polynomials in all shapes and contents, per node of the file and on top of it: sums
+// of sums of symbols grow with the square of the file. Real models have one or two terms per
+// dimension.
+inline constexpr int64_t kMaxShapeTermsPerNode = 64;
+inline constexpr int64_t kMaxExtraShapeTerms = 400'000;
 // Attributes of a node, inputs of a node: above this a count is a lie of the file, since each takes
 // bytes.
 inline constexpr int64_t kMaxNodeInputs = int64_t{1} << 20;

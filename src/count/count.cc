@@ -1,12 +1,14 @@
 #include "src/count/count.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
+#include "src/symbolic/expr_sum.h"
 
 namespace onnxflops {
 
@@ -28,6 +30,46 @@ void Tally::Add(const Tally& other, const Expr& times) {
 }
 
 namespace {
+
+// Many tallies added up, as Tally::Add does one by one.
+class TallySum {
+ public:
+  void Add(const Tally& tally, const Expr& times) {
+    const bool once = times == Expr(1);
+    const auto add = [&](ExprSum* to, const Expr& amount) {
+      if (amount != Expr(0)) to->Add(once ? amount : amount * times);
+    };
+    for (int i = 0; i < kNumKinds; ++i) {
+      add(&flops_[static_cast<size_t>(i)], tally.flops[static_cast<Kind>(i)]);
+      add(&int_ops_[static_cast<size_t>(i)], tally.int_ops[static_cast<Kind>(i)]);
+    }
+    add(&bytes_read_, tally.bytes_read);
+    add(&bytes_written_, tally.bytes_written);
+    add(&foldable_flops_, tally.foldable_flops);
+    for (const auto& [label, amount] : tally.macs_by_dtype) add(&macs_by_dtype_[label], amount);
+    lower_bound_ = lower_bound_ || tally.lower_bound;
+  }
+
+  Tally Total() const {
+    Tally total;
+    for (int i = 0; i < kNumKinds; ++i) {
+      total.flops[static_cast<Kind>(i)] = flops_[static_cast<size_t>(i)].Total();
+      total.int_ops[static_cast<Kind>(i)] = int_ops_[static_cast<size_t>(i)].Total();
+    }
+    total.bytes_read = bytes_read_.Total();
+    total.bytes_written = bytes_written_.Total();
+    total.foldable_flops = foldable_flops_.Total();
+    for (const auto& [label, sum] : macs_by_dtype_) total.macs_by_dtype[label] = sum.Total();
+    total.lower_bound = lower_bound_;
+    return total;
+  }
+
+ private:
+  std::array<ExprSum, kNumKinds> flops_, int_ops_;
+  ExprSum bytes_read_, bytes_written_, foldable_flops_;
+  absl::btree_map<std::string, ExprSum> macs_by_dtype_;
+  bool lower_bound_ = false;
+};
 
 // The first thing wrong with a tally's numbers, or nullptr.
 const char* ErrorOf(const Tally& tally) {
@@ -102,7 +144,7 @@ class Counter {
 
   absl::Status CountInstance(InstanceId id) {
     const Instance& instance = in_.instances[static_cast<size_t>(id)];
-    Tally& tally = out_.instances[static_cast<size_t>(id)];
+    TallySum sum;
     const std::vector<Occurrence> occurrences = OccurrencesIn(instance);
     for (const Occurrence& o : occurrences) {
       CallCost& cost = out_.calls[static_cast<size_t>(o.call)];
@@ -110,8 +152,9 @@ class Counter {
         counted_.insert(o.call);
         RETURN_IF_ERROR(CountCall(o.call, &cost));
       }
-      tally.Add(o.shape_work ? cost.as_shape_work : cost.tally, o.times);
+      sum.Add(o.shape_work ? cost.as_shape_work : cost.tally, o.times);
     }
+    out_.instances[static_cast<size_t>(id)] = sum.Total();
     CoverNodes(instance);
     return absl::OkStatus();
   }
@@ -296,6 +339,9 @@ class Counter {
         AddOperator(o, times * o.times, &runs);
       }
     }
+    for (const auto& [key, sums] : op_sums_) {
+      out_.by_op[key] = {sums.nodes.Total(), sums.flops.Total(), sums.macs.Total()};
+    }
   }
 
   void AddOperator(const Occurrence& occurrence, const Expr& times, std::vector<Expr>* runs) {
@@ -308,11 +354,11 @@ class Counter {
     }
     const Node& node = model_.nodes[static_cast<size_t>(call.node)];
     if (node.function != kNone) return;  // its nodes are counted themselves
-    OpTally& tally = out_.by_op[{std::string(node.domain), std::string(node.op_type)}];
+    OpSums& sums = op_sums_[{std::string(node.domain), std::string(node.op_type)}];
     const Tally own = occurrence.shape_work ? OnlyContractions(cost.own) : cost.own;
-    tally.nodes += times;
-    tally.flops += own.Flops() * times;
-    tally.macs += own.Macs() * times;
+    sums.nodes.Add(times);
+    sums.flops.Add(own.Flops() * times);
+    sums.macs.Add(own.Macs() * times);
   }
 
   const Inference& in_;
@@ -321,6 +367,10 @@ class Counter {
   std::vector<bool> reached_;
   std::vector<int64_t> occurrences_;  // scratch, by call and shape_work
   absl::flat_hash_set<CallId> counted_;
+  struct OpSums {
+    ExprSum nodes, flops, macs;
+  };
+  absl::btree_map<OpKey, OpSums> op_sums_;
 };
 
 }  // namespace

@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "ops/registry.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/body_facts.h"
 
@@ -269,6 +271,12 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
     fact.from_shapes = call->from_shapes || is_shape;
     call->outputs.push_back(facts_.Intern(std::move(fact)));
   }
+  const int64_t max_terms =
+      kMaxExtraShapeTerms + kMaxShapeTermsPerNode * static_cast<int64_t>(data_.nodes.size());
+  if (facts_.terms() > max_terms) {
+    return absl::OutOfRangeError(absl::StrCat("with it the shapes have more than ", max_terms,
+                                              " terms in all (kMaxShapeTermsPerNode)"));
+  }
   return absl::OkStatus();
 }
 
@@ -326,8 +334,8 @@ absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t op
   absl::StrAppend(&text, ": ", local.message());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i] == kNone) continue;
-    absl::StrAppend(&text, "\n  ", data_.values[static_cast<size_t>(node.inputs[i])].name, "  ",
-                    facts_[inputs[i]].ToString());
+    absl::StrAppend(&text, "\n  ", Escaped(data_.values[static_cast<size_t>(node.inputs[i])].name),
+                    "  ", Escaped(facts_[inputs[i]].ToString()));
   }
   absl::Status explained(local.code(), text);
   explained.SetPayload(kExplained, absl::Cord("1"));
@@ -358,11 +366,12 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
   for (const auto& [name, dims] : options.input_shapes) {
     given.push_back(absl::StrCat(name, " = ", Shape(dims).ToString()));
   }
+  absl::string_view rest = failed.message();
+  absl::ConsumePrefix(&rest, absl::StrCat(model->path, ": "));
   return absl::Status(
       failed.code(),
-      absl::StrCat(failed.message(),
-                   "\n  the file fixes what it declares as a symbol: it contradicts ",
-                   absl::StrJoin(given, ", ")));
+      absl::StrCat(model->path, ": the file fixes what it declares as a symbol, against ",
+                   absl::StrJoin(given, ", "), ":\n  ", rest));
 }
 
 }  // namespace

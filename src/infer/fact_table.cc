@@ -1,10 +1,33 @@
 #include "src/infer/fact_table.h"
 
+#include "src/symbolic/poly.h"
+
 namespace onnxflops {
+
+namespace {
+
+int64_t TermsOf(const Expr& e) {
+  if (e.is_literal() || e.error() != nullptr) return 0;
+  return static_cast<int64_t>(symbolic::TermsOf(e).size());
+}
+
+int64_t TermsOf(const Fact& fact) {
+  int64_t terms = 0;
+  if (fact.shape.ranked()) {
+    for (const Expr& dim : fact.shape.dims()) terms += TermsOf(dim);
+  }
+  if (fact.content != nullptr) {
+    for (const Scalar& scalar : *fact.content) terms += TermsOf(scalar.i);
+  }
+  return terms;
+}
+
+}  // namespace
 
 FactId FactTable::Intern(Fact fact) {
   if (const auto found = index_.find(fact); found != index_.end()) return *found;
   const auto id = static_cast<FactId>(facts_.size());
+  terms_ += TermsOf(fact);
   facts_.push_back(std::move(fact));
   without_content_.push_back(-1);
   index_.insert(id);

@@ -32,6 +32,8 @@ class FactTable {
   const Fact& operator[](FactId id) const { return facts_[static_cast<size_t>(id)]; }
   // The same fact without its content.
   FactId WithoutContent(FactId id);
+  // Of the polynomials in all facts so far.
+  int64_t terms() const { return terms_; }
   bool HasContent(FactId id) const { return facts_[static_cast<size_t>(id)].content != nullptr; }
   std::deque<Fact> Release() && { return std::move(facts_); }
 
@@ -50,6 +52,7 @@ class FactTable {
   };
 
   std::deque<Fact> facts_;
+  int64_t terms_ = 0;
   std::vector<FactId> without_content_;  // -1: not asked yet
   absl::flat_hash_set<FactId, Hash, Equal> index_;
 };

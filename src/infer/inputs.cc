@@ -6,8 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/evaluator.h"
+#include "src/infer/require_symbols.h"
 
 namespace onnxflops {
 
@@ -248,28 +250,21 @@ absl::Status Evaluator::BindInputs() {
 // Every binding must have met its symbol: now, or in the count without bindings (where others make
 // it a number).
 absl::Status Evaluator::CheckOptions() const {
-  std::vector<std::string> unmet;
+  Bindings unmet;
   for (const auto& [name, value] : options_.dims) {
     if (value < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(data_.path, ": dimension '", name, "' is bound to ", value));
+          absl::StrCat(data_.path, ": dimension ", Quoted(name), " is bound to ", value));
     }
-    if (!symbols_.Knows(name)) unmet.push_back(name);
+    if (!symbols_.Knows(name)) unmet.emplace(name, value);
   }
   if (unmet.empty()) return absl::OkStatus();
   InferOptions unbound = options_;
   unbound.dims.clear();
   ASSIGN_OR_RETURN(const Inference open, Infer(model_, unbound));
-  std::vector<std::string> names;
-  for (const SymbolOrigin& symbol : open.symbols) names.push_back(symbol.name);
-  for (const std::string& name : unmet) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(data_.path, ": no symbol is named '", name, "'; ",
-                     names.empty() ? "the model has none"
-                                   : absl::StrCat("symbols: ", absl::StrJoin(names, ", "))));
-  }
-  return absl::OkStatus();
+  const absl::Status known = RequireSymbols(unmet, open.symbols);
+  if (known.ok()) return known;
+  return absl::InvalidArgumentError(absl::StrCat(data_.path, ": ", known.message()));
 }
 
 }  // namespace onnxflops

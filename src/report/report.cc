@@ -6,9 +6,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/infer/require_symbols.h"
 #include "src/report/node_rows.h"
 
 namespace onnxflops {
@@ -198,18 +198,7 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
 }
 
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
-  for (const auto& [name, value] : at) {
-    const bool known =
-        std::any_of(symbols.begin(), symbols.end(),
-                    [&name = name](const SymbolOrigin& s) { return s.name == name; });
-    if (known) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no symbol is named ", Quoted(name), "; symbols: ",
-        symbols.empty() ? "none"
-                        : absl::StrJoin(symbols, ", ", [](std::string* out, const auto& s) {
-                            absl::StrAppend(out, Quoted(s.name));
-                          })));
-  }
+  RETURN_IF_ERROR(RequireSymbols(at, symbols));
   Totals result = totals;
   for (Expr* quantity : Quantities(&result)) {
     *quantity = quantity->Substitute(at);

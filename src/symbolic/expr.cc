@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/symbolic/expr_sum.h"
 #include "src/symbolic/poly.h"
 
 namespace onnxflops {
@@ -173,18 +174,9 @@ bool Expr::AtLeast(const Expr& value) const {
 }
 
 Expr Sum(absl::Span<const Expr> terms) {
-  // Like a binary counter: partial[k], if bit k of `i` is set, is the sum of 2^k terms.
-  std::vector<Expr> partial;
-  for (size_t i = 0; i < terms.size(); ++i) {
-    Expr carry = terms[i];
-    size_t k = 0;
-    for (; (i >> k) % 2 == 1; ++k) carry = std::exchange(partial[k], Expr()) + carry;
-    if (k == partial.size()) partial.emplace_back();
-    partial[k] = std::move(carry);
-  }
-  Expr sum;
-  for (const Expr& e : partial) sum += e;
-  return sum;
+  ExprSum sum;
+  for (const Expr& term : terms) sum.Add(term);
+  return sum.Total();
 }
 
 Expr FloorDiv(const Expr& a, const Expr& b) {

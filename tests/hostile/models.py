@@ -135,6 +135,26 @@ def chain(*nodes, inputs=(), initializers=()):
     return model(graph(nodes, inputs, [msg(1, "y")], initializers))
 
 
+def symbols(count):
+    inputs = [value(f"x{i}", [f"s{i}", 4]) for i in range(count)]
+    return model(graph([node("Relu", [f"x{i}"], [f"y{i}"]) for i in range(count)], inputs, [msg(1, f"y{i}") for i in range(count)]))
+
+
+def sums_of_symbols(count):
+    """Each sum has one term more than the one before."""
+    inputs = [value(f"x{i}", [f"s{i}", 1]) for i in range(count)]
+    nodes = [node("Concat", [f"v{i-1}" if i > 1 else "x0", f"x{i}"], [f"v{i}"], integer("axis", 0)) for i in range(1, count)]
+    return model(graph(nodes, inputs, [msg(1, f"v{count-1}")]))
+
+
+def product_of_sums(count):
+    """A polynomial of count^2 terms."""
+    inputs = [value(f"a{i}", [f"s{i}", 1]) for i in range(count)] + [value(f"b{i}", [1, f"t{i}"]) for i in range(count)]
+    nodes = [node("Concat", [f"a{i}" for i in range(count)], ["a"], integer("axis", 0)),
+             node("Concat", [f"b{i}" for i in range(count)], ["b"], integer("axis", 1)), node("Mul", ["a", "b"], ["y"])]
+    return model(graph(nodes, inputs, [msg(1, "y")]))
+
+
 X = [value("x", [2, 3])]
 MODELS = {
     "function-calls-itself": lambda: model(graph([call("f", "x", "y")], X, [msg(1, "y")]), [function("f", [call("f", "x", "y")])]),
@@ -176,6 +196,11 @@ MODELS = {
     "concat-axis": lambda: one("Concat", [[2, 3], [2, 3]], integer("axis", 7)),
     "attribute-of-the-wrong-type": lambda: one("Concat", [[2, 3], [2, 3]], text("axis", "1")),
     "split-negative": lambda: one("Split", [[6]], integer("num_outputs", -3)),
+    "symbols-10000": lambda: symbols(10000),
+    "sums-of-3000-symbols": lambda: sums_of_symbols(3000),
+    "terms-40000": lambda: product_of_sums(200),
+    "terms-160000": lambda: product_of_sums(400),
+    "name-of-a-megabyte": lambda: chain(node("Relu", ["x"], ["y"]) + msg(3, "n" * (1 << 20)), node("Add", ["y", "nowhere"], ["z"]), inputs=X),
     "names-that-attack": lambda: model(graph([node("Foo", ["x"], ["y"]) + msg(3, "\x1b[31m::error::</details>@team [x](http://y)\r\n=1+2")], X, [msg(1, "y")])),
     "names-that-command": lambda: model(graph([node("Relu", ["x"], ["a"]) + msg(3, "::error file=a.py::no"), node("Relu", ["a"], ["b"]) + msg(3, "##[error]no"),
                                                node("Relu", ["b"], ["y"]) + msg(3, "-1+2")], X, [msg(1, "y")])),
