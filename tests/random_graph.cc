@@ -5,54 +5,23 @@
 #include <numeric>
 #include <utility>
 
+#include "tests/random_parts.h"
+
 namespace onnxflops {
 namespace {
 
 using onnx::AttributeProto;
 using onnx::GraphProto;
 using onnx::TensorProto;
+using random_parts::AddNode;
+using random_parts::Body;
+using random_parts::Declare;
+using random_parts::Int;
+using random_parts::IntList;
 
-constexpr int kOpset = 18;
-constexpr int kSteps = 10;
+constexpr int kOpset = 23;
+constexpr int kSteps = 12;
 constexpr size_t kMaxRankMade = 5;
-
-AttributeProto Int(const std::string& name, int64_t value) {
-  AttributeProto a;
-  a.set_name(name);
-  a.set_type(AttributeProto::INT);
-  a.set_i(value);
-  return a;
-}
-
-AttributeProto IntList(const std::string& name, const std::vector<int64_t>& values) {
-  AttributeProto a;
-  a.set_name(name);
-  a.set_type(AttributeProto::INTS);
-  for (int64_t v : values) a.add_ints(v);
-  return a;
-}
-
-AttributeProto Body(const std::string& name, const GraphProto& graph) {
-  AttributeProto a;
-  a.set_name(name);
-  a.set_type(AttributeProto::GRAPH);
-  *a.mutable_g() = graph;
-  return a;
-}
-
-void AddNode(GraphProto* graph, const std::string& op, const std::vector<std::string>& inputs,
-             const std::string& output) {
-  onnx::NodeProto* node = graph->add_node();
-  node->set_op_type(op);
-  node->set_name(graph->name() + "/" + op);
-  for (const std::string& input : inputs) node->add_input(input);
-  node->add_output(output);
-}
-
-void Declare(onnx::ValueInfoProto* value, const std::string& name, int type = TensorProto::FLOAT) {
-  value->set_name(name);
-  value->mutable_type()->mutable_tensor_type()->set_elem_type(type);
-}
 
 std::vector<RandomGraph::Dim> Without(std::vector<RandomGraph::Dim> dims, size_t axis) {
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -466,11 +435,29 @@ const RandomGraph::Family RandomGraph::kFamilies[] = {
     {"If", &RandomGraph::If},
     {"Loop", &RandomGraph::Loop},
     {"Scan", &RandomGraph::Scan},
+    {"Attention", &RandomGraph::Attention},
+    {"Norm", &RandomGraph::Norm},
+    {"QuantizePair", &RandomGraph::QuantizePair},
+    {"IntegerProduct", &RandomGraph::IntegerProduct},
+    {"QLinearProduct", &RandomGraph::QLinearProduct},
+    {"Recurrent", &RandomGraph::Recurrent},
+    {"Einsum", &RandomGraph::Einsum},
+    {"ConvTranspose", &RandomGraph::ConvTranspose},
+    {"Resize", &RandomGraph::Resize},
+    {"TopK", &RandomGraph::TopK},
+    {"Running", &RandomGraph::Running},
+    {"Function", &RandomGraph::Function},
+    {"Nested", &RandomGraph::Nested},
+    {"Stacked", &RandomGraph::Stacked},
 };
 
 onnx::ModelProto RandomGraph::Build() {
-  model_.set_ir_version(9);
+  model_.set_ir_version(10);
   model_.add_opset_import()->set_version(kOpset);
+  auto* local = model_.add_opset_import();
+  local->set_domain("local");
+  local->set_version(1);
+  AddFunctions();
   graph_ = model_.mutable_graph();
   graph_->set_name("random");
   Input("tokens", {{-1, "batch"}, {-1, "seq"}, {8, ""}});

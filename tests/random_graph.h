@@ -60,6 +60,9 @@ class RandomGraph {
   bool Result(const std::string& op, const std::vector<std::string>& inputs, std::vector<Dim> dims,
               const Attributes& attributes = {});
   std::string SizeOf(const Tensor& x, size_t axis, bool scalar);
+  std::string Bytes(int type, const std::vector<int64_t>& dims);  // a weight of small integers
+  std::string Quantized(const Tensor& x);
+  void AddFunctions();
 
   // ---- Families: apply one operator or a chain to x; false where x does not allow it
   bool Unary(const Tensor& x);
@@ -87,6 +90,21 @@ class RandomGraph {
   bool If(const Tensor& x);
   bool Loop(const Tensor& x);
   bool Scan(const Tensor& x);
+  // These are in random_blocks.cc.
+  bool Attention(const Tensor& x);
+  bool Norm(const Tensor& x);
+  bool QuantizePair(const Tensor& x);
+  bool IntegerProduct(const Tensor& x);
+  bool QLinearProduct(const Tensor& x);
+  bool Recurrent(const Tensor& x);
+  bool Einsum(const Tensor& x);
+  bool ConvTranspose(const Tensor& x);
+  bool Resize(const Tensor& x);
+  bool TopK(const Tensor& x);
+  bool Running(const Tensor& x);
+  bool Function(const Tensor& x);
+  bool Nested(const Tensor& x);
+  bool Stacked(const Tensor& x);
 
   std::mt19937 random_;
   onnx::ModelProto model_;

@@ -21,7 +21,7 @@
 namespace onnxflops {
 namespace {
 
-constexpr uint32_t kGraphs = 400;
+constexpr uint32_t kGraphs = 600;
 
 const Bindings kSizes[] = {
     {{"batch", 1}, {"seq", 1}, {"height", 1}, {"width", 1}},
@@ -125,6 +125,8 @@ int ExpectNoContradiction(const onnx::ModelProto& model, const Inference& infere
       const auto& dim = shape.dim(d);
       if (!dim.has_dim_value() && sizes.count(dim.dim_param()) == 0) continue;
       const int64_t size = dim.has_dim_value() ? dim.dim_value() : sizes.at(dim.dim_param());
+      // No size of these models is 0: ONNX makes one of an unknown size of Attention's values.
+      if (size == 0) continue;
       EXPECT_EQ(ValueOf(fact.shape[d].Evaluate(sizes)), std::to_string(size))
           << name << ", dimension " << d << " of " << fact.ToString();
       ++compared;
@@ -189,7 +191,7 @@ TEST(RandomGraphTest, SymbolicEqualsStaticAndAgreesWithOnnx) {
     if (HasFailure()) break;  // one model is enough to read
   }
   // Nothing of this is idle.
-  EXPECT_EQ(families.size(), 25u);
+  EXPECT_EQ(families.size(), 39u);
   for (const auto& [family, times] : families) EXPECT_GE(times, 20) << family;
   EXPECT_GE(compared, 40'000);
 }
