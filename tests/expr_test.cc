@@ -37,13 +37,17 @@ TEST(ExprTest, HeaderExample) {
   EXPECT_EQ(macs.Symbols(), (std::vector<std::string>{"batch", "seq"}));
 }
 
-TEST(ExprTest, PrintsCanonically) {
-  const Expr n = N(), m = M(), k = K(), z = Z();
-  const struct {
-    Expr expr;
-    const char* text;
-  } kCases[] = {
-      // Literals and polynomials.
+struct Printed {
+  Expr expr;
+  const char* text;
+};
+void ExpectPrinted(const std::vector<Printed>& cases) {
+  for (const Printed& c : cases) EXPECT_EQ(c.expr.ToString(), c.text);
+}
+
+TEST(ExprTest, PrintsPolynomialsCanonically) {
+  const Expr n = N(), m = M();
+  ExpectPrinted({
       {Expr(), "0"},
       {-7, "-7"},
       {n - n, "0"},
@@ -59,7 +63,12 @@ TEST(ExprTest, PrintsCanonically) {
       {Power(n, 0), "1"},
       {Sum({n, m, 3, n, -3}), "m + 2*n"},
       {Sum({}), "0"},
-      // Floor by literals.
+  });
+}
+
+TEST(ExprTest, PrintsFloorsByLiteralsCanonically) {
+  const Expr n = N(), m = M();
+  ExpectPrinted({
       {FloorDiv(7, 2), "3"},
       {FloorDiv(-7, 2), "-4"},
       {FloorDiv(7, -2), "-4"},
@@ -79,7 +88,12 @@ TEST(ExprTest, PrintsCanonically) {
       {FloorDiv(FloorDiv(n, 2) + m, 3), "floor((2*m + n)/6)"},
       {FloorDiv(Min(n, 3), 4), "0"},
       {Power(FloorDiv(n, 2), 2) * m, "m*floor(n/2)^2"},
-      // Floor by symbols.
+  });
+}
+
+TEST(ExprTest, PrintsFloorsBySymbolsCanonically) {
+  const Expr n = N(), m = M(), k = K(), z = Z();
+  ExpectPrinted({
       {FloorDiv(n * m, m), "n"},
       {FloorDiv(n * n - m * m, n + m), "-m + n"},
       {FloorDiv(n * m + k, m), "n + floor(k/m)"},
@@ -97,7 +111,12 @@ TEST(ExprTest, PrintsCanonically) {
       {Mod(6 * n + 1, 3), "1"},
       {Mod(-7, 3), "2"},
       {Mod(7, -3), "-2"},
-      // Min and max.
+  });
+}
+
+TEST(ExprTest, PrintsMinAndMaxCanonically) {
+  const Expr n = N(), m = M(), k = K();
+  ExpectPrinted({
       {Min(3, 5), "3"},
       {Max(3, 5), "5"},
       {Min(n, n + 3), "n"},
@@ -116,8 +135,7 @@ TEST(ExprTest, PrintsCanonically) {
       {Max(0, n - FloorDiv(n, 2)), "n - floor(n/2)"},
       {Min(n * m, m), "m"},
       {Min(n, CeilDiv(n, 2)), "floor((n + 1)/2)"},
-  };
-  for (const auto& c : kCases) EXPECT_EQ(c.expr.ToString(), c.text);
+  });
 }
 
 TEST(ExprTest, EqualWhateverTheWay) {
