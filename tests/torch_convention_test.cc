@@ -547,6 +547,14 @@ TEST(TorchConventionTest, NoFigureWithoutPyTorch) {
   }
 }
 
+// A product that an optimizer made has no call; what tools said of the model before is not known.
+TEST(TorchConventionTest, NoFigureForAGraphThatWasChanged) {
+  TorchMaker make = Linear(Nn("linear.Linear"));
+  make.Weight("w2", {4, 4}).Node("fused", "MatMul", {"y", "w2"}, {"z"}).Output("z");
+  EXPECT_EQ(StandingOf(make, "thop"), Standing::kNotApplicable);
+  EXPECT_EQ(StandingOf(make, "macs"), Standing::kExact);
+}
+
 TEST(TorchConventionTest, TorchstatStopsAtTokens) {
   TorchMaker make;
   make.Input("x", {"1", "3", "8"}).Weight("w", {8, 4});

@@ -51,6 +51,7 @@ class DynamoTracer {
   TorchTrace Run() {
     for (size_t i = 0; i < evidence_.entries().size(); ++i) Place(static_cast<EntryId>(i));
     if (trace_.calls.empty()) return {};
+    if (lost_products_ > 0) return Changed();
     trace_.origin = TorchTrace::Origin::kDynamo;
     GatherEntries();
     for (TorchCall& call : trace_.calls) {
@@ -65,6 +66,15 @@ class DynamoTracer {
   }
 
  private:
+  // The tools would have seen the model before it was changed.
+  TorchTrace Changed() const {
+    TorchTrace trace;
+    trace.problem = absl::StrCat(lost_products_,
+                                 " products carry no call of PyTorch: the graph was changed after "
+                                 "it was exported");
+    return trace;
+  }
+
   using Key = std::pair<absl::string_view, int64_t>;  // name; graph and times
 
   void Place(EntryId id) {
@@ -72,6 +82,7 @@ class DynamoTracer {
     const Node& node = evidence_.node(entry);
     const Metadata metadata(node);
     if (metadata.classes.empty() || metadata.scopes.empty()) {
+      if (evidence_.Ours(Unit::kMac, id) != kZero) ++lost_products_;
       if (evidence_.Ours(Unit::kFlop, id) != kZero) ++trace_.unattributed;
       return;
     }
@@ -305,6 +316,7 @@ class DynamoTracer {
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, ScopeId> scopes_;
   absl::flat_hash_map<absl::string_view, Numbers> numbers_;
   int64_t functional_pools_ = 0;
+  int64_t lost_products_ = 0;  // that carry no metadata
   Key last_key_;
   NodeId last_node_ = kNone;
   int32_t last_call_ = -1;

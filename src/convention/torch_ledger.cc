@@ -74,7 +74,9 @@ TorchLedger::TorchLedger(Evidence* evidence, Unit unit, const TorchWatch& watch)
 Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule) {
   if (trace_.origin == TorchTrace::Origin::kNone) {
     return LedgerBuilder::NotApplicable(
-        "the file does not say which modules of PyTorch its nodes came from");
+        trace_.problem.empty()
+            ? "the file does not say which modules of PyTorch its nodes came from"
+            : trace_.problem);
   }
   for (const TorchCall& call : trace_.calls) {
     const Verdict verdict = rule(call);

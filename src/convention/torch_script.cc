@@ -77,13 +77,21 @@ class TorchScriptTracer {
 
   TorchTrace Run() {
     if (!NamesModules()) return {};
+    if (!model_.functions.empty()) return Unreadable("modules were exported as functions");
     FindNeighbours();
     FindModules();
     trace_.origin = TorchTrace::Origin::kTorchScript;
     for (size_t i = 0; i < evidence_.entries().size(); ++i) {
       if (!taken_[i]) Recognise(static_cast<EntryId>(i));
     }
-    for (TorchCall& call : trace_.calls) FindOperands(&evidence_, &trace_, &call);
+    for (TorchCall& call : trace_.calls) {
+      FindOperands(&evidence_, &trace_, &call);
+      if (call.op == Aten::kOther && call.macs != kZero) {
+        return Unreadable(
+            absl::StrCat(NodeOf(call.main).op_type,
+                         " is no operator of an export: the graph was changed after it"));
+      }
+    }
     FindAttentions(evidence_, &trace_);
     trace_.assumptions.push_back(
         "calls and classes are recognised from structure: a TorchScript export states paths only");
@@ -91,6 +99,12 @@ class TorchScriptTracer {
   }
 
  private:
+  static TorchTrace Unreadable(std::string problem) {
+    TorchTrace trace;
+    trace.problem = std::move(problem);
+    return trace;
+  }
+
   bool NamesModules() const {
     return model_.producer_name == "pytorch" &&
            std::any_of(model_.nodes.begin(), model_.nodes.end(),

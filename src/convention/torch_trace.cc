@@ -86,7 +86,9 @@ void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
 
 TorchTrace TraceTorch(Evidence* evidence) {
   TorchTrace trace = TraceDynamo(evidence);
-  if (trace.origin == TorchTrace::Origin::kNone) trace = TraceTorchScript(evidence);
+  if (trace.origin == TorchTrace::Origin::kNone && trace.problem.empty()) {
+    trace = TraceTorchScript(evidence);
+  }
   return trace;
 }
 

@@ -70,6 +70,7 @@ struct TorchTrace {
     kNone,  // not exported from PyTorch, or nothing left that says so
   };
   Origin origin = Origin::kNone;
+  std::string problem;  // of kNone: why nothing can be said
   std::vector<TorchScope> scopes;
   std::vector<TorchCall> calls;  // in the order of their first nodes
   std::vector<EntryId> entries;
