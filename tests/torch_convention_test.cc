@@ -118,6 +118,32 @@ TEST(TorchConventionTest, MatrixProducts) {
                  {"torch-profiler", "0"}});
 }
 
+// NumPy prints 421 for 210 combinations, and 4.096e+09 for 2048000000.
+TEST(TorchConventionTest, Einsum) {
+  struct Case {
+    const char* equation;
+    ModelMaker::Strings a, b;
+    Figures want;
+  } cases[] = {
+      {"bij,bjk->bik",
+       {"2", "3", "5"},
+       {"2", "5", "7"},
+       {{"fvcore", "210"}, {"calflops", "421"}, {"ptflops", "0"}, {"flop-counter-mode", "420"}}},
+      {"nct,ncp->ntp", {"2", "3", "4"}, {"2", "3", "5"}, {{"fvcore", "120"}, {"calflops", "241"}}},
+      {"ij,jk->ik",
+       {"1601", "1283"},
+       {"1283", "997"},
+       {{"fvcore", "2048000000"}, {"deepspeed", "4096000000"}}},
+  };
+  for (const Case& c : cases) {
+    TorchMaker make;
+    make.Input("a", c.a).Input("b", c.b).Node("n", "Einsum", {"a", "b"}, {"y"}).Output("y");
+    make.Text("equation", c.equation);
+    make.From(kNet, "einsum", absl::StrCat(c.equation, ", [%a, %b]"));
+    ExpectFigures(c.equation, make, c.want);
+  }
+}
+
 // Conv1D of transformers: addmm(bias, x, weight).
 TEST(TorchConventionTest, Addmm) {
   TorchMaker make;

@@ -95,12 +95,17 @@ class Fvcore {
     return {*amount, "prod(first) * last of second: a broadcast of the first is not seen"};
   }
 
-  // The path that NumPy optimises, printed with four digits, halved. Two special forms are exact.
+  // Half of what NumPy's path prints. Two forms are counted as they are.
   Verdict Einsum(const TorchCall& call) {
-    tool_.ledger().Assume(
-        "the cost of an einsum is taken for its products; fvcore reads it from NumPy's path with "
-        "four digits");
-    return {call.macs, "NumPy's estimate"};
+    const std::optional<EinsumCost> cost = NumpyEinsum(tool_.evidence(), call);
+    if (!cost.has_value()) {
+      tool_.ledger().Assume(
+          "the cost of an einsum, which fvcore reads from NumPy, is taken for its "
+          "products");
+      return {call.macs};
+    }
+    const absl::int128 macs = cost->is_matmul ? cost->combinations : cost->printed_flops / 2;
+    return {tool_.Times(call, Expr(macs)), "read from NumPy's path, which has four digits"};
   }
 
   Verdict Normalization(const TorchCall& call) {

@@ -205,7 +205,7 @@ class Thop {
   }
 
   static Expr Cell(Aten op, const Expr& input, const Expr& hidden, bool bias) {
-    const Expr state = (input + hidden) * hidden + hidden * (bias ? 3 : 1);
+    Expr state = (input + hidden) * hidden + hidden * (bias ? 3 : 1);
     if (op == Aten::kLstm) return state * 4 + hidden * 4;
     if (op == Aten::kGru) return state * 3 + hidden * 4;
     return state;

@@ -26,7 +26,8 @@ class AttentionFinder {
   AttentionFinder(const Evidence& evidence, TorchTrace* trace)
       : evidence_(evidence), trace_(*trace) {}
 
-  // A run is calls of one module that stand together, up to the linear layer after the attention.
+  // A run is calls of one module that stand together, but for what costs nothing, up to the linear
+  // layer after the attention.
   void Run() {
     const std::vector<TorchCall>& calls = trace_.calls;
     trace_.attention_of.assign(calls.size(), -1);
@@ -38,7 +39,11 @@ class AttentionFinder {
       }
       size_t end = begin;
       bool attended = false, projected = false;
-      for (; end < calls.size() && calls[end].scope == calls[begin].scope; ++end) {
+      for (; end < calls.size(); ++end) {
+        if (calls[end].scope != calls[begin].scope) {
+          if (projected || Costs(calls[end])) break;
+          continue;
+        }
         const bool linear = calls[end].op == Aten::kLinear;
         if (linear && projected) break;  // the next run
         projected = projected || (linear && attended);
@@ -57,6 +62,7 @@ class AttentionFinder {
     const TorchCall* attending = nullptr;
     for (size_t i = begin; i < end; ++i) {
       TorchCall& call = trace_.calls[i];
+      if (call.scope != trace_.calls[begin].scope) continue;
       trace_.attention_of[i] = static_cast<int32_t>(trace_.attentions.size());
       if (IsAttending(call)) attending = &call;
       if (call.op != Aten::kLinear) continue;
@@ -74,6 +80,12 @@ class AttentionFinder {
                             Mod(attention.heads, 2) == Expr(0);
     }
     trace_.attentions.push_back(attention);
+  }
+
+  bool Costs(const TorchCall& call) const {
+    const auto entries = trace_.entries_of(call);
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](EntryId id) { return evidence_.Ours(Unit::kFlop, id) != kZero; });
   }
 
   // batch_first puts the batch second before anything else.

@@ -133,10 +133,7 @@ class WrappedFunctions {
         return {wrapped_.operators ? products : kZero,
                 wrapped_.operators ? "the two products only" : kNoWrapper};
       case Aten::kEinsum:
-        tool_.ledger().Assume(
-            "the cost of an einsum is taken for its products; the tool reads it "
-            "from NumPy's path with four digits");
-        return {products};
+        return Einsum(call);
       case Aten::kLstm:
       case Aten::kGru:
       case Aten::kRnn:
@@ -152,6 +149,18 @@ class WrappedFunctions {
     }
     const std::optional<AmountId> amount = tool_.MatmulByFirst(call);
     return {tool_.evidence().Doubled(amount.value_or(call.macs)), "prod(first) * last of second"};
+  }
+
+  Verdict Einsum(const TorchCall& call) {
+    const std::optional<EinsumCost> cost = NumpyEinsum(tool_.evidence(), call);
+    if (!cost.has_value()) {
+      tool_.ledger().Assume(
+          "the cost of an einsum, which the tool reads from NumPy, is taken for its "
+          "products");
+      return {tool_.evidence().Doubled(call.macs)};
+    }
+    return {tool_.Times(call, Expr(cost->printed_flops)),
+            "read from NumPy's path, which has four digits"};
   }
 
   // Cin * (w[1] / groups) * kernel for every input position: groups divide once too often; the bias

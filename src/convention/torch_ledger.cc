@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/base/limits.h"
 #include "src/convention/fx_node.h"
 
 namespace onnxflops {
@@ -181,6 +184,75 @@ Expr TorchLedger::SoftmaxSize(const TorchCall& call) const {
   int64_t at = axis == nullptr ? -1 : axis->i;
   if (at < 0) at += rank;
   return at < 0 || at >= rank ? Expr(1) : shape[static_cast<int>(at)];
+}
+
+namespace {
+
+// The number as "%.3e" prints it: ties go to the even digit.
+absl::int128 WithFourDigits(absl::int128 value) {
+  constexpr int kFive = 10'000;
+  absl::int128 scale = 1;
+  while (value / scale >= kFive) scale *= 10;
+  if (scale == 1) return value;
+  absl::int128 digits = value / scale;
+  const absl::int128 rest = (value - digits * scale) * 2;
+  if (rest > scale || (rest == scale && digits % 2 != 0)) ++digits;
+  return digits * scale;
+}
+
+// The equation with its labels renamed in the order in which they come: "bij,bjk->bik" is
+// "abc,acd->abd".
+std::string Renamed(absl::string_view equation) {
+  absl::flat_hash_map<char, char> names;
+  std::string renamed;
+  for (char c : equation) {
+    if (c == ' ') continue;
+    if (!absl::ascii_isalpha(c)) {
+      renamed += c;
+      continue;
+    }
+    renamed +=
+        names.try_emplace(c, static_cast<char>('a' + static_cast<int>(names.size()))).first->second;
+  }
+  return renamed;
+}
+
+}  // namespace
+
+std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall& call) {
+  const Attribute* attribute = evidence.node(evidence.entry(call.main)).FindAttribute("equation");
+  if (attribute == nullptr) return std::nullopt;
+  const std::string equation = Renamed(attribute->s);
+  const std::vector<absl::string_view> sides = absl::StrSplit(equation, "->");
+  const std::vector<absl::string_view> operands = absl::StrSplit(sides[0], ',');
+  const Fact* facts[] = {call.x, call.w};
+  if (sides.size() != 2 || operands.size() != std::size(facts)) return std::nullopt;
+  absl::flat_hash_map<char, int64_t> sizes;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Shape& shape = facts[i]->shape;
+    if (!facts[i]->is_tensor() || !shape.ranked() ||
+        shape.rank() != static_cast<int>(operands[i].size())) {
+      return std::nullopt;
+    }
+    for (size_t j = 0; j < operands[i].size(); ++j) {
+      const std::optional<int64_t> size = shape[static_cast<int>(j)].AsInt64();
+      if (!size.has_value() || !absl::ascii_isalpha(operands[i][j])) return std::nullopt;
+      int64_t& known = sizes[operands[i][j]];
+      known = std::max(known, *size);
+    }
+  }
+  Expr combinations = 1;
+  for (const auto& [label, size] : sizes) combinations *= size;
+  if (combinations.error() != nullptr) return std::nullopt;
+  const bool sums = std::any_of(sizes.begin(), sizes.end(), [&](const auto& label_size) {
+    return !absl::StrContains(sides[1], absl::string_view(&label_size.first, 1));
+  });
+  EinsumCost cost;
+  cost.combinations = combinations.literal();
+  if (cost.combinations > kMaxElements) return std::nullopt;
+  cost.printed_flops = WithFourDigits(cost.combinations * (sums ? 2 : 1) + 1);
+  cost.is_matmul = equation == "abc,abd->acd" || equation == "abc,adc->adb";
+  return cost;
 }
 
 bool IsVectorProduct(const TorchCall& call) {

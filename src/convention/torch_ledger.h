@@ -104,6 +104,16 @@ class TorchLedger {
 // Whether the product is one with a vector, which PyTorch dispatches as mv or dot.
 bool IsVectorProduct(const TorchCall& call);
 
+// FLOPs of an einsum of two operands as NumPy's einsum_path prints them, which tools read: 2 per
+// combination of all labels (1 where none is summed) and 1, with four digits. nullopt if it has
+// other operands, an ellipsis or sizes that are no numbers. `is_matmul` is whether the equation is
+// one of the two that fvcore knows.
+struct EinsumCost {
+  absl::int128 combinations = 0, printed_flops = 0;
+  bool is_matmul = false;
+};
+std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall& call);
+
 // Sizes of an nn.LSTM, nn.GRU or nn.RNN.
 struct RecurrentSizes {
   Expr input, hidden, steps, batch;
