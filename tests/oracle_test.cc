@@ -139,7 +139,7 @@ constexpr char kKeys[] =
     "the arithmetic of GroupQueryAttention, which is held by its parts, on keys whose number the "
     "data decides";
 constexpr char kKernelOnly[] =
-    "written down nowhere but in GPU kernels; the products and rows that it consists of have loops";
+    "written down nowhere but in a kernel; the products and rows that it consists of have loops";
 constexpr char kFormat[] = "its blocks are the hardware's; their format has no public description";
 constexpr Exemption kExemptions[] = {
     {"", "NonMaxSuppression", kConvention},

@@ -52,7 +52,8 @@ void BinaryCases(const Visit& visit) {
   for (const BinaryOp& op : BinaryOps()) {
     for (int opset : op.opsets) {
       for (Type type : op.types) {
-        for (const auto& [x, y] : pairs) {
+        for (const auto& pair : pairs) {
+          const Sizes &x = pair.first, &y = pair.second;
           // A slope is broadcast to its input, never the other way round.
           if (op.name == std::string("PRelu") && Broadcast({x, y}) != x) continue;
           visit({op.name, opset, {In(x, TypeOf(type)), In(y, TypeOf(type))}}, [&] {

@@ -55,7 +55,7 @@ void SupportVectorRow(const Kernel& kernel, int64_t features, const Sizes& per_c
   for (size_t i = 0; i < per_class.size(); ++i) {
     for (size_t j = i + 1; j < per_class.size(); ++j) {
       const Counted score = Dot(per_class[i] + per_class[j]) + 0.5;
-      score > 0.0;  // a vote
+      Compared(0.0, score);  // a vote
       if (prob) Sigmoid(score * 0.5 + 0.25);
     }
   }
@@ -187,7 +187,7 @@ void AdamElement() {
 void AdamStep() {
   {
     const OnIntegers integers;
-    Counted(1) > 0.0;
+    Compared(0, 1);
   }
   Counted(0.5) * Sqrt(1.0 - Pow(0.99, 2.0)) / (1.0 - Pow(0.9, 2.0));
 }
@@ -209,7 +209,7 @@ void NesterovElement() {
 }
 void MomentumStep() {  // beta holds when T > 0
   const OnIntegers integers;
-  Counted(1) > 0.0;
+  Compared(0, 1);
 }
 
 struct Optimizer {

@@ -143,7 +143,8 @@ void RuntimeAlgorithmCases(const Visit& visit) {
       for (int64_t i = 0; i < s[0]; ++i) Invert(s[1]);
       return OneOutput(matrices);
     });
-    for (const auto& [type, words] : {std::pair{kInt32, 1}, std::pair{kInt64, 2}}) {
+    for (int64_t words : {1, 2}) {  // of 4 bytes
+      const int type = words == 1 ? kInt32 : kInt64;
       visit({"MurmurHash3", 1, {In(s, type)}, {}, 1, kMs}, [&] {
         ForEach(s, [&](const Sizes&) { MurmurHash(words); });
         return OneOutput(s);
