@@ -19,18 +19,26 @@ constexpr absl::string_view kFree[] = {"Constant",  "Reshape", "Slice",     "Sha
                                        "ScatterND", "Tile",    "Transpose", "Sign",  "Squeeze",
                                        "Unsqueeze", "Split",   "Cast"};
 
-// A size as the tool reads it.
-Expr Size(const Expr& dim) { return dim.is_literal() ? dim : Expr(0); }
+// A tensor as the tool reads it: sizes that ONNX's inference does not find are 0.
+struct Sizes {
+  Dims dims;  // empty where even the rank is not known
+  Expr Elements() const {
+    Expr product = 1;
+    for (const Expr& dim : dims) product *= dim;
+    return product;
+  }
+};
 
-Expr Elements(const Fact& fact) {
-  Expr product = 1;
-  if (!fact.is_tensor() || !fact.shape.ranked()) return product;  // of the empty list
-  for (const Expr& dim : fact.shape.dims()) product *= Size(dim);
-  return product;
-}
-
-int Rank(const Fact& fact) {
-  return fact.is_tensor() && fact.shape.ranked() ? fact.shape.rank() : 0;
+Sizes ReadSizes(const Inference& inference, const OnnxShapes& shapes, ValueId value) {
+  Sizes sizes;
+  const FactId id = inference.values[static_cast<size_t>(value)];
+  const OnnxShapes::Known& known = shapes.of(value);
+  if (id < 0 || !known.ranked || !inference.fact(id).is_tensor()) return sizes;
+  const Dims& dims = inference.fact(id).shape.dims();
+  for (size_t i = 0; i < dims.size() && i < known.dims.size(); ++i) {
+    sizes.dims.push_back(known.dims[i] && dims[i].is_literal() ? dims[i] : Expr(0));
+  }
+  return sizes;
 }
 
 // What the tool dies of, or the amount.
@@ -43,50 +51,52 @@ Outcome Die(std::string error) { return {0, std::move(error)}; }
 
 class Rules {
  public:
-  Rules(const Evidence& evidence, const Entry& entry)
-      : node_(evidence.node(entry)),
-        input_(evidence.Input(entry, 0)),
-        output_(evidence.Output(entry, 0)) {}
+  // REQUIRES: the node has an output.
+  Rules(const Inference& inference, const OnnxShapes& shapes, const Node& node)
+      : node_(node), output_(ReadSizes(inference, shapes, node.outputs[0])) {
+    if (!node.inputs.empty() && node.inputs[0] != kNone) {
+      input_ = ReadSizes(inference, shapes, node.inputs[0]);
+    }
+  }
 
   Outcome Apply() const {
     const absl::string_view op = node_.op_type;
     if (op == "Conv" || op == "ConvTranspose") return Conv();
     if (op == "Gemm" || op == "MatMul") {
-      if (Rank(output_) == 0) return Die("IndexError: list index out of range");
-      return {Elements(input_) * Size(output_.shape[Rank(output_) - 1]), ""};
+      if (output_.dims.empty()) return Die("IndexError: list index out of range");
+      return {input_.Elements() * output_.dims.back(), ""};
     }
     if (op == "BatchNormalization") {
-      return {Elements(output_) * (node_.inputs.size() == 5 ? 2 : 1), ""};
+      return {output_.Elements() * (node_.inputs.size() == 5 ? 2 : 1), ""};
     }
-    if (op == "Relu" || op == "Add") return {Elements(input_), ""};
+    if (op == "Relu" || op == "Add") return {input_.Elements(), ""};
     if (op == "Resize" || op == "Upsample") return Resize();
     if (std::find(std::begin(kFree), std::end(kFree), op) != std::end(kFree)) return {0, ""};
-    return {Elements(output_), ""};
+    return {output_.Elements(), ""};
   }
 
  private:
   Outcome Conv() const {
     const Attribute* kernel = node_.FindAttribute("kernel_shape");
     if (kernel == nullptr) return Die("KeyError: 'kernel_shape'");
-    if (Rank(input_) < 2) return Die("IndexError: list index out of range");
+    if (input_.dims.size() < 2) return Die("IndexError: list index out of range");
     const Attribute* group = node_.FindAttribute("group");
     const int64_t groups = group == nullptr ? 1 : group->i;
     if (groups == 0) return Die("ZeroDivisionError: integer division or modulo by zero");
     Expr window = 1;
     for (int64_t size : kernel->ints) window *= Expr(size);
-    return {Elements(output_) * FloorDiv(Size(input_.shape[1]), groups) * window, ""};
+    return {output_.Elements() * FloorDiv(input_.dims[1], groups) * window, ""};
   }
 
   Outcome Resize() const {
     const Attribute* mode = node_.FindAttribute("mode");
     if (mode == nullptr || mode->s == "nearest") return {0, ""};
-    if (mode->s == "linear") return {Elements(output_) * 11, ""};
+    if (mode->s == "linear") return {output_.Elements() * 11, ""};
     return Die("TypeError: unsupported operand type(s) for +=: 'int' and 'NoneType'");
   }
 
   const Node& node_;
-  const Fact& input_;
-  const Fact& output_;
+  Sizes input_, output_;
 };
 
 // Why the tool does not get as far as counting; empty if it does.
@@ -146,16 +156,15 @@ bool HasOpenInput(const Evidence& evidence, bool bound) {
 }
 
 // What the file alone cannot tell of the shapes that the tool will see.
-void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
+void Judge(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* ledger) {
   if (HasOpenInput(evidence, true)) {
     ledger->Assume("the file is given with the bound sizes; of an open size the tool reads 0");
   }
-  const NodeId doubtful = FirstDoubtfulShape(evidence.model(), {.declared = false});
-  if (doubtful != kNone || HasOpenInput(evidence, false)) {
-    ledger->Assume(
-        absl::StrCat("ONNX's shape inference, which the tool asks, finds the shapes that we find",
-                     doubtful == kNone ? "" : "; it may not, from here on: ",
-                     doubtful == kNone ? "" : DescribeNode(evidence.model(), doubtful)));
+  if (shapes.first_doubt() != kNone) {
+    ledger->Assume(absl::StrCat(
+        "ONNX's shape inference, which the tool asks, loses sizes where we think it does, first "
+        "at ",
+        DescribeNode(evidence.model(), shapes.first_doubt()), "; the tool reads them as 0"));
   }
 }
 
@@ -185,6 +194,7 @@ Ledger Apply(Evidence* evidence) {
   if (std::string error = StartError(model); !error.empty()) {
     return LedgerBuilder::NotApplicable(std::move(error));
   }
+  const OnnxShapes shapes(evidence->inference(), {.declared = false});
   LedgerBuilder ledger(evidence, Unit::kMac);
   const TermId body = ledger.Term("work inside of functions, branches and loops",
                                   "only nodes of the main graph are looked at");
@@ -193,9 +203,10 @@ Ledger Apply(Evidence* evidence) {
     ++id;
     const Node& node = evidence->node(entry);
     if (node.graph != 0) continue;
-    const Outcome outcome = HasNoShape(model, node)
-                                ? Die("KeyError: ONNX's inference gives its output no shape")
-                                : Rules(*evidence, entry).Apply();
+    if (node.outputs.empty()) continue;
+    const bool no_key = node.outputs[0] == kNone || HasNoShape(model, node);
+    const Outcome outcome = no_key ? Die("KeyError: ONNX's inference gives its output no shape")
+                                   : Rules(evidence->inference(), shapes, node).Apply();
     if (!outcome.error.empty()) {
       return LedgerBuilder::NotApplicable(
           absl::StrCat(DescribeNode(model, entry.node), ": ", outcome.error));
@@ -204,7 +215,7 @@ Ledger Apply(Evidence* evidence) {
     ledger.Count({id}, evidence->Intern(outcome.amount), TermOf(node, &ledger));
   }
   ledger.SetParams(CountParams(model));
-  Judge(*evidence, &ledger);
+  Judge(*evidence, shapes, &ledger);
   return ledger.Finish([&](EntryId) { return body; });
 }
 

@@ -147,19 +147,42 @@ bool Expands(const ModelData& model) {
          Has(model, "Softmax", 13) || Has(model, "LogSoftmax", 13) || Has(model, "Gelu", 20);
 }
 
-void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
+constexpr absl::string_view kCounted[] = {"Conv",          "ConvInteger",   "QLinearConv",
+                                          "ConvTranspose", "Gemm",          "MatMul",
+                                          "MatMulInteger", "QLinearMatMul", "Attention"};
+
+// The first node with a counter of whose tensors ONNX's inference may not know the sizes; kNone if
+// it knows all.
+NodeId FirstDoubtful(const Evidence& evidence) {
   const ModelData& model = evidence.model();
-  const NodeId doubtful = FirstDoubtfulShape(model, {true, Expands(model)});
-  const bool open = std::any_of(
-      evidence.inference().symbols.begin(), evidence.inference().symbols.end(),
-      [](const SymbolOrigin& symbol) { return symbol.kind == SymbolOrigin::Kind::kInput; });
-  if (doubtful != kNone || open) {
-    ledger->Assume(
-        absl::StrCat("ONNX's shape inference, which the tool asks, finds the shapes that we find",
-                     doubtful == kNone ? "" : "; it may not, from here on: ",
-                     doubtful == kNone ? "" : DescribeNode(model, doubtful)));
+  const OnnxShapes shapes(evidence.inference(), {true, Expands(model)});
+  const auto knows = [&](ValueId id) {
+    if (id == kNone) return true;
+    const OnnxShapes::Known& known = shapes.of(id);
+    return known.ranked &&
+           std::all_of(known.dims.begin(), known.dims.end(), [](bool d) { return d; });
+  };
+  for (const Entry& entry : evidence.entries()) {
+    const Node& node = evidence.node(entry);
+    const bool counted =
+        std::find(std::begin(kCounted), std::end(kCounted), node.op_type) != std::end(kCounted);
+    if (!counted) continue;
+    if (node.graph != 0 || !std::all_of(node.inputs.begin(), node.inputs.end(), knows) ||
+        !std::all_of(node.outputs.begin(), node.outputs.end(), knows)) {
+      return entry.node;
+    }
   }
-  if (Has(model, "AffineGrid", 1)) {
+  return kNone;
+}
+
+void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
+  const NodeId doubtful = FirstDoubtful(evidence);
+  if (doubtful != kNone) {
+    ledger->Assume(absl::StrCat(
+        "ONNX's shape inference, which the tool asks, finds the sizes that we find; it may not at ",
+        DescribeNode(evidence.model(), doubtful)));
+  }
+  if (Has(evidence.model(), "AffineGrid", 1)) {
     ledger->Assume("the product inside of AffineGrid, which the tool expands, is left out");
   }
 }
