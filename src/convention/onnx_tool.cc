@@ -357,7 +357,7 @@ class Judge {
   // What ends the run at this node in shape inference; empty if nothing.
   std::string Error(const Entry& entry, const Row* row) const {
     const Node& node = evidence_.node(entry);
-    const std::string no_class =
+    std::string no_class =
         absl::StrCat("this Node ", node.op_type, "-", node.name, " has no value_infer");
     if (row == nullptr || (IsShapeWork(entry.node) && !row->values)) return no_class;
     const absl::string_view op = node.op_type;

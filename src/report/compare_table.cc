@@ -186,6 +186,7 @@ std::string EndText(const ToolRow& tool) {
 void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& request,
              const Figures& figures, std::vector<Step>* steps) {
   std::vector<Expr> amounts;
+  amounts.reserve(rows.size());
   for (const TermRow* row : rows) amounts.push_back(row->amount);
   const TermRow& first = *rows[0];
   steps->push_back(
