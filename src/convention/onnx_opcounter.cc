@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
@@ -121,12 +122,12 @@ std::string StartError(const ModelData& model) {
   return "";
 }
 
-// What ONNX's inference knows nothing of has no entry in the tool's table.
-bool HasNoShape(const ModelData& model, const Node& node) {
-  if (node.domain.empty() || node.function != kNone || node.outputs.empty()) return false;
+// What ONNX's inference knows nothing of has no entry in the tool's table, unless it is declared as
+// an output of the graph.
+bool HasNoShape(const Node& node, const absl::flat_hash_set<ValueId>& graph_outputs) {
+  if (node.domain.empty() || node.function != kNone) return false;
   if (node.domain == "ai.onnx.ml" || absl::StrContains(node.domain, "training")) return false;
-  const std::vector<ValueId>& outputs = model.graphs[0].outputs;
-  return std::find(outputs.begin(), outputs.end(), node.outputs[0]) == outputs.end();
+  return !graph_outputs.contains(node.outputs[0]);
 }
 
 absl::int128 CountParams(const ModelData& model) {
@@ -195,6 +196,8 @@ Ledger Apply(Evidence* evidence) {
     return LedgerBuilder::NotApplicable(std::move(error));
   }
   const OnnxShapes shapes(evidence->inference(), {.declared = false});
+  const absl::flat_hash_set<ValueId> graph_outputs(model.graphs[0].outputs.begin(),
+                                                   model.graphs[0].outputs.end());
   LedgerBuilder ledger(evidence, Unit::kMac);
   const TermId body = ledger.Term("work inside of functions, branches and loops",
                                   "only nodes of the main graph are looked at");
@@ -204,7 +207,7 @@ Ledger Apply(Evidence* evidence) {
     const Node& node = evidence->node(entry);
     if (node.graph != 0) continue;
     if (node.outputs.empty()) continue;
-    const bool no_key = node.outputs[0] == kNone || HasNoShape(model, node);
+    const bool no_key = node.outputs[0] == kNone || HasNoShape(node, graph_outputs);
     const Outcome outcome = no_key ? Die("KeyError: ONNX's inference gives its output no shape")
                                    : Rules(evidence->inference(), shapes, node).Apply();
     if (!outcome.error.empty()) {

@@ -12,6 +12,9 @@ namespace {
 using Flags = OnnxShapes::Flags;
 using Known = OnnxShapes::Known;
 
+// Contents are shapes: longer ones are not followed, so that a chain of Concats cannot grow.
+constexpr size_t kMostElements = 1024;
+
 // ONNX Runtime puts some operators of its own into ONNX's domain.
 constexpr absl::string_view kOnnxRuntimeOnly[] = {
     "SimplifiedLayerNormalization",
@@ -121,7 +124,7 @@ class OnnxShapes::Follower {
     known.content.assign(fact->content->size(), true);
   }
   void SetContent(ValueId id, const Flags& flags) {
-    if (!options_.data_propagation) return;
+    if (!options_.data_propagation || flags.size() > kMostElements) return;
     At(id).has_content = true;
     At(id).content = flags;
   }
@@ -399,7 +402,8 @@ class OnnxShapes::Follower {
       for (size_t i = 0; i < flags.size(); ++i) flags[i] = flags[i] || x.dims[i];
       all_on_axis =
           all_on_axis && axis >= 0 && axis < out->rank() && x.dims[static_cast<size_t>(axis)];
-      has_content = has_content && x.has_content;
+      has_content = has_content && x.has_content && content.size() <= kMostElements;
+      if (!has_content) continue;
       content.insert(content.end(), x.content.begin(), x.content.end());
     }
     if (axis >= 0 && axis < out->rank()) flags[static_cast<size_t>(axis)] = all_on_axis;

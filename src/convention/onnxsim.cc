@@ -97,6 +97,7 @@ class Bodies {
   explicit Bodies(const Evidence& evidence)
       : evidence_(evidence),
         own_(evidence.inference().calls.size()),
+        whole_(evidence.inference().calls.size()),
         instances_(evidence.inference().instances.size()) {
     const Rules rules(evidence);
     const Inference& inference = evidence.inference();
@@ -109,7 +110,7 @@ class Bodies {
     for (InstanceId id : inference.callees_first) {
       std::vector<Expr> parts;
       for (CallId call : inference.instances[static_cast<size_t>(id)].calls) {
-        if (Expr whole = Whole(call); whole != Expr(0)) parts.push_back(std::move(whole));
+        if (const Expr& whole = Whole(call); whole != Expr(0)) parts.push_back(whole);
       }
       instances_[static_cast<size_t>(id)] = Sum(parts);
     }
@@ -117,7 +118,10 @@ class Bodies {
 
   bool control_flow() const { return control_flow_; }
   const Expr& Own(CallId call) const { return own_[static_cast<size_t>(call)]; }
-  Expr Whole(CallId id) const {
+  // REQUIRES: the bodies that it runs have been added up.
+  const Expr& Whole(CallId id) {
+    std::optional<Expr>& known = whole_[static_cast<size_t>(id)];
+    if (known) return *known;
     Expr sum = Own(id);
     const auto& runs = evidence_.inference().calls[static_cast<size_t>(id)].bodies;
     for (size_t i = 0; i < runs.size(); ++i) {
@@ -125,13 +129,15 @@ class Bodies {
       const bool last = i + 1 == runs.size() || runs[i + 1].attribute != runs[i].attribute;
       if (last) sum += instances_[static_cast<size_t>(runs[i].instance)];
     }
-    return sum;
+    known = std::move(sum);
+    return *known;
   }
 
  private:
   const Evidence& evidence_;
-  std::vector<Expr> own_;        // by CallId
-  std::vector<Expr> instances_;  // by InstanceId
+  std::vector<Expr> own_;                   // by CallId
+  std::vector<std::optional<Expr>> whole_;  // by CallId
+  std::vector<Expr> instances_;             // by InstanceId
   bool control_flow_ = false;
 };
 
@@ -195,7 +201,7 @@ TermId TermOf(const Node& node, LedgerBuilder* ledger) {
 }
 
 Ledger Apply(Evidence* evidence) {
-  const Bodies bodies(*evidence);
+  Bodies bodies(*evidence);
   LedgerBuilder ledger(evidence, Unit::kMac);
   const TermId control_flow =
       ledger.Term("branches and loops", "both branches of an If count, a loop's body once");

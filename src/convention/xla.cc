@@ -113,7 +113,7 @@ Ledger Apply(Evidence* evidence) {
   const TermId integer = ledger.Term("operations on integers", "count as flops, too");
   std::vector<Parts> known(evidence->counts().calls.size() * kNumParts);
   std::vector<bool> is_known(known.size(), false);
-  Expr transcendentals;
+  std::vector<Expr> transcendentals;
   for (size_t i = 0; i < evidence->entries().size(); ++i) {
     const EntryId id = static_cast<EntryId>(i);
     const Entry& entry = evidence->entry(id);
@@ -128,7 +128,7 @@ Ledger Apply(Evidence* evidence) {
       known[work] = parts;
       is_known[work] = true;
     }
-    if (parts.transcendentals != Expr(0)) transcendentals += parts.transcendentals;
+    if (parts.transcendentals != Expr(0)) transcendentals.push_back(parts.transcendentals);
     if (parts.base != kZero || evidence->Ours(Unit::kFlop, id) != kZero) {
       ledger.Count({id}, parts.base, transcendental);
     }
@@ -138,7 +138,7 @@ Ledger Apply(Evidence* evidence) {
   }
   ledger.Assume("every operator becomes the HLO of its formula: nothing is fused or simplified");
   ledger.Assume(
-      absl::StrCat("transcendentals, which XLA counts apart: ", transcendentals.ToString()));
+      absl::StrCat("transcendentals, which XLA counts apart: ", Sum(transcendentals).ToString()));
   return ledger.Finish([&](EntryId) { return transcendental; });
 }
 
