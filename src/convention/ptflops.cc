@@ -21,13 +21,28 @@ class Ptflops {
       : tool_(evidence, Unit::kMac, {.counts = Counts, .classes = true, .biases = true}) {}
 
   Ledger Run() {
-    tool_.ledger().Assume(
-        "ptflops divides what its hooks counted by the batch of the first positional input: taken "
-        "for 1, which is what it makes itself");
+    if (!HasBatchOne()) {
+      tool_.ledger().Assume(
+          "ptflops divides what its hooks counted by the batch of the first positional input: not "
+          "divided here, as for inputs by name");
+    }
     return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
   }
 
  private:
+  bool HasBatchOne() {
+    const ModelData& model = tool_.evidence().model();
+    const Inference& inference = tool_.evidence().inference();
+    for (ValueId id : model.graphs[0].inputs) {
+      if (model.values[static_cast<size_t>(id)].initializer != kNone) continue;
+      const FactId fact = inference.values[static_cast<size_t>(id)];
+      if (fact < 0) return false;
+      const Shape& shape = inference.fact(fact).shape;
+      return shape.ranked() && shape.rank() > 0 && shape[0] == Expr(1);
+    }
+    return false;
+  }
+
   Verdict Rule(const TorchCall& call) {
     const TorchScope& scope = tool_.trace().scope(call);
     CountAttention(call);
@@ -160,8 +175,8 @@ class Ptflops {
       tool_.ledger().Assume("nn.MultiheadAttention with separate q, k and v is counted as 0");
       return;
     }
-    tool_.CountMore(*attention->in_proj, HookOfAttention(*attention),
-                    "nn.MultiheadAttention by its hook", "a formula for the whole module");
+    tool_.CountAttention(*attention, HookOfAttention(*attention),
+                         "its hook has a formula, with scaling, biases and softmax");
   }
 
   // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias.

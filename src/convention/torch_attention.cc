@@ -58,6 +58,7 @@ class AttentionFinder {
   void Add(size_t begin, size_t end) {
     TorchAttention attention;
     attention.first_call = static_cast<int32_t>(begin);
+    attention.end_call = static_cast<int32_t>(end);
     int in_projections = 0;
     const TorchCall* attending = nullptr;
     for (size_t i = begin; i < end; ++i) {

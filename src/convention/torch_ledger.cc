@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -102,10 +103,16 @@ Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule) {
   return ledger_.Finish([&](EntryId) { return unseen; });
 }
 
-void TorchLedger::CountMore(const TorchCall& call, AmountId amount, absl::string_view name,
-                            absl::string_view why) {
-  if (amount == kZero) return;
-  ledger_.Count(trace_.entries_of(call), amount, ledger_.Term(name, why));
+void TorchLedger::CountAttention(const TorchAttention& attention, AmountId amount,
+                                 absl::string_view why) {
+  std::vector<EntryId> entries;
+  for (int32_t i = attention.first_call; i < attention.end_call; ++i) {
+    const TorchCall& call = trace_.calls[static_cast<size_t>(i)];
+    if (AttentionOf(call) != &attention) continue;
+    const auto of_call = trace_.entries_of(call);
+    entries.insert(entries.end(), of_call.begin(), of_call.end());
+  }
+  ledger_.Count(entries, amount, ledger_.Term("nn.MultiheadAttention as a whole", why));
 }
 
 TermId TorchLedger::TermOf(const TorchCall& call, const Verdict& verdict) {

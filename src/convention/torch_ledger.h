@@ -42,9 +42,9 @@ class TorchLedger {
   LedgerBuilder& ledger() { return ledger_; }
 
   Ledger Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule);
-  // Counts something for the call beyond what the rule says.
-  void CountMore(const TorchCall& call, AmountId amount, absl::string_view name,
-                 absl::string_view why);
+  // Counts something for a run of nn.MultiheadAttention as a whole, beside what the rule says of
+  // its calls.
+  void CountAttention(const TorchAttention& attention, AmountId amount, absl::string_view why);
   // The tool stops: there is no figure.
   void Abort(std::string reason) { aborted_ = std::move(reason); }
 

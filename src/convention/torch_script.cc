@@ -437,6 +437,7 @@ class TorchScriptTracer {
     if (product < 0 || taken_[static_cast<size_t>(product)] || NodeOf(product).op_type != "Mul") {
       return false;
     }
+    if (NodeOf(id).inputs.empty()) return false;
     const ValueId x = NodeOf(id).inputs[0];
     const auto inputs = NodeOf(product).inputs;
     if (std::find(inputs.begin(), inputs.end(), x) == inputs.end()) return false;

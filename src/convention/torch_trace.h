@@ -55,12 +55,12 @@ struct TorchCall {
 
 // One run of an nn.MultiheadAttention.
 struct TorchAttention {
-  int32_t first_call = 0;
-  const TorchCall* in_proj = nullptr;  // the first; nullptr if there is none
-  bool is_packed = false;              // q, k and v are one tensor: one product with in_proj_weight
-  bool batch_first = false;            // transposes its input
-  bool fast_path = false;  // in eval mode without gradients one native operator does all of it
-  Expr heads = 1;          // where it is packed
+  int32_t first_call = 0, end_call = 0;  // with others between that cost nothing
+  const TorchCall* in_proj = nullptr;    // the first; nullptr if there is none
+  bool is_packed = false;    // q, k and v are one tensor: one product with in_proj_weight
+  bool batch_first = false;  // transposes its input
+  bool fast_path = false;    // in eval mode without gradients one native operator does all of it
+  Expr heads = 1;            // where it is packed
 };
 
 struct TorchTrace {
