@@ -209,6 +209,10 @@ TEST(OnnxToolsTest, WhatTheyCannotOpenHasNoFigure) {
   large.Input("x", {"1", "30000"}).Weight("w", {30000, 30000});
   large.Node("m", "MatMul", {"x", "w"}, {"y"}).Output("y");
   EXPECT_THAT(Ask(large.Load().value(), "onnx-opcounter").assumptions[0], HasSubstr("2 GB"));
+  ModelMaker brain;
+  brain.Input("x", {"1", "4"}).Weight("w", {4, 4}, onnx::TensorProto::BFLOAT16);
+  brain.Node("m", "MatMul", {"x", "w"}, {"y"}).Output("y");
+  EXPECT_THAT(Ask(brain.Load().value(), "onnx-tool").assumptions[0], HasSubstr("bfloat16"));
 }
 
 // The shapes that ONNX's inference does not follow are never called exact.

@@ -401,6 +401,9 @@ class Judge {
     if ((op == "MaxPool" || op == "AveragePool") && (is("ceil_mode", 1) || Rank(entry) > 4)) {
       return "its pooling rounds, and pads in 3-D, by other rules";
     }
+    if (absl::StartsWith(op, "Conv") && has("auto_pad") && Rank(entry) > 4) {
+      return "its convolution in 3-D knows no auto_pad";
+    }
     if (op == "Resize" && has("axes")) return "its Resize knows no axes";
     if (op == "NonZero" || op == "NonMaxSuppression" || op == "TopK" || op == "Compress" ||
         op == "RoiAlign" || op == "OneHot") {
@@ -512,6 +515,24 @@ std::string OpenInput(const Evidence& evidence) {
   return "";
 }
 
+// Weights of a type that NumPy does not have end the run when the file is read.
+std::string ForeignWeight(const ModelData& model) {
+  constexpr DType kReadable[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt32,
+                                 DType::kInt16,   DType::kInt64,   DType::kInt8,    DType::kUint8,
+                                 DType::kUint16,  DType::kBool,    DType::kString};
+  for (ValueId id : model.graphs[0].initializers) {
+    const Value& value = model.values[static_cast<size_t>(id)];
+    if (value.initializer == kNone) continue;
+    const Tensor& tensor = model.tensors[static_cast<size_t>(value.initializer)];
+    const bool readable =
+        std::find(std::begin(kReadable), std::end(kReadable), tensor.dtype) != std::end(kReadable);
+    if (readable || tensor.elements == 0) continue;
+    return absl::StrCat("ValueError: initializer '", value.name, "' is ", DTypeName(tensor.dtype),
+                        ", which the tool reads as float64: its size does not fit");
+  }
+  return "";
+}
+
 // Contractions, whose MACs are ours but for biases, and all else.
 TermId TermOf(const Node& node, const Row& row, LedgerBuilder* ledger) {
   const absl::string_view op = node.op_type;
@@ -562,6 +583,9 @@ std::vector<EntryId> NodesByName(const Evidence& evidence) {
 }
 
 Ledger Apply(Evidence* evidence) {
+  if (std::string error = ForeignWeight(evidence->model()); !error.empty()) {
+    return LedgerBuilder::NotApplicable(std::move(error));
+  }
   if (std::string error = OpenInput(*evidence); !error.empty()) {
     return LedgerBuilder::NotApplicable(std::move(error));
   }
