@@ -564,6 +564,14 @@ TEST(TorchConventionTest, AModuleThatTheExporterTookApartIsAssumed) {
   EXPECT_EQ(StandingOf(make, "flop-counter-mode"), Standing::kExact);
 }
 
+TEST(TorchConventionTest, AResizingThatTheExporterTookApartIsAssumed) {
+  TorchMaker make;
+  make.Input("x", {"2", "3"}).Node("n", "Identity", {"x"}, {"y"}).Output("y");
+  make.From(kNet, "_unsafe_index", "%x, [%a, %b]");
+  EXPECT_EQ(StandingOf(make, "fvcore"), Standing::kAssumed);
+  EXPECT_EQ(StandingOf(make, "flop-counter-mode"), Standing::kExact);
+}
+
 TEST(TorchConventionTest, NoFigureWithoutPyTorch) {
   ModelMaker make;
   make.Input("x", {"3", "8"}).Weight("w", {8, 4});

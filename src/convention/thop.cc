@@ -16,7 +16,8 @@ bool Counts(Aten op) {
   return op == Aten::kLinear || op == Aten::kConv || op == Aten::kConvTranspose ||
          op == Aten::kBatchNorm || op == Aten::kLayerNorm || op == Aten::kInstanceNorm ||
          op == Aten::kLstm || op == Aten::kGru || op == Aten::kRnn || op == Aten::kPrelu ||
-         op == Aten::kSoftmax || op == Aten::kAvgPool || op == Aten::kAdaptiveAvgPool;
+         op == Aten::kSoftmax || op == Aten::kAvgPool || op == Aten::kAdaptiveAvgPool ||
+         op == Aten::kUpsampleBilinear;
 }
 
 class Thop {
@@ -185,9 +186,7 @@ class Thop {
 
   Verdict Upsample(const TorchCall& call) {
     static constexpr char kWhy[] = "its hook counts operations per result";
-    const NnClass c = tool_.trace().nn_class(call);
-    if (c != NnClass::kUpsample && c != NnClass::kUpsamplingBilinear2d &&
-        c != NnClass::kUpsamplingNearest2d) {
+    if (!IsUpsampleClass(tool_.trace().nn_class(call))) {
       return {kZero, "no module of torch.nn does it"};
     }
     switch (call.op) {

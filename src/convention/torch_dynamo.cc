@@ -218,7 +218,9 @@ class DynamoTracer {
       default:
         break;
     }
-    if (call->op == Aten::kBatchNorm && IsInstanceNormClass(nn_class)) {
+    // Statistics of each instance: instance_norm is written that way.
+    const bool of_instances = absl::EndsWith(call->target, ".no_stats");
+    if (call->op == Aten::kBatchNorm && (of_instances || IsInstanceNormClass(nn_class))) {
       call->op = Aten::kInstanceNorm;
     }
     NoteFolded(*call, args);
@@ -284,11 +286,16 @@ class DynamoTracer {
 
   void FindDecomposed() {
     std::vector<bool> calls_its_own(trace_.scopes.size(), false);
+    bool has_resizing = false;
     for (const TorchCall& call : trace_.calls) {
-      if (call.op == OperatorOf(trace_.nn_class(call))) {
+      const NnClass nn_class = trace_.nn_class(call);
+      if (call.op == OperatorOf(nn_class) || (IsUpsampleClass(nn_class) && IsResizing(call.op))) {
         calls_its_own[static_cast<size_t>(call.scope)] = true;
       }
+      // Only a resizing that was taken apart indexes this way.
+      has_resizing = has_resizing || absl::StartsWith(call.target, "aten._unsafe_index.");
     }
+    if (has_resizing) ++trace_.decomposed[static_cast<size_t>(Aten::kUpsampleBilinear)];
     for (size_t i = 0; i < trace_.scopes.size(); ++i) {
       if (!calls_its_own[i]) {
         ++trace_.decomposed[static_cast<size_t>(OperatorOf(trace_.scopes[i].nn_class))];

@@ -197,6 +197,7 @@ Aten OperatorOf(NnClass c) {
   if (IsBatchNormClass(c)) return Aten::kBatchNorm;
   if (IsInstanceNormClass(c)) return Aten::kInstanceNorm;
   if (IsAdaptiveAvgPoolClass(c)) return Aten::kAdaptiveAvgPool;
+  if (IsUpsampleClass(c)) return Aten::kUpsampleBilinear;
   if (c >= NnClass::kMaxPool1d && c <= NnClass::kMaxPool3d) return Aten::kMaxPool;
   if (c >= NnClass::kAvgPool1d && c <= NnClass::kAvgPool3d) return Aten::kAvgPool;
   if (c >= NnClass::kAdaptiveMaxPool1d && c <= NnClass::kAdaptiveMaxPool3d) {
@@ -239,6 +240,9 @@ bool IsBatchNormClass(NnClass c) {
 }
 bool IsInstanceNormClass(NnClass c) {
   return c >= NnClass::kInstanceNorm1d && c <= NnClass::kInstanceNorm3d;
+}
+bool IsUpsampleClass(NnClass c) {
+  return c >= NnClass::kUpsample && c <= NnClass::kUpsamplingNearest2d;
 }
 bool IsAdaptiveAvgPoolClass(NnClass c) {
   return c >= NnClass::kAdaptiveAvgPool1d && c <= NnClass::kAdaptiveAvgPool3d;
