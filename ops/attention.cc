@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/causal.h"
 #include "ops/dims.h"
 #include "ops/families.h"
 #include "ops/ms_parts.h"
@@ -167,7 +168,7 @@ absl::StatusOr<Bias> MaskBias(const NodeView& n, const AttentionDims& dims, Cost
     ASSIGN_OR_RETURN(Shape mask, MaskShape(n, dims.Scores()));
     RETURN_IF_ERROR(bias.Add(std::move(mask), &cost->flops));
   }
-  if (n.Flag("is_causal")) {
+  if (n.Flag("is_causal") && !n.half_causal()) {
     Shape pairs = PositionPairs(n, dims, &cost->int_ops);
     cost->int_ops[Kind::kCmp] += pairs.NumElements();
     RETURN_IF_ERROR(bias.Add(std::move(pairs), &cost->flops));
@@ -189,6 +190,24 @@ absl::StatusOr<Bias> MaskBias(const NodeView& n, const AttentionDims& dims, Cost
   return bias;
 }
 
+// Twice the pairs of a query and a key, over the whole batch: all of them, or those that the causal
+// mask lets through. A sequence whose end nonpad_kv_seqlen tells has its queries at that end; where
+// the content is not known, at the end of all keys.
+Expr TwicePairs(const NodeView& n, const AttentionDims& dims) {
+  if (!n.Flag("is_causal") || !n.half_causal()) return 2 * dims.batch * dims.q_length * dims.total;
+  const bool by_end = n.HasInput(6) && !n.HasInput(4);
+  const std::optional<Dims> ends = by_end ? n.KnownInts(6) : std::nullopt;
+  if (!ends.has_value()) {
+    const Expr offset = by_end ? dims.total - dims.q_length : dims.past;
+    return dims.batch * TwiceCausalPairs(dims.q_length, dims.total, offset);
+  }
+  Expr twice;
+  for (const Expr& end : *ends) {
+    twice += TwiceCausalPairs(dims.q_length, dims.total, end - dims.q_length);
+  }
+  return twice;
+}
+
 // sqrt(scale), and before it 1/sqrt(head size) where no scale is given: once.
 constexpr ElementCost ScaleCost(bool given) {
   return given ? ElementCost{.sqrt = 1} : ElementCost{.div = 1, .sqrt = 2};
@@ -196,16 +215,22 @@ constexpr ElementCost ScaleCost(bool given) {
 
 absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
-  const Expr scores = dims.Scores().NumElements();
   Cost cost;
-  cost.flops[Kind::kMac] = scores * (dims.qk_size + dims.v_size);
-  cost.flops[Kind::kMul] = dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
-  cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
-  cost.flops += kSoftmaxCost * scores;
-  if (n.Float("softcap", 0) != 0) cost.flops += ElementCost{.mul = 1, .div = 1, .tanh = 1} * scores;
+  cost.causal = n.Flag("is_causal");
   ASSIGN_OR_RETURN(const Bias bias, MaskBias(n, dims, &cost));
+  ElementCost per_score = kSoftmaxCost;
+  if (bias.any()) per_score = per_score + ElementCost{.add = 1};
+  if (n.Float("softcap", 0) != 0) {
+    per_score = per_score + ElementCost{.mul = 1, .div = 1, .tanh = 1};
+  }
+  const Expr twice_scores = dims.q_heads * TwicePairs(n, dims);
+  Census work = per_score * twice_scores;
+  work[Kind::kMac] = twice_scores * (dims.qk_size + dims.v_size);
+  for (Expr& count : work.count) count = FloorDiv(count, 2);
+  cost.flops += work;
+  cost.flops[Kind::kMul] += dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
+  cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
   if (bias.any()) {
-    cost.flops[Kind::kAdd] += scores;
     // A row that is masked as a whole has no output: the maximum of its bias tells.
     const Shape& shape = bias.shape();
     cost.flops[Kind::kCmp] += shape.NumElements() + shape.Product(0, shape.rank() - 1);
@@ -496,7 +521,9 @@ constexpr OpDef kRows[] = {
      .count = CountAttention,
      .examples = kAttentionExamples,
      .note =
-         "Causal attention, windows and padding are counted in full. Masks are combined, positions "
+         "Causal attention, windows and padding are counted in full; with --causal half, of an "
+         "operator with is_causal only the pairs that its mask lets through (query i meets past + "
+         "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body. "
          "Exceptions: the body starts from a bias of zeros where no attn_mask is given and adds "
          "the other masks to it, and adds it to the scores where there are none; it makes "

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/causal.h"
 #include "ops/dims.h"
 #include "ops/families.h"
 #include "ops/ms_parts.h"
@@ -16,12 +17,24 @@ namespace onnxflops {
 // ---- parts
 
 Census SdpaWork(const Sdpa& sdpa) {
-  const Expr scores = sdpa.Scores();
-  Census work = (kSoftmaxCost + ElementCost{.add = sdpa.biases, .mul = 1}) * scores;
-  work[Kind::kMac] = scores * (sdpa.qk_size + sdpa.v_size);
-  if (sdpa.softcap) work += ElementCost{.mul = 1, .div = 1, .tanh = 1} * scores;
+  ElementCost per_score = kSoftmaxCost + ElementCost{.add = sdpa.biases, .mul = 1};
+  if (sdpa.softcap) per_score = per_score + ElementCost{.mul = 1, .div = 1, .tanh = 1};
+  Census work = per_score * sdpa.TwiceScores();
+  work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size + sdpa.v_size);
+  for (Expr& count : work.count) count = FloorDiv(count, 2);
   if (sdpa.sink) work += SinkWork(sdpa.tokens * sdpa.heads);
   return work;
+}
+
+Cost SdpaCost(const Sdpa& sdpa) {
+  Cost cost = Flops(SdpaWork(sdpa));
+  cost.causal = sdpa.causal;
+  return cost;
+}
+
+void MakeCausal(const NodeView& n, const Expr& twice_unmasked, Sdpa* sdpa) {
+  sdpa->causal = true;
+  if (n.half_causal()) sdpa->twice_unmasked = twice_unmasked;
 }
 
 Census HeadNormWork(const Expr& heads, const Expr& head_size) {
@@ -130,6 +143,15 @@ absl::Status RequireTotal(const SelfAttention& a) {
   return absl::FailedPreconditionError("past_sequence_length is not known");
 }
 
+// The products, causal where the attribute says so.
+Sdpa ProductsOf(const NodeView& n, const SelfAttention& a) {
+  Sdpa sdpa = a.Products();
+  if (n.Flag("unidirectional")) {
+    MakeCausal(n, a.batch * TwiceCausalPairs(a.length, a.total, a.past.value_or(0)), &sdpa);
+  }
+  return sdpa;
+}
+
 Facts SelfAttentionOutputs(const SelfAttention& a, DType type) {
   return {Fact::Tensor(type, a.Output()), Fact::Tensor(type, a.Present())};
 }
@@ -150,9 +172,9 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(SelfAttention a, ReadSelfAttention(n, 4, 6));
   RETURN_IF_ERROR(RequireTotal(a));
   const Expr projected = a.batch * a.length * a.Projected();
-  Sdpa sdpa = a.Products();
+  Sdpa sdpa = ProductsOf(n, a);
   sdpa.biases = (n.HasInput(3) ? 1 : 0) + (n.HasInput(5) ? 1 : 0);
-  Cost cost = Flops(SdpaWork(sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.flops[Kind::kMac] += projected * a.features;
   if (n.HasInput(2)) cost.flops[Kind::kAdd] += projected;
   if (n.Flag("do_rotary")) cost.flops += kRotaryCost * RotatedElements(n, a);
@@ -193,9 +215,9 @@ absl::StatusOr<Cost> CountQAttention(const NodeView& n) {
   RETURN_IF_ERROR(RequireTotal(a));
   ASSIGN_OR_RETURN(Shape scale, n.RankedShape(4));
   const Expr projected = a.batch * a.length * a.Projected();
-  Sdpa sdpa = a.Products();
+  Sdpa sdpa = ProductsOf(n, a);
   sdpa.biases = n.HasInput(5) ? 1 : 0;
-  Cost cost = Flops(SdpaWork(sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 3);
   // The product of the scales; then that and the bias for each sum of the projection.
   cost.flops[Kind::kMul] += scale.NumElements() + projected;
@@ -241,11 +263,11 @@ absl::StatusOr<Facts> InferQOrderedAttention(const NodeView& n) {
 
 absl::StatusOr<Cost> CountQOrderedAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(SelfAttention a, ReadQOrderedAttention(n));
-  Sdpa sdpa = a.Products();
+  Sdpa sdpa = ProductsOf(n, a);
   sdpa.biases = (n.HasInput(17) ? 1 : 0) + (n.HasInput(19) ? 1 : 0);
   const Expr projected = a.batch * a.length * a.Projected();
   const ElementCost requantize = {.mul = 1, .cmp = 2, .round = 1};
-  Cost cost = Flops(SdpaWork(sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.int_ops[Kind::kMac] = cost.flops[Kind::kMac] + projected * a.features;
   cost.flops[Kind::kMac] = 0;
   cost.flops += (requantize + ElementCost{.add = 1}) * projected;
@@ -375,8 +397,12 @@ absl::StatusOr<Cost> CountMhaWith(const NodeView& n, const MhaInputs& in) {
   ASSIGN_OR_RETURN(Mha m, ReadMha(n, in));
   if (!m.total_known) return absl::FailedPreconditionError("past_sequence_length is not known");
   Sdpa sdpa = m.Products();
+  if (n.Flag("unidirectional")) {
+    const Expr past = m.total - m.kv_length;
+    MakeCausal(n, m.batch * TwiceCausalPairs(m.length, m.total, past), &sdpa);
+  }
   sdpa.biases = (n.HasInput(in.mask) ? 1 : 0) + (n.HasInput(in.attention_bias) ? 1 : 0);
-  Cost cost = Flops(SdpaWork(sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   if (n.HasInput(in.bias)) {
     cost.flops[Kind::kAdd] += m.batch * m.length * m.heads * m.qk_size;
@@ -486,7 +512,7 @@ absl::StatusOr<Cost> CountPackedAttention(const NodeView& n) {
   Sdpa sdpa = a.Products();
   ASSIGN_OR_RETURN(sdpa.pairs, PackedPairs(n, 3));
   sdpa.biases = n.HasInput(5) ? 1 : 0;
-  Cost cost = Flops(SdpaWork(sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.flops[Kind::kMac] += projected * a.features;
   if (n.HasInput(2)) cost.flops[Kind::kAdd] += projected;
   return cost;
@@ -532,7 +558,7 @@ absl::StatusOr<Cost> CountPackedMha(const NodeView& n) {
   Sdpa sdpa = m.Products();
   ASSIGN_OR_RETURN(sdpa.pairs, PackedPairs(n, 4));
   sdpa.biases = n.HasInput(6) ? 1 : 0;
-  Cost cost = Flops(SdpaWork(sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   if (n.HasInput(3)) cost.flops[Kind::kAdd] += m.length * m.heads * (2 * m.qk_size + m.v_size);
   return cost;
@@ -611,7 +637,7 @@ absl::StatusOr<Cost> CountDecoderAttention(const NodeView& n) {
   const std::optional<Expr> masked = n.KnownInt(11);
   sdpa.biases = n.HasInput(5) && masked.has_value() && *masked != Expr(0) ? 1 : 0;
   const Expr projected = q[1] * (q[0] + 2 * keys.projected) * q[2];
-  Cost cost = Flops(SdpaWork(sdpa));
+  Cost cost = SdpaCost(sdpa);
   cost.flops[Kind::kMac] += projected * q[2];
   cost.flops[Kind::kAdd] += projected;
   return cost;
@@ -816,7 +842,10 @@ absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
                .biases = n.HasInput(10) ? 1 : 0,
                .softcap = n.Float("softcap", 0.0f) != 0.0f,
                .sink = n.HasInput(11) || n.Int("smooth_softmax", -1) == 1};
-  Cost cost = Flops(SdpaWork(sdpa));
+  if (n.Flag("causal", true)) {
+    MakeCausal(n, g.batch * TwiceCausalPairs(g.length, g.total, g.total - g.length), &sdpa);
+  }
+  Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   cost.flops += GroupQueryPreparation(n, g, 7, 14);
   const Expr per_position = g.batch * g.kv_heads * g.size;
@@ -892,8 +921,9 @@ absl::StatusOr<Facts> InferPagedAttention(const NodeView& n) {
 }
 
 struct PagedKeys {
-  Expr pairs;  // of a query and a key
-  Expr keys;   // of all sequences
+  Expr pairs;           // of a query and a key
+  Expr keys;            // of all sequences
+  Expr twice_unmasked;  // twice the pairs that a causal mask lets through, as far as they are known
 };
 
 // Of known lengths, else as if every sequence had as many keys as its row of the block table can
@@ -901,32 +931,35 @@ struct PagedKeys {
 absl::StatusOr<PagedKeys> CountKeys(const NodeView& n, const Expr& tokens) {
   const std::optional<Dims> lengths = KnownLengths(n, 5), past = n.KnownInts(6);
   if (lengths.has_value() && past.has_value() && lengths->size() == past->size()) {
-    PagedKeys counts = {0, 0};
+    PagedKeys counts = {0, 0, 0};
     for (size_t i = 0; i < past->size(); ++i) {
       const Expr keys = (*past)[i] + (*lengths)[i];
       counts.keys += keys;
       counts.pairs += (*lengths)[i] * keys;
+      counts.twice_unmasked += TwiceCausalPairs((*lengths)[i], keys, (*past)[i]);
     }
     return counts;
   }
   ASSIGN_OR_RETURN(Shape cache, n.RankedShape(3, 4));
   ASSIGN_OR_RETURN(Shape table, n.RankedShape(7, 2));
   const Expr per_sequence = table[1] * cache[1];
-  return PagedKeys{tokens * per_sequence, table[0] * per_sequence};
+  const Expr pairs = tokens * per_sequence;
+  return PagedKeys{pairs, table[0] * per_sequence, 2 * pairs};
 }
 
 absl::StatusOr<Cost> CountPagedAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(Paged p, ReadPaged(n));
   const GroupQuery& g = p.g;
   ASSIGN_OR_RETURN(PagedKeys counts, CountKeys(n, g.length));
-  const Sdpa sdpa = {.pairs = counts.pairs,
-                     .tokens = g.length,
-                     .heads = g.heads,
-                     .qk_size = g.size,
-                     .v_size = p.v_size,
-                     .softcap = n.Float("softcap", 0.0f) != 0.0f,
-                     .sink = n.HasInput(11)};
-  Cost cost = Flops(SdpaWork(sdpa));
+  Sdpa sdpa = {.pairs = counts.pairs,
+               .tokens = g.length,
+               .heads = g.heads,
+               .qk_size = g.size,
+               .v_size = p.v_size,
+               .softcap = n.Float("softcap", 0.0f) != 0.0f,
+               .sink = n.HasInput(11)};
+  if (n.Flag("is_causal", true)) MakeCausal(n, counts.twice_unmasked, &sdpa);
+  Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
   cost.flops += GroupQueryPreparation(n, g, 8, 12);
   const Expr per_position = g.kv_heads * g.size;
@@ -968,7 +1001,9 @@ constexpr OpDef kRows[] = {
      .examples = kAttentionExamples,
      .shape_inputs = 1 << 6,
      .traits = Traits::kReadsContent,
-     .note = "causal attention is counted in full; do_rotary: 2 mul and 1 add per rotated element"},
+     .note = "causal attention (unidirectional) is counted in full unless --causal half says "
+             "otherwise; "
+             "do_rotary: 2 mul and 1 add per rotated element"},
     {.name = "DecoderAttention",
      .versions = kSince,
      .formula = "Y = softmax(scale Q K' + mask) V, of projections of query[S,B,D] and of the keys "
@@ -1007,8 +1042,9 @@ constexpr OpDef kRows[] = {
      .examples = kGroupQueryAttentionExamples,
      .shape_inputs = 1 << 6,
      .traits = Traits::kReadsContent,
-     .note = "T is total_sequence_length, not the capacity of a shared buffer; causal attention "
-             "and windows are counted in full; a quantised cache: what is appended is quantised, "
+     .note = "T is total_sequence_length, not the capacity of a shared buffer; causal attention, "
+             "which is the default here, is counted in full unless --causal half says otherwise, "
+             "windows always; a quantised cache: what is appended is quantised, "
              "all that is read dequantised"},
     {.name = "LongformerAttention",
      .versions = kSince,
@@ -1028,7 +1064,8 @@ constexpr OpDef kRows[] = {
      .examples = kMultiHeadAttentionExamples,
      .shape_inputs = 1 << 8,
      .traits = Traits::kReadsContent,
-     .note = "add per element of Q, K and V for the bias; causal attention is counted in full"},
+     .note = "add per element of Q, K and V for the bias; causal attention (unidirectional) is "
+             "counted in full unless --causal half says otherwise"},
     {.name = "PackedAttention",
      .versions = kSince,
      .formula = "Attention of T packed tokens: mac = T*I*(Dq+Dk+Dv) + B*S*S*(Dq+Dv); per score of "
@@ -1056,7 +1093,8 @@ constexpr OpDef kRows[] = {
      .examples = kPagedAttentionExamples,
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted with as many keys "
-             "as its row of the block table can hold"},
+             "as its row of the block table can hold; causal attention, which is the default here, "
+             "is counted in full unless --causal half says otherwise and the lengths are known"},
     {.name = "QAttention",
      .versions = kSince,
      .formula =
@@ -1066,7 +1104,8 @@ constexpr OpDef kRows[] = {
      .count = CountQAttention,
      .examples = kQAttentionExamples,
      .traits = Traits::kReadsContent,
-     .note = "causal attention is counted in full"},
+     .note = "causal attention (unidirectional) is counted in full unless --causal half says "
+             "otherwise"},
     {.name = "QOrderedAttention",
      .versions = kSince,
      .formula = "as Attention, all products in integers: integer mac = B*S*I*3D + 2*B*S*S*D; every "
@@ -1074,7 +1113,8 @@ constexpr OpDef kRows[] = {
      .infer = InferQOrderedAttention,
      .count = CountQOrderedAttention,
      .examples = kQOrderedAttentionExamples,
-     .note = "causal attention is counted in full; past is not supported by the operator"},
+     .note = "causal attention (unidirectional) is counted in full unless --causal half says "
+             "otherwise; past is not supported by the operator"},
     {.name = "QOrderedLongformerAttention",
      .versions = kSince,
      .formula = "as LongformerAttention, the projections in integers",

@@ -14,7 +14,8 @@
 
 namespace onnxflops {
 
-// Every query token meets every key of its sequence: masks, causal ones too, are counted in full.
+// Every query token meets every key of its sequence: masks are counted in full, and causal ones too
+// unless the user wants only what they let through.
 struct Sdpa {
   Expr pairs;   // of a query token and a key, over the whole batch: B * Sq * T
   Expr tokens;  // of the queries: B * Sq
@@ -23,13 +24,22 @@ struct Sdpa {
   int biases = 0;  // masks and biases that are added to the scores
   bool softcap = false;
   bool sink = false;  // one more term in the denominator of each softmax
+  bool causal = false;
+  std::optional<Expr> twice_unmasked;  // twice the pairs that count, where that is not all of them
 
-  Expr Scores() const { return pairs * heads; }
+  Expr TwiceScores() const { return twice_unmasked.value_or(2 * pairs) * heads; }
+  Expr Scores() const { return FloorDiv(TwiceScores(), 2); }
 };
+
+// Makes attention causal: of its pairs, half of `twice_unmasked` are those that the mask lets
+// through.
+void MakeCausal(const NodeView& n, const Expr& twice_unmasked, Sdpa* sdpa);
 
 // mac of Q K' and P V; per score: mul (scale), add for each bias, div, tanh and mul for a softcap,
 // the softmax; per row a sink.
 Census SdpaWork(const Sdpa& sdpa);
+// The same as a cost, to which a rule adds the rest.
+Cost SdpaCost(const Sdpa& sdpa);
 
 // RMSNormalization of each head of so many tokens.
 Census HeadNormWork(const Expr& heads, const Expr& head_size);

@@ -49,7 +49,8 @@ Census operator*(const ElementCost& cost, const Expr& elements) {
 
 NodeView::NodeView(const ModelData& model, const Node& node, const OpDef& def, int opset,
                    absl::Span<const Fact* const> inputs, absl::Span<const Fact> outputs,
-                   RuleHost* host, absl::Span<const Attribute> call_attributes)
+                   RuleHost* host, absl::Span<const Attribute> call_attributes,
+                   CausalCounting causal)
     : model_(model),
       node_(node),
       def_(def),
@@ -58,7 +59,8 @@ NodeView::NodeView(const ModelData& model, const Node& node, const OpDef& def, i
       inputs_(inputs),
       outputs_(outputs),
       host_(host),
-      call_attributes_(call_attributes) {}
+      call_attributes_(call_attributes),
+      causal_(causal) {}
 
 bool NodeView::HasOutput(int i) const {
   return i < num_outputs() && node_.outputs[static_cast<size_t>(i)] != kNone;

@@ -40,6 +40,7 @@
 namespace onnxflops {
 
 struct OpDef;
+class UserRule;
 
 // One fact per output, in order. A rule may return fewer than the node has (the rest stay unknown)
 // or more (ignored).
@@ -72,7 +73,8 @@ class NodeView {
  public:
   NodeView(const ModelData& model, const Node& node, const OpDef& def, int opset,
            absl::Span<const Fact* const> inputs, absl::Span<const Fact> outputs, RuleHost* host,
-           absl::Span<const Attribute> call_attributes);
+           absl::Span<const Attribute> call_attributes,
+           CausalCounting causal = CausalCounting::kFull);
 
   // ---- identity
   const OpDef& def() const { return def_; }
@@ -80,6 +82,8 @@ class NodeView {
   // The since_version of the operator that is in force: 7 for Add at opset 12.
   int version() const { return version_; }
   int opset() const { return opset_; }
+  // In cost rules: whether what a causal mask hides is left out of the count.
+  bool half_causal() const { return causal_ == CausalCounting::kHalf; }
 
   // ---- inputs and outputs
   int num_inputs() const {
@@ -158,7 +162,7 @@ class NodeView {
   // attributes are in the status() of the new view.
   NodeView As(const OpDef& def, int opset, absl::Span<const Fact* const> inputs,
               absl::Span<const Fact> outputs) const {
-    return NodeView(model_, node_, def, opset, inputs, outputs, host_, call_attributes_);
+    return NodeView(model_, node_, def, opset, inputs, outputs, host_, call_attributes_, causal_);
   }
 
   // The error of an attribute read so far, if any; the driver asks after every rule.
@@ -176,6 +180,7 @@ class NodeView {
   absl::Span<const Fact> outputs_;
   RuleHost* host_;
   absl::Span<const Attribute> call_attributes_;  // of the call, inside a function's body
+  CausalCounting causal_;
   mutable absl::Status status_;
 };
 
@@ -201,6 +206,14 @@ struct OpExample {
   const char* text;
   const char* cost;  // Cost::ToString() of the whole graph
   int opset = 0;     // the row's newest version when 0
+};
+
+// Where an operator does not cost what its decomposed form costs: tests hold rows to this list, and
+// `explain` shows it.
+struct OpException {
+  const char* when;   // "always", "no attn_mask", ...
+  const char* kinds;  // in which the decomposed form costs more, and in no other: "add cmp"
+  const char* reason;
 };
 
 // What the driver does for a row beside calling its rules.
@@ -239,8 +252,9 @@ struct OpDef {
   // arithmetic that makes them is shape arithmetic.
   uint32_t shape_inputs = 0;
   Traits traits = Traits::kNone;
-  const char* note =
-      "";  // conventions chosen, exceptions to the fused = decomposed rule, with the reason
+  const char* note = "";                     // conventions chosen, with the reason
+  absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does
+  const UserRule* user_rule = nullptr;       // of an operator of the user's own: ops/user_rules.h
 };
 
 // A family file exposes one of these.

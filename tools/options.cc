@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
@@ -81,6 +84,39 @@ std::string HelpText(const VerbHelp& verb, const CLI::App& app) {
 
 }  // namespace
 
+void RulesArgument::AddTo(CLI::App* app) {
+  app->add_option("--rules", file,
+                  "A TOML file with operators of your own: shapes and formulas. See the README.")
+      ->type_name("FILE");
+}
+
+absl::StatusOr<Rules> RulesArgument::Parse() const {
+  if (file.empty()) return Rules();
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    return Bad("--rules", file, "it is not a file that can be read");
+  }
+  std::ifstream in(file, std::ios::binary);
+  std::string text(kMaxRulesBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (in.fail() && !in.eof())) return Bad("--rules", file, "it cannot be read");
+  text.resize(static_cast<size_t>(in.gcount()));
+  return LoadRules(text, file);
+}
+
+void CausalArgument::AddTo(CLI::App* app) {
+  app->add_option("--causal", how,
+                  "Causal attention: full, or half for only the pairs that its mask lets through. "
+                  "Default: full.")
+      ->type_name("HOW");
+}
+
+absl::StatusOr<CausalCounting> CausalArgument::Parse() const {
+  if (how == "full") return CausalCounting::kFull;
+  if (how == "half") return CausalCounting::kHalf;
+  return Bad("--causal", how, "it should be full or half");
+}
+
 void SizeArguments::AddTo(CLI::App* app) {
   app->add_option("--dim", dims, "Bind a symbolic dimension. What is not bound stays symbolic.")
       ->type_name("NAME=N")
@@ -93,6 +129,7 @@ void SizeArguments::AddTo(CLI::App* app) {
                   "Set the content of a small input that shapes depend on, as [1,3,224] or 5.")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  rules.AddTo(app);
 }
 
 absl::StatusOr<CountOptions> SizeArguments::Parse() const {
@@ -104,6 +141,7 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   for (const std::string& value : values) {
     RETURN_IF_ERROR(ParseValue(value, &options.input_values));
   }
+  ASSIGN_OR_RETURN(options.rules, rules.Parse());
   return options;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/user_rules.h"
 #include "src/report/report.h"
 
 namespace CLI {
@@ -19,9 +20,24 @@ namespace onnxflops::tools {
 
 using Arguments = std::vector<std::string>;
 
-// --dim, --input and --value, as typed.
+// --rules: a file with operators of the user's own.
+struct RulesArgument {
+  std::string file;
+  void AddTo(CLI::App* app);
+  absl::StatusOr<Rules> Parse() const;
+};
+
+// --causal.
+struct CausalArgument {
+  std::string how = "full";
+  void AddTo(CLI::App* app);
+  absl::StatusOr<CausalCounting> Parse() const;
+};
+
+// --dim, --input, --value and --rules, as typed.
 struct SizeArguments {
   std::vector<std::string> dims, inputs, values;
+  RulesArgument rules;
   void AddTo(CLI::App* app);
   absl::StatusOr<CountOptions> Parse() const;
 };

@@ -42,6 +42,7 @@ Exit codes: 0 fine, 1 --strict failed, 2 trouble.
 struct CountArguments {
   std::vector<std::string> models;
   SizeArguments sizes;
+  CausalArgument causal;
   OutputArguments output;
   std::string by = "module";
   std::string depth;
@@ -51,6 +52,7 @@ struct CountArguments {
   void AddTo(CLI::App* app) {
     app->add_option("MODEL", models)->required();
     sizes.AddTo(app);
+    causal.AddTo(app);
     app->add_option("--by", by, "Rows: module, op or node. Default: module.")->type_name("KEY");
     app->add_option("--depth", depth,
                     "Depth of the module tree; 0 is the model. Default: what fits on a page.")
@@ -133,6 +135,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     return kFine;
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(const ViewOptions view, args.View());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   options.node_rows = view.by == GroupBy::kNode;

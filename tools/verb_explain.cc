@@ -43,6 +43,10 @@ std::string DescribeRow(const OpFamily& family, const OpDef& row, int width) {
       OpLabel(family.domain, row.name), *family.domain == '\0' ? " (ai.onnx)" : "", ", versions ",
       absl::StrJoin(row.versions, ", "), "\n", wrapped("  formula  ", row.formula));
   if (*row.note != '\0') out += wrapped("  note     ", row.note);
+  for (const OpException& e : row.exceptions) {
+    out += wrapped("  except   ", ExceptionText(e));
+  }
+  if (row.user_rule != nullptr) out += "  a rule of your own\n";
   for (const OpExample& example : row.examples) {
     absl::StrAppend(&out, wrapped("  example  ", example.text), "           cost: ", example.cost,
                     "\n");
@@ -50,11 +54,13 @@ std::string DescribeRow(const OpFamily& family, const OpDef& row, int width) {
   return out;
 }
 
-absl::StatusOr<std::string> DescribeOp(const std::string& name, int width) {
+absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, int width) {
   std::string out;
   const std::string lower = absl::AsciiStrToLower(name);
   std::vector<std::string> similar;
-  for (const OpFamily& family : AllFamilies()) {
+  std::vector<OpFamily> families(rules.families().begin(), rules.families().end());
+  families.insert(families.end(), AllFamilies().begin(), AllFamilies().end());
+  for (const OpFamily& family : families) {
     for (const OpDef& row : family.rows) {
       const std::string label = OpLabel(family.domain, row.name);
       const bool here = name == label || name == row.name ||
@@ -79,9 +85,11 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   CLI::App app;
   std::vector<std::string> what;
   SizeArguments sizes;
+  CausalArgument causal;
   std::string file = "-";
   app.add_option("WHAT", what)->expected(0, 2);
   sizes.AddTo(&app);
+  causal.AddTo(&app);
   app.add_option("-o", file, "Write to FILE, wholly or not at all. Default: standard output.")
       ->type_name("FILE");
   std::string help;
@@ -97,9 +105,11 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   const TableStyle style = StyleFor(file);
   std::string text;
   if (what.size() == 1) {
-    ASSIGN_OR_RETURN(text, DescribeOp(what[0], style.width > 0 ? style.width : kLineWidth));
+    ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
+    ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, style.width > 0 ? style.width : kLineWidth));
   } else {
-    ASSIGN_OR_RETURN(const CountOptions options, sizes.Parse());
+    ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
+    ASSIGN_OR_RETURN(options.causal, causal.Parse());
     ASSIGN_OR_RETURN(const Model model, LoadModel(what[0]));
     ASSIGN_OR_RETURN(const Explanation explanation, Explain(model, options, what[1]));
     text = ToText(explanation, style);

@@ -24,6 +24,8 @@ something), whether they do arithmetic, and the formula of what they cost.
     onnxflops ops
   For a script:
     onnxflops ops --format json
+  With operators of your own:
+    onnxflops ops --rules my_ops.toml
 )"};
 
 struct OpLine {
@@ -37,10 +39,12 @@ const char* StatusOf(const OpDef& row) {
 }
 
 // By domain and name; rows of one operator by version.
-std::vector<OpLine> AllLines() {
+std::vector<OpLine> AllLines(const Rules& rules) {
   std::vector<OpLine> lines;
-  for (const OpFamily& family : AllFamilies()) {
-    for (const OpDef& row : family.rows) lines.push_back({family.domain, &row});
+  for (const auto& families : {rules.families(), AllFamilies()}) {
+    for (const OpFamily& family : families) {
+      for (const OpDef& row : family.rows) lines.push_back({family.domain, &row});
+    }
   }
   std::stable_sort(lines.begin(), lines.end(), [](const OpLine& a, const OpLine& b) {
     const absl::string_view x[] = {a.domain, a.row->name}, y[] = {b.domain, b.row->name};
@@ -91,6 +95,8 @@ TextTable OpsTable(const std::vector<OpLine>& lines) {
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
   CLI::App app;
   OutputArguments output;
+  RulesArgument rules_file;
+  rules_file.AddTo(&app);
   output.AddTo(&app);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
@@ -99,7 +105,8 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
     return kFine;
   }
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
-  const std::vector<OpLine> lines = AllLines();
+  ASSIGN_OR_RETURN(const Rules rules, rules_file.Parse());
+  const std::vector<OpLine> lines = AllLines(rules);
   std::string text;
   switch (format) {
     case Format::kTable:

@@ -71,6 +71,11 @@ inline constexpr int64_t kMaxModulePath = 4096;
 // visit per node of the model with its functions written out.
 inline constexpr int64_t kMaxModuleVisitsPerNode = 64;
 inline constexpr int64_t kMaxExtraModuleVisits = 10'000;
+// Bytes of a file of operator rules, values inside values in it, and dots in one of its lines: a
+// dotted key makes a table per dot, and the tables of a line stand inside each other.
+inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;
+inline constexpr int kMaxRulesNesting = 8;
+inline constexpr int kMaxRulesDots = 64;
 // Highest IR version that this loader knows.
 inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.

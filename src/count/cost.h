@@ -69,6 +69,10 @@ struct MacOperands {
   }
 };
 
+// How much of causal attention counts: all pairs of a query and a key, or only those that its mask
+// lets through.
+enum class CausalCounting : uint8_t { kFull, kHalf };
+
 struct Cost {
   Census flops;                      // arithmetic on floating-point values
   Census int_ops;                    // arithmetic on integers and bools
@@ -79,6 +83,8 @@ struct Cost {
   // once.
   std::optional<Expr> bytes_read;
   std::optional<Expr> bytes_written;
+  // The operator says that it is causal, so that CausalCounting makes a difference to it.
+  bool causal = false;
 
   // "mac=5120*N add=10*N"; integer work as "int_mul=4"; "free" when there is none.
   std::string ToString() const;

@@ -85,7 +85,8 @@ const char* ErrorOf(const Tally& tally) {
 
 class Counter {
  public:
-  explicit Counter(const Inference& inference) : in_(inference), model_(*inference.model) {}
+  Counter(const Inference& inference, CausalCounting causal)
+      : in_(inference), model_(*inference.model), causal_(causal) {}
 
   absl::StatusOr<Counts> Run() {
     out_.calls.resize(in_.calls.size());
@@ -164,6 +165,7 @@ class Counter {
     for (size_t i = 0; i < instance.calls.size(); ++i) {
       const CallCost& cost = out_.calls[static_cast<size_t>(instance.calls[i])];
       ++out_.nodes;
+      if (cost.causal) ++out_.causal;
       const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
       if (cost.coverage == Coverage::kUnknown) {
         ++out_.unknown;
@@ -255,7 +257,7 @@ class Counter {
     outputs.reserve(call.outputs.size());
     for (FactId fact : call.outputs) outputs.push_back(in_.fact(fact));
     const NodeView view(model_, node, *call.def, call.opset, inputs, outputs, nullptr,
-                        call.call_attributes);
+                        call.call_attributes, causal_);
     Cost cost;
     if (call.def->count != nullptr) {
       absl::StatusOr<Cost> counted = call.def->count(view);
@@ -265,6 +267,7 @@ class Counter {
       const bool arithmetic = !cost.flops.IsZero() || !cost.int_ops.IsZero();
       result->coverage = arithmetic ? Coverage::kCounted : Coverage::kFree;
     }
+    result->causal = cost.causal;
     FillOperands(inputs, &cost);
     const bool view_only = Has(call.def->traits, Traits::kView);
     result->own.flops = cost.flops;
@@ -363,6 +366,7 @@ class Counter {
 
   const Inference& in_;
   const ModelData& model_;
+  const CausalCounting causal_;
   Counts out_;
   std::vector<bool> reached_;
   std::vector<int64_t> occurrences_;  // scratch, by call and shape_work
@@ -375,6 +379,8 @@ class Counter {
 
 }  // namespace
 
-absl::StatusOr<Counts> Count(const Inference& inference) { return Counter(inference).Run(); }
+absl::StatusOr<Counts> Count(const Inference& inference, CausalCounting causal) {
+  return Counter(inference, causal).Run();
+}
 
 }  // namespace onnxflops

@@ -51,6 +51,7 @@ struct CallCost {
   Tally tally;          // with them
   Tally as_shape_work;  // where the node is shape arithmetic: contractions and bytes only
   Coverage coverage = Coverage::kCounted;
+  bool causal = false;    // an operator that says so
   absl::Status problem;   // of kUnknown
   Expr flops, macs;       // of tally, ready added up
   Expr shape_work_flops;  // of as_shape_work
@@ -76,11 +77,13 @@ struct Counts {
   absl::btree_map<OpKey, OpTally> by_op;
   // Nodes of the main graph, of bodies and of called functions, each once.
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
+  int64_t causal = 0;  // of `counted`: attention that is causal by what its operator says
   std::vector<UnknownItem> unknown_items;
   std::vector<std::string> warnings;  // choices that another binding might make otherwise
 };
 
-absl::StatusOr<Counts> Count(const Inference& inference);
+absl::StatusOr<Counts> Count(const Inference& inference,
+                             CausalCounting causal = CausalCounting::kFull);
 
 }  // namespace onnxflops
 

@@ -55,6 +55,7 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
 
 absl::StatusOr<Inference> Evaluator::Run() {
   result_.model = model_;
+  result_.rules = options_.rules;
   RETURN_IF_ERROR(BindInputs());
   Frame frame;
   frame.opsets = &data_.opsets;
@@ -163,7 +164,8 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
                                                 const FactIds& inputs) {
   const Node& node = data_.nodes[static_cast<size_t>(id)];
   int64_t opset = OpsetIn(frame, node.domain);
-  FoundOp found = FindOp(node.domain, node.op_type, opset);
+  FoundOp found = options_.rules.Find(node.domain, node.op_type, opset);
+  if (found.def == nullptr) found = FindOp(node.domain, node.op_type, opset);
   if (found.def == nullptr && found.known_name && opset < kMaxOpset) {
     // Real exporters write operators of a newer opset than they declare; what they mean is plain.
     found = FindOp(node.domain, node.op_type, kMaxOpset);
@@ -356,7 +358,8 @@ namespace {
 // A binding can be what a file contradicts: exporters write sizes of the traced example into a file
 // that declares them as symbols. Then the file is consistent without it, and that is worth saying.
 absl::Status BlameBindings(const Model& model, const InferOptions& options, absl::Status failed) {
-  const InferOptions open = {.dims = {}, .input_shapes = {}, .input_values = options.input_values};
+  const InferOptions open = {
+      .dims = {}, .input_shapes = {}, .input_values = options.input_values, .rules = options.rules};
   if (!absl::IsInvalidArgument(failed) || !IsExplained(failed) ||
       !Evaluator(model, open).Run().ok()) {
     return failed;

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/op_def.h"
+#include "ops/user_rules.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 
@@ -37,6 +38,7 @@ struct InferOptions {
   Bindings dims;                                       // symbol name -> size
   absl::btree_map<std::string, Dims> input_shapes;     // graph input -> its shape
   absl::btree_map<std::string, Content> input_values;  // graph input -> its content
+  Rules rules;                                         // operators of the user's own
 };
 
 // A symbol of the result and where it comes from.
@@ -90,6 +92,7 @@ struct Inference {
                                // last evaluation); -1 where not reached
   std::vector<SymbolOrigin> symbols;
   std::vector<std::string> warnings;
+  Rules rules;  // what Call::def may point into
   // What Call::call_attributes points into.
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 

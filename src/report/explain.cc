@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "ops/registry.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/report/format.h"
@@ -98,7 +98,12 @@ void DescribeRule(const Node& node, const Call& call, Explanation* e) {
   if (call.def == nullptr) return;
   e->formula = call.def->formula;
   e->note = call.def->note;
-  e->version = FindOp(node.domain, node.op_type, call.opset).version;
+  for (const OpException& exception : call.def->exceptions) {
+    e->exceptions.push_back(ExceptionText(exception));
+  }
+  for (int version : call.def->versions) {
+    if (version <= call.opset) e->version = std::max(e->version, version);
+  }
 }
 
 void DescribeCost(const CallCost& cost, Explanation* e) {
@@ -132,9 +137,9 @@ std::string StatusText(const Explanation& e) {
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view name) {
   ASSIGN_OR_RETURN(const NodeId id, FindNode(*model, name));
-  InferOptions infer{options.bindings, options.input_shapes, options.input_values};
+  InferOptions infer{options.bindings, options.input_shapes, options.input_values, options.rules};
   ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
-  ASSIGN_OR_RETURN(const Counts counts, Count(inference));
+  ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
   const Place place = FindPlace(inference, id);
   const Node& node = model->nodes[static_cast<size_t>(id)];
   if (place.instance == nullptr) {
@@ -167,6 +172,11 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
   return e;
 }
 
+std::string ExceptionText(const OpException& exception) {
+  return absl::StrCat(exception.when, ": ", exception.reason, " (the decomposed form costs more: ",
+                      absl::StrReplaceAll(exception.kinds, {{" ", ", "}}), ")");
+}
+
 std::string ToText(const Explanation& e, const TableStyle& style) {
   const int width = style.width > 0 ? style.width : kLineWidth;
   std::string out = absl::StrCat(TextName(e.model), ": node ", TextName(e.node.name), " (",
@@ -186,6 +196,9 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
   }
   if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, &out);
   if (!e.note.empty()) AppendLabelled("note", e.note, width, &out);
+  for (const std::string& exception : e.exceptions) {
+    AppendLabelled("except", exception, width, &out);
+  }
   if (const std::string status = StatusText(e); !status.empty()) {
     AppendLabelled("cost", status, width, &out);
   }

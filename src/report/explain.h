@@ -33,6 +33,7 @@ struct Explanation {
   bool is_function = false;  // a call of a local function
   bool shape_work = false;   // arithmetic that only makes shapes: free
   std::string formula, note;
+  std::vector<std::string> exceptions;          // to the rule that fused costs what decomposed does
   std::string reason;                           // why it is unknown
   std::vector<Term> terms;                      // of one run
   Expr flops, macs, bytes_read, bytes_written;  // of one run
@@ -43,6 +44,9 @@ struct Explanation {
 // with names that are similar.
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view node);
+
+// "always: the body ... (costs more in add, cmp)".
+std::string ExceptionText(const OpException& exception);
 
 std::string ToText(const Explanation& explanation, const TableStyle& style);
 

@@ -180,6 +180,7 @@ void WriteReport(const Report& report, JsonWriter* json) {
     for (const std::string& text : report.assumptions) json->String(text);
     json->EndArray();
   }
+  json->Key("causal").String(report.causal == CausalCounting::kHalf ? "half" : "full");
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
   WriteTotals(report.totals, json);

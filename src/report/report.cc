@@ -217,6 +217,8 @@ Report MakeReport(const Inference& inference, const Counts& counts, const CountO
   report.outputs = DescribeOutputs(inference);
   report.bindings = options.bindings;
   AddBindingsOfInputs(report.inputs, &report.bindings);
+  report.causal = options.causal;
+  report.causal_nodes = counts.causal;
   ModuleTree tree = BuildModules(inference, counts);
   report.totals = AddUp(counts.total, tree.modules[0]);
   report.census = counts.total.flops;
@@ -242,8 +244,9 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
   infer.dims = options.bindings;
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
+  infer.rules = options.rules;
   ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
-  ASSIGN_OR_RETURN(const Counts counts, Count(inference));
+  ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
   return MakeReport(inference, counts, options);
 }
 

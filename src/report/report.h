@@ -30,6 +30,11 @@ struct CountOptions {
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;
   absl::btree_map<std::string, Content> input_values;
+  // Operators of the user's own: LoadRules of ops/user_rules.h.
+  Rules rules;
+  // Operators that say that they are causal: all pairs of a query and a key, or only those that the
+  // mask lets through. A mask that is a tensor of the graph is no such operator.
+  CausalCounting causal = CausalCounting::kFull;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
 };
@@ -102,6 +107,8 @@ struct Report {
   Bindings bindings;                     // what was bound
   std::string convention = "onnxflops";  // who counts: see CountAs
   std::vector<std::string> assumptions;  // of that convention, that the file cannot tell
+  CausalCounting causal = CausalCounting::kFull;  // how causal attention was counted
+  int64_t causal_nodes = 0;                       // of how many nodes
   Totals totals;
   Census census;      // of floating-point work
   Census int_census;  // of integer work

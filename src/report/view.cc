@@ -336,6 +336,12 @@ std::vector<std::vector<std::string>> TotalLines(const Report& report, const Vie
   }
   AddArithmetic(report, totals, texts, options.exact, &lines);
   AddMemory(report, totals, texts, options.exact, &lines);
+  if (report.causal_nodes > 0) {
+    const bool half = report.causal == CausalCounting::kHalf;
+    lines.push_back({absl::StrCat("causal attention in ", Plural(report.causal_nodes, "node"),
+                                  half ? ": what its mask hides is not counted"
+                                       : ": counted in full (--causal half counts the triangle)")});
+  }
   return lines;
 }
 

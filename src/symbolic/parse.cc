@@ -1,3 +1,5 @@
+#include "src/symbolic/parse.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -31,7 +33,7 @@ constexpr int kMaxParsedDepth = 100;      // of parentheses
 // After a failure every function returns at once; the value no longer matters.
 class Parser {
  public:
-  Parser(absl::string_view text, int64_t at_least) : text_(text), at_least_(at_least) {}
+  Parser(absl::string_view text, const NameValue& value_of) : text_(text), value_of_(value_of) {}
 
   absl::StatusOr<Expr> Parse() {
     if (text_.size() > kMaxParsedChars) {
@@ -53,6 +55,7 @@ class Parser {
   Expr ParseInteger();
   Expr ParseFloor();
   Expr ParseList(absl::string_view function);
+  Expr ValueOf(absl::string_view name);
 
   bool failed() const { return !status_.ok(); }
   void Fail(absl::string_view what) {
@@ -94,7 +97,7 @@ class Parser {
   }
 
   absl::string_view text_;
-  int64_t at_least_;
+  const NameValue& value_of_;
   size_t pos_ = 0;
   int depth_ = 0;
   absl::Status status_;
@@ -187,11 +190,20 @@ Expr Parser::ParsePrimary() {
     if ((is_list || name == "floor") && Take("(")) {
       result = is_list ? ParseList(name) : ParseFloor();
     } else {
-      result = Expr::Symbol(name, at_least_);
+      result = ValueOf(name);
     }
   }
   --depth_;
   return result;
+}
+
+Expr Parser::ValueOf(absl::string_view name) {
+  const absl::StatusOr<Expr> value = value_of_(name);
+  if (value.ok() || failed()) return value.ok() ? Checked(*value) : Expr(0);
+  const size_t column = pos_ - name.size() + 1;
+  status_ = absl::Status(value.status().code(),
+                         absl::StrCat("column ", column, ": ", value.status().message()));
+  return 0;
 }
 
 Expr Parser::ParseFloor() {
@@ -225,7 +237,12 @@ Expr Parser::ParseList(absl::string_view function) {
 }  // namespace
 
 absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least) {
-  return Parser(text, symbols_at_least).Parse();
+  return ParseFormula(text,
+                      [&](absl::string_view name) { return Expr::Symbol(name, symbols_at_least); });
+}
+
+absl::StatusOr<Expr> ParseFormula(absl::string_view text, const NameValue& value_of) {
+  return Parser(text, value_of).Parse();
 }
 
 }  // namespace onnxflops

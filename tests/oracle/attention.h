@@ -12,9 +12,11 @@ struct AttentionSizes {
   bool mask = false;  // [queries, keys]
   bool softcap = false;
   bool scale = false;  // given
+  bool skip = false;   // the keys that a causal mask hides: those after past + query
 };
 
-// softmax(softcap(sqrt(s) Q (sqrt(s) K)') + mask) V, every key met by every query.
+// softmax(softcap(sqrt(s) Q (sqrt(s) K)') + mask) V, every key met by every query, or only those
+// that are not hidden from it.
 inline void Attention(const AttentionSizes& a) {
   // 1 / sqrt(depth), and its root for both sides.
   Sqrt(a.scale ? Counted(0.5) : 1.0 / Sqrt(static_cast<double>(a.depth)));
@@ -29,6 +31,7 @@ inline void Attention(const AttentionSizes& a) {
     for (int64_t q = 0; q < a.queries; ++q) {
       Row scores;
       for (int64_t k = 0; k < total; ++k) {
+        if (a.skip && k > a.past + q) continue;
         Counted score = 0;
         for (int64_t d = 0; d < a.depth; ++d) MulAcc(&score, 0.5, 0.25);
         if (a.softcap) score = Tanh(score / 2.0) * 2.0;
@@ -36,7 +39,7 @@ inline void Attention(const AttentionSizes& a) {
         scores.push_back(score);
       }
       scores = Softmax(scores);
-      ForEach({a.value_depth, total}, [&](const Sizes& i) {
+      ForEach({a.value_depth, static_cast<int64_t>(scores.size())}, [&](const Sizes& i) {
         Counted acc = 0;
         MulAcc(&acc, scores[static_cast<size_t>(i[1])], 0.5);
       });

@@ -131,7 +131,7 @@ std::string Describe(const Case& c) {
 absl::StatusOr<RuleResult> CostByRule(const Case& c) {
   ASSIGN_OR_RETURN(const Model model, LoadFromBytes(ModelOf(c)));
   ASSIGN_OR_RETURN(const Inference inference, Infer(model));
-  ASSIGN_OR_RETURN(const Counts counts, Count(inference));
+  ASSIGN_OR_RETURN(const Counts counts, Count(inference, c.causal));
   if (counts.unknown > 0) {
     return absl::FailedPreconditionError(counts.unknown_items.front().reason);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "src/count/cost.h"
 #include "tests/oracle/counted.h"
 
 namespace onnxflops::oracle {
@@ -31,6 +32,7 @@ struct Case {
   std::vector<std::pair<std::string, AttributeValue>> attributes;
   int outputs = 1;
   std::string domain;
+  CausalCounting causal = CausalCounting::kFull;
 };
 std::string Describe(const Case& c);
 
