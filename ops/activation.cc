@@ -211,6 +211,15 @@ constexpr OpExample kThresholdedReluExamples[] = {
 
 // ---- the table
 
+// ---- where the function bodies cost more
+constexpr OpException kGeluExceptions[] = {
+    {"always", "sqrt", "the function body takes the square root of a constant"},
+};
+constexpr OpException kSwishExceptions[] = {
+    {"alpha = 1", "mul",
+     "the function body multiplies by it all the same; here SiLU costs what Sigmoid and Mul do"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "Celu",
      .versions = kCeluVersions,
@@ -242,8 +251,7 @@ constexpr OpDef kRows[] = {
      .infer = InferSameAsInput,
      .count = CountGelu,
      .examples = kGeluExamples,
-     .note =
-         "The square root of the constant, one operation in the function body, is not counted."},
+     .exceptions = kGeluExceptions},
     {.name = "HardSigmoid",
      .versions = k1_6_22,
      .formula = "Y = max(0, min(1, alpha * X + beta)); per element mul, add, 2 cmp",
@@ -347,8 +355,7 @@ constexpr OpDef kRows[] = {
      .count = CountSwish,
      .examples = kSwishExamples,
      .per_element = {.add = 1, .mul = 1, .div = 1, .exp = 1},
-     .note = "With alpha = 1 the function body still multiplies by it; here SiLU costs what "
-             "Sigmoid and Mul do."},
+     .exceptions = kSwishExceptions},
     {.name = "ThresholdedRelu",
      .versions = kThresholdedReluVersions,
      .formula = "Y = X > alpha ? X : 0; cmp = elements",

@@ -509,6 +509,20 @@ constexpr OpExample kCausalConvExamples[] = {
      "mac=120*N"},
 };
 
+// ---- where the function bodies cost more
+constexpr OpException kAttentionExceptions[] = {
+    {"attn_mask is not given", "add cmp",
+     "the function body makes a bias of zeros, adds it, and looks in it for rows that are masked; "
+     "attention written in single operators does not"},
+    {"scale is given", "div sqrt",
+     "the function body computes 1 / sqrt(head size) all the same, and does not use it"},
+};
+constexpr OpException kLinearAttentionExceptions[] = {
+    {"past_state is given", "int_div",
+     "the function body divides by the numbers of heads for the shape of a first state, which is "
+     "given"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "Attention",
      .versions = kAttentionVersions,
@@ -524,11 +538,8 @@ constexpr OpDef kRows[] = {
          "Causal attention, windows and padding are counted in full; with --causal half, of an "
          "operator with is_causal only the pairs that its mask lets through (query i meets past + "
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
-         "compared (in integers) and rows masked as a whole found as in the function body. "
-         "Exceptions: the body starts from a bias of zeros where no attn_mask is given and adds "
-         "the other masks to it, and adds it to the scores where there are none; it makes "
-         "1/sqrt(Dk) even if scale is given. Neither is counted: attention written in single "
-         "operators does not do it."},
+         "compared (in integers) and rows masked as a whole found as in the function body.",
+     .exceptions = kAttentionExceptions},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
@@ -546,8 +557,8 @@ constexpr OpDef kRows[] = {
      .count = CountLinearAttention,
      .examples = kLinearAttentionExamples,
      .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
-             "there. Exception: the integer divisions that give the sizes of heads are shape "
-             "arithmetic."},
+             "there.",
+     .exceptions = kLinearAttentionExceptions},
     {.name = "CausalConvWithState",
      .versions = kCausalConvVersions,
      .formula =

@@ -504,6 +504,16 @@ constexpr OpExample kXorExamples[] = {
 
 // ---- the table
 
+// ---- where the function bodies cost more
+constexpr OpException kGreaterOrEqualExceptions[] = {
+    {"always", "cmp int_cmp",
+     "the function body has three operators for one comparison: Greater, Equal, Or"},
+};
+constexpr OpException kLessOrEqualExceptions[] = {
+    {"always", "cmp int_cmp",
+     "the function body has three operators for one comparison: Less, Equal, Or"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "Abs",
      .versions = k1_6_13,
@@ -729,8 +739,7 @@ constexpr OpDef kRows[] = {
      .examples = kGreaterOrEqualExamples,
      .per_element = {.cmp = 1},
      .evaluate = EvaluateGreaterOrEqual,
-     .note = "One comparison. The function body of ONNX has three operators (Greater, Equal, Or), "
-             "since it writes what it has."},
+     .exceptions = kGreaterOrEqualExceptions},
     {.name = "IsInf",
      .versions = kIsInfVersions,
      .formula = "Y = X is infinite; cmp = elements",
@@ -762,8 +771,7 @@ constexpr OpDef kRows[] = {
      .examples = kLessOrEqualExamples,
      .per_element = {.cmp = 1},
      .evaluate = EvaluateLessOrEqual,
-     .note = "One comparison. The function body of ONNX has three operators (Less, Equal, Or), "
-             "since it writes what it has."},
+     .exceptions = kLessOrEqualExceptions},
     {.name = "Log",
      .versions = k1_6_13,
      .formula = "Y = ln X; log = elements",

@@ -86,6 +86,12 @@ constexpr OpExample kSoftmaxCrossEntropyExamples[] = {
      "add=45*N mul=3*N cmp=15*N exp=15*N log=3*N"},
 };
 
+// ---- where the function bodies cost more
+constexpr OpException kNegativeLogLikelihoodExceptions[] = {
+    {"ignore_index is given", "int_add",
+     "the function body makes a zero by subtracting the target from itself"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "NegativeLogLikelihoodLoss",
      .versions = k12_13_22,
@@ -94,8 +100,7 @@ constexpr OpDef kRows[] = {
      .infer = InferLoss,
      .count = CountNegativeLogLikelihood,
      .examples = kNegativeLogLikelihoodExamples,
-     .note = "With ignore_index the function body also makes a zero by subtracting the target from "
-             "itself, M integer operations that are not counted."},
+     .exceptions = kNegativeLogLikelihoodExceptions},
     {.name = "SoftmaxCrossEntropyLoss",
      .versions = k12_13,
      .formula = "L = NegativeLogLikelihoodLoss(LogSoftmax(X)); per element of X cmp, exp, 3 add; "

@@ -580,6 +580,13 @@ constexpr OpExample kCenterCropPadExamples[] = {
      "free"},
 };
 
+// ---- where the function bodies cost more
+constexpr OpException kCenterCropPadExceptions[] = {
+    {"always", "int_add int_div int_cmp",
+     "the function body finds its pads and slices by arithmetic on the input shape: index "
+     "arithmetic"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "Transpose",
      .versions = kTransposeVersions,
@@ -648,7 +655,8 @@ constexpr OpDef kRows[] = {
      .infer = InferCenterCropPad,
      .examples = kCenterCropPadExamples,
      .shape_inputs = 1 << 1,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent,
+     .exceptions = kCenterCropPadExceptions},
 };
 
 }  // namespace

@@ -341,6 +341,13 @@ constexpr char kResizeNote[] =
     "(cubic). "
     "Integers are interpolated in floating point.";
 
+// ---- where the function bodies cost more
+constexpr OpException kAffineGridExceptions[] = {
+    {"always", "mac add mul div int_add int_cmp",
+     "the function body does two dimensions as three, copies coordinates to the grid by adding "
+     "zeros, and makes them from Ranges of integers; it compares sizes for its Ifs"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "Upsample",
      .versions = kUpsampleVersions,
@@ -382,8 +389,7 @@ constexpr OpDef kRows[] = {
      .examples = kAffineGridExamples,
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
-     .note = "The function body costs more: it makes theta three-dimensional and spreads the "
-             "coordinates over the grid by adding zeros."},
+     .exceptions = kAffineGridExceptions},
 };
 
 }  // namespace

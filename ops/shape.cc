@@ -490,6 +490,13 @@ constexpr OpExample kEyeLikeExamples[] = {
     {"g (int32[4,4] x) => (double[4,4] y) { y = EyeLike<dtype=11, k=1>(x) }", "free"},
 };
 
+// ---- where the function bodies cost more
+constexpr OpException kRangeExceptions[] = {
+    {"always", "add div cmp round int_add",
+     "the function body computes its length, ceil((limit - start) / delta), which decides a shape: "
+     "index arithmetic"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "Shape",
      .versions = kShapeVersions,
@@ -565,9 +572,7 @@ constexpr OpDef kRows[] = {
      .per_element = {.add = 1},
      .shape_inputs = 1 << 0 | 1 << 1 | 1 << 2,
      .traits = Traits::kReadsContent,
-     .note =
-         "The arithmetic that finds n (a subtraction, a division, a ceiling, a maximum) decides "
-         "a shape and is free; the function body counts it as well."},
+     .exceptions = kRangeExceptions},
     {.name = "EyeLike",
      .versions = kEyeLikeVersions,
      .formula = "y[i,j] = 1 if j - i = k else 0; no arithmetic",

@@ -196,7 +196,7 @@ class Binding {
     return absl::OkStatus();
   }
 
-  absl::Status BindRest(const RuleTensor& input, const std::string& name, Dims sizes) {
+  absl::Status BindRest(const RuleTensor& input, const std::string& name, const Dims& sizes) {
     const auto [it, is_new] = rests_.emplace(name, sizes);
     if (!is_new) {
       Dims& known = it->second;

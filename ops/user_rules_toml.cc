@@ -212,6 +212,7 @@ class RulesReader {
           std::find(std::begin(kOtherKeys), std::end(kOtherKeys), name) != std::end(kOtherKeys);
       if (known) continue;
       std::vector<absl::string_view> kinds;
+      kinds.reserve(kNumKinds);
       for (int i = 0; i < kNumKinds; ++i) kinds.push_back(KindName(static_cast<Kind>(i)));
       return At(
           key.source().begin,

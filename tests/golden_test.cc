@@ -115,6 +115,28 @@ bool Matches(absl::string_view expected, absl::string_view printed) {
   return true;
 }
 
+// The table that README.md links.
+TEST(ReadmeTest, TableOfOperatorsIsWhatOpsPrints) {
+  const std::string path = absl::StrCat(kRoot, "ops/README.md");
+  const std::string text =
+      absl::StrCat("# Operators\n\nWhat each costs, from the tables in this folder. Written by ",
+                   "`onnxflops ops --format markdown`; a test keeps it equal ",
+                   "(`UPDATE_GOLDENS=1 tools/test -R golden` rewrites it).\n\n",
+                   RunCommand("onnxflops ops --format markdown"));
+  if (Updating()) {
+    WriteFile(path, text);
+  } else {
+    EXPECT_EQ(ReadFile(path), text);
+  }
+}
+
+// The rules that README.md shows are those of the file that its example reads.
+TEST(ReadmeTest, RulesAreThoseOfTheirFile) {
+  const std::string rules = ReadFile(absl::StrCat(kRoot, "models/custom-op.toml"));
+  EXPECT_TRUE(absl::StrContains(ReadFile(absl::StrCat(kRoot, "README.md")),
+                                absl::StrCat("```toml\n", rules, "```\n")));
+}
+
 class PageTest : public testing::TestWithParam<const char*> {};
 
 // The blocks of a Markdown text that begin with "$ tools/run".

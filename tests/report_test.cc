@@ -10,6 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "onnx/defs/parser.h"
+#include "onnx/onnx_pb.h"
+#include "src/load/load.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
 #include "src/report/json_writer.h"
@@ -423,6 +426,37 @@ TEST(ExplainTest, ANodeByNameOrOutput) {
   EXPECT_EQ(Explain(*model, {}, "a")->node.name, "/fc/MatMul");
   EXPECT_EQ(Explain(*model, {}, "MatMul").status().message(),
             "test.onnx: no node or tensor is named 'MatMul'; similar: '/fc/MatMul'");
+}
+
+// An If whose condition is not known: `small` costs 8*n FLOPs, `large` 128*n.
+absl::StatusOr<Model> Branches() {
+  onnx::ModelProto proto;
+  proto.set_ir_version(10);
+  const std::string text =
+      "g (bool c, float[n,8] x, float[8,8] w) => (float[n,8] y) "
+      "{ y = If (c) <then_branch = t () => (float[n,8] a) { a = Relu(x) }, "
+      "else_branch = e () => (float[n,8] b) { b = MatMul(x, w) }> }";
+  if (!onnx::OnnxParser::Parse(*proto.mutable_graph(), text.c_str()).IsOK()) {
+    return absl::InternalError(text);
+  }
+  proto.add_opset_import()->set_version(20);
+  return LoadFromBytes(proto.SerializeAsString());
+}
+
+TEST(ExplainTest, BothBranchesOfAnIf) {
+  const absl::StatusOr<Model> model = Branches();
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Explanation> e = Explain(*model, {}, "y");
+  ASSERT_TRUE(e.ok()) << e.status();
+  ASSERT_EQ(e->bodies.size(), 2u);
+  EXPECT_EQ(e->bodies[0].name, "then_branch");
+  EXPECT_EQ(e->bodies[0].flops.ToString(), "8*n");
+  EXPECT_EQ(e->bodies[0].how, "not counted: not the larger one");
+  EXPECT_EQ(e->bodies[1].name, "else_branch");
+  EXPECT_EQ(e->bodies[1].flops.ToString(), "128*n");
+  EXPECT_EQ(e->bodies[1].macs.ToString(), "64*n");
+  EXPECT_EQ(e->bodies[1].how, "counted: the larger one");
+  EXPECT_EQ(e->flops.ToString(), "128*n");
 }
 
 }  // namespace

@@ -292,7 +292,7 @@ TEST(BadRulesTest, HostileFilesAreRefusedInBoundedTime) {
                                std::string(kMaxRulesBytes + 1, '\n'),
                                std::string(200'000, '['),
                                std::string("a = '\xff\xfe'"),
-                               std::string("\0\0", 2),
+                               std::string(2, '\0'),
                                absl::StrCat(kStart, "mac = '", std::string(100'000, '('), "'")};
   for (const std::string& text : texts) {
     EXPECT_FALSE(LoadRules(text, "my.toml").ok()) << text.substr(0, 20);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/registry.h"
 #include "src/base/status_macros.h"
+#include "src/report/explain.h"
 #include "src/report/format.h"
 #include "src/report/json_writer.h"
 #include "tools/output.h"
@@ -68,6 +69,9 @@ std::string OpsJson(const std::vector<OpLine>& lines) {
     json.Key("status").String(StatusOf(*line.row));
     json.Key("formula").String(line.row->formula);
     json.Key("note").String(line.row->note);
+    json.Key("exceptions").BeginArray();
+    for (const OpException& e : line.row->exceptions) json.String(ExceptionText(e));
+    json.EndArray();
     json.EndObject();
   }
   json.EndArray();

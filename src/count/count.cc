@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/rules.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/expr_sum.h"
 
@@ -242,10 +243,11 @@ class Counter {
     Bindings probe;
     for (const std::string& symbol : difference.Symbols()) probe[symbol] = kProbe;
     const absl::StatusOr<absl::int128> value = difference.Evaluate(probe);
-    out_.warnings.push_back(
-        absl::StrCat(DescribeCall(in_, call, call.node),
-                     ": which branch is larger depends on the symbols; the one that is larger at ",
-                     kProbe, " each is counted"));
+    out_.warnings.push_back(absl::StrCat(
+        DescribeCall(in_, call, call.node),
+        ": which branch is larger depends on the symbols; the one that is larger at ", kProbe,
+        " each is counted (FLOPs of then_branch ", Escaped(a.Flops().ToString()),
+        ", of else_branch ", Escaped(b.Flops().ToString()), ")"));
     return value.ok() && *value > 0;
   }
 

@@ -37,6 +37,29 @@ bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inp
   return std::all_of(inputs.begin(), inputs.end(), [&](FactId id) { return facts.HasContent(id); });
 }
 
+// Operators whose attribute `axes` became an input: tools that raise the opset of a file leave the
+// attribute behind, where its meaning is plain.
+struct OldAxes {
+  absl::string_view op_type;
+  int since;  // the version that has the input
+};
+constexpr OldAxes kOldAxes[] = {
+    {"ReduceL1", 18},        {"ReduceL2", 18},   {"ReduceLogSum", 18}, {"ReduceLogSumExp", 18},
+    {"ReduceMax", 18},       {"ReduceMean", 18}, {"ReduceMin", 18},    {"ReduceProd", 18},
+    {"ReduceSumSquare", 18}, {"ReduceSum", 13},
+};
+
+// What to say of a node that has one; empty if nothing.
+std::string OldAxesWarning(const Node& node, int opset) {
+  if (!node.domain.empty() || node.FindAttribute("axes") == nullptr) return "";
+  for (const OldAxes& old : kOldAxes) {
+    if (node.op_type != old.op_type || opset < old.since) continue;
+    return absl::StrCat(node.op_type, " has the attribute axes, as before opset ", old.since,
+                        ", but the file declares opset ", opset, ": taken as before");
+  }
+  return "";
+}
+
 }  // namespace
 
 bool IsExplained(const absl::Status& status) { return status.GetPayload(kExplained).has_value(); }
@@ -173,10 +196,7 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
       std::string warning = absl::StrCat(
           node.op_type, " exists from opset ", found.def->versions.front(),
           ", but the file declares opset ", opset, ": taken as of opset ", found.version);
-      if (std::find(result_.warnings.begin(), result_.warnings.end(), warning) ==
-          result_.warnings.end()) {
-        result_.warnings.push_back(std::move(warning));
-      }
+      Warn(std::move(warning));
       opset = found.version;
     }
   }
@@ -211,6 +231,12 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
   return added;
 }
 
+void Evaluator::Warn(std::string warning) {
+  std::vector<std::string>& all = result_.warnings;
+  if (warning.empty() || std::find(all.begin(), all.end(), warning) != all.end()) return;
+  all.push_back(std::move(warning));
+}
+
 absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& inputs,
                                 bool* fresh) {
   const Node& node = data_.nodes[static_cast<size_t>(call->node)];
@@ -235,6 +261,7 @@ absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& i
     outputs = call->def->infer(view);
   }
   *fresh = symbols_.fresh_uses() != fresh_before;
+  if (call->def->user_rule == nullptr) Warn(OldAxesWarning(node, call->opset));
   if (outputs.ok() && !view.status().ok()) outputs = view.status();
   if (outputs.ok() || !IsFatal(outputs.status())) {
     if (outputs.ok() && Has(call->def->traits, Traits::kUnknown)) {

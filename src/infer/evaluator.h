@@ -104,6 +104,7 @@ class Evaluator {
   Fact FallbackFact(const Node& node, size_t output) const;
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
+  void Warn(std::string warning);  // once
   void SetOutputs(const Node& node, const Call& call);
   void NameInnerSymbols(const Node& node, const Call& call);
   // "block.0/trip 3/name": a node with the calls and trips around it.

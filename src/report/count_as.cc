@@ -127,10 +127,15 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::UnimplementedError(absl::StrCat(
         model->path, ": rows by node of a model with functions are only there as we count"));
   }
+  if (options.causal != CausalCounting::kFull) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " counts causal attention in its own way: half of it is only there as we count"));
+  }
   InferOptions infer;
   infer.dims = options.bindings;
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
+  infer.rules = options.rules;
   ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference));
   Evidence evidence(inference, counts);
@@ -140,6 +145,7 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
         absl::StrCat(model->path, ": ", name, " gives no figure: ", ledger.assumptions[0]));
   }
   Report report = MakeReport(inference, counts, options);
+  report.causal_nodes = 0;  // what the tool makes of them is part of its ledger
   Recount(&evidence, *convention, ledger).Fill(&report);
   if (const char* error = report.totals.training_flops.error()) {
     return absl::OutOfRangeError(absl::StrCat(model->path, ": the figure of ", name, " ", error));

@@ -107,7 +107,9 @@ void DescribeRule(const Node& node, const Call& call, Explanation* e) {
 }
 
 void DescribeCost(const CallCost& cost, Explanation* e) {
-  const Tally& tally = e->shape_work ? cost.as_shape_work : e->is_function ? cost.tally : cost.own;
+  const Tally& tally = e->shape_work                          ? cost.as_shape_work
+                       : e->is_function || !e->bodies.empty() ? cost.tally
+                                                              : cost.own;
   e->flops = tally.Flops();
   e->macs = tally.Macs();
   e->bytes_read = tally.bytes_read;
@@ -115,6 +117,28 @@ void DescribeCost(const CallCost& cost, Explanation* e) {
   if (cost.coverage == Coverage::kUnknown) e->reason = std::string(cost.problem.message());
   AddTerms(tally.flops, "", "", e);
   AddTerms(tally.int_ops, "int_", "integer ", e);
+}
+
+std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
+  const BodyRun& run = call.bodies[body];
+  if (call.choose_larger) {
+    return cost.chosen_body == static_cast<int>(body) ? "counted: the larger one"
+                                                      : "not counted: not the larger one";
+  }
+  if (!run.counted) return "not run";
+  if (absl::EndsWith(run.attribute, "_branch")) return "taken: the condition is known";
+  return absl::StrCat("runs ", run.times.ToString(), " times");
+}
+
+// What stands inside an If, Loop and the like.
+void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost, Explanation* e) {
+  for (size_t b = 0; b < call.bodies.size(); ++b) {
+    const BodyRun& run = call.bodies[b];
+    if (run.attribute.empty()) continue;  // a function: its cost is the node's
+    const Tally& tally = counts.instances[static_cast<size_t>(run.instance)];
+    e->bodies.push_back(
+        {std::string(run.attribute), HowItCounts(call, cost, b), tally.Flops(), tally.Macs()});
+  }
 }
 
 // A text of several lines under a label.
@@ -128,7 +152,7 @@ void AppendLabelled(absl::string_view label, absl::string_view text, int width, 
 std::string StatusText(const Explanation& e) {
   if (e.node.status == Coverage::kUnknown) return absl::StrCat("unknown: ", e.reason);
   if (e.shape_work) return "free: it only makes shapes, which a runtime folds";
-  if (e.node.status == Coverage::kFree) return "free: it does no arithmetic";
+  if (e.node.status == Coverage::kFree && e.bodies.empty()) return "free: it does no arithmetic";
   return "";
 }
 
@@ -168,6 +192,7 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
       place.index < place.instance->shape_work.size() && place.instance->shape_work[place.index];
   e.node.status = cost.coverage;
   DescribeRule(node, call, &e);
+  DescribeBodies(counts, call, cost, &e);
   DescribeCost(cost, &e);
   return e;
 }
@@ -206,6 +231,12 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
     AppendLabelled("cost",
                    absl::StrCat(term.kind, " = ", term.how, term.how.empty() ? "" : " = ",
                                 ShowExpr(term.amount, /*exact=*/true)),
+                   width, &out);
+  }
+  for (const Explanation::Body& body : e.bodies) {
+    AppendLabelled("inside",
+                   absl::StrCat(body.name, "  FLOPs ", ShowExpr(body.flops, true), ", MACs ",
+                                ShowExpr(body.macs, true), "  (", body.how, ")"),
                    width, &out);
   }
   if (e.node.multiplicity != Expr(1)) {

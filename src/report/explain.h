@@ -25,6 +25,13 @@ struct Explanation {
     Expr amount;
   };
 
+  // A graph inside the node, run once.
+  struct Body {
+    std::string name;  // "then_branch", "body"
+    std::string how;   // "counted: the larger", "not taken", ...
+    Expr flops, macs;
+  };
+
   NodeRow node;
   std::string model;  // its path
   std::string module, module_type;
@@ -33,9 +40,10 @@ struct Explanation {
   bool is_function = false;  // a call of a local function
   bool shape_work = false;   // arithmetic that only makes shapes: free
   std::string formula, note;
-  std::vector<std::string> exceptions;          // to the rule that fused costs what decomposed does
-  std::string reason;                           // why it is unknown
-  std::vector<Term> terms;                      // of one run
+  std::vector<std::string> exceptions;  // to the rule that fused costs what decomposed does
+  std::string reason;                   // why it is unknown
+  std::vector<Term> terms;              // of one run
+  std::vector<Body> bodies;
   Expr flops, macs, bytes_read, bytes_written;  // of one run
   Expr total_flops;                             // of the model
 };
