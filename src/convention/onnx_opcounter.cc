@@ -22,7 +22,8 @@ constexpr absl::string_view kFree[] = {"Constant",  "Reshape", "Slice",     "Sha
 
 // A tensor as the tool reads it: sizes that ONNX's inference does not find are 0.
 struct Sizes {
-  Dims dims;  // empty where even the rank is not known
+  Dims dims;     // empty where even the rank may not be known
+  int rank = 0;  // the true one
   Expr Elements() const {
     Expr product = 1;
     for (const Expr& dim : dims) product *= dim;
@@ -34,7 +35,9 @@ Sizes ReadSizes(const Inference& inference, const OnnxShapes& shapes, ValueId va
   Sizes sizes;
   const FactId id = inference.values[static_cast<size_t>(value)];
   const OnnxShapes::Known& known = shapes.of(value);
-  if (id < 0 || !known.ranked || !inference.fact(id).is_tensor()) return sizes;
+  if (id < 0 || !inference.fact(id).is_tensor() || !inference.fact(id).shape.ranked()) return sizes;
+  sizes.rank = inference.fact(id).shape.rank();
+  if (!known.ranked) return sizes;
   const Dims& dims = inference.fact(id).shape.dims();
   for (size_t i = 0; i < dims.size() && i < known.dims.size(); ++i) {
     sizes.dims.push_back(known.dims[i] && dims[i].is_literal() ? dims[i] : Expr(0));
@@ -64,7 +67,8 @@ class Rules {
     const absl::string_view op = node_.op_type;
     if (op == "Conv" || op == "ConvTranspose") return Conv();
     if (op == "Gemm" || op == "MatMul") {
-      if (output_.dims.empty()) return Die("IndexError: list index out of range");
+      if (output_.rank == 0) return Die("IndexError: list index out of range");
+      if (output_.dims.empty()) return {};  // a shape in doubt
       return {input_.Elements() * output_.dims.back(), ""};
     }
     if (op == "BatchNormalization") {
@@ -80,7 +84,8 @@ class Rules {
   Outcome Conv() const {
     const Attribute* kernel = node_.FindAttribute("kernel_shape");
     if (kernel == nullptr) return Die("KeyError: 'kernel_shape'");
-    if (input_.dims.size() < 2) return Die("IndexError: list index out of range");
+    if (input_.rank < 2) return Die("IndexError: list index out of range");
+    if (input_.dims.size() < 2) return {};  // a shape in doubt
     const Attribute* group = node_.FindAttribute("group");
     const int64_t groups = group == nullptr ? 1 : group->i;
     if (groups == 0) return Die("ZeroDivisionError: integer division or modulo by zero");
