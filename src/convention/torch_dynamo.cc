@@ -239,6 +239,7 @@ class DynamoTracer {
   // attention are not looked at.
   void NoteFolded(const TorchCall& call, const FxArgs& known_args) {
     if (call.op == Aten::kSdpa) return;
+    FxArgs args = known_args;
     for (EntryId id : trace_.entries_of(call)) {
       const Node& node = evidence_.node(evidence_.entry(id));
       if (evidence_.Ours(Unit::kFlop, id) == kZero) continue;
@@ -249,7 +250,8 @@ class DynamoTracer {
         const Tensor& tensor = evidence_.model().tensors[static_cast<size_t>(value.initializer)];
         if (!IsFloat(tensor.dtype) || tensor.elements <= 1 || tensor.dims.size() < 2) continue;
         if (SplitNumber(value.name).first == "embedding") continue;
-        const FxArgs args = known_args.args.empty() ? ParseFxArgs(call.fx_node) : known_args;
+        if (args.args.empty()) args = ParseFxArgs(call.fx_node);
+        if (args.args.empty()) return;
         const std::string arg = absl::StrCat("%", value.name);
         if (std::find(args.args.begin(), args.args.end(), arg) != args.args.end() &&
             !IsPlaceholder(arg)) {

@@ -58,6 +58,11 @@ constexpr NodeRule kNodes[] = {
     {"Mul", Aten::kMul},
 };
 
+// Nodes from QK' to PV, and from the first layer of a recurrent module to its last: exports have
+// below 10 and 100.
+constexpr size_t kMaxAttentionNodes = 32;
+constexpr size_t kMaxRecurrentNodes = 4096;
+
 template <size_t kSize>
 bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -375,7 +380,9 @@ class TorchScriptTracer {
   // The layers of one module.
   void RecogniseRecurrent(EntryId id, absl::string_view type) {
     std::vector<EntryId> layers;
-    for (size_t i = static_cast<size_t>(id); i < evidence_.entries().size(); ++i) {
+    const size_t begin = static_cast<size_t>(id);
+    const size_t end = std::min(evidence_.entries().size(), begin + kMaxRecurrentNodes);
+    for (size_t i = begin; i < end; ++i) {
       const EntryId other = static_cast<EntryId>(i);
       if (ModuleOf(other) != ModuleOf(id)) {
         if (evidence_.Ours(Unit::kFlop, other) != kZero) break;
@@ -459,8 +466,9 @@ class TorchScriptTracer {
     constexpr absl::string_view kBetween[] = {"Add", "Softmax", "IsNaN", "Where", "Cast"};
     EntryId next = UserOf(product);
     bool softmax = false;
-    while (next >= 0 && IsOneOf(NodeOf(next).op_type, kBetween) &&
-           !taken_[static_cast<size_t>(next)] && !Holds(entries, next)) {
+    while (next >= 0 && entries.size() < kMaxAttentionNodes &&
+           IsOneOf(NodeOf(next).op_type, kBetween) && !taken_[static_cast<size_t>(next)] &&
+           !Holds(entries, next)) {
       softmax = softmax || NodeOf(next).op_type == "Softmax";
       entries.push_back(next);
       next = UserOf(next);
