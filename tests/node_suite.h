@@ -40,7 +40,9 @@ struct CountedModel {
   Inference inference;
   Counts counts;
 };
-absl::StatusOr<CountedModel> CountNodeModel(const std::string& name, const nlohmann::json& entry);
+// `options` are what it adds its inputs to.
+absl::StatusOr<CountedModel> CountNodeModel(const std::string& name, const nlohmann::json& entry,
+                                            const InferOptions& options = {});
 
 }  // namespace onnxflops
 

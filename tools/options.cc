@@ -14,6 +14,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "tools/official_bodies.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -142,6 +143,8 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
     RETURN_IF_ERROR(ParseValue(value, &options.input_values));
   }
   ASSIGN_OR_RETURN(options.rules, rules.Parse());
+  static const OfficialBodies bodies;
+  options.bodies = &bodies;
   return options;
 }
 

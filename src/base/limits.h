@@ -76,6 +76,11 @@ inline constexpr int64_t kMaxExtraModuleVisits = 10'000;
 inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;
 inline constexpr int kMaxRulesNesting = 8;
 inline constexpr int kMaxRulesDots = 64;
+// How often nodes without a rule are looked up in the official library: the types of one may follow
+// from the body of another.
+inline constexpr int kMaxBodyRounds = 64;
+// Applications of such operators that differ in attributes or types of inputs.
+inline constexpr size_t kMaxBodyQuestions = 10'000;
 // Highest IR version that this loader knows.
 inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.

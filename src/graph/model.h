@@ -164,6 +164,7 @@ struct Function {
   absl::Span<const absl::string_view> attributes;             // formal attributes without default
   absl::Span<const Attribute> attribute_defaults;             // with default
   std::vector<std::pair<absl::string_view, int64_t>> opsets;  // what it imports
+  bool official = false;  // not of the file: what ONNX defines an operator by
 };
 
 // Owns the bytes that string_views of a model point into.

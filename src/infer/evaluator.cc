@@ -188,10 +188,10 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
   const Node& node = data_.nodes[static_cast<size_t>(id)];
   int64_t opset = OpsetIn(frame, node.domain);
   FoundOp found = options_.rules.Find(node.domain, node.op_type, opset);
-  if (found.def == nullptr) found = FindOp(node.domain, node.op_type, opset);
+  if (found.def == nullptr) found = options_.find_op(node.domain, node.op_type, opset);
   if (found.def == nullptr && found.known_name && opset < kMaxOpset) {
     // Real exporters write operators of a newer opset than they declare; what they mean is plain.
-    found = FindOp(node.domain, node.op_type, kMaxOpset);
+    found = options_.find_op(node.domain, node.op_type, kMaxOpset);
     if (found.def != nullptr) {
       std::string warning = absl::StrCat(
           node.op_type, " exists from opset ", found.def->versions.front(),
@@ -385,8 +385,9 @@ namespace {
 // A binding can be what a file contradicts: exporters write sizes of the traced example into a file
 // that declares them as symbols. Then the file is consistent without it, and that is worth saying.
 absl::Status BlameBindings(const Model& model, const InferOptions& options, absl::Status failed) {
-  const InferOptions open = {
-      .dims = {}, .input_shapes = {}, .input_values = options.input_values, .rules = options.rules};
+  InferOptions open = options;
+  open.dims.clear();
+  open.input_shapes.clear();
   if (!absl::IsInvalidArgument(failed) || !IsExplained(failed) ||
       !Evaluator(model, open).Run().ok()) {
     return failed;
@@ -408,6 +409,9 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
 
 absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options) {
   absl::StatusOr<Inference> inference = Evaluator(model, options).Run();
+  if (inference.ok() && options.bodies != nullptr) {
+    return WithOfficialBodies(*std::move(inference), options);
+  }
   if (inference.ok() || (options.dims.empty() && options.input_shapes.empty())) return inference;
   return BlameBindings(model, options, inference.status());
 }

@@ -191,6 +191,10 @@ class Host : public RuleHost {
   Call* call_;
 };
 
+// official_bodies.cc: `inference`, or one of the same model in which nodes without a row call the
+// official function bodies of their operators.
+Inference WithOfficialBodies(Inference inference, const InferOptions& options);
+
 // shape_work.cc: marks, in every instance, the nodes that only make shapes.
 void MarkShapeWork(Inference* inference);
 

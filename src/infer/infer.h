@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/op_def.h"
+#include "ops/registry.h"
 #include "ops/user_rules.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
@@ -34,11 +35,27 @@ using FactId = int32_t;
 using CallId = int32_t;
 using InstanceId = int32_t;
 
+// Where function bodies of operators come from that have no row: the official library, which infer
+// does not link.
+class FunctionBodySource {
+ public:
+  virtual ~FunctionBodySource() = default;
+  // `request` is a ModelProto of functions, each of one node that applies an operator, with the
+  // opset of its domain and as value_info the types of its inputs as far as they are known; without
+  // the node's attributes where these cannot be given, which its metadata tells by the key
+  // "partial". The result is a ModelProto of functions: one for each overload of the request for
+  // whose functions there is a body, the same for all of them.
+  virtual absl::StatusOr<std::string> Find(absl::string_view request) const = 0;
+};
+
 struct InferOptions {
   Bindings dims;                                       // symbol name -> size
   absl::btree_map<std::string, Dims> input_shapes;     // graph input -> its shape
   absl::btree_map<std::string, Content> input_values;  // graph input -> its content
   Rules rules;                                         // operators of the user's own
+  // Where an operator's row is looked up, and where its body if it has no row; may be null.
+  FoundOp (*find_op)(absl::string_view domain, absl::string_view op_type, int64_t opset) = &FindOp;
+  const FunctionBodySource* bodies = nullptr;
 };
 
 // A symbol of the result and where it comes from.

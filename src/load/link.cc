@@ -133,12 +133,13 @@ void Parser::RemoveRedirected() {
   const auto renumber = [&](ValueId& id) {
     if (id != kNone) id = target[static_cast<size_t>(id)];
   };
-  for (const Node& node : model_->nodes) {
+  for (size_t i = first_node_; i < model_->nodes.size(); ++i) {
+    const Node& node = model_->nodes[i];
     // The arrays are the parser's own, in the arena: inputs, and behind them outputs.
     auto* ids = const_cast<ValueId*>(node.inputs.data());
-    for (size_t i = 0; i < node.inputs.size(); ++i) renumber(ids[i]);
+    for (size_t k = 0; k < node.inputs.size(); ++k) renumber(ids[k]);
     ids = const_cast<ValueId*>(node.outputs.data());
-    for (size_t i = 0; i < node.outputs.size(); ++i) renumber(ids[i]);
+    for (size_t k = 0; k < node.outputs.size(); ++k) renumber(ids[k]);
   }
   for (Graph& graph : model_->graphs) {
     for (ValueId& id : graph.inputs) renumber(id);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
@@ -77,7 +78,52 @@ absl::StatusOr<Model> Parse(absl::StatusOr<std::unique_ptr<ByteRegion>> region,
   return Model(std::move(data));
 }
 
+// What the views of a model with added functions point into.
+struct ExtendedStorage final : ByteStorage {
+  ExtendedStorage(Model old, std::unique_ptr<ByteRegion> bytes)
+      : base(std::move(old)), added(std::move(bytes)) {}
+  const Model base;
+  ModelStorage added;
+};
+
+std::shared_ptr<ModelData> CopyOf(const ModelData& model) {
+  auto copy = std::make_shared<ModelData>();
+  copy->path = model.path;
+  copy->ir_version = model.ir_version;
+  copy->producer_name = model.producer_name;
+  copy->producer_version = model.producer_version;
+  copy->opsets = model.opsets;
+  copy->metadata = model.metadata;
+  copy->graphs = model.graphs;
+  copy->nodes = model.nodes;
+  copy->values = model.values;
+  copy->tensors = model.tensors;
+  copy->functions = model.functions;
+  copy->warnings = model.warnings;
+  return copy;
+}
+
 }  // namespace
+
+absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functions,
+                                    absl::Span<const std::pair<NodeId, std::string>> calls) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteRegion> region, ByteRegion::OfBytes(functions));
+  const std::shared_ptr<ModelData> data = CopyOf(*model);
+  auto storage = std::make_shared<ExtendedStorage>(model, std::move(region));
+  data->bytes = storage;
+  RETURN_IF_ERROR(Parser(&storage->added, data.get()).RunFunctions());
+  storage->added.region->Close();
+  absl::flat_hash_map<absl::string_view, FunctionId> added;
+  for (size_t i = model->functions.size(); i < data->functions.size(); ++i) {
+    data->functions[i].official = true;
+    added.emplace(data->functions[i].overload, static_cast<FunctionId>(i));
+  }
+  for (const auto& [node, overload] : calls) {
+    const auto function = added.find(overload);
+    if (function != added.end()) data->nodes[static_cast<size_t>(node)].function = function->second;
+  }
+  return Model(data);
+}
 
 absl::StatusOr<Model> Load(absl::string_view path) {
   if (path == "-") return Parse(RegionOf(STDIN_FILENO), "standard input");

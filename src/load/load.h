@@ -12,8 +12,12 @@
 #ifndef ONNXFLOPS_SRC_LOAD_LOAD_H_
 #define ONNXFLOPS_SRC_LOAD_LOAD_H_
 
+#include <string>
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/graph/model.h"
 
 namespace onnxflops {
@@ -23,6 +27,12 @@ absl::StatusOr<Model> Load(absl::string_view path);
 
 // Copies what it keeps of `bytes`; `name` stands for the path in errors and reports.
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>");
+
+// `model` with the functions of a ModelProto, of which nothing else is read, behind its own; they
+// are marked official. In each pair, a node and the overload of the one that it calls from now on;
+// a node whose function is not there stays as it is.
+absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functions,
+                                    absl::Span<const std::pair<NodeId, std::string>> calls);
 
 // Reads a model from an open descriptor up to its end, such as a pipe, from where it stands.
 absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name);

@@ -15,6 +15,21 @@ absl::Status Parser::Run() {
   return wire_.status();
 }
 
+absl::Status Parser::RunFunctions() {
+  first_node_ = model_->nodes.size();
+  Cursor c = {wire_.region().begin(), wire_.region().end()};
+  while (wire_.More(c)) {
+    uint32_t tag;
+    Cursor sub;
+    if (!wire_.Tag(c, tag)) break;
+    const bool read = tag == Key(25, kLengthDelimited) ? wire_.Message(c, sub) && ParseFunction(sub)
+                                                       : wire_.SkipField(c, tag);
+    if (!read) break;
+  }
+  if (wire_.status().ok()) Link();
+  return wire_.status();
+}
+
 // Of a stream, where the file ends is known only when it does.
 bool Parser::NextField(Cursor& c, bool& more) {
   ByteRegion& region = wire_.region();

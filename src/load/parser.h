@@ -48,6 +48,8 @@ class Parser {
   Parser(ModelStorage* storage, ModelData* model);
 
   absl::Status Run();
+  // Adds the functions among the bytes to a model that is there, and nothing else.
+  absl::Status RunFunctions();
 
  private:
   // A graph that is being read.
@@ -216,6 +218,7 @@ class Parser {
   Arena& arena_;
   NameHash hash_;
   bool has_graph_ = false;
+  size_t first_node_ = 0;  // what was there before stays as it is
   bool has_redirected_ = false;
   int64_t dims_minus_one_ = 0;        // declared dimensions of -1
   int64_t tensors_without_data_ = 0;  // neither a payload in the file nor an external one

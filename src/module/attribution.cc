@@ -215,7 +215,7 @@ class Walk {
         const absl::string_view name = model_.values[static_cast<size_t>(node.outputs[0])].name;
         if (absl::StartsWith(name, "/")) module = out_.paths.FromNodeName(name);
       }
-      if (node.function != kNone) return PlaceCall(node, visit, module);
+      if (IsOfTheFile(node.function)) return PlaceCall(node, visit, module);
     }
     if (module != kNoModule) return Inside(module, visit);
     for (ValueId input : node.inputs) {
@@ -223,6 +223,10 @@ class Walk {
       if (IsParameterPath(name)) return Inside(out_.paths.FromWeight(name), visit);
     }
     return visit.base;
+  }
+
+  bool IsOfTheFile(FunctionId function) const {
+    return function != kNone && !model_.functions[static_cast<size_t>(function)].official;
   }
 
   // A function's nodes carry names of one of its calls: they count only if they fit this one.

@@ -82,12 +82,7 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
   if (!request.from.empty()) {
     ASSIGN_OR_RETURN(from, RequireConvention(request.from));
   }
-  InferOptions infer;
-  infer.dims = options.bindings;
-  infer.input_shapes = options.input_shapes;
-  infer.input_values = options.input_values;
-  infer.rules = options.rules;
-  ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
+  ASSIGN_OR_RETURN(const Inference inference, Infer(model, InferOptionsOf(options)));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference));
   CompareReport report{MakeReport(inference, counts, options), request, {}};
   Evidence evidence(inference, counts);

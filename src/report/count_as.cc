@@ -131,12 +131,7 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::InvalidArgumentError(absl::StrCat(
         name, " counts causal attention in its own way: half of it is only there as we count"));
   }
-  InferOptions infer;
-  infer.dims = options.bindings;
-  infer.input_shapes = options.input_shapes;
-  infer.input_values = options.input_values;
-  infer.rules = options.rules;
-  ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
+  ASSIGN_OR_RETURN(const Inference inference, Infer(model, InferOptionsOf(options)));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference));
   Evidence evidence(inference, counts);
   const Ledger ledger = convention->apply(&evidence);

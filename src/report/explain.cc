@@ -88,11 +88,13 @@ void AddTerms(const Census& census, const char* prefix, const char* in_formula, 
   }
 }
 
-void DescribeRule(const Node& node, const Call& call, Explanation* e) {
+void DescribeRule(const ModelData& model, const Node& node, const Call& call, Explanation* e) {
   e->opset = call.opset;
   if (node.function != kNone) {
+    const bool official = model.functions[static_cast<size_t>(node.function)].official;
     e->is_function = true;
-    e->formula = "a local function: what the nodes of its body cost";
+    e->formula = official ? "no rule; its official function body: what the nodes of that cost"
+                          : "a local function: what the nodes of its body cost";
     return;
   }
   if (call.def == nullptr) return;
@@ -161,7 +163,7 @@ std::string StatusText(const Explanation& e) {
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view name) {
   ASSIGN_OR_RETURN(const NodeId id, FindNode(*model, name));
-  InferOptions infer{options.bindings, options.input_shapes, options.input_values, options.rules};
+  const InferOptions infer = InferOptionsOf(options);
   ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
   const Place place = FindPlace(inference, id);
@@ -191,7 +193,7 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
   e.shape_work =
       place.index < place.instance->shape_work.size() && place.instance->shape_work[place.index];
   e.node.status = cost.coverage;
-  DescribeRule(node, call, &e);
+  DescribeRule(*inference.model, node, call, &e);
   DescribeBodies(counts, call, cost, &e);
   DescribeCost(cost, &e);
   return e;

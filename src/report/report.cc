@@ -239,13 +239,18 @@ Report MakeReport(const Inference& inference, const Counts& counts, const CountO
   return report;
 }
 
-absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
+InferOptions InferOptionsOf(const CountOptions& options) {
   InferOptions infer;
   infer.dims = options.bindings;
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
   infer.rules = options.rules;
-  ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
+  infer.bodies = options.bodies;
+  return infer;
+}
+
+absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
+  ASSIGN_OR_RETURN(const Inference inference, Infer(model, InferOptionsOf(options)));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
   return MakeReport(inference, counts, options);
 }

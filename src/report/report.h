@@ -37,7 +37,11 @@ struct CountOptions {
   CausalCounting causal = CausalCounting::kFull;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
+  // Where operators without a rule are looked up; may be null. Must live while counting.
+  const FunctionBodySource* bodies = nullptr;
 };
+// What inference takes of them.
+InferOptions InferOptionsOf(const CountOptions& options);
 
 struct TensorInfo {
   std::string name;

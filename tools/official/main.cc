@@ -4,6 +4,7 @@
 //
 //   onnxflops-official text FORM   a model as text on standard input, as ModelProto on standard
 //                                  output
+//   onnxflops-official bodies      the function bodies of operators: see function_bodies.h
 //
 // Trouble is one line on standard error, and exit code 2; nothing is written then.
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "tools/official/function_bodies.h"
 #include "tools/official/text_form.h"
 
 namespace onnxflops::tools {
@@ -56,8 +58,17 @@ absl::Status Text(absl::string_view form) {
   return absl::OkStatus();
 }
 
+absl::Status Bodies() {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadInput(kMaxTextBytes, "kMaxTextBytes"));
+  onnx::ModelProto request;
+  if (!request.ParseFromString(bytes)) return absl::InvalidArgumentError("is no ModelProto");
+  static_cast<void>(FindFunctionBodies(request).SerializeToFileDescriptor(STDOUT_FILENO));
+  return absl::OkStatus();
+}
+
 absl::Status Run(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "text") == 0) return Text(argv[2]);
+  if (argc == 2 && std::strcmp(argv[1], "bodies") == 0) return Bodies();
   return absl::InvalidArgumentError("this program is for onnxflops to start, which reads models");
 }
 

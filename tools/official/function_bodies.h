@@ -1,0 +1,15 @@
+// What ONNX defines operators by: function bodies of the official library's schemas.
+#ifndef ONNXFLOPS_TOOLS_OFFICIAL_FUNCTION_BODIES_H_
+#define ONNXFLOPS_TOOLS_OFFICIAL_FUNCTION_BODIES_H_
+
+#include "onnx/onnx_pb.h"
+
+namespace onnxflops::tools {
+
+// The answer to a request as FunctionBodySource::Find (src/infer/infer.h) describes both. A schema
+// that throws has no body.
+onnx::ModelProto FindFunctionBodies(const onnx::ModelProto& request);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_OFFICIAL_FUNCTION_BODIES_H_

@@ -1,0 +1,59 @@
+#include "tools/official_bodies.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/status_macros.h"
+#include "tools/official_program.h"
+
+namespace onnxflops::tools {
+namespace {
+
+absl::Status Failed(absl::string_view what) {
+  return absl::UnknownError(absl::StrCat(what, ": ", std::strerror(errno)));
+}
+
+absl::Status WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Failed("cannot write to memory");
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadAll(int fd) {
+  std::string bytes;
+  std::array<char, 1 << 16> block;
+  while (true) {
+    const ssize_t n = read(fd, block.data(), block.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Failed("cannot read from a pipe");
+    if (n == 0) return bytes;
+    bytes.append(block.data(), static_cast<size_t>(n));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> OfficialBodies::Find(absl::string_view request) const {
+  // A file in memory, not a pipe: the other may begin to answer before it has read everything.
+  const int fd = memfd_create("request", MFD_CLOEXEC);
+  if (fd < 0) return Failed("cannot make a file in memory");
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  RETURN_IF_ERROR(WriteAll(fd, request));
+  if (lseek(fd, 0, SEEK_SET) != 0) return Failed("cannot seek in memory");
+  ASSIGN_OR_RETURN(OfficialProgram program, OfficialProgram::Start({"bodies"}, fd));
+  ASSIGN_OR_RETURN(std::string answer, ReadAll(program.output()));
+  RETURN_IF_ERROR(program.Finish());
+  return answer;
+}
+
+}  // namespace onnxflops::tools
