@@ -172,16 +172,21 @@ constexpr OpExample kFlattenExamples[] = {
 
 // ---- Squeeze, Unsqueeze: dimensions of size 1 taken out or put in
 //
-// `axes` is an attribute before opset 13, an input from then on.
+// `axes` is an attribute before opset 13, an input from then on. Exporters write the old form under
+// a newer opset; what it means is plain.
+
+bool HasAxesInput(const NodeView& n) {
+  return n.version() >= 13 && (n.HasInput(1) || !n.HasAttr("axes"));
+}
 
 absl::StatusOr<Axes> ViewAxes(const NodeView& n, int rank) {
-  if (n.version() >= 13) return AxesInput(n, 1, rank);
+  if (HasAxesInput(n)) return AxesInput(n, 1, rank);
   return AxesOf(n, n.Ints("axes"), rank);
 }
 
 absl::StatusOr<std::vector<bool>> SqueezedAxes(const NodeView& n, const Shape& data) {
   std::vector<bool> squeezed(static_cast<size_t>(data.rank()), false);
-  if (n.version() >= 13 ? n.HasInput(1) : n.HasAttr("axes")) {
+  if (n.HasAttr("axes") || (HasAxesInput(n) && n.HasInput(1))) {
     ASSIGN_OR_RETURN(const Axes axes, ViewAxes(n, data.rank()));
     for (int axis : axes) {
       if (ProvablyEqual(data[axis], 1) == false) {
@@ -225,7 +230,7 @@ constexpr OpExample kSqueezeExamples[] = {
 absl::StatusOr<Facts> InferUnsqueeze(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   size_t count = 0;
-  if (n.version() >= 13) {
+  if (HasAxesInput(n)) {
     ASSIGN_OR_RETURN(const MaybeInts given, IntsOf(n, 1));
     count = given.size();
   } else {

@@ -46,7 +46,7 @@ struct OldAxes {
 constexpr OldAxes kOldAxes[] = {
     {"ReduceL1", 18},        {"ReduceL2", 18},   {"ReduceLogSum", 18}, {"ReduceLogSumExp", 18},
     {"ReduceMax", 18},       {"ReduceMean", 18}, {"ReduceMin", 18},    {"ReduceProd", 18},
-    {"ReduceSumSquare", 18}, {"ReduceSum", 13},
+    {"ReduceSumSquare", 18}, {"ReduceSum", 13},  {"Squeeze", 13},      {"Unsqueeze", 13},
 };
 
 // What to say of a node that has one; empty if nothing.

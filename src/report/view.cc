@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/report/format.h"
@@ -158,11 +159,15 @@ void AddHidden(size_t count, const char* what, TextTable* table) {
 
 TextTable OpTable(const Report& report, const ViewOptions& options) {
   CostCells cells(report, options);
-  // The most work first; operators that do none stand at the end.
+  // The most work first; operators that do none, and unknown ones, stand at the end.
   std::vector<std::pair<absl::int128, const OpRow*>> order;
   const Bindings sizes = ReferenceSizes(report);
+  absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> unknown;
+  for (const CoverageItem& item : report.coverage.items) unknown.emplace(item.domain, item.op);
+  const auto is_unknown = [&](const OpRow& row) { return unknown.contains({row.domain, row.op}); };
   for (const OpRow& row : report.by_op) {
-    if (options.fold && row.flops == Expr(0) && row.macs == Expr(0)) continue;
+    const bool free = row.flops == Expr(0) && row.macs == Expr(0) && !is_unknown(row);
+    if (options.fold && free) continue;
     order.emplace_back(row.flops.Evaluate(sizes).value_or(0), &row);
     cells.Consider(row.flops);
     cells.Consider(row.macs);
@@ -177,9 +182,10 @@ TextTable OpTable(const Report& report, const ViewOptions& options) {
                    {cells.ShareTitle(), true},
                    {cells.Title("MACs"), true}};
   for (const auto& [size, row] : order) {
-    table.rows.push_back({{OpLabel(row->domain, row->op), GroupedDigits(row->nodes),
-                           ShowExpr(row->runs, /*exact=*/true), cells.Show(row->flops),
-                           cells.Share(row->flops, row->macs), cells.Show(row->macs)}});
+    table.rows.push_back(
+        {{OpLabel(row->domain, row->op), GroupedDigits(row->nodes),
+          ShowExpr(row->runs, /*exact=*/true), AtLeast(is_unknown(*row), cells.Show(row->flops)),
+          cells.Share(row->flops, row->macs), AtLeast(is_unknown(*row), cells.Show(row->macs))}});
   }
   AddHidden(report.by_op.size() - order.size(), "operator", &table);
   // A column that only repeats another says nothing.
