@@ -107,8 +107,8 @@ TEST(TorchTraceTest, AConvolutionWithItsBatchNormIsTwoCalls) {
   make.FromOperator("torch.nn.modules.batchnorm.BatchNorm2d", "batch_norm", "batch_norm",
                     "%conv2d, %p_w, %p_b, %m, %v");
   make.Metadata("pkg.onnxscript.rewriter.rule_name", "FuseBatchNormIntoConv");
-  EXPECT_THAT(Calls(make),
-              ElementsAre("batch_norm of torch.nn in m: Conv", "convolution of torch.nn in m: Conv"));
+  EXPECT_THAT(Calls(make), ElementsAre("batch_norm of torch.nn in m: Conv",
+                                       "convolution of torch.nn in m: Conv"));
 }
 
 // TorchScript: a Linear of its own, one that a function does, and a product with a parameter.

@@ -50,8 +50,8 @@ inline constexpr int64_t kMaxKeptBytes = 16 * kMaxIntContent;
 // Bytes of standard input, a pipe or a device. Only what the graph needs of them stays in memory,
 // but their addresses are set aside before the length is known.
 inline constexpr int64_t kMaxStreamBytes = int64_t{1} << 36;
-// Bytes of a model written as text, and how deep its brackets nest: a graph within a graph takes five
-// of them in JSON. Protobuf's messages, which a text becomes, grow up to thirty times as large.
+// Bytes of a model written as text, and how deep its brackets nest: a graph within a graph takes 5
+// of them in JSON. Protobuf's messages, which a text becomes, grow up to 30 times as large.
 inline constexpr int64_t kMaxTextBytes = int64_t{1} << 29;
 inline constexpr int kMaxTextNesting = 256;
 // Graphs, nodes, values and tensors of a file, each: they are numbered in 32 bits.

@@ -106,11 +106,11 @@ struct NodeRow {
 
 struct Report {
   ModelInfo model;
-  std::vector<InputInfo> inputs;         // of the graph, initializers not included
-  std::vector<TensorInfo> outputs;       // of the graph
-  Bindings bindings;                     // what was bound
-  std::string convention = "onnxflops";  // who counts: see CountAs
-  std::vector<std::string> assumptions;  // of that convention, that the file cannot tell
+  std::vector<InputInfo> inputs;                  // of the graph, initializers not included
+  std::vector<TensorInfo> outputs;                // of the graph
+  Bindings bindings;                              // what was bound
+  std::string convention = "onnxflops";           // who counts: see CountAs
+  std::vector<std::string> assumptions;           // of that convention, that the file cannot tell
   CausalCounting causal = CausalCounting::kFull;  // how causal attention was counted
   int64_t causal_nodes = 0;                       // of how many nodes
   Totals totals;
