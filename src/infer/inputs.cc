@@ -262,7 +262,7 @@ absl::Status Evaluator::CheckOptions() const {
   InferOptions unbound = options_;
   unbound.dims.clear();
   ASSIGN_OR_RETURN(const Inference open, Infer(model_, unbound));
-  const absl::Status known = RequireSymbols(unmet, open.symbols);
+  absl::Status known = RequireSymbols(unmet, open.symbols);
   if (known.ok()) return known;
   return absl::InvalidArgumentError(absl::StrCat(data_.path, ": ", known.message()));
 }

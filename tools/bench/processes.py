@@ -24,9 +24,9 @@ def graph(name):
     return path
 
 
-def ours(path):
+def ours(path, verb="count"):
     start = time.perf_counter()
-    subprocess.run([BUILD / "onnxflops", "count", path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([BUILD / "onnxflops", verb, path], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
@@ -65,6 +65,8 @@ def main():
         ok &= row(f"{name}: process / protobuf's parse alone", r, 1, f" {t * 1e3:.1f} ms")
     r, t = ratio(CLIP, parse_process, 25)
     ok &= row("CLIP ViT-L/14-336: process / process that parses", r, 1, f" {t * 1e3:.1f} ms")
+    r = statistics.median(ours(CLIP, "compare") / ours(CLIP) for _ in range(25))
+    ok &= row("CLIP ViT-L/14-336: compare / count", r, 3)
     if not quick:
         big = graph("big")
         r, t = ratio(big, parse, 5)
