@@ -132,7 +132,21 @@ class RulesReader {
     return At(place, what);
   }
 
-  // What the parser would take too deep.
+  // "[[=": the parser assumes a key there, which in a release build it does not check.
+  static bool IsHeaderWithoutKey(absl::string_view line) {
+    const auto skip_blanks = [&line] {
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    };
+    skip_blanks();
+    if (!absl::ConsumePrefix(&line, "[")) return false;
+    absl::ConsumePrefix(&line, "[");
+    skip_blanks();
+    const char key = line.empty() ? '\0' : line[0];
+    return !absl::ascii_isalnum(static_cast<unsigned char>(key)) &&
+           !absl::StrContains("_-'\"", absl::string_view(&key, 1));
+  }
+
+  // What the parser would take too deep, or not at all.
   absl::Status CheckText() const {
     if (text_.size() > kMaxRulesBytes) {
       return absl::OutOfRangeError(absl::StrCat(
@@ -140,6 +154,7 @@ class RulesReader {
     }
     toml::source_position place{1, 1};
     for (absl::string_view line : absl::StrSplit(text_, '\n')) {
+      if (IsHeaderWithoutKey(line)) return At(place, "a key is expected after [");
       int dots = 0;
       for (size_t i = 0; i < line.size(); ++i) {
         if (line[i] == '.' && (i == 0 || line[i - 1] != '.')) ++dots;

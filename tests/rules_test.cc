@@ -291,6 +291,9 @@ TEST(BadRulesTest, HostileFilesAreRefusedInBoundedTime) {
                                headers,
                                std::string(kMaxRulesBytes + 1, '\n'),
                                std::string(200'000, '['),
+                               "[[[",
+                               "a = 1\n  [[ =",
+                               "[",
                                std::string("a = '\xff\xfe'"),
                                std::string(2, '\0'),
                                absl::StrCat(kStart, "mac = '", std::string(100'000, '('), "'")};

@@ -6,6 +6,7 @@
 
 Written as bytes, without the onnx package: its writer would refuse half of them.
 """
+import os
 import sys
 
 
@@ -227,7 +228,11 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1] not in MODELS:
         print("\n".join(MODELS))
         sys.exit(0 if len(sys.argv) == 1 else 2)
-    sys.stdout.buffer.write(MODELS[sys.argv[1]]())
+    try:
+        sys.stdout.buffer.write(MODELS[sys.argv[1]]())
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads it has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
