@@ -1,23 +1,12 @@
 // "onnxflops.compare/1", as DESIGN.md 8 says.
 #include "src/report/compare_report.h"
+#include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
 
 namespace onnxflops {
 namespace {
 
 constexpr auto kOneLine = JsonWriter::Layout::kOneLine;
-
-void WriteModel(const ModelInfo& model, JsonWriter* json) {
-  json->Key("model").BeginObject();
-  json->Key("path").String(model.path);
-  json->Key("ir_version").Int(model.ir_version);
-  json->Key("opsets").BeginObject(kOneLine);
-  for (const auto& [domain, version] : model.opsets) json->Key(domain).Int(version);
-  json->EndObject();
-  json->Key("producer").String(model.producer);
-  json->Key("nodes").Int(model.nodes);
-  json->EndObject();
-}
 
 void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* json) {
   json->BeginObject();

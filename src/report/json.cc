@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "src/report/format.h"
+#include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
 #include "src/report/writers.h"
 
@@ -10,18 +11,6 @@ namespace onnxflops {
 namespace {
 
 constexpr auto kOneLine = JsonWriter::Layout::kOneLine;
-
-void WriteModel(const ModelInfo& model, JsonWriter* json) {
-  json->Key("model").BeginObject();
-  json->Key("path").String(model.path);
-  json->Key("ir_version").Int(model.ir_version);
-  json->Key("opsets").BeginObject(kOneLine);
-  for (const auto& [domain, version] : model.opsets) json->Key(domain).Int(version);
-  json->EndObject();
-  json->Key("producer").String(model.producer);
-  json->Key("nodes").Int(model.nodes);
-  json->EndObject();
-}
 
 void WriteTotals(const Totals& t, JsonWriter* json) {
   json->Key("totals").BeginObject();

@@ -1,0 +1,17 @@
+#include "src/report/json_parts.h"
+
+namespace onnxflops {
+
+void WriteModel(const ModelInfo& model, JsonWriter* json) {
+  json->Key("model").BeginObject();
+  json->Key("path").String(model.path);
+  json->Key("ir_version").Int(model.ir_version);
+  json->Key("opsets").BeginObject(JsonWriter::Layout::kOneLine);
+  for (const auto& [domain, version] : model.opsets) json->Key(domain).Int(version);
+  json->EndObject();
+  json->Key("producer").String(model.producer);
+  json->Key("nodes").Int(model.nodes);
+  json->EndObject();
+}
+
+}  // namespace onnxflops

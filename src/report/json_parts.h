@@ -1,0 +1,15 @@
+// What more than one of the JSON documents of DESIGN.md 8 holds.
+#ifndef ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
+#define ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
+
+#include "src/report/json_writer.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+// "model": {"path", "ir_version", "opsets", "producer", "nodes"}.
+void WriteModel(const ModelInfo& model, JsonWriter* json);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
