@@ -24,7 +24,6 @@ namespace {
 using Items = std::vector<Fact>;
 
 // More items than this are not told apart: following them trip by trip would be refused as well.
-constexpr size_t kMaxItems = static_cast<size_t>(kMaxUnrolledTrips);
 
 bool SameItem(const Fact& a, Fact b) {
   b.constant = a.constant;
@@ -59,7 +58,7 @@ Fact CommonFact(const Items& items) {
 // REQUIRES: items is not empty.
 Fact SequenceOf(const NodeView& n, Items items) {
   const auto length = Expr(static_cast<int64_t>(items.size()));
-  if (items.size() > kMaxItems) {
+  if (static_cast<int64_t>(items.size()) > kMaxSequenceItems) {
     Fact element = items.front();
     for (const Fact& item : items) element = JoinItems(n, element, item);
     return Fact::Sequence(std::move(element), length);
@@ -251,7 +250,7 @@ absl::StatusOr<Fact> EqualSequence(const NodeView& n, const Shape& data, int axi
     return Fact::Sequence(WithAxis(n, data, axis, part), length);
   }
   const std::optional<int64_t> count = length.AsInt64();
-  if (!count.has_value() || *count < 1 || *count > kMaxUnrolledTrips) {
+  if (!count.has_value() || *count < 1 || *count > kMaxSequenceItems) {
     return Fact::Sequence(WithAxis(n, data, axis, n.FreshDim(0, axis, "splittosequence")), length);
   }
   Items items(static_cast<size_t>(*count), WithAxis(n, data, axis, part));

@@ -194,7 +194,7 @@ TEST(ExprTest, ErrorsStick) {
       {(big * n) * 2, "overflows 128 bits"},
       {big * n + big * n, "overflows 128 bits"},
       {Power(n + 10, 200), "overflows 128 bits"},
-      {Power(n, 1001), "overflows 128 bits"},
+      {Power(n, 1001), "has a degree above 1000 (kMaxDegree)"},
       {Expr(3) - big * 4 * n, "overflows 128 bits"},
       {FloorDiv(n, 0), "divides by zero"},
       {CeilDiv(n, n - n), "divides by zero"},
@@ -435,6 +435,13 @@ TEST(ExprTest, Parses) {
   EXPECT_EQ(ParseExpr("n", 1)->LowerBound(), absl::int128(1));
 }
 
+// "(s0+s1+s2)".
+std::string ManySymbols(int count) {
+  std::string text = "(s0";
+  for (int i = 1; i < count; ++i) absl::StrAppend(&text, "+s", i);
+  return text + ")";
+}
+
 TEST(ExprTest, ParseErrors) {
   const struct {
     std::string text;
@@ -448,14 +455,17 @@ TEST(ExprTest, ParseErrors) {
       {"floor(n + 1/2)", "column 9: expected '/', found '+'"},
       {"min(n, )", "column 8: expected a number, a name or '(', found ')'"},
       {"n^m", "column 3: expected an integer, found 'm'"},
-      {"n^9999", "column 7: the power overflows 128 bits"},
+      {"n^9999", "column 7: the power has a degree above 1000 (kMaxDegree)"},
       {"n//0", "column 5: the value divides by zero"},
       {"broadcast(2, 3)", "column 15: the value broadcasts different sizes"},
       {"170141183460469231731687303715884105728", "column 39: the number overflows 128 bits"},
       {"2^100*2^100", "column 12: the value overflows 128 bits"},
-      {"(a+b+c+d)^30*x*x", "column 13: the value has too many terms"},
-      {std::string(500, '('), "column 101: nested too deep"},
-      {std::string(1 << 20, '-'), "column 16385: the expression is too long"},
+      {ManySymbols(1001) + "*x",
+       "column 4899: the value has more than 1000 terms (kMaxParsedTerms)"},
+      {"(a+b+c+d)^30*x*x", "column 13: the value has more than 100000 terms (kMaxTerms)"},
+      {std::string(500, '('), "column 101: nested more than 100 deep (kMaxParsedDepth)"},
+      {std::string(1 << 20, '-'),
+       "column 16385: the expression has more than 16384 characters (kMaxParsedChars)"},
       {"nonzero(/head/NonZero)", "column 8: expected an operator, found '('"},
       {std::string("n\0m", 3), nullptr},
       {"n\xff", nullptr},
@@ -480,10 +490,11 @@ Expr SumOfSymbols(int count) {
 TEST(ExprLimitsTest, Terms) {
   const Expr most = SumOfSymbols(100000);
   ASSERT_EQ(most.error(), nullptr);
-  EXPECT_EQ((most + 1).error(), std::string("has too many terms"));
-  EXPECT_EQ((most * most).error(), std::string("has too many terms"));
-  EXPECT_EQ(Power(most, 1000).error(), std::string("has too many terms"));
-  EXPECT_EQ(SumOfSymbols(100001).error(), std::string("has too many terms"));
+  const std::string message = "has more than 100000 terms (kMaxTerms)";
+  EXPECT_EQ((most + 1).error(), message);
+  EXPECT_EQ((most * most).error(), message);
+  EXPECT_EQ(Power(most, 1000).error(), message);
+  EXPECT_EQ(SumOfSymbols(100001).error(), message);
   EXPECT_EQ(most - most, Expr(0));
   EXPECT_EQ((2 * most).error(), nullptr);
   EXPECT_EQ(DivideExactly(most, N() + M()), std::nullopt);
@@ -495,7 +506,7 @@ TEST(ExprLimitsTest, Depth) {
   for (; e.error() == nullptr && depth < 1000; ++depth) {
     e = depth % 2 == 0 ? Min(e + M(), K()) : Max(e * M(), Z());
   }
-  EXPECT_EQ(e.error(), std::string("is nested too deep"));
+  EXPECT_EQ(e.error(), std::string("is nested more than 64 deep (kMaxExprDepth)"));
   EXPECT_EQ(depth, 65);
 }
 
@@ -503,7 +514,7 @@ TEST(ExprLimitsTest, Depth) {
 TEST(ExprLimitsTest, SharedOperandsDoNotDouble) {
   Expr e = N();
   for (int i = 0; e.error() == nullptr && i < 60; ++i) e = Min(e * M(), e * K() + Z());
-  EXPECT_EQ(e.error(), std::string("has too many terms"));
+  EXPECT_EQ(e.error(), std::string("has more than 2000000 parts written out (kMaxExprWeight)"));
 }
 
 TEST(ExprLimitsTest, Operands) {
@@ -516,8 +527,9 @@ TEST(ExprLimitsTest, Operands) {
     least = Min(least, s);
     broadcast = BroadcastDim(broadcast, s).value();
   }
-  EXPECT_EQ(least.error(), std::string("has too many terms"));
-  EXPECT_EQ(broadcast.error(), std::string("has too many terms"));
+  const std::string message = "has a min, max or broadcast of more than 64 operands (kMaxOperands)";
+  EXPECT_EQ(least.error(), message);
+  EXPECT_EQ(broadcast.error(), message);
 }
 
 // ---- Random expressions against a direct evaluation of the tree that built them. ----

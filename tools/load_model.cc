@@ -51,8 +51,10 @@ absl::Status Named(absl::string_view name, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Escaped(name), ": ", status.message()));
 }
 
-absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name) {
-  absl::StatusOr<OfficialProgram> program = OfficialProgram::Start({"text", NameOf(form)}, fd);
+absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name,
+                               const Limits& limits) {
+  absl::StatusOr<OfficialProgram> program =
+      OfficialProgram::Start({"text", NameOf(form), absl::StrCat(limits.text_bytes)}, fd);
   if (!program.ok()) return Named(name, program.status());
   absl::StatusOr<Model> model = LoadFromStream(program->output(), name);
   // It writes nothing if it finds a fault, so that one is why there is no model.
@@ -62,11 +64,11 @@ absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name) {
 
 }  // namespace
 
-absl::StatusOr<Model> LoadModel(absl::string_view path) {
+absl::StatusOr<Model> LoadModel(absl::string_view path, const Limits& limits) {
   if (path == "-") {
     const TextForm form = FormOfStandardInput();
     if (form == TextForm::kNone) return Load(path);
-    return LoadText(form, STDIN_FILENO, "standard input");
+    return LoadText(form, STDIN_FILENO, "standard input", limits);
   }
   const TextForm form = TextFormOfFile(path);
   if (form == TextForm::kNone) return Load(path);
@@ -77,7 +79,7 @@ absl::StatusOr<Model> LoadModel(absl::string_view path) {
   };
   // Load() says why not.
   if (fd < 0 || fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) return Load(path);
-  return LoadText(form, fd, path);
+  return LoadText(form, fd, path, limits);
 }
 
 }  // namespace onnxflops::tools

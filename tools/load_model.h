@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/base/limits.h"
 #include "src/graph/model.h"
 
 namespace onnxflops::tools {
@@ -11,7 +12,7 @@ namespace onnxflops::tools {
 // Load(), and models written as text (tools/text_forms.h), which the official library reads in a
 // program of its own. Of a file the extension decides; of standard input how it begins, if it can
 // be looked at without being taken (a file, a pipe).
-absl::StatusOr<Model> LoadModel(absl::string_view path);
+absl::StatusOr<Model> LoadModel(absl::string_view path, const Limits& limits);
 
 }  // namespace onnxflops::tools
 

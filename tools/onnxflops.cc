@@ -89,6 +89,6 @@ int main(int argc, char** argv) {
   using namespace onnxflops::tools;  // NOLINT(google-build-using-namespace)
   const absl::StatusOr<ExitCode> code = Run(Arguments(argv + 1, argv + argc));
   if (code.ok()) return *code;
-  WriteError(code.status().message());
+  WriteError(absl::StrCat(code.status().message(), LimitHint(code.status())));
   return kTrouble;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "src/base/limits.h"
@@ -131,6 +132,10 @@ void SizeArguments::AddTo(CLI::App* app) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   rules.AddTo(app);
+  app->add_option("--limit", limits,
+                  "Allow more of what a message names, as kMaxUnrolledTrips=1000. See the README.")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
 }
 
 absl::StatusOr<CountOptions> SizeArguments::Parse() const {
@@ -142,6 +147,7 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   for (const std::string& value : values) {
     RETURN_IF_ERROR(ParseValue(value, &options.input_values));
   }
+  for (const std::string& limit : limits) RETURN_IF_ERROR(ParseLimit(limit, &options.limits));
   ASSIGN_OR_RETURN(options.rules, rules.Parse());
   static const OfficialBodies bodies;
   options.bodies = &bodies;
@@ -214,6 +220,32 @@ absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Con
     return Bad("--value", text, "its value was given before");
   }
   return absl::OkStatus();
+}
+
+absl::Status ParseLimit(absl::string_view text, Limits* limits) {
+  ASSIGN_OR_RETURN(const auto split,
+                   SplitName("--limit", text, "NAME=N, as kMaxUnrolledTrips=1000"));
+  std::vector<absl::string_view> names;
+  for (const SettableLimit& limit : kSettableLimits) {
+    names.push_back(limit.name);
+    if (split.first != limit.name) continue;
+    int64_t value = 0;
+    if (!absl::SimpleAtoi(split.second, &value) || value < 0 || value > limit.most) {
+      return Bad("--limit", text, absl::StrCat("it should be from 0 to ", limit.most));
+    }
+    limits->*limit.value = value;
+    return absl::OkStatus();
+  }
+  return Bad("--limit", text,
+             absl::StrCat("those that can be set are ", absl::StrJoin(names, ", ")));
+}
+
+std::string LimitHint(const absl::Status& error) {
+  for (const SettableLimit& limit : kSettableLimits) {
+    if (!absl::StrContains(error.message(), absl::StrCat("(", limit.name))) continue;
+    return absl::StrCat("\n  --limit ", limit.name, "=N sets another limit");
+  }
+  return "";
 }
 
 absl::StatusOr<bool> ParseArguments(const VerbHelp& verb, Arguments arguments, CLI::App* app,

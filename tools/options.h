@@ -34,9 +34,9 @@ struct CausalArgument {
   absl::StatusOr<CausalCounting> Parse() const;
 };
 
-// --dim, --input, --value and --rules, as typed.
+// --dim, --input, --value, --rules and --limit, as typed.
 struct SizeArguments {
-  std::vector<std::string> dims, inputs, values;
+  std::vector<std::string> dims, inputs, values, limits;
   RulesArgument rules;
   void AddTo(CLI::App* app);
   absl::StatusOr<CountOptions> Parse() const;
@@ -58,6 +58,11 @@ absl::Status ParseDim(absl::string_view text, Bindings* bindings);
 absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dims>* shapes);
 // "sizes=[1,3,224,224]", "trips=5", "scales=[1.0,2.0]".
 absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values);
+
+// "kMaxUnrolledTrips=1000".
+absl::Status ParseLimit(absl::string_view text, Limits* limits);
+// What to add to an error that names a limit that can be set: how to set it.
+std::string LimitHint(const absl::Status& error);
 
 // What a verb's --help says beside its options.
 struct VerbHelp {

@@ -124,7 +124,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
-  ASSIGN_OR_RETURN(const Model model, LoadModel(args.models[0]));
+  ASSIGN_OR_RETURN(const Model model, LoadModel(args.models[0], options.limits));
   ASSIGN_OR_RETURN(const CompareReport report, CompareTools(model, options, request));
   ASSIGN_OR_RETURN(const std::string text, Render(report, format, style));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file));

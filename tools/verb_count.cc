@@ -141,7 +141,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   options.node_rows = view.by == GroupBy::kNode;
   std::vector<Report> reports;
   for (const std::string& path : args.models) {
-    ASSIGN_OR_RETURN(const Model model, LoadModel(path));
+    ASSIGN_OR_RETURN(const Model model, LoadModel(path, options.limits));
     ASSIGN_OR_RETURN(Report report, args.convention.empty()
                                         ? Count(model, options)
                                         : CountAs(model, options, args.convention));

@@ -110,7 +110,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   } else {
     ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
     ASSIGN_OR_RETURN(options.causal, causal.Parse());
-    ASSIGN_OR_RETURN(const Model model, LoadModel(what[0]));
+    ASSIGN_OR_RETURN(const Model model, LoadModel(what[0], options.limits));
     ASSIGN_OR_RETURN(const Explanation explanation, Explain(model, options, what[1]));
     text = ToText(explanation, style);
   }

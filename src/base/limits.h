@@ -1,12 +1,15 @@
 // Every bound on what a file may make us do, in one place, each with its reason.
 //
-// A model that needs more than a limit is refused with an error that names the limit; none of them
-// is met by a real model we know.
+// A model that needs more than a limit is refused with an error that names the limit, or a warning
+// names it where less detail is the answer; none of them is met by a real model we know. Those of
+// struct Limits, at the end, can be set: by --limit NAME=N, or CountOptions::limits.
 #ifndef ONNXFLOPS_SRC_BASE_LIMITS_H_
 #define ONNXFLOPS_SRC_BASE_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
+
+#include "absl/strings/string_view.h"
 
 namespace onnxflops {
 
@@ -29,9 +32,11 @@ inline constexpr int64_t kMaxIntContent = 1024;
 // Float tensors up to this size have their content followed: Resize scales and Range limits are
 // this small, weights are not, and following a weight would tell equal layers apart.
 inline constexpr int64_t kMaxFloatContent = 16;
-// Loop and Scan bodies whose shapes change from one trip to the next are followed trip by trip up
-// to here; beyond, what changes is a symbol.
+// Loops whose shapes change from one trip to the next are followed trip by trip up to here; beyond,
+// what changes is a symbol.
 inline constexpr int64_t kMaxUnrolledTrips = 64;
+// Items of a sequence that are told apart; of longer ones, what all items have in common is known.
+inline constexpr int64_t kMaxSequenceItems = 64;
 // Node evaluations per node of the file (bodies and functions are evaluated again where their
 // inputs differ), and on top of it for small files.
 inline constexpr int64_t kMaxEvaluationsPerNode = 64;
@@ -66,6 +71,10 @@ inline constexpr size_t kMaxShownName = 200;
 // deeper belongs to the module at the limit.
 inline constexpr int kMaxModuleDepth = 64;
 inline constexpr int64_t kMaxModulePath = 4096;
+// Modules per node and weight of the file, and on top of it: a name of a few bytes can make 64. In
+// real models a module runs a node of its own, or holds some that do.
+inline constexpr int64_t kMaxModulesPerNode = 4;
+inline constexpr int64_t kMaxExtraModules = 10'000;
 // Node visits per node of the file, and on top of it, with which calls of local functions are
 // opened to find the modules inside; a call that does not fit is one module. Real exports take one
 // visit per node of the model with its functions written out.
@@ -81,11 +90,53 @@ inline constexpr int kMaxRulesDots = 64;
 inline constexpr int kMaxBodyRounds = 64;
 // Applications of such operators that differ in attributes or types of inputs.
 inline constexpr size_t kMaxBodyQuestions = 10'000;
+// Terms of a polynomial, and products made by multiplying two of them.
+inline constexpr size_t kMaxTerms = 100'000;
+// Degree of a monomial. A cost has at most the product of two tensors' sizes.
+inline constexpr int kMaxDegree = 1000;
+// Divisions, minima and maxima inside each other in an expression: bounds the recursion over it.
+inline constexpr int kMaxExprDepth = 64;
+// Nodes of an expression written out as a tree, which printing and evaluating takes; shared parts
+// make it exponentially larger than the expression.
+inline constexpr int64_t kMaxExprWeight = 2'000'000;
+// Operands of one min, max or broadcast.
+inline constexpr size_t kMaxOperands = 64;
+// An expression in an option: its characters, the terms of an operand of * and //, parentheses
+// inside each other.
+inline constexpr size_t kMaxParsedChars = 16'384;
+inline constexpr size_t kMaxParsedTerms = 1000;
+inline constexpr int kMaxParsedDepth = 100;
 // Highest IR version that this loader knows.
 inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.
 inline constexpr int64_t kMaxOpset = 28;
 inline constexpr char kOnnxRelease[] = "1.23.2";
+
+// The limits that a real model might need more of. The others are not in it: they bound recursion
+// (nesting), or nobody else reads what exceeds them (ranks, sizes), or there is another way to say
+// what is lost (--dim for a size that content of more than kMaxIntContent elements decides).
+struct Limits {
+  int64_t unrolled_trips = kMaxUnrolledTrips;
+  int64_t evaluations_per_node = kMaxEvaluationsPerNode;
+  int64_t shape_terms_per_node = kMaxShapeTermsPerNode;
+  int64_t module_visits_per_node = kMaxModuleVisitsPerNode;
+  int64_t text_bytes = kMaxTextBytes;
+};
+
+// How they are called in messages and options, and how far each can be set.
+struct SettableLimit {
+  absl::string_view name;
+  int64_t Limits::*value;
+  int64_t most;
+};
+inline constexpr SettableLimit kSettableLimits[] = {
+    {"kMaxUnrolledTrips", &Limits::unrolled_trips, 1'000'000},
+    {"kMaxEvaluationsPerNode", &Limits::evaluations_per_node, 1'000'000},
+    {"kMaxShapeTermsPerNode", &Limits::shape_terms_per_node, 1'000'000},
+    {"kMaxModuleVisitsPerNode", &Limits::module_visits_per_node, 1'000'000},
+    // A text becomes a Protobuf message, which cannot have more.
+    {"kMaxTextBytes", &Limits::text_bytes, (int64_t{1} << 31) - 1},
+};
 
 }  // namespace onnxflops
 

@@ -202,15 +202,19 @@ struct Evaluator::LoopState {
   std::vector<Fact> scan_elements;  // what one trip adds to each scan output
   Expr trips;
   std::vector<BodyRun> runs;
+  std::string limit;  // why it was not followed trip by trip, if a limit is why
 };
 
-// Follows the loop trip by trip, with contents. Fails with Unimplemented where that cannot be done
-// within the limit.
+// Follows the loop trip by trip, with contents. Fails with Unimplemented where that cannot be done,
+// or not within the limits.
 absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, LoopState* state) {
   if (state->enters != true) return absl::UnimplementedError("condition unknown");
+  const int64_t most = options_.limits.unrolled_trips;
   const std::optional<int64_t> bound =
-      state->max_trips.has_value() ? state->max_trips->AsInt64() : kMaxUnrolledTrips + 1;
-  if (!bound.has_value() || (state->max_trips.has_value() && *bound > kMaxUnrolledTrips)) {
+      state->max_trips.has_value() ? state->max_trips->AsInt64() : most + 1;
+  if (!bound.has_value()) return absl::UnimplementedError("trip count unknown");
+  if (state->max_trips.has_value() && *bound > most) {
+    state->limit = absl::StrCat(*bound, " trips are more than kMaxUnrolledTrips = ", most);
     return absl::UnimplementedError("too many trips");
   }
   const int64_t budget = evaluations_left_ / 2;
@@ -219,7 +223,13 @@ absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, Loo
   std::vector<BodyRun> runs;
   bool running = true;
   for (int64_t trip = 0; running && trip < *bound; ++trip) {
-    if (trip == kMaxUnrolledTrips || evaluations_left_ < budget) {
+    if (trip == most || evaluations_left_ < budget) {
+      state->limit = trip == most
+                         ? absl::StrCat("it makes more trips than kMaxUnrolledTrips = ", most)
+                         : absl::StrCat(
+                               "its trips would take more than half of what is left of "
+                               "kMaxEvaluationsPerNode = ",
+                               options_.limits.evaluations_per_node);
       return absl::UnimplementedError("too many trips");
     }
     Frame inner = frame;
@@ -312,7 +322,14 @@ absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& fr
   absl::Status followed = absl::UnimplementedError("");
   if (unrollable && state.enters == true) followed = UnrollLoop(view, frame, &state);
   if (!followed.ok() && !absl::IsUnimplemented(followed)) return followed;
-  if (!followed.ok()) RETURN_IF_ERROR(GeneralizeLoop(view, frame, &state));
+  if (!followed.ok()) {
+    const int64_t symbols_before = symbols_.fresh_uses();
+    RETURN_IF_ERROR(GeneralizeLoop(view, frame, &state));
+    if (!state.limit.empty() && symbols_.fresh_uses() > symbols_before) {
+      Warn(absl::StrCat(DescribeNode(data_, call->node), ": ", state.limit,
+                        ", so sizes that change from trip to trip are symbols"));
+    }
+  }
   if (state.enters == false) state.carried = state.initial;
   call->bodies = state.runs;
   Facts outputs;
@@ -337,8 +354,7 @@ absl::StatusOr<Facts> Evaluator::InferSequenceMap(const NodeView& view, const Fr
   if (first.kind != Fact::Kind::kSequence) {
     return absl::FailedPreconditionError("input 0 is not known as a sequence");
   }
-  const bool by_item =
-      first.items != nullptr && static_cast<int64_t>(first.items->size()) <= kMaxUnrolledTrips;
+  const bool by_item = first.items != nullptr;
   const size_t trips = by_item ? first.items->size() : 1;
   const Expr length = first.length.has_value() ? *first.length : view.FreshTripCount("length");
   std::vector<std::vector<Fact>> items(static_cast<size_t>(view.num_outputs()));

@@ -72,13 +72,14 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
       values_(data_.values.size(), -1),
       tensor_facts_(data_.tensors.size(), -1),
       attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()) {
-  evaluations_left_ =
-      kMaxExtraEvaluations + kMaxEvaluationsPerNode * static_cast<int64_t>(data_.nodes.size());
+  evaluations_left_ = kMaxExtraEvaluations + options_.limits.evaluations_per_node *
+                                                 static_cast<int64_t>(data_.nodes.size());
 }
 
 absl::StatusOr<Inference> Evaluator::Run() {
   result_.model = model_;
   result_.rules = options_.rules;
+  result_.limits = options_.limits;
   RETURN_IF_ERROR(BindInputs());
   Frame frame;
   frame.opsets = &data_.opsets;
@@ -101,7 +102,7 @@ absl::Status Evaluator::Spend() {
       absl::StrCat(data_.path,
                    ": bodies and functions are evaluated more often than the limit allows "
                    "(kMaxEvaluationsPerNode = ",
-                   kMaxEvaluationsPerNode, ")"));
+                   options_.limits.evaluations_per_node, ")"));
 }
 
 absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& frame) {
@@ -300,8 +301,8 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
     fact.from_shapes = call->from_shapes || is_shape;
     call->outputs.push_back(facts_.Intern(std::move(fact)));
   }
-  const int64_t max_terms =
-      kMaxExtraShapeTerms + kMaxShapeTermsPerNode * static_cast<int64_t>(data_.nodes.size());
+  const int64_t max_terms = kMaxExtraShapeTerms + options_.limits.shape_terms_per_node *
+                                                      static_cast<int64_t>(data_.nodes.size());
   if (facts_.terms() > max_terms) {
     return absl::OutOfRangeError(absl::StrCat("with it the shapes have more than ", max_terms,
                                               " terms in all (kMaxShapeTermsPerNode)"));

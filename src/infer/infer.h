@@ -26,6 +26,7 @@
 #include "ops/op_def.h"
 #include "ops/registry.h"
 #include "ops/user_rules.h"
+#include "src/base/limits.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 
@@ -56,6 +57,7 @@ struct InferOptions {
   // Where an operator's row is looked up, and where its body if it has no row; may be null.
   FoundOp (*find_op)(absl::string_view domain, absl::string_view op_type, int64_t opset) = &FindOp;
   const FunctionBodySource* bodies = nullptr;
+  Limits limits;
 };
 
 // A symbol of the result and where it comes from.
@@ -110,6 +112,7 @@ struct Inference {
   std::vector<SymbolOrigin> symbols;
   std::vector<std::string> warnings;
   Rules rules;  // what Call::def may point into
+  Limits limits;
   // What Call::call_attributes points into.
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 

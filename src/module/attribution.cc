@@ -63,6 +63,11 @@ bool NamesModules(const ModelData& model) {
   });
 }
 
+size_t MaxModules(const ModelData& model) {
+  return static_cast<size_t>(kMaxExtraModules) +
+         static_cast<size_t>(kMaxModulesPerNode) * (model.nodes.size() + model.tensors.size());
+}
+
 std::vector<absl::string_view> InitializerNames(const ModelData& model) {
   std::vector<absl::string_view> names;
   for (const Value& value : model.values) {
@@ -78,14 +83,14 @@ class Walk {
         model_(*inference.model),
         counts_(counts),
         keep_(keep),
-        out_(InitializerNames(model_), !NamesModules(model_)) {}
+        out_(InitializerNames(model_), !NamesModules(model_), MaxModules(model_)) {}
 
   Attribution Run() {
     out_.node_module.assign(model_.nodes.size(), kNoModule);
     FindWork();
     queue_.push_back({});
-    budget_ =
-        static_cast<int64_t>(model_.nodes.size()) * kMaxModuleVisitsPerNode + kMaxExtraModuleVisits;
+    budget_ = static_cast<int64_t>(model_.nodes.size()) * in_.limits.module_visits_per_node +
+              kMaxExtraModuleVisits;
     while (!queue_.empty()) {
       const Visit visit = std::move(queue_.front());
       queue_.pop_front();
@@ -120,7 +125,7 @@ class Walk {
       const NodeId id = graph.nodes[i];
       const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
       const bool opens =
-          !shape_work && !in_.calls[static_cast<size_t>(call)].bodies.empty() && CanOpen(call);
+          !shape_work && !in_.calls[static_cast<size_t>(call)].bodies.empty() && CanOpen(call, id);
       const Part part = shape_work ? Part::kShapeWork : opens ? Part::kOwn : Part::kWhole;
       const ModuleId module = Place(id, visit);
       const int32_t work = call * kNumParts + static_cast<int32_t>(part);
@@ -148,13 +153,16 @@ class Walk {
   }
 
   // Whether the bodies of a call may be walked one by one; takes the visits from the budget.
-  bool CanOpen(CallId id) {
+  bool CanOpen(CallId id, NodeId node) {
     const Call& call = in_.calls[static_cast<size_t>(id)];
     int64_t visits = 0;
     for (const BodyRun& run : call.bodies) {
       visits += static_cast<int64_t>(in_.instances[static_cast<size_t>(run.instance)].calls.size());
     }
-    if (visits > budget_) return false;
+    if (visits > budget_) {
+      if (out_.not_opened == kNone) out_.not_opened = node;
+      return false;
+    }
     budget_ -= visits;
     return true;
   }

@@ -40,8 +40,8 @@ enum class Keep : uint8_t {
 };
 
 struct Attribution {
-  Attribution(std::vector<absl::string_view> weights, bool containers)
-      : paths(std::move(weights), containers) {}
+  Attribution(std::vector<absl::string_view> weights, bool containers, size_t max_modules)
+      : paths(std::move(weights), containers, max_modules) {}
 
   ModulePaths paths;
   std::vector<Entry> entries;
@@ -49,6 +49,7 @@ struct Attribution {
   std::vector<ModuleId> node_module;  // by NodeId; kNoModule if it does not run
   std::vector<int64_t> nodes;         // by ModuleId: how many nodes, free ones included
   std::vector<int64_t> first;         // by ModuleId: position of its first node in the walk
+  NodeId not_opened = kNone;          // the first call that the limit left a module by itself
 };
 
 Attribution AttributeNodes(const Inference& inference, const Counts& counts,

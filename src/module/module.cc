@@ -150,12 +150,14 @@ using KindKey = std::tuple<int32_t, bool, absl::int128, absl::int128, absl::stri
 class Builder {
  public:
   Builder(const Inference& inference, const Counts& counts)
-      : model_(*inference.model),
+      : inference_(inference),
+        model_(*inference.model),
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts),
         params_(attribution_.paths.size()) {}
   Builder(const Inference& inference, const Counts& counts, absl::Span<const ModuleWork> work)
-      : model_(*inference.model),
+      : inference_(inference),
+        model_(*inference.model),
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts, work),
         params_(attribution_.paths.size()) {}
@@ -169,6 +171,7 @@ class Builder {
     for (ModuleId id : attribution_.node_module) {
       tree_.node_module.push_back(id == kNoModule ? -1 : index[static_cast<size_t>(id)]);
     }
+    tree_.warnings = Warnings();
     return std::move(tree_);
   }
 
@@ -176,6 +179,24 @@ class Builder {
   struct OwnParams {
     absl::int128 elements = 0, bytes = 0;
   };
+
+  std::vector<std::string> Warnings() const {
+    std::vector<std::string> warnings;
+    if (attribution_.not_opened != kNone) {
+      warnings.push_back(absl::StrCat("from ", DescribeNode(model_, attribution_.not_opened),
+                                      " on, modules inside of calls are not looked for "
+                                      "(kMaxModuleVisitsPerNode = ",
+                                      inference_.limits.module_visits_per_node, ")"));
+    }
+    if (attribution_.paths.cut()) {
+      warnings.push_back(
+          absl::StrCat("modules inside each other deeper than kMaxModuleDepth = ", kMaxModuleDepth,
+                       ", with a path of more than kMaxModulePath = ", kMaxModulePath,
+                       " bytes, or beyond kMaxModulesPerNode = ", kMaxModulesPerNode,
+                       " belong to the one around them"));
+    }
+    return warnings;
+  }
 
   void AddParameters() {
     for (const Parameter& p : FindParameters(model_)) {
@@ -335,6 +356,7 @@ class Builder {
     m.macs = macs.empty() ? own.macs : Sum(macs);
   }
 
+  const Inference& inference_;
   const ModelData& model_;
   Attribution attribution_;
   OwnWorks works_;

@@ -54,9 +54,10 @@ struct Module {
 };
 
 struct ModuleTree {
-  std::vector<Module> modules;       // each before its children; [0] is the root
-  std::vector<int32_t> node_module;  // by NodeId: index of the module that the node belongs to (at
-                                     // its first call, inside a function); -1 if it does not run
+  std::vector<Module> modules;        // each before its children; [0] is the root
+  std::vector<int32_t> node_module;   // by NodeId: index of the module that the node belongs to (at
+                                      // its first call, inside a function); -1 if it does not run
+  std::vector<std::string> warnings;  // limits that cost detail
 };
 
 ModuleTree BuildModules(const Inference& inference, const Counts& counts);

@@ -113,8 +113,9 @@ ModuleId ModulePaths::Memo::Remember(absl::string_view key, ModuleId id) {
   return id;
 }
 
-ModulePaths::ModulePaths(std::vector<absl::string_view> weights, bool containers)
-    : weights_(std::move(weights)), containers_(containers) {
+ModulePaths::ModulePaths(std::vector<absl::string_view> weights, bool containers,
+                         size_t max_modules)
+    : weights_(std::move(weights)), containers_(containers), max_modules_(max_modules) {
   paths_.emplace_back();
   types_.emplace_back();
   ids_.emplace("", kRootModule);
@@ -126,9 +127,16 @@ void ModulePaths::SetTypeIfUnknown(ModuleId id, absl::string_view type) {
 }
 
 ModuleId ModulePaths::Intern(absl::string_view path) {
+  const size_t whole = path.size();
   path = Limited(path);
+  cut_ = cut_ || path.size() < whole;
   const auto it = ids_.find(path);
   if (it != ids_.end()) return it->second;
+  if (paths_.size() >= max_modules_) {
+    cut_ = true;
+    const ModuleId around = LongestKnown(path);
+    return around == kNoModule ? kRootModule : around;
+  }
   const ModuleId id = static_cast<ModuleId>(paths_.size());
   paths_.emplace_back(path);
   types_.emplace_back();
@@ -224,7 +232,10 @@ ModuleId ModulePaths::FromNodeName(absl::string_view name) {
   ModuleId id = kRootModule;
   int depth = 0;
   for (absl::string_view component : absl::StrSplit(key, '/', absl::SkipEmpty())) {
-    if (++depth > kMaxModuleDepth || static_cast<int64_t>(path.size()) > kMaxModulePath) break;
+    if (++depth > kMaxModuleDepth || static_cast<int64_t>(path.size()) > kMaxModulePath) {
+      cut_ = true;
+      break;
+    }
     path = Descend(path, component);
     id = Intern(path);
   }

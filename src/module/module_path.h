@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +36,9 @@ using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string
 class ModulePaths {
  public:
   // `weights`: the names of all initializers. They decide where a node's name can be read in two
-  // ways. `containers`: see FromWeight.
-  explicit ModulePaths(std::vector<absl::string_view> weights, bool containers = false);
+  // ways. `containers`: see FromWeight. Beyond `max_modules`, what a path adds is left off.
+  explicit ModulePaths(std::vector<absl::string_view> weights, bool containers = false,
+                       size_t max_modules = std::numeric_limits<int32_t>::max());
 
   // By "pkg.torch.onnx.name_scopes" and "pkg.torch.onnx.class_hierarchy":
   //   ['', 'visual', 'visual.conv1', 'conv2d']
@@ -59,7 +61,7 @@ class ModulePaths {
   // ModuleList, so names of nodes do not have it. REQUIRES: a name with a dot.
   ModuleId FromWeight(absl::string_view name);
 
-  // The module of this path, made if it is not there yet.
+  // The module of this path, made if it is not there yet and the limits let it.
   ModuleId Intern(absl::string_view path);
   // The module of exactly this path; kNoModule if there is none.
   ModuleId Find(absl::string_view path) const;
@@ -68,6 +70,8 @@ class ModulePaths {
   ModuleId LongestKnown(absl::string_view path) const;
 
   size_t size() const { return paths_.size(); }
+  // Whether a path was met that goes beyond the limits.
+  bool cut() const { return cut_; }
   absl::string_view path(ModuleId id) const { return paths_[static_cast<size_t>(id)]; }
   // Class name without its Python module, "Conv2d"; "" where the file does not say.
   absl::string_view type(ModuleId id) const { return types_[static_cast<size_t>(id)]; }
@@ -97,6 +101,8 @@ class ModulePaths {
   size_t scopes_at_ = 0, classes_at_ = 0;  // where the metadata keys were last found
   std::vector<absl::string_view> weights_;
   bool containers_;
+  size_t max_modules_;
+  bool cut_ = false;
   bool weights_indexed_ = false;
   absl::flat_hash_set<absl::string_view> weight_prefixes_;
 };

@@ -233,8 +233,8 @@ Report MakeReport(const Inference& inference, const Counts& counts, const CountO
   if (options.node_rows) report.nodes = DescribeNodes(inference, counts, tree);
   report.modules = std::move(tree.modules);
   report.warnings = model.warnings;
-  for (const auto* more : {&inference.warnings, &counts.warnings}) {
-    report.warnings.insert(report.warnings.end(), more->begin(), more->end());
+  for (const auto& more : {inference.warnings, counts.warnings, tree.warnings}) {
+    report.warnings.insert(report.warnings.end(), more.begin(), more.end());
   }
   return report;
 }
@@ -246,6 +246,7 @@ InferOptions InferOptionsOf(const CountOptions& options) {
   infer.input_values = options.input_values;
   infer.rules = options.rules;
   infer.bodies = options.bodies;
+  infer.limits = options.limits;
   return infer;
 }
 

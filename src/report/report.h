@@ -18,6 +18,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/base/limits.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/module/module.h"
@@ -39,6 +40,7 @@ struct CountOptions {
   bool node_rows = false;
   // Where operators without a rule are looked up; may be null. Must live while counting.
   const FunctionBodySource* bodies = nullptr;
+  Limits limits;
 };
 // What inference takes of them.
 InferOptions InferOptionsOf(const CountOptions& options);

@@ -50,7 +50,7 @@ Expr MinOrMax(Kind kind, const Expr& a, const Expr& b) {
   if (IsInfinite(kind, a)) return b;
   std::vector<Expr> kept = Operands(kind, a);
   const std::vector<Expr> others = Operands(kind, b);
-  if (kept.size() + others.size() > kMaxOperands) return Error(kTooManyTerms);
+  if (kept.size() + others.size() > kMaxOperands) return Error(kTooManyOperands);
   const bool is_short = kept.size() + others.size() <= kMaxRefinedOperands;
   const int budget = is_short ? kMaxRefinements : 0;
   for (const Expr& e : others) {
@@ -90,7 +90,7 @@ Expr BroadcastSymbolic(const Expr& a, const Expr& b) {
   std::vector<Expr> sizes = Operands(Kind::kBroadcast, a);
   const std::vector<Expr> others = Operands(Kind::kBroadcast, b);
   sizes.insert(sizes.end(), others.begin(), others.end());
-  if (sizes.size() > kMaxOperands) return Error(kTooManyTerms);
+  if (sizes.size() > kMaxOperands) return Error(kTooManyOperands);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   std::vector<Expr> kept;

@@ -56,9 +56,9 @@ class Expr {
   absl::int128 literal() const { return literal_; }
   // The literal value, if it is one and fits.
   std::optional<int64_t> AsInt64() const;
-  // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "has too many terms", "is
-  // nested too deep", "broadcasts different sizes" (the last only from Substitute). A degree above
-  // 1000 counts as an overflow, since it is one for every value but -1, 0 and 1.
+  // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "broadcasts different
+  // sizes" (only from Substitute), or which limit of limits.h it would exceed: "has more than
+  // 100000 terms (kMaxTerms)".
   const char* error() const;
 
   Expr& operator+=(const Expr& other) { return *this = *this + other; }
@@ -121,7 +121,7 @@ Expr CeilDiv(const Expr& a, const Expr& b);
 Expr Mod(const Expr& a, const Expr& b);
 // Simplified where the bounds decide; operands are flattened, sorted and made unique. Beside a
 // symbolic operand a literal >= 2^62 in Min, or <= -2^62 in Max, is infinity and drops out: Slice
-// writes INT64_MAX for "to the end". At most 64 operands; more is "has too many terms".
+// writes INT64_MAX for "to the end". At most kMaxOperands operands.
 Expr Min(const Expr& a, const Expr& b);
 Expr Max(const Expr& a, const Expr& b);
 // The quotient if `b` divides `a` as a polynomial, with no remainder (Reshape's -1). For literals:

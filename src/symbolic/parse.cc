@@ -19,10 +19,6 @@ using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is
 
 namespace {
 
-constexpr size_t kMaxParsedChars = 16384;
-constexpr size_t kMaxParsedTerms = 1000;  // of an operand of * and // in a parsed text
-constexpr int kMaxParsedDepth = 100;      // of parentheses
-
 // Recursive descent, by precedence:
 //   sum     = ["+"] product {("+" | "-") product}
 //   product = unary {("*" | "//") unary}
@@ -38,7 +34,8 @@ class Parser {
   absl::StatusOr<Expr> Parse() {
     if (text_.size() > kMaxParsedChars) {
       pos_ = kMaxParsedChars;
-      Fail("the expression is too long");
+      Fail(absl::StrCat("the expression has more than ", kMaxParsedChars,
+                        " characters (kMaxParsedChars)"));
     }
     Expr result = ParseSum();
     if (Peek() != '\0' || pos_ < text_.size()) FailHere("an operator");
@@ -77,7 +74,7 @@ class Parser {
   // Bounds the work of a text: an operand is read once, but may be multiplied often.
   void CheckOperand(const Expr& e) {
     if (!e.is_literal() && e.error() == nullptr && TermsOf(e).size() > kMaxParsedTerms) {
-      Fail(absl::StrCat("the value ", kTooManyTerms));
+      Fail(absl::StrCat("the value has more than ", kMaxParsedTerms, " terms (kMaxParsedTerms)"));
     }
   }
   // The next character that is no space; '\0' at the end and after a failure.
@@ -143,7 +140,8 @@ Expr Parser::ParsePower() {
   Peek();
   CheckOperand(base);
   const Expr exponent = ParseInteger();
-  if (!failed() && exponent.literal() > kMaxDegree) Fail(absl::StrCat("the power ", kOverflow));
+  if (!failed() && exponent.literal() > kMaxDegree)
+    Fail(absl::StrCat("the power ", kDegreeTooHigh));
   if (failed()) return 0;
   return Checked(Power(base, static_cast<int>(exponent.literal())));
 }
@@ -171,7 +169,7 @@ Expr Parser::ParsePrimary() {
     return 0;
   }
   if (depth_ >= kMaxParsedDepth) {
-    Fail("nested too deep");
+    Fail(absl::StrCat("nested more than ", kMaxParsedDepth, " deep (kMaxParsedDepth)"));
     return 0;
   }
   ++depth_;

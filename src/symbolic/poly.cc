@@ -109,7 +109,7 @@ Expr FromTerms(Terms terms) {
       poly->depth = std::max(poly->depth, f.atom->depth);
     }
   }
-  if (weight > kMaxWeight) return Error(kTooManyTerms);
+  if (weight > kMaxExprWeight) return Error(kTooLarge);
   poly->hash = hash;
   poly->weight = weight;
   poly->terms = std::move(terms);
@@ -160,8 +160,8 @@ Expr MakeAtom(Kind kind, std::vector<Expr> args) {
     atom->weight += ExprImpl::poly(e)->weight;
     atom->depth = std::max(atom->depth, ExprImpl::poly(e)->depth);
   }
-  if (++atom->depth > kMaxDepth) return Error(kTooDeep);
-  if (atom->weight > kMaxWeight) return Error(kTooManyTerms);
+  if (++atom->depth > kMaxExprDepth) return Error(kTooDeep);
+  if (atom->weight > kMaxExprWeight) return Error(kTooLarge);
   int budget = kMaxRefinements;
   if (kind == Kind::kFloorDiv) {
     const Range numerator = RefinedRangeOf(args[0], &budget);
@@ -224,7 +224,7 @@ const char* MergeTerms(absl::Span<const Term> a, absl::Span<const Term> b, int s
 const char* MultiplyTerm(const Term& a, const Term& b, Term* out) {
   if (!MulInt(a.coefficient, b.coefficient, &out->coefficient)) return kOverflow;
   out->degree = a.degree + b.degree;
-  if (out->degree > kMaxDegree) return kOverflow;
+  if (out->degree > kMaxDegree) return kDegreeTooHigh;
   auto i = a.factors.begin(), j = b.factors.begin();
   while (i != a.factors.end() || j != b.factors.end()) {
     const int order = i == a.factors.end()   ? 1

@@ -17,6 +17,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "src/base/limits.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {
@@ -29,17 +30,11 @@ __extension__ typedef unsigned __int128 UInt;
 inline constexpr Int kIntMax = static_cast<Int>(~UInt{0} >> 1);
 inline constexpr Int kIntMin = -kIntMax - 1;
 
-// Limits. What comes from a file decides how expressions nest and grow, so each is checked before
-// the work it bounds.
-inline constexpr size_t kMaxTerms = 100000;  // of a polynomial; also of the products of one a * b
-inline constexpr int kMaxDegree = 1000;      // of a monomial
-inline constexpr int kMaxDepth = 64;         // of atoms in atoms: bounds every recursion below
-inline constexpr int64_t kMaxWeight = 2000000;  // nodes of the expression written out as a tree
-inline constexpr size_t kMaxOperands = 64;      // of one min, max or broadcast
-inline constexpr size_t kMaxComparedTerms =
-    64;  // larger operands of min and max: compared by range only
-inline constexpr size_t kMaxDivisionWork = 100000;  // term operations of one polynomial division
-inline constexpr size_t kMaxRefinedTerms = 16;      // of a polynomial whose bounds are worked for
+// How much work is put into knowing more about an expression; beyond, less is known. The limits of
+// what is accepted at all are those of limits.h.
+inline constexpr size_t kMaxComparedTerms = 64;      // of an operand of min or max; above: by range
+inline constexpr size_t kMaxDivisionWork = 100'000;  // term operations of one polynomial division
+inline constexpr size_t kMaxRefinedTerms = 16;       // of a polynomial whose bounds are worked for
 inline constexpr int kMaxRefinedDegree = 4;
 inline constexpr size_t kMaxRefinedOperands = 8;  // of a min or max whose operands are so compared
 inline constexpr int kMaxRefinements = 24;  // expressions looked at for the bounds of one call
@@ -50,8 +45,14 @@ inline constexpr Int kInfinity = Int{1} << 62;
 // The values of error(). Compared by address.
 inline constexpr char kOverflow[] = "overflows 128 bits";
 inline constexpr char kZeroDivision[] = "divides by zero";
-inline constexpr char kTooManyTerms[] = "has too many terms";
-inline constexpr char kTooDeep[] = "is nested too deep";
+inline constexpr char kTooManyTerms[] = "has more than 100000 terms (kMaxTerms)";
+inline constexpr char kTooLarge[] = "has more than 2000000 parts written out (kMaxExprWeight)";
+inline constexpr char kTooManyOperands[] =
+    "has a min, max or broadcast of more than 64 operands (kMaxOperands)";
+inline constexpr char kDegreeTooHigh[] = "has a degree above 1000 (kMaxDegree)";
+inline constexpr char kTooDeep[] = "is nested more than 64 deep (kMaxExprDepth)";
+static_assert(kMaxTerms == 100'000 && kMaxExprWeight == 2'000'000 && kMaxOperands == 64 &&
+              kMaxDegree == 1000 && kMaxExprDepth == 64);
 inline constexpr char kMismatch[] = "broadcasts different sizes";
 
 // ---- Checked integers. Each returns false on overflow. ----

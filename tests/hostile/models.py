@@ -132,6 +132,22 @@ def loop(trips):
     return model(graph([node("Loop", ["n", "", "x"], ["y"], body("body", inner))], [value("x", [2])], [msg(1, "y")], [tensor("n", [], [trips])]))
 
 
+def growing_loop(trips):
+    """Each trip adds a row, as a decoder's cache does."""
+    inner = graph([node("Concat", ["v", "x"], ["w"], integer("axis", 0)), node("MatMul", ["w", "m"], ["s"]), node("Identity", ["c"], ["d"])],
+                  [value("i", [], INT64), value("c", [], BOOL), value("v", ["rows", 4])], [msg(1, "d"), msg(1, "w")])
+    return model(graph([node("Loop", ["n", "", "x"], ["y"], body("body", inner))], [value("x", [1, 4]), value("m", [4, 8])], [msg(1, "y")],
+                       [tensor("n", [], [trips])]))
+
+
+def deep_modules(depth):
+    return chain(node("Relu", ["x"], ["y"]) + msg(3, "/" + "m/" * depth + "Relu"), inputs=X)
+
+
+def many_modules(nodes, depth):
+    return model(graph([node("Relu", ["x"], [f"y{i}"]) + msg(3, f"{i}/" + "a/" * depth + "Relu") for i in range(nodes)], X, [msg(1, "y0")]))
+
+
 def chain(*nodes, inputs=(), initializers=()):
     return model(graph(nodes, inputs, [msg(1, "y")], initializers))
 
@@ -176,6 +192,10 @@ MODELS = {
     "elements-2-to-the-124": lambda: one("Relu", [[1 << 62, 1 << 62]]),
     "initializer-negative": lambda: chain(node("Relu", ["w"], ["y"]), initializers=[tensor("w", [-4], [])]),
     "loop-2-to-the-63": lambda: loop((1 << 63) - 1),
+    "loop-that-grows-100-times": lambda: growing_loop(100),
+    "loop-that-grows-100000-times": lambda: growing_loop(100000),
+    "modules-1000-deep": lambda: deep_modules(1000),
+    "modules-64-per-node": lambda: many_modules(5800, 63),
     "loop-negative": lambda: loop(-5),
     "range-step-0": lambda: chain(node("Range", ["a", "b", "c"], ["y"]), initializers=[tensor("a", [], [0]), tensor("b", [], [10]), tensor("c", [], [0])]),
     "range-2-to-the-62": lambda: chain(node("Range", ["a", "b", "c"], ["r"]), node("Add", ["r", "c"], ["y"]),

@@ -2,9 +2,10 @@
 // ONNX library and Protobuf for. They are apart because linking them costs every start of the first
 // a seventh of its time, and because what goes wrong in them goes wrong here.
 //
-//   onnxflops-official text FORM   a model as text on standard input, as ModelProto on standard
-//                                  output
-//   onnxflops-official bodies      the function bodies of operators: see function_bodies.h
+//   onnxflops-official text FORM BYTES   a model as text of at most so many bytes on standard
+//   input,
+//                                        as ModelProto on standard output
+//   onnxflops-official bodies            the function bodies of operators: see function_bodies.h
 //
 // Trouble is one line on standard error, and exit code 2; nothing is written then.
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <new>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
@@ -27,7 +29,7 @@
 namespace onnxflops::tools {
 namespace {
 
-absl::StatusOr<std::string> ReadInput(int64_t limit, const char* limit_name) {
+absl::StatusOr<std::string> ReadInput(int64_t limit) {
   std::string bytes;
   size_t size = 0;
   while (true) {
@@ -37,8 +39,7 @@ absl::StatusOr<std::string> ReadInput(int64_t limit, const char* limit_name) {
     if (n < 0) return absl::UnknownError(absl::StrCat("cannot be read: ", std::strerror(errno)));
     size += static_cast<size_t>(n);
     if (static_cast<int64_t>(size) > limit) {
-      return absl::OutOfRangeError(
-          absl::StrCat("larger than ", limit, " bytes (", limit_name, ")"));
+      return absl::OutOfRangeError(absl::StrCat("larger than ", limit, " bytes (kMaxTextBytes)"));
     }
     if (n == 0) break;
   }
@@ -46,8 +47,12 @@ absl::StatusOr<std::string> ReadInput(int64_t limit, const char* limit_name) {
   return bytes;
 }
 
-absl::Status Text(absl::string_view form) {
-  ASSIGN_OR_RETURN(const std::string text, ReadInput(kMaxTextBytes, "kMaxTextBytes"));
+absl::Status Text(absl::string_view form, absl::string_view max_bytes) {
+  int64_t limit = 0;
+  if (!absl::SimpleAtoi(max_bytes, &limit) || limit > INT32_MAX) {
+    return absl::InvalidArgumentError(absl::StrCat(max_bytes, " is no limit of bytes"));
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadInput(limit));
   ASSIGN_OR_RETURN(const onnx::ModelProto model, ReadText(TextFormNamed(form), text));
   if (model.ByteSizeLong() == 0) return absl::InvalidArgumentError("is empty");
   if (model.ByteSizeLong() > INT32_MAX) {
@@ -59,7 +64,7 @@ absl::Status Text(absl::string_view form) {
 }
 
 absl::Status Bodies() {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadInput(kMaxTextBytes, "kMaxTextBytes"));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadInput(kMaxTextBytes));
   onnx::ModelProto request;
   if (!request.ParseFromString(bytes)) return absl::InvalidArgumentError("is no ModelProto");
   static_cast<void>(FindFunctionBodies(request).SerializeToFileDescriptor(STDOUT_FILENO));
@@ -67,7 +72,7 @@ absl::Status Bodies() {
 }
 
 absl::Status Run(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "text") == 0) return Text(argv[2]);
+  if (argc == 4 && std::strcmp(argv[1], "text") == 0) return Text(argv[2], argv[3]);
   if (argc == 2 && std::strcmp(argv[1], "bodies") == 0) return Bodies();
   return absl::InvalidArgumentError("this program is for onnxflops to start, which reads models");
 }

@@ -133,10 +133,6 @@ absl::Status CheckNesting(TextForm form, absl::string_view text) {
 }
 
 absl::StatusOr<onnx::ModelProto> ReadText(TextForm form, absl::string_view text) {
-  if (static_cast<int64_t>(text.size()) > kMaxTextBytes) {
-    return absl::OutOfRangeError(
-        absl::StrCat("a text of more than ", kMaxTextBytes, " bytes (kMaxTextBytes)"));
-  }
   absl::ConsumePrefix(&text, "\xef\xbb\xbf");
   if (absl::StripAsciiWhitespace(text).empty()) return absl::InvalidArgumentError("is empty");
   onnx::ModelProto model;

@@ -1,7 +1,7 @@
 // Models written as text, through the official ONNX library and Protobuf.
 //
-// A text is checked before either sees it: its size, and how deep its brackets nest, since both
-// readers recurse. What they say of a fault is brought into one form that tells line and column:
+// A text is checked before either sees it: how deep its brackets nest, since both readers recurse.
+// What they say of a fault is brought into one form that tells line and column:
 //
 //   absl::StatusOr<onnx::ModelProto> model = ReadText(TextForm::kOnnx, text);
 //   model.status().message()   // "line 3, column 5: Expected character = not found."
@@ -17,7 +17,7 @@
 
 namespace onnxflops::tools {
 
-// What ModelProto says in `text`. Neither throws nor aborts.
+// The ModelProto that `text` says. Neither throws nor aborts. REQUIRES: less than 2 GiB.
 absl::StatusOr<onnx::ModelProto> ReadText(TextForm form, absl::string_view text);
 
 // InvalidArgument or OutOfRange if brackets nest deeper than kMaxTextNesting.
