@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
+#include "src/base/quote.h"
 #include "src/load/load.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
@@ -212,12 +213,12 @@ TEST(EscapeTest, JsonIsValidAndReadsBack) {
 }
 
 TEST(EscapeTest, CommandsOfCiSystems) {
-  EXPECT_EQ(TextName("::error::x"), "\\x3a:error::x");
-  EXPECT_EQ(TextName("  ::set-output"), "  \\x3a:set-output");
-  EXPECT_EQ(TextName("onnx::MatMul_1"), "onnx::MatMul_1");
-  EXPECT_EQ(TextName("a##[error]b"), "a#\\x23[error]b");
-  EXPECT_EQ(TextName("a##vso[x]"), "a#\\x23vso[x]");
-  EXPECT_EQ(TextName("é 漢字"), "é 漢字");
+  EXPECT_EQ(Printable("::error::x"), "\\x3a:error::x");
+  EXPECT_EQ(Printable("  ::set-output"), "  \\x3a:set-output");
+  EXPECT_EQ(Printable("onnx::MatMul_1"), "onnx::MatMul_1");
+  EXPECT_EQ(Printable("a##[error]b"), "a#\\x23[error]b");
+  EXPECT_EQ(Printable("a##vso[x]"), "a#\\x23vso[x]");
+  EXPECT_EQ(Printable("é 漢字"), "é 漢字");
 }
 
 TEST(EscapeTest, Spreadsheets) {

@@ -111,13 +111,13 @@ std::string Render(const std::vector<Report>& reports, Format format, const View
 
 // What --strict objects to, or nothing.
 std::string Objection(const Report& report) {
+  const std::string path = Escaped(report.model.path);
   if (report.coverage.unknown > 0) {
-    return absl::StrCat(report.model.path,
-                        ": not counted: ", Plural(report.coverage.unknown, "node"));
+    return absl::StrCat(path, ": not counted: ", Plural(report.coverage.unknown, "node"));
   }
-  if (report.totals.lower_bound) return absl::StrCat(report.model.path, ": a part is unknown");
+  if (report.totals.lower_bound) return absl::StrCat(path, ": a part is unknown");
   if (!report.warnings.empty()) {
-    return absl::StrCat(report.model.path, ": warning: ", report.warnings[0]);
+    return absl::StrCat(path, ": warning: ", Printable(report.warnings[0]));
   }
   return "";
 }

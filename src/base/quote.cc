@@ -1,37 +1,59 @@
 #include "src/base/quote.h"
 
 #include <cstdint>
+#include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "src/base/limits.h"
 #include "src/base/utf8.h"
 
 namespace onnxflops {
+namespace {
 
-std::string Escaped(absl::string_view name) {
+// GitHub's "::error::" begins a line, if not for spaces; its "##[error]" and Azure's "##vso[" stand
+// anywhere in it.
+std::string WithoutCommands(std::string text) {
+  if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "::")) {
+    text.replace(text.find("::"), 1, "\\x3a");
+  }
+  if (!absl::StrContains(text, "##")) return text;
+  return absl::StrReplaceAll(text, {{"##", "#\\x23"}});
+}
+
+// Stops where `out` has `most` bytes or more.
+std::string Escape(absl::string_view text, size_t most) {
   std::string out;
-  for (size_t i = 0; i < name.size();) {
-    if (out.size() >= kMaxShownName) {
+  for (size_t i = 0; i < text.size();) {
+    if (out.size() >= most) {
       out += "...";
       break;
     }
-    const size_t length = PrintableSequence(name.substr(i, 4));
+    const size_t length = PrintableSequence(text.substr(i, 4));
     if (length > 0) {
-      out.append(name.data() + i, length);
+      out.append(text.data() + i, length);
       i += length;
+      continue;
+    }
+    const char c = text[i++];
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
     } else {
-      const char c = name[i++];
-      if (c == '\n') {
-        out += "\\n";
-      } else if (c == '\t') {
-        out += "\\t";
-      } else {
-        absl::StrAppend(&out, "\\x", absl::Hex(static_cast<uint8_t>(c), absl::kZeroPad2));
-      }
+      absl::StrAppend(&out, "\\x", absl::Hex(static_cast<uint8_t>(c), absl::kZeroPad2));
     }
   }
-  return out;
+  return WithoutCommands(std::move(out));
 }
+
+}  // namespace
+
+std::string Printable(absl::string_view text) { return Escape(text, absl::string_view::npos); }
+
+std::string Escaped(absl::string_view name) { return Escape(name, kMaxShownName); }
 
 std::string Quoted(absl::string_view name) { return absl::StrCat("'", Escaped(name), "'"); }
 

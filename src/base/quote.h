@@ -11,8 +11,11 @@
 
 namespace onnxflops {
 
-// Control characters and invalid UTF-8 become \n, \t or \xNN; what is longer than kMaxShownName is
-// cut and ends in "...".
+// For terminals and logs: control characters, terminal escapes, invalid UTF-8 and text that turns
+// around are shown as \n, \t or \xNN; what CI systems take for a command is broken up: "::error::"
+// where a line may begin with it, and "##[error]", "##vso[" anywhere. One line, not shortened.
+std::string Printable(absl::string_view text);
+// The same; what is longer than kMaxShownName is cut and ends in "...".
 std::string Escaped(absl::string_view name);
 // The same in single quotes.
 std::string Quoted(absl::string_view name);

@@ -98,7 +98,7 @@ class Counter {
     }
     out_.total = out_.instances[0];
     if (const char* error = ErrorOf(out_.total)) {
-      return absl::OutOfRangeError(absl::StrCat(model_.path, ": the total ", error));
+      return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path), ": the total ", error));
     }
     AddUpByOperator();
     return std::move(out_);
@@ -197,7 +197,7 @@ class Counter {
     AddBodies(call, result);
     if (const char* error = ErrorOf(result->tally)) {
       return absl::OutOfRangeError(absl::StrCat(
-          model_.path, ": ", DescribeCall(in_, call, call.node), ": its cost ", error));
+          Escaped(model_.path), ": ", DescribeCall(in_, call, call.node), ": its cost ", error));
     }
     result->flops = result->tally.Flops();
     result->macs = result->tally.Macs();
@@ -293,8 +293,8 @@ class Counter {
       result->problem = problem;
       return absl::OkStatus();
     }
-    std::string text = absl::StrCat(model_.path, ": ", DescribeCall(in_, call, call.node), ": ",
-                                    problem.message());
+    std::string text = absl::StrCat(Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
+                                    ": ", Printable(problem.message()));
     return absl::Status(problem.code(), text);
   }
 

@@ -99,7 +99,7 @@ absl::StatusOr<Inference> Evaluator::Run() {
 absl::Status Evaluator::Spend() {
   if (--evaluations_left_ >= 0) return absl::OkStatus();
   return absl::OutOfRangeError(
-      absl::StrCat(data_.path,
+      absl::StrCat(Escaped(data_.path),
                    ": bodies and functions are evaluated more often than the limit allows "
                    "(kMaxEvaluationsPerNode = ",
                    options_.limits.evaluations_per_node, ")"));
@@ -356,12 +356,12 @@ absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t op
                                 const FactIds& inputs) const {
   if (IsExplained(local)) return local;
   const Node& node = data_.nodes[static_cast<size_t>(id)];
-  std::string text = absl::StrCat(data_.path, ": ", DescribeNode(data_, id));
+  std::string text = absl::StrCat(Escaped(data_.path), ": ", DescribeNode(data_, id));
   if (!text.empty() && text.back() == ')') {
     text.pop_back();
     absl::StrAppend(&text, ", opset ", opset, ")");
   }
-  absl::StrAppend(&text, ": ", local.message());
+  absl::StrAppend(&text, ": ", Printable(local.message()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i] == kNone) continue;
     absl::StrAppend(&text, "\n  ", Escaped(data_.values[static_cast<size_t>(node.inputs[i])].name),
@@ -399,10 +399,10 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
     given.push_back(absl::StrCat(name, " = ", Shape(dims).ToString()));
   }
   absl::string_view rest = failed.message();
-  absl::ConsumePrefix(&rest, absl::StrCat(model->path, ": "));
+  absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));
   return absl::Status(
       failed.code(),
-      absl::StrCat(model->path, ": the file fixes what it declares as a symbol, against ",
+      absl::StrCat(Escaped(model->path), ": the file fixes what it declares as a symbol, against ",
                    absl::StrJoin(given, ", "), ":\n  ", rest));
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/body_facts.h"
 #include "src/infer/evaluator.h"
@@ -63,7 +64,7 @@ absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
   const Function& function = data_.functions[static_cast<size_t>(node.function)];
   if (frame.depth >= kMaxCallDepth) {
     return absl::OutOfRangeError(absl::StrCat(
-        data_.path, ": ", DescribeNode(data_, id),
+        Escaped(data_.path), ": ", DescribeNode(data_, id),
         ": functions call each other deeper than the limit kMaxCallDepth = ", kMaxCallDepth));
   }
   const bool shareable = node.attributes_comparable && !node.has_graphs;

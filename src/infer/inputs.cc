@@ -92,8 +92,9 @@ absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::s
     case TypeKind::kSparseTensor: {
       if (!type.has_shape) return Fact::Tensor(type.dtype, Shape::UnknownRank());
       if (type.dims.size() > static_cast<size_t>(kMaxRank)) {
-        return absl::OutOfRangeError(absl::StrCat(data_.path, ": input '", name, "' has rank ",
-                                                  type.dims.size(), ", above the limit kMaxRank"));
+        return absl::OutOfRangeError(absl::StrCat(Escaped(data_.path), ": input ", Quoted(name),
+                                                  " has rank ", type.dims.size(),
+                                                  ", above the limit kMaxRank"));
       }
       Shape shape;
       for (size_t i = 0; i < type.dims.size(); ++i) {
@@ -128,8 +129,8 @@ absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& di
   const DeclaredType* type = value.declared;
   if (type == nullptr || !type->has_shape) return absl::OkStatus();
   if (type->dims.size() != dims.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(data_.path, ": input '", name, "' has rank ",
-                                                   type->dims.size(),
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(data_.path), ": input ", Quoted(name),
+                                                   " has rank ", type->dims.size(),
                                                    ", but the given shape has rank ", dims.size()));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -137,18 +138,18 @@ absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& di
     const auto given = dims[i].AsInt64();
     if (!given.has_value()) continue;
     if (declared.size >= 0 && declared.size != *given) {
-      return absl::InvalidArgumentError(absl::StrCat(data_.path, ": dimension ", i, " of input '",
-                                                     name, "' is ", declared.size,
-                                                     " in the file, but ", *given, " was given"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(data_.path), ": dimension ", i, " of input ", Quoted(name), " is ",
+                       declared.size, " in the file, but ", *given, " was given"));
     }
     if (declared.size >= 0) continue;
     const std::string symbol =
         declared.name.empty() ? absl::StrCat(name, ".", i) : std::string(declared.name);
     const auto [bound, is_new] = from_input_shapes_.try_emplace(symbol, *given);
     if (!is_new && bound->second != *given) {
-      return absl::InvalidArgumentError(absl::StrCat(data_.path, ": dimension '", symbol,
-                                                     "' is given as ", bound->second, " and as ",
-                                                     *given, " (input '", name, "')"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(data_.path), ": dimension ", Quoted(symbol), " is given as ",
+                       bound->second, " and as ", *given, " (input ", Quoted(name), ")"));
     }
   }
   return absl::OkStatus();
@@ -157,8 +158,9 @@ absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& di
 absl::Status Evaluator::ApplyValueOption(const std::string& name, const Content& content,
                                          Fact* fact) const {
   const auto mismatch = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(data_.path, ": value of input '", name, "': ",
-                                                   content.size(), " elements given for ", what));
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(data_.path), ": value of input ",
+                                                   Quoted(name), ": ", content.size(),
+                                                   " elements given for ", what));
   };
   if (!fact->is_tensor()) return mismatch("what is not a tensor");
   if (!fact->shape.ranked()) fact->shape = Shape{Expr(static_cast<int64_t>(content.size()))};
@@ -210,8 +212,9 @@ absl::Status Evaluator::BindInputs() {
   const auto unknown_input = [&](const std::string& name) {
     std::vector<absl::string_view> names;
     for (ValueId v : main.inputs) names.push_back(data_.values[static_cast<size_t>(v)].name);
-    return absl::InvalidArgumentError(absl::StrCat(data_.path, ": no input is named '", name,
-                                                   "'; inputs: ", absl::StrJoin(names, ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(data_.path), ": no input is named ", Quoted(name),
+                     "; inputs: ", Printable(absl::StrJoin(names, ", "))));
   };
   for (const auto& [name, dims] : options_.input_shapes) {
     const Value* value = value_of(name);
@@ -254,7 +257,7 @@ absl::Status Evaluator::CheckOptions() const {
   for (const auto& [name, value] : options_.dims) {
     if (value < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(data_.path, ": dimension ", Quoted(name), " is bound to ", value));
+          absl::StrCat(Escaped(data_.path), ": dimension ", Quoted(name), " is bound to ", value));
     }
     if (!symbols_.Knows(name)) unmet.emplace(name, value);
   }
@@ -264,7 +267,7 @@ absl::Status Evaluator::CheckOptions() const {
   ASSIGN_OR_RETURN(const Inference open, Infer(model_, unbound));
   absl::Status known = RequireSymbols(unmet, open.symbols);
   if (known.ok()) return known;
-  return absl::InvalidArgumentError(absl::StrCat(data_.path, ": ", known.message()));
+  return absl::InvalidArgumentError(absl::StrCat(Escaped(data_.path), ": ", known.message()));
 }
 
 }  // namespace onnxflops

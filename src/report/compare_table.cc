@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "src/base/quote.h"
 #include "src/convention/conventions.h"
 #include "src/report/compare_report.h"
 #include "src/report/format.h"
@@ -231,7 +232,7 @@ std::string DrawStep(const Step& step, int text_width, int figure_width, bool co
   constexpr char kBold[] = "\x1b[1m";
   constexpr char kPlain[] = "\x1b[0m";
   const int indent = 2 * step.indent;
-  std::vector<std::string> words = absl::StrSplit(TextName(step.text), ' ');
+  std::vector<std::string> words = absl::StrSplit(Printable(step.text), ' ');
   std::string text = DrawWrapped(words, " ", text_width - indent, 4);
   if (!text.empty()) text.pop_back();
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
@@ -124,8 +125,9 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view name) {
   ASSIGN_OR_RETURN(const Convention* convention, RequireConvention(name));
   if (options.node_rows && !model->functions.empty()) {
-    return absl::UnimplementedError(absl::StrCat(
-        model->path, ": rows by node of a model with functions are only there as we count"));
+    return absl::UnimplementedError(
+        absl::StrCat(Escaped(model->path),
+                     ": rows by node of a model with functions are only there as we count"));
   }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -136,14 +138,15 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
   Evidence evidence(inference, counts);
   const Ledger ledger = convention->apply(&evidence);
   if (ledger.standing == Standing::kNotApplicable) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(model->path, ": ", name, " gives no figure: ", ledger.assumptions[0]));
+    return absl::FailedPreconditionError(absl::StrCat(Escaped(model->path), ": ", name,
+                                                      " gives no figure: ", ledger.assumptions[0]));
   }
   Report report = MakeReport(inference, counts, options);
   report.causal_nodes = 0;  // what the tool makes of them is part of its ledger
   Recount(&evidence, *convention, ledger).Fill(&report);
   if (const char* error = report.totals.training_flops.error()) {
-    return absl::OutOfRangeError(absl::StrCat(model->path, ": the figure of ", name, " ", error));
+    return absl::OutOfRangeError(
+        absl::StrCat(Escaped(model->path), ": the figure of ", name, " ", error));
   }
   return report;
 }

@@ -43,7 +43,8 @@ absl::StatusOr<NodeId> FindNode(const ModelData& model, absl::string_view name) 
     }
   }
   if (by_output != kNone) return by_output;
-  std::string message = absl::StrCat(model.path, ": no node or tensor is named ", Quoted(name));
+  std::string message =
+      absl::StrCat(Escaped(model.path), ": no node or tensor is named ", Quoted(name));
   if (!similar.empty()) absl::StrAppend(&message, "; similar: ", absl::StrJoin(similar, ", "));
   return absl::NotFoundError(message);
 }
@@ -170,7 +171,7 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
   const Node& node = model->nodes[static_cast<size_t>(id)];
   if (place.instance == nullptr) {
     return absl::NotFoundError(
-        absl::StrCat(model->path, ": ", DescribeNode(*model, id), " never runs"));
+        absl::StrCat(Escaped(model->path), ": ", DescribeNode(*model, id), " never runs"));
   }
   CountOptions with_rows = options;
   with_rows.node_rows = true;
@@ -206,8 +207,8 @@ std::string ExceptionText(const OpException& exception) {
 
 std::string ToText(const Explanation& e, const TableStyle& style) {
   const int width = style.width > 0 ? style.width : kLineWidth;
-  std::string out = absl::StrCat(TextName(e.model), ": node ", TextName(e.node.name), " (",
-                                 TextName(OpLabel(e.node.domain, e.node.op)), ", opset ", e.opset);
+  std::string out = absl::StrCat(Printable(e.model), ": node ", Printable(e.node.name), " (",
+                                 Printable(OpLabel(e.node.domain, e.node.op)), ", opset ", e.opset);
   if (e.version > 0) absl::StrAppend(&out, ", rule of version ", e.version);
   out += ")\n\n";
   if (!e.module.empty()) {

@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "src/base/utf8.h"
 
 namespace onnxflops {
@@ -56,16 +55,6 @@ std::optional<absl::int128> ParseDigits(absl::string_view digits) {
     value = value * 10 + (c - '0');
   }
   return value;
-}
-
-// Commands that CI systems take from a log: GitHub's "::error::" at the begin of a line and
-// "##[group]", Azure's "##vso[...]".
-std::string WithoutCommands(std::string text) {
-  if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "::")) {
-    text.replace(text.find("::"), 1, "\\x3a");
-  }
-  if (!absl::StrContains(text, "##")) return text;
-  return absl::StrReplaceAll(text, {{"##[", "#\\x23["}, {"##vso[", "#\\x23vso["}});
 }
 
 }  // namespace
@@ -186,27 +175,6 @@ absl::string_view OriginKindName(SymbolOrigin::Kind kind) {
       return "trip_count";
   }
   return "";
-}
-
-std::string TextName(absl::string_view name) {
-  std::string out;
-  for (size_t i = 0; i < name.size();) {
-    const size_t length = PrintableSequence(name.substr(i));
-    if (length > 0) {
-      out.append(name.data() + i, length);
-      i += length;
-      continue;
-    }
-    const char c = name[i++];
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else {
-      absl::StrAppend(&out, "\\x", absl::Hex(static_cast<uint8_t>(c), absl::kZeroPad2));
-    }
-  }
-  return WithoutCommands(std::move(out));
 }
 
 int DisplayWidth(absl::string_view text) {

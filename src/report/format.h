@@ -42,10 +42,6 @@ absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", 
 
 // ---- names: data from strangers
 
-// For terminals and logs: control characters, terminal escapes, invalid UTF-8 and text that turns
-// around are shown as \n, \t or \xNN; what CI systems take for a command is broken up ("::error::",
-// "##[error]"). Not shortened.
-std::string TextName(absl::string_view name);
 // Columns that a text takes on a terminal: code points, with none for combining ones.
 int DisplayWidth(absl::string_view text);
 // A text in so many columns. What is too long loses its beginning, after the indent, as a path may

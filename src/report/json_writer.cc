@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/utf8.h"
 
 namespace onnxflops {
 namespace {
 
-// The length of what `text` begins with that JSON has as it is: most text, wholly.
+// The length of what `text` begins with that JSON has as it is: most text, wholly. "##" is what CI
+// systems' commands begin with, "##[error]", also in the middle of a line.
 size_t PlainPrefix(absl::string_view text) {
-  const auto special = std::find_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\'; });
+  const auto special = std::find_if(text.begin(), text.end(), [](char c) {
+    return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '#';
+  });
   return static_cast<size_t>(special - text.begin());
 }
 
@@ -80,7 +83,7 @@ size_t JsonWriter::AppendEscaped(absl::string_view text) {
   if (code == '"' || code == '\\') {
     out_ += '\\';
     out_ += text[0];
-  } else if (IsPrintable(code)) {
+  } else if (IsPrintable(code) && !absl::StartsWith(text, "##")) {
     out_.append(text.data(), length);
   } else {  // all of these are below U+10000
     absl::StrAppend(&out_, "\\u", absl::Hex(code, absl::kZeroPad4));

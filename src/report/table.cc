@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
 #include "src/report/format.h"
 #include "src/report/writers.h"
 
@@ -13,7 +14,7 @@ constexpr int kLineWidth = 100;  // where lists of texts are broken when the wid
 void AppendList(absl::string_view title, const std::vector<std::string>& lines, std::string* out) {
   if (lines.empty()) return;
   absl::StrAppend(out, "\n", title, "\n");
-  for (const std::string& line : lines) absl::StrAppend(out, "  ", TextName(line), "\n");
+  for (const std::string& line : lines) absl::StrAppend(out, "  ", Printable(line), "\n");
 }
 
 }  // namespace

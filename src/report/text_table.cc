@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "src/base/quote.h"
 #include "src/report/format.h"
 
 namespace onnxflops {
@@ -20,7 +21,7 @@ constexpr char kPlain[] = "\x1b[0m";
 // Every cell fit for a terminal, the first with its indent.
 void Clean(TextTable* table) {
   for (TextTable::Row& row : table->rows) {
-    for (std::string& cell : row.cells) cell = TextName(cell);
+    for (std::string& cell : row.cells) cell = Printable(cell);
     row.cells[0].insert(0, 2 * static_cast<size_t>(row.indent), ' ');
   }
 }
@@ -83,7 +84,7 @@ bool IsInteger(absl::string_view text) {
 }
 
 std::string CsvField(absl::string_view raw) {
-  std::string text = TextName(raw);
+  std::string text = Printable(raw);
   const size_t first = text.find_first_not_of(' ');
   constexpr absl::string_view kFormula = "=+-@";
   if (first != std::string::npos && kFormula.find(text[first]) != absl::string_view::npos) {
@@ -112,7 +113,7 @@ std::string DrawText(TextTable table, const TableStyle& style) {
   for (const TextTable::Column& column : table.columns) titles.push_back(column.title);
   add(kFaint, titles);
   for (const TextTable::Row& row : table.rows) add(row.strong ? kBold : nullptr, row.cells);
-  for (const std::string& note : table.notes) absl::StrAppend(&out, "(", TextName(note), ")\n");
+  for (const std::string& note : table.notes) absl::StrAppend(&out, "(", Printable(note), ")\n");
   return out;
 }
 
@@ -121,7 +122,7 @@ std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view
   std::string out;
   int used = 0;
   for (const std::string& raw : texts) {
-    const std::string text = TextName(raw);
+    const std::string text = Printable(raw);
     const int needed = DisplayWidth(text);
     if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
       absl::StrAppend(&out, "\n", std::string(static_cast<size_t>(indent), ' '));
@@ -138,23 +139,23 @@ std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view
 }
 
 std::string EscapeMarkdown(absl::string_view text) {
-  return absl::StrReplaceAll(TextName(text), {{"\\", "\\\\"},
-                                              {"`", "\\`"},
-                                              {"*", "\\*"},
-                                              {"_", "\\_"},
-                                              {"[", "\\["},
-                                              {"]", "\\]"},
-                                              {"|", "\\|"},
-                                              {"~", "\\~"},
-                                              {"!", "\\!"},
-                                              {"$", "\\$"},
-                                              {"<", "&lt;"},
-                                              {">", "&gt;"},
-                                              {"&", "&amp;"},
-                                              {"@", "&#64;"},
-                                              {"#", "&#35;"},
-                                              {"://", ":&#47;&#47;"},
-                                              {"www.", "www&#46;"}});
+  return absl::StrReplaceAll(Printable(text), {{"\\", "\\\\"},
+                                               {"`", "\\`"},
+                                               {"*", "\\*"},
+                                               {"_", "\\_"},
+                                               {"[", "\\["},
+                                               {"]", "\\]"},
+                                               {"|", "\\|"},
+                                               {"~", "\\~"},
+                                               {"!", "\\!"},
+                                               {"$", "\\$"},
+                                               {"<", "&lt;"},
+                                               {">", "&gt;"},
+                                               {"&", "&amp;"},
+                                               {"@", "&#64;"},
+                                               {"#", "&#35;"},
+                                               {"://", ":&#47;&#47;"},
+                                               {"www.", "www&#46;"}});
 }
 
 std::string DrawMarkdown(const TextTable& table) {

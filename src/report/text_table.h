@@ -32,7 +32,7 @@ struct TableStyle {
   bool color = false;  // bold and faint text by terminal escapes
 };
 
-// For terminals and logs: escaped by TextName.
+// For terminals and logs: escaped by Printable.
 std::string DrawText(TextTable table, const TableStyle& style);
 // Texts side by side, broken at the width; later lines are indented by `indent`.
 std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
