@@ -232,7 +232,7 @@ std::string DrawStep(const Step& step, int text_width, int figure_width, bool co
   constexpr char kBold[] = "\x1b[1m";
   constexpr char kPlain[] = "\x1b[0m";
   const int indent = 2 * step.indent;
-  std::vector<std::string> words = absl::StrSplit(Printable(step.text), ' ');
+  std::vector<std::string> words = absl::StrSplit(step.text, ' ');
   std::string text = DrawWrapped(words, " ", text_width - indent, 4);
   if (!text.empty()) text.pop_back();
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');
@@ -241,7 +241,7 @@ std::string DrawStep(const Step& step, int text_width, int figure_width, bool co
     std::string line = Spaces(indent) + lines[i];
     if (i + 1 == lines.size() && !step.figure.empty()) {
       line += Spaces(text_width - DisplayWidth(line)) + "  " +
-              Spaces(figure_width - DisplayWidth(step.figure)) + step.figure;
+              Spaces(figure_width - DisplayWidth(step.figure)) + Printable(step.figure);
     }
     absl::StrAppend(&out, color && step.strong ? kBold : "", line,
                     color && step.strong ? kPlain : "", "\n");
@@ -309,8 +309,8 @@ std::string ToTable(const CompareReport& report, bool waterfalls, const TableSty
   std::string out = Head(report, style.width > 0 ? style.width : kLineWidth);
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
-    return absl::StrCat(out, "\nours: ", figures.Show(ours.macs), " MACs, ",
-                        figures.Show(ours.flops), " FLOPs\n\n",
+    return absl::StrCat(out, "\nours: ", Printable(figures.Show(ours.macs)), " MACs, ",
+                        Printable(figures.Show(ours.flops)), " FLOPs\n\n",
                         DrawText(ToolTable(report, figures), style));
   }
   for (const ToolRow& tool : report.tools) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "src/base/quote.h"
@@ -85,10 +86,12 @@ bool IsInteger(absl::string_view text) {
 
 std::string CsvField(absl::string_view raw) {
   std::string text = Printable(raw);
-  const size_t first = text.find_first_not_of(' ');
-  constexpr absl::string_view kFormula = "=+-@";
-  if (first != std::string::npos && kFormula.find(text[first]) != absl::string_view::npos) {
+  const absl::string_view begin = absl::StripLeadingAsciiWhitespace(text);
+  // Excel takes the full-width forms as well.
+  for (const char* formula : {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {
+    if (!absl::StartsWith(begin, formula)) continue;
     text.insert(0, "'");
+    break;
   }
   if (text.find_first_of(",\"'") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");

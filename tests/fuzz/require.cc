@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "src/base/utf8.h"
 
 namespace onnxflops {
@@ -30,6 +33,16 @@ void RequirePrintableAs(absl::string_view text, bool lines, const char* what) {
   }
 }
 
+// Lines that CI systems take for a command: "::error::" at the begin, "##[error]" anywhere.
+void RequireNoCommand(absl::string_view text) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "::")) Fail("a command", line);
+    for (const char* begin : {"##[", "##vso[", "##teamcity["}) {
+      if (absl::StrContains(line, begin)) Fail("a command", line);
+    }
+  }
+}
+
 }  // namespace
 
 void Require(bool condition, const char* what) {
@@ -42,14 +55,16 @@ void RequireOneLine(const absl::Status& error, absl::string_view prefix) {
   if (message.empty() || message.size() > kLongestMessage) Fail("an error too long", message);
   // What a graph's own inputs were is said in lines of their own.
   RequirePrintableAs(message, true, "an error with control characters");
+  RequireNoCommand(message);
 }
 
 void RequirePrintable(absl::string_view text) {
   RequirePrintableAs(text, true, "text with control characters");
+  RequireNoCommand(text);
 }
 
 void RequireJson(absl::string_view text) {
-  RequirePrintableAs(text, true, "JSON with control characters");
+  RequirePrintable(text);
   if (!nlohmann::json::accept(text.begin(), text.end())) Fail("no JSON", text);
 }
 

@@ -13,7 +13,8 @@ void Require(bool condition, const char* what);
 // An error is one line of printable text, not long, that begins with `prefix`.
 void RequireOneLine(const absl::Status& error, absl::string_view prefix);
 
-// Valid UTF-8, and no control character but the ends of lines: no terminal takes it for a command.
+// Valid UTF-8, no control character but the ends of lines, and no line that a CI system takes for a
+// command: no terminal or log does more than show it.
 void RequirePrintable(absl::string_view text);
 
 // The same, and nlohmann's parser reads it.

@@ -1,0 +1,301 @@
+// Fuzz target: whatever a report holds, every writer prints it as text that can hurt nobody, and
+// JSON gives it back.
+//
+// Each byte chooses what comes next of the report: names are bytes of the input as they are.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "src/base/utf8.h"
+#include "src/convention/conventions.h"
+#include "src/onnxflops.h"
+#include "src/report/explain.h"
+#include "tests/fuzz/require.h"
+
+namespace onnxflops {
+namespace {
+
+class Choices {
+ public:
+  explicit Choices(absl::string_view bytes) : bytes_(bytes) {}
+
+  // Below `n`; 0 when the bytes have run out.
+  size_t Below(size_t n) {
+    if (bytes_.empty()) return 0;
+    const auto byte = static_cast<uint8_t>(bytes_[0]);
+    bytes_.remove_prefix(1);
+    return byte % n;
+  }
+  bool Coin() { return Below(2) == 1; }
+  std::string Name() {
+    const std::string name(bytes_.substr(0, Below(40)));
+    bytes_.remove_prefix(std::min(bytes_.size(), name.size()));
+    return name;
+  }
+  std::vector<std::string> Names() {
+    std::vector<std::string> names(Below(4));
+    for (std::string& name : names) name = Name();
+    return names;
+  }
+  Expr Amount() {
+    switch (Below(6)) {
+      case 0:
+        return 0;
+      case 1:
+        return Expr::Symbol(Name(), 1) * static_cast<int64_t>(Below(7)) + 1;
+      case 2:
+        return FloorDiv(Expr::Symbol(Name()), 2) - 3;
+      case 3:
+        return Min(Expr::Symbol(Name()), 1 << 20);
+      case 4:
+        return Power(10, static_cast<int>(Below(60)));  // 10^39 and more are errors
+      default:
+        return static_cast<int64_t>(Below(256)) * 1'000'003;
+    }
+  }
+  TensorInfo Tensor() {
+    TensorInfo tensor;
+    tensor.name = Name();
+    if (Coin()) tensor.type = Name();
+    if (Coin()) return tensor;
+    tensor.shape = Shape();
+    for (size_t rank = Below(5); rank > 0; --rank) tensor.shape.push_back(Amount());
+    return tensor;
+  }
+
+ private:
+  absl::string_view bytes_;
+};
+
+// A tree of up to 16 modules whose parts sum to the whole.
+std::vector<Module> MakeModules(Choices* choose) {
+  std::vector<Module> modules(1 + choose->Below(16));
+  for (size_t i = 1; i < modules.size(); ++i) {
+    Module& m = modules[i];
+    auto parent = static_cast<int32_t>(i) - 1;
+    for (size_t up = choose->Below(4); up > 0 && parent > 0; --up) {
+      parent = modules[static_cast<size_t>(parent)].parent;
+    }
+    const Module& above = modules[static_cast<size_t>(parent)];
+    m.parent = parent;
+    m.depth = above.depth + 1;
+    m.own = choose->Below(8) == 0;
+    m.path = above.path.empty() ? choose->Name() : absl::StrCat(above.path, ".", choose->Name());
+    m.name_begin = above.path.empty() ? 0 : above.path.size() + 1;
+    m.type = choose->Name();
+    m.kind = static_cast<int32_t>(choose->Below(3));
+    m.lower_bound = choose->Coin();
+    m.nodes = 1;
+  }
+  for (size_t i = modules.size(); i-- > 0;) {
+    Module& m = modules[i];
+    m.end = std::max(m.end, static_cast<int32_t>(i) + 1);
+    if (m.end == static_cast<int32_t>(i) + 1) m.flops = m.macs = choose->Amount();
+    if (m.parent < 0) continue;
+    Module& above = modules[static_cast<size_t>(m.parent)];
+    above.end = std::max(above.end, m.end);
+    above.flops += m.flops;
+    above.macs += m.macs;
+  }
+  return modules;
+}
+
+NodeRow MakeNode(Choices* choose, size_t modules) {
+  NodeRow row;
+  row.name = choose->Name();
+  row.op = choose->Name();
+  row.domain = choose->Name();
+  row.module = static_cast<int32_t>(choose->Below(modules));
+  row.inputs = {choose->Tensor()};
+  row.outputs = {choose->Tensor()};
+  row.multiplicity = choose->Amount();
+  row.flops = choose->Amount();
+  row.macs = choose->Amount();
+  row.status = static_cast<Coverage>(choose->Below(3));
+  return row;
+}
+
+Report MakeReport(Choices* choose) {
+  Report report;
+  report.model.path = choose->Name();
+  report.model.producer = choose->Name();
+  report.model.opsets[choose->Name()] = 17;
+  report.inputs.emplace_back();
+  static_cast<TensorInfo&>(report.inputs[0]) = choose->Tensor();
+  report.outputs = {choose->Tensor()};
+  report.bindings[choose->Name()] = 8;
+  if (choose->Coin()) report.convention = "thop";
+  report.assumptions = choose->Names();
+  report.modules = MakeModules(choose);
+  report.totals.flops = report.modules[0].flops;
+  report.totals.macs = report.modules[0].macs;
+  report.totals.bytes_read = choose->Amount();
+  report.totals.lower_bound = choose->Coin();
+  report.macs_by_dtype[choose->Name()] = choose->Amount();
+  report.coverage.unknown = 1;
+  report.coverage.items = {{choose->Name(), choose->Name(), choose->Name(), choose->Name()}};
+  report.symbols = {{choose->Name(), static_cast<SymbolOrigin::Kind>(choose->Below(3)),
+                     choose->Name(), static_cast<int>(choose->Below(5))}};
+  report.by_op = {{choose->Name(), choose->Name(), 1, choose->Amount(), choose->Amount(), 0}};
+  report.has_nodes = true;
+  for (size_t i = choose->Below(5); i > 0; --i) {
+    report.nodes.push_back(MakeNode(choose, report.modules.size()));
+  }
+  report.warnings = choose->Names();
+  return report;
+}
+
+// Fields of a line, as RFC 4180 has them. None is what a spreadsheet takes for a formula.
+size_t RequireCsvLine(absl::string_view* text) {
+  size_t fields = 0;
+  while (true) {
+    std::string field;
+    const bool quoted = absl::ConsumePrefix(text, "\"");
+    while (!text->empty() && (quoted || ((*text)[0] != ',' && (*text)[0] != '\n'))) {
+      if (quoted && absl::ConsumePrefix(text, "\"") && !absl::StartsWith(*text, "\"")) break;
+      field += (*text)[0];
+      text->remove_prefix(1);
+    }
+    const bool number = field.find_first_not_of("-0123456789") == std::string::npos;
+    const size_t first = field.find_first_not_of(' ');
+    Require(number || first == std::string::npos ||
+                absl::string_view("=+-@").find(field[first]) == absl::string_view::npos,
+            "a field of CSV is a formula");
+    ++fields;
+    if (absl::ConsumePrefix(text, "\n")) return fields;
+    Require(absl::ConsumePrefix(text, ","), "CSV that does not parse");
+  }
+}
+
+void RequireCsv(absl::string_view text) {
+  RequirePrintable(text);
+  const size_t columns = RequireCsvLine(&text);
+  while (!text.empty()) Require(RequireCsvLine(&text) == columns, "CSV with a field too many");
+}
+
+// No HTML, no mention, no link, and rows of as many cells as the titles above them.
+void RequireMarkdown(absl::string_view text) {
+  RequirePrintable(text);
+  size_t columns = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    size_t cells = 0;
+    for (size_t i = 0; i < line.size(); ++i) {
+      size_t slashes = 0;
+      while (slashes < i && line[i - 1 - slashes] == '\\') ++slashes;
+      const bool live = slashes % 2 == 0;
+      Require(line[i] != '<' && line[i] != '@', "live HTML or a mention in Markdown");
+      Require(!live || (line[i] != ']' && line[i] != '`'), "a live link or code in Markdown");
+      if (live && line[i] == '|') ++cells;
+    }
+    if (cells > 0 && columns > 0) Require(cells == columns, "a row with a cell too many");
+    columns = cells;
+  }
+}
+
+void RequireTable(std::string text, const TableStyle& style) {
+  if (style.color) {
+    for (const char* sequence : {"\x1b[0m", "\x1b[1m", "\x1b[2m"}) {
+      text = absl::StrReplaceAll(text, {{sequence, ""}});
+    }
+  }
+  RequirePrintable(text);
+}
+
+// `name` is what JSON says of `original`: the same, but for bytes that are no UTF-8.
+void RequireSame(const nlohmann::json& name, absl::string_view original) {
+  std::string expected;
+  while (!original.empty()) {
+    uint32_t code = 0;
+    const size_t length = DecodeUtf8(original, &code);
+    absl::StrAppend(&expected, length == 0 ? "\xef\xbf\xbd" : original.substr(0, length));
+    original.remove_prefix(std::max<size_t>(length, 1));
+  }
+  Require(name.get<std::string>() == expected, "JSON says another name");
+}
+
+void RequireReport(const Report& report, Choices* choose) {
+  ViewOptions view;
+  view.fold = choose->Coin();
+  view.exact = choose->Coin();
+  view.depth = static_cast<int>(choose->Below(5)) - 1;
+  const TableStyle style = {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
+  for (GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
+    view.by = by;
+    RequireTable(ToTable(report, view, style), style);
+    RequireMarkdown(ToMarkdown(report, view));
+    RequireCsv(ToCsv(absl::MakeConstSpan(&report, 1), view));
+  }
+  const std::string text = ToJson(report);
+  RequireJson(text);
+  const nlohmann::json json = nlohmann::json::parse(text);
+  RequireSame(json["model"]["path"], report.model.path);
+  RequireSame(json["coverage"]["items"][0]["reason"], report.coverage.items[0].reason);
+  for (size_t i = 0; i < report.nodes.size(); ++i) {
+    RequireSame(json["nodes"][i]["name"], report.nodes[i].name);
+  }
+}
+
+void RequireComparison(const Report& ours, Choices* choose) {
+  CompareReport report;
+  report.ours = ours;
+  report.request.by_module = choose->Coin();
+  report.request.node_names = choose->Coin();
+  for (size_t i = choose->Below(4); i > 0; --i) {
+    ToolRow tool;
+    tool.convention = Conventions()[choose->Below(Conventions().size())];
+    tool.standing = static_cast<Standing>(choose->Below(3));
+    tool.assumptions = {choose->Name()};
+    tool.start = choose->Amount();
+    tool.terms = {{choose->Name(),
+                   choose->Name(),
+                   choose->Name(),
+                   choose->Amount(),
+                   2,
+                   {choose->Name(), choose->Name()}}};
+    tool.headline = tool.start + tool.terms[0].amount;
+    report.tools.push_back(std::move(tool));
+  }
+  const TableStyle style = {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
+  for (bool waterfalls : {false, true}) {
+    RequireTable(ToTable(report, waterfalls, style), style);
+    RequireMarkdown(ToMarkdown(report, waterfalls));
+  }
+  RequireJson(ToJson(report));
+}
+
+void RequireExplanation(const NodeRow& node, Choices* choose) {
+  Explanation e;
+  e.node = node;
+  e.model = choose->Name();
+  e.module = choose->Name();
+  e.module_type = choose->Name();
+  e.formula = choose->Name();
+  e.note = choose->Name();
+  e.reason = choose->Name();
+  e.exceptions = choose->Names();
+  e.terms = {{choose->Name(), choose->Name(), choose->Amount()}};
+  e.bodies = {{choose->Name(), choose->Name(), choose->Amount(), choose->Amount()}};
+  const TableStyle style = {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
+  RequireTable(ToText(e, style), style);
+}
+
+}  // namespace
+}  // namespace onnxflops
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace onnxflops;  // NOLINT(google-build-using-namespace): a few lines
+  Choices choose(absl::string_view(reinterpret_cast<const char*>(data), size));
+  const Report report = MakeReport(&choose);
+  RequireReport(report, &choose);
+  RequireComparison(report, &choose);
+  if (!report.nodes.empty()) RequireExplanation(report.nodes[0], &choose);
+  return 0;
+}
