@@ -11,14 +11,13 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ops/user_rule.h"
 #include "ops/user_rules.h"
+#include "ops/user_rules_text.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -132,40 +131,17 @@ class RulesReader {
     return At(place, what);
   }
 
-  // "[[=": the parser assumes a key there, which in a release build it does not check.
-  static bool IsHeaderWithoutKey(absl::string_view line) {
-    const auto skip_blanks = [&line] {
-      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    };
-    skip_blanks();
-    if (!absl::ConsumePrefix(&line, "[")) return false;
-    absl::ConsumePrefix(&line, "[");
-    skip_blanks();
-    const char key = line.empty() ? '\0' : line[0];
-    return !absl::ascii_isalnum(static_cast<unsigned char>(key)) &&
-           !absl::StrContains("_-'\"", absl::string_view(&key, 1));
-  }
-
   // What the parser would take too deep, or not at all.
   absl::Status CheckText() const {
     if (text_.size() > kMaxRulesBytes) {
       return absl::OutOfRangeError(absl::StrCat(
           file_, ": larger than the limit kMaxRulesBytes = ", kMaxRulesBytes, " bytes"));
     }
-    toml::source_position place{1, 1};
-    for (absl::string_view line : absl::StrSplit(text_, '\n')) {
-      if (IsHeaderWithoutKey(line)) return At(place, "a key is expected after [");
-      int dots = 0;
-      for (size_t i = 0; i < line.size(); ++i) {
-        if (line[i] == '.' && (i == 0 || line[i - 1] != '.')) ++dots;
-      }
-      if (dots > kMaxRulesDots) {
-        return At(place, absl::StrCat("more dots in a line than the limit kMaxRulesDots = ",
-                                      kMaxRulesDots));
-      }
-      ++place.line;
-    }
-    return absl::OkStatus();
+    const std::optional<TextFault> fault = FindTextFault(text_);
+    if (!fault.has_value()) return absl::OkStatus();
+    return At({static_cast<toml::source_index>(fault->line),
+               static_cast<toml::source_index>(fault->column)},
+              fault->what);
   }
 
   // ---- values

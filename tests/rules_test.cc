@@ -68,6 +68,10 @@ constexpr Good kGood[] = {
     {"Product", "inputs = ['x[M, K]', 'w[K, N]']\noutputs = ['y[M, N]']\nmac = 'M*N*K'",
      "(float[B,4] a, float[4,5] b) => (float[B,5] c) { c = own.F(a, b) }", "mac=20*B",
      "float32[B, 5]"},
+    {"TextThatIsNotAscii",
+     "# \xc3\xa9\nnote = \"\"\"\xc3\xa9\\\n a\"\"\"\ninputs = ['x[N]']\noutputs = ['y[N]']\nadd = "
+     "'N' # \xc3\xa9",
+     "(float[7] a) => (float[7] c) { c = own.F(a) }", "add=7", "float32[7]"},
     {"LeadingDimensions", "inputs = ['x[..., K]']\noutputs = ['y[..., 2*K]']\nadd = 'y.elements'",
      "(float[B,3,4] a) => (float[B,3,8] c) { c = own.F(a) }", "add=24*B", "float32[B, 3, 8]"},
     {"NamedLeadingDimensions",
@@ -223,6 +227,11 @@ constexpr char kStart[] =
 
 constexpr Bad kBad[] = {
     {"Syntax", "a = ", "my.toml:1:5: "},
+    {"KeyNotAscii", "\xc3\xa9 = 1", "my.toml:1:1: outside of strings and comments TOML is ASCII"},
+    {"BlankNotAscii", "...mac = 1\xc2\xa0", "my.toml:6:8: outside of strings and comments TOML is"},
+    {"EscapeNotAscii", "...note = \"\"\"a\\\n  \xc3\xa9\"\"\"",
+     "my.toml:7:3: behind a backslash a string is"},
+    {"HeaderWithoutKey", "[ = 1", "my.toml:1:3: a key is expected after ["},
     {"KeyOutside", "a = 1", "my.toml:1:1: unknown key 'a'; every operator is a table [[op]]"},
     {"NoTables", "op = 1", "my.toml:1:6: an operator is a table [[op]]"},
     {"MissingKey", "[[op]]\ndomain = 'own'", "my.toml:1:1: the key name is missing"},
