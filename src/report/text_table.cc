@@ -21,6 +21,7 @@ constexpr char kPlain[] = "\x1b[0m";
 
 // Every cell fit for a terminal, the first with its indent.
 void Clean(TextTable* table) {
+  for (TextTable::Column& column : table->columns) column.title = Printable(column.title);
   for (TextTable::Row& row : table->rows) {
     for (std::string& cell : row.cells) cell = Printable(cell);
     row.cells[0].insert(0, 2 * static_cast<size_t>(row.indent), ' ');
@@ -165,7 +166,7 @@ std::string DrawMarkdown(const TextTable& table) {
   std::string out = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    absl::StrAppend(&out, " ", column.title, " |");
+    absl::StrAppend(&out, " ", EscapeMarkdown(column.title), " |");
     rule += column.right ? " ---: |" : " :--- |";
   }
   absl::StrAppend(&out, "\n", rule, "\n");

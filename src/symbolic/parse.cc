@@ -10,6 +10,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/utf8.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
 
@@ -63,7 +65,10 @@ class Parser {
     if (pos_ >= text_.size()) {
       Fail(absl::StrCat("expected ", expected, ", found the end"));
     } else {
-      Fail(absl::StrCat("expected ", expected, ", found '", text_.substr(pos_, 1), "'"));
+      uint32_t code = 0;
+      const size_t length = DecodeUtf8(text_.substr(pos_), &code);
+      const absl::string_view found = text_.substr(pos_, std::max<size_t>(length, 1));
+      Fail(absl::StrCat("expected ", expected, ", found ", Quoted(found)));
     }
   }
   // Checks a computed value.
