@@ -63,7 +63,7 @@ void ExpectPartsSumUp(const Inference& inference, const Counts& counts) {
   }
   EXPECT_EQ(flops.ToString(), counts.total.Flops().ToString());
   EXPECT_EQ(macs.ToString(), counts.total.Macs().ToString());
-  const ModuleTree tree = BuildModules(inference, counts);
+  const ModuleTree tree = BuildModules(inference, counts).value();
   std::vector<Expr> children(tree.modules.size());
   for (const Module& module : tree.modules) {
     if (module.parent >= 0) children[static_cast<size_t>(module.parent)] += module.flops;

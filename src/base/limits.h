@@ -41,11 +41,12 @@ inline constexpr int64_t kMaxSequenceItems = 64;
 // inputs differ), and on top of it for small files.
 inline constexpr int64_t kMaxEvaluationsPerNode = 64;
 inline constexpr int64_t kMaxExtraEvaluations = 200'000;
-// Terms of the polynomials in all shapes and contents, per node of the file and on top of it: sums
-// of sums of symbols grow with the square of the file. Real models have one or two terms per
-// dimension.
-inline constexpr int64_t kMaxShapeTermsPerNode = 64;
-inline constexpr int64_t kMaxExtraShapeTerms = 400'000;
+// Terms of the polynomials in all shapes and contents, in the costs of all nodes, and in the sums
+// of all modules, each, per node of the file and on top of it: sums of sums of symbols grow with
+// the square of the file. Real models have one or two terms per dimension, some ten per cost.
+inline constexpr int64_t kMaxTermsPerNode = 64;
+inline constexpr int64_t kMaxExtraTerms = 300'000;
+inline constexpr int64_t kMaxExtraModuleTerms = 2'000'000;  // a node is in up to 64 modules
 // Attributes of a node, inputs of a node: above this a count is a lie of the file, since each takes
 // bytes.
 inline constexpr int64_t kMaxNodeInputs = int64_t{1} << 20;
@@ -118,7 +119,7 @@ inline constexpr char kOnnxRelease[] = "1.23.2";
 struct Limits {
   int64_t unrolled_trips = kMaxUnrolledTrips;
   int64_t evaluations_per_node = kMaxEvaluationsPerNode;
-  int64_t shape_terms_per_node = kMaxShapeTermsPerNode;
+  int64_t terms_per_node = kMaxTermsPerNode;
   int64_t module_visits_per_node = kMaxModuleVisitsPerNode;
   int64_t text_bytes = kMaxTextBytes;
 };
@@ -132,7 +133,7 @@ struct SettableLimit {
 inline constexpr SettableLimit kSettableLimits[] = {
     {"kMaxUnrolledTrips", &Limits::unrolled_trips, 1'000'000},
     {"kMaxEvaluationsPerNode", &Limits::evaluations_per_node, 1'000'000},
-    {"kMaxShapeTermsPerNode", &Limits::shape_terms_per_node, 1'000'000},
+    {"kMaxTermsPerNode", &Limits::terms_per_node, 1'000'000},
     {"kMaxModuleVisitsPerNode", &Limits::module_visits_per_node, 1'000'000},
     // A text becomes a Protobuf message, which cannot have more.
     {"kMaxTextBytes", &Limits::text_bytes, (int64_t{1} << 31) - 1},

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/rules.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/expr_sum.h"
@@ -84,6 +85,15 @@ const char* ErrorOf(const Tally& tally) {
   return tally.Flops().error();
 }
 
+int64_t TermsOf(const Tally& tally) {
+  int64_t terms = tally.bytes_read.NumTerms() + tally.bytes_written.NumTerms();
+  for (int i = 0; i < kNumKinds; ++i) {
+    const Kind kind = static_cast<Kind>(i);
+    terms += tally.flops[kind].NumTerms() + tally.int_ops[kind].NumTerms();
+  }
+  return terms;
+}
+
 class Counter {
  public:
   Counter(const Inference& inference, CausalCounting causal)
@@ -154,11 +164,23 @@ class Counter {
         counted_.insert(o.call);
         RETURN_IF_ERROR(CountCall(o.call, &cost));
       }
+      RETURN_IF_ERROR(SpendTerms(o, cost));
       sum.Add(o.shape_work ? cost.as_shape_work : cost.tally, o.times);
     }
     out_.instances[static_cast<size_t>(id)] = sum.Total();
     CoverNodes(instance);
     return absl::OkStatus();
+  }
+
+  absl::Status SpendTerms(const Occurrence& o, const CallCost& cost) {
+    terms_ += TermsOf(cost.tally) * o.times;
+    const int64_t most =
+        kMaxExtraTerms + in_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
+    if (terms_ <= most) return absl::OkStatus();
+    const Call& call = in_.calls[static_cast<size_t>(o.call)];
+    return absl::OutOfRangeError(
+        absl::StrCat(Escaped(model_.path), ": with ", DescribeCall(in_, call, call.node),
+                     " the costs of all nodes have more than ", most, " terms (kMaxTermsPerNode)"));
   }
 
   void CoverNodes(const Instance& instance) {
@@ -369,6 +391,7 @@ class Counter {
   const Inference& in_;
   const ModelData& model_;
   const CausalCounting causal_;
+  int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
   std::vector<bool> reached_;
   std::vector<int64_t> occurrences_;  // scratch, by call and shape_work

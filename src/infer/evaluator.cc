@@ -301,11 +301,11 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
     fact.from_shapes = call->from_shapes || is_shape;
     call->outputs.push_back(facts_.Intern(std::move(fact)));
   }
-  const int64_t max_terms = kMaxExtraShapeTerms + options_.limits.shape_terms_per_node *
+  const int64_t max_terms = kMaxExtraTerms + options_.limits.terms_per_node *
                                                       static_cast<int64_t>(data_.nodes.size());
   if (facts_.terms() > max_terms) {
     return absl::OutOfRangeError(absl::StrCat("with it the shapes have more than ", max_terms,
-                                              " terms in all (kMaxShapeTermsPerNode)"));
+                                              " terms in all (kMaxTermsPerNode)"));
   }
   return absl::OkStatus();
 }

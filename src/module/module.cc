@@ -7,6 +7,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
 #include "src/module/attribution.h"
 #include "src/module/parameters.h"
 
@@ -162,11 +164,11 @@ class Builder {
         works_(attribution_, counts, work),
         params_(attribution_.paths.size()) {}
 
-  ModuleTree Build() {
+  absl::StatusOr<ModuleTree> Build() {
     AddParameters();
     FindParents();
     const std::vector<int32_t> index = LayOut();
-    AddUp();
+    RETURN_IF_ERROR(AddUp());
     tree_.node_module.reserve(attribution_.node_module.size());
     for (ModuleId id : attribution_.node_module) {
       tree_.node_module.push_back(id == kNoModule ? -1 : index[static_cast<size_t>(id)]);
@@ -313,7 +315,9 @@ class Builder {
   }
 
   // From the leaves up: sums, and kinds. Equal modules are added up once.
-  void AddUp() {
+  absl::Status AddUp() {
+    const int64_t most = kMaxExtraModuleTerms + inference_.limits.terms_per_node *
+                                                    static_cast<int64_t>(model_.nodes.size());
     absl::flat_hash_map<KindKey, int32_t> kinds;  // to the first module of the kind
     for (size_t i = tree_.modules.size(); i-- > 0;) {
       Module& m = tree_.modules[i];
@@ -337,7 +341,13 @@ class Builder {
         m.lower_bound = same.lower_bound;
       }
       m.kind = it->second;
+      if (terms_ > most) {
+        return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path),
+                                                  ": the sums of all modules have more than ", most,
+                                                  " terms (kMaxTermsPerNode)"));
+      }
     }
+    return absl::OkStatus();
   }
 
   void AddUpModule(int32_t index) {
@@ -354,9 +364,12 @@ class Builder {
     // A module that has children has no work of its own left: that is one of them.
     m.flops = flops.empty() ? own.flops : Sum(flops);
     m.macs = macs.empty() ? own.macs : Sum(macs);
+    // The sum of one is that one.
+    if (flops.size() > 1) terms_ += m.flops.NumTerms() + m.macs.NumTerms();
   }
 
   const Inference& inference_;
+  int64_t terms_ = 0;  // of the sums so far
   const ModelData& model_;
   Attribution attribution_;
   OwnWorks works_;
@@ -368,12 +381,12 @@ class Builder {
 
 }  // namespace
 
-ModuleTree BuildModules(const Inference& inference, const Counts& counts) {
+absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts& counts) {
   return Builder(inference, counts).Build();
 }
 
-ModuleTree BuildModules(const Inference& inference, const Counts& counts,
-                        absl::Span<const ModuleWork> work) {
+absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts& counts,
+                                        absl::Span<const ModuleWork> work) {
   return Builder(inference, counts, work).Build();
 }
 

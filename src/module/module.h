@@ -1,6 +1,6 @@
 // The fourth stage: what the nodes cost, as a tree of the modules of the exported program.
 //
-//   ModuleTree tree = BuildModules(inference, counts);
+//   ModuleTree tree = BuildModules(inference, counts).value();
 //   tree.modules[0].flops                                  // all of it
 //   for (const Module& m : tree.modules) m.path, m.flops   // visual.conv1 ...
 //
@@ -26,6 +26,8 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/count/count.h"
@@ -60,7 +62,8 @@ struct ModuleTree {
   std::vector<std::string> warnings;  // limits that cost detail
 };
 
-ModuleTree BuildModules(const Inference& inference, const Counts& counts);
+// OutOfRange if the sums of all modules have more terms than the limits allow.
+absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts& counts);
 
 // Work that somebody else counts in a module, by its id in the attribution.
 struct ModuleWork {
@@ -69,8 +72,8 @@ struct ModuleWork {
 };
 
 // The tree of the same modules, with this work (at most one item per module) instead of ours.
-ModuleTree BuildModules(const Inference& inference, const Counts& counts,
-                        absl::Span<const ModuleWork> work);
+absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts& counts,
+                                        absl::Span<const ModuleWork> work);
 
 }  // namespace onnxflops
 

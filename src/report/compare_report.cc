@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
@@ -84,7 +85,8 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
   }
   ASSIGN_OR_RETURN(const Inference inference, Infer(model, InferOptionsOf(options)));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference));
-  CompareReport report{MakeReport(inference, counts, options), request, {}};
+  ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, options));
+  CompareReport report{std::move(ours), request, {}};
   Evidence evidence(inference, counts);
   const CompareOptions compare = {request.by_module};
   Ledger from_ledger;
@@ -97,7 +99,7 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
     report.tools.push_back(Describe(*model, std::move(comparison), request.node_names));
     if (const char* error = ErrorOf(report.tools.back())) {
       return absl::OutOfRangeError(
-          absl::StrCat(model->path, ": the figure of ", convention->name, " ", error));
+          absl::StrCat(Escaped(model->path), ": the figure of ", convention->name, " ", error));
     }
   }
   return report;

@@ -43,13 +43,15 @@ class Recount {
     for (const Line& line : ledger.lines) AddLine(line);
   }
 
-  void Fill(Report* report) {
+  absl::Status Fill(Report* report) {
     FillTotals(report);
     std::vector<ModuleWork> work;
     for (const auto& [module, sum] : modules_) {
       work.push_back({module, sum.Flops(evidence_), sum.Macs(evidence_)});
     }
-    report->modules = BuildModules(evidence_.inference(), evidence_.counts(), work).modules;
+    ASSIGN_OR_RETURN(ModuleTree tree,
+                     BuildModules(evidence_.inference(), evidence_.counts(), work));
+    report->modules = std::move(tree.modules);
     for (OpRow& row : report->by_op) {
       const Work& sum = ops_[{row.domain, row.op}];
       row.flops = sum.Flops(evidence_);
@@ -60,6 +62,7 @@ class Recount {
       row.flops = sum.Flops(evidence_);
       row.macs = sum.Macs(evidence_);
     }
+    return absl::OkStatus();
   }
 
  private:
@@ -141,9 +144,9 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::FailedPreconditionError(absl::StrCat(Escaped(model->path), ": ", name,
                                                       " gives no figure: ", ledger.assumptions[0]));
   }
-  Report report = MakeReport(inference, counts, options);
+  ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, options));
   report.causal_nodes = 0;  // what the tool makes of them is part of its ledger
-  Recount(&evidence, *convention, ledger).Fill(&report);
+  RETURN_IF_ERROR(Recount(&evidence, *convention, ledger).Fill(&report));
   if (const char* error = report.totals.training_flops.error()) {
     return absl::OutOfRangeError(
         absl::StrCat(Escaped(model->path), ": the figure of ", name, " ", error));

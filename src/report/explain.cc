@@ -175,7 +175,7 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
   }
   CountOptions with_rows = options;
   with_rows.node_rows = true;
-  const Report report = MakeReport(inference, counts, with_rows);
+  ASSIGN_OR_RETURN(const Report report, MakeReport(inference, counts, with_rows));
   Explanation e;
   e.model = model->path;
   e.total_flops = report.totals.flops;

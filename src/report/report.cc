@@ -209,7 +209,8 @@ absl::StatusOr<Totals> Report::At(const Bindings& at) const {
   return result;
 }
 
-Report MakeReport(const Inference& inference, const Counts& counts, const CountOptions& options) {
+absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
+                                  const CountOptions& options) {
   const ModelData& model = *inference.model;
   Report report;
   report.model = DescribeModel(model);
@@ -219,7 +220,7 @@ Report MakeReport(const Inference& inference, const Counts& counts, const CountO
   AddBindingsOfInputs(report.inputs, &report.bindings);
   report.causal = options.causal;
   report.causal_nodes = counts.causal;
-  ModuleTree tree = BuildModules(inference, counts);
+  ASSIGN_OR_RETURN(ModuleTree tree, BuildModules(inference, counts));
   report.totals = AddUp(counts.total, tree.modules[0]);
   report.census = counts.total.flops;
   report.int_census = counts.total.int_ops;

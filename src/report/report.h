@@ -143,7 +143,8 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view convention);
 
 // The last stage alone.
-Report MakeReport(const Inference& inference, const Counts& counts, const CountOptions& options);
+absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
+                                  const CountOptions& options);
 
 }  // namespace onnxflops
 

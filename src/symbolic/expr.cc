@@ -114,6 +114,10 @@ Expr Expr::Symbol(absl::string_view name, int64_t at_least) {
   return FromAtom(std::move(atom));
 }
 
+int64_t Expr::NumTerms() const {
+  return is_literal() || error() != nullptr ? 0 : static_cast<int64_t>(TermsOf(*this).size());
+}
+
 std::optional<int64_t> Expr::AsInt64() const {
   if (!is_literal() || literal_ < std::numeric_limits<int64_t>::min() ||
       literal_ > std::numeric_limits<int64_t>::max()) {

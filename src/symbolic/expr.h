@@ -56,6 +56,8 @@ class Expr {
   absl::int128 literal() const { return literal_; }
   // The literal value, if it is one and fits.
   std::optional<int64_t> AsInt64() const;
+  // Of the polynomial; 0 of a literal and of an error.
+  int64_t NumTerms() const;
   // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "broadcasts different
   // sizes" (only from Substitute), or which limit of limits.h it would exceed: "has more than
   // 100000 terms (kMaxTerms)".

@@ -172,6 +172,16 @@ def product_of_sums(count):
     return model(graph(nodes, inputs, [msg(1, "y")]))
 
 
+def many_products_of_sums(products, count=310):
+    """Costs of 90,000 terms each, no two the same."""
+    inputs = [value(f"a{i}", [f"s{i}", 1]) for i in range(count)] + [value(f"b{i}", [1, f"t{i}"]) for i in range(count)]
+    nodes = [node("Concat", [f"b{i}" for i in range(count)], ["b"], integer("axis", 1))]
+    for k in range(products):
+        some = [f"a{i}" for i in range(count) if (7 * i + k) % count > k % 40]
+        nodes += [node("Concat", some, [f"c{k}"], integer("axis", 0)), node("Mul", [f"c{k}", "b"], [f"y{k}"])]
+    return model(graph(nodes, inputs, [msg(1, f"y{k}") for k in range(products)]))
+
+
 X = [value("x", [2, 3])]
 MODELS = {
     "function-calls-itself": lambda: model(graph([call("f", "x", "y")], X, [msg(1, "y")]), [function("f", [call("f", "x", "y")])]),
@@ -221,6 +231,7 @@ MODELS = {
     "sums-of-3000-symbols": lambda: sums_of_symbols(3000),
     "terms-40000": lambda: product_of_sums(200),
     "terms-160000": lambda: product_of_sums(400),
+    "costs-of-30000000-terms": lambda: many_products_of_sums(300),
     "name-of-a-megabyte": lambda: chain(node("Relu", ["x"], ["y"]) + msg(3, "n" * (1 << 20)), node("Add", ["y", "nowhere"], ["z"]), inputs=X),
     "names-that-attack": lambda: model(graph([node("Foo", ["x"], ["y"]) + msg(3, "\x1b[31m::error::</details>@team [x](http://y)\r\n=1+2")], X, [msg(1, "y")])),
     "names-that-command": lambda: model(graph([node("Relu", ["x"], ["a"]) + msg(3, "::error file=a.py::no"), node("Relu", ["a"], ["b"]) + msg(3, "##[error]no"),
