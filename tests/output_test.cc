@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,6 +16,9 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -98,13 +102,32 @@ TEST_F(OutputTest, ErrorsNameTheFile) {
 }
 
 TEST_F(OutputTest, AReadOnlyFileOrFolderIsLeftAlone) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   Write(Path("a"), "old");
-  chmod(Path("a").c_str(), 0400);
-  EXPECT_THAT(std::string(WriteOutput("x", Path("a")).message()), EndsWith("Permission denied"));
-  chmod(dir_.c_str(), 0500);
-  EXPECT_THAT(std::string(WriteOutput("x", Path("b")).message()), EndsWith("Permission denied"));
+  chmod(Path("a").c_str(), 0444);
+  const auto denied = [&](const char* name) {
+    return InChild([&] {
+      // Root may write everywhere.
+      if (geteuid() == 0 && setuid(65534) != 0) return 1;
+      return absl::EndsWith(WriteOutput("x", Path(name)).message(), "Permission denied") ? 7 : 2;
+    });
+  };
+  chmod(dir_.c_str(), 0777);
+  EXPECT_EQ(denied("a"), 7);
+  chmod(dir_.c_str(), 0555);
+  EXPECT_EQ(denied("b"), 7);
   chmod(dir_.c_str(), 0700);
+  EXPECT_EQ(Read(Path("a")), "old");
+  EXPECT_THAT(Names(), ElementsAre("a"));
+}
+
+TEST_F(OutputTest, AFullFilesystemLeavesTheOldFile) {
+  if (mount("tmpfs", dir_.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "no right to mount: the next test has a limit on the size of files instead";
+  }
+  const absl::Cleanup unmount = [&] { umount(dir_.c_str()); };
+  Write(Path("a"), "old");
+  EXPECT_THAT(std::string(WriteOutput(std::string(1'000'000, 'x'), Path("a")).message()),
+              EndsWith("No space left on device"));
   EXPECT_EQ(Read(Path("a")), "old");
   EXPECT_THAT(Names(), ElementsAre("a"));
 }
