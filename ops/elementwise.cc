@@ -1,8 +1,7 @@
-// Elementwise arithmetic, comparison and logic; casts; running sums; the determinant.
+// Elementwise functions of one tensor; casts; running sums; the determinant.
 //
-// Cost per element of the output: one operation of the operator's kind. Subtraction is an add, a
-// reciprocal a div. Negation and absolute value change a sign bit, Where selects and Cast converts:
-// all free.
+// Cost per element of the output: one operation of the operator's kind. A reciprocal is a div.
+// Negation and absolute value change a sign bit and Cast converts: free.
 #include <array>
 #include <optional>
 #include <utility>
@@ -19,56 +18,6 @@ namespace onnxflops {
 namespace {
 
 // ---- rules
-
-absl::Status RequireTwoInputs(const NodeView& n) {
-  if (n.num_inputs() == 2) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(n.num_inputs(), " inputs instead of 2"));
-}
-
-absl::StatusOr<Facts> InferBinary(const NodeView& n) {
-  RETURN_IF_ERROR(RequireTwoInputs(n));
-  return InferBroadcast(n);
-}
-
-absl::StatusOr<Facts> InferComparison(const NodeView& n) {
-  RETURN_IF_ERROR(RequireTwoInputs(n));
-  return InferBroadcastBool(n);
-}
-
-// Max, Min, Sum of k inputs: k - 1 operations per element of the output.
-absl::StatusOr<Cost> CountVariadic(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
-  return CostIn(n.dtype(0), n.def().per_element * ((n.num_inputs() - 1) * shape.NumElements()));
-}
-
-absl::StatusOr<Cost> CountMean(const NodeView& n) {
-  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
-  const ElementCost per_element = {.add = n.num_inputs() - 1, .div = 1};
-  return CostIn(n.dtype(0), per_element * shape.NumElements());
-}
-
-absl::StatusOr<Facts> InferWhere(const NodeView& n) {
-  const Fact* inputs[] = {&n.input(0), &n.input(1), &n.input(2)};
-  absl::InlinedVector<Shape, 3> shapes;
-  for (int i = 0; i < 3; ++i) {
-    ASSIGN_OR_RETURN(Shape shape, n.RankedShape(i));
-    shapes.push_back(std::move(shape));
-  }
-  ASSIGN_OR_RETURN(Shape shape, BroadcastShapes(shapes));
-  Fact result = Fact::Tensor(n.dtype(1), std::move(shape));
-  EvaluateBroadcast(inputs, n.def().evaluate, &result);
-  return Facts{std::move(result)};
-}
-
-absl::StatusOr<Facts> InferMod(const NodeView& n) {
-  ASSIGN_OR_RETURN(Facts facts, InferBinary(n));
-  if (n.Flag("fmod") && facts[0].has_content()) {
-    const Fact* inputs[] = {&n.input(0), &n.input(1)};
-    facts[0].content = nullptr;
-    EvaluateBroadcast(inputs, EvaluateTruncMod, &facts[0]);
-  }
-  return facts;
-}
 
 // A bound of Clip: an input from opset 11 on, an attribute before. The absent fact when not given.
 absl::StatusOr<Fact> ClipBound(const NodeView& n, int input, absl::string_view attribute) {
@@ -199,30 +148,19 @@ absl::StatusOr<Cost> CountDet(const NodeView& n) {
 
 constexpr int k1[] = {1};
 constexpr int k1_6_13[] = {1, 6, 13};
-constexpr int k1_6_7_13_14[] = {1, 6, 7, 13, 14};
-constexpr int k1_6_8_12_13[] = {1, 6, 8, 12, 13};
-constexpr int k1_6_8_13[] = {1, 6, 8, 13};
-constexpr int k1_7[] = {1, 7};
-constexpr int k1_7_9_13[] = {1, 7, 9, 13};
 constexpr int k7_22[] = {7, 22};
 constexpr int k9_13[] = {9, 13};
 constexpr int k9_22[] = {9, 22};
 constexpr int k11_22[] = {11, 22};
-constexpr int k12_16[] = {12, 16};
 constexpr int k18[] = {18};
 constexpr int kBitCastVersions[] = {26};
-constexpr int kBitShiftVersions[] = {11, 28};
 constexpr int kCastVersions[] = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28};
 constexpr int kCastLikeVersions[] = {15, 19, 21, 23, 24, 25};
 constexpr int kClipVersions[] = {1, 6, 11, 12, 13};
 constexpr int kCumProdVersions[] = {26};
 constexpr int kCumSumVersions[] = {11, 14};
-constexpr int kEqualVersions[] = {1, 7, 11, 13, 19};
 constexpr int kIsInfVersions[] = {10, 20};
 constexpr int kIsNaNVersions[] = {9, 13, 20};
-constexpr int kModVersions[] = {10, 13, 28};
-constexpr int kPowVersions[] = {1, 7, 12, 13, 15};
-constexpr int kWhereVersions[] = {9, 16};
 
 // ---- examples
 
@@ -236,20 +174,6 @@ constexpr OpExample kAcosExamples[] = {
 
 constexpr OpExample kAcoshExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Acosh(X) }", "trig=4*N"},
-};
-
-constexpr OpExample kAddExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Add(A, B) }", "add=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Add<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "add=15*N", 6},
-    {"g (int64[N] A, int64[N] B) => (int64[N] C) { C = Add(A, B) }", "int_add=N"},
-};
-
-constexpr OpExample kAndExamples[] = {
-    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = And(A, B) }", "int_cmp=4*N"},
-    {"g (bool[N,3,5] A, bool[3] B) => (bool[N,3,5] C) { C = And<broadcast = 1, axis = 1>(A, B) }",
-     "int_cmp=15*N", 6},
 };
 
 constexpr OpExample kAsinExamples[] = {
@@ -272,25 +196,8 @@ constexpr OpExample kBitCastExamples[] = {
     {"g (float[N,4] X) => (int32[N,4] Y) { Y = BitCast<to = 6>(X) }", "free"},
 };
 
-constexpr OpExample kBitShiftExamples[] = {
-    {"g (uint8[N,4] A, uint8[4] B) => (uint8[N,4] C) { C = BitShift<direction = \"LEFT\">(A, B) }",
-     "int_cmp=4*N"},
-};
-
-constexpr OpExample kBitwiseAndExamples[] = {
-    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseAnd(A, B) }", "int_cmp=4*N"},
-};
-
 constexpr OpExample kBitwiseNotExamples[] = {
     {"g (int32[N,4] X) => (int32[N,4] Y) { Y = BitwiseNot(X) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kBitwiseOrExamples[] = {
-    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseOr(A, B) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kBitwiseXorExamples[] = {
-    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseXor(A, B) }", "int_cmp=4*N"},
 };
 
 constexpr OpExample kCastExamples[] = {
@@ -340,18 +247,6 @@ constexpr OpExample kDetExamples[] = {
     {"g (float[N,3,3] X) => (float[N] Y) { Y = Det(X) }", "add=5*N mul=8*N div=3*N"},
 };
 
-constexpr OpExample kDivExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Div(A, B) }", "div=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Div<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "div=15*N", 6},
-};
-
-constexpr OpExample kEqualExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Equal(A, B) }", "cmp=4*N"},
-    {"g (int64[N] A, int64[1] B) => (bool[N] C) { C = Equal(A, B) }", "int_cmp=N"},
-};
-
 constexpr OpExample kErfExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Erf(X) }", "erf=4*N"},
 };
@@ -364,17 +259,6 @@ constexpr OpExample kFloorExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Floor(X) }", "round=4*N"},
 };
 
-constexpr OpExample kGreaterExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Greater(A, B) }", "cmp=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Greater<broadcast = 1, axis = 1>(A, "
-     "B) }",
-     "cmp=15*N", 6},
-};
-
-constexpr OpExample kGreaterOrEqualExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = GreaterOrEqual(A, B) }", "cmp=4*N"},
-};
-
 constexpr OpExample kIsInfExamples[] = {
     {"g (float[N,4] X) => (bool[N,4] Y) { Y = IsInf(X) }", "cmp=4*N"},
 };
@@ -383,47 +267,8 @@ constexpr OpExample kIsNaNExamples[] = {
     {"g (float[N,4] X) => (bool[N,4] Y) { Y = IsNaN(X) }", "cmp=4*N"},
 };
 
-constexpr OpExample kLessExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Less(A, B) }", "cmp=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Less<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "cmp=15*N", 6},
-};
-
-constexpr OpExample kLessOrEqualExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = LessOrEqual(A, B) }", "cmp=4*N"},
-};
-
 constexpr OpExample kLogExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Log(X) }", "log=4*N"},
-};
-
-constexpr OpExample kMaxExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Max(A, B, C) }", "cmp=8*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Max(A) }", "free"},
-};
-
-constexpr OpExample kMeanExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Mean(A, B, C) }",
-     "add=8*N div=4*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Mean(A) }", "div=4*N"},
-};
-
-constexpr OpExample kMinExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Min(A, B, C) }", "cmp=8*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Min(A) }", "free"},
-};
-
-constexpr OpExample kModExamples[] = {
-    {"g (int64[N,4] A, int64[4] B) => (int64[N,4] C) { C = Mod(A, B) }", "int_div=4*N"},
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mod<fmod = 1>(A, B) }", "div=4*N"},
-};
-
-constexpr OpExample kMulExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mul(A, B) }", "mul=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Mul<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "mul=15*N", 6},
 };
 
 constexpr OpExample kNegExamples[] = {
@@ -432,17 +277,6 @@ constexpr OpExample kNegExamples[] = {
 
 constexpr OpExample kNotExamples[] = {
     {"g (bool[N,4] X) => (bool[N,4] Y) { Y = Not(X) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kOrExamples[] = {
-    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Or(A, B) }", "int_cmp=4*N"},
-};
-
-constexpr OpExample kPowExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Pow(A, B) }", "pow=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Pow<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "pow=15*N", 6},
 };
 
 constexpr OpExample kReciprocalExamples[] = {
@@ -469,18 +303,6 @@ constexpr OpExample kSqrtExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Sqrt(X) }", "sqrt=4*N"},
 };
 
-constexpr OpExample kSubExamples[] = {
-    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Sub(A, B) }", "add=4*N"},
-    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Sub<broadcast = 1, axis = 1>(A, B) "
-     "}",
-     "add=15*N", 6},
-};
-
-constexpr OpExample kSumExamples[] = {
-    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Sum(A, B, C) }", "add=8*N"},
-    {"g (float[N,4] A) => (float[N,4] Y) { Y = Sum(A) }", "free"},
-};
-
 constexpr OpExample kTanExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Tan(X) }", "trig=4*N"},
 };
@@ -489,30 +311,7 @@ constexpr OpExample kTanhExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = Tanh(X) }", "tanh=4*N"},
 };
 
-constexpr OpExample kWhereExamples[] = {
-    {"g (bool[N,1] c, float[N,4] X, float[4] Z) => (float[N,4] Y) { Y = Where(c, X, Z) }", "free"},
-    // Expand to a shape whose -1 stands for "as it is".
-    {"g (float[N,1] X) => (float[N,5] Y) { t = Constant<value_ints = [-1, 5]>() "
-     "keep = Constant<value_ints = [-1]>() c = Equal(t, keep) s = Shape(X) u = Where(c, s, t) "
-     "Y = Expand(X, u) }",
-     "free"},
-};
-
-constexpr OpExample kXorExamples[] = {
-    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Xor(A, B) }", "int_cmp=4*N"},
-};
-
 // ---- the table
-
-// ---- where the function bodies cost more
-constexpr OpException kGreaterOrEqualExceptions[] = {
-    {"always", "cmp int_cmp",
-     "the function body has three operators for one comparison: Greater, Equal, Or"},
-};
-constexpr OpException kLessOrEqualExceptions[] = {
-    {"always", "cmp int_cmp",
-     "the function body has three operators for one comparison: Less, Equal, Or"},
-};
 
 constexpr OpDef kRows[] = {
     {.name = "Abs",
@@ -535,22 +334,6 @@ constexpr OpDef kRows[] = {
      .count = CountPerOutputElement,
      .examples = kAcoshExamples,
      .per_element = {.trig = 1}},
-    {.name = "Add",
-     .versions = k1_6_7_13_14,
-     .formula = "C = A + B, broadcast; add = elements of C",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kAddExamples,
-     .per_element = {.add = 1},
-     .evaluate = EvaluateAdd},
-    {.name = "And",
-     .versions = k1_7,
-     .formula = "C = A and B, broadcast; cmp = elements of C (integer work)",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kAndExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateAnd},
     {.name = "Asin",
      .versions = k7_22,
      .formula = "Y = asin(X); trig = elements",
@@ -584,40 +367,12 @@ constexpr OpDef kRows[] = {
      .formula = "Y = the bits of X read as another type of the same width; free",
      .infer = InferBitCast,
      .examples = kBitCastExamples},
-    {.name = "BitShift",
-     .versions = kBitShiftVersions,
-     .formula = "Z = X shifted by Y bits, broadcast; cmp = elements of Z (integer work)",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kBitShiftExamples,
-     .per_element = {.cmp = 1}},
-    {.name = "BitwiseAnd",
-     .versions = k18,
-     .formula = "C = A and B bit by bit, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kBitwiseAndExamples,
-     .per_element = {.cmp = 1}},
     {.name = "BitwiseNot",
      .versions = k18,
      .formula = "Y = not X bit by bit; cmp = elements (integer work)",
      .infer = InferUnary,
      .count = CountPerOutputElement,
      .examples = kBitwiseNotExamples,
-     .per_element = {.cmp = 1}},
-    {.name = "BitwiseOr",
-     .versions = k18,
-     .formula = "C = A or B bit by bit, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kBitwiseOrExamples,
-     .per_element = {.cmp = 1}},
-    {.name = "BitwiseXor",
-     .versions = k18,
-     .formula = "C = A xor B bit by bit, broadcast; cmp = elements of C (integer work)",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kBitwiseXorExamples,
      .per_element = {.cmp = 1}},
     {.name = "Cast",
      .versions = kCastVersions,
@@ -684,22 +439,6 @@ constexpr OpDef kRows[] = {
      .count = CountDet,
      .examples = kDetExamples,
      .note = "Gaussian elimination; the search for pivots is not counted."},
-    {.name = "Div",
-     .versions = k1_6_7_13_14,
-     .formula = "C = A / B, broadcast; div = elements of C",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kDivExamples,
-     .per_element = {.div = 1},
-     .evaluate = EvaluateDiv},
-    {.name = "Equal",
-     .versions = kEqualVersions,
-     .formula = "C = A == B, broadcast; cmp = elements of C",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kEqualExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateEqual},
     {.name = "Erf",
      .versions = k9_13,
      .formula = "Y = erf(X); erf = elements",
@@ -723,23 +462,6 @@ constexpr OpDef kRows[] = {
      .examples = kFloorExamples,
      .per_element = {.round = 1},
      .evaluate = EvaluateFloor},
-    {.name = "Greater",
-     .versions = k1_7_9_13,
-     .formula = "C = A > B, broadcast; cmp = elements of C",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kGreaterExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateGreater},
-    {.name = "GreaterOrEqual",
-     .versions = k12_16,
-     .formula = "C = A >= B, broadcast; cmp = elements of C",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kGreaterOrEqualExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateGreaterOrEqual,
-     .exceptions = kGreaterOrEqualExceptions},
     {.name = "IsInf",
      .versions = kIsInfVersions,
      .formula = "Y = X is infinite; cmp = elements",
@@ -755,23 +477,6 @@ constexpr OpDef kRows[] = {
      .examples = kIsNaNExamples,
      .per_element = {.cmp = 1},
      .evaluate = EvaluateIsNaN},
-    {.name = "Less",
-     .versions = k1_7_9_13,
-     .formula = "C = A < B, broadcast; cmp = elements of C",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kLessExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateLess},
-    {.name = "LessOrEqual",
-     .versions = k12_16,
-     .formula = "C = A <= B, broadcast; cmp = elements of C",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kLessOrEqualExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateLessOrEqual,
-     .exceptions = kLessOrEqualExceptions},
     {.name = "Log",
      .versions = k1_6_13,
      .formula = "Y = ln X; log = elements",
@@ -780,46 +485,6 @@ constexpr OpDef kRows[] = {
      .examples = kLogExamples,
      .per_element = {.log = 1},
      .evaluate = EvaluateLog},
-    {.name = "Max",
-     .versions = k1_6_8_12_13,
-     .formula = "Y = max of k inputs, broadcast; cmp = (k-1) * elements of Y",
-     .infer = InferBroadcast,
-     .count = CountVariadic,
-     .examples = kMaxExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateMax},
-    {.name = "Mean",
-     .versions = k1_6_8_13,
-     .formula = "Y = mean of k inputs, broadcast; add = (k-1) * elements of Y, div = elements of Y",
-     .infer = InferBroadcast,
-     .count = CountMean,
-     .examples = kMeanExamples,
-     .per_element = {.add = 1},
-     .evaluate = EvaluateMean},
-    {.name = "Min",
-     .versions = k1_6_8_12_13,
-     .formula = "Y = min of k inputs, broadcast; cmp = (k-1) * elements of Y",
-     .infer = InferBroadcast,
-     .count = CountVariadic,
-     .examples = kMinExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateMin},
-    {.name = "Mod",
-     .versions = kModVersions,
-     .formula = "C = remainder of A / B, broadcast; div = elements of C",
-     .infer = InferMod,
-     .count = CountPerOutputElement,
-     .examples = kModExamples,
-     .per_element = {.div = 1},
-     .evaluate = EvaluateMod},
-    {.name = "Mul",
-     .versions = k1_6_7_13_14,
-     .formula = "C = A * B, broadcast; mul = elements of C",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kMulExamples,
-     .per_element = {.mul = 1},
-     .evaluate = EvaluateMul},
     {.name = "Neg",
      .versions = k1_6_13,
      .formula = "Y = -X; free: flips the sign",
@@ -834,22 +499,6 @@ constexpr OpDef kRows[] = {
      .examples = kNotExamples,
      .per_element = {.cmp = 1},
      .evaluate = EvaluateNot},
-    {.name = "Or",
-     .versions = k1_7,
-     .formula = "C = A or B, broadcast; cmp = elements of C (integer work)",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kOrExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateOr},
-    {.name = "Pow",
-     .versions = kPowVersions,
-     .formula = "Z = X^Y, broadcast; pow = elements of Z, whatever the exponent",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kPowExamples,
-     .per_element = {.pow = 1},
-     .evaluate = EvaluatePow},
     {.name = "Reciprocal",
      .versions = k1_6_13,
      .formula = "Y = 1 / X; div = elements",
@@ -896,22 +545,6 @@ constexpr OpDef kRows[] = {
      .examples = kSqrtExamples,
      .per_element = {.sqrt = 1},
      .evaluate = EvaluateSqrt},
-    {.name = "Sub",
-     .versions = k1_6_7_13_14,
-     .formula = "C = A - B, broadcast; add = elements of C",
-     .infer = InferBinary,
-     .count = CountPerOutputElement,
-     .examples = kSubExamples,
-     .per_element = {.add = 1},
-     .evaluate = EvaluateSub},
-    {.name = "Sum",
-     .versions = k1_6_8_13,
-     .formula = "Y = sum of k inputs, broadcast; add = (k-1) * elements of Y",
-     .infer = InferBroadcast,
-     .count = CountVariadic,
-     .examples = kSumExamples,
-     .per_element = {.add = 1},
-     .evaluate = EvaluateSum},
     {.name = "Tan",
      .versions = k7_22,
      .formula = "Y = tan(X); trig = elements",
@@ -926,20 +559,6 @@ constexpr OpDef kRows[] = {
      .count = CountPerOutputElement,
      .examples = kTanhExamples,
      .per_element = {.tanh = 1}},
-    {.name = "Where",
-     .versions = kWhereVersions,
-     .formula = "Y = X where the condition holds, else Z, broadcast; free: selects",
-     .infer = InferWhere,
-     .examples = kWhereExamples,
-     .evaluate = EvaluateWhere},
-    {.name = "Xor",
-     .versions = k1_7,
-     .formula = "C = A xor B, broadcast; cmp = elements of C (integer work)",
-     .infer = InferComparison,
-     .count = CountPerOutputElement,
-     .examples = kXorExamples,
-     .per_element = {.cmp = 1},
-     .evaluate = EvaluateXor},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace onnxflops {
 
 extern const OpFamily kActivationFamily;
 extern const OpFamily kAttentionFamily;
+extern const OpFamily kBinaryFamily;
 extern const OpFamily kControlFlowFamily;
 extern const OpFamily kConvFamily;
 extern const OpFamily kDetectionFamily;
@@ -26,6 +27,7 @@ extern const OpFamily kMsLinearAttentionFamily;
 extern const OpFamily kMsMatMulFamily;
 extern const OpFamily kMsMiscFamily;
 extern const OpFamily kMsMoeFamily;
+extern const OpFamily kMsMultiHeadAttentionFamily;
 extern const OpFamily kMsNchwcFamily;
 extern const OpFamily kMsNhwcFamily;
 extern const OpFamily kMsNormalizationFamily;

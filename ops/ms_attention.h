@@ -2,8 +2,8 @@
 // common.
 //
 //   // softmax(scale Q K') V of 12 heads of 64, with a mask.
-//   Census work = SdpaWork({.pairs = batch * seq * seq, .heads = 12, .qk_size = 64, .v_size = 64,
-//                           .biases = 1}, batch * seq);
+//   Census work = SdpaWork({.pairs = batch * seq * seq, .tokens = batch * seq, .heads = 12,
+//                           .qk_size = 64, .v_size = 64, .biases = 1});
 #ifndef ONNXFLOPS_OPS_MS_ATTENTION_H_
 #define ONNXFLOPS_OPS_MS_ATTENTION_H_
 
@@ -58,6 +58,9 @@ Census CacheWork(DType stored, bool quantized, const CacheUse& use);
 
 // Lengths of packed sequences from their cumulative sum (input `cumulative`), where it is known.
 std::optional<Dims> KnownLengths(const NodeView& n, int cumulative);
+
+// Pairs of tokens of one sequence: of the lengths, where they are known, else of B sequences of S.
+absl::StatusOr<Expr> PackedPairs(const NodeView& n, int token_offset);
 
 }  // namespace onnxflops
 

@@ -1,5 +1,5 @@
-// com.microsoft: attention over selected keys, and the indexers that select them.
-#include <algorithm>
+// com.microsoft: attention over selected keys, those near by among them (Longformer), and the
+// indexers that select them.
 #include <optional>
 #include <utility>
 
@@ -366,6 +366,86 @@ constexpr char kIndexerFormula[] =
     "queries and pooled keys: RMSNormalization and rotation; pooling: qsa: add per key, div; csa: "
     "softmax, 2 add, mul per slot and channel";
 
+// ---- Longformer: each token meets the W before it, the W after it, itself and the global tokens,
+// which meet all tokens with projections of their own
+
+struct Longformer {
+  Expr batch, length, hidden, heads, size;
+  Expr window;  // 2 W + 1
+  Expr global;  // tokens that are global, over the whole batch
+};
+
+absl::StatusOr<Longformer> ReadLongformer(const NodeView& n, int flags) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 3));
+  Longformer l = {.batch = x[0], .length = x[1], .hidden = x[2]};
+  ASSIGN_OR_RETURN(l.heads, PositiveAttr(n, "num_heads"));
+  ASSIGN_OR_RETURN(const Expr side, PositiveAttr(n, "window"));
+  ASSIGN_OR_RETURN(l.size, DivideEvenly("hidden size in heads", l.hidden, l.heads));
+  l.window = 2 * side + 1;
+  const std::optional<Dims> global = n.KnownInts(flags);
+  if (!global.has_value()) {
+    return absl::FailedPreconditionError("how many tokens are global is not known");
+  }
+  l.global = 0;
+  for (const Expr& flag : *global) {
+    if (ProvablyEqual(flag, 0) != true) l.global += 1;
+  }
+  return l;
+}
+
+Sdpa LongformerProducts(const Longformer& l) {
+  const Expr tokens = l.batch * l.length;
+  return {.pairs = tokens * l.window + 2 * l.length * l.global,
+          .tokens = tokens + l.global,
+          .heads = l.heads,
+          .qk_size = l.size,
+          .v_size = l.size,
+          .biases = 1};
+}
+
+// Q, K and V of all tokens, then for the global ones K and V of all tokens and Q of their own.
+Expr LongformerProjected(const Longformer& l) {
+  return (5 * l.batch * l.length + l.global) * l.hidden;
+}
+
+absl::StatusOr<Cost> CountLongformer(const NodeView& n) {
+  ASSIGN_OR_RETURN(Longformer l, ReadLongformer(n, 6));
+  Cost cost = Flops(SdpaWork(LongformerProducts(l)));
+  cost.flops[Kind::kMac] += LongformerProjected(l) * l.hidden;
+  cost.flops[Kind::kAdd] += LongformerProjected(l);
+  return cost;
+}
+
+constexpr OpExample kLongformerExamples[] = {
+    // Pairs 8*(5 + 2*1) = 56 in 2 heads, rows of 41 * 8.
+    {"g (float[1,8,8] X, float[8,24] W, float[24] B, float[1,8] M, float[8,24] V, float[24] C) => "
+     "(float[1,8,8] Y) <int32[1,8] f = {1, 0, 0, 0, 0, 0, 0, 0}> "
+     "{ Y = com.microsoft.LongformerAttention<num_heads = 2, window = 2>(X, W, B, M, V, C, f) }",
+     "mac=3520 add=664 mul=112 div=112 cmp=112 exp=112"},
+};
+
+absl::StatusOr<Cost> CountQOrderedLongformer(const NodeView& n) {
+  ASSIGN_OR_RETURN(Longformer l, ReadLongformer(n, 12));
+  Cost cost = Flops(SdpaWork(LongformerProducts(l)));
+  const Expr projected = LongformerProjected(l);
+  cost.int_ops[Kind::kMac] = projected * l.hidden;
+  cost.int_ops_mac_operands = OperandsLike(n, 0);
+  cost.flops_mac_operands = OperandsLike(n, 7);
+  // The projections are made floating point, the output is quantised.
+  cost.flops += ElementCost{.add = 1, .mul = 1} * projected;
+  cost.flops += QuantizeCost(false) * (l.batch * l.length * l.hidden);
+  return cost;
+}
+
+constexpr OpExample kQOrderedLongformerExamples[] = {
+    {"g (int8[1,8,8] X, float s, int8[8,24] W, float[24] B, float16[1,8] M, int8[8,24] V, "
+     "float[24] C) => (int8[1,8,8] Y) <int32[1,8] f = {1, 0, 0, 0, 0, 0, 0, 0}> "
+     "{ Y = com.microsoft.QOrderedLongformerAttention<num_heads = 2, window = 2, order_input = 1, "
+     "order_weight = 0, order_global_weight = 0, order_output = 1>"
+     "(X, s, W, s, B, s, s, M, V, s, C, s, f, s) }",
+     "mac=896 add=664 mul=440 div=176 cmp=240 exp=112 round=64 int_mac=2624"},
+};
+
 constexpr OpDef kRows[] = {
     {.name = "DynamicSparseAttention",
      .versions = kSince,
@@ -377,6 +457,16 @@ constexpr OpDef kRows[] = {
      .shape_inputs = 1 << 10,
      .traits = Traits::kReadsContent,
      .note = "all M places of selected_indices are counted, unused ones too"},
+    {.name = "LongformerAttention",
+     .versions = kSince,
+     .formula = "every token meets 2W+1 tokens and G global ones, which meet all S; mac = "
+                "(5*B*S + G)*D*D + 2*(B*S*(2W+1) + 2*S*G)*D; per score: mul, add, softmax (2 add, "
+                "div, cmp, exp); add = (5*B*S + G)*D for the biases",
+     .infer = InferSameAsInput,
+     .count = CountLongformer,
+     .examples = kLongformerExamples,
+     .traits = Traits::kReadsContent,
+     .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "PackedSparseAttentionIndexer",
      .versions = kSince,
      .formula = kIndexerFormula,
@@ -385,6 +475,14 @@ constexpr OpDef kRows[] = {
      .examples = kPackedIndexerExamples,
      .note = "how long the requests are is data: every query is counted against state_capacity "
              "entries, and one entry is pooled for every compress_ratio tokens"},
+    {.name = "QOrderedLongformerAttention",
+     .versions = kSince,
+     .formula = "as LongformerAttention, the projections in integers",
+     .infer = InferSameAsInput,
+     .count = CountQOrderedLongformer,
+     .examples = kQOrderedLongformerExamples,
+     .traits = Traits::kReadsContent,
+     .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "SparseAttention",
      .versions = kSince,
      .formula = "as GroupQueryAttention, with a mask of blocks; mac = 2*B*Hq*S*T*D",

@@ -15,6 +15,7 @@ absl::Span<const OpFamily> AllFamilies() {
       // ai.onnx
       kActivationFamily,
       kAttentionFamily,
+      kBinaryFamily,
       kControlFlowFamily,
       kConvFamily,
       kDetectionFamily,
@@ -55,6 +56,7 @@ absl::Span<const OpFamily> AllFamilies() {
       kMsRnnFamily,
       kMsSearchFamily,
       kMsSparseAttentionFamily,
+      kMsMultiHeadAttentionFamily,
       kMsNchwcFamily,
       kMsNhwcFamily,
   };
