@@ -1,6 +1,7 @@
 // onnxflops: counts the arithmetic of ONNX models. The verbs, and what they have in common.
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -87,8 +88,12 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
 
 int main(int argc, char** argv) {
   using namespace onnxflops::tools;  // NOLINT(google-build-using-namespace)
-  const absl::StatusOr<ExitCode> code = Run(Arguments(argv + 1, argv + argc));
-  if (code.ok()) return *code;
-  WriteError(absl::StrCat(code.status().message(), LimitHint(code.status())));
+  try {
+    const absl::StatusOr<ExitCode> code = Run(Arguments(argv + 1, argv + argc));
+    if (code.ok()) return *code;
+    WriteError(absl::StrCat(code.status().message(), LimitHint(code.status())));
+  } catch (const std::bad_alloc&) {
+    WriteError("there is not enough memory");
+  }
   return kTrouble;
 }

@@ -37,10 +37,16 @@ inline constexpr int64_t kMaxFloatContent = 16;
 inline constexpr int64_t kMaxUnrolledTrips = 64;
 // Items of a sequence that are told apart; of longer ones, what all items have in common is known.
 inline constexpr int64_t kMaxSequenceItems = 64;
-// Node evaluations per node of the file (bodies and functions are evaluated again where their
-// inputs differ), and on top of it for small files.
-inline constexpr int64_t kMaxEvaluationsPerNode = 64;
+// Evaluations of nodes, of graphs and of their weights, per node and weight of the file (bodies and
+// functions are evaluated again where their inputs differ), and on top of it for small files.
+inline constexpr int64_t kMaxEvaluationsPerNode = 8;
 inline constexpr int64_t kMaxExtraEvaluations = 200'000;
+// Elements of all contents that are followed, per node of the file and on top of it; beyond, only
+// those of one element are.
+inline constexpr int64_t kMaxContentPerNode = 64;
+inline constexpr int64_t kMaxExtraContent = 500'000;
+// Bytes of a symbol's name: it stands in every term and is printed with it.
+inline constexpr size_t kMaxSymbolName = 256;
 // Terms of the polynomials in all shapes and contents, in the costs of all nodes, and in the sums
 // of all modules, each, per node of the file and on top of it: sums of sums of symbols grow with
 // the square of the file. Real models have one or two terms per dimension, some ten per cost.
@@ -72,6 +78,9 @@ inline constexpr size_t kMaxShownName = 200;
 // deeper belongs to the module at the limit.
 inline constexpr int kMaxModuleDepth = 64;
 inline constexpr int64_t kMaxModulePath = 4096;
+// Bytes of what an exporter says of the modules around a node; a list, of which each beginning is
+// looked up. Real ones have up to 5,000.
+inline constexpr size_t kMaxScopesText = size_t{16} << 10;
 // Modules per node and weight of the file, and on top of it: a name of a few bytes can make 64. In
 // real models a module runs a node of its own, or holds some that do.
 inline constexpr int64_t kMaxModulesPerNode = 4;
@@ -100,13 +109,18 @@ inline constexpr int kMaxExprDepth = 64;
 // Nodes of an expression written out as a tree, which printing and evaluating takes; shared parts
 // make it exponentially larger than the expression.
 inline constexpr int64_t kMaxExprWeight = 2'000'000;
+// The same of a division, minimum or maximum inside of one: two that are equal are compared part
+// by part, each time.
+inline constexpr int64_t kMaxAtomWeight = 10'000;
 // Operands of one min, max or broadcast.
 inline constexpr size_t kMaxOperands = 64;
 // An expression in an option: its characters, the terms of an operand of * and //, parentheses
 // inside each other.
 inline constexpr size_t kMaxParsedChars = 16'384;
-inline constexpr size_t kMaxParsedTerms = 1000;
+inline constexpr size_t kMaxParsedTerms = 200;
 inline constexpr int kMaxParsedDepth = 100;
+// Terms of an operand in a dimension of a file, "past + seq": what has more is a name.
+inline constexpr size_t kMaxDimTerms = 16;
 // Highest IR version that this loader knows.
 inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.
@@ -119,6 +133,7 @@ inline constexpr char kOnnxRelease[] = "1.23.2";
 struct Limits {
   int64_t unrolled_trips = kMaxUnrolledTrips;
   int64_t evaluations_per_node = kMaxEvaluationsPerNode;
+  int64_t content_per_node = kMaxContentPerNode;
   int64_t terms_per_node = kMaxTermsPerNode;
   int64_t module_visits_per_node = kMaxModuleVisitsPerNode;
   int64_t text_bytes = kMaxTextBytes;
@@ -133,6 +148,7 @@ struct SettableLimit {
 inline constexpr SettableLimit kSettableLimits[] = {
     {"kMaxUnrolledTrips", &Limits::unrolled_trips, 1'000'000},
     {"kMaxEvaluationsPerNode", &Limits::evaluations_per_node, 1'000'000},
+    {"kMaxContentPerNode", &Limits::content_per_node, 1'000'000},
     {"kMaxTermsPerNode", &Limits::terms_per_node, 1'000'000},
     {"kMaxModuleVisitsPerNode", &Limits::module_visits_per_node, 1'000'000},
     // A text becomes a Protobuf message, which cannot have more.

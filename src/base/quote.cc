@@ -1,9 +1,9 @@
 #include "src/base/quote.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -13,11 +13,14 @@
 namespace onnxflops {
 namespace {
 
-// GitHub's "::error::" begins a line, if not for spaces; its "##[error]" and Azure's "##vso[" stand
-// anywhere in it.
+// GitHub's "::error::" begins a line, if not for spaces, Unicode's among them; its "##[error]" and
+// Azure's "##vso[" stand anywhere in it.
 std::string WithoutCommands(std::string text) {
-  if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "::")) {
-    text.replace(text.find("::"), 1, "\\x3a");
+  const auto is_blank = [](char c) { return c == ' ' || static_cast<unsigned char>(c) >= 0x80; };
+  const auto begin = std::find_if_not(text.begin(), text.end(), is_blank);
+  if (absl::StartsWith(absl::string_view(text).substr(static_cast<size_t>(begin - text.begin())),
+                       "::")) {
+    text.replace(begin, begin + 1, "\\x3a");
   }
   if (!absl::StrContains(text, "##")) return text;
   return absl::StrReplaceAll(text, {{"##", "#\\x23"}});

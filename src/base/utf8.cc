@@ -22,15 +22,22 @@ size_t DecodeUtf8(absl::string_view text, uint32_t* code) {
 
 bool IsPrintable(uint32_t code) {
   if (code < 0xa0) return code >= 0x20 && code < 0x7f;
-  const bool turns = (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-                     (code >= 0x2066 && code <= 0x2069);
-  return !turns;
+  const bool turns = code == 0x61c || (code >= 0x200e && code <= 0x200f) ||
+                     (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  const bool is_tag = code >= 0xe0000 && code <= 0xe007f;  // unseen text
+  return !turns && !is_tag;
 }
 
 size_t PrintableSequence(absl::string_view text) {
   uint32_t code = 0;
   const size_t length = DecodeUtf8(text, &code);
   return length > 0 && IsPrintable(code) ? length : 0;
+}
+
+absl::string_view Utf8Prefix(absl::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  return text.substr(0, bytes);
 }
 
 }  // namespace onnxflops

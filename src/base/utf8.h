@@ -20,6 +20,9 @@ bool IsPrintable(uint32_t code);
 // The length of the valid, printable sequence that `text` begins with; 0 if it begins with none.
 size_t PrintableSequence(absl::string_view text);
 
+// `text`, or its beginning of at most so many bytes that cuts no sequence.
+absl::string_view Utf8Prefix(absl::string_view text, size_t bytes);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_BASE_UTF8_H_

@@ -130,6 +130,14 @@ struct Fact {
     h = H::combine(std::move(h), f.kind, f.dtype, f.constant, f.from_shapes, f.stored, f.shape,
                    f.content != nullptr);
     if (f.content != nullptr) h = H::combine(std::move(h), *f.content);
+    if (f.element != nullptr) {
+      h = H::combine(std::move(h), f.element->kind, f.element->dtype, f.element->shape);
+    }
+    if (f.length.has_value()) h = H::combine(std::move(h), *f.length);
+    if (f.items == nullptr) return h;
+    for (const Fact& item : *f.items) {
+      h = H::combine(std::move(h), item.kind, item.dtype, item.shape);
+    }
     return h;
   }
 };

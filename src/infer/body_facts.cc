@@ -4,13 +4,13 @@
 
 namespace onnxflops {
 
-std::string PlaceOf(const ModelData& data, NodeId id) {
+absl::string_view PlaceOf(const ModelData& data, NodeId id) {
   const Node& node = data.nodes[static_cast<size_t>(id)];
-  if (!node.name.empty()) return std::string(node.name);
+  if (!node.name.empty()) return node.name;
   for (ValueId v : node.outputs) {
-    if (v != kNone) return std::string(data.values[static_cast<size_t>(v)].name);
+    if (v != kNone) return data.values[static_cast<size_t>(v)].name;
   }
-  return std::string(node.op_type);
+  return node.op_type;
 }
 
 bool SameKnowledge(const Fact& a, Fact b) {

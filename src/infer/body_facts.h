@@ -11,7 +11,7 @@
 namespace onnxflops {
 
 // How symbols name a node: its name, else its first output's.
-std::string PlaceOf(const ModelData& data, NodeId id);
+absl::string_view PlaceOf(const ModelData& data, NodeId id);
 
 // Whether two facts say the same of a value, wherever it comes from.
 bool SameKnowledge(const Fact& a, Fact b);

@@ -82,6 +82,11 @@ absl::StatusOr<std::pair<InstanceId, Facts>> Evaluator::RunBody(GraphId body,
         "bodies and functions are nested deeper than the limit kMaxCallDepth = ", kMaxCallDepth));
   }
   const Graph& graph = data_.graphs[static_cast<size_t>(body)];
+  // What goes in is looked up, and with it its content.
+  int64_t content = 0;
+  for (const Fact& input : inputs) content += FactTable::ContentOf(input);
+  RETURN_IF_ERROR(
+      Spend((inputs.size() + graph.outputs.size()) / 8 + static_cast<size_t>(content) / 64));
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     values_[static_cast<size_t>(graph.inputs[i])] =
         i < inputs.size() ? facts_.Intern(inputs[i]) : FactTable::kUnknown;
@@ -164,7 +169,7 @@ absl::StatusOr<Facts> Evaluator::InferBranch(const NodeView& view, const Frame& 
   const absl::string_view branch = taken ? "then_branch" : "else_branch";
   ASSIGN_OR_RETURN(const GraphId graph, BodyOf(view, branch));
   ASSIGN_OR_RETURN(auto run, RunBody(graph, {}, frame));
-  const std::string place = PlaceIn(frame, call->node);
+  const std::string place = PlaceIn(frame, call->node).text;
   if (UseBindings(place, &run.second)) {
     ASSIGN_OR_RETURN(run, RunBody(graph, {}, frame));
     UseBindings(place, &run.second);

@@ -10,6 +10,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/base/utf8.h"
 #include "src/infer/body_facts.h"
 
 namespace onnxflops {
@@ -60,6 +61,12 @@ std::string OldAxesWarning(const Node& node, int opset) {
   return "";
 }
 
+// One, and more where lists of inputs and outputs or names are long.
+size_t EvaluationsOf(const Node& node) {
+  return 1 + (node.inputs.size() + node.outputs.size()) / 8 +
+         (node.name.size() + node.op_type.size()) / 256;
+}
+
 }  // namespace
 
 bool IsExplained(const absl::Status& status) { return status.GetPayload(kExplained).has_value(); }
@@ -72,8 +79,10 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
       values_(data_.values.size(), -1),
       tensor_facts_(data_.tensors.size(), -1),
       attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()) {
-  evaluations_left_ = kMaxExtraEvaluations + options_.limits.evaluations_per_node *
-                                                 static_cast<int64_t>(data_.nodes.size());
+  size_t once = data_.tensors.size();
+  for (const Node& node : data_.nodes) once += EvaluationsOf(node);
+  evaluations_left_ =
+      kMaxExtraEvaluations + options_.limits.evaluations_per_node * static_cast<int64_t>(once);
 }
 
 absl::StatusOr<Inference> Evaluator::Run() {
@@ -96,8 +105,9 @@ absl::StatusOr<Inference> Evaluator::Run() {
   return std::move(result_);
 }
 
-absl::Status Evaluator::Spend() {
-  if (--evaluations_left_ >= 0) return absl::OkStatus();
+absl::Status Evaluator::Spend(size_t evaluations) {
+  evaluations_left_ -= static_cast<int64_t>(evaluations);
+  if (evaluations_left_ >= 0) return absl::OkStatus();
   return absl::OutOfRangeError(
       absl::StrCat(Escaped(data_.path),
                    ": bodies and functions are evaluated more often than the limit allows "
@@ -109,6 +119,7 @@ absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& fr
   const Graph& graph = data_.graphs[static_cast<size_t>(graph_id)];
   const auto instance = static_cast<InstanceId>(result_.instances.size());
   result_.instances.push_back({graph_id, {}, {}});
+  RETURN_IF_ERROR(Spend(1 + graph.initializers.size()));
   for (ValueId v : graph.initializers) {
     const Value& value = data_.values[static_cast<size_t>(v)];
     if (value.is_graph_input && graph_id == 0) continue;  // BindInputs has decided
@@ -121,7 +132,7 @@ absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& fr
   std::vector<CallId> calls;
   calls.reserve(graph.nodes.size());
   for (NodeId node : graph.nodes) {
-    RETURN_IF_ERROR(Spend());
+    RETURN_IF_ERROR(Spend(EvaluationsOf(data_.nodes[static_cast<size_t>(node)])));
     ASSIGN_OR_RETURN(const CallId call, EvalNode(node, frame));
     calls.push_back(call);
   }
@@ -171,12 +182,25 @@ void Evaluator::SetOutputs(const Node& node, const Call& call) {
   }
 }
 
-std::string Evaluator::PlaceIn(const Frame& frame, NodeId node) const {
-  std::vector<std::string> parts = {PlaceOf(data_, node)};
+Place Evaluator::PlaceIn(const Frame& frame, NodeId node) const {
+  std::vector<std::string> parts;
+  const auto add = [&](absl::string_view part) {
+    parts.emplace_back(Utf8Prefix(part, kMaxSymbolName));
+  };
+  add(PlaceOf(data_, node));
+  Place place{absl::StrCat(node), ""};
   for (const Frame* at = &frame; at->caller != nullptr; at = at->caller) {
-    parts.push_back(at->trip >= 0 ? absl::StrCat("trip ", at->trip) : PlaceOf(data_, at->via));
+    absl::StrAppend(&place.key, at->trip >= 0 ? "t" : "n", at->trip >= 0 ? at->trip : at->via);
+    if (at->trip >= 0) {
+      parts.push_back(absl::StrCat("trip ", at->trip));
+    } else {
+      add(PlaceOf(data_, at->via));
+    }
   }
-  return absl::StrJoin(parts.rbegin(), parts.rend(), "/");
+  const std::string whole = absl::StrJoin(parts.rbegin(), parts.rend(), "/");
+  place.text = std::string(Utf8Prefix(whole, kMaxSymbolName));
+  if (place.text.size() < whole.size()) place.text += "...";
+  return place;
 }
 
 CallId Evaluator::AddCall(Call call) {
@@ -209,9 +233,10 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
   if (found.def == nullptr) {
     call.problem = absl::UnimplementedError(
         found.known_name
-            ? absl::StrCat("operator ", node.op_type, " has no form at opset ", opset)
-            : absl::StrCat("no rule for operator ", node.op_type,
-                           node.domain.empty() ? "" : absl::StrCat(" of domain ", node.domain)));
+            ? absl::StrCat("operator ", Escaped(node.op_type), " has no form at opset ", opset)
+            : absl::StrCat(
+                  "no rule for operator ", Escaped(node.op_type),
+                  node.domain.empty() ? "" : absl::StrCat(" of domain ", Escaped(node.domain))));
     call.inputs = inputs;
     RETURN_IF_ERROR(TakeOutputs(frame, Facts{}, &call));
     return AddCall(std::move(call));
@@ -299,15 +324,28 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
     RETURN_IF_ERROR(CheckFact(fact, i));
     fact.constant = call->constant;
     fact.from_shapes = call->from_shapes || is_shape;
+    DropContentBeyondLimit(&fact);
     call->outputs.push_back(facts_.Intern(std::move(fact)));
   }
-  const int64_t max_terms = kMaxExtraTerms + options_.limits.terms_per_node *
-                                                      static_cast<int64_t>(data_.nodes.size());
+  const int64_t max_terms =
+      kMaxExtraTerms + options_.limits.terms_per_node * static_cast<int64_t>(data_.nodes.size());
   if (facts_.terms() > max_terms) {
     return absl::OutOfRangeError(absl::StrCat("with it the shapes have more than ", max_terms,
                                               " terms in all (kMaxTermsPerNode)"));
   }
   return absl::OkStatus();
+}
+
+void Evaluator::DropContentBeyondLimit(Fact* fact) {
+  const int64_t elements = FactTable::ContentOf(*fact);
+  if (elements <= 1) return;
+  const int64_t most = kMaxExtraContent +
+                       options_.limits.content_per_node * static_cast<int64_t>(data_.nodes.size());
+  if (facts_.content_elements() + elements <= most) return;
+  *fact = WithoutContent(std::move(*fact));
+  fact->items = nullptr;
+  Warn(absl::StrCat("the file has more small tensors to follow than kMaxContentPerNode = ",
+                    options_.limits.content_per_node, " lets: sizes may be symbols for that"));
 }
 
 // What the file itself declares of an output that no rule could infer.
@@ -362,8 +400,13 @@ absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t op
     absl::StrAppend(&text, ", opset ", opset, ")");
   }
   absl::StrAppend(&text, ": ", Printable(local.message()));
+  constexpr size_t kMaxShownInputs = 16;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i] == kNone) continue;
+    if (i == kMaxShownInputs) {
+      absl::StrAppend(&text, "\n  and ", inputs.size() - i, " more");
+      break;
+    }
     absl::StrAppend(&text, "\n  ", Escaped(data_.values[static_cast<size_t>(node.inputs[i])].name),
                     "  ", Escaped(facts_[inputs[i]].ToString()));
   }

@@ -41,6 +41,12 @@ struct Frame {
   int64_t trip = -1;
 };
 
+// A node with the calls and trips around it: what tells it from others, and "block.0/trip 3/name",
+// which is cut at kMaxSymbolName.
+struct Place {
+  std::string key, text;
+};
+
 // Makes and remembers symbols that depend on data, and substitutes what the user bound.
 class SymbolTable {
  public:
@@ -49,7 +55,7 @@ class SymbolTable {
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
   // `inner`: made inside a body or a function.
-  Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const std::string& place,
+  Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
              absl::string_view tensor, int axis, bool inner);
   // A value of the main graph has this dimension: that is where a symbol made inside comes out, and
   // a user can look it up.
@@ -65,6 +71,8 @@ class SymbolTable {
 
  private:
   Expr BoundOr(const std::string& name, int64_t at_least) const;
+  // Of a name that is too long the beginning and a number.
+  std::string Shortened(const std::string& name);
 
   const Bindings& bindings_;  // by the user
   Bindings derived_;
@@ -73,6 +81,8 @@ class SymbolTable {
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
   absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far
   absl::flat_hash_map<std::string, std::string> by_place_;
+  absl::flat_hash_map<std::string, int> last_number_;  // of names that were made before
+  absl::flat_hash_map<std::string, std::string> shortened_;
 };
 
 class Evaluator {
@@ -101,15 +111,15 @@ class Evaluator {
   absl::Status RunRule(Call* call, const Frame& frame, const FactIds& inputs, bool* fresh);
   absl::Status TakeOutputs(const Frame& frame, absl::StatusOr<Facts> facts, Call* call);
   absl::Status CheckFact(const Fact& fact, size_t output) const;
+  void DropContentBeyondLimit(Fact* fact);
   Fact FallbackFact(const Node& node, size_t output) const;
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
   void Warn(std::string warning);  // once
   void SetOutputs(const Node& node, const Call& call);
   void NameInnerSymbols(const Node& node, const Call& call);
-  // "block.0/trip 3/name": a node with the calls and trips around it.
-  std::string PlaceIn(const Frame& frame, NodeId node) const;
-  absl::Status Spend();
+  Place PlaceIn(const Frame& frame, NodeId node) const;
+  absl::Status Spend(size_t evaluations = 1);
   absl::Status Explain(const absl::Status& local, NodeId node, int64_t opset,
                        const FactIds& inputs) const;
 

@@ -17,10 +17,20 @@ int64_t TermsOf(const Fact& fact) {
 
 }  // namespace
 
+int64_t FactTable::ContentOf(const Fact& fact) {
+  size_t elements = fact.content == nullptr ? 0 : fact.content->size();
+  if (fact.items == nullptr) return static_cast<int64_t>(elements);
+  for (const Fact& item : *fact.items) {
+    elements += 4 + (item.shape.ranked() ? item.shape.dims().size() : 0);
+  }
+  return static_cast<int64_t>(elements);
+}
+
 FactId FactTable::Intern(Fact fact) {
   if (const auto found = index_.find(fact); found != index_.end()) return *found;
   const auto id = static_cast<FactId>(facts_.size());
   terms_ += TermsOf(fact);
+  content_elements_ += ContentOf(fact);
   facts_.push_back(std::move(fact));
   without_content_.push_back(-1);
   index_.insert(id);

@@ -34,6 +34,10 @@ class FactTable {
   FactId WithoutContent(FactId id);
   // Of the polynomials in all facts so far.
   int64_t terms() const { return terms_; }
+  // Of the contents of all facts so far.
+  int64_t content_elements() const { return content_elements_; }
+  // Elements of the content, and about as many for the items of a sequence.
+  static int64_t ContentOf(const Fact& fact);
   bool HasContent(FactId id) const { return facts_[static_cast<size_t>(id)].content != nullptr; }
   std::deque<Fact> Release() && { return std::move(facts_); }
 
@@ -53,6 +57,7 @@ class FactTable {
 
   std::deque<Fact> facts_;
   int64_t terms_ = 0;
+  int64_t content_elements_ = 0;
   std::vector<FactId> without_content_;  // -1: not asked yet
   absl::flat_hash_set<FactId, Hash, Equal> index_;
 };

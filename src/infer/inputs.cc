@@ -8,6 +8,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/base/utf8.h"
 #include "src/infer/evaluator.h"
 #include "src/infer/require_symbols.h"
 
@@ -25,24 +26,34 @@ Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) const {
   return bound.has_value() ? Expr(*bound) : Expr::Symbol(name, at_least);
 }
 
-Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
+std::string SymbolTable::Shortened(const std::string& name) {
+  if (name.size() <= kMaxSymbolName) return name;
+  const auto [it, is_new] = shortened_.try_emplace(name);
+  if (is_new) {
+    it->second = absl::StrCat(Utf8Prefix(name, kMaxSymbolName / 2), "...#", shortened_.size());
+  }
+  return it->second;
+}
+
+Expr SymbolTable::InputDim(const std::string& whole, absl::string_view input, int axis) {
+  const std::string name = Shortened(whole);
   const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, std::string(input), axis};
   if (origins_.try_emplace(name, origin).second) order_.push_back(name);
   return BoundOr(name, 1);
 }
 
-Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const std::string& place,
+Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
                         absl::string_view tensor, int axis, bool inner) {
   ++fresh_uses_;
-  const std::string key = absl::StrCat(hint, "\n", place, "\n", tensor, "\n", axis);
+  const std::string key = absl::StrCat(hint, "\n", place.key, "\n", tensor, "\n", axis);
   if (const auto known = by_place_.find(key); known != by_place_.end()) {
     return BoundOr(known->second, 0);
   }
   // The first dimension of a node has the plain name; others say which they are.
-  std::string name = absl::StrCat(hint, "(", place, ")");
-  if (origins_.contains(name)) name = absl::StrCat(hint, "(", place, ").", axis);
-  for (int n = 2; origins_.contains(name); ++n) {
-    name = absl::StrCat(hint, "(", place, ").", axis, "#", n);
+  std::string name = absl::StrCat(hint, "(", place.text, ")");
+  if (origins_.contains(name)) name = absl::StrCat(hint, "(", place.text, ").", axis);
+  for (const std::string first = name; origins_.contains(name);) {
+    name = absl::StrCat(first, "#", ++last_number_.try_emplace(first, 1).first->second);
   }
   origins_[name] = {name, kind, std::string(tensor), axis};
   order_.push_back(name);
@@ -75,7 +86,7 @@ Expr Evaluator::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, in
   const std::string text(dim.name);
   // "past + seq" is the sum of two dimensions where both stand alone as well, else a name like any
   // other.
-  const absl::StatusOr<Expr> parsed = ParseExpr(text, 1);
+  const absl::StatusOr<Expr> parsed = ParseExpr(text, 1, kMaxDimTerms);
   if (parsed.ok() && !parsed->is_literal()) {
     const std::vector<std::string> parts = parsed->Symbols();
     const bool all_known = std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
@@ -230,7 +241,7 @@ absl::Status Evaluator::BindInputs() {
     if (value.initializer != kNone || value.declared == nullptr) continue;
     for (size_t i = 0; i < value.declared->dims.size(); ++i) {
       const DeclaredDim& dim = value.declared->dims[i];
-      const absl::StatusOr<Expr> parsed = ParseExpr(dim.name, 1);
+      const absl::StatusOr<Expr> parsed = ParseExpr(dim.name, 1, kMaxDimTerms);
       if (dim.size < 0 && parsed.ok() &&
           parsed->Symbols() == std::vector<std::string>{std::string(dim.name)}) {
         symbols_.InputDim(std::string(dim.name), value.name, static_cast<int>(i));

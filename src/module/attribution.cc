@@ -40,8 +40,12 @@ bool IsWithin(absl::string_view path, absl::string_view base) {
 }
 
 absl::string_view CommonPath(absl::string_view a, absl::string_view b) {
-  while (!IsWithin(b, a)) a = ParentPath(a);
-  return a;
+  if (IsWithin(b, a)) return a;
+  const size_t most = std::min(a.size(), b.size());
+  size_t same = 0;
+  while (same < most && a[same] == b[same]) ++same;
+  if (same == b.size() && a[same] == '.') return b;
+  return ParentPath(a.substr(0, same));
 }
 
 // "InvertedResidual.8" -> "InvertedResidual": functions of one class are numbered.
@@ -52,8 +56,8 @@ absl::string_view WithoutNumber(absl::string_view name) {
 }
 
 bool IsParameterPath(absl::string_view name) {
-  return absl::StrContains(name, ".") && !absl::StrContains(name, "::") &&
-         !absl::StrContains(name, "/");
+  return static_cast<int64_t>(name.size()) <= kMaxModulePath && absl::StrContains(name, ".") &&
+         !absl::StrContains(name, "::") && !absl::StrContains(name, "/");
 }
 
 // Whether the file names modules otherwise than by its weights.
@@ -87,6 +91,8 @@ class Walk {
 
   Attribution Run() {
     out_.node_module.assign(model_.nodes.size(), kNoModule);
+    by_metadata_.assign(model_.nodes.size(), kNotAsked);
+    by_name_.assign(model_.nodes.size(), kNotAsked);
     FindWork();
     queue_.push_back({});
     budget_ = static_cast<int64_t>(model_.nodes.size()) * in_.limits.module_visits_per_node +
@@ -155,7 +161,8 @@ class Walk {
   // Whether the bodies of a call may be walked one by one; takes the visits from the budget.
   bool CanOpen(CallId id, NodeId node) {
     const Call& call = in_.calls[static_cast<size_t>(id)];
-    int64_t visits = 0;
+    // Names of weights are handed on for every input.
+    auto visits = static_cast<int64_t>(call.inputs.size());
     for (const BodyRun& run : call.bodies) {
       visits += static_cast<int64_t>(in_.instances[static_cast<size_t>(run.instance)].calls.size());
     }
@@ -210,7 +217,10 @@ class Walk {
 
   ModuleId Place(NodeId id, const Visit& visit) {
     const Node& node = model_.nodes[static_cast<size_t>(id)];
-    ModuleId module = out_.paths.FromMetadata(node.metadata);
+    ModuleId module = by_metadata_[static_cast<size_t>(id)];
+    if (module == kNotAsked) {
+      module = by_metadata_[static_cast<size_t>(id)] = out_.paths.FromMetadata(node.metadata);
+    }
     if (module != kNoModule && node.inputs.size() > 1 &&
         (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
         ModulePaths::IsFusedBatchNorm(node.metadata)) {
@@ -218,11 +228,8 @@ class Walk {
       if (IsParameterPath(weight)) module = out_.paths.FromWeight(weight);
     }
     if (module == kNoModule) {
-      module = out_.paths.FromNodeName(node.name);
-      if (module == kNoModule && !node.outputs.empty() && node.outputs[0] != kNone) {
-        const absl::string_view name = model_.values[static_cast<size_t>(node.outputs[0])].name;
-        if (absl::StartsWith(name, "/")) module = out_.paths.FromNodeName(name);
-      }
+      module = by_name_[static_cast<size_t>(id)];
+      if (module == kNotAsked) module = by_name_[static_cast<size_t>(id)] = PlaceByName(node);
       if (IsOfTheFile(node.function)) return PlaceCall(node, visit, module);
     }
     if (module != kNoModule) return Inside(module, visit);
@@ -231,6 +238,13 @@ class Walk {
       if (IsParameterPath(name)) return Inside(out_.paths.FromWeight(name), visit);
     }
     return visit.base;
+  }
+
+  ModuleId PlaceByName(const Node& node) {
+    const ModuleId module = out_.paths.FromNodeName(node.name);
+    if (module != kNoModule || node.outputs.empty() || node.outputs[0] == kNone) return module;
+    const absl::string_view name = model_.values[static_cast<size_t>(node.outputs[0])].name;
+    return absl::StartsWith(name, "/") ? out_.paths.FromNodeName(name) : kNoModule;
   }
 
   bool IsOfTheFile(FunctionId function) const {
@@ -249,13 +263,12 @@ class Walk {
     if (absl::StrContains(node.domain, "onnxscript")) {  // an ATen operator
       return by_name == kNoModule ? visit.base : Inside(by_name, visit);
     }
-    std::string common;
+    absl::string_view common;
     bool any = false;
     for (ValueId input : node.inputs) {
       const absl::string_view name = WeightName(input, visit);
       if (!IsParameterPath(name)) continue;
-      common =
-          any ? std::string(CommonPath(common, ParentPath(name))) : std::string(ParentPath(name));
+      common = any ? CommonPath(common, ParentPath(name)) : ParentPath(name);
       any = true;
     }
     const absl::string_view base = out_.paths.path(visit.base);
@@ -278,6 +291,9 @@ class Walk {
   const Counts& counts_;
   const Keep keep_;
   Attribution out_;
+  // By NodeId, what the node itself says: a function is walked once per call.
+  static constexpr ModuleId kNotAsked = -2;
+  std::vector<ModuleId> by_metadata_, by_name_;
   std::vector<bool> has_work_;
   std::deque<Visit> queue_;
   int64_t budget_ = 0;

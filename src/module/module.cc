@@ -194,7 +194,9 @@ class Builder {
       warnings.push_back(
           absl::StrCat("modules inside each other deeper than kMaxModuleDepth = ", kMaxModuleDepth,
                        ", with a path of more than kMaxModulePath = ", kMaxModulePath,
-                       " bytes, or beyond kMaxModulesPerNode = ", kMaxModulesPerNode,
+                       " bytes, beyond kMaxModulesPerNode = ", kMaxModulesPerNode,
+                       ", or said in more than kMaxScopesText = ", kMaxScopesText,
+                       " bytes,"
                        " belong to the one around them"));
     }
     return warnings;

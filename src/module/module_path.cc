@@ -180,6 +180,10 @@ bool ModulePaths::IsFusedBatchNorm(MetadataProps metadata) {
 // A path is known by the text before the operator, "['', 'visual', 'visual.conv1'". What that text
 // adds to a shorter one that is known is made module by module.
 ModuleId ModulePaths::FromScopes(absl::string_view scopes, absl::string_view classes) {
+  if (scopes.size() > kMaxScopesText || classes.size() > kMaxScopesText) {
+    cut_ = true;
+    return kNoModule;
+  }
   ListFromEnd paths(scopes), types(classes);
   paths.DropLast();
   types.DropLast();
@@ -210,6 +214,10 @@ ModuleId ModulePaths::FromScopes(absl::string_view scopes, absl::string_view cla
 }
 
 ModuleId ModulePaths::FromNamespace(absl::string_view text) {
+  if (text.size() > kMaxScopesText) {
+    cut_ = true;
+    return kNoModule;
+  }
   const size_t slash = text.rfind('/');
   const absl::string_view key = text.substr(0, slash == absl::string_view::npos ? 0 : slash);
   if (const ModuleId* known = by_namespace_.Find(key)) return *known;
@@ -290,11 +298,12 @@ bool ModulePaths::HasWeights(absl::string_view path) {
 
 ModuleId ModulePaths::FromWeight(absl::string_view name) {
   const absl::string_view path = Limited(name.substr(0, name.rfind('.')));
+  if (const ModuleId* known = by_weight_.Find(path)) return *known;
   for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
     const absl::string_view rest = path.substr(dot + 1);
     if (containers_ || !IsNumber(rest.substr(0, rest.find('.')))) Intern(path.substr(0, dot));
   }
-  return Intern(path);
+  return by_weight_.Remember(path, Intern(path));
 }
 
 }  // namespace onnxflops

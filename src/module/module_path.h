@@ -97,7 +97,7 @@ class ModulePaths {
     const ModuleId* Find(absl::string_view key);
     ModuleId Remember(absl::string_view key, ModuleId id);
   };
-  Memo by_scopes_, by_namespace_, by_name_;
+  Memo by_scopes_, by_namespace_, by_name_, by_weight_;
   size_t scopes_at_ = 0, classes_at_ = 0;  // where the metadata keys were last found
   std::vector<absl::string_view> weights_;
   bool containers_;

@@ -85,8 +85,11 @@ size_t JsonWriter::AppendEscaped(absl::string_view text) {
     out_ += text[0];
   } else if (IsPrintable(code) && !absl::StartsWith(text, "##")) {
     out_.append(text.data(), length);
-  } else {  // all of these are below U+10000
+  } else if (code < 0x10000) {
     absl::StrAppend(&out_, "\\u", absl::Hex(code, absl::kZeroPad4));
+  } else {  // a surrogate pair
+    absl::StrAppend(&out_, "\\u", absl::Hex(0xd800 + ((code - 0x10000) >> 10), absl::kZeroPad4),
+                    "\\u", absl::Hex(0xdc00 + ((code - 0x10000) & 0x3ff), absl::kZeroPad4));
   }
   return length;
 }

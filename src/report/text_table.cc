@@ -13,8 +13,9 @@
 namespace onnxflops {
 namespace {
 
-constexpr int kGapWidth = 2;   // between columns
-constexpr int kMinWidth = 12;  // of a column that was made narrower
+constexpr int kGapWidth = 2;     // between columns
+constexpr int kMinWidth = 12;    // of a column that was made narrower
+constexpr int kMaxPadded = 250;  // one name of a megabyte does not make every row as wide
 constexpr char kBold[] = "\x1b[1m";
 constexpr char kFaint[] = "\x1b[2m";
 constexpr char kPlain[] = "\x1b[0m";
@@ -73,7 +74,8 @@ std::string Line(const TextTable& table, const std::vector<std::string>& cells,
     const bool cut_end = table.columns[c].narrow == TextTable::Column::Narrow::kCutEnd;
     const std::string cell =
         cut_end ? WithoutEnd(cells[c], widths[c]) : WithoutBeginning(cells[c], widths[c]);
-    const std::string pad(static_cast<size_t>(std::max(0, widths[c] - DisplayWidth(cell))), ' ');
+    const int column = std::min(widths[c], kMaxPadded);
+    const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cell))), ' ');
     if (c > 0) line.append(kGapWidth, ' ');
     line += table.columns[c].right ? pad + cell : cell + pad;
   }

@@ -29,6 +29,7 @@ bool Dominates(Kind kind, const Expr& a, const Expr& b, int budget) {
   if (low.is_literal()) return IsAtLeast(high, LiteralOf(low), &budget);
   if (high.is_literal()) return IsAtMost(low, LiteralOf(high), &budget);
   if (low == high) return true;
+  if (budget == 0) return false;  // of many operands
   if (TermsOf(low).size() > kMaxComparedTerms || TermsOf(high).size() > kMaxComparedTerms) {
     const std::optional<Int> upper = RangeOf(low).hi, lower = RangeOf(high).lo;
     return upper && lower && *upper <= *lower;
@@ -115,7 +116,9 @@ Expr Expr::Symbol(absl::string_view name, int64_t at_least) {
 }
 
 int64_t Expr::NumTerms() const {
-  return is_literal() || error() != nullptr ? 0 : static_cast<int64_t>(TermsOf(*this).size());
+  if (is_literal() || error() != nullptr) return 0;
+  // A term has about four parts.
+  return std::max(static_cast<int64_t>(TermsOf(*this).size()), ExprImpl::poly(*this)->weight / 4);
 }
 
 std::optional<int64_t> Expr::AsInt64() const {

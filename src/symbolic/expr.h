@@ -33,6 +33,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/base/limits.h"
 
 namespace onnxflops {
 
@@ -56,7 +57,8 @@ class Expr {
   absl::int128 literal() const { return literal_; }
   // The literal value, if it is one and fits.
   std::optional<int64_t> AsInt64() const;
-  // Of the polynomial; 0 of a literal and of an error.
+  // As written out, with those inside of divisions, minima and maxima, about; 0 of a literal and of
+  // an error.
   int64_t NumTerms() const;
   // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "broadcasts different
   // sizes" (only from Substitute), or which limit of limits.h it would exceed: "has more than
@@ -142,8 +144,9 @@ Expr Power(const Expr& base, int exponent);  // REQUIRES: exponent >= 0.
 
 // Parses what ToString prints for polynomials of plain symbols: integers, identifiers
 // [A-Za-z_][A-Za-z0-9_.]*, + - * ^, parentheses, floor(a/b), a//b, min, max, broadcast.
-// Errors: InvalidArgument with the column (from 1).
-absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least = 0);
+// Errors: InvalidArgument with the column (from 1), also where an operand would have more terms.
+absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least = 0,
+                               size_t max_terms = kMaxParsedTerms);
 
 // A literal 128-bit integer as decimal digits.
 std::string Int128ToString(absl::int128 value);

@@ -21,6 +21,15 @@ using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is
 
 namespace {
 
+// The terms of a power of a sum of `terms`, at most: (terms + power - 1) choose power.
+double NumPowerTerms(int64_t terms, int power) {
+  double count = 1;
+  for (int64_t i = 1; i < terms; ++i) {
+    count *= static_cast<double>(power + i) / static_cast<double>(i);
+  }
+  return count;
+}
+
 // Recursive descent, by precedence:
 //   sum     = ["+"] product {("+" | "-") product}
 //   product = unary {("*" | "//") unary}
@@ -31,7 +40,8 @@ namespace {
 // After a failure every function returns at once; the value no longer matters.
 class Parser {
  public:
-  Parser(absl::string_view text, const NameValue& value_of) : text_(text), value_of_(value_of) {}
+  Parser(absl::string_view text, const NameValue& value_of, size_t max_terms)
+      : text_(text), value_of_(value_of), max_terms_(max_terms) {}
 
   absl::StatusOr<Expr> Parse() {
     if (text_.size() > kMaxParsedChars) {
@@ -78,9 +88,12 @@ class Parser {
   }
   // Bounds the work of a text: an operand is read once, but may be multiplied often.
   void CheckOperand(const Expr& e) {
-    if (!e.is_literal() && e.error() == nullptr && TermsOf(e).size() > kMaxParsedTerms) {
-      Fail(absl::StrCat("the value has more than ", kMaxParsedTerms, " terms (kMaxParsedTerms)"));
+    if (!e.is_literal() && e.error() == nullptr && TermsOf(e).size() > max_terms_) {
+      FailTerms();
     }
+  }
+  void FailTerms() {
+    Fail(absl::StrCat("the value has more than ", max_terms_, " terms (kMaxParsedTerms)"));
   }
   // The next character that is no space; '\0' at the end and after a failure.
   char Peek() {
@@ -100,6 +113,7 @@ class Parser {
 
   absl::string_view text_;
   const NameValue& value_of_;
+  const size_t max_terms_;
   size_t pos_ = 0;
   int depth_ = 0;
   absl::Status status_;
@@ -148,7 +162,12 @@ Expr Parser::ParsePower() {
   if (!failed() && exponent.literal() > kMaxDegree)
     Fail(absl::StrCat("the power ", kDegreeTooHigh));
   if (failed()) return 0;
-  return Checked(Power(base, static_cast<int>(exponent.literal())));
+  const int power = static_cast<int>(exponent.literal());
+  if (NumPowerTerms(base.NumTerms(), power) > static_cast<double>(max_terms_)) {
+    FailTerms();
+    return 0;
+  }
+  return Checked(Power(base, power));
 }
 
 Expr Parser::ParseInteger() {
@@ -239,13 +258,15 @@ Expr Parser::ParseList(absl::string_view function) {
 
 }  // namespace
 
-absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least) {
-  return ParseFormula(text,
-                      [&](absl::string_view name) { return Expr::Symbol(name, symbols_at_least); });
+absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least, size_t max_terms) {
+  const auto value_of = [&](absl::string_view name) {
+    return Expr::Symbol(name, symbols_at_least);
+  };
+  return Parser(text, value_of, max_terms).Parse();
 }
 
 absl::StatusOr<Expr> ParseFormula(absl::string_view text, const NameValue& value_of) {
-  return Parser(text, value_of).Parse();
+  return Parser(text, value_of, kMaxParsedTerms).Parse();
 }
 
 }  // namespace onnxflops

@@ -101,7 +101,7 @@ Expr FromTerms(Terms terms) {
   size_t hash = terms.size();
   int64_t weight = 0;
   for (const Term& t : terms) {
-    hash = Mix(hash, static_cast<size_t>(t.coefficient));
+    hash = Mix(hash, HashInt(t.coefficient));
     weight += 1;
     for (const Factor& f : t.factors) {
       hash = Mix(hash, f.atom->hash + static_cast<size_t>(f.power));
@@ -161,7 +161,7 @@ Expr MakeAtom(Kind kind, std::vector<Expr> args) {
     atom->depth = std::max(atom->depth, ExprImpl::poly(e)->depth);
   }
   if (++atom->depth > kMaxExprDepth) return Error(kTooDeep);
-  if (atom->weight > kMaxExprWeight) return Error(kTooLarge);
+  if (atom->weight > kMaxAtomWeight) return Error(kAtomTooLarge);
   int budget = kMaxRefinements;
   if (kind == Kind::kFloorDiv) {
     const Range numerator = RefinedRangeOf(args[0], &budget);
