@@ -514,7 +514,8 @@ TEST(ExprLimitsTest, Depth) {
 TEST(ExprLimitsTest, SharedOperandsDoNotDouble) {
   Expr e = N();
   for (int i = 0; e.error() == nullptr && i < 60; ++i) e = Min(e * M(), e * K() + Z());
-  EXPECT_EQ(e.error(), std::string("has a min, max or quotient of more than 10000 parts (kMaxAtomWeight)"));
+  EXPECT_EQ(e.error(),
+            std::string("has a min, max or quotient of more than 10000 parts (kMaxAtomWeight)"));
 }
 
 TEST(ExprLimitsTest, Operands) {
