@@ -196,8 +196,7 @@ class Builder {
                        ", with a path of more than kMaxModulePath = ", kMaxModulePath,
                        " bytes, beyond kMaxModulesPerNode = ", kMaxModulesPerNode,
                        ", or said in more than kMaxScopesText = ", kMaxScopesText,
-                       " bytes,"
-                       " belong to the one around them"));
+                       " bytes, belong to the one around them"));
     }
     return warnings;
   }

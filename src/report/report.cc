@@ -1,7 +1,9 @@
 #include "src/report/report.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -234,7 +236,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   if (options.node_rows) report.nodes = DescribeNodes(inference, counts, tree);
   report.modules = std::move(tree.modules);
   report.warnings = model.warnings;
-  for (const auto& more : {inference.warnings, counts.warnings, tree.warnings}) {
+  for (const std::vector<std::string>& more :
+       {std::cref(inference.warnings), std::cref(counts.warnings),
+        std::cref(std::as_const(tree).warnings)}) {
     report.warnings.insert(report.warnings.end(), more.begin(), more.end());
   }
   return report;

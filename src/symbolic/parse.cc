@@ -159,8 +159,9 @@ Expr Parser::ParsePower() {
   Peek();
   CheckOperand(base);
   const Expr exponent = ParseInteger();
-  if (!failed() && exponent.literal() > kMaxDegree)
+  if (!failed() && exponent.literal() > kMaxDegree) {
     Fail(absl::StrCat("the power ", kDegreeTooHigh));
+  }
   if (failed()) return 0;
   const int power = static_cast<int>(exponent.literal());
   if (NumPowerTerms(base.NumTerms(), power) > static_cast<double>(max_terms_)) {

@@ -232,6 +232,8 @@ MODELS = {
     "terms-40000": lambda: product_of_sums(200),
     "terms-160000": lambda: product_of_sums(400),
     "costs-of-30000000-terms": lambda: many_products_of_sums(300),
+    "dimension-names-of-300-bytes": lambda: model(graph([node("Relu", ["x0"], ["y0"]), node("Relu", ["x1"], ["y1"]), node("Relu", ["x2"], ["y2"])],
+                                                        [value("x0", ["n" * 300 + "a"]), value("x1", ["n" * 300 + "b"]), value("x2", ["n" * 300 + "a", 5])], [msg(1, "y0")])),
     "name-of-a-megabyte": lambda: chain(node("Relu", ["x"], ["y"]) + msg(3, "n" * (1 << 20)), node("Add", ["y", "nowhere"], ["z"]), inputs=X),
     "names-that-attack": lambda: model(graph([node("Foo", ["x"], ["y"]) + msg(3, "\x1b[31m::error::</details>@team [x](http://y)\r\n=1+2")], X, [msg(1, "y")])),
     "names-that-command": lambda: model(graph([node("Relu", ["x"], ["a"]) + msg(3, "::error file=a.py::no"), node("Relu", ["a"], ["b"]) + msg(3, "##[error]no"),

@@ -2,9 +2,8 @@
 // ONNX library and Protobuf for. They are apart because linking them costs every start of the first
 // a seventh of its time, and because what goes wrong in them goes wrong here.
 //
-//   onnxflops-official text FORM BYTES   a model as text of at most so many bytes on standard
-//   input,
-//                                        as ModelProto on standard output
+//   onnxflops-official text FORM BYTES   a model as text on standard input, of at most so many
+//                                        bytes, as ModelProto on standard output
 //   onnxflops-official bodies            the function bodies of operators: see function_bodies.h
 //
 // Trouble is one line on standard error, and exit code 2; nothing is written then.
