@@ -30,12 +30,10 @@ const Graph* BodyOf(const NodeView& n, absl::string_view attribute) {
   if (body == nullptr || body->type != AttributeType::kGraph || body->graphs.empty()) {
     return nullptr;
   }
-  return &n.model().graphs[static_cast<size_t>(body->graphs[0])];
+  return &n.model().graph(body->graphs[0]);
 }
 
-const Value& ValueOf(const NodeView& n, ValueId id) {
-  return n.model().values[static_cast<size_t>(id)];
-}
+const Value& ValueOf(const NodeView& n, ValueId id) { return n.model().value(id); }
 
 DType DeclaredDType(const NodeView& n, ValueId id, DType otherwise) {
   const DeclaredType* type = ValueOf(n, id).declared;

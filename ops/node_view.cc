@@ -188,8 +188,7 @@ std::vector<absl::string_view> NodeView::Strings(absl::string_view name) const {
 
 const Tensor* NodeView::TensorAttr(absl::string_view name) const {
   const Attribute* a = Typed(name, AttributeType::kTensor);
-  return a == nullptr || a->tensors.empty() ? nullptr
-                                            : &model_.tensors[static_cast<size_t>(a->tensors[0])];
+  return a == nullptr || a->tensors.empty() ? nullptr : &model_.tensor(a->tensors[0]);
 }
 
 const DeclaredType* NodeView::TypeAttr(absl::string_view name) const {

@@ -306,7 +306,7 @@ absl::StatusOr<Facts> InferConstant(const NodeView& n) {
       !sparse->tensors.empty()) {
     Shape shape;
     for (int64_t size : sparse->sparse_dims) shape.push_back(size);
-    const Tensor& values = n.model().tensors[static_cast<size_t>(sparse->tensors[0])];
+    const Tensor& values = n.model().tensor(sparse->tensors[0]);
     return Facts{Fact::Tensor(values.dtype, std::move(shape))};
   }
   return absl::InvalidArgumentError("no attribute states the value");

@@ -80,7 +80,7 @@ InferOptions NodeSuiteOptions(const ModelData& model, const Json& entry) {
     const Json& given = entry["inputs"][i];
     const auto shape = given.find("shape");
     if (shape == given.end()) continue;
-    const Value& input = model.values[static_cast<size_t>(inputs[i])];
+    const Value& input = model.value(inputs[i]);
     // The suite writes an optional tensor as the tensor.
     if (input.declared == nullptr || input.declared->kind != TypeKind::kTensor) continue;
     const std::string name(input.name);

@@ -73,7 +73,7 @@ class NodeModel {
                                       [&](const Value& v) { return v.name == symbol.value; });
       ASSERT_NE(value, model.values.end()) << symbol.name;
       ASSERT_NE(value->producer, kNone) << symbol.name << " is of an input";
-      const std::string op(model.nodes[static_cast<size_t>(value->producer)].op_type);
+      const std::string op(model.node(value->producer).op_type);
       EXPECT_TRUE(IsDataDependent(op)) << op << " gives " << symbol.name;
       open->insert(op);
     }

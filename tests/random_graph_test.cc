@@ -112,7 +112,7 @@ int ExpectNoContradiction(const onnx::ModelProto& model, const Inference& infere
   int compared = 0;
   const Graph& graph = inference.model->graphs[0];
   for (ValueId v = graph.first_value; v < graph.end_value; ++v) {
-    const std::string name(inference.model->values[static_cast<size_t>(v)].name);
+    const std::string name(inference.model->value(v).name);
     const FactId id = inference.values[static_cast<size_t>(v)];
     const auto found = official.find(name);
     if (found == official.end() || id < 0) continue;

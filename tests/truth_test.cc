@@ -115,11 +115,11 @@ TEST_P(TruthTest, ShapesAreWhatOnnxRuntimeProduced) {
   ASSERT_TRUE(bound.ok()) << bound.status();
   int compared = 0;
   for (ValueId v = 0; v < static_cast<ValueId>(model_->values.size()); ++v) {
-    const Value& value = model_->values[static_cast<size_t>(v)];
+    const Value& value = model_->value(v);
     const auto recorded = Recorded(std::string(value.name));
     const FactId id = bound->values[static_cast<size_t>(v)];
     if (!recorded.has_value() || id < 0 || value.producer == kNone) continue;
-    if (model_->nodes[static_cast<size_t>(value.producer)].graph != 0) continue;
+    if (model_->node(value.producer).graph != 0) continue;
     ++compared;
     Shape shape;
     for (int64_t dim : *recorded) shape.push_back(dim);

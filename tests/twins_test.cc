@@ -59,9 +59,9 @@ bool Applies(const OpException& exception, const Node& node) {
 std::vector<const OpException*> ExceptionsOf(const Inference& inference) {
   std::vector<const OpException*> found;
   for (CallId id : inference.instances[0].calls) {
-    const Call& call = inference.calls[static_cast<size_t>(id)];
+    const Call& call = inference.call(id);
     if (call.def == nullptr) continue;
-    const Node& node = inference.model->nodes[static_cast<size_t>(call.node)];
+    const Node& node = inference.model->node(call.node);
     for (const OpException& exception : call.def->exceptions) {
       if (Applies(exception, node)) found.push_back(&exception);
     }
@@ -171,7 +171,7 @@ TEST(TwinsTest, AnOperatorWithoutARuleCostsWhatItsFunctionBodyCosts) {
     if (name.empty()) continue;
     SCOPED_TRACE(name);
     const Model model = LoadNodeModel(name).value();
-    hidden = std::string(model->nodes[static_cast<size_t>(model->graphs[0].nodes.back())].op_type);
+    hidden = std::string(model->node(model->graphs[0].nodes.back()).op_type);
     const absl::StatusOr<CountedModel> counted =
         CountNodeModel(name, NodeSuite().at(name), options);
     ASSERT_TRUE(counted.ok()) << counted.status();

@@ -24,7 +24,7 @@ Tokens FindTokens(const Evidence& evidence) {
   const ModelData& model = evidence.model();
   std::optional<Expr> count;
   for (ValueId id : model.graphs[0].inputs) {
-    const Value& value = model.values[static_cast<size_t>(id)];
+    const Value& value = model.value(id);
     const FactId fact_id = evidence.inference().values[static_cast<size_t>(id)];
     if (value.initializer != kNone || fact_id < 0) continue;
     const Fact& fact = evidence.inference().fact(fact_id);

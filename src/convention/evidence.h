@@ -48,12 +48,8 @@ class Evidence {
   // limits allow: an entry whose part is kWhole stands for its bodies, too.
   const std::vector<Entry>& entries() const { return attribution_.entries; }
   const Entry& entry(EntryId id) const { return entries()[static_cast<size_t>(id)]; }
-  const Node& node(const Entry& entry) const {
-    return model().nodes[static_cast<size_t>(entry.node)];
-  }
-  const Call& call(const Entry& entry) const {
-    return inference_.calls[static_cast<size_t>(entry.call())];
-  }
+  const Node& node(const Entry& entry) const { return model().node(entry.node); }
+  const Call& call(const Entry& entry) const { return inference_.call(entry.call()); }
   // How often the entry runs in one run of the model.
   const Expr& times(const Entry& entry) const {
     return attribution_.times[static_cast<size_t>(entry.times)];

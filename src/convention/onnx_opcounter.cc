@@ -116,7 +116,7 @@ std::string StartError(const ModelData& model) {
     return "ValueError: the model with its weights exceeds protobuf's 2 GB";
   }
   for (ValueId id : model.graphs[0].inputs) {
-    const Value& value = model.values[static_cast<size_t>(id)];
+    const Value& value = model.value(id);
     if (value.initializer != kNone || value.declared == nullptr) continue;
     const DType type = value.declared->dtype;
     if (type != DType::kFloat32 && type != DType::kInt64 && type != DType::kFloat64) {
@@ -138,8 +138,8 @@ bool HasNoShape(const Node& node, const absl::flat_hash_set<ValueId>& graph_outp
 absl::int128 CountParams(const ModelData& model) {
   absl::int128 params = 0;
   for (ValueId id : model.graphs[0].initializers) {
-    const TensorId tensor = model.values[static_cast<size_t>(id)].initializer;
-    if (tensor != kNone) params += model.tensors[static_cast<size_t>(tensor)].elements;
+    const TensorId tensor = model.value(id).initializer;
+    if (tensor != kNone) params += model.tensor(tensor).elements;
   }
   return params;
 }
@@ -147,7 +147,7 @@ absl::int128 CountParams(const ModelData& model) {
 bool HasOpenInput(const Evidence& evidence, bool bound) {
   const ModelData& model = evidence.model();
   for (ValueId id : model.graphs[0].inputs) {
-    const Value& value = model.values[static_cast<size_t>(id)];
+    const Value& value = model.value(id);
     if (value.initializer != kNone || value.declared == nullptr) continue;
     const auto& dims = value.declared->dims;
     const FactId fact = evidence.inference().values[static_cast<size_t>(id)];

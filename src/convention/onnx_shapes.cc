@@ -134,8 +134,7 @@ class OnnxShapes::Follower {
     const Instance& main = inference.instances[0];
     defs_.resize(model_.nodes.size(), nullptr);
     for (size_t i = 0; i < main.calls.size(); ++i) {
-      defs_[static_cast<size_t>(model_.graphs[0].nodes[i])] =
-          inference.calls[static_cast<size_t>(main.calls[i])].def;
+      defs_[static_cast<size_t>(model_.graphs[0].nodes[i])] = inference.call(main.calls[i]).def;
     }
   }
 
@@ -149,7 +148,7 @@ class OnnxShapes::Follower {
     NodeId doubt = kNone;
     for (NodeId id : graph.nodes) {
       Follow(id);
-      if (doubt == kNone && !KnowsAll(model_.nodes[static_cast<size_t>(id)])) doubt = id;
+      if (doubt == kNone && !KnowsAll(model_.node(id))) doubt = id;
     }
     return doubt;
   }
@@ -222,7 +221,7 @@ class OnnxShapes::Follower {
   }
 
   void Follow(NodeId id) {
-    const Node& node = model_.nodes[static_cast<size_t>(id)];
+    const Node& node = model_.node(id);
     static const auto& rules = *new absl::flat_hash_map<absl::string_view, Rule>(Rules());
     const auto it = rules.find(node.op_type);
     const bool typed = !Has(node, 0) || In(node, 0).typed;
@@ -246,7 +245,7 @@ class OnnxShapes::Follower {
 
   // Whether ONNX defines the operator, in the version that the file imports.
   bool IsOperator(NodeId id) const {
-    const Node& node = model_.nodes[static_cast<size_t>(id)];
+    const Node& node = model_.node(id);
     if (!node.domain.empty() || node.function != kNone) return false;
     if (Contains(kOnnxRuntimeOnly, node.op_type)) return false;
     const int64_t opset = model_.OpsetOf("").value_or(0);
@@ -715,7 +714,7 @@ class OnnxShapes::Follower {
 
   // What the file says of the value is known as well.
   void Declare(ValueId id) {
-    const DeclaredType* type = model_.values[static_cast<size_t>(id)].declared;
+    const DeclaredType* type = model_.value(id).declared;
     const Shape* shape = ShapeOf(id);
     if (type == nullptr || !type->has_shape || shape == nullptr ||
         type->dims.size() != shape->dims().size()) {

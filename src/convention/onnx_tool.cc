@@ -436,9 +436,9 @@ class Judge {
   // Squeeze of a Shape that was to give one size.
   bool SqueezesPartOfShape(const Node& node) const {
     if (node.inputs.empty() || node.inputs[0] == kNone) return false;
-    const Value& value = model_.values[static_cast<size_t>(node.inputs[0])];
+    const Value& value = model_.value(node.inputs[0]);
     if (value.producer == kNone) return false;
-    const Node& producer = model_.nodes[static_cast<size_t>(value.producer)];
+    const Node& producer = model_.node(value.producer);
     if (producer.op_type != "Shape" || producer.FindAttribute("end") == nullptr) return false;
     if (producer.inputs.empty() || producer.inputs[0] == kNone) return false;
     const FactId fact = evidence_.inference().values[static_cast<size_t>(producer.inputs[0])];
@@ -472,7 +472,7 @@ class Judge {
     shape_work_.assign(model_.nodes.size(), false);
     std::vector<ValueId> queue;
     for (NodeId id : model_.graphs[0].nodes) {
-      const Node& node = model_.nodes[static_cast<size_t>(id)];
+      const Node& node = model_.node(id);
       for (const auto& [op, inputs] : kReaders) {
         if (node.op_type != op) continue;
         for (size_t i = 0; i < node.inputs.size() && i < 5; ++i) {
@@ -481,11 +481,11 @@ class Judge {
       }
     }
     while (!queue.empty()) {
-      const NodeId producer = model_.values[static_cast<size_t>(queue.back())].producer;
+      const NodeId producer = model_.value(queue.back()).producer;
       queue.pop_back();
       if (producer == kNone || shape_work_[static_cast<size_t>(producer)]) continue;
       shape_work_[static_cast<size_t>(producer)] = true;
-      const Node& node = model_.nodes[static_cast<size_t>(producer)];
+      const Node& node = model_.node(producer);
       if (node.op_type == "Shape") continue;
       for (ValueId input : node.inputs) {
         if (input != kNone) queue.push_back(input);
@@ -502,7 +502,7 @@ class Judge {
 std::string OpenInput(const Evidence& evidence) {
   const ModelData& model = evidence.model();
   for (ValueId id : model.graphs[0].inputs) {
-    const Value& value = model.values[static_cast<size_t>(id)];
+    const Value& value = model.value(id);
     const FactId fact = evidence.inference().values[static_cast<size_t>(id)];
     if (value.initializer != kNone || fact < 0) continue;
     const Shape& shape = evidence.inference().fact(fact).shape;
@@ -521,9 +521,9 @@ std::string ForeignWeight(const ModelData& model) {
                                  DType::kInt16,   DType::kInt64,   DType::kInt8,    DType::kUint8,
                                  DType::kUint16,  DType::kBool,    DType::kString};
   for (ValueId id : model.graphs[0].initializers) {
-    const Value& value = model.values[static_cast<size_t>(id)];
+    const Value& value = model.value(id);
     if (value.initializer == kNone) continue;
-    const Tensor& tensor = model.tensors[static_cast<size_t>(value.initializer)];
+    const Tensor& tensor = model.tensor(value.initializer);
     const bool readable =
         std::find(std::begin(kReadable), std::end(kReadable), tensor.dtype) != std::end(kReadable);
     if (readable || tensor.elements == 0) continue;

@@ -20,7 +20,7 @@ class Rules {
 
   // What a call's own operator counts, without bodies; zero for all that has no rule.
   Expr Own(const Call& call) const {
-    const Node& node = evidence_.model().nodes[static_cast<size_t>(call.node)];
+    const Node& node = evidence_.model().node(call.node);
     const absl::string_view op = node.op_type;
     if (op == "Conv" || op == "ConvInteger") return Conv(call, 1);
     if (op == "QLinearConv") return Conv(call, 3);
@@ -109,7 +109,7 @@ class Bodies {
     }
     for (InstanceId id : inference.callees_first) {
       std::vector<Expr> parts;
-      for (CallId call : inference.instances[static_cast<size_t>(id)].calls) {
+      for (CallId call : inference.instance(id).calls) {
         if (const Expr& whole = Whole(call); whole != Expr(0)) parts.push_back(whole);
       }
       instances_[static_cast<size_t>(id)] = Sum(parts);
@@ -123,7 +123,7 @@ class Bodies {
     std::optional<Expr>& known = whole_[static_cast<size_t>(id)];
     if (known) return *known;
     Expr sum = Own(id);
-    const auto& runs = evidence_.inference().calls[static_cast<size_t>(id)].bodies;
+    const auto& runs = evidence_.inference().call(id).bodies;
     for (size_t i = 0; i < runs.size(); ++i) {
       // Trips of a loop that differ are runs of their own.
       const bool last = i + 1 == runs.size() || runs[i + 1].attribute != runs[i].attribute;

@@ -34,7 +34,7 @@ class Ptflops {
     const ModelData& model = tool_.evidence().model();
     const Inference& inference = tool_.evidence().inference();
     for (ValueId id : model.graphs[0].inputs) {
-      if (model.values[static_cast<size_t>(id)].initializer != kNone) continue;
+      if (model.value(id).initializer != kNone) continue;
       const FactId fact = inference.values[static_cast<size_t>(id)];
       if (fact < 0) return false;
       const Shape& shape = inference.fact(fact).shape;

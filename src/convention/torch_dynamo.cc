@@ -245,9 +245,9 @@ class DynamoTracer {
       if (evidence_.Ours(Unit::kFlop, id) == kZero) continue;
       for (ValueId input : node.inputs) {
         if (input == kNone) continue;
-        const Value& value = evidence_.model().values[static_cast<size_t>(input)];
+        const Value& value = evidence_.model().value(input);
         if (value.initializer == kNone || absl::StrContains(value.name, ".")) continue;
-        const Tensor& tensor = evidence_.model().tensors[static_cast<size_t>(value.initializer)];
+        const Tensor& tensor = evidence_.model().tensor(value.initializer);
         if (!IsFloat(tensor.dtype) || tensor.elements <= 1 || tensor.dims.size() < 2) continue;
         if (SplitNumber(value.name).first == "embedding") continue;
         if (args.args.empty()) args = ParseFxArgs(call.fx_node);

@@ -339,12 +339,12 @@ bool IsContiguous(const Evidence& evidence, const TorchCall& call) {
   for (int step = 0; step < kMaxSteps; ++step) {
     ValueId input = kNone;
     for (ValueId id : node->inputs) {
-      if (id == kNone || model.values[static_cast<size_t>(id)].producer == kNone) continue;
+      if (id == kNone || model.value(id).producer == kNone) continue;
       input = id;
       break;
     }
     if (input == kNone) return true;
-    node = &model.nodes[static_cast<size_t>(model.values[static_cast<size_t>(input)].producer)];
+    node = &model.node(model.value(input).producer);
     const absl::string_view type = node->op_type;
     if (type == "Transpose" && !node->inputs.empty() && node->inputs[0] != kNone) {
       const FactId fact = evidence.inference().values[static_cast<size_t>(node->inputs[0])];

@@ -134,7 +134,7 @@ class TorchScriptTracer {
     }
   }
 
-  const Node& NodeAt(NodeId id) const { return model_.nodes[static_cast<size_t>(id)]; }
+  const Node& NodeAt(NodeId id) const { return model_.node(id); }
   const Node& NodeOf(EntryId id) const { return evidence_.node(evidence_.entry(id)); }
   ModuleId ModuleOf(EntryId id) const { return evidence_.entry(id).module; }
 
@@ -150,14 +150,14 @@ class TorchScriptTracer {
   EntryId MakerOf(EntryId id, size_t i) const {
     const Node& node = NodeOf(id);
     if (i >= node.inputs.size() || node.inputs[i] == kNone) return -1;
-    const NodeId maker = model_.values[static_cast<size_t>(node.inputs[i])].producer;
+    const NodeId maker = model_.value(node.inputs[i]).producer;
     return maker == kNone ? -1 : entry_of_[static_cast<size_t>(maker)];
   }
 
   absl::string_view InputName(EntryId id, size_t i) const {
     const Node& node = NodeOf(id);
     if (i >= node.inputs.size() || node.inputs[i] == kNone) return {};
-    return model_.values[static_cast<size_t>(node.inputs[i])].name;
+    return model_.value(node.inputs[i]).name;
   }
 
   bool IsConstant(EntryId id, size_t i, int rank) const {

@@ -31,7 +31,7 @@ class Torchstat {
     const ModelData& model = tool_.evidence().model();
     int64_t inputs = 0;
     for (ValueId id : model.graphs[0].inputs) {
-      const Value& value = model.values[static_cast<size_t>(id)];
+      const Value& value = model.value(id);
       if (value.initializer != kNone) continue;
       ++inputs;
       const FactId fact = tool_.evidence().inference().values[static_cast<size_t>(id)];

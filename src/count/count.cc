@@ -129,8 +129,8 @@ class Counter {
     for (size_t i = in_.callees_first.size(); i-- > 0;) {
       const InstanceId id = in_.callees_first[i];
       if (!reached_[static_cast<size_t>(id)]) continue;
-      for (CallId call : in_.instances[static_cast<size_t>(id)].calls) {
-        for (const BodyRun& run : in_.calls[static_cast<size_t>(call)].bodies) {
+      for (CallId call : in_.instance(id).calls) {
+        for (const BodyRun& run : in_.call(call).bodies) {
           reached_[static_cast<size_t>(run.instance)] = true;
         }
       }
@@ -155,7 +155,7 @@ class Counter {
   }
 
   absl::Status CountInstance(InstanceId id) {
-    const Instance& instance = in_.instances[static_cast<size_t>(id)];
+    const Instance& instance = in_.instance(id);
     TallySum sum;
     const std::vector<Occurrence> occurrences = OccurrencesIn(instance);
     for (const Occurrence& o : occurrences) {
@@ -177,14 +177,14 @@ class Counter {
     const int64_t most =
         kMaxExtraTerms + in_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
     if (terms_ <= most) return absl::OkStatus();
-    const Call& call = in_.calls[static_cast<size_t>(o.call)];
+    const Call& call = in_.call(o.call);
     return absl::OutOfRangeError(
         absl::StrCat(Escaped(model_.path), ": with ", DescribeCall(in_, call, call.node),
                      " the costs of all nodes have more than ", most, " terms (kMaxTermsPerNode)"));
   }
 
   void CoverNodes(const Instance& instance) {
-    const Graph& graph = model_.graphs[static_cast<size_t>(instance.graph)];
+    const Graph& graph = model_.graph(instance.graph);
     for (size_t i = 0; i < instance.calls.size(); ++i) {
       const CallCost& cost = out_.calls[static_cast<size_t>(instance.calls[i])];
       ++out_.nodes;
@@ -192,7 +192,7 @@ class Counter {
       const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
       if (cost.coverage == Coverage::kUnknown) {
         ++out_.unknown;
-        const Node& node = model_.nodes[static_cast<size_t>(graph.nodes[i])];
+        const Node& node = model_.node(graph.nodes[i]);
         out_.unknown_items.push_back({graph.nodes[i], std::string(node.op_type),
                                       std::string(node.domain),
                                       std::string(cost.problem.message())});
@@ -206,7 +206,7 @@ class Counter {
   }
 
   absl::Status CountCall(CallId id, CallCost* result) {
-    const Call& call = in_.calls[static_cast<size_t>(id)];
+    const Call& call = in_.call(id);
     result->coverage = Coverage::kFree;
     if (!call.problem.ok()) {
       result->coverage = Coverage::kUnknown;
@@ -274,7 +274,7 @@ class Counter {
   }
 
   absl::Status CountOperator(const Call& call, CallCost* result) {
-    const Node& node = model_.nodes[static_cast<size_t>(call.node)];
+    const Node& node = model_.node(call.node);
     absl::InlinedVector<const Fact*, 8> inputs;
     for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));
     std::vector<Fact> outputs;
@@ -362,7 +362,7 @@ class Counter {
       const InstanceId id = in_.callees_first[i];
       const Expr times = runs[static_cast<size_t>(id)];
       if (!reached_[static_cast<size_t>(id)] || times == Expr(0)) continue;
-      for (const Occurrence& o : OccurrencesIn(in_.instances[static_cast<size_t>(id)])) {
+      for (const Occurrence& o : OccurrencesIn(in_.instance(id))) {
         AddOperator(o, times * o.times, &runs);
       }
     }
@@ -372,14 +372,14 @@ class Counter {
   }
 
   void AddOperator(const Occurrence& occurrence, const Expr& times, std::vector<Expr>* runs) {
-    const Call& call = in_.calls[static_cast<size_t>(occurrence.call)];
+    const Call& call = in_.call(occurrence.call);
     const CallCost& cost = out_.calls[static_cast<size_t>(occurrence.call)];
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       const BodyRun& run = call.bodies[b];
       const bool chosen = cost.chosen_body < 0 || cost.chosen_body == static_cast<int>(b);
       if (run.counted && chosen) (*runs)[static_cast<size_t>(run.instance)] += times * run.times;
     }
-    const Node& node = model_.nodes[static_cast<size_t>(call.node)];
+    const Node& node = model_.node(call.node);
     if (node.function != kNone) return;  // its nodes are counted themselves
     OpSums& sums = op_sums_[{std::string(node.domain), std::string(node.op_type)}];
     const Tally own = occurrence.shape_work ? OnlyContractions(cost.own) : cost.own;

@@ -15,12 +15,12 @@ std::optional<int64_t> ModelData::OpsetOf(absl::string_view domain) const {
 
 std::string DescribeNode(const ModelData& model, NodeId node) {
   if (node < 0 || static_cast<size_t>(node) >= model.nodes.size()) return "node ?";
-  const Node& n = model.nodes[static_cast<size_t>(node)];
+  const Node& n = model.node(node);
   const std::string op = Escaped(n.op_type);
   if (!n.name.empty()) return absl::StrCat("node ", Quoted(n.name), " (", op, ")");
   for (ValueId output : n.outputs) {
     if (output < 0 || static_cast<size_t>(output) >= model.values.size()) continue;
-    const absl::string_view name = model.values[static_cast<size_t>(output)].name;
+    const absl::string_view name = model.value(output).name;
     return absl::StrCat("the node of ", Quoted(name), " (", op, ")");
   }
   return absl::StrCat("a node without name (", op, ")");

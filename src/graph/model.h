@@ -7,7 +7,7 @@
 // numbering, so that an array over all values is all the state that inference needs.
 //
 //   absl::StatusOr<Model> model = Load("clip.onnx");
-//   for (NodeId id : (*model)->graphs[0].nodes) std::cout << (*model)->nodes[id].op_type;
+//   for (NodeId id : (*model)->graph(0).nodes) std::cout << (*model)->node(id).op_type;
 #ifndef ONNXFLOPS_SRC_GRAPH_MODEL_H_
 #define ONNXFLOPS_SRC_GRAPH_MODEL_H_
 
@@ -190,6 +190,12 @@ struct ModelData {
   std::vector<Tensor> tensors;
   std::vector<Function> functions;
   std::vector<std::string> warnings;  // what is odd but was understood
+
+  const Graph& graph(GraphId id) const { return graphs[static_cast<size_t>(id)]; }
+  const Node& node(NodeId id) const { return nodes[static_cast<size_t>(id)]; }
+  const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
+  const Tensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
+  const Function& function(FunctionId id) const { return functions[static_cast<size_t>(id)]; }
 
   // The version that the file imports for a domain; nullopt if it does not.
   std::optional<int64_t> OpsetOf(absl::string_view domain) const;

@@ -5,10 +5,10 @@
 namespace onnxflops {
 
 absl::string_view PlaceOf(const ModelData& data, NodeId id) {
-  const Node& node = data.nodes[static_cast<size_t>(id)];
+  const Node& node = data.node(id);
   if (!node.name.empty()) return node.name;
   for (ValueId v : node.outputs) {
-    if (v != kNone) return data.values[static_cast<size_t>(v)].name;
+    if (v != kNone) return data.value(v).name;
   }
   return node.op_type;
 }

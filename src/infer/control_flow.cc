@@ -25,11 +25,11 @@ Fact IterationFact(std::optional<int64_t> number) {
 
 Expr Host::FreshDim(int output, int axis, absl::string_view hint) {
   const ModelData& data = evaluator_->data_;
-  const Node& node = data.nodes[static_cast<size_t>(call_->node)];
+  const Node& node = data.node(call_->node);
   absl::string_view tensor;
   if (static_cast<size_t>(output) < node.outputs.size() &&
       node.outputs[static_cast<size_t>(output)] != kNone) {
-    tensor = data.values[static_cast<size_t>(node.outputs[static_cast<size_t>(output)])].name;
+    tensor = data.value(node.outputs[static_cast<size_t>(output)]).name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kData, hint,
                                     evaluator_->PlaceIn(frame_, call_->node), tensor, axis,
@@ -38,10 +38,10 @@ Expr Host::FreshDim(int output, int axis, absl::string_view hint) {
 
 Expr Host::FreshTripCount(absl::string_view hint) {
   const ModelData& data = evaluator_->data_;
-  const Node& node = data.nodes[static_cast<size_t>(call_->node)];
+  const Node& node = data.node(call_->node);
   absl::string_view tensor;
   for (ValueId v : node.outputs) {
-    if (v != kNone && tensor.empty()) tensor = data.values[static_cast<size_t>(v)].name;
+    if (v != kNone && tensor.empty()) tensor = data.value(v).name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kTripCount, hint,
                                     evaluator_->PlaceIn(frame_, call_->node), tensor, 0,
@@ -51,7 +51,7 @@ Expr Host::FreshTripCount(absl::string_view hint) {
 absl::StatusOr<BodyFacts> Host::InferBody(absl::string_view attribute,
                                           absl::Span<const Fact> inputs, const Expr& times) {
   const ModelData& data = evaluator_->data_;
-  const Attribute* body = data.nodes[static_cast<size_t>(call_->node)].FindAttribute(attribute);
+  const Attribute* body = data.node(call_->node).FindAttribute(attribute);
   if (body == nullptr || body->graphs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " holds no graph"));
   }
@@ -81,7 +81,7 @@ absl::StatusOr<std::pair<InstanceId, Facts>> Evaluator::RunBody(GraphId body,
     return absl::OutOfRangeError(absl::StrCat(
         "bodies and functions are nested deeper than the limit kMaxCallDepth = ", kMaxCallDepth));
   }
-  const Graph& graph = data_.graphs[static_cast<size_t>(body)];
+  const Graph& graph = data_.graph(body);
   // What goes in is looked up, and with it its content.
   int64_t content = 0;
   for (const Fact& input : inputs) content += FactTable::ContentOf(input);
@@ -308,7 +308,7 @@ absl::Status Evaluator::GeneralizeLoop(const NodeView& view, const Frame& frame,
 absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& frame, Call* call) {
   LoopState state;
   ASSIGN_OR_RETURN(state.body, BodyOf(view, "body"));
-  const Graph& graph = data_.graphs[static_cast<size_t>(state.body)];
+  const Graph& graph = data_.graph(state.body);
   if (graph.inputs.size() < 2 || graph.outputs.size() + 1 < graph.inputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the body has ", graph.inputs.size(), " inputs and ", graph.outputs.size(), " outputs"));

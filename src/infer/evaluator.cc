@@ -116,27 +116,27 @@ absl::Status Evaluator::Spend(size_t evaluations) {
 }
 
 absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& frame) {
-  const Graph& graph = data_.graphs[static_cast<size_t>(graph_id)];
+  const Graph& graph = data_.graph(graph_id);
   const auto instance = static_cast<InstanceId>(result_.instances.size());
   result_.instances.push_back({graph_id, {}, {}});
   RETURN_IF_ERROR(Spend(1 + graph.initializers.size()));
   for (ValueId v : graph.initializers) {
-    const Value& value = data_.values[static_cast<size_t>(v)];
+    const Value& value = data_.value(v);
     if (value.is_graph_input && graph_id == 0) continue;  // BindInputs has decided
     FactId& known = tensor_facts_[static_cast<size_t>(value.initializer)];
     if (known < 0) {
-      known = facts_.Intern(FactOf(data_.tensors[static_cast<size_t>(value.initializer)]));
+      known = facts_.Intern(FactOf(data_.tensor(value.initializer)));
     }
     values_[static_cast<size_t>(v)] = known;
   }
   std::vector<CallId> calls;
   calls.reserve(graph.nodes.size());
   for (NodeId node : graph.nodes) {
-    RETURN_IF_ERROR(Spend(EvaluationsOf(data_.nodes[static_cast<size_t>(node)])));
+    RETURN_IF_ERROR(Spend(EvaluationsOf(data_.node(node))));
     ASSIGN_OR_RETURN(const CallId call, EvalNode(node, frame));
     calls.push_back(call);
   }
-  result_.instances[static_cast<size_t>(instance)].calls = std::move(calls);
+  result_.instance(instance).calls = std::move(calls);
   result_.callees_first.push_back(instance);
   return instance;
 }
@@ -152,12 +152,12 @@ FactIds Evaluator::GatherInputs(const Node& node) {
 }
 
 absl::StatusOr<CallId> Evaluator::EvalNode(NodeId id, const Frame& frame) {
-  const Node& node = data_.nodes[static_cast<size_t>(id)];
+  const Node& node = data_.node(id);
   const FactIds inputs = GatherInputs(node);
   absl::StatusOr<CallId> call =
       node.function != kNone ? CallFunction(id, frame, inputs) : ApplyOperator(id, frame, inputs);
   if (!call.ok()) return call.status();
-  const Call& done = result_.calls[static_cast<size_t>(*call)];
+  const Call& done = result_.call(*call);
   SetOutputs(node, done);
   if (frame.depth == 0 && !done.bodies.empty()) NameInnerSymbols(node, done);
   return call;
@@ -167,7 +167,7 @@ void Evaluator::NameInnerSymbols(const Node& node, const Call& call) {
   for (size_t i = 0; i < node.outputs.size() && i < call.outputs.size(); ++i) {
     const Fact& fact = facts_[call.outputs[i]];
     if (node.outputs[i] == kNone || !fact.is_tensor() || !fact.shape.ranked()) continue;
-    const absl::string_view name = data_.values[static_cast<size_t>(node.outputs[i])].name;
+    const absl::string_view name = data_.value(node.outputs[i]).name;
     for (int axis = 0; axis < fact.shape.rank(); ++axis) {
       symbols_.ComesOut(fact.shape[axis], name, axis);
     }
@@ -210,7 +210,7 @@ CallId Evaluator::AddCall(Call call) {
 
 absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
                                                 const FactIds& inputs) {
-  const Node& node = data_.nodes[static_cast<size_t>(id)];
+  const Node& node = data_.node(id);
   int64_t opset = OpsetIn(frame, node.domain);
   FoundOp found = options_.rules.Find(node.domain, node.op_type, opset);
   if (found.def == nullptr) found = options_.find_op(node.domain, node.op_type, opset);
@@ -265,7 +265,7 @@ void Evaluator::Warn(std::string warning) {
 
 absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& inputs,
                                 bool* fresh) {
-  const Node& node = data_.nodes[static_cast<size_t>(call->node)];
+  const Node& node = data_.node(call->node);
   call->inputs = inputs;
   absl::InlinedVector<const Fact*, 8> facts;
   call->from_shapes = !inputs.empty();
@@ -300,7 +300,7 @@ absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& i
 }
 
 absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> facts, Call* call) {
-  const Node& node = data_.nodes[static_cast<size_t>(call->node)];
+  const Node& node = data_.node(call->node);
   static_cast<void>(frame);
   if (!facts.ok()) {
     call->problem = facts.status();
@@ -350,7 +350,7 @@ void Evaluator::DropContentBeyondLimit(Fact* fact) {
 
 // What the file itself declares of an output that no rule could infer.
 Fact Evaluator::FallbackFact(const Node& node, size_t output) const {
-  const DeclaredType* declared = data_.values[static_cast<size_t>(node.outputs[output])].declared;
+  const DeclaredType* declared = data_.value(node.outputs[output]).declared;
   if (declared == nullptr || declared->kind != TypeKind::kTensor) return Fact::Unknown();
   Fact fact = Fact::Tensor(declared->dtype, Shape::UnknownRank());
   if (!declared->has_shape) return fact;
@@ -393,7 +393,7 @@ absl::Status Evaluator::CheckFact(const Fact& fact, size_t output) const {
 absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t opset,
                                 const FactIds& inputs) const {
   if (IsExplained(local)) return local;
-  const Node& node = data_.nodes[static_cast<size_t>(id)];
+  const Node& node = data_.node(id);
   std::string text = absl::StrCat(Escaped(data_.path), ": ", DescribeNode(data_, id));
   if (!text.empty() && text.back() == ')') {
     text.pop_back();
@@ -407,8 +407,8 @@ absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t op
       absl::StrAppend(&text, "\n  and ", inputs.size() - i, " more");
       break;
     }
-    absl::StrAppend(&text, "\n  ", Escaped(data_.values[static_cast<size_t>(node.inputs[i])].name),
-                    "  ", Escaped(facts_[inputs[i]].ToString()));
+    absl::StrAppend(&text, "\n  ", Escaped(data_.value(node.inputs[i]).name), "  ",
+                    Escaped(facts_[inputs[i]].ToString()));
   }
   absl::Status explained(local.code(), text);
   explained.SetPayload(kExplained, absl::Cord("1"));

@@ -38,8 +38,7 @@ Frame Evaluator::FrameInside(NodeId id, const Function& function, const Frame& f
   Frame inner = frame;
   inner.call_attributes = {};
   inner.attributes_id = -1;
-  std::vector<Attribute> attributes =
-      CallAttributes(data_.nodes[static_cast<size_t>(id)], function, frame);
+  std::vector<Attribute> attributes = CallAttributes(data_.node(id), function, frame);
   if (!attributes.empty()) {
     attributes_->push_back(std::move(attributes));
     inner.call_attributes = attributes_->back();
@@ -60,8 +59,8 @@ Frame Evaluator::FrameInside(NodeId id, const Function& function, const Frame& f
 
 absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
                                                const FactIds& inputs) {
-  const Node& node = data_.nodes[static_cast<size_t>(id)];
-  const Function& function = data_.functions[static_cast<size_t>(node.function)];
+  const Node& node = data_.node(id);
+  const Function& function = data_.function(node.function);
   if (frame.depth >= kMaxCallDepth) {
     return absl::OutOfRangeError(absl::StrCat(
         Escaped(data_.path), ": ", DescribeNode(data_, id),
@@ -72,7 +71,7 @@ absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
   if (shareable) {
     if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
   }
-  const Graph& graph = data_.graphs[static_cast<size_t>(function.body)];
+  const Graph& graph = data_.graph(function.body);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     values_[static_cast<size_t>(graph.inputs[i])] =
         i < inputs.size() ? inputs[i] : FactTable::kAbsent;

@@ -117,6 +117,10 @@ struct Inference {
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 
   const Fact& fact(FactId id) const { return facts[static_cast<size_t>(id)]; }
+  const Call& call(CallId id) const { return calls[static_cast<size_t>(id)]; }
+  Call& call(CallId id) { return calls[static_cast<size_t>(id)]; }
+  const Instance& instance(InstanceId id) const { return instances[static_cast<size_t>(id)]; }
+  Instance& instance(InstanceId id) { return instances[static_cast<size_t>(id)]; }
 };
 
 absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options = {});

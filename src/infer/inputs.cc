@@ -214,15 +214,15 @@ absl::Status Evaluator::BindInputs() {
   const Graph& main = data_.graphs[0];
   const auto value_of = [&](const std::string& name) -> const Value* {
     for (ValueId v : main.inputs) {
-      if (data_.values[static_cast<size_t>(v)].name == name) {
-        return &data_.values[static_cast<size_t>(v)];
+      if (data_.value(v).name == name) {
+        return &data_.value(v);
       }
     }
     return nullptr;
   };
   const auto unknown_input = [&](const std::string& name) {
     std::vector<absl::string_view> names;
-    for (ValueId v : main.inputs) names.push_back(data_.values[static_cast<size_t>(v)].name);
+    for (ValueId v : main.inputs) names.push_back(data_.value(v).name);
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(data_.path), ": no input is named ", Quoted(name),
                      "; inputs: ", Printable(absl::StrJoin(names, ", "))));
@@ -237,7 +237,7 @@ absl::Status Evaluator::BindInputs() {
   }
   // Names that stand alone come first, so that "past + seq" is known as a sum wherever it stands.
   for (ValueId v : main.inputs) {
-    const Value& value = data_.values[static_cast<size_t>(v)];
+    const Value& value = data_.value(v);
     if (value.initializer != kNone || value.declared == nullptr) continue;
     for (size_t i = 0; i < value.declared->dims.size(); ++i) {
       const DeclaredDim& dim = value.declared->dims[i];
@@ -249,10 +249,10 @@ absl::Status Evaluator::BindInputs() {
     }
   }
   for (ValueId v : main.inputs) {
-    const Value& value = data_.values[static_cast<size_t>(v)];
+    const Value& value = data_.value(v);
     Fact fact;
     if (value.initializer != kNone) {
-      fact = FactOf(data_.tensors[static_cast<size_t>(value.initializer)]);
+      fact = FactOf(data_.tensor(value.initializer));
     } else {
       ASSIGN_OR_RETURN(fact, FactOfInput(value));
     }

@@ -80,7 +80,7 @@ std::string NodeProto(const Node& node) {
 
 // The FunctionProto that asks for one application, without its overload.
 std::string Question(const Inference& inference, const Call& call) {
-  const Node& node = inference.model->nodes[static_cast<size_t>(call.node)];
+  const Node& node = inference.model->node(call.node);
   std::string bytes;
   pbf_writer proto(bytes);
   proto.add_message(7, NodeProto(node));
@@ -125,7 +125,7 @@ class Rounds {
   absl::btree_map<Questions, std::vector<NodeId>> Open() {
     absl::btree_map<NodeId, Questions> of_node;
     for (const Call& call : inference_.calls) {
-      const Node& node = inference_.model->nodes[static_cast<size_t>(call.node)];
+      const Node& node = inference_.model->node(call.node);
       if (call.def != nullptr || node.function != kNone || !IsOfficial(node.domain)) continue;
       of_node[call.node].insert(Question(inference_, call));
     }
@@ -178,8 +178,8 @@ class Rounds {
     const ModelData& model = *inference_.model;
     std::set<std::string> operators;
     for (const Call& call : inference_.calls) {
-      const Node& node = model.nodes[static_cast<size_t>(call.node)];
-      if (node.function == kNone || !model.functions[static_cast<size_t>(node.function)].official) {
+      const Node& node = model.node(call.node);
+      if (node.function == kNone || !model.function(node.function).official) {
         continue;
       }
       operators.insert(node.domain.empty() ? std::string(node.op_type)

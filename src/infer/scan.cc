@@ -83,7 +83,7 @@ absl::Status Evaluator::ReadSlices(const NodeView& view, ScanForm* form) const {
 absl::StatusOr<Facts> Evaluator::InferScan(const NodeView& view, const Frame& frame, Call* call) {
   ASSIGN_OR_RETURN(const GraphId body, BodyOf(view, "body"));
   ScanForm form;
-  RETURN_IF_ERROR(ReadScan(view, data_.graphs[static_cast<size_t>(body)], &form));
+  RETURN_IF_ERROR(ReadScan(view, data_.graph(body), &form));
   RETURN_IF_ERROR(ReadSlices(view, &form));
   constexpr int kMaxPasses = 6;  // each pass loses something of some state; then ranks are given up
   for (int pass = 0;; ++pass) {

@@ -36,8 +36,8 @@ class ShapeWorkMarker {
 
  private:
   const Graph& GraphOf(InstanceId id) const {
-    const GraphId graph = inference_.instances[static_cast<size_t>(id)].graph;
-    return model_.graphs[static_cast<size_t>(graph)];
+    const GraphId graph = inference_.instance(id).graph;
+    return model_.graph(graph);
   }
   void Need(ValueId v) {
     if (v != kNone) needed_[static_cast<size_t>(v)] = true;
@@ -45,13 +45,13 @@ class ShapeWorkMarker {
   bool IsNeeded(ValueId v) const { return v != kNone && needed_[static_cast<size_t>(v)]; }
 
   void Mark(InstanceId id) {
-    Instance& instance = inference_.instances[static_cast<size_t>(id)];
+    Instance& instance = inference_.instance(id);
     const Graph& graph = GraphOf(id);
     if (instance.calls.size() != graph.nodes.size()) return;
     instance.shape_work.assign(graph.nodes.size(), false);
     for (size_t i = graph.nodes.size(); i-- > 0;) {
-      const Node& node = model_.nodes[static_cast<size_t>(graph.nodes[i])];
-      const Call& call = inference_.calls[static_cast<size_t>(instance.calls[i])];
+      const Node& node = model_.node(graph.nodes[i]);
+      const Call& call = inference_.call(instance.calls[i]);
       instance.shape_work[i] = MarkNode(node, call);
     }
   }

@@ -124,14 +124,13 @@ class Walk {
   }
 
   void WalkInstance(const Visit& visit) {
-    const Instance& instance = in_.instances[static_cast<size_t>(visit.instance)];
-    const Graph& graph = model_.graphs[static_cast<size_t>(instance.graph)];
+    const Instance& instance = in_.instance(visit.instance);
+    const Graph& graph = model_.graph(instance.graph);
     for (size_t i = 0; i < instance.calls.size(); ++i) {
       const CallId call = instance.calls[i];
       const NodeId id = graph.nodes[i];
       const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
-      const bool opens =
-          !shape_work && !in_.calls[static_cast<size_t>(call)].bodies.empty() && CanOpen(call, id);
+      const bool opens = !shape_work && !in_.call(call).bodies.empty() && CanOpen(call, id);
       const Part part = shape_work ? Part::kShapeWork : opens ? Part::kOwn : Part::kWhole;
       const ModuleId module = Place(id, visit);
       const int32_t work = call * kNumParts + static_cast<int32_t>(part);
@@ -160,11 +159,11 @@ class Walk {
 
   // Whether the bodies of a call may be walked one by one; takes the visits from the budget.
   bool CanOpen(CallId id, NodeId node) {
-    const Call& call = in_.calls[static_cast<size_t>(id)];
+    const Call& call = in_.call(id);
     // Names of weights are handed on for every input.
     auto visits = static_cast<int64_t>(call.inputs.size());
     for (const BodyRun& run : call.bodies) {
-      visits += static_cast<int64_t>(in_.instances[static_cast<size_t>(run.instance)].calls.size());
+      visits += static_cast<int64_t>(in_.instance(run.instance).calls.size());
     }
     if (visits > budget_) {
       if (out_.not_opened == kNone) out_.not_opened = node;
@@ -175,9 +174,9 @@ class Walk {
   }
 
   void Open(const Visit& visit, CallId id, NodeId node, ModuleId module) {
-    const Call& call = in_.calls[static_cast<size_t>(id)];
+    const Call& call = in_.call(id);
     const int chosen = counts_.calls[static_cast<size_t>(id)].chosen_body;
-    const bool function = model_.nodes[static_cast<size_t>(node)].function != kNone;
+    const bool function = model_.node(node).function != kNone;
     std::shared_ptr<const ActualNames> actual = visit.actual;
     if (function) actual = NamesInside(visit, node);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
@@ -196,7 +195,7 @@ class Walk {
 
   absl::string_view WeightName(ValueId value, const Visit& visit) const {
     if (value == kNone) return {};
-    const Value& v = model_.values[static_cast<size_t>(value)];
+    const Value& v = model_.value(value);
     if (v.initializer != kNone) return v.name;
     if (visit.actual == nullptr) return {};
     const auto it = visit.actual->find(value);
@@ -205,9 +204,9 @@ class Walk {
 
   std::shared_ptr<const ActualNames> NamesInside(const Visit& visit, NodeId id) const {
     auto names = std::make_shared<ActualNames>();
-    const Node& node = model_.nodes[static_cast<size_t>(id)];
-    const Function& function = model_.functions[static_cast<size_t>(node.function)];
-    const Graph& body = model_.graphs[static_cast<size_t>(function.body)];
+    const Node& node = model_.node(id);
+    const Function& function = model_.function(node.function);
+    const Graph& body = model_.graph(function.body);
     for (size_t i = 0; i < node.inputs.size() && i < body.inputs.size(); ++i) {
       const absl::string_view name = WeightName(node.inputs[i], visit);
       if (!name.empty()) names->emplace(body.inputs[i], name);
@@ -216,7 +215,7 @@ class Walk {
   }
 
   ModuleId Place(NodeId id, const Visit& visit) {
-    const Node& node = model_.nodes[static_cast<size_t>(id)];
+    const Node& node = model_.node(id);
     ModuleId module = by_metadata_[static_cast<size_t>(id)];
     if (module == kNotAsked) {
       module = by_metadata_[static_cast<size_t>(id)] = out_.paths.FromMetadata(node.metadata);
@@ -243,12 +242,12 @@ class Walk {
   ModuleId PlaceByName(const Node& node) {
     const ModuleId module = out_.paths.FromNodeName(node.name);
     if (module != kNoModule || node.outputs.empty() || node.outputs[0] == kNone) return module;
-    const absl::string_view name = model_.values[static_cast<size_t>(node.outputs[0])].name;
+    const absl::string_view name = model_.value(node.outputs[0]).name;
     return absl::StartsWith(name, "/") ? out_.paths.FromNodeName(name) : kNoModule;
   }
 
   bool IsOfTheFile(FunctionId function) const {
-    return function != kNone && !model_.functions[static_cast<size_t>(function)].official;
+    return function != kNone && !model_.function(function).official;
   }
 
   // A function's nodes carry names of one of its calls: they count only if they fit this one.

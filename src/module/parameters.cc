@@ -142,7 +142,7 @@ class Finder {
     for (size_t v = 0; v < model_.values.size(); ++v) {
       const TensorId tensor = StoredTensor(static_cast<ValueId>(v));
       if (tensor == kNone) continue;
-      const Tensor& t = model_.tensors[static_cast<size_t>(tensor)];
+      const Tensor& t = model_.tensor(tensor);
       const TensorUse& use = uses_[static_cast<size_t>(tensor)];
       if (!IsParameter(t, use, model_.values[v].initializer == kNone)) continue;
       const absl::int128 elements = t.elements;
@@ -166,11 +166,11 @@ class Finder {
     for (size_t v = 0; v < model_.values.size(); ++v) {
       const NodeId producer = model_.values[v].producer;
       if (producer == kNone) continue;
-      const Node& node = model_.nodes[static_cast<size_t>(producer)];
+      const Node& node = model_.node(producer);
       if (node.op_type != "Constant" || node.attributes.size() != 1) continue;
       const Attribute& a = node.attributes[0];
       if (a.tensors.size() != 1) continue;
-      const Tensor& t = model_.tensors[static_cast<size_t>(a.tensors[0])];
+      const Tensor& t = model_.tensor(a.tensors[0]);
       if (t.elements < kMinConstantWeight) continue;
       if (constants_.empty()) constants_.resize(model_.values.size(), kNone);
       constants_[v] = a.tensors[0];
@@ -178,18 +178,18 @@ class Finder {
   }
 
   TensorId StoredTensor(ValueId value) const {
-    const TensorId initializer = model_.values[static_cast<size_t>(value)].initializer;
+    const TensorId initializer = model_.value(value).initializer;
     if (initializer != kNone || constants_.empty()) return initializer;
     return constants_[static_cast<size_t>(value)];
   }
 
   void Use(NodeId id, size_t place, TensorId tensor) {
-    const Node& node = model_.nodes[static_cast<size_t>(id)];
+    const Node& node = model_.node(id);
     TensorUse& use = uses_[static_cast<size_t>(tensor)];
     if (use.first_user == kNone) use.first_user = id;
     const Places* places = node.function == kNone ? PlacesOf(node.op_type) : nullptr;
     const uint32_t bit = place < 32 ? uint32_t{1} << place : 0;
-    const DType type = model_.tensors[static_cast<size_t>(tensor)].dtype;
+    const DType type = model_.tensor(tensor).dtype;
     if (places != nullptr && (places->weights & bit) != 0 && IsWeightType(type, *places)) {
       use.as_weight = true;
       if (places->packed) use.elements_per_byte = PerByte(node, tensor);
@@ -200,7 +200,7 @@ class Finder {
 
   // How many elements a byte of a packed weight holds.
   int PerByte(const Node& node, TensorId tensor) const {
-    if (BitsPerElement(model_.tensors[static_cast<size_t>(tensor)].dtype) != 8) return 1;
+    if (BitsPerElement(model_.tensor(tensor).dtype) != 8) return 1;
     const Attribute* bits = node.FindAttribute("bits");
     if (bits == nullptr) bits = node.FindAttribute("expert_weight_bits");
     const int64_t b = bits == nullptr ? 4 : bits->i;

@@ -32,7 +32,7 @@ TermRow Describe(const ModelData& model, ComparedTerm term, bool node_names) {
                  {}};
   if (!node_names) return row;
   for (NodeId id : term.nodes) {
-    row.node_names.push_back(NodeLabel(model, model.nodes[static_cast<size_t>(id)]));
+    row.node_names.push_back(NodeLabel(model, model.node(id)));
   }
   return row;
 }

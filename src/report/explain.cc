@@ -34,7 +34,7 @@ absl::StatusOr<NodeId> FindNode(const ModelData& model, absl::string_view name) 
     if (node.name == name && !name.empty()) return static_cast<NodeId>(i);
     for (ValueId output : node.outputs) {
       if (output == kNone || by_output != kNone) continue;
-      if (model.values[static_cast<size_t>(output)].name == name) {
+      if (model.value(output).name == name) {
         by_output = static_cast<NodeId>(i);
       }
     }
@@ -50,8 +50,8 @@ absl::StatusOr<NodeId> FindNode(const ModelData& model, absl::string_view name) 
 }
 
 Place FindPlace(const Inference& inference, NodeId id) {
-  const GraphId graph = inference.model->nodes[static_cast<size_t>(id)].graph;
-  const std::vector<NodeId>& nodes = inference.model->graphs[static_cast<size_t>(graph)].nodes;
+  const GraphId graph = inference.model->node(id).graph;
+  const std::vector<NodeId>& nodes = inference.model->graph(graph).nodes;
   const auto it = std::find(nodes.begin(), nodes.end(), id);
   for (const Instance& instance : inference.instances) {
     const size_t index = static_cast<size_t>(it - nodes.begin());
@@ -92,7 +92,7 @@ void AddTerms(const Census& census, const char* prefix, const char* in_formula, 
 void DescribeRule(const ModelData& model, const Node& node, const Call& call, Explanation* e) {
   e->opset = call.opset;
   if (node.function != kNone) {
-    const bool official = model.functions[static_cast<size_t>(node.function)].official;
+    const bool official = model.function(node.function).official;
     e->is_function = true;
     e->formula = official ? "no rule; its official function body: what the nodes of that cost"
                           : "a local function: what the nodes of its body cost";
@@ -168,7 +168,7 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
   ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
   const Place place = FindPlace(inference, id);
-  const Node& node = model->nodes[static_cast<size_t>(id)];
+  const Node& node = model->node(id);
   if (place.instance == nullptr) {
     return absl::NotFoundError(
         absl::StrCat(Escaped(model->path), ": ", DescribeNode(*model, id), " never runs"));
@@ -180,7 +180,7 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
   e.model = model->path;
   e.total_flops = report.totals.flops;
   const CallId call_id = place.instance->calls[place.index];
-  const Call& call = inference.calls[static_cast<size_t>(call_id)];
+  const Call& call = inference.call(call_id);
   const CallCost& cost = counts.calls[static_cast<size_t>(call_id)];
   const NodeRow* row = FindRow(report.nodes, NodeLabel(*model, node));
   if (row != nullptr) {

@@ -13,7 +13,7 @@ std::vector<TensorInfo> DescribeAll(const Inference& inference, absl::Span<const
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] == kNone) continue;
     const Fact& fact = i < facts.size() && facts[i] >= 0 ? inference.fact(facts[i]) : unknown;
-    const absl::string_view name = inference.model->values[static_cast<size_t>(values[i])].name;
+    const absl::string_view name = inference.model->value(values[i]).name;
     result.push_back(DescribeTensor(std::string(name), fact));
   }
   return result;
@@ -30,18 +30,18 @@ class Describer {
     std::vector<Frame> stack = {{0, 1, 0}};
     while (!stack.empty()) {
       Frame& frame = stack.back();
-      const Instance& instance = in_.instances[static_cast<size_t>(frame.instance)];
+      const Instance& instance = in_.instance(frame.instance);
       if (frame.next == instance.calls.size()) {
         stack.pop_back();
         continue;
       }
       const size_t i = frame.next++;
       const Expr times = frame.times;
-      const NodeId node = model_.graphs[static_cast<size_t>(instance.graph)].nodes[i];
+      const NodeId node = model_.graph(instance.graph).nodes[i];
       const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
       const CallId call = instance.calls[i];
       Describe(node, call, shape_work, times);
-      if (model_.nodes[static_cast<size_t>(node)].function != kNone || shape_work) continue;
+      if (model_.node(node).function != kNone || shape_work) continue;
       PushBodies(call, times, &stack);
     }
     return std::move(rows_);
@@ -55,7 +55,7 @@ class Describer {
   };
 
   void PushBodies(CallId id, const Expr& times, std::vector<Frame>* stack) {
-    const Call& call = in_.calls[static_cast<size_t>(id)];
+    const Call& call = in_.call(id);
     const int chosen = counts_.calls[static_cast<size_t>(id)].chosen_body;
     for (size_t b = call.bodies.size(); b-- > 0;) {
       const BodyRun& run = call.bodies[b];
@@ -65,8 +65,8 @@ class Describer {
   }
 
   void Describe(NodeId id, CallId call_id, bool shape_work, const Expr& times) {
-    const Node& node = model_.nodes[static_cast<size_t>(id)];
-    const Call& call = in_.calls[static_cast<size_t>(call_id)];
+    const Node& node = model_.node(id);
+    const Call& call = in_.call(call_id);
     const CallCost& cost = counts_.calls[static_cast<size_t>(call_id)];
     NodeRow row;
     row.node = id;
@@ -103,8 +103,8 @@ class Describer {
 }  // namespace
 
 NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id) {
-  const Node& node = inference.model->nodes[static_cast<size_t>(id)];
-  const Call& call = inference.calls[static_cast<size_t>(call_id)];
+  const Node& node = inference.model->node(id);
+  const Call& call = inference.call(call_id);
   NodeRow row;
   row.node = id;
   row.name = NodeLabel(*inference.model, node);

@@ -68,14 +68,14 @@ Shape DeclaredShape(const Value& value) {
 
 TensorInfo DescribeValue(const Inference& inference, ValueId id) {
   const FactId fact = inference.values[static_cast<size_t>(id)];
-  return DescribeTensor(std::string(inference.model->values[static_cast<size_t>(id)].name),
+  return DescribeTensor(std::string(inference.model->value(id).name),
                         fact < 0 ? Fact::Unknown() : inference.fact(fact));
 }
 
 std::vector<InputInfo> DescribeInputs(const Inference& inference) {
   std::vector<InputInfo> result;
   for (ValueId id : inference.model->graphs[0].inputs) {
-    const Value& value = inference.model->values[static_cast<size_t>(id)];
+    const Value& value = inference.model->value(id);
     if (value.initializer == kNone) {
       result.push_back({DescribeValue(inference, id), DeclaredShape(value)});
     }
@@ -129,7 +129,7 @@ CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
   info.free = counts.free;
   info.unknown = counts.unknown;
   for (const UnknownItem& item : counts.unknown_items) {
-    const Node& node = model.nodes[static_cast<size_t>(item.node)];
+    const Node& node = model.node(item.node);
     info.items.push_back({NodeLabel(model, node), item.op, item.domain, item.reason});
   }
   return info;
@@ -143,7 +143,7 @@ std::vector<bool> Reached(const Inference& inference) {
     const size_t id = static_cast<size_t>(inference.callees_first[i]);
     if (!reached[id]) continue;
     for (CallId call : inference.instances[id].calls) {
-      for (const BodyRun& run : inference.calls[static_cast<size_t>(call)].bodies) {
+      for (const BodyRun& run : inference.call(call).bodies) {
         reached[static_cast<size_t>(run.instance)] = true;
       }
     }
@@ -161,7 +161,7 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, int64_t> by_op;
   for (size_t c = 0; c < nodes.size(); ++c) {
     if (nodes[c] == 0) continue;
-    const Node& node = inference.model->nodes[static_cast<size_t>(inference.calls[c].node)];
+    const Node& node = inference.model->node(inference.calls[c].node);
     by_op[{node.domain, node.op_type}] += nodes[c];
   }
   std::vector<OpRow> rows;
@@ -193,7 +193,7 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
   if (!node.name.empty()) return std::string(node.name);
   for (ValueId output : node.outputs) {
     if (output == kNone) continue;
-    const absl::string_view name = model.values[static_cast<size_t>(output)].name;
+    const absl::string_view name = model.value(output).name;
     if (!name.empty()) return std::string(name);
   }
   return std::string(node.op_type);
