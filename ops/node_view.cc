@@ -63,7 +63,7 @@ NodeView::NodeView(const ModelData& model, const Node& node, const OpDef& def, i
       causal_(causal) {}
 
 bool NodeView::HasOutput(int i) const {
-  return i < num_outputs() && node_.outputs[static_cast<size_t>(i)] != kNone;
+  return i < num_outputs() && node_.output(static_cast<size_t>(i)).has_value();
 }
 
 const Fact& NodeView::input(int i) const {

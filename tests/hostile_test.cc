@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/onnxflops.h"
 #include "tests/examples.h"
+#include "tests/fuzz/mend_model.h"
 
 namespace onnxflops {
 namespace {
@@ -37,6 +38,23 @@ std::string Outcome(const ModelProto& proto, const std::string& what) {
     absl::StrAppend(&text, " ", output.type, output.shape.ToString());
   }
   return text;
+}
+
+// Every other tool is asked as well: its parts add up, or it says why it gives no figure.
+void CompareAll(const ModelProto& proto) {
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString(), "m.onnx");
+  if (!model.ok()) return;
+  const absl::StatusOr<CompareReport> report = CompareTools(*model, {}, {});
+  if (!report.ok()) return;
+  for (const ToolRow& tool : report->tools) {
+    if (tool.standing == Standing::kNotApplicable) {
+      EXPECT_FALSE(tool.assumptions.empty()) << tool.convention->name;
+      continue;
+    }
+    Expr sum = tool.start;
+    for (const TermRow& term : tool.terms) sum += term.amount;
+    EXPECT_EQ(sum, tool.headline) << tool.convention->name;
+  }
 }
 
 // The attribute with a value of another type.
@@ -174,6 +192,40 @@ TEST_P(HostileTest, InputsOfOtherShapesAndTypes) {
         for (auto& dim : *dims) dim.set_dim_value(int64_t{1} << 55 >> (8 * dims->size()));
       }
       Outcome(changed, "");
+    }
+  }
+}
+
+TEST_P(HostileTest, OutputsLeftOut) {
+  const ModelProto proto = *ExampleModel(GetParam());
+  for (int n = 0; n < proto.graph().node_size(); ++n) {
+    for (int i = 0; i <= proto.graph().node(n).output_size(); ++i) {
+      ModelProto changed = proto;
+      changed.mutable_graph()->clear_output();
+      auto* outputs = changed.mutable_graph()->mutable_node(n)->mutable_output();
+      if (i < outputs->size()) {
+        outputs->Mutable(i)->clear();
+      } else {
+        outputs->Clear();
+      }
+      MendModel(&changed);
+      Outcome(changed, "");
+      CompareAll(changed);
+    }
+  }
+}
+
+// Other tools see every example, whole and with inputs left out.
+TEST_P(HostileTest, OtherTools) {
+  const ModelProto proto = *ExampleModel(GetParam());
+  CompareAll(proto);
+  for (int n = 0; n < proto.graph().node_size(); ++n) {
+    for (int i = 0; i < proto.graph().node(n).input_size(); ++i) {
+      ModelProto changed = proto;
+      changed.mutable_graph()->mutable_node(n)->mutable_input(i)->clear();
+      CompareAll(changed);
+      changed.mutable_graph()->mutable_node(n)->mutable_input()->DeleteSubrange(i, 1);
+      CompareAll(changed);
     }
   }
 }

@@ -121,17 +121,17 @@ inline std::vector<std::string> OpTypes(const Model& m, const std::vector<NodeId
   return ops;
 }
 
-inline std::vector<std::string> Names(const Model& m, absl::Span<const ValueId> ids) {
+// `ids` of values, or optional ones.
+template <typename Ids>
+std::vector<std::string> Names(const Model& m, const Ids& ids) {
   std::vector<std::string> names;
   names.reserve(ids.size());
-  for (const ValueId id : ids) {
-    names.emplace_back(id == kNone ? "-" : m->values[static_cast<size_t>(id)].name);
-  }
+  for (const OptionalValueId id : ids) names.emplace_back(id ? m->value(*id).name : "-");
   return names;
 }
 
 inline const Tensor& TensorNamed(const Model& m, absl::string_view name) {
-  return m->tensors[static_cast<size_t>(ValueNamed(m, name).initializer)];
+  return m->tensor(*ValueNamed(m, name).initializer);
 }
 
 inline constexpr char kIf[] =

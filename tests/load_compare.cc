@@ -129,7 +129,7 @@ class Comparison {
   }
 
   const Value& ValueOf(ValueId id) { return m_.values.at(static_cast<size_t>(id)); }
-  std::string NameOf(ValueId id) { return id == kNone ? "" : Text(ValueOf(id).name); }
+  std::string NameOf(OptionalValueId id) { return id ? Text(ValueOf(*id).name) : ""; }
 
   template <typename Ids>
   void ValueNames(const std::string& where, const Ids& ids,
@@ -168,9 +168,9 @@ class Comparison {
     for (const ValueId id : g.initializers) {
       const std::string name = NameOf(id);
       const std::string here = where + ".initializer '" + name + "'";
-      const TensorId tensor = ValueOf(id).initializer;
-      if (!Equal(here + " has a tensor", tensor != kNone, true)) continue;
-      const Tensor& t = m_.tensors.at(static_cast<size_t>(tensor));
+      const OptionalTensorId tensor = ValueOf(id).initializer;
+      if (!Equal(here + " has a tensor", tensor.has_value(), true)) continue;
+      const Tensor& t = m_.tensors.at(static_cast<size_t>(*tensor));
       if (const auto found = dense.find(name); found != dense.end()) {
         CompareTensor(here, t, *found->second);
       } else if (const auto other = sparse.find(name); other != sparse.end()) {
@@ -225,9 +225,9 @@ class Comparison {
     ValueNames(where + ".input", n.inputs, {p.input().begin(), p.input().end()});
     ValueNames(where + ".output", n.outputs, {p.output().begin(), p.output().end()});
     Pairs(where + ".metadata_props", n.metadata, p.metadata_props());
-    for (const ValueId input : n.inputs) CheckScope(where + ".input", input);
-    for (const ValueId output : n.outputs) {
-      if (output != kNone) Equal(where + ".output's producer", ValueOf(output).producer, id);
+    for (const OptionalValueId input : n.inputs) CheckScope(where + ".input", input);
+    for (const OptionalValueId output : n.outputs) {
+      if (output) Equal(where + ".output's producer", ValueOf(*output).producer == id, true);
     }
     CheckCall(where, n);
     if (!Equal(where + ".attribute", n.attributes.size(),
@@ -245,14 +245,14 @@ class Comparison {
   }
 
   void CheckCall(const std::string& where, const Node& n) {
-    FunctionId called = kNone;
+    OptionalFunctionId called;
     for (size_t i = 0; i < m_.functions.size(); ++i) {
       const Function& f = m_.functions[i];
       if (f.domain == n.domain && f.name == n.op_type && f.overload == n.overload) {
         called = static_cast<FunctionId>(i);
       }
     }
-    Equal(where + ".function", n.function, called);
+    Equal(where + ".function", n.function == called, true);
   }
 
   // Attributes read again from the bytes that stand for them.
@@ -269,7 +269,7 @@ class Comparison {
   }
 
   void CompareAttribute(const std::string& where, const Attribute& a, const onnx::AttributeProto& p,
-                        NodeId holder) {
+                        OptionalNodeId holder) {
     Equal(where + ".name", Text(a.name), p.name());
     if (p.type() != onnx::AttributeProto::UNDEFINED) {
       Equal(where + ".type", static_cast<int>(a.type), static_cast<int>(p.type()));
@@ -313,16 +313,17 @@ class Comparison {
   }
 
   void AttributeGraphs(const std::string& where, const Attribute& a, const onnx::AttributeProto& p,
-                       NodeId holder) {
+                       OptionalNodeId holder) {
     std::vector<const onnx::GraphProto*> graphs;
     if (p.has_g()) graphs.push_back(&p.g());
     for (const auto& g : p.graphs()) graphs.push_back(&g);
     if (!Equal(where + ".graphs", a.graphs.size(), graphs.size())) return;
     for (size_t i = 0; i < graphs.size(); ++i) {
       const Graph& g = m_.graphs.at(static_cast<size_t>(a.graphs[i]));
-      Equal(where + ".g.parent_node", g.parent_node, holder);
-      if (holder != kNone) {
-        Equal(where + ".g.parent", g.parent, m_.nodes.at(static_cast<size_t>(holder)).graph);
+      Equal(where + ".g.parent_node", g.parent_node == holder, true);
+      if (holder) {
+        const GraphId around = m_.nodes.at(static_cast<size_t>(*holder)).graph;
+        Equal(where + ".g.parent", g.parent == around, true);
       }
       CompareGraph(where + ".g", *graphs[i], a.graphs[i]);
     }
@@ -416,7 +417,7 @@ class Comparison {
       Equal(where + ".opset_import", imported[NoAiOnnx(o.domain())], o.version());
     }
     const Graph& g = m_.graphs.at(static_cast<size_t>(f.body));
-    Equal(where + ".body.function", g.function, id);
+    Equal(where + ".body.function", g.function == id, true);
     ValueNames(where + ".input", g.inputs, {p.input().begin(), p.input().end()});
     ValueNames(where + ".output", g.outputs, {p.output().begin(), p.output().end()});
     EnterScope(g);
@@ -434,8 +435,8 @@ class Comparison {
     for (const ValueId id : g.inputs) names[NameOf(id)] = id;
     for (const ValueId id : g.initializers) names[NameOf(id)] = id;
     for (const NodeId node : g.nodes) {
-      for (const ValueId id : m_.nodes.at(static_cast<size_t>(node)).outputs) {
-        if (id != kNone) names[NameOf(id)] = id;
+      for (const OptionalValueId id : m_.nodes.at(static_cast<size_t>(node)).outputs) {
+        if (id) names[NameOf(id)] = *id;
       }
     }
     for (const auto& [name, id] : names) {
@@ -445,12 +446,12 @@ class Comparison {
   }
 
   // A name stands for the innermost definition.
-  void CheckScope(const std::string& where, ValueId id) {
-    if (id == kNone) return;
+  void CheckScope(const std::string& where, OptionalValueId id) {
+    if (!id) return;
     for (auto names = scopes_.rbegin(); names != scopes_.rend(); ++names) {
       const auto found = names->find(NameOf(id));
       if (found == names->end()) continue;
-      Equal(where + " '" + NameOf(id) + "' in its scope", id, found->second);
+      Equal(where + " '" + NameOf(id) + "' in its scope", *id, found->second);
       return;
     }
     Different(where + " '" + NameOf(id) + "'", "defined nowhere");
@@ -477,8 +478,9 @@ class Comparison {
 
   void CheckReady(const std::string& where, NodeId node, const std::set<NodeId>& still) {
     const Node& n = m_.nodes.at(static_cast<size_t>(node));
-    for (const ValueId id : n.inputs) {
-      if (id != kNone && still.count(ValueOf(id).producer) > 0) {
+    for (const OptionalValueId id : n.inputs) {
+      const OptionalNodeId producer = id ? ValueOf(*id).producer : kNone;
+      if (producer && still.count(*producer) > 0) {
         Different(where, "uses '" + NameOf(id) + "' before it is there");
       }
     }

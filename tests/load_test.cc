@@ -33,7 +33,7 @@ TEST(LoadTest, GraphWithInputsInitializersAndNodes) {
   EXPECT_THAT(Names(m, g.initializers), ElementsAre("w", "axes"));
   EXPECT_THAT(OpTypes(m, g.nodes), ElementsAre("MatMul", "ReduceSum"));
   EXPECT_THAT(Names(m, m->nodes[0].inputs), ElementsAre("x", "w"));
-  EXPECT_EQ(ValueNamed(m, "h").producer, 0);
+  EXPECT_EQ(*ValueNamed(m, "h").producer, 0);
   EXPECT_EQ(m->nodes[1].FindAttribute("keepdims")->i, 1);
   EXPECT_EQ(ValueNamed(m, "x").declared->dims[0].name, "N");
   EXPECT_EQ(ValueNamed(m, "x").declared->dims[1].size, 4);
@@ -70,7 +70,7 @@ TEST(LoadTest, InitializerListedAsInputIsBoth) {
       MustLoad(Text("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2] x, float[2] w) "
                     "=> (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }"));
   EXPECT_TRUE(ValueNamed(m, "w").is_graph_input);
-  EXPECT_NE(ValueNamed(m, "w").initializer, kNone);
+  EXPECT_TRUE(ValueNamed(m, "w").initializer);
   EXPECT_THAT(Names(m, m->graphs[0].inputs), ElementsAre("x", "w"));
 }
 
@@ -102,7 +102,7 @@ TEST(LoadTest, NodesBeforeAndAfterInitializersAndInputs) {
   const Model m = MustLoad(ModelOf(Output_("y") + Node_("A", {"x", "w"}, {"a"}) + Input_("x") +
                                    Initializer_("w", {0}, "") + Node_("B", {"a"}, {"y"})));
   EXPECT_THAT(OpTypes(m, m->graphs[0].nodes), ElementsAre("A", "B"));
-  EXPECT_EQ(ValueNamed(m, "y").producer, 1);
+  EXPECT_EQ(*ValueNamed(m, "y").producer, 1);
 }
 
 TEST(LoadTest, TwoGraphsOfOneModelAreMerged) {
@@ -139,20 +139,20 @@ TEST(LoadTest, BodiesUseNamesFromAroundThem) {
   ASSERT_EQ(m->graphs.size(), 3u);
   const Graph& then_branch = m->graphs[1];
   EXPECT_EQ(then_branch.parent, 0);
-  EXPECT_EQ(m->nodes[static_cast<size_t>(then_branch.parent_node)].op_type, "If");
-  const Node& add = m->nodes[static_cast<size_t>(then_branch.nodes[0])];
-  EXPECT_EQ(add.inputs[0], m->nodes[0].outputs[0]);
-  EXPECT_EQ(add.inputs[1], m->graphs[0].inputs[1]);
+  EXPECT_EQ(m->node(*then_branch.parent_node).op_type, "If");
+  const Node& add = m->node(then_branch.nodes[0]);
+  EXPECT_EQ(*add.inputs[0], *m->nodes[0].outputs[0]);
+  EXPECT_EQ(*add.inputs[1], m->graphs[0].inputs[1]);
   EXPECT_EQ(then_branch.end_value - then_branch.first_value, 1);
-  EXPECT_TRUE(m->nodes[static_cast<size_t>(then_branch.parent_node)].has_graphs);
+  EXPECT_TRUE(m->node(*then_branch.parent_node).has_graphs);
 }
 
 TEST(LoadTest, BodiesMayDefineANameAgain) {
   const Model m = MustLoad(GraphText(kIf));
   const Graph& else_branch = m->graphs[2];
-  const Node& mul = m->nodes[static_cast<size_t>(else_branch.nodes[1])];
-  EXPECT_EQ(mul.inputs[0], m->nodes[static_cast<size_t>(else_branch.nodes[0])].outputs[0]);
-  EXPECT_NE(mul.inputs[0], m->nodes[0].outputs[0]);
+  const Node& mul = m->node(else_branch.nodes[1]);
+  EXPECT_EQ(*mul.inputs[0], *m->node(else_branch.nodes[0]).outputs[0]);
+  EXPECT_NE(*mul.inputs[0], *m->nodes[0].outputs[0]);
   EXPECT_EQ(m->values.size(), 7u);  // c x h y, t, h e
 }
 
@@ -181,7 +181,7 @@ TEST(LoadTest, NamesFromSixtyGraphsFurtherOut) {
   for (int i = 0; i < 60; ++i) graph = Node_("If", {}, {"y"}, Body(graph));
   const Model m = MustLoad(ModelOf(graph + inputs));
   EXPECT_EQ(m->values.size(), 10'000u + 61);
-  EXPECT_EQ(m->nodes.back().inputs[9'999], m->graphs[0].inputs[9'999]);
+  EXPECT_EQ(*m->nodes.back().inputs[9'999], m->graphs[0].inputs[9'999]);
 }
 
 constexpr char kFunction[] =
@@ -201,18 +201,18 @@ TEST(LoadTest, FunctionsAreGraphsOfTheirOwn) {
   EXPECT_EQ(f.attribute_defaults[0].i, 4);
   EXPECT_THAT(f.opsets, ElementsAre(Pair("", 17)));
   const Graph& body = m->graphs[static_cast<size_t>(f.body)];
-  EXPECT_EQ(body.function, 0);
-  EXPECT_EQ(body.parent, kNone);
+  EXPECT_EQ(*body.function, 0);
+  EXPECT_FALSE(body.parent);
   EXPECT_THAT(Names(m, body.inputs), ElementsAre("a"));
   EXPECT_THAT(Names(m, body.outputs), ElementsAre("b"));
-  EXPECT_EQ(m->nodes[0].function, 0);
+  EXPECT_EQ(*m->nodes[0].function, 0);
   EXPECT_EQ(m->nodes[1].attributes[0].ref_attr_name, "k");
 }
 
 TEST(LoadTest, OverloadsAreDifferentFunctions) {
   const Model m = MustLoad(ModelOf(Call("g", Bytes(8, "two"))) + FunctionCalling("g", {}, "one") +
                            FunctionCalling("g", {}, "two"));
-  EXPECT_EQ(m->nodes[0].function, 1);
+  EXPECT_EQ(*m->nodes[0].function, 1);
 }
 
 TEST(LoadTest, ATreeOfCallsIsNoRecursion) {

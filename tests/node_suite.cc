@@ -41,13 +41,13 @@ std::optional<Content> ContentOf(const Json& value) {
 std::optional<int64_t> OfficialSize(const Inference& inference, const SymbolOrigin& symbol,
                                     size_t output, const Json& official) {
   const ModelData& model = *inference.model;
-  const auto id = static_cast<size_t>(model.graphs[0].outputs[output]);
-  const bool is_origin = model.values[id].name == symbol.value;
+  const ValueId id = model.graph(0).outputs[output];
+  const bool is_origin = model.value(id).name == symbol.value;
   if (official.contains("items")) {
     if (!is_origin) return std::nullopt;
     return static_cast<int64_t>(official["items"].size());
   }
-  const Shape& shape = inference.fact(inference.values[id]).shape;
+  const Shape& shape = inference.FactOf(id)->shape;
   for (int d = 0; shape.ranked() && d < shape.rank(); ++d) {
     const bool is_trips = symbol.kind == SymbolOrigin::Kind::kTripCount;
     if ((is_origin && d == symbol.axis) || (is_trips && shape[d].ToString() == symbol.name)) {

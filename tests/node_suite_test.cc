@@ -57,9 +57,9 @@ class NodeModel {
     bindings_ = OfficialSizes(*inference_, entry_);
     ExpectListed(open);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const FactId id = inference_->values[static_cast<size_t>(outputs[i])];
-      ASSERT_GE(id, 0);
-      ExpectSame(inference_->fact(id), entry_["outputs"][i]);
+      const Fact* fact = inference_->FactOf(outputs[i]);
+      ASSERT_NE(fact, nullptr);
+      ExpectSame(*fact, entry_["outputs"][i]);
     }
   }
 
@@ -72,8 +72,8 @@ class NodeModel {
       const auto value = std::find_if(model.values.begin(), model.values.end(),
                                       [&](const Value& v) { return v.name == symbol.value; });
       ASSERT_NE(value, model.values.end()) << symbol.name;
-      ASSERT_NE(value->producer, kNone) << symbol.name << " is of an input";
-      const std::string op(model.node(value->producer).op_type);
+      ASSERT_TRUE(value->producer) << symbol.name << " is of an input";
+      const std::string op(model.node(*value->producer).op_type);
       EXPECT_TRUE(IsDataDependent(op)) << op << " gives " << symbol.name;
       open->insert(op);
     }

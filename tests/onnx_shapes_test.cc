@@ -67,10 +67,10 @@ struct Comparison {
 Comparison Compare(const Model& model, const OnnxShapes& shapes, const Official& official) {
   Comparison result;
   for (NodeId node : model->graphs[0].nodes) {
-    for (ValueId id : model->node(node).outputs) {
-      if (id == kNone) continue;
-      const OnnxShapes::Known& ours = shapes.of(id);
-      const std::string name(model->value(id).name);
+    for (OptionalValueId id : model->node(node).outputs) {
+      if (!id) continue;
+      const OnnxShapes::Known& ours = shapes.of(*id);
+      const std::string name(model->value(*id).name);
       const auto theirs = official.find(name);
       const bool ranked = theirs != official.end();
       ++result.values;

@@ -44,8 +44,7 @@ void ExpectDeclaredTypes(const onnx::GraphProto& declared, const Inference& infe
   for (int i = 0; i < declared.output_size(); ++i) {
     const auto& output = declared.output(i);
     if (!output.type().has_tensor_type()) continue;
-    const ValueId value = graph.outputs[static_cast<size_t>(i)];
-    const Fact& fact = inference.fact(inference.values[static_cast<size_t>(value)]);
+    const Fact& fact = *inference.FactOf(graph.outputs[static_cast<size_t>(i)]);
     const auto& type = output.type().tensor_type();
     EXPECT_EQ(static_cast<int>(fact.dtype), type.elem_type()) << output.name();
     if (!type.has_shape()) continue;

@@ -113,10 +113,9 @@ int ExpectNoContradiction(const onnx::ModelProto& model, const Inference& infere
   const Graph& graph = inference.model->graphs[0];
   for (ValueId v = graph.first_value; v < graph.end_value; ++v) {
     const std::string name(inference.model->value(v).name);
-    const FactId id = inference.values[static_cast<size_t>(v)];
     const auto found = official.find(name);
-    if (found == official.end() || id < 0) continue;
-    const Fact& fact = inference.fact(id);
+    if (found == official.end() || inference.FactOf(v) == nullptr) continue;
+    const Fact& fact = *inference.FactOf(v);
     EXPECT_EQ(static_cast<int>(fact.dtype), found->second.elem_type()) << name;
     if (!found->second.has_shape()) continue;
     const auto& shape = found->second.shape();

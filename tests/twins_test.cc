@@ -22,9 +22,7 @@ namespace {
 
 bool Always(const Node&) { return true; }
 
-bool HasInput(const Node& node, size_t i) {
-  return i < node.inputs.size() && node.inputs[i] != kNone;
-}
+bool HasInput(const Node& node, size_t i) { return node.input(i).has_value(); }
 bool HasNoMask(const Node& node) { return !HasInput(node, 3); }
 bool HasPast(const Node& node) { return HasInput(node, 3); }
 bool HasScale(const Node& node) { return node.FindAttribute("scale") != nullptr; }

@@ -25,9 +25,9 @@ Tokens FindTokens(const Evidence& evidence) {
   std::optional<Expr> count;
   for (ValueId id : model.graphs[0].inputs) {
     const Value& value = model.value(id);
-    const FactId fact_id = evidence.inference().values[static_cast<size_t>(id)];
-    if (value.initializer != kNone || fact_id < 0) continue;
-    const Fact& fact = evidence.inference().fact(fact_id);
+    const Fact* found = evidence.inference().FactOf(id);
+    if (value.initializer || found == nullptr) continue;
+    const Fact& fact = *found;
     if (!fact.is_tensor() || !fact.shape.ranked()) continue;
     if (IsFloat(fact.dtype) && fact.shape.rank() >= 3) {
       return {0, absl::StrCat("input '", value.name, "' is no text: the formula counts tokens")};

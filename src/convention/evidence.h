@@ -31,7 +31,8 @@ struct TorchTrace;
 enum class Unit : uint8_t { kMac, kFlop };
 inline constexpr size_t kNumUnits = 2;
 
-using EntryId = int32_t;   // index in Evidence::entries()
+using EntryId = int32_t;  // index in Evidence::entries()
+using OptionalEntryId = OptionalId<struct EntryTag>;
 using AmountId = int32_t;  // equal ids are equal amounts
 inline constexpr AmountId kZero = 0;
 

@@ -31,14 +31,15 @@ struct Sizes {
   }
 };
 
-Sizes ReadSizes(const Inference& inference, const OnnxShapes& shapes, ValueId value) {
+// Of a value that is left out, nothing is known.
+Sizes ReadSizes(const Inference& inference, const OnnxShapes& shapes, OptionalValueId value) {
   Sizes sizes;
-  const FactId id = inference.values[static_cast<size_t>(value)];
-  const OnnxShapes::Known& known = shapes.of(value);
-  if (id < 0 || !inference.fact(id).is_tensor() || !inference.fact(id).shape.ranked()) return sizes;
-  sizes.rank = inference.fact(id).shape.rank();
+  const Fact* fact = inference.FactOf(value);
+  if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) return sizes;
+  const OnnxShapes::Known& known = shapes.of(*value);
+  sizes.rank = fact->shape.rank();
   if (!known.ranked) return sizes;
-  const Dims& dims = inference.fact(id).shape.dims();
+  const Dims& dims = fact->shape.dims();
   for (size_t i = 0; i < dims.size() && i < known.dims.size(); ++i) {
     sizes.dims.push_back(known.dims[i] && dims[i].is_literal() ? dims[i] : Expr(0));
   }
@@ -55,13 +56,10 @@ Outcome Die(std::string error) { return {0, std::move(error)}; }
 
 class Rules {
  public:
-  // REQUIRES: the node has an output.
   Rules(const Inference& inference, const OnnxShapes& shapes, const Node& node)
-      : node_(node), output_(ReadSizes(inference, shapes, node.outputs[0])) {
-    if (!node.inputs.empty() && node.inputs[0] != kNone) {
-      input_ = ReadSizes(inference, shapes, node.inputs[0]);
-    }
-  }
+      : node_(node),
+        input_(ReadSizes(inference, shapes, node.input(0))),
+        output_(ReadSizes(inference, shapes, node.output(0))) {}
 
   Outcome Apply() const {
     const absl::string_view op = node_.op_type;
@@ -117,7 +115,7 @@ std::string StartError(const ModelData& model) {
   }
   for (ValueId id : model.graphs[0].inputs) {
     const Value& value = model.value(id);
-    if (value.initializer != kNone || value.declared == nullptr) continue;
+    if (value.initializer || value.declared == nullptr) continue;
     const DType type = value.declared->dtype;
     if (type != DType::kFloat32 && type != DType::kInt64 && type != DType::kFloat64) {
       return absl::StrCat("KeyError: ", static_cast<int>(type), " (input '", value.name, "' is ",
@@ -127,19 +125,20 @@ std::string StartError(const ModelData& model) {
   return "";
 }
 
-// What ONNX's inference knows nothing of has no entry in the tool's table, unless it is declared as
-// an output of the graph.
+// An output that is left out, and what ONNX's inference knows nothing of, has no entry in the
+// tool's table, unless it is declared as an output of the graph.
 bool HasNoShape(const Node& node, const absl::flat_hash_set<ValueId>& graph_outputs) {
-  if (node.domain.empty() || node.function != kNone) return false;
+  if (!node.output(0)) return true;
+  if (node.domain.empty() || node.function) return false;
   if (node.domain == "ai.onnx.ml" || absl::StrContains(node.domain, "training")) return false;
-  return !graph_outputs.contains(node.outputs[0]);
+  return !graph_outputs.contains(*node.output(0));
 }
 
 absl::int128 CountParams(const ModelData& model) {
   absl::int128 params = 0;
   for (ValueId id : model.graphs[0].initializers) {
-    const TensorId tensor = model.value(id).initializer;
-    if (tensor != kNone) params += model.tensor(tensor).elements;
+    const OptionalTensorId tensor = model.value(id).initializer;
+    if (tensor) params += model.tensor(*tensor).elements;
   }
   return params;
 }
@@ -148,13 +147,14 @@ bool HasOpenInput(const Evidence& evidence, bool bound) {
   const ModelData& model = evidence.model();
   for (ValueId id : model.graphs[0].inputs) {
     const Value& value = model.value(id);
-    if (value.initializer != kNone || value.declared == nullptr) continue;
+    if (value.initializer || value.declared == nullptr) continue;
     const auto& dims = value.declared->dims;
-    const FactId fact = evidence.inference().values[static_cast<size_t>(id)];
+    const Fact* fact = evidence.inference().FactOf(id);
     for (size_t i = 0; i < dims.size(); ++i) {
       if (dims[i].size >= 0) continue;
-      const bool literal = fact >= 0 && evidence.inference().fact(fact).shape.ranked() &&
-                           evidence.inference().fact(fact).shape[static_cast<int>(i)].is_literal();
+      const int axis = static_cast<int>(i);
+      const bool literal = fact != nullptr && fact->shape.ranked() && axis < fact->shape.rank() &&
+                           fact->shape[axis].is_literal();
       if (literal == bound) return true;
     }
   }
@@ -166,11 +166,11 @@ void Judge(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* le
   if (HasOpenInput(evidence, true)) {
     ledger->Assume("the file is given with the bound sizes; of an open size the tool reads 0");
   }
-  if (shapes.first_doubt() != kNone) {
+  if (shapes.first_doubt()) {
     ledger->Assume(absl::StrCat(
         "ONNX's shape inference, which the tool asks, loses sizes where we think it does, first "
         "at ",
-        DescribeNode(evidence.model(), shapes.first_doubt()), "; the tool reads them as 0"));
+        DescribeNode(evidence.model(), *shapes.first_doubt()), "; the tool reads them as 0"));
   }
 }
 
@@ -212,7 +212,7 @@ Ledger Apply(Evidence* evidence) {
     const Node& node = evidence->node(entry);
     if (node.graph != 0) continue;
     if (node.outputs.empty()) continue;
-    const bool no_key = node.outputs[0] == kNone || HasNoShape(node, graph_outputs);
+    const bool no_key = HasNoShape(node, graph_outputs);
     const Outcome outcome = no_key ? Die("KeyError: ONNX's inference gives its output no shape")
                                    : Rules(evidence->inference(), shapes, node).Apply();
     if (!outcome.error.empty()) {

@@ -138,17 +138,17 @@ class OnnxShapes::Follower {
     }
   }
 
-  NodeId Run() {
+  OptionalNodeId Run() {
     const Graph& graph = model_.graphs[0];
     for (ValueId id : graph.inputs) SetAll(id);
     for (ValueId id : graph.initializers) {
       SetAll(id);
       SetConstant(id);
     }
-    NodeId doubt = kNone;
+    OptionalNodeId doubt;
     for (NodeId id : graph.nodes) {
       Follow(id);
-      if (doubt == kNone && !KnowsAll(model_.node(id))) doubt = id;
+      if (!doubt && !KnowsAll(model_.node(id))) doubt = id;
     }
     return doubt;
   }
@@ -160,17 +160,12 @@ class OnnxShapes::Follower {
   // The i-th input; nothing is known of one that is left out.
   const Known& In(const Node& node, size_t i) {
     static const Known& nothing = *new Known;
-    return Has(node, i) ? At(node.inputs[i]) : nothing;
+    const OptionalValueId input = node.input(i);
+    return input ? At(*input) : nothing;
   }
-  static bool Has(const Node& node, size_t i) {
-    return i < node.inputs.size() && node.inputs[i] != kNone;
-  }
-  const Fact* FactOf(ValueId id) const {
-    if (id == kNone) return nullptr;
-    const FactId fact = inference_.values[static_cast<size_t>(id)];
-    return fact < 0 ? nullptr : &inference_.fact(fact);
-  }
-  const Shape* ShapeOf(ValueId id) const {
+  static bool Has(const Node& node, size_t i) { return node.input(i).has_value(); }
+  const Fact* FactOf(OptionalValueId id) const { return inference_.FactOf(id); }
+  const Shape* ShapeOf(OptionalValueId id) const {
     const Fact* fact = FactOf(id);
     return fact != nullptr && fact->is_tensor() && fact->shape.ranked() ? &fact->shape : nullptr;
   }
@@ -179,9 +174,11 @@ class OnnxShapes::Follower {
     return a == nullptr ? default_value : a->i;
   }
 
-  void SetAll(ValueId id) {
+  // What is found of an output that is left out is nobody's.
+  void SetAll(OptionalValueId id) {
+    if (!id) return;
     const Shape* shape = ShapeOf(id);
-    Known& known = At(id);
+    Known& known = At(*id);
     known.typed = true;
     known.ranked = shape != nullptr;
     known.dims.clear();
@@ -189,18 +186,20 @@ class OnnxShapes::Follower {
     for (const Expr& dim : shape->dims()) known.dims.push_back(dim.is_literal());
   }
   // Ranked as it is, nothing else known.
-  void SetRank(ValueId id) {
+  void SetRank(OptionalValueId id) {
+    if (!id) return;
     SetAll(id);
-    std::fill(At(id).dims.begin(), At(id).dims.end(), false);
+    std::fill(At(*id).dims.begin(), At(*id).dims.end(), false);
   }
-  void Set(ValueId id, const Flags& flags) {
+  void Set(OptionalValueId id, const Flags& flags) {
     const Shape* shape = ShapeOf(id);
     if (shape == nullptr || shape->dims().size() != flags.size()) return;
-    At(id).ranked = true;
-    At(id).dims = flags;
+    At(*id).ranked = true;
+    At(*id).dims = flags;
   }
-  void SetConstant(ValueId id) {
-    Known& known = At(id);
+  void SetConstant(OptionalValueId id) {
+    if (!id) return;
+    Known& known = At(*id);
     known.constant = true;
     const Fact* fact = FactOf(id);
     if (fact == nullptr || !fact->has_content() || !IsInteger(fact->dtype)) return;
@@ -208,16 +207,17 @@ class OnnxShapes::Follower {
     known.has_content = true;
     known.content.assign(fact->content->size(), true);
   }
-  void SetContent(ValueId id, const Flags& flags) {
-    if (!options_.data_propagation || flags.size() > kMostElements) return;
-    At(id).has_content = true;
-    At(id).content = flags;
+  void SetContent(OptionalValueId id, const Flags& flags) {
+    if (!id || !options_.data_propagation || flags.size() > kMostElements) return;
+    At(*id).has_content = true;
+    At(*id).content = flags;
   }
 
+  // There is nothing to know of a value that is left out.
+  bool IsKnown(OptionalValueId id) { return !id || (At(*id).ranked && All(At(*id).dims)); }
   bool KnowsAll(const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
-      return id == kNone || (At(id).ranked && All(At(id).dims));
-    });
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](OptionalValueId id) { return IsKnown(id); });
   }
 
   void Follow(NodeId id) {
@@ -226,8 +226,8 @@ class OnnxShapes::Follower {
     const auto it = rules.find(node.op_type);
     const bool typed = !Has(node, 0) || In(node, 0).typed;
     if (IsOperator(id)) {
-      for (ValueId output : node.outputs) {
-        if (output != kNone) At(output).typed = typed;
+      for (OptionalValueId output : node.outputs) {
+        if (output) At(*output).typed = typed;
       }
       if (typed && it != rules.end()) {
         (this->*it->second)(node);
@@ -235,9 +235,9 @@ class OnnxShapes::Follower {
         Default(node);
       }
     }
-    for (ValueId output : node.outputs) {
-      if (output == kNone) continue;
-      if (options_.declared || is_output_[static_cast<size_t>(output)]) Declare(output);
+    for (OptionalValueId output : node.outputs) {
+      if (!output) continue;
+      if (options_.declared || is_output_[static_cast<size_t>(*output)]) Declare(*output);
     }
   }
 
@@ -246,7 +246,7 @@ class OnnxShapes::Follower {
   // Whether ONNX defines the operator, in the version that the file imports.
   bool IsOperator(NodeId id) const {
     const Node& node = model_.node(id);
-    if (!node.domain.empty() || node.function != kNone) return false;
+    if (!node.domain.empty() || node.function) return false;
     if (Contains(kOnnxRuntimeOnly, node.op_type)) return false;
     const int64_t opset = model_.OpsetOf("").value_or(0);
     const OpDef* def = defs_[static_cast<size_t>(id)];
@@ -260,33 +260,30 @@ class OnnxShapes::Follower {
   // ---- rules
 
   bool KnowsInputs(const Node& node) {
-    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-      return id == kNone || (At(id).ranked && All(At(id).dims));
-    });
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](OptionalValueId id) { return IsKnown(id); });
   }
   void Default(const Node& node) {
     if (!KnowsInputs(node)) return;
-    for (ValueId id : node.outputs) {
-      if (id != kNone) SetAll(id);
-    }
+    for (OptionalValueId id : node.outputs) SetAll(id);
   }
   void Nothing(const Node&) {}
   void RankOnly(const Node& node) {
-    if (In(node, 0).ranked) SetRank(node.outputs[0]);
+    if (In(node, 0).ranked) SetRank(node.output(0));
   }
   void Constant(const Node& node) {
-    SetAll(node.outputs[0]);
-    SetConstant(node.outputs[0]);
+    SetAll(node.output(0));
+    SetConstant(node.output(0));
   }
   void SameAsFirst(const Node& node) {
-    if (In(node, 0).ranked) Set(node.outputs[0], In(node, 0).dims);
+    if (In(node, 0).ranked) Set(node.output(0), In(node, 0).dims);
   }
   void Cast(const Node& node) {
     SameAsFirst(node);
     CopyContent(node);
   }
   void CopyContent(const Node& node) {
-    if (In(node, 0).has_content) SetContent(node.outputs[0], In(node, 0).content);
+    if (In(node, 0).has_content) SetContent(node.output(0), In(node, 0).content);
   }
 
   // One dimension of several that broadcast, aligned at the end: known if one that is not 1 is, or
@@ -305,15 +302,15 @@ class OnnxShapes::Follower {
   }
   void Broadcast(const Node& node) {
     std::vector<ValueId> values;
-    for (ValueId id : node.inputs) {
-      if (id == kNone || !At(id).ranked || ShapeOf(id) == nullptr) return;
-      values.push_back(id);
+    for (OptionalValueId id : node.inputs) {
+      if (!id || !At(*id).ranked || ShapeOf(id) == nullptr) return;
+      values.push_back(*id);
     }
-    const Shape* out = ShapeOf(node.outputs[0]);
+    const Shape* out = ShapeOf(node.output(0));
     if (out == nullptr) return;
     Flags flags;
     for (int i = 0; i < out->rank(); ++i) flags.push_back(BroadcastDim(values, out->rank() - i));
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   // Add, Sub, Mul of sizes.
   void Arithmetic(const Node& node) {
@@ -331,27 +328,27 @@ class OnnxShapes::Follower {
       flags.push_back(a.content[std::min(i, a.content.size() - 1)] &&
                       b.content[std::min(i, b.content.size() - 1)]);
     }
-    SetContent(node.outputs[0], flags);
+    SetContent(node.output(0), flags);
   }
 
   void MatMul(const Node& node) {
     const Known& a = In(node, 0);
     const Known& b = In(node, 1);
-    const Shape* out = ShapeOf(node.outputs[0]);
+    const Shape* out = ShapeOf(node.output(0));
     if (!a.ranked || !b.ranked || out == nullptr) return;
     if (a.dims.size() < 2 || b.dims.size() < 2) return Default(node);
     Flags flags;
-    const std::vector<ValueId> both = {node.inputs[0], node.inputs[1]};
+    const std::vector<ValueId> both = {*node.input(0), *node.input(1)};  // ranked: they are there
     for (int i = 0; i + 2 < out->rank(); ++i) flags.push_back(BroadcastDim(both, out->rank() - i));
     flags.push_back(a.dims[a.dims.size() - 2]);
     flags.push_back(b.dims[b.dims.size() - 1]);
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void Gemm(const Node& node) {
     const Known& a = In(node, 0);
     const Known& b = In(node, 1);
     if (a.dims.size() != 2 || b.dims.size() != 2) return;
-    Set(node.outputs[0],
+    Set(node.output(0),
         {a.dims[Int(node, "transA", 0) != 0 ? 1 : 0], b.dims[Int(node, "transB", 0) != 0 ? 0 : 1]});
   }
   void Transpose(const Node& node) {
@@ -365,14 +362,14 @@ class OnnxShapes::Follower {
         flags.push_back(x.dims[static_cast<size_t>(axis)]);
       }
     }
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
 
   // What is known of a shape that is an input: its elements, or at least how many they are.
   std::optional<Flags> ShapeInput(const Node& node, size_t i) {
     const Known& known = In(node, i);
     if (known.has_content) return known.content;
-    const Shape* shape = Has(node, i) ? ShapeOf(node.inputs[i]) : nullptr;
+    const Shape* shape = ShapeOf(node.input(i));
     if (shape == nullptr || known.dims.size() != 1 || !known.dims[0]) return std::nullopt;
     const auto size = (*shape)[0].AsInt64();
     constexpr int64_t kMostDims = 64;
@@ -380,7 +377,7 @@ class OnnxShapes::Follower {
     return Flags(static_cast<size_t>(*size), false);
   }
   std::optional<int64_t> Element(const Node& node, size_t i, size_t at) const {
-    const Fact* fact = Has(node, i) ? FactOf(node.inputs[i]) : nullptr;
+    const Fact* fact = FactOf(node.input(i));
     if (fact == nullptr || !fact->has_content() || at >= fact->content->size()) return std::nullopt;
     const Scalar& scalar = (*fact->content)[at];
     return scalar.is_int() ? scalar.i.AsInt64() : std::nullopt;
@@ -404,13 +401,13 @@ class OnnxShapes::Follower {
         if (Element(node, 1, i) == -1) (*flags)[i] = false;
       }
     }
-    Set(node.outputs[0], *flags);
+    Set(node.output(0), *flags);
   }
   void Expand(const Node& node) {
     const std::optional<Flags> target = ShapeInput(node, 1);
     const Known& x = In(node, 0);
-    const Shape* out = ShapeOf(node.outputs[0]);
-    const Shape* in = Has(node, 0) ? ShapeOf(node.inputs[0]) : nullptr;
+    const Shape* out = ShapeOf(node.output(0));
+    const Shape* in = ShapeOf(node.input(0));
     if (!target || !x.ranked || out == nullptr || in == nullptr) return;
     Flags flags;
     for (size_t i = 0; i < out->dims().size(); ++i) {
@@ -428,16 +425,16 @@ class OnnxShapes::Follower {
       }
       flags.push_back(found || all);
     }
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void ConstantOfShape(const Node& node) {
-    if (const auto flags = ShapeInput(node, 0)) Set(node.outputs[0], *flags);
+    if (const auto flags = ShapeInput(node, 0)) Set(node.output(0), *flags);
   }
 
   void Shape_(const Node& node) {
-    SetAll(node.outputs[0]);
+    SetAll(node.output(0));
     const Known& x = In(node, 0);
-    if (!x.ranked) return SetRank(node.outputs[0]);  // [?]
+    if (!x.ranked) return SetRank(node.output(0));  // [?]
     const int64_t rank = static_cast<int64_t>(x.dims.size());
     const auto clamp = [&](int64_t at) {
       return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
@@ -445,11 +442,11 @@ class OnnxShapes::Follower {
     const int64_t begin = clamp(Int(node, "start", 0)), end = clamp(Int(node, "end", rank));
     Flags flags;
     for (int64_t i = begin; i < end; ++i) flags.push_back(x.dims[static_cast<size_t>(i)]);
-    SetContent(node.outputs[0], flags);
+    SetContent(node.output(0), flags);
   }
   void Size_(const Node& node) {
-    SetAll(node.outputs[0]);
-    if (In(node, 0).ranked && All(In(node, 0).dims)) SetContent(node.outputs[0], {true});
+    SetAll(node.output(0));
+    if (In(node, 0).ranked && All(In(node, 0).dims)) SetContent(node.output(0), {true});
   }
   void Gather(const Node& node) {
     const Known& x = In(node, 0);
@@ -461,7 +458,7 @@ class OnnxShapes::Follower {
     Flags flags(x.dims.begin(), x.dims.begin() + axis);
     flags.insert(flags.end(), indices.dims.begin(), indices.dims.end());
     flags.insert(flags.end(), x.dims.begin() + axis + 1, x.dims.end());
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
     if (axis != 0 || !x.has_content || !indices.has_content) return;
     Flags content;
     for (size_t i = 0; i < indices.content.size(); ++i) {
@@ -471,10 +468,10 @@ class OnnxShapes::Follower {
       if (*at < 0 || *at >= static_cast<int64_t>(x.content.size())) return;
       content.push_back(x.content[static_cast<size_t>(*at)]);
     }
-    if (!content.empty()) SetContent(node.outputs[0], content);
+    if (!content.empty()) SetContent(node.output(0), content);
   }
   void Concat(const Node& node) {
-    const Shape* out = ShapeOf(node.outputs[0]);
+    const Shape* out = ShapeOf(node.output(0));
     if (out == nullptr) return;
     int64_t axis = Int(node, "axis", 0);
     if (axis < 0) axis += out->rank();
@@ -492,8 +489,8 @@ class OnnxShapes::Follower {
       content.insert(content.end(), x.content.begin(), x.content.end());
     }
     if (axis >= 0 && axis < out->rank()) flags[static_cast<size_t>(axis)] = all_on_axis;
-    Set(node.outputs[0], flags);
-    if (has_content) SetContent(node.outputs[0], content);
+    Set(node.output(0), flags);
+    if (has_content) SetContent(node.output(0), content);
   }
   bool AreConstant(const Node& node, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
@@ -504,9 +501,10 @@ class OnnxShapes::Follower {
   void Slice(const Node& node) {
     const Known& x = In(node, 0);
     if (!x.ranked) return;
-    if (!AreConstant(node, 1, 5)) return SetRank(node.outputs[0]);
-    Set(node.outputs[0], x.dims);  // a sliced dimension is known if it was
-    const Known& y = At(node.outputs[0]);
+    if (!AreConstant(node, 1, 5)) return SetRank(node.output(0));
+    Set(node.output(0), x.dims);  // a sliced dimension is known if it was
+    if (!node.output(0)) return;
+    const Known& y = At(*node.output(0));
     const auto start = Element(node, 1, 0), end = Element(node, 2, 0);
     const bool plain = node.inputs.size() < 5 || Element(node, 4, 0) == 1;
     if (!x.has_content || !start || !end || !plain || y.dims.size() != 1) return;
@@ -518,7 +516,7 @@ class OnnxShapes::Follower {
     for (int64_t i = clamp(*start); i < clamp(*end); ++i) {
       content.push_back(x.content[static_cast<size_t>(i)]);
     }
-    if (!content.empty()) SetContent(node.outputs[0], content);
+    if (!content.empty()) SetContent(node.output(0), content);
   }
 
   // Axes of an attribute or a constant, made positive for a rank; nullopt where they are not known.
@@ -527,7 +525,7 @@ class OnnxShapes::Follower {
     if (const Attribute* a = node.FindAttribute("axes"); a != nullptr) {
       axes.assign(a->ints.begin(), a->ints.end());
     } else if (Has(node, 1)) {
-      const Fact* fact = FactOf(node.inputs[1]);
+      const Fact* fact = FactOf(node.input(1));
       if (!In(node, 1).constant || fact == nullptr || !fact->has_content()) return std::nullopt;
       for (size_t i = 0; i < fact->content->size(); ++i) {
         const auto axis = Element(node, 1, i);
@@ -556,12 +554,12 @@ class OnnxShapes::Follower {
     for (size_t i = 0; i < x.dims.size(); ++i) {
       if (!Contains(*axes, i)) flags.push_back(x.dims[i]);
     }
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void Unsqueeze(const Node& node) {
     const Known& x = In(node, 0);
     CopyContent(node);
-    const Shape* out = ShapeOf(node.outputs[0]);
+    const Shape* out = ShapeOf(node.output(0));
     if (!x.ranked || out == nullptr) return;
     const auto axes = Axes(node, out->rank());
     if (!axes) return;
@@ -570,7 +568,7 @@ class OnnxShapes::Follower {
     for (size_t i = 0; i < out->dims().size(); ++i) {
       flags.push_back(Contains(*axes, i) || (next < x.dims.size() && x.dims[next++]));
     }
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void Reduce(const Node& node) {
     const Known& x = In(node, 0);
@@ -579,47 +577,47 @@ class OnnxShapes::Follower {
     const bool none = node.FindAttribute("axes") == nullptr && !Has(node, 1);
     const auto axes = Axes(node, static_cast<int64_t>(x.dims.size()));
     if (none) return Default(node);
-    if (!axes) return keep ? SetRank(node.outputs[0]) : void();
+    if (!axes) return keep ? SetRank(node.output(0)) : void();
     Flags flags;
     for (size_t i = 0; i < x.dims.size(); ++i) {
       const bool reduced = Contains(*axes, i);
       if (!reduced || keep) flags.push_back(reduced || x.dims[i]);
     }
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   // Contents that must be constants for more than the rank to be known.
   void Tile(const Node& node) {
     if (!In(node, 0).ranked) return;
-    if (!AreConstant(node, 1, 2)) return SetRank(node.outputs[0]);
-    Set(node.outputs[0], In(node, 0).dims);
+    if (!AreConstant(node, 1, 2)) return SetRank(node.output(0));
+    Set(node.output(0), In(node, 0).dims);
   }
   void Pad(const Node& node) {
     if (!In(node, 0).ranked) return;
-    if (!AreConstant(node, 1, 2) || !AreConstant(node, 3, 4)) return SetRank(node.outputs[0]);
-    Set(node.outputs[0], In(node, 0).dims);
+    if (!AreConstant(node, 1, 2) || !AreConstant(node, 3, 4)) return SetRank(node.output(0));
+    Set(node.output(0), In(node, 0).dims);
   }
   void Resize(const Node& node) {
     if (!In(node, 0).ranked) return;
     if (Has(node, 3)) {
-      SetRank(node.outputs[0]);
+      SetRank(node.output(0));
       const auto sizes = ShapeInput(node, 3);
-      if (sizes && node.FindAttribute("axes") == nullptr) Set(node.outputs[0], *sizes);
+      if (sizes && node.FindAttribute("axes") == nullptr) Set(node.output(0), *sizes);
       return;
     }
     const size_t scales = node.inputs.size() == 2 ? 1 : 2;
-    if (!AreConstant(node, scales, scales + 1)) return SetRank(node.outputs[0]);
-    Set(node.outputs[0], In(node, 0).dims);
+    if (!AreConstant(node, scales, scales + 1)) return SetRank(node.output(0));
+    Set(node.output(0), In(node, 0).dims);
   }
   void Range(const Node& node) {
     if (AreConstant(node, 0, 3)) {
-      SetAll(node.outputs[0]);
+      SetAll(node.output(0));
     } else {
-      SetRank(node.outputs[0]);
+      SetRank(node.output(0));
     }
   }
   void TopK(const Node& node) {
-    for (ValueId id : node.outputs) {
-      if (id == kNone || !In(node, 0).ranked) continue;
+    for (OptionalValueId id : node.outputs) {
+      if (!In(node, 0).ranked) continue;
       if (AreConstant(node, 1, 2)) {
         Set(id, In(node, 0).dims);
       } else {
@@ -630,12 +628,12 @@ class OnnxShapes::Follower {
   void OneHot(const Node& node) {
     if (!In(node, 0).ranked) return;
     if (AreConstant(node, 1, 2)) return Default(node);
-    SetRank(node.outputs[0]);
+    SetRank(node.output(0));
   }
   void Split(const Node& node) {
     const Known& x = In(node, 0);
-    for (ValueId id : node.outputs) {
-      if (id == kNone || !x.ranked) continue;
+    for (OptionalValueId id : node.outputs) {
+      if (!x.ranked) continue;
       if (AreConstant(node, 1, 2)) {
         Set(id, x.dims);
       } else {
@@ -644,7 +642,7 @@ class OnnxShapes::Follower {
     }
   }
   void NonZero(const Node& node) {
-    if (ShapeOf(node.outputs[0]) != nullptr) Set(node.outputs[0], {In(node, 0).ranked, false});
+    if (ShapeOf(node.output(0)) != nullptr) Set(node.output(0), {In(node, 0).ranked, false});
   }
   // Convolution and pooling: a spatial size is known where the input's is.
   void Conv(const Node& node) {
@@ -653,7 +651,7 @@ class OnnxShapes::Follower {
     if (!x.ranked || x.dims.size() < 2 || !w.ranked || !All(w.dims)) return Default(node);
     Flags flags = x.dims;
     flags[1] = true;
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void GlobalPool(const Node& node) {
     const Known& x = In(node, 0);
@@ -661,7 +659,7 @@ class OnnxShapes::Follower {
     Flags flags(x.dims.size(), true);
     flags[0] = x.dims[0];
     flags[1] = x.dims[1];
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void Flatten(const Node& node) {
     const Known& x = In(node, 0);
@@ -670,8 +668,8 @@ class OnnxShapes::Follower {
     int64_t axis = Int(node, "axis", 1);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis > rank) return;
-    Set(node.outputs[0], {All(Flags(x.dims.begin(), x.dims.begin() + axis)),
-                          All(Flags(x.dims.begin() + axis, x.dims.end()))});
+    Set(node.output(0), {All(Flags(x.dims.begin(), x.dims.begin() + axis)),
+                         All(Flags(x.dims.begin() + axis, x.dims.end()))});
   }
   void ArgReduce(const Node& node) {
     const Known& x = In(node, 0);
@@ -684,29 +682,33 @@ class OnnxShapes::Follower {
     } else {
       flags.erase(flags.begin() + axis);
     }
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void GatherNd(const Node& node) {
     const Known& x = In(node, 0);
     const Known& indices = In(node, 1);
-    const Shape* shape = Has(node, 1) ? ShapeOf(node.inputs[1]) : nullptr;
+    const Shape* shape = ShapeOf(node.input(1));
     if (!x.ranked || !indices.ranked || indices.dims.empty() || shape == nullptr) return;
     const auto last = (*shape)[shape->rank() - 1].AsInt64();
-    const int64_t begin = last.value_or(-1) + Int(node, "batch_dims", 0);
-    if (!indices.dims.back() || begin < 0 || begin > static_cast<int64_t>(x.dims.size())) return;
+    const int64_t rank = static_cast<int64_t>(x.dims.size());
+    const int64_t batch_dims = Int(node, "batch_dims", 0);
+    if (!indices.dims.back() || !last || *last < 0 || batch_dims < 0 || *last > rank ||
+        batch_dims > rank - *last) {
+      return;
+    }
+    const int64_t begin = *last + batch_dims;
     Flags flags(indices.dims.begin(), indices.dims.end() - 1);
     flags.insert(flags.end(), x.dims.begin() + begin, x.dims.end());
-    Set(node.outputs[0], flags);
+    Set(node.output(0), flags);
   }
   void SecondsShape(const Node& node) {
-    if (In(node, 1).ranked) Set(node.outputs[0], In(node, 1).dims);
+    if (In(node, 1).ranked) Set(node.output(0), In(node, 1).dims);
   }
   void Rnn(const Node& node) {
     const Known& x = In(node, 0);
     if (node.FindAttribute("hidden_size") == nullptr || !x.ranked || x.dims.size() != 3) return;
     if (Int(node, "layout", 0) != 0) return Default(node);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] == kNone) continue;
       Set(node.outputs[i],
           i == 0 ? Flags{x.dims[0], true, x.dims[1], true} : Flags{true, x.dims[1], true});
     }

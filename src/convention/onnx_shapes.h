@@ -29,7 +29,7 @@ class OnnxShapes {
 
   // The first node with an output of which not all is known; kNone if all is. What is said to be
   // known is (a test holds it to the official library); of rare operators more may be.
-  NodeId first_doubt() const { return first_doubt_; }
+  OptionalNodeId first_doubt() const { return first_doubt_; }
 
   using Flags = absl::InlinedVector<bool, 6>;  // by axis, or by element
   struct Known {
@@ -45,7 +45,7 @@ class OnnxShapes {
  private:
   class Follower;
   std::vector<Known> known_;  // by ValueId
-  NodeId first_doubt_ = kNone;
+  OptionalNodeId first_doubt_;
 };
 
 }  // namespace onnxflops

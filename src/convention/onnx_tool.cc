@@ -435,15 +435,13 @@ class Judge {
 
   // Squeeze of a Shape that was to give one size.
   bool SqueezesPartOfShape(const Node& node) const {
-    if (node.inputs.empty() || node.inputs[0] == kNone) return false;
-    const Value& value = model_.value(node.inputs[0]);
-    if (value.producer == kNone) return false;
-    const Node& producer = model_.node(value.producer);
+    const OptionalValueId input = node.input(0);
+    const OptionalNodeId maker = input ? model_.value(*input).producer : kNone;
+    if (!maker) return false;
+    const Node& producer = model_.node(*maker);
     if (producer.op_type != "Shape" || producer.FindAttribute("end") == nullptr) return false;
-    if (producer.inputs.empty() || producer.inputs[0] == kNone) return false;
-    const FactId fact = evidence_.inference().values[static_cast<size_t>(producer.inputs[0])];
-    return fact >= 0 && evidence_.inference().fact(fact).shape.ranked() &&
-           evidence_.inference().fact(fact).shape.rank() > 1;
+    const Fact* fact = evidence_.inference().FactOf(producer.input(0));
+    return fact != nullptr && fact->shape.ranked() && fact->shape.rank() > 1;
   }
 
   bool IsShapeWork(NodeId id) const { return shape_work_[static_cast<size_t>(id)]; }
@@ -476,19 +474,19 @@ class Judge {
       for (const auto& [op, inputs] : kReaders) {
         if (node.op_type != op) continue;
         for (size_t i = 0; i < node.inputs.size() && i < 5; ++i) {
-          if ((inputs >> i & 1) != 0 && node.inputs[i] != kNone) queue.push_back(node.inputs[i]);
+          if ((inputs >> i & 1) != 0 && node.inputs[i]) queue.push_back(*node.inputs[i]);
         }
       }
     }
     while (!queue.empty()) {
-      const NodeId producer = model_.value(queue.back()).producer;
+      const OptionalNodeId producer = model_.value(queue.back()).producer;
       queue.pop_back();
-      if (producer == kNone || shape_work_[static_cast<size_t>(producer)]) continue;
-      shape_work_[static_cast<size_t>(producer)] = true;
-      const Node& node = model_.node(producer);
+      if (!producer || IsShapeWork(*producer)) continue;
+      shape_work_[static_cast<size_t>(*producer)] = true;
+      const Node& node = model_.node(*producer);
       if (node.op_type == "Shape") continue;
-      for (ValueId input : node.inputs) {
-        if (input != kNone) queue.push_back(input);
+      for (OptionalValueId input : node.inputs) {
+        if (input) queue.push_back(*input);
       }
     }
   }
@@ -503,9 +501,9 @@ std::string OpenInput(const Evidence& evidence) {
   const ModelData& model = evidence.model();
   for (ValueId id : model.graphs[0].inputs) {
     const Value& value = model.value(id);
-    const FactId fact = evidence.inference().values[static_cast<size_t>(id)];
-    if (value.initializer != kNone || fact < 0) continue;
-    const Shape& shape = evidence.inference().fact(fact).shape;
+    const Fact* fact = evidence.inference().FactOf(id);
+    if (value.initializer || fact == nullptr) continue;
+    const Shape& shape = fact->shape;
     const bool open = !shape.ranked() || std::any_of(shape.dims().begin(), shape.dims().end(),
                                                      [](const Expr& e) { return !e.is_literal(); });
     if (!open) continue;
@@ -522,8 +520,8 @@ std::string ForeignWeight(const ModelData& model) {
                                  DType::kUint16,  DType::kBool,    DType::kString};
   for (ValueId id : model.graphs[0].initializers) {
     const Value& value = model.value(id);
-    if (value.initializer == kNone) continue;
-    const Tensor& tensor = model.tensor(value.initializer);
+    if (!value.initializer) continue;
+    const Tensor& tensor = model.tensor(*value.initializer);
     const bool readable =
         std::find(std::begin(kReadable), std::end(kReadable), tensor.dtype) != std::end(kReadable);
     if (readable || tensor.elements == 0) continue;

@@ -34,7 +34,7 @@ class Rules {
  private:
   // nullptr where the tool has no shape.
   const Shape* ShapeOf(absl::Span<const FactId> facts, size_t i) const {
-    if (i >= facts.size() || facts[i] < 0) return nullptr;
+    if (i >= facts.size()) return nullptr;
     const Fact& fact = evidence_.inference().fact(facts[i]);
     return fact.is_tensor() && fact.shape.ranked() ? &fact.shape : nullptr;
   }
@@ -159,12 +159,12 @@ constexpr absl::string_view kCounted[] = {"Conv",          "ConvInteger",   "QLi
 
 // The first node with a counter of whose tensors ONNX's inference may not know the sizes; kNone if
 // it knows all.
-NodeId FirstDoubtful(const Evidence& evidence) {
+OptionalNodeId FirstDoubtful(const Evidence& evidence) {
   const ModelData& model = evidence.model();
   const OnnxShapes shapes(evidence.inference(), {true, Expands(model)});
-  const auto knows = [&](ValueId id) {
-    if (id == kNone) return true;
-    const OnnxShapes::Known& known = shapes.of(id);
+  const auto knows = [&](OptionalValueId id) {
+    if (!id) return true;
+    const OnnxShapes::Known& known = shapes.of(*id);
     return known.ranked &&
            std::all_of(known.dims.begin(), known.dims.end(), [](bool d) { return d; });
   };
@@ -182,11 +182,10 @@ NodeId FirstDoubtful(const Evidence& evidence) {
 }
 
 void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
-  const NodeId doubtful = FirstDoubtful(evidence);
-  if (doubtful != kNone) {
+  if (const OptionalNodeId doubtful = FirstDoubtful(evidence)) {
     ledger->Assume(absl::StrCat(
         "ONNX's shape inference, which the tool asks, finds the sizes that we find; it may not at ",
-        DescribeNode(evidence.model(), doubtful)));
+        DescribeNode(evidence.model(), *doubtful)));
   }
   if (Has(evidence.model(), "AffineGrid", 1)) {
     ledger->Assume("the product inside of AffineGrid, which the tool expands, is left out");

@@ -34,10 +34,10 @@ class Ptflops {
     const ModelData& model = tool_.evidence().model();
     const Inference& inference = tool_.evidence().inference();
     for (ValueId id : model.graphs[0].inputs) {
-      if (model.value(id).initializer != kNone) continue;
-      const FactId fact = inference.values[static_cast<size_t>(id)];
-      if (fact < 0) return false;
-      const Shape& shape = inference.fact(fact).shape;
+      if (model.value(id).initializer) continue;
+      const Fact* fact = inference.FactOf(id);
+      if (fact == nullptr) return false;
+      const Shape& shape = fact->shape;
       return shape.ranked() && shape.rank() > 0 && shape[0] == Expr(1);
     }
     return false;

@@ -1,5 +1,6 @@
 // The trace of a dynamo export: its nodes say which call they came from.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -99,16 +100,17 @@ class DynamoTracer {
   int32_t CallOf(const Entry& entry, const Node& node, const Metadata& metadata,
                  const LastPyString& scope) {
     const Key key = {scope.last, (static_cast<int64_t>(node.graph) << 32) + entry.times};
-    if (last_call_ >= 0 && key == last_key_ && entry.node > last_node_) {
-      last_node_ = entry.node;
-      return last_call_;
+    if (last_.has_value() && key == last_key_ && entry.node > last_->node) {
+      last_->node = entry.node;
+      return last_->call;
     }
-    Seen& seen = calls_[key];
-    if (seen.call < 0 || entry.node <= seen.node) seen.call = AddCall(entry, metadata, scope);
+    const auto [it, is_new] = calls_.try_emplace(key);
+    Seen& seen = it->second;
+    if (is_new || entry.node <= seen.node) seen.call = AddCall(entry, metadata, scope);
     seen.node = entry.node;
     last_key_ = key;
-    last_node_ = entry.node;
-    return last_call_ = seen.call;
+    last_ = seen;
+    return seen.call;
   }
 
   int32_t AddCall(const Entry& entry, const Metadata& metadata, const LastPyString& scope) {
@@ -243,11 +245,11 @@ class DynamoTracer {
     for (EntryId id : trace_.entries_of(call)) {
       const Node& node = evidence_.node(evidence_.entry(id));
       if (evidence_.Ours(Unit::kFlop, id) == kZero) continue;
-      for (ValueId input : node.inputs) {
-        if (input == kNone) continue;
-        const Value& value = evidence_.model().value(input);
-        if (value.initializer == kNone || absl::StrContains(value.name, ".")) continue;
-        const Tensor& tensor = evidence_.model().tensor(value.initializer);
+      for (OptionalValueId input : node.inputs) {
+        if (!input) continue;
+        const Value& value = evidence_.model().value(*input);
+        if (!value.initializer || absl::StrContains(value.name, ".")) continue;
+        const Tensor& tensor = evidence_.model().tensor(*value.initializer);
         if (!IsFloat(tensor.dtype) || tensor.elements <= 1 || tensor.dims.size() < 2) continue;
         if (SplitNumber(value.name).first == "embedding") continue;
         if (args.args.empty()) args = ParseFxArgs(call.fx_node);
@@ -310,8 +312,8 @@ class DynamoTracer {
     EntryId entry;
   };
   struct Seen {
-    int32_t call = -1;
-    NodeId node = kNone;
+    int32_t call = 0;
+    NodeId node = 0;
   };
   struct Numbers {
     Aten op = Aten::kOther;
@@ -327,8 +329,7 @@ class DynamoTracer {
   int64_t functional_pools_ = 0;
   int64_t lost_products_ = 0;  // that carry no metadata
   Key last_key_;
-  NodeId last_node_ = kNone;
-  int32_t last_call_ = -1;
+  std::optional<Seen> last_;
 };
 
 }  // namespace

@@ -337,18 +337,15 @@ bool IsContiguous(const Evidence& evidence, const TorchCall& call) {
   const ModelData& model = evidence.model();
   const Node* node = &evidence.node(evidence.entry(call.main));
   for (int step = 0; step < kMaxSteps; ++step) {
-    ValueId input = kNone;
-    for (ValueId id : node->inputs) {
-      if (id == kNone || model.value(id).producer == kNone) continue;
-      input = id;
-      break;
+    OptionalNodeId producer;
+    for (OptionalValueId id : node->inputs) {
+      if (!producer && id) producer = model.value(*id).producer;
     }
-    if (input == kNone) return true;
-    node = &model.node(model.value(input).producer);
+    if (!producer) return true;
+    node = &model.node(*producer);
     const absl::string_view type = node->op_type;
-    if (type == "Transpose" && !node->inputs.empty() && node->inputs[0] != kNone) {
-      const FactId fact = evidence.inference().values[static_cast<size_t>(node->inputs[0])];
-      const Fact* before = fact < 0 ? nullptr : &evidence.inference().fact(fact);
+    if (type == "Transpose" && node->input(0)) {
+      const Fact* before = evidence.inference().FactOf(node->input(0));
       if (before == nullptr || !before->shape.ranked()) return true;
       if (ChangesOrder(*node, before->shape)) return false;
       continue;

@@ -119,17 +119,18 @@ class TorchScriptTracer {
   // ---- who uses what
 
   void FindNeighbours() {
-    entry_of_.assign(model_.nodes.size(), -1);
+    entry_of_.assign(model_.nodes.size(), kNone);
     consumer_.assign(model_.values.size(), kNone);
     taken_.assign(evidence_.entries().size(), false);
     for (size_t i = 0; i < evidence_.entries().size(); ++i) {
       const NodeId id = evidence_.entries()[i].node;
-      if (entry_of_[static_cast<size_t>(id)] >= 0) continue;
-      entry_of_[static_cast<size_t>(id)] = static_cast<EntryId>(i);
-      for (ValueId input : NodeAt(id).inputs) {
-        if (input == kNone) continue;
-        NodeId& consumer = consumer_[static_cast<size_t>(input)];
-        if (consumer == kNone) consumer = id;
+      OptionalEntryId& entry = entry_of_[static_cast<size_t>(id)];
+      if (entry) continue;
+      entry = static_cast<EntryId>(i);
+      for (OptionalValueId input : NodeAt(id).inputs) {
+        if (!input) continue;
+        OptionalNodeId& consumer = consumer_[static_cast<size_t>(*input)];
+        if (!consumer) consumer = id;
       }
     }
   }
@@ -138,27 +139,28 @@ class TorchScriptTracer {
   const Node& NodeOf(EntryId id) const { return evidence_.node(evidence_.entry(id)); }
   ModuleId ModuleOf(EntryId id) const { return evidence_.entry(id).module; }
 
-  // The entry of the node that first uses the result; -1 if there is none.
-  EntryId UserOf(EntryId id) const {
-    const Node& node = NodeOf(id);
-    if (node.outputs.empty() || node.outputs[0] == kNone) return -1;
-    const NodeId user = consumer_[static_cast<size_t>(node.outputs[0])];
-    return user == kNone ? -1 : entry_of_[static_cast<size_t>(user)];
+  // The entry of the node that first uses the result, if one does.
+  OptionalEntryId UserOf(EntryId id) const {
+    const OptionalValueId output = NodeOf(id).output(0);
+    return output ? EntryOf(consumer_[static_cast<size_t>(*output)]) : kNone;
   }
 
-  // The entry that made input i; -1 if none did.
-  EntryId MakerOf(EntryId id, size_t i) const {
-    const Node& node = NodeOf(id);
-    if (i >= node.inputs.size() || node.inputs[i] == kNone) return -1;
-    const NodeId maker = model_.value(node.inputs[i]).producer;
-    return maker == kNone ? -1 : entry_of_[static_cast<size_t>(maker)];
+  // The entry that made input i, if one did.
+  OptionalEntryId MakerOf(EntryId id, size_t i) const {
+    const OptionalValueId input = NodeOf(id).input(i);
+    return input ? EntryOf(model_.value(*input).producer) : kNone;
+  }
+
+  OptionalEntryId EntryOf(OptionalNodeId node) const {
+    return node ? entry_of_[static_cast<size_t>(*node)] : kNone;
   }
 
   absl::string_view InputName(EntryId id, size_t i) const {
-    const Node& node = NodeOf(id);
-    if (i >= node.inputs.size() || node.inputs[i] == kNone) return {};
-    return model_.value(node.inputs[i]).name;
+    const OptionalValueId input = NodeOf(id).input(i);
+    return input ? model_.value(*input).name : absl::string_view();
   }
+
+  bool IsTaken(EntryId id) const { return taken_[static_cast<size_t>(id)]; }
 
   bool IsConstant(EntryId id, size_t i, int rank) const {
     const Fact& fact = evidence_.Input(evidence_.entry(id), i);
@@ -205,10 +207,10 @@ class TorchScriptTracer {
       absl::string_view path = evidence_.paths().path(static_cast<ModuleId>(i));
       for (size_t dot = path.rfind('.'); dot != absl::string_view::npos; dot = path.rfind('.')) {
         path = path.substr(0, dot);
-        const ModuleId parent = evidence_.paths().Find(path);
-        if (parent == kNoModule) continue;
-        if (FactsOf(parent).has_children) break;
-        FactsOf(parent).has_children = true;
+        const OptionalModuleId parent = evidence_.paths().Find(path);
+        if (!parent) continue;
+        if (FactsOf(*parent).has_children) break;
+        FactsOf(*parent).has_children = true;
       }
     }
   }
@@ -329,13 +331,13 @@ class TorchScriptTracer {
     const bool is_gemm = node.op_type == "Gemm";
     const Attribute* trans_b = node.FindAttribute("transB");
     const bool transposed = trans_b != nullptr && trans_b->i != 0;
-    const bool renamed = absl::StartsWith(InputName(id, 1), "onnx::") || MakerOf(id, 1) >= 0;
+    const bool renamed = absl::StartsWith(InputName(id, 1), "onnx::") || MakerOf(id, 1).has_value();
     bool has_bias = is_gemm && node.inputs.size() > 2;
     if (!is_gemm) {
-      const EntryId next = UserOf(id);
-      if (next >= 0 && NodeOf(next).op_type == "Add" && ModuleOf(next) == module &&
-          (IsConstant(next, 0, 1) || IsConstant(next, 1, 1))) {
-        entries.push_back(next);
+      const OptionalEntryId next = UserOf(id);
+      if (next && NodeOf(*next).op_type == "Add" && ModuleOf(*next) == module &&
+          (IsConstant(*next, 0, 1) || IsConstant(*next, 1, 1))) {
+        entries.push_back(*next);
         has_bias = true;
       }
     }
@@ -399,12 +401,12 @@ class TorchScriptTracer {
   }
 
   // Follows users from `id` while their operators are these; false if they are not.
-  bool Follow(EntryId id, absl::Span<const absl::string_view> types,
+  bool Follow(OptionalEntryId id, absl::Span<const absl::string_view> types,
               std::vector<EntryId>* entries) const {
     for (absl::string_view type : types) {
-      if (id < 0 || taken_[static_cast<size_t>(id)] || NodeOf(id).op_type != type) return false;
-      entries->push_back(id);
-      id = UserOf(id);
+      if (!id || IsTaken(*id) || NodeOf(*id).op_type != type) return false;
+      entries->push_back(*id);
+      id = UserOf(*id);
     }
     return true;
   }
@@ -416,13 +418,13 @@ class TorchScriptTracer {
     EntryId last = entries.back();
     bool is_affine = false;
     for (absl::string_view type : {"Mul", "Add"}) {
-      const EntryId next = UserOf(last);
-      if (next < 0 || NodeOf(next).op_type != type || ModuleOf(next) != module ||
-          !(IsConstant(next, 0, 1) || IsConstant(next, 1, 1))) {
+      const OptionalEntryId next = UserOf(last);
+      if (!next || NodeOf(*next).op_type != type || ModuleOf(*next) != module ||
+          !(IsConstant(*next, 0, 1) || IsConstant(*next, 1, 1))) {
         break;
       }
       is_affine = true;
-      entries.push_back(last = next);
+      entries.push_back(last = *next);
     }
     const bool whole = IsWhole(module, entries);
     Add(Aten::kLayerNorm, whole ? NnClass::kLayerNorm : NnClass::kNone, entries, false, is_affine);
@@ -440,49 +442,42 @@ class TorchScriptTracer {
   }
 
   bool RecogniseSilu(EntryId id) {
-    const EntryId product = UserOf(id);
-    if (product < 0 || taken_[static_cast<size_t>(product)] || NodeOf(product).op_type != "Mul") {
-      return false;
-    }
-    if (NodeOf(id).inputs.empty()) return false;
-    const ValueId x = NodeOf(id).inputs[0];
-    const auto inputs = NodeOf(product).inputs;
+    const OptionalEntryId product = UserOf(id);
+    if (!product || IsTaken(*product) || NodeOf(*product).op_type != "Mul") return false;
+    const OptionalValueId x = NodeOf(id).input(0);
+    if (!x) return false;
+    const auto inputs = NodeOf(*product).inputs;
     if (std::find(inputs.begin(), inputs.end(), x) == inputs.end()) return false;
-    Add(Aten::kSilu, NnClass::kNone, {id, product});
+    Add(Aten::kSilu, NnClass::kNone, {id, *product});
     return true;
   }
 
   // Mul(q, s), Mul(k', s), MatMul, [Add], Softmax, [...], MatMul.
   bool RecogniseAttention(EntryId id) {
-    const EntryId product = UserOf(id);
-    if (product < 0 || taken_[static_cast<size_t>(product)] ||
-        NodeOf(product).op_type != "MatMul") {
-      return false;
-    }
-    const EntryId left = MakerOf(product, 0), right = MakerOf(product, 1);
-    if (left < 0 || right < 0 || left == right || !IsScaling(left) || !IsScaling(right))
-      return false;
-    std::vector<EntryId> entries = {left, right, product};
+    const OptionalEntryId product = UserOf(id);
+    if (!product || IsTaken(*product) || NodeOf(*product).op_type != "MatMul") return false;
+    const OptionalEntryId left = MakerOf(*product, 0), right = MakerOf(*product, 1);
+    if (left == right || !IsScaling(left) || !IsScaling(right)) return false;
+    std::vector<EntryId> entries = {*left, *right, *product};
     constexpr absl::string_view kBetween[] = {"Add", "Softmax", "IsNaN", "Where", "Cast"};
-    EntryId next = UserOf(product);
+    OptionalEntryId next = UserOf(*product);
     bool softmax = false;
-    while (next >= 0 && entries.size() < kMaxAttentionNodes &&
-           IsOneOf(NodeOf(next).op_type, kBetween) && !taken_[static_cast<size_t>(next)] &&
-           !Holds(entries, next)) {
-      softmax = softmax || NodeOf(next).op_type == "Softmax";
-      entries.push_back(next);
-      next = UserOf(next);
+    while (next && entries.size() < kMaxAttentionNodes &&
+           IsOneOf(NodeOf(*next).op_type, kBetween) && !IsTaken(*next) && !Holds(entries, *next)) {
+      softmax = softmax || NodeOf(*next).op_type == "Softmax";
+      entries.push_back(*next);
+      next = UserOf(*next);
     }
-    if (!softmax || next < 0 || NodeOf(next).op_type != "MatMul") return false;
-    entries.push_back(next);
+    if (!softmax || !next || NodeOf(*next).op_type != "MatMul") return false;
+    entries.push_back(*next);
     std::sort(entries.begin(), entries.end());
     Add(Aten::kSdpa, NnClass::kNone, entries);
     return true;
   }
 
-  bool IsScaling(EntryId id) const {
-    return NodeOf(id).op_type == "Mul" && !taken_[static_cast<size_t>(id)] &&
-           (IsScalar(id, 0) || IsScalar(id, 1));
+  bool IsScaling(OptionalEntryId id) const {
+    return id && NodeOf(*id).op_type == "Mul" && !IsTaken(*id) &&
+           (IsScalar(*id, 0) || IsScalar(*id, 1));
   }
 
   static bool Holds(const std::vector<EntryId>& entries, EntryId id) {
@@ -492,9 +487,9 @@ class TorchScriptTracer {
   Evidence& evidence_;
   const ModelData& model_;
   TorchTrace trace_;
-  std::vector<EntryId> entry_of_;  // by NodeId
-  std::vector<NodeId> consumer_;   // by ValueId: the first
-  std::vector<bool> taken_;        // by EntryId
+  std::vector<OptionalEntryId> entry_of_;  // by NodeId
+  std::vector<OptionalNodeId> consumer_;   // by ValueId: the first
+  std::vector<bool> taken_;                // by EntryId
   std::vector<ModuleFacts> modules_;
   absl::flat_hash_map<std::pair<ModuleId, NnClass>, ScopeId> scopes_;
 };

@@ -32,10 +32,10 @@ class Torchstat {
     int64_t inputs = 0;
     for (ValueId id : model.graphs[0].inputs) {
       const Value& value = model.value(id);
-      if (value.initializer != kNone) continue;
+      if (value.initializer) continue;
       ++inputs;
-      const FactId fact = tool_.evidence().inference().values[static_cast<size_t>(id)];
-      if (fact < 0 || IsFloat(tool_.evidence().inference().fact(fact).dtype)) continue;
+      const Fact* fact = tool_.evidence().inference().FactOf(id);
+      if (fact == nullptr || IsFloat(fact->dtype)) continue;
       return absl::StrCat("torchstat feeds random floats: input ", value.name, " takes integers");
     }
     if (inputs == 1) return "";

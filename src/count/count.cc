@@ -380,7 +380,7 @@ class Counter {
       if (run.counted && chosen) (*runs)[static_cast<size_t>(run.instance)] += times * run.times;
     }
     const Node& node = model_.node(call.node);
-    if (node.function != kNone) return;  // its nodes are counted themselves
+    if (node.function) return;  // its nodes are counted themselves
     OpSums& sums = op_sums_[{std::string(node.domain), std::string(node.op_type)}];
     const Tally own = occurrence.shape_work ? OnlyContractions(cost.own) : cost.own;
     sums.nodes.Add(times);

@@ -18,9 +18,9 @@ std::string DescribeNode(const ModelData& model, NodeId node) {
   const Node& n = model.node(node);
   const std::string op = Escaped(n.op_type);
   if (!n.name.empty()) return absl::StrCat("node ", Quoted(n.name), " (", op, ")");
-  for (ValueId output : n.outputs) {
-    if (output < 0 || static_cast<size_t>(output) >= model.values.size()) continue;
-    const absl::string_view name = model.value(output).name;
+  for (OptionalValueId output : n.outputs) {
+    if (!output || static_cast<size_t>(*output) >= model.values.size()) continue;
+    const absl::string_view name = model.value(*output).name;
     return absl::StrCat("the node of ", Quoted(name), " (", op, ")");
   }
   return absl::StrCat("a node without name (", op, ")");

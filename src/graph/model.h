@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/graph/dtype.h"
+#include "src/graph/optional_id.h"
 
 namespace onnxflops {
 
@@ -30,7 +31,11 @@ using NodeId = int32_t;
 using GraphId = int32_t;
 using TensorId = int32_t;
 using FunctionId = int32_t;
-inline constexpr int32_t kNone = -1;  // an absent optional input or output, or "no such thing"
+using OptionalValueId = OptionalId<struct ValueTag>;
+using OptionalNodeId = OptionalId<struct NodeTag>;
+using OptionalGraphId = OptionalId<struct GraphTag>;
+using OptionalTensorId = OptionalId<struct TensorTag>;
+using OptionalFunctionId = OptionalId<struct FunctionTag>;
 
 // A tensor written in the file: initializer or attribute. The payload is kept only if small (at
 // most kMaxIntContent elements); it is not needed for large ones.
@@ -113,18 +118,22 @@ struct Node {
   absl::string_view op_type;
   absl::string_view domain;  // "" for ai.onnx, however the file spells it
   absl::string_view overload;
-  absl::Span<const ValueId> inputs;   // kNone for an input left out
-  absl::Span<const ValueId> outputs;  // kNone for an output left out
+  absl::Span<const OptionalValueId> inputs;   // kNone for one left out
+  absl::Span<const OptionalValueId> outputs;  // kNone for one left out
   absl::Span<const Attribute> attributes;
   absl::Span<const std::pair<absl::string_view, absl::string_view>> metadata;  // metadata_props
   GraphId graph = 0;            // the graph that holds it
-  FunctionId function = kNone;  // the local function that it calls, if it calls one
+  OptionalFunctionId function;  // the local function that it calls, if it calls one
   // The attributes' bytes as in the file, when they stand together and hold neither a graph nor a
   // tensor payload that was skipped: two nodes of one operator with equal bytes have equal
   // attributes. Empty with attributes_comparable = false otherwise.
   absl::string_view attribute_bytes;
   bool attributes_comparable = true;
   bool has_graphs = false;
+
+  // The i-th input or output; kNone as well beyond the last.
+  OptionalValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : kNone; }
+  OptionalValueId output(size_t i) const { return i < outputs.size() ? outputs[i] : kNone; }
 
   const Attribute* FindAttribute(absl::string_view attribute) const {
     for (const Attribute& a : attributes) {
@@ -136,17 +145,17 @@ struct Node {
 
 struct Value {
   absl::string_view name;
-  NodeId producer = kNone;
-  TensorId initializer = kNone;
+  OptionalNodeId producer;
+  OptionalTensorId initializer;
   const DeclaredType* declared = nullptr;  // from the graph's inputs, outputs or value_info
   bool is_graph_input = false;
 };
 
 struct Graph {
   absl::string_view name;
-  GraphId parent = kNone;       // the graph around it
-  NodeId parent_node = kNone;   // the node that holds it as an attribute
-  FunctionId function = kNone;  // the local function whose body it is (or is inside)
+  OptionalGraphId parent;       // the graph around it
+  OptionalNodeId parent_node;   // the node that holds it as an attribute
+  OptionalFunctionId function;  // the local function whose body it is (or is inside)
   std::vector<NodeId> nodes;    // topologically sorted; those inside bodies are not listed here
   std::vector<ValueId> inputs;  // initializers that are listed as inputs too (IR 3) included
   std::vector<ValueId> outputs;
@@ -160,7 +169,7 @@ struct Function {
   absl::string_view domain;
   absl::string_view name;
   absl::string_view overload;
-  GraphId body = kNone;
+  GraphId body = 0;
   absl::Span<const absl::string_view> attributes;             // formal attributes without default
   absl::Span<const Attribute> attribute_defaults;             // with default
   std::vector<std::pair<absl::string_view, int64_t>> opsets;  // what it imports

@@ -7,8 +7,8 @@ namespace onnxflops {
 absl::string_view PlaceOf(const ModelData& data, NodeId id) {
   const Node& node = data.node(id);
   if (!node.name.empty()) return node.name;
-  for (ValueId v : node.outputs) {
-    if (v != kNone) return data.value(v).name;
+  for (OptionalValueId v : node.outputs) {
+    if (v) return data.value(*v).name;
   }
   return node.op_type;
 }

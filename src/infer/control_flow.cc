@@ -27,9 +27,8 @@ Expr Host::FreshDim(int output, int axis, absl::string_view hint) {
   const ModelData& data = evaluator_->data_;
   const Node& node = data.node(call_->node);
   absl::string_view tensor;
-  if (static_cast<size_t>(output) < node.outputs.size() &&
-      node.outputs[static_cast<size_t>(output)] != kNone) {
-    tensor = data.value(node.outputs[static_cast<size_t>(output)]).name;
+  if (const OptionalValueId v = node.output(static_cast<size_t>(output))) {
+    tensor = data.value(*v).name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kData, hint,
                                     evaluator_->PlaceIn(frame_, call_->node), tensor, axis,
@@ -40,8 +39,8 @@ Expr Host::FreshTripCount(absl::string_view hint) {
   const ModelData& data = evaluator_->data_;
   const Node& node = data.node(call_->node);
   absl::string_view tensor;
-  for (ValueId v : node.outputs) {
-    if (v != kNone && tensor.empty()) tensor = data.value(v).name;
+  for (OptionalValueId v : node.outputs) {
+    if (v && tensor.empty()) tensor = data.value(*v).name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kTripCount, hint,
                                     evaluator_->PlaceIn(frame_, call_->node), tensor, 0,
@@ -88,16 +87,14 @@ absl::StatusOr<std::pair<InstanceId, Facts>> Evaluator::RunBody(GraphId body,
   RETURN_IF_ERROR(
       Spend((inputs.size() + graph.outputs.size()) / 8 + static_cast<size_t>(content) / 64));
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    values_[static_cast<size_t>(graph.inputs[i])] =
-        i < inputs.size() ? facts_.Intern(inputs[i]) : FactTable::kUnknown;
+    FactIdOf(graph.inputs[i]) = i < inputs.size() ? facts_.Intern(inputs[i]) : FactTable::kUnknown;
   }
   Frame inner = frame;
   ++inner.depth;
   ASSIGN_OR_RETURN(const InstanceId instance, RunGraph(body, inner));
   Facts outputs;
   for (ValueId v : graph.outputs) {
-    const FactId id = values_[static_cast<size_t>(v)];
-    outputs.push_back(facts_[id < 0 ? FactTable::kUnknown : id]);
+    outputs.push_back(facts_[FactIdOf(v).value_or(FactTable::kUnknown)]);
   }
   return std::make_pair(instance, std::move(outputs));
 }

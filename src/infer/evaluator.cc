@@ -76,8 +76,8 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
       data_(*model_),
       options_(options),
       symbols_(options.dims),
-      values_(data_.values.size(), -1),
-      tensor_facts_(data_.tensors.size(), -1),
+      values_(data_.values.size()),
+      tensor_facts_(data_.tensors.size()),
       attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()) {
   size_t once = data_.tensors.size();
   for (const Node& node : data_.nodes) once += EvaluationsOf(node);
@@ -123,11 +123,10 @@ absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& fr
   for (ValueId v : graph.initializers) {
     const Value& value = data_.value(v);
     if (value.is_graph_input && graph_id == 0) continue;  // BindInputs has decided
-    FactId& known = tensor_facts_[static_cast<size_t>(value.initializer)];
-    if (known < 0) {
-      known = facts_.Intern(FactOf(data_.tensor(value.initializer)));
-    }
-    values_[static_cast<size_t>(v)] = known;
+    if (!value.initializer) continue;
+    OptionalFactId& known = tensor_facts_[static_cast<size_t>(*value.initializer)];
+    if (!known) known = facts_.Intern(FactOf(data_.tensor(*value.initializer)));
+    FactIdOf(v) = known;
   }
   std::vector<CallId> calls;
   calls.reserve(graph.nodes.size());
@@ -143,9 +142,8 @@ absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& fr
 
 FactIds Evaluator::GatherInputs(const Node& node) {
   FactIds inputs;
-  for (ValueId v : node.inputs) {
-    const FactId id = v == kNone ? FactTable::kAbsent : values_[static_cast<size_t>(v)];
-    inputs.push_back(id < 0 ? FactTable::kUnknown : id);
+  for (OptionalValueId v : node.inputs) {
+    inputs.push_back(v ? FactIdOf(*v).value_or(FactTable::kUnknown) : FactTable::kAbsent);
   }
   while (!inputs.empty() && inputs.back() == FactTable::kAbsent) inputs.pop_back();
   return inputs;
@@ -155,7 +153,7 @@ absl::StatusOr<CallId> Evaluator::EvalNode(NodeId id, const Frame& frame) {
   const Node& node = data_.node(id);
   const FactIds inputs = GatherInputs(node);
   absl::StatusOr<CallId> call =
-      node.function != kNone ? CallFunction(id, frame, inputs) : ApplyOperator(id, frame, inputs);
+      node.function ? CallFunction(id, frame, inputs) : ApplyOperator(id, frame, inputs);
   if (!call.ok()) return call.status();
   const Call& done = result_.call(*call);
   SetOutputs(node, done);
@@ -166,8 +164,8 @@ absl::StatusOr<CallId> Evaluator::EvalNode(NodeId id, const Frame& frame) {
 void Evaluator::NameInnerSymbols(const Node& node, const Call& call) {
   for (size_t i = 0; i < node.outputs.size() && i < call.outputs.size(); ++i) {
     const Fact& fact = facts_[call.outputs[i]];
-    if (node.outputs[i] == kNone || !fact.is_tensor() || !fact.shape.ranked()) continue;
-    const absl::string_view name = data_.value(node.outputs[i]).name;
+    if (!node.outputs[i] || !fact.is_tensor() || !fact.shape.ranked()) continue;
+    const absl::string_view name = data_.value(*node.outputs[i]).name;
     for (int axis = 0; axis < fact.shape.rank(); ++axis) {
       symbols_.ComesOut(fact.shape[axis], name, axis);
     }
@@ -176,9 +174,8 @@ void Evaluator::NameInnerSymbols(const Node& node, const Call& call) {
 
 void Evaluator::SetOutputs(const Node& node, const Call& call) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i] == kNone) continue;
-    values_[static_cast<size_t>(node.outputs[i])] =
-        i < call.outputs.size() ? call.outputs[i] : FactTable::kUnknown;
+    if (!node.outputs[i]) continue;
+    FactIdOf(*node.outputs[i]) = i < call.outputs.size() ? call.outputs[i] : FactTable::kUnknown;
   }
 }
 
@@ -190,11 +187,11 @@ Place Evaluator::PlaceIn(const Frame& frame, NodeId node) const {
   add(PlaceOf(data_, node));
   Place place{absl::StrCat(node), ""};
   for (const Frame* at = &frame; at->caller != nullptr; at = at->caller) {
-    absl::StrAppend(&place.key, at->trip >= 0 ? "t" : "n", at->trip >= 0 ? at->trip : at->via);
+    absl::StrAppend(&place.key, at->trip >= 0 ? "t" : "n", at->trip >= 0 ? at->trip : *at->via);
     if (at->trip >= 0) {
       parts.push_back(absl::StrCat("trip ", at->trip));
     } else {
-      add(PlaceOf(data_, at->via));
+      add(PlaceOf(data_, *at->via));
     }
   }
   const std::string whole = absl::StrJoin(parts.rbegin(), parts.rend(), "/");
@@ -317,9 +314,9 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     Fact fact = i < facts->size() ? std::move((*facts)[i]) : Fact::Unknown();
-    if (node.outputs[i] != kNone &&
+    if (node.outputs[i] &&
         (fact.kind == Fact::Kind::kUnknown || (fact.is_tensor() && !fact.shape.ranked()))) {
-      fact = FallbackFact(node, i);
+      fact = FallbackFact(*node.outputs[i]);
     }
     RETURN_IF_ERROR(CheckFact(fact, i));
     fact.constant = call->constant;
@@ -349,8 +346,8 @@ void Evaluator::DropContentBeyondLimit(Fact* fact) {
 }
 
 // What the file itself declares of an output that no rule could infer.
-Fact Evaluator::FallbackFact(const Node& node, size_t output) const {
-  const DeclaredType* declared = data_.value(node.outputs[output]).declared;
+Fact Evaluator::FallbackFact(ValueId output) const {
+  const DeclaredType* declared = data_.value(output).declared;
   if (declared == nullptr || declared->kind != TypeKind::kTensor) return Fact::Unknown();
   Fact fact = Fact::Tensor(declared->dtype, Shape::UnknownRank());
   if (!declared->has_shape) return fact;
@@ -402,12 +399,12 @@ absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t op
   absl::StrAppend(&text, ": ", Printable(local.message()));
   constexpr size_t kMaxShownInputs = 16;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (node.inputs[i] == kNone) continue;
+    if (!node.inputs[i]) continue;
     if (i == kMaxShownInputs) {
       absl::StrAppend(&text, "\n  and ", inputs.size() - i, " more");
       break;
     }
-    absl::StrAppend(&text, "\n  ", Escaped(data_.value(node.inputs[i]).name), "  ",
+    absl::StrAppend(&text, "\n  ", Escaped(data_.value(*node.inputs[i]).name), "  ",
                     Escaped(facts_[inputs[i]].ToString()));
   }
   absl::Status explained(local.code(), text);

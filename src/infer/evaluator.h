@@ -37,7 +37,7 @@ struct Frame {
   // Where it stands, for the names of symbols: inside the call `via` of the caller's frame, or in
   // one trip of a loop there.
   const Frame* caller = nullptr;
-  NodeId via = kNone;
+  OptionalNodeId via;
   int64_t trip = -1;
 };
 
@@ -94,6 +94,8 @@ class Evaluator {
  private:
   friend class Host;
 
+  OptionalFactId& FactIdOf(ValueId value) { return values_[static_cast<size_t>(value)]; }
+
   // ---- inputs.cc
   absl::Status BindInputs();
   absl::StatusOr<Fact> FactOfInput(const Value& value);
@@ -112,7 +114,7 @@ class Evaluator {
   absl::Status TakeOutputs(const Frame& frame, absl::StatusOr<Facts> facts, Call* call);
   absl::Status CheckFact(const Fact& fact, size_t output) const;
   void DropContentBeyondLimit(Fact* fact);
-  Fact FallbackFact(const Node& node, size_t output) const;
+  Fact FallbackFact(ValueId output) const;
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
   void Warn(std::string warning);  // once
@@ -177,8 +179,8 @@ class Evaluator {
   Inference result_;
   FactTable facts_;
   SymbolTable symbols_;
-  std::vector<FactId> values_;
-  std::vector<FactId> tensor_facts_;  // by TensorId; -1 not asked yet
+  std::vector<OptionalFactId> values_;
+  std::vector<OptionalFactId> tensor_facts_;  // by TensorId; kNone: not asked yet
   absl::flat_hash_map<Key, CallId> memo_;
   std::shared_ptr<std::deque<std::vector<Attribute>>> attributes_;
   Bindings from_input_shapes_;  // what --input says of symbols

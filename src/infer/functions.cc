@@ -60,7 +60,7 @@ Frame Evaluator::FrameInside(NodeId id, const Function& function, const Frame& f
 absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
                                                const FactIds& inputs) {
   const Node& node = data_.node(id);
-  const Function& function = data_.function(node.function);
+  const Function& function = data_.function(*node.function);
   if (frame.depth >= kMaxCallDepth) {
     return absl::OutOfRangeError(absl::StrCat(
         Escaped(data_.path), ": ", DescribeNode(data_, id),
@@ -73,8 +73,7 @@ absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
   }
   const Graph& graph = data_.graph(function.body);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    values_[static_cast<size_t>(graph.inputs[i])] =
-        i < inputs.size() ? inputs[i] : FactTable::kAbsent;
+    FactIdOf(graph.inputs[i]) = i < inputs.size() ? inputs[i] : FactTable::kAbsent;
   }
   // Attributes are copied, and looked up by name, for every call.
   const size_t given = node.attributes.size(), defaults = function.attribute_defaults.size();
@@ -88,8 +87,7 @@ absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
   call.call_attributes = frame.call_attributes;
   call.bodies = {{instance, 1, true, {}}};
   for (ValueId v : graph.outputs) {
-    const FactId fact = values_[static_cast<size_t>(v)];
-    call.outputs.push_back(fact < 0 ? FactTable::kUnknown : fact);
+    call.outputs.push_back(FactIdOf(v).value_or(FactTable::kUnknown));
   }
   const CallId added = AddCall(std::move(call));
   if (shareable && symbols_.fresh_uses() == fresh_before) memo_.emplace(std::move(key), added);

@@ -35,6 +35,7 @@ namespace onnxflops {
 using FactId = int32_t;
 using CallId = int32_t;
 using InstanceId = int32_t;
+using OptionalFactId = OptionalId<struct FactTag>;
 
 // Where function bodies of operators come from that have no row: the official library, which infer
 // does not link.
@@ -107,8 +108,9 @@ struct Inference {
   std::vector<Call> calls;
   std::vector<Instance> instances;        // [0] is the main graph
   std::vector<InstanceId> callees_first;  // all instances, each after those that it runs
-  std::vector<FactId> values;  // by ValueId: facts of the main graph's values (bodies: of their
-                               // last evaluation); -1 where not reached
+  // By ValueId: facts of the main graph's values (bodies: of their last evaluation); kNone where
+  // not reached.
+  std::vector<OptionalFactId> values;
   std::vector<SymbolOrigin> symbols;
   std::vector<std::string> warnings;
   Rules rules;  // what Call::def may point into
@@ -117,6 +119,12 @@ struct Inference {
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 
   const Fact& fact(FactId id) const { return facts[static_cast<size_t>(id)]; }
+  // Of a value of the main graph; nullptr for one left out or not reached.
+  const Fact* FactOf(OptionalValueId value) const {
+    if (!value) return nullptr;
+    const OptionalFactId id = values[static_cast<size_t>(*value)];
+    return id ? &fact(*id) : nullptr;
+  }
   const Call& call(CallId id) const { return calls[static_cast<size_t>(id)]; }
   Call& call(CallId id) { return calls[static_cast<size_t>(id)]; }
   const Instance& instance(InstanceId id) const { return instances[static_cast<size_t>(id)]; }

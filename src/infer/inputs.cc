@@ -238,7 +238,7 @@ absl::Status Evaluator::BindInputs() {
   // Names that stand alone come first, so that "past + seq" is known as a sum wherever it stands.
   for (ValueId v : main.inputs) {
     const Value& value = data_.value(v);
-    if (value.initializer != kNone || value.declared == nullptr) continue;
+    if (value.initializer || value.declared == nullptr) continue;
     for (size_t i = 0; i < value.declared->dims.size(); ++i) {
       const DeclaredDim& dim = value.declared->dims[i];
       const absl::StatusOr<Expr> parsed = ParseExpr(dim.name, 1, kMaxDimTerms);
@@ -251,12 +251,12 @@ absl::Status Evaluator::BindInputs() {
   for (ValueId v : main.inputs) {
     const Value& value = data_.value(v);
     Fact fact;
-    if (value.initializer != kNone) {
-      fact = FactOf(data_.tensor(value.initializer));
+    if (value.initializer) {
+      fact = FactOf(data_.tensor(*value.initializer));
     } else {
       ASSIGN_OR_RETURN(fact, FactOfInput(value));
     }
-    values_[static_cast<size_t>(v)] = facts_.Intern(std::move(fact));
+    FactIdOf(v) = facts_.Intern(std::move(fact));
   }
   return absl::OkStatus();
 }

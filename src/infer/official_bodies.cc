@@ -66,10 +66,10 @@ std::string NodeProto(const Node& node) {
   std::string bytes;
   pbf_writer proto(bytes);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    proto.add_string(1, node.inputs[i] == kNone ? "" : absl::StrCat("i", i));
+    proto.add_string(1, node.inputs[i] ? absl::StrCat("i", i) : "");
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    proto.add_string(2, node.outputs[i] == kNone ? "" : absl::StrCat("o", i));
+    proto.add_string(2, node.outputs[i] ? absl::StrCat("o", i) : "");
   }
   proto.add_string(4, node.op_type.data(), node.op_type.size());
   proto.add_string(7, node.domain.data(), node.domain.size());
@@ -126,7 +126,7 @@ class Rounds {
     absl::btree_map<NodeId, Questions> of_node;
     for (const Call& call : inference_.calls) {
       const Node& node = inference_.model->node(call.node);
-      if (call.def != nullptr || node.function != kNone || !IsOfficial(node.domain)) continue;
+      if (call.def != nullptr || node.function || !IsOfficial(node.domain)) continue;
       of_node[call.node].insert(Question(inference_, call));
     }
     absl::btree_map<Questions, std::vector<NodeId>> open;
@@ -179,7 +179,7 @@ class Rounds {
     std::set<std::string> operators;
     for (const Call& call : inference_.calls) {
       const Node& node = model.node(call.node);
-      if (node.function == kNone || !model.function(node.function).official) {
+      if (!node.function || !model.function(*node.function).official) {
         continue;
       }
       operators.insert(node.domain.empty() ? std::string(node.op_type)

@@ -26,7 +26,7 @@ class ShapeWorkMarker {
     for (size_t i = inference_.callees_first.size(); i-- > 0;) {
       const InstanceId id = inference_.callees_first[i];
       const Graph& graph = GraphOf(id);
-      if (id != 0 && graph.parent != kNone) continue;  // a body: marked inside its node
+      if (id != 0 && graph.parent) continue;  // a body: marked inside its node
       for (size_t k = 0; k < function_outputs_[static_cast<size_t>(id)].size(); ++k) {
         if (function_outputs_[static_cast<size_t>(id)][k]) Need(graph.outputs[k]);
       }
@@ -39,10 +39,10 @@ class ShapeWorkMarker {
     const GraphId graph = inference_.instance(id).graph;
     return model_.graph(graph);
   }
-  void Need(ValueId v) {
-    if (v != kNone) needed_[static_cast<size_t>(v)] = true;
+  void Need(OptionalValueId v) {
+    if (v) needed_[static_cast<size_t>(*v)] = true;
   }
-  bool IsNeeded(ValueId v) const { return v != kNone && needed_[static_cast<size_t>(v)]; }
+  bool IsNeeded(OptionalValueId v) const { return v && needed_[static_cast<size_t>(*v)]; }
 
   void Mark(InstanceId id) {
     Instance& instance = inference_.instance(id);
@@ -58,7 +58,7 @@ class ShapeWorkMarker {
 
   bool MarkNode(const Node& node, const Call& call) {
     bool needed = false;
-    for (ValueId v : node.outputs) needed = needed || IsNeeded(v);
+    for (OptionalValueId v : node.outputs) needed = needed || IsNeeded(v);
     if (!call.bodies.empty()) MarkBodies(node, call);
     const uint32_t shape_inputs = call.def == nullptr ? 0 : call.def->shape_inputs;
     if (shape_inputs != 0) {
@@ -82,7 +82,7 @@ class ShapeWorkMarker {
   void MarkBodies(const Node& node, const Call& call) {
     for (const BodyRun& run : call.bodies) {
       const Graph& body = GraphOf(run.instance);
-      if (body.parent == kNone) {
+      if (!body.parent) {
         auto& outputs = function_outputs_[static_cast<size_t>(run.instance)];
         outputs.resize(body.outputs.size(), false);
         for (size_t i = 0; i < node.outputs.size() && i < outputs.size(); ++i) {

@@ -36,8 +36,8 @@ bool Parser::CheckCalls() {
   const size_t n = model_->functions.size();
   std::vector<std::pair<FunctionId, FunctionId>> calls;  // caller, callee
   for (const Node& node : model_->nodes) {
-    const FunctionId caller = graph(node.graph).function;
-    if (caller != kNone && node.function != kNone) calls.emplace_back(caller, node.function);
+    const OptionalFunctionId caller = graph(node.graph).function;
+    if (caller && node.function) calls.emplace_back(*caller, *node.function);
   }
   std::sort(calls.begin(), calls.end());
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
@@ -91,9 +91,9 @@ bool Parser::FailRecursion(const std::vector<size_t>& path, size_t callee) {
 bool Parser::CheckDomains() {
   size_t missing = 0;
   for (const DomainUse& use : domain_uses_) {
-    if (node(use.node).function != kNone) continue;
+    if (node(use.node).function) continue;
     Function* function =
-        use.function == kNone ? nullptr : &model_->functions[static_cast<size_t>(use.function)];
+        use.function ? &model_->functions[static_cast<size_t>(*use.function)] : nullptr;
     auto& opsets = function == nullptr ? model_->opsets : function->opsets;
     const bool imported = std::any_of(opsets.begin(), opsets.end(),
                                       [&](const auto& opset) { return opset.first == use.domain; });

@@ -30,18 +30,18 @@ bool Parser::SortNodes(const Scope& scope) {
   std::vector<NodeId>& nodes = graph(scope.graph).nodes;
   const NodeId first = nodes.front();
   // By position in the graph; its nodes' ids ascend, with bodies' nodes between them.
-  std::vector<int32_t> position(static_cast<size_t>(nodes.back() - first) + 1, kNone);
+  std::vector<int32_t> position(static_cast<size_t>(nodes.back() - first) + 1);
   for (size_t i = 0; i < nodes.size(); ++i) {
     position[static_cast<size_t>(nodes[i] - first)] = static_cast<int32_t>(i);
   }
   std::vector<std::pair<int32_t, int32_t>> edges;  // producer, consumer
-  const auto add = [&](ValueId id, NodeId consumer) {
-    if (id == kNone || value(id).producer < 0) return;
-    edges.emplace_back(position[static_cast<size_t>(value(id).producer - first)],
+  const auto add = [&](OptionalValueId id, NodeId consumer) {
+    if (!id || IsRedirected(*id) || !value(*id).producer) return;
+    edges.emplace_back(position[static_cast<size_t>(*value(*id).producer - first)],
                        position[static_cast<size_t>(consumer - first)]);
   };
   for (const NodeId id : nodes) {
-    for (const ValueId input : node(id).inputs) add(input, id);
+    for (const OptionalValueId input : node(id).inputs) add(input, id);
   }
   for (const auto& [holder, id] : scope.uses) add(id, holder);
   std::sort(edges.begin(), edges.end());
@@ -78,7 +78,7 @@ bool Parser::SortNodes(const Scope& scope) {
 bool Parser::FailCycle(const Scope& scope, const std::vector<int32_t>& waiting,
                        const std::vector<std::pair<int32_t, int32_t>>& edges) {
   const std::vector<NodeId>& nodes = graph(scope.graph).nodes;
-  std::vector<int32_t> before(nodes.size(), kNone);
+  std::vector<int32_t> before(nodes.size());
   for (const auto& [producer, consumer] : edges) {
     if (waiting[static_cast<size_t>(producer)] > 0) {
       before[static_cast<size_t>(consumer)] = producer;
@@ -105,7 +105,7 @@ bool Parser::FailCycle(const Scope& scope, const std::vector<int32_t>& waiting,
 }
 
 bool Parser::Link() {
-  if (has_redirected_) RemoveRedirected();
+  if (!redirects_.empty()) RemoveRedirected();
   if (dims_minus_one_ > 0) {
     Warn(absl::StrCat("dimensions declared as -1, read as unknown: ", dims_minus_one_));
   }
@@ -117,28 +117,37 @@ bool Parser::Link() {
 
 void Parser::Warn(std::string warning) { model_->warnings.push_back(std::move(warning)); }
 
+bool Parser::IsRedirected(ValueId id) const {
+  return static_cast<size_t>(id) < redirects_.size() && redirects_[static_cast<size_t>(id)];
+}
+
+// A target is of a graph further out: at most as many steps as graphs are nested.
+ValueId Parser::Redirected(ValueId id) const {
+  while (IsRedirected(id)) id = *redirects_[static_cast<size_t>(id)];
+  return id;
+}
+
 // Values that stand for one of an outer graph leave the model, and the others move together.
 void Parser::RemoveRedirected() {
   std::vector<Value>& values = model_->values;
   const size_t n = values.size();
   std::vector<ValueId> kept(n + 1, 0);  // how many before each are kept: the new id of a kept one
-  for (size_t i = 0; i < n; ++i) kept[i + 1] = kept[i] + (values[i].producer != kRedirected);
+  for (size_t i = 0; i < n; ++i) {
+    kept[i + 1] = kept[i] + (IsRedirected(static_cast<ValueId>(i)) ? 0 : 1);
+  }
   std::vector<ValueId> target(n);
   for (size_t i = 0; i < n; ++i) {
-    // A target is of a graph further out: at most as many steps as graphs are nested.
-    auto t = static_cast<ValueId>(i);
-    while (value(t).producer == kRedirected) t = value(t).initializer;
-    target[i] = kept[static_cast<size_t>(t)];
+    target[i] = kept[static_cast<size_t>(Redirected(static_cast<ValueId>(i)))];
   }
-  const auto renumber = [&](ValueId& id) {
-    if (id != kNone) id = target[static_cast<size_t>(id)];
+  const auto renumber = [&](auto& id) {
+    if (OptionalValueId(id)) id = target[static_cast<size_t>(*OptionalValueId(id))];
   };
   for (size_t i = first_node_; i < model_->nodes.size(); ++i) {
     const Node& node = model_->nodes[i];
     // The arrays are the parser's own, in the arena: inputs, and behind them outputs.
-    auto* ids = const_cast<ValueId*>(node.inputs.data());
+    auto* ids = const_cast<OptionalValueId*>(node.inputs.data());
     for (size_t k = 0; k < node.inputs.size(); ++k) renumber(ids[k]);
-    ids = const_cast<ValueId*>(node.outputs.data());
+    ids = const_cast<OptionalValueId*>(node.outputs.data());
     for (size_t k = 0; k < node.outputs.size(); ++k) renumber(ids[k]);
   }
   for (Graph& graph : model_->graphs) {
@@ -150,7 +159,7 @@ void Parser::RemoveRedirected() {
   }
   size_t to = 0;
   for (size_t i = 0; i < n; ++i) {
-    if (values[i].producer != kRedirected) values[to++] = values[i];
+    if (!IsRedirected(static_cast<ValueId>(i))) values[to++] = values[i];
   }
   values.resize(to);
 }

@@ -79,7 +79,8 @@ class NameTable {
   }
 
   // The value of that name, or kNone.
-  ValueId Find(absl::string_view name, uint32_t hash, const std::vector<Value>& values) const {
+  OptionalValueId Find(absl::string_view name, uint32_t hash,
+                       const std::vector<Value>& values) const {
     if (slots_ == nullptr) return kNone;
     if (recent_ != nullptr) {
       const Slot& slot = recent_[hash % kRecent];

@@ -35,7 +35,7 @@ struct Parser::AttributeDraft {
   }
 };
 
-bool Parser::ParseAttribute(Cursor c, Scope* scope, NodeId holder, Node& node) {
+bool Parser::ParseAttribute(Cursor c, Scope* scope, OptionalNodeId holder, Node& node) {
   AttributeDraft draft;
   const uint64_t skipped = wire_.skipped();
   while (wire_.More(c)) {
@@ -76,7 +76,7 @@ bool Parser::ParseAttribute(Cursor c, Scope* scope, NodeId holder, Node& node) {
   return true;
 }
 
-bool Parser::AttributeField(Cursor& c, uint32_t tag, Scope* scope, NodeId holder,
+bool Parser::AttributeField(Cursor& c, uint32_t tag, Scope* scope, OptionalNodeId holder,
                             AttributeDraft& draft) {
   Attribute& a = draft.attribute;
   switch (tag) {
@@ -157,7 +157,7 @@ bool Parser::AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType typ
   return true;
 }
 
-bool Parser::AttributeGraph(Cursor& c, Scope* scope, NodeId holder, AttributeDraft& draft,
+bool Parser::AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, AttributeDraft& draft,
                             AttributeType type) {
   if (type == AttributeType::kGraph && (draft.given & Bit(type)) != 0) {
     return wire_.Fail("its graph is given twice");

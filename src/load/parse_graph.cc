@@ -33,7 +33,7 @@ Parser::Scope& Parser::ScopeAt(size_t depth) {
   return *scopes_[depth];
 }
 
-bool Parser::BeginScope(Scope& scope, Scope* parent, NodeId holder) {
+bool Parser::BeginScope(Scope& scope, Scope* parent, OptionalNodeId holder) {
   if (!CheckIds(model_->graphs.size(), "graphs")) return false;
   scope.parent = parent;
   scope.holder = holder;
@@ -49,14 +49,14 @@ bool Parser::BeginScope(Scope& scope, Scope* parent, NodeId holder) {
   scope.pending.clear();
   scope.ready = 0;
   Graph& graph = model_->graphs.emplace_back();
-  graph.parent = parent != nullptr ? parent->graph : kNone;
+  if (parent != nullptr) graph.parent = parent->graph;
   graph.parent_node = holder;
   graph.function = current_function_;
   graph.first_value = scope.first_value;
   return true;
 }
 
-bool Parser::ParseBody(Cursor c, Scope& parent, NodeId holder, GraphId& id) {
+bool Parser::ParseBody(Cursor c, Scope& parent, OptionalNodeId holder, GraphId& id) {
   if (depth_ >= kMaxGraphNesting) {
     return wire_.Fail(absl::OutOfRangeError(absl::StrCat(
         "graphs are nested more than ", kMaxGraphNesting, " deep (kMaxGraphNesting)")));
@@ -195,8 +195,8 @@ bool Parser::AddInitializer(Scope& scope, TensorId tensor) {
 void Parser::DeclareValues(Scope& scope) {
   for (const Scope::ValueInfo& info : scope.infos) {
     if (info.type == nullptr) continue;
-    const ValueId id = scope.names.Find(info.name, hash_(info.name), model_->values);
-    if (id != kNone && value(id).declared == nullptr) value(id).declared = info.type;
+    const OptionalValueId id = scope.names.Find(info.name, hash_(info.name), model_->values);
+    if (id && value(*id).declared == nullptr) value(*id).declared = info.type;
   }
 }
 
@@ -207,9 +207,8 @@ bool Parser::CheckIds(size_t n, absl::string_view what) {
 }
 
 ValueId Parser::Mention(Scope& scope, absl::string_view name, uint32_t hash) {
-  ValueId id = scope.names.Find(name, hash, model_->values);
-  if (id != kNone) return id;
-  id = static_cast<ValueId>(model_->values.size());
+  if (const OptionalValueId found = scope.names.Find(name, hash, model_->values)) return *found;
+  const auto id = static_cast<ValueId>(model_->values.size());
   model_->values.emplace_back().name = name;
   scope.names.Insert(hash, id);
   ++scope.mentioned;
@@ -223,9 +222,7 @@ bool Parser::DefineOutput(Scope& scope, const Scope::Mention& mention) {
   *mention.place = id;
   Value& v = value(id);
   if (ABSL_PREDICT_FALSE(id != before)) {
-    if (v.producer != kNone || v.is_graph_input || v.initializer != kNone) {
-      return FailTwice(id, Place(mention.producer));
-    }
+    if (!IsUndefined(v)) return FailTwice(id, Place(*mention.producer));
     scope.unsorted = true;
   }
   v.producer = mention.producer;
@@ -257,7 +254,7 @@ std::string Parser::Place(NodeId id) {
 }
 
 std::string Parser::Origin(const Value& v) {
-  if (v.producer != kNone) return Place(v.producer);
+  if (v.producer) return Place(*v.producer);
   return v.is_graph_input ? "a graph input" : "an initializer";
 }
 
@@ -284,30 +281,33 @@ bool Parser::EndScope(Scope& scope) {
 void Parser::ResolveCaptured(Scope& scope) {
   size_t rest = 0;
   for (const Scope::Captured& c : scope.captured) {
-    Value& v = value(c.id);
-    const ValueId outer = scope.names.Find(v.name, c.hash, model_->values);
-    if (outer == kNone) {
+    const OptionalValueId outer = scope.names.Find(value(c.id).name, c.hash, model_->values);
+    if (!outer) {
       scope.captured[rest++] = c;
       continue;
     }
-    v.producer = kRedirected;
-    v.initializer = outer;
-    has_redirected_ = true;
-    scope.uses.emplace_back(c.holder, outer);
-    if (value(outer).producer >= c.holder) scope.unsorted = true;
+    if (redirects_.size() <= static_cast<size_t>(c.id)) redirects_.resize(model_->values.size());
+    redirects_[static_cast<size_t>(c.id)] = outer;
+    scope.uses.emplace_back(c.holder, *outer);
+    const OptionalNodeId producer = value(*outer).producer;
+    if (producer && *producer >= c.holder) scope.unsorted = true;
   }
   scope.captured.resize(rest);
+}
+
+bool Parser::IsUndefined(const Value& v) {
+  return !v.producer && !v.is_graph_input && !v.initializer;
 }
 
 // What a body mentions and does not define is a matter for the graph around it.
 void Parser::HandOver(Scope& scope) {
   std::vector<Scope::Captured>& outer = scope.parent->captured;
-  for (Scope::Captured& c : scope.captured) c.holder = scope.holder;
+  const NodeId holder = *scope.holder;  // there is one, as there is a graph around it
+  for (Scope::Captured& c : scope.captured) c.holder = holder;
   if (scope.mentioned != scope.defined) {
     for (const ValueId id : scope.own) {
       const Value& v = value(id);
-      if (v.producer != kNone || v.is_graph_input || v.initializer != kNone) continue;
-      scope.captured.push_back({id, hash_(v.name), scope.holder});
+      if (IsUndefined(v)) scope.captured.push_back({id, hash_(v.name), holder});
     }
   }
   if (outer.empty()) {
@@ -320,16 +320,15 @@ void Parser::HandOver(Scope& scope) {
 
 bool Parser::FailMissing(const Scope& scope) {
   const auto undefined = [&](ValueId id) {
-    while (id != kNone && value(id).producer == kRedirected) id = value(id).initializer;
-    return id >= scope.first_value && value(id).producer == kNone && !value(id).is_graph_input &&
-           value(id).initializer == kNone;
+    id = Redirected(id);
+    return id >= scope.first_value && IsUndefined(value(id));
   };
   const absl::string_view rest = " is not produced by any node, input or initializer";
   for (size_t i = 0; i < model_->nodes.size(); ++i) {
-    for (const ValueId id : model_->nodes[i].inputs) {
-      if (!undefined(id)) continue;
+    for (const OptionalValueId id : model_->nodes[i].inputs) {
+      if (!id || !undefined(*id)) continue;
       return wire_.Fail(absl::StrCat(DescribeNode(*model_, static_cast<NodeId>(i)), ": input ",
-                                     Quoted(value(id).name), rest));
+                                     Quoted(value(*id).name), rest));
     }
   }
   for (size_t g = static_cast<size_t>(scope.graph); g < model_->graphs.size(); ++g) {

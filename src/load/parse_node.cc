@@ -67,7 +67,7 @@ bool Parser::ParseNode(Cursor c, Scope& scope) {
 }
 
 // The name of an input, or of an output that the node `producer` defines.
-inline bool Parser::NodeName(Cursor& c, Scope& scope, NodeId producer) {
+inline bool Parser::NodeName(Cursor& c, Scope& scope, OptionalNodeId producer) {
   absl::string_view name;
   if (!wire_.Bytes(c, name)) return false;
   const uint32_t hash = hash_(name);
@@ -128,10 +128,10 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
     return wire_.Fail(absl::OutOfRangeError(absl::StrCat(
         NodeLabel(n), " has more than ", kMaxNodeInputs, " inputs or outputs (kMaxNodeInputs)")));
   }
-  auto* inputs = arena_.New<ValueId>(draft.inputs + draft.outputs);
-  ValueId* outputs = inputs + draft.inputs;
-  n.inputs = absl::Span<const ValueId>(inputs, draft.inputs);
-  n.outputs = absl::Span<const ValueId>(outputs, draft.outputs);
+  auto* inputs = arena_.New<OptionalValueId>(draft.inputs + draft.outputs);
+  OptionalValueId* outputs = inputs + draft.inputs;
+  n.inputs = absl::Span<const OptionalValueId>(inputs, draft.inputs);
+  n.outputs = absl::Span<const OptionalValueId>(outputs, draft.outputs);
   node(id) = n;
   for (size_t i = scope.ready; i < scope.pending.size(); ++i) {
     Scope::Mention& mention = scope.pending[i];

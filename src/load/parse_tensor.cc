@@ -446,17 +446,18 @@ bool Parser::ParseSparseInitializer(Cursor c, TensorId& id) {
 
 // `id` is that of its values; its own dimensions are left in sparse_dims_.
 bool Parser::ParseSparseTensor(Cursor c, TensorId& id) {
-  TensorId indices = kNone;
-  id = kNone;
+  OptionalTensorId values, indices;
   sparse_dims_.clear();
   while (wire_.More(c)) {
     uint32_t tag;
     Cursor sub;
     if (!wire_.Tag(c, tag)) return false;
     if (tag == Key(1, kLengthDelimited) || tag == Key(2, kLengthDelimited)) {
-      TensorId& part = tag == Key(1, kLengthDelimited) ? id : indices;
-      if (part != kNone) return wire_.Fail("a part of a sparse tensor is given twice");
-      if (!wire_.Message(c, sub) || !ParseTensor(sub, "sparse tensor", part)) return false;
+      OptionalTensorId& part = tag == Key(1, kLengthDelimited) ? values : indices;
+      if (part) return wire_.Fail("a part of a sparse tensor is given twice");
+      TensorId tensor = 0;
+      if (!wire_.Message(c, sub) || !ParseTensor(sub, "sparse tensor", tensor)) return false;
+      part = tensor;
     } else if (tag == Key(3, kVarint)) {
       if (!wire_.Int64(c, sparse_dims_.emplace_back())) return false;
     } else if (tag == Key(3, kLengthDelimited)) {
@@ -470,13 +471,15 @@ bool Parser::ParseSparseTensor(Cursor c, TensorId& id) {
       return false;
     }
   }
-  return CheckSparseTensor(id, indices);
+  if (!CheckSparseTensor(values, indices)) return false;
+  id = *values;
+  return true;
 }
 
-bool Parser::CheckSparseTensor(TensorId values, TensorId indices) {
+bool Parser::CheckSparseTensor(OptionalTensorId values, OptionalTensorId indices) {
   const std::vector<int64_t>& dims = sparse_dims_;
-  if (values == kNone) return wire_.Fail("a sparse tensor has no values");
-  const Tensor& v = model_->tensors[static_cast<size_t>(values)];
+  if (!values) return wire_.Fail("a sparse tensor has no values");
+  const Tensor& v = model_->tensor(*values);
   const std::string label = absl::StrCat("sparse tensor ", Quoted(v.name));
   if (dims.size() > static_cast<size_t>(kMaxRank)) {
     return wire_.Fail(absl::OutOfRangeError(
@@ -486,10 +489,10 @@ bool Parser::CheckSparseTensor(TensorId values, TensorId indices) {
     if (dim < 0) return wire_.Fail(absl::StrCat(label, " has a dimension of ", dim));
   }
   if (v.dims.size() != 1) return wire_.Fail(absl::StrCat(label, ": its values are not a list"));
-  if (indices == kNone) {
+  if (!indices) {
     return v.elements == 0 || wire_.Fail(absl::StrCat(label, " has no indices"));
   }
-  const Tensor& i = model_->tensors[static_cast<size_t>(indices)];
+  const Tensor& i = model_->tensor(*indices);
   const bool flat = i.dims.size() == 1 && i.dims[0] == v.elements;
   const bool by_axis = i.dims.size() == 2 && i.dims[0] == v.elements &&
                        i.dims[1] == static_cast<int64_t>(dims.size());

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,13 +68,13 @@ class Parser {
     struct Mention {
       absl::string_view name;  // empty for an input or output that is left out
       uint32_t hash;
-      NodeId producer;  // kNone for an input
-      ValueId* place;   // where the id goes
+      OptionalNodeId producer;  // kNone for an input
+      OptionalValueId* place;   // where the id goes
     };
 
     Scope* parent = nullptr;  // the graph around it; none for the main graph and functions
-    GraphId graph = kNone;
-    NodeId holder = kNone;  // the node in `parent` that has it as an attribute
+    GraphId graph = 0;
+    OptionalNodeId holder;  // the node in `parent` that has it as an attribute
     ValueId first_value = 0;
     int64_t mentioned = 0;  // values of this graph
     int64_t defined = 0;    // those of them that something defines
@@ -91,8 +92,6 @@ class Parser {
     // Gives memory back, which a large body needs once and not as often as graphs are nested.
     void Shrink();
   };
-  // A redirected value has this as its producer, and the value it stands for as its initializer.
-  static constexpr NodeId kRedirected = -2;
   static constexpr size_t kMaxPending = 32;
 
   struct AttributeDraft;
@@ -118,9 +117,9 @@ class Parser {
 
   // parse_graph.cc
   Scope& ScopeAt(size_t depth);
-  bool BeginScope(Scope& scope, Scope* parent, NodeId holder);
+  bool BeginScope(Scope& scope, Scope* parent, OptionalNodeId holder);
   bool EndScope(Scope& scope);
-  bool ParseBody(Cursor c, Scope& parent, NodeId holder, GraphId& id);
+  bool ParseBody(Cursor c, Scope& parent, OptionalNodeId holder, GraphId& id);
   bool ParseGraph(Cursor c, Scope& scope);
   bool GraphField(Cursor& c, uint32_t tag, Scope& scope);
   void ExpectNodes(const Cursor& graph_bytes, Scope& scope);
@@ -140,11 +139,12 @@ class Parser {
   bool FailTwice(ValueId id, const std::string& again);
   void ResolveCaptured(Scope& scope);
   void HandOver(Scope& scope);
+  static bool IsUndefined(const Value& v);
   bool FailMissing(const Scope& scope);
 
   // parse_node.cc
   bool ParseNode(Cursor c, Scope& scope);
-  bool NodeName(Cursor& c, Scope& scope, NodeId producer);
+  bool NodeName(Cursor& c, Scope& scope, OptionalNodeId producer);
   bool NodeAttribute(const char* begin, Cursor c, Scope& scope, NodeId id, NodeDraft& draft);
   bool NodeRest(Cursor& c, uint32_t tag, NodeDraft& draft);
   bool FinishNode(Scope& scope, NodeId id, NodeDraft& draft);
@@ -153,12 +153,13 @@ class Parser {
   static std::string NodeLabel(const Node& node);
 
   // parse_attribute.cc
-  bool ParseAttribute(Cursor c, Scope* scope, NodeId holder, Node& node);
-  bool AttributeField(Cursor& c, uint32_t tag, Scope* scope, NodeId holder, AttributeDraft& draft);
+  bool ParseAttribute(Cursor c, Scope* scope, OptionalNodeId holder, Node& node);
+  bool AttributeField(Cursor& c, uint32_t tag, Scope* scope, OptionalNodeId holder,
+                      AttributeDraft& draft);
   bool AttributeFloats(Cursor& c, AttributeDraft& draft);
   bool AttributeInts(Cursor& c, AttributeDraft& draft);
   bool AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType type);
-  bool AttributeGraph(Cursor& c, Scope* scope, NodeId holder, AttributeDraft& draft,
+  bool AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, AttributeDraft& draft,
                       AttributeType type);
   bool AttributeTypeProto(Cursor& c, AttributeDraft& draft, AttributeType type);
   bool FinishAttribute(AttributeDraft& draft);
@@ -182,7 +183,7 @@ class Parser {
   void KeepPayload(TensorDraft& draft);
   bool ParseSparseInitializer(Cursor c, TensorId& id);
   bool ParseSparseTensor(Cursor c, TensorId& id);
-  bool CheckSparseTensor(TensorId values, TensorId indices);
+  bool CheckSparseTensor(OptionalTensorId values, OptionalTensorId indices);
   bool FailTensor(const TensorDraft& draft, absl::string_view what);
   static std::string ShapeText(const Tensor& tensor);
 
@@ -200,6 +201,8 @@ class Parser {
   bool FailCycle(const Scope& scope, const std::vector<int32_t>& waiting,
                  const std::vector<std::pair<int32_t, int32_t>>& edges);
   void RemoveRedirected();
+  ValueId Redirected(ValueId id) const;
+  bool IsRedirected(ValueId id) const;
   void Warn(std::string warning);
   static std::string ChainText(std::vector<std::string> names);
 
@@ -219,23 +222,24 @@ class Parser {
   NameHash hash_;
   bool has_graph_ = false;
   size_t first_node_ = 0;  // what was there before stays as it is
-  bool has_redirected_ = false;
+  // By ValueId, as far as set: the value of an outer graph that a body's value stands for.
+  std::vector<OptionalValueId> redirects_;
   int64_t dims_minus_one_ = 0;        // declared dimensions of -1
   int64_t tensors_without_data_ = 0;  // neither a payload in the file nor an external one
   // By nesting: [0] the main graph, [1] its bodies and functions, [2] their bodies, ...
   std::vector<std::unique_ptr<Scope>> scopes_;
   int depth_ = 0;
-  FunctionId current_function_ = kNone;  // whose body is being read
+  OptionalFunctionId current_function_;  // whose body is being read
 
   // The first node of each domain in the main graph (function kNone) and in each function.
   struct DomainUse {
-    FunctionId function;
+    OptionalFunctionId function;
     absl::string_view domain;
     NodeId node;
   };
   std::vector<DomainUse> domain_uses_;
-  absl::flat_hash_map<std::pair<FunctionId, absl::string_view>, NodeId> domains_;
-  FunctionId last_domain_function_ = -2;  // of none yet
+  absl::flat_hash_map<std::pair<OptionalFunctionId, absl::string_view>, NodeId> domains_;
+  std::optional<OptionalFunctionId> last_domain_function_;  // of none yet
   absl::string_view last_domain_;
 
   // Arrays under construction. What is nested uses the end of the same vector and takes it off

@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -75,7 +76,7 @@ size_t MaxModules(const ModelData& model) {
 std::vector<absl::string_view> InitializerNames(const ModelData& model) {
   std::vector<absl::string_view> names;
   for (const Value& value : model.values) {
-    if (value.initializer != kNone) names.push_back(value.name);
+    if (value.initializer) names.push_back(value.name);
   }
   return names;
 }
@@ -90,9 +91,9 @@ class Walk {
         out_(InitializerNames(model_), !NamesModules(model_), MaxModules(model_)) {}
 
   Attribution Run() {
-    out_.node_module.assign(model_.nodes.size(), kNoModule);
-    by_metadata_.assign(model_.nodes.size(), kNotAsked);
-    by_name_.assign(model_.nodes.size(), kNotAsked);
+    out_.node_module.assign(model_.nodes.size(), kNone);
+    by_metadata_.assign(model_.nodes.size(), std::nullopt);
+    by_name_.assign(model_.nodes.size(), std::nullopt);
     FindWork();
     queue_.push_back({});
     budget_ = static_cast<int64_t>(model_.nodes.size()) * in_.limits.module_visits_per_node +
@@ -148,8 +149,8 @@ class Walk {
     ++out_.nodes[static_cast<size_t>(module)];
     int64_t& first = out_.first[static_cast<size_t>(module)];
     first = std::min(first, position_++);
-    ModuleId& known = out_.node_module[static_cast<size_t>(id)];
-    if (known == kNoModule) known = module;
+    OptionalModuleId& known = out_.node_module[static_cast<size_t>(id)];
+    if (!known) known = module;
   }
 
   void Grow() {
@@ -166,7 +167,7 @@ class Walk {
       visits += static_cast<int64_t>(in_.instance(run.instance).calls.size());
     }
     if (visits > budget_) {
-      if (out_.not_opened == kNone) out_.not_opened = node;
+      if (!out_.not_opened) out_.not_opened = node;
       return false;
     }
     budget_ -= visits;
@@ -176,7 +177,7 @@ class Walk {
   void Open(const Visit& visit, CallId id, NodeId node, ModuleId module) {
     const Call& call = in_.call(id);
     const int chosen = counts_.calls[static_cast<size_t>(id)].chosen_body;
-    const bool function = model_.node(node).function != kNone;
+    const bool function = model_.node(node).function.has_value();
     std::shared_ptr<const ActualNames> actual = visit.actual;
     if (function) actual = NamesInside(visit, node);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
@@ -193,19 +194,19 @@ class Walk {
     return static_cast<int32_t>(out_.times.size() - 1);
   }
 
-  absl::string_view WeightName(ValueId value, const Visit& visit) const {
-    if (value == kNone) return {};
-    const Value& v = model_.value(value);
-    if (v.initializer != kNone) return v.name;
+  absl::string_view WeightName(OptionalValueId value, const Visit& visit) const {
+    if (!value) return {};
+    const Value& v = model_.value(*value);
+    if (v.initializer) return v.name;
     if (visit.actual == nullptr) return {};
-    const auto it = visit.actual->find(value);
+    const auto it = visit.actual->find(*value);
     return it == visit.actual->end() ? absl::string_view() : it->second;
   }
 
   std::shared_ptr<const ActualNames> NamesInside(const Visit& visit, NodeId id) const {
     auto names = std::make_shared<ActualNames>();
     const Node& node = model_.node(id);
-    const Function& function = model_.function(node.function);
+    const Function& function = model_.function(*node.function);
     const Graph& body = model_.graph(function.body);
     for (size_t i = 0; i < node.inputs.size() && i < body.inputs.size(); ++i) {
       const absl::string_view name = WeightName(node.inputs[i], visit);
@@ -216,38 +217,39 @@ class Walk {
 
   ModuleId Place(NodeId id, const Visit& visit) {
     const Node& node = model_.node(id);
-    ModuleId module = by_metadata_[static_cast<size_t>(id)];
-    if (module == kNotAsked) {
-      module = by_metadata_[static_cast<size_t>(id)] = out_.paths.FromMetadata(node.metadata);
-    }
-    if (module != kNoModule && node.inputs.size() > 1 &&
+    std::optional<OptionalModuleId>& by_metadata = by_metadata_[static_cast<size_t>(id)];
+    if (!by_metadata.has_value()) by_metadata = out_.paths.FromMetadata(node.metadata);
+    OptionalModuleId module = *by_metadata;
+    if (module && node.inputs.size() > 1 &&
         (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
         ModulePaths::IsFusedBatchNorm(node.metadata)) {
       const absl::string_view weight = WeightName(node.inputs[1], visit);
       if (IsParameterPath(weight)) module = out_.paths.FromWeight(weight);
     }
-    if (module == kNoModule) {
-      module = by_name_[static_cast<size_t>(id)];
-      if (module == kNotAsked) module = by_name_[static_cast<size_t>(id)] = PlaceByName(node);
+    if (!module) {
+      std::optional<OptionalModuleId>& by_name = by_name_[static_cast<size_t>(id)];
+      if (!by_name.has_value()) by_name = PlaceByName(node);
+      module = *by_name;
       if (IsOfTheFile(node.function)) return PlaceCall(node, visit, module);
     }
-    if (module != kNoModule) return Inside(module, visit);
-    for (ValueId input : node.inputs) {
+    if (module) return Inside(*module, visit);
+    for (OptionalValueId input : node.inputs) {
       const absl::string_view name = WeightName(input, visit);
       if (IsParameterPath(name)) return Inside(out_.paths.FromWeight(name), visit);
     }
     return visit.base;
   }
 
-  ModuleId PlaceByName(const Node& node) {
-    const ModuleId module = out_.paths.FromNodeName(node.name);
-    if (module != kNoModule || node.outputs.empty() || node.outputs[0] == kNone) return module;
-    const absl::string_view name = model_.value(node.outputs[0]).name;
-    return absl::StartsWith(name, "/") ? out_.paths.FromNodeName(name) : kNoModule;
+  OptionalModuleId PlaceByName(const Node& node) {
+    const OptionalModuleId module = out_.paths.FromNodeName(node.name);
+    const OptionalValueId output = node.output(0);
+    if (module || !output) return module;
+    const absl::string_view name = model_.value(*output).name;
+    return absl::StartsWith(name, "/") ? out_.paths.FromNodeName(name) : kNone;
   }
 
-  bool IsOfTheFile(FunctionId function) const {
-    return function != kNone && !model_.function(function).official;
+  bool IsOfTheFile(OptionalFunctionId function) const {
+    return function && !model_.function(*function).official;
   }
 
   // A function's nodes carry names of one of its calls: they count only if they fit this one.
@@ -258,13 +260,13 @@ class Walk {
 
   // A call of a function that the exporter made of a module is that module. Its weights tell which,
   // better than its name, which may be that of a node deep inside.
-  ModuleId PlaceCall(const Node& node, const Visit& visit, ModuleId by_name) {
+  ModuleId PlaceCall(const Node& node, const Visit& visit, OptionalModuleId by_name) {
     if (absl::StrContains(node.domain, "onnxscript")) {  // an ATen operator
-      return by_name == kNoModule ? visit.base : Inside(by_name, visit);
+      return by_name ? Inside(*by_name, visit) : visit.base;
     }
     absl::string_view common;
     bool any = false;
-    for (ValueId input : node.inputs) {
+    for (OptionalValueId input : node.inputs) {
       const absl::string_view name = WeightName(input, visit);
       if (!IsParameterPath(name)) continue;
       common = any ? CommonPath(common, ParentPath(name)) : ParentPath(name);
@@ -272,8 +274,8 @@ class Walk {
     }
     const absl::string_view base = out_.paths.path(visit.base);
     const absl::string_view type = WithoutNumber(node.op_type);
-    ModuleId module = by_name;
-    if (module != kNoModule && !visit.in_function) {
+    ModuleId module = by_name.value_or(kRootModule);
+    if (by_name && !visit.in_function) {
       const absl::string_view path = out_.paths.path(module);
       if (any && !common.empty() && IsWithin(path, common)) module = out_.paths.Intern(common);
     } else if (any && common.size() > base.size() && IsWithin(common, base)) {
@@ -290,9 +292,8 @@ class Walk {
   const Counts& counts_;
   const Keep keep_;
   Attribution out_;
-  // By NodeId, what the node itself says: a function is walked once per call.
-  static constexpr ModuleId kNotAsked = -2;
-  std::vector<ModuleId> by_metadata_, by_name_;
+  // By NodeId, what the node itself says, once it was asked: a function is walked once per call.
+  std::vector<std::optional<OptionalModuleId>> by_metadata_, by_name_;
   std::vector<bool> has_work_;
   std::deque<Visit> queue_;
   int64_t budget_ = 0;

@@ -27,7 +27,7 @@ struct Entry {
   ModuleId module = kRootModule;
   int32_t work = 0;   // call * kNumParts + part
   int32_t times = 0;  // index into Attribution::times
-  NodeId node = kNone;
+  NodeId node = 0;
 
   CallId call() const { return work / kNumParts; }
   Part part() const { return static_cast<Part>(work % kNumParts); }
@@ -45,11 +45,11 @@ struct Attribution {
 
   ModulePaths paths;
   std::vector<Entry> entries;
-  std::vector<Expr> times = {1};      // [0] is 1
-  std::vector<ModuleId> node_module;  // by NodeId; kNoModule if it does not run
-  std::vector<int64_t> nodes;         // by ModuleId: how many nodes, free ones included
-  std::vector<int64_t> first;         // by ModuleId: position of its first node in the walk
-  NodeId not_opened = kNone;          // the first call that the limit left a module by itself
+  std::vector<Expr> times = {1};              // [0] is 1
+  std::vector<OptionalModuleId> node_module;  // by NodeId; kNone if it does not run
+  std::vector<int64_t> nodes;                 // by ModuleId: how many nodes, free ones included
+  std::vector<int64_t> first;                 // by ModuleId: position of its first node in the walk
+  OptionalNodeId not_opened;  // the first call that the limit left a module by itself
 };
 
 Attribution AttributeNodes(const Inference& inference, const Counts& counts,

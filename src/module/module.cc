@@ -170,8 +170,8 @@ class Builder {
     const std::vector<int32_t> index = LayOut();
     RETURN_IF_ERROR(AddUp());
     tree_.node_module.reserve(attribution_.node_module.size());
-    for (ModuleId id : attribution_.node_module) {
-      tree_.node_module.push_back(id == kNoModule ? -1 : index[static_cast<size_t>(id)]);
+    for (OptionalModuleId id : attribution_.node_module) {
+      tree_.node_module.push_back(index[static_cast<size_t>(id.value_or(kRootModule))]);
     }
     tree_.warnings = Warnings();
     return std::move(tree_);
@@ -184,8 +184,8 @@ class Builder {
 
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings;
-    if (attribution_.not_opened != kNone) {
-      warnings.push_back(absl::StrCat("from ", DescribeNode(model_, attribution_.not_opened),
+    if (attribution_.not_opened) {
+      warnings.push_back(absl::StrCat("from ", DescribeNode(model_, *attribution_.not_opened),
                                       " on, modules inside of calls are not looked for "
                                       "(kMaxModuleVisitsPerNode = ",
                                       inference_.limits.module_visits_per_node, ")"));
@@ -204,34 +204,34 @@ class Builder {
   void AddParameters() {
     for (const Parameter& p : FindParameters(model_)) {
       const size_t dot = p.name.rfind('.');
-      ModuleId module = kNoModule;
+      OptionalModuleId module;
       if (dot != absl::string_view::npos) module = attribution_.paths.Find(p.name.substr(0, dot));
-      if (module == kNoModule && p.first_user != kNone) {
-        module = attribution_.node_module[static_cast<size_t>(p.first_user)];
+      if (!module && p.first_user) {
+        module = attribution_.node_module[static_cast<size_t>(*p.first_user)];
       }
-      if (module == kNoModule) module = kRootModule;
-      params_[static_cast<size_t>(module)].elements += p.elements;
-      params_[static_cast<size_t>(module)].bytes += p.bytes;
+      OwnParams& params = params_[static_cast<size_t>(module.value_or(kRootModule))];
+      params.elements += p.elements;
+      params.bytes += p.bytes;
     }
   }
 
   // The parent of every module, and when the first node of it or of its children runs.
   void FindParents() {
     const size_t n = attribution_.paths.size();
-    parents_.assign(n, kNoModule);
+    parents_.assign(n, kNone);
     first_ = attribution_.first;
     for (size_t m = 1; m < n; ++m) {
       const absl::string_view path = attribution_.paths.path(static_cast<ModuleId>(m));
       const size_t dot = path.rfind('.');
-      const ModuleId parent =
-          attribution_.paths.LongestKnown(path.substr(0, dot == absl::string_view::npos ? 0 : dot));
-      parents_[m] = parent == kNoModule ? kRootModule : parent;
+      parents_[m] =
+          attribution_.paths.LongestKnown(path.substr(0, dot == absl::string_view::npos ? 0 : dot))
+              .value_or(kRootModule);
     }
     for (size_t m = 1; m < n; ++m) {
       const int64_t first = attribution_.first[m];
-      for (ModuleId p = parents_[m]; p != kNoModule && first_[static_cast<size_t>(p)] > first;
-           p = parents_[static_cast<size_t>(p)]) {
-        first_[static_cast<size_t>(p)] = first;
+      for (OptionalModuleId p = parents_[m]; p && first_[static_cast<size_t>(*p)] > first;
+           p = parents_[static_cast<size_t>(*p)]) {
+        first_[static_cast<size_t>(*p)] = first;
       }
     }
   }
@@ -256,7 +256,7 @@ class Builder {
       return first_[static_cast<size_t>(a)] < first_[static_cast<size_t>(b)];
     });
     const Groups children(first_.size(), ids.size(), [&](size_t i) {
-      return static_cast<size_t>(parents_[static_cast<size_t>(ids[i])]);
+      return static_cast<size_t>(parents_[static_cast<size_t>(ids[i])].value_or(kRootModule));
     });
     std::vector<int32_t> index(first_.size(), -1);
     std::vector<std::pair<ModuleId, size_t>> stack = {{kRootModule, children.begin[0]}};
@@ -374,9 +374,9 @@ class Builder {
   const ModelData& model_;
   Attribution attribution_;
   OwnWorks works_;
-  std::vector<OwnParams> params_;  // by ModuleId
-  std::vector<ModuleId> parents_;  // by ModuleId
-  std::vector<int64_t> first_;     // by ModuleId
+  std::vector<OwnParams> params_;          // by ModuleId
+  std::vector<OptionalModuleId> parents_;  // by ModuleId
+  std::vector<int64_t> first_;             // by ModuleId
   ModuleTree tree_;
 };
 

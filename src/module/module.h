@@ -58,7 +58,7 @@ struct Module {
 struct ModuleTree {
   std::vector<Module> modules;        // each before its children; [0] is the root
   std::vector<int32_t> node_module;   // by NodeId: index of the module that the node belongs to (at
-                                      // its first call, inside a function); -1 if it does not run
+                                      // its first call, inside a function); 0 if it does not run
   std::vector<std::string> warnings;  // limits that cost detail
 };
 

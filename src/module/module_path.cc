@@ -97,13 +97,13 @@ absl::string_view Limited(absl::string_view path) {
 
 }  // namespace
 
-const ModuleId* ModulePaths::Memo::Find(absl::string_view key) {
-  if (last != kNoModule && key == last_key) return &last;
+OptionalModuleId ModulePaths::Memo::Find(absl::string_view key) {
+  if (last && key == last_key) return last;
   const auto it = known.find(key);
-  if (it == known.end()) return nullptr;
+  if (it == known.end()) return kNone;
   last_key = key;
   last = it->second;
-  return &last;
+  return last;
 }
 
 ModuleId ModulePaths::Memo::Remember(absl::string_view key, ModuleId id) {
@@ -134,8 +134,7 @@ ModuleId ModulePaths::Intern(absl::string_view path) {
   if (it != ids_.end()) return it->second;
   if (paths_.size() >= max_modules_) {
     cut_ = true;
-    const ModuleId around = LongestKnown(path);
-    return around == kNoModule ? kRootModule : around;
+    return LongestKnown(path).value_or(kRootModule);
   }
   const ModuleId id = static_cast<ModuleId>(paths_.size());
   paths_.emplace_back(path);
@@ -144,12 +143,13 @@ ModuleId ModulePaths::Intern(absl::string_view path) {
   return id;
 }
 
-ModuleId ModulePaths::Find(absl::string_view path) const {
+OptionalModuleId ModulePaths::Find(absl::string_view path) const {
   const auto it = ids_.find(path);
-  return it == ids_.end() ? kNoModule : it->second;
+  if (it == ids_.end()) return kNone;
+  return it->second;
 }
 
-ModuleId ModulePaths::LongestKnown(absl::string_view path) const {
+OptionalModuleId ModulePaths::LongestKnown(absl::string_view path) const {
   path = Limited(path);
   while (!path.empty()) {
     const auto it = ids_.find(path);
@@ -157,18 +157,19 @@ ModuleId ModulePaths::LongestKnown(absl::string_view path) const {
     const size_t dot = path.rfind('.');
     path = path.substr(0, dot == absl::string_view::npos ? 0 : dot);
   }
-  return kNoModule;
+  return kNone;
 }
 
-ModuleId ModulePaths::FromMetadata(MetadataProps metadata) {
-  if (metadata.empty()) return kNoModule;
+OptionalModuleId ModulePaths::FromMetadata(MetadataProps metadata) {
+  if (metadata.empty()) return kNone;
   if (const absl::string_view* scopes = FindKey(metadata, kScopesKey, &scopes_at_)) {
     const absl::string_view* classes = FindKey(metadata, kClassesKey, &classes_at_);
     return FromScopes(*scopes, classes == nullptr ? absl::string_view() : *classes);
   }
   size_t at = 0;
   const absl::string_view* text = FindKey(metadata, kNamespaceKey, &at);
-  return text == nullptr ? kNoModule : FromNamespace(*text);
+  if (text == nullptr) return kNone;
+  return FromNamespace(*text);
 }
 
 bool ModulePaths::IsFusedBatchNorm(MetadataProps metadata) {
@@ -179,22 +180,22 @@ bool ModulePaths::IsFusedBatchNorm(MetadataProps metadata) {
 
 // A path is known by the text before the operator, "['', 'visual', 'visual.conv1'". What that text
 // adds to a shorter one that is known is made module by module.
-ModuleId ModulePaths::FromScopes(absl::string_view scopes, absl::string_view classes) {
+OptionalModuleId ModulePaths::FromScopes(absl::string_view scopes, absl::string_view classes) {
   if (scopes.size() > kMaxScopesText || classes.size() > kMaxScopesText) {
     cut_ = true;
-    return kNoModule;
+    return kNone;
   }
   ListFromEnd paths(scopes), types(classes);
   paths.DropLast();
   types.DropLast();
-  if (const ModuleId* known = by_scopes_.Find(paths.rest())) return *known;
+  if (const OptionalModuleId known = by_scopes_.Find(paths.rest())) return *known;
   struct Step {
     absl::string_view key, path, type;
   };
   absl::InlinedVector<Step, 16> steps;  // the deepest first
   ModuleId id = kRootModule;
   while (!paths.rest().empty()) {
-    if (const ModuleId* known = by_scopes_.Find(paths.rest())) {
+    if (const OptionalModuleId known = by_scopes_.Find(paths.rest())) {
       id = *known;
       break;
     }
@@ -213,14 +214,14 @@ ModuleId ModulePaths::FromScopes(absl::string_view scopes, absl::string_view cla
   return id;
 }
 
-ModuleId ModulePaths::FromNamespace(absl::string_view text) {
+OptionalModuleId ModulePaths::FromNamespace(absl::string_view text) {
   if (text.size() > kMaxScopesText) {
     cut_ = true;
-    return kNoModule;
+    return kNone;
   }
   const size_t slash = text.rfind('/');
   const absl::string_view key = text.substr(0, slash == absl::string_view::npos ? 0 : slash);
-  if (const ModuleId* known = by_namespace_.Find(key)) return *known;
+  if (const OptionalModuleId known = by_namespace_.Find(key)) return *known;
   ModuleId id = kRootModule;
   for (absl::string_view entry : absl::StrSplit(key, '/')) {
     const size_t colon = entry.find(": ");
@@ -231,11 +232,11 @@ ModuleId ModulePaths::FromNamespace(absl::string_view text) {
   return by_namespace_.Remember(key, id);
 }
 
-ModuleId ModulePaths::FromNodeName(absl::string_view name) {
+OptionalModuleId ModulePaths::FromNodeName(absl::string_view name) {
   const size_t slash = name.rfind('/');
-  if (slash == absl::string_view::npos) return kNoModule;
+  if (slash == absl::string_view::npos) return kNone;
   const absl::string_view key = name.substr(0, slash);
-  if (const ModuleId* known = by_name_.Find(key)) return *known;
+  if (const OptionalModuleId known = by_name_.Find(key)) return *known;
   std::string path;
   ModuleId id = kRootModule;
   int depth = 0;
@@ -298,7 +299,7 @@ bool ModulePaths::HasWeights(absl::string_view path) {
 
 ModuleId ModulePaths::FromWeight(absl::string_view name) {
   const absl::string_view path = Limited(name.substr(0, name.rfind('.')));
-  if (const ModuleId* known = by_weight_.Find(path)) return *known;
+  if (const OptionalModuleId known = by_weight_.Find(path)) return *known;
   for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
     const absl::string_view rest = path.substr(dot + 1);
     if (containers_ || !IsNumber(rest.substr(0, rest.find('.')))) Intern(path.substr(0, dot));

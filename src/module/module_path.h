@@ -24,12 +24,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/graph/optional_id.h"
 
 namespace onnxflops {
 
 using ModuleId = int32_t;
 inline constexpr ModuleId kRootModule = 0;
-inline constexpr ModuleId kNoModule = -1;
+using OptionalModuleId = OptionalId<struct ModuleTag>;
 
 using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string_view>>;
 
@@ -45,16 +46,16 @@ class ModulePaths {
   //   ['open_clip.model.CLIP', 'open_clip.transformer.VisionTransformer',
   //    'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
   // or by "namespace", which says the same: ": open_clip.model.CLIP/visual: .../conv2d: aten...".
-  // The last entry is the operator. kNoModule when the node has none of them.
-  ModuleId FromMetadata(MetadataProps metadata);
+  // The last entry is the operator. kNone when the node has none of them.
+  OptionalModuleId FromMetadata(MetadataProps metadata);
 
   // Whether the exporter's optimizer made the node of a convolution and its BatchNorm: then the
   // metadata are those of the BatchNorm, and only the weight tells the convolution.
   static bool IsFusedBatchNorm(MetadataProps metadata);
 
-  // By a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNoModule when
+  // By a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNone when
   // there is no slash.
-  ModuleId FromNodeName(absl::string_view name);
+  OptionalModuleId FromNodeName(absl::string_view name);
 
   // By a parameter's name: "visual.conv1.weight" is one of visual.conv1, which is inside of visual.
   // What holds modules by number is a module only with `containers`: nothing ever runs in a
@@ -63,11 +64,11 @@ class ModulePaths {
 
   // The module of this path, made if it is not there yet and the limits let it.
   ModuleId Intern(absl::string_view path);
-  // The module of exactly this path; kNoModule if there is none.
-  ModuleId Find(absl::string_view path) const;
-  // The module of this path, or of its longest prefix (at a dot) that is one; kNoModule if only the
+  // The module of exactly this path; kNone if there is none.
+  OptionalModuleId Find(absl::string_view path) const;
+  // The module of this path, or of its longest prefix (at a dot) that is one; kNone if only the
   // root is.
-  ModuleId LongestKnown(absl::string_view path) const;
+  OptionalModuleId LongestKnown(absl::string_view path) const;
 
   size_t size() const { return paths_.size(); }
   // Whether a path was met that goes beyond the limits.
@@ -78,8 +79,8 @@ class ModulePaths {
   void SetTypeIfUnknown(ModuleId id, absl::string_view type);
 
  private:
-  ModuleId FromScopes(absl::string_view scopes, absl::string_view classes);
-  ModuleId FromNamespace(absl::string_view text);
+  OptionalModuleId FromScopes(absl::string_view scopes, absl::string_view classes);
+  OptionalModuleId FromNamespace(absl::string_view text);
   // Takes one step down from `parent`, a dotted path, by a component of a TorchScript name.
   std::string Descend(absl::string_view parent, absl::string_view component);
   // Some weight's name begins with `path` and a dot.
@@ -91,10 +92,9 @@ class ModulePaths {
   // What was asked before: the text without the operator at its end.
   struct Memo {
     absl::string_view last_key;
-    ModuleId last = kNoModule;
+    OptionalModuleId last;
     absl::flat_hash_map<absl::string_view, ModuleId> known;
-    // nullptr when not known.
-    const ModuleId* Find(absl::string_view key);
+    OptionalModuleId Find(absl::string_view key);
     ModuleId Remember(absl::string_view key, ModuleId id);
   };
   Memo by_scopes_, by_namespace_, by_name_, by_weight_;

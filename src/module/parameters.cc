@@ -132,19 +132,19 @@ class Finder {
     for (size_t i = 0; i < model_.nodes.size(); ++i) {
       const Node& node = model_.nodes[i];
       for (size_t place = 0; place < node.inputs.size(); ++place) {
-        const ValueId value = node.inputs[place];
-        if (value == kNone) continue;
-        const TensorId tensor = StoredTensor(value);
-        if (tensor != kNone) Use(static_cast<NodeId>(i), place, tensor);
+        const OptionalValueId value = node.inputs[place];
+        if (!value) continue;
+        const OptionalTensorId tensor = StoredTensor(*value);
+        if (tensor) Use(static_cast<NodeId>(i), place, *tensor);
       }
     }
     std::vector<Parameter> found;
     for (size_t v = 0; v < model_.values.size(); ++v) {
-      const TensorId tensor = StoredTensor(static_cast<ValueId>(v));
-      if (tensor == kNone) continue;
-      const Tensor& t = model_.tensor(tensor);
-      const TensorUse& use = uses_[static_cast<size_t>(tensor)];
-      if (!IsParameter(t, use, model_.values[v].initializer == kNone)) continue;
+      const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
+      if (!tensor) continue;
+      const Tensor& t = model_.tensor(*tensor);
+      const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
+      if (!IsParameter(t, use, !model_.values[v].initializer)) continue;
       const absl::int128 elements = t.elements;
       const absl::string_view name = t.name.empty() ? model_.values[v].name : t.name;
       found.push_back({static_cast<ValueId>(v), name, elements * use.elements_per_byte,
@@ -155,7 +155,7 @@ class Finder {
 
  private:
   struct TensorUse {
-    NodeId first_user = kNone;
+    OptionalNodeId first_user;
     bool as_weight = false;     // somewhere it has the place of a weight
     bool as_parameter = false;  // somewhere it has a place that a parameter may have
     bool as_other_than_mask = false;
@@ -164,30 +164,30 @@ class Finder {
 
   void FindLargeConstants() {
     for (size_t v = 0; v < model_.values.size(); ++v) {
-      const NodeId producer = model_.values[v].producer;
-      if (producer == kNone) continue;
-      const Node& node = model_.node(producer);
+      const OptionalNodeId producer = model_.values[v].producer;
+      if (!producer) continue;
+      const Node& node = model_.node(*producer);
       if (node.op_type != "Constant" || node.attributes.size() != 1) continue;
       const Attribute& a = node.attributes[0];
       if (a.tensors.size() != 1) continue;
       const Tensor& t = model_.tensor(a.tensors[0]);
       if (t.elements < kMinConstantWeight) continue;
-      if (constants_.empty()) constants_.resize(model_.values.size(), kNone);
+      if (constants_.empty()) constants_.resize(model_.values.size());
       constants_[v] = a.tensors[0];
     }
   }
 
-  TensorId StoredTensor(ValueId value) const {
-    const TensorId initializer = model_.value(value).initializer;
-    if (initializer != kNone || constants_.empty()) return initializer;
+  OptionalTensorId StoredTensor(ValueId value) const {
+    const OptionalTensorId initializer = model_.value(value).initializer;
+    if (initializer || constants_.empty()) return initializer;
     return constants_[static_cast<size_t>(value)];
   }
 
   void Use(NodeId id, size_t place, TensorId tensor) {
     const Node& node = model_.node(id);
     TensorUse& use = uses_[static_cast<size_t>(tensor)];
-    if (use.first_user == kNone) use.first_user = id;
-    const Places* places = node.function == kNone ? PlacesOf(node.op_type) : nullptr;
+    if (!use.first_user) use.first_user = id;
+    const Places* places = node.function ? nullptr : PlacesOf(node.op_type);
     const uint32_t bit = place < 32 ? uint32_t{1} << place : 0;
     const DType type = model_.tensor(tensor).dtype;
     if (places != nullptr && (places->weights & bit) != 0 && IsWeightType(type, *places)) {
@@ -217,7 +217,7 @@ class Finder {
   }
 
   static bool IsParameter(const Tensor& t, const TensorUse& use, bool in_constant_node) {
-    const bool used = use.first_user != kNone;
+    const bool used = use.first_user.has_value();
     if (used && !use.as_parameter) return false;
     if (use.as_weight) return true;
     if (in_constant_node || !IsFloat(t.dtype)) return false;
@@ -235,8 +235,9 @@ class Finder {
   }
 
   const ModelData& model_;
-  std::vector<TensorUse> uses_;      // by TensorId
-  std::vector<TensorId> constants_;  // by ValueId: large tensors of Constant nodes; empty if none
+  std::vector<TensorUse> uses_;  // by TensorId
+  std::vector<OptionalTensorId>
+      constants_;  // by ValueId: large tensors of Constant nodes; empty if none
 };
 
 }  // namespace

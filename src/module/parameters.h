@@ -36,11 +36,11 @@
 namespace onnxflops {
 
 struct Parameter {
-  ValueId value = kNone;
+  ValueId value = 0;
   absl::string_view name;     // the tensor's
   absl::int128 elements = 0;  // of the weight: two per byte that holds int4
   absl::int128 bytes = 0;     // as stored
-  NodeId first_user = kNone;
+  OptionalNodeId first_user;
 };
 
 // Each once, in the order of the file.

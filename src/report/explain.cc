@@ -28,21 +28,19 @@ struct Place {
 
 absl::StatusOr<NodeId> FindNode(const ModelData& model, absl::string_view name) {
   std::vector<std::string> similar;
-  NodeId by_output = kNone;
+  OptionalNodeId by_output;
   for (size_t i = 0; i < model.nodes.size(); ++i) {
     const Node& node = model.nodes[i];
     if (node.name == name && !name.empty()) return static_cast<NodeId>(i);
-    for (ValueId output : node.outputs) {
-      if (output == kNone || by_output != kNone) continue;
-      if (model.value(output).name == name) {
-        by_output = static_cast<NodeId>(i);
-      }
+    for (OptionalValueId output : node.outputs) {
+      if (!output || by_output) continue;
+      if (model.value(*output).name == name) by_output = static_cast<NodeId>(i);
     }
     if (similar.size() < kMaxSuggestions && absl::StrContains(node.name, name)) {
       similar.push_back(Quoted(node.name));
     }
   }
-  if (by_output != kNone) return by_output;
+  if (by_output) return *by_output;
   std::string message =
       absl::StrCat(Escaped(model.path), ": no node or tensor is named ", Quoted(name));
   if (!similar.empty()) absl::StrAppend(&message, "; similar: ", absl::StrJoin(similar, ", "));
@@ -91,8 +89,8 @@ void AddTerms(const Census& census, const char* prefix, const char* in_formula, 
 
 void DescribeRule(const ModelData& model, const Node& node, const Call& call, Explanation* e) {
   e->opset = call.opset;
-  if (node.function != kNone) {
-    const bool official = model.function(node.function).official;
+  if (node.function) {
+    const bool official = model.function(*node.function).official;
     e->is_function = true;
     e->formula = official ? "no rule; its official function body: what the nodes of that cost"
                           : "a local function: what the nodes of its body cost";

@@ -5,15 +5,16 @@
 namespace onnxflops {
 namespace {
 
-std::vector<TensorInfo> DescribeAll(const Inference& inference, absl::Span<const ValueId> values,
+std::vector<TensorInfo> DescribeAll(const Inference& inference,
+                                    absl::Span<const OptionalValueId> values,
                                     absl::Span<const FactId> facts) {
   std::vector<TensorInfo> result;
   result.reserve(values.size());
   const Fact unknown = Fact::Unknown();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == kNone) continue;
-    const Fact& fact = i < facts.size() && facts[i] >= 0 ? inference.fact(facts[i]) : unknown;
-    const absl::string_view name = inference.model->value(values[i]).name;
+    if (!values[i]) continue;
+    const Fact& fact = i < facts.size() ? inference.fact(facts[i]) : unknown;
+    const absl::string_view name = inference.model->value(*values[i]).name;
     result.push_back(DescribeTensor(std::string(name), fact));
   }
   return result;
@@ -41,7 +42,7 @@ class Describer {
       const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
       const CallId call = instance.calls[i];
       Describe(node, call, shape_work, times);
-      if (model_.node(node).function != kNone || shape_work) continue;
+      if (model_.node(node).function || shape_work) continue;
       PushBodies(call, times, &stack);
     }
     return std::move(rows_);
@@ -73,10 +74,9 @@ class Describer {
     row.name = NodeLabel(model_, node);
     row.op = std::string(node.op_type);
     row.domain = std::string(node.domain);
-    const int32_t module = tree_.node_module[static_cast<size_t>(id)];
-    row.module = module < 0 ? 0 : module;
+    row.module = tree_.node_module[static_cast<size_t>(id)];
     row.multiplicity = times;
-    const bool whole = node.function != kNone;
+    const bool whole = node.function.has_value();
     if (shape_work) {
       row.flops = cost.shape_work_flops * times;
       row.macs = cost.macs * times;

@@ -67,16 +67,16 @@ Shape DeclaredShape(const Value& value) {
 }
 
 TensorInfo DescribeValue(const Inference& inference, ValueId id) {
-  const FactId fact = inference.values[static_cast<size_t>(id)];
+  const Fact* fact = inference.FactOf(id);
   return DescribeTensor(std::string(inference.model->value(id).name),
-                        fact < 0 ? Fact::Unknown() : inference.fact(fact));
+                        fact == nullptr ? Fact::Unknown() : *fact);
 }
 
 std::vector<InputInfo> DescribeInputs(const Inference& inference) {
   std::vector<InputInfo> result;
   for (ValueId id : inference.model->graphs[0].inputs) {
     const Value& value = inference.model->value(id);
-    if (value.initializer == kNone) {
+    if (!value.initializer) {
       result.push_back({DescribeValue(inference, id), DeclaredShape(value)});
     }
   }
@@ -191,9 +191,9 @@ TensorInfo DescribeTensor(std::string name, const Fact& fact) {
 
 std::string NodeLabel(const ModelData& model, const Node& node) {
   if (!node.name.empty()) return std::string(node.name);
-  for (ValueId output : node.outputs) {
-    if (output == kNone) continue;
-    const absl::string_view name = model.value(output).name;
+  for (OptionalValueId output : node.outputs) {
+    if (!output) continue;
+    const absl::string_view name = model.value(*output).name;
     if (!name.empty()) return std::string(name);
   }
   return std::string(node.op_type);

@@ -97,7 +97,7 @@ struct OpRow {
 };
 
 struct NodeRow {
-  NodeId node = kNone;  // index in the model
+  NodeId node = 0;  // index in the model
   std::string name, op, domain;
   int32_t module = 0;  // index in Report::modules
   std::vector<TensorInfo> inputs, outputs;

@@ -47,16 +47,16 @@ uint64_t TouchAttribute(const ModelData& m, const Attribute& a) {
 
 uint64_t TouchNode(const ModelData& m, const Node& n) {
   uint64_t sum = Touch(n.name) + Touch(n.op_type) + Touch(n.domain) + Touch(n.attribute_bytes);
-  for (const ValueId id : n.inputs) {
-    if (id != kNone) RequireIndex(id, m.values);
+  for (const OptionalValueId id : n.inputs) {
+    if (id) RequireIndex(*id, m.values);
   }
-  for (const ValueId id : n.outputs) {
-    if (id != kNone) RequireIndex(id, m.values);
+  for (const OptionalValueId id : n.outputs) {
+    if (id) RequireIndex(*id, m.values);
   }
   for (const Attribute& a : n.attributes) sum += TouchAttribute(m, a);
   for (const auto& [key, value] : n.metadata) sum += Touch(key) + Touch(value);
   RequireIndex(n.graph, m.graphs);
-  if (n.function != kNone) RequireIndex(n.function, m.functions);
+  if (n.function) RequireIndex(*n.function, m.functions);
   return sum;
 }
 
@@ -65,9 +65,9 @@ uint64_t TouchModel(const ModelData& m) {
   for (const Node& n : m.nodes) sum += TouchNode(m, n);
   for (const Value& v : m.values) {
     sum += Touch(v.name) + TouchType(v.declared);
-    if (v.producer != kNone) RequireIndex(v.producer, m.nodes);
-    if (v.initializer != kNone) RequireIndex(v.initializer, m.tensors);
-    Promise(v.producer != kNone || v.initializer != kNone || v.is_graph_input);
+    if (v.producer) RequireIndex(*v.producer, m.nodes);
+    if (v.initializer) RequireIndex(*v.initializer, m.tensors);
+    Promise(v.producer || v.initializer || v.is_graph_input);
   }
   for (const Tensor& t : m.tensors) {
     sum += Touch(t.name) + Touch(t.data);

@@ -11,6 +11,7 @@
 
 #include "onnx/onnx_pb.h"
 #include "ops/registry.h"
+#include "tests/fuzz/mend_model.h"
 
 namespace {
 
@@ -345,11 +346,183 @@ void ChangeName(ModelProto* model, Random& random) {
   }
 }
 
+// ---- Mutations that take away
+
+template <typename List>
+int AnyIndex(const List& list, Random& random) {
+  return static_cast<int>(Below(random, static_cast<size_t>(list.size())));
+}
+
+// Inputs and outputs: left out in place, or taken off the list.
+void LeaveOut(ModelProto* model, Random& random) {
+  NodeProto* node = AnyNode(model, random);
+  if (node == nullptr) return;
+  auto* names = OneIn(random, 2) ? node->mutable_output() : node->mutable_input();
+  if (names->empty()) return;
+  const int which = AnyIndex(*names, random);
+  if (OneIn(random, 2)) {
+    names->Mutable(which)->clear();
+  } else {
+    names->DeleteSubrange(which, OneIn(random, 4) ? names->size() - which : 1);
+  }
+}
+
+void RemoveNode(ModelProto* model, Random& random) {
+  GraphProto* graph = nullptr;
+  if (AnyNode(model, random, &graph) == nullptr) return;
+  graph->mutable_node()->DeleteSubrange(AnyIndex(graph->node(), random), 1);
+}
+
+void RemoveDeclaration(ModelProto* model, Random& random) {
+  GraphProto* graph = model->mutable_graph();
+  if (OneIn(random, 2) && graph->value_info_size() > 0) {
+    graph->mutable_value_info()->DeleteSubrange(AnyIndex(graph->value_info(), random), 1);
+  } else if (graph->initializer_size() > 0) {
+    graph->mutable_initializer()->DeleteSubrange(AnyIndex(graph->initializer(), random), 1);
+  }
+}
+
+// ---- Mutations of names, types and metadata
+
+template <typename Names>
+void Rename(Names* names, const std::string& from, const std::string& to) {
+  for (std::string& name : *names) {
+    if (name == from) name = to;
+  }
+}
+
+// A value gets another name, wherever it is mentioned; sometimes that of another value.
+void RenameValue(ModelProto* model, Random& random) {
+  std::vector<GraphProto*> graphs;
+  CollectGraphs(model->mutable_graph(), 0, &graphs);
+  const std::string from = AnyValue(*graphs[Below(random, graphs.size())], random);
+  const std::string to = OneIn(random, 3)
+                             ? AnyValue(model->graph(), random)
+                             : "layers." + std::to_string(Below(random, 9)) + ".weight";
+  for (GraphProto* graph : graphs) {
+    for (NodeProto& node : *graph->mutable_node()) {
+      Rename(node.mutable_input(), from, to);
+      Rename(node.mutable_output(), from, to);
+    }
+    for (auto* list :
+         {graph->mutable_input(), graph->mutable_output(), graph->mutable_value_info()}) {
+      for (auto& value : *list) {
+        if (value.name() == from) value.set_name(to);
+      }
+    }
+    for (auto& tensor : *graph->mutable_initializer()) {
+      if (tensor.name() == from) tensor.set_name(to);
+    }
+  }
+}
+
+// A type is declared for a value inside, or changed.
+void DeclareValue(ModelProto* model, Random& random) {
+  GraphProto* graph = model->mutable_graph();
+  auto* info = graph->value_info_size() > 0 && OneIn(random, 2)
+                   ? graph->mutable_value_info(AnyIndex(graph->value_info(), random))
+                   : graph->add_value_info();
+  if (info->name().empty() || OneIn(random, 4)) info->set_name(AnyValue(*graph, random));
+  info->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (size_t i = Below(random, 4); i > 0; --i) ChangeShape(info->mutable_type(), random);
+}
+
+void ChangeElementType(ModelProto* model, Random& random) {
+  GraphProto* graph = model->mutable_graph();
+  if (graph->initializer_size() == 0) return;
+  graph->mutable_initializer(AnyIndex(graph->initializer(), random))
+      ->set_data_type(static_cast<int>(Below(random, 28)));
+}
+
+// What PyTorch's exporter leaves in a node, or something like it.
+void ChangeMetadata(ModelProto* model, Random& random) {
+  constexpr const char* kKeys[] = {"pkg.torch.onnx.fx_node", "pkg.torch.onnx.name_scopes",
+                                   "pkg.torch.onnx.class_hierarchy", "namespace",
+                                   "pkg.onnxscript.rewriter.rule_name"};
+  constexpr const char* kValues[] = {
+      "%linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%x, "
+      "%p_w, %p_b), kwargs = {})",
+      "%sdpa : [num_users=1] = call_function[target=torch.ops.aten.scaled_dot_product_attention."
+      "default](args = (%q, %k, %v), kwargs = {enable_gqa: True})",
+      "%mm : [num_users=2] = call_function[target=torch.ops.aten.mm.default](args = (%mm, (((%a",
+      "['', 'layers.0', 'layers.0.attn', 'linear']",
+      "['m.Model', 'torch.nn.modules.linear.Linear', 'aten.linear.default']",
+      "['', '', \"a'b\", 'x@1', 'x@2'",
+      ": m.Model/layers.0: torch.nn.modules.container.Sequential/linear: aten.linear.default",
+      "FuseBatchNormIntoConv",
+      ""};
+  NodeProto* node = AnyNode(model, random);
+  if (node == nullptr) return;
+  if (OneIn(random, 3)) model->set_producer_name("pytorch");
+  auto* entry = node->metadata_props_size() > 0 && OneIn(random, 2)
+                    ? node->mutable_metadata_props(AnyIndex(node->metadata_props(), random))
+                    : node->add_metadata_props();
+  if (entry->key().empty()) entry->set_key(kKeys[Below(random, std::size(kKeys))]);
+  if (!entry->value().empty() && OneIn(random, 2)) {
+    std::string* text = entry->mutable_value();
+    text->erase(Below(random, text->size()), 1 + Below(random, 6));
+  } else {
+    entry->set_value(kValues[Below(random, std::size(kValues))]);
+  }
+}
+
+// ---- Mutations that move
+
+// Some nodes that follow each other go into the branch of an If, or into a function.
+void MoveNodes(ModelProto* model, Random& random) {
+  GraphProto* graph = model->mutable_graph();
+  if (graph->node_size() == 0 || model->functions_size() > 40) return;
+  const int first = AnyIndex(graph->node(), random);
+  const int count =
+      1 + static_cast<int>(
+              Below(random, std::min<size_t>(8, static_cast<size_t>(graph->node_size() - first))));
+  const std::vector<NodeProto> moved(graph->node().begin() + first,
+                                     graph->node().begin() + first + count);
+  NodeProto holder;
+  for (const NodeProto& node : moved) {
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) holder.add_output(output);
+    }
+  }
+  if (OneIn(random, 2)) {
+    holder.set_op_type("If");
+    holder.add_input(AnyValue(*graph, random));
+    GraphProto body;
+    for (const NodeProto& node : moved) *body.add_node() = node;
+    for (const std::string& output : holder.output()) body.add_output()->set_name(output);
+    for (const char* name : {"then_branch", "else_branch"}) {
+      AttributeProto* a = holder.add_attribute();
+      a->set_name(name);
+      a->set_type(AttributeProto::GRAPH);
+      *a->mutable_g() = body;
+    }
+  } else {
+    onnx::FunctionProto* f = model->add_functions();
+    f->set_name("moved" + std::to_string(model->functions_size()));
+    f->set_domain("local");
+    *f->mutable_opset_import() = model->opset_import();
+    *f->mutable_output() = holder.output();
+    for (const NodeProto& node : moved) {
+      *f->add_node() = node;
+      holder.mutable_input()->MergeFrom(node.input());
+    }
+    *f->mutable_input() = holder.input();
+    holder.set_op_type(f->name());
+    holder.set_domain("local");
+  }
+  graph->mutable_node()->DeleteSubrange(first, count);
+  *graph->add_node() = holder;
+  for (int i = graph->node_size() - 1; i > first; --i)
+    graph->mutable_node()->SwapElements(i, i - 1);
+}
+
 using Mutation = void (*)(ModelProto*, Random&);
-constexpr Mutation kMutations[] = {ChangeOperator,  ChangeOperator, ChangeOpset,  ChangeAttribute,
-                                   ChangeAttribute, ChangeInput,    ChangeTensor, Rewire,
-                                   RepeatNode,      WrapNode,       MakeFunction, ChangeName,
-                                   ChangeAttribute};
+constexpr Mutation kMutations[] = {
+    ChangeOperator, ChangeOperator, ChangeOpset,    ChangeAttribute,   ChangeAttribute,
+    ChangeInput,    ChangeTensor,   Rewire,         RepeatNode,        WrapNode,
+    MakeFunction,   ChangeName,     LeaveOut,       LeaveOut,          RemoveNode,
+    RenameValue,    DeclareValue,   MoveNodes,      ChangeElementType, RemoveDeclaration,
+    ChangeMetadata, ChangeMetadata, ChangeAttribute};
 
 size_t Write(const ModelProto& model, uint8_t choice, uint8_t* out, size_t max_size) {
   const size_t size = model.ByteSizeLong() + 1;
@@ -394,6 +567,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   for (size_t n = 1 + Below(random, 3); n > 0; --n) {
     kMutations[Below(random, std::size(kMutations))](&model, random);
   }
+  if (!OneIn(random, 8)) onnxflops::MendModel(&model);
   const uint8_t choice = OneIn(random, 4) ? static_cast<uint8_t>(random()) : data[0];
   const size_t written = Write(model, choice, data, max_size);
   return written != 0 ? written : LLVMFuzzerMutate(data, size, max_size);
@@ -406,5 +580,6 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
   ModelProto model, other;
   if (!Read(data1, size1, &model) || !Read(data2, size2, &other)) return 0;
   Take(other, &model, random);
+  onnxflops::MendModel(&model);
   return Write(model, data1[0], out, max_out_size);
 }

@@ -1,6 +1,6 @@
-// Mutations that know what a model is: operators, attributes, shapes, contents, subgraphs and
-// functions changed, and exchanged between models. What they make is often wrong, but rarely
-// nonsense, so that it gets past the loader.
+// Mutations that know what a model is: operators, attributes, shapes, contents, names, metadata,
+// subgraphs and functions changed, inputs and outputs taken away, and parts exchanged between
+// models. What they make is often wrong, but loads: MendModel sees to that.
 //
 // libFuzzer finds the two functions by their names; linking this file is enough. Inputs are one
 // byte of choices and a ModelProto; what does not parse is mutated as bytes.
