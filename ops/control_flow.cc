@@ -15,6 +15,11 @@ constexpr OpExample kIfExamples[] = {
      "(float[N,5] a) { a = Relu(x) }, else_branch = e () => (float[N,5] b) { d = Exp(x) b = Add(d, "
      "x) }> }",
      "cmp=5*N"},
+    {"g (bool c, float[N] x, float[100] w) => (float[N] y) { y = If(c) <then_branch = t () => "
+     "(float[N] a) { a = Exp(x) }, else_branch = e () => (float[N] b) { d = Tanh(w) b = "
+     "Identity(x) "
+     "}> }",
+     "exp=-N*min(1, max(0, -N + 100)) + N tanh=100*min(1, max(0, -N + 100))"},
 };
 
 constexpr int kLoopVersions[] = {1, 11, 13, 16, 19, 21, 23, 24, 25};
@@ -52,13 +57,14 @@ constexpr OpExample kSequenceMapExamples[] = {
 constexpr OpDef kRows[] = {
     {.name = "If",
      .versions = kIfVersions,
-     .formula = "the cost of the branch that a known condition takes, else of the larger one",
+     .formula =
+         "the cost of the branch that a known condition takes, else of the branch that costs more",
      .examples = kIfExamples,
      .shape_inputs = 1 << 0,
      .traits = Traits::kControlFlow | Traits::kNotMemoised,
      .note =
-         "Larger in FLOPs and integer operations; where that depends on the symbols, at one size, "
-         "with a warning."},
+         "A branch costs more if its FLOPs and integer operations are more. Where that depends on "
+         "the symbols, the cost is an expression that takes the larger one at each size."},
     {.name = "Loop",
      .versions = kLoopVersions,
      .formula = "the cost of the body, times the trips",

@@ -452,11 +452,11 @@ TEST(ExplainTest, BothBranchesOfAnIf) {
   ASSERT_EQ(e->bodies.size(), 2u);
   EXPECT_EQ(e->bodies[0].name, "then_branch");
   EXPECT_EQ(e->bodies[0].flops.ToString(), "8*n");
-  EXPECT_EQ(e->bodies[0].how, "not counted: not the larger one");
+  EXPECT_EQ(e->bodies[0].how, "not counted: it costs less");
   EXPECT_EQ(e->bodies[1].name, "else_branch");
   EXPECT_EQ(e->bodies[1].flops.ToString(), "128*n");
   EXPECT_EQ(e->bodies[1].macs.ToString(), "64*n");
-  EXPECT_EQ(e->bodies[1].how, "counted: the larger one");
+  EXPECT_EQ(e->bodies[1].how, "counted: it costs more");
   EXPECT_EQ(e->flops.ToString(), "128*n");
 }
 

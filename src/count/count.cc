@@ -240,37 +240,38 @@ class Counter {
   }
 
   void AddBodies(const Call& call, CallCost* result) {
-    if (call.bodies.empty()) return;
-    if (!call.choose_larger) {
-      for (const BodyRun& run : call.bodies) {
-        if (run.counted) {
-          result->tally.Add(out_.instances[static_cast<size_t>(run.instance)], run.times);
-        }
-      }
-      return;
+    result->body_times = BodyTimes(call);
+    for (size_t b = 0; b < call.bodies.size(); ++b) {
+      const Expr& times = result->body_times[b];
+      if (times == Expr(0)) continue;
+      result->tally.Add(out_.instances[static_cast<size_t>(call.bodies[b].instance)], times);
     }
-    const Tally& a = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
-    const Tally& b = out_.instances[static_cast<size_t>(call.bodies[1].instance)];
-    result->chosen_body = SecondIsLarger(call, a, b) ? 1 : 0;
-    result->tally.Add(result->chosen_body == 1 ? b : a);
   }
 
-  // Of the branches of an If. Where that depends on the bindings it is decided at one size, and
-  // said.
-  bool SecondIsLarger(const Call& call, const Tally& a, const Tally& b) {
+  std::vector<Expr> BodyTimes(const Call& call) {
+    std::vector<Expr> times;
+    if (call.choose_larger) {
+      const Expr second = SecondIsLarger(call);
+      return {Expr(1) - second, second};
+    }
+    for (const BodyRun& run : call.bodies) times.push_back(run.counted ? run.times : Expr(0));
+    return times;
+  }
+
+  // Of the branches of an If: 1 where the second costs more, else 0. An expression where that
+  // depends on symbols, so that it holds at every size.
+  Expr SecondIsLarger(const Call& call) {
+    const Tally& a = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
+    const Tally& b = out_.instances[static_cast<size_t>(call.bodies[1].instance)];
     const Expr difference = b.Flops() + b.IntOps() - a.Flops() - a.IntOps();
-    if (difference.AtLeast(1)) return true;
-    if (ProvablyLess(difference, 1).value_or(false)) return false;
-    constexpr int64_t kProbe = 64;
-    Bindings probe;
-    for (const std::string& symbol : difference.Symbols()) probe[symbol] = kProbe;
-    const absl::StatusOr<absl::int128> value = difference.Evaluate(probe);
+    if (difference.AtLeast(1)) return 1;
+    if (ProvablyLess(difference, 1).value_or(false)) return 0;
     out_.warnings.push_back(absl::StrCat(
         DescribeCall(in_, call, call.node),
-        ": which branch is larger depends on the symbols; the one that is larger at ", kProbe,
-        " each is counted (FLOPs of then_branch ", Escaped(a.Flops().ToString()),
-        ", of else_branch ", Escaped(b.Flops().ToString()), ")"));
-    return value.ok() && *value > 0;
+        ": which branch costs more depends on the symbols; at each size the larger one is counted "
+        "(FLOPs of then_branch ",
+        Escaped(a.Flops().ToString()), ", of else_branch ", Escaped(b.Flops().ToString()), ")"));
+    return Min(1, Max(0, difference));
   }
 
   absl::Status CountOperator(const Call& call, CallCost* result) {
@@ -375,9 +376,9 @@ class Counter {
     const Call& call = in_.call(occurrence.call);
     const CallCost& cost = out_.calls[static_cast<size_t>(occurrence.call)];
     for (size_t b = 0; b < call.bodies.size(); ++b) {
-      const BodyRun& run = call.bodies[b];
-      const bool chosen = cost.chosen_body < 0 || cost.chosen_body == static_cast<int>(b);
-      if (run.counted && chosen) (*runs)[static_cast<size_t>(run.instance)] += times * run.times;
+      const Expr& runs_here = cost.body_times[b];
+      if (runs_here == Expr(0)) continue;
+      (*runs)[static_cast<size_t>(call.bodies[b].instance)] += times * runs_here;
     }
     const Node& node = model_.node(call.node);
     if (node.function) return;  // its nodes are counted themselves

@@ -55,7 +55,9 @@ struct CallCost {
   absl::Status problem;   // of kUnknown
   Expr flops, macs;       // of tally, ready added up
   Expr shape_work_flops;  // of as_shape_work
-  int chosen_body = -1;   // of an If whose condition is unknown: the one of its bodies that counts
+  // By body of the Call: how often it runs. Of an If whose condition is unknown the branch that
+  // costs more runs; where that depends on symbols, these are expressions that are 0 or 1.
+  std::vector<Expr> body_times;
 };
 
 // Work by operator, control flow and functions opened.

@@ -91,8 +91,8 @@ struct Call {
   bool from_shapes = false;                     // depends on shapes and constants only
   absl::Span<const Attribute> call_attributes;  // of the function call around it
   std::vector<BodyRun> bodies;
-  bool choose_larger =
-      false;  // an If whose condition is unknown: the larger of its two bodies counts
+  // An If whose condition is unknown: of its two bodies the one that costs more counts.
+  bool choose_larger = false;
 };
 
 // One evaluation of a graph: the main graph, a body, or a function's body, on given facts.

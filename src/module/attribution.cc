@@ -176,14 +176,13 @@ class Walk {
 
   void Open(const Visit& visit, CallId id, NodeId node, ModuleId module) {
     const Call& call = in_.call(id);
-    const int chosen = counts_.calls[static_cast<size_t>(id)].chosen_body;
+    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
     const bool function = model_.node(node).function.has_value();
     std::shared_ptr<const ActualNames> actual = visit.actual;
     if (function) actual = NamesInside(visit, node);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
-      const BodyRun& run = call.bodies[b];
-      if (!run.counted || (chosen >= 0 && chosen != static_cast<int>(b))) continue;
-      queue_.push_back({run.instance, Times(visit.times, run.times), module,
+      if (cost.body_times[b] == Expr(0)) continue;
+      queue_.push_back({call.bodies[b].instance, Times(visit.times, cost.body_times[b]), module,
                         visit.in_function || function, actual});
     }
   }

@@ -123,8 +123,10 @@ void DescribeCost(const CallCost& cost, Explanation* e) {
 std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
   const BodyRun& run = call.bodies[body];
   if (call.choose_larger) {
-    return cost.chosen_body == static_cast<int>(body) ? "counted: the larger one"
-                                                      : "not counted: not the larger one";
+    const Expr& times = cost.body_times[body];
+    if (times == Expr(1)) return "counted: it costs more";
+    if (times == Expr(0)) return "not counted: it costs less";
+    return "counted at the sizes at which it costs more";
   }
   if (!run.counted) return "not run";
   if (absl::EndsWith(run.attribute, "_branch")) return "taken: the condition is known";

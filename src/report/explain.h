@@ -28,7 +28,7 @@ struct Explanation {
   // A graph inside the node, run once.
   struct Body {
     std::string name;  // "then_branch", "body"
-    std::string how;   // "counted: the larger", "not taken", ...
+    std::string how;   // "counted: it costs more", "not run", ...
     Expr flops, macs;
   };
 

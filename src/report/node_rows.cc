@@ -57,11 +57,9 @@ class Describer {
 
   void PushBodies(CallId id, const Expr& times, std::vector<Frame>* stack) {
     const Call& call = in_.call(id);
-    const int chosen = counts_.calls[static_cast<size_t>(id)].chosen_body;
+    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
     for (size_t b = call.bodies.size(); b-- > 0;) {
-      const BodyRun& run = call.bodies[b];
-      const bool counted = run.counted && (chosen < 0 || chosen == static_cast<int>(b));
-      stack->push_back({run.instance, counted ? times * run.times : Expr(0), 0});
+      stack->push_back({call.bodies[b].instance, times * cost.body_times[b], 0});
     }
   }
 

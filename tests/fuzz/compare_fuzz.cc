@@ -28,49 +28,66 @@ void RequireSums(const CompareReport& report) {
   }
 }
 
-void Compare(const Model& model, const CountOptions& options, uint8_t choice) {
-  CompareRequest request;
-  request.by_module = (choice & 1) != 0;
-  request.node_names = (choice & 2) != 0;
-  if ((choice & 4) != 0) request.from = Conventions()[choice % Conventions().size()]->name;
+// What is asked: by the first byte, and by the file's size what one byte has no room for.
+struct Choice {
+  uint8_t byte = 0;
+  size_t size = 0;
+
+  const Convention& convention() const { return *Conventions()[byte % 32 % Conventions().size()]; }
+  int mode() const { return byte / 32; }
+  bool by_module() const { return size % 2 != 0; }
+  bool node_names() const { return size / 2 % 2 != 0; }
+  bool waterfalls() const { return size / 4 % 2 != 0; }
+  bool bound() const { return size / 8 % 4 == 0; }
+};
+
+void Compare(const Model& model, const CountOptions& options, const CompareRequest& request,
+             bool waterfalls) {
   const absl::StatusOr<CompareReport> report = CompareTools(model, options, request);
   if (!report.ok()) return RequireOneLine(report.status(), "");
   RequireSums(*report);
-  const bool waterfalls = (choice & 8) != 0;
   RequirePrintable(ToTable(*report, waterfalls, {.width = 80}));
   RequirePrintable(ToMarkdown(*report, waterfalls));
   RequireJson(ToJson(*report));
 }
 
 // count --convention NAME.
-void CountOne(const Model& model, const CountOptions& options, uint8_t choice) {
-  const Convention& convention = *Conventions()[choice % Conventions().size()];
+void CountOne(const Model& model, const CountOptions& options, const Convention& convention) {
   const absl::StatusOr<Report> report = CountAs(model, options, convention.name);
   if (!report.ok()) return RequireOneLine(report.status(), "");
   RequirePrintable(ToTable(*report, {}, {.width = 80}));
   RequireJson(ToJson(*report));
 }
 
-void ExplainOne(const Model& model, const CountOptions& options, uint8_t choice) {
+void ExplainOne(const Model& model, const CountOptions& options, uint8_t which) {
   if (model->nodes.empty()) return;
-  const Node& node = model->nodes[choice % model->nodes.size()];
+  const Node& node = model->nodes[which % model->nodes.size()];
   const absl::StatusOr<Explanation> e = Explain(model, options, node.name);
   if (!e.ok()) return RequireOneLine(e.status(), "");
   RequirePrintable(ToText(*e, {.width = 80}));
 }
 
-void Run(const Model& model, uint8_t choice) {
+void Run(const Model& model, const Choice& choice) {
   CountOptions options;
-  if ((choice & 16) != 0) options.bindings["batch"] = 2;
-  switch (choice >> 5) {
-    case 0:
+  if (choice.bound()) options.bindings["batch"] = 2;
+  CompareRequest request;
+  request.by_module = choice.by_module();
+  request.node_names = choice.node_names();
+  switch (choice.mode()) {
+    case 0:  // every tool
+      return Compare(model, options, request, choice.waterfalls());
     case 1:
-      return CountOne(model, options, choice);
+      return ExplainOne(model, options, choice.byte);
     case 2:
-      return ExplainOne(model, options, choice);
+      return CountOne(model, options, choice.convention());
+    case 3:  // from one tool's figure to another's
+      request.from = Conventions()[choice.size % Conventions().size()]->name;
+      break;
     default:
-      return Compare(model, options, choice);
+      break;
   }
+  request.with = {choice.convention().name};
+  Compare(model, options, request, choice.waterfalls());
 }
 
 }  // namespace
@@ -81,6 +98,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const absl::string_view file(reinterpret_cast<const char*>(data) + 1, size - 1);
   const absl::StatusOr<Model> model = LoadFromBytes(file, "fuzz.onnx");
-  if (model.ok()) Run(*model, data[0]);
+  if (model.ok()) Run(*model, {data[0], size});
   return 0;
 }
