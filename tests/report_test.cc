@@ -266,7 +266,16 @@ TEST(JsonTest, HasTheFieldsOfTheSchema) {
   EXPECT_EQ(json["nodes"][0]["status"], "counted");
   EXPECT_EQ(json["census"]["mac"]["expr"], "32*batch");
   EXPECT_FALSE(Json::parse(ToJson(*Linear().Count())).contains("nodes"));
-  EXPECT_EQ(Json::parse(ToJson({*report, *report})).size(), 2u);
+}
+
+TEST(JsonTest, SeveralReportsAreOneDocument) {
+  const absl::StatusOr<Report> report = Linear().Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const std::vector<Report>& reports : {std::vector{*report}, std::vector{*report, *report}}) {
+    const Json json = Json::parse(ToJson(reports));
+    EXPECT_EQ(json["schema"], "onnxflops.reports/1");
+    EXPECT_EQ(json["reports"], Json(reports.size(), Json::parse(ToJson(*report))));
+  }
 }
 
 // ---- tables

@@ -1,4 +1,4 @@
-// "onnxflops.report/1", as DESIGN.md 8 says.
+// "onnxflops.report/1" and "onnxflops.reports/1": tools/schema/ describes every field.
 #include <utility>
 #include <vector>
 
@@ -199,9 +199,12 @@ std::string ToJson(const Report& report) {
 
 std::string ToJson(absl::Span<const Report> reports) {
   JsonWriter json;
-  json.BeginArray();
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.reports/1");
+  json.Key("reports").BeginArray();
   for (const Report& report : reports) WriteReport(report, &json);
   json.EndArray();
+  json.EndObject();
   return json.TakeText();
 }
 

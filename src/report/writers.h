@@ -16,9 +16,10 @@ namespace onnxflops {
 
 std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style = {});
 
-// "onnxflops.report/1": DESIGN.md 8. Always all of the report, and valid UTF-8.
+// JSON in valid UTF-8: "onnxflops.report/1" (tools/schema/report.v1.schema.json). It always holds
+// all of the report.
 std::string ToJson(const Report& report);
-// An array of them.
+// Several reports: "onnxflops.reports/1".
 std::string ToJson(absl::Span<const Report> reports);
 
 // One line per module, operator or node, with exact digits (an expression where something is not
