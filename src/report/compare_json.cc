@@ -1,4 +1,4 @@
-// "onnxflops.compare/1", as DESIGN.md 8 says.
+// "onnxflops.compare/1": tools/schema/compare.v1.schema.json describes every field.
 #include "src/report/compare_report.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"

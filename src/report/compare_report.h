@@ -58,7 +58,8 @@ absl::string_view StandingName(Standing standing);  // "exact", "assumed", "not_
 
 // For terminals: a row for every tool; with `waterfalls`, the terms of each instead.
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style = {});
-// "onnxflops.compare/1": DESIGN.md 8. Always all of the report.
+// JSON: "onnxflops.compare/1" (tools/schema/compare.v1.schema.json). It always holds all of the
+// report.
 std::string ToJson(const CompareReport& report);
 std::string ToMarkdown(const CompareReport& report, bool waterfalls);
 

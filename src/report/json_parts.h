@@ -1,4 +1,4 @@
-// What more than one of the JSON documents of DESIGN.md 8 holds.
+// Parts that several JSON documents share. tools/schema/ describes them.
 #ifndef ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 #define ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 

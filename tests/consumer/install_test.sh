@@ -8,6 +8,7 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" >"$work/log" || { cat "$work/log"; exit 1; }
+test -f "$work/prefix/share/onnxflops/schema/report.v1.schema.json" || { echo "no JSON schemas are installed"; exit 1; }
 cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"
 cmake --build "$work/build"
 "$work/build/consumer" "$@"
