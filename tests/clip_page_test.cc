@@ -60,10 +60,10 @@ std::string ReadPage() {
   return text.str();
 }
 
-absl::int128 Figure(const std::string& model, const std::string& tool) {
+absl::int128 Figure(const std::string& model, const std::string& tool, const Bindings& sizes = {}) {
   const auto loaded = Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", model, ".onnx"));
   EXPECT_TRUE(loaded.ok()) << loaded.status();
-  const auto report = CompareTools(*loaded, {}, {.with = {tool}});
+  const auto report = CompareTools(*loaded, {.bindings = sizes}, {.with = {tool}});
   EXPECT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->tools[0].standing, Standing::kExact) << model << " " << tool;
   return report->tools[0].headline.literal();
@@ -129,6 +129,16 @@ TEST(ClipPageTest, TablesAreRecomputed) {
     for (const std::string& expected : rows) {
       EXPECT_TRUE(absl::StrContains(page, expected)) << "models/CLIP.md should have\n" << expected;
     }
+  }
+}
+
+// What thop was run on decides which of its figures one has.
+TEST(ClipPageTest, FiguresOfThop) {
+  const std::string page = ReadPage();
+  for (const absl::int128 figure : {Figure("openclip224-vit-l-14-336-visual", "thop"),
+                                    Figure("openclip224-vit-l-14-336", "thop"),
+                                    Figure("clip-vit-l-14-336", "thop", {{"batch", 1}})}) {
+    EXPECT_TRUE(absl::StrContains(page, GroupedDigits(figure))) << GroupedDigits(figure);
   }
 }
 
