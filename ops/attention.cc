@@ -534,6 +534,7 @@ constexpr OpDef kRows[] = {
      .infer = InferAttention,
      .count = CountAttention,
      .examples = kAttentionExamples,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 5})},
      .note =
          "Causal attention, windows and padding are counted in full; with --causal half, of an "
          "operator with is_causal only the pairs that its mask lets through (query i meets past + "
@@ -546,7 +547,8 @@ constexpr OpDef kRows[] = {
                 "element: 2 mul, 1 add",
      .infer = InferRotaryEmbedding,
      .count = CountRotaryEmbedding,
-     .examples = kRotaryEmbeddingExamples},
+     .examples = kRotaryEmbeddingExamples,
+     .operands = {.not_parameters = InputBits({1, 2, 3})}},
     {.name = "LinearAttention",
      .versions = kLinearAttentionVersions,
      .formula =

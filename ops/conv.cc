@@ -357,6 +357,7 @@ constexpr OpDef kRows[] = {
      .infer = InferConv,
      .count = CountConv,
      .examples = kConvExamples,
+     .operands = {.weights = InputBits({1, 2})},
      .note = "Padding is counted: every output costs its whole window."},
     {.name = "ConvTranspose",
      .versions = kConvTransposeVersions,
@@ -366,6 +367,7 @@ constexpr OpDef kRows[] = {
      .infer = InferConvTranspose,
      .count = CountConvTranspose,
      .examples = kConvTransposeExamples,
+     .operands = {.weights = InputBits({1, 2})},
      .note = "Outputs that the padding cuts away are counted."},
     {.name = "ConvInteger",
      .versions = kConvIntegerVersions,
@@ -373,7 +375,8 @@ constexpr OpDef kRows[] = {
                 "elements(x) and elements(w) for each zero point given",
      .infer = InferConvInteger,
      .count = CountConvInteger,
-     .examples = kConvIntegerExamples},
+     .examples = kConvIntegerExamples,
+     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearConv",
      .versions = kQLinearConvVersions,
      .formula =
@@ -383,6 +386,7 @@ constexpr OpDef kRows[] = {
      .infer = InferQLinearConv,
      .count = CountQLinearConv,
      .examples = kQLinearConvExamples,
+     .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor x_scale * w_scale / y_scale is made once: not counted."},
     {.name = "DeformConv",
      .versions = kDeformConvVersions,
@@ -394,6 +398,7 @@ constexpr OpDef kRows[] = {
      .infer = InferDeformConv,
      .count = CountDeformConv,
      .examples = kDeformConvExamples,
+     .operands = {.weights = InputBits({1, 3})},
      .note =
          "Sampling: a coordinate costs its offset, floor, fraction and 1 - fraction; the weights "
          "of the 2^d corners are shared by the channels of an offset group. Bounds checks are "

@@ -426,7 +426,8 @@ constexpr OpDef kRows[] = {
      .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]; mac = elements(Y)*K",
      .infer = InferMatMul,
      .count = CountMatMul,
-     .examples = kMatMulExamples},
+     .examples = kMatMulExamples,
+     .operands = {.weights = InputBits({0, 1})}},
     {.name = "Gemm",
      .versions = kGemmVersions,
      .formula =
@@ -434,7 +435,8 @@ constexpr OpDef kRows[] = {
          "mul = M*N if alpha is not 1, mul = elements(C) if beta is not 1",
      .infer = InferGemm,
      .count = CountGemm,
-     .examples = kGemmExamples},
+     .examples = kGemmExamples,
+     .operands = {.weights = InputBits({0, 1, 2})}},
     {.name = "Einsum",
      .versions = kEinsumVersions,
      .formula =
@@ -444,6 +446,7 @@ constexpr OpDef kRows[] = {
      .infer = InferEinsum,
      .count = CountEinsum,
      .examples = kEinsumExamples,
+     .operands = {.weights = InputBits({0, 1, 2, 3})},
      .note =
          "The order is the one of ONNX Runtime: left to right, labels summed out as soon as they "
          "occur no more. Transpositions and diagonals are free."},
@@ -454,7 +457,8 @@ constexpr OpDef kRows[] = {
          "elements(Y)*K, integer add = elements(A) and elements(B) for each zero point given",
      .infer = InferMatMulInteger,
      .count = CountMatMulInteger,
-     .examples = kMatMulIntegerExamples},
+     .examples = kMatMulIntegerExamples,
+     .operands = {.weights = InputBits({0, 1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearMatMul",
      .versions = kQLinearMatMulVersions,
      .formula =
@@ -464,6 +468,7 @@ constexpr OpDef kRows[] = {
      .infer = InferQLinearMatMul,
      .count = CountQLinearMatMul,
      .examples = kQLinearMatMulExamples,
+     .operands = {.weights = InputBits({3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
      .note = "The factor a_scale * b_scale / y_scale is made once: not counted."},
 };
 

@@ -613,7 +613,7 @@ constexpr OpDef kRows[] = {
      .count = CountSelection,
      .examples = kSliceExamples,
      .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent | Traits::kMovesMask},
     {.name = "Tile",
      .versions = kTileVersions,
      .formula = "y[d_i * repeats_i] = input repeated; no arithmetic",

@@ -429,6 +429,7 @@ constexpr OpDef kRows[] = {
      .count = CountAttention,
      .examples = kAttentionExamples,
      .shape_inputs = 1 << 6,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 5})},
      .traits = Traits::kReadsContent,
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
              "otherwise; "
@@ -468,6 +469,7 @@ constexpr OpDef kRows[] = {
      .infer = InferQAttention,
      .count = CountQAttention,
      .examples = kQAttentionExamples,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4, 6, 7})},
      .traits = Traits::kReadsContent,
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
              "otherwise"},

@@ -307,7 +307,8 @@ constexpr OpDef kRows[] = {
                 "elements(Y) for B and for Z, the activation per element",
      .infer = InferFusedConv,
      .count = CountFusedConv,
-     .examples = kFusedConvExamples},
+     .examples = kFusedConvExamples,
+     .operands = {.weights = InputBits({1, 2})}},
     {.name = "MaxpoolWithMask",
      .versions = kSince,
      .formula = "Y = MaxPool of the elements whose mask is not 0; cmp = elements(Y) * k1*k2.., and "
@@ -322,6 +323,7 @@ constexpr OpDef kRows[] = {
      .infer = InferNhwcConv,
      .count = CountNhwcConv,
      .examples = kNhwcConvExamples,
+     .operands = {.weights = InputBits({1, 2})},
      .note = "W may be [Cout,k1,k2..,Cin/group], as the kernels have it, or [Cout,Cin/group,k1,"
              "k2..], as documented: whichever fits"},
     {.name = "NhwcFusedConv",
@@ -350,7 +352,8 @@ constexpr OpDef kRows[] = {
                 "elements(y) * Cin/group * k1*k2..",
      .infer = InferQLinearConv,
      .count = CountQLinearConv,
-     .examples = kQLinearConvExamples},
+     .examples = kQLinearConvExamples,
+     .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearGlobalAveragePool",
      .versions = kSince,
      .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X))); per element of X: mul = 1, add = "

@@ -642,6 +642,7 @@ constexpr OpDef kRows[] = {
      .infer = InferGatherBlockQuantized,
      .count = CountGatherBlockQuantized,
      .examples = kGatherBlockQuantizedExamples,
+     .operands = {.weights = InputBits({0}), .not_parameters = InputBits({2, 3}), .packed = true},
      .note = "only what is gathered is read and dequantised"},
     {.name = "GatherND",
      .versions = kSince,

@@ -229,6 +229,7 @@ constexpr OpDef kRows[] = {
      .infer = InferMoe,
      .count = CountMoe,
      .examples = kMoeExamples,
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7})},
      .note = "SwiGLU: sigmoid, 2 mul, and mul for alpha, add for beta, 3 cmp for the limit"},
     {.name = "QMoE",
      .versions = kSince,
@@ -236,6 +237,9 @@ constexpr OpDef kRows[] = {
      .infer = InferQMoe,
      .count = CountQMoe,
      .examples = kQMoeExamples,
+     .operands = {.weights = InputBits({2, 4, 5, 7, 8, 10}),
+                  .not_parameters = InputBits({3, 6, 9, 11, 12, 13}),
+                  .packed = true},
      .note = "the weights of min(E, T*k) experts are dequantised: mul (and add with zero points) "
              "per weight; N and K of a weight follow from its bytes and bits"},
 };

@@ -527,6 +527,7 @@ constexpr OpDef kRows[] = {
      .count = CountGroupQueryAttention,
      .examples = kGroupQueryAttentionExamples,
      .shape_inputs = 1 << 6,
+     .operands = {.not_parameters = InputBits({7, 8, 10})},
      .traits = Traits::kReadsContent,
      .note = "T is total_sequence_length, not the capacity of a shared buffer; causal attention, "
              "which is the default here, is counted in full unless --causal half says otherwise, "
@@ -539,6 +540,7 @@ constexpr OpDef kRows[] = {
      .count = CountMultiHeadAttention,
      .examples = kMultiHeadAttentionExamples,
      .shape_inputs = 1 << 8,
+     .operands = {.weights = InputBits({3}), .not_parameters = InputBits({4, 5})},
      .traits = Traits::kReadsContent,
      .note = "add per element of Q, K and V for the bias; causal attention (unidirectional) is "
              "counted in full unless --causal half says otherwise"},

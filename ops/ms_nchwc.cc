@@ -166,6 +166,7 @@ constexpr OpDef kRows[] = {
      .infer = InferConv,
      .count = CountConv,
      .examples = kConvExamples,
+     .operands = {.weights = InputBits({1, 2})},
      .note = "channels that only fill up a block are in W and in Y, and are counted"},
     {.name = "GlobalAveragePool",
      .versions = kSince,

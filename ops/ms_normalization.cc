@@ -344,6 +344,7 @@ constexpr OpDef kRows[] = {
      .infer = InferEmbedLayerNorm,
      .count = CountEmbedLayerNorm,
      .examples = kEmbedLayerNormExamples,
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6})},
      .note = "reads one row per token of every table"},
     {.name = "EngramGate",
      .versions = kSince,
@@ -370,7 +371,8 @@ constexpr OpDef kRows[] = {
                 "sqrt = 1; SiLU: add = mul = div = exp = 1 per element",
      .infer = InferGroupNorm,
      .count = CountGroupNorm,
-     .examples = kGroupNormExamples},
+     .examples = kGroupNormExamples,
+     .operands = {.weights = InputBits({1, 2})}},
     {.name = "QEmbedLayerNormalization",
      .versions = kSince,
      .formula = "EmbedLayerNormalization of dequantised rows; add = mul = 1 per element of the "
@@ -378,6 +380,8 @@ constexpr OpDef kRows[] = {
      .infer = InferEmbedLayerNorm,
      .count = CountQEmbedLayerNorm,
      .examples = kQEmbedLayerNormExamples,
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6}),
+                  .not_parameters = InputBits({8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
      .note = "reads one row per token of every table"},
     {.name = "QOrderedLayerNormalization",
      .versions = kSince,
@@ -400,6 +404,7 @@ constexpr OpDef kRows[] = {
      .infer = InferSkipLayerNorm,
      .count = CountSkipLayerNorm,
      .examples = kSkipLayerNormExamples,
+     .operands = {.weights = InputBits({2, 3, 4})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more"},
     {.name = "SkipSimplifiedLayerNormalization",
      .versions = kSince,
@@ -409,6 +414,7 @@ constexpr OpDef kRows[] = {
      .infer = InferSkipRmsNorm,
      .count = CountSkipRmsNorm,
      .examples = kSkipRmsNormExamples,
+     .operands = {.weights = InputBits({2, 3})},
      .note = "the inverse deviation, where it is an output: div = 1 per row more"},
 };
 

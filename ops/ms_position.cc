@@ -220,6 +220,7 @@ constexpr OpDef kRows[] = {
      .infer = InferRotary,
      .count = CountRotary,
      .examples = kRotaryExamples,
+     .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "scale, if not 1: mul = 1 more"},
 };
 

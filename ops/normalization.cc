@@ -346,6 +346,7 @@ constexpr OpDef kRows[] = {
      .infer = InferBatchNorm,
      .count = CountBatchNorm,
      .examples = kBatchNormExamples,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
      .note = "As written, not folded into one product and one sum per element."},
     {.name = "GroupNormalization",
      .versions = k18_21,
@@ -353,7 +354,8 @@ constexpr OpDef kRows[] = {
                 "element 4 add, 2 mul, div; per group 2 add, mul, 2 div, sqrt",
      .infer = InferGroupNorm,
      .count = CountGroupNorm,
-     .examples = kGroupNormExamples},
+     .examples = kGroupNormExamples,
+     .operands = {.weights = InputBits({1, 2})}},
     {.name = "InstanceNormalization",
      .versions = k1_6_22,
      .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + B[C] by channels of an instance; "
@@ -361,6 +363,7 @@ constexpr OpDef kRows[] = {
      .infer = InferInstanceNorm,
      .count = CountInstanceNorm,
      .examples = kInstanceNormExamples,
+     .operands = {.weights = InputBits({1, 2})},
      .note = "Costs what GroupNormalization with one channel per group does."},
     {.name = "LRN",
      .versions = k1_13,
@@ -378,6 +381,7 @@ constexpr OpDef kRows[] = {
      .infer = InferLayerNorm,
      .count = CountLayerNorm,
      .examples = kLayerNormExamples,
+     .operands = {.weights = InputBits({1, 2})},
      .note = "The function body computes InvStdDev even where it is no output; here it is counted "
              "only where it is one."},
     {.name = "LpNormalization",
@@ -400,7 +404,8 @@ constexpr OpDef kRows[] = {
                 "row add, div, sqrt",
      .infer = InferRmsNorm,
      .count = CountRmsNorm,
-     .examples = kRmsNormExamples},
+     .examples = kRmsNormExamples,
+     .operands = {.weights = InputBits({1})}},
     {.name = "SimplifiedLayerNormalization",
      .versions = k1,
      .formula = "RMSNormalization; per row one more div if its second output, 1 / RMS, is asked "
@@ -408,6 +413,7 @@ constexpr OpDef kRows[] = {
      .infer = InferRmsNorm,
      .count = CountRmsNorm,
      .examples = kSimplifiedExamples,
+     .operands = {.weights = InputBits({1})},
      .note = "Not in ONNX: ONNX Runtime and onnxscript write it into the domain ai.onnx."},
 };
 

@@ -24,6 +24,7 @@
 #define ONNXFLOPS_OPS_OP_DEF_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -226,6 +227,8 @@ enum class Traits : uint32_t {
   kControlFlow = 8,  // If, Loop, Scan: the driver infers and counts bodies (src/infer/control_flow)
   kUnknown = 16,  // known by name, but without a public meaning: `note` says why; counts as unknown
   kRandom = 32,   // output is not constant even when all inputs are
+  kShapeOnly = 64,   // looks at the shapes of its inputs, never at what they hold: Shape, Size
+  kMovesMask = 128,  // moves, tests or adds what may be a mask
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -233,6 +236,29 @@ constexpr Traits operator|(Traits a, Traits b) {
 constexpr bool Has(Traits set, Traits bit) {
   return (static_cast<uint32_t>(set) & static_cast<uint32_t>(bit)) != 0;
 }
+
+// A bit per input: InputBits({1, 2}) are the second and the third.
+constexpr uint32_t InputBits(std::initializer_list<int> inputs) {
+  uint32_t bits = 0;
+  for (int input : inputs) bits |= uint32_t{1} << input;
+  return bits;
+}
+
+// What an operator keeps at which input, as a bit per input.
+struct OperandRoles {
+  uint32_t weights = 0;         // the place of a weight
+  uint32_t not_parameters = 0;  // statistics, states, scales, zero points, masks, tables of angles
+  bool packed = false;          // weights come as bytes that hold 8/bits elements
+};
+
+// What a reduction executes. Content of small inputs is folded with `evaluate`, where it is given.
+struct ReductionSteps {
+  ElementCost before;  // on every element
+  ElementCost fold;    // to take an element in
+  ElementCost after;   // on every result
+  EvaluateFn evaluate = nullptr;
+  std::optional<int> of_nothing = {};  // the result over no elements, where it is of use
+};
 
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible
 // types have no place here.
@@ -251,6 +277,11 @@ struct OpDef {
   // Inputs whose content decides the output's shape, as a bit per input (Reshape: 1 << 1):
   // arithmetic that makes them is shape arithmetic.
   uint32_t shape_inputs = 0;
+  OperandRoles operands = {};
+  // The version from which `axes` is an input; before, it is an attribute. 0: there is no such
+  // form.
+  int axes_attribute_before = 0;
+  const ReductionSteps* reduction = nullptr;  // of the reductions
   Traits traits = Traits::kNone;
   const char* note = "";                     // conventions chosen, with the reason
   absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does

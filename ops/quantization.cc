@@ -158,6 +158,7 @@ constexpr OpDef kRows[] = {
      .infer = InferQuantizeLinear,
      .count = CountQuantizeLinear,
      .examples = kQuantizeLinearExamples,
+     .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .note =
          "All in floating point. Float8 and float4 outputs are made by a cast, which is free: no "
          "round and no cmp."},
@@ -168,6 +169,7 @@ constexpr OpDef kRows[] = {
      .infer = InferDequantizeLinear,
      .count = CountDequantizeLinear,
      .examples = kDequantizeLinearExamples,
+     .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
      .note = "All in floating point."},
     {.name = "DynamicQuantizeLinear",
      .versions = kDynamicQuantizeLinearVersions,

@@ -82,38 +82,20 @@ absl::StatusOr<Facts> InferUnknownAxes(const NodeView& n, const Shape& x) {
   return Facts{n.Like(0, std::move(y))};
 }
 
-// What an operator of the family executes.
-struct Steps {
-  absl::string_view op_type;
-  ElementCost before;  // on every element
-  ElementCost fold;    // to take an element in
-  ElementCost after;   // on every result
-  EvaluateFn evaluate = nullptr;
-  std::optional<int> of_nothing = {};  // the result over no elements, where it is of use
-};
-
-constexpr Steps kSteps[] = {
-    {"ReduceL1", {}, {.add = 1}, {}},
-    {"ReduceL2", {.mul = 1}, {.add = 1}, {.sqrt = 1}},
-    {"ReduceLogSum", {}, {.add = 1}, {.log = 1}},
-    {"ReduceLogSumExp", {.exp = 1}, {.add = 1}, {.log = 1}},
-    {"ReduceMax", {}, {.cmp = 1}, {}, EvaluateMax},
-    {"ReduceMean", {}, {.add = 1}, {.div = 1}},
-    {"ReduceMin", {}, {.cmp = 1}, {}, EvaluateMin},
-    {"ReduceProd", {}, {.mul = 1}, {}, EvaluateMul, 1},
-    {"ReduceSum", {}, {.add = 1}, {}, EvaluateAdd, 0},
-    {"ReduceSumSquare", {.mul = 1}, {.add = 1}, {}},
-};
-
-const Steps& StepsOf(const NodeView& n) {
-  for (const Steps& steps : kSteps) {
-    if (steps.op_type == n.op_type()) return steps;
-  }
-  return kSteps[0];  // not reached: every row that asks is in the table
-}
+constexpr ReductionSteps kReduceL1Steps = {{}, {.add = 1}, {}};
+constexpr ReductionSteps kReduceL2Steps = {{.mul = 1}, {.add = 1}, {.sqrt = 1}};
+constexpr ReductionSteps kReduceLogSumSteps = {{}, {.add = 1}, {.log = 1}};
+constexpr ReductionSteps kReduceLogSumExpSteps = {{.exp = 1}, {.add = 1}, {.log = 1}};
+constexpr ReductionSteps kReduceMaxSteps = {{}, {.cmp = 1}, {}, EvaluateMax};
+constexpr ReductionSteps kReduceMeanSteps = {{}, {.add = 1}, {.div = 1}};
+constexpr ReductionSteps kReduceMinSteps = {{}, {.cmp = 1}, {}, EvaluateMin};
+constexpr ReductionSteps kReduceProdSteps = {{}, {.mul = 1}, {}, EvaluateMul, 1};
+constexpr ReductionSteps kReduceSumSteps = {{}, {.add = 1}, {}, EvaluateAdd, 0};
+constexpr ReductionSteps kReduceSumSquareSteps = {{.mul = 1}, {.add = 1}, {}};
 
 // The content of `result` from that of a small input.
-void FoldContent(const Fact& input, const AxisMask& mask, const Steps& steps, Fact* result) {
+void FoldContent(const Fact& input, const AxisMask& mask, const ReductionSteps& steps,
+                 Fact* result) {
   std::optional<int64_t> size = ContentSize(result->dtype, result->shape);
   if (!input.has_content() || steps.evaluate == nullptr || !size.has_value()) return;
   const auto rank = mask.size();
@@ -150,7 +132,7 @@ absl::StatusOr<Facts> InferReduce(const NodeView& n) {
   ASSIGN_OR_RETURN(std::optional<Axes> axes, ReducedAxes(n, x.rank()));
   if (!axes.has_value()) return InferUnknownAxes(n, x);
   Fact result = n.Like(0, ReducedShape(x, axes->mask, n.Flag("keepdims", true)));
-  FoldContent(n.input(0), axes->mask, StepsOf(n), &result);
+  FoldContent(n.input(0), axes->mask, *n.def().reduction, &result);
   return Facts{std::move(result)};
 }
 
@@ -164,7 +146,7 @@ absl::StatusOr<Cost> CountReduce(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
   ASSIGN_OR_RETURN(std::optional<Axes> axes, ReducedAxes(n, x.rank()));
   const bool reduces = !axes.has_value() || !axes->noop;
-  const Steps& steps = StepsOf(n);
+  const ReductionSteps& steps = *n.def().reduction;
   // Of integers, logarithms and roots are taken in floating point.
   const DType type = n.dtype(0);
   const DType float_type = IsFloat(type) ? type : DType::kFloat32;
@@ -318,6 +300,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceL1Examples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceL1Steps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceL2",
      .versions = k1_11_13_18,
@@ -326,6 +310,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceL2Examples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceL2Steps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceLogSum",
      .versions = k1_11_13_18_28,
@@ -334,6 +320,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceLogSumExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceLogSumSteps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceLogSumExp",
      .versions = k1_11_13_18_28,
@@ -342,6 +330,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceLogSumExpExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceLogSumExpSteps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceMax",
      .versions = k1_11_12_13_18_20,
@@ -350,6 +340,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceMaxExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceMaxSteps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceMean",
      .versions = k1_11_13_18,
@@ -358,6 +350,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceMeanExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceMeanSteps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceMin",
      .versions = k1_11_12_13_18_20,
@@ -366,6 +360,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceMinExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceMinSteps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceProd",
      .versions = k1_11_13_18,
@@ -374,6 +370,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceProdExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceProdSteps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceSum",
      .versions = k1_11_13,
@@ -382,6 +380,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceSumExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 13,
+     .reduction = &kReduceSumSteps,
      .traits = Traits::kReadsContent},
     {.name = "ReduceSumSquare",
      .versions = k1_11_13_18,
@@ -390,6 +390,8 @@ constexpr OpDef kRows[] = {
      .count = CountReduce,
      .examples = kReduceSumSquareExamples,
      .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceSumSquareSteps,
      .traits = Traits::kReadsContent},
 };
 

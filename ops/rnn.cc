@@ -247,6 +247,7 @@ constexpr OpDef kRows[] = {
      .infer = InferRnn,
      .count = CountRnn,
      .examples = kRnnExamples,
+     .operands = {.weights = InputBits({1, 2, 3}), .not_parameters = InputBits({5})},
      .note = kSequenceNote},
     {.name = "GRU",
      .versions = kGruVersions,
@@ -257,6 +258,7 @@ constexpr OpDef kRows[] = {
      .infer = InferGru,
      .count = CountGru,
      .examples = kGruExamples,
+     .operands = {.weights = InputBits({1, 2, 3}), .not_parameters = InputBits({5})},
      .note = kSequenceNote},
     {.name = "LSTM",
      .versions = kLstmVersions,
@@ -267,6 +269,7 @@ constexpr OpDef kRows[] = {
      .infer = InferLstm,
      .count = CountLstm,
      .examples = kLstmExamples,
+     .operands = {.weights = InputBits({1, 2, 3, 7}), .not_parameters = InputBits({5, 6})},
      .note =
          "With input_forget the forget gate is 1 - it: one gate, activation and peephole less, one "
          "add more. sequence_lens is not looked at: every sequence costs T steps. clip costs 2 "

@@ -38,27 +38,14 @@ bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inp
   return std::all_of(inputs.begin(), inputs.end(), [&](FactId id) { return facts.HasContent(id); });
 }
 
-// Operators whose attribute `axes` became an input: tools that raise the opset of a file leave the
-// attribute behind, where its meaning is plain.
-struct OldAxes {
-  absl::string_view op_type;
-  int since;  // the version that has the input
-};
-constexpr OldAxes kOldAxes[] = {
-    {"ReduceL1", 18},        {"ReduceL2", 18},   {"ReduceLogSum", 18}, {"ReduceLogSumExp", 18},
-    {"ReduceMax", 18},       {"ReduceMean", 18}, {"ReduceMin", 18},    {"ReduceProd", 18},
-    {"ReduceSumSquare", 18}, {"ReduceSum", 13},  {"Squeeze", 13},      {"Unsqueeze", 13},
-};
-
-// What to say of a node that has one; empty if nothing.
-std::string OldAxesWarning(const Node& node, int opset) {
-  if (!node.domain.empty() || node.FindAttribute("axes") == nullptr) return "";
-  for (const OldAxes& old : kOldAxes) {
-    if (node.op_type != old.op_type || opset < old.since) continue;
-    return absl::StrCat(node.op_type, " has the attribute axes, as before opset ", old.since,
-                        ", but the file declares opset ", opset, ": taken as before");
-  }
-  return "";
+// Tools that raise the opset of a file leave an attribute `axes` behind that became an input: its
+// meaning is plain. What to say of a node that has one; empty if nothing.
+std::string OldAxesWarning(const Node& node, const Call& call) {
+  const int since = call.def->axes_attribute_before;
+  if (since == 0 || call.opset < since || node.FindAttribute("axes") == nullptr) return "";
+  return absl::StrCat(node.op_type, " has the attribute axes, as before opset ", since,
+                      ", but the file declares opset ", call.opset,
+                      ": using its definition before opset ", since);
 }
 
 // One, and more where lists of inputs and outputs or names are long.
@@ -284,7 +271,7 @@ absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& i
     outputs = call->def->infer(view);
   }
   *fresh = symbols_.fresh_uses() != fresh_before;
-  if (call->def->user_rule == nullptr) Warn(OldAxesWarning(node, call->opset));
+  Warn(OldAxesWarning(node, *call));
   if (outputs.ok() && !view.status().ok()) outputs = view.status();
   if (outputs.ok() || !IsFatal(outputs.status())) {
     if (outputs.ok() && Has(call->def->traits, Traits::kUnknown)) {
@@ -304,7 +291,7 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
     facts = Facts{};
   }
   // What Shape and Size give depends on shapes only, whatever they are applied to.
-  const bool is_shape = node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+  const bool is_shape = Has(call->def->traits, Traits::kShapeOnly);
   // A body also computes from what it captures: then its outputs tell, not the inputs.
   if (!call->bodies.empty()) {
     for (const Fact& fact : *facts) {

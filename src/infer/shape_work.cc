@@ -68,7 +68,7 @@ class ShapeWorkMarker {
     }
     if (!needed || call.def == nullptr) return false;
     // Reading a shape does not need what the tensor holds.
-    if (node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size")) return true;
+    if (Has(call.def->traits, Traits::kShapeOnly)) return true;
     // What is needed of a value that holds data as well (Gather of a Shape) is what came from
     // shapes.
     for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size(); ++i) {

@@ -2,91 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "ops/registry.h"
 
 namespace onnxflops {
 namespace {
 
 // A tensor of a Constant node with fewer elements is a constant, whatever it is used for.
 constexpr int64_t kMinConstantWeight = 1024;
-
-constexpr uint32_t Inputs(std::initializer_list<int> places) {
-  uint32_t mask = 0;
-  for (int place : places) mask |= uint32_t{1} << place;
-  return mask;
-}
-
-// What an operator keeps at which input. Operators that are not listed keep what they want.
-struct Places {
-  absl::string_view op;
-  uint32_t weights;         // the place of a weight
-  uint32_t not_parameters;  // statistics, states, scales, zero points, masks, tables of angles
-  bool packed = false;      // weights come as bytes that hold 8/bits elements
-};
-
-// Sorted by name. Operators of the same name in two domains agree in what matters here.
-constexpr Places kPlaces[] = {
-    {"Attention", Inputs({1, 2}), Inputs({3, 5})},
-    {"BatchNormalization", Inputs({1, 2}), Inputs({3, 4})},
-    {"BiasGelu", Inputs({1}), 0},
-    {"Conv", Inputs({1, 2}), 0},
-    {"ConvInteger", Inputs({1}), Inputs({2, 3})},
-    {"ConvTranspose", Inputs({1, 2}), 0},
-    {"DeformConv", Inputs({1, 3}), 0},
-    {"DequantizeLinear", Inputs({0}), Inputs({1, 2})},
-    {"DynamicQuantizeLSTM", Inputs({1, 2, 3, 7}), Inputs({5, 6, 8, 9, 10, 11})},
-    {"DynamicQuantizeMatMul", Inputs({1, 4}), Inputs({2, 3})},
-    {"Einsum", Inputs({0, 1, 2, 3}), 0},
-    {"EmbedLayerNormalization", Inputs({2, 3, 4, 5, 6}), 0},
-    {"FastGelu", Inputs({1}), 0},
-    {"FusedConv", Inputs({1, 2}), 0},
-    {"FusedGemm", Inputs({0, 1, 2}), 0},
-    {"FusedMatMul", Inputs({0, 1}), 0},
-    {"GRU", Inputs({1, 2, 3}), Inputs({5})},
-    {"Gather", Inputs({0}), 0},
-    {"GatherBlockQuantized", Inputs({0}), Inputs({2, 3}), true},
-    {"Gemm", Inputs({0, 1, 2}), 0},
-    {"GemmFastGelu", Inputs({1, 2}), 0},
-    {"GroupNorm", Inputs({1, 2}), 0},
-    {"GroupNormalization", Inputs({1, 2}), 0},
-    {"GroupQueryAttention", 0, Inputs({7, 8, 10})},
-    {"InstanceNormalization", Inputs({1, 2}), 0},
-    {"LSTM", Inputs({1, 2, 3, 7}), Inputs({5, 6})},
-    {"LayerNormalization", Inputs({1, 2}), 0},
-    {"MatMul", Inputs({0, 1}), 0},
-    {"MatMulBnb4", Inputs({1}), Inputs({2}), true},
-    {"MatMulFpQ4", Inputs({1}), Inputs({2}), true},
-    {"MatMulInteger", Inputs({0, 1}), Inputs({2, 3})},
-    {"MatMulIntegerToFloat", Inputs({0, 1, 6}), Inputs({2, 3, 4, 5})},
-    {"MatMulNBits", Inputs({1, 5}), Inputs({2, 3, 4}), true},
-    {"MoE", Inputs({2, 3, 4, 5, 6, 7}), 0},
-    {"MultiHeadAttention", Inputs({3}), Inputs({4, 5})},
-    {"NhwcConv", Inputs({1, 2}), 0},
-    {"PRelu", Inputs({1}), 0},
-    {"QAttention", Inputs({1, 2}), Inputs({3, 4, 6, 7})},
-    {"QEmbedLayerNormalization", Inputs({2, 3, 4, 5, 6}),
-     Inputs({8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
-    {"QGemm", Inputs({3, 6}), Inputs({1, 2, 4, 5, 7, 8})},
-    {"QLinearAdd", Inputs({0, 3}), Inputs({1, 2, 4, 5, 6, 7})},
-    {"QLinearConv", Inputs({3, 8}), Inputs({1, 2, 4, 5, 6, 7})},
-    {"QLinearMatMul", Inputs({3}), Inputs({1, 2, 4, 5, 6, 7})},
-    {"QLinearMul", Inputs({0, 3}), Inputs({1, 2, 4, 5, 6, 7})},
-    {"QMoE", Inputs({2, 4, 5, 7, 8, 10}), Inputs({3, 6, 9, 11, 12, 13}), true},
-    {"QuantizeLinear", Inputs({0}), Inputs({1, 2})},
-    {"RMSNormalization", Inputs({1}), 0},
-    {"RNN", Inputs({1, 2, 3}), Inputs({5})},
-    {"RotaryEmbedding", 0, Inputs({1, 2, 3})},
-    {"SimplifiedLayerNormalization", Inputs({1}), 0},
-    {"SkipLayerNormalization", Inputs({2, 3, 4}), 0},
-    {"SkipSimplifiedLayerNormalization", Inputs({2, 3}), 0},
-};
-
-// What only moves or tests a mask, or adds it.
-constexpr absl::string_view kMaskUsers[] = {"Add",   "And", "Equal",   "Expand", "Greater",
-                                            "Less",  "Not", "Or",      "Slice",  "Unsqueeze",
-                                            "Where", "Sub", "Identity"};
 
 // ATen operators (and val) after which the dynamo exporter names tensors that it folded.
 constexpr absl::string_view kFoldedNames[] = {
@@ -95,13 +22,6 @@ constexpr absl::string_view kFoldedNames[] = {
     "neg",       "ones",   "permute",     "pow",   "rsqrt",       "rsub",   "scalar_tensor_default",
     "sin",       "slice",  "sqrt",        "stack", "sub",         "tril",   "triu",
     "unsqueeze", "val",    "where",       "zeros"};
-
-const Places* PlacesOf(absl::string_view op) {
-  const auto* end = std::end(kPlaces);
-  const auto* it = std::lower_bound(std::begin(kPlaces), end, op,
-                                    [](const Places& p, absl::string_view o) { return p.op < o; });
-  return it != end && it->op == op ? it : nullptr;
-}
 
 // "val_31", "add", "unsqueeze_16".
 bool IsFoldedName(absl::string_view name) {
@@ -187,15 +107,28 @@ class Finder {
     const Node& node = model_.node(id);
     TensorUse& use = uses_[static_cast<size_t>(tensor)];
     if (!use.first_user) use.first_user = id;
-    const Places* places = node.function ? nullptr : PlacesOf(node.op_type);
+    const OpDef* def = DefOf(node);
+    const OperandRoles roles = def == nullptr ? OperandRoles() : def->operands;
     const uint32_t bit = place < 32 ? uint32_t{1} << place : 0;
     const DType type = model_.tensor(tensor).dtype;
-    if (places != nullptr && (places->weights & bit) != 0 && IsWeightType(type, *places)) {
+    if ((roles.weights & bit) != 0 && IsWeightType(type, roles)) {
       use.as_weight = true;
-      if (places->packed) use.elements_per_byte = PerByte(node, tensor);
+      if (roles.packed) use.elements_per_byte = PerByte(node, tensor);
     }
-    if (places == nullptr || (places->not_parameters & bit) == 0) use.as_parameter = true;
-    if (!use.as_other_than_mask && !UsesMask(node)) use.as_other_than_mask = true;
+    if ((roles.not_parameters & bit) == 0) use.as_parameter = true;
+    if (!MovesMask(node, def)) use.as_other_than_mask = true;
+  }
+
+  // The row of the node's operator; nullptr if it has none. What weights are is the same in every
+  // version, so the model's opsets do for functions as well.
+  const OpDef* DefOf(const Node& node) {
+    if (node.function) return nullptr;
+    const auto [known, is_new] = defs_.try_emplace({node.domain, node.op_type}, nullptr);
+    if (is_new) {
+      const int64_t opset = model_.OpsetOf(node.domain).value_or(1);
+      known->second = FindOp(node.domain, node.op_type, opset).def;
+    }
+    return known->second;
   }
 
   // How many elements a byte of a packed weight holds.
@@ -207,13 +140,12 @@ class Finder {
     return b == 2 ? 4 : b == 4 ? 2 : 1;
   }
 
-  static bool UsesMask(const Node& node) {
+  static bool MovesMask(const Node& node, const OpDef* def) {
     if (node.op_type == "Cast") {
       const Attribute* to = node.FindAttribute("to");
       return to != nullptr && to->i == static_cast<int64_t>(DType::kBool);
     }
-    return std::find(std::begin(kMaskUsers), std::end(kMaskUsers), node.op_type) !=
-           std::end(kMaskUsers);
+    return def != nullptr && Has(def->traits, Traits::kMovesMask);
   }
 
   static bool IsParameter(const Tensor& t, const TensorUse& use, bool in_constant_node) {
@@ -229,12 +161,13 @@ class Finder {
 
   // Tensors of indices may have the place of a weight, in a Gather; weights that are integers have
   // at most 8 bits, their biases 32.
-  static bool IsWeightType(DType type, const Places& places) {
+  static bool IsWeightType(DType type, const OperandRoles& roles) {
     return IsFloat(type) || (IsInteger(type) && BitsPerElement(type) <= 8) ||
-           (type == DType::kInt32 && places.not_parameters != 0);
+           (type == DType::kInt32 && roles.not_parameters != 0);
   }
 
   const ModelData& model_;
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, const OpDef*> defs_;
   std::vector<TensorUse> uses_;  // by TensorId
   std::vector<OptionalTensorId>
       constants_;  // by ValueId: large tensors of Constant nodes; empty if none
