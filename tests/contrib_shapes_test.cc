@@ -99,7 +99,7 @@ class ContribShapesTest : public testing::TestWithParam<size_t> {
     if (!inference.ok()) return {inference.status().ToString()};
     std::vector<std::string> outputs;
     for (ValueId v : inference->model->graphs[0].outputs) {
-      const Fact& fact = inference->fact(inference->values[static_cast<size_t>(v)]);
+      const Fact& fact = *inference->FactOf(v);
       std::string text = absl::StrCat(DTypeName(fact.dtype), " [");
       for (const Expr& dim : fact.shape.dims()) {
         const absl::StatusOr<absl::int128> size = dim.Evaluate(sizes);

@@ -438,6 +438,32 @@ TEST(ExplainTest, ANodeByNameOrOutput) {
             "test.onnx: no node or tensor is named 'MatMul'; similar: '/fc/MatMul'");
 }
 
+// Two nodes of one name: what is printed of one is of that one.
+TEST(ExplainTest, NodesOfOneName) {
+  ModelMaker make;
+  make.Input("x", {"2", "8"}).Weight("a", {8, 4}).Weight("b", {4, 16});
+  make.Node("same", "MatMul", {"x", "a"}, {"h"}).Node("same", "MatMul", {"h", "b"}, {"y"});
+  const absl::StatusOr<Model> model = make.Output("y").Load();
+  ASSERT_TRUE(model.ok());
+  struct Case {
+    const char* name;
+    int64_t number;
+    const char* weight;
+    const char* macs;
+  };
+  for (const Case& c : {Case{"same", 1, "a", "64"}, Case{"same#1", 1, "a", "64"},
+                        Case{"same#2", 2, "b", "128"}, Case{"y", 1, "b", "128"}}) {
+    const absl::StatusOr<Explanation> e = Explain(*model, {}, c.name);
+    ASSERT_TRUE(e.ok()) << e.status();
+    EXPECT_EQ(e->number, c.number) << c.name;
+    EXPECT_EQ(e->node.inputs[1].name, c.weight) << c.name;
+    EXPECT_EQ(e->macs.ToString(), c.macs) << c.name;
+    EXPECT_EQ(e->node.macs.ToString(), c.macs) << c.name;
+  }
+  EXPECT_FALSE(Explain(*model, {}, "same#3").ok());
+  EXPECT_THAT(ToText(*Explain(*model, {}, "same"), {}), HasSubstr("number 1 of 2 nodes"));
+}
+
 // An If whose condition is not known: `small` costs 8*n FLOPs, `large` 128*n.
 absl::StatusOr<Model> Branches() {
   onnx::ModelProto proto;

@@ -291,7 +291,7 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
     facts = Facts{};
   }
   // What Shape and Size give depends on shapes only, whatever they are applied to.
-  const bool is_shape = Has(call->def->traits, Traits::kShapeOnly);
+  const bool is_shape = call->def != nullptr && Has(call->def->traits, Traits::kShapeOnly);
   // A body also computes from what it captures: then its outputs tell, not the inputs.
   if (!call->bodies.empty()) {
     for (const Fact& fact : *facts) {

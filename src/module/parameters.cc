@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "ops/registry.h"
+#include "src/base/limits.h"
 
 namespace onnxflops {
 namespace {
@@ -120,14 +121,11 @@ class Finder {
   }
 
   // The row of the node's operator; nullptr if it has none. What weights are is the same in every
-  // version, so the model's opsets do for functions as well.
+  // version, and files hold operators that are newer than the opset they declare.
   const OpDef* DefOf(const Node& node) {
     if (node.function) return nullptr;
     const auto [known, is_new] = defs_.try_emplace({node.domain, node.op_type}, nullptr);
-    if (is_new) {
-      const int64_t opset = model_.OpsetOf(node.domain).value_or(1);
-      known->second = FindOp(node.domain, node.op_type, opset).def;
-    }
+    if (is_new) known->second = FindOp(node.domain, node.op_type, kMaxOpset).def;
     return known->second;
   }
 

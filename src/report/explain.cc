@@ -1,10 +1,12 @@
 #include "src/report/explain.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -20,18 +22,53 @@ namespace {
 constexpr size_t kMaxSuggestions = 5;
 constexpr int kLineWidth = 100;
 
-// Where a node runs first.
+// Where a node inside a function is evaluated first.
 struct Place {
   const Instance* instance = nullptr;
   size_t index = 0;
+  bool IsShapeWork() const {
+    return index < instance->shape_work.size() && instance->shape_work[index];
+  }
 };
 
-absl::StatusOr<NodeId> FindNode(const ModelData& model, absl::string_view name) {
+// A node as the user named it, and the others of that name.
+struct Found {
+  NodeId node = 0;
+  int64_t number = 1;  // of the nodes of that name, in the order of the file
+  int64_t nodes = 1;   // that have the name
+};
+
+// Nodes of exactly this name, in the order of the file.
+std::vector<NodeId> NodesNamed(const ModelData& model, absl::string_view name) {
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < model.nodes.size() && !name.empty(); ++i) {
+    if (model.nodes[i].name == name) nodes.push_back(static_cast<NodeId>(i));
+  }
+  return nodes;
+}
+
+// "same#2" is the second node named "same", unless a node has that very name.
+std::optional<Found> FindNumbered(const ModelData& model, absl::string_view name) {
+  const size_t hash = name.rfind('#');
+  int64_t number = 0;
+  if (hash == absl::string_view::npos || !absl::SimpleAtoi(name.substr(hash + 1), &number)) {
+    return std::nullopt;
+  }
+  const std::vector<NodeId> nodes = NodesNamed(model, name.substr(0, hash));
+  const auto count = static_cast<int64_t>(nodes.size());
+  if (number < 1 || number > count) return std::nullopt;
+  return Found{nodes[static_cast<size_t>(number - 1)], number, count};
+}
+
+absl::StatusOr<Found> FindNode(const ModelData& model, absl::string_view name) {
+  if (const std::vector<NodeId> nodes = NodesNamed(model, name); !nodes.empty()) {
+    return Found{nodes[0], 1, static_cast<int64_t>(nodes.size())};
+  }
+  if (const std::optional<Found> numbered = FindNumbered(model, name)) return *numbered;
   std::vector<std::string> similar;
   OptionalNodeId by_output;
   for (size_t i = 0; i < model.nodes.size(); ++i) {
     const Node& node = model.nodes[i];
-    if (node.name == name && !name.empty()) return static_cast<NodeId>(i);
     for (OptionalValueId output : node.outputs) {
       if (!output || by_output) continue;
       if (model.value(*output).name == name) by_output = static_cast<NodeId>(i);
@@ -40,7 +77,7 @@ absl::StatusOr<NodeId> FindNode(const ModelData& model, absl::string_view name) 
       similar.push_back(Quoted(node.name));
     }
   }
-  if (by_output) return *by_output;
+  if (by_output) return Found{*by_output};
   std::string message =
       absl::StrCat(Escaped(model.path), ": no node or tensor is named ", Quoted(name));
   if (!similar.empty()) absl::StrAppend(&message, "; similar: ", absl::StrJoin(similar, ", "));
@@ -56,13 +93,6 @@ Place FindPlace(const Inference& inference, NodeId id) {
     if (instance.graph == graph && index < instance.calls.size()) return {&instance, index};
   }
   return {};
-}
-
-// The row of a node in the main graph or a body; nodes of functions have none.
-const NodeRow* FindRow(const std::vector<NodeRow>& rows, const std::string& label) {
-  const auto it =
-      std::find_if(rows.begin(), rows.end(), [&](const NodeRow& row) { return row.name == label; });
-  return it == rows.end() ? nullptr : &*it;
 }
 
 std::vector<Shape> ShapesOf(const std::vector<TensorInfo>& tensors) {
@@ -163,36 +193,38 @@ std::string StatusText(const Explanation& e) {
 
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view name) {
-  ASSIGN_OR_RETURN(const NodeId id, FindNode(*model, name));
+  ASSIGN_OR_RETURN(const Found found, FindNode(*model, name));
+  const NodeId id = found.node;
   const InferOptions infer = InferOptionsOf(options);
   ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
   ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
-  const Place place = FindPlace(inference, id);
+  ASSIGN_OR_RETURN(const ModuleTree tree, BuildModules(inference, counts));
   const Node& node = model->node(id);
-  if (place.instance == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat(Escaped(model->path), ": ", DescribeNode(*model, id), " never runs"));
+  std::optional<DescribedNode> described = DescribeNode(inference, counts, tree, id);
+  const bool has_row = described.has_value();
+  if (!has_row) {
+    const Place place = FindPlace(inference, id);
+    if (place.instance == nullptr) {
+      return absl::NotFoundError(
+          absl::StrCat(Escaped(model->path), ": ", DescribeNode(*model, id), " never runs"));
+    }
+    const CallId inside = place.instance->calls[place.index];
+    described = {DescribeNodeInside(inference, id, inside), inside, place.IsShapeWork()};
   }
-  CountOptions with_rows = options;
-  with_rows.node_rows = true;
-  ASSIGN_OR_RETURN(const Report report, MakeReport(inference, counts, with_rows));
   Explanation e;
   e.model = model->path;
-  e.total_flops = report.totals.flops;
-  const CallId call_id = place.instance->calls[place.index];
-  const Call& call = inference.call(call_id);
-  const CallCost& cost = counts.calls[static_cast<size_t>(call_id)];
-  const NodeRow* row = FindRow(report.nodes, NodeLabel(*model, node));
-  if (row != nullptr) {
-    e.node = *row;
-    const Module& module = report.modules[static_cast<size_t>(row->module)];
+  e.total_flops = counts.total.Flops();
+  e.number = found.number;
+  e.nodes_of_that_name = found.nodes;
+  e.node = std::move(described->row);
+  if (has_row) {
+    const Module& module = tree.modules[static_cast<size_t>(e.node.module)];
     e.module = module.path;
     e.module_type = module.type;
-  } else {
-    e.node = DescribeNodeInside(inference, id, call_id);
   }
-  e.shape_work =
-      place.index < place.instance->shape_work.size() && place.instance->shape_work[place.index];
+  const Call& call = inference.call(described->call);
+  const CallCost& cost = counts.calls[static_cast<size_t>(described->call)];
+  e.shape_work = described->shape_work;
   e.node.status = cost.coverage;
   DescribeRule(*inference.model, node, call, &e);
   DescribeBodies(counts, call, cost, &e);
@@ -211,6 +243,13 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
                                  Printable(OpLabel(e.node.domain, e.node.op)), ", opset ", e.opset);
   if (e.version > 0) absl::StrAppend(&out, ", rule of version ", e.version);
   out += ")\n\n";
+  if (e.nodes_of_that_name > 1) {
+    const int64_t next = e.number < e.nodes_of_that_name ? e.number + 1 : 1;
+    AppendLabelled("name",
+                   absl::StrCat("number ", e.number, " of ", e.nodes_of_that_name,
+                                " nodes of this name; NAME#", next, " explains another"),
+                   width, &out);
+  }
   if (!e.module.empty()) {
     AppendLabelled("module",
                    absl::StrCat(e.module, e.module_type.empty() ? "" : "  ", e.module_type), width,

@@ -33,6 +33,9 @@ struct Explanation {
   };
 
   NodeRow node;
+  // Several nodes may have one name: which of them this is, in the order of the file, and how many
+  // there are.
+  int64_t number = 1, nodes_of_that_name = 1;
   std::string model;  // its path
   std::string module, module_type;
   int64_t opset = 0;         // of the operator's domain
@@ -48,7 +51,8 @@ struct Explanation {
   Expr total_flops;                             // of the model
 };
 
-// `node` is a node's name, or the name of one of its outputs. Errors: those of Count; NotFound,
+// `node` is a node's name, or the name of one of its outputs. Where several nodes have one name it
+// is the first of them, and NAME#2 the second. Errors: those of Count; NotFound,
 // with names that are similar.
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view node);

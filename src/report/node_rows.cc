@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/functional/function_ref.h"
+
 namespace onnxflops {
 namespace {
 
@@ -20,14 +22,22 @@ std::vector<TensorInfo> DescribeAll(const Inference& inference,
   return result;
 }
 
-// Walks the main graph and, depth first, the bodies of its control flow. How deep bodies nest is
-// limited by kMaxGraphNesting.
-class Describer {
- public:
-  Describer(const Inference& inference, const Counts& counts, const ModuleTree& tree)
-      : in_(inference), model_(*inference.model), counts_(counts), tree_(tree) {}
+// One execution of a node.
+struct Execution {
+  NodeId node = 0;
+  CallId call = 0;
+  bool shape_work = false;
+  Expr times;
+};
 
-  std::vector<NodeRow> Run() {
+// Visits the executions of the main graph and, depth first, of the bodies of its control flow,
+// until `visit` says that it has seen enough. How deep bodies nest is limited by kMaxGraphNesting.
+class Walk {
+ public:
+  Walk(const Inference& inference, const Counts& counts)
+      : in_(inference), model_(*inference.model), counts_(counts) {}
+
+  void Run(absl::FunctionRef<bool(const Execution&)> visit) {
     std::vector<Frame> stack = {{0, 1, 0}};
     while (!stack.empty()) {
       Frame& frame = stack.back();
@@ -37,15 +47,13 @@ class Describer {
         continue;
       }
       const size_t i = frame.next++;
-      const Expr times = frame.times;
-      const NodeId node = model_.graph(instance.graph).nodes[i];
-      const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
-      const CallId call = instance.calls[i];
-      Describe(node, call, shape_work, times);
-      if (model_.node(node).function || shape_work) continue;
-      PushBodies(call, times, &stack);
+      const Execution execution = {model_.graph(instance.graph).nodes[i], instance.calls[i],
+                                   i < instance.shape_work.size() && instance.shape_work[i],
+                                   frame.times};
+      if (visit(execution)) return;
+      if (model_.node(execution.node).function || execution.shape_work) continue;
+      PushBodies(execution.call, execution.times, &stack);
     }
-    return std::move(rows_);
   }
 
  private:
@@ -63,40 +71,31 @@ class Describer {
     }
   }
 
-  void Describe(NodeId id, CallId call_id, bool shape_work, const Expr& times) {
-    const Node& node = model_.node(id);
-    const Call& call = in_.call(call_id);
-    const CallCost& cost = counts_.calls[static_cast<size_t>(call_id)];
-    NodeRow row;
-    row.node = id;
-    row.name = NodeLabel(model_, node);
-    row.op = std::string(node.op_type);
-    row.domain = std::string(node.domain);
-    row.module = tree_.node_module[static_cast<size_t>(id)];
-    row.multiplicity = times;
-    const bool whole = node.function.has_value();
-    if (shape_work) {
-      row.flops = cost.shape_work_flops * times;
-      row.macs = cost.macs * times;
-    } else {
-      row.flops = (whole ? cost.flops : cost.own.Flops()) * times;
-      row.macs = (whole ? cost.macs : cost.own.Macs()) * times;
-    }
-    row.status = cost.coverage;
-    if (row.status == Coverage::kCounted && shape_work && cost.macs == Expr(0)) {
-      row.status = Coverage::kFree;
-    }
-    row.inputs = DescribeAll(in_, node.inputs, call.inputs);
-    row.outputs = DescribeAll(in_, node.outputs, call.outputs);
-    rows_.push_back(std::move(row));
-  }
-
   const Inference& in_;
   const ModelData& model_;
   const Counts& counts_;
-  const ModuleTree& tree_;
-  std::vector<NodeRow> rows_;
 };
+
+NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleTree& tree,
+                 const Execution& execution) {
+  NodeRow row = DescribeNodeInside(inference, execution.node, execution.call);
+  const CallCost& cost = counts.calls[static_cast<size_t>(execution.call)];
+  row.module = tree.node_module[static_cast<size_t>(execution.node)];
+  row.multiplicity = execution.times;
+  const bool whole = inference.model->node(execution.node).function.has_value();
+  if (execution.shape_work) {
+    row.flops = cost.shape_work_flops * execution.times;
+    row.macs = cost.macs * execution.times;
+  } else {
+    row.flops = (whole ? cost.flops : cost.own.Flops()) * execution.times;
+    row.macs = (whole ? cost.macs : cost.own.Macs()) * execution.times;
+  }
+  row.status = cost.coverage;
+  if (row.status == Coverage::kCounted && execution.shape_work && cost.macs == Expr(0)) {
+    row.status = Coverage::kFree;
+  }
+  return row;
+}
 
 }  // namespace
 
@@ -116,7 +115,26 @@ NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id
 
 std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
                                    const ModuleTree& tree) {
-  return Describer(inference, counts, tree).Run();
+  std::vector<NodeRow> rows;
+  Walk(inference, counts).Run([&](const Execution& execution) {
+    rows.push_back(Describe(inference, counts, tree, execution));
+    return false;
+  });
+  return rows;
+}
+
+std::optional<DescribedNode> DescribeNode(const Inference& inference, const Counts& counts,
+                                          const ModuleTree& tree, NodeId node) {
+  std::optional<DescribedNode> found;
+  Walk(inference, counts).Run([&](const Execution& execution) {
+    if (execution.node != node) return false;
+    const bool runs = execution.times != Expr(0);
+    if (!found.has_value() || runs) {
+      found = {Describe(inference, counts, tree, execution), execution.call, execution.shape_work};
+    }
+    return runs;
+  });
+  return found;
 }
 
 }  // namespace onnxflops

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_REPORT_NODE_ROWS_H_
 #define ONNXFLOPS_SRC_REPORT_NODE_ROWS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ namespace onnxflops {
 // run. Shapes inside a body are those of its last evaluation.
 std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
                                    const ModuleTree& tree);
+
+// The first execution of a node that counts, or the first of all where none does; nullopt for a
+// node that has no row.
+struct DescribedNode {
+  NodeRow row;
+  CallId call = 0;
+  bool shape_work = false;
+};
+std::optional<DescribedNode> DescribeNode(const Inference& inference, const Counts& counts,
+                                          const ModuleTree& tree, NodeId node);
 
 // A node that has no row, since it is inside a function: its tensors in one call.
 NodeRow DescribeNodeInside(const Inference& inference, NodeId node, CallId call);

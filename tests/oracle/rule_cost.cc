@@ -137,7 +137,7 @@ absl::StatusOr<RuleResult> CostByRule(const Case& c) {
   }
   RuleResult result{{ExecutedOf(counts.total.flops), ExecutedOf(counts.total.int_ops)}, {}};
   for (ValueId v : model->graphs[0].outputs) {
-    const Fact& fact = inference.fact(inference.values[static_cast<size_t>(v)]);
+    const Fact& fact = *inference.FactOf(v);
     Sizes dims;
     for (const Expr& dim : fact.shape.dims()) dims.push_back(dim.AsInt64().value_or(-1));
     result.output_dims.push_back(dims);
