@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
+#include "src/base/limits.h"
 #include "src/load/byte_region.h"
 #include "src/load/load.h"
 #include "tests/load_bytes.h"
@@ -138,6 +139,56 @@ TEST_F(LoadFileTest, PipesThatEndTooEarly) {
     const absl::StatusOr<Model> model = LoadThroughPipe(path, whole.substr(0, n));
     EXPECT_THAT(std::string(model.status().message()), StartsWith(path + ": truncated")) << n;
   }
+}
+
+// ---- Pipes whose writer is late, slow or gone
+
+TEST_F(LoadFileTest, ANamedPipeWithoutAWriterIsRefused) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(Load(Path("pipe")).status().message(),
+            Path("pipe") +
+                ": is a named pipe that no program writes to (waited 2 s); start the writer first");
+}
+
+// Loads a named pipe; `write` gets the descriptor of its other end, a moment later.
+template <typename Write>
+absl::StatusOr<Model> LoadWhile(const std::string& path, const Write& write) {
+  EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] {
+    usleep(100'000);
+    const int fd = open(path.c_str(), O_WRONLY);
+    write(fd);
+    close(fd);
+  });
+  absl::StatusOr<Model> model = Load(path);
+  writer.join();
+  return model;
+}
+
+TEST_F(LoadFileTest, AWriterMayTakeLongerThanItMayBeMissing) {
+  const std::string bytes = GraphText(kSmall);
+  EXPECT_TRUE(LoadWhile(Path("pipe"), [&](int fd) {
+                usleep((kMaxPipeWaitMs + 500) * 1000);
+                EXPECT_EQ(write(fd, bytes.data(), bytes.size()), ssize_t(bytes.size()));
+              }).ok());
+}
+
+TEST_F(LoadFileTest, AWriterThatWritesNothing) {
+  EXPECT_EQ(LoadWhile(Path("pipe"), [](int) {}).status().message(), Path("pipe") + ": is empty");
+}
+
+TEST_F(LoadFileTest, AStreamThatAnotherMadeNonBlockingIsWaitedFor) {
+  const std::string bytes = GraphText(kSmall);
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_NONBLOCK), 0);
+  std::thread writer([&] {
+    usleep(100'000);
+    EXPECT_EQ(write(fds[1], bytes.data(), bytes.size()), ssize_t(bytes.size()));
+    close(fds[1]);
+  });
+  EXPECT_TRUE(LoadFromStream(fds[0], "pipe").ok());
+  writer.join();
+  close(fds[0]);
 }
 
 TEST_F(LoadFileTest, AFileThatShrinksIsAnError) {

@@ -1,6 +1,7 @@
 #include "tools/load_model.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/input_file.h"
 #include "src/load/load.h"
 #include "tools/official_program.h"
 #include "tools/text_forms.h"
@@ -26,6 +28,8 @@ size_t PeekPipe(int fd, char* bytes, size_t size) {
     close(copy[0]);
     close(copy[1]);
   };
+  pollfd one = {fd, POLLIN, 0};
+  poll(&one, 1, -1);  // tee() would not wait in a pipe that another program made non-blocking
   const ssize_t there = tee(fd, copy[1], size, 0);
   const ssize_t n = there > 0 ? read(copy[0], bytes, static_cast<size_t>(there)) : 0;
   return n > 0 ? static_cast<size_t>(n) : 0;
@@ -72,14 +76,12 @@ absl::StatusOr<Model> LoadModel(absl::string_view path, const Limits& limits) {
   }
   const TextForm form = TextFormOfFile(path);
   if (form == TextForm::kNone) return Load(path);
-  const int fd = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  const absl::StatusOr<int> fd = OpenForReading(path);
+  if (!fd.ok()) return Named(path, fd.status());
+  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
   struct stat info;
-  const absl::Cleanup close_file = [fd] {
-    if (fd >= 0) close(fd);
-  };
-  // Load() says why not.
-  if (fd < 0 || fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) return Load(path);
-  return LoadText(form, fd, path, limits);
+  if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode)) return Load(path);  // which says why not
+  return LoadText(form, *fd, path, limits);
 }
 
 }  // namespace onnxflops::tools

@@ -66,12 +66,12 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
   }
   const std::string& first = arguments[0];
   if (first == "--help" || first == "-h" || first == "help") {
-    const absl::Status written = WriteOutput(Help(), "-");
+    const absl::Status written = WriteOutput(Help(), "-", {});
     if (!written.ok()) return written;
     return kFine;
   }
   if (first == "--version") {
-    const absl::Status written = WriteOutput(Version(), "-");
+    const absl::Status written = WriteOutput(Version(), "-", {});
     if (!written.ok()) return written;
     return kFine;
   }

@@ -1,11 +1,15 @@
 #include "tools/options.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +19,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/input_file.h"
 #include "tools/official_bodies.h"
 
 namespace onnxflops::tools {
@@ -52,6 +57,29 @@ absl::StatusOr<Scalar> ParseScalar(absl::string_view option, absl::string_view t
   if (item == "true" || item == "false") return Scalar::Int(item == "true" ? 1 : 0);
   if (absl::SimpleAtod(item, &d)) return Scalar::Float(d);
   return Bad(option, text, absl::StrCat(Quoted(item), " is not a number"));
+}
+
+// The text of a rules file; LoadRules() refuses what is too long.
+absl::StatusOr<std::string> ReadRules(const std::string& file) {
+  ASSIGN_OR_RETURN(const int fd, OpenForReading(file));
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  struct stat info;
+  if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError("is a directory, not a file");
+  }
+  if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+    return absl::InvalidArgumentError("is a device, not a file");
+  }
+  std::string text(kMaxRulesBytes + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = ReadSome(fd, text.data() + size, text.size() - size);
+    if (n < 0) return absl::UnknownError(absl::StrCat("cannot be read: ", strerror(errno)));
+    if (n == 0) break;
+    size += static_cast<size_t>(n);
+  }
+  text.resize(size);
+  return text;
 }
 
 // One option as a line of help, its text broken into the second column.
@@ -94,16 +122,9 @@ void RulesArgument::AddTo(CLI::App* app) {
 
 absl::StatusOr<Rules> RulesArgument::Parse() const {
   if (file.empty()) return Rules();
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
-    return Bad("--rules", file, "it is not a file that can be read");
-  }
-  std::ifstream in(file, std::ios::binary);
-  std::string text(kMaxRulesBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (in.fail() && !in.eof())) return Bad("--rules", file, "it cannot be read");
-  text.resize(static_cast<size_t>(in.gcount()));
-  return LoadRules(text, file);
+  const absl::StatusOr<std::string> text = ReadRules(file);
+  if (!text.ok()) return Bad("--rules", file, text.status().message());
+  return LoadRules(*text, file);
 }
 
 void CausalArgument::AddTo(CLI::App* app) {

@@ -1,14 +1,16 @@
 #include "tools/output.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
@@ -16,106 +18,121 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/looks_like_model.h"
+#include "tools/text_forms.h"
+#include "tools/write_file.h"
 
 namespace onnxflops::tools {
 namespace {
 
-constexpr int kMaxLinks = 40;         // symbolic links in a row, as Linux has it
-constexpr int kTemporaryTries = 100;  // names for the temporary file
+constexpr int kMaxLinks = 40;  // symbolic links in a row, as Linux has it
 constexpr int kMaxWidth = 1000;
 
-absl::Status Trouble(const std::string& file, int error) {
-  const std::string what = file == "-" ? "standard output" : Quoted(file);
-  return absl::UnknownError(absl::StrCat("cannot write to ", what, ": ", strerror(error)));
-}
+absl::Status FromErrno(int error) { return absl::UnknownError(strerror(error)); }
 
-absl::Status WriteAll(int fd, absl::string_view text, const std::string& file) {
-  while (!text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Trouble(file, errno);
-    text.remove_prefix(static_cast<size_t>(n));
+// A descriptor of ours that `path` names, as /dev/fd/63 and /proc/self/fd/1 do; else -1.
+int OwnDescriptor(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  int fd = -1;
+  struct statfs filesystem;
+  struct stat named, ours;
+  if (slash == std::string::npos || !absl::SimpleAtoi(path.substr(slash + 1), &fd) || fd < 0 ||
+      statfs(path.substr(0, slash).c_str(), &filesystem) != 0 ||
+      filesystem.f_type != PROC_SUPER_MAGIC || stat(path.c_str(), &named) != 0 ||
+      fstat(fd, &ours) != 0) {
+    return -1;
   }
-  return absl::OkStatus();
+  return named.st_dev == ours.st_dev && named.st_ino == ours.st_ino ? fd : -1;
 }
 
-// What a chain of symbolic links names, whether it exists or not.
-absl::StatusOr<std::string> FollowLinks(const std::string& file) {
-  std::string path = file;
+// What a name given with -o stands for: an open descriptor, or what a chain of symbolic links
+// names, whether it exists or not.
+struct Target {
+  int fd = -1;
+  std::string path;
+};
+
+absl::StatusOr<Target> FollowLinks(const std::string& file) {
+  if (file == "-") return Target{STDOUT_FILENO, ""};
+  Target target = {-1, file};
   for (int i = 0; i < kMaxLinks; ++i) {
-    char target[4096];
-    const ssize_t n = readlink(path.c_str(), target, sizeof(target));
-    if (n < 0) return path;
-    std::string next(target, static_cast<size_t>(n));
-    const size_t slash = path.rfind('/');
-    if (next[0] != '/' && slash != std::string::npos) next.insert(0, path, 0, slash + 1);
-    path = std::move(next);
+    target.fd = OwnDescriptor(target.path);
+    if (target.fd >= 0) return target;
+    std::array<char, 4096> link;
+    const ssize_t n = readlink(target.path.c_str(), link.data(), link.size());
+    if (n < 0) return target;
+    std::string next(link.data(), static_cast<size_t>(n));
+    const size_t slash = target.path.rfind('/');
+    if (next[0] != '/' && slash != std::string::npos) next.insert(0, target.path, 0, slash + 1);
+    target.path = std::move(next);
   }
-  return Trouble(file, ELOOP);
+  return FromErrno(ELOOP);
 }
 
-// Opens a new file beside `path`, whose name goes to `*name`.
-absl::StatusOr<int> OpenTemporary(const std::string& path, mode_t mode, const std::string& file,
-                                  std::string* name) {
-  const size_t slash = path.rfind('/') + 1;  // 0 when there is none
-  for (int i = 0; i < kTemporaryTries; ++i) {
-    *name = absl::StrCat(path.substr(0, slash), ".onnxflops-", getpid(), "-", i, ".tmp");
-    const int fd = open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd >= 0) return fd;
-    if (errno != EEXIST) return Trouble(file, errno);
+absl::Status RefuseInput(const struct stat& output, absl::Span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    struct stat info;
+    if ((input == "-" ? fstat(STDIN_FILENO, &info) : stat(input.c_str(), &info)) != 0) continue;
+    if (info.st_dev != output.st_dev || info.st_ino != output.st_ino) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it is the same file as the input ", input == "-" ? "standard input" : Quoted(input)));
   }
-  return Trouble(file, EEXIST);
-}
-
-absl::Status Replace(const std::string& path, absl::string_view text, mode_t mode, bool exists,
-                     const std::string& file) {
-  std::string temporary;
-  ASSIGN_OR_RETURN(const int fd, OpenTemporary(path, mode, file, &temporary));
-  auto remove = absl::MakeCleanup([&] { unlink(temporary.c_str()); });
-  absl::Status written = WriteAll(fd, text, file);
-  if (written.ok() && exists && fchmod(fd, mode) != 0) written = Trouble(file, errno);
-  // Errors of a full disk may show as late as this.
-  if (close(fd) != 0 && written.ok()) written = Trouble(file, errno);
-  RETURN_IF_ERROR(written);
-  if (rename(temporary.c_str(), path.c_str()) != 0) return Trouble(file, errno);
-  std::move(remove).Cancel();
   return absl::OkStatus();
 }
 
-absl::Status WriteFile(absl::string_view text, const std::string& file) {
-  ASSIGN_OR_RETURN(const std::string path, FollowLinks(file));
+bool IsModel(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  std::array<char, kTextFormPrefix> bytes;
+  const ssize_t n = pread(fd, bytes.data(), bytes.size(), 0);
+  return n > 0 && (IsTextModel(path, absl::string_view(bytes.data(), static_cast<size_t>(n))) ||
+                   LooksLikeModel(fd));
+}
+
+absl::Status WriteFile(absl::string_view text, const std::string& path,
+                       absl::Span<const std::string> inputs) {
   struct stat info;
-  const bool exists = stat(path.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return Trouble(file, EISDIR);
-  if (exists && access(path.c_str(), W_OK) != 0) return Trouble(file, errno);
-  if (exists && !S_ISREG(info.st_mode)) {
-    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return Trouble(file, errno);
-    absl::Status written = WriteAll(fd, text, file);
-    if (close(fd) != 0 && written.ok()) written = Trouble(file, errno);
-    return written;
+  if (stat(path.c_str(), &info) != 0) return ReplaceFile(path, text);
+  if (S_ISDIR(info.st_mode)) return FromErrno(EISDIR);
+  if (access(path.c_str(), W_OK) != 0) return FromErrno(errno);
+  if (!S_ISREG(info.st_mode)) return WriteToDevice(path, text);
+  RETURN_IF_ERROR(RefuseInput(info, inputs));
+  if (IsModel(path)) {
+    return absl::InvalidArgumentError("it is an ONNX model; delete it first, or give another name");
   }
-  // Signals that would end the program wait until the temporary file has got its name or is gone.
-  sigset_t ending, before;
-  sigemptyset(&ending);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, signal);
-  sigprocmask(SIG_BLOCK, &ending, &before);
-  const auto restore = absl::MakeCleanup([&] { sigprocmask(SIG_SETMASK, &before, nullptr); });
-  return Replace(path, text, exists ? info.st_mode & 0777 : 0666, exists, file);
+  return ReplaceFile(path, text);
+}
+
+absl::Status WriteDescriptor(absl::string_view text, int fd, absl::Span<const std::string> inputs) {
+  struct stat info;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) RETURN_IF_ERROR(RefuseInput(info, inputs));
+  return WriteAll(fd, text);
+}
+
+absl::Status WriteTo(const std::string& file, absl::string_view text,
+                     absl::Span<const std::string> inputs) {
+  ASSIGN_OR_RETURN(const Target target, FollowLinks(file));
+  return target.fd >= 0 ? WriteDescriptor(text, target.fd, inputs)
+                        : WriteFile(text, target.path, inputs);
 }
 
 }  // namespace
 
-absl::Status WriteOutput(absl::string_view text, const std::string& file) {
-  // A closed pipe and a limit on file size are errors of write(), not ends of the program.
-  signal(SIGPIPE, SIG_IGN);
+absl::Status WriteOutput(absl::string_view text, const std::string& file,
+                         absl::Span<const std::string> inputs) {
+  // A limit on file size is an error of write(), not the end of the program.
   signal(SIGXFSZ, SIG_IGN);
-  return file == "-" ? WriteAll(STDOUT_FILENO, text, file) : WriteFile(text, file);
+  const absl::Status written = WriteTo(file, text, inputs);
+  if (written.ok()) return written;
+  return absl::Status(written.code(), absl::StrCat("cannot write to ",
+                                                   file == "-" ? "standard output" : Quoted(file),
+                                                   ": ", written.message()));
 }
 
 void WriteError(absl::string_view message) {
   // There is nowhere left to report trouble with this.
-  WriteAll(STDERR_FILENO, absl::StrCat("onnxflops: ", message, "\n"), "-").IgnoreError();
+  WriteAll(STDERR_FILENO, absl::StrCat("onnxflops: ", message, "\n")).IgnoreError();
 }
 
 TableStyle StyleFor(const std::string& file) {

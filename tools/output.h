@@ -1,4 +1,4 @@
-// Where results go: standard output or a file, wholly or not at all.
+// Where results go: standard output or a file, which is then complete or as it was.
 #ifndef ONNXFLOPS_TOOLS_OUTPUT_H_
 #define ONNXFLOPS_TOOLS_OUTPUT_H_
 
@@ -6,14 +6,20 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops::tools {
 
-// Writes `text` to standard output for "-", else to `file`: into a temporary file beside it, which
-// then takes its place. So a file that was there stays as it was until all is written, two writers
-// leave one whole result, and errors and signals leave nothing. A device or pipe is written to.
-absl::Status WriteOutput(absl::string_view text, const std::string& file);
+// Writes `text` to standard output for "-", else to `file`, which is replaced in one step (see
+// ReplaceFile). A symbolic link stays, and the file that it names is replaced. A device, a pipe or
+// an open descriptor (/dev/stdout, /dev/fd/3) is written to.
+//
+// `inputs` are the models and rules files that the call reads; "-" is standard input. None of them
+// is written over, whatever other name `file` has for it, and no other ONNX model either. They may
+// hold "" for an option that was not given.
+absl::Status WriteOutput(absl::string_view text, const std::string& file,
+                         absl::Span<const std::string> inputs);
 
 // "onnxflops: message" on stderr.
 void WriteError(absl::string_view message);

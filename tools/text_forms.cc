@@ -1,6 +1,7 @@
 #include "tools/text_forms.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -27,6 +28,27 @@ constexpr absl::string_view kFields[] = {"ir_version",       "opset_import",   "
                                          "doc_string",       "metadata_props", "graph",
                                          "functions",        "training_info",  "configuration"};
 
+// "opset_import" -> "opsetImport", as Protobuf writes it in JSON.
+std::string CamelCase(absl::string_view field) {
+  std::string name;
+  for (size_t i = 0; i < field.size(); ++i) {
+    if (field[i] == '_') continue;
+    const bool first = i > 0 && field[i - 1] == '_';
+    name.push_back(first ? absl::ascii_toupper(static_cast<unsigned char>(field[i])) : field[i]);
+  }
+  return name;
+}
+
+bool BeginsWithKey(absl::string_view json) {
+  if (!absl::ConsumePrefix(&json, "{")) return false;
+  json = absl::StripLeadingAsciiWhitespace(json);
+  if (!absl::ConsumePrefix(&json, "\"")) return false;
+  const absl::string_view key = json.substr(0, json.find('"'));
+  return std::any_of(std::begin(kFields), std::end(kFields), [&](absl::string_view field) {
+    return key == field || key == CamelCase(field);
+  });
+}
+
 // A name, and behind it what a field's value begins with.
 bool BeginsWithField(absl::string_view text) {
   return std::any_of(std::begin(kFields), std::end(kFields), [&](absl::string_view field) {
@@ -35,6 +57,12 @@ bool BeginsWithField(absl::string_view text) {
     rest = absl::StripLeadingAsciiWhitespace(rest);
     return !rest.empty() && absl::StrContains(":{<", rest[0]);
   });
+}
+
+// Without a byte order mark and blanks.
+absl::string_view WithoutMark(absl::string_view text) {
+  absl::ConsumePrefix(&text, "\xef\xbb\xbf");
+  return absl::StripLeadingAsciiWhitespace(text);
 }
 
 }  // namespace
@@ -68,8 +96,7 @@ TextForm TextFormOfFile(absl::string_view path) {
 }
 
 TextForm TextFormOfBytes(absl::string_view text) {
-  absl::ConsumePrefix(&text, "\xef\xbb\xbf");
-  text = absl::StripLeadingAsciiWhitespace(text);
+  text = WithoutMark(text);
   bool comment = false;  // both of ONNX's and of Protobuf's text
   while (absl::StartsWith(text, "#")) {
     comment = true;
@@ -84,6 +111,20 @@ TextForm TextFormOfBytes(absl::string_view text) {
     return BeginsWithField(text) ? TextForm::kOnnx : TextForm::kNone;
   }
   return BeginsWithField(text) ? TextForm::kProtobuf : TextForm::kNone;
+}
+
+bool IsTextModel(absl::string_view path, absl::string_view beginning) {
+  switch (TextFormOfBytes(beginning)) {
+    case TextForm::kOnnx:
+    case TextForm::kProtobuf:
+      return true;
+    case TextForm::kJson:
+      return BeginsWithKey(WithoutMark(beginning));
+    case TextForm::kNone:
+      break;
+  }
+  // ONNX's text may begin with a graph, which has any name.
+  return TextFormOfFile(path) == TextForm::kOnnx;
 }
 
 }  // namespace onnxflops::tools

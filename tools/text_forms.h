@@ -28,6 +28,9 @@ TextForm TextFormOfFile(absl::string_view path);
 TextForm TextFormOfBytes(absl::string_view beginning);
 inline constexpr size_t kTextFormPrefix = 256;
 
+// Whether a file is a model as text. JSON is one if its first key is a field of ModelProto.
+bool IsTextModel(absl::string_view path, absl::string_view beginning);
+
 }  // namespace onnxflops::tools
 
 #endif  // ONNXFLOPS_TOOLS_TEXT_FORMS_H_

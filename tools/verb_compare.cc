@@ -115,7 +115,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
   const TableStyle style = StyleFor(args.output.file);
   if (!run || args.list) {
-    RETURN_IF_ERROR(WriteOutput(run ? ListConventions(style) : help, args.output.file));
+    RETURN_IF_ERROR(WriteOutput(run ? ListConventions(style) : help, args.output.file, {}));
     return kFine;
   }
   if (args.models.size() != 1) {
@@ -127,7 +127,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Model model, LoadModel(args.models[0], options.limits));
   ASSIGN_OR_RETURN(const CompareReport report, CompareTools(model, options, request));
   ASSIGN_OR_RETURN(const std::string text, Render(report, format, style));
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {args.models[0], args.sizes.rules.file}));
   return kFine;
 }
 

@@ -131,7 +131,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::string help;
   ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
   if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-"));
+    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
@@ -148,7 +148,9 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     reports.push_back(std::move(report));
   }
   const TableStyle style = StyleFor(args.output.file);
-  RETURN_IF_ERROR(WriteOutput(Render(reports, format, view, style), args.output.file));
+  std::vector<std::string> inputs = args.models;
+  inputs.push_back(args.sizes.rules.file);
+  RETURN_IF_ERROR(WriteOutput(Render(reports, format, view, style), args.output.file, inputs));
   ExitCode code = kFine;
   for (const Report& report : reports) {
     const std::string objection = args.strict ? Objection(report) : "";

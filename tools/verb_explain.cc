@@ -95,7 +95,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   std::string help;
   ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
   if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-"));
+    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
   if (what.empty()) {
@@ -114,7 +114,8 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
     ASSIGN_OR_RETURN(const Explanation explanation, Explain(model, options, what[1]));
     text = ToText(explanation, style);
   }
-  RETURN_IF_ERROR(WriteOutput(text, file));
+  const std::string model = what.size() == 2 ? what[0] : "";
+  RETURN_IF_ERROR(WriteOutput(text, file, {model, sizes.rules.file}));
   return kFine;
 }
 

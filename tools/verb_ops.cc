@@ -105,7 +105,7 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
   std::string help;
   ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
   if (!run) {
-    RETURN_IF_ERROR(WriteOutput(help, "-"));
+    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
@@ -126,7 +126,7 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
       text = DrawMarkdown(OpsTable(lines));
       break;
   }
-  RETURN_IF_ERROR(WriteOutput(text, output.file));
+  RETURN_IF_ERROR(WriteOutput(text, output.file, {rules_file.file}));
   return kFine;
 }
 

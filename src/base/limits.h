@@ -62,6 +62,9 @@ inline constexpr int64_t kMaxKeptBytes = 16 * kMaxIntContent;
 // Bytes of standard input, a pipe or a device. Only what the graph needs of them stays in memory,
 // but their addresses are set aside before the length is known.
 inline constexpr int64_t kMaxStreamBytes = int64_t{1} << 36;
+// How long the program at the other end of a named pipe may take to open it. Without a limit a pipe
+// that nobody uses stops the program for ever; a shell has both ends open within milliseconds.
+inline constexpr int kMaxPipeWaitMs = 2'000;
 // Bytes of a model written as text, and how deep its brackets nest: a graph within a graph takes 5
 // of them in JSON. Protobuf's messages, which a text becomes, grow up to 30 times as large.
 inline constexpr int64_t kMaxTextBytes = int64_t{1} << 29;

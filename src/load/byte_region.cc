@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/load/input_file.h"
 
 namespace onnxflops {
 namespace {
@@ -140,8 +141,7 @@ bool ByteRegion::Fill(uint64_t begin, uint64_t need, uint64_t end) {
 bool ByteRegion::FillFromStream(uint64_t begin, uint64_t need, uint64_t end) {
   uint64_t at = begin;
   while (at < need) {
-    const ssize_t got = read(fd_, base_ + at, end - at);
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = ReadSome(fd_, base_ + at, end - at);
     if (got < 0) return FailRead(errno);
     if (got == 0) {
       EndStreamAt(at);
@@ -159,8 +159,8 @@ bool ByteRegion::DiscardFromStream(uint64_t n) {
   auto scratch = std::make_unique<std::array<char, 16 * kPage>>();
   const auto begin = static_cast<uint64_t>(loaded_ - base_);
   for (uint64_t done = 0; done < n;) {
-    const ssize_t got = read(fd_, scratch->data(), std::min<uint64_t>(n - done, scratch->size()));
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got =
+        ReadSome(fd_, scratch->data(), std::min<uint64_t>(n - done, scratch->size()));
     if (got < 0) return FailRead(errno);
     if (got == 0) {
       EndStreamAt(begin + done);

@@ -1,6 +1,5 @@
 #include "src/load/load.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "src/base/status_macros.h"
 #include "src/load/byte_region.h"
 #include "src/load/foreign.h"
+#include "src/load/input_file.h"
 #include "src/load/parser.h"
 
 namespace onnxflops {
@@ -29,22 +29,11 @@ absl::Status Named(absl::string_view name, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Escaped(name), ": ", status.message()));
 }
 
-absl::Status FromErrno(int error_number) {
-  switch (error_number) {
-    case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError("no such file");
-    case EACCES:
-    case EPERM:
-      return absl::PermissionDeniedError("permission denied");
-    default:
-      return absl::UnknownError(absl::StrCat("cannot be opened: ", std::strerror(error_number)));
-  }
-}
-
 absl::StatusOr<std::unique_ptr<ByteRegion>> RegionOf(int fd) {
   struct stat info;
-  if (fstat(fd, &info) != 0) return FromErrno(errno);
+  if (fstat(fd, &info) != 0) {
+    return absl::UnknownError(absl::StrCat("cannot be read: ", std::strerror(errno)));
+  }
   if (S_ISDIR(info.st_mode)) return absl::InvalidArgumentError("is a directory, not a file");
   // Files of the kernel (/proc) are regular and say that they are empty; of standard input, others
   // may have read the beginning.
@@ -127,14 +116,10 @@ absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functi
 
 absl::StatusOr<Model> Load(absl::string_view path) {
   if (path == "-") return Parse(RegionOf(STDIN_FILENO), "standard input");
-  if (path.find('\0') != absl::string_view::npos) return Named(path, FromErrno(ENOENT));
-  int fd;
-  do {
-    fd = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  } while (fd < 0 && errno == EINTR);
-  if (fd < 0) return Named(path, FromErrno(errno));
-  const absl::Cleanup close_file = [fd] { close(fd); };
-  return Parse(RegionOf(fd), path);
+  const absl::StatusOr<int> fd = OpenForReading(path);
+  if (!fd.ok()) return Named(path, fd.status());
+  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+  return Parse(RegionOf(*fd), path);
 }
 
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name) {

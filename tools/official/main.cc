@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/load/input_file.h"
 #include "tools/official/function_bodies.h"
 #include "tools/official/text_form.h"
 
@@ -33,8 +34,7 @@ absl::StatusOr<std::string> ReadInput(int64_t limit) {
   size_t size = 0;
   while (true) {
     bytes.resize(std::max<size_t>(2 * size, size_t{1} << 16));
-    const ssize_t n = read(STDIN_FILENO, bytes.data() + size, bytes.size() - size);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = ReadSome(STDIN_FILENO, bytes.data() + size, bytes.size() - size);
     if (n < 0) return absl::UnknownError(absl::StrCat("cannot be read: ", std::strerror(errno)));
     size += static_cast<size_t>(n);
     if (static_cast<int64_t>(size) > limit) {

@@ -1,0 +1,97 @@
+#include "src/load/input_file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr int kPollMs = 10;
+
+absl::Status FromErrno(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError("no such file");
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError("permission denied");
+    default:
+      return absl::UnknownError(absl::StrCat("cannot be opened: ", std::strerror(error_number)));
+  }
+}
+
+int Open(const std::string& path, int flags) {
+  int fd;
+  do {
+    fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+// Whether a program holds the other end of an empty pipe. Only tee() tells that apart from the end
+// of the pipe without taking bytes out of it.
+bool HasWriter(int fd) {
+  std::array<int, 2> copy;
+  if (pipe2(copy.data(), O_CLOEXEC) != 0) return false;
+  const ssize_t n = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK);
+  const bool has_writer = n > 0 || (n < 0 && errno == EAGAIN);
+  close(copy[0]);
+  close(copy[1]);
+  return has_writer;
+}
+
+absl::Status WaitForWriter(int fd) {
+  for (int waited = 0; waited <= kMaxPipeWaitMs; waited += kPollMs) {
+    pollfd one = {fd, POLLIN, 0};
+    // There are bytes, or a writer came and went, or one is there and has written nothing yet.
+    if (poll(&one, 1, kPollMs) > 0 || HasWriter(fd)) return absl::OkStatus();
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("is a named pipe that no program writes to (waited ", kMaxPipeWaitMs / 1000,
+                   " s); start the writer first"));
+}
+
+}  // namespace
+
+absl::StatusOr<int> OpenForReading(absl::string_view path) {
+  if (path.find('\0') != absl::string_view::npos) return FromErrno(ENOENT);
+  const std::string name(path);
+  // O_NONBLOCK: to open a named pipe blocks until it has a writer.
+  int fd = Open(name, O_NONBLOCK);
+  // Another program's lease on the file, which the system ends in time.
+  if (fd < 0 && errno == EWOULDBLOCK) fd = Open(name, 0);
+  if (fd < 0) return FromErrno(errno);
+  absl::Cleanup close_file = [fd] { close(fd); };
+  struct stat info;
+  if (fstat(fd, &info) != 0) return FromErrno(errno);
+  if (S_ISFIFO(info.st_mode)) {
+    if (absl::Status status = WaitForWriter(fd); !status.ok()) return status;
+  }
+  if (!S_ISREG(info.st_mode) && fcntl(fd, F_SETFL, 0) != 0) return FromErrno(errno);
+  std::move(close_file).Cancel();
+  return fd;
+}
+
+ssize_t ReadSome(int fd, char* bytes, size_t size) {
+  while (true) {
+    const ssize_t n = read(fd, bytes, size);
+    if (n >= 0 || (errno != EINTR && errno != EAGAIN)) return n;
+    pollfd one = {fd, POLLIN, 0};
+    if (errno == EAGAIN) poll(&one, 1, -1);
+  }
+}
+
+}  // namespace onnxflops

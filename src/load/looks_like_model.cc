@@ -1,0 +1,46 @@
+#include "src/load/looks_like_model.h"
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "src/load/byte_region.h"
+#include "src/load/wire.h"
+
+namespace onnxflops {
+namespace {
+
+// Protobuf writes ir_version and the graph before everything that a model has many of.
+constexpr int kMaxFields = 10'000;
+
+}  // namespace
+
+bool LooksLikeModel(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || info.st_size <= 0) return false;
+  const absl::StatusOr<std::unique_ptr<ByteRegion>> region =
+      ByteRegion::OfFile(fd, static_cast<uint64_t>(info.st_size));
+  if (!region.ok()) return false;
+  WireReader wire(region->get());
+  Cursor c = {(*region)->begin(), (*region)->end()};
+  bool has_version = false, has_graph = false;
+  for (int i = 0; i < kMaxFields && wire.More(c) && !(has_version && has_graph); ++i) {
+    uint32_t tag;
+    if (!wire.Tag(c, tag)) return false;
+    int64_t version = 0;
+    bool read = false;
+    if (tag == Key(1, kVarint)) {
+      read = wire.Int64(c, version);
+      has_version = version > 0;
+    } else {
+      has_graph |= tag == Key(7, kLengthDelimited);
+      read = wire.SkipField(c, tag);
+    }
+    if (!read) break;
+  }
+  return has_version && has_graph;
+}
+
+}  // namespace onnxflops
