@@ -338,15 +338,15 @@ TEST_F(OutputTest, AnInputThatIsAStandardStreamIsRefused) {
                            const std::string& named) {
     return InChild([&] {
       dup2(open(Path("a").c_str(), flags), stream);
-      const std::string end = "': it is the same file as the input " + named;
+      const std::string end = "': it is the same file as " + named;
       const std::string message(Output("x", file, {input}).message());
       return absl::EndsWith(absl::StrReplaceAll(message, {{"standard output:", "':"}}), end) ? 7
                                                                                              : 2;
     });
   };
-  const std::string path = Path("a"), quoted = "'" + Path("a") + "'";
+  const std::string path = Path("a"), quoted = "the input '" + Path("a") + "'";
   EXPECT_EQ(refused(STDIN_FILENO, O_RDONLY, path, "-", "standard input"), 7);
-  EXPECT_EQ(refused(STDIN_FILENO, O_RDONLY, path, "/dev/stdin", "'/dev/stdin'"), 7);
+  EXPECT_EQ(refused(STDIN_FILENO, O_RDONLY, path, "/dev/stdin", "the input '/dev/stdin'"), 7);
   EXPECT_EQ(refused(STDOUT_FILENO, O_WRONLY | O_APPEND, "-", path.c_str(), quoted), 7);
   EXPECT_EQ(refused(STDOUT_FILENO, O_WRONLY | O_APPEND, "/dev/stdout", path.c_str(), quoted), 7);
   EXPECT_EQ(Read(Path("a")), "old");

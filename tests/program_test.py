@@ -126,21 +126,20 @@ class PrintTest(ProgramTest):
 
 class OutputFileTest(ProgramTest):
     def test_no_verb_writes_over_what_it_reads(self):
-        same = "it is the same file as the input"
         self.shell("cp $M m; cp $C c; cp $R r; sha256sum m c r > sums; ln m hard; ln -s m link")
         for call, where, what in (
-            ("count m -o m", "'m'", "'m'"),
-            ("count c m -o ./hard", "'./hard'", "'m'"),
-            ("m --format json -o link", "'link'", "'m'"),
+            ("count m -o m", "'m'", "the input 'm'"),
+            ("count c m -o ./hard", "'./hard'", "the input 'm'"),
+            ("m --format json -o link", "'link'", "the input 'm'"),
             ("- -o m < m", "'m'", "standard input"),
-            ("m >> m", "standard output", "'m'"),
-            ("compare link -o m", "'m'", "'link'"),
-            ("explain m /o/MatMul -o m", "'m'", "'m'"),
-            ("count c --rules r -o r", "'r'", "'r'"),
-            ("explain Conv --rules r -o r", "'r'", "'r'"),
-            ("ops --rules r -o r", "'r'", "'r'"),
+            ("m >> m", "standard output", "the input 'm'"),
+            ("compare link -o m", "'m'", "the input 'link'"),
+            ("explain m /o/MatMul -o m", "'m'", "the input 'm'"),
+            ("count c --rules r -o r", "'r'", "the input 'r'"),
+            ("explain Conv --rules r -o r", "'r'", "the input 'r'"),
+            ("ops --rules r -o r", "'r'", "the input 'r'"),
         ):
-            self.shell(f"onnxflops {call}", 2, f"cannot write to {where}: {same} {what}")
+            self.shell(f"onnxflops {call}", 2, f"cannot write to {where}: it is the same file as {what}")
         for call in ("count m", "compare m", "compare --list", "explain Conv", "ops"):
             self.shell(f"onnxflops {call} -o c", 2, "cannot write to 'c': it is an ONNX model; delete it first, or give another name")
         self.shell("sha256sum --quiet -c sums")
@@ -160,7 +159,7 @@ class OutputFileTest(ProgramTest):
         for where, why in (
             ("d", "Is a directory"),
             ("d/", "Is a directory"),
-            ("new/", "Is a directory"),
+            ("new/", "No such file or directory"),
             ("none/a", "No such file or directory"),
             ("/dev/full", "No space left on device"),
             ("p", "it is a named pipe that no program reads from (waited 2 s); start the reader first"),

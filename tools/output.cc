@@ -74,8 +74,9 @@ absl::Status RefuseInput(const struct stat& output, absl::Span<const std::string
     struct stat info;
     if ((input == "-" ? fstat(STDIN_FILENO, &info) : stat(input.c_str(), &info)) != 0) continue;
     if (info.st_dev != output.st_dev || info.st_ino != output.st_ino) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it is the same file as the input ", input == "-" ? "standard input" : Quoted(input)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("it is the same file as ",
+                     input == "-" ? "standard input" : absl::StrCat("the input ", Quoted(input))));
   }
   return absl::OkStatus();
 }
