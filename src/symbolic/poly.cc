@@ -70,6 +70,7 @@ int CompareExprs(const Expr& a, const Expr& b) {
     return absl::string_view(x->error).compare(y->error);
   }
   const size_t n = std::min(x->terms.size(), y->terms.size());
+  if (!SpendTerms(n)) return 0;  // every order is as good as another now, as long as it stays
   for (size_t i = 0; i < n; ++i) {
     const Term &s = x->terms[i], &t = y->terms[i];
     if (const int order = CompareMonomials(s, t); order != 0) return order;
@@ -98,11 +99,12 @@ Expr FromTerms(Terms terms) {
   if (terms.size() == 1 && terms[0].degree == 0) return Literal(terms[0].coefficient);
   if (terms.size() > kMaxTerms) return Error(kTooManyTerms);
   auto poly = std::make_shared<ExprImpl::Poly>();
-  size_t hash = terms.size();
+  size_t hash = terms.size(), factors = 0;
   int64_t weight = 0;
   for (const Term& t : terms) {
     hash = Mix(hash, HashInt(t.coefficient));
     weight += 1;
+    factors += t.factors.size();
     for (const Factor& f : t.factors) {
       hash = Mix(hash, f.atom->hash + static_cast<size_t>(f.power));
       weight += f.atom->weight;
@@ -110,6 +112,7 @@ Expr FromTerms(Terms terms) {
     }
   }
   if (weight > kMaxExprWeight) return Error(kTooLarge);
+  if (!Spend(kStepsPerTerm * terms.size() + factors)) return Error(kTooMuchWork);
   poly->hash = hash;
   poly->weight = weight;
   poly->terms = std::move(terms);
@@ -175,6 +178,10 @@ Expr MakeAtom(Kind kind, std::vector<Expr> args) {
 }
 
 void TermAccumulator::Join() {
+  if (!SpendTerms(2 * buffer_.size())) {
+    Fail(kTooMuchWork);
+    buffer_.clear();
+  }
   std::sort(buffer_.begin(), buffer_.end(),
             [](const Term& a, const Term& b) { return CompareMonomials(a, b) < 0; });
   size_t kept = 0;
@@ -198,6 +205,7 @@ void TermAccumulator::Join() {
 
 // a + sign * b, for sign 1 or -1.
 const char* MergeTerms(absl::Span<const Term> a, absl::Span<const Term> b, int sign, Terms* out) {
+  if (!SpendTerms(a.size() + b.size())) return kTooMuchWork;
   out->reserve(a.size() + b.size());
   size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
@@ -238,6 +246,7 @@ const char* MultiplyTerm(const Term& a, const Term& b, Term* out) {
 
 // Keeps the order of `a`, so the product is canonical as it stands.
 const char* MultiplyTerms(absl::Span<const Term> a, const Term& b, Terms* out) {
+  if (!Spend(a.size() * (kStepsPerTerm + b.factors.size()))) return kTooMuchWork;
   out->resize(a.size());
   for (size_t i = 0; i < a.size(); ++i) {
     if (const char* error = MultiplyTerm(a[i], b, &(*out)[i])) return error;
@@ -268,6 +277,7 @@ Expr MultiplyPolys(const Expr& a, const Expr& b) {
                                  : MultiplyTerms(x.get(), y.get()[0], &terms);
     return error != nullptr ? Error(error) : FromTerms(std::move(terms));
   }
+  if (!SpendTerms(x.get().size() * y.get().size())) return Error(kTooMuchWork);
   TermAccumulator sum;
   for (const Term& s : x.get()) {
     for (const Term& t : y.get()) {

@@ -54,6 +54,7 @@ bool Evaluator::Value(const Expr& e, Int* out) {
     return Fail(error == kZeroDivision || error == kMismatch ? absl::InvalidArgumentError(error)
                                                              : absl::OutOfRangeError(error));
   }
+  if (!SpendTerms(TermsOf(e).size())) return Fail(absl::OutOfRangeError(kTooMuchWork));
   Int sum = 0;
   for (const Term& t : TermsOf(e)) {
     Int product = t.coefficient;
@@ -187,7 +188,7 @@ Expr Substituter::Compute(const Atom& atom) {
 class SymbolCollector {
  public:
   void Visit(const Expr& e) {
-    if (e.is_literal() || e.error() != nullptr) return;
+    if (e.is_literal() || e.error() != nullptr || !SpendTerms(TermsOf(e).size())) return;
     for (const Term& t : TermsOf(e)) {
       for (const Factor& f : t.factors) {
         if (!visited_.insert(f.atom.get()).second) continue;
