@@ -122,13 +122,13 @@ class OwnWorks {
       const Part part = static_cast<Part>(r.work % kNumParts);
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
       if (part == Part::kOwn) {
-        flops.push_back(cost.own.Flops() * times);
-        macs.push_back(cost.own.Macs() * times);
+        flops.push_back(cost.own_flops * times);
+        macs.push_back(cost.own_macs * times);
       } else {
-        flops.push_back((part == Part::kWhole ? cost.flops : cost.shape_work_flops) * times);
+        flops.push_back((part == Part::kWhole ? cost.flops : cost.tally().ShapeWorkFlops()) * times);
         macs.push_back(cost.macs * times);
       }
-      const Tally& tally = part == Part::kOwn ? cost.own : cost.tally;
+      const Tally& tally = part == Part::kOwn ? cost.own : cost.tally();
       sum.lower_bound = sum.lower_bound || tally.lower_bound;
     }
     sum.flops = Sum(flops);

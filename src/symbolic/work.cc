@@ -23,6 +23,6 @@ WorkLimit::~WorkLimit() { steps_left = outer_ - (steps_ - steps_left); }
 
 bool WorkLimit::exceeded() const { return steps_left < 0; }
 
-void WorkLimit::Spend(int64_t steps) { steps_left -= steps; }
+void SpendSteps(size_t steps) { symbolic::Spend(steps); }
 
 }  // namespace onnxflops

@@ -4,12 +4,14 @@
 //   Expr product = a * b;                // within the limit; beyond it, an Expr with error()
 //   if (limit.exceeded()) return ...;    // what was made since may be wrong, all of it
 //
-// Work is counted in steps, of about 10 ns: a factor that is copied, compared or evaluated. Results
-// depend on nothing but the expressions and the limit. Work within a limit inside of another counts
-// for both.
+// Work is counted in steps, of about 10 ns: a factor that is copied, compared or evaluated. What
+// expressions do not see, such as long lists of them, whoever does it counts with SpendSteps.
+// Results depend on nothing but the expressions and the limit. Work within a limit inside of another
+// counts for both.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_WORK_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_WORK_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace onnxflops {
@@ -22,13 +24,14 @@ class WorkLimit {
   WorkLimit& operator=(const WorkLimit&) = delete;
 
   bool exceeded() const;
-  // Takes steps for work on expressions that Expr does not see, such as copies.
-  void Spend(int64_t steps);
 
  private:
   int64_t outer_;  // what was left before
   int64_t steps_;
 };
+
+// Takes steps from the limits in force.
+void SpendSteps(size_t steps);
 
 }  // namespace onnxflops
 

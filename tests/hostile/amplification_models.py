@@ -468,8 +468,8 @@ def loops(levels, nodes, inputs, initializers=(), outer=()):
 
 def attribute_ints_in_loop():
     """An attribute of 450,000 integers, copied and hashed in each trip."""
-    axes = msg(5, msg(1, "axes") + msg(8, bytes(450_000)) + num(20, 7))
-    return loops(3, [node("Squeeze", ["x"], ["u"], axes)], [value("x", [1] * 8)])
+    many = msg(5, msg(1, "value_ints") + msg(8, bytes(450_000)) + num(20, 7))
+    return loops(3, [node("Constant", [], ["u"], many), node("Add", ["i0", "i0"], ["v"], many)], [value("x", [1] * 8)])
 
 
 def attribute_strings_in_loop():
@@ -562,20 +562,20 @@ def rule_attributes_in_loop():
 
 def bytes_of_inputs():
     """Inputs that are all one value, whose size in bytes is a product of sums: multiplied out for each."""
-    names = "abcdefghijklmnopqrstuvwxyz"
+    names = "abcdefghijklmnopqrSTUVWXYZ"
     sums = [node("Concat", [f"{c}{i}" for c in names], [f"s{i}"], integer("axis", i)) for i in range(3)]
     inputs = [value(f"{c}{i}", [1] * i + [f"{c}{i}"] + [1] * (2 - i)) for c in names for i in range(3)]
-    wide = [node("Add", ["s0", "s1"], ["t"]), node("Add", ["t", "s2"], ["u"]), node("Concat", ["u"] * 300_000, ["y"], integer("axis", 0))]
+    wide = [node("Add", ["s0", "s1"], ["t"]), node("Add", ["t", "s2"], ["u"]), node("Concat", ["u"] * 16_000, ["y"], integer("axis", 0))]
     return model(graph(sums + wide, inputs, [msg(1, "y")]))
 
 
 def bytes_of_inputs_unknown():
     """The same of a function's inputs, and of an operator that moves them into a sequence."""
-    names = "abcdefghijklmnopqrstuvwxyz"
+    names = "abcdefghijklmnopqrSTUVWXYZ"
     sums = [node("Concat", [f"{c}{i}" for c in names], [f"s{i}"], integer("axis", i)) for i in range(3)]
     inputs = [value(f"{c}{i}", [1] * i + [f"{c}{i}"] + [1] * (2 - i)) for c in names for i in range(3)]
     wide = [node("Add", ["s0", "s1"], ["t"]), node("Add", ["t", "s2"], ["u"])]
-    wide += [node("SequenceConstruct", ["u"] * 100_000, ["q"]), node("f", ["u"] * 200_000, ["y"], domain="local")]
+    wide += [node("SequenceConstruct", ["u"] * 16_000, ["q"]), node("f", ["u"] * 16_000, ["y"], domain="local")]
     return model(graph(sums + wide, inputs, [msg(1, "y")]), [function("f", [node("Relu", ["x"], ["y"])])])
 
 
