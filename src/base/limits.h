@@ -116,6 +116,8 @@ inline constexpr int kMaxRulesDots = 64;
 inline constexpr int kMaxBodyRounds = 64;
 // Applications of such operators that differ in attributes or types of inputs.
 inline constexpr size_t kMaxBodyQuestions = 10'000;
+// Bytes of what is asked about all of them: attributes, types of inputs.
+inline constexpr size_t kMaxBodyQuestionBytes = size_t{8} << 20;
 // Terms of a polynomial, and products made by multiplying two of them.
 inline constexpr size_t kMaxTerms = 100'000;
 // Degree of a monomial. A cost has at most the product of two tensors' sizes.

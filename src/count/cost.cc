@@ -45,6 +45,11 @@ Census& Census::operator*=(const Expr& times) {
   return *this;
 }
 
+void Census::Halve() {
+  if (amounts_ == nullptr) return;
+  for (Expr& e : *amounts_) e = FloorDiv(e, 2);
+}
+
 bool operator==(const Census& a, const Census& b) {
   if (a.amounts_ == nullptr || b.amounts_ == nullptr) return a.IsZero() && b.IsZero();
   return *a.amounts_ == *b.amounts_;

@@ -53,6 +53,7 @@ class Census {
   const Expr& operator[](Kind kind) const;
   Census& operator+=(const Census& other);
   Census& operator*=(const Expr& times);
+  void Halve();  // each kind, rounded down
   friend bool operator==(const Census& a, const Census& b);
   bool IsZero() const;
   // Every kind but mac, added up.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -79,14 +80,16 @@ int CompareExprs(const Expr& a, const Expr& b) {
   return x->terms.size() == y->terms.size() ? 0 : (x->terms.size() < y->terms.size() ? -1 : 1);
 }
 
-// Not salted, so that hashes kept in atoms cost one step each; AbslHashValue salts the result.
+const size_t hash_seed = reinterpret_cast<size_t>(std::make_unique<char>().get());
+
 size_t Mix(size_t hash, size_t value) {
-  hash = (hash ^ value) * size_t{0x9E3779B97F4A7C15};
-  return hash ^ (hash >> 29);
+  const UInt product = static_cast<UInt>(hash ^ value) * UInt{0x9E3779B97F4A7C15};
+  return static_cast<size_t>(product) ^ static_cast<size_t>(product >> 64);
 }
 
 size_t HashInt(Int v) {
-  return Mix(Mix(1, static_cast<size_t>(v)), static_cast<size_t>(static_cast<UInt>(v) >> 64));
+  return Mix(Mix(hash_seed, static_cast<size_t>(v)),
+             static_cast<size_t>(static_cast<UInt>(v) >> 64));
 }
 
 size_t HashExpr(const Expr& e) {
@@ -258,6 +261,7 @@ Expr AddSigned(const Expr& a, const Expr& b, int sign) {
   if (a.error() != nullptr) return a;
   if (b.error() != nullptr) return b;
   if (b.is_literal() && b.literal() == 0) return a;
+  if (a.is_literal() && a.literal() == 0 && sign > 0) return b;
   Terms terms;
   const TermSpan x(a), y(b);
   if (const char* error = MergeTerms(x.get(), y.get(), sign, &terms)) return Error(error);

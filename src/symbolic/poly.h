@@ -210,6 +210,8 @@ int CompareAtoms(const Atom* a, const Atom* b);
 bool SameAtom(const Atom* a, const Atom* b);
 int CompareMonomials(const Term& a, const Term& b);
 int CompareExprs(const Expr& a, const Expr& b);
+// Where hashes begin, another in every process: no file can hold expressions that collide.
+extern const size_t hash_seed;
 size_t Mix(size_t hash, size_t value);
 size_t HashExpr(const Expr& e);
 

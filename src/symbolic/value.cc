@@ -213,7 +213,11 @@ absl::StatusOr<absl::int128> Expr::Evaluate(const Bindings& bindings) const {
 }
 
 Expr Expr::Substitute(const Bindings& bindings) const {
-  return bindings.empty() ? *this : Substituter(bindings).Rebuild(*this);
+  if (bindings.empty() || is_literal()) return *this;
+  // Where nothing stays open, the value is found without expressions in between.
+  Evaluator evaluator(bindings);
+  Int value;
+  return evaluator.Value(*this, &value) ? Literal(value) : Substituter(bindings).Rebuild(*this);
 }
 
 std::vector<std::string> Expr::Symbols() const {

@@ -59,7 +59,7 @@ def body_initializers():
 def call_inputs_common():
     """Each call's common path is copied for each of its weights."""
     w = "a" * 299000 + ".b"
-    g = function("g", [node("f", ["x"] * 20000, [f"y{j}"], domain="local") for j in range(7)] + [node("Relu", ["x"], ["y"])])
+    g = function("g", [node("f", ["x"] * 16000, [f"y{j}"], domain="local") for j in range(7)] + [node("Relu", ["x"], ["y"])])
     f = function("f", [node("Relu", ["x"], ["y"])])
     return model(graph([node("g", [w], ["q"], domain="local")], [], [msg(1, "q")], [tensor(w, [1], [1])]), [f, g])
 
@@ -176,12 +176,7 @@ def empty_bodies():
 
 def error_inputs():
     """An error lists all inputs with their shapes."""
-    return model(graph([node("Concat", ["x"] * 100000, ["y"], integer("axis", 7))], [value("x", ["n" * 50000])], [msg(1, "y")]))
-
-
-def error_inputs2():
-    """An error lists every input: 300,000 times the 200 characters."""
-    return model(graph([node("Concat", ["x"] * 340000, ["y"], integer("axis", 7))], [value("x", ["n" * 5000])], [msg(1, "y")]))
+    return model(graph([node("Concat", ["x"] * 16000, ["y"], integer("axis", 7))], [value("x", ["n" * 50000])], [msg(1, "y")]))
 
 
 def from_weight():
@@ -433,24 +428,24 @@ def visits_long_names():
 
 
 def wide_node_in_loop():
-    """A node of 100,000 inputs in loops: each trip keeps its list of inputs."""
+    """A node of 16,000 inputs in loops: each trip keeps its list of inputs."""
 
     def lp(b):
         return node("Loop", ["n", ""], [], body("body", b))
 
     io = lambda i, c: ([value(i, [], INT64), value(c, [], BOOL)], [msg(1, c)])
-    u = node("Sum", ["i"] + ["j"] * 100000, ["u"])
+    u = node("Sum", ["i"] + ["j"] * 16000, ["u"])
     return model(graph([lp(graph([lp(graph([u], *io("j", "d")))], *io("i", "c")))], [value("x", [2])], [msg(1, "x")], [tensor("n", [], [64])]))
 
 
 def wide_outputs_in_loop():
-    """A node of 60,000 outputs in loops: each trip keeps its list of outputs."""
+    """A node of 16,000 outputs in loops: each trip keeps its list of outputs."""
 
     def lp(b):
         return node("Loop", ["n", ""], [], body("body", b))
 
     io = lambda i, c: ([value(i, [], INT64), value(c, [], BOOL)], [msg(1, c)])
-    u = node("U", ["x"], [f"o{i:x}" for i in range(60000)])
+    u = node("U", ["x"], [f"o{i:x}" for i in range(16000)])
     return model(graph([lp(graph([lp(graph([u], *io("j", "d")))], *io("i", "c")))], [value("x", [2])], [msg(1, "x")], [tensor("n", [], [64])]))
 
 
@@ -479,8 +474,8 @@ def attribute_strings_in_loop():
 
 
 def attributes_in_loop():
-    """A node of 60,000 attributes in loops: each is looked at for every name that is asked for."""
-    many = b"".join(integer(f"{i:x}", 1) for i in range(60_000))
+    """A node of 1,000 attributes in loops: each is looked at for every name that is asked for."""
+    many = b"".join(integer(f"{i:x}", 1) for i in range(1_000))
     return loops(2, [node("Conv", ["x", "w"], ["u"], many)], [value("x", [1, 4, 8, 8]), value("w", [4, 4, 3, 3])])
 
 
@@ -518,7 +513,7 @@ def long_module_rows():
     """Rows of nodes: each holds the module's path of 4,000 bytes."""
     path = "/".join(["m" * 62] * 63) + "/Loop"
     nodes = [node("Relu", ["x"], [f"{i:x}"]) for i in range(30_000)]
-    io = ([value("i", [], INT64), value("c", [], BOOL)], [msg(1, "c")])
+    io = ([value("i", [], INT64), value("on", [], BOOL)], [msg(1, "on")])
     loop = node("Loop", ["n", ""], [], body("body", graph(nodes, *io))) + msg(3, path)
     return model(graph([loop], [value("x", [1])], [msg(1, "x")], [tensor("n", [], [64])]))
 
@@ -538,9 +533,9 @@ def output_names_in_loop():
 
 
 def questions_in_loop():
-    """An operator that nobody knows, of 60,000 inputs whose sizes change with each trip: what is asked about it holds them all."""
+    """An operator that nobody knows, of 16,000 inputs whose sizes change with each trip: what is asked about it holds them all."""
     inner = graph(
-        [node("Concat", ["v", "v"], ["w"], integer("axis", 0)), node("Nobody", ["v"] * 60_000, [])],
+        [node("Concat", ["v", "v"], ["w"], integer("axis", 0)), node("Nobody", ["v"] * 16_000, [])],
         [value("i", [], INT64), value("c", [], BOOL), msg(1, "v")],
         [msg(1, "c"), msg(1, "w")],
     )
@@ -565,8 +560,9 @@ def bytes_of_inputs():
     names = "abcdefghijklmnopqrSTUVWXYZ"
     sums = [node("Concat", [f"{c}{i}" for c in names], [f"s{i}"], integer("axis", i)) for i in range(3)]
     inputs = [value(f"{c}{i}", [1] * i + [f"{c}{i}"] + [1] * (2 - i)) for c in names for i in range(3)]
-    wide = [node("Add", ["s0", "s1"], ["t"]), node("Add", ["t", "s2"], ["u"]), node("Concat", ["u"] * 16_000, ["y"], integer("axis", 0))]
-    return model(graph(sums + wide, inputs, [msg(1, "y")]))
+    wide = [node("Add", ["s0", "s1"], ["t"]), node("Add", ["t", "s2"], ["u"])]
+    wide += [node("Concat", ["u"] * 16_000, [f"y{i}"], integer("axis", i % 3) + integer("0", i)) for i in range(20)]
+    return model(graph(sums + wide, inputs, [msg(1, "y0")]))
 
 
 def bytes_of_inputs_unknown():
@@ -575,8 +571,9 @@ def bytes_of_inputs_unknown():
     sums = [node("Concat", [f"{c}{i}" for c in names], [f"s{i}"], integer("axis", i)) for i in range(3)]
     inputs = [value(f"{c}{i}", [1] * i + [f"{c}{i}"] + [1] * (2 - i)) for c in names for i in range(3)]
     wide = [node("Add", ["s0", "s1"], ["t"]), node("Add", ["t", "s2"], ["u"])]
-    wide += [node("SequenceConstruct", ["u"] * 16_000, ["q"]), node("f", ["u"] * 16_000, ["y"], domain="local")]
-    return model(graph(sums + wide, inputs, [msg(1, "y")]), [function("f", [node("Relu", ["x"], ["y"])])])
+    for i in range(10):
+        wide += [node("SequenceConstruct", ["u"] * 15_000, [f"q{i}"], integer("0", i)), node("f", ["u"] * 15_000, [f"y{i}"], integer("0", i), domain="local")]
+    return model(graph(sums + wide, inputs, [msg(1, "y0")]), [function("f", [node("Relu", ["x"], ["y"])])])
 
 
 def different_attributes():
@@ -587,8 +584,8 @@ def different_attributes():
 def different_shapes():
     """Nodes of different shapes: each is counted for itself, and all costs differ."""
     n = 18_000
-    nodes = [node("MatMul", [f"a{i:x}", "b"], [f"{i:x}"]) for i in range(n)]
-    return model(graph(nodes, [value(f"a{i:x}", [i + 1, 2]) for i in range(n)] + [value("b", [2, 2])], [msg(1, "0")]))
+    nodes = [node("MatMul", [f"m{i:x}", "r"], [f"{i:x}"]) for i in range(n)]
+    return model(graph(nodes, [value(f"m{i:x}", [i + 1, 2]) for i in range(n)] + [value("r", [2, 2])], [msg(1, "0")]))
 
 
 def dims_60():
@@ -612,13 +609,15 @@ def dims_60_distinct():
 
 
 def einsum_inputs():
-    """An Einsum of 200,000 inputs."""
-    return model(graph([node("Einsum", ["x"] * 200_000, ["y"], text("equation", ",".join(["a"] * 200_000) + "->a"))], [value("x", ["a"])], [msg(1, "y")]))
+    """Einsums of 15,000 inputs."""
+    equation = lambda i: text("equation", ",".join(["a"] * 15_000) + "->a" + " " * i)
+    return model(graph([node("Einsum", ["x"] * 15_000, [f"y{i}"], equation(i)) for i in range(13)], [value("x", ["s"])], [msg(1, "y0")]))
 
 
 def empty_attributes():
     """Attributes of a name of a byte, on nodes of an operator that nobody knows."""
-    return model(graph([node("U", [], [], msg(5, msg(1, "a")) * 150) for _ in range(1_300)], [value("x", [2])], [msg(1, "x")]))
+    many = b"".join(integer(f"{i:x}", 0) for i in range(1_000))
+    return model(graph([node("U", [], [], many) for _ in range(75)], [value("x", [2])], [msg(1, "x")]))
 
 
 def empty_strings():
@@ -628,16 +627,16 @@ def empty_strings():
 
 
 def function_attributes():
-    """Nodes of a function whose attributes stand for one of 15,000 of the call."""
+    """Nodes of a function whose attributes stand for one of 1,000 of the call."""
     reference = msg(5, msg(1, "axis") + msg(21, "z") + num(20, 2))
-    f = function("f", [node("Softmax", ["x"], [f"{i:x}"], reference) for i in range(14_000)] + [node("Relu", ["x"], ["y"])])
-    many = b"".join(integer(f"{i:x}", 1) for i in range(25_000)) + integer("z", 0)
+    f = function("f", [node("Softmax", ["x"], [f"{i:x}"], reference) for i in range(20_000)] + [node("Relu", ["x"], ["y"])])
+    many = b"".join(integer(f"{i:x}", 1) for i in range(1_000)) + integer("z", 0)
     return model(graph([node("f", ["x"], ["y"], many, domain="local")], [value("x", [2, 3])], [msg(1, "y")]), [f])
 
 
 def initializers():
     """As many initializers as fit."""
-    return model(graph([node("Relu", ["x"], ["y"])], [value("x", [2])], [msg(1, "y")], [msg(8, f"{i:x}") + num(2, 1) for i in range(105_000)]))
+    return model(graph([node("Relu", ["x"], ["y"])], [value("x", [2])], [msg(1, "y")], [msg(8, f"{i:x}") + num(2, 1) for i in range(100_000)]))
 
 
 def long_input():
@@ -647,10 +646,10 @@ def long_input():
 
 
 def loop_inputs():
-    """Loops that carry 100,000 values each."""
-    k = 60_000
+    """A loop that carries 16,000 values."""
+    k = 16_000
     names = [f"{j:x}" for j in range(k)]
-    inner = graph([], [value("i", [], INT64), value("c", [], BOOL)] + [msg(1, v) for v in names], [msg(1, v) for v in ["c", *["0"] * k]])
+    inner = graph([], [value("i", [], INT64), value("on", [], BOOL)] + [msg(1, v) for v in names], [msg(1, v) for v in ["on", *["0"] * k]])
     return model(graph([node("Loop", ["n", "", *["x"] * k], [""] * k, body("body", inner))], [value("x", [2])], [msg(1, "x")], [tensor("n", [], [64])]))
 
 
@@ -680,19 +679,27 @@ def outputs_shapes_distinct():
 
 
 def sequence_construct():
-    """A sequence of 300,000 items of 60 dimensions."""
-    return model(graph([node("SequenceConstruct", ["x"] * 300_000, ["y"])], [value("x", ["a"] * 60)], [msg(1, "y")]))
+    """Sequences of 16,000 items of 60 dimensions."""
+    nodes = [node("SequenceConstruct", ["x"] * 16_000, [f"y{i}"], integer("0", i)) for i in range(20)]
+    return model(graph(nodes, [value("x", ["s"] * 60)], [msg(1, "y0")]))
 
 
 def split_outputs():
-    """A Split into 150,000 parts."""
-    n = 150_000
-    return model(graph([node("Split", ["x"], [f"{i:x}" for i in range(n)], integer("num_outputs", n))], [value("x", [n] + ["a"] * 59)], [msg(1, "0")]))
+    """Splits into 16,000 parts of 60 dimensions."""
+    n = 16_000
+    nodes = [node("Split", ["x"], ["" if i else f"y{k}" for i in range(n)], integer("num_outputs", n) + integer("0", k)) for k in range(25)]
+    return model(graph(nodes, [value("x", [n + 1] + ["s"] * 59)], [msg(1, "y0")]))
 
 
 def sum_inputs():
+    """Sums of 16,000 inputs of 60 dimensions, of which no two in a row are one value."""
+    nodes = [node("Sum", ["x", "w"] * 8_000, [f"y{i}"], integer("0", i)) for i in range(20)]
+    return model(graph(nodes, [value("x", ["s"] * 60), value("w", ["s"] * 59)], [msg(1, "y0")]))
+
+
+def too_many_inputs():
     """A Sum of 300,000 inputs of 60 dimensions."""
-    return model(graph([node("Sum", ["x"] * 300_000, ["y"])], [value("x", ["a"] * 60)], [msg(1, "y")]))
+    return model(graph([node("Sum", ["x"] * 300_000, ["y"])], [value("x", ["s"] * 60)], [msg(1, "y")]))
 
 
 def sum_sizes():
@@ -738,8 +745,8 @@ def compared_sizes():
     """Losses that compare 60 sizes of 800 terms each and keep none of them."""
     k = 800
     n = 9_000
-    sizes = [node("Concat", [f"v{i:x}" for i in range(k)], [f"{c}"], integer("axis", 0)) for c in "ab"]
-    sizes += [node("Shape", ["a"], ["sa"]), node("Concat", ["two", "two", *["sa"] * 58], ["shape"], integer("axis", 0))]
+    sizes = [node("Concat", [f"v{i:x}" for i in range(k)], ["s"], integer("axis", 0))]
+    sizes += [node("Shape", ["s"], ["sa"]), node("Concat", ["two", "two", *["sa"] * 58], ["shape"], integer("axis", 0))]
     sizes += [node("Concat", ["two", *["sa"] * 58], ["less"], integer("axis", 0))]
     sizes += [node("Expand", ["one", "shape"], ["x"]), node("Expand", ["index", "less"], ["t"])]
     nodes = [node("NegativeLogLikelihoodLoss", ["x", "t"], [f"{i:x}"], integer("0", i)) for i in range(n)]
@@ -823,7 +830,7 @@ def ifs():
     n = 6_000
     branch = lambda x: graph([node("Relu", [x], ["z"])], [], [msg(1, "z")])
     both = body("then_branch", branch("x")) + body("else_branch", branch("w"))
-    return model(graph([node("If", ["c"], [f"{i:x}"], both) for i in range(n)], [value("x", ["a"]), value("w", ["b"]), value("c", [], BOOL)], [msg(1, "0")]))
+    return model(graph([node("If", ["on"], [f"{i:x}"], both) for i in range(n)], [value("x", ["s"]), value("w", ["t"]), value("on", [], BOOL)], [msg(1, "0")]))
 
 
 def modules_wide():
@@ -868,7 +875,6 @@ MODELS = {
         empty_functions,
         empty_strings,
         error_inputs,
-        error_inputs2,
         fresh_dims_in_loop,
         from_weight,
         function_attributes,
@@ -915,6 +921,7 @@ MODELS = {
         table_padding,
         tiny_nodes,
         tiny_relus,
+        too_many_inputs,
         unknown_op_names,
         unknown_ops,
         unknown_ops_official,
