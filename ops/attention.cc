@@ -226,7 +226,7 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   const Expr twice_scores = dims.q_heads * TwicePairs(n, dims);
   Census work = per_score * twice_scores;
   work[Kind::kMac] = twice_scores * (dims.qk_size + dims.v_size);
-  for (Expr& count : work.count) count = FloorDiv(count, 2);
+  work.Halve();
   cost.flops += work;
   cost.flops[Kind::kMul] += dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
   cost.flops += ScaleCost(n.HasAttr("scale")) * 1;

@@ -8,6 +8,7 @@
 #include "ops/rules.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 
@@ -57,6 +58,7 @@ void FollowStrides(const Fact& from, int64_t offset, const Sizes& strides, Fact*
     for (size_t i = 0; i < index.size(); ++i) position += index[i] * strides[i];
     content.push_back(ElementAt(from, position));
   });
+  SpendSteps(content.size() * strides.size() / 4);
   SetFollowed(std::move(content), to);
 }
 

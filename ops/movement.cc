@@ -64,7 +64,7 @@ absl::StatusOr<Facts> InferConcat(const NodeView& n) {
   for (int i = 1; i < n.num_inputs(); ++i) {
     ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(i, out.rank()));
     for (int d = 0; d < out.rank(); ++d) {
-      if (d == axis) continue;
+      if (d == axis || out[d] == shape[d]) continue;
       ASSIGN_OR_RETURN(out[d], Unify(n, absl::StrCat("axis ", d), out[d], shape[d]));
     }
     lengths.push_back(shape[axis]);

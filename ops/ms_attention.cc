@@ -19,7 +19,7 @@ Census SdpaWork(const Sdpa& sdpa) {
   if (sdpa.softcap) per_score = per_score + ElementCost{.mul = 1, .div = 1, .tanh = 1};
   Census work = per_score * sdpa.TwiceScores();
   work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size + sdpa.v_size);
-  for (Expr& count : work.count) count = FloorDiv(count, 2);
+  work.Halve();
   if (sdpa.sink) work += SinkWork(sdpa.tokens * sdpa.heads);
   return work;
 }

@@ -44,8 +44,8 @@ absl::StatusOr<Cost> CountAs(const NodeView& n, absl::string_view op_type,
                              int opset) {
   ASSIGN_OR_RETURN(const FoundOp found, FindPlain(op_type, opset));
   if (found.def->count == nullptr) return Cost{};
-  const auto pointers = Pointers(inputs);
-  const NodeView view = n.As(*found.def, opset, pointers, outputs);
+  const auto input_pointers = Pointers(inputs), output_pointers = Pointers(outputs);
+  const NodeView view = n.As(*found.def, opset, input_pointers, output_pointers);
   absl::StatusOr<Cost> cost = found.def->count(view);
   RETURN_IF_ERROR(view.status());
   return cost;

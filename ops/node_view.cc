@@ -8,6 +8,7 @@
 #include "ops/op_def.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 
@@ -25,6 +26,9 @@ int VersionInForce(const OpDef& def, int opset) {
   }
   return version;
 }
+
+// Numbers of a list that are copied in a step of a WorkLimit.
+constexpr size_t kValuesPerStep = 8;
 
 absl::string_view AttributeTypeName(AttributeType type) {
   static constexpr absl::string_view kNames[] = {
@@ -48,7 +52,7 @@ Census operator*(const ElementCost& cost, const Expr& elements) {
 }
 
 NodeView::NodeView(const ModelData& model, const Node& node, const OpDef& def, int opset,
-                   absl::Span<const Fact* const> inputs, absl::Span<const Fact> outputs,
+                   absl::Span<const Fact* const> inputs, absl::Span<const Fact* const> outputs,
                    RuleHost* host, absl::Span<const Attribute> call_attributes,
                    CausalCounting causal)
     : model_(model),
@@ -71,10 +75,16 @@ const Fact& NodeView::input(int i) const {
 }
 
 const Fact& NodeView::output(int i) const {
-  return static_cast<size_t>(i) < outputs_.size() ? outputs_[static_cast<size_t>(i)] : AbsentFact();
+  return static_cast<size_t>(i) < outputs_.size() ? *outputs_[static_cast<size_t>(i)]
+                                                  : AbsentFact();
 }
 
 absl::StatusOr<Shape> NodeView::RankedShape(int i) const {
+  RETURN_IF_ERROR(CheckRanked(i));
+  return input(i).shape;
+}
+
+absl::Status NodeView::CheckRanked(int i) const {
   const Fact& fact = input(i);
   if (fact.absent()) return absl::InvalidArgumentError(absl::StrCat("input ", i, " is missing"));
   if (fact.kind == Fact::Kind::kUnknown) {
@@ -87,7 +97,7 @@ absl::StatusOr<Shape> NodeView::RankedShape(int i) const {
   if (!fact.shape.ranked()) {
     return absl::FailedPreconditionError(absl::StrCat("input ", i, " has an unknown rank"));
   }
-  return fact.shape;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Shape> NodeView::RankedShape(int i, int rank) const {
@@ -171,18 +181,21 @@ absl::string_view NodeView::String(absl::string_view name, absl::string_view def
 absl::InlinedVector<int64_t, 4> NodeView::Ints(absl::string_view name) const {
   const Attribute* a = Typed(name, AttributeType::kInts);
   if (a == nullptr) return {};
+  SpendSteps(a->ints.size() / kValuesPerStep);
   return absl::InlinedVector<int64_t, 4>(a->ints.begin(), a->ints.end());
 }
 
 std::vector<float> NodeView::Floats(absl::string_view name) const {
   const Attribute* a = Typed(name, AttributeType::kFloats);
   if (a == nullptr) return {};
+  SpendSteps(a->floats.size() / kValuesPerStep);
   return {a->floats.begin(), a->floats.end()};
 }
 
 std::vector<absl::string_view> NodeView::Strings(absl::string_view name) const {
   const Attribute* a = Typed(name, AttributeType::kStrings);
   if (a == nullptr) return {};
+  SpendSteps(a->strings.size() / kValuesPerStep);
   return {a->strings.begin(), a->strings.end()};
 }
 

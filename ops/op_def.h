@@ -73,8 +73,8 @@ Fact FactOf(const Tensor& tensor);
 class NodeView {
  public:
   NodeView(const ModelData& model, const Node& node, const OpDef& def, int opset,
-           absl::Span<const Fact* const> inputs, absl::Span<const Fact> outputs, RuleHost* host,
-           absl::Span<const Attribute> call_attributes,
+           absl::Span<const Fact* const> inputs, absl::Span<const Fact* const> outputs,
+           RuleHost* host, absl::Span<const Attribute> call_attributes,
            CausalCounting causal = CausalCounting::kFull);
 
   // ---- identity
@@ -101,6 +101,7 @@ class NodeView {
   // The input's shape, its rank known. Errors: FailedPrecondition when unknown; InvalidArgument
   // when it is missing, or not a tensor.
   absl::StatusOr<Shape> RankedShape(int i) const;
+  absl::Status CheckRanked(int i) const;  // the error of the same
   // The same, of exactly (or at least) this rank. InvalidArgument otherwise: "input 0 (X) has rank
   // 3, not 4".
   absl::StatusOr<Shape> RankedShape(int i, int rank) const;
@@ -162,7 +163,7 @@ class NodeView {
   // fused, quantised and channels-last forms use the rules of the plain operator. Errors of
   // attributes are in the status() of the new view.
   NodeView As(const OpDef& def, int opset, absl::Span<const Fact* const> inputs,
-              absl::Span<const Fact> outputs) const {
+              absl::Span<const Fact* const> outputs) const {
     return NodeView(model_, node_, def, opset, inputs, outputs, host_, call_attributes_, causal_);
   }
 
@@ -178,7 +179,7 @@ class NodeView {
   int opset_;
   int version_;
   absl::Span<const Fact* const> inputs_;
-  absl::Span<const Fact> outputs_;
+  absl::Span<const Fact* const> outputs_;
   RuleHost* host_;
   absl::Span<const Attribute> call_attributes_;  // of the call, inside a function's body
   CausalCounting causal_;

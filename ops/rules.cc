@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 
@@ -25,24 +27,37 @@ absl::StatusOr<Facts> InferMoved(const NodeView& n) {
   return Facts{n.input(0)};
 }
 
+namespace {
+
+// What an element of a content takes, of the steps of a WorkLimit.
+constexpr size_t kStepsPerElement = 4;
+
+// Makes `result` what it and `shape` broadcast to.
+absl::Status BroadcastWith(const Shape& shape, Shape* result) {
+  SpendSteps(static_cast<size_t>(shape.rank()));
+  if (shape.rank() > result->rank()) {
+    const auto missing = static_cast<size_t>(shape.rank() - result->rank());
+    result->dims().insert(result->dims().begin(), missing, Expr(1));
+  }
+  const int offset = result->rank() - shape.rank();
+  for (int i = 0; i < shape.rank(); ++i) {
+    Expr& so_far = (*result)[offset + i];
+    std::optional<Expr> dim = BroadcastDim(so_far, shape[i]);
+    if (!dim.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "shapes ", result->ToString(), " and ", shape.ToString(),
+          " do not broadcast: ", so_far.ToString(), " vs ", shape[i].ToString()));
+    }
+    so_far = *std::move(dim);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<Shape> BroadcastShapes(absl::Span<const Shape> shapes) {
   Shape result;
-  for (const Shape& shape : shapes) {
-    if (shape.rank() > result.rank()) {
-      const auto missing = static_cast<size_t>(shape.rank() - result.rank());
-      result.dims().insert(result.dims().begin(), missing, Expr(1));
-    }
-    const int offset = result.rank() - shape.rank();
-    for (int i = 0; i < shape.rank(); ++i) {
-      std::optional<Expr> dim = BroadcastDim(result[offset + i], shape[i]);
-      if (!dim.has_value()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "shapes ", result.ToString(), " and ", shape.ToString(),
-            " do not broadcast: ", result[offset + i].ToString(), " vs ", shape[i].ToString()));
-      }
-      result[offset + i] = *std::move(dim);
-    }
-  }
+  for (const Shape& shape : shapes) RETURN_IF_ERROR(BroadcastWith(shape, &result));
   return result;
 }
 
@@ -79,23 +94,23 @@ absl::StatusOr<Shape> AlignLegacyOperand(const NodeView& n, const Shape& a, Shap
 absl::StatusOr<Facts> InferBroadcastAs(const NodeView& n, DType type) {
   if (n.num_inputs() == 0) return absl::InvalidArgumentError("input 0 is missing");
   const bool legacy = n.version() < 7 && (n.HasAttr("broadcast") || n.HasAttr("axis"));
-  absl::InlinedVector<Shape, 3> shapes;
-  absl::InlinedVector<Fact, 3> aligned;  // inputs whose shape had to be written differently
-  aligned.reserve(static_cast<size_t>(n.num_inputs()));
+  Shape broadcast;
+  std::deque<Fact> aligned;  // inputs whose shape had to be written differently
   absl::InlinedVector<const Fact*, 3> operands;
   for (int i = 0; i < n.num_inputs(); ++i) {
-    ASSIGN_OR_RETURN(Shape shape, n.RankedShape(i));
+    RETURN_IF_ERROR(n.CheckRanked(i));
     operands.push_back(&n.input(i));
     if (legacy && i > 0) {
-      ASSIGN_OR_RETURN(shape, AlignLegacyOperand(n, shapes[0], std::move(shape)));
       aligned.push_back(n.input(i));
-      aligned.back().shape = shape;
+      ASSIGN_OR_RETURN(aligned.back().shape,
+                       AlignLegacyOperand(n, n.input(0).shape, std::move(aligned.back().shape)));
       operands.back() = &aligned.back();
     }
-    shapes.push_back(std::move(shape));
+    // One value many times over is one.
+    if (i > 0 && operands.back() == operands[operands.size() - 2]) continue;
+    RETURN_IF_ERROR(BroadcastWith(operands.back()->shape, &broadcast));
   }
-  ASSIGN_OR_RETURN(Shape shape, BroadcastShapes(shapes));
-  Fact result = Fact::Tensor(type, std::move(shape));
+  Fact result = Fact::Tensor(type, std::move(broadcast));
   if (n.def().evaluate != nullptr) EvaluateBroadcast(operands, n.def().evaluate, &result);
   return Facts{std::move(result)};
 }
@@ -240,6 +255,7 @@ Scalar InType(const Scalar& value, DType type) {
 }
 
 void SetContent(Content content, Fact* fact) {
+  SpendSteps(kStepsPerElement * content.size());
   const bool any_known = std::any_of(content.begin(), content.end(),
                                      [](const Scalar& scalar) { return scalar.known(); });
   if (!any_known && !content.empty()) return;
@@ -308,6 +324,7 @@ void EvaluateBroadcast(absl::Span<const Fact* const> inputs, EvaluateFn evaluate
   for (const Fact* input : inputs) {
     if (!input->has_content() || !FitsResult(input->shape, result->shape)) return;
   }
+  SpendSteps(static_cast<size_t>(*size) * kStepsPerElement * inputs.size());
   absl::InlinedVector<BroadcastCursor, 3> cursors;
   for (const Fact* input : inputs) cursors.emplace_back(*input, result->shape);
   absl::InlinedVector<Scalar, 3> operands(inputs.size());

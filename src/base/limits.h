@@ -38,24 +38,40 @@ inline constexpr int64_t kMaxUnrolledTrips = 64;
 // Items of a sequence that are told apart; of longer ones, what all items have in common is known.
 inline constexpr int64_t kMaxSequenceItems = 64;
 // Evaluations of nodes, of graphs and of their weights, per node and weight of the file (bodies and
-// functions are evaluated again where their inputs differ), and on top of it for small files.
-inline constexpr int64_t kMaxEvaluationsPerNode = 8;
-inline constexpr int64_t kMaxExtraEvaluations = 200'000;
+// functions are evaluated again where their inputs differ), and on top of it for small files. One
+// that is not like another before it counts as many as kEvaluationsPerCall.
+inline constexpr int64_t kMaxEvaluationsPerNode = 6;
+inline constexpr int64_t kMaxExtraEvaluations = 400'000;
+inline constexpr int64_t kEvaluationsPerCall = 4;
+// What counts as an evaluation more, for what is read, hashed or copied in each: so many inputs and
+// outputs, and bytes of attributes and names, beyond those that a node has for nothing.
+inline constexpr size_t kValuesPerEvaluation = 8;
+inline constexpr size_t kBytesPerEvaluation = 64;
+inline constexpr size_t kFreeBytes = 256;
 // Elements of all contents that are followed, per node of the file and on top of it; beyond, only
 // those of one element are.
 inline constexpr int64_t kMaxContentPerNode = 64;
 inline constexpr int64_t kMaxExtraContent = 500'000;
 // Bytes of a symbol's name: it stands in every term and is printed with it.
 inline constexpr size_t kMaxSymbolName = 256;
-// Terms of the polynomials in all shapes and contents, in the costs of all nodes, and in the sums
-// of all modules, each, per node of the file and on top of it: sums of sums of symbols grow with
-// the square of the file. Real models have one or two terms per dimension, some ten per cost.
-inline constexpr int64_t kMaxTermsPerNode = 64;
-inline constexpr int64_t kMaxExtraTerms = 300'000;
-inline constexpr int64_t kMaxExtraModuleTerms = 2'000'000;  // a node is in up to 64 modules
-// Attributes of a node, inputs of a node: above this a count is a lie of the file, since each takes
-// bytes.
-inline constexpr int64_t kMaxNodeInputs = int64_t{1} << 20;
+// Open sizes, per node of the file and on top of it: each has a name, and where it comes from.
+inline constexpr size_t kMaxSymbolsPerNode = 1;
+inline constexpr size_t kMaxExtraSymbols = 20'000;
+// Terms of the polynomials in all different shapes and contents, in the costs of all different
+// nodes, and in the sums of all different modules, each, per node of the file and on top of it:
+// sums of sums of symbols grow with the square of the file. A term takes some 120 bytes. Real models
+// have one or two per dimension and some ten per cost, but few nodes that are not like another.
+inline constexpr int64_t kMaxTermsPerNode = 4;
+inline constexpr int64_t kMaxExtraTerms = 200'000;
+// Steps of arithmetic on polynomials in each stage (about 10 ns each), per node of the file and on
+// top of it. Real models take some hundred per node that is not like another.
+inline constexpr int64_t kMaxStepsPerNode = 300;
+inline constexpr int64_t kMaxExtraSteps = 15'000'000;
+// Inputs of a node, and outputs. The largest of real exports have some thousands: all weights of a
+// model, handed to one function.
+inline constexpr int64_t kMaxNodeInputs = 16'384;
+// Attributes of a node: they are looked up one by one. Real nodes have up to 40.
+inline constexpr size_t kMaxNodeAttributes = 1024;
 // Bytes of a tensor's payload that are kept, whatever its type: kMaxIntContent elements of the
 // widest.
 inline constexpr int64_t kMaxKeptBytes = 16 * kMaxIntContent;
@@ -103,6 +119,8 @@ inline constexpr int kMaxRulesDots = 64;
 inline constexpr int kMaxBodyRounds = 64;
 // Applications of such operators that differ in attributes or types of inputs.
 inline constexpr size_t kMaxBodyQuestions = 10'000;
+// Bytes of what is asked about all of them: attributes, types of inputs.
+inline constexpr size_t kMaxBodyQuestionBytes = size_t{8} << 20;
 // Terms of a polynomial, and products made by multiplying two of them.
 inline constexpr size_t kMaxTerms = 100'000;
 // Degree of a monomial. A cost has at most the product of two tensors' sizes.
@@ -138,6 +156,7 @@ struct Limits {
   int64_t evaluations_per_node = kMaxEvaluationsPerNode;
   int64_t content_per_node = kMaxContentPerNode;
   int64_t terms_per_node = kMaxTermsPerNode;
+  int64_t steps_per_node = kMaxStepsPerNode;
   int64_t module_visits_per_node = kMaxModuleVisitsPerNode;
   int64_t text_bytes = kMaxTextBytes;
 };
@@ -153,6 +172,7 @@ inline constexpr SettableLimit kSettableLimits[] = {
     {"kMaxEvaluationsPerNode", &Limits::evaluations_per_node, 1'000'000},
     {"kMaxContentPerNode", &Limits::content_per_node, 1'000'000},
     {"kMaxTermsPerNode", &Limits::terms_per_node, 1'000'000},
+    {"kMaxStepsPerNode", &Limits::steps_per_node, 1'000'000'000},
     {"kMaxModuleVisitsPerNode", &Limits::module_visits_per_node, 1'000'000},
     // A text becomes a Protobuf message, which cannot have more.
     {"kMaxTextBytes", &Limits::text_bytes, (int64_t{1} << 31) - 1},

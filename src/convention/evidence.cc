@@ -67,9 +67,9 @@ void Evidence::FindOurs() {
       const CallCost& cost = counts_.calls[static_cast<size_t>(e.call())];
       const bool own = e.part() == Part::kOwn;
       const bool shape_work = e.part() == Part::kShapeWork;
-      both.macs = Intern((own ? cost.own.Macs() : cost.macs) * times(e));
-      both.flops = Intern((own          ? cost.own.Flops()
-                           : shape_work ? cost.shape_work_flops
+      both.macs = Intern((own ? cost.own_macs : cost.macs) * times(e));
+      both.flops = Intern((own          ? cost.own_flops
+                           : shape_work ? cost.tally().ShapeWorkFlops()
                                         : cost.flops) *
                           times(e));
     }

@@ -82,7 +82,7 @@ struct Parts {
 
 Parts Divide(Evidence* evidence, const Entry& entry) {
   const CallCost& cost = evidence->counts().calls[static_cast<size_t>(entry.call())];
-  const Tally& tally = entry.part() == Part::kOwn ? cost.own : cost.tally;
+  const Tally& tally = entry.part() == Part::kOwn ? cost.own : cost.tally();
   const Expr& times = evidence->times(entry);
   Parts parts;
   if (entry.part() == Part::kShapeWork) {  // is done when shapes are

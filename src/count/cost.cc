@@ -1,5 +1,7 @@
 #include "src/count/cost.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace onnxflops {
@@ -11,30 +13,61 @@ absl::string_view KindName(Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+Census& Census::operator=(const Census& other) {
+  if (other.amounts_ == nullptr) {
+    amounts_ = nullptr;
+  } else if (this != &other) {
+    amounts_ = std::make_unique<Amounts>(*other.amounts_);
+  }
+  return *this;
+}
+
+Expr& Census::operator[](Kind kind) {
+  if (amounts_ == nullptr) amounts_ = std::make_unique<Amounts>();
+  return (*amounts_)[static_cast<size_t>(kind)];
+}
+
+const Expr& Census::operator[](Kind kind) const {
+  static const Expr& zero = *new Expr(0);
+  return amounts_ == nullptr ? zero : (*amounts_)[static_cast<size_t>(kind)];
+}
+
 Census& Census::operator+=(const Census& other) {
-  for (size_t i = 0; i < count.size(); ++i) count[i] += other.count[i];
+  if (other.amounts_ == nullptr) return *this;
+  if (amounts_ == nullptr) return *this = other;
+  for (size_t i = 0; i < amounts_->size(); ++i) (*amounts_)[i] += (*other.amounts_)[i];
   return *this;
 }
 
 Census& Census::operator*=(const Expr& times) {
-  for (Expr& e : count) e *= times;
+  if (amounts_ == nullptr) return *this;
+  for (Expr& e : *amounts_) e *= times;
   return *this;
 }
 
+void Census::Halve() {
+  if (amounts_ == nullptr) return;
+  for (Expr& e : *amounts_) e = FloorDiv(e, 2);
+}
+
+bool operator==(const Census& a, const Census& b) {
+  if (a.amounts_ == nullptr || b.amounts_ == nullptr) return a.IsZero() && b.IsZero();
+  return *a.amounts_ == *b.amounts_;
+}
+
 bool Census::IsZero() const {
-  for (const Expr& e : count) {
-    if (e != Expr(0)) return false;
-  }
-  return true;
+  return amounts_ == nullptr || std::all_of(amounts_->begin(), amounts_->end(),
+                                            [](const Expr& e) { return e == Expr(0); });
 }
 
 Expr Census::Other() const {
   Expr sum;
-  for (size_t i = 1; i < count.size(); ++i) sum += count[i];
+  if (amounts_ == nullptr) return sum;
+  for (size_t i = 1; i < amounts_->size(); ++i) sum += (*amounts_)[i];
   return sum;
 }
 
-Expr Census::Ops() const { return 2 * count[0] + Other(); }
+Expr Census::Ops() const { return 2 * (*this)[Kind::kMac] + Other(); }
 
 namespace {
 

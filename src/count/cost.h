@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -40,14 +41,20 @@ enum class Kind : uint8_t {
 inline constexpr int kNumKinds = 13;
 absl::string_view KindName(Kind kind);  // "mac", "add", ...
 
-struct Census {
-  std::array<Expr, kNumKinds> count;
+class Census {
+ public:
+  Census() = default;  // no work; takes no room either, as most of a model's are
+  Census(const Census& other) { *this = other; }
+  Census(Census&& other) = default;
+  Census& operator=(const Census& other);
+  Census& operator=(Census&& other) = default;
 
-  Expr& operator[](Kind kind) { return count[static_cast<size_t>(kind)]; }
-  const Expr& operator[](Kind kind) const { return count[static_cast<size_t>(kind)]; }
+  Expr& operator[](Kind kind);
+  const Expr& operator[](Kind kind) const;
   Census& operator+=(const Census& other);
   Census& operator*=(const Expr& times);
-  friend bool operator==(const Census& a, const Census& b) { return a.count == b.count; }
+  void Halve();  // each kind, rounded down
+  friend bool operator==(const Census& a, const Census& b);
   bool IsZero() const;
   // Every kind but mac, added up.
   Expr Other() const;
@@ -55,6 +62,10 @@ struct Census {
   Expr Ops() const;
   // "mac=5120*N add=10*N", in the order of Kind; "" when zero.
   std::string ToString() const;
+
+ private:
+  using Amounts = std::array<Expr, kNumKinds>;
+  std::unique_ptr<Amounts> amounts_;  // nullptr: all 0
 };
 
 // Operand types of a contraction, as its label in macs_by_dtype: "float32", "uint8 x int8",

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ops/rules.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/expr_sum.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 
@@ -20,10 +22,13 @@ void Tally::Add(const Tally& other, const Expr& times) {
     if (amount == Expr(0)) return;
     *to += once ? amount : amount * times;
   };
-  for (int i = 0; i < kNumKinds; ++i) {
-    add(&flops[static_cast<Kind>(i)], other.flops[static_cast<Kind>(i)]);
-    add(&int_ops[static_cast<Kind>(i)], other.int_ops[static_cast<Kind>(i)]);
-  }
+  const auto add_census = [&](Census* to, const Census& census) {
+    for (int i = 0; !census.IsZero() && i < kNumKinds; ++i) {
+      add(&(*to)[static_cast<Kind>(i)], census[static_cast<Kind>(i)]);
+    }
+  };
+  add_census(&flops, other.flops);
+  add_census(&int_ops, other.int_ops);
   add(&bytes_read, other.bytes_read);
   add(&bytes_written, other.bytes_written);
   add(&foldable_flops, other.foldable_flops);
@@ -31,7 +36,19 @@ void Tally::Add(const Tally& other, const Expr& times) {
   lower_bound = lower_bound || other.lower_bound;
 }
 
+Tally Tally::AsShapeWork() const {
+  Tally kept = *this;
+  kept.flops = kept.int_ops = Census();
+  if (flops[Kind::kMac] != Expr(0)) kept.flops[Kind::kMac] = flops[Kind::kMac];
+  if (int_ops[Kind::kMac] != Expr(0)) kept.int_ops[Kind::kMac] = int_ops[Kind::kMac];
+  if (foldable_flops != Expr(0)) kept.foldable_flops = ShapeWorkFlops();
+  return kept;
+}
+
 namespace {
+
+// What looking at an input or output takes, of the steps of a WorkLimit.
+constexpr size_t kStepsPerFact = 4;
 
 // Many tallies added up, as Tally::Add does one by one.
 class TallySum {
@@ -54,9 +71,14 @@ class TallySum {
 
   Tally Total() const {
     Tally total;
+    const auto set = [](Census* census, int kind, const ExprSum& sum) {
+      if (Expr amount = sum.Total(); amount != Expr(0)) {
+        (*census)[static_cast<Kind>(kind)] = std::move(amount);
+      }
+    };
     for (int i = 0; i < kNumKinds; ++i) {
-      total.flops[static_cast<Kind>(i)] = flops_[static_cast<size_t>(i)].Total();
-      total.int_ops[static_cast<Kind>(i)] = int_ops_[static_cast<size_t>(i)].Total();
+      set(&total.flops, i, flops_[static_cast<size_t>(i)]);
+      set(&total.int_ops, i, int_ops_[static_cast<size_t>(i)]);
     }
     total.bytes_read = bytes_read_.Total();
     total.bytes_written = bytes_written_.Total();
@@ -74,7 +96,7 @@ class TallySum {
 };
 
 // The first thing wrong with a tally's numbers, or nullptr.
-const char* ErrorOf(const Tally& tally) {
+const char* ErrorOf(const Tally& tally, const Expr& flops) {
   for (int i = 0; i < kNumKinds; ++i) {
     for (const Census* census : {&tally.flops, &tally.int_ops}) {
       if (const char* error = (*census)[static_cast<Kind>(i)].error()) return error;
@@ -82,7 +104,7 @@ const char* ErrorOf(const Tally& tally) {
   }
   if (const char* error = tally.bytes_read.error()) return error;
   if (const char* error = tally.bytes_written.error()) return error;
-  return tally.Flops().error();
+  return flops.error();
 }
 
 int64_t TermsOf(const Tally& tally) {
@@ -100,17 +122,26 @@ class Counter {
       : in_(inference), model_(*inference.model), causal_(causal) {}
 
   absl::StatusOr<Counts> Run() {
+    const WorkLimit work(MaxSteps(model_, in_.limits));
+    work_ = &work;
     out_.calls.resize(in_.calls.size());
+    counted_.resize(in_.calls.size());
     out_.instances.resize(in_.instances.size());
     FindReached();
     for (InstanceId id : in_.callees_first) {
       if (reached_[static_cast<size_t>(id)]) RETURN_IF_ERROR(CountInstance(id));
     }
     out_.total = out_.instances[0];
-    if (const char* error = ErrorOf(out_.total)) {
+    if (const char* error = ErrorOf(out_.total, out_.total.Flops())) {
       return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path), ": the total ", error));
     }
     AddUpByOperator();
+    if (work.exceeded()) {
+      return absl::OutOfRangeError(
+          absl::StrCat(Escaped(model_.path), ": with the sums of all operators the costs take more "
+                                             "than ",
+                       MaxSteps(model_, in_.limits), " steps of arithmetic (kMaxStepsPerNode)"));
+    }
     return std::move(out_);
   }
 
@@ -160,27 +191,39 @@ class Counter {
     const std::vector<Occurrence> occurrences = OccurrencesIn(instance);
     for (const Occurrence& o : occurrences) {
       CallCost& cost = out_.calls[static_cast<size_t>(o.call)];
-      if (!counted_.contains(o.call)) {
-        counted_.insert(o.call);
+      if (!counted_[static_cast<size_t>(o.call)]) {
+        counted_[static_cast<size_t>(o.call)] = true;
         RETURN_IF_ERROR(CountCall(o.call, &cost));
       }
-      RETURN_IF_ERROR(SpendTerms(o, cost));
-      sum.Add(o.shape_work ? cost.as_shape_work : cost.tally, o.times);
+      if (o.shape_work) {
+        sum.Add(cost.tally().AsShapeWork(), o.times);
+      } else {
+        sum.Add(cost.tally(), o.times);
+      }
+      RETURN_IF_ERROR(CheckWork(in_.call(o.call)));
     }
-    out_.instances[static_cast<size_t>(id)] = sum.Total();
+    Tally& total = out_.instances[static_cast<size_t>(id)];
+    total = sum.Total();
+    terms_ += TermsOf(total);
     CoverNodes(instance);
     return absl::OkStatus();
   }
 
-  absl::Status SpendTerms(const Occurrence& o, const CallCost& cost) {
-    terms_ += TermsOf(cost.tally) * o.times;
-    const int64_t most =
-        kMaxExtraTerms + in_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
-    if (terms_ <= most) return absl::OkStatus();
-    const Call& call = in_.call(o.call);
-    return absl::OutOfRangeError(
-        absl::StrCat(Escaped(model_.path), ": with ", DescribeCall(in_, call, call.node),
-                     " the costs of all nodes have more than ", most, " terms (kMaxTermsPerNode)"));
+  // Whether the costs up to a call are within the limits.
+  absl::Status CheckWork(const Call& call) const {
+    const bool too_many_terms = terms_ > MaxTerms();
+    if (!too_many_terms && !work_->exceeded()) return absl::OkStatus();
+    return absl::OutOfRangeError(absl::StrCat(
+        Escaped(model_.path), ": with ", DescribeCall(in_, call, call.node),
+        " the costs of all nodes ",
+        too_many_terms
+            ? absl::StrCat("have more than ", MaxTerms(), " terms (kMaxTermsPerNode)")
+            : absl::StrCat("take more than ", MaxSteps(model_, in_.limits),
+                           " steps of arithmetic (kMaxStepsPerNode)")));
+  }
+
+  int64_t MaxTerms() const {
+    return kMaxExtraTerms + in_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
   }
 
   void CoverNodes(const Instance& instance) {
@@ -193,11 +236,10 @@ class Counter {
       if (cost.coverage == Coverage::kUnknown) {
         ++out_.unknown;
         const Node& node = model_.node(graph.nodes[i]);
-        out_.unknown_items.push_back({graph.nodes[i], std::string(node.op_type),
-                                      std::string(node.domain),
-                                      std::string(cost.problem.message())});
+        out_.unknown_items.push_back(
+            {graph.nodes[i], node.op_type, node.domain, std::string(cost.problem.message())});
       } else if (cost.coverage == Coverage::kFree ||
-                 (shape_work && cost.as_shape_work.Macs() == Expr(0))) {
+                 (shape_work && cost.macs == Expr(0))) {
         ++out_.free;
       } else {
         ++out_.counted;
@@ -215,36 +257,33 @@ class Counter {
       RETURN_IF_ERROR(CountOperator(call, result));
     }
     result->own.lower_bound = result->coverage == Coverage::kUnknown;
-    result->tally = result->own;
-    AddBodies(call, result);
-    if (const char* error = ErrorOf(result->tally)) {
-      return absl::OutOfRangeError(absl::StrCat(
-          Escaped(model_.path), ": ", DescribeCall(in_, call, call.node), ": its cost ", error));
+    result->own_flops = result->flops = result->own.Flops();
+    result->own_macs = result->macs = result->own.Macs();
+    Tally tally;
+    Tally* all = &result->own;
+    if (!call.bodies.empty()) {
+      tally = result->own;
+      all = &tally;
+      AddBodies(call, result, all);
+      result->flops = all->Flops();
+      result->macs = all->Macs();
     }
-    result->flops = result->tally.Flops();
-    result->macs = result->tally.Macs();
-    if (call.constant) result->tally.foldable_flops = result->flops;
-    result->as_shape_work = OnlyContractions(result->tally);
-    result->shape_work_flops = result->as_shape_work.Flops();
-    return absl::OkStatus();
+    if (call.constant) all->foldable_flops = result->flops;
+    terms_ += TermsOf(*all);
+    const char* error = ErrorOf(*all, result->flops);
+    if (all == &tally) result->with_bodies = std::make_shared<const Tally>(std::move(tally));
+    RETURN_IF_ERROR(CheckWork(call));
+    if (error == nullptr) return absl::OkStatus();
+    return absl::OutOfRangeError(absl::StrCat(
+        Escaped(model_.path), ": ", DescribeCall(in_, call, call.node), ": its cost ", error));
   }
 
-  static Tally OnlyContractions(const Tally& tally) {
-    Tally kept = tally;
-    for (int i = 1; i < kNumKinds; ++i) {
-      kept.flops[static_cast<Kind>(i)] = 0;
-      kept.int_ops[static_cast<Kind>(i)] = 0;
-    }
-    kept.foldable_flops = tally.foldable_flops == Expr(0) ? Expr(0) : kept.Flops();
-    return kept;
-  }
-
-  void AddBodies(const Call& call, CallCost* result) {
+  void AddBodies(const Call& call, CallCost* result, Tally* tally) {
     result->body_times = BodyTimes(call);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       const Expr& times = result->body_times[b];
       if (times == Expr(0)) continue;
-      result->tally.Add(out_.instances[static_cast<size_t>(call.bodies[b].instance)], times);
+      tally->Add(out_.instances[static_cast<size_t>(call.bodies[b].instance)], times);
     }
   }
 
@@ -276,11 +315,10 @@ class Counter {
 
   absl::Status CountOperator(const Call& call, CallCost* result) {
     const Node& node = model_.node(call.node);
-    absl::InlinedVector<const Fact*, 8> inputs;
+    absl::InlinedVector<const Fact*, 8> inputs, outputs;
     for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));
-    std::vector<Fact> outputs;
-    outputs.reserve(call.outputs.size());
-    for (FactId fact : call.outputs) outputs.push_back(in_.fact(fact));
+    for (FactId fact : call.outputs) outputs.push_back(&in_.fact(fact));
+    SpendSteps(kStepsPerFact * (inputs.size() + outputs.size()));
     const NodeView view(model_, node, *call.def, call.opset, inputs, outputs, nullptr,
                         call.call_attributes, causal_);
     Cost cost;
@@ -294,19 +332,21 @@ class Counter {
     }
     result->causal = cost.causal;
     FillOperands(inputs, &cost);
-    const bool view_only = Has(call.def->traits, Traits::kView);
-    result->own.flops = cost.flops;
-    result->own.int_ops = cost.int_ops;
-    result->own.bytes_read = view_only ? Expr(0) : cost.bytes_read.value_or(BytesOfAll(inputs));
-    result->own.bytes_written =
-        view_only ? Expr(0) : cost.bytes_written.value_or(BytesOfAll(outputs));
-    if (cost.flops[Kind::kMac] != Expr(0)) {
-      result->own.macs_by_dtype[cost.flops_mac_operands.ToString()] += cost.flops[Kind::kMac];
+    Tally& own = result->own;
+    own.flops = std::move(cost.flops);
+    own.int_ops = std::move(cost.int_ops);
+    if (!Has(call.def->traits, Traits::kView)) {
+      own.bytes_read = cost.bytes_read ? *cost.bytes_read : BytesOfAll(call.inputs);
+      own.bytes_written = cost.bytes_written ? *cost.bytes_written : BytesOfAll(call.outputs);
     }
-    if (cost.int_ops[Kind::kMac] != Expr(0)) {
-      result->own.macs_by_dtype[cost.int_ops_mac_operands.ToString()] += cost.int_ops[Kind::kMac];
-    }
+    AddMacs(std::as_const(own).flops, cost.flops_mac_operands, &own);
+    AddMacs(std::as_const(own).int_ops, cost.int_ops_mac_operands, &own);
     return absl::OkStatus();
+  }
+
+  static void AddMacs(const Census& census, const MacOperands& operands, Tally* own) {
+    const Expr& macs = census[Kind::kMac];
+    if (macs != Expr(0)) own->macs_by_dtype[operands.ToString()] += macs;
   }
 
   // A rule that cannot tell makes the node unknown; one that finds the model wrong stops the count.
@@ -340,20 +380,31 @@ class Counter {
     }
   }
 
-  static const Fact& Ref(const Fact* fact) { return *fact; }
-  static const Fact& Ref(const Fact& fact) { return fact; }
-
-  // Every tensor once; what is not a tensor of known shape adds nothing (its node is listed as
-  // unknown where that matters).
-  template <typename Facts>
-  static Expr BytesOfAll(const Facts& facts) {
-    Expr sum;
-    for (const auto& fact : facts) {
-      if (!Ref(fact).is_tensor()) continue;
-      const absl::StatusOr<Expr> bytes = BytesOf(Ref(fact));
-      if (bytes.ok()) sum += *bytes;
+  // Every tensor once, a value that is given twice twice; what is not a tensor of known shape adds
+  // nothing (its node is listed as unknown where that matters).
+  Expr BytesOfAll(absl::Span<const FactId> facts) {
+    if (facts.size() <= 1) return facts.empty() ? Expr(0) : Bytes(facts[0]);
+    absl::InlinedVector<FactId, 8> sorted(facts.begin(), facts.end());
+    std::sort(sorted.begin(), sorted.end());
+    ExprSum sum;
+    for (size_t i = 0; i < sorted.size();) {
+      size_t end = i + 1;
+      while (end < sorted.size() && sorted[end] == sorted[i]) ++end;
+      const Expr bytes = Bytes(sorted[i]);
+      sum.Add(end == i + 1 ? bytes : bytes * static_cast<int64_t>(end - i));
+      i = end;
     }
-    return sum;
+    return sum.Total();
+  }
+
+  const Expr& Bytes(FactId id) {
+    bytes_.resize(in_.facts.size());
+    std::optional<Expr>& known = bytes_[static_cast<size_t>(id)];
+    if (!known) {
+      const Fact& fact = in_.fact(id);
+      known = fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
+    }
+    return *known;
   }
 
   void AddUpByOperator() {
@@ -368,7 +419,8 @@ class Counter {
       }
     }
     for (const auto& [key, sums] : op_sums_) {
-      out_.by_op[key] = {sums.nodes.Total(), sums.flops.Total(), sums.macs.Total()};
+      out_.by_op[{std::string(key.first), std::string(key.second)}] = {
+          sums.nodes.Total(), sums.flops.Total(), sums.macs.Total()};
     }
   }
 
@@ -382,11 +434,10 @@ class Counter {
     }
     const Node& node = model_.node(call.node);
     if (node.function) return;  // its nodes are counted themselves
-    OpSums& sums = op_sums_[{std::string(node.domain), std::string(node.op_type)}];
-    const Tally own = occurrence.shape_work ? OnlyContractions(cost.own) : cost.own;
+    OpSums& sums = op_sums_[{node.domain, node.op_type}];
     sums.nodes.Add(times);
-    sums.flops.Add(own.Flops() * times);
-    sums.macs.Add(own.Macs() * times);
+    sums.flops.Add((occurrence.shape_work ? cost.own.ShapeWorkFlops() : cost.own_flops) * times);
+    sums.macs.Add(cost.own_macs * times);
   }
 
   const Inference& in_;
@@ -396,11 +447,13 @@ class Counter {
   Counts out_;
   std::vector<bool> reached_;
   std::vector<int64_t> occurrences_;  // scratch, by call and shape_work
-  absl::flat_hash_set<CallId> counted_;
+  std::vector<bool> counted_;                // by call
+  std::vector<std::optional<Expr>> bytes_;   // by fact; nullopt: not asked for yet
+  const WorkLimit* work_ = nullptr;
   struct OpSums {
     ExprSum nodes, flops, macs;
   };
-  absl::btree_map<OpKey, OpSums> op_sums_;
+  absl::btree_map<std::pair<absl::string_view, absl::string_view>, OpSums> op_sums_;
 };
 
 }  // namespace

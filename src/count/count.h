@@ -10,6 +10,7 @@
 #define ONNXFLOPS_SRC_COUNT_COUNT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/count/cost.h"
 #include "src/infer/infer.h"
 
@@ -38,6 +40,9 @@ struct Tally {
   absl::btree_map<std::string, Expr> macs_by_dtype;  // sums to flops.mac + int_ops.mac
   bool lower_bound = false;                          // something in it is unknown
 
+  // Of a node that is shape arithmetic: contractions and bytes only.
+  Tally AsShapeWork() const;
+  Expr ShapeWorkFlops() const { return 2 * flops[Kind::kMac]; }
   Expr Flops() const { return flops.Ops(); }
   Expr Macs() const { return flops[Kind::kMac] + int_ops[Kind::kMac]; }
   Expr IntOps() const { return int_ops.Ops(); }
@@ -47,17 +52,18 @@ struct Tally {
 
 // What one Call costs, its bodies included, once.
 struct CallCost {
-  Tally own;            // without bodies
-  Tally tally;          // with them
-  Tally as_shape_work;  // where the node is shape arithmetic: contractions and bytes only
+  Tally own;                                 // without bodies
+  std::shared_ptr<const Tally> with_bodies;  // nullptr if there are none
   Coverage coverage = Coverage::kCounted;
-  bool causal = false;    // an operator that says so
-  absl::Status problem;   // of kUnknown
-  Expr flops, macs;       // of tally, ready added up
-  Expr shape_work_flops;  // of as_shape_work
+  bool causal = false;       // an operator that says so
+  absl::Status problem;      // of kUnknown
+  Expr flops, macs;          // of tally(), ready added up
+  Expr own_flops, own_macs;  // of own
   // By body of the Call: how often it runs. Of an If whose condition is unknown the branch that
   // costs more runs; where that depends on symbols, these are expressions that are 0 or 1.
   std::vector<Expr> body_times;
+
+  const Tally& tally() const { return with_bodies == nullptr ? own : *with_bodies; }
 };
 
 // Work by operator, control flow and functions opened.
@@ -69,7 +75,8 @@ using OpKey = std::pair<std::string, std::string>;  // domain, operator
 
 struct UnknownItem {
   NodeId node = 0;
-  std::string op, domain, reason;
+  absl::string_view op, domain;  // of the model
+  std::string reason;
 };
 
 struct Counts {

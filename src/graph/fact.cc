@@ -3,6 +3,7 @@
 #include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 
@@ -73,6 +74,7 @@ Fact Fact::Optional(Fact element) {
 
 std::optional<Dims> Fact::KnownInts() const {
   if (content == nullptr) return std::nullopt;
+  SpendSteps(2 * content->size());
   Dims ints;
   ints.reserve(content->size());
   for (const Scalar& scalar : *content) {

@@ -12,8 +12,6 @@ namespace onnxflops {
 
 namespace {
 
-Fact TrueFact() { return Fact::ScalarOf(Scalar::Int(1), DType::kBool); }
-
 Fact IterationFact(std::optional<int64_t> number) {
   if (!number.has_value()) return Fact::Tensor(DType::kInt64, {});
   return Fact::ScalarOf(Scalar::Int(*number), DType::kInt64);
@@ -31,7 +29,7 @@ Expr Host::FreshDim(int output, int axis, absl::string_view hint) {
     tensor = data.value(*v).name;
   }
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kData, hint,
-                                    evaluator_->PlaceIn(frame_, call_->node), tensor, axis,
+                                    evaluator_->PlaceIn(frame_, call_->node), output, tensor, axis,
                                     frame_.depth > 0);
 }
 
@@ -42,8 +40,9 @@ Expr Host::FreshTripCount(absl::string_view hint) {
   for (OptionalValueId v : node.outputs) {
     if (v && tensor.empty()) tensor = data.value(*v).name;
   }
+  constexpr int kNoOutput = -1;
   return evaluator_->symbols_.Fresh(SymbolOrigin::Kind::kTripCount, hint,
-                                    evaluator_->PlaceIn(frame_, call_->node), tensor, 0,
+                                    evaluator_->PlaceIn(frame_, call_->node), kNoOutput, tensor, 0,
                                     frame_.depth > 0);
 }
 
@@ -54,10 +53,12 @@ absl::StatusOr<BodyFacts> Host::InferBody(absl::string_view attribute,
   if (body == nullptr || body->graphs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " holds no graph"));
   }
-  auto run = evaluator_->RunBody(body->graphs[0], inputs, frame_);
+  FactIds ids;
+  for (const Fact& input : inputs) ids.push_back(evaluator_->facts_.Intern(input));
+  auto run = evaluator_->RunBody(body->graphs[0], ids, frame_);
   if (!run.ok()) return run.status();
   call_->bodies.push_back({run->first, times, true, body->name});
-  return BodyFacts{std::move(run->second)};
+  return BodyFacts{evaluator_->FactsOf(run->second)};
 }
 
 // ---- bodies
@@ -73,35 +74,41 @@ absl::StatusOr<GraphId> Evaluator::BodyOf(const NodeView& view, absl::string_vie
   return body->graphs[0];
 }
 
-absl::StatusOr<std::pair<InstanceId, Facts>> Evaluator::RunBody(GraphId body,
-                                                                absl::Span<const Fact> inputs,
-                                                                const Frame& frame) {
+Facts Evaluator::FactsOf(absl::Span<const FactId> ids) const {
+  Facts facts;
+  facts.reserve(ids.size());
+  for (FactId id : ids) facts.push_back(facts_[id]);
+  return facts;
+}
+
+absl::StatusOr<std::pair<InstanceId, FactIds>> Evaluator::RunBody(GraphId body,
+                                                                  absl::Span<const FactId> inputs,
+                                                                  const Frame& frame) {
   if (frame.depth >= kMaxCallDepth) {
     return absl::OutOfRangeError(absl::StrCat(
         "bodies and functions are nested deeper than the limit kMaxCallDepth = ", kMaxCallDepth));
   }
   const Graph& graph = data_.graph(body);
-  // What goes in is looked up, and with it its content.
-  int64_t content = 0;
-  for (const Fact& input : inputs) content += FactTable::ContentOf(input);
-  RETURN_IF_ERROR(
-      Spend((inputs.size() + graph.outputs.size()) / 8 + static_cast<size_t>(content) / 64));
+  RETURN_IF_ERROR(Spend((graph.inputs.size() + graph.outputs.size()) / kValuesPerEvaluation));
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    FactIdOf(graph.inputs[i]) = i < inputs.size() ? facts_.Intern(inputs[i]) : FactTable::kUnknown;
+    FactIdOf(graph.inputs[i]) = i < inputs.size() ? inputs[i] : FactTable::kUnknown;
   }
   Frame inner = frame;
   ++inner.depth;
   ASSIGN_OR_RETURN(const InstanceId instance, RunGraph(body, inner));
-  Facts outputs;
-  for (ValueId v : graph.outputs) {
-    outputs.push_back(facts_[FactIdOf(v).value_or(FactTable::kUnknown)]);
-  }
+  FactIds outputs;
+  for (ValueId v : graph.outputs) outputs.push_back(FactIdOf(v).value_or(FactTable::kUnknown));
   return std::make_pair(instance, std::move(outputs));
 }
 
+FactId Evaluator::Join(const NodeView& view, FactId a, FactId b, int output,
+                       absl::string_view hint) {
+  return a == b ? a : facts_.Intern(Joined(view, facts_[a], facts_[b], output, hint));
+}
+
 // What holds of a value that is either of two.
-Fact Evaluator::Join(const NodeView& view, const Fact& a, const Fact& b, int output,
-                     absl::string_view hint) {
+Fact Evaluator::Joined(const NodeView& view, const Fact& a, const Fact& b, int output,
+                       absl::string_view hint) {
   if (a == b) return a;
   if (a.absent() || b.absent()) return a.absent() ? b : a;
   if (a.kind != b.kind) return Fact::Unknown();
@@ -111,7 +118,7 @@ Fact Evaluator::Join(const NodeView& view, const Fact& a, const Fact& b, int out
     if (a.length != b.length) joined.length = std::nullopt;
     if (a.element != nullptr && b.element != nullptr) {
       joined.element =
-          std::make_shared<const Fact>(Join(view, *a.element, *b.element, output, hint));
+          std::make_shared<const Fact>(Joined(view, *a.element, *b.element, output, hint));
     }
     return joined;
   }
@@ -167,12 +174,14 @@ absl::StatusOr<Facts> Evaluator::InferBranch(const NodeView& view, const Frame& 
   ASSIGN_OR_RETURN(const GraphId graph, BodyOf(view, branch));
   ASSIGN_OR_RETURN(auto run, RunBody(graph, {}, frame));
   const std::string place = PlaceIn(frame, call->node).text;
-  if (UseBindings(place, &run.second)) {
+  Facts outputs = FactsOf(run.second);
+  if (UseBindings(place, &outputs)) {
     ASSIGN_OR_RETURN(run, RunBody(graph, {}, frame));
-    UseBindings(place, &run.second);
+    outputs = FactsOf(run.second);
+    UseBindings(place, &outputs);
   }
   call->bodies = {{run.first, 1, true, branch}};
-  return std::move(run.second);
+  return outputs;
 }
 
 absl::StatusOr<Facts> Evaluator::InferIf(const NodeView& view, const Frame& frame, Call* call) {
@@ -187,8 +196,8 @@ absl::StatusOr<Facts> Evaluator::InferIf(const NodeView& view, const Frame& fram
   call->choose_larger = true;
   Facts outputs;
   for (size_t i = 0; i < std::min(then_run.second.size(), else_run.second.size()); ++i) {
-    outputs.push_back(
-        Join(view, then_run.second[i], else_run.second[i], static_cast<int>(i), "if"));
+    outputs.push_back(facts_[Join(view, then_run.second[i], else_run.second[i],
+                                  static_cast<int>(i), "if")]);
   }
   return outputs;
 }
@@ -199,13 +208,23 @@ struct Evaluator::LoopState {
   GraphId body = 0;
   std::optional<Expr> max_trips;    // M, where it is given and known
   std::optional<bool> enters;       // whether the condition holds before the first trip
-  std::vector<Fact> initial;        // loop-carried values before the first trip
-  std::vector<Fact> carried;        // and after the last
-  std::vector<Fact> scan_elements;  // what one trip adds to each scan output
+  FactIds initial;                  // loop-carried values before the first trip
+  FactIds carried;                  // and after the last
+  FactIds scan_elements;            // what one trip adds to each scan output
   Expr trips;
   std::vector<BodyRun> runs;
   std::string limit;  // why it was not followed trip by trip, if a limit is why
 };
+
+// The inputs of a body: the trip's number, the condition, and what is carried.
+FactIds Evaluator::TripInputs(std::optional<int64_t> trip, const FactIds& carried) {
+  FactIds inputs;
+  inputs.reserve(carried.size() + 2);
+  inputs.push_back(facts_.Intern(IterationFact(trip)));
+  inputs.push_back(facts_.Intern(Fact::ScalarOf(Scalar::Int(1), DType::kBool)));
+  inputs.insert(inputs.end(), carried.begin(), carried.end());
+  return inputs;
+}
 
 // Follows the loop trip by trip, with contents. Fails with Unimplemented where that cannot be done,
 // or not within the limits.
@@ -220,8 +239,8 @@ absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, Loo
     return absl::UnimplementedError("too many trips");
   }
   const int64_t budget = evaluations_left_ / 2;
-  std::vector<Fact> carried = state->initial;
-  std::vector<Fact> elements;
+  FactIds carried = state->initial;
+  FactIds elements;
   std::vector<BodyRun> runs;
   bool running = true;
   for (int64_t trip = 0; running && trip < *bound; ++trip) {
@@ -238,17 +257,15 @@ absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, Loo
     inner.caller = &frame;
     inner.via = kNone;
     inner.trip = trip;
-    std::vector<Fact> inputs = {IterationFact(trip), TrueFact()};
-    inputs.insert(inputs.end(), carried.begin(), carried.end());
-    ASSIGN_OR_RETURN(auto run, RunBody(state->body, inputs, inner));
+    ASSIGN_OR_RETURN(auto run, RunBody(state->body, TripInputs(trip, carried), inner));
     runs.push_back({run.first, 1, true, "body"});
-    const std::optional<bool> goes_on = KnownBool(run.second[0]);
+    const std::optional<bool> goes_on = KnownBool(facts_[run.second[0]]);
     if (!goes_on.has_value()) return absl::UnimplementedError("condition unknown");
     running = *goes_on;
     carried.assign(run.second.begin() + 1,
                    run.second.begin() + 1 + static_cast<int64_t>(carried.size()));
     for (size_t i = 0; i + 1 + carried.size() < run.second.size(); ++i) {
-      const Fact& element = run.second[i + 1 + carried.size()];
+      const FactId element = run.second[i + 1 + carried.size()];
       if (trip == 0) {
         elements.push_back(element);
       } else {
@@ -268,25 +285,25 @@ absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, Loo
 // dimension.
 absl::Status Evaluator::GeneralizeLoop(const NodeView& view, const Frame& frame, LoopState* state) {
   constexpr int kMaxPasses = 6;  // each pass loses something of some value; then ranks are given up
-  std::vector<Fact> carried = state->initial;
+  FactIds carried = state->initial;
   for (int pass = 0;; ++pass) {
-    std::vector<Fact> inputs = {IterationFact(std::nullopt), TrueFact()};
-    inputs.insert(inputs.end(), carried.begin(), carried.end());
-    ASSIGN_OR_RETURN(auto run, RunBody(state->body, inputs, frame));
+    ASSIGN_OR_RETURN(auto run, RunBody(state->body, TripInputs(std::nullopt, carried), frame));
     bool stable = true;
     for (size_t i = 0; i < carried.size(); ++i) {
-      const Fact& after = run.second[i + 1];
-      if (SameKnowledge(carried[i], after) ||
-          SameKnowledge(carried[i], Join(view, carried[i], after, static_cast<int>(i), "loop"))) {
+      const FactId after = run.second[i + 1];
+      const int output = static_cast<int>(i);
+      if (SameKnowledge(facts_[carried[i]], facts_[after]) ||
+          SameKnowledge(facts_[carried[i]],
+                        facts_[Join(view, carried[i], after, output, "loop")])) {
         continue;
       }
       stable = false;
-      Fact joined = Join(view, WithoutContent(carried[i]), WithoutContent(after),
-                         static_cast<int>(i), "loop");
-      carried[i] = pass < kMaxPasses ? std::move(joined) : Fact::Unknown();
+      const FactId joined = Join(view, facts_.WithoutContent(carried[i]),
+                                 facts_.WithoutContent(after), output, "loop");
+      carried[i] = pass < kMaxPasses ? joined : FactTable::kUnknown;
     }
     if (!stable) continue;
-    const bool always = KnownBool(run.second[0]).value_or(false);
+    const bool always = KnownBool(facts_[run.second[0]]).value_or(false);
     if (state->enters == false) {
       state->trips = 0;
     } else if (state->max_trips.has_value() && always && state->enters.value_or(false)) {
@@ -311,7 +328,7 @@ absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& fr
         "the body has ", graph.inputs.size(), " inputs and ", graph.outputs.size(), " outputs"));
   }
   for (size_t i = 2; i < graph.inputs.size(); ++i) {
-    state.initial.push_back(view.input(static_cast<int>(i)));
+    state.initial.push_back(i < call->inputs.size() ? call->inputs[i] : FactTable::kAbsent);
   }
   if (view.HasInput(0)) state.max_trips = view.KnownInt(0);
   state.enters = view.HasInput(1) ? KnownBool(view.input(1)) : true;
@@ -338,12 +355,15 @@ absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& fr
   for (size_t i = 0; i < state.carried.size(); ++i) {
     // With no trip at all the initial value comes out.
     const bool runs_once = state.trips.AtLeast(1) || state.enters == false;
-    outputs.push_back(runs_once
-                          ? state.carried[i]
-                          : Join(view, WithoutContent(state.initial[i]),
-                                 WithoutContent(state.carried[i]), static_cast<int>(i), "loop"));
+    outputs.push_back(facts_[runs_once
+                                 ? state.carried[i]
+                                 : Join(view, facts_.WithoutContent(state.initial[i]),
+                                        facts_.WithoutContent(state.carried[i]),
+                                        static_cast<int>(i), "loop")]);
   }
-  for (const Fact& element : state.scan_elements) outputs.push_back(Stack(element, state.trips, 0));
+  for (FactId element : state.scan_elements) {
+    outputs.push_back(Stack(facts_[element], state.trips, 0));
+  }
   return outputs;
 }
 
@@ -359,17 +379,18 @@ absl::StatusOr<Facts> Evaluator::InferSequenceMap(const NodeView& view, const Fr
   const bool by_item = first.items != nullptr;
   const size_t trips = by_item ? first.items->size() : 1;
   const Expr length = first.length.has_value() ? *first.length : view.FreshTripCount("length");
-  std::vector<std::vector<Fact>> items(static_cast<size_t>(view.num_outputs()));
+  std::vector<std::vector<FactId>> items(static_cast<size_t>(view.num_outputs()));
   for (size_t trip = 0; trip < trips; ++trip) {
-    std::vector<Fact> inputs;
-    for (int i = 0; i < view.num_inputs(); ++i) {
-      const Fact& input = view.input(i);
+    FactIds inputs;
+    for (FactId id : call->inputs) {
+      const Fact& input = facts_[id];
       if (input.kind != Fact::Kind::kSequence) {
-        inputs.push_back(input);
+        inputs.push_back(id);
       } else if (by_item && input.items != nullptr && trip < input.items->size()) {
-        inputs.push_back((*input.items)[trip]);
+        inputs.push_back(facts_.Intern((*input.items)[trip]));
       } else {
-        inputs.push_back(input.element == nullptr ? Fact::Unknown() : *input.element);
+        inputs.push_back(input.element == nullptr ? FactTable::kUnknown
+                                                  : facts_.Intern(*input.element));
       }
     }
     ASSIGN_OR_RETURN(auto run, RunBody(body, inputs, frame));
@@ -380,12 +401,15 @@ absl::StatusOr<Facts> Evaluator::InferSequenceMap(const NodeView& view, const Fr
   }
   Facts outputs;
   for (size_t k = 0; k < items.size(); ++k) {
-    Fact element = items[k].empty() ? Fact::Unknown() : items[k].front();
-    for (const Fact& item : items[k]) {
+    FactId element = items[k].empty() ? FactTable::kUnknown : items[k].front();
+    for (FactId item : items[k]) {
       element = Join(view, element, item, static_cast<int>(k), "sequencemap");
     }
-    Fact sequence = Fact::Sequence(std::move(element), length);
-    if (by_item) sequence.items = std::make_shared<const std::vector<Fact>>(std::move(items[k]));
+    Fact sequence = Fact::Sequence(facts_[element], length);
+    if (by_item) {
+      const Facts all = FactsOf(items[k]);
+      sequence.items = std::make_shared<const std::vector<Fact>>(all.begin(), all.end());
+    }
     outputs.push_back(std::move(sequence));
   }
   return outputs;

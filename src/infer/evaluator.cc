@@ -48,10 +48,16 @@ std::string OldAxesWarning(const Node& node, const Call& call) {
                       ": using its definition before opset ", since);
 }
 
-// One, and more where lists of inputs and outputs or names are long.
+// One, and more where lists of inputs and outputs, names or attributes are long.
 size_t EvaluationsOf(const Node& node) {
-  return 1 + (node.inputs.size() + node.outputs.size()) / 8 +
-         (node.name.size() + node.op_type.size()) / 256;
+  size_t bytes = node.op_type.size() + node.domain.size() + node.attribute_bytes.size();
+  if (!node.attributes_comparable) {
+    for (const Attribute& a : node.attributes) {
+      bytes += a.s.size() + 4 * a.floats.size() + 8 * a.ints.size() + 8 * a.strings.size();
+    }
+  }
+  return 1 + (node.inputs.size() + node.outputs.size()) / kValuesPerEvaluation +
+         (bytes > kFreeBytes ? (bytes - kFreeBytes) / kBytesPerEvaluation : 0);
 }
 
 }  // namespace
@@ -65,8 +71,9 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
       symbols_(options.dims),
       values_(data_.values.size()),
       tensor_facts_(data_.tensors.size()),
-      attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()) {
-  size_t once = data_.tensors.size();
+      attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()),
+      work_(MaxSteps(data_, options.limits)) {
+  size_t once = data_.tensors.size() + data_.graphs.size();
   for (const Node& node : data_.nodes) once += EvaluationsOf(node);
   evaluations_left_ =
       kMaxExtraEvaluations + options_.limits.evaluations_per_node * static_cast<int64_t>(once);
@@ -77,6 +84,10 @@ absl::StatusOr<Inference> Evaluator::Run() {
   result_.rules = options_.rules;
   result_.limits = options_.limits;
   RETURN_IF_ERROR(BindInputs());
+  if (const absl::Status work = CheckWork(); !work.ok()) {
+    return absl::OutOfRangeError(
+        absl::StrCat(Escaped(data_.path), ": its inputs: ", work.message()));
+  }
   Frame frame;
   frame.opsets = &data_.opsets;
   frame.default_opset = data_.OpsetOf("").value_or(0);
@@ -102,17 +113,35 @@ absl::Status Evaluator::Spend(size_t evaluations) {
                    options_.limits.evaluations_per_node, ")"));
 }
 
+absl::Status Evaluator::CheckWork() const {
+  if (work_.exceeded()) {
+    return absl::OutOfRangeError(
+        absl::StrCat("with it the sizes take more than ", MaxSteps(data_, options_.limits),
+                     " steps of arithmetic (kMaxStepsPerNode)"));
+  }
+  const size_t most = kMaxExtraSymbols + kMaxSymbolsPerNode * data_.nodes.size();
+  if (symbols_.size() > most) {
+    return absl::OutOfRangeError(
+        absl::StrCat("with it there are more than ", most, " open sizes (kMaxSymbolsPerNode)"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& frame) {
   const Graph& graph = data_.graph(graph_id);
   const auto instance = static_cast<InstanceId>(result_.instances.size());
   result_.instances.push_back({graph_id, {}, {}});
-  RETURN_IF_ERROR(Spend(1 + graph.initializers.size()));
+  RETURN_IF_ERROR(Spend(kEvaluationsPerCall + graph.initializers.size()));
   for (ValueId v : graph.initializers) {
     const Value& value = data_.value(v);
     if (value.is_graph_input && graph_id == 0) continue;  // BindInputs has decided
     if (!value.initializer) continue;
     OptionalFactId& known = tensor_facts_[static_cast<size_t>(*value.initializer)];
-    if (!known) known = facts_.Intern(FactOf(data_.tensor(*value.initializer)));
+    if (!known) {
+      Fact fact = FactOf(data_.tensor(*value.initializer));
+      DropContentBeyondLimit(&fact);
+      known = facts_.Intern(std::move(fact));
+    }
     FactIdOf(v) = known;
   }
   std::vector<CallId> calls;
@@ -142,6 +171,9 @@ absl::StatusOr<CallId> Evaluator::EvalNode(NodeId id, const Frame& frame) {
   absl::StatusOr<CallId> call =
       node.function ? CallFunction(id, frame, inputs) : ApplyOperator(id, frame, inputs);
   if (!call.ok()) return call.status();
+  if (const absl::Status work = CheckWork(); !work.ok()) {
+    return Explain(work, id, result_.call(*call).opset, inputs);
+  }
   const Call& done = result_.call(*call);
   SetOutputs(node, done);
   if (frame.depth == 0 && !done.bodies.empty()) NameInnerSymbols(node, done);
@@ -222,6 +254,7 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
                   "no rule for operator ", Escaped(node.op_type),
                   node.domain.empty() ? "" : absl::StrCat(" of domain ", Escaped(node.domain))));
     call.inputs = inputs;
+    RETURN_IF_ERROR(Spend(kEvaluationsPerCall));
     RETURN_IF_ERROR(TakeOutputs(frame, Facts{}, &call));
     return AddCall(std::move(call));
   }
@@ -242,14 +275,15 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
 }
 
 void Evaluator::Warn(std::string warning) {
-  std::vector<std::string>& all = result_.warnings;
-  if (warning.empty() || std::find(all.begin(), all.end(), warning) != all.end()) return;
-  all.push_back(std::move(warning));
+  if (!warning.empty() && warned_.insert(warning).second) {
+    result_.warnings.push_back(std::move(warning));
+  }
 }
 
 absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& inputs,
                                 bool* fresh) {
   const Node& node = data_.node(call->node);
+  RETURN_IF_ERROR(Spend(kEvaluationsPerCall));
   call->inputs = inputs;
   absl::InlinedVector<const Fact*, 8> facts;
   call->from_shapes = !inputs.empty();
@@ -257,6 +291,7 @@ absl::Status Evaluator::RunRule(Call* call, const Frame& frame, const FactIds& i
   for (FactId id : inputs) {
     const Fact& fact = facts_[id];
     facts.push_back(&fact);
+    SpendSteps(FactTable::StepsOf(fact));
     call->constant = call->constant && (fact.absent() || fact.constant);
     call->from_shapes = call->from_shapes && (fact.absent() || fact.from_shapes);
   }
@@ -377,6 +412,10 @@ absl::Status Evaluator::CheckFact(const Fact& fact, size_t output) const {
 absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t opset,
                                 const FactIds& inputs) const {
   if (IsExplained(local)) return local;
+  // Beyond the limit sizes are wrong, and so is what a rule says of them.
+  if (const absl::Status work = CheckWork(); !work.ok() && local != work) {
+    return Explain(work, id, opset, inputs);
+  }
   const Node& node = data_.node(id);
   std::string text = absl::StrCat(Escaped(data_.path), ": ", DescribeNode(data_, id));
   if (!text.empty() && text.back() == ')') {
@@ -434,6 +473,10 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
 }
 
 }  // namespace
+
+int64_t MaxSteps(const ModelData& model, const Limits& limits) {
+  return kMaxExtraSteps + limits.steps_per_node * static_cast<int64_t>(model.nodes.size());
+}
 
 absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options) {
   absl::StatusOr<Inference> inference = Evaluator(model, options).Run();

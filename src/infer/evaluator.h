@@ -21,6 +21,7 @@
 #include "ops/op_def.h"
 #include "src/infer/fact_table.h"
 #include "src/infer/infer.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 
@@ -54,8 +55,8 @@ class SymbolTable {
   // The symbol of an input's dimension; the same name again is the same symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
-  // `inner`: made inside a body or a function.
-  Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
+  // `tensor` is the output's name, `inner`: made inside a body or a function.
+  Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place, int output,
              absl::string_view tensor, int axis, bool inner);
   // A value of the main graph has this dimension: that is where a symbol made inside comes out, and
   // a user can look it up.
@@ -66,6 +67,7 @@ class SymbolTable {
   // Binds a symbol whose value follows from another binding.
   void Bind(const std::string& name, int64_t value) { derived_[name] = value; }
   int64_t fresh_uses() const { return fresh_uses_; }
+  size_t size() const { return order_.size(); }
   // All symbols that are left open, in order of appearance.
   std::vector<SymbolOrigin> Open() const;
 
@@ -118,6 +120,8 @@ class Evaluator {
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
   void Warn(std::string warning);  // once
+  // OutOfRange once the work on expressions, or the symbols, are more than the limits allow.
+  absl::Status CheckWork() const;
   void SetOutputs(const Node& node, const Call& call);
   void NameInnerSymbols(const Node& node, const Call& call);
   Place PlaceIn(const Frame& frame, NodeId node) const;
@@ -145,13 +149,18 @@ class Evaluator {
   bool UseBindings(const std::string& place, Facts* outputs);
   absl::StatusOr<Facts> InferLoop(const NodeView& view, const Frame& frame, Call* call);
   absl::StatusOr<Facts> InferSequenceMap(const NodeView& view, const Frame& frame, Call* call);
-  absl::StatusOr<std::pair<InstanceId, Facts>> RunBody(GraphId body, absl::Span<const Fact> inputs,
-                                                       const Frame& frame);
+  absl::StatusOr<std::pair<InstanceId, FactIds>> RunBody(GraphId body,
+                                                         absl::Span<const FactId> inputs,
+                                                         const Frame& frame);
+  Facts FactsOf(absl::Span<const FactId> ids) const;
   absl::StatusOr<GraphId> BodyOf(const NodeView& view, absl::string_view attribute) const;
   struct LoopState;
   absl::Status UnrollLoop(const NodeView& view, const Frame& frame, LoopState* state);
   absl::Status GeneralizeLoop(const NodeView& view, const Frame& frame, LoopState* state);
-  Fact Join(const NodeView& view, const Fact& a, const Fact& b, int output, absl::string_view hint);
+  FactIds TripInputs(std::optional<int64_t> trip, const FactIds& carried);
+  FactId Join(const NodeView& view, FactId a, FactId b, int output, absl::string_view hint);
+  Fact Joined(const NodeView& view, const Fact& a, const Fact& b, int output,
+              absl::string_view hint);
 
   // A distinct application, as the key under which its Call is found again.
   struct Key {
@@ -185,6 +194,8 @@ class Evaluator {
   std::shared_ptr<std::deque<std::vector<Attribute>>> attributes_;
   Bindings from_input_shapes_;  // what --input says of symbols
   int64_t evaluations_left_ = 0;
+  absl::flat_hash_set<std::string> warned_;
+  const WorkLimit work_;
 };
 
 // control_flow.cc: the host that rules see. Also records the bodies that a rule ran.

@@ -1,5 +1,7 @@
 #include "src/infer/fact_table.h"
 
+#include "src/symbolic/work.h"
+
 namespace onnxflops {
 
 namespace {
@@ -26,7 +28,14 @@ int64_t FactTable::ContentOf(const Fact& fact) {
   return static_cast<int64_t>(elements);
 }
 
+size_t FactTable::StepsOf(const Fact& fact) {
+  constexpr size_t kStepsPerFact = 16, kStepsPerDim = 2;
+  const size_t dims = fact.shape.ranked() ? fact.shape.dims().size() : 0;
+  return kStepsPerFact + kStepsPerDim * (dims + static_cast<size_t>(ContentOf(fact)));
+}
+
 FactId FactTable::Intern(Fact fact) {
+  SpendSteps(StepsOf(fact));
   if (const auto found = index_.find(fact); found != index_.end()) return *found;
   const auto id = static_cast<FactId>(facts_.size());
   terms_ += TermsOf(fact);

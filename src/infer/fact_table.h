@@ -38,6 +38,8 @@ class FactTable {
   int64_t content_elements() const { return content_elements_; }
   // Elements of the content, and about as many for the items of a sequence.
   static int64_t ContentOf(const Fact& fact);
+  // What copying a fact takes, or hashing it, of the steps that a WorkLimit counts.
+  static size_t StepsOf(const Fact& fact);
   bool HasContent(FactId id) const { return facts_[static_cast<size_t>(id)].content != nullptr; }
   std::deque<Fact> Release() && { return std::move(facts_); }
 

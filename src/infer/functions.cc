@@ -77,7 +77,8 @@ absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
   }
   // Attributes are copied, and looked up by name, for every call.
   const size_t given = node.attributes.size(), defaults = function.attribute_defaults.size();
-  RETURN_IF_ERROR(Spend(given + defaults + given * (defaults + frame.call_attributes.size()) / 16));
+  RETURN_IF_ERROR(Spend(kEvaluationsPerCall * (1 + given + defaults) +
+                        given * (defaults + frame.call_attributes.size()) / 16));
   const int64_t fresh_before = symbols_.fresh_uses();
   ASSIGN_OR_RETURN(const InstanceId instance,
                    RunGraph(function.body, FrameInside(id, function, frame)));

@@ -133,6 +133,9 @@ struct Inference {
 
 absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options = {});
 
+// The steps that a stage may take on expressions of a model (src/symbolic/work.h).
+int64_t MaxSteps(const ModelData& model, const Limits& limits);
+
 // The part of an error or reason that names a node and its inputs: "node '/visual/proj/Gemm' (Gemm,
 // opset 17)".
 std::string DescribeCall(const Inference& inference, const Call& call, NodeId node);

@@ -43,9 +43,9 @@ Expr SymbolTable::InputDim(const std::string& whole, absl::string_view input, in
 }
 
 Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
-                        absl::string_view tensor, int axis, bool inner) {
+                        int output, absl::string_view tensor, int axis, bool inner) {
   ++fresh_uses_;
-  const std::string key = absl::StrCat(hint, "\n", place.key, "\n", tensor, "\n", axis);
+  const std::string key = absl::StrCat(hint, "\n", place.key, "\n", output, "\n", axis);
   if (const auto known = by_place_.find(key); known != by_place_.end()) {
     return BoundOr(known->second, 0);
   }

@@ -107,6 +107,7 @@ std::string Question(const Inference& inference, const Call& call) {
 
 // All that is asked about one node, which stands in as many functions or trips as it likes.
 using Questions = std::set<std::string>;
+constexpr size_t kBytesAroundQuestion = 128;  // to keep one
 
 class Rounds {
  public:
@@ -124,10 +125,14 @@ class Rounds {
   // By what is asked, the nodes that it is asked about; of what was not asked before.
   absl::btree_map<Questions, std::vector<NodeId>> Open() {
     absl::btree_map<NodeId, Questions> of_node;
+    size_t bytes = 0;
     for (const Call& call : inference_.calls) {
       const Node& node = inference_.model->node(call.node);
       if (call.def != nullptr || node.function || !IsOfficial(node.domain)) continue;
-      of_node[call.node].insert(Question(inference_, call));
+      if (bytes > kMaxBodyQuestionBytes) break;
+      std::string question = Question(inference_, call);
+      bytes += kBytesAroundQuestion + question.size();
+      of_node[call.node].insert(std::move(question));
     }
     absl::btree_map<Questions, std::vector<NodeId>> open;
     for (auto& [node, questions] : of_node) {

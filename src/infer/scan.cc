@@ -87,13 +87,15 @@ absl::StatusOr<Facts> Evaluator::InferScan(const NodeView& view, const Frame& fr
   RETURN_IF_ERROR(ReadSlices(view, &form));
   constexpr int kMaxPasses = 6;  // each pass loses something of some state; then ranks are given up
   for (int pass = 0;; ++pass) {
-    auto run = RunBody(body, form.body_inputs, frame);
+    FactIds inputs;
+    for (const Fact& input : form.body_inputs) inputs.push_back(facts_.Intern(input));
+    auto run = RunBody(body, inputs, frame);
     if (!run.ok()) return run.status();
     bool stable = true;
     for (int i = 0; i < form.states; ++i) {
       Fact& state = form.body_inputs[static_cast<size_t>(i)];
-      const Fact after = WithoutContent(run->second[static_cast<size_t>(i)]);
-      const Fact joined = Join(view, state, after, i, "scan");
+      const FactId after = facts_.WithoutContent(run->second[static_cast<size_t>(i)]);
+      const Fact& joined = facts_[Join(view, inputs[static_cast<size_t>(i)], after, i, "scan")];
       if (SameKnowledge(state, joined)) continue;
       stable = false;
       state = pass < kMaxPasses ? joined : Fact::Unknown();
@@ -102,7 +104,7 @@ absl::StatusOr<Facts> Evaluator::InferScan(const NodeView& view, const Frame& fr
     call->bodies = {{run->first, form.length * form.batch, true, "body"}};
     Facts outputs;
     for (size_t i = 0; i < run->second.size(); ++i) {
-      Fact fact = WithoutContent(run->second[i]);
+      Fact fact = WithoutContent(facts_[run->second[i]]);
       const auto states = static_cast<size_t>(form.states);
       if (i >= states) fact = Stack(fact, form.length, OutputAxis(view, i - states));
       outputs.push_back(form.batched ? Stack(fact, form.batch, 0) : std::move(fact));

@@ -143,6 +143,10 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
 }
 
 bool Parser::CheckAttributeNames(absl::Span<const Attribute> attributes) {
+  if (attributes.size() > kMaxNodeAttributes) {
+    return wire_.Fail(absl::OutOfRangeError(
+        absl::StrCat("it has more than ", kMaxNodeAttributes, " attributes (kMaxNodeAttributes)")));
+  }
   constexpr size_t kFew = 16;
   absl::flat_hash_set<absl::string_view> names;
   for (size_t i = 1; i < attributes.size(); ++i) {

@@ -117,8 +117,8 @@ class Walk {
         has_work_[c * kNumParts + static_cast<size_t>(part)] = work;
       };
       const bool macs = cost.macs != Expr(0);
-      set(Part::kWhole, macs || cost.flops != Expr(0) || cost.tally.lower_bound);
-      set(Part::kShapeWork, macs || cost.shape_work_flops != Expr(0) || cost.tally.lower_bound);
+      set(Part::kWhole, macs || cost.flops != Expr(0) || cost.tally().lower_bound);
+      set(Part::kShapeWork, macs || cost.tally().lower_bound);
       set(Part::kOwn, cost.own.lower_bound || !cost.own.flops.IsZero() ||
                           cost.own.int_ops[Kind::kMac] != Expr(0));
     }

@@ -11,6 +11,7 @@
 #include "src/base/status_macros.h"
 #include "src/module/attribution.h"
 #include "src/module/parameters.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 namespace {
@@ -122,13 +123,13 @@ class OwnWorks {
       const Part part = static_cast<Part>(r.work % kNumParts);
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
       if (part == Part::kOwn) {
-        flops.push_back(cost.own.Flops() * times);
-        macs.push_back(cost.own.Macs() * times);
+        flops.push_back(cost.own_flops * times);
+        macs.push_back(cost.own_macs * times);
       } else {
-        flops.push_back((part == Part::kWhole ? cost.flops : cost.shape_work_flops) * times);
+        flops.push_back((part == Part::kWhole ? cost.flops : cost.tally().ShapeWorkFlops()) * times);
         macs.push_back(cost.macs * times);
       }
-      const Tally& tally = part == Part::kOwn ? cost.own : cost.tally;
+      const Tally& tally = part == Part::kOwn ? cost.own : cost.tally();
       sum.lower_bound = sum.lower_bound || tally.lower_bound;
     }
     sum.flops = Sum(flops);
@@ -153,12 +154,14 @@ class Builder {
  public:
   Builder(const Inference& inference, const Counts& counts)
       : inference_(inference),
+        work_(MaxSteps(*inference.model, inference.limits)),
         model_(*inference.model),
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts),
         params_(attribution_.paths.size()) {}
   Builder(const Inference& inference, const Counts& counts, absl::Span<const ModuleWork> work)
       : inference_(inference),
+        work_(MaxSteps(*inference.model, inference.limits)),
         model_(*inference.model),
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts, work),
@@ -317,8 +320,9 @@ class Builder {
 
   // From the leaves up: sums, and kinds. Equal modules are added up once.
   absl::Status AddUp() {
-    const int64_t most = kMaxExtraModuleTerms + inference_.limits.terms_per_node *
-                                                    static_cast<int64_t>(model_.nodes.size());
+    const int64_t most =
+        kMaxExtraTerms +
+        inference_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
     absl::flat_hash_map<KindKey, int32_t> kinds;  // to the first module of the kind
     for (size_t i = tree_.modules.size(); i-- > 0;) {
       Module& m = tree_.modules[i];
@@ -342,6 +346,12 @@ class Builder {
         m.lower_bound = same.lower_bound;
       }
       m.kind = it->second;
+      if (work_.exceeded()) {
+        return absl::OutOfRangeError(
+            absl::StrCat(Escaped(model_.path), ": the sums of all modules take more than ",
+                         MaxSteps(model_, inference_.limits),
+                         " steps of arithmetic (kMaxStepsPerNode)"));
+      }
       if (terms_ > most) {
         return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path),
                                                   ": the sums of all modules have more than ", most,
@@ -370,6 +380,7 @@ class Builder {
   }
 
   const Inference& inference_;
+  const WorkLimit work_;
   int64_t terms_ = 0;  // of the sums so far
   const ModelData& model_;
   Attribution attribution_;

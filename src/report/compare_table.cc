@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,7 +26,7 @@ constexpr size_t kMaxNamedNodes = 1000;
 // them at the reference sizes.
 class Figures {
  public:
-  explicit Figures(const CompareReport& report) : sizes_(ReferenceSizes(report.ours)) {
+  explicit Figures(const CompareReport& report) : values_(report.ours) {
     for (const ToolRow& tool : report.tools) {
       Consider(tool.start);
       Consider(tool.headline);
@@ -35,15 +36,15 @@ class Figures {
 
   std::string Show(const Expr& expr) const {
     if (expr.is_literal() || !at_sizes_) return ShowExpr(expr, true);
-    const auto value = expr.Evaluate(sizes_);
-    return value.ok() ? GroupedDigits(*value) : "?";
+    const auto value = values_.Of(expr);
+    return value ? GroupedDigits(*value) : "?";
   }
 
   // "101.2" percent.
   std::string Share(const Expr& part, const Expr& whole) const {
-    const auto p = part.Evaluate(sizes_);
-    const auto w = whole.Evaluate(sizes_);
-    return p.ok() && w.ok() ? Percent(*p, *w) : "-";
+    const auto p = values_.Of(part);
+    const auto w = values_.Of(whole);
+    return p && w ? Percent(*p, *w) : "-";
   }
 
   // What a reader must know of the figures; empty if nothing.
@@ -51,8 +52,8 @@ class Figures {
     if (open_.empty()) return "";
     std::vector<std::string> at;
     for (const std::string& name : open_) {
-      const auto it = sizes_.find(name);
-      if (it != sizes_.end()) at.push_back(absl::StrCat(name, " = ", it->second));
+      const auto it = values_.sizes().find(name);
+      if (it != values_.sizes().end()) at.push_back(absl::StrCat(name, " = ", it->second));
     }
     constexpr size_t kShown = 4;
     if (at.size() > kShown) at.resize(kShown);
@@ -63,16 +64,19 @@ class Figures {
  private:
   void Consider(const Expr& expr) {
     if (expr.is_literal()) return;
+    if (!considered_.insert(expr).second) return;
     for (std::string& name : expr.Symbols()) {
-      if (std::find(open_.begin(), open_.end(), name) == open_.end()) {
-        open_.push_back(std::move(name));
-      }
+      if (known_.insert(name).second) open_.push_back(std::move(name));
     }
-    at_sizes_ = at_sizes_ || ShowExpr(expr, true).size() > kMaxFigure;
+    // A term takes a column at least.
+    at_sizes_ = at_sizes_ || expr.NumTerms() > static_cast<int64_t>(kMaxFigure) ||
+                ShowExpr(expr, true).size() > kMaxFigure;
   }
 
-  Bindings sizes_;
-  std::vector<std::string> open_;
+  const ReferenceValues values_;
+  absl::flat_hash_set<Expr> considered_;
+  std::vector<std::string> open_;  // symbols, in the order in which they are met
+  absl::flat_hash_set<std::string> known_;
   bool at_sizes_ = false;
 };
 

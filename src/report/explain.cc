@@ -138,9 +138,9 @@ void DescribeRule(const ModelData& model, const Node& node, const Call& call, Ex
 }
 
 void DescribeCost(const CallCost& cost, Explanation* e) {
-  const Tally& tally = e->shape_work                          ? cost.as_shape_work
-                       : e->is_function || !e->bodies.empty() ? cost.tally
-                                                              : cost.own;
+  const Tally tally = e->shape_work                          ? cost.tally().AsShapeWork()
+                      : e->is_function || !e->bodies.empty() ? cost.tally()
+                                                             : cost.own;
   e->flops = tally.Flops();
   e->macs = tally.Macs();
   e->bytes_read = tally.bytes_read;

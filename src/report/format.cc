@@ -154,6 +154,16 @@ Bindings ReferenceSizes(const Report& report) {
   return sizes;
 }
 
+std::optional<absl::int128> ReferenceValues::Of(const Expr& expr) const {
+  if (expr.is_literal()) return expr.literal();
+  const auto [it, is_new] = known_.try_emplace(expr);
+  if (is_new) {
+    const absl::StatusOr<absl::int128> value = expr.Evaluate(sizes_);
+    if (value.ok()) it->second = *value;
+  }
+  return it->second;
+}
+
 absl::string_view StatusName(Coverage status) {
   switch (status) {
     case Coverage::kCounted:

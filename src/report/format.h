@@ -3,8 +3,10 @@
 #define ONNXFLOPS_SRC_REPORT_FORMAT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
 #include "src/report/report.h"
@@ -36,6 +38,19 @@ std::string BytesText(const Expr& bytes);
 // What an expression is where nothing is bound: batch-like symbols (the first axis of an input) and
 // data-dependent ones at 1, others at 128. Columns of shares use it, and say so.
 Bindings ReferenceSizes(const Report& report);
+// Values of expressions at these sizes. Each is worked out once: rows are equal, and a total may have
+// as many terms as there are rows. One thread at a time.
+class ReferenceValues {
+ public:
+  explicit ReferenceValues(const Report& report) : sizes_(ReferenceSizes(report)) {}
+  const Bindings& sizes() const { return sizes_; }
+  // nullopt if it has no value.
+  std::optional<absl::int128> Of(const Expr& expr) const;
+
+ private:
+  const Bindings sizes_;
+  mutable absl::flat_hash_map<Expr, std::optional<absl::int128>> known_;
+};
 
 absl::string_view StatusName(Coverage status);              // "counted", "free", "unknown"
 absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", "trip_count"

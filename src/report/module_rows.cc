@@ -49,6 +49,18 @@ std::vector<NumberedName> Numbers(absl::string_view name) {
   return result;
 }
 
+size_t CommonPrefix(absl::string_view a, absl::string_view b) {
+  const size_t most = std::min(a.size(), b.size());
+  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + most, b.begin()).first -
+                             a.begin());
+}
+
+size_t CommonSuffix(absl::string_view a, absl::string_view b) {
+  const size_t most = std::min(a.size(), b.size());
+  return static_cast<size_t>(std::mismatch(a.rbegin(), a.rbegin() + most, b.rbegin()).first -
+                             a.rbegin());
+}
+
 int64_t ToNumber(absl::string_view digits) {
   int64_t value = 0;
   for (char c : digits) value = value * 10 + (c - '0');
@@ -62,8 +74,8 @@ class RowMaker {
         fold_(options.fold),
         exact_(options.exact),
         shorten_(options.fold && options.depth < 0),
-        reference_(ReferenceSizes(report)),
-        total_flops_(report.totals.flops.Evaluate(reference_).value_or(0)) {}
+        reference_(report),
+        total_flops_(reference_.Of(report.totals.flops).value_or(0)) {}
 
   // Rows to `depth`, or nothing when there are more than `limit`.
   std::vector<ModuleRow> Make(int depth, size_t limit) {
@@ -107,8 +119,8 @@ class RowMaker {
     if (!fold_ || m.lower_bound) return false;
     if (m.flops == Expr(0) && m.macs == Expr(0)) return m.params == 0;
     if (!m.own || m.parent == 0 || exact_) return false;
-    const auto flops = m.flops.Evaluate(reference_);
-    return flops.ok() && *flops < total_flops_ / 1000 && m.params < modules_[0].params / 1000;
+    const auto flops = reference_.Of(m.flops);
+    return flops && *flops < total_flops_ / 1000 && m.params < modules_[0].params / 1000;
   }
 
   Group GroupOf(int32_t index) const {
@@ -144,17 +156,27 @@ class RowMaker {
   bool Extends(const Group& group, const Module& next) const {
     const Module& first = At(group.first);
     if (first.kind != next.kind || first.own || next.own) return false;
+    // What is equal at the beginning and at the end, so that no number is compared with the rest of
+    // the names.
+    const absl::string_view name = next.name();
+    const size_t begin = CommonPrefix(first.name(), name);
+    const size_t end = CommonSuffix(first.name(), name);
     const std::vector<NumberedName> numbers = Numbers(first.name());
     return std::any_of(numbers.begin(), numbers.end(), [&](const NumberedName& n) {
-      return next.name() == absl::StrCat(n.prefix, ToNumber(n.digits) + group.count, n.suffix);
+      if (n.prefix.size() > begin || n.suffix.size() > end) return false;
+      const std::string number = absl::StrCat(ToNumber(n.digits) + group.count);
+      return name.size() == n.prefix.size() + number.size() + n.suffix.size() &&
+             name.substr(n.prefix.size(), number.size()) == number;
     });
   }
 
   // "resblocks.0" of 24 is "resblocks.0-23".
   std::string FoldedLabel(const Group& group) const {
+    const absl::string_view last_name = At(group.last).name();
+    const size_t begin = CommonPrefix(At(group.first).name(), last_name);
     for (const NumberedName& n : Numbers(At(group.first).name())) {
       const int64_t last = ToNumber(n.digits) + group.count - 1;
-      if (At(group.last).name() == absl::StrCat(n.prefix, last, n.suffix)) {
+      if (n.prefix.size() <= begin && last_name == absl::StrCat(n.prefix, last, n.suffix)) {
         return absl::StrCat(n.prefix, n.digits, "-", last, n.suffix);
       }
     }
@@ -165,7 +187,7 @@ class RowMaker {
   void JoinSmallest(std::vector<Group>* groups) const {
     std::vector<std::pair<absl::int128, size_t>> by_size;
     for (size_t i = 0; i < groups->size(); ++i) {
-      by_size.emplace_back((*groups)[i].flops.Evaluate(reference_).value_or(0), i);
+      by_size.emplace_back(reference_.Of((*groups)[i].flops).value_or(0), i);
     }
     std::sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -228,7 +250,7 @@ class RowMaker {
   const bool fold_;
   const bool exact_;
   const bool shorten_;
-  const Bindings reference_;
+  ReferenceValues reference_;
   const absl::int128 total_flops_;
   std::vector<ModuleRow> rows_;
 };

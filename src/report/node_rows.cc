@@ -84,11 +84,11 @@ NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleT
   row.multiplicity = execution.times;
   const bool whole = inference.model->node(execution.node).function.has_value();
   if (execution.shape_work) {
-    row.flops = cost.shape_work_flops * execution.times;
+    row.flops = cost.tally().ShapeWorkFlops() * execution.times;
     row.macs = cost.macs * execution.times;
   } else {
-    row.flops = (whole ? cost.flops : cost.own.Flops()) * execution.times;
-    row.macs = (whole ? cost.macs : cost.own.Macs()) * execution.times;
+    row.flops = (whole ? cost.flops : cost.own_flops) * execution.times;
+    row.macs = (whole ? cost.macs : cost.own_macs) * execution.times;
   }
   row.status = cost.coverage;
   if (row.status == Coverage::kCounted && execution.shape_work && cost.macs == Expr(0)) {

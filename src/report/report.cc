@@ -130,7 +130,8 @@ CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
   info.unknown = counts.unknown;
   for (const UnknownItem& item : counts.unknown_items) {
     const Node& node = model.node(item.node);
-    info.items.push_back({NodeLabel(model, node), item.op, item.domain, item.reason});
+    info.items.push_back(
+        {NodeLabel(model, node), std::string(item.op), std::string(item.domain), item.reason});
   }
   return info;
 }

@@ -31,7 +31,7 @@ class CostCells {
   CostCells(const Report& report, const ViewOptions& options)
       : exact_(options.exact),
         by_macs_(report.int_census[Kind::kMac] != Expr(0)),
-        sizes_(ReferenceSizes(report)),
+        values_(report),
         total_(by_macs_ ? report.totals.macs : report.totals.flops),
         factor_(FactorOf(total_)) {}
 
@@ -42,15 +42,15 @@ class CostCells {
       const std::optional<Expr> quotient = DivideExactly(expr, *factor_);
       if (!quotient || !quotient->is_literal()) factor_.reset();
     }
-    if (!expr.is_literal() && ShowExpr(expr, exact_).size() > kMaxExprColumns) at_sizes_ = true;
+    at_sizes_ = at_sizes_ || IsLong(expr);
   }
 
   std::string Show(const Expr& expr) const {
     if (expr.is_literal()) return ShowExpr(expr, exact_);
     if (factor_) return ShowExpr(*DivideExactly(expr, *factor_), exact_);
     if (!at_sizes_) return ShowExpr(expr, exact_);
-    const auto value = expr.Evaluate(sizes_);
-    return value.ok() ? ShowExpr(*value, exact_) : "?";
+    const auto value = values_.Of(expr);
+    return value ? ShowExpr(*value, exact_) : "?";
   }
   // "FLOPs", "FLOPs x batch".
   std::string Title(const char* name) const {
@@ -60,9 +60,9 @@ class CostCells {
   // Where integers are multiplied, most of the work is no FLOPs, but MACs all the same.
   const char* ShareTitle() const { return by_macs_ ? "% of MACs" : "%"; }
   std::string Share(const Expr& flops, const Expr& macs) const {
-    const auto p = (by_macs_ ? macs : flops).Evaluate(sizes_);
-    const auto w = total_.Evaluate(sizes_);
-    return p.ok() && w.ok() ? Percent(*p, *w) : "-";
+    const auto p = values_.Of(by_macs_ ? macs : flops);
+    const auto w = values_.Of(total_);
+    return p && w ? Percent(*p, *w) : "-";
   }
 
   // What a reader must know of the columns; empty if nothing.
@@ -71,8 +71,8 @@ class CostCells {
     if (open.empty() || factor_) return "";
     std::vector<std::string> at;
     for (const std::string& name : open) {
-      const auto it = sizes_.find(name);
-      if (it != sizes_.end()) at.push_back(absl::StrCat(name, " = ", it->second));
+      const auto it = values_.sizes().find(name);
+      if (it != values_.sizes().end()) at.push_back(absl::StrCat(name, " = ", it->second));
       if (at.size() == kMaxNotedSizes && open.size() > kMaxNotedSizes) {
         at.push_back("...");
         break;
@@ -82,9 +82,17 @@ class CostCells {
   }
 
  private:
+  // Whether it takes more columns than a cell has. A term takes one at least.
+  bool IsLong(const Expr& expr) const {
+    if (expr.is_literal()) return false;
+    return expr.NumTerms() > static_cast<int64_t>(kMaxExprColumns) ||
+           ShowExpr(expr, exact_).size() > kMaxExprColumns;
+  }
+
   // batch of 3*batch; nullopt of a sum.
   static std::optional<Expr> FactorOf(const Expr& total) {
     if (total.is_literal() || total.error() != nullptr) return std::nullopt;
+    if (total.NumTerms() > static_cast<int64_t>(kMaxFactorColumns)) return std::nullopt;
     const std::string text = total.ToString();
     absl::string_view digits(text);
     digits = digits.substr(0, digits.find_first_not_of("0123456789"));
@@ -100,7 +108,7 @@ class CostCells {
 
   const bool exact_;
   const bool by_macs_;
-  const Bindings sizes_;
+  ReferenceValues values_;
   const Expr& total_;
   std::optional<Expr> factor_;
   bool at_sizes_ = false;
@@ -355,14 +363,13 @@ std::vector<std::vector<std::string>> TotalLines(const Report& report, const Vie
 std::vector<std::string> OpsetTexts(const Report& report) {
   std::vector<std::string> texts;
   const auto& opsets = report.model.opsets;
+  absl::flat_hash_set<absl::string_view> domains;
+  for (const OpRow& row : report.by_op) domains.insert(row.domain);
   if (const auto main = opsets.find("ai.onnx"); main != opsets.end()) {
     texts.push_back(absl::StrCat("opset ", main->second));
   }
   for (const auto& [domain, version] : opsets) {
-    const bool used =
-        std::any_of(report.by_op.begin(), report.by_op.end(),
-                    [&domain = domain](const OpRow& row) { return row.domain == domain; });
-    if (used) texts.push_back(absl::StrCat(domain, " ", version));
+    if (domains.contains(domain)) texts.push_back(absl::StrCat(domain, " ", version));
   }
   return texts;
 }

@@ -114,7 +114,7 @@ Range FloorDivRange(const Range& n, const Range& d) {
 
 Range RangeOf(const Expr& e) {
   if (e.is_literal()) return {LiteralOf(e), LiteralOf(e)};
-  if (e.error() != nullptr) return {};
+  if (e.error() != nullptr || !SpendTerms(TermsOf(e).size())) return {};
   Range sum{Int{0}, Int{0}};
   for (const Term& t : TermsOf(e)) {
     Range product{t.coefficient, t.coefficient};

@@ -37,6 +37,7 @@ bool DivideTerm(const Term& a, const Term& b, Term* out) {
 std::optional<Division> DivideTerms(absl::Span<const Term> a, absl::Span<const Term> b,
                                     bool exact) {
   Division result;
+  if (!SpendTerms(a.size())) return std::nullopt;
   if (b.size() == 1) {
     for (const Term& t : a) {
       Term q;
@@ -73,6 +74,7 @@ std::optional<Division> DivideTerms(absl::Span<const Term> a, absl::Span<const T
 
 // The greatest common divisor of all terms, with a positive coefficient (0 if that overflows).
 Term CommonFactor(absl::Span<const Term> a, absl::Span<const Term> b) {
+  SpendTerms(a.size() + b.size());
   Term common = b[0];
   UInt gcd = 0;
   for (const absl::Span<const Term> terms : {a, b}) {

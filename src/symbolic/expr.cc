@@ -111,6 +111,7 @@ Expr Expr::Symbol(absl::string_view name, int64_t at_least) {
   auto atom = std::make_shared<Atom>();
   atom->name = std::string(name);
   atom->range.lo = at_least;
+  atom->hash = hash_seed;
   for (const char c : name) atom->hash = Mix(atom->hash, static_cast<unsigned char>(c));
   return FromAtom(std::move(atom));
 }

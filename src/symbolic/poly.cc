@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -70,6 +71,7 @@ int CompareExprs(const Expr& a, const Expr& b) {
     return absl::string_view(x->error).compare(y->error);
   }
   const size_t n = std::min(x->terms.size(), y->terms.size());
+  if (!SpendTerms(n)) return 0;  // every order is as good as another now, as long as it stays
   for (size_t i = 0; i < n; ++i) {
     const Term &s = x->terms[i], &t = y->terms[i];
     if (const int order = CompareMonomials(s, t); order != 0) return order;
@@ -78,14 +80,16 @@ int CompareExprs(const Expr& a, const Expr& b) {
   return x->terms.size() == y->terms.size() ? 0 : (x->terms.size() < y->terms.size() ? -1 : 1);
 }
 
-// Not salted, so that hashes kept in atoms cost one step each; AbslHashValue salts the result.
+const size_t hash_seed = reinterpret_cast<size_t>(std::make_unique<char>().get());
+
 size_t Mix(size_t hash, size_t value) {
-  hash = (hash ^ value) * size_t{0x9E3779B97F4A7C15};
-  return hash ^ (hash >> 29);
+  const UInt product = static_cast<UInt>(hash ^ value) * UInt{0x9E3779B97F4A7C15};
+  return static_cast<size_t>(product) ^ static_cast<size_t>(product >> 64);
 }
 
 size_t HashInt(Int v) {
-  return Mix(Mix(1, static_cast<size_t>(v)), static_cast<size_t>(static_cast<UInt>(v) >> 64));
+  return Mix(Mix(hash_seed, static_cast<size_t>(v)),
+             static_cast<size_t>(static_cast<UInt>(v) >> 64));
 }
 
 size_t HashExpr(const Expr& e) {
@@ -98,11 +102,12 @@ Expr FromTerms(Terms terms) {
   if (terms.size() == 1 && terms[0].degree == 0) return Literal(terms[0].coefficient);
   if (terms.size() > kMaxTerms) return Error(kTooManyTerms);
   auto poly = std::make_shared<ExprImpl::Poly>();
-  size_t hash = terms.size();
+  size_t hash = terms.size(), factors = 0;
   int64_t weight = 0;
   for (const Term& t : terms) {
     hash = Mix(hash, HashInt(t.coefficient));
     weight += 1;
+    factors += t.factors.size();
     for (const Factor& f : t.factors) {
       hash = Mix(hash, f.atom->hash + static_cast<size_t>(f.power));
       weight += f.atom->weight;
@@ -110,6 +115,7 @@ Expr FromTerms(Terms terms) {
     }
   }
   if (weight > kMaxExprWeight) return Error(kTooLarge);
+  if (!Spend(kStepsPerTerm * terms.size() + factors)) return Error(kTooMuchWork);
   poly->hash = hash;
   poly->weight = weight;
   poly->terms = std::move(terms);
@@ -175,6 +181,10 @@ Expr MakeAtom(Kind kind, std::vector<Expr> args) {
 }
 
 void TermAccumulator::Join() {
+  if (!SpendTerms(2 * buffer_.size())) {
+    Fail(kTooMuchWork);
+    buffer_.clear();
+  }
   std::sort(buffer_.begin(), buffer_.end(),
             [](const Term& a, const Term& b) { return CompareMonomials(a, b) < 0; });
   size_t kept = 0;
@@ -198,6 +208,7 @@ void TermAccumulator::Join() {
 
 // a + sign * b, for sign 1 or -1.
 const char* MergeTerms(absl::Span<const Term> a, absl::Span<const Term> b, int sign, Terms* out) {
+  if (!SpendTerms(a.size() + b.size())) return kTooMuchWork;
   out->reserve(a.size() + b.size());
   size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
@@ -238,6 +249,7 @@ const char* MultiplyTerm(const Term& a, const Term& b, Term* out) {
 
 // Keeps the order of `a`, so the product is canonical as it stands.
 const char* MultiplyTerms(absl::Span<const Term> a, const Term& b, Terms* out) {
+  if (!Spend(a.size() * (kStepsPerTerm + b.factors.size()))) return kTooMuchWork;
   out->resize(a.size());
   for (size_t i = 0; i < a.size(); ++i) {
     if (const char* error = MultiplyTerm(a[i], b, &(*out)[i])) return error;
@@ -249,6 +261,7 @@ Expr AddSigned(const Expr& a, const Expr& b, int sign) {
   if (a.error() != nullptr) return a;
   if (b.error() != nullptr) return b;
   if (b.is_literal() && b.literal() == 0) return a;
+  if (a.is_literal() && a.literal() == 0 && sign > 0) return b;
   Terms terms;
   const TermSpan x(a), y(b);
   if (const char* error = MergeTerms(x.get(), y.get(), sign, &terms)) return Error(error);
@@ -268,6 +281,7 @@ Expr MultiplyPolys(const Expr& a, const Expr& b) {
                                  : MultiplyTerms(x.get(), y.get()[0], &terms);
     return error != nullptr ? Error(error) : FromTerms(std::move(terms));
   }
+  if (!SpendTerms(x.get().size() * y.get().size())) return Error(kTooMuchWork);
   TermAccumulator sum;
   for (const Term& s : x.get()) {
     for (const Term& t : y.get()) {

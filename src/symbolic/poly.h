@@ -6,9 +6,11 @@
 //   division.cc  floors and exact quotients
 //   expr.cc      min, max, broadcast, and the interface
 //   value.cc     evaluation and substitution;  text.cc, parse.cc: print and parse
+//   work.cc      what all of it takes
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_POLY_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_POLY_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +54,7 @@ inline constexpr char kAtomTooLarge[] =
 inline constexpr char kTooManyOperands[] =
     "has a min, max or broadcast of more than 64 operands (kMaxOperands)";
 inline constexpr char kDegreeTooHigh[] = "has a degree above 1000 (kMaxDegree)";
+inline constexpr char kTooMuchWork[] = "takes more steps than are left (kMaxStepsPerNode)";
 inline constexpr char kTooDeep[] = "is nested more than 64 deep (kMaxExprDepth)";
 static_assert(kMaxTerms == 100'000 && kMaxExprWeight == 2'000'000 && kMaxAtomWeight == 10'000 &&
               kMaxOperands == 64 && kMaxDegree == 1000 && kMaxExprDepth == 64);
@@ -86,6 +89,20 @@ inline UInt Gcd(UInt a, UInt b) {
   while (b != 0) a = std::exchange(b, a % b);
   return a;
 }
+
+// ---- Work ----
+
+// What WorkLimit leaves; negative: it is exceeded. Without one, more than anybody can take.
+extern constinit thread_local int64_t steps_left;
+
+// A term takes about so many steps, without what its factors take.
+inline constexpr size_t kStepsPerTerm = 4;
+// False when nothing is left: then the caller need not do the work.
+inline bool Spend(size_t steps) {
+  steps_left -= static_cast<int64_t>(steps);
+  return steps_left >= 0;
+}
+inline bool SpendTerms(size_t terms) { return Spend(kStepsPerTerm * terms); }
 
 // ---- Ranges of values ----
 
@@ -193,6 +210,8 @@ int CompareAtoms(const Atom* a, const Atom* b);
 bool SameAtom(const Atom* a, const Atom* b);
 int CompareMonomials(const Term& a, const Term& b);
 int CompareExprs(const Expr& a, const Expr& b);
+// Where hashes begin, another in every process: no file can hold expressions that collide.
+extern const size_t hash_seed;
 size_t Mix(size_t hash, size_t value);
 size_t HashExpr(const Expr& e);
 

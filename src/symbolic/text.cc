@@ -73,6 +73,7 @@ void Print(const Expr& e, std::string* out) {
     absl::StrAppend(out, "(", error, ")");
     return;
   }
+  SpendTerms(TermsOf(e).size());
   bool first = true;
   for (const Term& t : TermsOf(e)) {
     const bool negative = t.coefficient < 0;

@@ -54,6 +54,7 @@ bool Evaluator::Value(const Expr& e, Int* out) {
     return Fail(error == kZeroDivision || error == kMismatch ? absl::InvalidArgumentError(error)
                                                              : absl::OutOfRangeError(error));
   }
+  if (!SpendTerms(TermsOf(e).size())) return Fail(absl::OutOfRangeError(kTooMuchWork));
   Int sum = 0;
   for (const Term& t : TermsOf(e)) {
     Int product = t.coefficient;
@@ -187,7 +188,7 @@ Expr Substituter::Compute(const Atom& atom) {
 class SymbolCollector {
  public:
   void Visit(const Expr& e) {
-    if (e.is_literal() || e.error() != nullptr) return;
+    if (e.is_literal() || e.error() != nullptr || !SpendTerms(TermsOf(e).size())) return;
     for (const Term& t : TermsOf(e)) {
       for (const Factor& f : t.factors) {
         if (!visited_.insert(f.atom.get()).second) continue;
@@ -212,7 +213,11 @@ absl::StatusOr<absl::int128> Expr::Evaluate(const Bindings& bindings) const {
 }
 
 Expr Expr::Substitute(const Bindings& bindings) const {
-  return bindings.empty() ? *this : Substituter(bindings).Rebuild(*this);
+  if (bindings.empty() || is_literal()) return *this;
+  // Where nothing stays open, the value is found without expressions in between.
+  Evaluator evaluator(bindings);
+  Int value;
+  return evaluator.Value(*this, &value) ? Literal(value) : Substituter(bindings).Rebuild(*this);
 }
 
 std::vector<std::string> Expr::Symbols() const {
