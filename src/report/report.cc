@@ -49,23 +49,6 @@ ModelInfo DescribeModel(const ModelData& model) {
   return info;
 }
 
-// A dimension that neither has a size nor a name is "input.0", as inference calls it.
-Shape DeclaredShape(const Value& value) {
-  const DeclaredType* type = value.declared;
-  if (type == nullptr || !type->has_shape) return Shape::UnknownRank();
-  Shape shape;
-  for (size_t i = 0; i < type->dims.size(); ++i) {
-    const DeclaredDim& dim = type->dims[i];
-    if (dim.size >= 0) {
-      shape.push_back(dim.size);
-    } else {
-      shape.push_back(Expr::Symbol(
-          dim.name.empty() ? absl::StrCat(value.name, ".", i) : std::string(dim.name), 1));
-    }
-  }
-  return shape;
-}
-
 TensorInfo DescribeValue(const Inference& inference, ValueId id) {
   const Fact* fact = inference.FactOf(id);
   return DescribeTensor(std::string(inference.model->value(id).name),
@@ -74,11 +57,10 @@ TensorInfo DescribeValue(const Inference& inference, ValueId id) {
 
 std::vector<InputInfo> DescribeInputs(const Inference& inference) {
   std::vector<InputInfo> result;
-  for (ValueId id : inference.model->graphs[0].inputs) {
-    const Value& value = inference.model->value(id);
-    if (!value.initializer) {
-      result.push_back({DescribeValue(inference, id), DeclaredShape(value)});
-    }
+  const std::vector<ValueId>& inputs = inference.model->graphs[0].inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inference.model->value(inputs[i]).initializer) continue;
+    result.push_back({DescribeValue(inference, inputs[i]), inference.declared[i]});
   }
   return result;
 }
@@ -97,8 +79,9 @@ void AddBindingsOfInputs(const std::vector<InputInfo>& inputs, Bindings* binding
     if (!input.declared.ranked() || !input.shape.ranked()) continue;
     for (int i = 0; i < std::min(input.declared.rank(), input.shape.rank()); ++i) {
       const std::optional<int64_t> size = input.shape[i].AsInt64();
-      if (size && !input.declared[i].is_literal()) {
-        bindings->emplace(input.declared[i].ToString(), *size);
+      const std::vector<std::string> names = input.declared[i].Symbols();
+      if (size && names.size() == 1 && input.declared[i] == Expr::Symbol(names[0], 1)) {
+        bindings->emplace(names[0], *size);
       }
     }
   }
@@ -200,10 +183,10 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
 }
 
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
-  RETURN_IF_ERROR(RequireSymbols(at, symbols));
+  ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(at, symbols));
   Totals result = totals;
   for (Expr* quantity : Quantities(&result)) {
-    *quantity = quantity->Substitute(at);
+    *quantity = quantity->Substitute(sizes);
     if (const char* error = quantity->error()) {
       return absl::OutOfRangeError(absl::StrCat("a total ", error));
     }
@@ -218,7 +201,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   report.model = DescribeModel(model);
   report.inputs = DescribeInputs(inference);
   report.outputs = DescribeOutputs(inference);
-  report.bindings = options.bindings;
+  report.bindings = inference.bindings;
   AddBindingsOfInputs(report.inputs, &report.bindings);
   report.causal = options.causal;
   report.causal_nodes = counts.causal;
