@@ -16,6 +16,16 @@
 
 namespace onnxflops {
 
+namespace {
+
+// A tensor's name, which may be long and be said of 64 axes.
+std::string Beginning(absl::string_view name) {
+  const absl::string_view begin = Utf8Prefix(name, kMaxSymbolName);
+  return absl::StrCat(begin, begin.size() < name.size() ? "..." : "");
+}
+
+}  // namespace
+
 absl::Status SymbolTable::Take(const Bindings& typed) {
   for (const auto& [text, size] : typed) {
     const std::string name = TypedSymbol(text);
@@ -75,7 +85,7 @@ Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) {
 }
 
 Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
-  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, std::string(input), axis};
+  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, Beginning(input), axis};
   if (origins_.try_emplace(name, origin).second) order_.push_back(name);
   BoundTo(name);
   return Expr::Symbol(name, 1);
@@ -94,7 +104,7 @@ Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const P
   for (const std::string first = name; IsTaken(name);) {
     name = absl::StrCat(first, "#", ++last_number_.try_emplace(first, 1).first->second);
   }
-  origins_[name] = {name, kind, std::string(tensor), axis};
+  origins_[name] = {name, kind, Beginning(tensor), axis};
   order_.push_back(name);
   if (inner) inner_.insert(name);
   by_place_[key] = name;
@@ -106,7 +116,7 @@ void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) 
   const auto name = inner_.find(dim.ToString());
   if (name == inner_.end()) return;
   SymbolOrigin& origin = origins_[*name];
-  origin.value = std::string(tensor);
+  origin.value = Beginning(tensor);
   origin.axis = axis;
   inner_.erase(name);
 }

@@ -11,6 +11,8 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
+#include "src/report/format.h"
+#include "src/report/formula_text.h"
 #include "src/report/node_rows.h"
 
 namespace onnxflops {
@@ -111,9 +113,16 @@ CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
   info.counted = counts.counted;
   info.free = counts.free;
   info.unknown = counts.unknown;
+  int64_t text_left = MaxRowText(model);
   for (const UnknownItem& item : counts.unknown_items) {
     const Node& node = model.node(item.node);
+    if (text_left <= 0) {
+      ++info.items_omitted;
+      continue;
+    }
     info.items.push_back({NodeLabel(model, node), item.op, item.domain, item.reason});
+    text_left -= static_cast<int64_t>(info.items.back().node.size() + item.op.size() +
+                                      item.domain.size() + item.reason.size());
   }
   return info;
 }
@@ -155,13 +164,6 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
   return rows;
 }
 
-// Every Expr of the totals, for what is done to all of them alike.
-std::vector<Expr*> Quantities(Totals* t) {
-  return {&t->flops,          &t->macs,          &t->other_flops,    &t->int_ops,
-          &t->bytes_read,     &t->bytes_written, &t->backward_flops, &t->backward_macs,
-          &t->training_flops, &t->foldable_flops};
-}
-
 }  // namespace
 
 TensorInfo DescribeTensor(std::string name, const Fact& fact) {
@@ -185,9 +187,10 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
   ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(at, symbols));
   Totals result = totals;
-  for (Expr* quantity : Quantities(&result)) {
-    *quantity = quantity->Substitute(sizes);
-    if (const char* error = quantity->error()) {
+  for (Expr Totals::*quantity : kQuantities) {
+    Expr& value = result.*quantity;
+    value = value.Substitute(sizes);
+    if (const char* error = value.error()) {
       return absl::OutOfRangeError(absl::StrCat("a total ", error));
     }
   }
@@ -216,7 +219,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   }
   report.by_op = DescribeOps(inference, counts);
   report.has_nodes = options.node_rows;
-  if (options.node_rows) report.nodes = DescribeNodes(inference, counts, tree);
+  if (options.node_rows) DescribeNodes(inference, counts, tree, &report);
   report.modules = std::move(tree.modules);
   report.warnings = model.warnings;
   for (const std::vector<std::string>& more :
@@ -224,6 +227,13 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
         std::cref(std::as_const(tree).warnings)}) {
     report.warnings.insert(report.warnings.end(), more.begin(), more.end());
   }
+  if (report.nodes_omitted > 0) {
+    report.warnings.push_back(absl::StrCat(Plural(report.nodes_omitted, "node"),
+                                           " more have no row (kMaxRowTextPerName)"));
+  }
+  FormulaText text(model);
+  text.Add(report);
+  RETURN_IF_ERROR(text.Check());
   return report;
 }
 

@@ -80,6 +80,13 @@ struct Totals {
   bool lower_bound = false;  // something is unknown, so that all of these are at least
 };
 
+// For what is done to all of them alike.
+inline constexpr Expr Totals::*kQuantities[] = {
+    &Totals::flops,          &Totals::macs,          &Totals::other_flops,
+    &Totals::int_ops,        &Totals::bytes_read,    &Totals::bytes_written,
+    &Totals::backward_flops, &Totals::backward_macs, &Totals::training_flops,
+    &Totals::foldable_flops};
+
 struct CoverageItem {
   std::string node, op, domain, reason;
 };
@@ -87,6 +94,7 @@ struct CoverageItem {
 struct CoverageInfo {
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
   std::vector<CoverageItem> items;  // the unknown ones
+  int64_t items_omitted = 0;        // how many more there are than kMaxRowTextPerName lets it list
 };
 
 struct OpRow {
