@@ -424,6 +424,7 @@ TEST(ExprTest, Parses) {
       {"min(a, b, 3) + max(1 + 2, a)", "max(3, a) + min(3, a, b)"},
       {"broadcast(a, b)", "broadcast(a, b)"},
       {"min", "min"},
+      {"2*nonzero(/head/NonZero).1^2 + 'a + b' * 'n'", "2*nonzero(/head/NonZero).1^2 + 'a + b'*n"},
       {"floor*2", "2*floor"},
       {"170141183460469231731687303715884105727", "170141183460469231731687303715884105727"},
   };
@@ -466,7 +467,8 @@ TEST(ExprTest, ParseErrors) {
       {std::string(500, '('), "column 101: nested more than 100 deep (kMaxParsedDepth)"},
       {std::string(1 << 20, '-'),
        "column 16385: the expression has more than 16384 characters (kMaxParsedChars)"},
-      {"nonzero(/head/NonZero)", "column 8: expected an operator, found '('"},
+      {"nonzero(a b)", "column 8: expected an operator, found '('"},
+      {"'a", "column 1: expected a number, a name or '(', found '''"},
       {std::string("n\0m", 3), nullptr},
       {"n\xff", nullptr},
   };

@@ -20,6 +20,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
+#include "src/symbolic/symbol_name.h"
 #include "tools/official_bodies.h"
 
 namespace onnxflops::tools {
@@ -46,6 +47,26 @@ absl::StatusOr<std::pair<std::string, absl::string_view>> SplitName(absl::string
 
 bool IsName(absl::string_view text) {
   return !text.empty() && !absl::ascii_isdigit(text[0]) && text[0] != '-' && text[0] != '+';
+}
+
+// "1x3", "batch,3", "'rows, cols',3": by commas if there are any, else by x; a written symbol is
+// never divided.
+std::vector<absl::string_view> SplitShape(absl::string_view text) {
+  for (const char separator : {',', 'x'}) {
+    std::vector<absl::string_view> items;
+    size_t begin = 0;
+    for (size_t i = 0; i < text.size();) {
+      const size_t quoted = text[i] == '\'' ? SymbolLength(text.substr(i)) : 0;
+      if (text[i] == separator) {
+        items.push_back(text.substr(begin, i - begin));
+        begin = i + 1;
+      }
+      i += std::max<size_t>(quoted, 1);
+    }
+    items.push_back(text.substr(begin));
+    if (items.size() > 1 || separator == 'x') return items;
+  }
+  return {};
 }
 
 absl::StatusOr<Scalar> ParseScalar(absl::string_view option, absl::string_view text,
@@ -196,7 +217,7 @@ absl::Status ParseDim(absl::string_view text, Bindings* bindings) {
   if (!absl::SimpleAtoi(split.second, &size) || size < 0) {
     return Bad("--dim", text, absl::StrCat(Quoted(split.second), " is not a size"));
   }
-  const auto [it, is_new] = bindings->emplace(split.first, size);
+  const auto [it, is_new] = bindings->emplace(TypedSymbol(split.first), size);
   if (!is_new && it->second != size) {
     return Bad("--dim", text, absl::StrCat("it was given as ", it->second, " before"));
   }
@@ -207,8 +228,7 @@ absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dim
   ASSIGN_OR_RETURN(const auto split,
                    SplitName("--input", text, "NAME=SHAPE, as image=1x3x224x224"));
   Dims dims;
-  const char separator = absl::StrContains(split.second, ",") ? ',' : 'x';
-  for (absl::string_view item : absl::StrSplit(split.second, separator)) {
+  for (absl::string_view item : SplitShape(split.second)) {
     item = absl::StripAsciiWhitespace(item);
     if (split.second.empty()) break;  // a scalar
     int64_t size = 0;

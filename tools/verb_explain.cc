@@ -5,13 +5,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "ops/registry.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/load.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
+#include "src/report/operators.h"
 #include "tools/load_model.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
@@ -34,26 +34,6 @@ its outputs. With OP, tells the formula, versions and examples of an operator.
 
 constexpr int kLineWidth = 100;
 
-std::string DescribeRow(const OpFamily& family, const OpDef& row, int width) {
-  const auto wrapped = [&](const char* label, absl::string_view text) {
-    const std::vector<std::string> words = absl::StrSplit(text, ' ');
-    return absl::StrCat(label, DrawWrapped(words, " ", width - 11, 11));
-  };
-  std::string out = absl::StrCat(
-      OpLabel(family.domain, row.name), *family.domain == '\0' ? " (ai.onnx)" : "", ", versions ",
-      absl::StrJoin(row.versions, ", "), "\n", wrapped("  formula  ", row.formula));
-  if (*row.note != '\0') out += wrapped("  note     ", row.note);
-  for (const OpException& e : row.exceptions) {
-    out += wrapped("  except   ", ExceptionText(e));
-  }
-  if (row.user_rule != nullptr) out += "  a rule of your own\n";
-  for (const OpExample& example : row.examples) {
-    absl::StrAppend(&out, wrapped("  example  ", example.text), "           cost: ", example.cost,
-                    "\n");
-  }
-  return out;
-}
-
 absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, int width) {
   std::string out;
   const std::string lower = absl::AsciiStrToLower(name);
@@ -66,10 +46,10 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
       const bool here = name == label || name == row.name ||
                         (*family.domain == '\0' && name == absl::StrCat("ai.onnx.", row.name));
       if (here) {
-        absl::StrAppend(&out, out.empty() ? "" : "\n", DescribeRow(family, row, width));
+        absl::StrAppend(&out, out.empty() ? "" : "\n", ToText(OperatorLine{family.domain, &row}, width));
       } else if (absl::AsciiStrToLower(row.name).find(lower) != std::string::npos &&
                  similar.size() < 8) {
-        similar.push_back(label);
+        similar.push_back(Escaped(label));
       }
     }
   }

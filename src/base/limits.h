@@ -52,7 +52,8 @@ inline constexpr size_t kFreeBytes = 256;
 // those of one element are.
 inline constexpr int64_t kMaxContentPerNode = 64;
 inline constexpr int64_t kMaxExtraContent = 500'000;
-// Bytes of a symbol's name: it stands in every term and is printed with it.
+// Bytes of a symbol's name as it is written: it stands in every term and is printed with it. The
+// same of the tensor that a symbol is said to come from.
 inline constexpr size_t kMaxSymbolName = 256;
 // Open sizes, per node of the file and on top of it: each has a name, and where it comes from.
 inline constexpr size_t kMaxSymbolsPerNode = 1;
@@ -93,6 +94,20 @@ inline constexpr size_t kMaxOpsetImports = 256;
 inline constexpr size_t kMaxDomainWarnings = 10;
 // Bytes of a name that a message shows; names of a megabyte exist.
 inline constexpr size_t kMaxShownName = 200;
+// Inputs, and outputs, that a row of a node lists, and the bytes of their names and shapes: a name of
+// a few bytes may stand for a shape of many, in thousands of inputs.
+inline constexpr size_t kMaxRowTensors = 64;
+inline constexpr size_t kMaxRowTensorText = size_t{16} << 10;
+// Bytes of text of all rows of nodes: so many times the names that the file's nodes hold, and on top
+// of it; rows beyond are left out. Bodies have rows for every trip that is followed.
+inline constexpr int64_t kMaxRowTextPerName = 16;
+inline constexpr int64_t kMaxExtraRowText = int64_t{16} << 20;
+// Bytes of text of all expressions of a report, of its modules and operators, per node of the file
+// and on top of it. Real models need some hundred bytes per module.
+inline constexpr int64_t kMaxFormulaTextPerNode = 256;
+inline constexpr int64_t kMaxExtraFormulaText = int64_t{16} << 20;
+// Bytes of one expression in a text for people.
+inline constexpr size_t kMaxShownFormula = 2000;
 // Parts of a module's path, and its bytes. Real paths have about 15 parts and 100 bytes; what lies
 // deeper belongs to the module at the limit.
 inline constexpr int kMaxModuleDepth = 64;

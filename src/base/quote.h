@@ -11,9 +11,10 @@
 
 namespace onnxflops {
 
-// For terminals and logs: control characters, terminal escapes, invalid UTF-8 and text that turns
-// around are shown as \n, \t or \xNN; what CI systems take for a command is broken up: "::error::"
-// where a line may begin with it, and "##[error]", "##vso[" anywhere. One line, not shortened.
+// For terminals and logs: invalid UTF-8 and what is not printable (utf8.h: control characters,
+// terminal escapes, text that turns around, what nobody sees) is shown as \n, \t or \xNN; what CI
+// systems take for a command is broken up: "::error::" where a line may begin with it, and
+// "##[error]", "##vso[" anywhere. One line, not shortened.
 std::string Printable(absl::string_view text);
 // The same; what is longer than kMaxShownName is cut and ends in "...".
 std::string Escaped(absl::string_view name);

@@ -1,6 +1,37 @@
 #include "src/base/utf8.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace onnxflops {
+namespace {
+
+struct Range {
+  uint32_t first, last;
+};
+
+// What must not be shown as it is, of Unicode 14.0 (Python 3.11's unicodedata, and the property
+// Default_Ignorable_Code_Point of DerivedCoreProperties.txt):
+//   Cc control characters, Cf format characters, Cs surrogates, Co private use, Zl and Zp line ends,
+//   Zs spaces other than U+0020, every Default_Ignorable_Code_Point (variation selectors, tags and
+//   fillers among them), noncharacters, the unassigned planes 4 to 13, and planes 14 to 16;
+//   and what looks blank without being any of these: Braille's blank pattern, the musical null
+//   notehead, the Khitan filler, the object replacement character.
+// The block of Egyptian format controls is in as a whole: Unicode 15 has assigned more of it.
+constexpr Range kNotPrintable[] = {
+    {0x0000, 0x001f},   {0x007f, 0x00a0},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
+    {0x0600, 0x0605},   {0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},
+    {0x0890, 0x0891},   {0x08e2, 0x08e2},   {0x115f, 0x1160},   {0x1680, 0x1680},
+    {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x2000, 0x200f},   {0x2028, 0x202f},
+    {0x205f, 0x206f},   {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},
+    {0xd800, 0xf8ff},   {0xfdd0, 0xfdef},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+    {0xffa0, 0xffa0},   {0xfff0, 0xfffc},   {0xfffe, 0xffff},   {0x110bd, 0x110bd},
+    {0x110cd, 0x110cd}, {0x13430, 0x1345f}, {0x16fe4, 0x16fe4}, {0x1bca0, 0x1bca3},
+    {0x1d159, 0x1d159}, {0x1d173, 0x1d17a}, {0x1fffe, 0x1ffff}, {0x2fffe, 0x2ffff},
+    {0x3fffe, 0x10ffff},
+};
+
+}  // namespace
 
 size_t DecodeUtf8(absl::string_view text, uint32_t* code) {
   if (text.empty()) return 0;
@@ -21,11 +52,10 @@ size_t DecodeUtf8(absl::string_view text, uint32_t* code) {
 }
 
 bool IsPrintable(uint32_t code) {
-  if (code < 0xa0) return code >= 0x20 && code < 0x7f;
-  const bool turns = code == 0x61c || (code >= 0x200e && code <= 0x200f) ||
-                     (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  const bool is_tag = code >= 0xe0000 && code <= 0xe007f;  // unseen text
-  return !turns && !is_tag;
+  if (code < 0x7f) return code >= 0x20;
+  const Range* range = std::upper_bound(std::begin(kNotPrintable), std::end(kNotPrintable), code,
+                                        [](uint32_t c, const Range& r) { return c < r.first; });
+  return std::prev(range)->last < code;
 }
 
 size_t PrintableSequence(absl::string_view text) {

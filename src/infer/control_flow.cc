@@ -7,6 +7,7 @@
 #include "src/base/status_macros.h"
 #include "src/infer/body_facts.h"
 #include "src/infer/evaluator.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
@@ -148,13 +149,14 @@ absl::StatusOr<Facts> Evaluator::InferControlFlow(const NodeView& view, const Fr
 // branch has to be evaluated again.
 bool Evaluator::UseBindings(const std::string& place, Facts* outputs) {
   bool again = false;
+  const std::string symbol = DataSymbol("if", place);
   for (Fact& fact : *outputs) {
     if (!fact.is_tensor() || !fact.shape.ranked()) continue;
     for (int axis = 0; axis < fact.shape.rank(); ++axis) {
       Expr& dim = fact.shape[axis];
       if (dim.is_literal()) continue;
-      std::optional<int64_t> bound = symbols_.BoundTo(absl::StrCat("if(", place, ").", axis));
-      if (!bound.has_value()) bound = symbols_.BoundTo(absl::StrCat("if(", place, ")"));
+      std::optional<int64_t> bound = symbols_.BoundTo(absl::StrCat(symbol, ".", axis));
+      if (!bound.has_value()) bound = symbols_.BoundTo(symbol);
       if (!bound.has_value()) continue;
       const std::vector<std::string> symbols = dim.Symbols();
       if (symbols.size() == 1 && symbols[0] == dim.ToString()) {

@@ -12,6 +12,7 @@
 #include "src/base/status_macros.h"
 #include "src/base/utf8.h"
 #include "src/infer/body_facts.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
@@ -50,7 +51,8 @@ std::string OldAxesWarning(const Node& node, const Call& call) {
 
 // One, and more where lists of inputs and outputs, names or attributes are long.
 size_t EvaluationsOf(const Node& node) {
-  size_t bytes = node.op_type.size() + node.domain.size() + node.attribute_bytes.size();
+  size_t bytes = node.name.size() + node.op_type.size() + node.domain.size() +
+                 node.attribute_bytes.size();
   if (!node.attributes_comparable) {
     for (const Attribute& a : node.attributes) {
       bytes += a.s.size() + 4 * a.floats.size() + 8 * a.ints.size() + 8 * a.strings.size();
@@ -68,7 +70,6 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
     : model_(model),
       data_(*model_),
       options_(options),
-      symbols_(options.dims),
       values_(data_.values.size()),
       tensor_facts_(data_.tensors.size()),
       attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()),
@@ -214,7 +215,7 @@ Place Evaluator::PlaceIn(const Frame& frame, NodeId node) const {
     }
   }
   const std::string whole = absl::StrJoin(parts.rbegin(), parts.rend(), "/");
-  place.text = std::string(Utf8Prefix(whole, kMaxSymbolName));
+  place.text = std::string(WrittenPrefix(whole, kMaxSymbolName));
   if (place.text.size() < whole.size()) place.text += "...";
   return place;
 }
@@ -430,7 +431,7 @@ absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t op
       absl::StrAppend(&text, "\n  and ", inputs.size() - i, " more");
       break;
     }
-    absl::StrAppend(&text, "\n  ", Escaped(data_.value(*node.inputs[i]).name), "  ",
+    absl::StrAppend(&text, "\n  input ", Escaped(data_.value(*node.inputs[i]).name), "  ",
                     Escaped(facts_[inputs[i]].ToString()));
   }
   absl::Status explained(local.code(), text);
@@ -460,9 +461,11 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
     return failed;
   }
   std::vector<std::string> given;
-  for (const auto& [name, size] : options.dims) given.push_back(absl::StrCat(name, " = ", size));
+  for (const auto& [name, size] : options.dims) {
+    given.push_back(absl::StrCat(TypedSymbol(name), " = ", size));
+  }
   for (const auto& [name, dims] : options.input_shapes) {
-    given.push_back(absl::StrCat(name, " = ", Shape(dims).ToString()));
+    given.push_back(absl::StrCat(Escaped(name), " = ", Shape(dims).ToString()));
   }
   absl::string_view rest = failed.message();
   absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));

@@ -43,16 +43,24 @@ struct Frame {
 };
 
 // A node with the calls and trips around it: what tells it from others, and "block.0/trip 3/name",
-// which is cut at kMaxSymbolName.
+// which is cut at kMaxSymbolName bytes as written.
 struct Place {
   std::string key, text;
 };
 
-// Makes and remembers symbols that depend on data, and substitutes what the user bound.
+// Makes and remembers symbols that depend on data, and substitutes what the user bound. Symbols go
+// by their written names (symbol_name.h).
 class SymbolTable {
  public:
-  explicit SymbolTable(const Bindings& bindings) : bindings_(bindings) {}
-  // The symbol of an input's dimension; the same name again is the same symbol.
+  // What the user bound, by names as typed: InvalidArgument if one is bound to two sizes, or to a
+  // negative one. A name that no symbol is written as also binds the one whose name in the file it
+  // is, and the one that would be so written without quotes.
+  absl::Status Take(const Bindings& typed);
+  // What an input's dimension is called, the same every time. A name that is too long is cut.
+  std::string NameOf(const DeclaredDim& dim, absl::string_view input, int axis);
+  // REQUIRES: called for the names of all inputs' dimensions before others are asked for.
+  void Announce(const std::string& name);
+  // The symbol of an input's dimension, also if it is bound; the same name again is the same symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
   // `tensor` is the output's name, `inner`: made inside a body or a function.
@@ -63,7 +71,10 @@ class SymbolTable {
   void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
   bool Knows(const std::string& name) const { return origins_.contains(name); }
   // What the user bound the name to.
-  std::optional<int64_t> BoundTo(const std::string& name) const;
+  std::optional<int64_t> BoundTo(const std::string& name);
+  // What the user bound of the symbols asked for so far, and what was typed for none of them.
+  const Bindings& bound() const { return bound_; }
+  Bindings Unmet() const;
   // Binds a symbol whose value follows from another binding.
   void Bind(const std::string& name, int64_t value) { derived_[name] = value; }
   int64_t fresh_uses() const { return fresh_uses_; }
@@ -72,19 +83,24 @@ class SymbolTable {
   std::vector<SymbolOrigin> Open() const;
 
  private:
-  Expr BoundOr(const std::string& name, int64_t at_least) const;
-  // Of a name that is too long the beginning and a number.
-  std::string Shortened(const std::string& name);
+  Expr BoundOr(const std::string& name, int64_t at_least);
+  bool IsTaken(const std::string& name) const {
+    return origins_.contains(name) || bare_.contains(name);
+  }
 
-  const Bindings& bindings_;  // by the user
+  Bindings typed_;  // by the user
+  absl::flat_hash_set<std::string> met_;  // of typed_, those that a symbol was found for
+  Bindings bound_;
   Bindings derived_;
+  absl::flat_hash_set<std::string> announced_;
+  absl::flat_hash_set<std::string> bare_;  // of announced names, as they may be typed
   int64_t fresh_uses_ = 0;  // how often a data-dependent symbol was asked for
   std::vector<std::string> order_;
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
   absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far
   absl::flat_hash_map<std::string, std::string> by_place_;
   absl::flat_hash_map<std::string, int> last_number_;  // of names that were made before
-  absl::flat_hash_map<std::string, std::string> shortened_;
+  absl::flat_hash_map<std::string, std::string> cut_;
 };
 
 class Evaluator {
@@ -103,9 +119,12 @@ class Evaluator {
   absl::StatusOr<Fact> FactOfInput(const Value& value);
   absl::StatusOr<Fact> FactOfDeclared(const DeclaredType& type, absl::string_view name);
   Expr DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis);
+  // As the file says, whatever is bound.
+  Shape DeclaredShape(const Value& value);
+  void NameDims();
   absl::Status ApplyShapeOption(const std::string& name, const Dims& dims, const Value& value);
   absl::Status ApplyValueOption(const std::string& name, const Content& content, Fact* fact) const;
-  absl::Status CheckOptions() const;
+  absl::Status CheckOptions();
 
   // ---- evaluator.cc
   // Evaluates the nodes of a graph whose inputs have their facts in values_. Adds an instance.

@@ -51,7 +51,7 @@ class FunctionBodySource {
 };
 
 struct InferOptions {
-  Bindings dims;                                       // symbol name -> size
+  Bindings dims;  // symbol -> size; as it is written, or as the file names the dimension
   absl::btree_map<std::string, Dims> input_shapes;     // graph input -> its shape
   absl::btree_map<std::string, Content> input_values;  // graph input -> its content
   Rules rules;                                         // operators of the user's own
@@ -64,7 +64,7 @@ struct InferOptions {
 // A symbol of the result and where it comes from.
 struct SymbolOrigin {
   enum class Kind : uint8_t { kInput, kData, kTripCount };
-  std::string name;
+  std::string name;  // as it is written: see src/symbolic/symbol_name.h
   Kind kind = Kind::kInput;
   std::string
       value;  // the tensor whose dimension it is (for a trip count: the Loop's first output)
@@ -111,7 +111,10 @@ struct Inference {
   // By ValueId: facts of the main graph's values (bodies: of their last evaluation); kNone where
   // not reached.
   std::vector<OptionalFactId> values;
-  std::vector<SymbolOrigin> symbols;
+  std::vector<SymbolOrigin> symbols;  // those that are not bound
+  Bindings bindings;                  // InferOptions::dims, by the symbols' written names
+  // By the main graph's inputs: shapes as the file declares them, whatever is bound.
+  std::vector<Shape> declared;
   std::vector<std::string> warnings;
   Rules rules;  // what Call::def may point into
   Limits limits;

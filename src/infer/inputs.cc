@@ -11,35 +11,84 @@
 #include "src/base/utf8.h"
 #include "src/infer/evaluator.h"
 #include "src/infer/require_symbols.h"
+#include "src/symbolic/parse.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
-std::optional<int64_t> SymbolTable::BoundTo(const std::string& name) const {
-  for (const Bindings* bindings : {&bindings_, &derived_}) {
-    if (const auto bound = bindings->find(name); bound != bindings->end()) return bound->second;
-  }
-  return std::nullopt;
+namespace {
+
+// A tensor's name, which may be long and be said of 64 axes.
+std::string Beginning(absl::string_view name) {
+  const absl::string_view begin = Utf8Prefix(name, kMaxSymbolName);
+  return absl::StrCat(begin, begin.size() < name.size() ? "..." : "");
 }
 
-Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) const {
+}  // namespace
+
+absl::Status SymbolTable::Take(const Bindings& typed) {
+  for (const auto& [text, size] : typed) {
+    const std::string name = TypedSymbol(text);
+    if (size < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension ", QuotedSymbol(name), " is bound to ", size));
+    }
+    const auto [known, is_new] = typed_.emplace(name, size);
+    if (!is_new && known->second != size) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", QuotedSymbol(name),
+                                                     " is bound to ", known->second, " and to ",
+                                                     size));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string SymbolTable::NameOf(const DeclaredDim& dim, absl::string_view input, int axis) {
+  std::string name = dim.name.empty() ? AxisSymbol(input, axis) : FileSymbol(dim.name);
+  if (name.size() <= kMaxSymbolName) return name;
+  const auto [it, is_new] = cut_.try_emplace(name);
+  if (is_new) it->second = CutSymbol(BareName(name), kMaxSymbolName / 2, cut_.size());
+  return it->second;
+}
+
+void SymbolTable::Announce(const std::string& name) {
+  announced_.insert(name);
+  bare_.insert(TypedSymbol(BareName(name)));
+}
+
+std::optional<int64_t> SymbolTable::BoundTo(const std::string& name) {
+  auto typed = typed_.find(name);
+  if (typed == typed_.end() && !typed_.empty()) {
+    typed = typed_.find(TypedSymbol(BareName(name)));
+    if (typed != typed_.end() && announced_.contains(typed->first)) typed = typed_.end();
+  }
+  if (typed == typed_.end()) {
+    const auto derived = derived_.find(name);
+    return derived == derived_.end() ? std::nullopt : std::optional<int64_t>(derived->second);
+  }
+  met_.insert(typed->first);
+  bound_[name] = typed->second;
+  return typed->second;
+}
+
+Bindings SymbolTable::Unmet() const {
+  Bindings unmet;
+  for (const auto& [name, size] : typed_) {
+    if (!met_.contains(name)) unmet.emplace(name, size);
+  }
+  return unmet;
+}
+
+Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) {
   const std::optional<int64_t> bound = BoundTo(name);
   return bound.has_value() ? Expr(*bound) : Expr::Symbol(name, at_least);
 }
 
-std::string SymbolTable::Shortened(const std::string& name) {
-  if (name.size() <= kMaxSymbolName) return name;
-  const auto [it, is_new] = shortened_.try_emplace(name);
-  if (is_new) {
-    it->second = absl::StrCat(Utf8Prefix(name, kMaxSymbolName / 2), "...#", shortened_.size());
-  }
-  return it->second;
-}
-
-Expr SymbolTable::InputDim(const std::string& whole, absl::string_view input, int axis) {
-  const std::string name = Shortened(whole);
-  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, std::string(input), axis};
+Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
+  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, Beginning(input), axis};
   if (origins_.try_emplace(name, origin).second) order_.push_back(name);
-  return BoundOr(name, 1);
+  BoundTo(name);
+  return Expr::Symbol(name, 1);
 }
 
 Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
@@ -50,12 +99,12 @@ Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const P
     return BoundOr(known->second, 0);
   }
   // The first dimension of a node has the plain name; others say which they are.
-  std::string name = absl::StrCat(hint, "(", place.text, ")");
-  if (origins_.contains(name)) name = absl::StrCat(hint, "(", place.text, ").", axis);
-  for (const std::string first = name; origins_.contains(name);) {
+  std::string name = DataSymbol(hint, place.text);
+  if (IsTaken(name)) absl::StrAppend(&name, ".", axis);
+  for (const std::string first = name; IsTaken(name);) {
     name = absl::StrCat(first, "#", ++last_number_.try_emplace(first, 1).first->second);
   }
-  origins_[name] = {name, kind, std::string(tensor), axis};
+  origins_[name] = {name, kind, Beginning(tensor), axis};
   order_.push_back(name);
   if (inner) inner_.insert(name);
   by_place_[key] = name;
@@ -67,7 +116,7 @@ void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) 
   const auto name = inner_.find(dim.ToString());
   if (name == inner_.end()) return;
   SymbolOrigin& origin = origins_[*name];
-  origin.value = std::string(tensor);
+  origin.value = Beginning(tensor);
   origin.axis = axis;
   inner_.erase(name);
 }
@@ -75,26 +124,25 @@ void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) 
 std::vector<SymbolOrigin> SymbolTable::Open() const {
   std::vector<SymbolOrigin> open;
   for (const std::string& name : order_) {
-    if (!BoundTo(name).has_value()) open.push_back(origins_.at(name));
+    if (!bound_.contains(name) && !derived_.contains(name)) open.push_back(origins_.at(name));
   }
   return open;
 }
 
 Expr Evaluator::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis) {
   if (dim.size >= 0) return dim.size;
-  if (dim.name.empty()) return symbols_.InputDim(absl::StrCat(name, ".", axis), name, axis);
-  const std::string text(dim.name);
   // "past + seq" is the sum of two dimensions where both stand alone as well, else a name like any
   // other.
-  const absl::StatusOr<Expr> parsed = ParseExpr(text, 1, kMaxDimTerms);
-  if (parsed.ok() && !parsed->is_literal()) {
-    const std::vector<std::string> parts = parsed->Symbols();
-    const bool all_known = std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
-      return part != text && symbols_.Knows(part);
-    });
-    if (all_known) return parsed->Substitute(options_.dims);
+  if (IdentifierLength(dim.name) < dim.name.size()) {
+    const auto known = [&](absl::string_view part) -> absl::StatusOr<Expr> {
+      const std::string symbol = FileSymbol(part);
+      if (symbols_.Knows(symbol)) return Expr::Symbol(symbol, 1);
+      return absl::NotFoundError("no dimension of its own");
+    };
+    const absl::StatusOr<Expr> parsed = ParseFormula(dim.name, known, kMaxDimTerms);
+    if (parsed.ok() && !parsed->is_literal()) return *parsed;
   }
-  return symbols_.InputDim(text, name, axis);
+  return symbols_.InputDim(symbols_.NameOf(dim, name, axis), name, axis);
 }
 
 absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::string_view name) {
@@ -109,7 +157,8 @@ absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::s
       }
       Shape shape;
       for (size_t i = 0; i < type.dims.size(); ++i) {
-        shape.push_back(DimOfDeclared(type.dims[i], name, static_cast<int>(i)));
+        const Expr dim = DimOfDeclared(type.dims[i], name, static_cast<int>(i));
+        shape.push_back(dim.Substitute(symbols_.bound()));
       }
       return Fact::Tensor(type.dtype, std::move(shape));
     }
@@ -134,6 +183,16 @@ absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::s
   return Fact::Unknown();
 }
 
+Shape Evaluator::DeclaredShape(const Value& value) {
+  const DeclaredType* type = value.initializer ? nullptr : value.declared;
+  if (type == nullptr || !type->has_shape) return Shape::UnknownRank();
+  Shape shape;
+  for (size_t i = 0; i < type->dims.size(); ++i) {
+    shape.push_back(DimOfDeclared(type->dims[i], value.name, static_cast<int>(i)));
+  }
+  return shape;
+}
+
 // --input NAME=SHAPE: binds the named dimensions of the input, and states the others.
 absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& dims,
                                          const Value& value) {
@@ -154,12 +213,11 @@ absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& di
                        declared.size, " in the file, but ", *given, " was given"));
     }
     if (declared.size >= 0) continue;
-    const std::string symbol =
-        declared.name.empty() ? absl::StrCat(name, ".", i) : std::string(declared.name);
+    const std::string symbol = symbols_.NameOf(declared, name, static_cast<int>(i));
     const auto [bound, is_new] = from_input_shapes_.try_emplace(symbol, *given);
     if (!is_new && bound->second != *given) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(data_.path), ": dimension ", Quoted(symbol), " is given as ",
+          absl::StrCat(Escaped(data_.path), ": dimension ", QuotedSymbol(symbol), " is given as ",
                        bound->second, " and as ", *given, " (input ", Quoted(name), ")"));
     }
   }
@@ -210,8 +268,35 @@ absl::StatusOr<Fact> Evaluator::FactOfInput(const Value& value) {
   return fact;
 }
 
+// Gives every dimension of the inputs its name. Those that stand alone come first, so that
+// "past + seq" is known as a sum wherever it stands.
+void Evaluator::NameDims() {
+  const auto for_each = [&](const auto& take) {
+    for (ValueId v : data_.graphs[0].inputs) {
+      const Value& value = data_.value(v);
+      const DeclaredType* type = value.initializer ? nullptr : value.declared;
+      for (; type != nullptr; type = type->element) {
+        for (size_t i = 0; i < type->dims.size(); ++i) {
+          if (type->dims[i].size < 0) take(type->dims[i], value.name, static_cast<int>(i));
+        }
+      }
+    }
+  };
+  for_each([&](const DeclaredDim& dim, absl::string_view input, int axis) {
+    symbols_.Announce(symbols_.NameOf(dim, input, axis));
+  });
+  for_each([&](const DeclaredDim& dim, absl::string_view input, int axis) {
+    if (dim.name.empty() || IdentifierLength(dim.name) < dim.name.size()) return;
+    symbols_.InputDim(symbols_.NameOf(dim, input, axis), input, axis);
+  });
+}
+
 absl::Status Evaluator::BindInputs() {
   const Graph& main = data_.graphs[0];
+  if (const absl::Status taken = symbols_.Take(options_.dims); !taken.ok()) {
+    return absl::Status(taken.code(), absl::StrCat(Escaped(data_.path), ": ", taken.message()));
+  }
+  NameDims();
   const auto value_of = [&](const std::string& name) -> const Value* {
     for (ValueId v : main.inputs) {
       if (data_.value(v).name == name) {
@@ -235,19 +320,6 @@ absl::Status Evaluator::BindInputs() {
   for (const auto& [name, content] : options_.input_values) {
     if (value_of(name) == nullptr) return unknown_input(name);
   }
-  // Names that stand alone come first, so that "past + seq" is known as a sum wherever it stands.
-  for (ValueId v : main.inputs) {
-    const Value& value = data_.value(v);
-    if (value.initializer || value.declared == nullptr) continue;
-    for (size_t i = 0; i < value.declared->dims.size(); ++i) {
-      const DeclaredDim& dim = value.declared->dims[i];
-      const absl::StatusOr<Expr> parsed = ParseExpr(dim.name, 1, kMaxDimTerms);
-      if (dim.size < 0 && parsed.ok() &&
-          parsed->Symbols() == std::vector<std::string>{std::string(dim.name)}) {
-        symbols_.InputDim(std::string(dim.name), value.name, static_cast<int>(i));
-      }
-    }
-  }
   for (ValueId v : main.inputs) {
     const Value& value = data_.value(v);
     Fact fact;
@@ -257,28 +329,27 @@ absl::Status Evaluator::BindInputs() {
       ASSIGN_OR_RETURN(fact, FactOfInput(value));
     }
     FactIdOf(v) = facts_.Intern(std::move(fact));
+    result_.declared.push_back(DeclaredShape(value));
   }
   return absl::OkStatus();
 }
 
 // Every binding must have met its symbol: now, or in the count without bindings (where others make
 // it a number).
-absl::Status Evaluator::CheckOptions() const {
-  Bindings unmet;
-  for (const auto& [name, value] : options_.dims) {
-    if (value < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(data_.path), ": dimension ", Quoted(name), " is bound to ", value));
-    }
-    if (!symbols_.Knows(name)) unmet.emplace(name, value);
-  }
+absl::Status Evaluator::CheckOptions() {
+  result_.bindings = symbols_.bound();
+  const Bindings unmet = symbols_.Unmet();
   if (unmet.empty()) return absl::OkStatus();
   InferOptions unbound = options_;
   unbound.dims.clear();
   ASSIGN_OR_RETURN(const Inference open, Infer(model_, unbound));
-  absl::Status known = RequireSymbols(unmet, open.symbols);
-  if (known.ok()) return known;
-  return absl::InvalidArgumentError(absl::StrCat(Escaped(data_.path), ": ", known.message()));
+  const absl::StatusOr<Bindings> known = ResolveSymbols(unmet, open.symbols);
+  if (!known.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(data_.path), ": ", known.status().message()));
+  }
+  result_.bindings.insert(known->begin(), known->end());
+  return absl::OkStatus();
 }
 
 }  // namespace onnxflops

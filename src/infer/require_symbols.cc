@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
@@ -17,7 +19,7 @@ constexpr size_t kListed = 12;
 constexpr size_t kFewComparisons = 64;
 
 absl::Status NoSymbol(absl::string_view name, absl::Span<const SymbolOrigin> symbols) {
-  std::string text = absl::StrCat("no symbol is named ", Quoted(name));
+  std::string text = absl::StrCat("no symbol is named ", Escaped(QuotedSymbol(name)));
   if (symbols.empty()) return absl::InvalidArgumentError(text + "; the model has none");
   absl::StrAppend(&text, "; symbols: ");
   for (size_t i = 0; i < std::min(kListed, symbols.size()); ++i) {
@@ -29,20 +31,34 @@ absl::Status NoSymbol(absl::string_view name, absl::Span<const SymbolOrigin> sym
   return absl::InvalidArgumentError(text);
 }
 
+// The symbol that is written like this, or nullptr.
+const SymbolOrigin* Written(absl::string_view name, absl::Span<const SymbolOrigin> symbols) {
+  const auto it = std::find_if(symbols.begin(), symbols.end(),
+                               [&](const SymbolOrigin& s) { return s.name == name; });
+  return it == symbols.end() ? nullptr : &*it;
+}
+
 }  // namespace
 
-absl::Status RequireSymbols(const Bindings& bindings, absl::Span<const SymbolOrigin> symbols) {
-  absl::flat_hash_set<absl::string_view> names;
-  const bool few = bindings.size() * symbols.size() <= kFewComparisons;
-  for (size_t i = 0; !few && i < symbols.size(); ++i) names.insert(symbols[i].name);
-  for (const auto& binding : bindings) {
-    const absl::string_view name = binding.first;
-    const bool known = few ? std::any_of(symbols.begin(), symbols.end(),
-                                         [&](const SymbolOrigin& s) { return s.name == name; })
-                           : names.contains(name);
-    if (!known) return NoSymbol(name, symbols);
+absl::StatusOr<Bindings> ResolveSymbols(const Bindings& typed,
+                                        absl::Span<const SymbolOrigin> symbols) {
+  Bindings resolved;
+  Bindings others;
+  const bool few = typed.size() * symbols.size() <= kFewComparisons;
+  for (const auto& [text, size] : typed) {
+    const std::string name = TypedSymbol(text);
+    (few && Written(name, symbols) != nullptr ? resolved : others)[name] = size;
   }
-  return absl::OkStatus();
+  if (others.empty()) return resolved;
+  absl::flat_hash_map<std::string, absl::string_view> names;
+  for (const SymbolOrigin& s : symbols) names.try_emplace(s.name, s.name);
+  for (const SymbolOrigin& s : symbols) names.try_emplace(TypedSymbol(BareName(s.name)), s.name);
+  for (const auto& [name, size] : others) {
+    const auto known = names.find(name);
+    if (known == names.end()) return NoSymbol(name, symbols);
+    resolved.emplace(known->second, size);
+  }
+  return resolved;
 }
 
 }  // namespace onnxflops

@@ -80,15 +80,6 @@ class Figures {
   bool at_sizes_ = false;
 };
 
-std::string Head(const CompareReport& report, int width) {
-  const Summary summary = Summarize(report.ours, {});
-  std::vector<std::string> head = {summary.title + "  "};
-  for (size_t i = 0; i < summary.model.size(); ++i) {
-    head.push_back(summary.model[i] + (i + 1 < summary.model.size() ? "," : ""));
-  }
-  return absl::StrCat(DrawWrapped(head, " ", width), DrawWrapped(summary.inputs, "   ", width));
-}
-
 std::string StatusText(const ToolRow& tool) {
   return tool.standing == Standing::kNotApplicable ? "no figure"
                                                    : std::string(StandingName(tool.standing));
@@ -231,18 +222,20 @@ std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const 
 
 std::string Spaces(int count) { return std::string(static_cast<size_t>(std::max(0, count)), ' '); }
 
-// The text broken at its words, the figure at the right of its last line.
+// The text broken at its words, the figure at the right of its last line. What is indented begins
+// with the mark.
 std::string DrawStep(const Step& step, int text_width, int figure_width, bool color) {
   constexpr char kBold[] = "\x1b[1m";
   constexpr char kPlain[] = "\x1b[0m";
   const int indent = 2 * step.indent;
   std::vector<std::string> words = absl::StrSplit(step.text, ' ');
-  std::string text = DrawWrapped(words, " ", text_width - indent, 4);
-  if (!text.empty()) text.pop_back();
-  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  std::vector<std::string> lines = WrapLines(words, " ", text_width - indent, 4);
+  if (lines.empty()) lines.emplace_back();
+  const size_t mark = absl::string_view(kLineMark).size();
   std::string out;
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string line = Spaces(indent) + lines[i];
+    if (indent > 0 || i > 0) line.replace(0, mark, kLineMark);
     if (i + 1 == lines.size() && !step.figure.empty()) {
       line += Spaces(text_width - DisplayWidth(line)) + "  " +
               Spaces(figure_width - DisplayWidth(step.figure)) + Printable(step.figure);
@@ -298,10 +291,10 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report,
   for (const std::string& text : tool.assumptions) {
     absl::StrAppend(&out,
                     tool.standing == Standing::kNotApplicable ? "- no figure: " : "- assumed: ",
-                    EscapeMarkdown(text), "\n");
+                    MarkdownCode(text), "\n");
   }
   if (const std::string note = figures.Note(); !note.empty()) {
-    absl::StrAppend(&out, "- ", EscapeMarkdown(note), "\n");
+    absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
   }
   return out;
 }
@@ -310,7 +303,8 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report,
 
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
   const Figures figures(report);
-  std::string out = Head(report, style.width > 0 ? style.width : kLineWidth);
+  const int width = style.width > 0 ? style.width : kLineWidth;
+  std::string out = DrawHead(Summarize(report.ours, {}), width);
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
     return absl::StrCat(out, "\nours: ", Printable(figures.Show(ours.macs)), " MACs, ",
@@ -326,14 +320,14 @@ std::string ToTable(const CompareReport& report, bool waterfalls, const TableSty
 std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
   const Figures figures(report);
   const Summary summary = Summarize(report.ours, {});
-  std::string out = absl::StrCat("### ", EscapeMarkdown(summary.title), "\n");
+  std::string out = absl::StrCat("### ", MarkdownCode(summary.title), "\n");
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
-    absl::StrAppend(&out, "\nours: ", EscapeMarkdown(figures.Show(ours.macs)), " MACs, ",
-                    EscapeMarkdown(figures.Show(ours.flops)), " FLOPs\n\n",
+    absl::StrAppend(&out, "\nours: ", MarkdownCode(figures.Show(ours.macs)), " MACs, ",
+                    MarkdownCode(figures.Show(ours.flops)), " FLOPs\n\n",
                     DrawMarkdown(ToolTable(report, figures)));
     if (const std::string note = figures.Note(); !note.empty()) {
-      absl::StrAppend(&out, "\n- ", EscapeMarkdown(note), "\n");
+      absl::StrAppend(&out, "\n- ", MarkdownCode(note), "\n");
     }
     return out;
   }

@@ -9,6 +9,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
+#include "src/report/formula_text.h"
 #include "src/report/report.h"
 
 namespace onnxflops {
@@ -151,6 +152,9 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::OutOfRangeError(
         absl::StrCat(Escaped(model->path), ": the figure of ", name, " ", error));
   }
+  FormulaText text(*model);
+  text.Add(report);
+  RETURN_IF_ERROR(text.Check());
   return report;
 }
 

@@ -160,7 +160,7 @@ std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
   }
   if (!run.counted) return "not run";
   if (absl::EndsWith(run.attribute, "_branch")) return "taken: the condition is known";
-  return absl::StrCat("runs ", run.times.ToString(), " times");
+  return absl::StrCat("runs ", run.times.Shortened(kMaxShownFormula), " times");
 }
 
 // What stands inside an If, Loop and the like.
@@ -174,12 +174,28 @@ void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost
   }
 }
 
+// As far as a reader goes.
+std::string Show(const Expr& expr, bool exact) {
+  if (expr.TextBytes(kMaxShownFormula) > kMaxShownFormula) return expr.Shortened(kMaxShownFormula);
+  return ShowExpr(expr, exact);
+}
+
 // A text of several lines under a label.
 void AppendLabelled(absl::string_view label, absl::string_view text, int width, std::string* out) {
   constexpr int kLabelWidth = 10;
   std::vector<std::string> words = absl::StrSplit(text, ' ');
   absl::StrAppend(out, "  ", label, std::string(kLabelWidth - label.size(), ' '),
                   DrawWrapped(words, " ", width - kLabelWidth - 2, kLabelWidth + 2));
+}
+
+void AppendTensors(absl::string_view label, const std::vector<TensorInfo>& tensors, int64_t omitted,
+                   int width, std::string* out) {
+  for (const TensorInfo& t : tensors) {
+    AppendLabelled(label, absl::StrCat(t.name, "  ", TensorText(t.type, t.shape)), width, out);
+  }
+  if (omitted > 0) {
+    AppendLabelled(label, absl::StrCat("and ", GroupedDigits(omitted), " more"), width, out);
+  }
 }
 
 std::string StatusText(const Explanation& e) {
@@ -239,10 +255,10 @@ std::string ExceptionText(const OpException& exception) {
 
 std::string ToText(const Explanation& e, const TableStyle& style) {
   const int width = style.width > 0 ? style.width : kLineWidth;
-  std::string out = absl::StrCat(Printable(e.model), ": node ", Printable(e.node.name), " (",
+  std::string out = absl::StrCat("node ", Printable(e.node.name), " (",
                                  Printable(OpLabel(e.node.domain, e.node.op)), ", opset ", e.opset);
   if (e.version > 0) absl::StrAppend(&out, ", rule of version ", e.version);
-  out += ")\n\n";
+  absl::StrAppend(&out, ") of ", Printable(e.model), "\n\n");
   if (e.nodes_of_that_name > 1) {
     const int64_t next = e.number < e.nodes_of_that_name ? e.number + 1 : 1;
     AppendLabelled("name",
@@ -255,12 +271,8 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
                    absl::StrCat(e.module, e.module_type.empty() ? "" : "  ", e.module_type), width,
                    &out);
   }
-  for (const TensorInfo& t : e.node.inputs) {
-    AppendLabelled("input", absl::StrCat(t.name, "  ", TensorText(t.type, t.shape)), width, &out);
-  }
-  for (const TensorInfo& t : e.node.outputs) {
-    AppendLabelled("output", absl::StrCat(t.name, "  ", TensorText(t.type, t.shape)), width, &out);
-  }
+  AppendTensors("input", e.node.inputs, e.node.inputs_omitted, width, &out);
+  AppendTensors("output", e.node.outputs, e.node.outputs_omitted, width, &out);
   if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, &out);
   if (!e.note.empty()) AppendLabelled("note", e.note, width, &out);
   for (const std::string& exception : e.exceptions) {
@@ -272,27 +284,28 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
   for (const Explanation::Term& term : e.terms) {
     AppendLabelled("cost",
                    absl::StrCat(term.kind, " = ", term.how, term.how.empty() ? "" : " = ",
-                                ShowExpr(term.amount, /*exact=*/true)),
+                                Show(term.amount, /*exact=*/true)),
                    width, &out);
   }
   for (const Explanation::Body& body : e.bodies) {
     AppendLabelled("inside",
-                   absl::StrCat(body.name, "  FLOPs ", ShowExpr(body.flops, true), ", MACs ",
-                                ShowExpr(body.macs, true), "  (", body.how, ")"),
+                   absl::StrCat(body.name, "  FLOPs ", Show(body.flops, true), ", MACs ",
+                                Show(body.macs, true), "  (", body.how, ")"),
                    width, &out);
   }
   if (e.node.multiplicity != Expr(1)) {
-    AppendLabelled("runs", absl::StrCat(ShowExpr(e.node.multiplicity, true), "; below is one run"),
+    AppendLabelled("runs", absl::StrCat(Show(e.node.multiplicity, true), "; below is one run"),
                    width, &out);
   }
-  std::vector<std::string> sums = {absl::StrCat("MACs ", SiExpr(e.macs)),
-                                   absl::StrCat("FLOPs ", SiExpr(e.flops))};
+  std::vector<std::string> sums = {absl::StrCat("MACs ", Show(e.macs, false)),
+                                   absl::StrCat("FLOPs ", Show(e.flops, false))};
   if (e.flops.is_literal() && e.total_flops.is_literal()) {
     sums.back() += absl::StrCat(" (", Percent(e.flops.literal(), e.total_flops.literal()),
                                 " % of the model's ", SiExpr(e.total_flops), ")");
   }
   sums.push_back(
-      absl::StrCat("bytes read ", SiExpr(e.bytes_read), ", written ", SiExpr(e.bytes_written)));
+      absl::StrCat("bytes read ", Show(e.bytes_read, false), ", written ",
+                   Show(e.bytes_written, false)));
   return absl::StrCat(out, "\n", DrawWrapped(sums, "   ", width));
 }
 

@@ -112,7 +112,7 @@ std::string ShowFactors(const std::vector<std::vector<Expr>>& factors, const Exp
     std::vector<std::string> group;
     for (const Expr& size : sizes) {
       product *= size;
-      group.push_back(size.ToString());
+      group.push_back(size.Shortened(kMaxShownFormula));
     }
     if (!group.empty()) texts.push_back(absl::StrJoin(group, "*"));
   }

@@ -29,12 +29,19 @@ absl::int128 DivideRounded(absl::int128 value, absl::int128 divisor) {
   return value - quotient * divisor >= divisor - divisor / 2 ? quotient + 1 : quotient;
 }
 
-// Where the terms of a printed polynomial begin: after " + " and " - " outside of parentheses.
+// Where the terms of a printed polynomial begin: after " + " and " - " outside of parentheses and of
+// names in quotes.
 std::vector<std::pair<size_t, size_t>> Terms(absl::string_view text) {
   std::vector<std::pair<size_t, size_t>> terms;
   int depth = 0;
   size_t begin = 0;
+  bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'') quoted = !quoted;
+    if (quoted) {
+      i += text[i] == '\\' ? 1 : 0;
+      continue;
+    }
     if (text[i] == '(') ++depth;
     if (text[i] == ')') --depth;
     const absl::string_view rest = text.substr(i);
@@ -109,11 +116,7 @@ std::string Percent(absl::int128 part, absl::int128 whole) {
 std::string SiExpr(const Expr& expr) {
   if (expr.error() != nullptr) return expr.ToString();
   if (expr.is_literal()) return SiNumber(expr.literal());
-  std::string text = expr.ToString();
-  // A name that looks like a sum would be taken apart.
-  for (const std::string& name : expr.Symbols()) {
-    if (name.find(' ') != std::string::npos) return text;
-  }
+  const std::string text = expr.ToString();
   std::string result;
   size_t done = 0;
   for (const auto& [begin, end] : Terms(text)) {

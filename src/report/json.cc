@@ -78,6 +78,7 @@ void WriteCoverage(const Report& report, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  WriteOmitted("items_omitted", c.items_omitted, json);
   json->EndObject();
 }
 
@@ -146,7 +147,9 @@ void WriteNodes(const Report& report, JsonWriter* json) {
     json->Key("domain").String(row.domain);
     json->Key("module").String(report.modules[static_cast<size_t>(row.module)].path);
     WriteTensors("inputs", row.inputs, json);
+    WriteOmitted("inputs_omitted", row.inputs_omitted, json);
     WriteTensors("outputs", row.outputs, json);
+    WriteOmitted("outputs_omitted", row.outputs_omitted, json);
     json->Key("flops").Quantity(row.flops);
     json->Key("macs").Quantity(row.macs);
     json->Key("multiplicity").Quantity(row.multiplicity);
@@ -154,6 +157,7 @@ void WriteNodes(const Report& report, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  WriteOmitted("nodes_omitted", report.nodes_omitted, json);
 }
 
 void WriteReport(const Report& report, JsonWriter* json) {

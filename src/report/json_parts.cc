@@ -14,4 +14,8 @@ void WriteModel(const ModelInfo& model, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json) {
+  if (items > 0) json->Key(key).Int(items);
+}
+
 }  // namespace onnxflops

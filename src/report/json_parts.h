@@ -10,6 +10,9 @@ namespace onnxflops {
 // "model": {"path", "ir_version", "opsets", "producer", "nodes"}.
 void WriteModel(const ModelInfo& model, JsonWriter* json);
 
+// How many items a list before it leaves out; nothing if it has all.
+void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/utf8.h"
@@ -17,6 +18,24 @@ size_t PlainPrefix(absl::string_view text) {
     return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '#';
   });
   return static_cast<size_t>(special - text.begin());
+}
+
+constexpr char kReplacement[] = "\xef\xbf\xbd";  // U+FFFD
+
+std::string UniqueKey(absl::string_view key) {
+  std::string out;
+  while (!key.empty()) {
+    uint32_t code = 0;
+    const size_t length = DecodeUtf8(key, &code);
+    if (length == 0) {
+      absl::StrAppend(&out, kReplacement,
+                      absl::Hex(static_cast<uint8_t>(key[0]), absl::kZeroPad2));
+    } else {
+      absl::StrAppend(&out, key.substr(0, length), code == 0xfffd ? kReplacement : "");
+    }
+    key.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
 }
 
 }  // namespace
@@ -53,7 +72,11 @@ void JsonWriter::End(char bracket) {
 }
 
 JsonWriter& JsonWriter::Key(absl::string_view key) {
-  String(key);
+  if (std::all_of(key.begin(), key.end(), absl::ascii_isascii)) {
+    String(key);
+  } else {
+    String(UniqueKey(key));
+  }
   out_ += ": ";
   after_key_ = true;
   return *this;
@@ -77,7 +100,7 @@ size_t JsonWriter::AppendEscaped(absl::string_view text) {
   uint32_t code = 0;
   const size_t length = DecodeUtf8(text, &code);
   if (length == 0) {
-    out_ += "\xef\xbf\xbd";  // U+FFFD
+    out_ += kReplacement;
     return 1;
   }
   if (code == '"' || code == '\\') {

@@ -27,6 +27,8 @@ class JsonWriter {
   void EndObject() { End('}'); }
   void BeginArray(Layout layout = Layout::kLines) { Begin('[', layout); }
   void EndArray() { End(']'); }
+  // Keys that differ stay apart: where a string has U+FFFD for a byte, a key has it and the byte's
+  // two hexadecimal digits, and a U+FFFD of the key's own is doubled.
   JsonWriter& Key(absl::string_view key);
   // Invalid UTF-8 becomes U+FFFD; control characters, and those that act on terminals, are escaped.
   void String(absl::string_view value);

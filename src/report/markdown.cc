@@ -12,13 +12,15 @@ namespace {
 void AppendList(absl::string_view title, const std::vector<std::string>& lines, std::string* out) {
   if (lines.empty()) return;
   absl::StrAppend(out, "\n", title, "\n\n");
-  for (const std::string& line : lines) absl::StrAppend(out, "- ", EscapeMarkdown(line), "\n");
+  for (const std::string& line : lines) absl::StrAppend(out, "- ", MarkdownCode(line), "\n");
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  return absl::StrJoin(texts, ", ", [](std::string* out, const std::string& text) {
-    absl::StrAppend(out, EscapeMarkdown(text));
-  });
+// An item of a list; nothing if there are no texts.
+std::string Item(const std::vector<std::string>& texts) {
+  const auto code = [](std::string* out, const std::string& text) {
+    absl::StrAppend(out, MarkdownCode(text));
+  };
+  return texts.empty() ? "" : absl::StrCat("- ", absl::StrJoin(texts, ", ", code), "\n");
 }
 
 }  // namespace
@@ -27,14 +29,10 @@ std::string ToMarkdown(const Report& report, const ViewOptions& options) {
   const Summary summary = Summarize(report, options);
   const TextTable table = MakeTable(report, options);
   std::string out =
-      absl::StrCat("### ", EscapeMarkdown(summary.title), "\n\n", Joined(summary.model), "  \n",
-                   Joined(summary.inputs), "\n\n", DrawMarkdown(table), "\n");
-  for (const std::string& note : table.notes) {
-    absl::StrAppend(&out, "- ", EscapeMarkdown(note), "\n");
-  }
-  for (const std::vector<std::string>& line : summary.totals) {
-    absl::StrAppend(&out, "- ", Joined(line), "\n");
-  }
+      absl::StrCat("### ", MarkdownCode(summary.title), "\n\n", Item(summary.model),
+                   Item(summary.inputs), "\n", DrawMarkdown(table), "\n");
+  for (const std::string& note : table.notes) absl::StrAppend(&out, Item({note}));
+  for (const std::vector<std::string>& line : summary.totals) absl::StrAppend(&out, Item(line));
   AppendList("Symbols:", summary.symbols, &out);
   if (report.totals.lower_bound) {
     AppendList(absl::StrCat("Not counted, so that totals are lower bounds: ",

@@ -1,25 +1,70 @@
 #include "src/report/node_rows.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "src/base/limits.h"
 
 namespace onnxflops {
 namespace {
 
-std::vector<TensorInfo> DescribeAll(const Inference& inference,
-                                    absl::Span<const OptionalValueId> values,
-                                    absl::Span<const FactId> facts) {
-  std::vector<TensorInfo> result;
-  result.reserve(values.size());
+// What stands around the names of a row, and of a tensor in it.
+constexpr size_t kRowFrame = 256;
+constexpr size_t kTensorFrame = 64;
+
+// Bytes of an expression's text; of one that takes more than `most`, some number above `most`.
+size_t TextOf(const Expr& expr, size_t most) {
+  constexpr size_t kDigits = 20;
+  return expr.is_literal() ? kDigits : expr.TextBytes(most);
+}
+
+size_t TextOf(const TensorInfo& tensor, size_t most) {
+  size_t bytes = kTensorFrame + tensor.name.size();
+  if (!tensor.shape.ranked()) return bytes;
+  for (const Expr& dim : tensor.shape.dims()) {
+    if (bytes <= most) bytes += TextOf(dim, most - bytes);
+  }
+  return bytes;
+}
+
+// As many of the values as a row lists; `*omitted` is how many more there are.
+std::vector<TensorInfo> List(const Inference& inference, absl::Span<const OptionalValueId> values,
+                             absl::Span<const FactId> facts, int64_t* omitted) {
+  std::vector<TensorInfo> listed;
+  size_t text_left = kMaxRowTensorText;
   const Fact unknown = Fact::Unknown();
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i]) continue;
-    const Fact& fact = i < facts.size() ? inference.fact(facts[i]) : unknown;
     const absl::string_view name = inference.model->value(*values[i]).name;
-    result.push_back(DescribeTensor(std::string(name), fact));
+    if (*omitted > 0 || listed.size() == kMaxRowTensors || name.size() > text_left) {
+      ++*omitted;
+      continue;
+    }
+    const Fact& fact = i < facts.size() ? inference.fact(facts[i]) : unknown;
+    listed.push_back(DescribeTensor(std::string(name), fact));
+    const size_t text = TextOf(listed.back(), text_left);
+    if (text <= text_left) {
+      text_left -= text;
+    } else {
+      listed.pop_back();
+      ++*omitted;
+    }
   }
-  return result;
+  return listed;
+}
+
+// Bytes of a row's text; of one that takes more than `most`, some number above `most`.
+size_t TextOf(const NodeRow& row, const ModuleTree& tree, size_t most) {
+  size_t bytes = kRowFrame + row.name.size() + row.op.size() + row.domain.size() +
+                 tree.modules[static_cast<size_t>(row.module)].path.size();
+  for (const std::vector<TensorInfo>* tensors : {&row.inputs, &row.outputs}) {
+    for (const TensorInfo& tensor : *tensors) bytes += TextOf(tensor, kMaxRowTensorText);
+  }
+  for (const Expr* expr : {&row.multiplicity, &row.flops, &row.macs}) {
+    if (bytes <= most) bytes += TextOf(*expr, most - bytes);
+  }
+  return bytes;
 }
 
 // One execution of a node.
@@ -99,6 +144,19 @@ NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleT
 
 }  // namespace
 
+int64_t MaxRowText(const ModelData& model) {
+  size_t names = 0;
+  for (const Node& node : model.nodes) {
+    names += kRowFrame + node.name.size() + node.op_type.size();
+    for (absl::Span<const OptionalValueId> values : {node.inputs, node.outputs}) {
+      for (OptionalValueId value : values.first(std::min(values.size(), kMaxRowTensors))) {
+        if (value) names += kTensorFrame + model.value(*value).name.size();
+      }
+    }
+  }
+  return kMaxExtraRowText + kMaxRowTextPerName * static_cast<int64_t>(names);
+}
+
 NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id) {
   const Node& node = inference.model->node(id);
   const Call& call = inference.call(call_id);
@@ -108,19 +166,24 @@ NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id
   row.op = std::string(node.op_type);
   row.domain = std::string(node.domain);
   row.multiplicity = 1;
-  row.inputs = DescribeAll(inference, node.inputs, call.inputs);
-  row.outputs = DescribeAll(inference, node.outputs, call.outputs);
+  row.inputs = List(inference, node.inputs, call.inputs, &row.inputs_omitted);
+  row.outputs = List(inference, node.outputs, call.outputs, &row.outputs_omitted);
   return row;
 }
 
-std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
-                                   const ModuleTree& tree) {
-  std::vector<NodeRow> rows;
+void DescribeNodes(const Inference& inference, const Counts& counts, const ModuleTree& tree,
+                   Report* report) {
+  int64_t text_left = MaxRowText(*inference.model);
   Walk(inference, counts).Run([&](const Execution& execution) {
-    rows.push_back(Describe(inference, counts, tree, execution));
+    if (text_left < 0) {
+      ++report->nodes_omitted;
+      return false;
+    }
+    report->nodes.push_back(Describe(inference, counts, tree, execution));
+    text_left -= static_cast<int64_t>(
+        TextOf(report->nodes.back(), tree, static_cast<size_t>(text_left)));
     return false;
   });
-  return rows;
 }
 
 std::optional<DescribedNode> DescribeNode(const Inference& inference, const Counts& counts,

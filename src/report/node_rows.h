@@ -12,9 +12,13 @@ namespace onnxflops {
 
 // Flops and macs add up to the total: a call of a local function is one row with all that it runs,
 // an If or Loop has only what it does itself, and its bodies' nodes have rows with how often they
-// run. Shapes inside a body are those of its last evaluation.
-std::vector<NodeRow> DescribeNodes(const Inference& inference, const Counts& counts,
-                                   const ModuleTree& tree);
+// run. Shapes inside a body are those of its last evaluation. Fills in Report::nodes and
+// Report::nodes_omitted.
+void DescribeNodes(const Inference& inference, const Counts& counts, const ModuleTree& tree,
+                   Report* report);
+
+// Bytes of text that lists of nodes may have, each: a multiple of what the file's own names take.
+int64_t MaxRowText(const ModelData& model);
 
 // The first execution of a node that counts, or the first of all where none does; nullopt for a
 // node that has no row.

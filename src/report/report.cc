@@ -11,6 +11,8 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
+#include "src/report/format.h"
+#include "src/report/formula_text.h"
 #include "src/report/node_rows.h"
 
 namespace onnxflops {
@@ -49,23 +51,6 @@ ModelInfo DescribeModel(const ModelData& model) {
   return info;
 }
 
-// A dimension that neither has a size nor a name is "input.0", as inference calls it.
-Shape DeclaredShape(const Value& value) {
-  const DeclaredType* type = value.declared;
-  if (type == nullptr || !type->has_shape) return Shape::UnknownRank();
-  Shape shape;
-  for (size_t i = 0; i < type->dims.size(); ++i) {
-    const DeclaredDim& dim = type->dims[i];
-    if (dim.size >= 0) {
-      shape.push_back(dim.size);
-    } else {
-      shape.push_back(Expr::Symbol(
-          dim.name.empty() ? absl::StrCat(value.name, ".", i) : std::string(dim.name), 1));
-    }
-  }
-  return shape;
-}
-
 TensorInfo DescribeValue(const Inference& inference, ValueId id) {
   const Fact* fact = inference.FactOf(id);
   return DescribeTensor(std::string(inference.model->value(id).name),
@@ -74,11 +59,10 @@ TensorInfo DescribeValue(const Inference& inference, ValueId id) {
 
 std::vector<InputInfo> DescribeInputs(const Inference& inference) {
   std::vector<InputInfo> result;
-  for (ValueId id : inference.model->graphs[0].inputs) {
-    const Value& value = inference.model->value(id);
-    if (!value.initializer) {
-      result.push_back({DescribeValue(inference, id), DeclaredShape(value)});
-    }
+  const std::vector<ValueId>& inputs = inference.model->graphs[0].inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inference.model->value(inputs[i]).initializer) continue;
+    result.push_back({DescribeValue(inference, inputs[i]), inference.declared[i]});
   }
   return result;
 }
@@ -97,8 +81,9 @@ void AddBindingsOfInputs(const std::vector<InputInfo>& inputs, Bindings* binding
     if (!input.declared.ranked() || !input.shape.ranked()) continue;
     for (int i = 0; i < std::min(input.declared.rank(), input.shape.rank()); ++i) {
       const std::optional<int64_t> size = input.shape[i].AsInt64();
-      if (size && !input.declared[i].is_literal()) {
-        bindings->emplace(input.declared[i].ToString(), *size);
+      const std::vector<std::string> names = input.declared[i].Symbols();
+      if (size && names.size() == 1 && input.declared[i] == Expr::Symbol(names[0], 1)) {
+        bindings->emplace(names[0], *size);
       }
     }
   }
@@ -128,10 +113,16 @@ CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
   info.counted = counts.counted;
   info.free = counts.free;
   info.unknown = counts.unknown;
+  int64_t text_left = MaxRowText(model);
   for (const UnknownItem& item : counts.unknown_items) {
     const Node& node = model.node(item.node);
-    info.items.push_back(
-        {NodeLabel(model, node), std::string(item.op), std::string(item.domain), item.reason});
+    if (text_left <= 0) {
+      ++info.items_omitted;
+      continue;
+    }
+    info.items.push_back({NodeLabel(model, node), std::string(item.op), std::string(item.domain), item.reason});
+    text_left -= static_cast<int64_t>(info.items.back().node.size() + item.op.size() +
+                                      item.domain.size() + item.reason.size());
   }
   return info;
 }
@@ -173,13 +164,6 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
   return rows;
 }
 
-// Every Expr of the totals, for what is done to all of them alike.
-std::vector<Expr*> Quantities(Totals* t) {
-  return {&t->flops,          &t->macs,          &t->other_flops,    &t->int_ops,
-          &t->bytes_read,     &t->bytes_written, &t->backward_flops, &t->backward_macs,
-          &t->training_flops, &t->foldable_flops};
-}
-
 }  // namespace
 
 TensorInfo DescribeTensor(std::string name, const Fact& fact) {
@@ -201,11 +185,12 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
 }
 
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
-  RETURN_IF_ERROR(RequireSymbols(at, symbols));
+  ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(at, symbols));
   Totals result = totals;
-  for (Expr* quantity : Quantities(&result)) {
-    *quantity = quantity->Substitute(at);
-    if (const char* error = quantity->error()) {
+  for (Expr Totals::*quantity : kQuantities) {
+    Expr& value = result.*quantity;
+    value = value.Substitute(sizes);
+    if (const char* error = value.error()) {
       return absl::OutOfRangeError(absl::StrCat("a total ", error));
     }
   }
@@ -219,7 +204,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   report.model = DescribeModel(model);
   report.inputs = DescribeInputs(inference);
   report.outputs = DescribeOutputs(inference);
-  report.bindings = options.bindings;
+  report.bindings = inference.bindings;
   AddBindingsOfInputs(report.inputs, &report.bindings);
   report.causal = options.causal;
   report.causal_nodes = counts.causal;
@@ -234,7 +219,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   }
   report.by_op = DescribeOps(inference, counts);
   report.has_nodes = options.node_rows;
-  if (options.node_rows) report.nodes = DescribeNodes(inference, counts, tree);
+  if (options.node_rows) DescribeNodes(inference, counts, tree, &report);
   report.modules = std::move(tree.modules);
   report.warnings = model.warnings;
   for (const std::vector<std::string>& more :
@@ -242,6 +227,13 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
         std::cref(std::as_const(tree).warnings)}) {
     report.warnings.insert(report.warnings.end(), more.begin(), more.end());
   }
+  if (report.nodes_omitted > 0) {
+    report.warnings.push_back(absl::StrCat(Plural(report.nodes_omitted, "node"),
+                                           " more have no row (kMaxRowTextPerName)"));
+  }
+  FormulaText text(model);
+  text.Add(report);
+  RETURN_IF_ERROR(text.Check());
   return report;
 }
 

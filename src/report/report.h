@@ -80,6 +80,13 @@ struct Totals {
   bool lower_bound = false;  // something is unknown, so that all of these are at least
 };
 
+// For what is done to all of them alike.
+inline constexpr Expr Totals::*kQuantities[] = {
+    &Totals::flops,          &Totals::macs,          &Totals::other_flops,
+    &Totals::int_ops,        &Totals::bytes_read,    &Totals::bytes_written,
+    &Totals::backward_flops, &Totals::backward_macs, &Totals::training_flops,
+    &Totals::foldable_flops};
+
 struct CoverageItem {
   std::string node, op, domain, reason;
 };
@@ -87,6 +94,7 @@ struct CoverageItem {
 struct CoverageInfo {
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
   std::vector<CoverageItem> items;  // the unknown ones
+  int64_t items_omitted = 0;        // how many more there are than kMaxRowTextPerName lets it list
 };
 
 struct OpRow {
@@ -101,6 +109,8 @@ struct NodeRow {
   std::string name, op, domain;
   int32_t module = 0;  // index in Report::modules
   std::vector<TensorInfo> inputs, outputs;
+  // Of those, how many more there are than kMaxRowTensors and kMaxRowTensorText let a row list.
+  int64_t inputs_omitted = 0, outputs_omitted = 0;
   Expr multiplicity;  // how often it runs; 0 in a branch that is not counted
   Expr flops, macs;   // of all runs, without the bodies of an If or Loop, which have their own rows
   Coverage status = Coverage::kFree;
@@ -125,6 +135,7 @@ struct Report {
   std::vector<Module> modules;        // a tree: see ModuleTree; [0] is the model
   std::vector<NodeRow> nodes;         // in the order of execution, with CountOptions::node_rows
   bool has_nodes = false;
+  int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
   std::vector<std::string> warnings;
 
   // The totals at other sizes, without counting again. Symbols that are not bound stay. Errors:

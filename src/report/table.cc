@@ -14,21 +14,26 @@ constexpr int kLineWidth = 100;  // where lists of texts are broken when the wid
 void AppendList(absl::string_view title, const std::vector<std::string>& lines, std::string* out) {
   if (lines.empty()) return;
   absl::StrAppend(out, "\n", title, "\n");
-  for (const std::string& line : lines) absl::StrAppend(out, "  ", Printable(line), "\n");
+  for (const std::string& line : lines) absl::StrAppend(out, kLineMark, Printable(line), "\n");
 }
 
 }  // namespace
 
+std::string DrawHead(const Summary& summary, int width) {
+  std::vector<std::string> model = {absl::StrCat("model: ", summary.title, "  ")};
+  for (size_t i = 0; i < summary.model.size(); ++i) {
+    model.push_back(summary.model[i] + (i + 1 < summary.model.size() ? "," : ""));
+  }
+  std::vector<std::string> inputs = summary.inputs;
+  if (!inputs.empty()) inputs[0].insert(0, "inputs: ");
+  return absl::StrCat(DrawWrapped(model, " ", width), DrawWrapped(inputs, "   ", width));
+}
+
 std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style) {
   const Summary summary = Summarize(report, options);
   const int width = style.width > 0 ? style.width : kLineWidth;
-  std::vector<std::string> head = {summary.title + "  "};
-  for (size_t i = 0; i < summary.model.size(); ++i) {
-    head.push_back(summary.model[i] + (i + 1 < summary.model.size() ? "," : ""));
-  }
-  std::string out = DrawWrapped(head, " ", width);
-  absl::StrAppend(&out, DrawWrapped(summary.inputs, "   ", width), "\n",
-                  DrawText(MakeTable(report, options), style), "\n");
+  std::string out =
+      absl::StrCat(DrawHead(summary, width), "\n", DrawText(MakeTable(report, options), style), "\n");
   for (const std::vector<std::string>& line : summary.totals) {
     out += DrawWrapped(line, "   ", width);
   }

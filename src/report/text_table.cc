@@ -6,7 +6,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
 
@@ -29,6 +32,8 @@ void Clean(TextTable* table) {
   }
 }
 
+constexpr int kMarkWidth = static_cast<int>(sizeof(kLineMark)) - 1;
+
 std::vector<int> Widths(const TextTable& table) {
   std::vector<int> widths;
   for (size_t c = 0; c < table.columns.size(); ++c) {
@@ -44,6 +49,7 @@ std::vector<int> Widths(const TextTable& table) {
 // Takes what is too much from the columns that allow it. A column that is dropped gets width 0.
 void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   if (limit <= 0) return;
+  limit -= kMarkWidth;
   using Column = TextTable::Column;
   int total = -kGapWidth;
   for (int width : *widths) total += width + kGapWidth;
@@ -83,21 +89,85 @@ std::string Line(const TextTable& table, const std::vector<std::string>& cells,
   return line;
 }
 
+bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+
 bool IsInteger(absl::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-std::string CsvField(absl::string_view raw) {
-  std::string text = Printable(raw);
-  const absl::string_view begin = absl::StripLeadingAsciiWhitespace(text);
-  // Excel takes the full-width forms as well.
-  for (const char* formula : {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {
-    if (!absl::StartsWith(begin, formula)) continue;
-    text.insert(0, "'");
-    break;
-  }
-  if (text.find_first_of(",\"'") == std::string::npos) return text;
+// What a spreadsheet takes for a formula. Excel does so with the full-width forms as well.
+bool IsFormula(absl::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(" \""), text.size());
+  text.remove_prefix(begin);
+  constexpr absl::string_view kSigns[] = {"=",      "+",      "-",      "@",
+                                          "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  return std::any_of(std::begin(kSigns), std::end(kSigns),
+                     [&](absl::string_view sign) { return absl::StartsWith(text, sign); });
+}
+
+std::string CsvField(absl::string_view raw, bool quoted) {
+  const std::string printable = Printable(raw);
+  const std::string text = absl::StrJoin(absl::StrSplit(printable, ';'), ";",
+                                         [](std::string* out, absl::string_view part) {
+                                           absl::StrAppend(out, IsFormula(part) ? "'" : "", part);
+                                         });
+  if (!quoted && text.find_first_of(",;\"'") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+// "395.2 G", "<0.1", ">= 12", "1,630": no more than seven digits together, which could be the name
+// of a commit.
+bool IsFigure(absl::string_view text) {
+  if (text.empty() || text == "-") return true;
+  absl::ConsumePrefix(&text, ">= ");
+  absl::ConsumePrefix(&text, "<");
+  absl::ConsumePrefix(&text, "-");
+  size_t digits = 0;
+  size_t end = 0;
+  for (; end < text.size() && (IsDigit(text[end]) || text[end] == ',' || text[end] == '.'); ++end) {
+    digits = IsDigit(text[end]) ? digits + 1 : 0;
+    if (digits == 7) return false;
+  }
+  text.remove_prefix(end);
+  return end > 0 && (text.empty() || (text.size() == 2 && text[0] == ' ' &&
+                                      absl::StrContains("kMGTPE", text.substr(1))));
+}
+
+size_t LongestRun(absl::string_view text, char c) {
+  size_t longest = 0;
+  size_t run = 0;
+  for (char at : text) {
+    run = at == c ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
+// A code span. GitHub takes "\|" in a cell for a bar wherever it stands, but readers differ on
+// "\\|".
+std::string CodeSpan(absl::string_view raw, bool in_table) {
+  std::string text;
+  for (char c : Printable(raw)) {
+    if (c == '@') {
+      text += "\\x40";
+    } else if (c == '|' && in_table) {
+      text += absl::EndsWith(text, "\\") ? "\\x7c" : "\\|";
+    } else {
+      text += c;
+    }
+  }
+  if (text.empty()) return text;
+  const std::string fence(LongestRun(text, '`') + 1, '`');
+  const bool blank = text.find_first_not_of(' ') == std::string::npos;
+  const bool padded = text[0] == '`' || text.back() == '`' ||
+                      (text[0] == ' ' && text.back() == ' ' && !blank);
+  const char* pad = padded ? " " : "";
+  return absl::StrCat(fence, pad, text, pad, fence);
+}
+
+std::string MarkdownCell(absl::string_view text) {
+  if (!IsFigure(text)) return CodeSpan(text, /*in_table=*/true);
+  return absl::StrReplaceAll(text, {{"<", "&lt;"}, {">", "&gt;"}});
 }
 
 }  // namespace
@@ -107,8 +177,9 @@ std::string DrawText(TextTable table, const TableStyle& style) {
   std::vector<int> widths = Widths(table);
   Narrow(table, style.width, &widths);
   std::string out;
-  const auto add = [&](const char* escape, const std::vector<std::string>& cells) {
-    const std::string line = Line(table, cells, widths);
+  const auto add = [&](const char* escape, const char* mark,
+                       const std::vector<std::string>& cells) {
+    const std::string line = absl::StrCat(mark, Line(table, cells, widths));
     if (style.color && escape != nullptr) {
       absl::StrAppend(&out, escape, line, kPlain, "\n");
     } else {
@@ -117,58 +188,56 @@ std::string DrawText(TextTable table, const TableStyle& style) {
   };
   std::vector<std::string> titles;
   for (const TextTable::Column& column : table.columns) titles.push_back(column.title);
-  add(kFaint, titles);
-  for (const TextTable::Row& row : table.rows) add(row.strong ? kBold : nullptr, row.cells);
+  add(kFaint, "  ", titles);
+  for (const TextTable::Row& row : table.rows) {
+    add(row.strong ? kBold : nullptr, kLineMark, row.cells);
+  }
   for (const std::string& note : table.notes) absl::StrAppend(&out, "(", Printable(note), ")\n");
   return out;
 }
 
-std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
-                        int indent) {
-  std::string out;
+std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
+                                   int width, int indent) {
+  std::vector<std::string> lines;
   int used = 0;
   for (const std::string& raw : texts) {
     const std::string text = Printable(raw);
     const int needed = DisplayWidth(text);
-    if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
-      absl::StrAppend(&out, "\n", std::string(static_cast<size_t>(indent), ' '));
+    if (lines.empty()) {
+      lines.emplace_back();
+    } else if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
+      lines.emplace_back(static_cast<size_t>(indent), ' ');
       used = indent;
     } else if (used > 0) {
-      absl::StrAppend(&out, gap);
+      absl::StrAppend(&lines.back(), gap);
       used += static_cast<int>(gap.size());
     }
-    absl::StrAppend(&out, text);
+    absl::StrAppend(&lines.back(), text);
     used += needed;
   }
-  if (used > 0) out += "\n";
-  return out;
+  if (used == 0) lines.clear();
+  return lines;
 }
 
-std::string EscapeMarkdown(absl::string_view text) {
-  return absl::StrReplaceAll(Printable(text), {{"\\", "\\\\"},
-                                               {"`", "\\`"},
-                                               {"*", "\\*"},
-                                               {"_", "\\_"},
-                                               {"[", "\\["},
-                                               {"]", "\\]"},
-                                               {"|", "\\|"},
-                                               {"~", "\\~"},
-                                               {"!", "\\!"},
-                                               {"$", "\\$"},
-                                               {"<", "&lt;"},
-                                               {">", "&gt;"},
-                                               {"&", "&amp;"},
-                                               {"@", "&#64;"},
-                                               {"#", "&#35;"},
-                                               {"://", ":&#47;&#47;"},
-                                               {"www.", "www&#46;"}});
+std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
+                        int indent) {
+  std::vector<std::string> lines = WrapLines(texts, gap, width, indent);
+  const size_t mark = absl::string_view(kLineMark).size();
+  for (size_t i = 1; i < lines.size(); ++i) {
+    lines[i].replace(static_cast<size_t>(indent) - mark, mark, kLineMark);
+  }
+  return lines.empty() ? "" : absl::StrJoin(lines, "\n") + "\n";
 }
+
+std::string MarkdownCode(absl::string_view text) { return CodeSpan(text, /*in_table=*/false); }
 
 std::string DrawMarkdown(const TextTable& table) {
   std::string out = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    absl::StrAppend(&out, " ", EscapeMarkdown(column.title), " |");
+    // Of titles, only "FLOPs x batch" has text of a file.
+    const bool ours = !absl::StrContains(column.title, " x ");
+    absl::StrAppend(&out, " ", ours ? column.title : CodeSpan(column.title, true), " |");
     rule += column.right ? " ---: |" : " :--- |";
   }
   absl::StrAppend(&out, "\n", rule, "\n");
@@ -177,7 +246,7 @@ std::string DrawMarkdown(const TextTable& table) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       out += " ";
       for (int i = 0; c == 0 && i < row.indent; ++i) out += "&emsp;";
-      std::string cell = EscapeMarkdown(row.cells[c]);
+      std::string cell = MarkdownCell(row.cells[c]);
       if (row.strong && !cell.empty()) cell = absl::StrCat("**", cell, "**");
       absl::StrAppend(&out, cell, " |");
     }
@@ -195,7 +264,7 @@ std::string DrawCsv(const TextTable& table) {
   for (const TextTable::Row& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const std::string& cell = row.cells[c];
-      absl::StrAppend(&out, c > 0 ? "," : "", IsInteger(cell) ? cell : CsvField(cell));
+      absl::StrAppend(&out, c > 0 ? "," : "", IsInteger(cell) ? cell : CsvField(cell, c == 0));
     }
     out += "\n";
   }

@@ -32,19 +32,30 @@ struct TableStyle {
   bool color = false;  // bold and faint text by terminal escapes
 };
 
-// For terminals and logs: escaped by Printable.
+// What a line of text begins with that would else begin with text of a file: to programs that read
+// comments and logs, "/merge" or "+++" is a command where a line begins with it, and only there.
+inline constexpr char kLineMark[] = "| ";
+
+// For terminals and logs: escaped by Printable, each row after the mark.
 std::string DrawText(TextTable table, const TableStyle& style);
-// Texts side by side, broken at the width; later lines are indented by `indent`.
+// Texts side by side, broken at the width; later lines are indented by `indent`, at least 2, the
+// mark included. The first text must begin with a word of ours.
 std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
                         int indent = 2);
+// The same as lines, with spaces for the mark.
+std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
+                                   int width, int indent);
 
-// As GitHub reads it.
+// As GitHub reads it. Figures are plain text, any other cell is a code span: see MarkdownCode.
 std::string DrawMarkdown(const TextTable& table);
-// Text that stays text in Markdown: no HTML, emphasis, links, mentions, references or cells.
-std::string EscapeMarkdown(absl::string_view text);
+// Text that may hold text of a file, outside of tables: a code span, in which nothing is HTML,
+// emphasis, a link or a reference. Nor is it a mention, but programs look for @name in the source,
+// where it stands as \x40name.
+std::string MarkdownCode(absl::string_view text);
 
-// RFC 4180, the titles first. Numbers are written as they are; text that a spreadsheet would take
-// for a formula gets an apostrophe.
+// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as they
+// are; text that a spreadsheet would take for a formula gets an apostrophe, also where it begins
+// behind a semicolon, which in half of the world divides fields.
 std::string DrawCsv(const TextTable& table);
 
 }  // namespace onnxflops

@@ -409,10 +409,12 @@ std::string OriginText(const SymbolOrigin& s) {
   return s.name;
 }
 
-void AddRest(size_t total, std::vector<std::string>* lines) {
-  if (total > kMaxShownItems) {
-    lines->push_back(absl::StrCat("and ", total - kMaxShownItems, " more (--format json has all)"));
-  }
+// `omitted`: how many even JSON does not have.
+void AddRest(size_t total, int64_t omitted, std::vector<std::string>* lines) {
+  if (total <= kMaxShownItems) return;
+  const size_t more = total - kMaxShownItems + static_cast<size_t>(omitted);
+  lines->push_back(absl::StrCat("and ", more, " more (--format json has ",
+                                omitted > 0 ? "some of them)" : "all)"));
 }
 
 }  // namespace
@@ -447,13 +449,13 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   for (size_t i = 0; i < report.symbols.size() && i < kMaxShownItems; ++i) {
     s.symbols.push_back(OriginText(report.symbols[i]));
   }
-  AddRest(report.symbols.size(), &s.symbols);
+  AddRest(report.symbols.size(), 0, &s.symbols);
   for (size_t i = 0; i < report.coverage.items.size() && i < kMaxShownItems; ++i) {
     const CoverageItem& item = report.coverage.items[i];
     s.unknown.push_back(
         absl::StrCat(item.node, " (", OpLabel(item.domain, item.op), "): ", item.reason));
   }
-  AddRest(report.coverage.items.size(), &s.unknown);
+  AddRest(report.coverage.items.size(), report.coverage.items_omitted, &s.unknown);
   s.warnings = report.warnings;
   return s;
 }

@@ -44,6 +44,8 @@ struct Summary {
   std::vector<std::string> symbols, unknown, warnings;  // a line each
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
+// The lines above a table: the file, and what goes in.
+std::string DrawHead(const Summary& summary, int width);
 
 }  // namespace onnxflops
 

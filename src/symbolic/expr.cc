@@ -10,6 +10,7 @@
 
 #include "src/symbolic/expr_sum.h"
 #include "src/symbolic/poly.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
@@ -109,10 +110,10 @@ using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is
 
 Expr Expr::Symbol(absl::string_view name, int64_t at_least) {
   auto atom = std::make_shared<Atom>();
-  atom->name = std::string(name);
+  atom->name = TypedSymbol(name);
   atom->range.lo = at_least;
   atom->hash = hash_seed;
-  for (const char c : name) atom->hash = Mix(atom->hash, static_cast<unsigned char>(c));
+  for (const char c : atom->name) atom->hash = Mix(atom->hash, static_cast<unsigned char>(c));
   return FromAtom(std::move(atom));
 }
 

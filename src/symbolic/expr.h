@@ -47,7 +47,8 @@ class Expr {
   Expr(int64_t value) : literal_(value) {}       // NOLINT(google-explicit-constructor)
   Expr(absl::int128 value) : literal_(value) {}  // NOLINT(google-explicit-constructor)
 
-  // A named unknown. `at_least` is what the caller knows of its range (dimensions of inputs are
+  // A named unknown. The name is a written symbol (symbol_name.h); any other text is the name of a
+  // dimension of a file, which is written in quotes. `at_least` is what the caller knows of its range (dimensions of inputs are
   // >= 1, data-dependent ones >= 0); it decides comparisons, but not equality: one name must always
   // come with one bound.
   static Expr Symbol(absl::string_view name, int64_t at_least = 0);
@@ -95,6 +96,10 @@ class Expr {
   // Terms by falling degree, then by name: "512*batch*seq^2 + 768*seq - 3". Atoms: floor(a/b),
   // min(a, b), max(a, b), broadcast(a, b). An error prints as "(overflows 128 bits)".
   std::string ToString() const;
+  // The bytes of that; of an expression that takes more than `most`, some number above `most`.
+  size_t TextBytes(size_t most) const;
+  // ToString(), or, of an expression that takes more than `most` bytes, its beginning and "...".
+  std::string Shortened(size_t most) const;
 
   template <typename H>
   friend H AbslHashValue(H h, const Expr& e) {
@@ -142,9 +147,8 @@ std::optional<bool> ProvablyEqual(const Expr& a, const Expr& b);
 std::optional<bool> ProvablyLess(const Expr& a, const Expr& b);
 Expr Power(const Expr& base, int exponent);  // REQUIRES: exponent >= 0.
 
-// Parses what ToString prints for polynomials of plain symbols: integers, identifiers
-// [A-Za-z_][A-Za-z0-9_.]*, + - * ^, parentheses, floor(a/b), a//b, min, max, broadcast.
-// Errors: InvalidArgument with the column (from 1), also where an operand would have more terms.
+// Parses what ToString prints: integers, written symbols (symbol_name.h), + - * ^, parentheses,
+// floor(a/b), a//b, min, max, broadcast. Errors: InvalidArgument with the column (from 1), also where an operand would have more terms.
 absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least = 0,
                                size_t max_terms = kMaxParsedTerms);
 

@@ -14,6 +14,7 @@
 #include "src/base/utf8.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
@@ -37,11 +38,13 @@ double NumPowerTerms(int64_t terms, int power) {
 //   power   = primary ["^" integer]
 //   primary = integer | name | "(" sum ")" | "floor" "(" product "/" unary ")"
 //           | ("min" | "max" | "broadcast") "(" sum {"," sum} ")"
+// A name is an identifier, and in expressions any written symbol: see symbol_name.h.
 // After a failure every function returns at once; the value no longer matters.
 class Parser {
  public:
-  Parser(absl::string_view text, const NameValue& value_of, size_t max_terms)
-      : text_(text), value_of_(value_of), max_terms_(max_terms) {}
+  enum class Names { kIdentifiers, kSymbols };
+  Parser(absl::string_view text, Names names, const NameValue& value_of, size_t max_terms)
+      : text_(text), names_(names), value_of_(value_of), max_terms_(max_terms) {}
 
   absl::StatusOr<Expr> Parse() {
     if (text_.size() > kMaxParsedChars) {
@@ -111,7 +114,15 @@ class Parser {
     if (!Take(token)) FailHere(absl::StrCat("'", token, "'"));
   }
 
+  // The length of the name that the rest of the text begins with; 0 if there is none.
+  size_t NameLength() const {
+    const absl::string_view rest = text_.substr(pos_);
+    const size_t symbol = names_ == Names::kSymbols ? SymbolLength(rest) : 0;
+    return symbol > 0 ? symbol : IdentifierLength(rest);
+  }
+
   absl::string_view text_;
+  const Names names_;
   const NameValue& value_of_;
   const size_t max_terms_;
   size_t pos_ = 0;
@@ -188,8 +199,8 @@ Expr Parser::ParseInteger() {
 Expr Parser::ParsePrimary() {
   const char c = Peek();
   if (absl::ascii_isdigit(static_cast<unsigned char>(c))) return ParseInteger();
-  const bool is_name = absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_';
-  if (!is_name && c != '(') {
+  const size_t length = failed() ? 0 : NameLength();
+  if (length == 0 && c != '(') {
     FailHere("a number, a name or '('");
     return 0;
   }
@@ -203,15 +214,10 @@ Expr Parser::ParsePrimary() {
     result = ParseSum();
     Expect(")");
   } else {
-    const size_t start = pos_;
-    while (pos_ < text_.size() && (absl::ascii_isalnum(static_cast<unsigned char>(text_[pos_])) ||
-                                   text_[pos_] == '_' || text_[pos_] == '.')) {
-      ++pos_;
-    }
-    const absl::string_view name = text_.substr(start, pos_ - start);
-    const bool is_list = name == "min" || name == "max" || name == "broadcast";
-    if ((is_list || name == "floor") && Take("(")) {
-      result = is_list ? ParseList(name) : ParseFloor();
+    const absl::string_view name = text_.substr(pos_, length);
+    pos_ += length;
+    if (IsFunctionName(name) && Take("(")) {
+      result = name == "floor" ? ParseFloor() : ParseList(name);
     } else {
       result = ValueOf(name);
     }
@@ -263,11 +269,12 @@ absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least,
   const auto value_of = [&](absl::string_view name) {
     return Expr::Symbol(name, symbols_at_least);
   };
-  return Parser(text, value_of, max_terms).Parse();
+  return Parser(text, Parser::Names::kSymbols, value_of, max_terms).Parse();
 }
 
-absl::StatusOr<Expr> ParseFormula(absl::string_view text, const NameValue& value_of) {
-  return Parser(text, value_of, kMaxParsedTerms).Parse();
+absl::StatusOr<Expr> ParseFormula(absl::string_view text, const NameValue& value_of,
+                                  size_t max_terms) {
+  return Parser(text, Parser::Names::kIdentifiers, value_of, max_terms).Parse();
 }
 
 }  // namespace onnxflops

@@ -15,8 +15,10 @@ namespace onnxflops {
 // What a name stands for. An error keeps its code, and is told with the column of the name.
 using NameValue = std::function<absl::StatusOr<Expr>(absl::string_view name)>;
 
-// The value of a text in the language of ParseExpr. Errors: "column 5: expected a number, ...".
-absl::StatusOr<Expr> ParseFormula(absl::string_view text, const NameValue& value_of);
+// The value of a text in the language of ParseExpr, with identifiers as its only names. Errors:
+// "column 5: expected a number, ...".
+absl::StatusOr<Expr> ParseFormula(absl::string_view text, const NameValue& value_of,
+                                  size_t max_terms = kMaxParsedTerms);
 
 }  // namespace onnxflops
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/utf8.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
 
@@ -15,12 +16,14 @@ using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is
 
 namespace {
 
-void Print(const Expr& e, std::string* out);
-
-void PrintOperand(const Expr& e, bool parenthesised, std::string* out) {
-  if (parenthesised) out->push_back('(');
-  Print(e, out);
-  if (parenthesised) out->push_back(')');
+std::string Digits(UInt v) {
+  std::string digits;
+  do {
+    digits.push_back(static_cast<char>('0' + static_cast<int>(v % 10)));
+    v /= 10;
+  } while (v != 0);
+  std::reverse(digits.begin(), digits.end());
+  return digits;
 }
 
 bool IsSum(const Expr& e) {
@@ -33,70 +36,98 @@ bool IsProduct(const Expr& e) {
   return t.coefficient != 1 || t.factors.size() > 1;
 }
 
-void PrintAtom(const Atom& atom, std::string* out) {
+// Writes expressions until there is more text than wanted.
+class Printer {
+ public:
+  explicit Printer(size_t most) : most_(most) {}
+
+  void Print(const Expr& e);
+  std::string Take() && { return std::move(out_); }
+
+ private:
+  bool full() const { return out_.size() > most_; }
+  void PrintTerm(const Term& t);
+  void PrintAtom(const Atom& atom);
+  void PrintOperand(const Expr& e, bool parenthesised) {
+    if (parenthesised) out_.push_back('(');
+    Print(e);
+    if (parenthesised) out_.push_back(')');
+  }
+
+  const size_t most_;
+  std::string out_;
+};
+
+void Printer::PrintAtom(const Atom& atom) {
   if (atom.kind == Kind::kSymbol) {
-    out->append(atom.name);
+    out_.append(atom.name);
     return;
   }
   if (atom.kind == Kind::kFloorDiv) {
     const Expr &n = atom.args[0], &d = atom.args[1];
-    out->append("floor(");
-    PrintOperand(n, IsSum(n), out);
-    out->push_back('/');
-    PrintOperand(d, IsSum(d) || IsProduct(d), out);
+    out_.append("floor(");
+    PrintOperand(n, IsSum(n));
+    out_.push_back('/');
+    PrintOperand(d, IsSum(d) || IsProduct(d));
   } else {
-    out->append(atom.kind == Kind::kMin ? "min(" : atom.kind == Kind::kMax ? "max(" : "broadcast(");
-    for (size_t i = 0; i < atom.args.size(); ++i) {
-      if (i > 0) out->append(", ");
-      Print(atom.args[i], out);
+    out_.append(atom.kind == Kind::kMin ? "min(" : atom.kind == Kind::kMax ? "max(" : "broadcast(");
+    for (size_t i = 0; i < atom.args.size() && !full(); ++i) {
+      if (i > 0) out_.append(", ");
+      Print(atom.args[i]);
     }
   }
-  out->push_back(')');
+  out_.push_back(')');
 }
 
-std::string Digits(UInt v) {
-  std::string digits;
-  do {
-    digits.push_back(static_cast<char>('0' + static_cast<int>(v % 10)));
-    v /= 10;
-  } while (v != 0);
-  std::reverse(digits.begin(), digits.end());
-  return digits;
+void Printer::PrintTerm(const Term& t) {
+  const UInt magnitude = AbsInt(t.coefficient);
+  bool times = magnitude != 1 || t.factors.empty();
+  if (times) out_.append(Digits(magnitude));
+  for (const Factor& f : t.factors) {
+    if (times) out_.push_back('*');
+    times = true;
+    PrintAtom(*f.atom);
+    if (f.power != 1) absl::StrAppend(&out_, "^", f.power);
+    if (full()) return;
+  }
 }
 
-void Print(const Expr& e, std::string* out) {
+void Printer::Print(const Expr& e) {
   if (e.is_literal()) {
-    out->append(Int128ToString(e.literal()));
+    out_.append(Int128ToString(e.literal()));
     return;
   }
   if (const char* error = e.error()) {
-    absl::StrAppend(out, "(", error, ")");
+    absl::StrAppend(&out_, "(", error, ")");
     return;
   }
   SpendTerms(TermsOf(e).size());
   bool first = true;
   for (const Term& t : TermsOf(e)) {
     const bool negative = t.coefficient < 0;
-    out->append(first ? (negative ? "-" : "") : (negative ? " - " : " + "));
+    out_.append(first ? (negative ? "-" : "") : (negative ? " - " : " + "));
     first = false;
-    const UInt magnitude = AbsInt(t.coefficient);
-    bool times = magnitude != 1 || t.factors.empty();
-    if (times) out->append(Digits(magnitude));
-    for (const Factor& f : t.factors) {
-      if (times) out->push_back('*');
-      times = true;
-      PrintAtom(*f.atom, out);
-      if (f.power != 1) absl::StrAppend(out, "^", f.power);
-    }
+    PrintTerm(t);
+    if (full()) return;
   }
+}
+
+std::string PrintUpTo(const Expr& e, size_t most) {
+  Printer printer(most);
+  printer.Print(e);
+  return std::move(printer).Take();
 }
 
 }  // namespace
 
-std::string Expr::ToString() const {
-  std::string text;
-  Print(*this, &text);
-  return text;
+std::string Expr::ToString() const { return PrintUpTo(*this, std::string::npos); }
+
+size_t Expr::TextBytes(size_t most) const { return PrintUpTo(*this, most).size(); }
+
+std::string Expr::Shortened(size_t most) const {
+  std::string text = PrintUpTo(*this, most);
+  if (text.size() <= most) return text;
+  return absl::StrCat(Utf8Prefix(text, most), "...");
 }
 
 std::string Int128ToString(absl::int128 value) {

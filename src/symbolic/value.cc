@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 
@@ -87,7 +88,8 @@ bool Evaluator::Compute(const Atom& atom, Int* out) {
     const auto it = bindings_.find(atom.name);
     if (it == bindings_.end()) {
       return Fail(absl::FailedPreconditionError(absl::StrCat(
-          "symbol '", atom.name, "' is not bound (bind it with --dim ", atom.name, "=N)")));
+          "symbol ", QuotedSymbol(atom.name), " is not bound (bind it with --dim ", atom.name,
+          "=N)")));
     }
     *out = it->second;
     return true;

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "src/base/limits.h"
 #include "src/symbolic/expr.h"
+#include "src/symbolic/symbol_name.h"
 #include "tests/fuzz/require.h"
 #include "tools/options.h"
 
@@ -40,13 +42,39 @@ absl::Status ParseFormula(absl::string_view text) {
   return absl::OkStatus();
 }
 
-absl::Status Parse(uint8_t option, absl::string_view text) {
+// Whatever a dimension is called: it is written as one symbol, typed as it is written or as the file
+// has it, and never taken for a size that depends on data or for an axis.
+void RequireSymbol(absl::string_view name) {
+  const std::string symbol = FileSymbol(name);
+  RequirePrintable(symbol);
+  Require(SymbolLength(symbol) == symbol.size(), "a symbol is not all of its name");
+  Require(TypedSymbol(symbol) == symbol, "a symbol is not what is typed for it");
+  Require(BareName(symbol) == name, "a symbol has another name than the file");
+  for (const std::string& ours : {AxisSymbol(name, 1), DataSymbol("nonzero", name)}) {
+    RequirePrintable(ours);
+    Require(TypedSymbol(ours) == ours, "a symbol of ours is not what is typed for it");
+    Require(FileSymbol(ours) != ours && symbol != ours, "a symbol of ours is one of the file");
+    Require(ParseExpr(ours).value() == Expr::Symbol(ours), "a symbol is not what it prints");
+  }
+  Require(ParseExpr(symbol).value() == Expr::Symbol(symbol), "a symbol is not what it prints");
+}
+
+absl::Status ParseBinding(absl::string_view text) {
   Bindings bindings;
+  const absl::Status status = ParseDim(text, &bindings);
+  for (const auto& [name, size] : bindings) {
+    Require(TypedSymbol(name) == name, "a symbol is not what is typed for it");
+  }
+  if (text.size() <= kMaxSymbolName) RequireSymbol(text);
+  return status;
+}
+
+absl::Status Parse(uint8_t option, absl::string_view text) {
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
   switch (option % 5) {
     case 0:
-      return ParseDim(text, &bindings);
+      return ParseBinding(text);
     case 1:
       return ParseInput(text, &shapes);
     case 2:

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,14 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/base/quote.h"
 #include "src/base/utf8.h"
 #include "src/convention/conventions.h"
 #include "src/onnxflops.h"
 #include "src/report/explain.h"
+#include "src/report/operators.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/require_text.h"
 
 namespace onnxflops {
 namespace {
@@ -115,6 +120,7 @@ NodeRow MakeNode(Choices* choose, size_t modules) {
   row.domain = choose->Name();
   row.module = static_cast<int32_t>(choose->Below(modules));
   row.inputs = {choose->Tensor()};
+  row.inputs_omitted = static_cast<int64_t>(choose->Below(3));
   row.outputs = {choose->Tensor()};
   row.multiplicity = choose->Amount();
   row.flops = choose->Amount();
@@ -127,7 +133,7 @@ Report MakeReport(Choices* choose) {
   Report report;
   report.model.path = choose->Name();
   report.model.producer = choose->Name();
-  report.model.opsets[choose->Name()] = 17;
+  for (const std::string& domain : choose->Names()) report.model.opsets[domain] = 17;
   report.inputs.emplace_back();
   static_cast<TensorInfo&>(report.inputs[0]) = choose->Tensor();
   report.outputs = {choose->Tensor()};
@@ -139,7 +145,7 @@ Report MakeReport(Choices* choose) {
   report.totals.macs = report.modules[0].macs;
   report.totals.bytes_read = choose->Amount();
   report.totals.lower_bound = choose->Coin();
-  report.macs_by_dtype[choose->Name()] = choose->Amount();
+  for (const std::string& type : choose->Names()) report.macs_by_dtype[type] = choose->Amount();
   report.coverage.unknown = 1;
   report.coverage.items = {{choose->Name(), choose->Name(), choose->Name(), choose->Name()}};
   report.symbols = {{choose->Name(), static_cast<SymbolOrigin::Kind>(choose->Below(3)),
@@ -153,51 +159,8 @@ Report MakeReport(Choices* choose) {
   return report;
 }
 
-// Fields of a line, as RFC 4180 has them. None is what a spreadsheet takes for a formula.
-size_t RequireCsvLine(absl::string_view* text) {
-  size_t fields = 0;
-  while (true) {
-    std::string field;
-    const bool quoted = absl::ConsumePrefix(text, "\"");
-    while (!text->empty() && (quoted || ((*text)[0] != ',' && (*text)[0] != '\n'))) {
-      if (quoted && absl::ConsumePrefix(text, "\"") && !absl::StartsWith(*text, "\"")) break;
-      field += (*text)[0];
-      text->remove_prefix(1);
-    }
-    const bool number = field.find_first_not_of("-0123456789") == std::string::npos;
-    const size_t first = field.find_first_not_of(' ');
-    Require(number || first == std::string::npos ||
-                absl::string_view("=+-@").find(field[first]) == absl::string_view::npos,
-            "a field of CSV is a formula");
-    ++fields;
-    if (absl::ConsumePrefix(text, "\n")) return fields;
-    Require(absl::ConsumePrefix(text, ","), "CSV that does not parse");
-  }
-}
-
-void RequireCsv(absl::string_view text) {
-  RequirePrintable(text);
-  const size_t columns = RequireCsvLine(&text);
-  while (!text.empty()) Require(RequireCsvLine(&text) == columns, "CSV with a field too many");
-}
-
-// No HTML, no mention, no link, and rows of as many cells as the titles above them.
-void RequireMarkdown(absl::string_view text) {
-  RequirePrintable(text);
-  size_t columns = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    size_t cells = 0;
-    for (size_t i = 0; i < line.size(); ++i) {
-      size_t slashes = 0;
-      while (slashes < i && line[i - 1 - slashes] == '\\') ++slashes;
-      const bool live = slashes % 2 == 0;
-      Require(line[i] != '<' && line[i] != '@', "live HTML or a mention in Markdown");
-      Require(!live || (line[i] != ']' && line[i] != '`'), "a live link or code in Markdown");
-      if (live && line[i] == '|') ++cells;
-    }
-    if (cells > 0 && columns > 0) Require(cells == columns, "a row with a cell too many");
-    columns = cells;
-  }
+TableStyle MakeStyle(Choices* choose) {
+  return {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
 }
 
 void RequireTable(std::string text, const TableStyle& style) {
@@ -206,7 +169,7 @@ void RequireTable(std::string text, const TableStyle& style) {
       text = absl::StrReplaceAll(text, {{sequence, ""}});
     }
   }
-  RequirePrintable(text);
+  RequireScreen(text);
 }
 
 // `name` is what JSON says of `original`: the same, but for bytes that are no UTF-8.
@@ -221,12 +184,31 @@ void RequireSame(const nlohmann::json& name, absl::string_view original) {
   Require(name.get<std::string>() == expected, "JSON says another name");
 }
 
+// An expression is what it prints, whatever its symbols are called.
+void RequireExpression(const nlohmann::json& text, const Expr& original) {
+  if (original.error() != nullptr) return;
+  const absl::StatusOr<Expr> parsed = ParseExpr(text.get<std::string>());
+  Require(parsed.ok(), "an expression of JSON does not parse");
+  Require(parsed->ToString() == original.ToString(), "an expression is not what JSON prints");
+}
+
+void RequireNode(const nlohmann::json& json, const NodeRow& row) {
+  RequireSame(json["name"], row.name);
+  RequireSame(json["inputs"][0]["name"], row.inputs[0].name);
+  Require(json.contains("inputs_omitted") == (row.inputs_omitted > 0), "inputs_omitted");
+  RequireExpression(json["flops"]["expr"], row.flops);
+  const Shape& shape = row.outputs[0].shape;
+  for (int i = 0; i < (shape.ranked() ? shape.rank() : 0); ++i) {
+    RequireExpression(json["outputs"][0]["shape"][static_cast<size_t>(i)], shape[i]);
+  }
+}
+
 void RequireReport(const Report& report, Choices* choose) {
   ViewOptions view;
   view.fold = choose->Coin();
   view.exact = choose->Coin();
   view.depth = static_cast<int>(choose->Below(5)) - 1;
-  const TableStyle style = {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
+  const TableStyle style = MakeStyle(choose);
   for (GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
     view.by = by;
     RequireTable(ToTable(report, view, style), style);
@@ -238,9 +220,10 @@ void RequireReport(const Report& report, Choices* choose) {
   const nlohmann::json json = nlohmann::json::parse(text);
   RequireSame(json["model"]["path"], report.model.path);
   RequireSame(json["coverage"]["items"][0]["reason"], report.coverage.items[0].reason);
-  for (size_t i = 0; i < report.nodes.size(); ++i) {
-    RequireSame(json["nodes"][i]["name"], report.nodes[i].name);
-  }
+  Require(json["model"]["opsets"].size() == report.model.opsets.size(), "domains became one key");
+  Require(json["macs_by_dtype"].size() == report.macs_by_dtype.size(), "types became one key");
+  RequireExpression(json["totals"]["flops"]["expr"], report.totals.flops);
+  for (size_t i = 0; i < report.nodes.size(); ++i) RequireNode(json["nodes"][i], report.nodes[i]);
 }
 
 void RequireComparison(const Report& ours, Choices* choose) {
@@ -263,7 +246,7 @@ void RequireComparison(const Report& ours, Choices* choose) {
     tool.headline = tool.start + tool.terms[0].amount;
     report.tools.push_back(std::move(tool));
   }
-  const TableStyle style = {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
+  const TableStyle style = MakeStyle(choose);
   for (bool waterfalls : {false, true}) {
     RequireTable(ToTable(report, waterfalls, style), style);
     RequireMarkdown(ToMarkdown(report, waterfalls));
@@ -283,8 +266,34 @@ void RequireExplanation(const NodeRow& node, Choices* choose) {
   e.exceptions = choose->Names();
   e.terms = {{choose->Name(), choose->Name(), choose->Amount()}};
   e.bodies = {{choose->Name(), choose->Name(), choose->Amount(), choose->Amount()}};
-  const TableStyle style = {.width = static_cast<int>(choose->Below(201)), .color = choose->Coin()};
+  const TableStyle style = MakeStyle(choose);
   RequireTable(ToText(e, style), style);
+}
+
+// Operators of a file of rules.
+void RequireOperators(Choices* choose) {
+  std::deque<std::string> names;
+  const auto name = [&] { return names.emplace_back(choose->Name()).c_str(); };
+  std::deque<OpDef> rows;
+  std::vector<OperatorLine> lines;
+  for (size_t i = choose->Below(4); i > 0; --i) {
+    OpDef& row = rows.emplace_back();
+    row.name = name();
+    row.formula = name();
+    row.note = name();
+    lines.push_back({name(), &row});
+  }
+  const TableStyle style = MakeStyle(choose);
+  RequireTable(DrawText(OperatorTable(lines), style), style);
+  RequireMarkdown(DrawMarkdown(OperatorTable(lines)));
+  RequireCsv(DrawCsv(OperatorTable(lines)));
+  const std::string text = ToJson(lines);
+  RequireJson(text);
+  const nlohmann::json json = nlohmann::json::parse(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    RequireSame(json["operators"][i]["domain"], lines[i].domain);
+    RequireTable(ToText(lines[i], style.width), {});
+  }
 }
 
 }  // namespace
@@ -297,5 +306,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RequireReport(report, &choose);
   RequireComparison(report, &choose);
   if (!report.nodes.empty()) RequireExplanation(report.nodes[0], &choose);
+  RequireOperators(&choose);
   return 0;
 }

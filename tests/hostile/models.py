@@ -182,6 +182,18 @@ def many_products_of_sums(products, count=310):
     return model(graph(nodes, inputs, [msg(1, f"y{k}") for k in range(products)]))
 
 
+def lines_that_command():
+    """Names with which a line of a comment or a log would be a command, or with which a diff would begin."""
+    nodes = [node("retest", ["+++"], ["a"], domain="bors r+") + msg(3, "/merge"), node("Relu", ["a"], ["---"]) + msg(3, "@dependabot merge"),
+             node("Relu", ["---"], ["y"]) + msg(3, "GH-1 #1 user/repo#1 deadbeef")]
+    return msg(2, "/approve") + model(graph(nodes, [value("+++", ["/close", 3])], [msg(1, "y")]))
+
+
+def wide_row(inputs):
+    """Each of the inputs takes three bytes, and stands for dimensions of 250."""
+    return model(graph([node("Sum", ["x"] * inputs, ["y"])], [value("x", [c * 250 for c in "abcd"])], [msg(1, "y")]))
+
+
 X = [value("x", [2, 3])]
 MODELS = {
     "function-calls-itself": lambda: model(graph([call("f", "x", "y")], X, [msg(1, "y")]), [function("f", [call("f", "x", "y")])]),
@@ -241,6 +253,15 @@ MODELS = {
     "names-that-command-in-errors": lambda: model(graph([node("Conv", ["::error::x", "##[error]w"], ["y"], ints("strides", [0, 1]))],
                                                         [value("::error::x", [1, 4, 8, 8]), value("##[error]w", [4, 4, 3, 3])], [msg(1, "y")])),
     "text-that-commands-in-errors": lambda: chain(node("DepthToSpace", ["x"], ["y"], integer("blocksize", 2) + text("mode", "a\n::error::##[b]\x1b[31m")), inputs=[value("x", [1, 4, 8, 8])]),
+    "lines-that-command": lines_that_command,
+    "dimensions-that-look-like-code": lambda: model(graph(
+        [node("Relu", ["x"], ["a"]), node("NonZero", ["a"], ["n"]) + msg(3, "/x"), node("NonZero", ["a"], ["y"]) + msg(3, "f(a) + b")],
+        [value("x", ["1000x", "__import__('os')", "a + b", "nonzero(/x)", "past", "past + 1", "x.0"]), value("p", ["past", ""])], [msg(1, "y")])),
+    "names-that-nobody-sees": lambda: model(graph([node("Relu", ["x"], ["y"]) + msg(3, "a\u200bb\ufeffc\u00add\u3164e\u2800f\ufe0fg\U000e0041")],
+                                                  [value("x", ["n\u200b"])], [msg(1, "y")])),
+    "formulas-behind-semicolons": lambda: model(graph([node("Relu", ["x"], ["y"]) + msg(3, 'a;=cmd|x;"+1;b; -2')], X, [msg(1, "y")])),
+    "domains-that-look-alike": lambda: chain(node("Relu", ["x"], ["y"]), inputs=X) + b"".join(msg(8, msg(1, d) + num(2, 1)) for d in (b"d\xff", b"d\xfe")),
+    "inputs-20000": lambda: wide_row(20000),
     "bytes-that-are-no-text": lambda: model(graph([node("Foo", ["x"], ["y"]) + msg(3, b"\xff\xfe\x80")], X, [msg(1, "y")])),
     "empty": lambda: b"",
     "zeros": lambda: bytes(1000),

@@ -1,0 +1,34 @@
+// How much text the expressions of a report take, held to a limit: one dimension of a file may stand in
+// every module and operator, and sums of many symbols in each of them.
+#ifndef ONNXFLOPS_SRC_REPORT_FORMULA_TEXT_H_
+#define ONNXFLOPS_SRC_REPORT_FORMULA_TEXT_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "src/graph/model.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+// Adds up the text of expressions, as far as the limit.
+class FormulaText {
+ public:
+  explicit FormulaText(const ModelData& model);
+  void Add(const Expr& expr);
+  void Add(const Shape& shape);
+  void Add(const Census& census);
+  // Every expression of a report but those of its rows of nodes.
+  void Add(const Report& report);
+  // OutOfRange if there was more than the limit.
+  absl::Status Check() const;
+
+ private:
+  const ModelData& model_;
+  const int64_t most_;
+  int64_t left_;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_FORMULA_TEXT_H_

@@ -1,0 +1,100 @@
+#include "src/report/operators.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "src/base/quote.h"
+#include "src/report/explain.h"
+#include "src/report/format.h"
+#include "src/report/json_writer.h"
+
+namespace onnxflops {
+namespace {
+
+const char* StatusOf(const OpDef& row) {
+  if (Has(row.traits, Traits::kUnknown)) return "unknown";
+  return row.count != nullptr || Has(row.traits, Traits::kControlFlow) ? "counted" : "free";
+}
+
+}  // namespace
+
+std::vector<OperatorLine> ListOperators(const Rules& rules) {
+  std::vector<OperatorLine> lines;
+  for (const auto& families : {rules.families(), AllFamilies()}) {
+    for (const OpFamily& family : families) {
+      for (const OpDef& row : family.rows) lines.push_back({family.domain, &row});
+    }
+  }
+  std::stable_sort(lines.begin(), lines.end(), [](const OperatorLine& a, const OperatorLine& b) {
+    const absl::string_view x[] = {a.domain, a.row->name}, y[] = {b.domain, b.row->name};
+    return std::lexicographical_compare(std::begin(x), std::end(x), std::begin(y), std::end(y));
+  });
+  return lines;
+}
+
+TextTable OperatorTable(const std::vector<OperatorLine>& lines) {
+  TextTable table;
+  table.columns = {{"domain"},
+                   {"operator"},
+                   {"versions"},
+                   {"status"},
+                   {"formula", false, TextTable::Column::Narrow::kCutEnd}};
+  for (const OperatorLine& line : lines) {
+    table.rows.push_back(
+        {{*line.domain == '\0' ? "ai.onnx" : line.domain, line.row->name,
+          absl::StrJoin(line.row->versions, " "), StatusOf(*line.row), line.row->formula}});
+  }
+  return table;
+}
+
+std::string ToJson(const std::vector<OperatorLine>& lines) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.ops/1");
+  json.Key("operators").BeginArray();
+  for (const OperatorLine& line : lines) {
+    json.BeginObject(JsonWriter::Layout::kOneLine);
+    json.Key("domain").String(line.domain);
+    json.Key("op").String(line.row->name);
+    json.Key("since").BeginArray();
+    for (int version : line.row->versions) json.Int(version);
+    json.EndArray();
+    json.Key("status").String(StatusOf(*line.row));
+    json.Key("formula").String(line.row->formula);
+    json.Key("note").String(line.row->note);
+    json.Key("exceptions").BeginArray();
+    for (const OpException& e : line.row->exceptions) json.String(ExceptionText(e));
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ToText(const OperatorLine& line, int width) {
+  const OpDef& row = *line.row;
+  const auto wrapped = [&](const char* label, absl::string_view text) {
+    const std::vector<std::string> words = absl::StrSplit(text, ' ');
+    return absl::StrCat(label, DrawWrapped(words, " ", width - 11, 11));
+  };
+  std::string out =
+      absl::StrCat("operator ", Printable(OpLabel(line.domain, row.name)),
+                   *line.domain == '\0' ? " (ai.onnx)" : "", ", versions ",
+                   absl::StrJoin(row.versions, ", "), "\n", wrapped("  formula  ", row.formula));
+  if (*row.note != '\0') out += wrapped("  note     ", row.note);
+  for (const OpException& e : row.exceptions) {
+    out += wrapped("  except   ", ExceptionText(e));
+  }
+  if (row.user_rule != nullptr) out += "  a rule of your own\n";
+  for (const OpExample& example : row.examples) {
+    absl::StrAppend(&out, wrapped("  example  ", example.text), "           cost: ", example.cost,
+                    "\n");
+  }
+  return out;
+}
+
+}  // namespace onnxflops

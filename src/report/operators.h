@@ -1,0 +1,32 @@
+// The operators that are supported, as lists and one by one.
+//
+//   std::cout << DrawText(OperatorTable(ListOperators(rules)), {.width = 80});
+#ifndef ONNXFLOPS_SRC_REPORT_OPERATORS_H_
+#define ONNXFLOPS_SRC_REPORT_OPERATORS_H_
+
+#include <string>
+#include <vector>
+
+#include "ops/registry.h"
+#include "ops/user_rules.h"
+#include "src/report/text_table.h"
+
+namespace onnxflops {
+
+struct OperatorLine {
+  const char* domain;
+  const OpDef* row;
+};
+
+// By domain and name; rows of one operator by version. REQUIRES: `rules` outlives them.
+std::vector<OperatorLine> ListOperators(const Rules& rules);
+
+TextTable OperatorTable(const std::vector<OperatorLine>& lines);
+// "onnxflops.ops/1": DESIGN.md 8.
+std::string ToJson(const std::vector<OperatorLine>& lines);
+// Versions, formula and examples of one row.
+std::string ToText(const OperatorLine& line, int width);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_OPERATORS_H_

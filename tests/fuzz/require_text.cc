@@ -1,0 +1,177 @@
+#include "tests/fuzz/require_text.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "src/convention/conventions.h"
+#include "tests/fuzz/require.h"
+
+namespace onnxflops {
+namespace {
+
+// What lines of screens begin with, after spaces.
+constexpr absl::string_view kLineBegins[] = {
+    "| ",        "(",        "model: ",  "inputs: ",   "module ",   "operator ", "node ",
+    "tool ",     "domain ",  "MACs",     "FLOPs",      "backward ", "training ", "parameters ",
+    "bytes ",    "written ", "integer ", "foldable ",  "at the ",   "causal ",   "assumed: ",
+    "symbols (", "not ",     "ours",     "no figure:", "its ",      "figures ",  "shares ",
+    "warnings:", "module",   "input ",   "output ",    "formula ",  "note ",     "except ",
+    "cost ",     "inside ",  "runs ",    "|",
+};
+
+bool BeginsWithOurs(absl::string_view line) {
+  line = absl::StripLeadingAsciiWhitespace(line);
+  if (line.empty()) return true;
+  const auto is_begin = [&](absl::string_view begin) { return absl::StartsWith(line, begin); };
+  return std::any_of(std::begin(kLineBegins), std::end(kLineBegins), is_begin) ||
+         std::any_of(Conventions().begin(), Conventions().end(),
+                     [&](const Convention* c) { return is_begin(c->name); });
+}
+
+// ---- Markdown
+
+const std::set<absl::string_view>& OurWords() {
+  static const auto* words = new std::set<absl::string_view>{
+      "FLOPs",  "MACs",     "module",   "type",    "params", "operator", "nodes",  "node",
+      "runs",   "output",   "tool",     "its",     "figure", "unit",     "of",     "ours",
+      "status", "as",       "the",      "calls",   "it",     "Symbols",  "no",     "Warnings",
+      "Not",    "counted",  "so",       "that",    "totals", "are",      "lower",  "bounds",
+      "domain", "versions", "assumed",  "formula", "k",      "M",        "G",      "T",
+      "P",      "E",        "emsp",     "lt",      "gt"};
+  return *words;
+}
+
+size_t RunOf(absl::string_view text, char c) {
+  return std::min(text.find_first_not_of(c), text.size());
+}
+
+void RequireCode(absl::string_view code, bool in_table) {
+  Require(!absl::StrContains(code, "@"), "a mention in Markdown's source");
+  for (size_t i = 0; in_table && i < code.size(); ++i) {
+    if (code[i] != '|') continue;
+    Require(i > 0 && code[i - 1] == '\\', "a live bar in a code span");
+    Require(i < 2 || code[i - 2] != '\\', "a bar that readers see differently");
+  }
+}
+
+// The line without its code spans, which it checks.
+std::string WithoutCode(absl::string_view line) {
+  const bool in_table = absl::StartsWith(line, "|");
+  std::string rest;
+  while (!line.empty()) {
+    const size_t fence = RunOf(line, '`');
+    if (fence == 0) {
+      rest += line[0];
+      line.remove_prefix(1);
+      continue;
+    }
+    line.remove_prefix(fence);
+    size_t end = 0;
+    while (end < line.size() && RunOf(line.substr(end), '`') != fence) {
+      end += std::max<size_t>(RunOf(line.substr(end), '`'), 1);
+    }
+    Require(end < line.size(), "a code span without end in Markdown");
+    RequireCode(line.substr(0, end), in_table);
+    line.remove_prefix(end + fence);
+  }
+  return rest;
+}
+
+void RequireOurs(absl::string_view rest) {
+  absl::ConsumePrefix(&rest, "### ");
+  Require(rest.find_first_of("@<>[]_~!$\\#/\"'") == absl::string_view::npos,
+          "live Markdown that is not ours");
+  size_t digits = 0;
+  for (size_t i = 0; i < rest.size();) {
+    const size_t letters = static_cast<size_t>(
+        std::find_if_not(rest.begin() + static_cast<std::ptrdiff_t>(i), rest.end(),
+                         [](unsigned char c) { return absl::ascii_isalpha(c) || c >= 0x80; }) -
+        (rest.begin() + static_cast<std::ptrdiff_t>(i)));
+    digits = absl::ascii_isdigit(static_cast<unsigned char>(rest[i])) ? digits + 1 : 0;
+    Require(digits < 7, "a commit in Markdown");
+    if (letters > 0) Require(OurWords().count(rest.substr(i, letters)) > 0, "a word in Markdown");
+    i += std::max<size_t>(letters, 1);
+  }
+}
+
+// ---- CSV
+
+// The field that the text begins with; the separator or the end of the line stays.
+std::string TakeField(absl::string_view* text, char separator) {
+  std::string field;
+  const bool quoted = absl::ConsumePrefix(text, "\"");
+  while (quoted && !text->empty()) {
+    if (absl::ConsumePrefix(text, "\"") && !absl::StartsWith(*text, "\"")) break;
+    field += (*text)[0];
+    text->remove_prefix(1);
+  }
+  while (!text->empty() && (*text)[0] != separator && (*text)[0] != '\n') {
+    field += (*text)[0];
+    text->remove_prefix(1);
+  }
+  return field;
+}
+
+void RequireNoFormula(absl::string_view field) {
+  if (field.find_first_not_of("-0123456789") == absl::string_view::npos) return;
+  field.remove_prefix(std::min(field.find_first_not_of(" \""), field.size()));
+  for (const char* sign : {"=", "+", "-", "@", "＝", "＋", "－", "＠"}) {
+    Require(!absl::StartsWith(field, sign), "a field of CSV is a formula");
+  }
+}
+
+size_t RequireCsvLine(absl::string_view* text, char separator) {
+  for (size_t fields = 1;; ++fields) {
+    RequireNoFormula(TakeField(text, separator));
+    Require(!text->empty(), "CSV without an end of a line");
+    const bool last = (*text)[0] == '\n';
+    text->remove_prefix(1);
+    if (last) return fields;
+  }
+}
+
+}  // namespace
+
+void RequireScreen(absl::string_view text) {
+  RequirePrintable(text);
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    Require(BeginsWithOurs(line), "a line that begins with text of a file");
+  }
+}
+
+void RequireMarkdown(absl::string_view text) {
+  RequirePrintable(text);
+  std::ptrdiff_t bars = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::string rest = WithoutCode(line);
+    RequireOurs(rest);
+    Require(line.empty() || absl::ascii_isalpha(static_cast<unsigned char>(line[0])) ||
+                absl::StartsWith(line, "|") || absl::StartsWith(line, "- ") ||
+                absl::StartsWith(line, "### "),
+            "a line of Markdown that begins with text of a file");
+    const std::ptrdiff_t now = std::count(rest.begin(), rest.end(), '|');
+    if (now > 0 && bars > 0) Require(now == bars, "a row with a cell too many");
+    bars = now;
+  }
+}
+
+void RequireCsv(absl::string_view text) {
+  RequirePrintable(text);
+  for (char separator : {',', ';'}) {
+    absl::string_view left = text;
+    const size_t columns = RequireCsvLine(&left, separator);
+    while (!left.empty()) {
+      Require(absl::StartsWith(left, "\""), "a line of CSV that begins with text of a file");
+      const size_t fields = RequireCsvLine(&left, separator);
+      Require(separator == ';' || fields == columns, "CSV with a field too many");
+    }
+  }
+}
+
+}  // namespace onnxflops
