@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -131,11 +132,14 @@ class Finder {
     FindLargeConstants();
     for (size_t i = 0; i < model_.nodes.size(); ++i) {
       const Node& node = model_.nodes[i];
+      std::optional<Operator> op;
       for (size_t place = 0; place < node.inputs.size(); ++place) {
         const OptionalValueId value = node.inputs[place];
         if (!value) continue;
         const OptionalTensorId tensor = StoredTensor(*value);
-        if (tensor) Use(static_cast<NodeId>(i), place, *tensor);
+        if (!tensor) continue;
+        if (!op) op.emplace(node);
+        Use(static_cast<NodeId>(i), *op, place, *tensor);
       }
     }
     std::vector<Parameter> found;
@@ -183,24 +187,33 @@ class Finder {
     return constants_[static_cast<size_t>(value)];
   }
 
-  void Use(NodeId id, size_t place, TensorId tensor) {
-    const Node& node = model_.node(id);
+  // What a node's operator says of its inputs.
+  struct Operator {
+    const Places* places;  // nullptr: what it wants
+    bool uses_mask;        // as masks are used
+    int per_byte;          // elements in a byte of a packed weight
+
+    explicit Operator(const Node& node)
+        : places(node.function ? nullptr : PlacesOf(node.op_type)),
+          uses_mask(UsesMask(node)),
+          per_byte(places != nullptr && places->packed ? PerByte(node) : 1) {}
+  };
+
+  void Use(NodeId id, const Operator& op, size_t place, TensorId tensor) {
     TensorUse& use = uses_[static_cast<size_t>(tensor)];
     if (!use.first_user) use.first_user = id;
-    const Places* places = node.function ? nullptr : PlacesOf(node.op_type);
     const uint32_t bit = place < 32 ? uint32_t{1} << place : 0;
     const DType type = model_.tensor(tensor).dtype;
-    if (places != nullptr && (places->weights & bit) != 0 && IsWeightType(type, *places)) {
+    if (op.places != nullptr && (op.places->weights & bit) != 0 && IsWeightType(type, *op.places)) {
       use.as_weight = true;
-      if (places->packed) use.elements_per_byte = PerByte(node, tensor);
+      if (op.places->packed) use.elements_per_byte = BitsPerElement(type) == 8 ? op.per_byte : 1;
     }
-    if (places == nullptr || (places->not_parameters & bit) == 0) use.as_parameter = true;
-    if (!use.as_other_than_mask && !UsesMask(node)) use.as_other_than_mask = true;
+    if (op.places == nullptr || (op.places->not_parameters & bit) == 0) use.as_parameter = true;
+    if (!op.uses_mask) use.as_other_than_mask = true;
   }
 
   // How many elements a byte of a packed weight holds.
-  int PerByte(const Node& node, TensorId tensor) const {
-    if (BitsPerElement(model_.tensor(tensor).dtype) != 8) return 1;
+  static int PerByte(const Node& node) {
     const Attribute* bits = node.FindAttribute("bits");
     if (bits == nullptr) bits = node.FindAttribute("expert_weight_bits");
     const int64_t b = bits == nullptr ? 4 : bits->i;
