@@ -53,10 +53,6 @@ inline constexpr size_t kMaxSymbolName = 256;
 inline constexpr int64_t kMaxTermsPerNode = 64;
 inline constexpr int64_t kMaxExtraTerms = 300'000;
 inline constexpr int64_t kMaxExtraModuleTerms = 2'000'000;  // a node is in up to 64 modules
-// The same of all that other tools count, in one comparison: one in so many of the above per node,
-// and on top of it. Equal layers share what they count.
-inline constexpr int64_t kTermsPerAmountTerm = 16;
-inline constexpr int64_t kMaxAmountTerms = 500'000;
 // Attributes of a node, inputs of a node: above this a count is a lie of the file, since each takes
 // bytes.
 inline constexpr int64_t kMaxNodeInputs = int64_t{1} << 20;
@@ -89,19 +85,11 @@ inline constexpr size_t kMaxScopesText = size_t{16} << 10;
 // real models a module runs a node of its own, or holds some that do.
 inline constexpr int64_t kMaxModulesPerNode = 4;
 inline constexpr int64_t kMaxExtraModules = 10'000;
-// Bytes of the paths of all modules, for each that there may be: a call of a function with a name
-// of 60 bytes can make 60 paths of 4 kB.
-inline constexpr size_t kMaxModuleBytes = 128;
 // Node visits per node of the file, and on top of it, with which calls of local functions are
 // opened to find the modules inside; a call that does not fit is one module. Real exports take one
 // visit per node of the model with its functions written out.
 inline constexpr int64_t kMaxModuleVisitsPerNode = 64;
 inline constexpr int64_t kMaxExtraModuleVisits = 10'000;
-// What other tools count is looked at node visit by node visit, 18 times and more: there are fewer,
-// one in so many of the above, and on top of it. The largest export that we know, written out, has
-// some 100,000 nodes.
-inline constexpr int64_t kVisitsPerEntry = 16;
-inline constexpr int64_t kMaxExtraEntries = 200'000;
 // Bytes of a file of operator rules, values inside values in it, and dots in one of its lines: a
 // dotted key makes a table per dot, and the tables of a line stand inside each other.
 inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;

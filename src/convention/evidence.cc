@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "src/base/limits.h"
+#include "src/module/limits_of_modules.h"
+#include "src/symbolic/term_count.h"
 #include "src/base/quote.h"
 #include "src/convention/torch_trace.h"
 

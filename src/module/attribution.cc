@@ -12,7 +12,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "src/base/limits.h"
+#include "src/module/limits_of_modules.h"
+#include "src/symbolic/term_count.h"
 
 namespace onnxflops {
 namespace {

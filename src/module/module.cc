@@ -7,6 +7,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "src/module/limits_of_modules.h"
+#include "src/symbolic/term_count.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/module/attribution.h"

@@ -121,11 +121,6 @@ int64_t Expr::NumTerms() const {
   return std::max(static_cast<int64_t>(TermsOf(*this).size()), ExprImpl::poly(*this)->weight / 4);
 }
 
-int64_t TermsOfProduct(const Expr& a, const Expr& b) {
-  if (a.is_literal() && b.is_literal()) return 0;
-  return std::max<int64_t>(a.NumTerms(), 1) * std::max<int64_t>(b.NumTerms(), 1);
-}
-
 std::optional<int64_t> Expr::AsInt64() const {
   if (!is_literal() || literal_ < std::numeric_limits<int64_t>::min() ||
       literal_ > std::numeric_limits<int64_t>::max()) {

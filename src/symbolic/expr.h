@@ -110,9 +110,6 @@ class Expr {
   std::shared_ptr<const Poly> poly_;  // else the polynomial (or the error)
 };
 
-// The most terms that a * b can have; 0 of two literals.
-int64_t TermsOfProduct(const Expr& a, const Expr& b);
-
 // The sum of many terms. The same as adding them in a loop, but N terms of different symbols cost
 // N log N, where the loop copies its growing total N times.
 Expr Sum(absl::Span<const Expr> terms);

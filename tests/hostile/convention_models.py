@@ -6,6 +6,13 @@ MODELS: name -> function that returns the file's bytes. A run of each, in every 
 from models import BOOL, INT64, body, call, function, graph, integer, ints, model, msg, node, num, tensor, text, tensor_type, value
 
 FLOAT_TYPE = 1
+
+
+def n_(i):
+    """Short names that nothing else has."""
+    return f"~{i:x}"
+
+
 SCOPES, CLASSES, FX = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.onnx.fx_node"
 MHA = "torch.nn.modules.activation.MultiheadAttention"
 ENCODER_LAYER = "torch.nn.modules.transformer.TransformerEncoderLayer"
@@ -47,10 +54,10 @@ def sum_of_symbols(name, count, prefix, axis=0):
 
 
 def product_of_sums(count=300):
-    """A tensor `big` with count^2 terms in its number of elements: inputs, nodes."""
+    """A tensor `big` with count^2 terms in its number of elements: inputs, nodes. A view of it costs nothing."""
     left, a = sum_of_symbols("a", count, "s")
     right, b = sum_of_symbols("b", count, "t", axis=1)
-    return left + right, [a, b, node("Add", ["a", "b"], ["big"])]
+    return left + right, [a, b, node("Shape", ["b"], ["sb"]), node("Expand", ["a", "sb"], ["big"])]
 
 
 # ---- the text that torch.fx leaves
@@ -65,17 +72,18 @@ def fx_arguments():
 
 
 def fx_arguments_elsewhere():
-    """As fx_arguments, but no tensor is an argument, and the call has 100,000."""
-    n = 9000
-    names = [f"w{i:x}" for i in range(n)]
-    add = node("Sum", names, ["y"]) + torch("add", "aten.add.Tensor", ", ".join(["%x"] * 100000))
+    """As fx_arguments, but no tensor is an argument, and the call has 60,000 that only their ends tell from one."""
+    n = 12000
+    names = [f"weight{i:05}" for i in range(n)]
+    args = ", ".join(["%weight_zero"] * 40000)
+    add = node("Sum", names, ["y"]) + torch("add", "aten.add.Tensor", args)
     return model(graph([add], [], [msg(1, "y")], [weight(w, [2, 1]) for w in names]))
 
 
 def called_often(nodes, calls=20000, initializers=(), x=(2, 2), y_inputs=("x",)):
     """A function of these nodes (from x to y), called `calls` times and each time opened."""
-    many = [node("f", y_inputs, [f"{i:x}"], domain="local") for i in range(calls)]
-    return model(graph(many, [value("x", list(x))], [msg(1, "0")], initializers), [function("f", nodes, y_inputs)])
+    many = [node("f", y_inputs, [n_(i)], domain="local") for i in range(calls)]
+    return model(graph(many, [value("x", list(x))], [msg(1, n_(0))], initializers), [function("f", nodes, y_inputs)])
 
 
 def fx_text_in_function():
@@ -123,30 +131,26 @@ def equation_in_function():
     return called_often([einsum], 10000)
 
 
-def folded_name_in_function():
-    """A folded tensor of a name of 600 kB, used 10,000 times."""
-    w = "w" * 600000
-    add = node("Add", ["x", w], ["y"]) + torch("add", "aten.add.Tensor", "%x, %w")
-    f = model(
-        graph([loop(["n", ""], loop_body([loop(["n", ""], loop_body([add], "j", "d"))]))], [value("x", [2, 2])], [msg(1, "x")], [tensor("n", [], [64]), weight(w, [2, 2])])
-    )
-    return f
+def folded_name_in_loop():
+    """A folded tensor of a name of 300 kB, used in loops of 64 x 64 trips."""
+    w = "w" * 300000
+    add = node("Add", ["x", w], ["y"]) + torch("add", "aten.add.Tensor", "%x, %w, %y, %z, %z, %z, %z, %z, %z, %z")
+    outer = loop(["n", ""], loop_body([loop(["n", ""], loop_body([add], "j", "d"))]))
+    return model(graph([outer], [value("x", [2, 2])], [msg(1, "x")], [tensor("n", [], [64]), weight(w, [2, 2])]))
 
 
 def unknown_products():
-    """12,000 products, each by another operator that no rule knows."""
-    n = 5000
-    many = [node("MatMul", ["x", "x"], [f"{i:x}"]) + torch(f"n{i:x}", f"aten.o{i:x}.default", fx="") for i in range(n)]
-    return model(graph(many, [value("x", [2, 2])], [msg(1, "0")]))
+    """8,000 products, each by another operator that no rule knows."""
+    many = [node("MatMul", ["x", "x"], [n_(i)]) + prop(SCOPES, f"['','{i:x}']") + prop(CLASSES, f"['','aten.o{i:x}']") for i in range(8000)]
+    return model(graph(many, [value("x", [2, 2])], [msg(1, n_(0))]))
 
 
 def encoder_layers():
     """Calls inside of an encoder layer, after many attentions: whether one takes the fast path is asked at each."""
     many = []
-    for i in range(1500):
-        scope = f"'m{i:x}'"
-        many.append(node("MatMul", ["x", "x"], [f"a{i:x}"]) + torch(f"linear_{i+1}", "aten.linear.default", "%x", scope, f"'{MHA}'", fx=""))
-        many.append(node("MatMul", ["x", "x"], [f"b{i:x}"]) + torch(f"mm_{i+1}", "aten.mm.default", "%x", "'e'", f"'{ENCODER_LAYER}'", fx=""))
+    for i in range(2600):
+        many.append(node("MatMul", ["x", "x"], [f"a{i:x}"]) + prop(SCOPES, f"['m','l{i:x}']") + prop(CLASSES, f"['{MHA}','aten.linear']"))
+        many.append(node("MatMul", ["x", "x"], [f"b{i:x}"]) + prop(SCOPES, f"['e','m{i:x}']") + prop(CLASSES, f"['{ENCODER_LAYER}','aten.mm']"))
     return model(graph(many, [value("x", [2, 2])], [msg(1, "a0")]))
 
 
@@ -171,46 +175,46 @@ def visits():
 
 
 def elements_per_call():
-    """A tensor with 90,000 terms in its number of elements, and 4,000 calls of PyTorch on it."""
+    """A tensor with 90,000 terms in its number of elements, and 4,000 calls of PyTorch on it that move no data."""
     inputs, nodes = product_of_sums()
-    relu = lambda i: node("Relu", ["big"], [f"{i:x}"]) + torch(f"relu_{i+1}", "aten.relu.default", fx="")
-    return model(graph(nodes + [relu(i) for i in range(4000)], inputs, [msg(1, "0")]))
+    relu = lambda i: node("Identity", ["big"], [n_(i)]) + torch(f"relu_{i+1}", "aten.relu.default", fx="")
+    return model(graph(nodes + [relu(i) for i in range(3500)], inputs, [msg(1, n_(0))]))
 
 
 def softmax_per_call():
     """As elements_per_call, of softmax modules: thop divides by the size of the axis."""
-    inputs, nodes = product_of_sums()
-    softmax = lambda i: node("Softmax", ["big"], [f"{i:x}"], integer("axis", 1)) + torch(
+    inputs, nodes = product_of_sums(60)
+    softmax = lambda i: node("Identity", ["big"], [n_(i)], integer("axis", 1)) + torch(
         f"softmax_{i+1}", "aten.softmax.int", scopes=f"'s{i:x}'", classes="'torch.nn.modules.activation.Softmax'", fx=""
     )
-    return model(graph(nodes + [softmax(i) for i in range(3000)], inputs, [msg(1, "0")]))
+    return model(graph(nodes + [softmax(i) for i in range(3000)], inputs, [msg(1, n_(0))]))
 
 
 def entries_of_one_call():
-    """One call of 9,000 nodes, each of another symbol."""
-    n = 9000
+    """One call of 7,000 nodes, each of another symbol."""
+    n = 7000
     inputs = [value(f"x{i:x}", [f"s{i:x}"]) for i in range(n)]
     meta = prop(SCOPES, "['','a']") + prop(CLASSES, "['','aten.add.x']")
-    return model(graph([node("Relu", [f"x{i:x}"], [f"{i:x}"]) + meta for i in range(n)], inputs, [msg(1, "0")]))
+    return model(graph([node("Relu", [f"x{i:x}"], [n_(i)]) + meta for i in range(n)], inputs, [msg(1, n_(0))]))
 
 
 def weights_of_symbols():
-    """Linear layers of a module each, whose parameters have 300 terms."""
+    """Linear layers of a module each, whose parameters have 90,000 terms."""
     inputs, nodes = product_of_sums()
-    linear = lambda i: node("MatMul", ["x", "big"], [f"{i:x}"]) + torch(
+    linear = lambda i: node("Identity", ["big"], [n_(i)]) + torch(
         f"linear_{i+1}", "aten.linear.default", scopes=f"'s{i:x}'", classes="'torch.nn.modules.linear.Linear'", fx=""
     )
-    return model(graph(nodes + [linear(i) for i in range(3000)], inputs + [value("x", ["q", "r"])], [msg(1, "0")]))
+    return model(graph(nodes + [linear(i) for i in range(3000)], inputs, [msg(1, n_(0))]))
 
 
 def contiguous_chain():
-    """Linear layers behind chains of nodes of 60,000 inputs that nothing makes."""
-    wide = [node("Sum", ["x"] * 30000 + [f"c{i}"], [f"c{i+1}"]) for i in range(5)]
-    first = node("Relu", ["x"], ["c0"])
-    linear = lambda i: node("Gemm", ["c5", "w", "b"], [f"{i:x}"]) + torch(
-        f"linear_{i+1}", "aten.linear.default", "%x, %w, %b", scopes="'s'", classes="'torch.nn.modules.linear.Linear'"
+    """Linear layers behind chains of nodes of 25,000 inputs that nothing makes."""
+    wide = [node("Clip", ["x"] * 25000 + [f"k{i}"], [f"k{i+1}"]) for i in range(8)]
+    first = node("Relu", ["x"], ["k0"])
+    linear = lambda i: node("Gemm", ["k8", "w", "b"], [n_(i)]) + prop(SCOPES, f"['s','l{i:x}']") + prop(CLASSES, "['m.L','aten.linear']") + prop(
+        FX, "(args = (%x, %w, %b), kwargs = {})"
     )
-    return model(graph([first] + wide + [linear(i) for i in range(2000)], [value("x", [3, 3])], [msg(1, "0")], [weight("w", [3, 3]), weight("b", [3])]))
+    return model(graph([first] + wide + [linear(i) for i in range(2500)], [value("x", [3, 3])], [msg(1, n_(0))], [weight("w", [3, 3]), weight("b", [3])]))
 
 
 def recurrent_layers():
@@ -229,15 +233,16 @@ def torchscript(nodes, inputs, initializers=(), output="y"):
 
 
 def silus():
-    """30,000 sigmoids whose results one product takes, which has none of their inputs."""
-    n = 30000
-    nodes = [named(node("Sigmoid", ["x"], [f"{i:x}"]), "/m/S" if i == 0 else "") for i in range(n)]
-    return torchscript(nodes + [node("Mul", [f"{i:x}" for i in range(n)], ["y"])], [value("x", [2])])
+    """Sigmoids whose results one sum takes, which is looked at for the input of each; a Mul of so many inputs is refused."""
+    n = 22000
+    nodes = [named(node("Sigmoid", ["x"], [n_(i)]), "/m/S" if i == 0 else "") for i in range(n)]
+    return torchscript(nodes + [node("Mul", [n_(i) for i in range(n)], ["y"], domain="local")], [value("x", [2])])
 
 
 def recurrent_modules():
     """LSTMs of unknown cost, each in a module of its own: the layers of one are looked for behind it."""
-    nodes = [named(node("LSTM", ["x"], [""]), f"/{i:x}/L") for i in range(25000)]
+    nodes = [node("NonMaxSuppression", ["x"], ["q"], domain="unknown")]
+    nodes += [named(node("LSTM", ["q"], [""]), f"/{i:x}/L") for i in range(25000)]
     return torchscript(nodes + [node("Relu", ["x"], ["y"])], [value("x", [2])])
 
 
@@ -254,7 +259,8 @@ def scales_of_many_terms():
     """Products whose second factor might be a scalar, with 90,000 terms in its number of elements."""
     inputs, nodes = product_of_sums()
     for i in range(1500):
-        nodes += [named(node("Mul", ["x", "big"], [f"a{i:x}"]), "/M"), node("Mul", ["x", "big"], [f"b{i:x}"]), node("MatMul", [f"a{i:x}", f"b{i:x}"], [f"c{i:x}"])]
+        nodes += [node("Mul", ["x", "big"], [f"p{i:x}"], domain="local"), node("Mul", ["x", "big"], [f"q{i:x}"], domain="local")]
+        nodes += [named(node("MatMul", [f"p{i:x}", f"q{i:x}"], [f"r{i:x}"], domain="local"), "/M")]
     return torchscript(nodes + [node("Relu", ["x"], ["y"])], inputs + [value("x", [1, 1])])
 
 
@@ -280,18 +286,17 @@ def wide_nodes_in_functions():
 
 
 def contents_of_shapes():
-    """A content of 1,024 elements, copied 40,000 times."""
-    n = 36000
-    return model(
-        graph([node("Cast", [f"{i:x}" if i else "w"], [f"{i+1:x}"], integer("to", 7)) for i in range(n)], [], [msg(1, f"{n:x}")], [tensor("w", [1024], list(range(1024)))])
-    )
+    """A content of 1,024 elements, copied 30,000 times."""
+    n = 30000
+    casts = [node("Cast", [n_(i) if i else "w"], [n_(i + 1)], integer("to", 7)) for i in range(n)]
+    return model(graph(casts, [], [msg(1, n_(n))], [tensor("w", [1024], list(range(1024)))]))
 
 
 def axes_of_reductions():
     """Reductions over 1,024 axes, the same one each."""
     n = 24000
     return model(
-        graph([node("ReduceSum", ["x", "a"], [f"{i:x}"]) for i in range(n)], [value("x", [1] * 60)], [msg(1, "0")], [tensor("a", [1024], [3] * 1024)])
+        graph([node("ReduceSum", ["x", "a"], [n_(i)]) for i in range(n)], [value("x", [1] * 60)], [msg(1, n_(0))], [tensor("a", [1024], [3] * 1024)])
     )
 
 
@@ -299,7 +304,7 @@ def indices_of_gathers():
     """Gathers of 1,024 elements of 1,024."""
     n = 24000
     return model(
-        graph([node("Gather", ["a", "a"], [f"{i:x}"]) for i in range(n)], [value("x", [1] * 60)], [msg(1, "0")], [tensor("a", [1024], [3] * 1024)])
+        graph([node("Gather", ["a", "a"], [n_(i)]) for i in range(n)], [value("x", [1] * 60)], [msg(1, n_(0))], [tensor("a", [1024], [3] * 1024)])
     )
 
 
@@ -317,9 +322,9 @@ def wide_splits():
 
 def imports():
     """256 imported opsets, and 30,000 nodes of another domain."""
-    many = [node("Relu", ["x"], [f"{i:x}"]) for i in range(25000)]
+    many = [node("Relu", ["x"], [n_(i)]) for i in range(25000)]
     opsets = b"".join(msg(8, msg(1, f"d{i}") + num(2, 1)) for i in range(250))
-    return num(1, 8) + msg(7, graph(many, [value("x", [2])], [msg(1, "0")])) + opsets + msg(8, num(2, 18))
+    return num(1, 8) + msg(7, graph(many, [value("x", [2])], [msg(1, n_(0))])) + opsets + msg(8, num(2, 18))
 
 
 # ---- loops and convolutions
@@ -327,23 +332,23 @@ def imports():
 
 def kernels_in_function():
     """A convolution with a kernel of 4,096 x 4,096, run twice in each of 20,000 calls."""
-    inner = loop(["n", ""], loop_body([node("Conv", ["x", "w"], ["c"])]))
+    inner = loop(["n", ""], loop_body([node("Conv", ["x", "w"], ["k"])]))
     f = function("f", [inner, node("Identity", ["x"], ["y"])], ("x", "w", "n"))
-    calls = [node("f", ["x", "w", "n"], [f"{i:x}"], domain="local") for i in range(20000)]
-    return model(graph(calls, [value("x", [1, 1, 5000, 5000])], [msg(1, "0")], [weight("w", [1, 1, 4096, 4096]), tensor("n", [], [2])]), [f])
+    calls = [node("f", ["x", "w", "n"], [n_(i)], domain="local") for i in range(20000)]
+    return model(graph(calls, [value("x", [1, 1, 5000, 5000])], [msg(1, n_(0))], [weight("w", [1, 1, 4096, 4096]), tensor("n", [], [2])]), [f])
 
 
 def kernels():
     """9,000 convolutions that differ, with kernels of 4,096 on five axes."""
-    many = [node("Conv", ["x", "w"], [f"{i:x}"], ints("pads", [i + 1] + [0] * 9)) for i in range(9000)]
-    return model(graph(many, [value("x", [1, 1] + [4500] * 5)], [msg(1, "0")], [weight("w", [1, 1] + [4096] * 5)]))
+    many = [node("Conv", ["x", "w"], [n_(i)], ints("pads", [i + 1] + [0] * 9)) for i in range(9000)]
+    return model(graph(many, [value("x", [1, 1] + [4500] * 5)], [msg(1, n_(0))], [weight("w", [1, 1] + [4096] * 5)]))
 
 
 def trips_of_many_terms():
     """Loops of a sum of 300 symbols in a loop of another: each product of trips has 90,000 terms."""
     inputs, nodes = product_of_sums()
-    nodes += [node("Shape", ["a"], ["sa"]), node("Gather", ["sa", "zero"], ["n"]), node("Shape", ["b"], ["sb"]), node("Gather", ["sb", "one"], ["m"])]
-    inner = [loop(["m", ""], loop_body([node("Relu", ["x"], [f"{k:x}"])], f"j{k:x}", f"d{k:x}")) for k in range(4000)]
+    nodes += [node("Shape", ["a"], ["sa"]), node("Gather", ["sa", "zero"], ["n"]), node("Gather", ["sb", "one"], ["m"])]
+    inner = [loop(["m", ""], loop_body([node("Identity", ["x"], [f"k{k:x}"])], f"j{k:x}", f"d{k:x}")) for k in range(4000)]
     nodes.append(loop(["n", ""], loop_body(inner)))
     return model(graph(nodes, inputs + [value("x", [2])], [msg(1, "x")], [tensor("zero", [], [0]), tensor("one", [], [1])]))
 
@@ -378,16 +383,16 @@ def costs_times_trips_in_modules():
 def modules_with_work():
     """24,000 modules, each with work that tools count otherwise."""
     n = 18000
-    many = [named(node("Gelu", ["x"], [f"{i:x}"]), f"{i:x}/G") for i in range(n)]
-    return model(graph(many, [value("x", [2])], [msg(1, "0")]), opset=20)
+    many = [named(node("Gelu", ["x"], [n_(i)]), f"{i:x}/G") for i in range(n)]
+    return model(graph(many, [value("x", [2])], [msg(1, n_(0))]), opset=20)
 
 
 def torch_modules():
     """3,500 modules of PyTorch, each with work that tools count otherwise."""
     many = [
-        node("Relu", ["x"], [f"{i:x}"]) + torch(f"relu_{i+1}", "aten.relu.default", scopes=f"'', '{i:x}'", classes="'', ''", fx="") for i in range(3500)
+        node("Relu", ["x"], [n_(i)]) + torch(f"relu_{i+1}", "aten.relu.default", scopes=f"'', '{i:x}'", classes="'', ''", fx="") for i in range(3500)
     ]
-    return model(graph(many, [value("x", [2])], [msg(1, "0")]))
+    return model(graph(many, [value("x", [2])], [msg(1, n_(0))]))
 
 
 def deep_paths():
@@ -397,7 +402,7 @@ def deep_paths():
     fs = [function("0", [call(name(0), "x", "y")])] + [function(name(i), [call(name(i + 1), "x", "y")]) for i in range(d)]
     fs.append(function(name(d), [node("Gelu", ["x"], ["y"])]))
     calls = [named(call("0", "x", f"{i:x}"), f"m{i:x}/") for i in range(n)]
-    return model(graph(calls, [value("x", [3])], [msg(1, "0")]), fs, opset=20)
+    return model(graph(calls, [value("x", [3])], [msg(1, n_(0))]), fs, opset=20)
 
 
 def class_name_per_line():
@@ -410,13 +415,13 @@ def node_name_per_module():
     """A node of a name of 500 kB in a function that is called from 10,000 modules."""
     f = function("f", [named(node("MatMul", ["x", "x"], ["a"]), "n" * 500000), node("Relu", ["a"], ["y"])])
     calls = [named(call("f", "x", f"{i:x}"), f"{i:x}/f") for i in range(12000)]
-    return model(graph(calls, [value("x", [2, 2])], [msg(1, "0")]), [f])
+    return model(graph(calls, [value("x", [2, 2])], [msg(1, n_(0))]), [f])
 
 
 def terms_per_module():
-    """The same 90,000 terms in each of 3,000 modules."""
-    inputs, nodes = product_of_sums()
-    gelus = [named(node("Gelu", ["big"], [f"y{i:x}"]), f"{i:x}/G") for i in range(3000)]
+    """The same 2,500 terms in each of 150 modules, and so on for each tool."""
+    inputs, nodes = product_of_sums(50)
+    gelus = [named(node("Gelu", ["big"], [f"y{i:x}"]), f"{i:x}/G") for i in range(100)]
     return model(graph(nodes + gelus, inputs, [msg(1, "y0")]), opset=20)
 
 
@@ -441,12 +446,12 @@ def long_symbols():
 
 
 def function_name_per_line():
-    """Calls of a function of a name of 400 kB that is not opened any more."""
+    """Calls of a function of a name of 300 kB that is not opened any more."""
     name = "f" * 300000
-    f = function(name, [node("MatMul", ["x", "x"], [f"{i:x}"]) for i in range(12000)] + [node("Relu", ["x"], ["y"])])
+    f = function(name, [node("MatMul", ["x", "x"], [n_(i)]) for i in range(9000)] + [node("Relu", ["x"], ["y"])])
     g = function("g", [call(name, "x", "y")])
-    calls = [call("g", "x", f"{i:x}") for i in range(9000)]
-    return model(graph(calls, [value("x", [2, 2])], [msg(1, "0")]), [f, g])
+    calls = [call("g", "x", n_(i)) for i in range(9000)]
+    return model(graph(calls, [value("x", [2, 2])], [msg(1, n_(0))]), [f, g])
 
 
 def scopes_prefixes():
@@ -461,7 +466,7 @@ def scopes_of_numbers():
     """Paths 64 deep of one letter each, whose beginnings are no modules."""
     many = []
     for i in range(3500):
-        path = ".".join([f"{i:x}"] + ["a"] * 60)
+        path = ".".join([n_(i)] + ["a"] * 60)
         many.append(node("Relu", ["x"], [f"y{i:x}"]) + prop(SCOPES, f"['{path}', 'z']"))
     return model(graph(many, [value("x", [3])], [msg(1, "y0")]))
 
@@ -476,7 +481,7 @@ def many_inputs():
     """Many inputs and outputs of the graph, of open sizes, half of them declared again."""
     n = 14000
     inputs = [value(f"{i:x}", [f"s{i:x}"]) for i in range(n)]
-    return model(graph([node("Identity", [f"{i:x}"], [f"y{i:x}"]) for i in range(n)], inputs, [msg(1, f"y{i:x}") for i in range(n)]))
+    return model(graph([node("Identity", [n_(i)], [f"y{i:x}"]) for i in range(n)], inputs, [msg(1, f"y{i:x}") for i in range(n)]))
 
 
 # ---- figures that overflow
@@ -506,9 +511,8 @@ def batch_dims():
 
 
 def trips():
-    """Loops of 2^62 trips in each other, around a node that costs nothing and one that does."""
-    free = loop_body([node("Identity", ["x"], ["z"])], "i2", "c2")
-    inner = loop(["n", ""], free)
+    """Loops of 2^62 trips in each other, around a node that costs nothing."""
+    inner = loop(["n", ""], loop_body([node("Identity", ["x"], ["z"])], "i2", "c2"))
     middle = loop(["n", ""], loop_body([inner], "i1", "c1"))
     outer = loop(["n", ""], loop_body([middle], "i0", "c0"))
     return model(graph([outer, node("Relu", ["x"], ["y"])], [value("x", [2])], [msg(1, "y")], [tensor("n", [], [1 << 62])]))
