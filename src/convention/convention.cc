@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace onnxflops {
 
 LedgerBuilder::LedgerBuilder(Evidence* evidence, Unit unit)
@@ -36,6 +38,11 @@ void LedgerBuilder::Count(absl::Span<const EntryId> entries, AmountId theirs, Te
     line.term = term == kSame ? Term("other rules", "the tool counts this otherwise") : term;
   }
   ledger_.lines.push_back(line);
+  const char* error = evidence_.amount(theirs).error();
+  if (error != nullptr && problem_.empty()) {
+    problem_ = absl::StrCat(DescribeNode(evidence_.model(), evidence_.entry(entries[0]).node),
+                            ": what the tool counts ", error);
+  }
 }
 
 void LedgerBuilder::Assume(absl::string_view assumption) {
@@ -49,6 +56,12 @@ Ledger LedgerBuilder::Finish(absl::FunctionRef<TermId(EntryId)> unseen) {
     const EntryId id = static_cast<EntryId>(i);
     if (taken_[i] || evidence_.Ours(unit_, id) == kZero) continue;
     Count({id}, kZero, unseen(id));
+  }
+  if (!problem_.empty()) return NotApplicable(std::move(problem_));
+  if (const OptionalNodeId node = evidence_.not_opened()) {
+    Assume(absl::StrCat("from ", DescribeNode(evidence_.model(), *node),
+                        " on, calls and loops are taken as a whole (",
+                        evidence_.not_opened_limit(), ")"));
   }
   return std::move(ledger_);
 }

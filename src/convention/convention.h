@@ -88,7 +88,8 @@ class LedgerBuilder {
   void Assume(absl::string_view assumption);
   void SetParams(absl::int128 params) { ledger_.params = params; }
 
-  // The tool counts entries that stand in no line as 0, for the reason that `unseen` gives.
+  // The tool counts entries that stand in no line as 0, for the reason that `unseen` gives. An
+  // amount that overflows makes the ledger kNotApplicable.
   Ledger Finish(absl::FunctionRef<TermId(EntryId)> unseen);
   // The tool gives no figure.
   static Ledger NotApplicable(std::string reason);
@@ -97,6 +98,7 @@ class LedgerBuilder {
   Evidence& evidence_;
   const Unit unit_;
   Ledger ledger_;
+  std::string problem_;  // the first amount that overflows
   absl::flat_hash_map<std::pair<std::string, std::string>, TermId> terms_;
   std::vector<bool> taken_;  // by EntryId
   std::vector<EntryId> scratch_;

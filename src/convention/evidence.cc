@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
 #include "src/convention/torch_trace.h"
+#include "src/module/limits_of_modules.h"
+#include "src/symbolic/term_count.h"
 
 namespace onnxflops {
 namespace {
@@ -20,9 +24,19 @@ const Fact& FactAt(const Inference& inference, absl::Span<const FactId> facts, s
 Evidence::Evidence(const Inference& inference, const Counts& counts)
     : inference_(inference),
       counts_(counts),
-      attribution_(AttributeNodes(inference, counts, Keep::kAll)) {
+      attribution_(AttributeNodes(inference, counts, Keep::kAll)),
+      most_terms_(kMaxAmountTerms + inference.limits.terms_per_node *
+                                        static_cast<int64_t>(inference.model->nodes.size()) /
+                                        kTermsPerAmountTerm) {
   Intern(0);
   FindOurs();
+}
+
+absl::Status Evidence::status() const {
+  if (!exhausted()) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(Escaped(model().path),
+                                            ": what other tools count has more than ", most_terms_,
+                                            " terms in all (kMaxTermsPerNode)"));
 }
 
 const Fact& Evidence::Input(const Entry& entry, size_t i) const {
@@ -34,19 +48,24 @@ const Fact& Evidence::Output(const Entry& entry, size_t i) const {
 }
 
 AmountId Evidence::Intern(const Expr& amount) {
+  terms_ += amount.NumTerms();
   const auto [it, is_new] = amount_ids_.try_emplace(amount, static_cast<AmountId>(amounts_.size()));
   if (is_new) amounts_.push_back(amount);
   return it->second;
 }
 
-AmountId Evidence::Doubled(AmountId id) {
-  if (doubled_.size() < amounts_.size()) doubled_.resize(amounts_.size(), -1);
-  const size_t at = static_cast<size_t>(id);
-  if (doubled_[at] < 0) {
-    const AmountId twice = Intern(amount(id) * 2);
-    doubled_[at] = twice;
-  }
-  return doubled_[at];
+AmountId Evidence::Scaled(AmountId id, int64_t factor) {
+  if (factor == 1 || id == kZero || exhausted()) return id;
+  const auto [it, is_new] = scaled_.try_emplace({id, factor}, kZero);
+  if (is_new) it->second = Intern(amount(id) * factor);
+  return it->second;
+}
+
+std::optional<AmountId> Evidence::Elements(const Fact& fact, const Entry& entry) {
+  if (!fact.is_tensor() || !fact.shape.ranked()) return std::nullopt;
+  const auto [it, is_new] = elements_.try_emplace({&fact, entry.times}, kZero);
+  if (is_new && !exhausted()) it->second = Intern(fact.shape.NumElements() * times(entry));
+  return it->second;
 }
 
 // Equal nodes share a call, so that few amounts have to be made.
@@ -58,6 +77,12 @@ void Evidence::FindOurs() {
   std::vector<Both> once(counts_.calls.size() * kNumParts, Both{kNotYet, kNotYet});
   absl::flat_hash_map<std::pair<int32_t, int32_t>, Both> repeated;  // by work and times
   for (std::vector<AmountId>& ids : ours_) ids.reserve(entries().size());
+  const auto product = [&](const Expr& amount, const Expr& times) {
+    if (exhausted() || amount == Expr(0)) return kZero;
+    if (times == Expr(1)) return Intern(amount);
+    terms_ += TermsOfProduct(amount, times);
+    return Intern(amount * times);
+  };
   for (const Entry& e : entries()) {
     Both& both =
         e.times == 0
@@ -67,11 +92,11 @@ void Evidence::FindOurs() {
       const CallCost& cost = counts_.calls[static_cast<size_t>(e.call())];
       const bool own = e.part() == Part::kOwn;
       const bool shape_work = e.part() == Part::kShapeWork;
-      both.macs = Intern((own ? cost.own_macs : cost.macs) * times(e));
-      both.flops = Intern((own          ? cost.own_flops
+      both.macs = product(own ? cost.own_macs : cost.macs, times(e));
+      both.flops = product(own          ? cost.own_flops
                            : shape_work ? cost.tally().ShapeWorkFlops()
-                                        : cost.flops) *
-                          times(e));
+                                        : cost.flops,
+                           times(e));
     }
     ours_[static_cast<size_t>(Unit::kMac)].push_back(both.macs);
     ours_[static_cast<size_t>(Unit::kFlop)].push_back(both.flops);
@@ -89,9 +114,10 @@ AmountId Evidence::Ours(Unit unit, absl::Span<const EntryId> entries) {
   std::sort(parts.begin(), parts.end());
   const auto [it, is_new] = sums_.try_emplace(parts, kZero);
   if (!is_new) return it->second;
-  Expr sum;
-  for (AmountId id : parts) sum += amount(id);
-  return it->second = Intern(sum);
+  std::vector<Expr> amounts;
+  amounts.reserve(parts.size());
+  for (AmountId id : parts) amounts.push_back(amount(id));
+  return it->second = Intern(Sum(amounts));
 }
 
 const TorchTrace& Evidence::torch_trace() {

@@ -7,6 +7,10 @@
 //
 // An Evidence keeps references to the inference and the counts. Its methods that are not const fill
 // memos: one thread at a time.
+//
+// All amounts that are made have a limit, kMaxAmountTerms and so many per node. Beyond it status()
+// is OutOfRange, and new amounts are no longer what they should be: whoever makes many stops there,
+// and nobody uses what came of it.
 #ifndef ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_
 #define ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_
 
@@ -14,9 +18,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
@@ -40,6 +48,10 @@ class Evidence {
  public:
   Evidence(const Inference& inference, const Counts& counts);
 
+  // OutOfRange names the file and the limit.
+  absl::Status status() const;
+  bool exhausted() const { return terms_ > most_terms_; }
+
   const Inference& inference() const { return inference_; }
   const Counts& counts() const { return counts_; }
   const ModelData& model() const { return *inference_.model; }
@@ -51,6 +63,9 @@ class Evidence {
   const Entry& entry(EntryId id) const { return entries()[static_cast<size_t>(id)]; }
   const Node& node(const Entry& entry) const { return model().node(entry.node); }
   const Call& call(const Entry& entry) const { return inference_.call(entry.call()); }
+  // The call that a limit left closed, its body one entry with it; kNone if there is none.
+  OptionalNodeId not_opened() const { return attribution_.not_opened; }
+  const std::string& not_opened_limit() const { return attribution_.not_opened_limit; }
   // How often the entry runs in one run of the model.
   const Expr& times(const Entry& entry) const {
     return attribution_.times[static_cast<size_t>(entry.times)];
@@ -60,7 +75,10 @@ class Evidence {
   const Fact& Output(const Entry& entry, size_t i) const;
 
   AmountId Intern(const Expr& amount);
-  AmountId Doubled(AmountId id);
+  AmountId Scaled(AmountId id, int64_t factor);
+  AmountId Doubled(AmountId id) { return Scaled(id, 2); }
+  // Elements of a tensor in all runs of an entry; nullopt if its rank is not known.
+  std::optional<AmountId> Elements(const Fact& fact, const Entry& entry);
   const Expr& amount(AmountId id) const { return amounts_[static_cast<size_t>(id)]; }
 
   // What we count for an entry, all of its runs; for several, added up.
@@ -80,8 +98,11 @@ class Evidence {
   const Attribution attribution_;
   std::deque<Expr> amounts_;
   absl::flat_hash_map<Expr, AmountId> amount_ids_;
-  std::vector<AmountId> doubled_;                      // by AmountId; -1: not asked for yet
-  std::array<std::vector<AmountId>, kNumUnits> ours_;  // by EntryId
+  const int64_t most_terms_;
+  int64_t terms_ = 0;  // of all amounts that were made
+  absl::flat_hash_map<std::pair<AmountId, int64_t>, AmountId> scaled_;
+  absl::flat_hash_map<std::pair<const Fact*, int32_t>, AmountId> elements_;  // by fact and times
+  std::array<std::vector<AmountId>, kNumUnits> ours_;                        // by EntryId
   absl::flat_hash_map<std::vector<AmountId>, AmountId> sums_;
   std::shared_ptr<const TorchTrace> torch_trace_;
 };

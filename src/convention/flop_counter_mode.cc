@@ -15,7 +15,9 @@ constexpr char kNotRegistered[] = "not registered: counted as 0";
 class FlopCounter {
  public:
   FlopCounter(Evidence* evidence, bool on_cpu)
-      : tool_(evidence, Unit::kFlop, {.counts = Counts}), on_cpu_(on_cpu) {}
+      : tool_(evidence, Unit::kFlop, {.counts = Counts}),
+        on_cpu_(on_cpu),
+        has_fast_path_(HasFastPath(tool_.trace())) {}
 
   Ledger Run() {
     return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
@@ -45,7 +47,7 @@ class FlopCounter {
 
   // nn.TransformerEncoderLayer takes a fast path where its attention does.
   bool HidesAttention(const TorchCall& call) {
-    if (tool_.trace().scope(call).in_encoder_layer && HasFastPath()) {
+    if (tool_.trace().scope(call).in_encoder_layer && has_fast_path_) {
       tool_.ledger().Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
       return true;
     }
@@ -55,13 +57,13 @@ class FlopCounter {
     return true;
   }
 
-  bool HasFastPath() const {
-    const std::vector<TorchAttention>& all = tool_.trace().attentions;
+  static bool HasFastPath(const TorchTrace& trace) {
+    const std::vector<TorchAttention>& all = trace.attentions;
     return std::any_of(all.begin(), all.end(), [](const auto& a) { return a.fast_path; });
   }
 
   TorchLedger tool_;
-  const bool on_cpu_;
+  const bool on_cpu_, has_fast_path_;
 };
 
 Ledger ApplyMeta(Evidence* evidence) { return FlopCounter(evidence, false).Run(); }

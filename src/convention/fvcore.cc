@@ -109,7 +109,7 @@ class Fvcore {
   }
 
   Verdict Normalization(const TorchCall& call) {
-    const Shape& x = call.x->shape;
+    const Shape& x = call.shape_of_x();
     constexpr int kMaxRank = 5;
     if (x.ranked() && (x.rank() < 2 || x.rank() > kMaxRank)) {
       tool_.Abort(absl::StrCat("fvcore stops with AssertionError at a normalisation of rank ",
@@ -121,7 +121,7 @@ class Fvcore {
 
   // The two-dimensional ones only.
   Verdict Elementwise(const TorchCall& call) {
-    const Shape& x = call.x->shape;
+    const Shape& x = call.shape_of_x();
     constexpr int kImageRank = 4;
     if (!x.ranked() || x.rank() != kImageRank) return {kZero, kNoHandle};
     switch (call.op) {

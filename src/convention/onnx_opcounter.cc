@@ -150,11 +150,10 @@ bool HasOpenInput(const Evidence& evidence, bool bound) {
     if (value.initializer || value.declared == nullptr) continue;
     const auto& dims = value.declared->dims;
     const Fact* fact = evidence.inference().FactOf(id);
+    const Dims known = fact == nullptr ? Dims() : fact->shape.dims();
     for (size_t i = 0; i < dims.size(); ++i) {
       if (dims[i].size >= 0) continue;
-      const int axis = static_cast<int>(i);
-      const bool literal = fact != nullptr && fact->shape.ranked() && axis < fact->shape.rank() &&
-                           fact->shape[axis].is_literal();
+      const bool literal = i < known.size() && known[i].is_literal();
       if (literal == bound) return true;
     }
   }

@@ -1,10 +1,12 @@
 #include "src/convention/onnx_shapes.h"
 
 #include <algorithm>
+#include <bitset>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "src/base/limits.h"
 
 namespace onnxflops {
 namespace {
@@ -129,6 +131,9 @@ class OnnxShapes::Follower {
   Follower(const Inference& inference, const OnnxShapeOptions& options, std::vector<Known>* known)
       : inference_(inference), model_(*inference.model), options_(options), known_(*known) {
     known_.resize(model_.values.size());
+    opset_ = model_.OpsetOf("").value_or(0);
+    content_left_ = kMaxExtraContent + inference.limits.content_per_node *
+                                           static_cast<int64_t>(model_.nodes.size());
     is_output_.resize(model_.values.size(), false);
     for (ValueId id : model_.graphs[0].outputs) is_output_[static_cast<size_t>(id)] = true;
     const Instance& main = inference.instances[0];
@@ -204,11 +209,18 @@ class OnnxShapes::Follower {
     const Fact* fact = FactOf(id);
     if (fact == nullptr || !fact->has_content() || !IsInteger(fact->dtype)) return;
     if (fact->shape.rank() > 1) return;
+    if (!SpendContent(fact->content->size())) return;
     known.has_content = true;
     known.content.assign(fact->content->size(), true);
   }
+  // Elements of contents that are followed; one element always is.
+  bool SpendContent(size_t elements) {
+    content_left_ -= static_cast<int64_t>(elements);
+    return elements <= 1 || content_left_ >= 0;
+  }
   void SetContent(OptionalValueId id, const Flags& flags) {
     if (!id || !options_.data_propagation || flags.size() > kMostElements) return;
+    if (!SpendContent(flags.size())) return;
     At(*id).has_content = true;
     At(*id).content = flags;
   }
@@ -248,9 +260,8 @@ class OnnxShapes::Follower {
     const Node& node = model_.node(id);
     if (!node.domain.empty() || node.function) return false;
     if (Contains(kOnnxRuntimeOnly, node.op_type)) return false;
-    const int64_t opset = model_.OpsetOf("").value_or(0);
     const OpDef* def = defs_[static_cast<size_t>(id)];
-    return def != nullptr && !def->versions.empty() && def->versions[0] <= opset;
+    return def != nullptr && !def->versions.empty() && def->versions[0] <= opset_;
   }
   template <typename List>
   static bool Contains(const List& list, absl::string_view op) {
@@ -519,40 +530,42 @@ class OnnxShapes::Follower {
     if (!content.empty()) SetContent(node.output(0), content);
   }
 
+  // A set of axes.
+  using Axes = std::bitset<kMaxRank>;
+
   // Axes of an attribute or a constant, made positive for a rank; nullopt where they are not known.
-  std::optional<std::vector<int64_t>> Axes(const Node& node, int64_t rank) {
-    std::vector<int64_t> axes;
+  std::optional<Axes> AxesOf(const Node& node, size_t rank) {
+    if (rank > kMaxRank) return std::nullopt;
+    Axes axes;
+    const auto add = [&](int64_t axis) {
+      if (axis < 0) axis += static_cast<int64_t>(rank);
+      if (axis < 0 || axis >= static_cast<int64_t>(rank)) return false;
+      axes.set(static_cast<size_t>(axis));
+      return true;
+    };
     if (const Attribute* a = node.FindAttribute("axes"); a != nullptr) {
-      axes.assign(a->ints.begin(), a->ints.end());
-    } else if (Has(node, 1)) {
-      const Fact* fact = FactOf(node.input(1));
-      if (!In(node, 1).constant || fact == nullptr || !fact->has_content()) return std::nullopt;
-      for (size_t i = 0; i < fact->content->size(); ++i) {
-        const auto axis = Element(node, 1, i);
-        if (!axis) return std::nullopt;
-        axes.push_back(*axis);
-      }
-    } else {
-      return std::nullopt;
+      if (!std::all_of(a->ints.begin(), a->ints.end(), add)) return std::nullopt;
+      return axes;
     }
-    for (int64_t& axis : axes) {
-      if (axis < 0) axis += rank;
-      if (axis < 0 || axis >= rank) return std::nullopt;
+    const Fact* fact = FactOf(node.input(1));
+    if (fact == nullptr || !In(node, 1).constant || !fact->has_content()) return std::nullopt;
+    // There are as many as dimensions, at most.
+    if (fact->content->size() > rank) return std::nullopt;
+    for (size_t i = 0; i < fact->content->size(); ++i) {
+      const auto axis = Element(node, 1, i);
+      if (!axis || !add(*axis)) return std::nullopt;
     }
     return axes;
-  }
-  static bool Contains(const std::vector<int64_t>& axes, size_t axis) {
-    return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
   }
   void Squeeze(const Node& node) {
     const Known& x = In(node, 0);
     CopyContent(node);
     if (!x.ranked) return;
-    const auto axes = Axes(node, static_cast<int64_t>(x.dims.size()));
+    const auto axes = AxesOf(node, x.dims.size());
     if (!axes) return Has(node, 1) ? void() : Default(node);
     Flags flags;
     for (size_t i = 0; i < x.dims.size(); ++i) {
-      if (!Contains(*axes, i)) flags.push_back(x.dims[i]);
+      if (!axes->test(i)) flags.push_back(x.dims[i]);
     }
     Set(node.output(0), flags);
   }
@@ -561,12 +574,12 @@ class OnnxShapes::Follower {
     CopyContent(node);
     const Shape* out = ShapeOf(node.output(0));
     if (!x.ranked || out == nullptr) return;
-    const auto axes = Axes(node, out->rank());
+    const auto axes = AxesOf(node, out->dims().size());
     if (!axes) return;
     Flags flags;
     size_t next = 0;
     for (size_t i = 0; i < out->dims().size(); ++i) {
-      flags.push_back(Contains(*axes, i) || (next < x.dims.size() && x.dims[next++]));
+      flags.push_back(axes->test(i) || (next < x.dims.size() && x.dims[next++]));
     }
     Set(node.output(0), flags);
   }
@@ -575,12 +588,12 @@ class OnnxShapes::Follower {
     if (!x.ranked) return;
     const bool keep = Int(node, "keepdims", 1) != 0;
     const bool none = node.FindAttribute("axes") == nullptr && !Has(node, 1);
-    const auto axes = Axes(node, static_cast<int64_t>(x.dims.size()));
+    const auto axes = AxesOf(node, x.dims.size());
     if (none) return Default(node);
     if (!axes) return keep ? SetRank(node.output(0)) : void();
     Flags flags;
     for (size_t i = 0; i < x.dims.size(); ++i) {
-      const bool reduced = Contains(*axes, i);
+      const bool reduced = axes->test(i);
       if (!reduced || keep) flags.push_back(reduced || x.dims[i]);
     }
     Set(node.output(0), flags);
@@ -689,14 +702,11 @@ class OnnxShapes::Follower {
     const Known& indices = In(node, 1);
     const Shape* shape = ShapeOf(node.input(1));
     if (!x.ranked || !indices.ranked || indices.dims.empty() || shape == nullptr) return;
-    const auto last = (*shape)[shape->rank() - 1].AsInt64();
     const int64_t rank = static_cast<int64_t>(x.dims.size());
-    const int64_t batch_dims = Int(node, "batch_dims", 0);
-    if (!indices.dims.back() || !last || *last < 0 || batch_dims < 0 || *last > rank ||
-        batch_dims > rank - *last) {
-      return;
-    }
-    const int64_t begin = *last + batch_dims;
+    const int64_t last = (*shape)[shape->rank() - 1].AsInt64().value_or(-1);
+    const int64_t batch = Int(node, "batch_dims", 0);
+    if (!indices.dims.back() || last < 0 || last > rank || batch < 0 || batch > rank - last) return;
+    const int64_t begin = last + batch;
     Flags flags(indices.dims.begin(), indices.dims.end() - 1);
     flags.insert(flags.end(), x.dims.begin() + begin, x.dims.end());
     Set(node.output(0), flags);
@@ -734,6 +744,8 @@ class OnnxShapes::Follower {
   const ModelData& model_;
   const OnnxShapeOptions options_;
   std::vector<Known>& known_;
+  int64_t opset_ = 0;
+  int64_t content_left_ = 0;
   std::vector<bool> is_output_;     // of the main graph, by ValueId
   std::vector<const OpDef*> defs_;  // by NodeId
 };

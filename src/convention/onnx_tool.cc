@@ -4,6 +4,7 @@
 // scalar counts as nothing (its volume of no dimensions is 0).
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -227,7 +228,7 @@ class Costing {
       case Rule::kLayerNorm:
         return LayerNorm();
       case Rule::kLrn:
-        return {Volume(Output()) * (kDiv + kExp + kAdd + kMul * Int("size", 0)), ""};
+        return {Volume(Output()) * (Expr(Int("size", 0)) * kMul + (kDiv + kExp + kAdd)), ""};
     }
     return {};
   }
@@ -355,11 +356,11 @@ class Judge {
   }
 
   // What ends the run at this node in shape inference; empty if nothing.
-  std::string Error(const Entry& entry, const Row* row) const {
+  std::string Error(const Entry& entry, const Row* row) {
     const Node& node = evidence_.node(entry);
-    std::string no_class =
-        absl::StrCat("this Node ", node.op_type, "-", node.name, " has no value_infer");
-    if (row == nullptr || (IsShapeWork(entry.node) && !row->values)) return no_class;
+    if (row == nullptr || (IsShapeWork(entry.node) && !row->values)) {
+      return absl::StrCat("this Node ", node.op_type, "-", node.name, " has no value_infer");
+    }
     const absl::string_view op = node.op_type;
     const auto has = [&](absl::string_view name) { return node.FindAttribute(name) != nullptr; };
     if (op == "Constant" && !has("value")) return "'ConstantNode' object has no attribute 'value'";
@@ -423,22 +424,34 @@ class Judge {
     const Fact& y = evidence_.Output(entry, 0);
     if (!y.is_tensor() || !y.shape.ranked()) return false;
     const int core = absl::StartsWith(evidence_.node(entry).op_type, "MatMul") ? 2 : 0;
+    const Fact* last = nullptr;  // many inputs may be alike
     for (size_t i = 0; i < evidence_.node(entry).inputs.size(); ++i) {
-      const Fact& x = evidence_.Input(entry, i);
-      if (!x.is_tensor() || !x.shape.ranked() || x.shape.rank() != y.shape.rank()) continue;
-      bool same = true;
-      for (int d = 0; d + core < y.shape.rank(); ++d) same = same && x.shape[d] == y.shape[d];
-      if (same) return true;
+      const Fact* x = &evidence_.Input(entry, i);
+      if (std::exchange(last, x) != x && BeginsWith(*x, y.shape, core)) return true;
     }
     return false;
   }
 
+  // Whether it has the same dimensions, `core` at the end aside.
+  static bool BeginsWith(const Fact& x, const Shape& shape, int core) {
+    if (!x.is_tensor() || !x.shape.ranked() || x.shape.rank() != shape.rank()) return false;
+    for (int d = 0; d + core < shape.rank(); ++d) {
+      if (x.shape[d] != shape[d]) return false;
+    }
+    return true;
+  }
+
   // Squeeze of a Shape that was to give one size.
-  bool SqueezesPartOfShape(const Node& node) const {
+  bool SqueezesPartOfShape(const Node& node) {
     const OptionalValueId input = node.input(0);
     const OptionalNodeId maker = input ? model_.value(*input).producer : kNone;
     if (!maker) return false;
-    const Node& producer = model_.node(*maker);
+    const auto [it, is_new] = is_part_of_shape_.try_emplace(*maker, false);
+    if (is_new) it->second = IsPartOfShape(model_.node(*maker));
+    return it->second;
+  }
+
+  bool IsPartOfShape(const Node& producer) const {
     if (producer.op_type != "Shape" || producer.FindAttribute("end") == nullptr) return false;
     const Fact* fact = evidence_.inference().FactOf(producer.input(0));
     return fact != nullptr && fact->shape.ranked() && fact->shape.rank() > 1;
@@ -494,6 +507,7 @@ class Judge {
   const Evidence& evidence_;
   const ModelData& model_;
   std::vector<bool> shape_work_;  // by NodeId
+  absl::flat_hash_map<NodeId, bool> is_part_of_shape_;
 };
 
 // "The input tensor X's shape [batch,3] is not valid": an input of an open size.
@@ -588,7 +602,7 @@ Ledger Apply(Evidence* evidence) {
     return LedgerBuilder::NotApplicable(std::move(error));
   }
   LedgerBuilder ledger(evidence, Unit::kMac);
-  const Judge judge(*evidence);
+  Judge judge(*evidence);
   std::vector<AmountId> known(evidence->counts().calls.size(), -1);  // equal nodes cost the same
   for (EntryId id : NodesByName(*evidence)) {
     const Entry& entry = evidence->entry(id);
@@ -604,6 +618,10 @@ Ledger Apply(Evidence* evidence) {
       if (!outcome.error.empty()) {
         return LedgerBuilder::NotApplicable(
             absl::StrCat(DescribeNode(evidence->model(), entry.node), ": ", outcome.error));
+      }
+      if (const char* error = outcome.amount.error()) {
+        return LedgerBuilder::NotApplicable(absl::StrCat(
+            DescribeNode(evidence->model(), entry.node), ": what the tool counts ", error));
       }
       if (!outcome.amount.is_literal()) {
         return LedgerBuilder::NotApplicable(

@@ -192,16 +192,36 @@ void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
   }
 }
 
-TermId TermOf(const Node& node, LedgerBuilder* ledger) {
-  if (node.op_type == "Attention" || node.op_type == "ConvTranspose" || node.op_type == "MatMul") {
-    return ledger->Term(absl::StrCat(node.op_type, " by another formula"), "its shapes differ");
+// Why a node counts otherwise. A node that runs often is asked for once.
+class Terms {
+ public:
+  Terms(const ModelData& model, LedgerBuilder* ledger)
+      : model_(model), ledger_(*ledger), terms_(model.nodes.size(), kNotAsked) {}
+
+  TermId Of(NodeId id) {
+    TermId& term = terms_[static_cast<size_t>(id)];
+    if (term == kNotAsked) term = Find(model_.node(id).op_type);
+    return term;
   }
-  return ledger->Term(absl::StrCat(node.op_type, " has no counter"), "it counts as 0, silently");
-}
+
+ private:
+  TermId Find(absl::string_view op) const {
+    if (op == "Attention" || op == "ConvTranspose" || op == "MatMul") {
+      return ledger_.Term(absl::StrCat(op, " by another formula"), "its shapes differ");
+    }
+    return ledger_.Term(absl::StrCat(op, " has no counter"), "it counts as 0, silently");
+  }
+
+  static constexpr TermId kNotAsked = -2;
+  const ModelData& model_;
+  LedgerBuilder& ledger_;
+  std::vector<TermId> terms_;  // by NodeId
+};
 
 Ledger Apply(Evidence* evidence) {
   Bodies bodies(*evidence);
   LedgerBuilder ledger(evidence, Unit::kMac);
+  Terms terms(evidence->model(), &ledger);
   const TermId control_flow =
       ledger.Term("branches and loops", "both branches of an If count, a loop's body once");
   EntryId id = -1;
@@ -214,12 +234,13 @@ Ledger Apply(Evidence* evidence) {
         evidence->Intern(whole ? bodies.Whole(entry.call()) : bodies.Own(entry.call()));
     if (amount == kZero && evidence->Ours(Unit::kMac, id) == kZero) continue;
     const bool runs_others = whole && !evidence->call(entry).bodies.empty();
-    ledger.Count({id}, amount, runs_others ? control_flow : TermOf(evidence->node(entry), &ledger));
+    ledger.Count({id}, amount, runs_others ? control_flow : terms.Of(entry.node));
   }
   Judge(*evidence, &ledger);
-  return ledger.Finish([&](EntryId entry) {
-    const Node& node = evidence->node(evidence->entry(entry));
-    return bodies.control_flow() && node.graph != 0 ? control_flow : TermOf(node, &ledger);
+  return ledger.Finish([&](EntryId id) {
+    const Entry& entry = evidence->entry(id);
+    const bool in_body = bodies.control_flow() && evidence->node(entry).graph != 0;
+    return in_body ? control_flow : terms.Of(entry.node);
   });
 }
 

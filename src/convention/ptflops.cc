@@ -1,6 +1,9 @@
 // ptflops with its default backend: hooks on modules of exact classes, and wrappers around
 // functions of torch and torch.nn.functional. A module whose forward calls a wrapped function is
 // counted twice.
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
 #include "src/convention/conventions.h"
 #include "src/convention/torch_functions.h"
 #include "src/convention/torch_ledger.h"
@@ -26,7 +29,8 @@ class Ptflops {
           "ptflops divides what its hooks counted by the batch of the first positional input: not "
           "divided here, as for inputs by name");
     }
-    return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
+    return tool_.Apply([&](const TorchCall& call) { return Rule(call); },
+                       [&](const TorchCall& call, const Verdict&) { CountAttention(call); });
   }
 
  private:
@@ -45,7 +49,6 @@ class Ptflops {
 
   Verdict Rule(const TorchCall& call) {
     const TorchScope& scope = tool_.trace().scope(call);
-    CountAttention(call);
     if (IsContraction(call.op)) return Product(call);
     if (IsNormalization(call.op)) return Normalization(call, scope.nn_class);
     AssumeSpelling(&tool_, call);
@@ -148,8 +151,8 @@ class Ptflops {
   Verdict Resize(const TorchCall& call, NnClass c) {
     if (call.op == Aten::kGridSampler) return {kZero, kNotSeen};
     const bool hooked = c == NnClass::kUpsample;
-    if (!hooked || !call.y->shape.ranked() || call.y->shape.rank() == 0) return {call.out, kBeside};
-    const Expr& batch = call.y->shape[0];
+    if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0) return {call.out, kBeside};
+    const Expr& batch = call.shape_of_y()[0];
     const Expr results = tool_.evidence().amount(call.out);
     return {tool_.evidence().Intern(results + FloorDiv(results, batch)), kTwice};
   }
@@ -181,7 +184,14 @@ class Ptflops {
 
   // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias.
   AmountId HookOfAttention(const TorchAttention& attention) {
-    const Shape& x = attention.in_proj->x->shape;
+    const auto [it, is_new] =
+        hooks_.try_emplace({attention.in_proj->kind, attention.heads}, kZero);
+    if (is_new) it->second = FormulaOfAttention(attention);
+    return it->second;
+  }
+
+  AmountId FormulaOfAttention(const TorchAttention& attention) {
+    const Shape& x = attention.in_proj->shape_of_x();
     if (!x.ranked() || x.rank() != 3) return kZero;
     const Expr length = x[0], batch = x[1], dim = x[2];
     const Expr heads = attention.heads;
@@ -194,6 +204,8 @@ class Ptflops {
   }
 
   TorchLedger tool_;
+  // By the kind of in_proj, and heads.
+  absl::flat_hash_map<std::pair<int32_t, Expr>, AmountId> hooks_;
 };
 
 Ledger Apply(Evidence* evidence) { return Ptflops(evidence).Run(); }

@@ -55,10 +55,9 @@ class PtflopsAten {
 
   // A linear layer is one addmm, which counts its bias, if its input is a matrix or lies in memory
   // in order; else it is a product and an addition.
-  bool AddsBias(const TorchCall& call) {
-    if (!call.has_bias) return false;
-    if (call.x->shape.ranked() && call.x->shape.rank() == 2) return true;
-    return IsContiguous(tool_.evidence(), call);
+  static bool AddsBias(const TorchCall& call) {
+    const Shape& x = call.shape_of_x();
+    return call.has_bias && ((x.ranked() && x.rank() == 2) || call.is_contiguous);
   }
 
   TorchLedger tool_;

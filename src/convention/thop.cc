@@ -1,12 +1,14 @@
 // thop (pytorch-OpCounter): forward hooks on modules of exactly the classes in its table. What no
 // such module does is not there: functions, tensor operators, subclasses.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/convention/conventions.h"
-#include "src/convention/fx_node.h"
 #include "src/convention/torch_ledger.h"
 
 namespace onnxflops {
@@ -26,13 +28,15 @@ class Thop {
       : tool_(evidence, Unit::kMac, {.counts = Counts, .classes = true, .products = false}) {}
 
   Ledger Run() {
-    Ledger ledger = tool_.Apply([&](const TorchCall& call) {
-      const Verdict verdict = Rule(call);
-      AddParameters(call, verdict);
-      return verdict;
-    });
+    Ledger ledger = tool_.Apply(
+        [&](const TorchCall& call) { return Rule(call); },
+        [&](const TorchCall& call, const Verdict& verdict) { AddParameters(call, verdict); });
     if (!ledger.lines.empty()) {
-      const Expr params = Sum(params_);
+      std::vector<Expr> parts;
+      for (const auto& [amount, modules] : params_) {
+        parts.push_back(tool_.evidence().amount(amount) * modules);
+      }
+      const Expr params = Sum(parts);
       if (params.is_literal()) ledger.params = params.literal();
     }
     return ledger;
@@ -43,56 +47,56 @@ class Thop {
   void AddParameters(const TorchCall& call, const Verdict& verdict) {
     const TorchScope& scope = tool_.trace().scope(call);
     if (verdict.amount == kZero || !seen_.insert({scope.module, scope.nn_class}).second) return;
-    const Shape& x = call.x->shape;
-    const Shape& y = call.y->shape;
-    if (!x.ranked() || !y.ranked() || x.rank() == 0 || y.rank() == 0) return;
+    const auto [it, is_new] = params_of_kind_.try_emplace(call.kind, kZero);
+    if (is_new) {
+      const auto sizes = RecurrentSizesOf(tool_.evidence(), tool_.trace(), call);
+      it->second = tool_.evidence().Intern(ParametersOf(call, sizes));
+    }
+    ++params_[it->second];
+  }
+
+  static Expr ParametersOf(const TorchCall& call, const std::optional<RecurrentSizes>& sizes) {
+    const Shape& x = call.shape_of_x();
+    const Shape& y = call.shape_of_y();
+    if (!x.ranked() || !y.ranked() || x.rank() == 0 || y.rank() == 0) return 0;
     const Expr& outputs = y[call.op == Aten::kLinear || y.rank() < 2 ? y.rank() - 1 : 1];
+    const Expr weight = call.shape_of_w().ranked() ? call.shape_of_w().NumElements() : Expr(0);
+    const Expr bias = call.has_bias ? outputs : Expr(0);
     switch (call.op) {
       case Aten::kLinear:
-        params_.push_back(x[x.rank() - 1] * outputs);
-        break;
+        return x[x.rank() - 1] * outputs + bias;
       case Aten::kConv:
       case Aten::kConvTranspose:
-        if (call.w->shape.ranked()) params_.push_back(call.w->shape.NumElements());
-        break;
+        return weight + bias;
       case Aten::kBatchNorm:
       case Aten::kInstanceNorm:
-        if (call.is_affine) params_.push_back(outputs * 2);
-        return;
+        return call.is_affine ? outputs * 2 : Expr(0);
       case Aten::kLayerNorm:
-        if (call.is_affine) params_.push_back(NormalizedElements(call) * 2);
-        return;
+        return call.is_affine ? NormalizedElements(call) * 2 : Expr(0);
       case Aten::kPrelu:
-        if (call.w->shape.ranked()) params_.push_back(call.w->shape.NumElements());
-        return;
+        return weight;
       case Aten::kLstm:
       case Aten::kGru:
       case Aten::kRnn:
-        AddRecurrentParameters(call);
-        return;
+        return sizes ? ParametersOf(call.op, *sizes) : Expr(0);
       default:
-        return;
+        return 0;
     }
-    if (call.has_bias) params_.push_back(outputs);
   }
 
   // "[768]" of layer_norm(x, [768], ...), or else the last dimension.
-  Expr NormalizedElements(const TorchCall& call) const {
-    const Shape& y = call.y->shape;
-    const size_t dims = FxItems(ParseFxArgs(call.fx_node).Arg(1)).size();
-    const int first = y.rank() - static_cast<int>(std::min(dims, static_cast<size_t>(y.rank())));
-    return y.Product(dims == 0 ? y.rank() - 1 : first, y.rank());
+  static Expr NormalizedElements(const TorchCall& call) {
+    const Shape& y = call.shape_of_y();
+    const int dims = std::min(call.arguments.normalized_dims, y.rank());
+    return y.Product(y.rank() - (dims == 0 ? 1 : dims), y.rank());
   }
 
-  void AddRecurrentParameters(const TorchCall& call) {
-    const auto sizes = RecurrentSizesOf(tool_.evidence(), tool_.trace(), call);
-    if (!sizes.has_value()) return;
-    const int64_t gates = call.op == Aten::kLstm ? 4 : call.op == Aten::kGru ? 3 : 1;
-    for (int64_t layer = 0; layer < sizes->layers; ++layer) {
-      const Expr input = layer == 0 ? sizes->input : sizes->hidden * sizes->directions;
-      const Expr row = input + sizes->hidden + (sizes->bias ? 2 : 0);
-      params_.push_back(sizes->hidden * gates * row * sizes->directions);
-    }
+  static Expr ParametersOf(Aten op, const RecurrentSizes& sizes) {
+    const int64_t gates = op == Aten::kLstm ? 4 : op == Aten::kGru ? 3 : 1;
+    const Expr beside = sizes.hidden + (sizes.bias ? 2 : 0);
+    const Expr rows =
+        sizes.input + beside + (sizes.hidden * sizes.directions + beside) * (sizes.layers - 1);
+    return sizes.hidden * gates * rows * sizes.directions;
   }
 
   Verdict Rule(const TorchCall& call) {
@@ -129,8 +133,8 @@ class Thop {
 
   // By the output, as if it were not transposed: N * (Cin / groups) * kernel.
   Verdict ConvTranspose(const TorchCall& call) {
-    const Shape& x = call.x->shape;
-    const Shape& w = call.w->shape;
+    const Shape& x = call.shape_of_x();
+    const Shape& w = call.shape_of_w();
     if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() < 3) return {call.macs};
     const Attribute* group = tool_.MainAttribute(call, "group");
     const Expr channels = FloorDiv(x[1], group == nullptr ? 1 : group->i);
@@ -176,8 +180,8 @@ class Thop {
 
   // (prod(in / out) + 1) per result.
   Verdict AdaptiveAvgPool(const TorchCall& call) {
-    const Shape& x = call.x->shape;
-    const Shape& y = call.y->shape;
+    const Shape& x = call.shape_of_x();
+    const Shape& y = call.shape_of_y();
     if (!x.ranked() || !y.ranked() || x.rank() < 3 || y.rank() != x.rank()) return {kZero, ""};
     const Expr results = tool_.evidence().amount(call.out);
     const Expr sums = FloorDiv(results * x.Product(2, x.rank()), y.Product(2, y.rank()));
@@ -229,7 +233,8 @@ class Thop {
 
   TorchLedger tool_;
   absl::flat_hash_set<std::pair<ModuleId, NnClass>> seen_;
-  std::vector<Expr> params_;
+  absl::flat_hash_map<int32_t, AmountId> params_of_kind_;
+  absl::btree_map<AmountId, int64_t> params_;  // how many modules have so many
 };
 
 Ledger Apply(Evidence* evidence) { return Thop(evidence).Run(); }

@@ -1,6 +1,8 @@
 // Runs of nn.MultiheadAttention in a trace.
 #include <algorithm>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "src/convention/torch_trace.h"
 
 namespace onnxflops {
@@ -11,13 +13,14 @@ bool IsAttending(const TorchCall& call) {
   return call.op == Aten::kSdpa || call.op == Aten::kSoftmax;
 }
 
-// Queries [batch, heads, length, size], or weights [batch * heads, length, length].
-Expr Heads(const TorchCall& attending, const Fact& query) {
-  const Shape& x = attending.x->shape;
+// Of queries [batch, heads, length, size], or weights [batch * heads, length, length].
+Expr Heads(const Fact& attending, const Fact& query) {
+  const Shape& x = ShapeOf(attending);
+  const Shape& q = ShapeOf(query);
   constexpr int kQueryRank = 4, kWeightsRank = 3;
-  if (!x.ranked() || !query.shape.ranked()) return 1;
+  if (!x.ranked() || !q.ranked()) return 1;
   if (x.rank() == kQueryRank) return x[1];
-  if (x.rank() == kWeightsRank && query.shape.rank() == 3) return FloorDiv(x[0], query.shape[1]);
+  if (x.rank() == kWeightsRank && q.rank() == 3) return FloorDiv(x[0], q[1]);
   return 1;
 }
 
@@ -75,12 +78,26 @@ class AttentionFinder {
     attention.is_packed = in_projections == 1;
     attention.batch_first = BeginsWithBatch(trace_.calls[begin]);
     if (attention.is_packed && attending != nullptr) {
-      attention.heads = Heads(*attending, *attention.in_proj->x);
+      const KnownHeads& heads = HeadsOf(attending->x, attention.in_proj->x);
+      attention.heads = heads.number;
       attention.fast_path = attention.batch_first && attention.in_proj->has_bias &&
-                            attending->op == Aten::kSdpa && !HasMask(*attending) &&
-                            Mod(attention.heads, 2) == Expr(0);
+                            attending->op == Aten::kSdpa && !HasMask(*attending) && heads.even;
     }
     trace_.attentions.push_back(attention);
+  }
+
+  struct KnownHeads {
+    Expr number;
+    bool even;
+  };
+
+  const KnownHeads& HeadsOf(const Fact* attending, const Fact* query) {
+    const auto [it, is_new] = heads_.try_emplace({attending, query}, KnownHeads{1, false});
+    if (is_new) {
+      it->second.number = Heads(*attending, *query);
+      it->second.even = Mod(it->second.number, 2) == Expr(0);
+    }
+    return it->second;
   }
 
   bool Costs(const TorchCall& call) const {
@@ -108,6 +125,7 @@ class AttentionFinder {
 
   const Evidence& evidence_;
   TorchTrace& trace_;
+  absl::flat_hash_map<std::pair<const Fact*, const Fact*>, KnownHeads> heads_;
 };
 
 }  // namespace

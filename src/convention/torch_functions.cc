@@ -1,7 +1,6 @@
 #include "src/convention/torch_functions.h"
 
 #include "absl/strings/match.h"
-#include "src/convention/fx_node.h"
 
 namespace onnxflops {
 
@@ -37,7 +36,7 @@ bool KeepsFunction(const TorchScope& scope) {
 
 AmountId AddedElements(TorchLedger* tool, const TorchCall& call) {
   // A bias: one per column. What is added to a batch of products has their shape.
-  const Shape& y = call.y->shape;
+  const Shape& y = call.shape_of_y();
   if (call.op != Aten::kAddmm || !y.ranked() || y.rank() == 0) return call.out;
   return tool->Times(call, y[y.rank() - 1]);
 }
@@ -45,14 +44,14 @@ AmountId AddedElements(TorchLedger* tool, const TorchCall& call) {
 Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product) {
   const int64_t gates = op == Aten::kLstm ? 4 : op == Aten::kGru ? 3 : 1;
   const int64_t elementwise = op == Aten::kLstm ? 4 + 3 + 3 : op == Aten::kGru ? 1 + 3 + 3 : 1;
-  Expr row;
-  for (int64_t layer = 0; layer < sizes.layers; ++layer) {
-    const Expr input = layer == 0 ? sizes.input : sizes.hidden * sizes.directions;
-    row += sizes.hidden * gates * (input + sizes.hidden) * per_product;
-    if (per_product == 2) row += sizes.hidden * gates * -2;
-    row += sizes.hidden * elementwise;
-    if (sizes.bias) row += sizes.hidden * (gates * 2);
-  }
+  // Products of the first layer, and of all others, which take what the one below gives.
+  const Expr inputs = sizes.input + sizes.hidden * sizes.directions * (sizes.layers - 1) +
+                      sizes.hidden * sizes.layers;
+  int64_t per_layer = elementwise;
+  if (per_product == 2) per_layer -= gates * 2;
+  if (sizes.bias) per_layer += gates * 2;
+  const Expr row =
+      sizes.hidden * gates * inputs * per_product + sizes.hidden * per_layer * sizes.layers;
   return row * sizes.directions * sizes.steps * sizes.batch;
 }
 
@@ -166,8 +165,8 @@ class WrappedFunctions {
   // Cin * (w[1] / groups) * kernel for every input position: groups divide once too often; the bias
   // is sized as if it were not transposed.
   Verdict ConvTranspose(const TorchCall& call) {
-    const Shape& x = call.x->shape;
-    const Shape& w = call.w->shape;
+    const Shape& x = call.shape_of_x();
+    const Shape& w = call.shape_of_w();
     if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() != x.rank()) {
       return {tool_.evidence().Doubled(call.macs), "unknown sizes"};
     }
@@ -180,8 +179,8 @@ class WrappedFunctions {
 
   // Results of a convolution that is not transposed, over the same input.
   Expr ForwardPositions(const TorchCall& call) const {
-    const Shape& x = call.x->shape;
-    const Shape& w = call.w->shape;
+    const Shape& x = call.shape_of_x();
+    const Shape& w = call.shape_of_w();
     const auto at = [&](const char* name, size_t i, int64_t otherwise) {
       const Attribute* attribute = tool_.MainAttribute(call, name);
       return attribute != nullptr && i < attribute->ints.size() ? attribute->ints[i] : otherwise;
@@ -190,7 +189,8 @@ class WrappedFunctions {
     for (int i = 2; i < x.rank(); ++i) {
       const size_t axis = static_cast<size_t>(i) - 2;
       const Expr window = (w[i] - 1) * at("dilations", axis, 1) + 1;
-      positions *= FloorDiv(x[i] + 2 * at("pads", axis, 0) - window, at("strides", axis, 1)) + 1;
+      const Expr padded = x[i] + Expr(at("pads", axis, 0)) * 2;
+      positions *= FloorDiv(padded - window, at("strides", axis, 1)) + 1;
     }
     return positions;
   }
@@ -207,8 +207,8 @@ class WrappedFunctions {
   // By a scale factor: elements of the input, since the factor is lost; by a size: that size.
   Verdict Resize(const TorchCall& call) {
     if (call.op == Aten::kGridSampler) return {kZero, kNoWrapper};
-    const Shape& y = call.y->shape;
-    if (ParseFxArgs(call.fx_node).Has(1, "output_size") && y.ranked() && y.rank() > 2) {
+    const Shape& y = call.shape_of_y();
+    if (call.arguments.has_output_size && y.ranked() && y.rank() > 2) {
       return {tool_.Times(call, y.Product(2, y.rank())), "the size without batch and channels"};
     }
     return {call.in, "elements of the input: the factor is lost"};

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
-#include "src/convention/fx_node.h"
 
 namespace onnxflops {
 namespace {
@@ -76,27 +75,26 @@ TorchLedger::TorchLedger(Evidence* evidence, Unit unit, const TorchWatch& watch)
       ledger_(evidence, unit) {}
 
 Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule) {
+  return Apply(rule, [](const TorchCall&, const Verdict&) {});
+}
+
+Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule,
+                          absl::FunctionRef<void(const TorchCall&, const Verdict&)> each) {
   if (trace_.origin == TorchTrace::Origin::kNone) {
     return LedgerBuilder::NotApplicable(
         trace_.problem.empty()
             ? "the file does not say which modules of PyTorch its nodes came from"
             : trace_.problem);
   }
+  known_.assign(static_cast<size_t>(trace_.kinds), {});
   for (const TorchCall& call : trace_.calls) {
-    const Verdict verdict = rule(call);
+    if (evidence_.exhausted()) break;
+    const Known& known = Ask(rule, call);
     if (!aborted_.empty()) return LedgerBuilder::NotApplicable(std::move(aborted_));
-    if (verdict.amount == kZero) {
-      // Nothing to say of what is free for us as well.
-      const auto entries = trace_.entries_of(call);
-      if (std::all_of(entries.begin(), entries.end(),
-                      [&](EntryId id) { return evidence_.Ours(unit_, id) == kZero; })) {
-        continue;
-      }
-    }
-    if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {
-      ledger_.Assume(absl::StrCat(call.target, " does products and no rule is known for it"));
-    }
-    ledger_.Count(trace_.entries_of(call), verdict.amount, TermOf(call, verdict));
+    each(call, known.verdict);
+    // Nothing to say of what is free for us as well.
+    if (known.verdict.amount == kZero && known.is_free) continue;
+    ledger_.Count(trace_.entries_of(call), known.verdict.amount, known.term);
   }
   AssumeWhatIsHidden();
   const TermId unseen = ledger_.Term("work without a module", "no call of PyTorch is known for it");
@@ -115,12 +113,38 @@ void TorchLedger::CountAttention(const TorchAttention& attention, AmountId amoun
   ledger_.Count(entries, amount, ledger_.Term("nn.MultiheadAttention as a whole", why));
 }
 
-TermId TorchLedger::TermOf(const TorchCall& call, const Verdict& verdict) {
-  const bool some = verdict.amount != kZero;
+const TorchLedger::Known& TorchLedger::Ask(absl::FunctionRef<Verdict(const TorchCall&)> rule,
+                                           const TorchCall& call) {
+  Known& known = known_[static_cast<size_t>(call.kind)];
+  if (known.asked) return known;
+  known.asked = true;
+  known.verdict = rule(call);
+  const auto entries = trace_.entries_of(call);
+  known.is_free = std::all_of(entries.begin(), entries.end(), [&](EntryId id) {
+    return evidence_.Ours(unit_, id) == kZero;
+  });
+  const bool some = known.verdict.amount != kZero;
+  if (!some && known.is_free) return known;
+  // A class may have a long name; it is the same text in all calls of a module.
   const auto [it, is_new] = terms_.try_emplace(
-      TermKey{call.op, some, call.is_out_proj, verdict.why, trace_.scope(call).class_name}, kSame);
-  if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), verdict.why);
-  return it->second;
+      TermKey{call.op, some, call.is_out_proj, known.verdict.why,
+              trace_.scope(call).class_name.data(), trace_.nn_class(call)},
+      kSame);
+  if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), known.verdict.why);
+  known.term = it->second;
+  if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {
+    AssumeUnknown(call.target);
+  }
+  return known;
+}
+
+void TorchLedger::AssumeUnknown(absl::string_view target) {
+  constexpr int kNamed = 10;
+  if (++unknown_ <= kNamed) {
+    ledger_.Assume(absl::StrCat(target, " does products and no rule is known for it"));
+  } else {
+    ledger_.Assume("more operators do products and no rule is known for them");
+  }
 }
 
 void TorchLedger::AssumeWhatIsHidden() {
@@ -177,14 +201,14 @@ const TorchAttention* TorchLedger::AttentionOf(const TorchCall& call) const {
 }
 
 std::optional<AmountId> TorchLedger::MatmulByFirst(const TorchCall& call) {
-  const Shape& w = call.w->shape;
+  const Shape& w = call.shape_of_w();
   if (!call.w->is_tensor() || !w.ranked()) return call.macs;
   if (w.rank() < 2) return std::nullopt;
   return evidence_.Intern(evidence_.amount(call.in) * w[w.rank() - 1]);
 }
 
 Expr TorchLedger::SoftmaxSize(const TorchCall& call) const {
-  const Shape& shape = call.x->shape;
+  const Shape& shape = call.shape_of_x();
   if (!call.x->is_tensor() || !shape.ranked() || shape.rank() == 0) return 1;
   const Attribute* axis = MainAttribute(call, "axis");
   const int64_t rank = shape.rank();
@@ -301,68 +325,18 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
   }
   if (nodes == 0) return std::nullopt;
   sizes.layers = nodes;
-  constexpr size_t kHasBiases = 3, kBatchFirst = 8;
-  const FxArgs args = ParseFxArgs(call.fx_node);
-  if (args.args.size() > kBatchFirst) {
-    sizes.bias = args.Arg(kHasBiases) == "True";
-    sizes.batch_first = args.Arg(kBatchFirst) == "True";
+  if (call.arguments.of_recurrent) {
+    sizes.bias = call.arguments.has_biases;
+    sizes.batch_first = call.arguments.batch_first;
   }
   return sizes;
 }
 
-namespace {
-
-// Operators that keep the order in memory of their first operand of full shape.
-constexpr absl::string_view kKeepOrder[] = {"Add", "Sub",  "Mul",     "Div",  "Cast", "Relu",
-                                            "Erf", "Gelu", "Sigmoid", "Tanh", "Clip", "Identity"};
-
-// Whether the transposition changes the order of the dimensions that are not 1.
-bool ChangesOrder(const Node& node, const Shape& shape) {
-  const Attribute* perm = node.FindAttribute("perm");
-  if (perm == nullptr || static_cast<int64_t>(perm->ints.size()) != shape.rank()) return true;
-  int64_t last = -1;
-  for (int64_t axis : perm->ints) {
-    if (axis < 0 || axis >= shape.rank()) return true;
-    if (shape[static_cast<int>(axis)] == Expr(1)) continue;
-    if (axis < last) return true;
-    last = axis;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool IsContiguous(const Evidence& evidence, const TorchCall& call) {
-  constexpr int kMaxSteps = 16;
-  const ModelData& model = evidence.model();
-  const Node* node = &evidence.node(evidence.entry(call.main));
-  for (int step = 0; step < kMaxSteps; ++step) {
-    OptionalNodeId producer;
-    for (OptionalValueId id : node->inputs) {
-      if (!producer && id) producer = model.value(*id).producer;
-    }
-    if (!producer) return true;
-    node = &model.node(*producer);
-    const absl::string_view type = node->op_type;
-    if (type == "Transpose" && node->input(0)) {
-      const Fact* before = evidence.inference().FactOf(node->input(0));
-      if (before == nullptr || !before->shape.ranked()) return true;
-      if (ChangesOrder(*node, before->shape)) return false;
-      continue;
-    }
-    if (type == "Slice" || type == "Split") return false;
-    if (std::find(std::begin(kKeepOrder), std::end(kKeepOrder), type) == std::end(kKeepOrder)) {
-      return true;
-    }
-  }
-  return true;
-}
-
 bool IsFusedOnCpu(const TorchCall& call) {
-  if (absl::StrContains(call.fx_node, "enable_gqa: True")) return false;
-  if (!call.x->is_tensor() || !call.x->shape.ranked() || !call.y->shape.ranked()) return true;
-  const Shape& q = call.x->shape;
-  const Shape& out = call.y->shape;
+  if (call.arguments.groups_heads) return false;
+  const Shape& q = call.shape_of_x();
+  const Shape& out = call.shape_of_y();
+  if (!q.ranked() || !out.ranked()) return true;
   constexpr int kFusedRank = 4;
   if (q.rank() != kFusedRank || out.rank() != kFusedRank) return false;
   return q[kFusedRank - 1] == out[kFusedRank - 1];

@@ -11,6 +11,8 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
@@ -41,7 +43,10 @@ class TorchLedger {
   const TorchTrace& trace() const { return trace_; }
   LedgerBuilder& ledger() { return ledger_; }
 
+  // Asks the rule for one call of each kind. `each` sees every call, before it is counted.
   Ledger Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule);
+  Ledger Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule,
+               absl::FunctionRef<void(const TorchCall&, const Verdict&)> each);
   // Counts something for a run of nn.MultiheadAttention as a whole, beside what the rule says of
   // its calls.
   void CountAttention(const TorchAttention& attention, AmountId amount, absl::string_view why);
@@ -52,9 +57,7 @@ class TorchLedger {
   const TorchAttention* AttentionOf(const TorchCall& call) const;
 
   // ---- amounts of a call, in all of its runs
-  AmountId Scaled(AmountId amount, int64_t factor) {
-    return factor == 1 ? amount : evidence_.Intern(evidence_.amount(amount) * factor);
-  }
+  AmountId Scaled(AmountId amount, int64_t factor) { return evidence_.Scaled(amount, factor); }
   AmountId Plus(AmountId a, AmountId b) {
     return b == kZero ? a : evidence_.Intern(evidence_.amount(a) + evidence_.amount(b));
   }
@@ -75,8 +78,16 @@ class TorchLedger {
   }
 
  private:
+  // What the rule says of calls of a kind.
+  struct Known {
+    bool asked = false;
+    bool is_free = false;  // we count nothing
+    TermId term = kSame;
+    Verdict verdict;
+  };
+  const Known& Ask(absl::FunctionRef<Verdict(const TorchCall&)> rule, const TorchCall& call);
+  void AssumeUnknown(absl::string_view target);
   void AssumeWhatIsHidden();
-  TermId TermOf(const TorchCall& call, const Verdict& verdict);
 
   Evidence& evidence_;
   const TorchTrace& trace_;
@@ -84,21 +95,11 @@ class TorchLedger {
   const TorchWatch watch_;
   LedgerBuilder ledger_;
   std::string aborted_;
-  struct TermKey {
-    Aten op;
-    bool some, is_out_proj;
-    const char* why;
-    absl::string_view class_name;
-    friend bool operator==(const TermKey& a, const TermKey& b) {
-      return a.op == b.op && a.some == b.some && a.is_out_proj == b.is_out_proj && a.why == b.why &&
-             a.class_name == b.class_name;
-    }
-    template <typename H>
-    friend H AbslHashValue(H h, const TermKey& k) {
-      return H::combine(std::move(h), k.op, k.some, k.is_out_proj, k.why, k.class_name);
-    }
-  };
+  std::vector<Known> known_;  // by TorchCall::kind
+  // Operator, whether some of it counts, whether it is an out_proj; why; class.
+  using TermKey = std::tuple<Aten, bool, bool, const char*, const char*, NnClass>;
   absl::flat_hash_map<TermKey, TermId> terms_;
+  int unknown_ = 0;           // operators that do products and that no rule knows
 };
 
 // Whether the product is one with a vector, which PyTorch dispatches as mv or dot.
@@ -128,10 +129,6 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
 inline constexpr char kFastPathAssumption[] =
     "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
     "torch.backends.mha on";
-
-// Whether the first operand of a product lies in memory in the order of its elements: not behind a
-// transposition or a slice that nothing has copied.
-bool IsContiguous(const Evidence& evidence, const TorchCall& call);
 
 // Whether PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
 // not as two products: four dimensions, as many heads of q as of k and v, all of one size.

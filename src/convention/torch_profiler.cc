@@ -35,7 +35,7 @@ class Profiler {
       case Aten::kMul:
         return {call.in, "elements of the first operand"};
       case Aten::kConv:
-        if (call.x->shape.ranked() && call.x->shape.rank() != 4) return {kZero, kNoRule};
+        if (call.shape_of_x().ranked() && call.shape_of_x().rank() != 4) return {kZero, kNoRule};
         return {products, kProducts};
       case Aten::kSdpa:
         return Attention(call);
@@ -67,8 +67,8 @@ class Profiler {
     if (!sizes.has_value() || !sizes->bias) return {kZero, "one operator without a rule"};
     tool_.ledger().Assume(
         "of an LSTM the sums of its two biases are seen, as torch 2.14 adds them");
-    constexpr int64_t kGates = 4;
-    return {tool_.Times(call, sizes->hidden * (kGates * sizes->layers * sizes->directions)),
+    constexpr int kGates = 4;
+    return {tool_.Times(call, sizes->hidden * kGates * sizes->layers * sizes->directions),
             "one operator without a rule, but for the sums of its biases"};
   }
 

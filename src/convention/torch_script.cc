@@ -90,6 +90,7 @@ class TorchScriptTracer {
       if (!taken_[i]) Recognise(static_cast<EntryId>(i));
     }
     for (TorchCall& call : trace_.calls) {
+      if (evidence_.exhausted()) break;
       FindOperands(&evidence_, &trace_, &call);
       if (call.op == Aten::kOther && call.macs != kZero) {
         return Unreadable(
@@ -168,8 +169,9 @@ class TorchScriptTracer {
   }
 
   bool IsScalar(EntryId id, size_t i) const {
-    const Fact& fact = evidence_.Input(evidence_.entry(id), i);
-    return fact.is_tensor() && fact.shape.ranked() && fact.shape.NumElements() == Expr(1);
+    const Shape& shape = ShapeOf(evidence_.Input(evidence_.entry(id), i));
+    return shape.ranked() && std::all_of(shape.dims().begin(), shape.dims().end(),
+                                         [](const Expr& dim) { return dim == Expr(1); });
   }
 
   // ---- what happens in a module
@@ -185,6 +187,7 @@ class TorchScriptTracer {
 
   void FindModules() {
     modules_.assign(evidence_.paths().size(), {});
+    has_in_projection_.assign(model_.nodes.size(), 0);
     for (size_t i = 0; i < evidence_.entries().size(); ++i) {
       const EntryId id = static_cast<EntryId>(i);
       const absl::string_view type = NodeOf(id).op_type;
@@ -196,12 +199,7 @@ class TorchScriptTracer {
         facts.operator_type = type;
         ++facts.others;
       }
-      for (size_t j = 0; j < NodeOf(id).inputs.size(); ++j) {
-        const absl::string_view name = InputName(id, j);
-        if (absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight")) {
-          facts.is_attention = true;
-        }
-      }
+      facts.is_attention = facts.is_attention || HasInProjection(evidence_.entry(id).node);
     }
     for (size_t i = 0; i < modules_.size(); ++i) {
       absl::string_view path = evidence_.paths().path(static_cast<ModuleId>(i));
@@ -213,6 +211,21 @@ class TorchScriptTracer {
         FactsOf(*parent).has_children = true;
       }
     }
+  }
+
+  // An input is a parameter of an nn.MultiheadAttention; each node is looked at once.
+  bool HasInProjection(NodeId id) {
+    constexpr int8_t kNo = 1, kYes = 2;
+    int8_t& known = has_in_projection_[static_cast<size_t>(id)];
+    if (known != 0) return known == kYes;
+    const auto& inputs = NodeAt(id).inputs;
+    const bool has = std::any_of(inputs.begin(), inputs.end(), [&](OptionalValueId input) {
+      if (!input) return false;
+      const absl::string_view name = model_.value(*input).name;
+      return absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight");
+    });
+    known = has ? kYes : kNo;
+    return has;
   }
 
   ModuleFacts& FactsOf(ModuleId id) { return modules_[static_cast<size_t>(id)]; }
@@ -381,16 +394,13 @@ class TorchScriptTracer {
 
   // The layers of one module.
   void RecogniseRecurrent(EntryId id, absl::string_view type) {
+    if (recurrent_.empty()) FindRecurrent();
     std::vector<EntryId> layers;
-    const size_t begin = static_cast<size_t>(id);
-    const size_t end = std::min(evidence_.entries().size(), begin + kMaxRecurrentNodes);
-    for (size_t i = begin; i < end; ++i) {
-      const EntryId other = static_cast<EntryId>(i);
-      if (ModuleOf(other) != ModuleOf(id)) {
-        if (evidence_.Ours(Unit::kFlop, other) != kZero) break;
-        continue;
-      }
-      if (!taken_[i] && NodeOf(other).op_type == type) layers.push_back(other);
+    const std::vector<EntryId>& all = recurrent_[{ModuleOf(id), type}];
+    const EntryId end = EndOfRun(id);
+    for (auto it = std::lower_bound(all.begin(), all.end(), id); it != all.end() && *it < end;
+         ++it) {
+      if (!IsTaken(*it)) layers.push_back(*it);
     }
     const Aten op = type == "LSTM" ? Aten::kLstm : type == "GRU" ? Aten::kGru : Aten::kRnn;
     Add(op,
@@ -398,6 +408,38 @@ class TorchScriptTracer {
         : type == "GRU" ? NnClass::kGRU
                         : NnClass::kRNN,
         layers);
+  }
+
+  void FindRecurrent() {
+    const EntryId entries = static_cast<EntryId>(evidence_.entries().size());
+    next_costing_.assign(evidence_.entries().size() + 1, entries);
+    next_elsewhere_.assign(evidence_.entries().size() + 1, entries);
+    for (EntryId id = entries; id-- > 0;) {
+      const size_t i = static_cast<size_t>(id);
+      next_costing_[i] = next_costing_[i + 1];
+      if (evidence_.Ours(Unit::kFlop, id) != kZero) {
+        const EntryId next = next_costing_[i + 1];
+        const bool same = next < entries && ModuleOf(next) == ModuleOf(id);
+        next_elsewhere_[i] = same ? next_elsewhere_[static_cast<size_t>(next)] : next;
+        next_costing_[i] = id;
+      }
+    }
+    for (EntryId id = 0; id < entries; ++id) {
+      const absl::string_view type = NodeOf(id).op_type;
+      if (type == "LSTM" || type == "GRU" || type == "RNN") {
+        recurrent_[{ModuleOf(id), type}].push_back(id);
+      }
+    }
+  }
+
+  // The first entry behind this one that costs something in another module, not too far away.
+  EntryId EndOfRun(EntryId id) const {
+    const EntryId entries = static_cast<EntryId>(evidence_.entries().size());
+    EntryId end = next_costing_[static_cast<size_t>(id)];
+    if (end < entries && ModuleOf(end) == ModuleOf(id)) {
+      end = next_elsewhere_[static_cast<size_t>(end)];
+    }
+    return std::min(end, id + static_cast<EntryId>(kMaxRecurrentNodes));
   }
 
   // Follows users from `id` while their operators are these; false if they are not.
@@ -444,9 +486,10 @@ class TorchScriptTracer {
   bool RecogniseSilu(EntryId id) {
     const OptionalEntryId product = UserOf(id);
     if (!product || IsTaken(*product) || NodeOf(*product).op_type != "Mul") return false;
+    constexpr size_t kFactors = 2;
     const OptionalValueId x = NodeOf(id).input(0);
-    if (!x) return false;
     const auto inputs = NodeOf(*product).inputs;
+    if (!x || inputs.size() != kFactors) return false;
     if (std::find(inputs.begin(), inputs.end(), x) == inputs.end()) return false;
     Add(Aten::kSilu, NnClass::kNone, {id, *product});
     return true;
@@ -491,6 +534,12 @@ class TorchScriptTracer {
   std::vector<OptionalNodeId> consumer_;   // by ValueId: the first
   std::vector<bool> taken_;                // by EntryId
   std::vector<ModuleFacts> modules_;
+  std::vector<int8_t> has_in_projection_;  // by NodeId: 0 where not asked
+  // Of recurrent layers, made when the first is met: where they are, by module and operator; and,
+  // by EntryId, the next entry that costs something, itself included, and of one that does the next
+  // of another module.
+  absl::flat_hash_map<std::pair<ModuleId, absl::string_view>, std::vector<EntryId>> recurrent_;
+  std::vector<EntryId> next_costing_, next_elsewhere_;
   absl::flat_hash_map<std::pair<ModuleId, NnClass>, ScopeId> scopes_;
 };
 

@@ -34,6 +34,22 @@ struct TorchScope {
 };
 using ScopeId = int32_t;
 
+// What the arguments of a call say besides, as far as rules ask.
+struct TorchArguments {
+  int32_t normalized_dims = 0;   // of layer_norm; 0 where not known
+  bool has_output_size = false;  // of a resizing: by a size, not by a factor
+  bool groups_heads = false;     // of attention: enable_gqa
+  bool of_recurrent = false;     // of lstm, gru, rnn: whether the next two are known
+  bool has_biases = false;
+  bool batch_first = false;
+};
+
+// Of unknown rank where the fact is of no tensor.
+inline const Shape& ShapeOf(const Fact& fact) {
+  static const Shape& unknown = *new Shape(Shape::UnknownRank());
+  return fact.is_tensor() ? fact.shape : unknown;
+}
+
 struct TorchCall {
   Aten op = Aten::kOther;
   ScopeId scope = 0;
@@ -41,7 +57,10 @@ struct TorchCall {
   EntryId main = 0;              // the entry that does the work; of attention, the first product
   absl::string_view name;        // "linear_3", as torch.fx numbers it; "" where not known
   absl::string_view target;      // "aten.linear.default"
-  absl::string_view fx_node;     // the whole call as text; "" where not known
+  int32_t target_number = 0;     // equal ones are equal targets
+  // Rules count all calls of one kind alike: they have equal classes, arguments and operands.
+  int32_t kind = 0;
+  // See also shape_of_x() and its like.
   const Fact* x = nullptr;       // first operand (of a product; of addmm, the second)
   const Fact* w = nullptr;       // second operand of a product, weight of a convolution
   const Fact* y = nullptr;       // result
@@ -51,6 +70,13 @@ struct TorchCall {
   bool has_bias = false;         // of a linear layer or convolution
   bool is_out_proj = false;      // the last linear layer of an nn.MultiheadAttention
   bool is_affine = false;        // of a normalisation
+  bool is_contiguous = true;     // of a linear layer with a bias: see FindContiguous
+  TorchArguments arguments;
+
+  // Of unknown rank where it is no tensor.
+  const Shape& shape_of_x() const { return ShapeOf(*x); }
+  const Shape& shape_of_w() const { return ShapeOf(*w); }
+  const Shape& shape_of_y() const { return ShapeOf(*y); }
 };
 
 // One run of an nn.MultiheadAttention.
@@ -76,6 +102,7 @@ struct TorchTrace {
   std::vector<EntryId> entries;
   std::vector<TorchAttention> attentions;
   std::vector<int32_t> attention_of;  // by call; -1
+  int32_t kinds = 0;                  // TorchCall::kind is below
 
   // What the file does not tell, as far as it lets one see that.
   std::vector<std::string> assumptions;
@@ -109,6 +136,11 @@ TorchTrace TraceTorchScript(Evidence* evidence);
 void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call);
 // Fills in TorchTrace::attentions. REQUIRES: operands and arguments are known.
 void FindAttentions(const Evidence& evidence, TorchTrace* trace);
+// Fills in TorchCall::is_contiguous: whether the first operand lies in memory in the order of its
+// elements, not behind a transposition or a slice that nothing has copied.
+void FindContiguous(const Evidence& evidence, TorchTrace* trace);
+// Fills in TorchCall::kind. REQUIRES: all else is known.
+void FindKinds(const Evidence& evidence, TorchTrace* trace);
 
 }  // namespace onnxflops
 

@@ -44,14 +44,14 @@ class Torchstat {
 
   Verdict Rule(const TorchCall& call) {
     const NnClass c = tool_.trace().nn_class(call);
-    const bool image = call.x->shape.ranked() && call.x->shape.rank() == 4;
+    const bool image = call.shape_of_x().ranked() && call.shape_of_x().rank() == 4;
     switch (call.op) {
       case Aten::kLinear:
         if (c != NnClass::kLinear) return {kZero, "a function, no module: not seen"};
-        if (call.x->shape.ranked() && call.x->shape.rank() != 2) {
+        if (call.shape_of_x().ranked() && call.shape_of_x().rank() != 2) {
           tool_.Abort(absl::StrCat("torchstat stops with AssertionError: nn.Linear ",
                                    tool_.evidence().paths().path(tool_.trace().scope(call).module),
-                                   " takes an input of rank ", call.x->shape.rank(), ", not 2"));
+                                   " takes an input of rank ", call.shape_of_x().rank(), ", not 2"));
         }
         return {call.macs};
       case Aten::kConv:
@@ -82,7 +82,7 @@ class Torchstat {
 
   // Batch, and height and width: the channels are dropped.
   Verdict Upsample(const TorchCall& call, NnClass c) {
-    const Shape& y = call.y->shape;
+    const Shape& y = call.shape_of_y();
     if (c == NnClass::kNone || !y.ranked() || y.rank() != 4) return {kZero, kNotSupported};
     return {tool_.Times(call, y[0] * y[2] * y[3]), "results without channels"};
   }

@@ -9,14 +9,16 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "src/base/limits.h"
+#include "src/module/limits_of_modules.h"
+#include "src/symbolic/term_count.h"
 
 namespace onnxflops {
 namespace {
 
-// Names of initializers that the formal inputs of a function stand for in one call.
+// Names of weights that the formal inputs of a function stand for in one call.
 using ActualNames = absl::flat_hash_map<ValueId, absl::string_view>;
 
 // A run of an instance that is to be walked.
@@ -92,12 +94,12 @@ class Walk {
 
   Attribution Run() {
     out_.node_module.assign(model_.nodes.size(), kNone);
-    by_metadata_.assign(model_.nodes.size(), std::nullopt);
-    by_name_.assign(model_.nodes.size(), std::nullopt);
+    nodes_.resize(model_.nodes.size());
+    is_weight_.assign(model_.values.size(), kNotAsked);
+    FindFormalInputs();
     FindWork();
     queue_.push_back({});
-    budget_ = static_cast<int64_t>(model_.nodes.size()) * in_.limits.module_visits_per_node +
-              kMaxExtraModuleVisits;
+    budget_ = Budget();
     while (!queue_.empty()) {
       const Visit visit = std::move(queue_.front());
       queue_.pop_front();
@@ -108,6 +110,23 @@ class Walk {
   }
 
  private:
+  int64_t Budget() const {
+    const auto nodes = static_cast<int64_t>(model_.nodes.size());
+    const int64_t visits = nodes * in_.limits.module_visits_per_node + kMaxExtraModuleVisits;
+    if (keep_ != Keep::kAll) return visits;
+    return std::min(
+        visits, nodes * (in_.limits.module_visits_per_node / kVisitsPerEntry) + kMaxExtraEntries);
+  }
+
+  void FindFormalInputs() {
+    is_formal_.assign(model_.values.size(), false);
+    for (const Function& function : model_.functions) {
+      for (ValueId id : model_.graph(function.body).inputs) {
+        is_formal_[static_cast<size_t>(id)] = true;
+      }
+    }
+  }
+
   // Whether (call, part) costs anything or is unknown.
   void FindWork() {
     has_work_.assign(in_.calls.size() * kNumParts, false);
@@ -131,7 +150,8 @@ class Walk {
       const CallId call = instance.calls[i];
       const NodeId id = graph.nodes[i];
       const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
-      const bool opens = !shape_work && !in_.call(call).bodies.empty() && CanOpen(call, id);
+      const bool opens =
+          !shape_work && !in_.call(call).bodies.empty() && CanOpen(call, id, visit.times);
       const Part part = shape_work ? Part::kShapeWork : opens ? Part::kOwn : Part::kWhole;
       const ModuleId module = Place(id, visit);
       const int32_t work = call * kNumParts + static_cast<int32_t>(part);
@@ -159,19 +179,41 @@ class Walk {
   }
 
   // Whether the bodies of a call may be walked one by one; takes the visits from the budget.
-  bool CanOpen(CallId id, NodeId node) {
+  bool CanOpen(CallId id, NodeId node, int32_t times) {
     const Call& call = in_.call(id);
     // Names of weights are handed on for every input.
     auto visits = static_cast<int64_t>(call.inputs.size());
-    for (const BodyRun& run : call.bodies) {
-      visits += static_cast<int64_t>(in_.instance(run.instance).calls.size());
-    }
+    for (const BodyRun& run : call.bodies) visits += VisitsOf(in_.instance(run.instance).graph);
     if (visits > budget_) {
-      if (!out_.not_opened) out_.not_opened = node;
-      return false;
+      return LeaveClosed(
+          node, absl::StrCat("kMaxModuleVisitsPerNode = ", in_.limits.module_visits_per_node));
+    }
+    for (const Expr& inner : counts_.calls[static_cast<size_t>(id)].body_times) {
+      if (Times(times, inner).has_value()) continue;
+      return LeaveClosed(
+          node, absl::StrCat("kMaxExtraTerms = ", kMaxExtraTerms, ", of how often bodies run"));
     }
     budget_ -= visits;
     return true;
+  }
+
+  bool LeaveClosed(NodeId node, std::string limit) {
+    if (out_.not_opened) return false;
+    out_.not_opened = node;
+    out_.not_opened_limit = std::move(limit);
+    return false;
+  }
+
+  // What a walk through a graph takes: a visit per node, and some for nodes of many inputs.
+  int64_t VisitsOf(GraphId id) {
+    constexpr int64_t kInputsPerVisit = 16;
+    const auto [it, is_new] = visits_of_.try_emplace(id, 0);
+    if (is_new) {
+      for (NodeId node : model_.graph(id).nodes) {
+        it->second += 1 + static_cast<int64_t>(model_.node(node).inputs.size()) / kInputsPerVisit;
+      }
+    }
+    return it->second;
   }
 
   void Open(const Visit& visit, CallId id, NodeId node, ModuleId module) {
@@ -182,27 +224,41 @@ class Walk {
     if (function) actual = NamesInside(visit, node);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       if (cost.body_times[b] == Expr(0)) continue;
-      queue_.push_back({call.bodies[b].instance, Times(visit.times, cost.body_times[b]), module,
+      queue_.push_back({call.bodies[b].instance, *Times(visit.times, cost.body_times[b]), module,
                         visit.in_function || function, actual});
     }
   }
 
-  int32_t Times(int32_t outer, const Expr& inner) {
+  // nullopt if the product overflows, or all of them have too many terms.
+  std::optional<int32_t> Times(int32_t outer, const Expr& inner) {
     if (inner == Expr(1)) return outer;
-    out_.times.push_back(out_.times[static_cast<size_t>(outer)] * inner);
-    return static_cast<int32_t>(out_.times.size() - 1);
+    const auto [it, is_new] = times_.try_emplace({outer, inner}, std::nullopt);
+    if (!is_new) return it->second;
+    const Expr& before = out_.times[static_cast<size_t>(outer)];
+    times_terms_ += TermsOfProduct(before, inner);
+    if (times_terms_ > kMaxExtraTerms) return std::nullopt;
+    Expr times = before * inner;
+    if (times.error() != nullptr) return std::nullopt;
+    out_.times.push_back(std::move(times));
+    it->second = static_cast<int32_t>(out_.times.size() - 1);
+    return it->second;
   }
 
-  absl::string_view WeightName(OptionalValueId value, const Visit& visit) const {
+  // The name of the weight that a value is, by which its module is known; empty if it is none.
+  absl::string_view WeightName(OptionalValueId value, const Visit& visit) {
     if (!value) return {};
-    const Value& v = model_.value(*value);
-    if (v.initializer) return v.name;
+    if (model_.value(*value).initializer) {
+      const absl::string_view name = model_.value(*value).name;
+      int8_t& known = is_weight_[static_cast<size_t>(*value)];
+      if (known == kNotAsked) known = IsParameterPath(name) ? 1 : 0;
+      return known == 1 ? name : absl::string_view();
+    }
     if (visit.actual == nullptr) return {};
     const auto it = visit.actual->find(*value);
     return it == visit.actual->end() ? absl::string_view() : it->second;
   }
 
-  std::shared_ptr<const ActualNames> NamesInside(const Visit& visit, NodeId id) const {
+  std::shared_ptr<const ActualNames> NamesInside(const Visit& visit, NodeId id) {
     auto names = std::make_shared<ActualNames>();
     const Node& node = model_.node(id);
     const Function& function = model_.function(*node.function);
@@ -214,27 +270,67 @@ class Walk {
     return names;
   }
 
-  ModuleId Place(NodeId id, const Visit& visit) {
+  // What a node itself says: a function is walked once per call.
+  struct Known {
+    bool asked = false;
+    bool fused = false;      // a convolution or product that took a BatchNorm in
+    bool is_module = false;  // a call of a function that the exporter made of a module
+    OptionalModuleId by_metadata, by_name;
+    int32_t first_weight = 0, weights = 0;  // in weights_
+  };
+
+  const Known& Ask(NodeId id) {
+    Known& known = nodes_[static_cast<size_t>(id)];
+    if (known.asked) return known;
+    known.asked = true;
     const Node& node = model_.node(id);
-    std::optional<OptionalModuleId>& by_metadata = by_metadata_[static_cast<size_t>(id)];
-    if (!by_metadata.has_value()) by_metadata = out_.paths.FromMetadata(node.metadata);
-    OptionalModuleId module = *by_metadata;
-    if (module && node.inputs.size() > 1 &&
-        (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
-        ModulePaths::IsFusedBatchNorm(node.metadata)) {
-      const absl::string_view weight = WeightName(node.inputs[1], visit);
-      if (IsParameterPath(weight)) module = out_.paths.FromWeight(weight);
+    known.by_metadata = out_.paths.FromMetadata(node.metadata);
+    known.fused = known.by_metadata && node.inputs.size() > 1 &&
+                  (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
+                  ModulePaths::IsFusedBatchNorm(node.metadata);
+    if (known.by_metadata) return known;
+    known.by_name = PlaceByName(node);
+    if (IsOfTheFile(node.function)) {
+      // onnxscript: an ATen operator.
+      known.is_module = !absl::StrContains(node.domain, "onnxscript");
+    } else if (!known.by_name) {
+      known.first_weight = static_cast<int32_t>(weights_.size());
+      FindWeights(node);
+      known.weights = static_cast<int32_t>(weights_.size()) - known.first_weight;
     }
-    if (!module) {
-      std::optional<OptionalModuleId>& by_name = by_name_[static_cast<size_t>(id)];
-      if (!by_name.has_value()) by_name = PlaceByName(node);
-      module = *by_name;
-      if (IsOfTheFile(node.function)) return PlaceCall(node, visit, module);
-    }
-    if (module) return Inside(*module, visit);
+    return known;
+  }
+
+  // Adds the inputs that may be weights, in order, each once, up to the first initializer that is
+  // one.
+  void FindWeights(const Node& node) {
+    absl::flat_hash_set<ValueId> met;
     for (OptionalValueId input : node.inputs) {
-      const absl::string_view name = WeightName(input, visit);
-      if (IsParameterPath(name)) return Inside(out_.paths.FromWeight(name), visit);
+      if (!input) continue;
+      const bool stored = model_.value(*input).initializer.has_value();
+      if (!stored && (!is_formal_[static_cast<size_t>(*input)] || !met.insert(*input).second)) {
+        continue;
+      }
+      if (stored && WeightName(input, {}).empty()) continue;
+      weights_.push_back(*input);
+      if (stored) return;
+    }
+  }
+
+  ModuleId Place(NodeId id, const Visit& visit) {
+    const Known& known = Ask(id);
+    const Node& node = model_.node(id);
+    if (known.fused) {
+      const absl::string_view weight = WeightName(node.inputs[1], visit);
+      if (!weight.empty()) return Inside(out_.paths.FromWeight(weight), visit);
+    }
+    if (known.by_metadata) return Inside(*known.by_metadata, visit);
+    if (IsOfTheFile(node.function)) return PlaceCall(id, known, visit);
+    if (known.by_name) return Inside(*known.by_name, visit);
+    for (int32_t i = 0; i < known.weights; ++i) {
+      const absl::string_view name =
+          WeightName(weights_[static_cast<size_t>(known.first_weight + i)], visit);
+      if (!name.empty()) return Inside(out_.paths.FromWeight(name), visit);
     }
     return visit.base;
   }
@@ -257,33 +353,50 @@ class Walk {
     return IsWithin(out_.paths.path(module), out_.paths.path(visit.base)) ? module : visit.base;
   }
 
-  // A call of a function that the exporter made of a module is that module. Its weights tell which,
-  // better than its name, which may be that of a node deep inside.
-  ModuleId PlaceCall(const Node& node, const Visit& visit, OptionalModuleId by_name) {
-    if (absl::StrContains(node.domain, "onnxscript")) {  // an ATen operator
-      return by_name ? Inside(*by_name, visit) : visit.base;
-    }
-    absl::string_view common;
-    bool any = false;
+  // The path that all weights of a call have in common; nullopt if it has none.
+  std::optional<absl::string_view> CommonPathOfWeights(const Node& node, const Visit& visit) {
+    std::optional<absl::string_view> common;
     for (OptionalValueId input : node.inputs) {
       const absl::string_view name = WeightName(input, visit);
-      if (!IsParameterPath(name)) continue;
-      common = any ? CommonPath(common, ParentPath(name)) : ParentPath(name);
-      any = true;
+      if (name.empty()) continue;
+      common = common ? CommonPath(*common, ParentPath(name)) : ParentPath(name);
     }
+    return common;
+  }
+
+  // A call of a function that the exporter made of a module is that module. Its weights tell which,
+  // better than its name, which may be that of a node deep inside.
+  ModuleId PlaceCall(NodeId id, const Known& known, const Visit& visit) {
+    if (!known.is_module) return known.by_name ? Inside(*known.by_name, visit) : visit.base;
+    ModuleId module = known.by_name.value_or(kRootModule);
+    const auto common = CommonPathOfWeights(model_.node(id), visit);
     const absl::string_view base = out_.paths.path(visit.base);
-    const absl::string_view type = WithoutNumber(node.op_type);
-    ModuleId module = by_name.value_or(kRootModule);
-    if (by_name && !visit.in_function) {
+    if (known.by_name && !visit.in_function) {
       const absl::string_view path = out_.paths.path(module);
-      if (any && !common.empty() && IsWithin(path, common)) module = out_.paths.Intern(common);
-    } else if (any && common.size() > base.size() && IsWithin(common, base)) {
-      module = out_.paths.Intern(common);
+      if (common && !common->empty() && IsWithin(path, *common)) {
+        module = out_.paths.Intern(*common);
+      }
+    } else if (common && common->size() > base.size() && IsWithin(*common, base)) {
+      module = out_.paths.Intern(*common);
     } else {
-      module = out_.paths.Intern(base.empty() ? std::string(type) : absl::StrCat(base, ".", type));
+      module = ModuleOfCall(id, visit.base);
     }
-    out_.paths.SetTypeIfUnknown(module, type);
+    if (out_.paths.type(module).empty()) {
+      out_.paths.SetTypeIfUnknown(module, WithoutNumber(model_.node(id).op_type));
+    }
     return module;
+  }
+
+  ModuleId ModuleOfCall(NodeId id, ModuleId base) {
+    const auto [it, is_new] = module_of_call_.try_emplace({id, base}, base);
+    if (is_new) {
+      const absl::string_view type =
+          WithoutNumber(model_.node(id).op_type).substr(0, kMaxModulePath + 1);
+      const absl::string_view path = out_.paths.path(base);
+      it->second =
+          out_.paths.Intern(path.empty() ? std::string(type) : absl::StrCat(path, ".", type));
+    }
+    return it->second;
   }
 
   const Inference& in_;
@@ -291,9 +404,16 @@ class Walk {
   const Counts& counts_;
   const Keep keep_;
   Attribution out_;
-  // By NodeId, what the node itself says, once it was asked: a function is walked once per call.
-  std::vector<std::optional<OptionalModuleId>> by_metadata_, by_name_;
+  std::vector<Known> nodes_;      // by NodeId
+  std::vector<ValueId> weights_;  // of all nodes
+  static constexpr int8_t kNotAsked = -1;
+  std::vector<int8_t> is_weight_;  // by ValueId
+  std::vector<bool> is_formal_;    // by ValueId: an input of a function
   std::vector<bool> has_work_;
+  absl::flat_hash_map<GraphId, int64_t> visits_of_;
+  absl::flat_hash_map<std::pair<int32_t, Expr>, std::optional<int32_t>> times_;
+  int64_t times_terms_ = 0;
+  absl::flat_hash_map<std::pair<NodeId, ModuleId>, ModuleId> module_of_call_;
   std::deque<Visit> queue_;
   int64_t budget_ = 0;
   int64_t position_ = 0;

@@ -4,6 +4,7 @@
 #define ONNXFLOPS_SRC_MODULE_ATTRIBUTION_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,11 +46,12 @@ struct Attribution {
 
   ModulePaths paths;
   std::vector<Entry> entries;
-  std::vector<Expr> times = {1};              // [0] is 1
+  std::vector<Expr> times = {1};              // [0] is 1; each way to be repeated has one
   std::vector<OptionalModuleId> node_module;  // by NodeId; kNone if it does not run
   std::vector<int64_t> nodes;                 // by ModuleId: how many nodes, free ones included
   std::vector<int64_t> first;                 // by ModuleId: position of its first node in the walk
-  OptionalNodeId not_opened;  // the first call that the limit left a module by itself
+  OptionalNodeId not_opened;     // the first call that a limit left a module by itself
+  std::string not_opened_limit;  // its name and value
 };
 
 Attribution AttributeNodes(const Inference& inference, const Counts& counts,

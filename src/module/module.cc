@@ -10,7 +10,9 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/module/attribution.h"
+#include "src/module/limits_of_modules.h"
 #include "src/module/parameters.h"
+#include "src/symbolic/term_count.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops {
@@ -57,15 +59,19 @@ struct OwnWork {
 // entries are counted first, and modules that hold the same counts share the sum.
 class OwnWorks {
  public:
-  OwnWorks(const Attribution& attribution, const Counts& counts)
-      : attribution_(attribution), counts_(counts), scratch_(counts.calls.size() * kNumParts) {
+  // Stops where the sums have more than `most_terms`.
+  OwnWorks(const Attribution& attribution, const Counts& counts, int64_t most_terms)
+      : attribution_(attribution),
+        counts_(counts),
+        most_terms_(most_terms),
+        scratch_(counts.calls.size() * kNumParts) {
     const std::vector<Entry>& entries = attribution.entries;
     const Groups by_module(attribution.paths.size(), entries.size(),
                            [&](size_t i) { return static_cast<size_t>(entries[i].module); });
-    of_module_.reserve(attribution.paths.size());
+    of_module_.resize(attribution.paths.size(), 0);
     Find({});  // nothing is number 0
-    for (size_t m = 0; m < attribution.paths.size(); ++m) {
-      of_module_.push_back(Find(CountUp(by_module, m)));
+    for (size_t m = 0; m < attribution.paths.size() && terms_ <= most_terms_; ++m) {
+      of_module_[m] = Find(CountUp(by_module, m));
     }
   }
 
@@ -80,6 +86,8 @@ class OwnWorks {
 
   int32_t id(ModuleId module) const { return of_module_[static_cast<size_t>(module)]; }
   const OwnWork& work(int32_t id) const { return works_[static_cast<size_t>(id)]; }
+  // Of all that was multiplied.
+  int64_t terms() const { return terms_; }
 
  private:
   std::vector<Repeated> CountUp(const Groups& by_module, size_t module) {
@@ -115,19 +123,24 @@ class OwnWorks {
     return same->second;
   }
 
-  OwnWork AddUp(const std::vector<Repeated>& repeated) const {
+  OwnWork AddUp(const std::vector<Repeated>& repeated) {
     OwnWork sum;
     std::vector<Expr> flops, macs;
+    const auto add = [&](const Expr& amount, const Expr& times, std::vector<Expr>* to) {
+      if (times != Expr(1)) terms_ += TermsOfProduct(amount, times);
+      to->push_back(amount * times);
+    };
     for (const Repeated& r : repeated) {
+      if (terms_ > most_terms_) break;
       const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / kNumParts)];
       const Part part = static_cast<Part>(r.work % kNumParts);
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
       if (part == Part::kOwn) {
-        flops.push_back(cost.own_flops * times);
-        macs.push_back(cost.own_macs * times);
+        add(cost.own_flops, times, &flops);
+        add(cost.own_macs, times, &macs);
       } else {
-        flops.push_back((part == Part::kWhole ? cost.flops : cost.tally().ShapeWorkFlops()) * times);
-        macs.push_back(cost.macs * times);
+        add(part == Part::kWhole ? cost.flops : cost.tally().ShapeWorkFlops(), times, &flops);
+        add(cost.macs, times, &macs);
       }
       const Tally& tally = part == Part::kOwn ? cost.own : cost.tally();
       sum.lower_bound = sum.lower_bound || tally.lower_bound;
@@ -139,6 +152,8 @@ class OwnWorks {
 
   const Attribution& attribution_;
   const Counts& counts_;
+  const int64_t most_terms_ = 0;
+  int64_t terms_ = 0;
   std::vector<size_t> scratch_;  // by work; zero between modules
   std::vector<OwnWork> works_;
   absl::flat_hash_map<std::vector<Repeated>, int32_t> known_;
@@ -156,13 +171,16 @@ class Builder {
       : inference_(inference),
         work_(MaxSteps(*inference.model, inference.limits)),
         model_(*inference.model),
+        most_terms_(MostTerms(inference)),
         attribution_(AttributeNodes(inference, counts)),
-        works_(attribution_, counts),
+        works_(attribution_, counts, most_terms_),
+        terms_(works_.terms()),
         params_(attribution_.paths.size()) {}
   Builder(const Inference& inference, const Counts& counts, absl::Span<const ModuleWork> work)
       : inference_(inference),
         work_(MaxSteps(*inference.model, inference.limits)),
         model_(*inference.model),
+        most_terms_(MostTerms(inference)),
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts, work),
         params_(attribution_.paths.size()) {}
@@ -185,21 +203,25 @@ class Builder {
     absl::int128 elements = 0, bytes = 0;
   };
 
+  static int64_t MostTerms(const Inference& inference) {
+    return kMaxExtraTerms +
+           inference.limits.terms_per_node * static_cast<int64_t>(inference.model->nodes.size());
+  }
+
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings;
     if (attribution_.not_opened) {
       warnings.push_back(absl::StrCat("from ", DescribeNode(model_, *attribution_.not_opened),
-                                      " on, modules inside of calls are not looked for "
-                                      "(kMaxModuleVisitsPerNode = ",
-                                      inference_.limits.module_visits_per_node, ")"));
+                                      " on, modules inside of calls are not looked for (",
+                                      attribution_.not_opened_limit, ")"));
     }
     if (attribution_.paths.cut()) {
-      warnings.push_back(
-          absl::StrCat("modules inside each other deeper than kMaxModuleDepth = ", kMaxModuleDepth,
-                       ", with a path of more than kMaxModulePath = ", kMaxModulePath,
-                       " bytes, beyond kMaxModulesPerNode = ", kMaxModulesPerNode,
-                       ", or said in more than kMaxScopesText = ", kMaxScopesText,
-                       " bytes, belong to the one around them"));
+      warnings.push_back(absl::StrCat(
+          "modules inside each other deeper than kMaxModuleDepth = ", kMaxModuleDepth,
+          ", with a path of more than kMaxModulePath = ", kMaxModulePath,
+          " bytes, beyond kMaxModulesPerNode = ", kMaxModulesPerNode, " with kMaxModuleBytes = ",
+          kMaxModuleBytes, " each", ", or said in more than kMaxScopesText = ", kMaxScopesText,
+          " bytes, belong to the one around them"));
     }
     return warnings;
   }
@@ -320,9 +342,6 @@ class Builder {
 
   // From the leaves up: sums, and kinds. Equal modules are added up once.
   absl::Status AddUp() {
-    const int64_t most =
-        kMaxExtraTerms +
-        inference_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
     absl::flat_hash_map<KindKey, int32_t> kinds;  // to the first module of the kind
     for (size_t i = tree_.modules.size(); i-- > 0;) {
       Module& m = tree_.modules[i];
@@ -347,18 +366,16 @@ class Builder {
       }
       m.kind = it->second;
       if (work_.exceeded()) {
-        return absl::OutOfRangeError(
-            absl::StrCat(Escaped(model_.path), ": the sums of all modules take more than ",
-                         MaxSteps(model_, inference_.limits),
-                         " steps of arithmetic (kMaxStepsPerNode)"));
+        return absl::OutOfRangeError(absl::StrCat(
+            Escaped(model_.path), ": the sums of all modules take more than ",
+            MaxSteps(model_, inference_.limits), " steps of arithmetic (kMaxStepsPerNode)"));
       }
-      if (terms_ > most) {
-        return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path),
-                                                  ": the sums of all modules have more than ", most,
-                                                  " terms (kMaxTermsPerNode)"));
-      }
+      if (terms_ > most_terms_) break;
     }
-    return absl::OkStatus();
+    if (terms_ <= most_terms_) return absl::OkStatus();
+    return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path),
+                                              ": the sums of all modules have more than ",
+                                              most_terms_, " terms (kMaxTermsPerNode)"));
   }
 
   void AddUpModule(int32_t index) {
@@ -381,10 +398,11 @@ class Builder {
 
   const Inference& inference_;
   const WorkLimit work_;
-  int64_t terms_ = 0;  // of the sums so far
   const ModelData& model_;
+  const int64_t most_terms_;
   Attribution attribution_;
   OwnWorks works_;
+  int64_t terms_ = 0;                      // of the sums so far
   std::vector<OwnParams> params_;          // by ModuleId
   std::vector<OptionalModuleId> parents_;  // by ModuleId
   std::vector<int64_t> first_;             // by ModuleId

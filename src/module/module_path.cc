@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "src/base/limits.h"
+#include "src/module/limits_of_modules.h"
 
 namespace onnxflops {
 namespace {
@@ -115,7 +115,11 @@ ModuleId ModulePaths::Memo::Remember(absl::string_view key, ModuleId id) {
 
 ModulePaths::ModulePaths(std::vector<absl::string_view> weights, bool containers,
                          size_t max_modules)
-    : weights_(std::move(weights)), containers_(containers), max_modules_(max_modules) {
+    : weights_(std::move(weights)),
+      containers_(containers),
+      max_modules_(max_modules),
+      max_bytes_(max_modules > kAnyNumber / kMaxModuleBytes ? kAnyNumber
+                                                            : max_modules * kMaxModuleBytes) {
   paths_.emplace_back();
   types_.emplace_back();
   ids_.emplace("", kRootModule);
@@ -132,11 +136,12 @@ ModuleId ModulePaths::Intern(absl::string_view path) {
   cut_ = cut_ || path.size() < whole;
   const auto it = ids_.find(path);
   if (it != ids_.end()) return it->second;
-  if (paths_.size() >= max_modules_) {
+  if (paths_.size() >= max_modules_ || bytes_ + path.size() > max_bytes_) {
     cut_ = true;
     return LongestKnown(path).value_or(kRootModule);
   }
   const ModuleId id = static_cast<ModuleId>(paths_.size());
+  bytes_ += path.size();
   paths_.emplace_back(path);
   types_.emplace_back();
   ids_.emplace(paths_.back(), id);

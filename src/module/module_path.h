@@ -36,10 +36,13 @@ using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string
 
 class ModulePaths {
  public:
+  static constexpr size_t kAnyNumber = std::numeric_limits<int32_t>::max();
+
   // `weights`: the names of all initializers. They decide where a node's name can be read in two
-  // ways. `containers`: see FromWeight. Beyond `max_modules`, what a path adds is left off.
+  // ways. `containers`: see FromWeight. Beyond `max_modules`, or kMaxModuleBytes for
+  // each of them, what a path adds is left off.
   explicit ModulePaths(std::vector<absl::string_view> weights, bool containers = false,
-                       size_t max_modules = std::numeric_limits<int32_t>::max());
+                       size_t max_modules = kAnyNumber);
 
   // By "pkg.torch.onnx.name_scopes" and "pkg.torch.onnx.class_hierarchy":
   //   ['', 'visual', 'visual.conv1', 'conv2d']
@@ -101,7 +104,8 @@ class ModulePaths {
   size_t scopes_at_ = 0, classes_at_ = 0;  // where the metadata keys were last found
   std::vector<absl::string_view> weights_;
   bool containers_;
-  size_t max_modules_;
+  size_t max_modules_, max_bytes_;
+  size_t bytes_ = 0;  // of all paths
   bool cut_ = false;
   bool weights_indexed_ = false;
   absl::flat_hash_set<absl::string_view> weight_prefixes_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -52,11 +53,14 @@ class Finder {
     FindLargeConstants();
     for (size_t i = 0; i < model_.nodes.size(); ++i) {
       const Node& node = model_.nodes[i];
+      std::optional<Operator> op;
       for (size_t place = 0; place < node.inputs.size(); ++place) {
         const OptionalValueId value = node.inputs[place];
         if (!value) continue;
         const OptionalTensorId tensor = StoredTensor(*value);
-        if (tensor) Use(static_cast<NodeId>(i), place, *tensor);
+        if (!tensor) continue;
+        if (!op) op.emplace(node, DefOf(node));
+        Use(static_cast<NodeId>(i), *op, place, *tensor);
       }
     }
     std::vector<Parameter> found;
@@ -104,20 +108,29 @@ class Finder {
     return constants_[static_cast<size_t>(value)];
   }
 
-  void Use(NodeId id, size_t place, TensorId tensor) {
-    const Node& node = model_.node(id);
+  // What a node's operator says of its inputs.
+  struct Operator {
+    OperandRoles roles;
+    bool moves_mask;
+    int per_byte;  // elements in a byte of a packed weight
+
+    Operator(const Node& node, const OpDef* def)
+        : roles(def == nullptr ? OperandRoles() : def->operands),
+          moves_mask(MovesMask(node, def)),
+          per_byte(roles.packed ? PerByte(node) : 1) {}
+  };
+
+  void Use(NodeId id, const Operator& op, size_t place, TensorId tensor) {
     TensorUse& use = uses_[static_cast<size_t>(tensor)];
     if (!use.first_user) use.first_user = id;
-    const OpDef* def = DefOf(node);
-    const OperandRoles roles = def == nullptr ? OperandRoles() : def->operands;
     const uint32_t bit = place < 32 ? uint32_t{1} << place : 0;
     const DType type = model_.tensor(tensor).dtype;
-    if ((roles.weights & bit) != 0 && IsWeightType(type, roles)) {
+    if ((op.roles.weights & bit) != 0 && IsWeightType(type, op.roles)) {
       use.as_weight = true;
-      if (roles.packed) use.elements_per_byte = PerByte(node, tensor);
+      if (op.roles.packed) use.elements_per_byte = BitsPerElement(type) == 8 ? op.per_byte : 1;
     }
-    if ((roles.not_parameters & bit) == 0) use.as_parameter = true;
-    if (!MovesMask(node, def)) use.as_other_than_mask = true;
+    if ((op.roles.not_parameters & bit) == 0) use.as_parameter = true;
+    if (!op.moves_mask) use.as_other_than_mask = true;
   }
 
   // The row of the node's operator; nullptr if it has none. What weights are is the same in every
@@ -130,8 +143,7 @@ class Finder {
   }
 
   // How many elements a byte of a packed weight holds.
-  int PerByte(const Node& node, TensorId tensor) const {
-    if (BitsPerElement(model_.tensor(tensor).dtype) != 8) return 1;
+  static int PerByte(const Node& node) {
     const Attribute* bits = node.FindAttribute("bits");
     if (bits == nullptr) bits = node.FindAttribute("expert_weight_bits");
     const int64_t b = bits == nullptr ? 4 : bits->i;
