@@ -24,7 +24,6 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_replace.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -220,25 +219,31 @@ TEST_F(OutputTest, EveryWayReplacesAndReports) {
   }
 }
 
+// The status of a program that writes to `path` again and again until a signal ends it.
+int WriteUntilSignal(const Way& way, const std::string& path, const std::string& text, int number) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_dump = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_dump);
+    signal(number, SIG_DFL);  // sanitizers catch some
+    way.choose();
+    for (;;) WriteOutput(text, path, {}).IgnoreError();
+  }
+  usleep(static_cast<useconds_t>(1000 + 50 * number));
+  kill(child, number);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
 TEST_F(OutputTest, EverySignalLeavesAWholeFileAndEndsTheProgram) {
   const std::string text(3'000'000, 'x');
   for (const Way& way : kWays) {
-    for (const int signal_number : EndingSignals()) {
-      SCOPED_TRACE(std::string(way.name) + ", signal " + std::to_string(signal_number));
+    for (const int number : EndingSignals()) {
+      SCOPED_TRACE(std::string(way.name) + ", signal " + std::to_string(number));
       Write(Path("a"), "old");
-      const pid_t child = fork();
-      if (child == 0) {
-        const rlimit no_dump = {0, 0};
-        setrlimit(RLIMIT_CORE, &no_dump);
-        signal(signal_number, SIG_DFL);
-        way.choose();
-        for (;;) Output(text, Path("a")).IgnoreError();
-      }
-      usleep(static_cast<useconds_t>(1000 + 50 * signal_number));
-      kill(child, signal_number);
-      int status = 0;
-      waitpid(child, &status, 0);
-      EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal_number) << status;
+      const int status = WriteUntilSignal(way, Path("a"), text, number);
+      EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << status;
       const std::string left = Read(Path("a"));
       EXPECT_TRUE(left == "old" || left == text) << left.size();
       EXPECT_THAT(Names(), ElementsAre("a"));
@@ -261,7 +266,7 @@ TEST_F(OutputTest, SigkillLeavesNothingOfANewFile) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     EXPECT_THAT(Names(), AnyOf(IsEmpty(), ElementsAre("a")));
-    EXPECT_THAT(Read(Path("a")), AnyOf("", text));
+    EXPECT_TRUE(Names().empty() || Read(Path("a")) == text);
     fs::remove(Path("a"));
   }
 }
@@ -338,10 +343,8 @@ TEST_F(OutputTest, AnInputThatIsAStandardStreamIsRefused) {
                            const std::string& named) {
     return InChild([&] {
       dup2(open(Path("a").c_str(), flags), stream);
-      const std::string end = "': it is the same file as " + named;
       const std::string message(Output("x", file, {input}).message());
-      return absl::EndsWith(absl::StrReplaceAll(message, {{"standard output:", "':"}}), end) ? 7
-                                                                                             : 2;
+      return absl::EndsWith(message, ": it is the same file as " + named) ? 7 : 2;
     });
   };
   const std::string path = Path("a"), quoted = "the input '" + Path("a") + "'";

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import jsonschema
 
@@ -226,6 +227,14 @@ def check_model(outputs, model):
             outputs.run("count", model, "--convention", convention["name"])
 
 
+def check_hostile(outputs):
+    """Documents with the fields that only hostile files need."""
+    for name in ("rows-left-out", "dimensions-that-look-like-code", "domains-that-look-alike"):
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+            subprocess.run([sys.executable, os.path.join(ROOT, "tests", "hostile", "models.py"), name], stdout=file, check=True)
+            outputs.run("count", file.name, "--by", "node")
+
+
 def check_program(outputs):
     models = sorted(glob.glob("models/**/*.onnx", root_dir=ROOT, recursive=True))
     for model in models:
@@ -233,6 +242,7 @@ def check_program(outputs):
     outputs.run("count", *models[:3])
     outputs.run("count", "models/gpt2.onnx", "--causal", "half")
     outputs.run("count", "models/custom-op.onnx", "--rules", "models/custom-op.toml", "--by", "node")
+    check_hostile(outputs)
     outputs.run("ops")
     outputs.run("ops", "--rules", "models/custom-op.toml")
 

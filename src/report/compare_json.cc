@@ -19,7 +19,6 @@ void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* j
     json->Key("node_names").BeginArray();
     for (const std::string& name : term.node_names) json->String(name);
     json->EndArray();
-    WriteOmitted("node_names_omitted", term.node_names_omitted, json);
   }
   json->EndObject();
 }

@@ -24,27 +24,21 @@ absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& r
   return result;
 }
 
-// `name_text`: the bytes of nodes' names that may still be listed, or nullptr for none at all.
-TermRow Describe(const ModelData& model, ComparedTerm term, int64_t* name_text) {
-  TermRow row;
-  row.name = std::move(term.name);
-  row.reason = std::move(term.reason);
-  row.module = std::move(term.module);
-  row.amount = std::move(term.amount);
-  row.nodes = static_cast<int64_t>(term.nodes.size());
-  if (name_text == nullptr) return row;
+TermRow Describe(const ModelData& model, ComparedTerm term, bool node_names) {
+  TermRow row = {std::move(term.name),
+                 std::move(term.reason),
+                 std::move(term.module),
+                 std::move(term.amount),
+                 static_cast<int64_t>(term.nodes.size()),
+                 {}};
+  if (!node_names) return row;
   for (NodeId id : term.nodes) {
-    if (*name_text <= 0) {
-      ++row.node_names_omitted;
-      continue;
-    }
     row.node_names.push_back(NodeLabel(model, model.node(id)));
-    *name_text -= static_cast<int64_t>(row.node_names.back().size());
   }
   return row;
 }
 
-ToolRow Describe(const ModelData& model, Comparison comparison, int64_t* name_text) {
+ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names) {
   ToolRow row;
   row.convention = comparison.convention;
   row.from = comparison.from;
@@ -54,7 +48,7 @@ ToolRow Describe(const ModelData& model, Comparison comparison, int64_t* name_te
   row.start = std::move(comparison.start);
   row.headline = std::move(comparison.headline);
   for (ComparedTerm& term : comparison.terms) {
-    row.terms.push_back(Describe(model, std::move(term), name_text));
+    row.terms.push_back(Describe(model, std::move(term), node_names));
   }
   return row;
 }
@@ -95,7 +89,6 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
   ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, options));
   FormulaText text(*model);
   text.Add(ours);
-  int64_t name_text = MaxRowText(*model);
   CompareReport report{std::move(ours), request, {}};
   Evidence evidence(inference, counts);
   const CompareOptions compare = {request.by_module};
@@ -106,8 +99,7 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
     Comparison comparison = from == nullptr ? Compare(&evidence, *convention, ledger, compare)
                                             : CompareBetween(&evidence, *from, from_ledger,
                                                              *convention, ledger, compare);
-    report.tools.push_back(
-        Describe(*model, std::move(comparison), request.node_names ? &name_text : nullptr));
+    report.tools.push_back(Describe(*model, std::move(comparison), request.node_names));
     text.Add(report.tools.back().headline);
     for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);
     RETURN_IF_ERROR(text.Check());

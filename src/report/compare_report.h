@@ -30,7 +30,6 @@ struct TermRow {
   Expr amount;
   int64_t nodes = 0;
   std::vector<std::string> node_names;
-  int64_t node_names_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
 };
 
 struct ToolRow {

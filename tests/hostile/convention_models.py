@@ -209,7 +209,7 @@ def weights_of_symbols():
 
 def contiguous_chain():
     """Linear layers behind chains of nodes of 25,000 inputs that nothing makes."""
-    wide = [node("Clip", ["x"] * 25000 + [f"k{i}"], [f"k{i+1}"]) for i in range(8)]
+    wide = [node("Clip", ["x"] * 22000 + [f"k{i}"], [f"k{i+1}"]) for i in range(8)]
     first = node("Relu", ["x"], ["k0"])
     linear = lambda i: node("Gemm", ["k8", "w", "b"], [n_(i)]) + prop(SCOPES, f"['s','l{i:x}']") + prop(CLASSES, "['m.L','aten.linear']") + prop(
         FX, "(args = (%x, %w, %b), kwargs = {})"

@@ -194,6 +194,15 @@ def wide_row(inputs):
     return model(graph([node("Sum", ["x"] * inputs, ["y"])], [value("x", [c * 250 for c in "abcd"])], [msg(1, "y")]))
 
 
+def rows_left_out():
+    """Two names of 300 kB in loops of 64 trips, one of an operator without a rule, and rows of 70 inputs and outputs."""
+    io = ([value("i", [], INT64), value("c", [], BOOL)], [msg(1, "c")])
+    inner = graph([node("Relu", ["x"], ["u"]) + msg(3, "n" * 300000), node("Foo", ["x"], ["v"]) + msg(3, "m" * 300000)], *io)
+    outer = graph([node("Loop", ["n", ""], [], body("body", inner))], *io)
+    wide = [node("Sum", ["x"] * 70, ["s"]), node("Split", ["s"], [f"p{i}" for i in range(70)], integer("num_outputs", 70))]
+    return model(graph(wide + [node("Loop", ["n", ""], [], body("body", outer))], [value("x", [70])], [msg(1, "s")], [tensor("n", [], [64])]))
+
+
 X = [value("x", [2, 3])]
 MODELS = {
     "function-calls-itself": lambda: model(graph([call("f", "x", "y")], X, [msg(1, "y")]), [function("f", [call("f", "x", "y")])]),
@@ -262,6 +271,7 @@ MODELS = {
     "formulas-behind-semicolons": lambda: model(graph([node("Relu", ["x"], ["y"]) + msg(3, 'a;=cmd|x;"+1;b; -2')], X, [msg(1, "y")])),
     "domains-that-look-alike": lambda: chain(node("Relu", ["x"], ["y"]), inputs=X) + b"".join(msg(8, msg(1, d) + num(2, 1)) for d in (b"d\xff", b"d\xfe")),
     "inputs-20000": lambda: wide_row(20000),
+    "rows-left-out": rows_left_out,
     "bytes-that-are-no-text": lambda: model(graph([node("Foo", ["x"], ["y"]) + msg(3, b"\xff\xfe\x80")], X, [msg(1, "y")])),
     "empty": lambda: b"",
     "zeros": lambda: bytes(1000),
