@@ -424,7 +424,7 @@ TEST(ExprTest, Parses) {
       {"min(a, b, 3) + max(1 + 2, a)", "max(3, a) + min(3, a, b)"},
       {"broadcast(a, b)", "broadcast(a, b)"},
       {"min", "min"},
-      {"2*nonzero(/head/NonZero).1^2 + 'a + b' * 'n'", "2*nonzero(/head/NonZero).1^2 + 'a + b'*n"},
+      {"2*nonzero(/head/NonZero).1^2 + 'a + b' * 'n'", "'a + b'*n + 2*nonzero(/head/NonZero).1^2"},
       {"floor*2", "2*floor"},
       {"170141183460469231731687303715884105727", "170141183460469231731687303715884105727"},
   };

@@ -28,7 +28,7 @@ class ModelMaker {
     proto.mutable_graph()->set_name("g");
   }
 
-  // A float input; dimensions are numbers or names.
+  // A float input; dimensions are numbers, names, or empty where the file does not say.
   ModelMaker& Input(const std::string& name, const Strings& dims) {
     Declare(proto.mutable_graph()->add_input(), name, dims);
     return *this;
@@ -87,6 +87,7 @@ class ModelMaker {
     type->set_elem_type(onnx::TensorProto::FLOAT);
     for (const std::string& dim : dims) {
       auto* d = type->mutable_shape()->add_dim();
+      if (dim.empty()) continue;
       if (dim.find_first_not_of("0123456789") == std::string::npos) {
         d->set_dim_value(std::stoll(dim));
       } else {
