@@ -57,8 +57,9 @@ class LibraryTest(unittest.TestCase):
         self.assertGreater(self.objects_that_call("__\\w+_chk"), 0)
 
     def test_control_flow_protection(self):
+        # Linux gives programs shadow stacks, but no tracking of indirect branches.
         notes = readelf("--notes", LIBRARY).split("\nFile: ")[1:]
-        self.assertEqual([n.split("\n")[0] for n in notes if "x86 feature: IBT, SHSTK" not in n], [])
+        self.assertEqual([n.split("\n")[0] for n in notes if not re.search("x86 feature: .*SHSTK", n)], [])
 
 
 if __name__ == "__main__":

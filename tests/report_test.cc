@@ -384,13 +384,13 @@ TEST(DimensionTest, PlacesThatAreNoPlainNames) {
 TEST(BoundTest, RowsListSomeTensors) {
   ModelMaker make;
   make.Input("x", {std::string(200, 'n'), std::string(200, 'm'), "2"});
-  make.Node("sum", "Sum", ModelMaker::Strings(20'000, "x"), {"y"}).Output("y");
+  make.Node("sum", "Sum", ModelMaker::Strings(16'000, "x"), {"y"}).Output("y");
   const absl::StatusOr<Report> report = make.Count({.node_rows = true});
   ASSERT_TRUE(report.ok()) << report.status();
   const std::string text = ToJson(*report);
   EXPECT_LT(text.size(), 100'000u);
   const Json row = Json::parse(text)["nodes"][0];
-  EXPECT_EQ(row["inputs"].size() + row["inputs_omitted"].get<size_t>(), 20'000u);
+  EXPECT_EQ(row["inputs"].size() + row["inputs_omitted"].get<size_t>(), 16'000u);
   EXPECT_LE(row["inputs"].size(), kMaxRowTensors);
   EXPECT_GE(row["inputs"].size(), 8u);
   EXPECT_FALSE(row.contains("outputs_omitted"));

@@ -206,7 +206,9 @@ def check_goldens(outputs):
     """The golden files whose command prints JSON, by what they print."""
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "*.txt"))):
         text = read(path)
-        printed = text[text.index("\n", text.index("$ ")) + 1 :]
+        command, printed = text[text.index("$ ") :].split("\n", 1)
+        if "| head" in command:
+            continue  # the beginning of a document
         if printed.startswith("{\n") or printed.startswith("[\n"):
             outputs.check(os.path.basename(path), re.sub(r"(?m)^\[(stderr|exit \d+)\]\n(.|\n)*", "", printed))
 
