@@ -44,9 +44,9 @@ absl::Status BroadcastWith(const Shape& shape, Shape* result) {
     Expr& so_far = (*result)[offset + i];
     std::optional<Expr> dim = BroadcastDim(so_far, shape[i]);
     if (!dim.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "shapes ", result->ToString(), " and ", shape.ToString(),
-          " do not broadcast: ", so_far.ToString(), " vs ", shape[i].ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("shapes ", result->ToString(), " and ", shape.ToString(),
+                       " do not broadcast: ", so_far.ToString(), " vs ", shape[i].ToString()));
     }
     so_far = *std::move(dim);
   }

@@ -222,11 +222,11 @@ TEST(EscapeTest, CommandsOfCiSystems) {
 // One of each sort: the first and the last of their ranges in Unicode's tables.
 TEST(EscapeTest, WhatNobodySees) {
   const std::vector<uint32_t> unseen = {
-      0x00,    0x1f,    0x7f,    0x9f,    0xa0,    0xad,    0x34f,   0x600,   0x61c,   0x6dd,
-      0x70f,   0x8e2,   0x115f,  0x1160,  0x1680,  0x17b4,  0x180b,  0x180e,  0x2000,  0x200b,
-      0x200f,  0x2028,  0x202e,  0x202f,  0x205f,  0x2060,  0x206a,  0x206f,  0x2800,  0x3000,
-      0x3164,  0xd800,  0xe000,  0xf8ff,  0xfdd0,  0xfdef,  0xfe00,  0xfe0f,  0xfeff,  0xffa0,
-      0xfff0,  0xfff9,  0xfffc,  0xfffe,  0xffff,  0x110bd, 0x13430, 0x16fe4, 0x1bca0, 0x1d159,
+      0x00,    0x1f,    0x7f,    0x9f,    0xa0,    0xad,    0x34f,   0x600,   0x61c,    0x6dd,
+      0x70f,   0x8e2,   0x115f,  0x1160,  0x1680,  0x17b4,  0x180b,  0x180e,  0x2000,   0x200b,
+      0x200f,  0x2028,  0x202e,  0x202f,  0x205f,  0x2060,  0x206a,  0x206f,  0x2800,   0x3000,
+      0x3164,  0xd800,  0xe000,  0xf8ff,  0xfdd0,  0xfdef,  0xfe00,  0xfe0f,  0xfeff,   0xffa0,
+      0xfff0,  0xfff9,  0xfffc,  0xfffe,  0xffff,  0x110bd, 0x13430, 0x16fe4, 0x1bca0,  0x1d159,
       0x1d173, 0x1d17a, 0x1ffff, 0x40000, 0xe0001, 0xe0041, 0xe0101, 0xf0000, 0x10fffd, 0x10ffff};
   for (uint32_t code : unseen) EXPECT_FALSE(IsPrintable(code)) << std::hex << code;
   const std::vector<uint32_t> seen = {' ',    '~',    0xa1,   0xac,   0xae,   0x34e,   0x3b1,
@@ -331,11 +331,9 @@ TEST(DimensionTest, NamesThatLookLikeSomethingElseAreQuoted) {
 
 TEST(DimensionTest, BoundAsWrittenOrAsTheFileHasThem) {
   const ModelMaker::Strings names = {"a b", "", "x.1", "nonzero(/x)", "it's"};
-  for (const Bindings& typed : {Bindings{{"a b", 2}, {"x.1", 3}, {"nonzero(/x)", 5}, {"it's", 6}},
-                                Bindings{{"'a b'", 2},
-                                         {"'x'.1", 3},
-                                         {"'nonzero(/x)'", 5},
-                                         {R"('it\'s')", 6}}}) {
+  for (const Bindings& typed :
+       {Bindings{{"a b", 2}, {"x.1", 3}, {"nonzero(/x)", 5}, {"it's", 6}},
+        Bindings{{"'a b'", 2}, {"'x'.1", 3}, {"'nonzero(/x)'", 5}, {R"('it\'s')", 6}}}) {
     EXPECT_THAT(ShapeOf(names, typed), testing::ElementsAre("2", "3", "'x.1'", "5", "6"));
   }
   EXPECT_THAT(ShapeOf(names, {{"'x.1'", 4}}),
@@ -457,15 +455,22 @@ TEST(JsonTest, IntegersAreWholeAtAnySize) {
 }
 
 TEST(JsonTest, KeysThatDifferStayApart) {
-  const std::string keys[] = {"a\xff", "a\xfe", "a\xef\xbf\xbd", "a\xef\xbf\xbd\xff",
-                              "a\xef\xbf\xbd" "ff", "a"};
+  const std::string keys[] = {"a\xff",
+                              "a\xfe",
+                              "a\xef\xbf\xbd",
+                              "a\xef\xbf\xbd\xff",
+                              "a\xef\xbf\xbd"
+                              "ff",
+                              "a"};
   JsonWriter json;
   json.BeginObject();
   for (const std::string& key : keys) json.Key(key).Int(1);
   json.EndObject();
   const Json read = Json::parse(json.TakeText());
   EXPECT_EQ(read.size(), std::size(keys));
-  EXPECT_TRUE(read.contains("a\xef\xbf\xbd" "ff"));
+  EXPECT_TRUE(
+      read.contains("a\xef\xbf\xbd"
+                    "ff"));
 }
 
 TEST(JsonTest, HasTheFieldsOfTheSchema) {

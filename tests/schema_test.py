@@ -231,9 +231,16 @@ def check_model(outputs, model):
 
 def check_hostile(outputs):
     """Documents with the fields that only hostile files need."""
-    for name in ("rows-left-out", "dimensions-that-look-like-code", "domains-that-look-alike"):
+    writers = {
+        "rows-left-out": ["models.py"],
+        "dimensions-that-look-like-code": ["models.py"],
+        "domains-that-look-alike": ["models.py"],
+        "output_names_in_loop": ["amplification.py", "-", "--write"],
+    }
+    for name, writer in writers.items():
         with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
-            subprocess.run([sys.executable, os.path.join(ROOT, "tests", "hostile", "models.py"), name], stdout=file, check=True)
+            command = [sys.executable, "-B", os.path.join(ROOT, "tests", "hostile", writer[0]), *writer[1:], name]
+            subprocess.run(command, stdout=file, check=True)
             outputs.run("count", file.name, "--by", "node")
 
 

@@ -46,7 +46,8 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
       const bool here = name == label || name == row.name ||
                         (*family.domain == '\0' && name == absl::StrCat("ai.onnx.", row.name));
       if (here) {
-        absl::StrAppend(&out, out.empty() ? "" : "\n", ToText(OperatorLine{family.domain, &row}, width));
+        absl::StrAppend(&out, out.empty() ? "" : "\n",
+                        ToText(OperatorLine{family.domain, &row}, width));
       } else if (absl::AsciiStrToLower(row.name).find(lower) != std::string::npos &&
                  similar.size() < 8) {
         similar.push_back(Escaped(label));

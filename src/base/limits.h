@@ -60,8 +60,9 @@ inline constexpr size_t kMaxSymbolsPerNode = 1;
 inline constexpr size_t kMaxExtraSymbols = 20'000;
 // Terms of the polynomials in all different shapes and contents, in the costs of all different
 // nodes, and in the sums of all different modules, each, per node of the file and on top of it:
-// sums of sums of symbols grow with the square of the file. A term takes some 120 bytes. Real models
-// have one or two per dimension and some ten per cost, but few nodes that are not like another.
+// sums of sums of symbols grow with the square of the file. A term takes some 120 bytes. Real
+// models have one or two per dimension and some ten per cost, but few nodes that are not like
+// another.
 inline constexpr int64_t kMaxTermsPerNode = 4;
 inline constexpr int64_t kMaxExtraTerms = 200'000;
 // Steps of arithmetic on polynomials in each stage (about 10 ns each), per node of the file and on
@@ -94,12 +95,12 @@ inline constexpr size_t kMaxOpsetImports = 256;
 inline constexpr size_t kMaxDomainWarnings = 10;
 // Bytes of a name that a message shows; names of a megabyte exist.
 inline constexpr size_t kMaxShownName = 200;
-// Inputs, and outputs, that a row of a node lists, and the bytes of their names and shapes: a name of
-// a few bytes may stand for a shape of many, in thousands of inputs.
+// Inputs, and outputs, that a row of a node lists, and the bytes of their names and shapes: a name
+// of a few bytes may stand for a shape of many, in thousands of inputs.
 inline constexpr size_t kMaxRowTensors = 64;
 inline constexpr size_t kMaxRowTensorText = size_t{16} << 10;
-// Bytes of text of all rows of nodes: so many times the names that the file's nodes hold, and on top
-// of it; rows beyond are left out. Bodies have rows for every trip that is followed.
+// Bytes of text of all rows of nodes: so many times the names that the file's nodes hold, and on
+// top of it; rows beyond are left out. Bodies have rows for every trip that is followed.
 inline constexpr int64_t kMaxRowTextPerName = 16;
 inline constexpr int64_t kMaxExtraRowText = int64_t{16} << 20;
 // Bytes of text of all expressions of a report, of its modules and operators, per node of the file

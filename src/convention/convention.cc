@@ -60,8 +60,8 @@ Ledger LedgerBuilder::Finish(absl::FunctionRef<TermId(EntryId)> unseen) {
   if (!problem_.empty()) return NotApplicable(std::move(problem_));
   if (const OptionalNodeId node = evidence_.not_opened()) {
     Assume(absl::StrCat("from ", DescribeNode(evidence_.model(), *node),
-                        " on, calls and loops are taken as a whole (",
-                        evidence_.not_opened_limit(), ")"));
+                        " on, calls and loops are taken as a whole (", evidence_.not_opened_limit(),
+                        ")"));
   }
   return std::move(ledger_);
 }

@@ -132,8 +132,8 @@ class OnnxShapes::Follower {
       : inference_(inference), model_(*inference.model), options_(options), known_(*known) {
     known_.resize(model_.values.size());
     opset_ = model_.OpsetOf("").value_or(0);
-    content_left_ = kMaxExtraContent + inference.limits.content_per_node *
-                                           static_cast<int64_t>(model_.nodes.size());
+    content_left_ = kMaxExtraContent +
+                    inference.limits.content_per_node * static_cast<int64_t>(model_.nodes.size());
     is_output_.resize(model_.values.size(), false);
     for (ValueId id : model_.graphs[0].outputs) is_output_[static_cast<size_t>(id)] = true;
     const Instance& main = inference.instances[0];

@@ -151,7 +151,8 @@ class Ptflops {
   Verdict Resize(const TorchCall& call, NnClass c) {
     if (call.op == Aten::kGridSampler) return {kZero, kNotSeen};
     const bool hooked = c == NnClass::kUpsample;
-    if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0) return {call.out, kBeside};
+    if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0)
+      return {call.out, kBeside};
     const Expr& batch = call.shape_of_y()[0];
     const Expr results = tool_.evidence().amount(call.out);
     return {tool_.evidence().Intern(results + FloorDiv(results, batch)), kTwice};
@@ -184,8 +185,7 @@ class Ptflops {
 
   // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias.
   AmountId HookOfAttention(const TorchAttention& attention) {
-    const auto [it, is_new] =
-        hooks_.try_emplace({attention.in_proj->kind, attention.heads}, kZero);
+    const auto [it, is_new] = hooks_.try_emplace({attention.in_proj->kind, attention.heads}, kZero);
     if (is_new) it->second = FormulaOfAttention(attention);
     return it->second;
   }

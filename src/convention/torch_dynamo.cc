@@ -158,10 +158,8 @@ class DynamoTracer {
       a.normalized_dims = static_cast<int32_t>(FxItems(args.Arg(1)).size());
     }
     a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
-    a.groups_heads =
-        text.op == Aten::kSdpa && absl::StrContains(text.fx_node, "enable_gqa: True");
-    const bool recurrent =
-        text.op == Aten::kLstm || text.op == Aten::kGru || text.op == Aten::kRnn;
+    a.groups_heads = text.op == Aten::kSdpa && absl::StrContains(text.fx_node, "enable_gqa: True");
+    const bool recurrent = text.op == Aten::kLstm || text.op == Aten::kGru || text.op == Aten::kRnn;
     a.of_recurrent = recurrent && args.args.size() > kBatchFirst;
     a.has_biases = a.of_recurrent && args.Arg(kHasBiases) == "True";
     a.batch_first = a.of_recurrent && args.Arg(kBatchFirst) == "True";

@@ -120,16 +120,15 @@ const TorchLedger::Known& TorchLedger::Ask(absl::FunctionRef<Verdict(const Torch
   known.asked = true;
   known.verdict = rule(call);
   const auto entries = trace_.entries_of(call);
-  known.is_free = std::all_of(entries.begin(), entries.end(), [&](EntryId id) {
-    return evidence_.Ours(unit_, id) == kZero;
-  });
+  known.is_free = std::all_of(entries.begin(), entries.end(),
+                              [&](EntryId id) { return evidence_.Ours(unit_, id) == kZero; });
   const bool some = known.verdict.amount != kZero;
   if (!some && known.is_free) return known;
   // A class may have a long name; it is the same text in all calls of a module.
-  const auto [it, is_new] = terms_.try_emplace(
-      TermKey{call.op, some, call.is_out_proj, known.verdict.why,
-              trace_.scope(call).class_name.data(), trace_.nn_class(call)},
-      kSame);
+  const auto [it, is_new] =
+      terms_.try_emplace(TermKey{call.op, some, call.is_out_proj, known.verdict.why,
+                                 trace_.scope(call).class_name.data(), trace_.nn_class(call)},
+                         kSame);
   if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), known.verdict.why);
   known.term = it->second;
   if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {

@@ -99,7 +99,7 @@ class TorchLedger {
   // Operator, whether some of it counts, whether it is an out_proj; why; class.
   using TermKey = std::tuple<Aten, bool, bool, const char*, const char*, NnClass>;
   absl::flat_hash_map<TermKey, TermId> terms_;
-  int unknown_ = 0;           // operators that do products and that no rule knows
+  int unknown_ = 0;  // operators that do products and that no rule knows
 };
 
 // Whether the product is one with a vector, which PyTorch dispatches as mv or dot.

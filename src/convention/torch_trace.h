@@ -61,16 +61,16 @@ struct TorchCall {
   // Rules count all calls of one kind alike: they have equal classes, arguments and operands.
   int32_t kind = 0;
   // See also shape_of_x() and its like.
-  const Fact* x = nullptr;       // first operand (of a product; of addmm, the second)
-  const Fact* w = nullptr;       // second operand of a product, weight of a convolution
-  const Fact* y = nullptr;       // result
-  AmountId macs = kZero;         // of its nodes; this and the next in all runs
-  AmountId in = kZero;           // elements of x
-  AmountId out = kZero;          // elements of y
-  bool has_bias = false;         // of a linear layer or convolution
-  bool is_out_proj = false;      // the last linear layer of an nn.MultiheadAttention
-  bool is_affine = false;        // of a normalisation
-  bool is_contiguous = true;     // of a linear layer with a bias: see FindContiguous
+  const Fact* x = nullptr;    // first operand (of a product; of addmm, the second)
+  const Fact* w = nullptr;    // second operand of a product, weight of a convolution
+  const Fact* y = nullptr;    // result
+  AmountId macs = kZero;      // of its nodes; this and the next in all runs
+  AmountId in = kZero;        // elements of x
+  AmountId out = kZero;       // elements of y
+  bool has_bias = false;      // of a linear layer or convolution
+  bool is_out_proj = false;   // the last linear layer of an nn.MultiheadAttention
+  bool is_affine = false;     // of a normalisation
+  bool is_contiguous = true;  // of a linear layer with a bias: see FindContiguous
   TorchArguments arguments;
 
   // Of unknown rank where it is no tensor.

@@ -51,7 +51,8 @@ class Torchstat {
         if (call.shape_of_x().ranked() && call.shape_of_x().rank() != 2) {
           tool_.Abort(absl::StrCat("torchstat stops with AssertionError: nn.Linear ",
                                    tool_.evidence().paths().path(tool_.trace().scope(call).module),
-                                   " takes an input of rank ", call.shape_of_x().rank(), ", not 2"));
+                                   " takes an input of rank ", call.shape_of_x().rank(),
+                                   ", not 2"));
         }
         return {call.macs};
       case Aten::kConv:

@@ -138,8 +138,9 @@ class Counter {
     AddUpByOperator();
     if (work.exceeded()) {
       return absl::OutOfRangeError(
-          absl::StrCat(Escaped(model_.path), ": with the sums of all operators the costs take more "
-                                             "than ",
+          absl::StrCat(Escaped(model_.path),
+                       ": with the sums of all operators the costs take more "
+                       "than ",
                        MaxSteps(model_, in_.limits), " steps of arithmetic (kMaxStepsPerNode)"));
     }
     return std::move(out_);
@@ -216,10 +217,9 @@ class Counter {
     return absl::OutOfRangeError(absl::StrCat(
         Escaped(model_.path), ": with ", DescribeCall(in_, call, call.node),
         " the costs of all nodes ",
-        too_many_terms
-            ? absl::StrCat("have more than ", MaxTerms(), " terms (kMaxTermsPerNode)")
-            : absl::StrCat("take more than ", MaxSteps(model_, in_.limits),
-                           " steps of arithmetic (kMaxStepsPerNode)")));
+        too_many_terms ? absl::StrCat("have more than ", MaxTerms(), " terms (kMaxTermsPerNode)")
+                       : absl::StrCat("take more than ", MaxSteps(model_, in_.limits),
+                                      " steps of arithmetic (kMaxStepsPerNode)")));
   }
 
   int64_t MaxTerms() const {
@@ -238,8 +238,7 @@ class Counter {
         const Node& node = model_.node(graph.nodes[i]);
         out_.unknown_items.push_back(
             {graph.nodes[i], node.op_type, node.domain, std::string(cost.problem.message())});
-      } else if (cost.coverage == Coverage::kFree ||
-                 (shape_work && cost.macs == Expr(0))) {
+      } else if (cost.coverage == Coverage::kFree || (shape_work && cost.macs == Expr(0))) {
         ++out_.free;
       } else {
         ++out_.counted;
@@ -446,9 +445,9 @@ class Counter {
   int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
   std::vector<bool> reached_;
-  std::vector<int64_t> occurrences_;  // scratch, by call and shape_work
-  std::vector<bool> counted_;                // by call
-  std::vector<std::optional<Expr>> bytes_;   // by fact; nullopt: not asked for yet
+  std::vector<int64_t> occurrences_;        // scratch, by call and shape_work
+  std::vector<bool> counted_;               // by call
+  std::vector<std::optional<Expr>> bytes_;  // by fact; nullopt: not asked for yet
   const WorkLimit* work_ = nullptr;
   struct OpSums {
     ExprSum nodes, flops, macs;

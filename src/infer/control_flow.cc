@@ -198,8 +198,8 @@ absl::StatusOr<Facts> Evaluator::InferIf(const NodeView& view, const Frame& fram
   call->choose_larger = true;
   Facts outputs;
   for (size_t i = 0; i < std::min(then_run.second.size(), else_run.second.size()); ++i) {
-    outputs.push_back(facts_[Join(view, then_run.second[i], else_run.second[i],
-                                  static_cast<int>(i), "if")]);
+    outputs.push_back(
+        facts_[Join(view, then_run.second[i], else_run.second[i], static_cast<int>(i), "if")]);
   }
   return outputs;
 }
@@ -208,11 +208,11 @@ absl::StatusOr<Facts> Evaluator::InferIf(const NodeView& view, const Frame& fram
 
 struct Evaluator::LoopState {
   GraphId body = 0;
-  std::optional<Expr> max_trips;    // M, where it is given and known
-  std::optional<bool> enters;       // whether the condition holds before the first trip
-  FactIds initial;                  // loop-carried values before the first trip
-  FactIds carried;                  // and after the last
-  FactIds scan_elements;            // what one trip adds to each scan output
+  std::optional<Expr> max_trips;  // M, where it is given and known
+  std::optional<bool> enters;     // whether the condition holds before the first trip
+  FactIds initial;                // loop-carried values before the first trip
+  FactIds carried;                // and after the last
+  FactIds scan_elements;          // what one trip adds to each scan output
   Expr trips;
   std::vector<BodyRun> runs;
   std::string limit;  // why it was not followed trip by trip, if a limit is why
@@ -357,11 +357,10 @@ absl::StatusOr<Facts> Evaluator::InferLoop(const NodeView& view, const Frame& fr
   for (size_t i = 0; i < state.carried.size(); ++i) {
     // With no trip at all the initial value comes out.
     const bool runs_once = state.trips.AtLeast(1) || state.enters == false;
-    outputs.push_back(facts_[runs_once
-                                 ? state.carried[i]
-                                 : Join(view, facts_.WithoutContent(state.initial[i]),
-                                        facts_.WithoutContent(state.carried[i]),
-                                        static_cast<int>(i), "loop")]);
+    outputs.push_back(facts_[runs_once ? state.carried[i]
+                                       : Join(view, facts_.WithoutContent(state.initial[i]),
+                                              facts_.WithoutContent(state.carried[i]),
+                                              static_cast<int>(i), "loop")]);
   }
   for (FactId element : state.scan_elements) {
     outputs.push_back(Stack(facts_[element], state.trips, 0));

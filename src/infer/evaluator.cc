@@ -51,8 +51,8 @@ std::string OldAxesWarning(const Node& node, const Call& call) {
 
 // One, and more where lists of inputs and outputs, names or attributes are long.
 size_t EvaluationsOf(const Node& node) {
-  size_t bytes = node.name.size() + node.op_type.size() + node.domain.size() +
-                 node.attribute_bytes.size();
+  size_t bytes =
+      node.name.size() + node.op_type.size() + node.domain.size() + node.attribute_bytes.size();
   if (!node.attributes_comparable) {
     for (const Attribute& a : node.attributes) {
       bytes += a.s.size() + 4 * a.floats.size() + 8 * a.ints.size() + 8 * a.strings.size();
@@ -116,9 +116,9 @@ absl::Status Evaluator::Spend(size_t evaluations) {
 
 absl::Status Evaluator::CheckWork() const {
   if (work_.exceeded()) {
-    return absl::OutOfRangeError(
-        absl::StrCat("with it the sizes take more than ", MaxSteps(data_, options_.limits),
-                     " steps of arithmetic (kMaxStepsPerNode)"));
+    return absl::OutOfRangeError(absl::StrCat("with it the sizes take more than ",
+                                              MaxSteps(data_, options_.limits),
+                                              " steps of arithmetic (kMaxStepsPerNode)"));
   }
   const size_t most = kMaxExtraSymbols + kMaxSymbolsPerNode * data_.nodes.size();
   if (symbols_.size() > most) {

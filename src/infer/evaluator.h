@@ -60,7 +60,8 @@ class SymbolTable {
   std::string NameOf(const DeclaredDim& dim, absl::string_view input, int axis);
   // REQUIRES: called for the names of all inputs' dimensions before others are asked for.
   void Announce(const std::string& name);
-  // The symbol of an input's dimension, also if it is bound; the same name again is the same symbol.
+  // The symbol of an input's dimension, also if it is bound; the same name again is the same
+  // symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
   // `tensor` is the output's name, `inner`: made inside a body or a function.
@@ -88,13 +89,13 @@ class SymbolTable {
     return origins_.contains(name) || bare_.contains(name);
   }
 
-  Bindings typed_;  // by the user
+  Bindings typed_;                        // by the user
   absl::flat_hash_set<std::string> met_;  // of typed_, those that a symbol was found for
   Bindings bound_;
   Bindings derived_;
   absl::flat_hash_set<std::string> announced_;
   absl::flat_hash_set<std::string> bare_;  // of announced names, as they may be typed
-  int64_t fresh_uses_ = 0;  // how often a data-dependent symbol was asked for
+  int64_t fresh_uses_ = 0;                 // how often a data-dependent symbol was asked for
   std::vector<std::string> order_;
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
   absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far

@@ -35,9 +35,8 @@ absl::Status SymbolTable::Take(const Bindings& typed) {
     }
     const auto [known, is_new] = typed_.emplace(name, size);
     if (!is_new && known->second != size) {
-      return absl::InvalidArgumentError(absl::StrCat("dimension ", QuotedSymbol(name),
-                                                     " is bound to ", known->second, " and to ",
-                                                     size));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dimension ", QuotedSymbol(name), " is bound to ", known->second, " and to ", size));
     }
   }
   return absl::OkStatus();

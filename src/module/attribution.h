@@ -50,8 +50,8 @@ struct Attribution {
   std::vector<OptionalModuleId> node_module;  // by NodeId; kNone if it does not run
   std::vector<int64_t> nodes;                 // by ModuleId: how many nodes, free ones included
   std::vector<int64_t> first;                 // by ModuleId: position of its first node in the walk
-  OptionalNodeId not_opened;     // the first call that a limit left a module by itself
-  std::string not_opened_limit;  // its name and value
+  OptionalNodeId not_opened;                  // the first call that a limit left a module by itself
+  std::string not_opened_limit;               // its name and value
 };
 
 Attribution AttributeNodes(const Inference& inference, const Counts& counts,

@@ -303,9 +303,8 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
     sums.back() += absl::StrCat(" (", Percent(e.flops.literal(), e.total_flops.literal()),
                                 " % of the model's ", SiExpr(e.total_flops), ")");
   }
-  sums.push_back(
-      absl::StrCat("bytes read ", Show(e.bytes_read, false), ", written ",
-                   Show(e.bytes_written, false)));
+  sums.push_back(absl::StrCat("bytes read ", Show(e.bytes_read, false), ", written ",
+                              Show(e.bytes_written, false)));
   return absl::StrCat(out, "\n", DrawWrapped(sums, "   ", width));
 }
 

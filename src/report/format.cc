@@ -29,8 +29,8 @@ absl::int128 DivideRounded(absl::int128 value, absl::int128 divisor) {
   return value - quotient * divisor >= divisor - divisor / 2 ? quotient + 1 : quotient;
 }
 
-// Where the terms of a printed polynomial begin: after " + " and " - " outside of parentheses and of
-// names in quotes.
+// Where the terms of a printed polynomial begin: after " + " and " - " outside of parentheses and
+// of names in quotes.
 std::vector<std::pair<size_t, size_t>> Terms(absl::string_view text) {
   std::vector<std::pair<size_t, size_t>> terms;
   int depth = 0;

@@ -38,8 +38,8 @@ std::string BytesText(const Expr& bytes);
 // What an expression is where nothing is bound: batch-like symbols (the first axis of an input) and
 // data-dependent ones at 1, others at 128. Columns of shares use it, and say so.
 Bindings ReferenceSizes(const Report& report);
-// Values of expressions at these sizes. Each is worked out once: rows are equal, and a total may have
-// as many terms as there are rows. One thread at a time.
+// Values of expressions at these sizes. Each is worked out once: rows are equal, and a total may
+// have as many terms as there are rows. One thread at a time.
 class ReferenceValues {
  public:
   explicit ReferenceValues(const Report& report) : sizes_(ReferenceSizes(report)) {}

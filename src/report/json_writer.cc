@@ -28,8 +28,7 @@ std::string UniqueKey(absl::string_view key) {
     uint32_t code = 0;
     const size_t length = DecodeUtf8(key, &code);
     if (length == 0) {
-      absl::StrAppend(&out, kReplacement,
-                      absl::Hex(static_cast<uint8_t>(key[0]), absl::kZeroPad2));
+      absl::StrAppend(&out, kReplacement, absl::Hex(static_cast<uint8_t>(key[0]), absl::kZeroPad2));
     } else {
       absl::StrAppend(&out, key.substr(0, length), code == 0xfffd ? kReplacement : "");
     }

@@ -28,9 +28,8 @@ std::string Item(const std::vector<std::string>& texts) {
 std::string ToMarkdown(const Report& report, const ViewOptions& options) {
   const Summary summary = Summarize(report, options);
   const TextTable table = MakeTable(report, options);
-  std::string out =
-      absl::StrCat("### ", MarkdownCode(summary.title), "\n\n", Item(summary.model),
-                   Item(summary.inputs), "\n", DrawMarkdown(table), "\n");
+  std::string out = absl::StrCat("### ", MarkdownCode(summary.title), "\n\n", Item(summary.model),
+                                 Item(summary.inputs), "\n", DrawMarkdown(table), "\n");
   for (const std::string& note : table.notes) absl::StrAppend(&out, Item({note}));
   for (const std::vector<std::string>& line : summary.totals) absl::StrAppend(&out, Item(line));
   AppendList("Symbols:", summary.symbols, &out);

@@ -180,8 +180,8 @@ void DescribeNodes(const Inference& inference, const Counts& counts, const Modul
       return false;
     }
     report->nodes.push_back(Describe(inference, counts, tree, execution));
-    text_left -= static_cast<int64_t>(
-        TextOf(report->nodes.back(), tree, static_cast<size_t>(text_left)));
+    text_left -=
+        static_cast<int64_t>(TextOf(report->nodes.back(), tree, static_cast<size_t>(text_left)));
     return false;
   });
 }

@@ -120,7 +120,8 @@ CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
       ++info.items_omitted;
       continue;
     }
-    info.items.push_back({NodeLabel(model, node), std::string(item.op), std::string(item.domain), item.reason});
+    info.items.push_back(
+        {NodeLabel(model, node), std::string(item.op), std::string(item.domain), item.reason});
     text_left -= static_cast<int64_t>(info.items.back().node.size() + item.op.size() +
                                       item.domain.size() + item.reason.size());
   }

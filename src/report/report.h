@@ -81,11 +81,11 @@ struct Totals {
 };
 
 // For what is done to all of them alike.
-inline constexpr Expr Totals::*kQuantities[] = {
-    &Totals::flops,          &Totals::macs,          &Totals::other_flops,
-    &Totals::int_ops,        &Totals::bytes_read,    &Totals::bytes_written,
-    &Totals::backward_flops, &Totals::backward_macs, &Totals::training_flops,
-    &Totals::foldable_flops};
+inline constexpr Expr Totals::*kQuantities[] = {&Totals::flops,          &Totals::macs,
+                                                &Totals::other_flops,    &Totals::int_ops,
+                                                &Totals::bytes_read,     &Totals::bytes_written,
+                                                &Totals::backward_flops, &Totals::backward_macs,
+                                                &Totals::training_flops, &Totals::foldable_flops};
 
 struct CoverageItem {
   std::string node, op, domain, reason;

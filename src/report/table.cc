@@ -32,8 +32,8 @@ std::string DrawHead(const Summary& summary, int width) {
 std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style) {
   const Summary summary = Summarize(report, options);
   const int width = style.width > 0 ? style.width : kLineWidth;
-  std::string out =
-      absl::StrCat(DrawHead(summary, width), "\n", DrawText(MakeTable(report, options), style), "\n");
+  std::string out = absl::StrCat(DrawHead(summary, width), "\n",
+                                 DrawText(MakeTable(report, options), style), "\n");
   for (const std::vector<std::string>& line : summary.totals) {
     out += DrawWrapped(line, "   ", width);
   }

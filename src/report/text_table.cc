@@ -159,8 +159,8 @@ std::string CodeSpan(absl::string_view raw, bool in_table) {
   if (text.empty()) return text;
   const std::string fence(LongestRun(text, '`') + 1, '`');
   const bool blank = text.find_first_not_of(' ') == std::string::npos;
-  const bool padded = text[0] == '`' || text.back() == '`' ||
-                      (text[0] == ' ' && text.back() == ' ' && !blank);
+  const bool padded =
+      text[0] == '`' || text.back() == '`' || (text[0] == ' ' && text.back() == ' ' && !blank);
   const char* pad = padded ? " " : "";
   return absl::StrCat(fence, pad, text, pad, fence);
 }

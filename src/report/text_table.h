@@ -53,9 +53,9 @@ std::string DrawMarkdown(const TextTable& table);
 // where it stands as \x40name.
 std::string MarkdownCode(absl::string_view text);
 
-// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as they
-// are; text that a spreadsheet would take for a formula gets an apostrophe, also where it begins
-// behind a semicolon, which in half of the world divides fields.
+// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as
+// they are; text that a spreadsheet would take for a formula gets an apostrophe, also where it
+// begins behind a semicolon, which in half of the world divides fields.
 std::string DrawCsv(const TextTable& table);
 
 }  // namespace onnxflops

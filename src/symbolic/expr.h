@@ -48,7 +48,8 @@ class Expr {
   Expr(absl::int128 value) : literal_(value) {}  // NOLINT(google-explicit-constructor)
 
   // A named unknown. The name is a written symbol (symbol_name.h); any other text is the name of a
-  // dimension of a file, which is written in quotes. `at_least` is what the caller knows of its range (dimensions of inputs are
+  // dimension of a file, which is written in quotes. `at_least` is what the caller knows of its
+  // range (dimensions of inputs are
   // >= 1, data-dependent ones >= 0); it decides comparisons, but not equality: one name must always
   // come with one bound.
   static Expr Symbol(absl::string_view name, int64_t at_least = 0);
@@ -148,7 +149,8 @@ std::optional<bool> ProvablyLess(const Expr& a, const Expr& b);
 Expr Power(const Expr& base, int exponent);  // REQUIRES: exponent >= 0.
 
 // Parses what ToString prints: integers, written symbols (symbol_name.h), + - * ^, parentheses,
-// floor(a/b), a//b, min, max, broadcast. Errors: InvalidArgument with the column (from 1), also where an operand would have more terms.
+// floor(a/b), a//b, min, max, broadcast. Errors: InvalidArgument with the column (from 1), also
+// where an operand would have more terms.
 absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least = 0,
                                size_t max_terms = kMaxParsedTerms);
 

@@ -28,8 +28,8 @@ std::string FileSymbol(absl::string_view name);
 std::string AxisSymbol(absl::string_view input, int axis);
 // A size that depends on data.
 std::string DataSymbol(absl::string_view hint, absl::string_view place);
-// A name that is too long for an expression: its beginning, of at most so many bytes as written, and
-// a number that tells it from others.
+// A name that is too long for an expression: its beginning, of at most so many bytes as written,
+// and a number that tells it from others.
 std::string CutSymbol(absl::string_view name, size_t most, size_t number);
 // `name`, or its beginning that takes at most so many bytes between quotes.
 absl::string_view WrittenPrefix(absl::string_view name, size_t most);

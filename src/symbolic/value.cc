@@ -87,9 +87,9 @@ bool Evaluator::Compute(const Atom& atom, Int* out) {
   if (atom.kind == Kind::kSymbol) {
     const auto it = bindings_.find(atom.name);
     if (it == bindings_.end()) {
-      return Fail(absl::FailedPreconditionError(absl::StrCat(
-          "symbol ", QuotedSymbol(atom.name), " is not bound (bind it with --dim ", atom.name,
-          "=N)")));
+      return Fail(absl::FailedPreconditionError(absl::StrCat("symbol ", QuotedSymbol(atom.name),
+                                                             " is not bound (bind it with --dim ",
+                                                             atom.name, "=N)")));
     }
     *out = it->second;
     return true;

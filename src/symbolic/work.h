@@ -6,8 +6,8 @@
 //
 // Work is counted in steps, of about 10 ns: a factor that is copied, compared or evaluated. What
 // expressions do not see, such as long lists of them, whoever does it counts with SpendSteps.
-// Results depend on nothing but the expressions and the limit. Work within a limit inside of another
-// counts for both.
+// Results depend on nothing but the expressions and the limit. Work within a limit inside of
+// another counts for both.
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_WORK_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_WORK_H_
 

@@ -42,8 +42,8 @@ absl::Status ParseFormula(absl::string_view text) {
   return absl::OkStatus();
 }
 
-// Whatever a dimension is called: it is written as one symbol, typed as it is written or as the file
-// has it, and never taken for a size that depends on data or for an axis.
+// Whatever a dimension is called: it is written as one symbol, typed as it is written or as the
+// file has it, and never taken for a size that depends on data or for an axis.
 void RequireSymbol(absl::string_view name) {
   const std::string symbol = FileSymbol(name);
   RequirePrintable(symbol);

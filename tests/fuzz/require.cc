@@ -33,15 +33,15 @@ void RequirePrintableAs(absl::string_view text, bool lines, const char* what) {
   }
 }
 
-// Characters that nobody sees, or that look like nothing, one of each sort: a soft hyphen, a joiner,
-// fillers, a vowel separator, spaces and their like, selectors, a byte order mark, an annotation,
-// Braille's blank, tags, music's formats, private use, what is no character.
+// Characters that nobody sees, or that look like nothing, one of each sort: a soft hyphen, a
+// joiner, fillers, a vowel separator, spaces and their like, selectors, a byte order mark, an
+// annotation, Braille's blank, tags, music's formats, private use, what is no character.
 constexpr absl::string_view kUnseen[] = {
-    "\u00ad", "\u034f", "\u115f", "\u17b4", "\u180e", "\u180b", "\u00a0",     "\u2003",
-    "\u200b", "\u200d", "\u2028", "\u2060", "\u206a", "\u2800", "\u3000",     "\u3164",
-    "\ue000", "\ufdd0", "\ufe0f", "\ufeff", "\uffa0", "\ufff9", "\uffff",     "\U0001d173",
-    "\u202e", "\u2066", "\u061c", "\u070f", "\u0600", "\ufffc", "\U000e0101", "\U000e0041",
-    "\U000f0000", "\U0010ffff",
+    "\u00ad", "\u034f", "\u115f",     "\u17b4",     "\u180e",     "\u180b",     "\u00a0",
+    "\u2003", "\u200b", "\u200d",     "\u2028",     "\u2060",     "\u206a",     "\u2800",
+    "\u3000", "\u3164", "\ue000",     "\ufdd0",     "\ufe0f",     "\ufeff",     "\uffa0",
+    "\ufff9", "\uffff", "\U0001d173", "\u202e",     "\u2066",     "\u061c",     "\u070f",
+    "\u0600", "\ufffc", "\U000e0101", "\U000e0041", "\U000f0000", "\U0010ffff",
 };
 
 // Lines that CI systems take for a command: "::error::" at the begin, "##[error]" anywhere.

@@ -38,12 +38,12 @@ bool BeginsWithOurs(absl::string_view line) {
 
 const std::set<absl::string_view>& OurWords() {
   static const auto* words = new std::set<absl::string_view>{
-      "FLOPs",  "MACs",     "module",   "type",    "params", "operator", "nodes",  "node",
-      "runs",   "output",   "tool",     "its",     "figure", "unit",     "of",     "ours",
-      "status", "as",       "the",      "calls",   "it",     "Symbols",  "no",     "Warnings",
-      "Not",    "counted",  "so",       "that",    "totals", "are",      "lower",  "bounds",
-      "domain", "versions", "assumed",  "formula", "k",      "M",        "G",      "T",
-      "P",      "E",        "emsp",     "lt",      "gt"};
+      "FLOPs",  "MACs",     "module",  "type",    "params", "operator", "nodes", "node",
+      "runs",   "output",   "tool",    "its",     "figure", "unit",     "of",    "ours",
+      "status", "as",       "the",     "calls",   "it",     "Symbols",  "no",    "Warnings",
+      "Not",    "counted",  "so",      "that",    "totals", "are",      "lower", "bounds",
+      "domain", "versions", "assumed", "formula", "k",      "M",        "G",     "T",
+      "P",      "E",        "emsp",    "lt",      "gt"};
   return *words;
 }
 

@@ -270,7 +270,7 @@ MODELS = {
                                                   [value("x", ["n\u200b"])], [msg(1, "y")])),
     "formulas-behind-semicolons": lambda: model(graph([node("Relu", ["x"], ["y"]) + msg(3, 'a;=cmd|x;"+1;b; -2')], X, [msg(1, "y")])),
     "domains-that-look-alike": lambda: chain(node("Relu", ["x"], ["y"]), inputs=X) + b"".join(msg(8, msg(1, d) + num(2, 1)) for d in (b"d\xff", b"d\xfe")),
-    "inputs-20000": lambda: wide_row(20000),
+    "inputs-16000": lambda: wide_row(16000),
     "rows-left-out": rows_left_out,
     "bytes-that-are-no-text": lambda: model(graph([node("Foo", ["x"], ["y"]) + msg(3, b"\xff\xfe\x80")], X, [msg(1, "y")])),
     "empty": lambda: b"",
