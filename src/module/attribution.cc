@@ -328,8 +328,8 @@ class Walk {
     if (IsOfTheFile(node.function)) return PlaceCall(id, known, visit);
     if (known.by_name) return Inside(*known.by_name, visit);
     for (int32_t i = 0; i < known.weights; ++i) {
-      const absl::string_view name =
-          WeightName(weights_[static_cast<size_t>(known.first_weight + i)], visit);
+      const absl::string_view name = WeightName(
+          weights_[static_cast<size_t>(known.first_weight) + static_cast<size_t>(i)], visit);
       if (!name.empty()) return Inside(out_.paths.FromWeight(name), visit);
     }
     return visit.base;

@@ -80,7 +80,11 @@ int CompareExprs(const Expr& a, const Expr& b) {
   return x->terms.size() == y->terms.size() ? 0 : (x->terms.size() < y->terms.size() ? -1 : 1);
 }
 
-const size_t hash_seed = reinterpret_cast<size_t>(std::make_unique<char>().get());
+// Where the heap is, which nobody who writes a file knows.
+const size_t hash_seed = [] {
+  const auto byte = std::make_unique<char>();
+  return reinterpret_cast<size_t>(byte.get());
+}();
 
 size_t Mix(size_t hash, size_t value) {
   const UInt product = static_cast<UInt>(hash ^ value) * UInt{0x9E3779B97F4A7C15};
