@@ -124,7 +124,7 @@ absl::Status WriteOutput(absl::string_view text, const std::string& file,
                          absl::Span<const std::string> inputs) {
   // A limit on file size is an error of write(), not the end of the program.
   signal(SIGXFSZ, SIG_IGN);
-  const absl::Status written = WriteTo(file, text, inputs);
+  absl::Status written = WriteTo(file, text, inputs);
   if (written.ok()) return written;
   return absl::Status(written.code(), absl::StrCat("cannot write to ",
                                                    file == "-" ? "standard output" : Quoted(file),

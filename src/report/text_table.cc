@@ -107,10 +107,10 @@ bool IsFormula(absl::string_view text) {
 
 std::string CsvField(absl::string_view raw, bool quoted) {
   const std::string printable = Printable(raw);
-  const std::string text = absl::StrJoin(absl::StrSplit(printable, ';'), ";",
-                                         [](std::string* out, absl::string_view part) {
-                                           absl::StrAppend(out, IsFormula(part) ? "'" : "", part);
-                                         });
+  std::string text = absl::StrJoin(absl::StrSplit(printable, ';'), ";",
+                                   [](std::string* out, absl::string_view part) {
+                                     absl::StrAppend(out, IsFormula(part) ? "'" : "", part);
+                                   });
   if (!quoted && text.find_first_of(",;\"'") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
