@@ -32,6 +32,9 @@ class Tallied {
 
 class Waterfall {
  public:
+  // Instead of a module: what is of no node.
+  static constexpr ModuleId kWholeModel = -2;
+
   // With `cancels`, nodes of which the parts of two ledgers cancel are no part of a term.
   Waterfall(Evidence* evidence, const CompareOptions& options, bool cancels)
       : evidence_(*evidence), options_(options), cancels_(cancels) {}
@@ -56,11 +59,17 @@ class Waterfall {
       entry.Add(line.theirs, times);
       entry.Add(line.ours, -times);
     }
+    for (const ModelLine& line : ledger.model_lines) {
+      if (line.term == kSame) continue;
+      Sums& sums = sums_[IndexOf(ledger.terms[static_cast<size_t>(line.term)], kWholeModel)];
+      sums.total.Add(line.theirs, times);
+      sums.total.Add(line.ours, -times);
+    }
   }
 
   // An amount that is of no entry.
   void AddStep(const char* name, const char* reason, const Expr& amount) {
-    sums_[IndexOf({name, reason}, kRootModule)].step += amount;
+    sums_[IndexOf({name, reason}, kWholeModel)].step += amount;
   }
 
   std::vector<ComparedTerm> Terms() {
@@ -93,14 +102,19 @@ class Waterfall {
 
   // Terms of one name are one, whatever reason each tool has.
   size_t IndexOf(const Term& term, ModuleId module) {
+    const bool of_model = module == kWholeModel;
     const ModuleId key = options_.by_module ? module : kRootModule;
     const auto [it, is_new] = index_.try_emplace({term.name, key}, sums_.size());
     if (is_new) {
       Sums sums;
-      sums.term = {term.name, term.reason, "", 0, {}};
-      if (options_.by_module) sums.term.module = std::string(evidence_.paths().path(module));
+      sums.term = {term.name, term.reason, "", true, 0, {}};
+      if (options_.by_module && !of_model) {
+        sums.term.module = std::string(evidence_.paths().path(module));
+      }
       sums_.push_back(std::move(sums));
     }
+    ComparedTerm& known = sums_[it->second].term;
+    known.of_model = known.of_model && of_model;
     return it->second;
   }
 
@@ -135,6 +149,7 @@ Expr OurTotal(const Evidence& evidence, Unit unit) {
 Expr Headline(const Evidence& evidence, const Ledger& ledger) {
   Tallied sum;
   for (const Line& line : ledger.lines) sum.Add(line.theirs, 1);
+  for (const ModelLine& line : ledger.model_lines) sum.Add(line.theirs, 1);
   return sum.Total(evidence);
 }
 

@@ -1,6 +1,7 @@
 #include "src/convention/convention.h"
 
 #include <algorithm>
+#include <map>
 
 namespace onnxflops {
 
@@ -32,10 +33,25 @@ void LedgerBuilder::Count(absl::Span<const EntryId> entries, AmountId theirs, Te
   }
   line.ours = evidence_.Ours(unit_, scratch_);
   line.theirs = theirs;
-  if (line.ours != line.theirs) {
-    line.term = term == kSame ? Term("other rules", "the tool counts this otherwise") : term;
-  }
+  line.term = TermFor(line.ours, line.theirs, term);
   ledger_.lines.push_back(line);
+}
+
+void LedgerBuilder::CountModel(AmountId theirs, TermId term) {
+  std::map<AmountId, int64_t> times;  // equal amounts are counted before they are added
+  for (size_t i = 0; i < taken_.size(); ++i) {
+    if (!taken_[i]) ++times[evidence_.Ours(unit_, static_cast<EntryId>(i))];
+    taken_[i] = true;
+  }
+  std::vector<Expr> parts;
+  for (const auto& [amount, n] : times) parts.push_back(evidence_.amount(amount) * n);
+  const AmountId ours = evidence_.Intern(Sum(parts));
+  ledger_.model_lines.push_back({ours, theirs, TermFor(ours, theirs, term)});
+}
+
+TermId LedgerBuilder::TermFor(AmountId ours, AmountId theirs, TermId term) {
+  if (ours == theirs) return kSame;
+  return term == kSame ? Term("other rules", "the tool counts this otherwise") : term;
 }
 
 void LedgerBuilder::Assume(absl::string_view assumption) {
