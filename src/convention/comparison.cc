@@ -32,9 +32,6 @@ class Tallied {
 
 class Waterfall {
  public:
-  // Instead of a module: what is of no node.
-  static constexpr ModuleId kWholeModel = -2;
-
   // With `cancels`, nodes of which the parts of two ledgers cancel are no part of a term.
   Waterfall(Evidence* evidence, const CompareOptions& options, bool cancels)
       : evidence_(*evidence), options_(options), cancels_(cancels) {}
@@ -61,7 +58,7 @@ class Waterfall {
     }
     for (const ModelLine& line : ledger.model_lines) {
       if (line.term == kSame) continue;
-      Sums& sums = sums_[IndexOf(ledger.terms[static_cast<size_t>(line.term)], kWholeModel)];
+      Sums& sums = sums_[IndexOf(ledger.terms[static_cast<size_t>(line.term)], kNone)];
       sums.total.Add(line.theirs, times);
       sums.total.Add(line.ours, -times);
     }
@@ -69,7 +66,7 @@ class Waterfall {
 
   // An amount that is of no entry.
   void AddStep(const char* name, const char* reason, const Expr& amount) {
-    sums_[IndexOf({name, reason}, kWholeModel)].step += amount;
+    sums_[IndexOf({name, reason}, kNone)].step += amount;
   }
 
   std::vector<ComparedTerm> Terms() {
@@ -100,21 +97,20 @@ class Waterfall {
         .subspan(static_cast<size_t>(line.first), static_cast<size_t>(line.count));
   }
 
-  // Terms of one name are one, whatever reason each tool has.
-  size_t IndexOf(const Term& term, ModuleId module) {
-    const bool of_model = module == kWholeModel;
-    const ModuleId key = options_.by_module ? module : kRootModule;
+  // Terms of one name are one, whatever reason each tool has. kNone: of the model as a whole.
+  size_t IndexOf(const Term& term, OptionalModuleId module) {
+    const OptionalModuleId key = options_.by_module ? module : kRootModule;
     const auto [it, is_new] = index_.try_emplace({term.name, key}, sums_.size());
     if (is_new) {
       Sums sums;
       sums.term = {term.name, term.reason, "", true, 0, {}};
-      if (options_.by_module && !of_model) {
-        sums.term.module = std::string(evidence_.paths().path(module));
+      if (options_.by_module && module) {
+        sums.term.module = std::string(evidence_.paths().path(*module));
       }
       sums_.push_back(std::move(sums));
     }
     ComparedTerm& known = sums_[it->second].term;
-    known.of_model = known.of_model && of_model;
+    known.of_model = known.of_model && !module;
     return it->second;
   }
 
@@ -138,7 +134,7 @@ class Waterfall {
   const CompareOptions options_;
   const bool cancels_;
   std::vector<Sums> sums_;
-  absl::flat_hash_map<std::pair<std::string, ModuleId>, size_t> index_;
+  absl::flat_hash_map<std::pair<std::string, OptionalModuleId>, size_t> index_;
 };
 
 Expr OurTotal(const Evidence& evidence, Unit unit) {

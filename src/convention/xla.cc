@@ -120,11 +120,11 @@ class Program {
   std::vector<bool> in_loops_;        // by GraphId
 };
 
-// What the ledger has to know of an entry.
+// What the ledger has to know of an entry. What runs loops has a `rest` only.
 struct Parts {
   AmountId base = kZero;      // as we do, without transcendentals
   AmountId integers = kZero;  // beyond that
-  AmountId rest = kZero;
+  AmountId rest = kZero;      // and beyond both
   AmountId transcendentals = kZero;
 };
 
@@ -168,12 +168,8 @@ class Accountant {
       return parts;
     }
     const Tally& tally = whole ? cost.tally : cost.own;
-    Expr base = tally.flops.Ops();
-    for (Kind kind :
-         {Kind::kExp, Kind::kLog, Kind::kSqrt, Kind::kPow, Kind::kTrig, Kind::kTanh, Kind::kErf}) {
-      base -= tally.flops[kind];
-    }
     const Expr integers = tally.int_ops.Ops();
+    const Expr base = AsWeCount(tally).flops - integers;
     parts.rest = evidence_.Intern(hlo.flops - base - integers);
     parts.base = evidence_.Intern(base);
     parts.integers = evidence_.Intern(integers);
@@ -181,18 +177,20 @@ class Accountant {
   }
 
   void Count(EntryId id, const Parts& parts) {
-    const Entry& entry = evidence_.entry(id);
-    if (parts.base != kZero || evidence_.Ours(Unit::kFlop, id) != kZero) {
-      ledger_.Count({id}, parts.base, transcendental_);
-    }
-    if (parts.integers != kZero) ledger_.Count({id}, parts.integers, integer_);
-    if (parts.rest != kZero) ledger_.Count({id}, parts.rest, TermOf(entry));
+    const CallId call = evidence_.entry(id).call();
+    const bool ours = evidence_.Ours(Unit::kFlop, id) != kZero;
     if (parts.transcendentals != kZero) ++transcendentals_[parts.transcendentals];
+    if (program_.RunsLoops(call)) {
+      if (ours || parts.rest != kZero) ledger_.Count({id}, parts.rest, loops_);
+      return;
+    }
+    if (ours || parts.base != kZero) ledger_.Count({id}, parts.base, transcendental_);
+    if (parts.integers != kZero) ledger_.Count({id}, parts.integers, integer_);
+    if (parts.rest != kZero) ledger_.Count({id}, parts.rest, TermOf(call));
   }
 
-  TermId TermOf(const Entry& entry) const {
-    if (program_.RunsLoops(entry.call())) return loops_;
-    switch (program_.Own(entry.call()).reason) {
+  TermId TermOf(CallId call) const {
+    switch (program_.Own(call).reason) {
       case HloReason::kReductions:
         return reductions_;
       case HloReason::kPadding:
@@ -261,9 +259,8 @@ const Convention kXla = {
     "GetConvolutionFlops, HandleReduce, HandleReduceWindow, HandleWhile, HandleConditional; held "
     "to jax 0.10.2",
     "products, elementwise instructions of every type, reductions; a loop's body once",
-    "transcendentals (a total of their own), the padding of convolutions, trips of loops, the "
-    "steps "
-    "of an RNN",
+    "transcendentals (a total of their own), the padding of convolutions, all but one trip of a "
+    "loop and one step of an RNN",
     Apply,
 };
 

@@ -31,6 +31,9 @@ struct HloCost {
   bool open_padding = false;  // a convolution whose padding counts because its sizes are open
 };
 
+// Our count by HLO's two totals, integers as well.
+HloCost AsWeCount(const Tally& work);
+
 // Of one run of the call's operator, without the bodies that it runs; `own` is what we count.
 HloCost HloCostOf(const Inference& inference, const Call& call, const Tally& own);
 

@@ -134,8 +134,9 @@ Report MakeReport(Choices* choose) {
   report.bindings[choose->Name()] = 8;
   if (choose->Coin()) {
     report.convention = "thop";
-    report.tool = ToolFigure{choose->Coin(),   choose->Name(), choose->Amount(), choose->Amount(),
-                             choose->Coin(),   7,              choose->Names()};
+    report.tool = ToolFigure{choose->Coin(),   choose->Name(), choose->Amount(),
+                             choose->Amount(), choose->Coin(), 7,
+                             choose->Names()};
   }
   report.modules = MakeModules(choose);
   report.totals.flops = report.modules[0].flops;
