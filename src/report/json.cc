@@ -86,6 +86,7 @@ void WriteConvention(const Report& report, JsonWriter* json) {
   json->Key("unit").String(report.tool->counts_macs ? "mac" : "flop");
   json->Key("headline").Quantity(report.tool->headline);
   json->Key("headline_name").String(report.tool->headline_name);
+  if (report.tool->assumptions.empty()) return;
   json->Key("assumptions").BeginArray();
   for (const std::string& text : report.tool->assumptions) json->String(text);
   json->EndArray();
