@@ -1,5 +1,6 @@
-// What tools really printed for models (tests/compare_truth.json), against what conventions say of
-// exports of them (tests/compare_models.tar.xz, graphs without weights).
+// What tools really printed for models (tests/compare_truth.json), and what formulas give by hand
+// for their published architectures (tools/export/formula_truth.py), against what conventions say
+// of exports of them (tests/compare_models.tar.xz, graphs without weights).
 //
 // tests/compare_table.txt has a row for every export and a column for every tool:
 //

@@ -88,7 +88,7 @@ class Schemas:
         if validator is None:
             return "no schema describes it"
         error = next(validator.iter_errors(document), None)
-        return f"{error.json_path}: {error.message}"[:500] if error else quantity_fault(document)
+        return f"{error.json_path}: {error.message}"[:500] if error else quantity_fault(document) or absence_fault(document)
 
 
 def quantity_fault(value):
@@ -102,6 +102,28 @@ def quantity_fault(value):
     whole = re.fullmatch("-?[0-9]+", value["expr"]) is not None
     agree = value["expr"] == str(value["value"]) if whole else value["value"] is None
     return "" if agree else f"a quantity disagrees with itself: {value}"
+
+
+def nulls(value):
+    """The fields that are null, wherever they are."""
+    if isinstance(value, list):
+        return {field for item in value for field in nulls(item)}
+    if isinstance(value, dict):
+        return {field for field, inside in value.items() if inside is None}.union(*map(nulls, value.values()))
+    return set()
+
+
+def absence_fault(document):
+    """Whether a report lacks what it has to have: all that we count, or the headline of another tool, and only that."""
+    if not isinstance(document, dict) or "totals" not in document:
+        return ""
+    if document["convention"] == "onnxflops":
+        missing = nulls(document) - {"value", "shape"}
+        return f"null: {sorted(missing)}" if missing else ""
+    totals = document["totals"]
+    there = {field for field, amount in totals.items() if amount is not None} - {"params"}
+    same = totals.get(document["unit"] + "s") == document["headline"]
+    return "" if there == {document["unit"] + "s"} and same else f"{document['convention']} has {sorted(there)}"
 
 
 # ---- The schemas themselves
@@ -129,7 +151,7 @@ def check_schemas(schemas):
         yield f"the program writes {sorted(written)}, the schemas describe {sorted(schemas.validators)}"
 
 
-def check_refusals(schemas, report, compare):
+def check_refusals(schemas, report, tool, compare):
     """Whether documents with one fault are refused. A test that cannot fail proves nothing."""
     faults = [
         ("a missing field", report, lambda d: d["totals"].pop("macs")),
@@ -146,6 +168,10 @@ def check_refusals(schemas, report, compare):
         ("a quantity of two amounts", report, lambda d: d["totals"].update(flops={"expr": "8", "value": 9})),
         ("a quantity with an open symbol and a value", report, lambda d: d["totals"].update(flops={"expr": "8*n", "value": 8})),
         ("a quantity without its value", report, lambda d: d["totals"].update(flops={"expr": "8", "value": None})),
+        ("no figure of ours", report, lambda d: d["totals"].update(flops=None)),
+        ("no figure of a module", report, lambda d: d["modules"].update(params=None)),
+        ("our figure in another tool's report", tool, lambda d: d["totals"].update(training_flops={"expr": "8", "value": 8})),
+        ("two figures in another tool's report", tool, lambda d: d["totals"].update(macs={"expr": "8", "value": 8})),
         ("a count below 0", report, lambda d: d["coverage"].update(nodes=-1)),
         ("a status that is none", report, lambda d: d["nodes"][0].update(status="maybe")),
         ("sizes that are numbers", report, lambda d: d["nodes"][0]["outputs"][0].update(shape=[1, 2])),
@@ -263,10 +289,11 @@ def main():
     goldens = len(outputs.seen)
     check_program(outputs)
     report = outputs.run("count", "models/lstm.static.onnx", "--by", "node")
+    tool = outputs.run("count", "models/lstm.static.onnx", "--convention", "xla")
     compare = outputs.run("compare", "models/lstm.static.onnx")
     faults = [*outputs.faults, *check_schemas(schemas)]
     if not outputs.faults:
-        faults += check_refusals(schemas, report, compare)
+        faults += check_refusals(schemas, report, tool, compare)
         faults += [f"{field} is described, but no document has it" for field in sorted(outputs.unwritten)]
     print("\n".join(faults))
     print(f"{goldens} goldens, {len(outputs.seen)} documents, {len(faults)} faults")

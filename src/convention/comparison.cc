@@ -56,11 +56,17 @@ class Waterfall {
       entry.Add(line.theirs, times);
       entry.Add(line.ours, -times);
     }
+    for (const ModelLine& line : ledger.model_lines) {
+      if (line.term == kSame) continue;
+      Sums& sums = sums_[IndexOf(ledger.terms[static_cast<size_t>(line.term)], kNone)];
+      sums.total.Add(line.theirs, times);
+      sums.total.Add(line.ours, -times);
+    }
   }
 
   // An amount that is of no entry.
   void AddStep(const char* name, const char* reason, const Expr& amount) {
-    sums_[IndexOf({name, reason}, kRootModule)].step += amount;
+    sums_[IndexOf({name, reason}, kNone)].step += amount;
   }
 
   std::vector<ComparedTerm> Terms() {
@@ -91,16 +97,20 @@ class Waterfall {
         .subspan(static_cast<size_t>(line.first), static_cast<size_t>(line.count));
   }
 
-  // Terms of one name are one, whatever reason each tool has.
-  size_t IndexOf(const Term& term, ModuleId module) {
-    const ModuleId key = options_.by_module ? module : kRootModule;
+  // Terms of one name are one, whatever reason each tool has. kNone: of the model as a whole.
+  size_t IndexOf(const Term& term, OptionalModuleId module) {
+    const OptionalModuleId key = options_.by_module ? module : kRootModule;
     const auto [it, is_new] = index_.try_emplace({term.name, key}, sums_.size());
     if (is_new) {
       Sums sums;
-      sums.term = {term.name, term.reason, "", 0, {}};
-      if (options_.by_module) sums.term.module = std::string(evidence_.paths().path(module));
+      sums.term = {term.name, term.reason, "", true, 0, {}};
+      if (options_.by_module && module) {
+        sums.term.module = std::string(evidence_.paths().path(*module));
+      }
       sums_.push_back(std::move(sums));
     }
+    ComparedTerm& known = sums_[it->second].term;
+    known.of_model = known.of_model && !module;
     return it->second;
   }
 
@@ -124,7 +134,7 @@ class Waterfall {
   const CompareOptions options_;
   const bool cancels_;
   std::vector<Sums> sums_;
-  absl::flat_hash_map<std::pair<std::string, ModuleId>, size_t> index_;
+  absl::flat_hash_map<std::pair<std::string, OptionalModuleId>, size_t> index_;
 };
 
 Expr OurTotal(const Evidence& evidence, Unit unit) {
@@ -135,6 +145,7 @@ Expr OurTotal(const Evidence& evidence, Unit unit) {
 Expr Headline(const Evidence& evidence, const Ledger& ledger) {
   Tallied sum;
   for (const Line& line : ledger.lines) sum.Add(line.theirs, 1);
+  for (const ModelLine& line : ledger.model_lines) sum.Add(line.theirs, 1);
   return sum.Total(evidence);
 }
 

@@ -16,7 +16,8 @@ namespace onnxflops {
 
 struct ComparedTerm {
   std::string name, reason;
-  std::string module;  // with CompareOptions::by_module
+  std::string module;     // with CompareOptions::by_module
+  bool of_model = false;  // of the model as a whole: of no node, in no module
   Expr amount;
   std::vector<NodeId> nodes;  // in the order of the file, each once
 };

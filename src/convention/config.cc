@@ -4,7 +4,7 @@
 //   config-2.5n  7.5 * N * B * S: 2.5 for the forward pass, twice that for the backward pass
 //
 // N is what the file holds of parameters, T = B * S the elements of the input of token ids. Neither
-// knows attention products, nor parameters that multiply nothing (embeddings) or many times.
+// knows nodes: all that they count is of the model as a whole.
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -47,30 +47,22 @@ Tokens FindTokens(const Evidence& evidence) {
 Ledger ApplyFormula(Evidence* evidence, int halves_per_token) {
   const Tokens tokens = FindTokens(*evidence);
   if (!tokens.problem.empty()) return LedgerBuilder::NotApplicable(tokens.problem);
-  if (evidence->entries().empty()) return LedgerBuilder::NotApplicable("the model has no nodes");
   absl::int128 params = 0;
   for (const Parameter& parameter : FindParameters(evidence->model())) params += parameter.elements;
   LedgerBuilder ledger(evidence, Unit::kFlop);
   const TermId backward =
       ledger.Term("backward pass", "a training step is counted: twice the forward pass more");
-  Expr ours;
-  for (size_t i = 0; i < evidence->entries().size(); ++i) {
-    const EntryId id = static_cast<EntryId>(i);
-    const AmountId amount = evidence->Ours(Unit::kFlop, id);
-    if (amount == kZero) continue;
-    const AmountId three = evidence->Intern(evidence->amount(amount) * 3);
-    ledger.Count({id}, three, backward);
-  }
-  ours = evidence->counts().total.Flops() * 3;
-  const Expr formula = FloorDiv(tokens.count * Expr(params) * halves_per_token, 2);
-  const TermId other =
+  const TermId instead =
       ledger.Term("the formula instead of the graph",
                   "every parameter multiplies once per token, embeddings too; attention products, "
                   "norms and activations are left out");
-  ledger.Count({0}, evidence->Intern(formula - ours), other);
+  const Expr ours = evidence->counts().total.Flops() * 3;
+  const Expr formula = FloorDiv(tokens.count * Expr(params) * halves_per_token, 2);
+  ledger.CountModel(evidence->Intern(ours), backward);
+  ledger.CountModel(evidence->Intern(formula - ours), instead);
   ledger.Assume("N is what the file holds as parameters, tied or folded ones as exported");
   ledger.SetParams(params);
-  return ledger.Finish([&](EntryId) { return other; });
+  return ledger.Finish([&](EntryId) { return instead; });
 }
 
 Ledger Apply6(Evidence* evidence) { return ApplyFormula(evidence, 12); }

@@ -1,6 +1,7 @@
 #include "src/convention/convention.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 
@@ -34,15 +35,30 @@ void LedgerBuilder::Count(absl::Span<const EntryId> entries, AmountId theirs, Te
   }
   line.ours = evidence_.Ours(unit_, scratch_);
   line.theirs = theirs;
-  if (line.ours != line.theirs) {
-    line.term = term == kSame ? Term("other rules", "the tool counts this otherwise") : term;
-  }
+  line.term = TermFor(line.ours, line.theirs, term);
   ledger_.lines.push_back(line);
   const char* error = evidence_.amount(theirs).error();
   if (error != nullptr && problem_.empty()) {
     problem_ = absl::StrCat(DescribeNode(evidence_.model(), evidence_.entry(entries[0]).node),
                             ": what the tool counts ", error);
   }
+}
+
+void LedgerBuilder::CountModel(AmountId theirs, TermId term) {
+  std::map<AmountId, int64_t> times;  // equal amounts are counted before they are added
+  for (size_t i = 0; i < taken_.size(); ++i) {
+    if (!taken_[i]) ++times[evidence_.Ours(unit_, static_cast<EntryId>(i))];
+    taken_[i] = true;
+  }
+  std::vector<Expr> parts;
+  for (const auto& [amount, n] : times) parts.push_back(evidence_.amount(amount) * n);
+  const AmountId ours = evidence_.Intern(Sum(parts));
+  ledger_.model_lines.push_back({ours, theirs, TermFor(ours, theirs, term)});
+}
+
+TermId LedgerBuilder::TermFor(AmountId ours, AmountId theirs, TermId term) {
+  if (ours == theirs) return kSame;
+  return term == kSame ? Term("other rules", "the tool counts this otherwise") : term;
 }
 
 void LedgerBuilder::Assume(absl::string_view assumption) {

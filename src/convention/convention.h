@@ -13,6 +13,9 @@
 //     ledger.Count({matmul}, evidence->Intern(bias), bias_term);      // beyond the first Count
 //     return ledger.Finish([&](EntryId id) { return unseen_term; });  // all others count as 0
 //   }
+//
+// A tool that has a formula for the whole model, and none for its nodes, counts in lines of the
+// model, which have no entries.
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 
@@ -49,6 +52,13 @@ struct Line {
   TermId term = kSame;  // where they differ
 };
 
+// What the tool counts for the model as a whole: of no entry, in no module.
+struct ModelLine {
+  AmountId ours = kZero;
+  AmountId theirs = kZero;
+  TermId term = kSame;  // where they differ
+};
+
 enum class Standing : uint8_t {
   kExact,          // the file tells all that the tool's figure depends on
   kAssumed,        // it does not: see Ledger::assumptions
@@ -60,8 +70,10 @@ struct Ledger {
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;  // where the tool prints its own count of them
   std::vector<Term> terms;
-  std::vector<Line> lines;  // of each entry, our count is in one of them
-  std::vector<EntryId> entries;
+  // Of each entry, our count is in one of these.
+  std::vector<Line> lines;
+  std::vector<ModelLine> model_lines;
+  std::vector<EntryId> entries;  // of `lines`
 };
 
 struct Convention {
@@ -84,6 +96,9 @@ class LedgerBuilder {
   // compared in the first line that it stands in; a later one is beyond that. A `term` that turns
   // out not to be needed is dropped; kSame with different amounts is named "other rules".
   void Count(absl::Span<const EntryId> entries, AmountId theirs, TermId term);
+  // The tool counts `theirs` for the model as a whole. What we count for entries that no line has
+  // is compared in the first such line; what comes later is beyond that.
+  void CountModel(AmountId theirs, TermId term);
   // Makes the ledger kAssumed; each text once.
   void Assume(absl::string_view assumption);
   void SetParams(absl::int128 params) { ledger_.params = params; }
@@ -95,6 +110,8 @@ class LedgerBuilder {
   static Ledger NotApplicable(std::string reason);
 
  private:
+  TermId TermFor(AmountId ours, AmountId theirs, TermId term);
+
   Evidence& evidence_;
   const Unit unit_;
   Ledger ledger_;

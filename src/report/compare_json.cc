@@ -12,7 +12,14 @@ void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* j
   json->BeginObject();
   json->Key("name").String(term.name);
   json->Key("reason").String(term.reason);
-  if (request.by_module) json->Key("module").String(term.module);
+  if (request.by_module) {
+    json->Key("module");
+    if (term.of_model) {
+      json->Null();
+    } else {
+      json->String(term.module);
+    }
+  }
   json->Key("amount").Quantity(term.amount);
   json->Key("nodes").Int(term.nodes);
   if (request.node_names) {

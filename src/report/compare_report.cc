@@ -28,6 +28,7 @@ TermRow Describe(const ModelData& model, ComparedTerm term, bool node_names) {
   TermRow row = {std::move(term.name),
                  std::move(term.reason),
                  std::move(term.module),
+                 term.of_model,
                  std::move(term.amount),
                  static_cast<int64_t>(term.nodes.size()),
                  {}};

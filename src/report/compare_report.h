@@ -26,7 +26,8 @@ struct CompareRequest {
 
 struct TermRow {
   std::string name, reason;
-  std::string module;  // with CompareRequest::by_module
+  std::string module;     // with CompareRequest::by_module
+  bool of_model = false;  // of the model as a whole: of no node, in no module
   Expr amount;
   int64_t nodes = 0;
   std::vector<std::string> node_names;

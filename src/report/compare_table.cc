@@ -133,7 +133,9 @@ std::vector<ModuleGroup> GroupModules(const std::vector<const TermRow*>& rows) {
   std::vector<Run> runs;
   std::map<std::pair<std::string, Expr>, size_t> known;
   for (const TermRow* row : rows) {
-    const auto [pattern, number] = WithoutNumber(row->module);
+    const auto [pattern, number] =
+        row->of_model ? std::make_pair(std::string("(the whole model)"), int64_t{-1})
+                      : WithoutNumber(row->module);
     const auto [it, is_new] = known.try_emplace({pattern, row->amount}, runs.size());
     if (is_new) runs.push_back({pattern, {}, row->amount});
     runs[it->second].numbers.push_back(number);

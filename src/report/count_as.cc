@@ -18,69 +18,48 @@ namespace {
 // What lines add up to. Equal amounts are counted before they are added.
 class Work {
  public:
-  void Add(AmountId flops, AmountId macs) {
-    ++flops_[flops];
-    ++macs_[macs];
-  }
-  Expr Flops(const Evidence& evidence) const { return Total(evidence, flops_); }
-  Expr Macs(const Evidence& evidence) const { return Total(evidence, macs_); }
-
- private:
-  using Counts = std::map<AmountId, int64_t>;
-  static Expr Total(const Evidence& evidence, const Counts& counts) {
+  void Add(AmountId amount) { ++counts_[amount]; }
+  Expr Total(const Evidence& evidence) const {
     std::vector<Expr> parts;
-    for (const auto& [amount, times] : counts) {
+    for (const auto& [amount, times] : counts_) {
       if (amount != kZero) parts.push_back(evidence.amount(amount) * times);
     }
     return Sum(parts);
   }
-  Counts flops_, macs_;
+
+ private:
+  std::map<AmountId, int64_t> counts_;
 };
 
 class Recount {
  public:
-  Recount(Evidence* evidence, const Convention& convention, const Ledger& ledger)
-      : evidence_(*evidence), convention_(convention), ledger_(ledger) {
+  Recount(const Evidence& evidence, const Convention& convention, const Ledger& ledger)
+      : evidence_(evidence), convention_(convention), ledger_(ledger) {
     for (const Line& line : ledger.lines) AddLine(line);
+    for (const ModelLine& line : ledger.model_lines) of_model_.Add(line.theirs);
   }
 
   absl::Status Fill(Report* report) {
     FillTotals(report);
-    std::vector<ModuleWork> work;
-    for (const auto& [module, sum] : modules_) {
-      work.push_back({module, sum.Flops(evidence_), sum.Macs(evidence_)});
-    }
-    ASSIGN_OR_RETURN(ModuleTree tree,
-                     BuildModules(evidence_.inference(), evidence_.counts(), work));
-    report->modules = std::move(tree.modules);
+    RETURN_IF_ERROR(FillModules(report));
     for (OpRow& row : report->by_op) {
-      const Work& sum = ops_[{row.domain, row.op}];
-      row.flops = sum.Flops(evidence_);
-      row.macs = sum.Macs(evidence_);
+      Set(ops_[{row.domain, row.op}].Total(evidence_), &row.flops, &row.macs);
     }
     for (NodeRow& row : report->nodes) {
-      const Work& sum = nodes_[row.node];
-      row.flops = sum.Flops(evidence_);
-      row.macs = sum.Macs(evidence_);
+      Set(nodes_[row.node].Total(evidence_), &row.flops, &row.macs);
+    }
+    if (!report->tool->has_rows) {
+      report->by_op.clear();
+      report->nodes.clear();
     }
     return absl::OkStatus();
   }
 
  private:
-  // A tool of MACs is said to count twice as many FLOPs. Of a tool of FLOPs, MACs are ours, of the
-  // nodes that it counts.
   void AddLine(const Line& line) {
     const auto entries =
         absl::MakeConstSpan(ledger_.entries)
             .subspan(static_cast<size_t>(line.first), static_cast<size_t>(line.count));
-    AmountId flops = line.theirs;
-    AmountId macs = line.theirs;
-    if (convention_.unit == Unit::kMac) {
-      flops = evidence_.Doubled(line.theirs);
-    } else {
-      macs =
-          line.theirs == kZero || line.ours == kZero ? kZero : evidence_.Ours(Unit::kMac, entries);
-    }
     EntryId main = entries[0];  // the one that does most of the work, or the first
     for (EntryId id : entries) {
       if (evidence_.Ours(Unit::kMac, id) != kZero) {
@@ -90,34 +69,65 @@ class Recount {
     }
     const Entry& entry = evidence_.entry(main);
     const Node& node = evidence_.node(entry);
-    total_.Add(flops, macs);
-    modules_[line.module].Add(flops, macs);
-    ops_[{std::string(node.domain), std::string(node.op_type)}].Add(flops, macs);
-    nodes_[entry.node].Add(flops, macs);
+    of_nodes_.Add(line.theirs);
+    modules_[line.module].Add(line.theirs);
+    ops_[{std::string(node.domain), std::string(node.op_type)}].Add(line.theirs);
+    nodes_[entry.node].Add(line.theirs);
   }
 
-  void FillTotals(Report* report) {
+  // An amount in the tool's unit; of the other one there is none.
+  void Set(Expr amount, Expr* flops, Expr* macs) const {
+    const bool counts_macs = convention_.unit == Unit::kMac;
+    *(counts_macs ? macs : flops) = std::move(amount);
+    *(counts_macs ? flops : macs) = 0;
+  }
+
+  void FillTotals(Report* report) const {
+    ToolFigure tool;
+    tool.counts_macs = convention_.unit == Unit::kMac;
+    tool.headline_name = convention_.headline;
+    tool.of_model = of_model_.Total(evidence_);
+    tool.headline = of_nodes_.Total(evidence_) + tool.of_model;
+    tool.has_rows = !ledger_.lines.empty();
+    tool.params = ledger_.params;
+    tool.assumptions = ledger_.assumptions;
+    Totals totals;
+    totals.params = report->totals.params;
+    totals.param_bytes = report->totals.param_bytes;
+    totals.lower_bound = report->totals.lower_bound;
+    Set(tool.headline, &totals.flops, &totals.macs);
+    report->totals = std::move(totals);
+    report->tool = std::move(tool);
     report->convention = convention_.name;
-    report->assumptions = ledger_.assumptions;
-    Totals& t = report->totals;
-    t.flops = total_.Flops(evidence_);
-    t.macs = total_.Macs(evidence_);
-    t.other_flops = t.flops - t.macs * 2;
-    t.int_ops = 0;
-    t.backward_flops = t.flops * 2;
-    t.backward_macs = t.macs * 2;
-    t.training_flops = t.flops * 3;
-    t.foldable_flops = 0;
     report->census = Census();
-    report->census[Kind::kMac] = t.macs;
     report->int_census = Census();
     report->macs_by_dtype.clear();
+    report->causal_nodes = 0;  // what the tool makes of them is part of its ledger
   }
 
-  Evidence& evidence_;
+  absl::Status FillModules(Report* report) {
+    std::vector<ModuleWork> work;
+    for (const auto& [module, sum] : modules_) {
+      ModuleWork item;
+      item.module = module;
+      Set(sum.Total(evidence_), &item.flops, &item.macs);
+      work.push_back(std::move(item));
+    }
+    ASSIGN_OR_RETURN(ModuleTree tree,
+                     BuildModules(evidence_.inference(), evidence_.counts(), work));
+    report->modules = std::move(tree.modules);
+    Module& root = report->modules[0];
+    Set(report->tool->headline, &root.flops, &root.macs);
+    if (report->tool->has_rows) return absl::OkStatus();
+    root.end = 1;
+    report->modules.resize(1);
+    return absl::OkStatus();
+  }
+
+  const Evidence& evidence_;
   const Convention& convention_;
   const Ledger& ledger_;
-  Work total_;
+  Work of_nodes_, of_model_;
   std::map<ModuleId, Work> modules_;
   std::map<std::pair<std::string, std::string>, Work> ops_;
   absl::flat_hash_map<NodeId, Work> nodes_;
@@ -146,9 +156,8 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                                       " gives no figure: ", ledger.assumptions[0]));
   }
   ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, options));
-  report.causal_nodes = 0;  // what the tool makes of them is part of its ledger
-  RETURN_IF_ERROR(Recount(&evidence, *convention, ledger).Fill(&report));
-  if (const char* error = report.totals.training_flops.error()) {
+  RETURN_IF_ERROR(Recount(evidence, *convention, ledger).Fill(&report));
+  if (const char* error = report.tool->headline.error()) {
     return absl::OutOfRangeError(
         absl::StrCat(Escaped(model->path), ": the figure of ", name, " ", error));
   }

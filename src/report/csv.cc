@@ -12,20 +12,26 @@ void AddColumns(std::initializer_list<const char*> titles, TextTable* table) {
   for (const char* title : titles) table->columns.push_back({title});
 }
 
+// Exact digits; nothing for a quantity that another tool's count does not have.
+std::string Digits(bool has, const Expr& quantity) { return has ? quantity.ToString() : ""; }
+std::string Digits(bool has, absl::int128 count) { return has ? Int128ToString(count) : ""; }
+
 void AddModules(const Report& report, const ViewOptions& options, TextTable* table) {
   for (const Module& m : report.modules) {
     if (options.depth >= 0 && m.depth > options.depth) continue;
     table->rows.push_back(
         {{report.model.path, m.path, m.type, absl::StrCat(m.depth), absl::StrCat(m.nodes),
-          m.flops.ToString(), m.macs.ToString(), Int128ToString(m.params),
-          Int128ToString(m.param_bytes), m.lower_bound ? "true" : "false"}});
+          Digits(report.has_flops(), m.flops), Digits(report.has_macs(), m.macs),
+          Digits(!report.tool, m.params), Digits(!report.tool, m.param_bytes),
+          m.lower_bound ? "true" : "false"}});
   }
 }
 
 void AddOps(const Report& report, TextTable* table) {
   for (const OpRow& row : report.by_op) {
-    table->rows.push_back({{report.model.path, row.domain, row.op, absl::StrCat(row.nodes),
-                            row.runs.ToString(), row.flops.ToString(), row.macs.ToString()}});
+    table->rows.push_back(
+        {{report.model.path, row.domain, row.op, absl::StrCat(row.nodes), row.runs.ToString(),
+          Digits(report.has_flops(), row.flops), Digits(report.has_macs(), row.macs)}});
   }
 }
 
@@ -37,8 +43,8 @@ void AddNodes(const Report& report, TextTable* table) {
     const bool unknown = row.status == Coverage::kUnknown;
     table->rows.push_back(
         {{report.model.path, row.name, row.domain, row.op, module.path, std::move(output),
-          row.multiplicity.ToString(), unknown ? "" : row.flops.ToString(),
-          unknown ? "" : row.macs.ToString(), std::string(StatusName(row.status))}});
+          row.multiplicity.ToString(), Digits(report.has_flops() && !unknown, row.flops),
+          Digits(report.has_macs() && !unknown, row.macs), std::string(StatusName(row.status))}});
   }
 }
 

@@ -12,20 +12,48 @@ namespace {
 
 constexpr auto kOneLine = JsonWriter::Layout::kOneLine;
 
-void WriteTotals(const Totals& t, JsonWriter* json) {
+// Of another tool's count, quantities that it does not have are null.
+void WriteIf(bool has, const char* key, const Expr& quantity, JsonWriter* json) {
+  json->Key(key);
+  if (has) {
+    json->Quantity(quantity);
+  } else {
+    json->Null();
+  }
+}
+
+void WriteIf(bool has, const char* key, absl::int128 count, JsonWriter* json) {
+  json->Key(key);
+  if (has) {
+    json->Int(count);
+  } else {
+    json->Null();
+  }
+}
+
+// FLOPs and MACs of a row.
+template <typename Row>
+void WriteWork(const Report& report, const Row& row, JsonWriter* json) {
+  WriteIf(report.has_flops(), "flops", row.flops, json);
+  WriteIf(report.has_macs(), "macs", row.macs, json);
+}
+
+void WriteTotals(const Report& report, JsonWriter* json) {
+  const Totals& t = report.totals;
+  const bool ours = !report.tool;
   json->Key("totals").BeginObject();
-  json->Key("flops").Quantity(t.flops);
-  json->Key("macs").Quantity(t.macs);
-  json->Key("other_flops").Quantity(t.other_flops);
-  json->Key("int_ops").Quantity(t.int_ops);
-  json->Key("params").Int(t.params);
-  json->Key("param_bytes").Int(t.param_bytes);
-  json->Key("bytes_read").Quantity(t.bytes_read);
-  json->Key("bytes_written").Quantity(t.bytes_written);
-  json->Key("backward_flops").Quantity(t.backward_flops);
-  json->Key("backward_macs").Quantity(t.backward_macs);
-  json->Key("training_flops").Quantity(t.training_flops);
-  json->Key("foldable_flops").Quantity(t.foldable_flops);
+  WriteWork(report, t, json);
+  WriteIf(ours, "other_flops", t.other_flops, json);
+  WriteIf(ours, "int_ops", t.int_ops, json);
+  WriteIf(ours || report.tool->params, "params", ours ? t.params : report.tool->params.value_or(0),
+          json);
+  WriteIf(ours, "param_bytes", t.param_bytes, json);
+  WriteIf(ours, "bytes_read", t.bytes_read, json);
+  WriteIf(ours, "bytes_written", t.bytes_written, json);
+  WriteIf(ours, "backward_flops", t.backward_flops, json);
+  WriteIf(ours, "backward_macs", t.backward_macs, json);
+  WriteIf(ours, "training_flops", t.training_flops, json);
+  WriteIf(ours, "foldable_flops", t.foldable_flops, json);
   json->EndObject();
 }
 
@@ -36,6 +64,32 @@ void WriteCensus(const char* key, const Census& census, JsonWriter* json) {
     json->Key(KindName(kind)).Quantity(census[kind]);
   }
   json->EndObject();
+}
+
+// The work by kind and by type, which no other tool tells apart.
+void WriteKinds(const Report& report, JsonWriter* json) {
+  if (report.tool) {
+    for (const char* key : {"census", "int_census", "macs_by_dtype"}) json->Key(key).Null();
+    return;
+  }
+  WriteCensus("census", report.census, json);
+  WriteCensus("int_census", report.int_census, json);
+  json->Key("macs_by_dtype").BeginObject();
+  for (const auto& [type, macs] : report.macs_by_dtype) json->Key(type).Quantity(macs);
+  json->EndObject();
+}
+
+// Who counts: what another tool's figure is, and what it rests on.
+void WriteConvention(const Report& report, JsonWriter* json) {
+  json->Key("convention").String(report.convention);
+  if (!report.tool) return;
+  json->Key("unit").String(report.tool->counts_macs ? "mac" : "flop");
+  json->Key("headline").Quantity(report.tool->headline);
+  json->Key("headline_name").String(report.tool->headline_name);
+  if (report.tool->assumptions.empty()) return;
+  json->Key("assumptions").BeginArray();
+  for (const std::string& text : report.tool->assumptions) json->String(text);
+  json->EndArray();
 }
 
 void WriteTensor(const TensorInfo& tensor, JsonWriter* json) {
@@ -97,23 +151,28 @@ void WriteSymbols(const std::vector<SymbolOrigin>& symbols, JsonWriter* json) {
   json->EndArray();
 }
 
-void WriteOps(const std::vector<OpRow>& rows, JsonWriter* json) {
-  json->Key("by_op").BeginArray();
-  for (const OpRow& row : rows) {
+void WriteOps(const Report& report, JsonWriter* json) {
+  json->Key("by_op");
+  if (!report.has_rows()) {
+    json->Null();
+    return;
+  }
+  json->BeginArray();
+  for (const OpRow& row : report.by_op) {
     json->BeginObject(kOneLine);
     json->Key("op").String(row.op);
     json->Key("domain").String(row.domain);
     json->Key("nodes").Int(row.nodes);
     json->Key("runs").Quantity(row.runs);
-    json->Key("flops").Quantity(row.flops);
-    json->Key("macs").Quantity(row.macs);
+    WriteWork(report, row, json);
     json->EndObject();
   }
   json->EndArray();
 }
 
 // Modules stand in the order of the text, each before its children: no recursion.
-void WriteModules(const std::vector<Module>& modules, JsonWriter* json) {
+void WriteModules(const Report& report, JsonWriter* json) {
+  const std::vector<Module>& modules = report.modules;
   std::vector<int32_t> ends;  // of the open modules
   json->Key("modules");
   for (size_t i = 0; i < modules.size(); ++i) {
@@ -123,10 +182,9 @@ void WriteModules(const std::vector<Module>& modules, JsonWriter* json) {
     json->Key("type").String(m.type);
     json->Key("path").String(m.path);
     json->Key("nodes").Int(m.nodes);
-    json->Key("params").Int(m.params);
-    json->Key("param_bytes").Int(m.param_bytes);
-    json->Key("flops").Quantity(m.flops);
-    json->Key("macs").Quantity(m.macs);
+    WriteIf(!report.tool, "params", m.params, json);
+    WriteIf(!report.tool, "param_bytes", m.param_bytes, json);
+    WriteWork(report, m, json);
     json->Key("lower_bound").Bool(m.lower_bound);
     json->Key("children").BeginArray();
     ends.push_back(m.end);
@@ -139,7 +197,12 @@ void WriteModules(const std::vector<Module>& modules, JsonWriter* json) {
 }
 
 void WriteNodes(const Report& report, JsonWriter* json) {
-  json->Key("nodes").BeginArray();
+  json->Key("nodes");
+  if (!report.has_rows()) {
+    json->Null();
+    return;
+  }
+  json->BeginArray();
   for (const NodeRow& row : report.nodes) {
     json->BeginObject();
     json->Key("name").String(row.name);
@@ -150,8 +213,7 @@ void WriteNodes(const Report& report, JsonWriter* json) {
     WriteOmitted("inputs_omitted", row.inputs_omitted, json);
     WriteTensors("outputs", row.outputs, json);
     WriteOmitted("outputs_omitted", row.outputs_omitted, json);
-    json->Key("flops").Quantity(row.flops);
-    json->Key("macs").Quantity(row.macs);
+    WriteWork(report, row, json);
     json->Key("multiplicity").Quantity(row.multiplicity);
     json->Key("status").String(StatusName(row.status));
     json->EndObject();
@@ -167,25 +229,16 @@ void WriteReport(const Report& report, JsonWriter* json) {
   json->Key("bindings").BeginObject(kOneLine);
   for (const auto& [name, value] : report.bindings) json->Key(name).Int(value);
   json->EndObject();
-  json->Key("convention").String(report.convention);
-  if (!report.assumptions.empty()) {
-    json->Key("assumptions").BeginArray();
-    for (const std::string& text : report.assumptions) json->String(text);
-    json->EndArray();
-  }
+  WriteConvention(report, json);
   json->Key("causal").String(report.causal == CausalCounting::kHalf ? "half" : "full");
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
-  WriteTotals(report.totals, json);
-  WriteCensus("census", report.census, json);
-  WriteCensus("int_census", report.int_census, json);
-  json->Key("macs_by_dtype").BeginObject();
-  for (const auto& [type, macs] : report.macs_by_dtype) json->Key(type).Quantity(macs);
-  json->EndObject();
+  WriteTotals(report, json);
+  WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);
-  WriteOps(report.by_op, json);
-  WriteModules(report.modules, json);
+  WriteOps(report, json);
+  WriteModules(report, json);
   if (report.has_nodes) WriteNodes(report, json);
   json->Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json->String(warning);

@@ -74,8 +74,9 @@ class RowMaker {
         fold_(options.fold),
         exact_(options.exact),
         shorten_(options.fold && options.depth < 0),
+        by_macs_(!report.has_flops()),
         reference_(report),
-        total_flops_(reference_.Of(report.totals.flops).value_or(0)) {}
+        total_work_(reference_.Of(WorkOf(report.totals)).value_or(0)) {}
 
   // Rows to `depth`, or nothing when there are more than `limit`.
   std::vector<ModuleRow> Make(int depth, size_t limit) {
@@ -113,14 +114,19 @@ class RowMaker {
   };
 
   const Module& At(int32_t i) const { return modules_[static_cast<size_t>(i)]; }
+  // Of a module or group: FLOPs, or the MACs of a tool that counts those.
+  template <typename T>
+  const Expr& WorkOf(const T& t) const {
+    return by_macs_ ? t.macs : t.flops;
+  }
 
   // Modules that do nothing, and own work that would be shown as less than 0.1 percent.
   bool Hidden(const Module& m) const {
     if (!fold_ || m.lower_bound) return false;
     if (m.flops == Expr(0) && m.macs == Expr(0)) return m.params == 0;
     if (!m.own || m.parent == 0 || exact_) return false;
-    const auto flops = reference_.Of(m.flops);
-    return flops && *flops < total_flops_ / 1000 && m.params < modules_[0].params / 1000;
+    const auto work = reference_.Of(WorkOf(m));
+    return work && *work < total_work_ / 1000 && m.params < modules_[0].params / 1000;
   }
 
   Group GroupOf(int32_t index) const {
@@ -187,7 +193,7 @@ class RowMaker {
   void JoinSmallest(std::vector<Group>* groups) const {
     std::vector<std::pair<absl::int128, size_t>> by_size;
     for (size_t i = 0; i < groups->size(); ++i) {
-      by_size.emplace_back(reference_.Of((*groups)[i].flops).value_or(0), i);
+      by_size.emplace_back(reference_.Of(WorkOf((*groups)[i])).value_or(0), i);
     }
     std::sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -250,8 +256,9 @@ class RowMaker {
   const bool fold_;
   const bool exact_;
   const bool shorten_;
+  const bool by_macs_;
   ReferenceValues reference_;
-  const absl::int128 total_flops_;
+  const absl::int128 total_work_;
   std::vector<ModuleRow> rows_;
 };
 

@@ -10,6 +10,7 @@
 #define ONNXFLOPS_SRC_REPORT_REPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,13 +117,24 @@ struct NodeRow {
   Coverage status = Coverage::kFree;
 };
 
+// What a tool says of the model, in its own unit and words: see CountAs.
+struct ToolFigure {
+  bool counts_macs = false;              // its unit: MACs, or else FLOPs
+  std::string headline_name;             // the figure as the tool calls it: "Total Forward_MACs"
+  Expr headline;                         // as totals.macs or totals.flops
+  Expr of_model;                         // of it, what is of no node and of no module but the model
+  bool has_rows = false;                 // whether anything of it is of nodes
+  std::optional<absl::int128> params;    // where the tool prints its own count of them
+  std::vector<std::string> assumptions;  // what the file cannot tell; empty: the figure is exact
+};
+
 struct Report {
   ModelInfo model;
   std::vector<InputInfo> inputs;                  // of the graph, initializers not included
   std::vector<TensorInfo> outputs;                // of the graph
   Bindings bindings;                              // what was bound
   std::string convention = "onnxflops";           // who counts: see CountAs
-  std::vector<std::string> assumptions;           // of that convention, that the file cannot tell
+  std::optional<ToolFigure> tool;                 // of another tool's convention
   CausalCounting causal = CausalCounting::kFull;  // how causal attention was counted
   int64_t causal_nodes = 0;                       // of how many nodes
   Totals totals;
@@ -141,14 +153,22 @@ struct Report {
   // The totals at other sizes, without counting again. Symbols that are not bound stay. Errors:
   // InvalidArgument names a symbol that the report does not have; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
+
+  // Whether a count of this unit is there: both are, but another tool has one.
+  bool has_flops() const { return !tool || !tool->counts_macs; }
+  bool has_macs() const { return !tool || tool->counts_macs; }
+  // Whether operators and nodes have figures; modules have, but then there is only [0].
+  bool has_rows() const { return !tool || tool->has_rows; }
 };
 
 // All stages after Load. Errors are those of Infer and of Count(inference).
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {});
 
-// The same as another tool counts: totals, operators and modules are what it says, in MACs and
-// twice that, or in FLOPs; bytes and coverage stay ours. Errors, beside those of Count: NotFound if
-// no convention has this name; FailedPrecondition, with the reason, if the tool has no figure;
+// The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
+// the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Of other
+// quantities there are none, and their fields are 0: writers leave them out. What is said of the
+// model (shapes, symbols, coverage) stays ours. Errors, beside those of Count: NotFound if no
+// convention has this name; FailedPrecondition, with the reason, if the tool has no figure;
 // Unimplemented for node rows of a model with functions.
 absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view convention);

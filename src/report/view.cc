@@ -30,7 +30,9 @@ class CostCells {
  public:
   CostCells(const Report& report, const ViewOptions& options)
       : exact_(options.exact),
-        by_macs_(report.int_census[Kind::kMac] != Expr(0)),
+        has_flops_(report.has_flops()),
+        has_macs_(report.has_macs()),
+        by_macs_(!has_flops_ || report.int_census[Kind::kMac] != Expr(0)),
         values_(report),
         total_(by_macs_ ? report.totals.macs : report.totals.flops),
         factor_(FactorOf(total_)) {}
@@ -52,17 +54,21 @@ class CostCells {
     const auto value = values_.Of(expr);
     return value ? ShowExpr(*value, exact_) : "?";
   }
-  // "FLOPs", "FLOPs x batch".
-  std::string Title(const char* name) const {
-    return factor_ ? absl::StrCat(name, " x ", factor_->ToString()) : name;
+  // FLOPs, their share and MACs; of another tool's count, its unit and the share.
+  void AddColumns(TextTable* table) const {
+    if (has_flops_) table->columns.push_back({Title("FLOPs"), true});
+    if (!has_flops_) table->columns.push_back({Title("MACs"), true});
+    // Where integers are multiplied, most of the work is no FLOPs, but MACs all the same.
+    table->columns.push_back({by_macs_ && has_flops_ ? "% of MACs" : "%", true});
+    if (has_flops_ && has_macs_) table->columns.push_back({Title("MACs"), true});
   }
-
-  // Where integers are multiplied, most of the work is no FLOPs, but MACs all the same.
-  const char* ShareTitle() const { return by_macs_ ? "% of MACs" : "%"; }
-  std::string Share(const Expr& flops, const Expr& macs) const {
-    const auto p = values_.Of(by_macs_ ? macs : flops);
-    const auto w = values_.Of(total_);
-    return p && w ? Percent(*p, *w) : "-";
+  // What stands in them; `show` makes a cell of an amount.
+  void AddCells(const Expr& flops, const Expr& macs,
+                absl::FunctionRef<std::string(const Expr&)> show,
+                std::vector<std::string>* cells) const {
+    cells->push_back(show(has_flops_ ? flops : macs));
+    cells->push_back(Share(flops, macs));
+    if (has_flops_ && has_macs_) cells->push_back(show(macs));
   }
 
   // What a reader must know of the columns; empty if nothing.
@@ -89,6 +95,15 @@ class CostCells {
            ShowExpr(expr, exact_).size() > kMaxExprColumns;
   }
 
+  // "FLOPs", "FLOPs x batch".
+  std::string Title(const char* name) const {
+    return factor_ ? absl::StrCat(name, " x ", factor_->ToString()) : name;
+  }
+  std::string Share(const Expr& flops, const Expr& macs) const {
+    const auto p = values_.Of(by_macs_ ? macs : flops);
+    const auto w = values_.Of(total_);
+    return p && w ? Percent(*p, *w) : "-";
+  }
   // batch of 3*batch; nullopt of a sum.
   static std::optional<Expr> FactorOf(const Expr& total) {
     if (total.is_literal() || total.error() != nullptr) return std::nullopt;
@@ -107,6 +122,7 @@ class CostCells {
   }
 
   const bool exact_;
+  const bool has_flops_, has_macs_;
   const bool by_macs_;
   ReferenceValues values_;
   const Expr& total_;
@@ -134,10 +150,8 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
   TextTable table;
   table.columns = {{"module", false, kCut}};
   if (types) table.columns.push_back({"type", false, kDrop});
-  for (std::string title : {cells.Title("FLOPs"), std::string(cells.ShareTitle()),
-                            cells.Title("MACs"), std::string("params")}) {
-    table.columns.push_back({std::move(title), true});
-  }
+  cells.AddColumns(&table);
+  if (!report.tool) table.columns.push_back({"params", true});
   for (const ModuleRow& row : rows) {
     TextTable::Row out;
     out.indent = row.indent;
@@ -148,10 +162,11 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
     if (row.repeated > 1) absl::StrAppend(&label, "  ", row.repeated, "x");
     out.cells.push_back(std::move(label));
     if (types) out.cells.push_back(unnamed ? "" : row.type);
-    out.cells.push_back(AtLeast(row.lower_bound, cells.Show(row.flops)));
-    out.cells.push_back(cells.Share(row.flops, row.macs));
-    out.cells.push_back(AtLeast(row.lower_bound, cells.Show(row.macs)));
-    out.cells.push_back(row.params == 0 ? "" : ShowCount(row.params, options.exact));
+    const auto show = [&](const Expr& e) { return AtLeast(row.lower_bound, cells.Show(e)); };
+    cells.AddCells(row.flops, row.macs, show, &out.cells);
+    if (!report.tool) {
+      out.cells.push_back(row.params == 0 ? "" : ShowCount(row.params, options.exact));
+    }
     table.rows.push_back(std::move(out));
   }
   if (std::string note = cells.Note(); !note.empty()) table.notes.push_back(std::move(note));
@@ -176,24 +191,22 @@ TextTable OpTable(const Report& report, const ViewOptions& options) {
   for (const OpRow& row : report.by_op) {
     const bool free = row.flops == Expr(0) && row.macs == Expr(0) && !is_unknown(row);
     if (options.fold && free) continue;
-    order.emplace_back(row.flops.Evaluate(sizes).value_or(0), &row);
+    const Expr& size = report.has_flops() ? row.flops : row.macs;
+    order.emplace_back(size.Evaluate(sizes).value_or(0), &row);
     cells.Consider(row.flops);
     cells.Consider(row.macs);
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   TextTable table;
-  table.columns = {{"operator", false, kCut},
-                   {"nodes", true},
-                   {"runs", true},
-                   {cells.Title("FLOPs"), true},
-                   {cells.ShareTitle(), true},
-                   {cells.Title("MACs"), true}};
+  table.columns = {{"operator", false, kCut}, {"nodes", true}, {"runs", true}};
+  cells.AddColumns(&table);
   for (const auto& [size, row] : order) {
-    table.rows.push_back(
-        {{OpLabel(row->domain, row->op), GroupedDigits(row->nodes),
-          ShowExpr(row->runs, /*exact=*/true), AtLeast(is_unknown(*row), cells.Show(row->flops)),
-          cells.Share(row->flops, row->macs), AtLeast(is_unknown(*row), cells.Show(row->macs))}});
+    table.rows.push_back({{OpLabel(row->domain, row->op), GroupedDigits(row->nodes),
+                           ShowExpr(row->runs, /*exact=*/true)}});
+    const bool low = is_unknown(*row);
+    const auto show = [&](const Expr& e) { return AtLeast(low, cells.Show(e)); };
+    cells.AddCells(row->flops, row->macs, show, &table.rows.back().cells);
   }
   AddHidden(report.by_op.size() - order.size(), "operator", &table);
   // A column that only repeats another says nothing.
@@ -217,19 +230,18 @@ TextTable NodeTable(const Report& report, const ViewOptions& options) {
     cells.Consider(row.macs);
   }
   TextTable table;
-  table.columns = {{"node", false, kCut},        {"operator", false, kCut},
-                   {"output", false, kDrop},     {"runs", true},
-                   {cells.Title("FLOPs"), true}, {cells.ShareTitle(), true},
-                   {cells.Title("MACs"), true}};
+  table.columns = {
+      {"node", false, kCut}, {"operator", false, kCut}, {"output", false, kDrop}, {"runs", true}};
+  cells.AddColumns(&table);
   bool once = true;
   for (const NodeRow* row : rows) {
     const bool unknown = row->status == Coverage::kUnknown;
     std::string output;
     if (!row->outputs.empty()) output = TensorText(row->outputs[0].type, row->outputs[0].shape);
-    table.rows.push_back(
-        {{row->name, OpLabel(row->domain, row->op), std::move(output),
-          ShowExpr(row->multiplicity, /*exact=*/true), unknown ? "unknown" : cells.Show(row->flops),
-          cells.Share(row->flops, row->macs), unknown ? "unknown" : cells.Show(row->macs)}});
+    table.rows.push_back({{row->name, OpLabel(row->domain, row->op), std::move(output),
+                           ShowExpr(row->multiplicity, /*exact=*/true)}});
+    const auto show = [&](const Expr& e) { return unknown ? "unknown" : cells.Show(e); };
+    cells.AddCells(row->flops, row->macs, show, &table.rows.back().cells);
     once = once && row->multiplicity == Expr(1);
   }
   if (once) {
@@ -337,7 +349,29 @@ void AddMemory(const Report& report, const Totals& t, const TotalTexts& texts, b
   lines->push_back({absl::StrCat("MACs by type: ", absl::StrJoin(types, ", "))});
 }
 
+// What another tool reports, in its unit and words.
+std::vector<std::vector<std::string>> ToolLines(const Report& report, const ViewOptions& options) {
+  const TotalTexts texts(report, options);
+  const ToolFigure& tool = *report.tool;
+  const char* unit = tool.counts_macs ? " MACs" : " FLOPs";
+  std::vector<std::vector<std::string>> lines;
+  lines.push_back({absl::StrCat(texts.Named(absl::StrCat(report.convention, " reports"),
+                                            tool.headline, /*digits=*/!tool.headline.is_literal()),
+                                unit, ": ", tool.headline_name)});
+  if (tool.has_rows && tool.of_model != Expr(0)) {
+    lines.push_back({absl::StrCat(texts.Named("of these,", tool.of_model), unit,
+                                  " for the model as a whole, beside its nodes")});
+  }
+  if (tool.params) {
+    lines.push_back({absl::StrCat("its parameters ", ShowCount(*tool.params, options.exact))});
+  }
+  for (const std::string& text : tool.assumptions)
+    lines.push_back({absl::StrCat("assumed: ", text)});
+  return lines;
+}
+
 std::vector<std::vector<std::string>> TotalLines(const Report& report, const ViewOptions& options) {
+  if (report.tool) return ToolLines(report, options);
   const TotalTexts texts(report, options);
   std::vector<std::vector<std::string>> lines;
   Totals totals = report.totals;
@@ -420,15 +454,22 @@ void AddRest(size_t total, int64_t omitted, std::vector<std::string>* lines) {
 }  // namespace
 
 TextTable MakeTable(const Report& report, const ViewOptions& options) {
+  TextTable table;
   switch (options.by) {
     case GroupBy::kModule:
-      return ModuleTable(report, options);
+      table = ModuleTable(report, options);
+      break;
     case GroupBy::kOp:
-      return OpTable(report, options);
+      table = OpTable(report, options);
+      break;
     case GroupBy::kNode:
-      return NodeTable(report, options);
+      table = NodeTable(report, options);
+      break;
   }
-  return {};
+  if (report.tool && !report.tool->has_rows) {
+    table.notes.push_back(absl::StrCat(report.convention, " counts the model as a whole only"));
+  }
+  return table;
 }
 
 Summary Summarize(const Report& report, const ViewOptions& options) {
@@ -440,12 +481,7 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   s.model.push_back(absl::StrCat(ShowCount(report.totals.params, options.exact), " parameters"));
   s.inputs = InputTexts(report);
   s.totals = TotalLines(report, options);
-  if (report.convention != Report().convention) {
-    s.model.push_back(absl::StrCat("counted as ", report.convention, " counts"));
-    for (const std::string& text : report.assumptions) {
-      s.totals.push_back({absl::StrCat("assumed: ", text)});
-    }
-  }
+  if (report.tool) s.model.push_back(absl::StrCat("convention: ", report.convention));
   for (size_t i = 0; i < report.symbols.size() && i < kMaxShownItems; ++i) {
     s.symbols.push_back(OriginText(report.symbols[i]));
   }

@@ -138,8 +138,12 @@ Report MakeReport(Choices* choose) {
   static_cast<TensorInfo&>(report.inputs[0]) = choose->Tensor();
   report.outputs = {choose->Tensor()};
   report.bindings[choose->Name()] = 8;
-  if (choose->Coin()) report.convention = "thop";
-  report.assumptions = choose->Names();
+  if (choose->Coin()) {
+    report.convention = "thop";
+    report.tool = ToolFigure{choose->Coin(),   choose->Name(), choose->Amount(),
+                             choose->Amount(), choose->Coin(), 7,
+                             choose->Names()};
+  }
   report.modules = MakeModules(choose);
   report.totals.flops = report.modules[0].flops;
   report.totals.macs = report.modules[0].macs;
