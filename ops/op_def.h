@@ -1,7 +1,7 @@
 // What one operator is: the only header that the author of an operator reads.
 //
-// A family file (ops/elementwise.cc, ops/matmul.cc, ...) holds a constexpr table of OpDef rows,
-// each with the formula in words, a shape rule, a cost rule and examples, side by side:
+// A family file (ops/onnx/elementwise.cc, ops/onnx/matmul.cc, ...) holds a constexpr table of OpDef
+// rows, each with the formula in words, a shape rule, a cost rule and examples, side by side:
 //
 //   // Gemm: Y = alpha * A' * B' + beta * C.   A' [M,K]  B' [K,N]  C -> [M,N]  Y [M,N]
 //   absl::StatusOr<Facts> InferGemm(const NodeView& n) {
@@ -34,7 +34,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "src/count/cost.h"
+#include "src/cost/cost.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 
@@ -286,7 +286,7 @@ struct OpDef {
   Traits traits = Traits::kNone;
   const char* note = "";                     // conventions chosen, with the reason
   absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does
-  const UserRule* user_rule = nullptr;       // of an operator of the user's own: ops/user_rules.h
+  const UserRule* user_rule = nullptr;  // of an operator of the user's own: ops/user/user_rules.h
 };
 
 // A family file exposes one of these.

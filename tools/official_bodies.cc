@@ -11,22 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/status_macros.h"
 #include "tools/official_program.h"
+#include "tools/write_file.h"
 
 namespace onnxflops::tools {
 namespace {
 
 absl::Status Failed(absl::string_view what) {
   return absl::UnknownError(absl::StrCat(what, ": ", std::strerror(errno)));
-}
-
-absl::Status WriteAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Failed("cannot write to memory");
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadAll(int fd) {

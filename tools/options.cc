@@ -135,10 +135,61 @@ std::string HelpText(const VerbHelp& verb, const CLI::App& app) {
 
 }  // namespace
 
-void RulesArgument::AddTo(CLI::App* app) {
-  app->add_option("--rules", file,
-                  "A TOML file with operators of your own: shapes and formulas. See the README.")
-      ->type_name("FILE");
+struct OptionList::Parser {
+  CLI::App app;
+};
+
+OptionList::OptionList() : parser_(std::make_unique<Parser>()) {}
+OptionList::~OptionList() = default;
+
+void OptionList::AddPositional(const char* name, std::vector<std::string>* values, int min,
+                               int max) {
+  CLI::Option* option = parser_->app.add_option(name, *values);
+  if (min > 0) option->required();
+  if (max < kAnyNumber) option->expected(min, max);
+}
+
+void OptionList::AddFlag(const char* name, bool* value, const char* text) {
+  parser_->app.add_flag(name, *value, text);
+}
+
+void OptionList::AddValue(const char* name, const char* type, std::string* value,
+                          const char* text) {
+  parser_->app.add_option(name, *value, text)->type_name(type);
+}
+
+void OptionList::AddValues(const char* name, const char* type, std::vector<std::string>* values,
+                           const char* text) {
+  parser_->app.add_option(name, *values, text)->type_name(type)->allow_extra_args(false);
+}
+
+absl::StatusOr<bool> OptionList::Parse(const VerbHelp& verb, Arguments arguments,
+                                       std::string* help) {
+  CLI::App& app = parser_->app;
+  app.set_help_flag();  // we have our own
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto asks = [&](const char* flag) {
+    return std::find(arguments.begin(), end, flag) != end;
+  };
+  if (asks("--help") || asks("-h")) {
+    *help = HelpText(verb, app);
+    return false;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    // "onnxflops count MODEL" of the usage tells where to ask.
+    const std::vector<std::string> words = absl::StrSplit(verb.usage, ' ');
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(error.what()), " (see ", words[0], " ", words[1], " --help)"));
+  }
+  return true;
+}
+
+void RulesArgument::AddTo(OptionList* list) {
+  list->AddValue("--rules", "FILE", &file,
+                 "A TOML file with operators of your own: shapes and formulas. See the README.");
 }
 
 absl::StatusOr<Rules> RulesArgument::Parse() const {
@@ -148,11 +199,10 @@ absl::StatusOr<Rules> RulesArgument::Parse() const {
   return LoadRules(*text, file);
 }
 
-void CausalArgument::AddTo(CLI::App* app) {
-  app->add_option("--causal", how,
-                  "Causal attention: full, or half for only the pairs that its mask lets through. "
-                  "Default: full.")
-      ->type_name("HOW");
+void CausalArgument::AddTo(OptionList* list) {
+  list->AddValue("--causal", "HOW", &how,
+                 "Causal attention: full, or half for only the pairs that its mask lets through. "
+                 "Default: full.");
 }
 
 absl::StatusOr<CausalCounting> CausalArgument::Parse() const {
@@ -161,23 +211,16 @@ absl::StatusOr<CausalCounting> CausalArgument::Parse() const {
   return Bad("--causal", how, "it should be full or half");
 }
 
-void SizeArguments::AddTo(CLI::App* app) {
-  app->add_option("--dim", dims, "Bind a symbolic dimension. What is not bound stays symbolic.")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false);
-  app->add_option("--input", inputs,
-                  "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.")
-      ->type_name("NAME=SHAPE")
-      ->allow_extra_args(false);
-  app->add_option("--value", values,
-                  "Set the content of a small input that shapes depend on, as [1,3,224] or 5.")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  rules.AddTo(app);
-  app->add_option("--limit", limits,
-                  "Allow more of what a message names, as kMaxUnrolledTrips=1000. See the README.")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false);
+void SizeArguments::AddTo(OptionList* list) {
+  list->AddValues("--dim", "NAME=N", &dims,
+                  "Bind a symbolic dimension. What is not bound stays symbolic.");
+  list->AddValues("--input", "NAME=SHAPE", &inputs,
+                  "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.");
+  list->AddValues("--value", "NAME=VALUE", &values,
+                  "Set the content of a small input that shapes depend on, as [1,3,224] or 5.");
+  rules.AddTo(list);
+  list->AddValues("--limit", "NAME=N", &limits,
+                  "Allow more of what a message names, as kMaxUnrolledTrips=1000. See the README.");
 }
 
 absl::StatusOr<CountOptions> SizeArguments::Parse() const {
@@ -196,11 +239,10 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   return options;
 }
 
-void OutputArguments::AddTo(CLI::App* app) {
-  app->add_option("--format", format, "table, json, csv or markdown. Default: table.")
-      ->type_name("FORMAT");
-  app->add_option("-o", file, "Write to FILE, wholly or not at all. Default: standard output.")
-      ->type_name("FILE");
+void OutputArguments::AddTo(OptionList* list) {
+  list->AddValue("--format", "FORMAT", &format, "table, json, csv or markdown. Default: table.");
+  list->AddValue("-o", "FILE", &file,
+                 "Write to FILE, wholly or not at all. Default: standard output.");
 }
 
 absl::StatusOr<Format> OutputArguments::ParseFormat() const {
@@ -287,29 +329,6 @@ std::string LimitHint(const absl::Status& error) {
     return absl::StrCat("\n  --limit ", limit.name, "=N sets another limit");
   }
   return "";
-}
-
-absl::StatusOr<bool> ParseArguments(const VerbHelp& verb, Arguments arguments, CLI::App* app,
-                                    std::string* help) {
-  app->set_help_flag();  // we have our own
-  const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  const auto asks = [&](const char* flag) {
-    return std::find(arguments.begin(), end, flag) != end;
-  };
-  if (asks("--help") || asks("-h")) {
-    *help = HelpText(verb, *app);
-    return false;
-  }
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app->parse(std::move(arguments));
-  } catch (const CLI::ParseError& error) {
-    // "onnxflops count MODEL" of the usage tells where to ask.
-    const std::vector<std::string> words = absl::StrSplit(verb.usage, ' ');
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(error.what()), " (see ", words[0], " ", words[1], " --help)"));
-  }
-  return true;
 }
 
 }  // namespace onnxflops::tools

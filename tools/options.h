@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TOOLS_OPTIONS_H_
 #define ONNXFLOPS_TOOLS_OPTIONS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,28 +10,60 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ops/user_rules.h"
+#include "ops/user/user_rules.h"
 #include "src/report/report.h"
-
-namespace CLI {
-class App;
-}
 
 namespace onnxflops::tools {
 
 using Arguments = std::vector<std::string>;
 
+// What a verb's --help says beside its options.
+struct VerbHelp {
+  const char* usage;     // "onnxflops count MODEL... [options]"
+  const char* text;      // what it does
+  const char* examples;  // commands, each after a line that says what for
+};
+
+// The options of a verb: declared first, then parsed into the variables that they were declared
+// with. The parser, CLI11, is seen by options.cc alone, since its header takes seconds to compile.
+class OptionList {
+ public:
+  OptionList();
+  ~OptionList();
+  OptionList(const OptionList&) = delete;
+  OptionList& operator=(const OptionList&) = delete;
+
+  // What stands without a name, from `min` to `max` times.
+  void AddPositional(const char* name, std::vector<std::string>* values, int min = 0,
+                     int max = kAnyNumber);
+  void AddFlag(const char* name, bool* value, const char* text);
+  // `type` is what --help calls the value.
+  void AddValue(const char* name, const char* type, std::string* value, const char* text);
+  // May be given again.
+  void AddValues(const char* name, const char* type, std::vector<std::string>* values,
+                 const char* text);
+
+  // False when the arguments ask for help, which is then in `*help`. An error is one line that
+  // names the argument.
+  absl::StatusOr<bool> Parse(const VerbHelp& verb, Arguments arguments, std::string* help);
+
+ private:
+  static constexpr int kAnyNumber = 1 << 29;
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
 // --rules: a file with operators of the user's own.
 struct RulesArgument {
   std::string file;
-  void AddTo(CLI::App* app);
+  void AddTo(OptionList* list);
   absl::StatusOr<Rules> Parse() const;
 };
 
 // --causal.
 struct CausalArgument {
   std::string how = "full";
-  void AddTo(CLI::App* app);
+  void AddTo(OptionList* list);
   absl::StatusOr<CausalCounting> Parse() const;
 };
 
@@ -38,7 +71,7 @@ struct CausalArgument {
 struct SizeArguments {
   std::vector<std::string> dims, inputs, values, limits;
   RulesArgument rules;
-  void AddTo(CLI::App* app);
+  void AddTo(OptionList* list);
   absl::StatusOr<CountOptions> Parse() const;
 };
 
@@ -48,7 +81,7 @@ enum class Format { kTable, kJson, kCsv, kMarkdown };
 struct OutputArguments {
   std::string format = "table";
   std::string file = "-";  // standard output
-  void AddTo(CLI::App* app);
+  void AddTo(OptionList* list);
   absl::StatusOr<Format> ParseFormat() const;
 };
 
@@ -63,18 +96,6 @@ absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Con
 absl::Status ParseLimit(absl::string_view text, Limits* limits);
 // What to add to an error that names a limit that can be set: how to set it.
 std::string LimitHint(const absl::Status& error);
-
-// What a verb's --help says beside its options.
-struct VerbHelp {
-  const char* usage;     // "onnxflops count MODEL... [options]"
-  const char* text;      // what it does
-  const char* examples;  // commands, each after a line that says what for
-};
-
-// Parses the arguments of a verb. False when they ask for help, which is then in `*help`. An error
-// is one line that names the argument.
-absl::StatusOr<bool> ParseArguments(const VerbHelp& verb, Arguments arguments, CLI::App* app,
-                                    std::string* help);
 
 }  // namespace onnxflops::tools
 

@@ -28,8 +28,6 @@ namespace {
 constexpr int kMaxLinks = 40;  // symbolic links in a row, as Linux has it
 constexpr int kMaxWidth = 1000;
 
-absl::Status FromErrno(int error) { return absl::UnknownError(strerror(error)); }
-
 // A descriptor of ours that `path` names, as /dev/fd/63 and /proc/self/fd/1 do; else -1.
 int OwnDescriptor(const std::string& path) {
   const size_t slash = path.rfind('/');

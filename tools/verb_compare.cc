@@ -1,5 +1,4 @@
 // onnxflops compare: what other tools say of a model, and why.
-#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +14,7 @@
 namespace onnxflops::tools {
 namespace {
 
-constexpr VerbHelp kHelp = {
+constexpr VerbHelp kVerbCompareHelp = {
     "onnxflops compare MODEL [options]",
     R"(Says what other tools count for a model, digit for digit, from the ONNX file alone,
 and which terms lead from our count to theirs. Start + terms = the tool's figure, exactly.
@@ -45,21 +44,20 @@ struct CompareArguments {
   OutputArguments output;
   std::vector<std::string> with;
   std::string from, to, by;
-  bool terms_nodes = false, list = false;
+  bool terms_nodes = false, conventions = false;
 
-  void AddTo(CLI::App* app) {
-    app->add_option("MODEL", models);
-    sizes.AddTo(app);
-    app->add_option("--with", with, "The terms that lead from our count to this tool's.")
-        ->type_name("NAME,..")
-        ->allow_extra_args(false);
-    app->add_option("--from", from, "Start from this tool's figure instead of our count.")
-        ->type_name("NAME");
-    app->add_option("--to", to, "Where --from leads to.")->type_name("NAME");
-    app->add_option("--by", by, "module: the terms module by module.")->type_name("KEY");
-    app->add_flag("--terms-nodes", terms_nodes, "List the nodes of every term.");
-    app->add_flag("--list", list, "The conventions: unit, what each includes and misses, source.");
-    output.AddTo(app);
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL", &models);
+    sizes.AddTo(list);
+    list->AddValues("--with", "NAME,..", &with,
+                    "The terms that lead from our count to this tool's.");
+    list->AddValue("--from", "NAME", &from, "Start from this tool's figure instead of our count.");
+    list->AddValue("--to", "NAME", &to, "Where --from leads to.");
+    list->AddValue("--by", "KEY", &by, "module: the terms module by module.");
+    list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
+    list->AddFlag("--list", &conventions,
+                  "The conventions: unit, what each includes and misses, source.");
+    output.AddTo(list);
   }
 
   absl::StatusOr<CompareRequest> Request() const {
@@ -108,13 +106,13 @@ absl::StatusOr<std::string> Render(const CompareReport& report, Format format,
 }  // namespace
 
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
-  CLI::App app;
+  OptionList list;
   CompareArguments args;
-  args.AddTo(&app);
+  args.AddTo(&list);
   std::string help;
-  ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbCompareHelp, arguments, &help));
   const TableStyle style = StyleFor(args.output.file);
-  if (!run || args.list) {
+  if (!run || args.conventions) {
     RETURN_IF_ERROR(WriteOutput(run ? ListConventions(style) : help, args.output.file, {}));
     return kFine;
   }

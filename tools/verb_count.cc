@@ -1,5 +1,4 @@
 // onnxflops count: cost by module, operator or node.
-#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -15,7 +14,7 @@
 namespace onnxflops::tools {
 namespace {
 
-constexpr VerbHelp kHelp = {
+constexpr VerbHelp kVerbCountHelp = {
     "onnxflops count MODEL... [options]",
     R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights are
 not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONNX's own),
@@ -49,24 +48,22 @@ struct CountArguments {
   std::string convention;
   bool no_fold = false, exact = false, strict = false;
 
-  void AddTo(CLI::App* app) {
-    app->add_option("MODEL", models)->required();
-    sizes.AddTo(app);
-    causal.AddTo(app);
-    app->add_option("--by", by, "Rows: module, op or node. Default: module.")->type_name("KEY");
-    app->add_option("--depth", depth,
-                    "Depth of the module tree; 0 is the model. Default: what fits on a page.")
-        ->type_name("D");
-    app->add_flag(
-        "--no-fold", no_fold,
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL", &models, 1);
+    sizes.AddTo(list);
+    causal.AddTo(list);
+    list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.");
+    list->AddValue("--depth", "D", &depth,
+                   "Depth of the module tree; 0 is the model. Default: what fits on a page.");
+    list->AddFlag(
+        "--no-fold", &no_fold,
         "Every module on a row of its own, and every node: also equal ones and free ones.");
-    app->add_flag("--exact", exact, "Every digit instead of k, M, G, T, P, E.");
-    app->add_option("--convention", convention,
-                    "Count as another tool does: a name of onnxflops compare --list.")
-        ->type_name("NAME");
-    app->add_flag("--strict", strict,
+    list->AddFlag("--exact", &exact, "Every digit instead of k, M, G, T, P, E.");
+    list->AddValue("--convention", "NAME", &convention,
+                   "Count as another tool does: a name of onnxflops compare --list.");
+    list->AddFlag("--strict", &strict,
                   "Exit with 1 if anything is unknown, or odd enough for a warning.");
-    output.AddTo(app);
+    output.AddTo(list);
   }
 
   absl::StatusOr<ViewOptions> View() const {
@@ -125,11 +122,11 @@ std::string Objection(const Report& report) {
 }  // namespace
 
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
-  CLI::App app;
+  OptionList list;
   CountArguments args;
-  args.AddTo(&app);
+  args.AddTo(&list);
   std::string help;
-  ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbCountHelp, arguments, &help));
   if (!run) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;

@@ -1,5 +1,4 @@
 // onnxflops explain: the formula of an operator, or of a node with its sizes filled in.
-#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -19,7 +18,7 @@
 namespace onnxflops::tools {
 namespace {
 
-constexpr VerbHelp kHelp = {
+constexpr VerbHelp kVerbExplainHelp = {
     "onnxflops explain MODEL NODE [options]\n       onnxflops explain OP",
     R"(Tells what a node costs and why: its operator's formula, the shapes of its inputs and
 outputs, and the formula with these sizes. NODE is a node's name, or the name of one of
@@ -31,8 +30,6 @@ its outputs. With OP, tells the formula, versions and examples of an operator.
     onnxflops explain Conv
     onnxflops explain com.microsoft.FusedMatMul
 )"};
-
-constexpr int kLineWidth = 100;
 
 absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, int width) {
   std::string out;
@@ -63,18 +60,18 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
 }  // namespace
 
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
-  CLI::App app;
+  OptionList list;
   std::vector<std::string> what;
   SizeArguments sizes;
   CausalArgument causal;
   std::string file = "-";
-  app.add_option("WHAT", what)->expected(0, 2);
-  sizes.AddTo(&app);
-  causal.AddTo(&app);
-  app.add_option("-o", file, "Write to FILE, wholly or not at all. Default: standard output.")
-      ->type_name("FILE");
+  list.AddPositional("WHAT", &what, 0, 2);
+  sizes.AddTo(&list);
+  causal.AddTo(&list);
+  list.AddValue("-o", "FILE", &file,
+                "Write to FILE, wholly or not at all. Default: standard output.");
   std::string help;
-  ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbExplainHelp, arguments, &help));
   if (!run) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
@@ -87,7 +84,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   std::string text;
   if (what.size() == 1) {
     ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
-    ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, style.width > 0 ? style.width : kLineWidth));
+    ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, style.line_width()));
   } else {
     ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
     ASSIGN_OR_RETURN(options.causal, causal.Parse());

@@ -1,5 +1,4 @@
 // onnxflops ops: every operator that is supported, with its formula.
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,7 @@
 namespace onnxflops::tools {
 namespace {
 
-constexpr VerbHelp kHelp = {
+constexpr VerbHelp kVerbOpsHelp = {
     "onnxflops ops [options]",
     R"(Lists the operators that are supported: domain, versions (the opsets that changed
 something), whether they do arithmetic, and the formula of what they cost.
@@ -27,13 +26,13 @@ something), whether they do arithmetic, and the formula of what they cost.
 }  // namespace
 
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
-  CLI::App app;
+  OptionList list;
   OutputArguments output;
   RulesArgument rules_file;
-  rules_file.AddTo(&app);
-  output.AddTo(&app);
+  rules_file.AddTo(&list);
+  output.AddTo(&list);
   std::string help;
-  ASSIGN_OR_RETURN(const bool run, ParseArguments(kHelp, arguments, &app, &help));
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbOpsHelp, arguments, &help));
   if (!run) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;

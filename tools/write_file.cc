@@ -22,8 +22,6 @@ namespace {
 constexpr int kTemporaryTries = 100;  // names for the temporary file
 constexpr int kPollMs = 10;
 
-absl::Status FromErrno(int error) { return absl::UnknownError(strerror(error)); }
-
 // The kernel sends SIGPIPE to a writer without a reader. Where it is ignored or blocked, write()
 // fails instead, and the program ends as if the signal had been sent.
 [[noreturn]] void EndBySigpipe() {
@@ -165,6 +163,8 @@ absl::StatusOr<int> OpenDevice(const std::string& path) {
 }
 
 }  // namespace
+
+absl::Status FromErrno(int error) { return absl::UnknownError(strerror(error)); }
 
 absl::Status WriteAll(int fd, absl::string_view text) {
   while (!text.empty()) {

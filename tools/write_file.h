@@ -11,6 +11,9 @@ namespace onnxflops::tools {
 
 // Errors of all of these say what went wrong, and do not name the file.
 
+// What the system says of an errno.
+absl::Status FromErrno(int error);
+
 // Writes all of `text` to an open descriptor. When the reader of a pipe has gone, the program ends
 // with SIGPIPE and without a message, as other Unix programs do.
 absl::Status WriteAll(int fd, absl::string_view text);

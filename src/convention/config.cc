@@ -12,6 +12,7 @@
 #include "src/module/parameters.h"
 
 namespace onnxflops {
+namespace config {
 namespace {
 
 // The sizes of the one kind of token ids that the model takes; or why there are none.
@@ -69,6 +70,7 @@ Ledger Apply6(Evidence* evidence) { return ApplyFormula(evidence, 12); }
 Ledger Apply25(Evidence* evidence) { return ApplyFormula(evidence, 15); }
 
 }  // namespace
+}  // namespace config
 
 const Convention kConfig6n = {
     "config-6n",
@@ -77,7 +79,7 @@ const Convention kConfig6n = {
     "the rule of thumb of arXiv:2001.08361, section 2.1, and arXiv:2204.02311, appendix B",
     "2 per parameter and token forward, 4 backward",
     "attention products; that embeddings multiply nothing",
-    Apply6,
+    config::Apply6,
 };
 
 const Convention kConfig25n = {
@@ -87,7 +89,7 @@ const Convention kConfig25n = {
     "an estimate in use for MFU: forward 2.5 per parameter and token \"for vision and text\"",
     "2.5 per parameter and token forward, 5 backward",
     "attention products; that embeddings multiply nothing",
-    Apply25,
+    config::Apply25,
 };
 
 }  // namespace onnxflops

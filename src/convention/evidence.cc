@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
-#include "src/convention/torch_trace.h"
+#include "src/convention/torch/trace.h"
 #include "src/module/limits_of_modules.h"
 #include "src/symbolic/term_count.h"
 

@@ -2,6 +2,7 @@
 #include "src/convention/conventions.h"
 
 namespace onnxflops {
+namespace macs {
 namespace {
 
 Ledger Apply(Evidence* evidence) {
@@ -18,6 +19,7 @@ Ledger Apply(Evidence* evidence) {
 }
 
 }  // namespace
+}  // namespace macs
 
 const Convention kMacs = {
     "macs",
@@ -26,7 +28,7 @@ const Convention kMacs = {
     "the usual definition in papers and model cards, as open_clip's docs/model_profile.csv",
     "2 per multiply-accumulate of MatMul, Gemm, Conv, Einsum, attention and RNN gates",
     "everything else: softmax, norms, activations, additions, biases",
-    Apply,
+    macs::Apply,
 };
 
 }  // namespace onnxflops

@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "src/count/cost.h"
+#include "src/cost/cost.h"
 #include "src/infer/infer.h"
 
 namespace onnxflops {

@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "ops/op_def.h"
 #include "ops/registry.h"
-#include "ops/user_rules.h"
+#include "ops/user/user_rules.h"
 #include "src/base/limits.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"

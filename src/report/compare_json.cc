@@ -6,8 +6,6 @@
 namespace onnxflops {
 namespace {
 
-constexpr auto kOneLine = JsonWriter::Layout::kOneLine;
-
 void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(term.name);

@@ -17,7 +17,6 @@
 namespace onnxflops {
 namespace {
 
-constexpr int kLineWidth = 100;        // where texts are broken when the width is not given
 constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
 constexpr size_t kMaxModuleRows = 24;  // under one term
 constexpr size_t kMaxNamedNodes = 1000;
@@ -263,7 +262,7 @@ void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::
 
 std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report, const Figures& figures,
                           const TableStyle& style) {
-  const int width = style.width > 0 ? style.width : kLineWidth;
+  const int width = style.line_width();
   const std::vector<Step> steps = Steps(tool, report, figures);
   const std::string unit(UnitName(tool.convention->unit));
   int figure_width = DisplayWidth(unit);
@@ -305,7 +304,7 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report,
 
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
   const Figures figures(report);
-  const int width = style.width > 0 ? style.width : kLineWidth;
+  const int width = style.line_width();
   std::string out = DrawHead(Summarize(report.ours, {}), width);
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
@@ -338,7 +337,7 @@ std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
 }
 
 std::string ListConventions(const TableStyle& style) {
-  const int width = style.width > 0 ? style.width : kLineWidth;
+  const int width = style.line_width();
   std::string out;
   for (const Convention* c : Conventions()) {
     absl::StrAppend(&out, out.empty() ? "" : "\n", c->name, "\n");

@@ -20,7 +20,6 @@ namespace onnxflops {
 namespace {
 
 constexpr size_t kMaxSuggestions = 5;
-constexpr int kLineWidth = 100;
 
 // Where a node inside a function is evaluated first.
 struct Place {
@@ -254,7 +253,7 @@ std::string ExceptionText(const OpException& exception) {
 }
 
 std::string ToText(const Explanation& e, const TableStyle& style) {
-  const int width = style.width > 0 ? style.width : kLineWidth;
+  const int width = style.line_width();
   std::string out = absl::StrCat("node ", Printable(e.node.name), " (",
                                  Printable(OpLabel(e.node.domain, e.node.op)), ", opset ", e.opset);
   if (e.version > 0) absl::StrAppend(&out, ", rule of version ", e.version);

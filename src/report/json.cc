@@ -10,8 +10,6 @@
 namespace onnxflops {
 namespace {
 
-constexpr auto kOneLine = JsonWriter::Layout::kOneLine;
-
 // Of another tool's count, quantities that it does not have are null.
 void WriteIf(bool has, const char* key, const Expr& quantity, JsonWriter* json) {
   json->Key(key);

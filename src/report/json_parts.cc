@@ -6,7 +6,7 @@ void WriteModel(const ModelInfo& model, JsonWriter* json) {
   json->Key("model").BeginObject();
   json->Key("path").String(model.path);
   json->Key("ir_version").Int(model.ir_version);
-  json->Key("opsets").BeginObject(JsonWriter::Layout::kOneLine);
+  json->Key("opsets").BeginObject(kOneLine);
   for (const auto& [domain, version] : model.opsets) json->Key(domain).Int(version);
   json->EndObject();
   json->Key("producer").String(model.producer);

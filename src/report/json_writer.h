@@ -57,6 +57,8 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
+inline constexpr auto kOneLine = JsonWriter::Layout::kOneLine;
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_

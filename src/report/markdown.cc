@@ -9,7 +9,8 @@
 namespace onnxflops {
 namespace {
 
-void AppendList(absl::string_view title, const std::vector<std::string>& lines, std::string* out) {
+void AppendMarkdownList(absl::string_view title, const std::vector<std::string>& lines,
+                        std::string* out) {
   if (lines.empty()) return;
   absl::StrAppend(out, "\n", title, "\n\n");
   for (const std::string& line : lines) absl::StrAppend(out, "- ", MarkdownCode(line), "\n");
@@ -32,13 +33,13 @@ std::string ToMarkdown(const Report& report, const ViewOptions& options) {
                                  Item(summary.inputs), "\n", DrawMarkdown(table), "\n");
   for (const std::string& note : table.notes) absl::StrAppend(&out, Item({note}));
   for (const std::vector<std::string>& line : summary.totals) absl::StrAppend(&out, Item(line));
-  AppendList("Symbols:", summary.symbols, &out);
+  AppendMarkdownList("Symbols:", summary.symbols, &out);
   if (report.totals.lower_bound) {
-    AppendList(absl::StrCat("Not counted, so that totals are lower bounds: ",
-                            Plural(report.coverage.unknown, "node")),
-               summary.unknown, &out);
+    AppendMarkdownList(absl::StrCat("Not counted, so that totals are lower bounds: ",
+                                    Plural(report.coverage.unknown, "node")),
+                       summary.unknown, &out);
   }
-  AppendList("Warnings:", summary.warnings, &out);
+  AppendMarkdownList("Warnings:", summary.warnings, &out);
   return out;
 }
 

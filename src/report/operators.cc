@@ -56,7 +56,7 @@ std::string ToJson(const std::vector<OperatorLine>& lines) {
   json.Key("schema").String("onnxflops.ops/1");
   json.Key("operators").BeginArray();
   for (const OperatorLine& line : lines) {
-    json.BeginObject(JsonWriter::Layout::kOneLine);
+    json.BeginObject(kOneLine);
     json.Key("domain").String(line.domain);
     json.Key("op").String(line.row->name);
     json.Key("since").BeginArray();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/registry.h"
-#include "ops/user_rules.h"
+#include "ops/user/user_rules.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {

@@ -32,7 +32,7 @@ struct CountOptions {
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;
   absl::btree_map<std::string, Content> input_values;
-  // Operators of the user's own: LoadRules of ops/user_rules.h.
+  // Operators of the user's own: LoadRules of ops/user/user_rules.h.
   Rules rules;
   // Operators that say that they are causal: all pairs of a query and a key, or only those that the
   // mask lets through. A mask that is a tensor of the graph is no such operator.

@@ -9,9 +9,8 @@
 namespace onnxflops {
 namespace {
 
-constexpr int kLineWidth = 100;  // where lists of texts are broken when the width is not given
-
-void AppendList(absl::string_view title, const std::vector<std::string>& lines, std::string* out) {
+void AppendTextList(absl::string_view title, const std::vector<std::string>& lines,
+                    std::string* out) {
   if (lines.empty()) return;
   absl::StrAppend(out, "\n", title, "\n");
   for (const std::string& line : lines) absl::StrAppend(out, kLineMark, Printable(line), "\n");
@@ -31,19 +30,19 @@ std::string DrawHead(const Summary& summary, int width) {
 
 std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style) {
   const Summary summary = Summarize(report, options);
-  const int width = style.width > 0 ? style.width : kLineWidth;
+  const int width = style.line_width();
   std::string out = absl::StrCat(DrawHead(summary, width), "\n",
                                  DrawText(MakeTable(report, options), style), "\n");
   for (const std::vector<std::string>& line : summary.totals) {
     out += DrawWrapped(line, "   ", width);
   }
-  AppendList("symbols (bind them with --dim NAME=N):", summary.symbols, &out);
+  AppendTextList("symbols (bind them with --dim NAME=N):", summary.symbols, &out);
   if (report.totals.lower_bound) {
-    AppendList(absl::StrCat("not counted, so that totals are lower bounds: ",
-                            Plural(report.coverage.unknown, "node")),
-               summary.unknown, &out);
+    AppendTextList(absl::StrCat("not counted, so that totals are lower bounds: ",
+                                Plural(report.coverage.unknown, "node")),
+                   summary.unknown, &out);
   }
-  AppendList("warnings:", summary.warnings, &out);
+  AppendTextList("warnings:", summary.warnings, &out);
   return out;
 }
 

@@ -72,8 +72,8 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   }
 }
 
-std::string Line(const TextTable& table, const std::vector<std::string>& cells,
-                 const std::vector<int>& widths) {
+std::string RowLine(const TextTable& table, const std::vector<std::string>& cells,
+                    const std::vector<int>& widths) {
   std::string line;
   for (size_t c = 0; c < cells.size(); ++c) {
     if (widths[c] == 0) continue;
@@ -179,7 +179,7 @@ std::string DrawText(TextTable table, const TableStyle& style) {
   std::string out;
   const auto add = [&](const char* escape, const char* mark,
                        const std::vector<std::string>& cells) {
-    const std::string line = absl::StrCat(mark, Line(table, cells, widths));
+    const std::string line = absl::StrCat(mark, RowLine(table, cells, widths));
     if (style.color && escape != nullptr) {
       absl::StrAppend(&out, escape, line, kPlain, "\n");
     } else {

@@ -30,6 +30,9 @@ struct TextTable {
 struct TableStyle {
   int width = 0;       // columns of the terminal; 0: as wide as it gets
   bool color = false;  // bold and faint text by terminal escapes
+
+  // Where texts are broken.
+  int line_width() const { return width > 0 ? width : 100; }
 };
 
 // What a line of text begins with that would else begin with text of a file: to programs that read

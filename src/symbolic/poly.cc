@@ -82,7 +82,7 @@ int CompareExprs(const Expr& a, const Expr& b) {
 
 // Where the heap is, which nobody who writes a file knows.
 const std::unique_ptr<char> hash_place = std::make_unique<char>();
-const auto hash_seed = reinterpret_cast<size_t>(hash_place.get());
+const size_t hash_seed = reinterpret_cast<size_t>(hash_place.get());
 
 size_t Mix(size_t hash, size_t value) {
   const UInt product = static_cast<UInt>(hash ^ value) * UInt{0x9E3779B97F4A7C15};

@@ -1,6 +1,5 @@
 // Fuzz target: whatever is typed on the command line is understood or refused in one line. The
 // first byte chooses the option.
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,16 +16,16 @@ namespace {
 
 // The whole line, words apart by newlines.
 absl::Status ParseLine(absl::string_view text) {
-  CLI::App app;
+  OptionList list;
   SizeArguments sizes;
   OutputArguments output;
   std::vector<std::string> models;
-  app.add_option("MODEL", models)->required();
-  sizes.AddTo(&app);
-  output.AddTo(&app);
+  list.AddPositional("MODEL", &models, 1);
+  sizes.AddTo(&list);
+  output.AddTo(&list);
   std::string help;
-  const absl::StatusOr<bool> run = ParseArguments({"onnxflops count MODEL", "Counts.\n", ""},
-                                                  absl::StrSplit(text, '\n'), &app, &help);
+  const absl::StatusOr<bool> run =
+      list.Parse({"onnxflops count MODEL", "Counts.\n", ""}, absl::StrSplit(text, '\n'), &help);
   if (!run.ok() || !*run) return run.status();
   const absl::StatusOr<CountOptions> options = sizes.Parse();
   return options.ok() ? output.ParseFormat().status() : options.status();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "src/count/cost.h"
+#include "src/cost/cost.h"
 #include "tests/oracle/counted.h"
 
 namespace onnxflops::oracle {

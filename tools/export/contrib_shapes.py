@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs operators of ONNX Runtime, one node at a time, and writes down what goes in and the types and shapes that come out.
 
-Usage: contrib_shapes.py [-o tests/contrib_shapes.json]      needs: pip install onnx onnxruntime numpy
+Usage: contrib_shapes.py [-o tests/data/contrib_shapes.json]      needs: pip install onnx onnxruntime numpy
 
 An input is TYPE, SIZES and CONTENT: f2x3 is a float tensor of 2 x 3, l2=3,4 an initializer of two int64 numbers, l=5 a scalar one, f2! an
 initializer for the runtime only, - an input left out. An operator that the CPU build cannot run is reported and left out of the file.
@@ -230,7 +230,7 @@ def run(op, inputs, attributes, outputs, opset):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("-o", "--output", default="tests/contrib_shapes.json")
+    parser.add_argument("-o", "--output", default="tests/data/contrib_shapes.json")
     args = parser.parse_args()
     cases = []
     for op, inputs, attributes, outputs, *opset in CASES:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Figures that follow from published architectures by hand: 2 x MACs (`macs`), 6 N T (`config-6n`) and 7.5 N T (`config-2.5n`), written into
-tests/compare_truth.json beside what tools printed. N are all parameters, T the tokens. No figure comes from a model file.
+tests/data/compare_truth.json beside what tools printed. N are all parameters, T the tokens. No figure comes from a model file.
 
-Usage: formula_truth.py [tests/compare_truth.json]
+Usage: formula_truth.py [tests/data/compare_truth.json]
 """
 import json
 import sys
@@ -93,7 +93,7 @@ def figures(model):
 
 
 def main():
-    path = sys.argv[1] if len(sys.argv) > 1 else "tests/compare_truth.json"
+    path = sys.argv[1] if len(sys.argv) > 1 else "tests/data/compare_truth.json"
     for name, ours, published in PUBLISHED:
         assert round(ours, 2) == published, (name, ours, published)
     with open(path, encoding="utf-8") as file:

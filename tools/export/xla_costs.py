@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What XLA's HloCostAnalysis counts of small JAX functions: `lowered` before XLA's passes (jax.jit(f).lower(x).cost_analysis()), `compiled` after
-them, for a CPU. tests/xla_truth_test.cc holds ONNX models of the same functions to `lowered`.
+them, for a CPU. tests/convention/xla_truth_test.cc holds ONNX models of the same functions to `lowered`.
 
-Usage: xla_costs.py [-o tests/xla_truth.json]      needs: pip install jax==0.10.2
+Usage: xla_costs.py [-o tests/data/xla_truth.json]      needs: pip install jax==0.10.2
 """
 import argparse
 import json
@@ -236,7 +236,7 @@ def measure(case):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", default="tests/xla_truth.json")
+    parser.add_argument("-o", "--output", default="tests/data/xla_truth.json")
     output = parser.parse_args().output
     jax.config.update("jax_platforms", "cpu")
     figures = {name: measure(case) for name, case in CASES.items()}

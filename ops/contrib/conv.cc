@@ -1,0 +1,377 @@
+// com.microsoft: convolutions and pooling with an activation fused in, quantised, or with the
+// channels last; com.microsoft.nchwc: the same on blocked channels.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/plain.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- Conv (X, W, B), then + Z, then an activation
+
+// In which order the sizes of the inputs are: channels last in X (and Y), and in W as well.
+struct Layout {
+  bool channels_last = false;
+  bool weight_channels_last = false;
+};
+
+Facts ConvInputs(const NodeView& n, Layout layout) {
+  Facts inputs = InputsOf(n);
+  if (inputs.size() > 3) inputs.resize(3);
+  if (!inputs.empty()) inputs[0] = ChannelsFirstIf(layout.channels_last, inputs[0]);
+  if (inputs.size() > 1) inputs[1] = ChannelsFirstIf(layout.weight_channels_last, inputs[1]);
+  return inputs;
+}
+
+absl::StatusOr<Facts> InferConvIn(const NodeView& n, Layout layout) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "Conv", ConvInputs(n, layout)));
+  facts[0] = ChannelsLastIf(layout.channels_last, facts[0]);
+  return facts;
+}
+
+absl::StatusOr<Cost> CountConvIn(const NodeView& n, Layout layout) {
+  const Fact y = ChannelsFirstIf(layout.channels_last, n.output(0));
+  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "Conv", ConvInputs(n, layout), {y}));
+  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
+  if (n.HasInput(3)) activation.add += 1;
+  cost.flops += activation * y.shape.NumElements();
+  return cost;
+}
+
+absl::StatusOr<Facts> InferFusedConv(const NodeView& n) { return InferConvIn(n, {}); }
+absl::StatusOr<Cost> CountFusedConv(const NodeView& n) { return CountConvIn(n, {}); }
+
+constexpr OpExample kFusedConvExamples[] = {
+    {"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B) => (float[N,4,6,6] Y) "
+     "{ Y = com.microsoft.FusedConv<activation = \"Relu\">(X, W, B) }",
+     "mac=3888*N add=144*N cmp=144*N"},
+    {"g (float[N,3,8,8] X, float[4,3,3,3] W, float[4] B, float[N,4,6,6] Z) => (float[N,4,6,6] Y) "
+     "{ Y = com.microsoft.FusedConv<activation = \"HardSigmoid\", activation_params = [0.2, 0.5]>"
+     "(X, W, B, Z) }",
+     "mac=3888*N add=432*N mul=144*N cmp=288*N"},
+};
+
+absl::StatusOr<Facts> InferNhwcFusedConv(const NodeView& n) {
+  return InferConvIn(n, {.channels_last = true});
+}
+absl::StatusOr<Cost> CountNhwcFusedConv(const NodeView& n) {
+  return CountConvIn(n, {.channels_last = true});
+}
+
+constexpr OpExample kNhwcFusedConvExamples[] = {
+    {"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B, float[N,6,6,4] Z) => (float[N,6,6,4] Y) "
+     "{ Y = com.microsoft.NhwcFusedConv<activation = \"Relu\">(X, W, B, Z) }",
+     "mac=3888*N add=288*N cmp=144*N"},
+};
+
+// The documentation has W as [M, C/group, k1, k2], the kernels take [M, k1, k2, C/group]: whichever
+// fits X and kernel_shape.
+Layout NhwcConvLayout(const NodeView& n) {
+  const Fact &x = n.input(0), &w = n.input(1);
+  Layout layout = {.channels_last = true, .weight_channels_last = true};
+  if (!x.shape.ranked() || !w.shape.ranked()) return layout;
+  const int rank = x.shape.rank();
+  if (rank < 3 || w.shape.rank() != rank) return layout;
+  const Expr channels = n.Int("group", 1) * w.shape[rank - 1];
+  bool fits = ProvablyEqual(channels, x.shape[rank - 1]).value_or(true);
+  const auto kernel = n.Ints("kernel_shape");
+  for (int i = 0; i < rank - 2 && kernel.size() == static_cast<size_t>(rank - 2); ++i) {
+    fits &= ProvablyEqual(w.shape[i + 1], kernel[static_cast<size_t>(i)]).value_or(true);
+  }
+  layout.weight_channels_last = fits;
+  return layout;
+}
+
+absl::StatusOr<Facts> InferNhwcConv(const NodeView& n) { return InferConvIn(n, NhwcConvLayout(n)); }
+absl::StatusOr<Cost> CountNhwcConv(const NodeView& n) { return CountConvIn(n, NhwcConvLayout(n)); }
+
+constexpr OpExample kConvNhwcConvExamples[] = {
+    {"g (float[N,8,8,3] X, float[4,5,5,3] W) => (float[N,4,4,4] Y) "
+     "{ Y = com.microsoft.NhwcConv<kernel_shape = [5, 5]>(X, W) }",
+     "mac=4800*N"},
+    {"g (float[N,8,8,3] X, float[4,3,5,5] W, float[4] B) => (float[N,4,4,4] Y) "
+     "{ Y = com.microsoft.NhwcConv(X, W, B) }",
+     "mac=4800*N add=64*N"},
+};
+
+// ---- QLinearConv, with `channels_last` also in that layout; W stays [M, C/group, k1, k2]
+
+Facts QLinearConvInputs(const NodeView& n) {
+  Facts inputs = InputsOf(n);
+  if (!inputs.empty()) inputs[0] = ChannelsFirstIf(n.Flag("channels_last"), inputs[0]);
+  return inputs;
+}
+
+absl::StatusOr<Facts> InferQLinearConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "QLinearConv", QLinearConvInputs(n)));
+  facts[0] = ChannelsLastIf(n.Flag("channels_last"), facts[0]);
+  return facts;
+}
+
+absl::StatusOr<Cost> CountQLinearConv(const NodeView& n) {
+  const Fact y = ChannelsFirstIf(n.Flag("channels_last"), n.output(0));
+  return CountAs(n, "QLinearConv", QLinearConvInputs(n), {y});
+}
+
+constexpr OpExample kConvQLinearConvExamples[] = {
+    {"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, uint8 "
+     "yz, int32[3] B) => (uint8[N,3,3,3] y) "
+     "{ y = com.microsoft.QLinearConv<channels_last = 1>(x, xs, xz, w, ws, wz, ys, yz, B) }",
+     "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"},
+};
+
+// ---- pooling
+
+absl::StatusOr<Facts> InferNhwcMaxPool(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "MaxPool", {ChannelsFirst(n.input(0))}));
+  return Facts{ChannelsLast(facts[0])};
+}
+
+absl::StatusOr<Cost> CountNhwcMaxPool(const NodeView& n) {
+  return CountAs(n, "MaxPool", {ChannelsFirst(n.input(0))}, {ChannelsFirst(n.output(0))});
+}
+
+constexpr OpExample kConvNhwcMaxPoolExamples[] = {
+    {"g (uint8[N,8,8,3] X) => (uint8[N,4,4,3] Y) "
+     "{ Y = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+     "int_cmp=192*N"},
+};
+
+// MaxpoolWithMask: only elements whose mask is not 0 compete.
+absl::StatusOr<Facts> InferMaxpoolWithMask(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "MaxPool", {n.input(0)}));
+  return Facts{facts[0]};
+}
+
+absl::StatusOr<Cost> CountMaxpoolWithMask(const NodeView& n) {
+  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "MaxPool", {n.input(0)}, {n.output(0)}));
+  cost.int_ops[Kind::kCmp] += cost.flops[Kind::kCmp];
+  return cost;
+}
+
+constexpr OpExample kMaxpoolWithMaskExamples[] = {
+    {"g (float[N,3,8,8] X, int32[N,3,8,8] M) => (float[N,3,4,4] Y) "
+     "{ Y = com.microsoft.MaxpoolWithMask<kernel_shape = [2, 2], strides = [2, 2]>(X, M) }",
+     "cmp=192*N int_cmp=192*N"},
+};
+
+// Quantised average pooling: X, x_scale, x_zero_point, y_scale, y_zero_point; stands for
+// DequantizeLinear, the pooling on floats and QuantizeLinear.
+Fact AsFloat(Fact fact) {
+  fact.dtype = DType::kFloat32;
+  return fact;
+}
+
+absl::StatusOr<Facts> InferQLinearPool(const NodeView& n, absl::string_view plain) {
+  const bool channels_last = n.Flag("channels_last");
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, plain, {ChannelsFirstIf(channels_last, n.input(0))}));
+  return Facts{ChannelsLastIf(channels_last, facts[0])};
+}
+
+absl::StatusOr<Cost> CountQLinearPool(const NodeView& n, absl::string_view plain) {
+  const bool channels_last = n.Flag("channels_last");
+  const Fact x = AsFloat(ChannelsFirstIf(channels_last, n.input(0)));
+  const Fact y = AsFloat(ChannelsFirstIf(channels_last, n.output(0)));
+  ASSIGN_OR_RETURN(Cost cost, CountAs(n, plain, {x}, {y}));
+  cost.flops += DequantizeCost(n.HasInput(2)) * x.shape.NumElements();
+  cost.flops += QuantizeCost(n.HasInput(4)) * y.shape.NumElements();
+  return cost;
+}
+
+absl::StatusOr<Facts> ConvInferQLinearAveragePool(const NodeView& n) {
+  return InferQLinearPool(n, "AveragePool");
+}
+absl::StatusOr<Cost> ConvCountQLinearAveragePool(const NodeView& n) {
+  return CountQLinearPool(n, "AveragePool");
+}
+absl::StatusOr<Facts> InferQLinearGlobalAveragePool(const NodeView& n) {
+  return InferQLinearPool(n, "GlobalAveragePool");
+}
+absl::StatusOr<Cost> CountQLinearGlobalAveragePool(const NodeView& n) {
+  return CountQLinearPool(n, "GlobalAveragePool");
+}
+
+constexpr OpExample kConvQLinearAveragePoolExamples[] = {
+    {"g (uint8[N,3,4,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,3,2,2] Y) "
+     "{ Y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
+     "(X, Xs, Xz, Ys, Yz) }",
+     "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"},
+};
+
+constexpr OpExample kQLinearGlobalAveragePoolExamples[] = {
+    {"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1,1,3] Y) "
+     "{ Y = com.microsoft.QLinearGlobalAveragePool<channels_last = 1>(X, Xs, Xz, Ys, Yz) }",
+     "add=99*N mul=48*N div=6*N cmp=6*N round=3*N"},
+};
+
+// ---- ConvTransposeWithDynamicPads: X, W, the pads as an input, B
+
+Facts ConvConvTransposeInputs(const NodeView& n) { return {n.input(0), n.input(1), n.input(3)}; }
+
+absl::StatusOr<Facts> InferConvTransposeWithDynamicPads(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "ConvTranspose", ConvConvTransposeInputs(n)));
+  const absl::string_view auto_pad = n.String("auto_pad", "NOTSET");
+  if (!n.HasInput(2) || (auto_pad != "NOTSET" && !auto_pad.empty())) return facts;
+  Shape& y = facts[0].shape;
+  const std::optional<Dims> pads = n.KnownInts(2);
+  const auto spatial_rank = static_cast<size_t>(y.rank() - 2);
+  if (pads.has_value() && pads->size() != 2 * spatial_rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Pads has ", pads->size(), " elements, not ", 2 * spatial_rank));
+  }
+  for (size_t i = 0; i < spatial_rank; ++i) {
+    Expr& size = y[static_cast<int>(i) + 2];
+    size = pads.has_value() ? size - (*pads)[i] - (*pads)[i + spatial_rank]
+                            : n.FreshDim(0, static_cast<int>(i) + 2, "convtranspose");
+    if (size.is_literal() && size.literal() < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the output has ", size.ToString(), " elements along spatial axis ", i));
+    }
+  }
+  return facts;
+}
+
+absl::StatusOr<Cost> CountConvTransposeWithDynamicPads(const NodeView& n) {
+  return CountAs(n, "ConvTranspose", ConvConvTransposeInputs(n), {n.output(0)});
+}
+
+constexpr OpExample kConvTransposeWithDynamicPadsExamples[] = {
+    {"g (float[N,4,8,8] X, float[4,2,4,4] W, float[2] B) => (float[N,2,16,16] Y) "
+     "<int64[4] p = {1, 1, 1, 1}> "
+     "{ Y = com.microsoft.ConvTransposeWithDynamicPads<strides = [2, 2]>(X, W, p, B) }",
+     "mac=8192*N add=512*N"},
+};
+
+// ---- WordConvEmbedding: Y[S,M] of words[S,L] of characters, whose vectors [E] are looked up in
+// C[*,E] and convolved with W[M,1,K,E]; then + B, Tanh, and the maximum over the positions.
+
+struct WordConv {
+  Expr words, positions, filters, window;
+};
+
+absl::StatusOr<WordConv> ReadWordConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape words, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 4));
+  ASSIGN_OR_RETURN(Shape characters, n.RankedShape(3, 2));
+  RETURN_IF_ERROR(n.RequireSame("E", w[3], characters[1]));
+  const Expr positions = words[1] - w[2] + 1;
+  if (positions.is_literal() && positions.literal() < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a window of ", w[2].ToString(), " characters on words of ", words[1].ToString()));
+  }
+  return WordConv{words[0], positions, w[0], w[2] * w[3]};
+}
+
+absl::StatusOr<Facts> InferWordConvEmbedding(const NodeView& n) {
+  ASSIGN_OR_RETURN(WordConv conv, ReadWordConv(n));
+  return Facts{n.Like(1, Shape{conv.words, conv.filters})};
+}
+
+absl::StatusOr<Cost> CountWordConvEmbedding(const NodeView& n) {
+  ASSIGN_OR_RETURN(WordConv conv, ReadWordConv(n));
+  const Expr places = conv.words * conv.positions * conv.filters;
+  Cost cost = Flops(ElementCost{.add = 1, .cmp = 1, .tanh = 1} * places);
+  cost.flops[Kind::kMac] = places * conv.window;
+  cost.flops_mac_operands = {.a = n.dtype(3), .b = n.dtype(1)};
+  return cost;
+}
+
+constexpr OpExample kWordConvEmbeddingExamples[] = {
+    {"g (int32[S,12] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
+     "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
+     "mac=3840*S add=160*S cmp=160*S tanh=160*S"},
+};
+
+constexpr OpDef kMsConvRows[] = {
+    {.name = "ConvTransposeWithDynamicPads",
+     .versions = kSince1,
+     .formula = "Y = ConvTranspose(X, W, B) with pads from an input; mac = N*Cin*i1*i2.. * "
+                "Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .infer = InferConvTransposeWithDynamicPads,
+     .count = CountConvTransposeWithDynamicPads,
+     .examples = kConvTransposeWithDynamicPadsExamples,
+     .shape_inputs = 1 << 2,
+     .traits = Traits::kReadsContent},
+    {.name = "FusedConv",
+     .versions = kSince1,
+     .formula = "Y = activation(Conv(X, W, B) + Z); mac = elements(Y) * Cin/group * k1*k2.., add = "
+                "elements(Y) for B and for Z, the activation per element",
+     .infer = InferFusedConv,
+     .count = CountFusedConv,
+     .examples = kFusedConvExamples,
+     .operands = {.weights = InputBits({1, 2})}},
+    {.name = "MaxpoolWithMask",
+     .versions = kSince1,
+     .formula = "Y = MaxPool of the elements whose mask is not 0; cmp = elements(Y) * k1*k2.., and "
+                "as many integer cmp for the mask",
+     .infer = InferMaxpoolWithMask,
+     .count = CountMaxpoolWithMask,
+     .examples = kMaxpoolWithMaskExamples},
+    {.name = "NhwcConv",
+     .versions = kSince1,
+     .formula = "Y[N,o1,o2..,Cout] = Conv(X[N,i1,i2..,Cin], W, B); mac = elements(Y) * Cin/group * "
+                "k1*k2.., add = elements(Y) if B is given",
+     .infer = InferNhwcConv,
+     .count = CountNhwcConv,
+     .examples = kConvNhwcConvExamples,
+     .operands = {.weights = InputBits({1, 2})},
+     .note = "W may be [Cout,k1,k2..,Cin/group], as the kernels have it, or [Cout,Cin/group,k1,"
+             "k2..], as documented: whichever fits"},
+    {.name = "NhwcFusedConv",
+     .versions = kSince1,
+     .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z); as FusedConv",
+     .infer = InferNhwcFusedConv,
+     .count = CountNhwcFusedConv,
+     .examples = kNhwcFusedConvExamples},
+    {.name = "NhwcMaxPool",
+     .versions = kSince1,
+     .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]; cmp = "
+                "elements(Y) * k1*k2..",
+     .infer = InferNhwcMaxPool,
+     .count = CountNhwcMaxPool,
+     .examples = kConvNhwcMaxPoolExamples},
+    {.name = "QLinearAveragePool",
+     .versions = kSince1,
+     .formula = "Y = Quantize(AveragePool(Dequantize(X))); per element of X: mul = add = 1; of Y: "
+                "add = k1*k2.. + 1, div = 2, round = 1, cmp = 2",
+     .infer = ConvInferQLinearAveragePool,
+     .count = ConvCountQLinearAveragePool,
+     .examples = kConvQLinearAveragePoolExamples},
+    {.name = "QLinearConv",
+     .versions = kSince1,
+     .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]; integer mac = "
+                "elements(y) * Cin/group * k1*k2..",
+     .infer = InferQLinearConv,
+     .count = CountQLinearConv,
+     .examples = kConvQLinearConvExamples,
+     .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
+    {.name = "QLinearGlobalAveragePool",
+     .versions = kSince1,
+     .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X))); per element of X: mul = 1, add = "
+                "2; of Y: div = 2, round = 1, add = 1, cmp = 2",
+     .infer = InferQLinearGlobalAveragePool,
+     .count = CountQLinearGlobalAveragePool,
+     .examples = kQLinearGlobalAveragePoolExamples},
+    {.name = "WordConvEmbedding",
+     .versions = kSince1,
+     .formula = "Y[S,M] = max over P positions of tanh(conv + B) of words[S,L], W[M,1,K,E], P = L "
+                "- K + 1; mac = S*P*M*K*E, add = tanh = cmp = S*P*M",
+     .infer = InferWordConvEmbedding,
+     .count = CountWordConvEmbedding,
+     .examples = kWordConvEmbeddingExamples,
+     .note = "every word is counted with all its L characters, padding included"},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsConvFamily = {"com.microsoft", kMsConvRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,486 @@
+// com.microsoft: elementwise operators on floating point, and what is fused with them.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- Gelu and its fusions
+
+// The optional bias [C] at input `i` must have the last dimension of X [..., C].
+absl::Status CheckBias(const NodeView& n, int i, const Shape& x) {
+  if (!n.HasInput(i)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Shape bias, n.RankedShape(i, 1));
+  if (x.rank() == 0) return absl::InvalidArgumentError("input 0 is a scalar, but there is a bias");
+  return n.RequireSame("C", x[x.rank() - 1], bias[0]);
+}
+
+absl::StatusOr<Facts> InferWithBias(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  RETURN_IF_ERROR(CheckBias(n, 1, x));
+  return Facts{n.Like(0, std::move(x))};
+}
+
+constexpr OpExample kGeluExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.Gelu(X) }",
+     "add=4*N mul=8*N div=4*N erf=4*N"},
+};
+
+constexpr OpExample kBiasGeluExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = com.microsoft.BiasGelu(A, B) }",
+     "add=8*N mul=8*N div=4*N erf=4*N"},
+};
+
+absl::StatusOr<Cost> CountFastGelu(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  const ElementCost cost = n.HasInput(1) ? (kGeluTanhCost + ElementCost{.add = 1}) : kGeluTanhCost;
+  return Flops(cost * y.NumElements());
+}
+
+constexpr OpExample kFastGeluExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X) }",
+     "add=8*N mul=16*N pow=4*N tanh=4*N"},
+    {"g (float[N,4] X, float[4] B) => (float[N,4] Y) { Y = com.microsoft.FastGelu(X, B) }",
+     "add=12*N mul=16*N pow=4*N tanh=4*N"},
+};
+
+absl::StatusOr<Cost> CountQuickGelu(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  const bool scaled = n.Float("alpha", 1.702f) != 1.0f;
+  return Flops((scaled ? (kSiluCost + ElementCost{.mul = 1}) : kSiluCost) * y.NumElements());
+}
+
+constexpr OpExample kQuickGeluExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu(X) }",
+     "add=4*N mul=8*N div=4*N exp=4*N"},
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.QuickGelu<alpha = 1.0>(X) }",
+     "add=4*N mul=4*N div=4*N exp=4*N"},
+};
+
+absl::StatusOr<Cost> CountScaledSilu(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  const bool scaled = n.HasInput(1) || n.Float("alpha", 1.0f) != 1.0f;
+  return Flops((scaled ? (kSiluCost + ElementCost{.mul = 1}) : kSiluCost) * y.NumElements());
+}
+
+constexpr OpExample kScaledSiluExamples[] = {
+    {"g (float[N,4] X, float S) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X, S) }",
+     "add=4*N mul=8*N div=4*N exp=4*N"},
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.ScaledSiLU(X) }",
+     "add=4*N mul=4*N div=4*N exp=4*N"},
+};
+
+// BiasSplitGelu: Y[N,S,D/2] = left * Gelu(right), of X[N,S,D] + bias[D] split in two.
+absl::StatusOr<Facts> InferBiasSplitGelu(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
+  RETURN_IF_ERROR(CheckBias(n, 1, y));
+  Expr& last = y[y.rank() - 1];
+  if (last.is_literal() && last.literal() % 2 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("D is ", last.ToString(), ", which is odd"));
+  }
+  last = FloorDiv(last, 2);
+  return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountBiasSplitGelu(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  // The bias on both halves, Gelu on one, the product of the two.
+  return Flops((kGeluCost + ElementCost{.add = 2, .mul = 1}) * y.NumElements());
+}
+
+constexpr OpExample kBiasSplitGeluExamples[] = {
+    {"g (float[N,9,8] X, float[8] B) => (float[N,9,4] Y) { Y = com.microsoft.BiasSplitGelu(X, B) }",
+     "add=108*N mul=108*N div=36*N erf=36*N"},
+};
+
+// ---- sums with a bias
+
+constexpr OpExample kBiasAddExamples[] = {
+    {"g (float[N,9,4] X, float[4] B, float[N,9,4] S) => (float[N,9,4] Y) "
+     "{ Y = com.microsoft.BiasAdd(X, B, S) }",
+     "add=72*N"},
+};
+
+constexpr OpExample kGatedAddExamples[] = {
+    {"g (float[N,4] X, float[N,4] Y, float[N,1] G) => (float[N,4] Z) "
+     "{ Z = com.microsoft.GatedAdd(X, Y, G) }",
+     "add=4*N mul=4*N"},
+};
+
+constexpr OpExample kBiasSoftmaxExamples[] = {
+    {"g (float[N,2,4,4] X, float[N,1,1,4] B) => (float[N,2,4,4] Y) "
+     "{ Y = com.microsoft.BiasSoftmax<axis = 3, is_inner_broadcast = 1>(X, B) }",
+     "add=96*N div=32*N cmp=32*N exp=32*N"},
+};
+
+// ---- dropout: nothing at inference
+
+// True when the input `training_mode` says so. FailedPrecondition when its value is not known.
+absl::StatusOr<bool> IsTraining(const NodeView& n, int input) {
+  if (!n.HasInput(input)) return false;
+  const std::optional<Expr> mode = n.KnownInt(input);
+  if (!mode.has_value() || !mode->is_literal()) {
+    return absl::FailedPreconditionError("the value of training_mode is not known");
+  }
+  return mode->literal() != 0;
+}
+
+absl::StatusOr<Facts> InferDropout(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Facts{n.Like(0, x), Fact::Tensor(DType::kBool, x)};
+}
+
+// The mask holds one bit per element in words of 32.
+absl::StatusOr<Facts> InferBitmaskDropout(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  Shape mask = {CeilDiv(x.NumElements(), 32)};
+  return Facts{n.Like(0, std::move(x)), Fact::Tensor(DType::kUint32, std::move(mask))};
+}
+
+absl::StatusOr<Cost> CountDropout(const NodeView& n, int training_mode, int adds) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(bool training, IsTraining(n, training_mode));
+  // In training, a random number is compared with the ratio, and scale and mask are multiplied in.
+  const ElementCost cost = {.add = adds, .mul = training ? 2 : 0, .cmp = training ? 1 : 0};
+  return Flops(cost * y.NumElements());
+}
+
+absl::StatusOr<Cost> CountBiasDropout(const NodeView& n) {
+  return CountDropout(n, 4, n.HasInput(2) ? 2 : 1);
+}
+
+absl::StatusOr<Cost> CountBitmaskDropout(const NodeView& n) { return CountDropout(n, 2, 0); }
+
+constexpr OpExample kBiasDropoutExamples[] = {
+    {"g (float[N,4] X, float[4] B, float[N,4] R) => (float[N,4] Y) "
+     "{ Y = com.microsoft.BiasDropout(X, B, R) }",
+     "add=8*N"},
+    {"g (float[N,4] X, float[4] B) => (float[N,4] Y, bool[N,4] M) <float r = {0.5}, bool t = {1}> "
+     "{ Y, M = com.microsoft.BiasDropout(X, B, , r, t) }",
+     "add=4*N mul=8*N cmp=4*N"},
+};
+
+constexpr OpExample kBitmaskBiasDropoutExamples[] = {
+    {"g (float[N,64] X, float[64] B) => (float[N,64] Y, uint32[\"2*N\"] mask) "
+     "{ Y, mask = com.microsoft.BitmaskBiasDropout(X, B) }",
+     "add=64*N"},
+};
+
+constexpr OpExample kBitmaskDropoutExamples[] = {
+    {"g (float[8,10] X) => (float[8,10] Y, uint32[3] M) { Y, M = com.microsoft.BitmaskDropout(X) }",
+     "free"},
+    {"g (float[N,64] X) => (float[N,64] Y) <float r = {0.5}, bool t = {1}> "
+     "{ Y = com.microsoft.BitmaskDropout(X, r, t) }",
+     "mul=128*N cmp=64*N"},
+};
+
+// ---- hyper-connections: C streams of H features, in the last two dimensions or flattened into one
+
+struct Streams {
+  Expr rows;
+  Expr branches;
+  Expr features;
+};
+
+absl::StatusOr<Streams> ReadStreams(const NodeView& n) {
+  const int64_t branches = n.Int("num_branches", 0);
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, branches == 0 ? 2 : 1));
+  const int rank = x.rank();
+  if (branches == 0) return Streams{x.Product(0, rank - 2), x[rank - 2], x[rank - 1]};
+  if (branches < 0) return absl::InvalidArgumentError(absl::StrCat("num_branches is ", branches));
+  if (!DivideExactly(x[rank - 1], branches).has_value() && x[rank - 1].is_literal()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(x[rank - 1].ToString(), " features in ", branches, " branches"));
+  }
+  return Streams{x.Product(0, rank - 1), branches, FloorDiv(x[rank - 1], branches)};
+}
+
+// HyperConnectionPreMix: Y[..., H] = reduction_scale * sum over c of X[..., C, H] * pre_mix.
+absl::StatusOr<Facts> InferHyperConnectionPreMix(const NodeView& n) {
+  ASSIGN_OR_RETURN(Streams s, ReadStreams(n));
+  ASSIGN_OR_RETURN(Shape y, n.RankedShape(0));
+  y.dims().pop_back();
+  if (n.Int("num_branches", 0) == 0) y.dims().pop_back();
+  y.push_back(s.features);
+  return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountHyperConnectionPreMix(const NodeView& n) {
+  ASSIGN_OR_RETURN(Streams s, ReadStreams(n));
+  Census work = ElementCost{.add = 1, .mul = 1} * (s.rows * s.branches * s.features);
+  if (n.Float("reduction_scale", 1.0f) != 1.0f) work[Kind::kMul] += s.rows * s.features;
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kHyperConnectionPreMixExamples[] = {
+    {"g (float[N,4,8] X, float[N,4] M) => (float[N,8] Y) "
+     "{ Y = com.microsoft.HyperConnectionPreMix(X, M) }",
+     "add=32*N mul=32*N"},
+    {"g (float[N,32] X, float[N,32] M) => (float[N,8] Y) "
+     "{ Y = com.microsoft.HyperConnectionPreMix<num_branches = 4, reduction_scale = 0.5>(X, M) }",
+     "add=32*N mul=40*N"},
+};
+
+// HyperConnectionPostMix: Y[..., k, H] = sum over c of stream_mix[..., c, k] * X[..., c, H] +
+// post_mix[..., k] * block_output[..., H].
+absl::StatusOr<Cost> CountHyperConnectionPostMix(const NodeView& n) {
+  ASSIGN_OR_RETURN(Streams s, ReadStreams(n));
+  const Expr elements = s.rows * s.branches * s.features;
+  Cost cost = Flops(ElementCost{.add = 1, .mul = 1} * elements);
+  if (n.HasInput(3)) {
+    cost.flops[Kind::kMac] = elements * s.branches;
+    cost.flops_mac_operands = {.a = n.dtype(3), .b = n.dtype(0)};
+  }
+  return cost;
+}
+
+constexpr OpExample kHyperConnectionPostMixExamples[] = {
+    {"g (float[N,4,8] X, float[N,8] B, float[N,4] P, float[N,4,4] S) => (float[N,4,8] Y) "
+     "{ Y = com.microsoft.HyperConnectionPostMix(X, B, P, S) }",
+     "mac=128*N add=32*N mul=32*N"},
+    {"g (float[N,32] X, float[N,8] B, float[N,4] P) => (float[N,32] Y) "
+     "{ Y = com.microsoft.HyperConnectionPostMix<num_branches = 4>(X, B, P) }",
+     "add=32*N mul=32*N"},
+};
+
+// LinearAttentionGate: decay = decay_scale * Softplus(a + dt_bias), beta = Sigmoid(b).
+absl::StatusOr<Facts> InferLinearAttentionGate(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape a, n.ShapeOfRankAtLeast(0, 1));
+  RETURN_IF_ERROR(CheckBias(n, 1, a));
+  RETURN_IF_ERROR(CheckBias(n, 2, a));
+  Facts facts = {n.Like(0, std::move(a))};
+  if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(Shape b, n.RankedShape(3));
+    facts.push_back(n.Like(3, std::move(b)));
+  }
+  return facts;
+}
+
+absl::StatusOr<Cost> CountLinearAttentionGate(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape decay, n.OutputShape(0));
+  Census work = (kSoftplusCost + ElementCost{.add = 1, .mul = 1}) * decay.NumElements();
+  if (n.HasOutput(1)) {
+    ASSIGN_OR_RETURN(Shape beta, n.OutputShape(1));
+    work += kSigmoidCost * beta.NumElements();
+  }
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kLinearAttentionGateExamples[] = {
+    {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G, float[N,5,2] "
+     "H) { G, H = com.microsoft.LinearAttentionGate(A, D, S, B) }",
+     "add=30*N mul=10*N div=10*N exp=20*N log=10*N"},
+};
+
+// ---- complex products: real and imaginary part in the last dimension, of size 2
+
+absl::StatusOr<Facts> InferComplexMul(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape a, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(Shape b, n.ShapeOfRankAtLeast(1, 1));
+  RETURN_IF_ERROR(n.RequireSame("the last dimension", a[a.rank() - 1], 2));
+  RETURN_IF_ERROR(n.RequireSame("the last dimension", b[b.rank() - 1], 2));
+  ASSIGN_OR_RETURN(Shape c, BroadcastShapes({a, b}));
+  return Facts{n.Like(0, std::move(c))};
+}
+
+absl::StatusOr<Cost> CountComplexMul(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape c, n.OutputShape(0));
+  return Flops(ElementCost{.add = 2, .mul = 4} * c.Product(0, c.rank() - 1));
+}
+
+constexpr OpExample kComplexMulExamples[] = {
+    {"g (float[N,8,2] A, float[8,2] B) => (float[N,8,2] C) { C = com.microsoft.ComplexMul(A, B) }",
+     "add=16*N mul=32*N"},
+};
+
+constexpr OpExample kComplexMulConjExamples[] = {
+    {"g (float[N,8,2] A, float[N,8,2] B) => (float[N,8,2] C) "
+     "{ C = com.microsoft.ComplexMulConj(A, B) }",
+     "add=16*N mul=32*N"},
+};
+
+// ---- the others
+
+// IsAllFinite: one bool for any number of tensors.
+absl::StatusOr<Facts> InferIsAllFinite(const NodeView&) {
+  return Facts{Fact::Tensor(DType::kBool, Shape{})};
+}
+
+absl::StatusOr<Cost> CountIsAllFinite(const NodeView& n) {
+  Expr elements = 0;
+  for (int i = 0; i < n.num_inputs(); ++i) {
+    ASSIGN_OR_RETURN(Shape x, n.RankedShape(i));
+    elements += x.NumElements();
+  }
+  const bool one_test = n.Flag("isinf_only") != n.Flag("isnan_only");
+  Cost cost = Flops(ElementCost{.cmp = one_test ? 1 : 2} * elements);
+  cost.int_ops = ElementCost{.cmp = 1} * elements;
+  return cost;
+}
+
+constexpr OpExample kIsAllFiniteExamples[] = {
+    {"g (float[N,4] X, float[3] Z) => (bool Y) { Y = com.microsoft.IsAllFinite(X, Z) }",
+     "cmp=8*N + 6 int_cmp=4*N + 3"},
+    {"g (float[N,4] X) => (bool Y) { Y = com.microsoft.IsAllFinite<isnan_only = 1>(X) }",
+     "cmp=4*N int_cmp=4*N"},
+};
+
+constexpr OpExample kSampleOpExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.SampleOp(X) }", "free"},
+};
+
+constexpr OpDef kMsElementwiseRows[] = {
+    {.name = "BiasAdd",
+     .versions = kSince1,
+     .formula = "Y = X + bias + skip; add = 2 per element",
+     .infer = InferWithBias,
+     .count = CountPerOutputElement,
+     .examples = kBiasAddExamples,
+     .per_element = {.add = 2}},
+    {.name = "BiasDropout",
+     .versions = kSince1,
+     .formula = "Y = Dropout(X + bias) + residual; add = 1 per element, 2 with a residual",
+     .infer = InferDropout,
+     .count = CountBiasDropout,
+     .examples = kBiasDropoutExamples,
+     .traits = Traits::kReadsContent | Traits::kRandom,
+     .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
+             "random numbers not counted"},
+    {.name = "BiasGelu",
+     .versions = kSince1,
+     .formula = "C = Gelu(A + B); add = 2, mul = 2, div = 1, erf = 1 per element",
+     .infer = InferWithBias,
+     .count = CountPerOutputElement,
+     .examples = kBiasGeluExamples,
+     .per_element = kGeluCost + ElementCost{.add = 1},
+     .operands = {.weights = InputBits({1})}},
+    {.name = "BiasSoftmax",
+     .versions = kSince1,
+     .formula = "Y = Softmax(X + bias); add = 3, cmp = 1, exp = 1, div = 1 per element",
+     .infer = InferSameAsInput,
+     .count = CountPerOutputElement,
+     .examples = kBiasSoftmaxExamples,
+     .per_element = kSoftmaxCost + ElementCost{.add = 1}},
+    {.name = "BiasSplitGelu",
+     .versions = kSince1,
+     .formula = "Y[N,S,D/2] = left * Gelu(right) of X[N,S,D] + bias[D]; add = 3, mul = 3, div = 1, "
+                "erf = 1 per element of Y",
+     .infer = InferBiasSplitGelu,
+     .count = CountBiasSplitGelu,
+     .examples = kBiasSplitGeluExamples},
+    {.name = "BitmaskBiasDropout",
+     .versions = kSince1,
+     .formula = "Y = Dropout(X + bias) + residual, with the mask in bits; add = 1 per element, 2 "
+                "with a residual",
+     .infer = InferBitmaskDropout,
+     .count = CountBiasDropout,
+     .examples = kBitmaskBiasDropoutExamples,
+     .traits = Traits::kReadsContent | Traits::kRandom,
+     .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
+             "random numbers not counted"},
+    {.name = "BitmaskDropout",
+     .versions = kSince1,
+     .formula = "Y = Dropout(X), with the mask in bits; free at inference",
+     .infer = InferBitmaskDropout,
+     .count = CountBitmaskDropout,
+     .examples = kBitmaskDropoutExamples,
+     .traits = Traits::kReadsContent | Traits::kRandom,
+     .note = "in training 1 cmp and 2 mul per element, the random numbers not counted"},
+    {.name = "ComplexMul",
+     .versions = kSince1,
+     .formula = "C[..., 2] = A * B as complex numbers; mul = 4, add = 2 per product",
+     .infer = InferComplexMul,
+     .count = CountComplexMul,
+     .examples = kComplexMulExamples},
+    {.name = "ComplexMulConj",
+     .versions = kSince1,
+     .formula = "C[..., 2] = A * conjugate(B) as complex numbers; mul = 4, add = 2 per product",
+     .infer = InferComplexMul,
+     .count = CountComplexMul,
+     .examples = kComplexMulConjExamples},
+    {.name = "FastGelu",
+     .versions = kSince1,
+     .formula = "Y = Gelu(X + bias) in its tanh form; mul = 4, add = 2 (3 with a bias), pow = 1, "
+                "tanh = 1 per element",
+     .infer = InferWithBias,
+     .count = CountFastGelu,
+     .examples = kFastGeluExamples,
+     .operands = {.weights = InputBits({1})},
+     .note = "as ai.onnx Gelu with approximate=\"tanh\""},
+    {.name = "GatedAdd",
+     .versions = kSince1,
+     .formula = "Z = X + Y * gate; mul = 1, add = 1 per element",
+     .infer = InferSameAsInput,
+     .count = CountPerOutputElement,
+     .examples = kGatedAddExamples,
+     .per_element = {.add = 1, .mul = 1}},
+    {.name = "Gelu",
+     .versions = kSince1,
+     .formula = "Y = 0.5 X (1 + erf(X / sqrt 2)); div = 1, erf = 1, add = 1, mul = 2 per element",
+     .infer = InferSameAsInput,
+     .count = CountPerOutputElement,
+     .examples = kGeluExamples,
+     .per_element = kGeluCost},
+    {.name = "HyperConnectionPostMix",
+     .versions = kSince1,
+     .formula = "Y[R,K,H] = sum over c of S[R,C,K] X[R,C,H] + P[R,K] B[R,H]; mac = R*K*C*H if S is "
+                "given, mul = add = R*K*H",
+     .infer = InferSameAsInput,
+     .count = CountHyperConnectionPostMix,
+     .examples = kHyperConnectionPostMixExamples},
+    {.name = "HyperConnectionPreMix",
+     .versions = kSince1,
+     .formula = "Y[R,H] = scale * sum over c of X[R,C,H] * M; mul = add = R*C*H; mul = R*H if "
+                "scale != 1",
+     .infer = InferHyperConnectionPreMix,
+     .count = CountHyperConnectionPreMix,
+     .examples = kHyperConnectionPreMixExamples,
+     .note = "a gated sum, as Mul and ReduceSum: no contraction"},
+    {.name = "IsAllFinite",
+     .versions = kSince1,
+     .formula = "Y = all elements of all inputs are finite; cmp = 2 per element (1 with isinf_only "
+                "or isnan_only), and 1 cmp on bools",
+     .infer = InferIsAllFinite,
+     .count = CountIsAllFinite,
+     .examples = kIsAllFiniteExamples},
+    {.name = "LinearAttentionGate",
+     .versions = kSince1,
+     .formula = "decay = decay_scale * Softplus(a + dt_bias): mul = 1, add = 2, exp = 1, log = 1 "
+                "per element; beta = Sigmoid(b): exp = 1, add = 1, div = 1",
+     .infer = InferLinearAttentionGate,
+     .count = CountLinearAttentionGate,
+     .examples = kLinearAttentionGateExamples},
+    {.name = "QuickGelu",
+     .versions = kSince1,
+     .formula = "Y = X * Sigmoid(alpha X); mul = 2 (1 if alpha = 1), exp = 1, add = 1, div = 1 per "
+                "element",
+     .infer = InferSameAsInput,
+     .count = CountQuickGelu,
+     .examples = kQuickGeluExamples},
+    {.name = "SampleOp",
+     .versions = kSince1,
+     .formula = "Y = X; free",
+     .infer = InferMoved,
+     .examples = kSampleOpExamples},
+    {.name = "ScaledSiLU",
+     .versions = kSince1,
+     .formula = "Z = scale * X, Y = Z * Sigmoid(Z); mul = 2 (1 if there is no scale), exp = 1, add "
+                "= 1, div = 1 per element",
+     .infer = InferSameAsInput,
+     .count = CountScaledSilu,
+     .examples = kScaledSiluExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsElementwiseFamily = {"com.microsoft", kMsElementwiseRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,387 @@
+// com.microsoft: linear attention with a recurrent state, and the causal convolutions before it.
+//
+// The recurrence, per value head, on a state S[Dk,Dv]: S is decayed (gated rules), what it holds
+// for the key is taken from the value (delta rules), the outer product of key and value is added,
+// and the query reads it: o = scale * q S. As ai.onnx LinearAttention.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/attention.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+struct UpdateRule {
+  bool gated = false, delta = false;
+};
+
+absl::StatusOr<UpdateRule> ReadUpdateRule(const NodeView& n) {
+  const absl::string_view rule = n.String("update_rule", "gated_delta");
+  if (rule == "linear") return UpdateRule{};
+  if (rule == "gated") return UpdateRule{.gated = true};
+  if (rule == "delta") return UpdateRule{.delta = true};
+  if (rule == "gated_delta") return UpdateRule{.gated = true, .delta = true};
+  return absl::InvalidArgumentError(
+      absl::StrCat("update_rule is '", rule, "', not linear, gated, delta or gated_delta"));
+}
+
+struct Recurrence {
+  UpdateRule rule;
+  Expr tokens;        // over the whole batch
+  Expr value_heads;   // heads of the state
+  Expr output_heads;  // heads that are read
+  Expr qk_size, v_size;
+  Expr decays = 0;  // elements of the decay
+
+  Expr StateElements() const { return tokens * value_heads * qk_size * v_size; }
+};
+
+Census RecurrenceWork(const Recurrence& r) {
+  const Expr outputs = r.tokens * r.output_heads * r.v_size;
+  Census work = ElementCost{.mac = 1, .add = 1} * r.StateElements();
+  work[Kind::kMac] += outputs * r.qk_size;
+  work[Kind::kMul] += outputs;
+  if (r.rule.gated) {
+    work[Kind::kExp] += r.decays;
+    work[Kind::kMul] += r.StateElements();
+  }
+  if (r.rule.delta) {
+    work[Kind::kMac] += r.StateElements();
+    work += ElementCost{.add = 1, .mul = 1} * (r.tokens * r.value_heads * r.v_size);
+  }
+  return work;
+}
+
+// 1 / sqrt(Dk), made once where no scale is given.
+Census DefaultScaleWork(const NodeView& n) {
+  if (n.Float("scale", 0.0f) != 0.0f) return {};
+  return ElementCost{.div = 1, .sqrt = 1} * 1;
+}
+
+// ---- LinearAttention: query[B,T,Hq*Dk], key, value[B,T,Hkv*Dv]
+
+struct LinearAttention {
+  Expr batch, length, q_heads, kv_heads, qk_size, v_size;
+  Expr OutputHeads() const { return Max(q_heads, kv_heads); }
+};
+
+absl::StatusOr<LinearAttention> ReadLinearAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape q, n.RankedShape(0, 3));
+  ASSIGN_OR_RETURN(Shape v, n.RankedShape(2, 3));
+  LinearAttention l = {.batch = q[0], .length = q[1]};
+  RETURN_IF_ERROR(n.RequireSame("T", q[1], v[1]));
+  ASSIGN_OR_RETURN(l.q_heads, PositiveAttr(n, "q_num_heads"));
+  ASSIGN_OR_RETURN(l.kv_heads, PositiveAttr(n, "kv_num_heads"));
+  ASSIGN_OR_RETURN(l.qk_size, DivideEvenly("features of query in heads", q[2], l.q_heads));
+  ASSIGN_OR_RETURN(l.v_size, DivideEvenly("features of value in heads", v[2], l.kv_heads));
+  return l;
+}
+
+// A leading axis of so many states, where the attribute state_window asks for it.
+absl::StatusOr<Shape> WithStateWindow(const NodeView& n, Shape state) {
+  const int64_t window = n.Int("state_window", 0);
+  if (window < 0) return absl::InvalidArgumentError(absl::StrCat("state_window is ", window));
+  if (window > 0) state.dims().insert(state.dims().begin(), Expr(window));
+  return state;
+}
+
+absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(LinearAttention l, ReadLinearAttention(n));
+  ASSIGN_OR_RETURN(Shape state,
+                   WithStateWindow(n, Shape{l.batch, l.kv_heads, l.qk_size, l.v_size}));
+  return Facts{n.Like(0, Shape{l.batch, l.length, l.OutputHeads() * l.v_size}),
+               n.Like(n.HasInput(3) ? 3 : 0, std::move(state))};
+}
+
+absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(LinearAttention l, ReadLinearAttention(n));
+  Recurrence r = {.tokens = l.batch * l.length,
+                  .value_heads = l.kv_heads,
+                  .output_heads = l.OutputHeads(),
+                  .qk_size = l.qk_size,
+                  .v_size = l.v_size};
+  ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
+  if (r.rule.gated) {
+    ASSIGN_OR_RETURN(Shape decay, n.RankedShape(4, 3));
+    r.decays = decay.NumElements();
+  }
+  Cost cost = Flops(RecurrenceWork(r));
+  cost.flops += DefaultScaleWork(n);
+  return cost;
+}
+
+constexpr OpExample kLinearAttentionExamples[] = {
+    // As the examples of ai.onnx LinearAttention.
+    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, float[N,2,4,3] "
+     "s) "
+     "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, update_rule = "
+     "\"linear\">(q, k, v) }",
+     "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
+    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[5,N,2,4,3] p, float[N,10,2] d, "
+     "float[N,10,2] b) => (float[N,10,12] o, float[5,N,2,4,3] s) "
+     "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, scale = 0.5, "
+     "state_window = 5>(q, k, v, p, d, b) }",
+     "mac=960*N add=300*N mul=420*N exp=20*N"},
+};
+
+// ---- GatedDeltaNet: query[T,Hq,Dk], key, value[T,Hv,Dv] of packed tokens, or of [B,S] for T; all
+// in query[T,2*Hq*Dk + Hv*Dv] where key and value are left out. State[B,Hv,Dv,Dk].
+
+struct DeltaNet {
+  Dims tokens;  // [T] or [B,S]
+  Expr batch, q_heads, v_heads, qk_size, v_size;
+  Expr Tokens() const { return Shape(tokens).NumElements(); }
+};
+
+absl::Status ReadPackedDeltaNet(const NodeView& n, const Shape& q, DeltaNet* d) {
+  ASSIGN_OR_RETURN(Shape state, n.RankedShape(6, 4));
+  d->batch = state[0];
+  d->v_heads = state[1];
+  d->v_size = state[2];
+  d->qk_size = state[3];
+  ASSIGN_OR_RETURN(d->q_heads,
+                   DivideEvenly("query and key heads", q[q.rank() - 1] - d->v_heads * d->v_size,
+                                2 * d->qk_size));
+  d->tokens.assign(q.dims().begin(), q.dims().end() - 1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeltaNet> ReadDeltaNet(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape q, n.ShapeOfRankAtLeast(0, 2));
+  DeltaNet d;
+  if (!n.HasInput(1)) {
+    RETURN_IF_ERROR(ReadPackedDeltaNet(n, q, &d));
+    return d;
+  }
+  ASSIGN_OR_RETURN(q, n.ShapeOfRankAtLeast(0, 3));
+  ASSIGN_OR_RETURN(Shape v, n.RankedShape(2, q.rank()));
+  d.tokens.assign(q.dims().begin(), q.dims().end() - 2);
+  d.q_heads = q[q.rank() - 2];
+  d.qk_size = q[q.rank() - 1];
+  d.v_heads = v[v.rank() - 2];
+  d.v_size = v[v.rank() - 1];
+  if (n.HasInput(6)) {
+    ASSIGN_OR_RETURN(Shape state, n.RankedShape(6, 4));
+    d.batch = state[0];
+  } else if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(Shape sums, n.RankedShape(3, 1));
+    d.batch = sums[0] - 1;
+  } else {
+    if (q.rank() != 4) {
+      return absl::FailedPreconditionError("neither cu_seqlens nor initial_state tells the batch");
+    }
+    d.batch = q[0];
+  }
+  return d;
+}
+
+absl::StatusOr<Facts> InferDeltaNet(const NodeView& n) {
+  ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
+  Shape output{d.tokens};
+  output.push_back(Max(d.q_heads, d.v_heads));
+  output.push_back(d.v_size);
+  const int64_t capacity = n.Int("state_update_capacity", 0);
+  const Expr update = d.v_heads + d.q_heads * d.qk_size + d.v_heads * d.v_size;
+  return Facts{n.Like(0, std::move(output)),
+               Fact::Tensor(DType::kFloat32, Shape{d.batch, d.v_heads, d.v_size, d.qk_size}),
+               Fact::Tensor(DType::kFloat32, Shape{d.batch, capacity * update})};
+}
+
+// The decay and beta as they are given, or made of what is given.
+absl::StatusOr<Census> DeltaNetGates(const NodeView& n, const UpdateRule& rule, Expr* decays) {
+  Census work;
+  if (rule.gated) {
+    ASSIGN_OR_RETURN(Shape decay, n.ShapeOfRankAtLeast(4, 1));
+    *decays = decay.NumElements();
+    if (n.String("gate_activation", "none") == "qwen") {
+      // -exp(a_log) * Softplus(decay + dt_bias).
+      ASSIGN_OR_RETURN(Shape a_log, n.RankedShape(7, 1));
+      work += ElementCost{.exp = 1} * a_log[0];
+      work += (kSoftplusCost + ElementCost{.add = 1, .mul = 1}) * *decays;
+    }
+  }
+  if (rule.delta && n.String("beta_activation", "none") == "sigmoid") {
+    ASSIGN_OR_RETURN(Shape beta, n.ShapeOfRankAtLeast(5, 1));
+    work += kSigmoidCost * beta.NumElements();
+  }
+  return work;
+}
+
+absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
+  ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
+  Recurrence r = {.tokens = d.Tokens(),
+                  .value_heads = d.v_heads,
+                  .output_heads = Max(d.q_heads, d.v_heads),
+                  .qk_size = d.qk_size,
+                  .v_size = d.v_size};
+  ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
+  ASSIGN_OR_RETURN(Census gates, DeltaNetGates(n, r.rule, &r.decays));
+  Cost cost = Flops(RecurrenceWork(r));
+  cost.flops += gates;
+  cost.flops += DefaultScaleWork(n);
+  if (n.Flag("qk_l2_norm")) {
+    // Of each head of queries and of keys: the root of the sum of squares, and the quotients.
+    const Expr heads = 2 * r.tokens * d.q_heads;
+    cost.flops += ElementCost{.add = 1, .mul = 1, .div = 1} * (heads * d.qk_size);
+    cost.flops += ElementCost{.sqrt = 1} * heads;
+  }
+  cost.flops_mac_operands = OperandsLike(n, 0);
+  return cost;
+}
+
+constexpr OpExample kDeltaNetExamples[] = {
+    // States of 4*4*3 = 48, outputs of 4*3 that read 4 numbers each.
+    {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] d, float[T,4] b) "
+     "=> "
+     "(float[T,4,3] o, float[\"M - 1\",4,3,4] s) "
+     "{ o, s = com.microsoft.GatedDeltaNet<scale = 0.5>(q, k, v, c, d, b) }",
+     "mac=144*T add=60*T mul=72*T exp=4*T"},
+    {"g (float16[T,28] x, float[N,4,3,4] p, float[T,4] d, float[T,4] b, float[4] a, float[4] t) => "
+     "(float16[T,4,3] o, float[N,4,3,4] s) "
+     "{ o, s = com.microsoft.GatedDeltaNet<qk_l2_norm = 1, gate_activation = \"qwen\", "
+     "beta_activation = \"sigmoid\">(x, , , , d, b, p, a, t) }",
+     "mac=144*T add=88*T mul=92*T div=20*T + 1 exp=12*T + 4 log=4*T sqrt=4*T + 1"},
+};
+
+// ---- CausalConvWithState: every channel convolved with its own kernel, over the past first
+
+// What has one value per channel: the kernel's elements, for each output element.
+absl::StatusOr<Cost> CausalConvCost(const NodeView& n, const Expr& elements, const Expr& kernel) {
+  ASSIGN_OR_RETURN(ElementCost after, ActivationCost(n.String("activation", "none")));
+  Cost cost = Flops(after * elements);
+  cost.flops[Kind::kMac] = elements * kernel;
+  return cost;
+}
+
+// How many positions the state holds: (kernel - 1) * dilation.
+absl::StatusOr<Expr> StateLength(const NodeView& n, const Expr& kernel) {
+  const int64_t dilation = n.Int("dilation", 1);
+  if (dilation < 1) return absl::InvalidArgumentError(absl::StrCat("dilation is ", dilation));
+  if (kernel.is_literal() && kernel.literal() < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("the kernel has size ", kernel.ToString()));
+  }
+  return (kernel - 1) * dilation;
+}
+
+absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
+  const int64_t ndim = n.Int("ndim", 1);
+  if (ndim < 1 || ndim > 3) return absl::InvalidArgumentError(absl::StrCat("ndim is ", ndim));
+  const int rank = static_cast<int>(ndim) + 2;
+  ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, rank));
+  ASSIGN_OR_RETURN(Expr length, StateLength(n, w[rank - 1]));
+  Shape x, state;
+  if (n.Flag("channels_last")) {
+    ASSIGN_OR_RETURN(x, n.ShapeOfRankAtLeast(0, 3));
+    RETURN_IF_ERROR(n.RequireSame("channels", x.Product(2, x.rank()), w[0]));
+    state = x;
+    state[1] = length;
+  } else {
+    ASSIGN_OR_RETURN(x, n.RankedShape(0, rank));
+    RETURN_IF_ERROR(n.RequireSame("channels", x[1], w[0]));
+    state = x;
+    state[rank - 1] = length;
+  }
+  ASSIGN_OR_RETURN(state, WithStateWindow(n, std::move(state)));
+  return Facts{n.Like(0, std::move(x)), n.Like(0, std::move(state))};
+}
+
+absl::StatusOr<Cost> CountCausalConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(Shape w, n.ShapeOfRankAtLeast(1, 3));
+  ASSIGN_OR_RETURN(Cost cost, CausalConvCost(n, y.NumElements(), w.Product(2, w.rank())));
+  if (n.HasInput(2)) cost.flops[Kind::kAdd] += y.NumElements();
+  return cost;
+}
+
+constexpr OpExample kCausalConvExamples[] = {
+    {"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
+     "float[N,6,3] s) "
+     "{ y, s = com.microsoft.CausalConvWithState<activation = \"silu\">(x, w, b, p) }",
+     "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
+    {"g (float[N,L,2,3] x, float[6,1,4] w) => (float[N,L,2,3] y, float[2,N,6,2,3] s) "
+     "{ y, s = com.microsoft.CausalConvWithState<channels_last = 1, dilation = 2, state_window = "
+     "2>(x, w) }",
+     "mac=24*L*N"},
+};
+
+// VarlenCausalConvWithState: packed tokens[T,C].
+absl::StatusOr<Facts> InferVarlenCausalConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 3));
+  ASSIGN_OR_RETURN(Shape sums, n.RankedShape(2, 1));
+  RETURN_IF_ERROR(n.RequireSame("channels", x[1], w[0]));
+  ASSIGN_OR_RETURN(Expr length, StateLength(n, w[2]));
+  const Expr batch = sums[0] - 1;
+  const int64_t capacity = n.Int("state_update_capacity", 0);
+  return Facts{n.Like(0, x), n.Like(0, Shape{batch, x[1], length}),
+               n.Like(0, Shape{batch, capacity, x[1]})};
+}
+
+absl::StatusOr<Cost> CountVarlenCausalConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 3));
+  ASSIGN_OR_RETURN(Cost cost, CausalConvCost(n, y.NumElements(), w[2]));
+  if (n.HasInput(3)) cost.flops[Kind::kAdd] += y.NumElements();
+  return cost;
+}
+
+constexpr OpExample kVarlenCausalConvExamples[] = {
+    {"g (float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p) => (float[T,6] y, "
+     "float[3,6,3] s) "
+     "{ y, s = com.microsoft.VarlenCausalConvWithState(x, w, c, b, p) }",
+     "mac=24*T add=6*T"},
+};
+
+constexpr char kRecurrenceFormula[] =
+    "T tokens on a state of H*Dk*Dv, read by Ho heads; mac = T*(H + Ho)*Dk*Dv, add = T*H*Dk*Dv, "
+    "mul "
+    "= T*Ho*Dv; gated: exp = elements(decay), mul = T*H*Dk*Dv; delta: mac = T*H*Dk*Dv, add and mul "
+    "= T*H*Dv; once: sqrt and div if no scale is given";
+
+constexpr OpDef kMsLinearAttentionRows[] = {
+    {.name = "CausalConvWithState",
+     .versions = kSince1,
+     .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]; mac = elements(y)*k1*.., add = "
+                "elements(y) for bias; silu: exp, add, div, mul per element",
+     .infer = InferCausalConv,
+     .count = CountCausalConv,
+     .examples = kCausalConvExamples},
+    {.name = "GatedDeltaNet",
+     .versions = kSince1,
+     .formula = kRecurrenceFormula,
+     .infer = InferDeltaNet,
+     .count = CountDeltaNet,
+     .examples = kDeltaNetExamples,
+     .note =
+         "as the recurrence, token by token; the gates and norms that are fused in, as their "
+         "parts: -exp(a_log) * Softplus(decay + dt_bias), Sigmoid(beta), L2 norms of each head"},
+    {.name = "LinearAttention",
+     .versions = kSince1,
+     .formula = kRecurrenceFormula,
+     .infer = InferLinearAttention,
+     .count = CountLinearAttention,
+     .examples = kLinearAttentionExamples,
+     .note = "as the recurrence, token by token, whatever the chunk size"},
+    {.name = "VarlenCausalConvWithState",
+     .versions = kSince1,
+     .formula = "y[T,C] = x after the past * weight[C,1,k]; mac = T*C*k, add = T*C for bias; silu: "
+                "exp, add, div, mul per element",
+     .infer = InferVarlenCausalConv,
+     .count = CountVarlenCausalConv,
+     .examples = kVarlenCausalConvExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsLinearAttentionFamily = {"com.microsoft", kMsLinearAttentionRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,250 @@
+// com.microsoft: mixtures of experts. Only the experts that a token is routed to are counted.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/attention.h"
+#include "ops/contrib/plain.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// One projection of every expert: weights [E, *, *] in some order of dimensions.
+struct Projection {
+  Expr weights;      // elements per expert
+  Expr outputs;      // features it gives
+  int64_t bits = 0;  // per weight; 0 where they are not packed
+  bool zero_points = false;
+  bool bias = false;
+};
+
+// Where an operator has the inputs of its projections.
+struct ProjectionInputs {
+  int weights, bias, zero_points;
+};
+
+struct Experts {
+  Expr tokens, hidden, experts;
+  int64_t routed = 1;  // k
+  Projection fc1, fc2, fc3;
+  bool has_fc3 = false;
+  bool swiglu = false;
+  bool fused = false;  // the two halves of SwiGLU in one projection
+  Expr Rows() const { return tokens * routed; }
+};
+
+// Weights [E, N, K], packed along the last dimension; prepacked ones have N and K exchanged, which
+// does not change how many there are.
+absl::StatusOr<Projection> ReadProjection(const NodeView& n, const ProjectionInputs& in,
+                                          const Expr& inputs, int64_t bits) {
+  ASSIGN_OR_RETURN(Shape w, n.RankedShape(in.weights, 3));
+  Projection p = {.weights = w[1] * w[2],
+                  .bits = bits,
+                  .zero_points = in.zero_points >= 0 && n.HasInput(in.zero_points),
+                  .bias = n.HasInput(in.bias)};
+  if (n.dtype(in.weights) == DType::kUint8) {
+    if (bits < 1 || bits > 8) return absl::InvalidArgumentError(absl::StrCat(bits, " bits"));
+    p.weights = FloorDiv(p.weights * 8, bits);
+  }
+  ASSIGN_OR_RETURN(p.outputs, DivideEvenly("weights of an expert", p.weights, inputs));
+  return p;
+}
+
+absl::Status ReadRouting(const NodeView& n, Experts* e) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  ASSIGN_OR_RETURN(Shape router, n.RankedShape(1, 2));
+  e->tokens = x.Product(0, x.rank() - 1);
+  e->hidden = x[x.rank() - 1];
+  e->experts = router[1];
+  e->routed = n.Int("k", 1);
+  if (e->routed < 1 || ProvablyLess(e->experts, e->routed).value_or(false)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("k is ", e->routed, " of ", e->experts.ToString(), " experts"));
+  }
+  e->swiglu = absl::EqualsIgnoreCase(n.String("activation_type", "relu"), "swiglu");
+  e->fused = e->swiglu && n.Int("swiglu_fusion", 0) != 0;
+  return n.RequireSame("tokens", e->tokens, router[0]);
+}
+
+// fc1 [E, inter (twice if fused), hidden], fc2 [E, hidden, inter], fc3 as fc1.
+absl::StatusOr<Experts> ReadMoe(const NodeView& n) {
+  Experts e;
+  RETURN_IF_ERROR(ReadRouting(n, &e));
+  ASSIGN_OR_RETURN(e.fc1, ReadProjection(n, {2, 3, -1}, e.hidden, 0));
+  const Expr inter = e.fused ? FloorDiv(e.fc1.outputs, 2) : e.fc1.outputs;
+  ASSIGN_OR_RETURN(e.fc2, ReadProjection(n, {4, 5, -1}, inter, 0));
+  e.has_fc3 = n.HasInput(6);
+  if (e.has_fc3) {
+    ASSIGN_OR_RETURN(e.fc3, ReadProjection(n, {6, 7, -1}, e.hidden, 0));
+  }
+  return e;
+}
+
+// The bits of an expert's weights: of the float types as they are, else an attribute.
+int64_t ExpertBits(const NodeView& n, absl::string_view override_attr) {
+  const absl::string_view type = n.String("quant_type", "int");
+  if (type == "fp4" || type == "nvfp4" || type == "wfp4afp8") return 4;
+  if (type == "fp8") return 8;
+  return n.Int(override_attr, n.Int("expert_weight_bits", 4));
+}
+
+absl::StatusOr<Experts> ReadQMoe(const NodeView& n) {
+  Experts e;
+  RETURN_IF_ERROR(ReadRouting(n, &e));
+  ASSIGN_OR_RETURN(
+      e.fc1, ReadProjection(n, {2, 4, 11}, e.hidden, ExpertBits(n, "fc1_expert_weight_bits")));
+  const Expr inter = e.fused ? FloorDiv(e.fc1.outputs, 2) : e.fc1.outputs;
+  ASSIGN_OR_RETURN(e.fc2,
+                   ReadProjection(n, {5, 7, 12}, inter, ExpertBits(n, "fc2_expert_weight_bits")));
+  e.has_fc3 = n.HasInput(8);
+  if (e.has_fc3) {
+    ASSIGN_OR_RETURN(
+        e.fc3, ReadProjection(n, {8, 10, 13}, e.hidden, ExpertBits(n, "fc3_expert_weight_bits")));
+  }
+  return e;
+}
+
+// Softmax over the experts, the k best of them, and their sum to 1 if asked for.
+absl::StatusOr<Census> RoutingWork(const NodeView& n, const Experts& e) {
+  const Fact scores = n.Like(1, Shape{e.tokens, e.experts});
+  const Fact best = n.Like(1, Shape{e.tokens, e.routed});
+  const Fact k = Fact::Ints({Scalar::Int(e.routed)});
+  ASSIGN_OR_RETURN(Cost top_k, CountAs(n, "TopK", {scores, k}, {best}));
+  Census work = kSoftmaxCost * (e.tokens * e.experts);
+  work += top_k.flops;
+  if (n.Flag("normalize_routing_weights")) work += ElementCost{.add = 1, .div = 1} * e.Rows();
+  return work;
+}
+
+Census ProjectionWork(const Projection& p, const Expr& rows) {
+  Census work = ElementCost{.mac = 1} * (rows * p.weights);
+  if (p.bias) work += ElementCost{.add = 1} * (rows * p.outputs);
+  return work;
+}
+
+// Between the projections, per row and feature: the activation, and the gate of SwiGLU,
+// G sigmoid(alpha G) (L + beta) with G and L clamped; or the product with fc3.
+absl::StatusOr<ElementCost> ActivationPart(const NodeView& n, const Experts& e) {
+  if (!e.swiglu) {
+    ASSIGN_OR_RETURN(ElementCost cost, ActivationCost(n.String("activation_type", "relu")));
+    if (e.has_fc3) cost.mul += 1;
+    return cost;
+  }
+  ElementCost cost = kSigmoidCost + ElementCost{.mul = 2};
+  if (n.Float("activation_alpha", 1.0f) != 1.0f) cost.mul += 1;
+  if (n.Float("activation_beta", 0.0f) != 0.0f) cost.add += 1;
+  if (n.HasAttr("swiglu_limit")) cost.cmp += 3;
+  return cost;
+}
+
+absl::StatusOr<Cost> CountExperts(const NodeView& n, const Experts& e) {
+  ASSIGN_OR_RETURN(Census work, RoutingWork(n, e));
+  ASSIGN_OR_RETURN(ElementCost activation, ActivationPart(n, e));
+  const Expr rows = e.Rows();
+  work += ProjectionWork(e.fc1, rows);
+  work += ProjectionWork(e.fc2, rows);
+  if (e.has_fc3) work += ProjectionWork(e.fc3, rows);
+  work += activation * (rows * (e.fused ? FloorDiv(e.fc1.outputs, 2) : e.fc1.outputs));
+  // The outputs of the experts, weighted and added up.
+  work += ElementCost{.add = 1, .mul = 1} * (rows * e.hidden);
+  return Flops(std::move(work));
+}
+
+absl::StatusOr<Facts> InferMoe(const NodeView& n) {
+  RETURN_IF_ERROR(ReadMoe(n).status());
+  return InferSameAsInput(n);
+}
+
+absl::StatusOr<Cost> CountMoe(const NodeView& n) {
+  ASSIGN_OR_RETURN(Experts e, ReadMoe(n));
+  ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e));
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(2)};
+  return cost;
+}
+
+constexpr OpExample kMoeExamples[] = {
+    {"g (float[T,8] X, float[T,4] R, float[4,16,8] V, float[4,8,16] W) => (float[T,8] Y) "
+     "{ Y = com.microsoft.MoE<k = 2>(X, R, V, , W) }",
+     "mac=512*T add=24*T mul=16*T div=4*T cmp=44*T exp=4*T"},
+    {"g (float[T,8] X, float[T,4] R, float[4,32,8] V, float[4,32] b, float[4,8,16] W, float[4,8] "
+     "c) "
+     "=> (float[T,8] Y) "
+     "{ Y = com.microsoft.MoE<k = 1, activation_type = \"swiglu\", swiglu_fusion = 1, "
+     "normalize_routing_weights = 1>(X, R, V, b, W, c) }",
+     "mac=384*T add=73*T mul=40*T div=21*T cmp=8*T exp=20*T"},
+};
+
+absl::StatusOr<Facts> InferQMoe(const NodeView& n) {
+  RETURN_IF_ERROR(ReadQMoe(n).status());
+  return InferSameAsInput(n);
+}
+
+// The weights of as many experts as can be routed to, dequantised.
+Census ExpertsDequantized(const Experts& e) {
+  const Expr used = Min(e.experts, e.Rows());
+  Census work;
+  for (const Projection* p : {&e.fc1, &e.fc2, &e.fc3}) {
+    work += DequantizeCost(p->zero_points) * (used * p->weights);
+  }
+  return work;
+}
+
+absl::StatusOr<Cost> CountQMoe(const NodeView& n) {
+  ASSIGN_OR_RETURN(Experts e, ReadQMoe(n));
+  ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e));
+  cost.flops += ExpertsDequantized(e);
+  const absl::string_view type = n.String("quant_type", "int");
+  DType weight = e.fc1.bits <= 2 ? DType::kInt2 : e.fc1.bits <= 4 ? DType::kInt4 : DType::kInt8;
+  if (type == "fp8") weight = DType::kFloat8E4M3FN;
+  if (type != "fp8" && type != "int") weight = DType::kFloat4E2M1;
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = weight};
+  return cost;
+}
+
+constexpr OpExample kQMoeExamples[] = {
+    {"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
+     "float16[4,8] t) => (float16[2,8] Y) "
+     "{ Y = com.microsoft.QMoE<k = 1, activation_type = \"silu\">(X, R, V, s, , W, t) }",
+     "mac=512 add=64 mul=560 div=40 cmp=16 exp=40"},
+};
+
+constexpr char kFormula[] =
+    "Y[T,H] = sum over the k best of E experts of weight * fc2(activation(fc1(X))); mac = T*k * "
+    "elements of fc1, fc2 and fc3 of one expert; per routed row: add for the biases, the "
+    "activation, mul and add per output; routing: softmax over E, the k best (cmp)";
+
+constexpr OpDef kMsMoeRows[] = {
+    {.name = "MoE",
+     .versions = kSince1,
+     .formula = kFormula,
+     .infer = InferMoe,
+     .count = CountMoe,
+     .examples = kMoeExamples,
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7})},
+     .note = "SwiGLU: sigmoid, 2 mul, and mul for alpha, add for beta, 3 cmp for the limit"},
+    {.name = "QMoE",
+     .versions = kSince1,
+     .formula = kFormula,
+     .infer = InferQMoe,
+     .count = CountQMoe,
+     .examples = kQMoeExamples,
+     .operands = {.weights = InputBits({2, 4, 5, 7, 8, 10}),
+                  .not_parameters = InputBits({3, 6, 9, 11, 12, 13}),
+                  .packed = true},
+     .note = "the weights of min(E, T*k) experts are dequantised: mul (and add with zero points) "
+             "per weight; N and K of a weight follow from its bytes and bits"},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsMoeFamily = {"com.microsoft", kMsMoeRows};
+
+}  // namespace onnxflops

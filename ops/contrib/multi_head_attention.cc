@@ -1,0 +1,572 @@
+// com.microsoft: attention over Q, K and V that are projected already, with caches, norms and
+// rotations fused in.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/causal.h"
+#include "ops/contrib/attention.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- MultiHeadAttention: Q, K and V projected already, and their biases
+
+// Which input is what; -1 for one that the operator does not have.
+struct MhaInputs {
+  int bias, mask, attention_bias, past_key, past_length;
+  bool shared_buffer;  // past and present are one buffer, past_length tells how much of it is used
+};
+
+struct Mha {
+  Expr batch, length, heads, qk_size, v_size;
+  Expr kv_length, total;  // new keys L, all keys T
+  bool projected = true;  // K and V as well, so that the bias is added to them
+  bool total_known = true;
+  std::optional<Expr> capacity;  // of the shared buffer
+  Sdpa Products() const {
+    return {.pairs = batch * length * total,
+            .tokens = batch * length,
+            .heads = heads,
+            .qk_size = qk_size,
+            .v_size = v_size};
+  }
+};
+
+// Q alone: [B,S,H,3,D], or [B,S,2*D+Dv] for one token of a decoder.
+absl::Status ReadPackedQkv(const NodeView& n, const Shape& q, Mha* m) {
+  m->kv_length = m->length;
+  if (q.rank() == 3) {
+    ASSIGN_OR_RETURN(const Expr hidden, DivideEvenly("hidden size of packed Q, K, V", q[2], 3));
+    ASSIGN_OR_RETURN(m->qk_size, DivideEvenly("hidden size in heads", hidden, m->heads));
+  } else {
+    RETURN_IF_ERROR(n.RequireSame("num_heads", q[2], m->heads));
+    RETURN_IF_ERROR(n.RequireSame("packed Q, K, V", q[3], 3));
+    m->qk_size = q[4];
+  }
+  m->v_size = m->qk_size;
+  return absl::OkStatus();
+}
+
+// K and V: [B,L,H*D] each, [B,L,H,2,D] together, or [B,H,L,D] each.
+absl::Status ReadKeyValue(const NodeView& n, Mha* m) {
+  ASSIGN_OR_RETURN(Shape k, n.ShapeOfRankAtLeast(1, 3));
+  RETURN_IF_ERROR(n.RequireSame("batch of Q and K", m->batch, k[0]));
+  if (k.rank() == 5) {
+    RETURN_IF_ERROR(n.RequireSame("packed K, V", k[3], 2));
+    m->kv_length = k[1];
+    m->v_size = k[4];
+    return n.RequireSame("head size of Q and K", m->qk_size, k[4]);
+  }
+  ASSIGN_OR_RETURN(Shape v, n.RankedShape(2, k.rank()));
+  if (k.rank() == 4) {
+    m->projected = false;
+    m->kv_length = k[2];
+    m->v_size = v[3];
+    RETURN_IF_ERROR(n.RequireSame("length of K and V", k[2], v[2]));
+    return n.RequireSame("head size of Q and K", m->qk_size, k[3]);
+  }
+  if (k.rank() != 3) {
+    return absl::InvalidArgumentError(absl::StrCat("input 1 has rank ", k.rank()));
+  }
+  m->kv_length = k[1];
+  RETURN_IF_ERROR(n.RequireSame("length of K and V", k[1], v[1]));
+  RETURN_IF_ERROR(n.RequireSame("hidden size of Q and K", m->qk_size * m->heads, k[2]));
+  ASSIGN_OR_RETURN(m->v_size, DivideEvenly("hidden size of V in heads", v[2], m->heads));
+  return absl::OkStatus();
+}
+
+absl::Status ReadMhaPast(const NodeView& n, const MhaInputs& in, Mha* m) {
+  m->total = m->kv_length;
+  if (!n.HasInput(in.past_key) || !m->projected) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Shape past, n.RankedShape(in.past_key, 4));
+  RETURN_IF_ERROR(n.RequireSame("batch of the past", past[0], m->batch));
+  RETURN_IF_ERROR(n.RequireSame("heads of the past", past[1], m->heads));
+  if (!in.shared_buffer) {
+    m->total += past[2];
+    return absl::OkStatus();
+  }
+  m->capacity = past[2];
+  const std::optional<Expr> used = n.KnownInt(in.past_length);
+  m->total_known = used.has_value();
+  m->total += used.value_or(0);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Mha> ReadMha(const NodeView& n, const MhaInputs& in) {
+  ASSIGN_OR_RETURN(Shape q, n.RankedShape(0));
+  if (q.rank() != 3 && q.rank() != 5) {
+    return absl::InvalidArgumentError(absl::StrCat("input 0 has rank ", q.rank()));
+  }
+  Mha m = {.batch = q[0], .length = q[1]};
+  ASSIGN_OR_RETURN(m.heads, PositiveAttr(n, "num_heads"));
+  if (q.rank() == 5 || !n.HasInput(1)) {
+    RETURN_IF_ERROR(ReadPackedQkv(n, q, &m));
+  } else {
+    ASSIGN_OR_RETURN(m.qk_size, DivideEvenly("hidden size in heads", q[2], m.heads));
+    RETURN_IF_ERROR(ReadKeyValue(n, &m));
+  }
+  RETURN_IF_ERROR(ReadMhaPast(n, in, &m));
+  return m;
+}
+
+// Output [B,S,H*Dv], present key and value [B,H,T,D], the scores [B,H,S,T].
+Facts MhaOutputs(const NodeView& n, const Mha& m) {
+  const Expr present = m.capacity.value_or(m.total);
+  return {n.Like(0, Shape{m.batch, m.length, m.heads * m.v_size}),
+          n.Like(0, Shape{m.batch, m.heads, present, m.qk_size}),
+          n.Like(0, Shape{m.batch, m.heads, present, m.v_size}),
+          n.Like(0, Shape{m.batch, m.heads, m.length, m.total})};
+}
+
+absl::StatusOr<Cost> CountMhaWith(const NodeView& n, const MhaInputs& in) {
+  ASSIGN_OR_RETURN(Mha m, ReadMha(n, in));
+  if (!m.total_known) return absl::FailedPreconditionError("past_sequence_length is not known");
+  Sdpa sdpa = m.Products();
+  if (n.Flag("unidirectional")) {
+    const Expr past = m.total - m.kv_length;
+    MakeCausal(n, m.batch * TwiceCausalPairs(m.length, m.total, past), &sdpa);
+  }
+  sdpa.biases = (n.HasInput(in.mask) ? 1 : 0) + (n.HasInput(in.attention_bias) ? 1 : 0);
+  Cost cost = SdpaCost(sdpa);
+  cost.flops_mac_operands = OperandsLike(n, 0);
+  if (n.HasInput(in.bias)) {
+    cost.flops[Kind::kAdd] += m.batch * m.length * m.heads * m.qk_size;
+    if (m.projected) {
+      cost.flops[Kind::kAdd] += m.batch * m.kv_length * m.heads * (m.qk_size + m.v_size);
+    }
+  }
+  return cost;
+}
+
+MhaInputs MultiHeadInputs(const NodeView& n) {
+  return {.bias = 3,
+          .mask = 4,
+          .attention_bias = 5,
+          .past_key = 6,
+          .past_length = 8,
+          .shared_buffer = n.HasInput(6) && n.HasInput(8)};
+}
+
+absl::StatusOr<Facts> InferMultiHeadAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(Mha m, ReadMha(n, MultiHeadInputs(n)));
+  return MhaOutputs(n, m);
+}
+
+absl::StatusOr<Cost> CountMultiHeadAttention(const NodeView& n) {
+  return CountMhaWith(n, MultiHeadInputs(n));
+}
+
+constexpr OpExample kMultiHeadAttentionExamples[] = {
+    {"g (float[N,5,8] Q, float[N,7,8] K, float[N,7,12] V, float[28] B, int32[N,7] M) => "
+     "(float[N,5,12] Y) { Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B, M) }",
+     "mac=700*N add=390*N mul=70*N div=70*N cmp=70*N exp=70*N"},
+    {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,P,4] pk, float[N,2,P,4] pv) => "
+     "(float[N,1,8] Y, float[N,2,\"P + 1\",4] k, float[N,2,\"P + 1\",4] v) "
+     "{ Y, k, v = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, , , , pk, pv) }",
+     "mac=16*N*P + 16*N add=4*N*P + 4*N mul=2*N*P + 2*N div=2*N*P + 2*N cmp=2*N*P + 2*N exp=2*N*P "
+     "+ 2*N"},
+    {"g (float[N,5,2,3,4] X) => (float[N,5,8] Y) "
+     "{ Y = com.microsoft.MultiHeadAttention<num_heads = 2>(X) }",
+     "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
+    {"g (float[N,5,8] Q, float[N,2,7,4] K, float[N,2,7,4] V, float[24] B) => (float[N,5,8] Y) "
+     "{ Y = com.microsoft.MultiHeadAttention<num_heads = 2>(Q, K, V, B) }",
+     "mac=560*N add=180*N mul=70*N div=70*N cmp=70*N exp=70*N"},
+};
+
+MhaInputs DecoderMaskedInputs(const NodeView& n) {
+  return {.bias = 10,
+          .mask = 3,
+          .attention_bias = 4,
+          .past_key = 5,
+          .past_length = 7,
+          .shared_buffer = n.Flag("past_present_share_buffer")};
+}
+
+absl::StatusOr<Facts> InferDecoderMaskedMha(const NodeView& n) {
+  ASSIGN_OR_RETURN(Mha m, ReadMha(n, DecoderMaskedInputs(n)));
+  return MhaOutputs(n, m);
+}
+
+absl::StatusOr<Cost> CountDecoderMaskedMha(const NodeView& n) {
+  return CountMhaWith(n, DecoderMaskedInputs(n));
+}
+
+constexpr OpExample kDecoderMaskedMhaExamples[] = {
+    {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,9,4] pk, float[N,2,9,4] pv) => "
+     "(float[N,1,8] Y, float[N,2,9,4] k, float[N,2,9,4] v) <int32[1] p = {6}> "
+     "{ Y, k, v = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2, "
+     "past_present_share_buffer = 1>(Q, K, V, , , pk, pv, p) }",
+     "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
+    {"g (float[N,1,8] Q, float[N,2,7,4] K, float[N,2,7,4] V) => (float[N,1,8] Y) "
+     "{ Y = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2>(Q, K, V) }",
+     "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
+};
+
+// ---- packed sequences: of the tokens that are not padding, with token_offset[B,S]
+
+// PackedMultiHeadAttention: query[T,H*D], key and value; or query[T,H,3,D].
+absl::StatusOr<Mha> ReadPackedMha(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape q, n.RankedShape(0));
+  Mha m = {.batch = 1};
+  ASSIGN_OR_RETURN(m.heads, PositiveAttr(n, "num_heads"));
+  if (q.rank() == 4) {
+    RETURN_IF_ERROR(n.RequireSame("num_heads", q[1], m.heads));
+    RETURN_IF_ERROR(n.RequireSame("packed Q, K, V", q[2], 3));
+    m.length = q[0];
+    m.qk_size = m.v_size = q[3];
+    return m;
+  }
+  RETURN_IF_ERROR(n.RankedShape(0, 2).status());
+  ASSIGN_OR_RETURN(Shape v, n.RankedShape(2, 2));
+  m.length = q[0];
+  ASSIGN_OR_RETURN(m.qk_size, DivideEvenly("hidden size in heads", q[1], m.heads));
+  ASSIGN_OR_RETURN(m.v_size, DivideEvenly("hidden size of V in heads", v[1], m.heads));
+  return m;
+}
+
+absl::StatusOr<Facts> InferPackedMha(const NodeView& n) {
+  ASSIGN_OR_RETURN(Mha m, ReadPackedMha(n));
+  return Facts{n.Like(0, Shape{m.length, m.heads * m.v_size})};
+}
+
+absl::StatusOr<Cost> CountPackedMha(const NodeView& n) {
+  ASSIGN_OR_RETURN(Mha m, ReadPackedMha(n));
+  Sdpa sdpa = m.Products();
+  ASSIGN_OR_RETURN(sdpa.pairs, PackedPairs(n, 4));
+  sdpa.biases = n.HasInput(6) ? 1 : 0;
+  Cost cost = SdpaCost(sdpa);
+  cost.flops_mac_operands = OperandsLike(n, 0);
+  if (n.HasInput(3)) cost.flops[Kind::kAdd] += m.length * m.heads * (2 * m.qk_size + m.v_size);
+  return cost;
+}
+
+constexpr OpExample kPackedMhaExamples[] = {
+    {"g (float[T,8] Q, float[T,8] K, float[T,8] V, float[24] B, int32[N,5] O, int32[M] C) => "
+     "(float[T,8] Y) "
+     "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, K, V, B, O, C) }",
+     "mac=400*N add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
+};
+
+// ---- GroupQueryAttention: Hq heads of queries share Hkv of keys and values, with a cache, norms
+// and rotations
+
+struct GroupQuery {
+  Expr batch, length, kv_length, heads, kv_heads, size;
+  Expr total;    // keys that a query meets
+  Expr present;  // length of the cache after
+  bool packed = false;
+};
+
+absl::Status ReadGroupQueryInputs(const NodeView& n, GroupQuery* g) {
+  ASSIGN_OR_RETURN(Shape q, n.RankedShape(0, 3));
+  g->batch = q[0];
+  g->length = g->kv_length = q[1];
+  ASSIGN_OR_RETURN(g->heads, PositiveAttr(n, "num_heads"));
+  ASSIGN_OR_RETURN(g->kv_heads, PositiveAttr(n, "kv_num_heads"));
+  RETURN_IF_ERROR(DivideEvenly("query heads per head", g->heads, g->kv_heads).status());
+  g->packed = !n.HasInput(1);
+  if (g->packed) {
+    ASSIGN_OR_RETURN(g->size,
+                     DivideEvenly("packed hidden size in heads", q[2], g->heads + 2 * g->kv_heads));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(g->size, DivideEvenly("hidden size in heads", q[2], g->heads));
+  for (int i : {1, 2}) {
+    ASSIGN_OR_RETURN(Shape kv, n.ShapeOfRankAtLeast(i, 3));
+    const bool by_heads = kv.rank() == 4;  // [B,Hkv,L,D]: keys of another layer's cache
+    if (i == 1) g->kv_length = kv[by_heads ? 2 : 1];
+    if (!by_heads) {
+      RETURN_IF_ERROR(n.RequireSame("hidden size of K and V", kv[2], g->kv_heads * g->size));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The cache of `past` positions: as long as all positions, or, shared between past and present, as
+// long as its capacity. A sliding window keeps its size, and the queries meet what it holds.
+void ReadGroupQueryCache(const NodeView& n, const std::optional<Expr>& total, GroupQuery* g) {
+  g->total = total.value_or(g->kv_length);
+  g->present = g->total;
+  if (!n.HasInput(3) || !n.input(3).shape.ranked() || n.input(3).shape.rank() != 4) return;
+  const Expr& past = n.input(3).shape[2];
+  if (n.Flag("sliding_window_cache")) {
+    g->total = Max(Min(g->total, past), g->kv_length);
+    g->present = past;
+  } else {
+    g->present = Max(past, g->total);
+  }
+}
+
+absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
+  GroupQuery g;
+  RETURN_IF_ERROR(ReadGroupQueryInputs(n, &g));
+  std::optional<Expr> total = n.KnownInt(6);
+  const bool has_past = n.HasInput(3);
+  if (has_past) RETURN_IF_ERROR(n.RankedShape(3, 4).status());
+  if (!total.has_value() && has_past) total = n.FreshDim(1, 2, "present-length");
+  ReadGroupQueryCache(n, total, &g);
+  Fact key = n.Like(has_past ? 3 : 0, Shape{g.batch, g.kv_heads, g.present, g.size});
+  Fact value = n.Like(has_past ? 4 : 0, key.shape);
+  if (has_past && key.dtype != n.dtype(0)) {
+    // Packed in few bits, the last dimension is in bytes.
+    key.shape[3] = n.input(3).shape[3];
+    if (n.input(4).shape.ranked() && n.input(4).shape.rank() == 4) {
+      value.shape[3] = n.input(4).shape[3];
+    }
+  }
+  return Facts{n.Like(0, Shape{g.batch, g.length, g.heads * g.size}), key, value,
+               n.Like(0, Shape{g.batch, g.heads, g.length, g.total})};
+}
+
+// The norms and rotations of Q and of the new K.
+Census GroupQueryPreparation(const NodeView& n, const GroupQuery& g, int cos_cache, int norm) {
+  const Expr heads = g.batch * (g.length * g.heads + g.kv_length * g.kv_heads);
+  Census work;
+  if (n.HasInput(norm)) work += HeadNormWork(heads, g.size);
+  if (n.Flag("do_rotary")) {
+    const Shape& cos = n.input(cos_cache).shape;
+    const bool known = n.HasInput(cos_cache) && cos.ranked() && cos.rank() == 2;
+    work += kRotaryCost * (heads * (known ? 2 * cos[1] : g.size));
+  }
+  return work;
+}
+
+absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
+  GroupQuery g;
+  RETURN_IF_ERROR(ReadGroupQueryInputs(n, &g));
+  std::optional<Expr> total = n.KnownInt(6);
+  if (!total.has_value() && n.HasInput(3)) {
+    if (!n.HasOutput(1)) {
+      return absl::FailedPreconditionError("total_sequence_length is not known");
+    }
+    ASSIGN_OR_RETURN(Shape present, n.OutputShape(1));
+    total = present[2];
+  }
+  ReadGroupQueryCache(n, total, &g);
+  Sdpa sdpa = {.pairs = g.batch * g.length * g.total,
+               .tokens = g.batch * g.length,
+               .heads = g.heads,
+               .qk_size = g.size,
+               .v_size = g.size,
+               .biases = n.HasInput(10) ? 1 : 0,
+               .softcap = n.Float("softcap", 0.0f) != 0.0f,
+               .sink = n.HasInput(11) || n.Int("smooth_softmax", -1) == 1};
+  if (n.Flag("causal", true)) {
+    MakeCausal(n, g.batch * TwiceCausalPairs(g.length, g.total, g.total - g.length), &sdpa);
+  }
+  Cost cost = SdpaCost(sdpa);
+  cost.flops_mac_operands = OperandsLike(n, 0);
+  cost.flops += GroupQueryPreparation(n, g, 7, 14);
+  const Expr per_position = g.batch * g.kv_heads * g.size;
+  const CacheUse use = {per_position * g.kv_length, per_position * g.total};
+  cost.flops += CacheWork(n.dtype(3), n.String("k_quant_type", "NONE") != "NONE", use);
+  cost.flops += CacheWork(n.dtype(4), n.String("v_quant_type", "NONE") != "NONE", use);
+  return cost;
+}
+
+constexpr OpExample kGroupQueryAttentionExamples[] = {
+    // Hq = 4, Hkv = 2, D = 4: scores 4*3*8 = 96; rotations of 3*(4 + 2) heads of 4.
+    {"g (float16[N,3,32] X, float16[N,2,5,4] pk, float16[N,2,5,4] pv, int32[N] L, float16[50,2] c, "
+     "float16[50,2] s) => (float16[N,3,16] Y, float16[N,2,8,4] k, float16[N,2,8,4] v) "
+     "<int32 t = {8}> "
+     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, do_rotary = "
+     "1>(X, , , pk, pv, L, t, c, s) }",
+     "mac=768*N add=264*N mul=240*N div=96*N cmp=96*N exp=96*N"},
+    // A buffer of 64 positions, of which 8 are used.
+    {"g (float[N,1,16] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,64,4] pk, float[N,2,64,4] pv, "
+     "int32[N] L, float[4] S) => (float[N,1,16] Y, float[N,2,64,4] k, float[N,2,64,4] v) "
+     "<int32 t = {8}> "
+     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, softcap = "
+     "50.0>(Q, K, V, pk, pv, L, t, , , , , S) }",
+     "mac=256*N add=72*N mul=64*N div=64*N cmp=36*N exp=36*N tanh=32*N"},
+    {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, int32[N] L, int32 T) => (float[N,3,16] Y,"
+     " float[N,2,3,4] k, float[N,2,3,4] v) "
+     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>"
+     "(Q, K, V, , , L, T) }",
+     "mac=288*N add=72*N mul=36*N div=36*N cmp=36*N exp=36*N"},
+    {"g (float16[N,1,16] Q, float16[N,1,8] K, float16[N,1,8] V, uint8[N,2,7,2] pk, uint8[N,2,7,2] "
+     "pv, int32[N] L, float s) => (float16[N,1,16] Y, uint8[N,2,8,2] k, uint8[N,2,8,2] v) "
+     "<int32 t = {8}> "
+     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, k_quant_type "
+     "= \"PER_TENSOR\", v_quant_type = \"PER_TENSOR\", kv_cache_bit_width = 4>"
+     "(Q, K, V, pk, pv, L, t, , , , , , s, s) }",
+     "mac=256*N add=64*N mul=160*N div=48*N cmp=64*N exp=32*N round=16*N"},
+};
+
+// ---- PagedAttention: packed queries[T,Hq*D], keys in blocks of a cache that a table finds
+
+struct Paged {
+  GroupQuery g;
+  Expr v_size;
+  bool latent = false;  // V is the first features of K
+};
+
+absl::StatusOr<Paged> ReadPaged(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape q, n.RankedShape(0, 2));
+  Paged p;
+  p.latent = n.String("kv_cache_layout", "SEPARATE") == "LATENT";
+  GroupQuery& g = p.g;
+  g.batch = 1;
+  g.length = g.kv_length = q[0];
+  ASSIGN_OR_RETURN(g.heads, PositiveAttr(n, "num_heads"));
+  ASSIGN_OR_RETURN(g.kv_heads, PositiveAttr(n, "kv_num_heads"));
+  g.packed = !n.HasInput(1);
+  const Expr heads = g.packed ? g.heads + 2 * g.kv_heads : g.heads;
+  ASSIGN_OR_RETURN(g.size, DivideEvenly("hidden size in heads", q[1], heads));
+  const int64_t v_size = n.Int("v_head_size", 0);
+  p.v_size = v_size > 0 ? Expr(v_size) : g.size;
+  return p;
+}
+
+absl::StatusOr<Facts> InferPagedAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(Paged p, ReadPaged(n));
+  Facts facts = {n.Like(0, Shape{p.g.length, p.g.heads * p.v_size})};
+  for (int i : {3, 4}) {
+    if (!n.HasInput(i)) continue;
+    ASSIGN_OR_RETURN(Shape cache, n.RankedShape(i, 4));
+    facts.push_back(n.Like(i, std::move(cache)));
+  }
+  return facts;
+}
+
+struct PagedKeys {
+  Expr pairs;           // of a query and a key
+  Expr keys;            // of all sequences
+  Expr twice_unmasked;  // twice the pairs that a causal mask lets through, as far as they are known
+};
+
+// Of known lengths, else as if every sequence had as many keys as its row of the block table can
+// hold.
+absl::StatusOr<PagedKeys> CountKeys(const NodeView& n, const Expr& tokens) {
+  const std::optional<Dims> lengths = KnownLengths(n, 5), past = n.KnownInts(6);
+  if (lengths.has_value() && past.has_value() && lengths->size() == past->size()) {
+    PagedKeys counts = {0, 0, 0};
+    for (size_t i = 0; i < past->size(); ++i) {
+      const Expr keys = (*past)[i] + (*lengths)[i];
+      counts.keys += keys;
+      counts.pairs += (*lengths)[i] * keys;
+      counts.twice_unmasked += TwiceCausalPairs((*lengths)[i], keys, (*past)[i]);
+    }
+    return counts;
+  }
+  ASSIGN_OR_RETURN(Shape cache, n.RankedShape(3, 4));
+  ASSIGN_OR_RETURN(Shape table, n.RankedShape(7, 2));
+  const Expr per_sequence = table[1] * cache[1];
+  const Expr pairs = tokens * per_sequence;
+  return PagedKeys{pairs, table[0] * per_sequence, 2 * pairs};
+}
+
+absl::StatusOr<Cost> CountPagedAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(Paged p, ReadPaged(n));
+  const GroupQuery& g = p.g;
+  ASSIGN_OR_RETURN(PagedKeys counts, CountKeys(n, g.length));
+  Sdpa sdpa = {.pairs = counts.pairs,
+               .tokens = g.length,
+               .heads = g.heads,
+               .qk_size = g.size,
+               .v_size = p.v_size,
+               .softcap = n.Float("softcap", 0.0f) != 0.0f,
+               .sink = n.HasInput(11)};
+  if (n.Flag("is_causal", true)) MakeCausal(n, counts.twice_unmasked, &sdpa);
+  Cost cost = SdpaCost(sdpa);
+  cost.flops_mac_operands = OperandsLike(n, 0);
+  cost.flops += GroupQueryPreparation(n, g, 8, 12);
+  const Expr per_position = g.kv_heads * g.size;
+  const CacheUse use = {per_position * g.length, per_position * counts.keys};
+  cost.flops += CacheWork(n.dtype(3), n.String("k_quant_type", "NONE") != "NONE", use);
+  if (!p.latent) {
+    cost.flops += CacheWork(n.dtype(4), n.String("v_quant_type", "NONE") != "NONE", use);
+  }
+  return cost;
+}
+
+constexpr OpExample kPagedAttentionExamples[] = {
+    // Every query meets up to 3 blocks of 16 keys.
+    {"g (float16[T,16] Q, float16[T,8] K, float16[T,8] V, float16[9,16,2,4] kc, float16[9,16,2,4] "
+     "vc, int32[M] C, int32[B] P, int32[B,3] table) => (float16[T,16] Y, float16[9,16,2,4] k, "
+     "float16[9,16,2,4] v) "
+     "{ Y, k, v = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>"
+     "(Q, K, V, kc, vc, C, P, table) }",
+     "mac=1536*T add=384*T mul=192*T div=192*T cmp=192*T exp=192*T"},
+    {"g (float16[4,32] X, float16[9,16,2,4] kc, float16[9,16,2,4] vc, int32[2,3] table) => "
+     "(float16[4,16] Y) <int32[3] c = {0, 1, 4}, int32[2] p = {7, 0}> "
+     "{ Y = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>"
+     "(X, , , kc, vc, c, p, table) }",
+     "mac=544 add=136 mul=68 div=68 cmp=68 exp=68"},
+};
+
+constexpr char kPairsFormula[] =
+    "softmax(scale Q K' + masks) V over the whole of S x T; mac = B*H*S*T*(Dk+Dv); per score: mul "
+    "for the scale, add for every mask, softmax (2 add, div, cmp, exp)";
+
+constexpr OpDef kMsMultiHeadAttentionRows[] = {
+    {.name = "DecoderMaskedMultiHeadAttention",
+     .versions = kSince1,
+     .formula = kPairsFormula,
+     .infer = InferDecoderMaskedMha,
+     .count = CountDecoderMaskedMha,
+     .examples = kDecoderMaskedMhaExamples,
+     .shape_inputs = 1 << 7,
+     .traits = Traits::kReadsContent,
+     .note = "of a buffer that past and present share, T is the part that is used"},
+    {.name = "GroupQueryAttention",
+     .versions = kSince1,
+     .formula = "softmax(scale Q K' + bias) V, Hq heads of queries on Hkv of keys, over the whole "
+                "of S x T; mac = 2*B*Hq*S*T*D; per score: mul, add for a bias, div, tanh and mul "
+                "for a softcap, softmax (2 add, div, cmp, exp); per row a sink (2 add, cmp, exp); "
+                "rotations: 2 mul, 1 add per element of Q and new K",
+     .infer = InferGroupQueryAttention,
+     .count = CountGroupQueryAttention,
+     .examples = kGroupQueryAttentionExamples,
+     .shape_inputs = 1 << 6,
+     .operands = {.not_parameters = InputBits({7, 8, 10})},
+     .traits = Traits::kReadsContent,
+     .note = "T is total_sequence_length, not the capacity of a shared buffer; causal attention, "
+             "which is the default here, is counted in full unless --causal half says otherwise, "
+             "windows always; a quantised cache: what is appended is quantised, "
+             "all that is read dequantised"},
+    {.name = "MultiHeadAttention",
+     .versions = kSince1,
+     .formula = kPairsFormula,
+     .infer = InferMultiHeadAttention,
+     .count = CountMultiHeadAttention,
+     .examples = kMultiHeadAttentionExamples,
+     .shape_inputs = 1 << 8,
+     .operands = {.weights = InputBits({3}), .not_parameters = InputBits({4, 5})},
+     .traits = Traits::kReadsContent,
+     .note = "add per element of Q, K and V for the bias; causal attention (unidirectional) is "
+             "counted in full unless --causal half says otherwise"},
+    {.name = "PackedMultiHeadAttention",
+     .versions = kSince1,
+     .formula = "MultiHeadAttention of packed tokens: mac = B*H*S*S*(Dk+Dv); per score: mul, add "
+                "for a bias, softmax (2 add, div, cmp, exp)",
+     .infer = InferPackedMha,
+     .count = CountPackedMha,
+     .examples = kPackedMhaExamples,
+     .traits = Traits::kReadsContent,
+     .note = "where the lengths of the sequences are not known, each is counted as S, the longest"},
+    {.name = "PagedAttention",
+     .versions = kSince1,
+     .formula = "as GroupQueryAttention, of T packed queries, each with all the keys of its "
+                "sequence; mac = Hq*pairs*(Dk+Dv)",
+     .infer = InferPagedAttention,
+     .count = CountPagedAttention,
+     .examples = kPagedAttentionExamples,
+     .traits = Traits::kReadsContent,
+     .note = "where the lengths of the sequences are not known, each is counted with as many keys "
+             "as its row of the block table can hold; causal attention, which is the default here, "
+             "is counted in full unless --causal half says otherwise and the lengths are known"},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsMultiHeadAttentionFamily = {"com.microsoft", kMsMultiHeadAttentionRows};
+
+}  // namespace onnxflops

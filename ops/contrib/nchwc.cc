@@ -1,0 +1,212 @@
+// com.microsoft.nchwc: what ONNX Runtime makes of convolutions and pooling on CPUs, on channels in
+// blocks of 8 or 16. Shapes are written [N, C, i1, i2..], C rounded up to whole blocks; the weights
+// in the file are rounded up as well, so that the padding is counted.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/plain.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- Conv (X, W, B), then + Sum, then an activation
+
+Facts ConvInputs(const NodeView& n) {
+  Facts inputs = InputsOf(n);
+  if (inputs.size() > 3) inputs.resize(3);
+  return inputs;
+}
+
+absl::StatusOr<Facts> InferConv(const NodeView& n) { return InferAs(n, "Conv", ConvInputs(n)); }
+
+absl::StatusOr<Cost> CountConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "Conv", ConvInputs(n), {n.output(0)}));
+  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
+  if (n.HasInput(3)) activation.add += 1;
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  cost.flops += activation * y.NumElements();
+  return cost;
+}
+
+constexpr OpExample kNchwcConvExamples[] = {
+    {"g (float[N,16,8,8] X, float[32,16,3,3] W, float[32] B, float[N,32,6,6] S) => "
+     "(float[N,32,6,6] Y) "
+     "{ Y = com.microsoft.nchwc.Conv<activation = \"Relu\">(X, W, B, S) }",
+     "mac=165888*N add=2304*N cmp=1152*N"},
+};
+
+// ---- pooling
+
+absl::StatusOr<Facts> InferPool(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, n.op_type(), {n.input(0)}));
+  return Facts{facts[0]};
+}
+
+absl::StatusOr<Cost> CountPool(const NodeView& n) {
+  return CountAs(n, n.op_type(), {n.input(0)}, {n.output(0)});
+}
+
+constexpr OpExample kNchwcAveragePoolExamples[] = {
+    {"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
+     "{ Y = com.microsoft.nchwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+     "add=256*N div=64*N"},
+};
+constexpr OpExample kNchwcMaxPoolExamples[] = {
+    {"g (float[N,16,4,4] X) => (float[N,16,2,2] Y) "
+     "{ Y = com.microsoft.nchwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+     "cmp=256*N"},
+};
+constexpr OpExample kNchwcGlobalAveragePoolExamples[] = {
+    {"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) "
+     "{ Y = com.microsoft.nchwc.GlobalAveragePool(X) }",
+     "add=256*N div=16*N"},
+};
+constexpr OpExample kNchwcGlobalMaxPoolExamples[] = {
+    {"g (float[N,16,4,4] X) => (float[N,16,1,1] Y) { Y = com.microsoft.nchwc.GlobalMaxPool(X) }",
+     "cmp=256*N"},
+};
+
+// ---- Upsample: every size times its scale
+
+absl::StatusOr<Facts> InferUpsample(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 2));
+  const auto scales = n.Ints("scales");
+  if (scales.size() != static_cast<size_t>(y.rank())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scales has ", scales.size(), " elements for a tensor of rank ", y.rank()));
+  }
+  for (int i = 0; i < y.rank(); ++i) {
+    const int64_t scale = scales[static_cast<size_t>(i)];
+    if (scale <= 0) return absl::InvalidArgumentError(absl::StrCat("a scale is ", scale));
+    y[i] *= scale;
+  }
+  return Facts{n.Like(0, std::move(y))};
+}
+
+// As Resize, with the scales as its third input.
+absl::StatusOr<Cost> CountUpsample(const NodeView& n) {
+  Content scales;
+  for (int64_t scale : n.Ints("scales"))
+    scales.push_back(Scalar::Float(static_cast<double>(scale)));
+  Fact fact = Fact::Tensor(DType::kFloat32, Shape{static_cast<int64_t>(scales.size())});
+  SetContent(std::move(scales), &fact);
+  return CountAs(n, "Resize", {n.input(0), Fact::Absent(), fact}, {n.output(0)});
+}
+
+constexpr OpExample kUpsampleExamples[] = {
+    {"g (float[N,16,4,4] X) => (float[N,16,8,8] Y) "
+     "{ Y = com.microsoft.nchwc.Upsample<scales = [1, 1, 2, 2]>(X) }",
+     "free"},
+};
+
+// ---- into blocks and back: no arithmetic
+
+// The channels rounded up to whole blocks. The size of a block is the machine's: where blocks of 8
+// and of 16 make a difference, the result is a symbol.
+absl::StatusOr<Facts> InferReorderInput(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const Shape y = n.Flag("channels_last") ? ChannelsFirst(n.input(0)).shape : x;
+  const Expr eights = CeilDiv(y[1], 8) * 8, sixteens = CeilDiv(y[1], 16) * 16;
+  Shape blocked = y;
+  blocked[1] = eights == sixteens ? eights : n.FreshDim(0, 1, "blocked-channels");
+  return Facts{n.Moved(0, std::move(blocked))};
+}
+
+absl::StatusOr<Facts> InferReorderOutput(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 2));
+  const int64_t channels = n.Int("channels", 0);
+  if (channels <= 0) return absl::InvalidArgumentError(absl::StrCat("channels is ", channels));
+  if (ProvablyLess(y[1], channels).value_or(false)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("channels is ", channels, ", X has ", y[1].ToString()));
+  }
+  y[1] = channels;
+  const Fact first = n.Moved(0, std::move(y));
+  return Facts{ChannelsLastIf(n.Flag("channels_last"), first)};
+}
+
+constexpr OpExample kReorderInputExamples[] = {
+    {"g (float[N,64,7,7] X) => (float[N,64,7,7] Y) { Y = com.microsoft.nchwc.ReorderInput(X) }",
+     "free"},
+    {"g (float[N,7,7,60] X) => (float[N,64,7,7] Y) "
+     "{ Y = com.microsoft.nchwc.ReorderInput<channels_last = 1>(X) }",
+     "free"},
+    {"g (float[N,72,7,7] X) => (float[N,C,7,7] Y) { Y = com.microsoft.nchwc.ReorderInput(X) }",
+     "free"},
+};
+
+constexpr OpExample kReorderOutputExamples[] = {
+    {"g (float[N,80,7,7] X) => (float[N,72,7,7] Y) "
+     "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72>(X) }",
+     "free"},
+    {"g (float[N,80,7,5] X) => (float[N,7,5,72] Y) "
+     "{ Y = com.microsoft.nchwc.ReorderOutput<channels = 72, channels_last = 1>(X) }",
+     "free"},
+};
+
+constexpr OpDef kMsNchwcRows[] = {
+    {.name = "AveragePool",
+     .versions = kSince1,
+     .formula = "as ai.onnx AveragePool; add = elements(Y) * k1*k2.., div = elements(Y)",
+     .infer = InferPool,
+     .count = CountPool,
+     .examples = kNchwcAveragePoolExamples},
+    {.name = "Conv",
+     .versions = kSince1,
+     .formula = "Y = activation(Conv(X, W, B) + Sum); mac = elements(Y) * Cin/group * k1*k2.., add "
+                "= elements(Y) for B and for Sum, the activation per element",
+     .infer = InferConv,
+     .count = CountConv,
+     .examples = kNchwcConvExamples,
+     .operands = {.weights = InputBits({1, 2})},
+     .note = "channels that only fill up a block are in W and in Y, and are counted"},
+    {.name = "GlobalAveragePool",
+     .versions = kSince1,
+     .formula = "as ai.onnx GlobalAveragePool; add = elements(X), div = elements(Y)",
+     .infer = InferPool,
+     .count = CountPool,
+     .examples = kNchwcGlobalAveragePoolExamples},
+    {.name = "GlobalMaxPool",
+     .versions = kSince1,
+     .formula = "as ai.onnx GlobalMaxPool; cmp = elements(X)",
+     .infer = InferPool,
+     .count = CountPool,
+     .examples = kNchwcGlobalMaxPoolExamples},
+    {.name = "MaxPool",
+     .versions = kSince1,
+     .formula = "as ai.onnx MaxPool; cmp = elements(Y) * k1*k2..",
+     .infer = InferPool,
+     .count = CountPool,
+     .examples = kNchwcMaxPoolExamples},
+    {.name = "ReorderInput",
+     .versions = kSince1,
+     .formula = "Y[N,C',i1,i2..] = X with its channels in blocks; free",
+     .infer = InferReorderInput,
+     .examples = kReorderInputExamples,
+     .note = "C' is C rounded up to blocks of 8 or 16, which the file does not say: a symbol where "
+             "they differ"},
+    {.name = "ReorderOutput",
+     .versions = kSince1,
+     .formula = "Y = the first `channels` channels of X, out of blocks; free",
+     .infer = InferReorderOutput,
+     .examples = kReorderOutputExamples},
+    {.name = "Upsample",
+     .versions = kSince1,
+     .formula = "as ai.onnx Resize by the attribute scales",
+     .infer = InferUpsample,
+     .count = CountUpsample,
+     .examples = kUpsampleExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsNchwcFamily = {"com.microsoft.nchwc", kMsNchwcRows};
+
+}  // namespace onnxflops

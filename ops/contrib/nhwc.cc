@@ -1,0 +1,362 @@
+// com.ms.internal.nhwc: operators of ai.onnx as ONNX Runtime's layout transformation rewrites them,
+// with X and Y as [N, i1, i2.., C] and everything else unchanged; some with an activation.
+#include <utility>
+
+#include "ops/contrib/plain.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// The plain operator's inputs: X with its channels in front.
+Facts PlainInputs(const NodeView& n) {
+  Facts inputs = InputsOf(n);
+  if (!inputs.empty()) inputs[0] = ChannelsFirst(inputs[0]);
+  return inputs;
+}
+
+// Outputs of the rank of X are images in its layout; others are statistics per channel.
+bool IsImage(const NodeView& n, const Fact& output) {
+  return output.shape.ranked() && output.shape.rank() == n.input(0).shape.rank();
+}
+
+absl::StatusOr<Facts> InferNhwc(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, n.op_type(), PlainInputs(n), n.version()));
+  for (Fact& fact : facts) {
+    if (IsImage(n, fact)) fact = ChannelsLast(fact);
+  }
+  return facts;
+}
+
+absl::StatusOr<Cost> CountNhwc(const NodeView& n) {
+  Facts outputs = OutputsOf(n);
+  for (Fact& fact : outputs) {
+    if (IsImage(n, fact)) fact = ChannelsFirst(fact);
+  }
+  ASSIGN_OR_RETURN(Cost cost, CountAs(n, n.op_type(), PlainInputs(n), outputs, n.version()));
+  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  cost.flops += activation * y.NumElements();
+  return cost;
+}
+
+// Resize: scales and sizes are in the order of X's dimensions, so nothing is moved.
+absl::StatusOr<Facts> InferResize(const NodeView& n) {
+  return InferAs(n, "Resize", InputsOf(n), n.version());
+}
+
+absl::StatusOr<Cost> CountResize(const NodeView& n) {
+  return CountAs(n, "Resize", InputsOf(n), OutputsOf(n), n.version());
+}
+
+// QLinearAveragePool is in com.microsoft: X, x_scale, x_zero_point, y_scale, y_zero_point.
+absl::StatusOr<Facts> NhwcInferQLinearAveragePool(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "AveragePool", {ChannelsFirst(n.input(0))}));
+  return Facts{ChannelsLast(facts[0])};
+}
+
+absl::StatusOr<Cost> NhwcCountQLinearAveragePool(const NodeView& n) {
+  Fact x = ChannelsFirst(n.input(0)), y = ChannelsFirst(n.output(0));
+  x.dtype = y.dtype = DType::kFloat32;
+  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "AveragePool", {x}, {y}));
+  cost.flops += DequantizeCost(n.HasInput(2)) * x.shape.NumElements();
+  cost.flops += QuantizeCost(n.HasInput(4)) * y.shape.NumElements();
+  return cost;
+}
+
+// QLinearConvTranspose: the inputs of QLinearConv, x and w and the bias at 0, 3 and 8.
+Facts NhwcConvTransposeInputs(const NodeView& n) {
+  return {ChannelsFirst(n.input(0)), n.input(3), n.input(8)};
+}
+
+absl::StatusOr<Facts> InferQLinearConvTranspose(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "ConvTranspose", NhwcConvTransposeInputs(n)));
+  facts[0].dtype = n.dtype(7);
+  return Facts{ChannelsLast(facts[0])};
+}
+
+absl::StatusOr<Cost> CountQLinearConvTranspose(const NodeView& n) {
+  const Fact y = ChannelsFirst(n.output(0));
+  ASSIGN_OR_RETURN(Cost cost, CountAs(n, "ConvTranspose", NhwcConvTransposeInputs(n), {y}));
+  cost.int_ops[Kind::kAdd] += n.input(0).shape.NumElements() + n.input(3).shape.NumElements();
+  cost.int_ops_mac_operands = {.a = n.dtype(0), .b = n.dtype(3)};
+  cost.flops += kRequantize * y.shape.NumElements();
+  return cost;
+}
+
+constexpr int kAveragePoolVersions[] = {7, 10, 11, 19};
+constexpr OpExample kNhwcAveragePoolExamples[] = {
+    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
+     "{ Y = com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+     "add=48*N div=12*N"},
+    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
+     "{ Y = com.ms.internal.nhwc.AveragePool<kernel_shape = [2, 2], strides = [2, 2], activation = "
+     "\"Relu\">(X) }",
+     "add=48*N div=12*N cmp=12*N", 11},
+};
+
+constexpr int kBatchNormalizationVersions[] = {7, 9, 14, 15};
+constexpr OpExample kBatchNormalizationExamples[] = {
+    {"g (float[N,4,4,3] X, float[3] S, float[3] B, float[3] M, float[3] V) => (float[N,4,4,3] Y) "
+     "{ Y = com.ms.internal.nhwc.BatchNormalization(X, S, B, M, V) }",
+     "add=96*N + 3 mul=48*N div=48*N sqrt=3"},
+};
+
+constexpr int kConvVersions[] = {1, 11};
+constexpr OpExample kNhwcNhwcConvExamples[] = {
+    {"g (float[N,8,8,3] X, float[4,3,3,3] W, float[4] B) => (float[N,6,6,4] Y) "
+     "{ Y = com.ms.internal.nhwc.Conv<activation = \"Relu\">(X, W, B) }",
+     "mac=3888*N add=144*N cmp=144*N"},
+};
+
+constexpr int kConvTransposeVersions[] = {1, 11};
+constexpr OpExample kConvTransposeExamples[] = {
+    {"g (float[N,8,8,4] X, float[4,2,2,2] W) => (float[N,16,16,2] Y) "
+     "{ Y = com.ms.internal.nhwc.ConvTranspose<strides = [2, 2]>(X, W) }",
+     "mac=2048*N"},
+};
+
+constexpr int kDepthToSpaceVersions[] = {1, 11, 13};
+constexpr OpExample kDepthToSpaceExamples[] = {
+    {"g (float[N,3,5,8] X) => (float[N,6,10,2] Y) "
+     "{ Y = com.ms.internal.nhwc.DepthToSpace<blocksize = 2>(X) }",
+     "free"},
+};
+
+constexpr int kGlobalPoolVersions[] = {1};
+constexpr OpExample kNhwcGlobalAveragePoolExamples[] = {
+    {"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) "
+     "{ Y = com.ms.internal.nhwc.GlobalAveragePool(X) }",
+     "add=48*N div=3*N"},
+};
+constexpr OpExample kNhwcGlobalMaxPoolExamples[] = {
+    {"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = com.ms.internal.nhwc.GlobalMaxPool(X) }",
+     "cmp=48*N"},
+};
+constexpr int kGlobalLpPoolVersions[] = {2};
+constexpr OpExample kGlobalLpPoolExamples[] = {
+    {"g (float[N,4,4,3] X) => (float[N,1,1,3] Y) { Y = com.ms.internal.nhwc.GlobalLpPool(X) }",
+     "add=48*N mul=48*N sqrt=3*N"},
+};
+
+constexpr int kGridSampleVersions[] = {16, 20};
+constexpr OpExample kNhwcGridSampleExamples[] = {
+    {"g (float[N,8,8,3] X, float[N,4,5,2] G) => (float[N,4,5,3] Y) "
+     "{ Y = com.ms.internal.nhwc.GridSample<mode = \"nearest\">(X, G) }",
+     "add=80*N mul=40*N div=40*N round=40*N"},
+};
+
+constexpr int kInstanceNormalizationVersions[] = {6};
+constexpr OpExample kInstanceNormalizationExamples[] = {
+    {"g (float[N,4,4,3] X, float[3] S, float[3] B) => (float[N,4,4,3] Y) "
+     "{ Y = com.ms.internal.nhwc.InstanceNormalization(X, S, B) }",
+     "add=198*N mul=99*N div=54*N sqrt=3*N"},
+};
+
+constexpr int kLrnVersions[] = {1, 13};
+constexpr OpExample kLrnExamples[] = {
+    {"g (float[N,4,4,8] X) => (float[N,4,4,8] Y) { Y = com.ms.internal.nhwc.LRN<size = 5>(X) }",
+     "add=672*N mul=672*N div=128*N pow=128*N"},
+};
+
+constexpr int kLpPoolVersions[] = {11, 18};
+constexpr OpExample kLpPoolExamples[] = {
+    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y) "
+     "{ Y = com.ms.internal.nhwc.LpPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+     "add=48*N mul=48*N sqrt=12*N"},
+};
+
+constexpr int kMaxPoolVersions[] = {1, 8, 10, 11, 12};
+constexpr OpExample kNhwcNhwcMaxPoolExamples[] = {
+    {"g (float[N,4,4,3] X) => (float[N,2,2,3] Y, int64[N,2,2,3] I) "
+     "{ Y, I = com.ms.internal.nhwc.MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(X) }",
+     "cmp=48*N"},
+};
+
+constexpr int kMaxUnpoolVersions[] = {9, 11};
+constexpr OpExample kMaxUnpoolExamples[] = {
+    {"g (float[N,2,2,3] X, int64[N,2,2,3] I) => (float[N,4,4,3] Y) "
+     "{ Y = com.ms.internal.nhwc.MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(X, I) }",
+     "free"},
+};
+
+constexpr int kQLinearAveragePoolVersions[] = {1};
+constexpr OpExample kNhwcQLinearAveragePoolExamples[] = {
+    {"g (uint8[N,4,4,3] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,2,2,3] Y) "
+     "{ Y = com.ms.internal.nhwc.QLinearAveragePool<kernel_shape = [2, 2], strides = [2, 2]>"
+     "(X, Xs, Xz, Ys, Yz) }",
+     "add=108*N mul=48*N div=24*N cmp=24*N round=12*N"},
+};
+
+constexpr int kQLinearConvVersions[] = {10};
+constexpr OpExample kNhwcQLinearConvExamples[] = {
+    {"g (uint8[N,5,5,2] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, uint8 "
+     "yz, int32[3] B) => (uint8[N,3,3,3] y) "
+     "{ y = com.ms.internal.nhwc.QLinearConv(x, xs, xz, w, ws, wz, ys, yz, B) }",
+     "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"},
+};
+
+constexpr int kQLinearConvTransposeVersions[] = {1};
+constexpr OpExample kQLinearConvTransposeExamples[] = {
+    {"g (uint8[N,8,8,4] x, float xs, uint8 xz, int8[4,2,2,2] w, float ws, int8 wz, float ys, uint8 "
+     "yz, int32[2] B) => (uint8[N,16,16,2] y) "
+     "{ y = com.ms.internal.nhwc.QLinearConvTranspose<strides = [2, 2]>"
+     "(x, xs, xz, w, ws, wz, ys, yz, B) }",
+     "add=512*N mul=512*N cmp=1024*N round=512*N int_mac=2048*N int_add=768*N + 32"},
+};
+
+constexpr int kResizeVersions[] = {11, 13, 18, 19};
+constexpr OpExample kResizeExamples[] = {
+    {"g (float[N,4,4,3] X) => (float[N,8,8,3] Y) <float[4] s = {1, 2, 2, 1}> "
+     "{ Y = com.ms.internal.nhwc.Resize(X, , s) }",
+     "free"},
+};
+
+constexpr int kSpaceToDepthVersions[] = {1, 13};
+constexpr OpExample kSpaceToDepthExamples[] = {
+    {"g (float[N,6,10,2] X) => (float[N,3,5,8] Y) "
+     "{ Y = com.ms.internal.nhwc.SpaceToDepth<blocksize = 2>(X) }",
+     "free"},
+};
+
+constexpr OpDef kMsNhwcRows[] = {
+    {.name = "AveragePool",
+     .versions = kAveragePoolVersions,
+     .formula = "as ai.onnx AveragePool with the channels last, then the activation; add = "
+                "elements(Y) * k1*k2.., div = elements(Y)",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kNhwcAveragePoolExamples},
+    {.name = "BatchNormalization",
+     .versions = kBatchNormalizationVersions,
+     .formula = "as ai.onnx BatchNormalization with the channels last, then the activation",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kBatchNormalizationExamples,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})}},
+    {.name = "Conv",
+     .versions = kConvVersions,
+     .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B)); mac = elements(Y) * "
+                "Cin/group * k1*k2.., add = elements(Y) if B is given, the activation per element",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kNhwcNhwcConvExamples,
+     .operands = {.weights = InputBits({1, 2})}},
+    {.name = "ConvTranspose",
+     .versions = kConvTransposeVersions,
+     .formula = "as ai.onnx ConvTranspose with the channels last, then the activation; mac = "
+                "elements(X) * Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kConvTransposeExamples,
+     .operands = {.weights = InputBits({1, 2})}},
+    {.name = "DepthToSpace",
+     .versions = kDepthToSpaceVersions,
+     .formula = "as ai.onnx DepthToSpace with the channels last; free",
+     .infer = InferNhwc,
+     .examples = kDepthToSpaceExamples},
+    {.name = "GlobalAveragePool",
+     .versions = kGlobalPoolVersions,
+     .formula = "as ai.onnx GlobalAveragePool with the channels last; add = elements(X), div = "
+                "elements(Y)",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kNhwcGlobalAveragePoolExamples},
+    {.name = "GlobalLpPool",
+     .versions = kGlobalLpPoolVersions,
+     .formula = "as ai.onnx GlobalLpPool with the channels last",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kGlobalLpPoolExamples},
+    {.name = "GlobalMaxPool",
+     .versions = kGlobalPoolVersions,
+     .formula = "as ai.onnx GlobalMaxPool with the channels last; cmp = elements(X)",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kNhwcGlobalMaxPoolExamples},
+    {.name = "GridSample",
+     .versions = kGridSampleVersions,
+     .formula = "as ai.onnx GridSample with the channels of X and Y last",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kNhwcGridSampleExamples},
+    {.name = "InstanceNormalization",
+     .versions = kInstanceNormalizationVersions,
+     .formula = "as ai.onnx InstanceNormalization with the channels last, then the activation",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kInstanceNormalizationExamples,
+     .operands = {.weights = InputBits({1, 2})}},
+    {.name = "LRN",
+     .versions = kLrnVersions,
+     .formula = "as ai.onnx LRN with the channels last",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kLrnExamples},
+    {.name = "LpPool",
+     .versions = kLpPoolVersions,
+     .formula = "as ai.onnx LpPool with the channels last",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kLpPoolExamples},
+    {.name = "MaxPool",
+     .versions = kMaxPoolVersions,
+     .formula = "as ai.onnx MaxPool with the channels last, then the activation; cmp = elements(Y) "
+                "* k1*k2..",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kNhwcNhwcMaxPoolExamples},
+    {.name = "MaxUnpool",
+     .versions = kMaxUnpoolVersions,
+     .formula = "as ai.onnx MaxUnpool with the channels last; free",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kMaxUnpoolExamples,
+     .shape_inputs = 1 << 2,
+     .traits = Traits::kReadsContent},
+    {.name = "QLinearAveragePool",
+     .versions = kQLinearAveragePoolVersions,
+     .formula = "as com.microsoft QLinearAveragePool with the channels last",
+     .infer = NhwcInferQLinearAveragePool,
+     .count = NhwcCountQLinearAveragePool,
+     .examples = kNhwcQLinearAveragePoolExamples},
+    {.name = "QLinearConv",
+     .versions = kQLinearConvVersions,
+     .formula = "as ai.onnx QLinearConv with the channels last; integer mac = elements(y) * "
+                "Cin/group * k1*k2..",
+     .infer = InferNhwc,
+     .count = CountNhwc,
+     .examples = kNhwcQLinearConvExamples,
+     .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
+    {.name = "QLinearConvTranspose",
+     .versions = kQLinearConvTransposeVersions,
+     .formula = "y = requantised ConvTranspose of (x - x_zero_point) and (w - w_zero_point), plus "
+                "B; integer mac = elements(x) * Cout/group * k1*k2.., integer add = elements(x) + "
+                "elements(w) (+ elements(y) for B); per element of y: mul, round, add, 2 cmp",
+     .infer = InferQLinearConvTranspose,
+     .count = CountQLinearConvTranspose,
+     .examples = kQLinearConvTransposeExamples},
+    {.name = "Resize",
+     .versions = kResizeVersions,
+     .formula = "as ai.onnx Resize, scales and sizes in the order of the dimensions of X",
+     .infer = InferResize,
+     .count = CountResize,
+     .examples = kResizeExamples,
+     .shape_inputs = (1 << 1) | (1 << 2) | (1 << 3),
+     .traits = Traits::kReadsContent},
+    {.name = "SpaceToDepth",
+     .versions = kSpaceToDepthVersions,
+     .formula = "as ai.onnx SpaceToDepth with the channels last; free",
+     .infer = InferNhwc,
+     .examples = kSpaceToDepthExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsNhwcFamily = {"com.ms.internal.nhwc", kMsNhwcRows};
+
+}  // namespace onnxflops

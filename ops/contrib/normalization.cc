@@ -1,0 +1,424 @@
+// com.microsoft: normalizations with the sums, lookups, gates and activations fused into them.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// The rows of X [..., K], normalised along the last dimension.
+Expr RowsOf(const Shape& x) { return x.Product(0, x.rank() - 1); }
+
+absl::Status CheckVector(const NodeView& n, int input, absl::string_view what, const Expr& size) {
+  if (!n.HasInput(input)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(input, 1));
+  return n.RequireSame(what, size, shape[0]);
+}
+
+// ---- SkipLayerNormalization: of input + skip + bias, which is output 3; outputs 1 and 2 are the
+// means and inverse deviations of its rows.
+
+absl::StatusOr<Facts> InferSkipNorm(const NodeView& n, int last_vector) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(Shape skip, n.RankedShape(1));
+  ASSIGN_OR_RETURN(Shape sum, BroadcastShapes({x, std::move(skip)}));
+  if (sum.rank() != x.rank()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("skip has a higher rank than the input's ", x.rank()));
+  }
+  for (int i = 2; i <= last_vector; ++i) {
+    RETURN_IF_ERROR(CheckVector(n, i, "hidden_size", x[x.rank() - 1]));
+  }
+  Shape row_values = x;
+  row_values[x.rank() - 1] = 1;
+  Fact statistics = Fact::Tensor(DType::kFloat32, std::move(row_values));
+  return Facts{n.Like(0, x), statistics, statistics, n.Like(0, x)};
+}
+
+absl::StatusOr<Facts> InferSkipLayerNorm(const NodeView& n) { return InferSkipNorm(n, 4); }
+
+absl::StatusOr<Facts> InferSkipRmsNorm(const NodeView& n) { return InferSkipNorm(n, 3); }
+
+absl::StatusOr<Cost> CountSkipLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
+  const Expr elements = x.NumElements(), rows = RowsOf(x);
+  Census work = ElementCost{.add = n.HasInput(4) ? 2 : 1} * elements;
+  work += LayerNormWork(rows, elements, n.HasInput(3));
+  if (n.HasOutput(2)) work[Kind::kDiv] += rows;
+  return Flops(std::move(work));
+}
+
+absl::StatusOr<Cost> CountSkipRmsNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
+  const Expr elements = x.NumElements(), rows = RowsOf(x);
+  Census work = ElementCost{.add = n.HasInput(3) ? 2 : 1} * elements;
+  work += RmsNormWork(rows, elements, true);
+  if (n.HasOutput(2)) work[Kind::kDiv] += rows;
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kSkipLayerNormExamples[] = {
+    {"g (float[N,9,8] X, float[N,9,8] S, float[8] G, float[8] B, float[8] C) => (float[N,9,8] Y, "
+     "float[N,9,8] Z) { Y, , , Z = com.microsoft.SkipLayerNormalization(X, S, G, B, C) }",
+     "add=450*N mul=153*N div=90*N sqrt=9*N"},
+    {"g (float16[N,9,8] X, float16[9,8] S, float16[8] G) => (float16[N,9,8] Y, float[N,9,1] M, "
+     "float[N,9,1] V) { Y, M, V = com.microsoft.SkipLayerNormalization(X, S, G) }",
+     "add=306*N mul=153*N div=99*N sqrt=9*N"},
+};
+
+constexpr OpExample kSkipRmsNormExamples[] = {
+    {"g (float[N,9,8] X, float[N,9,8] S, float[8] G) => (float[N,9,8] Y, float[N,9,8] Z) "
+     "{ Y, , , Z = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G) }",
+     "add=153*N mul=144*N div=81*N sqrt=9*N"},
+    {"g (float[N,8] X, float[N,8] S, float[8] G, float[8] B) => (float[N,8] Y) "
+     "{ Y = com.microsoft.SkipSimplifiedLayerNormalization(X, S, G, B) }",
+     "add=25*N mul=16*N div=9*N sqrt=N"},
+};
+
+// ---- EmbedLayerNormalization: of the sum of word, position and segment embeddings. The quantised
+// one takes the same first eight inputs.
+
+absl::StatusOr<Facts> InferEmbedLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape ids, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(Shape words, n.RankedShape(2, 2));
+  for (int i : {3, 4}) {
+    if (!n.HasInput(i)) continue;
+    ASSIGN_OR_RETURN(Shape table, n.RankedShape(i, 2));
+    RETURN_IF_ERROR(n.RequireSame("hidden_size", words[1], table[1]));
+  }
+  RETURN_IF_ERROR(CheckVector(n, 5, "hidden_size", words[1]));
+  RETURN_IF_ERROR(CheckVector(n, 6, "hidden_size", words[1]));
+  // gamma is floating point where the quantised tables are not.
+  const DType type = IsFloat(n.dtype(2)) ? n.dtype(2) : DType::kFloat32;
+  const Fact rows = Fact::Tensor(type, Shape{ids[0], ids[1], words[1]});
+  return Facts{rows, Fact::Tensor(DType::kInt32, Shape{ids[0]}), rows};
+}
+
+struct Embedding {
+  Expr tokens;
+  Expr hidden;
+  int tables = 2;  // whose rows are added up
+  Expr elements() const { return tokens * hidden; }
+};
+
+absl::StatusOr<Embedding> ReadEmbedding(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape ids, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(Shape words, n.RankedShape(2, 2));
+  return Embedding{ids.NumElements(), words[1], n.HasInput(1) ? 3 : 2};
+}
+
+// What is read of the tables: one row per token and table.
+absl::StatusOr<Expr> EmbeddingBytes(const NodeView& n, const Embedding& e) {
+  Expr bytes = 0;
+  for (int i = 0; i < n.num_inputs(); ++i) {
+    if (!n.HasInput(i)) continue;
+    const bool table = i >= 2 && i <= 4;
+    const Fact read = table ? n.Like(i, Shape{e.tokens, e.hidden}) : n.input(i);
+    ASSIGN_OR_RETURN(Expr size, BytesOf(read));
+    bytes += size;
+  }
+  return bytes;
+}
+
+// The sums, the normalization and the number of words in the mask.
+Cost EmbedLayerNormCost(const NodeView& n, const Embedding& e) {
+  Cost cost = Flops(ElementCost{.add = e.tables - 1} * e.elements());
+  cost.flops += LayerNormWork(e.tokens, e.elements(), n.HasInput(6));
+  const bool counts_words = n.HasOutput(1) && n.HasInput(7) && n.Int("mask_index_type", 1) != 0;
+  if (counts_words) cost.int_ops[Kind::kAdd] = e.tokens;
+  return cost;
+}
+
+absl::StatusOr<Cost> CountEmbedLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Embedding e, ReadEmbedding(n));
+  Cost cost = EmbedLayerNormCost(n, e);
+  ASSIGN_OR_RETURN(cost.bytes_read, EmbeddingBytes(n, e));
+  return cost;
+}
+
+absl::StatusOr<Cost> CountQEmbedLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Embedding e, ReadEmbedding(n));
+  Cost cost = EmbedLayerNormCost(n, e);
+  // The rows, gamma and beta are dequantised.
+  cost.flops += kDequantize * (e.tables * e.elements() + 2 * e.hidden);
+  ASSIGN_OR_RETURN(cost.bytes_read, EmbeddingBytes(n, e));
+  return cost;
+}
+
+constexpr OpExample kEmbedLayerNormExamples[] = {
+    {"g (int32[N,9] I, int32[N,9] J, float[100,8] W, float[50,8] P, float[2,8] S, float[8] G, "
+     "float[8] B, int32[N,9] M) => (float[N,9,8] Y, int32[N] K) "
+     "{ Y, K = com.microsoft.EmbedLayerNormalization(I, J, W, P, S, G, B, M) }",
+     "add=450*N mul=153*N div=90*N sqrt=9*N int_add=9*N"},
+    {"g (int32[N,9] I, float[100,8] W, float[50,8] P, float[8] G, float[8] B, int32[N,9] Q) => "
+     "(float[N,9,8] Y, int32[N] K, float[N,9,8] Z) "
+     "{ Y, K, Z = com.microsoft.EmbedLayerNormalization(I, , W, P, , G, B, , Q) }",
+     "add=378*N mul=153*N div=90*N sqrt=9*N"},
+};
+
+constexpr OpExample kQEmbedLayerNormExamples[] = {
+    {"g (int32[N,9] I, uint8[100,8] W, uint8[50,8] P, uint8[8] G, uint8[8] B, int32[N,9] M, float "
+     "f, uint8 z) => (float[N,9,8] Y, int32[N] K) "
+     "{ Y, K = com.microsoft.QEmbedLayerNormalization(I, , W, P, , G, B, M, f, f, , f, f, z, z, , "
+     "z, z) }",
+     "add=522*N + 16 mul=297*N + 16 div=90*N sqrt=9*N int_add=9*N"},
+};
+
+// ---- GroupNorm: the channels of each image in groups, then an optional SiLU
+
+absl::StatusOr<Expr> GroupRows(const NodeView& n, const Shape& x) {
+  const int64_t groups = n.Int("groups", 0);
+  const Expr& channels = n.Flag("channels_last", true) ? x[x.rank() - 1] : x[1];
+  if (groups <= 0 || (channels.is_literal() && channels.literal() % groups != 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(channels.ToString(), " channels in ", groups, " groups"));
+  }
+  RETURN_IF_ERROR(CheckVector(n, 1, "C", channels));
+  RETURN_IF_ERROR(CheckVector(n, 2, "C", channels));
+  return x[0] * groups;
+}
+
+absl::StatusOr<Facts> InferGroupNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  RETURN_IF_ERROR(GroupRows(n, x).status());
+  return Facts{n.Like(0, x), n.Like(0, x)};
+}
+
+absl::StatusOr<Census> GroupNormWork(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  ASSIGN_OR_RETURN(Expr rows, GroupRows(n, x));
+  Census work = LayerNormWork(rows, x.NumElements(), true);
+  if (n.Flag("activation")) work += kSiluCost * x.NumElements();
+  return work;
+}
+
+absl::StatusOr<Cost> CountGroupNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Census work, GroupNormWork(n));
+  return Flops(std::move(work));
+}
+
+absl::StatusOr<Cost> CountSkipGroupNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Census work, GroupNormWork(n));
+  work[Kind::kAdd] += (n.HasInput(4) ? 2 : 1) * x.NumElements();
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kGroupNormExamples[] = {
+    {"g (float[N,3,3,8] X, float[8] G, float[8] B) => (float[N,3,3,8] Y) "
+     "{ Y = com.microsoft.GroupNorm<activation = 0, groups = 2>(X, G, B) }",
+     "add=292*N mul=146*N div=76*N sqrt=2*N"},
+    {"g (float[N,8,3,3] X, float[8] G, float[8] B) => (float[N,8,3,3] Y) "
+     "{ Y = com.microsoft.GroupNorm<activation = 1, groups = 2, channels_last = 0>(X, G, B) }",
+     "add=364*N mul=218*N div=148*N exp=72*N sqrt=2*N"},
+};
+
+constexpr OpExample kSkipGroupNormExamples[] = {
+    {"g (float[N,3,3,8] X, float[8] G, float[8] B, float[N,3,3,8] S, float[8] C) => "
+     "(float[N,3,3,8] Y, float[N,3,3,8] Z) "
+     "{ Y, Z = com.microsoft.SkipGroupNorm<activation = 0, groups = 2>(X, G, B, S, C) }",
+     "add=436*N mul=146*N div=76*N sqrt=2*N"},
+};
+
+// ---- root mean square norms
+
+// GatedRMSNorm: groups of C elements in the last dimension, C being the size of scale.
+absl::StatusOr<Facts> InferGatedRmsNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(Shape scale, n.RankedShape(1, 1));
+  const Expr &last = x[x.rank() - 1], &c = scale[0];
+  const bool zero = c.is_literal() && c.literal() <= 0;
+  if (zero || (c.is_literal() && last.is_literal() && last.literal() % c.literal() != 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the last dimension ", last.ToString(), " in groups of ", c.ToString()));
+  }
+  return Facts{n.Like(0, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountGatedRmsNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
+  ASSIGN_OR_RETURN(Shape scale, n.RankedShape(1, 1));
+  const absl::string_view activation = n.String("activation", "silu");
+  ASSIGN_OR_RETURN(ElementCost gate, ActivationCost(activation));
+  const Expr elements = x.NumElements();
+  Census work = RmsNormWork(RowsOf(x) * FloorDiv(x[x.rank() - 1], scale[0]), elements, true);
+  work += (gate + ElementCost{.mul = 1}) * elements;
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kGatedRmsNormExamples[] = {
+    {"g (float[N,5,16] X, float[8] S, float[N,5,16] G) => (float[N,5,16] Y) "
+     "{ Y = com.microsoft.GatedRMSNorm(X, S, G) }",
+     "add=170*N mul=320*N div=170*N exp=80*N sqrt=10*N"},
+};
+
+// BranchwiseRMSNorm: X [..., C, H], or [..., C * H] with num_branches; each branch on its own.
+absl::StatusOr<Cost> CountBranchwiseRmsNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  const int64_t branches = n.Int("num_branches", 0);
+  if (branches < 0) return absl::InvalidArgumentError(absl::StrCat("num_branches is ", branches));
+  const Expr rows = branches == 0 ? RowsOf(x) : RowsOf(x) * branches;
+  return Flops(RmsNormWork(rows, x.NumElements(), n.HasInput(1)));
+}
+
+constexpr OpExample kBranchwiseRmsNormExamples[] = {
+    {"g (float[N,4,8] X, float[8] S) => (float[N,4,8] Y) "
+     "{ Y = com.microsoft.BranchwiseRMSNorm(X, S) }",
+     "add=36*N mul=64*N div=36*N sqrt=4*N"},
+    {"g (float[N,32] X) => (float[N,32] Y) "
+     "{ Y = com.microsoft.BranchwiseRMSNorm<num_branches = 4>(X) }",
+     "add=36*N mul=32*N div=36*N sqrt=4*N"},
+};
+
+// EngramGate: gate = Sigmoid(sign(dot) sqrt(max(|dot|, 1e-6))) with dot = RMSNorm(key) .
+// RMSNorm(query) / sqrt(H), one per row of key [B,S,M,H]; output = gate * value [B,S,H].
+absl::StatusOr<Facts> InferEngramGate(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape key, n.RankedShape(0, 4));
+  ASSIGN_OR_RETURN(Shape query, n.RankedShape(1, 4));
+  ASSIGN_OR_RETURN(Shape value, n.RankedShape(2, 3));
+  for (int i = 0; i < 4; ++i) {
+    RETURN_IF_ERROR(
+        n.RequireSame(absl::StrCat("dimension ", i, " of key and query"), key[i], query[i]));
+  }
+  RETURN_IF_ERROR(n.RequireSame("hidden_size", key[3], value[2]));
+  return Facts{n.Like(0, key), n.Like(0, key)};
+}
+
+absl::StatusOr<Cost> CountEngramGate(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  const Expr elements = y.NumElements(), rows = RowsOf(y);
+  Census work = RmsNormWork(rows, elements, true);
+  work *= n.HasOutput(1) ? 3 : 2;  // of the key, the query and the gated value
+  // The dot product as a product and a sum, and the gate times the value.
+  work += ElementCost{.add = 1, .mul = 2} * elements;
+  // Quotient, maximum, root, sign and its product, sigmoid.
+  work += (kSigmoidCost + ElementCost{.mul = 1, .div = 1, .cmp = 3, .sqrt = 1}) * rows;
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kEngramGateExamples[] = {
+    {"g (float[N,5,2,8] K, float[N,5,2,8] Q, float[N,5,8] V, float[2,8] A, float[2,8] B) => "
+     "(float[N,5,2,8] Y) { Y = com.microsoft.EngramGate(K, Q, V, A, B) }",
+     "add=270*N mul=490*N div=200*N cmp=30*N exp=10*N sqrt=30*N"},
+};
+
+// ---- QOrderedLayerNormalization: Quantize(LayerNormalization(Dequantize(X)))
+
+absl::StatusOr<Cost> CountQOrderedLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.OutputShape(0));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
+  const Expr elements = x.NumElements();
+  Census work = LayerNormWork(x.Product(0, axis), elements, n.HasInput(3));
+  work += (DequantizeCost(false) + QuantizeCost(false)) * elements;
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kQOrderedLayerNormExamples[] = {
+    {"g (int8[N,9,8] X, float Xs, float[8] G, float[8] B, float Ys) => (int8[N,9,8] Y) "
+     "{ Y = com.microsoft.QOrderedLayerNormalization(X, Xs, G, B, Ys) }",
+     "add=306*N mul=225*N div=162*N cmp=144*N sqrt=9*N round=72*N"},
+};
+
+constexpr OpDef kMsNormalizationRows[] = {
+    {.name = "BranchwiseRMSNorm",
+     .versions = kSince1,
+     .formula = "RMSNormalization of R rows (each branch) of H elements; per element: mul = 2 (1 "
+                "without scale), add = 1, div = 1; per row: add = 1, div = 1, sqrt = 1",
+     .infer = InferSameAsInput,
+     .count = CountBranchwiseRmsNorm,
+     .examples = kBranchwiseRmsNormExamples},
+    {.name = "EmbedLayerNormalization",
+     .versions = kSince1,
+     .formula = "LayerNormalization of word + position + segment rows, B*S of H elements; add = 1 "
+                "per sum, as LayerNormalization; integer add = B*S for the number of words in the "
+                "mask",
+     .infer = InferEmbedLayerNorm,
+     .count = CountEmbedLayerNorm,
+     .examples = kEmbedLayerNormExamples,
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6})},
+     .note = "reads one row per token of every table"},
+    {.name = "EngramGate",
+     .versions = kSince1,
+     .formula = "Y[B,S,M,H] = gate * V[B,S,H], gate = Sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = "
+                "RMSNorm(K) . RMSNorm(Q) / sqrt(H); two RMSNormalizations (three with output 1); "
+                "per element: mul = 2, add = 1; per row: div = 2, add = 1, mul = 1, cmp = 3, sqrt "
+                "= 1, exp = 1",
+     .infer = InferEngramGate,
+     .count = CountEngramGate,
+     .examples = kEngramGateExamples,
+     .note = "the dot product is Mul and ReduceSum, no contraction"},
+    {.name = "GatedRMSNorm",
+     .versions = kSince1,
+     .formula = "Y = RMSNormalization(X) * gate_activation(gate), in groups of as many elements as "
+                "scale has; per element: mul = 3, add = 1, div = 1 and the activation; per group: "
+                "add = 1, div = 1, sqrt = 1",
+     .infer = InferGatedRmsNorm,
+     .count = CountGatedRmsNorm,
+     .examples = kGatedRmsNormExamples},
+    {.name = "GroupNorm",
+     .versions = kSince1,
+     .formula = "Y = (X - mean) / sqrt(variance + epsilon) * gamma + beta over N*groups groups; "
+                "per element: add = 4, mul = 2, div = 1; per group: add = 2, mul = 1, div = 2, "
+                "sqrt = 1; SiLU: add = mul = div = exp = 1 per element",
+     .infer = InferGroupNorm,
+     .count = CountGroupNorm,
+     .examples = kGroupNormExamples,
+     .operands = {.weights = InputBits({1, 2})}},
+    {.name = "QEmbedLayerNormalization",
+     .versions = kSince1,
+     .formula = "EmbedLayerNormalization of dequantised rows; add = mul = 1 per element of the "
+                "rows, gamma and beta more",
+     .infer = InferEmbedLayerNorm,
+     .count = CountQEmbedLayerNorm,
+     .examples = kQEmbedLayerNormExamples,
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6}),
+                  .not_parameters = InputBits({8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
+     .note = "reads one row per token of every table"},
+    {.name = "QOrderedLayerNormalization",
+     .versions = kSince1,
+     .formula = "Y = Quantize(LayerNormalization(Dequantize(X))); mul = 1, div = 1, round = 1, cmp "
+                "= 2 per element more",
+     .infer = InferSameAsInput,
+     .count = CountQOrderedLayerNorm,
+     .examples = kQOrderedLayerNormExamples},
+    {.name = "SkipGroupNorm",
+     .versions = kSince1,
+     .formula = "GroupNorm of X + skip + bias; add = 1 per element (2 with bias) more",
+     .infer = InferGroupNorm,
+     .count = CountSkipGroupNorm,
+     .examples = kSkipGroupNormExamples},
+    {.name = "SkipLayerNormalization",
+     .versions = kSince1,
+     .formula = "LayerNormalization of X + skip + bias, R rows of K elements; add = R*K (2*R*K "
+                "with bias); then per element: add = 4 (3 without beta), mul = 2, div = 1; per "
+                "row: add = 2, mul = 1, div = 2, sqrt = 1",
+     .infer = InferSkipLayerNorm,
+     .count = CountSkipLayerNorm,
+     .examples = kSkipLayerNormExamples,
+     .operands = {.weights = InputBits({2, 3, 4})},
+     .note = "the inverse deviation, where it is an output: div = 1 per row more"},
+    {.name = "SkipSimplifiedLayerNormalization",
+     .versions = kSince1,
+     .formula = "RMSNormalization of X + skip + bias, R rows of K elements; add = R*K (2*R*K with "
+                "bias); then per element: mul = 2, add = 1, div = 1; per row: add = 1, div = 1, "
+                "sqrt = 1",
+     .infer = InferSkipRmsNorm,
+     .count = CountSkipRmsNorm,
+     .examples = kSkipRmsNormExamples,
+     .operands = {.weights = InputBits({2, 3})},
+     .note = "the inverse deviation, where it is an output: div = 1 per row more"},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsNormalizationFamily = {"com.microsoft", kMsNormalizationRows};
+
+}  // namespace onnxflops

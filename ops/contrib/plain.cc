@@ -1,0 +1,84 @@
+#include "ops/contrib/plain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/registry.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+absl::StatusOr<FoundOp> FindPlain(absl::string_view op_type, int opset) {
+  const FoundOp found = FindOp("", op_type, opset);
+  if (found.def != nullptr && found.def->infer != nullptr) return found;
+  return absl::UnimplementedError(absl::StrCat("there is no ", op_type, " at opset ", opset));
+}
+
+absl::InlinedVector<const Fact*, 4> Pointers(absl::Span<const Fact> facts) {
+  absl::InlinedVector<const Fact*, 4> pointers;
+  for (const Fact& fact : facts) pointers.push_back(&fact);
+  return pointers;
+}
+
+bool HasChannels(const Fact& fact) {
+  return fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() >= 3;
+}
+
+}  // namespace
+
+absl::StatusOr<Facts> InferAs(const NodeView& n, absl::string_view op_type,
+                              absl::Span<const Fact> inputs, int opset) {
+  ASSIGN_OR_RETURN(const FoundOp found, FindPlain(op_type, opset));
+  const auto pointers = Pointers(inputs);
+  const NodeView view = n.As(*found.def, opset, pointers, {});
+  absl::StatusOr<Facts> facts = found.def->infer(view);
+  RETURN_IF_ERROR(view.status());
+  return facts;
+}
+
+absl::StatusOr<Cost> CountAs(const NodeView& n, absl::string_view op_type,
+                             absl::Span<const Fact> inputs, absl::Span<const Fact> outputs,
+                             int opset) {
+  ASSIGN_OR_RETURN(const FoundOp found, FindPlain(op_type, opset));
+  if (found.def->count == nullptr) return Cost{};
+  const auto input_pointers = Pointers(inputs), output_pointers = Pointers(outputs);
+  const NodeView view = n.As(*found.def, opset, input_pointers, output_pointers);
+  absl::StatusOr<Cost> cost = found.def->count(view);
+  RETURN_IF_ERROR(view.status());
+  return cost;
+}
+
+Facts InputsOf(const NodeView& n) {
+  Facts facts;
+  for (int i = 0; i < n.num_inputs(); ++i) facts.push_back(n.input(i));
+  return facts;
+}
+
+Facts OutputsOf(const NodeView& n) {
+  Facts facts;
+  for (int i = 0; i < n.num_outputs(); ++i) facts.push_back(n.output(i));
+  return facts;
+}
+
+Fact ChannelsFirst(const Fact& fact) {
+  if (!HasChannels(fact)) return fact;
+  Fact moved = fact;
+  moved.content = nullptr;
+  Dims& dims = moved.shape.dims();
+  std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  return moved;
+}
+
+Fact ChannelsLast(const Fact& fact) {
+  if (!HasChannels(fact)) return fact;
+  Fact moved = fact;
+  moved.content = nullptr;
+  Dims& dims = moved.shape.dims();
+  std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  return moved;
+}
+
+}  // namespace onnxflops

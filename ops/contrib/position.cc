@@ -1,0 +1,230 @@
+// com.microsoft: positions in attention: rotations of queries and keys, and biases of scores.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/attention.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- RotaryEmbedding, MRotaryEmbedding: X[B,S,H*D] or [B,H,S,D]; cos and sin [*, R/2], of which
+// the first R features of each head are rotated
+
+absl::StatusOr<Expr> RotatedElements(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  ASSIGN_OR_RETURN(Shape cos, n.RankedShape(2, 2));
+  const Expr rotated = 2 * cos[1];
+  const Expr& last = x[x.rank() - 1];
+  if (x.rank() == 4) {
+    if (ProvablyLess(last, rotated).value_or(false)) {
+      return absl::InvalidArgumentError(absl::StrCat("cos_cache rotates ", rotated.ToString(),
+                                                     " of the ", last.ToString(),
+                                                     " features of a head"));
+    }
+    return x.Product(0, 3) * rotated;
+  }
+  const int64_t heads = n.Int("num_heads", 0);
+  if (heads < 0) return absl::InvalidArgumentError(absl::StrCat("num_heads is ", heads));
+  if (heads > 0) return x.Product(0, x.rank() - 1) * heads * rotated;
+  // All features of each head are rotated, so that every element is.
+  RETURN_IF_ERROR(DivideEvenly("features in heads", last, rotated).status());
+  return x.NumElements();
+}
+
+absl::StatusOr<Facts> InferRotary(const NodeView& n) {
+  RETURN_IF_ERROR(RotatedElements(n).status());
+  return InferSameAsInput(n);
+}
+
+absl::StatusOr<Cost> CountRotary(const NodeView& n) {
+  ASSIGN_OR_RETURN(Expr rotated, RotatedElements(n));
+  const ElementCost scale = {.mul = n.Float("scale", 1.0f) != 1.0f ? 1 : 0};
+  return Flops((kRotaryCost + scale) * rotated);
+}
+
+constexpr OpExample kRotaryExamples[] = {
+    {"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
+     "{ Y = com.microsoft.RotaryEmbedding(X, P, C, S) }",
+     "add=80*N mul=160*N"},
+    {"g (float[N,2,5,8] X, int64[1] P, float[50,2] C, float[50,2] S) => (float[N,2,5,8] Y) "
+     "{ Y = com.microsoft.RotaryEmbedding<rotary_embedding_dim = 4, num_heads = 2>(X, P, C, S) }",
+     "add=40*N mul=80*N"},
+};
+
+constexpr OpExample kMRotaryExamples[] = {
+    {"g (float[N,5,16] X, int64[3,N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
+     "{ Y = com.microsoft.MRotaryEmbedding<mrope_section = [2, 1, 1]>(X, P, C, S) }",
+     "add=80*N mul=160*N"},
+};
+
+// GemmaRotaryEmbedding: q cos(emb) + q_rot sin(emb), and the same of k.
+absl::StatusOr<Facts> InferGemmaRotary(const NodeView& n) {
+  Facts facts;
+  for (int i : {1, 3}) {
+    ASSIGN_OR_RETURN(Shape x, n.RankedShape(i, 4));
+    ASSIGN_OR_RETURN(Shape rotated, n.RankedShape(i + 1, 4));
+    for (int d = 0; d < 4; ++d) {
+      RETURN_IF_ERROR(n.RequireSame(absl::StrCat("dimension ", d), x[d], rotated[d]));
+    }
+    facts.push_back(n.Like(i, std::move(x)));
+  }
+  return facts;
+}
+
+absl::StatusOr<Cost> CountGemmaRotary(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape emb, n.RankedShape(0, 3));
+  ASSIGN_OR_RETURN(Shape q, n.RankedShape(1, 4));
+  ASSIGN_OR_RETURN(Shape k, n.RankedShape(3, 4));
+  Census work = kRotaryCost * (q.NumElements() + k.NumElements());
+  work[Kind::kTrig] = 2 * emb.NumElements();
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kGemmaRotaryExamples[] = {
+    {"g (float[N,5,8] E, float16[N,4,5,8] Q, float16[N,4,5,8] R, float16[N,2,5,8] K, "
+     "float16[N,2,5,8] T) => (float16[N,4,5,8] Y, float16[N,2,5,8] Z) "
+     "{ Y, Z = com.microsoft.GemmaRotaryEmbedding(E, Q, R, K, T) }",
+     "add=240*N mul=480*N trig=80*N"},
+};
+
+// ---- RelativePositionBias: [1,H,Q,K] of a table [buckets,H]; Q and K are inputs
+
+absl::StatusOr<Facts> InferRelativePositionBias(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape table, n.RankedShape(0, 2));
+  Shape y = {1, table[1]};
+  for (int i : {1, 2}) {
+    y.push_back(n.KnownInt(i).has_value() ? *n.KnownInt(i)
+                                          : n.FreshDim(0, i + 1, "relativepositionbias"));
+  }
+  return Facts{n.Like(0, std::move(y))};
+}
+
+// The bucket of each pair of positions, as T5 computes it: the distance, itself where it is small,
+// else a logarithm of it.
+absl::StatusOr<Cost> CountRelativePositionBias(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  const Expr pairs = y[2] * y[3];
+  Cost cost = Flops(ElementCost{.mul = 1, .div = 2, .log = 1} * pairs);
+  cost.int_ops = ElementCost{.add = 2, .cmp = 3} * pairs;
+  if (n.Flag("is_bidirectional")) cost.int_ops += ElementCost{.add = 1, .mul = 1} * pairs;
+  return cost;
+}
+
+constexpr OpExample kRelativePositionBiasExamples[] = {
+    {"g (float[32,8] T) => (float[1,8,5,7] Y) <int64[1] q = {5}, int64[1] k = {7}> "
+     "{ Y = com.microsoft.RelativePositionBias<max_distance = 128, is_bidirectional = 1>(T, q, k) "
+     "}",
+     "mul=35 div=70 log=35 int_add=105 int_mul=35 int_cmp=105"},
+};
+
+// ---- GatedRelativePositionBias: rel_pos[1,H,S,S] times a gate per head and token, which is made
+// of X[B,S,H*D] (or of packed tokens) and weight[D,E]
+
+struct Gated {
+  Expr batch, length, heads, size, tokens;
+};
+
+absl::StatusOr<Gated> ReadGated(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  ASSIGN_OR_RETURN(Shape rel_pos, n.RankedShape(2, 4));
+  Gated g = {.length = rel_pos[3], .tokens = x.Product(0, x.rank() - 1)};
+  ASSIGN_OR_RETURN(g.heads, PositiveAttr(n, "num_heads"));
+  ASSIGN_OR_RETURN(g.size, DivideEvenly("features in heads", x[x.rank() - 1], g.heads));
+  g.batch = x[0];
+  if (x.rank() == 2) {
+    ASSIGN_OR_RETURN(Shape offsets, n.RankedShape(6, 2));
+    g.batch = offsets[0];
+  }
+  return g;
+}
+
+absl::StatusOr<Facts> InferGatedRelativePositionBias(const NodeView& n) {
+  ASSIGN_OR_RETURN(Gated g, ReadGated(n));
+  return Facts{n.Like(0, Shape{g.batch, g.heads, g.length, g.length})};
+}
+
+absl::StatusOr<Cost> CountGatedRelativePositionBias(const NodeView& n) {
+  ASSIGN_OR_RETURN(Gated g, ReadGated(n));
+  ASSIGN_OR_RETURN(Shape weight, n.RankedShape(3, 2));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  const Expr rows = g.tokens * g.heads;
+  Cost cost = Flops(ElementCost{.add = 1} * (rows * g.size));
+  cost.flops[Kind::kMac] = rows * g.size * weight[1];
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(3)};
+  // The bias of the projection, and the sum of each half of it.
+  cost.flops += ElementCost{.add = 2} * (rows * weight[1]);
+  // Two sigmoids, then u (r a - 1) + 2.
+  cost.flops += (kSigmoidCost + kSigmoidCost + ElementCost{.add = 2, .mul = 2}) * rows;
+  cost.flops += ElementCost{.mul = 1} * y.NumElements();
+  return cost;
+}
+
+constexpr OpExample kGatedRelativePositionBiasExamples[] = {
+    {"g (float[N,5,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, float[1,2,1,1] a) "
+     "=> (float[N,2,5,5] Y) "
+     "{ Y = com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a) }",
+     "mac=240*N add=200*N mul=70*N div=20*N exp=20*N"},
+};
+
+constexpr OpDef kMsPositionRows[] = {
+    {.name = "GatedRelativePositionBias",
+     .versions = kSince1,
+     .formula =
+         "Y[B,H,S,S] = rel_pos * (u (r a - 1) + 2), u and r the sigmoids of two sums of (X + "
+         "b)[B,S,H,D] W[D,E] + c; mac = B*S*H*D*E, add = B*S*H*(D + 2E + 4), mul = B*S*H*2 "
+         "+ elements(Y), exp = div = B*S*H*2",
+     .infer = InferGatedRelativePositionBias,
+     .count = CountGatedRelativePositionBias,
+     .examples = kGatedRelativePositionBiasExamples},
+    {.name = "GemmaRotaryEmbedding",
+     .versions = kSince1,
+     .formula =
+         "q cos(emb) + q_rot sin(emb), and of k; trig = 2 per element of emb, mul = 2, add = "
+         "1 per element of q and k",
+     .infer = InferGemmaRotary,
+     .count = CountGemmaRotary,
+     .examples = kGemmaRotaryExamples},
+    {.name = "MRotaryEmbedding",
+     .versions = kSince1,
+     .formula =
+         "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; mul = 2, add = 1 "
+         "per rotated element",
+     .infer = InferRotary,
+     .count = CountRotary,
+     .examples = kMRotaryExamples,
+     .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more"},
+    {.name = "RelativePositionBias",
+     .versions = kSince1,
+     .formula = "Y[1,H,Q,K] = table[bucket(q - k)]; per pair: div = 2, log = 1, mul = 1, integer "
+                "add = 2, cmp = 3 (is_bidirectional: add = mul = 1 more)",
+     .infer = InferRelativePositionBias,
+     .count = CountRelativePositionBias,
+     .examples = kRelativePositionBiasExamples,
+     .shape_inputs = (1 << 1) | (1 << 2),
+     .traits = Traits::kReadsContent,
+     .note = "buckets as T5 computes them, once for all heads"},
+    {.name = "RotaryEmbedding",
+     .versions = kSince1,
+     .formula =
+         "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; mul = 2, add = 1 "
+         "per rotated element",
+     .infer = InferRotary,
+     .count = CountRotary,
+     .examples = kRotaryExamples,
+     .operands = {.not_parameters = InputBits({1, 2, 3})},
+     .note = "scale, if not 1: mul = 1 more"},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsPositionFamily = {"com.microsoft", kMsPositionRows};
+
+}  // namespace onnxflops

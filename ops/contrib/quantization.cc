@@ -1,0 +1,497 @@
+// com.microsoft: quantisation, and operators on 8-bit tensors that stand for DequantizeLinear, an
+// operator on floats, and QuantizeLinear.
+#include "ops/quantization.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- QuantizeLinear and DequantizeLinear, per tensor or per axis
+
+absl::Status CheckScale(const NodeView& n, const Shape& x) {
+  ASSIGN_OR_RETURN(Shape scale, n.RankedShape(1));
+  if (scale.rank() != 1 || !n.HasAttr("axis")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", 0, x.rank()));
+  return n.RequireSame("the size of axis and of scale", x[axis], scale[0]);
+}
+
+absl::StatusOr<Facts> InferQuantizeLinear(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  RETURN_IF_ERROR(CheckScale(n, x));
+  return Facts{Fact::Tensor(n.HasInput(2) ? n.dtype(2) : DType::kUint8, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountQuantizeLinear(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Flops(QuantizeCost(n.HasInput(2)) * x.NumElements());
+}
+
+constexpr OpExample kQuantizeLinearExamples[] = {
+    {"g (float[N,4] X, float S, uint8 Z) => (uint8[N,4] Y) "
+     "{ Y = com.microsoft.QuantizeLinear(X, S, Z) }",
+     "add=4*N div=4*N cmp=8*N round=4*N"},
+    {"g (float[N,4] X, float S) => (uint8[N,4] Y) { Y = com.microsoft.QuantizeLinear(X, S) }",
+     "div=4*N cmp=8*N round=4*N"},
+};
+
+absl::StatusOr<Facts> InferDequantizeLinear(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  RETURN_IF_ERROR(CheckScale(n, x));
+  Fact y = Fact::Tensor(n.dtype(1), std::move(x));
+  y.stored = n.dtype(0);
+  return Facts{std::move(y)};
+}
+
+absl::StatusOr<Cost> CountDequantizeLinear(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Flops(DequantizeCost(n.HasInput(2)) * x.NumElements());
+}
+
+constexpr OpExample kDequantizeLinearExamples[] = {
+    {"g (int8[N,4] X, float16 S, int8 Z) => (float16[N,4] Y) "
+     "{ Y = com.microsoft.DequantizeLinear(X, S, Z) }",
+     "add=4*N mul=4*N"},
+    {"g (uint8[N,4] X, float[4] S) => (float[N,4] Y) "
+     "{ Y = com.microsoft.DequantizeLinear<axis = 1>(X, S) }",
+     "mul=4*N"},
+};
+
+// ---- of two tensors: A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point
+
+absl::StatusOr<Facts> InferBinary(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape b, n.RankedShape(3));
+  ASSIGN_OR_RETURN(Shape c, BroadcastShapes({std::move(a), std::move(b)}));
+  return Facts{n.Like(0, std::move(c))};
+}
+
+absl::StatusOr<Cost> CountBinary(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape b, n.RankedShape(3));
+  ASSIGN_OR_RETURN(Shape c, n.OutputShape(0));
+  Census work = DequantizeCost(n.HasInput(2)) * a.NumElements();
+  work += DequantizeCost(n.HasInput(5)) * b.NumElements();
+  work += (n.def().per_element + QuantizeCost(n.HasInput(7))) * c.NumElements();
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kQLinearAddExamples[] = {
+    {"g (uint8[N,4] A, float As, uint8 Az, uint8[4] B, float Bs, uint8 Bz, float Cs, uint8 Cz) => "
+     "(uint8[N,4] C) { C = com.microsoft.QLinearAdd(A, As, Az, B, Bs, Bz, Cs, Cz) }",
+     "add=12*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"},
+};
+
+constexpr OpExample kQLinearMulExamples[] = {
+    {"g (int8[N,4] A, float As, int8[N,1] B, float Bs, float Cs) => (int8[N,4] C) "
+     "{ C = com.microsoft.QLinearMul(A, As, , B, Bs, , Cs) }",
+     "mul=9*N div=4*N cmp=8*N round=4*N"},
+};
+
+// ---- of one tensor: X, X_scale, X_zero_point, Y_scale, Y_zero_point
+
+absl::StatusOr<Cost> CountUnary(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  const ElementCost cost =
+      DequantizeCost(n.HasInput(2)) + n.def().per_element + QuantizeCost(n.HasInput(4));
+  return Flops(cost * x.NumElements());
+}
+
+constexpr OpExample kQLinearLeakyReluExamples[] = {
+    {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
+     "{ Y = com.microsoft.QLinearLeakyRelu(X, Xs, Xz, Ys, Yz) }",
+     "add=8*N mul=8*N div=4*N cmp=12*N round=4*N"},
+};
+
+constexpr OpExample kQLinearSigmoidExamples[] = {
+    {"g (int8[N,4] X, float Xs, int8 Xz, float Ys, int8 Yz) => (int8[N,4] Y) "
+     "{ Y = com.microsoft.QLinearSigmoid(X, Xs, Xz, Ys, Yz) }",
+     "add=12*N mul=4*N div=8*N cmp=8*N exp=4*N round=4*N"},
+};
+
+constexpr OpExample kQLinearSoftmaxExamples[] = {
+    {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,4] Y) "
+     "{ Y = com.microsoft.QLinearSoftmax<opset = 13>(X, Xs, Xz, Ys, Yz) }",
+     "add=16*N mul=4*N div=8*N cmp=12*N exp=4*N round=4*N"},
+};
+
+// QLinearReduceMean: over the attribute axes, all of them when it is empty.
+absl::StatusOr<Shape> ReducedShape(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  absl::InlinedVector<bool, 8> reduced(static_cast<size_t>(x.rank()), n.Ints("axes").empty());
+  for (int64_t a : n.Ints("axes")) {
+    ASSIGN_OR_RETURN(int axis, n.Axis(a, x.rank()));
+    reduced[static_cast<size_t>(axis)] = true;
+  }
+  const bool keepdims = n.Flag("keepdims", true);
+  Shape y;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!reduced[static_cast<size_t>(i)]) y.push_back(x[i]);
+    if (reduced[static_cast<size_t>(i)] && keepdims) y.push_back(1);
+  }
+  return y;
+}
+
+absl::StatusOr<Facts> InferQLinearReduceMean(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, ReducedShape(n));
+  return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountQLinearReduceMean(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  Census work = (DequantizeCost(n.HasInput(2)) + ElementCost{.add = 1}) * x.NumElements();
+  work += (QuantizeCost(n.HasInput(4)) + ElementCost{.div = 1}) * y.NumElements();
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kQLinearReduceMeanExamples[] = {
+    {"g (uint8[N,4] X, float Xs, uint8 Xz, float Ys, uint8 Yz) => (uint8[N,1] Y) "
+     "{ Y = com.microsoft.QLinearReduceMean<axes = [1], keepdims = 1>(X, Xs, Xz, Ys, Yz) }",
+     "add=9*N mul=4*N div=2*N cmp=2*N round=N"},
+};
+
+// ReduceSumInteger: sums of 8-bit integers in 32 bits.
+absl::StatusOr<Facts> InferReduceSumInteger(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, ReducedShape(n));
+  const DType type = n.dtype(0) == DType::kUint8 ? DType::kUint32 : DType::kInt32;
+  return Facts{Fact::Tensor(type, std::move(y))};
+}
+
+constexpr OpExample kReduceSumIntegerExamples[] = {
+    {"g (int8[N,4] X) => (int32[N] Y) "
+     "{ Y = com.microsoft.ReduceSumInteger<axes = [1], keepdims = 0>(X) }",
+     "int_add=4*N"},
+};
+
+// MulInteger: C = (A - A_zero_point) * (B - B_zero_point) in 32-bit integers.
+absl::StatusOr<Facts> InferMulInteger(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape b, n.RankedShape(2));
+  ASSIGN_OR_RETURN(Shape c, BroadcastShapes({std::move(a), std::move(b)}));
+  return Facts{Fact::Tensor(DType::kInt32, std::move(c))};
+}
+
+absl::StatusOr<Cost> CountMulInteger(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape a, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape b, n.RankedShape(2));
+  ASSIGN_OR_RETURN(Shape c, n.OutputShape(0));
+  Cost cost;
+  if (n.HasInput(1)) cost.int_ops[Kind::kAdd] += a.NumElements();
+  if (n.HasInput(3)) cost.int_ops[Kind::kAdd] += b.NumElements();
+  cost.int_ops[Kind::kMul] = c.NumElements();
+  return cost;
+}
+
+constexpr OpExample kMulIntegerExamples[] = {
+    {"g (uint8[N,4] A, uint8 Az, uint8[4] B, uint8 Bz) => (int32[N,4] C) "
+     "{ C = com.microsoft.MulInteger(A, Az, B, Bz) }",
+     "int_add=4*N + 4 int_mul=4*N"},
+};
+
+// ---- QLinearWhere: condition, X and its two parameters, Y and its two, Z's two
+
+absl::StatusOr<Facts> InferQLinearWhere(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape condition, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(1));
+  ASSIGN_OR_RETURN(Shape y, n.RankedShape(4));
+  ASSIGN_OR_RETURN(Shape z, BroadcastShapes({std::move(condition), std::move(x), std::move(y)}));
+  return Facts{n.Like(1, std::move(z))};
+}
+
+absl::StatusOr<Cost> CountQLinearWhere(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(1));
+  ASSIGN_OR_RETURN(Shape y, n.RankedShape(4));
+  ASSIGN_OR_RETURN(Shape z, n.OutputShape(0));
+  Census work = kDequantize * (x.NumElements() + y.NumElements());
+  work += kQuantize * z.NumElements();
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kQLinearWhereExamples[] = {
+    {"g (bool[N,4] B, uint8[N,4] X, float Xs, uint8 Xz, uint8[4] Y, float Ys, uint8 Yz, float Zs, "
+     "uint8 Zz) => (uint8[N,4] Z) "
+     "{ Z = com.microsoft.QLinearWhere(B, X, Xs, Xz, Y, Ys, Yz, Zs, Zz) }",
+     "add=8*N + 4 mul=4*N + 4 div=4*N cmp=8*N round=4*N"},
+};
+
+// ---- QLinearConcat: Y_scale, Y_zero_point, then a tensor, its scale and its zero point each
+
+absl::StatusOr<Facts> InferQLinearConcat(const NodeView& n) {
+  if (n.num_inputs() < 5 || (n.num_inputs() - 2) % 3 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(n.num_inputs(), " inputs are not two and any number of threes"));
+  }
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(2, 1));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", 0, y.rank()));
+  for (int i = 5; i < n.num_inputs(); i += 3) {
+    ASSIGN_OR_RETURN(Shape x, n.RankedShape(i, y.rank()));
+    for (int d = 0; d < y.rank(); ++d) {
+      if (d == axis) continue;
+      RETURN_IF_ERROR(n.RequireSame(absl::StrCat("dimension ", d), y[d], x[d]));
+    }
+    y[axis] += x[axis];
+  }
+  return Facts{Fact::Tensor(n.dtype(1), std::move(y))};
+}
+
+absl::StatusOr<Cost> CountQLinearConcat(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  Census work;
+  for (int i = 2; i < n.num_inputs(); i += 3) {
+    ASSIGN_OR_RETURN(Shape x, n.RankedShape(i));
+    work += DequantizeCost(n.HasInput(i + 2)) * x.NumElements();
+  }
+  work += QuantizeCost(n.HasInput(1)) * y.NumElements();
+  return Flops(std::move(work));
+}
+
+constexpr OpExample kQLinearConcatExamples[] = {
+    {"g (float Ys, uint8 Yz, uint8[N,2] A, float As, uint8 Az, uint8[N,3] B, float Bs, uint8 Bz) "
+     "=> (uint8[N,5] Y) "
+     "{ Y = com.microsoft.QLinearConcat<axis = 1>(Ys, Yz, A, As, Az, B, Bs, Bz) }",
+     "add=10*N mul=5*N div=5*N cmp=10*N round=5*N"},
+};
+
+// ---- int8 matrices in the tile orders of cublasLt: scales only, no zero points
+
+absl::StatusOr<Facts> InferQuantizeWithOrder(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Facts{Fact::Tensor(DType::kInt8, std::move(x))};
+}
+
+absl::StatusOr<Facts> InferDequantizeWithOrder(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "to", DType::kFloat32));
+  Fact y = Fact::Tensor(type, std::move(x));
+  y.stored = n.dtype(0);
+  return Facts{std::move(y)};
+}
+
+absl::StatusOr<Cost> CountWithOrder(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Flops(n.def().per_element * x.NumElements());
+}
+
+constexpr OpExample kQuantizeWithOrderExamples[] = {
+    {"g (float16[N,32] X, float S) => (int8[N,32] Y) "
+     "{ Y = com.microsoft.QuantizeWithOrder<order_input = 1, order_output = 2>(X, S) }",
+     "div=32*N cmp=64*N round=32*N"},
+};
+
+constexpr OpExample kDequantizeWithOrderExamples[] = {
+    {"g (int8[N,32] X, float S) => (float16[N,32] Y) "
+     "{ Y = com.microsoft.DequantizeWithOrder<order_input = 2, order_output = 1, to = 10>(X, S) }",
+     "mul=32*N"},
+};
+
+constexpr OpExample kQOrderedGeluExamples[] = {
+    {"g (int8[N,4] X, float Xs, float Ys) => (int8[N,4] Y) "
+     "{ Y = com.microsoft.QOrderedGelu(X, Xs, Ys) }",
+     "add=4*N mul=12*N div=8*N cmp=8*N erf=4*N round=4*N"},
+};
+
+// ---- block floating point: blocks of elements with one exponent
+
+// The shape of x and its strides, both [rank], are outputs of their own.
+absl::StatusOr<Facts> InferQuantizeBfp(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  Content sizes(static_cast<size_t>(x.rank())), strides = sizes;
+  for (int i = 0; i < x.rank(); ++i) {
+    sizes[static_cast<size_t>(i)] = Scalar::Int(x[i]);
+    strides[static_cast<size_t>(i)] = Scalar::Int(x.Product(i + 1, x.rank()));
+  }
+  Fact bytes = Fact::Tensor(DType::kUint8, Shape{n.FreshDim(0, 0, "bfp-bytes")});
+  return Facts{std::move(bytes), Fact::Ints(std::move(sizes)), Fact::Ints(std::move(strides))};
+}
+
+absl::StatusOr<Cost> CountQuantizeBfp(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Flops((QuantizeCost(false) + ElementCost{.cmp = 1}) * x.NumElements());
+}
+
+constexpr OpExample kQuantizeBfpExamples[] = {
+    {"g (float[N,64] X) => (uint8[M] Y, int64[2] S, int64[2] T) "
+     "{ Y, S, T = com.microsoft.QuantizeBFP<bfp_type = 0>(X) }",
+     "div=64*N cmp=192*N round=64*N"},
+};
+
+absl::StatusOr<Facts> InferDequantizeBfp(const NodeView& n) {
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "dtype", DType::kFloat32));
+  const std::optional<Dims> sizes = n.KnownInts(1);
+  if (sizes.has_value()) return Facts{Fact::Tensor(type, Shape(*sizes))};
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(1, 1));
+  const std::optional<int64_t> rank = shape[0].AsInt64();
+  if (!rank.has_value() || *rank < 0 || *rank > kMaxRank) {
+    return absl::FailedPreconditionError("the rank of the original tensor is not known");
+  }
+  Shape y;
+  for (int i = 0; i < static_cast<int>(*rank); ++i) y.push_back(n.FreshDim(0, i, "dequantizebfp"));
+  return Facts{Fact::Tensor(type, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountDequantizeBfp(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  return Flops(DequantizeCost(false) * y.NumElements());
+}
+
+constexpr OpExample kDequantizeBfpExamples[] = {
+    {"g (uint8[M] X, int64[2] T) => (float[3,4] Y) <int64[2] s = {3, 4}> "
+     "{ Y = com.microsoft.DequantizeBFP<bfp_type = 0>(X, s, T) }",
+     "mul=12"},
+};
+
+constexpr OpDef kMsQuantizationRows[] = {
+    {.name = "DequantizeBFP",
+     .versions = kSince1,
+     .formula = "y = x * scale of its block; mul = 1 per element",
+     .infer = InferDequantizeBfp,
+     .count = CountDequantizeBfp,
+     .examples = kDequantizeBfpExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent,
+     .note = "block floating point as its paper has it: elements of one exponent"},
+    {.name = "DequantizeLinear",
+     .versions = kSince1,
+     .formula = "y = (x - zero_point) * scale; add = 1 if there is a zero point, mul = 1 per "
+                "element",
+     .infer = InferDequantizeLinear,
+     .count = CountDequantizeLinear,
+     .examples = kDequantizeLinearExamples,
+     .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
+    {.name = "DequantizeWithOrder",
+     .versions = kSince1,
+     .formula = "y = x * scale; mul = 1 per element",
+     .infer = InferDequantizeWithOrder,
+     .count = CountWithOrder,
+     .examples = kDequantizeWithOrderExamples,
+     .per_element = DequantizeCost(false),
+     .note = "the change of the memory order is free"},
+    {.name = "MulInteger",
+     .versions = kSince1,
+     .formula = "C = (A - A_zero_point) * (B - B_zero_point); integer mul = 1 per element of C, "
+                "integer add = 1 per element of A and of B with a zero point",
+     .infer = InferMulInteger,
+     .count = CountMulInteger,
+     .examples = kMulIntegerExamples},
+    {.name = "QLinearAdd",
+     .versions = kSince1,
+     .formula = "C = Quantize(Dequantize(A) + Dequantize(B)); per element of A and B: add = mul = "
+                "1; of C: add = 2, div = 1, round = 1, cmp = 2",
+     .infer = InferBinary,
+     .count = CountBinary,
+     .examples = kQLinearAddExamples,
+     .per_element = {.add = 1},
+     .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
+    {.name = "QLinearConcat",
+     .versions = kSince1,
+     .formula = "Y = Quantize(Concat(Dequantize(inputs))); per element: mul = 1, add = 2, div = 1, "
+                "round = 1, cmp = 2",
+     .infer = InferQLinearConcat,
+     .count = CountQLinearConcat,
+     .examples = kQLinearConcatExamples},
+    {.name = "QLinearLeakyRelu",
+     .versions = kSince1,
+     .formula = "Y = Quantize(LeakyRelu(Dequantize(X))); per element: mul = 2, add = 2, div = 1, "
+                "round = 1, cmp = 3",
+     .infer = InferSameAsInput,
+     .count = CountUnary,
+     .examples = kQLinearLeakyReluExamples,
+     .per_element = {.mul = 1, .cmp = 1}},
+    {.name = "QLinearMul",
+     .versions = kSince1,
+     .formula = "C = Quantize(Dequantize(A) * Dequantize(B)); per element of A and B: add = mul = "
+                "1; of C: mul = 1, div = 1, round = 1, add = 1, cmp = 2",
+     .infer = InferBinary,
+     .count = CountBinary,
+     .examples = kQLinearMulExamples,
+     .per_element = {.mul = 1},
+     .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
+    {.name = "QLinearReduceMean",
+     .versions = kSince1,
+     .formula = "Y = Quantize(ReduceMean(Dequantize(X))); per element of X: mul = 1, add = 2; of "
+                "Y: div = 2, round = 1, add = 1, cmp = 2",
+     .infer = InferQLinearReduceMean,
+     .count = CountQLinearReduceMean,
+     .examples = kQLinearReduceMeanExamples},
+    {.name = "QLinearSigmoid",
+     .versions = kSince1,
+     .formula = "Y = Quantize(Sigmoid(Dequantize(X))); per element: mul = 1, add = 3, exp = 1, div "
+                "= 2, round = 1, cmp = 2",
+     .infer = InferSameAsInput,
+     .count = CountUnary,
+     .examples = kQLinearSigmoidExamples,
+     .per_element = kSigmoidCost},
+    {.name = "QLinearSoftmax",
+     .versions = kSince1,
+     .formula = "Y = Quantize(Softmax(Dequantize(X))); per element: mul = 1, add = 4, exp = 1, div "
+                "= 2, round = 1, cmp = 3",
+     .infer = InferSameAsInput,
+     .count = CountUnary,
+     .examples = kQLinearSoftmaxExamples,
+     .per_element = kSoftmaxCost},
+    {.name = "QLinearWhere",
+     .versions = kSince1,
+     .formula = "Z = Quantize(Where(condition, Dequantize(X), Dequantize(Y))); per element of X "
+                "and Y: add = mul = 1; of Z: div = 1, round = 1, add = 1, cmp = 2",
+     .infer = InferQLinearWhere,
+     .count = CountQLinearWhere,
+     .examples = kQLinearWhereExamples},
+    {.name = "QOrderedGelu",
+     .versions = kSince1,
+     .formula = "Y = Quantize(Gelu(Dequantize(X))); per element: mul = 3, add = 1, erf = 1, div = "
+                "2, round = 1, cmp = 2",
+     .infer = InferSameAsInput,
+     .count = CountWithOrder,
+     .examples = kQOrderedGeluExamples,
+     .per_element = DequantizeCost(false) + kGeluCost + QuantizeCost(false)},
+    {.name = "QuantizeBFP",
+     .versions = kSince1,
+     .formula = "blocks of one exponent, the largest of their elements; per element: cmp = 3, div "
+                "= 1, round = 1",
+     .infer = InferQuantizeBfp,
+     .count = CountQuantizeBfp,
+     .examples = kQuantizeBfpExamples,
+     .note = "block floating point as its paper has it; how many bytes it takes depends on the "
+             "hardware's format, so that is a symbol"},
+    {.name = "QuantizeLinear",
+     .versions = kSince1,
+     .formula = "y = saturate(round(x / scale) + zero_point); div = 1, round = 1, cmp = 2, add = 1 "
+                "if there is a zero point, per element",
+     .infer = InferQuantizeLinear,
+     .count = CountQuantizeLinear,
+     .examples = kQuantizeLinearExamples,
+     .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
+    {.name = "QuantizeWithOrder",
+     .versions = kSince1,
+     .formula = "y = saturate(round(x / scale)); div = 1, round = 1, cmp = 2 per element",
+     .infer = InferQuantizeWithOrder,
+     .count = CountWithOrder,
+     .examples = kQuantizeWithOrderExamples,
+     .per_element = QuantizeCost(false),
+     .note = "the change of the memory order is free"},
+    {.name = "ReduceSumInteger",
+     .versions = kSince1,
+     .formula = "Y = sum of X over the axes, in 32 bits; integer add = 1 per element of X",
+     .infer = InferReduceSumInteger,
+     .count = CountPerInputElement,
+     .examples = kReduceSumIntegerExamples,
+     .per_element = {.add = 1}},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsQuantizationFamily = {"com.microsoft", kMsQuantizationRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,553 @@
+// Domain ai.onnx.ml: features, encoders, linear models and support vector machines. Trees are in
+// ml_trees.cc.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/choice.h"
+#include "ops/families.h"
+#include "ops/ml/post.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- features
+
+// Binarizer: 1 where x > threshold, else 0. Imputer: x, or the imputed value where x is the one to
+// be replaced.
+constexpr int kVersions[] = {1};
+constexpr OpExample kBinarizerExamples[] = {
+    {"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Binarizer<threshold=0.5>(x) }",
+     "cmp=4*N"},
+};
+constexpr OpExample kImputerExamples[] = {
+    {"g (int64[N,4] x) => (int64[N,4] y) { y = ai.onnx.ml.Imputer<imputed_value_int64s=[0], "
+     "replaced_value_int64=-1>(x) }",
+     "int_cmp=4*N"},
+};
+
+// Scaler: (x - offset) * scale.
+absl::StatusOr<Facts> InferAsFloat(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountScaler(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  Census work;
+  if (n.HasAttr("offset")) work[Kind::kAdd] = x.NumElements();
+  if (n.HasAttr("scale")) work[Kind::kMul] = x.NumElements();
+  return FloatCost(std::move(work));
+}
+
+constexpr OpExample kScalerExamples[] = {
+    {"g (double[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Scaler<offset=[1.0], scale=[0.5]>(x) }",
+     "add=4*N mul=4*N"},
+};
+
+// Normalizer: each row divided by its maximum, its sum, or the root of its sum of squares.
+absl::StatusOr<Cost> CountNormalizer(const NodeView& n) {
+  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  const Expr elements = x.rows * x.features;
+  ASSIGN_OR_RETURN(const absl::string_view norm, ChoiceAttr(n, "norm", "MAX", {"MAX", "L1", "L2"}));
+  Census work;
+  work[Kind::kDiv] = elements;
+  work[norm == "MAX" ? Kind::kCmp : Kind::kAdd] = elements;
+  if (norm == "L2") {
+    work[Kind::kMul] = elements;
+    work[Kind::kSqrt] = x.rows;
+  }
+  return FloatCost(std::move(work));
+}
+
+constexpr OpExample kNormalizerExamples[] = {
+    {"g (float[N,4] x) => (float[N,4] y) { y = ai.onnx.ml.Normalizer<norm=\"L2\">(x) }",
+     "add=4*N mul=4*N div=4*N sqrt=N"},
+    {"g (float[4] x) => (float[4] y) { y = ai.onnx.ml.Normalizer(x) }", "div=4 cmp=4"},
+};
+
+// ArrayFeatureExtractor: Z[..,K] = X[..,Y[k]], on the last axis.
+absl::StatusOr<Facts> InferArrayFeatureExtractor(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(const Shape indices, n.RankedShape(1));
+  x[x.rank() - 1] = indices.NumElements();
+  if (x.rank() == 1) x.dims().insert(x.dims().begin(), Expr(1));
+  return Facts{n.Moved(0, std::move(x))};
+}
+
+constexpr OpExample kArrayFeatureExtractorExamples[] = {
+    {"g (float[N,9] x, int64[1,2] i) => (float[N,2] y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, "
+     "i) "
+     "}",
+     "free"},
+};
+
+// FeatureVectorizer: the inputs one after another along the features.
+absl::StatusOr<Facts> InferFeatureVectorizer(const NodeView& n) {
+  if (n.num_inputs() == 0) return absl::InvalidArgumentError("there are no inputs");
+  ASSIGN_OR_RETURN(FeatureRows all, RowsOf(n));
+  for (int i = 1; i < n.num_inputs(); ++i) {
+    ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n, i));
+    RETURN_IF_ERROR(n.RequireSame("N", all.rows, x.rows));
+    all.features += x.features;
+  }
+  return Facts{Fact::Tensor(DType::kFloat32, {all.rows, all.features})};
+}
+
+constexpr OpExample kFeatureVectorizerExamples[] = {
+    {"g (float[N,3] a, float[N,2] b) => (float[N,5] y) { y = "
+     "ai.onnx.ml.FeatureVectorizer<inputdimensions=[3,2]>(a, b) }",
+     "free"},
+};
+
+// ---- encoders: tables looked up
+
+// LabelEncoder: values[i] where x = keys[i]. At version 1 between strings and their index.
+absl::StatusOr<DType> EncodedType(const NodeView& n) {
+  if (n.version() == 1) return n.dtype(0) == DType::kString ? DType::kInt64 : DType::kString;
+  if (const Tensor* values = n.TensorAttr("values_tensor")) return values->dtype;
+  if (n.HasAttr("values_strings")) return DType::kString;
+  if (n.HasAttr("values_int64s")) return DType::kInt64;
+  if (n.HasAttr("values_floats")) return DType::kFloat32;
+  return absl::InvalidArgumentError("no attribute lists the values");
+}
+
+absl::StatusOr<Facts> InferLabelEncoder(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const DType type, EncodedType(n));
+  return Facts{Fact::Tensor(type, std::move(x))};
+}
+
+constexpr int kLabelEncoderVersions[] = {1, 2, 4};
+constexpr OpExample kLabelEncoderExamples[] = {
+    {"g (string[N] x) => (float[N] y) { y = ai.onnx.ml.LabelEncoder<keys_strings=[\"a\"], "
+     "values_floats=[1.0]>(x) }",
+     "free"},
+    {"g (int64[N] x) => (string[N] y) { y = "
+     "ai.onnx.ml.LabelEncoder<classes_strings=[\"a\",\"b\"]>(x) "
+     "}",
+     "free", 1},
+};
+
+// CategoryMapper: strings to integers, or integers to strings.
+absl::StatusOr<Facts> InferCategoryMapper(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  const DType type = n.dtype(0) == DType::kString ? DType::kInt64 : DType::kString;
+  return Facts{Fact::Tensor(type, std::move(x))};
+}
+
+constexpr OpExample kCategoryMapperExamples[] = {
+    {"g (string[N] x) => (int64[N] y) { y = ai.onnx.ml.CategoryMapper<cats_strings=[\"a\",\"b\"], "
+     "cats_int64s=[3,4]>(x) }",
+     "free"},
+};
+
+// OneHotEncoder: y[..,category] = 1 at x's category, else 0.
+absl::StatusOr<Facts> InferOneHotEncoder(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  const int64_t ints = LengthOf(n, "cats_int64s", AttributeType::kInts),
+                strings = LengthOf(n, "cats_strings", AttributeType::kStrings);
+  if ((ints > 0) == (strings > 0)) {
+    return absl::InvalidArgumentError("one of cats_int64s and cats_strings has to be given");
+  }
+  x.push_back(ints + strings);
+  return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
+}
+
+constexpr OpExample kOneHotEncoderExamples[] = {
+    {"g (int64[N,2] x) => (float[N,2,3] y) { y = ai.onnx.ml.OneHotEncoder<cats_int64s=[1,2,5]>(x) "
+     "}",
+     "free"},
+};
+
+// ---- maps
+
+absl::Status RequireMap(const NodeView& n) {
+  const Fact::Kind kind = n.input(0).kind;
+  if (kind == Fact::Kind::kMap) return absl::OkStatus();
+  if (kind == Fact::Kind::kUnknown) return absl::FailedPreconditionError("the map is not known");
+  return absl::InvalidArgumentError(
+      absl::StrCat("input 0 is not a map but ", n.input(0).ToString()));
+}
+
+// CastMap: the values of a map in the order of its keys, as one row.
+absl::StatusOr<Facts> InferCastMap(const NodeView& n) {
+  RETURN_IF_ERROR(RequireMap(n));
+  ASSIGN_OR_RETURN(const absl::string_view to,
+                   ChoiceAttr(n, "cast_to", "TO_FLOAT", {"TO_FLOAT", "TO_STRING", "TO_INT64"}));
+  ASSIGN_OR_RETURN(const absl::string_view form,
+                   ChoiceAttr(n, "map_form", "DENSE", {"DENSE", "SPARSE"}));
+  const DType type = to == "TO_STRING"  ? DType::kString
+                     : to == "TO_INT64" ? DType::kInt64
+                                        : DType::kFloat32;
+  const Expr length = form == "SPARSE" ? Expr(n.Int("max_map", 1)) : n.FreshDim(0, 1, "castmap");
+  return Facts{Fact::Tensor(type, {1, length})};
+}
+
+constexpr OpExample kCastMapExamples[] = {
+    {"g (float[N,2] x) => (int64[1,K] y) <int64 i = {0}> { s = "
+     "ai.onnx.ml.ZipMap<classlabels_int64s=[4,7]>(x) m = SequenceAt(s, i) y = "
+     "ai.onnx.ml.CastMap<cast_to=\"TO_INT64\">(m) }",
+     "free"},
+};
+
+// DictVectorizer: the values of a map in the order of a vocabulary, 0 where it has none.
+absl::StatusOr<Facts> InferDictVectorizer(const NodeView& n) {
+  RETURN_IF_ERROR(RequireMap(n));
+  const Fact& map = n.input(0);
+  if (map.element == nullptr || !map.element->is_tensor()) {
+    return absl::FailedPreconditionError("the type of the map's values is not known");
+  }
+  const int64_t words = LengthOf(n, "string_vocabulary", AttributeType::kStrings) +
+                        LengthOf(n, "int64_vocabulary", AttributeType::kInts);
+  return Facts{Fact::Tensor(map.element->dtype, {1, words})};
+}
+
+constexpr OpExample kDictVectorizerExamples[] = {
+    {"g (float[N,2] x) => (float[1,3] y) <int64 i = {0}> { s = "
+     "ai.onnx.ml.ZipMap<classlabels_int64s=[4,7]>(x) m = SequenceAt(s, i) y = "
+     "ai.onnx.ml.DictVectorizer<int64_vocabulary=[4,5,7]>(m) }",
+     "free"},
+};
+
+// ZipMap: each row of X as a map from labels to its elements.
+absl::StatusOr<Facts> InferZipMap(const NodeView& n) {
+  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  const Labels labels = LabelsOf(n, "classlabels_int64s");
+  RETURN_IF_ERROR(n.RequireSame("labels", labels.count, x.features));
+  Fact map;
+  map.kind = Fact::Kind::kMap;
+  map.element = std::make_shared<const Fact>(Fact::Tensor(DType::kFloat32, {}));
+  return Facts{Fact::Sequence(std::move(map), x.rows)};
+}
+
+constexpr OpExample kZipMapExamples[] = {
+    {"g (float[N,2] x) => (int64 y) { s = ai.onnx.ml.ZipMap<classlabels_strings=[\"a\",\"b\"]>(x) "
+     "y "
+     "= SequenceLength(s) }",
+     "free"},
+};
+
+// ---- linear models
+//
+// scores[N,E] = X[N,C] coefficients[E,C] + intercepts[E], transformed; the class is that of the
+// highest score. Of two classes one score is enough, the other one is its complement.
+
+struct LinearSizes {
+  Expr rows;
+  int64_t models = 0;  // rows of coefficients
+  int64_t scores = 0;  // per row of X
+};
+
+absl::StatusOr<LinearSizes> LinearClassifierSizes(const NodeView& n) {
+  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  const Labels labels = LabelsOf(n, "classlabels_ints");
+  LinearSizes sizes = {x.rows, LengthOf(n, "intercepts"), 0};
+  const Expr coefficients = LengthOf(n, "coefficients");
+  if (sizes.models == 0) {
+    const Expr rows = x.features == Expr(0) ? Expr(0) : FloorDiv(coefficients, x.features);
+    sizes.models = rows.AsInt64().value_or(labels.count);
+  }
+  RETURN_IF_ERROR(n.RequireSame("coefficients", coefficients, x.features * sizes.models));
+  sizes.scores = sizes.models == 1 && labels.count == 2 ? 2 : sizes.models;
+  return sizes;
+}
+
+absl::StatusOr<Facts> InferLinearClassifier(const NodeView& n) {
+  ASSIGN_OR_RETURN(const LinearSizes sizes, LinearClassifierSizes(n));
+  return Facts{Fact::Tensor(LabelsOf(n, "classlabels_ints").type, {sizes.rows}),
+               Fact::Tensor(DType::kFloat32, {sizes.rows, sizes.scores})};
+}
+
+absl::StatusOr<Cost> CountLinearClassifier(const NodeView& n) {
+  ASSIGN_OR_RETURN(const LinearSizes sizes, LinearClassifierSizes(n));
+  const Expr scores = sizes.rows * sizes.scores;
+  ASSIGN_OR_RETURN(Census work, PostTransform(n, scores));
+  work[Kind::kMac] = sizes.rows * LengthOf(n, "coefficients");
+  if (n.HasAttr("intercepts")) work[Kind::kAdd] += sizes.rows * sizes.models;
+  work[Kind::kAdd] += sizes.rows * (sizes.scores - sizes.models);
+  work[Kind::kCmp] += scores;
+  return FloatCost(std::move(work));
+}
+
+constexpr OpExample kLinearClassifierExamples[] = {
+    {"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
+     "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], "
+     "intercepts=[1.0,2.0,3.0], classlabels_ints=[0,1,2], post_transform=\"SOFTMAX\">(x) }",
+     "mac=6*N add=9*N div=3*N cmp=6*N exp=3*N"},
+    {"g (int64[N,2] x) => (string[N] y, float[N,2] z) { y, z = "
+     "ai.onnx.ml.LinearClassifier<coefficients=[1.0,2.0], intercepts=[1.0], "
+     "classlabels_strings=[\"a\",\"b\"], post_transform=\"LOGISTIC\">(x) }",
+     "mac=2*N add=4*N div=2*N cmp=2*N exp=2*N"},
+};
+
+absl::StatusOr<Facts> InferLinearRegressor(const NodeView& n) {
+  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  const int64_t targets = n.Int("targets", 1);
+  RETURN_IF_ERROR(n.RequireSame("coefficients", LengthOf(n, "coefficients"), x.features * targets));
+  return Facts{Fact::Tensor(DType::kFloat32, {x.rows, targets})};
+}
+
+absl::StatusOr<Cost> CountLinearRegressor(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(Census work, PostTransform(n, y.NumElements()));
+  work[Kind::kMac] = y[0] * LengthOf(n, "coefficients");
+  if (n.HasAttr("intercepts")) work[Kind::kAdd] += y.NumElements();
+  return FloatCost(std::move(work));
+}
+
+constexpr OpExample kLinearRegressorExamples[] = {
+    {"g (float[N,3] x) => (float[N,2] y) { y = ai.onnx.ml.LinearRegressor<targets=2, "
+     "coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], intercepts=[1.0,2.0]>(x) }",
+     "mac=6*N add=2*N"},
+};
+
+// ---- support vector machines
+//
+// The kernel of each row of X with each of V support vectors of C features, then sums of them
+// weighted by coefficients: one per pair of classes, over the vectors of both. Without support
+// vectors the model is linear.
+
+// Kernels of all rows with all vectors: LINEAR x.v;  POLY (gamma * x.v + coef0)^degree;
+// SIGMOID tanh(gamma * x.v + coef0);  RBF exp(-gamma * |x - v|^2).
+absl::StatusOr<Census> KernelCost(const NodeView& n, const Expr& rows, const Expr& vectors) {
+  const Expr products = rows * LengthOf(n, "support_vectors");
+  const Expr kernels = rows * vectors;
+  ASSIGN_OR_RETURN(const absl::string_view type,
+                   ChoiceAttr(n, "kernel_type", "LINEAR", {"LINEAR", "POLY", "RBF", "SIGMOID"}));
+  Census work;
+  if (type == "RBF") {
+    work = ElementCost{.add = 2, .mul = 1} * products;
+    work += ElementCost{.mul = 1, .exp = 1} * kernels;
+    return work;
+  }
+  work[Kind::kMac] = products;
+  if (type == "POLY") {
+    work += ElementCost{.add = 1, .mul = 1, .pow = 1} * kernels;
+  } else if (type == "SIGMOID") {
+    work += ElementCost{.add = 1, .mul = 1, .tanh = 1} * kernels;
+  }
+  return work;
+}
+
+struct SvmSizes {
+  Expr rows, classes, pairs, vectors, scores;
+  DType label = DType::kInt64;
+};
+
+absl::StatusOr<SvmSizes> SvmClassifierSizes(const NodeView& n) {
+  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  const Labels labels = LabelsOf(n, "classlabels_ints");
+  SvmSizes sizes;
+  sizes.rows = x.rows;
+  sizes.label = labels.type;
+  for (int64_t vectors : n.Ints("vectors_per_class")) {
+    if (vectors < 0) return absl::InvalidArgumentError(absl::StrCat(vectors, " support vectors"));
+    sizes.vectors += vectors;
+  }
+  sizes.classes =
+      labels.count > 0 ? labels.count : LengthOf(n, "vectors_per_class", AttributeType::kInts);
+  sizes.pairs = FloorDiv(sizes.classes * (sizes.classes - 1), 2);
+  const bool pairwise = sizes.vectors != Expr(0) && LengthOf(n, "prob_a") == 0;
+  sizes.scores = pairwise && sizes.classes.AtLeast(3) ? sizes.pairs : sizes.classes;
+  if (sizes.vectors != Expr(0)) {
+    RETURN_IF_ERROR(n.RequireSame("support_vectors", LengthOf(n, "support_vectors"),
+                                  sizes.vectors * x.features));
+  }
+  return sizes;
+}
+
+absl::StatusOr<Facts> InferSvmClassifier(const NodeView& n) {
+  ASSIGN_OR_RETURN(const SvmSizes sizes, SvmClassifierSizes(n));
+  return Facts{Fact::Tensor(sizes.label, {sizes.rows}),
+               Fact::Tensor(DType::kFloat32, {sizes.rows, sizes.scores})};
+}
+
+absl::StatusOr<Cost> CountSvmClassifier(const NodeView& n) {
+  ASSIGN_OR_RETURN(const SvmSizes sizes, SvmClassifierSizes(n));
+  const Expr& rows = sizes.rows;
+  ASSIGN_OR_RETURN(Census work, PostTransform(n, rows * sizes.scores));
+  work[Kind::kCmp] += rows * sizes.classes;  // the best one
+  if (sizes.vectors == Expr(0)) {
+    work[Kind::kMac] = rows * LengthOf(n, "coefficients");
+    work[Kind::kAdd] += rows * sizes.classes;  // rho
+    return FloatCost(std::move(work));
+  }
+  ASSIGN_OR_RETURN(const Census kernels, KernelCost(n, rows, sizes.vectors));
+  work += kernels;
+  work[Kind::kMac] += rows * sizes.vectors * (sizes.classes - 1);
+  work[Kind::kAdd] += rows * sizes.pairs;  // rho
+  work[Kind::kCmp] += rows * sizes.pairs;  // a vote
+  if (LengthOf(n, "prob_a") > 0) {
+    // 1 / (1 + exp(a * score + b))
+    work += ElementCost{.add = 2, .mul = 1, .div = 1, .exp = 1} * (rows * sizes.pairs);
+  }
+  return FloatCost(std::move(work));
+}
+
+constexpr OpExample kSvmClassifierExamples[] = {
+    {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
+     "ai.onnx.ml.SVMClassifier<kernel_type=\"RBF\", kernel_params=[0.5,0.0,0.0], "
+     "vectors_per_class=[1,2], support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
+     "coefficients=[1.0,2.0,3.0], rho=[0.1], prob_a=[1.0], prob_b=[0.5], "
+     "classlabels_ints=[0,1]>(x) }",
+     "mac=3*N add=15*N mul=10*N div=N cmp=3*N exp=4*N"},
+    {"g (float[N,2] x) => (int64[N] y, float[N,3] z) { y, z = "
+     "ai.onnx.ml.SVMClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], rho=[0.1,0.2,0.3], "
+     "classlabels_ints=[0,1,2]>(x) }",
+     "mac=6*N add=3*N cmp=3*N"},
+};
+
+absl::StatusOr<Facts> InferSvmRegressor(const NodeView& n) {
+  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  const int64_t vectors = n.Int("n_supports", 0);
+  if (vectors < 0) return absl::InvalidArgumentError(absl::StrCat(vectors, " support vectors"));
+  if (vectors > 0) {
+    RETURN_IF_ERROR(
+        n.RequireSame("support_vectors", LengthOf(n, "support_vectors"), x.features * vectors));
+  }
+  return Facts{Fact::Tensor(DType::kFloat32, {x.rows, 1})};
+}
+
+absl::StatusOr<Cost> CountSvmRegressor(const NodeView& n) {
+  ASSIGN_OR_RETURN(const FeatureRows x, RowsOf(n));
+  const Expr vectors = n.Int("n_supports", 0);
+  ASSIGN_OR_RETURN(Census work, PostTransform(n, x.rows));
+  if (vectors != Expr(0)) {
+    ASSIGN_OR_RETURN(const Census kernels, KernelCost(n, x.rows, vectors));
+    work += kernels;
+  }
+  work[Kind::kMac] += x.rows * LengthOf(n, "coefficients");
+  work[Kind::kAdd] += x.rows;  // rho
+  if (n.Flag("one_class")) work[Kind::kCmp] += x.rows;
+  return FloatCost(std::move(work));
+}
+
+constexpr OpExample kSvmRegressorExamples[] = {
+    {"g (float[N,2] x) => (float[N,1] y) { y = ai.onnx.ml.SVMRegressor<kernel_type=\"POLY\", "
+     "kernel_params=[0.5,1.0,3.0], n_supports=3, support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
+     "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
+     "mac=9*N add=4*N mul=3*N pow=3*N"},
+};
+
+constexpr OpDef kMlRows[] = {
+    {.name = "ArrayFeatureExtractor",
+     .versions = kVersions,
+     .formula = "Z[..,k] = X[..,Y[k]]; no arithmetic",
+     .infer = InferArrayFeatureExtractor,
+     .examples = kArrayFeatureExtractorExamples},
+    {.name = "Binarizer",
+     .versions = kVersions,
+     .formula = "y = 1 if x > threshold else 0; cmp = elements of x",
+     .infer = InferSameAsInput,
+     .count = CountPerInputElement,
+     .examples = kBinarizerExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "CastMap",
+     .versions = kVersions,
+     .formula = "y[1,K] = the values of a map in the order of its keys; no arithmetic",
+     .infer = InferCastMap,
+     .examples = kCastMapExamples},
+    {.name = "CategoryMapper",
+     .versions = kVersions,
+     .formula = "y = the category of x, looked up; no arithmetic",
+     .infer = InferCategoryMapper,
+     .examples = kCategoryMapperExamples},
+    {.name = "DictVectorizer",
+     .versions = kVersions,
+     .formula = "y[1,V] = the values of a map in the order of the vocabulary; no arithmetic",
+     .infer = InferDictVectorizer,
+     .examples = kDictVectorizerExamples},
+    {.name = "FeatureVectorizer",
+     .versions = kVersions,
+     .formula = "y[N, sum of C_i] = the inputs one after another; no arithmetic",
+     .infer = InferFeatureVectorizer,
+     .examples = kFeatureVectorizerExamples},
+    {.name = "Imputer",
+     .versions = kVersions,
+     .formula = "y = imputed if x = replaced else x; cmp = elements of x",
+     .infer = InferSameAsInput,
+     .count = CountPerInputElement,
+     .examples = kImputerExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "LabelEncoder",
+     .versions = kLabelEncoderVersions,
+     .formula = "y = values[i] where x = keys[i], looked up; no arithmetic",
+     .infer = InferLabelEncoder,
+     .examples = kLabelEncoderExamples},
+    {.name = "LinearClassifier",
+     .versions = kVersions,
+     .formula =
+         "z[N,E] = transform(x[N,C] coefficients[K,C] + intercepts[K]), y[N] = the best; mac = "
+         "N*K*C, add = N*K, cmp = N*E, and the transform per element of z",
+     .infer = InferLinearClassifier,
+     .count = CountLinearClassifier,
+     .examples = kLinearClassifierExamples,
+     .note =
+         "K = 1 for two classes (E = 2): the other score is a complement, add = N. Transforms per "
+         "score: SOFTMAX add=2 div=1 cmp=1 exp=1, LOGISTIC add=1 div=1 exp=1, PROBIT add=1 mul=2 "
+         "erf=1."},
+    {.name = "LinearRegressor",
+     .versions = kVersions,
+     .formula =
+         "y[N,T] = transform(x[N,C] coefficients[T,C] + intercepts[T]); mac = N*T*C, add = N*T, "
+         "and the transform",
+     .infer = InferLinearRegressor,
+     .count = CountLinearRegressor,
+     .examples = kLinearRegressorExamples},
+    {.name = "Normalizer",
+     .versions = kVersions,
+     .formula =
+         "y[N,C] = x / norm of its row; div = N*C and MAX: cmp = N*C, L1: add = N*C, L2: add = "
+         "mul = N*C, sqrt = N",
+     .infer = InferAsFloat,
+     .count = CountNormalizer,
+     .examples = kNormalizerExamples},
+    {.name = "OneHotEncoder",
+     .versions = kVersions,
+     .formula = "y[..,V] = 1 at the category of x, else 0; no arithmetic",
+     .infer = InferOneHotEncoder,
+     .examples = kOneHotEncoderExamples},
+    {.name = "SVMClassifier",
+     .versions = kVersions,
+     .formula =
+         "kernels of x[N,C] with V vectors: mac = N*V*C (RBF: add = 2*N*V*C, mul = N*V*C) and "
+         "the kernel's function; P = E*(E-1)/2 pairs: mac = N*V*(E-1), add = cmp = N*P; the "
+         "best: cmp = N*E",
+     .infer = InferSvmClassifier,
+     .count = CountSvmClassifier,
+     .examples = kSvmClassifierExamples,
+     .note = "With prob_a each pair's score goes through a sigmoid; the iteration that makes one "
+             "probability per class of them depends on data and is not counted. Without "
+             "probabilities, more than two classes have a score per pair, as ONNX Runtime has it."},
+    {.name = "SVMRegressor",
+     .versions = kVersions,
+     .formula =
+         "kernels of x[N,C] with V vectors: mac = N*V*C (RBF: add = 2*N*V*C, mul = N*V*C) and "
+         "the kernel's function; mac = N*V, add = N",
+     .infer = InferSvmRegressor,
+     .count = CountSvmRegressor,
+     .examples = kSvmRegressorExamples},
+    {.name = "Scaler",
+     .versions = kVersions,
+     .formula = "y = (x - offset) * scale; add = mul = elements of x",
+     .infer = InferAsFloat,
+     .count = CountScaler,
+     .examples = kScalerExamples},
+    {.name = "ZipMap",
+     .versions = kVersions,
+     .formula = "each row of x as a map from labels; no arithmetic",
+     .infer = InferZipMap,
+     .examples = kZipMapExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMlFamily = {"ai.onnx.ml", kMlRows};
+
+}  // namespace onnxflops

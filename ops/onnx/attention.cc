@@ -1,0 +1,591 @@
+// Attention and what belongs to it. These operators are functions in the specification: they cost
+// what their bodies cost, data movement apart.
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/causal.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- Attention
+//
+// Q[B,Hq,Sq,Dk], K[B,Hkv,S,Dk], V[B,Hkv,S,Dv], or without heads of their own as [B,S,H*D]; the keys
+// and values of T = past + S positions. Y = softmax(Q' K'^T + bias) V, Q' and K' scaled by
+// sqrt(scale) each, K and V repeated for Hq heads.
+
+struct Heads {
+  Expr batch, heads, length, size;
+};
+
+// The dimensions of input `i`, of rank 3 or 4.
+absl::StatusOr<Heads> ReadHeads(const NodeView& n, int i, int rank, absl::string_view heads_attr) {
+  ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(i, rank));
+  if (rank == 4) return Heads{shape[0], shape[1], shape[2], shape[3]};
+  if (rank != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", i, " has rank ", rank, ", neither 3 nor 4"));
+  }
+  const int64_t heads = n.Int(heads_attr, 0);
+  if (heads < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", heads_attr, " is ", heads,
+                                                   ", which inputs of rank 3 need to be positive"));
+  }
+  ASSIGN_OR_RETURN(const Expr size, DivideEvenly("size of a head", shape[2], heads));
+  return Heads{shape[0], heads, shape[1], size};
+}
+
+struct AttentionDims {
+  bool packed = false;  // inputs of rank 3
+  Expr batch, q_heads, kv_heads, q_length, past, total, qk_size, v_size;
+
+  Shape Scores() const { return {batch, q_heads, q_length, total}; }
+  Shape Output() const {
+    if (packed) return {batch, q_length, q_heads * v_size};
+    return {batch, q_heads, q_length, v_size};
+  }
+};
+
+// Adds the past, if any, and requires it to match.
+absl::Status ReadPast(const NodeView& n, AttentionDims* dims) {
+  if (n.HasInput(4) != n.HasInput(5)) {
+    return absl::InvalidArgumentError("past_key and past_value must be given together");
+  }
+  if (!n.HasInput(4)) return absl::OkStatus();
+  for (int i : {4, 5}) {
+    ASSIGN_OR_RETURN(const Shape past, n.RankedShape(i, 4));
+    RETURN_IF_ERROR(n.RequireSame("batch of the past", past[0], dims->batch));
+    RETURN_IF_ERROR(n.RequireSame("heads of the past", past[1], dims->kv_heads));
+    RETURN_IF_ERROR(
+        n.RequireSame("head size of the past", past[3], i == 4 ? dims->qk_size : dims->v_size));
+    if (i == 4) {
+      dims->past = past[2];
+    } else {
+      ASSIGN_OR_RETURN(dims->past,
+                       Unify(n, "length of past_key and past_value", dims->past, past[2]));
+    }
+  }
+  dims->total += dims->past;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AttentionDims> ReadAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape query, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const Heads q, ReadHeads(n, 0, query.rank(), "q_num_heads"));
+  ASSIGN_OR_RETURN(const Heads k, ReadHeads(n, 1, query.rank(), "kv_num_heads"));
+  ASSIGN_OR_RETURN(const Heads v, ReadHeads(n, 2, query.rank(), "kv_num_heads"));
+  AttentionDims dims;
+  dims.packed = query.rank() == 3;
+  RETURN_IF_ERROR(n.RequireSame("batch of K and V", k.batch, v.batch));
+  ASSIGN_OR_RETURN(dims.batch, Unify(n, "batch of Q and K", q.batch, k.batch));
+  ASSIGN_OR_RETURN(dims.kv_heads, Unify(n, "heads of K and V", k.heads, v.heads));
+  ASSIGN_OR_RETURN(dims.qk_size, Unify(n, "head size of Q and K", q.size, k.size));
+  ASSIGN_OR_RETURN(dims.total, Unify(n, "length of K and V", k.length, v.length));
+  RETURN_IF_ERROR(DivideEvenly("heads of Q per head of K", q.heads, dims.kv_heads).status());
+  dims.q_heads = q.heads;
+  dims.q_length = q.length;
+  dims.v_size = v.size;
+  RETURN_IF_ERROR(ReadPast(n, &dims));
+  return dims;
+}
+
+absl::StatusOr<Facts> InferAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
+  const Shape key{dims.batch, dims.kv_heads, dims.total, dims.qk_size};
+  const Shape value{dims.batch, dims.kv_heads, dims.total, dims.v_size};
+  return Facts{n.Like(0, dims.Output()), n.Like(n.HasInput(4) ? 4 : 1, key),
+               n.Like(n.HasInput(5) ? 5 : 2, value), n.Like(0, dims.Scores())};
+}
+
+// The bias that masks make: a mask given, the causal one, that of a window, that of padding. Each
+// after the first is added to those before it.
+class Bias {
+ public:
+  bool any() const { return any_; }
+  const Shape& shape() const { return shape_; }
+
+  absl::Status Add(Shape mask, Census* work) {
+    if (any_) {
+      ASSIGN_OR_RETURN(mask, BroadcastShapes({shape_, mask}));
+      (*work)[Kind::kAdd] += mask.NumElements();
+    }
+    any_ = true;
+    shape_ = std::move(mask);
+    return absl::OkStatus();
+  }
+
+ private:
+  bool any_ = false;
+  Shape shape_;
+};
+
+// The shape of attn_mask: its dimensions are those of the scores, or 1. A shorter last one is
+// padded since version 24.
+absl::StatusOr<Shape> MaskShape(const NodeView& n, const Shape& scores) {
+  ASSIGN_OR_RETURN(Shape mask, n.RankedShape(3));
+  const int offset = scores.rank() - mask.rank();
+  if (offset < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attn_mask has rank ", mask.rank(), ", more than 4"));
+  }
+  for (int i = 0; i < mask.rank(); ++i) {
+    const bool padded = n.version() >= 24 && i == mask.rank() - 1;
+    if (!padded && mask[i] == Expr(1)) continue;
+    if (!padded) {
+      RETURN_IF_ERROR(n.RequireSame(absl::StrCat("dimension ", i, " of attn_mask"), mask[i],
+                                    scores[offset + i]));
+    }
+    mask[i] = scores[offset + i];
+  }
+  return mask;
+}
+
+// Positions of queries by positions of keys that a mask compares, [Sq,T]; of each sequence on its
+// own, [B,1,Sq,T], when only nonpad_kv_seqlen tells where its queries begin. Counting the positions
+// up, and those of the queries on from the past, is integer arithmetic.
+Shape PositionPairs(const NodeView& n, const AttentionDims& dims, Census* int_work) {
+  (*int_work)[Kind::kAdd] += dims.q_length + dims.total;
+  if (n.HasInput(6) && !n.HasInput(4)) {
+    (*int_work)[Kind::kAdd] += dims.batch + dims.batch * dims.q_length;
+    return {dims.batch, 1, dims.q_length, dims.total};
+  }
+  (*int_work)[Kind::kAdd] += dims.q_length;
+  return {dims.q_length, dims.total};
+}
+
+absl::StatusOr<Bias> MaskBias(const NodeView& n, const AttentionDims& dims, Cost* cost) {
+  Bias bias;
+  if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(Shape mask, MaskShape(n, dims.Scores()));
+    RETURN_IF_ERROR(bias.Add(std::move(mask), &cost->flops));
+  }
+  if (n.Flag("is_causal") && !n.half_causal()) {
+    Shape pairs = PositionPairs(n, dims, &cost->int_ops);
+    cost->int_ops[Kind::kCmp] += pairs.NumElements();
+    RETURN_IF_ERROR(bias.Add(std::move(pairs), &cost->flops));
+  }
+  const int bounds =
+      (n.Int("left_window_size", -1) >= 0 ? 1 : 0) + (n.Int("right_window_size", -1) >= 0 ? 1 : 0);
+  if (bounds > 0) {
+    Shape pairs = PositionPairs(n, dims, &cost->int_ops);
+    // The distance, a comparison with each bound, and a conjunction of two.
+    cost->int_ops[Kind::kAdd] += pairs.NumElements();
+    cost->int_ops[Kind::kCmp] += (2 * bounds - 1) * pairs.NumElements();
+    RETURN_IF_ERROR(bias.Add(std::move(pairs), &cost->flops));
+  }
+  if (n.HasInput(6)) {
+    cost->int_ops[Kind::kAdd] += dims.total;
+    cost->int_ops[Kind::kCmp] += dims.batch * dims.total;
+    RETURN_IF_ERROR(bias.Add({dims.batch, 1, 1, dims.total}, &cost->flops));
+  }
+  return bias;
+}
+
+// Twice the pairs of a query and a key, over the whole batch: all of them, or those that the causal
+// mask lets through. A sequence whose end nonpad_kv_seqlen tells has its queries at that end; where
+// the content is not known, at the end of all keys.
+Expr TwicePairs(const NodeView& n, const AttentionDims& dims) {
+  if (!n.Flag("is_causal") || !n.half_causal()) return 2 * dims.batch * dims.q_length * dims.total;
+  const bool by_end = n.HasInput(6) && !n.HasInput(4);
+  const std::optional<Dims> ends = by_end ? n.KnownInts(6) : std::nullopt;
+  if (!ends.has_value()) {
+    const Expr offset = by_end ? dims.total - dims.q_length : dims.past;
+    return dims.batch * TwiceCausalPairs(dims.q_length, dims.total, offset);
+  }
+  Expr twice;
+  for (const Expr& end : *ends) {
+    twice += TwiceCausalPairs(dims.q_length, dims.total, end - dims.q_length);
+  }
+  return twice;
+}
+
+// sqrt(scale), and before it 1/sqrt(head size) where no scale is given: once.
+constexpr ElementCost ScaleCost(bool given) {
+  return given ? ElementCost{.sqrt = 1} : ElementCost{.div = 1, .sqrt = 2};
+}
+
+absl::StatusOr<Cost> CountAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
+  Cost cost;
+  cost.causal = n.Flag("is_causal");
+  ASSIGN_OR_RETURN(const Bias bias, MaskBias(n, dims, &cost));
+  ElementCost per_score = kSoftmaxCost;
+  if (bias.any()) per_score = per_score + ElementCost{.add = 1};
+  if (n.Float("softcap", 0) != 0) {
+    per_score = per_score + ElementCost{.mul = 1, .div = 1, .tanh = 1};
+  }
+  const Expr twice_scores = dims.q_heads * TwicePairs(n, dims);
+  Census work = per_score * twice_scores;
+  work[Kind::kMac] = twice_scores * (dims.qk_size + dims.v_size);
+  work.Halve();
+  cost.flops += work;
+  cost.flops[Kind::kMul] += dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
+  cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
+  if (bias.any()) {
+    // A row that is masked as a whole has no output: the maximum of its bias tells.
+    const Shape& shape = bias.shape();
+    cost.flops[Kind::kCmp] += shape.NumElements() + shape.Product(0, shape.rank() - 1);
+  }
+  return cost;
+}
+
+constexpr int kAttentionVersions[] = {23, 24, 25};
+constexpr OpExample kAttentionExamples[] = {
+    // 12*8*8 = 768 scores of 64 + 64 products; scaling 12*(8+8)*64.
+    {"g (float[N,12,8,64] Q, float[N,12,8,64] K, float[N,12,8,64] V) => (float[N,12,8,64] Y) { Y = "
+     "Attention(Q, K, V) }",
+     "mac=98304*N add=1536*N mul=12288*N div=768*N + 1 cmp=768*N exp=768*N sqrt=2"},
+    // Grouped queries, 3 new tokens after 5: 4*3*8 = 96 scores. The mask [3,8] is added to scores.
+    {"g (float[N,3,32] Q, float[N,3,16] K, float[N,3,16] V, float[3,8] mask, float[N,2,5,8] pk, "
+     "float[N,2,5,8] pv) => (float[N,3,32] Y, float[N,2,8,8] k, float[N,2,8,8] v) { Y, k, v = "
+     "Attention<q_num_heads=4, kv_num_heads=2, scale=0.5>(Q, K, V, mask, pk, pv) }",
+     "mac=1536*N add=288*N mul=352*N div=96*N cmp=96*N + 27 exp=96*N sqrt=1"},
+    {"g (float[1,1,S,4] Q, float[1,1,S,4] K, float[1,1,S,4] V) => (float[1,1,S,4] Y) { Y = "
+     "Attention<is_causal=1, softcap=2.0>(Q, K, V) }",
+     "mac=8*S^2 add=3*S^2 mul=S^2 + 8*S div=2*S^2 + 1 cmp=2*S^2 + S exp=S^2 sqrt=2 tanh=S^2 "
+     "int_add=3*S int_cmp=S^2"},
+    {"g (float[2,1,3,4] Q, float[2,1,6,4] K, float[2,1,6,4] V, bool[3,6] mask, int64[2] len) => "
+     "(float[2,1,3,4] Y) { Y = Attention<scale=0.5>(Q, K, V, mask, , , len) }",
+     "mac=288 add=144 mul=72 div=36 cmp=78 exp=36 sqrt=1 int_add=6 int_cmp=12"},
+    {"g (float[1,1,3,4] Q, float[1,1,3,4] K, float[1,1,3,4] V) => (float[1,1,3,4] Y) { Y = "
+     "Attention<scale=0.5, left_window_size=2, right_window_size=1>(Q, K, V) }",
+     "mac=72 add=27 mul=24 div=9 cmp=21 exp=9 sqrt=1 int_add=18 int_cmp=27"},
+};
+
+// ---- FlexAttention: the same with score_mod before the softmax and prob_mod after it
+
+// The type of scores and probabilities.
+absl::StatusOr<DType> SoftmaxType(const NodeView& n) {
+  const DType otherwise = n.dtype(0) == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  if (!n.HasAttr("softmax_precision")) return otherwise;
+  const std::optional<DType> type = DTypeFromOnnx(n.Int("softmax_precision", 0));
+  if (type.has_value() && IsFloat(*type)) return *type;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "softmax_precision is ", n.Int("softmax_precision", 0), ", which is no floating-point type"));
+}
+
+absl::Status RunModifier(const NodeView& n, absl::string_view name, const Fact& scores) {
+  if (!n.HasAttr(name)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const BodyFacts body, n.InferBody(name, {scores}));
+  if (body.outputs.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has ", body.outputs.size(), " outputs, not 1"));
+  }
+  const Fact& result = body.outputs[0];
+  if (!result.is_tensor() || !result.shape.ranked()) return absl::OkStatus();
+  if (result.shape.rank() != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " gives rank ", result.shape.rank(), ", not 4"));
+  }
+  for (int i = 0; i < 4; ++i) {
+    RETURN_IF_ERROR(n.RequireSame(absl::StrCat("dimension ", i, " of what ", name, " gives"),
+                                  result.shape[i], scores.shape[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AttentionDims> ReadFlexAttention(const NodeView& n) {
+  RETURN_IF_ERROR(n.RankedShape(0, 4).status());
+  return ReadAttention(n);
+}
+
+absl::StatusOr<Facts> InferFlexAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const AttentionDims dims, ReadFlexAttention(n));
+  ASSIGN_OR_RETURN(const DType softmax_type, SoftmaxType(n));
+  const Fact scores = Fact::Tensor(softmax_type, dims.Scores());
+  RETURN_IF_ERROR(RunModifier(n, "score_mod", scores));
+  RETURN_IF_ERROR(RunModifier(n, "prob_mod", scores));
+  return Facts{n.Like(0, dims.Output())};
+}
+
+absl::StatusOr<Cost> CountFlexAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const AttentionDims dims, ReadFlexAttention(n));
+  const Expr scores = dims.Scores().NumElements();
+  Cost cost;
+  cost.flops[Kind::kMac] = scores * (dims.qk_size + dims.v_size);
+  cost.flops[Kind::kMul] = dims.batch * dims.q_heads * (dims.q_length + dims.total) * dims.qk_size;
+  cost.flops += ScaleCost(n.HasAttr("scale")) * 1;
+  cost.flops += kSoftmaxCost * scores;
+  return cost;
+}
+
+constexpr int kFlexAttentionVersions[] = {1};
+constexpr OpExample kFlexAttentionExamples[] = {
+    {"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
+     "ai.onnx.preview.FlexAttention<scale=0.5>(Q, K, V) }",
+     "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1"},
+    {"g (float[N,4,3,8] Q, float[N,2,5,8] K, float[N,2,5,6] V) => (float[N,4,3,6] Y) { Y = "
+     "ai.onnx.preview.FlexAttention<scale=0.5, score_mod = mod (float[B,H,L,S] s) => "
+     "(float[B,H,L,S]"
+     " t) { t = Tanh(s) }>(Q, K, V) }",
+     "mac=840*N add=120*N mul=256*N div=60*N cmp=60*N exp=60*N sqrt=1 tanh=60*N"},
+};
+
+// ---- RotaryEmbedding
+//
+// Of each head of X[B,H,S,D] or [B,S,H*D], the first rotary_embedding_dim features (all if 0) are
+// turned in pairs: (x1 cos - x2 sin, x1 sin + x2 cos).
+
+absl::StatusOr<Expr> RotatedElements(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const Heads heads, ReadHeads(n, 0, x.rank(), "num_heads"));
+  const int64_t given = n.Int("rotary_embedding_dim", 0);
+  const Expr rotated = given > 0 ? Expr(given) : heads.size;
+  RETURN_IF_ERROR(DivideEvenly("rotated features", rotated, 2).status());
+  if (ProvablyLess(heads.size, rotated).value_or(false)) {
+    return absl::InvalidArgumentError(absl::StrCat("rotary_embedding_dim is ", given,
+                                                   ", more than the ", heads.size.ToString(),
+                                                   " features of a head"));
+  }
+  return heads.batch * heads.heads * heads.length * rotated;
+}
+
+absl::StatusOr<Facts> InferRotaryEmbedding(const NodeView& n) {
+  RETURN_IF_ERROR(RotatedElements(n).status());
+  return InferSameAsInput(n);
+}
+
+absl::StatusOr<Cost> CountRotaryEmbedding(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Expr rotated, RotatedElements(n));
+  Cost cost;
+  cost.flops = kRotaryCost * rotated;
+  return cost;
+}
+
+constexpr int kRotaryEmbeddingVersions[] = {23};
+constexpr OpExample kRotaryEmbeddingExamples[] = {
+    {"g (float[N,4,3,8] X, float[50,4] c, float[50,4] s, int64[N,3] p) => (float[N,4,3,8] Y) { Y = "
+     "RotaryEmbedding(X, c, s, p) }",
+     "add=96*N mul=192*N"},
+    {"g (float[N,3,32] X, float[N,3,2] c, float[N,3,2] s) => (float[N,3,32] Y) { Y = "
+     "RotaryEmbedding<num_heads=4, rotary_embedding_dim=4, interleaved=1>(X, c, s) }",
+     "add=48*N mul=96*N"},
+};
+
+// ---- LinearAttention
+//
+// A state S[B,Hkv,dk,dv] that each of T steps decays (gated), corrects by what it holds for the key
+// (delta) and adds an outer product k v to; then Hq queries read it: o = scale * q S.
+
+struct LinearAttentionDims {
+  bool gated = false, delta = false;
+  Heads q, k, v;
+  Expr batch, steps, qk_size;
+};
+
+absl::StatusOr<LinearAttentionDims> ReadLinearAttention(const NodeView& n) {
+  LinearAttentionDims dims;
+  const absl::string_view rule = n.String("update_rule", "gated_delta");
+  dims.gated = rule == "gated" || rule == "gated_delta";
+  dims.delta = rule == "delta" || rule == "gated_delta";
+  if (rule != "linear" && !dims.gated && !dims.delta) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("update_rule is '", rule, "', not linear, gated, delta or gated_delta"));
+  }
+  if (n.HasInput(4) != dims.gated || n.HasInput(5) != dims.delta) {
+    return absl::InvalidArgumentError(absl::StrCat("update_rule ", rule, " takes ",
+                                                   dims.gated ? "a" : "no", " decay and ",
+                                                   dims.delta ? "a" : "no", " beta"));
+  }
+  ASSIGN_OR_RETURN(dims.q, ReadHeads(n, 0, 3, "q_num_heads"));
+  ASSIGN_OR_RETURN(dims.k, ReadHeads(n, 1, 3, "kv_num_heads"));
+  ASSIGN_OR_RETURN(dims.v, ReadHeads(n, 2, 3, "kv_num_heads"));
+  RETURN_IF_ERROR(DivideEvenly("query heads per head", dims.q.heads, dims.k.heads).status());
+  ASSIGN_OR_RETURN(dims.batch, Unify(n, "B", dims.q.batch, dims.k.batch));
+  RETURN_IF_ERROR(n.RequireSame("B", dims.batch, dims.v.batch));
+  ASSIGN_OR_RETURN(dims.steps, Unify(n, "T", dims.q.length, dims.k.length));
+  RETURN_IF_ERROR(n.RequireSame("T", dims.steps, dims.v.length));
+  ASSIGN_OR_RETURN(dims.qk_size, Unify(n, "d_k of query and key", dims.q.size, dims.k.size));
+  return dims;
+}
+
+absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
+  const Shape state{dims.batch, dims.k.heads, dims.qk_size, dims.v.size};
+  if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 4));
+    for (int i = 0; i < 4; ++i) {
+      RETURN_IF_ERROR(
+          n.RequireSame(absl::StrCat("dimension ", i, " of past_state"), past[i], state[i]));
+    }
+  }
+  return Facts{n.Like(0, {dims.batch, dims.steps, dims.q.heads * dims.v.size}),
+               n.Like(n.HasInput(3) ? 3 : 0, state)};
+}
+
+absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
+  const Expr rows = dims.batch * dims.steps;
+  const Expr states = rows * dims.k.heads * dims.qk_size * dims.v.size;
+  const Expr values = rows * dims.k.heads * dims.v.size;
+  const Expr outputs = rows * dims.q.heads * dims.v.size;
+  Cost cost;
+  cost.flops[Kind::kMac] = states + outputs * dims.qk_size;
+  cost.flops[Kind::kAdd] = states;
+  cost.flops[Kind::kMul] = outputs;
+  if (dims.gated) {
+    ASSIGN_OR_RETURN(const Shape decay, n.RankedShape(4, 3));
+    cost.flops[Kind::kExp] = rows * decay[2];
+    cost.flops[Kind::kMul] += states;
+  }
+  if (dims.delta) {
+    cost.flops[Kind::kMac] += states;
+    cost.flops += ElementCost{.add = 1, .mul = 1} * values;
+  }
+  if (n.Float("scale", 0) == 0) cost.flops += ElementCost{.div = 1, .sqrt = 1} * 1;
+  return cost;
+}
+
+constexpr int kLinearAttentionVersions[] = {27};
+constexpr OpExample kLinearAttentionExamples[] = {
+    // 10 steps of states 2*4*3 = 24, of 4*3 outputs that each read 4 numbers.
+    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v) => (float[N,10,12] o, float[N,2,4,3] "
+     "s)"
+     " { o, s = LinearAttention<q_num_heads=4, kv_num_heads=2, update_rule=\"linear\">(q, k, v) }",
+     "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
+    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[N,2,4,3] p, float[N,10,2] d, "
+     "float[N,10,2] b) => (float[N,10,12] o, float[N,2,4,3] s) { o, s = "
+     "LinearAttention<q_num_heads=4, kv_num_heads=2, scale=0.5>(q, k, v, p, d, b) }",
+     "mac=960*N add=300*N mul=420*N exp=20*N"},
+};
+
+// ---- CausalConvWithState
+//
+// Each channel of input[B,C,L], with the last k - 1 positions of the past before it, convolved with
+// its own weight[C,1,k].
+
+absl::StatusOr<Facts> InferCausalConv(const NodeView& n) {
+  const absl::string_view activation = n.String("activation", "none");
+  if (activation != "none" && activation != "silu" && activation != "swish") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("activation is '", activation, "', not none, silu or swish"));
+  }
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0, 3));
+  ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1, 3));
+  ASSIGN_OR_RETURN(const Expr channels, Unify(n, "C of input and weight", x[1], w[0]));
+  RETURN_IF_ERROR(n.RequireSame("dimension 1 of the weight", w[1], 1));
+  if (w[2].is_literal() && w[2].literal() < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("the kernel has size ", w[2].ToString()));
+  }
+  const Shape state{x[0], channels, w[2] - 1};
+  if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 3));
+    for (int i = 0; i < 3; ++i) {
+      RETURN_IF_ERROR(
+          n.RequireSame(absl::StrCat("dimension ", i, " of past_state"), past[i], state[i]));
+    }
+  }
+  return Facts{n.Like(0, {x[0], channels, x[2]}), n.Like(0, state)};
+}
+
+absl::StatusOr<Cost> CountCausalConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1, 3));
+  ASSIGN_OR_RETURN(const ElementCost activation, ActivationCost(n.String("activation", "none")));
+  const Expr elements = y.NumElements();
+  Cost cost;
+  cost.flops = activation * elements;
+  cost.flops[Kind::kMac] = elements * w[2];
+  if (n.HasInput(2)) cost.flops[Kind::kAdd] += elements;
+  return cost;
+}
+
+constexpr int kCausalConvVersions[] = {27};
+constexpr OpExample kCausalConvExamples[] = {
+    {"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
+     "float[N,6,3] s) { y, s = CausalConvWithState<activation=\"silu\">(x, w, b, p) }",
+     "mac=24*L*N add=12*L*N mul=6*L*N div=6*L*N exp=6*L*N"},
+    {"g (float[N,6,5] x, float[6,1,4] w) => (float[N,6,5] y, float[N,6,3] s) { y, s = "
+     "CausalConvWithState(x, w) }",
+     "mac=120*N"},
+};
+
+// ---- where the function bodies cost more
+constexpr OpException kAttentionExceptions[] = {
+    {"attn_mask is not given", "add cmp",
+     "the function body makes a bias of zeros, adds it, and looks in it for rows that are masked; "
+     "attention written in single operators does not"},
+    {"scale is given", "div sqrt",
+     "the function body computes 1 / sqrt(head size) all the same, and does not use it"},
+};
+constexpr OpException kLinearAttentionExceptions[] = {
+    {"past_state is given", "int_div",
+     "the function body divides by the numbers of heads for the shape of a first state, which is "
+     "given"},
+};
+
+constexpr OpDef kAttentionRows[] = {
+    {.name = "Attention",
+     .versions = kAttentionVersions,
+     .formula =
+         "Y = softmax(Q K' + bias) V over the whole of Sq x T, T = past + S; mac = "
+         "B*Hq*Sq*T*(Dk+Dv); mul = B*Hq*(Sq+T)*Dk to scale Q and K; per score: softmax (2 add, "
+         "div, cmp, exp), add if anything is masked, div, tanh and mul with softcap; once: 2 "
+         "sqrt and 1 div for the scale (1 sqrt if given)",
+     .infer = InferAttention,
+     .count = CountAttention,
+     .examples = kAttentionExamples,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 5})},
+     .note =
+         "Causal attention, windows and padding are counted in full; with --causal half, of an "
+         "operator with is_causal only the pairs that its mask lets through (query i meets past + "
+         "i + 1 keys), and that mask is not made. Masks are combined, positions "
+         "compared (in integers) and rows masked as a whole found as in the function body.",
+     .exceptions = kAttentionExceptions},
+    {.name = "RotaryEmbedding",
+     .versions = kRotaryEmbeddingVersions,
+     .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
+                "element: 2 mul, 1 add",
+     .infer = InferRotaryEmbedding,
+     .count = CountRotaryEmbedding,
+     .examples = kRotaryEmbeddingExamples,
+     .operands = {.not_parameters = InputBits({1, 2, 3})}},
+    {.name = "LinearAttention",
+     .versions = kLinearAttentionVersions,
+     .formula =
+         "T steps on a state of Hkv*dk*dv: mac = B*T*(Hkv + Hq)*dk*dv, add = B*T*Hkv*dk*dv, mul "
+         "= B*T*Hq*dv; gated: exp = elements(decay), mul = B*T*Hkv*dk*dv; delta: mac = "
+         "B*T*Hkv*dk*dv, add and mul = B*T*Hkv*dv; once: sqrt and div if no scale is given",
+     .infer = InferLinearAttention,
+     .count = CountLinearAttention,
+     .examples = kLinearAttentionExamples,
+     .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
+             "there.",
+     .exceptions = kLinearAttentionExceptions},
+    {.name = "CausalConvWithState",
+     .versions = kCausalConvVersions,
+     .formula =
+         "y[B,C,L] = input[B,C,L] after k - 1 past positions * weight[C,1,k]; mac = B*C*L*k, "
+         "add = B*C*L if bias is given; silu: exp, add, div, mul per element",
+     .infer = InferCausalConv,
+     .count = CountCausalConv,
+     .examples = kCausalConvExamples},
+};
+
+constexpr OpDef kFlexRows[] = {
+    {.name = "FlexAttention",
+     .versions = kFlexAttentionVersions,
+     .formula =
+         "Y = prob_mod(softmax(score_mod(Q K'))) V; mac = B*Hq*L*S*(Dk+Dv); mul = "
+         "B*Hq*(L+S)*Dk to scale Q and K; per score: softmax (2 add, div, cmp, exp); once: 2 "
+         "sqrt and 1 div for the scale (1 sqrt if given); and what score_mod and prob_mod cost",
+     .infer = InferFlexAttention,
+     .count = CountFlexAttention,
+     .examples = kFlexAttentionExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kAttentionFamily = {"", kAttentionRows};
+constinit const OpFamily kFlexAttentionFamily = {"ai.onnx.preview", kFlexRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,419 @@
+// Arithmetic, comparison and logic of several tensors, which broadcast.
+//
+// Cost per element of the output: one operation of the operator's kind, and k - 1 of k inputs.
+// Subtraction is an add; Where selects: free.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/evaluate.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- rules
+
+absl::Status RequireTwoInputs(const NodeView& n) {
+  if (n.num_inputs() == 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(n.num_inputs(), " inputs instead of 2"));
+}
+
+absl::StatusOr<Facts> InferBinary(const NodeView& n) {
+  RETURN_IF_ERROR(RequireTwoInputs(n));
+  return InferBroadcast(n);
+}
+
+absl::StatusOr<Facts> InferComparison(const NodeView& n) {
+  RETURN_IF_ERROR(RequireTwoInputs(n));
+  return InferBroadcastBool(n);
+}
+
+// Max, Min, Sum of k inputs: k - 1 operations per element of the output.
+absl::StatusOr<Cost> CountVariadic(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
+  return CostIn(n.dtype(0), n.def().per_element * ((n.num_inputs() - 1) * shape.NumElements()));
+}
+
+absl::StatusOr<Cost> CountMean(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
+  const ElementCost per_element = {.add = n.num_inputs() - 1, .div = 1};
+  return CostIn(n.dtype(0), per_element * shape.NumElements());
+}
+
+absl::StatusOr<Facts> InferWhere(const NodeView& n) {
+  const Fact* inputs[] = {&n.input(0), &n.input(1), &n.input(2)};
+  absl::InlinedVector<Shape, 3> shapes;
+  for (int i = 0; i < 3; ++i) {
+    ASSIGN_OR_RETURN(Shape shape, n.RankedShape(i));
+    shapes.push_back(std::move(shape));
+  }
+  ASSIGN_OR_RETURN(Shape shape, BroadcastShapes(shapes));
+  Fact result = Fact::Tensor(n.dtype(1), std::move(shape));
+  EvaluateBroadcast(inputs, n.def().evaluate, &result);
+  return Facts{std::move(result)};
+}
+
+absl::StatusOr<Facts> InferMod(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts facts, InferBinary(n));
+  if (n.Flag("fmod") && facts[0].has_content()) {
+    const Fact* inputs[] = {&n.input(0), &n.input(1)};
+    facts[0].content = nullptr;
+    EvaluateBroadcast(inputs, EvaluateTruncMod, &facts[0]);
+  }
+  return facts;
+}
+
+// ---- versions
+
+constexpr int kBitShiftVersions[] = {11, 28};
+constexpr int kEqualVersions[] = {1, 7, 11, 13, 19};
+constexpr int kModVersions[] = {10, 13, 28};
+constexpr int kPowVersions[] = {1, 7, 12, 13, 15};
+constexpr int kWhereVersions[] = {9, 16};
+
+// ---- examples
+
+constexpr OpExample kAddExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Add(A, B) }", "add=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Add<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "add=15*N", 6},
+    {"g (int64[N] A, int64[N] B) => (int64[N] C) { C = Add(A, B) }", "int_add=N"},
+};
+
+constexpr OpExample kAndExamples[] = {
+    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = And(A, B) }", "int_cmp=4*N"},
+    {"g (bool[N,3,5] A, bool[3] B) => (bool[N,3,5] C) { C = And<broadcast = 1, axis = 1>(A, B) }",
+     "int_cmp=15*N", 6},
+};
+
+constexpr OpExample kBitShiftExamples[] = {
+    {"g (uint8[N,4] A, uint8[4] B) => (uint8[N,4] C) { C = BitShift<direction = \"LEFT\">(A, B) }",
+     "int_cmp=4*N"},
+};
+
+constexpr OpExample kBitwiseAndExamples[] = {
+    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseAnd(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kBitwiseOrExamples[] = {
+    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseOr(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kBitwiseXorExamples[] = {
+    {"g (int32[N,4] A, int32[4] B) => (int32[N,4] C) { C = BitwiseXor(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kDivExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Div(A, B) }", "div=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Div<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "div=15*N", 6},
+};
+
+constexpr OpExample kEqualExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Equal(A, B) }", "cmp=4*N"},
+    {"g (int64[N] A, int64[1] B) => (bool[N] C) { C = Equal(A, B) }", "int_cmp=N"},
+};
+
+constexpr OpExample kGreaterExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Greater(A, B) }", "cmp=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Greater<broadcast = 1, axis = 1>(A, "
+     "B) }",
+     "cmp=15*N", 6},
+};
+
+constexpr OpExample kGreaterOrEqualExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = GreaterOrEqual(A, B) }", "cmp=4*N"},
+};
+
+constexpr OpExample kLessExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = Less(A, B) }", "cmp=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (bool[N,3,5] C) { C = Less<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "cmp=15*N", 6},
+};
+
+constexpr OpExample kLessOrEqualExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (bool[N,4] C) { C = LessOrEqual(A, B) }", "cmp=4*N"},
+};
+
+constexpr OpExample kMaxExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Max(A, B, C) }", "cmp=8*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Max(A) }", "free"},
+};
+
+constexpr OpExample kMeanExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Mean(A, B, C) }",
+     "add=8*N div=4*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Mean(A) }", "div=4*N"},
+};
+
+constexpr OpExample kMinExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Min(A, B, C) }", "cmp=8*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Min(A) }", "free"},
+};
+
+constexpr OpExample kModExamples[] = {
+    {"g (int64[N,4] A, int64[4] B) => (int64[N,4] C) { C = Mod(A, B) }", "int_div=4*N"},
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mod<fmod = 1>(A, B) }", "div=4*N"},
+};
+
+constexpr OpExample kMulExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Mul(A, B) }", "mul=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Mul<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "mul=15*N", 6},
+};
+
+constexpr OpExample kOrExamples[] = {
+    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Or(A, B) }", "int_cmp=4*N"},
+};
+
+constexpr OpExample kPowExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Pow(A, B) }", "pow=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Pow<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "pow=15*N", 6},
+};
+
+constexpr OpExample kSubExamples[] = {
+    {"g (float[N,4] A, float[4] B) => (float[N,4] C) { C = Sub(A, B) }", "add=4*N"},
+    {"g (float[N,3,5] A, float[3] B) => (float[N,3,5] C) { C = Sub<broadcast = 1, axis = 1>(A, B) "
+     "}",
+     "add=15*N", 6},
+};
+
+constexpr OpExample kSumExamples[] = {
+    {"g (float[N,4] A, float[4] B, float[1] C) => (float[N,4] Y) { Y = Sum(A, B, C) }", "add=8*N"},
+    {"g (float[N,4] A) => (float[N,4] Y) { Y = Sum(A) }", "free"},
+};
+
+constexpr OpExample kWhereExamples[] = {
+    {"g (bool[N,1] c, float[N,4] X, float[4] Z) => (float[N,4] Y) { Y = Where(c, X, Z) }", "free"},
+    // Expand to a shape whose -1 stands for "as it is".
+    {"g (float[N,1] X) => (float[N,5] Y) { t = Constant<value_ints = [-1, 5]>() "
+     "keep = Constant<value_ints = [-1]>() c = Equal(t, keep) s = Shape(X) u = Where(c, s, t) "
+     "Y = Expand(X, u) }",
+     "free"},
+};
+
+constexpr OpExample kXorExamples[] = {
+    {"g (bool[N,4] A, bool[4] B) => (bool[N,4] C) { C = Xor(A, B) }", "int_cmp=4*N"},
+};
+
+// ---- the table
+
+// ---- where the function bodies cost more
+constexpr OpException kGreaterOrEqualExceptions[] = {
+    {"always", "cmp int_cmp",
+     "the function body has three operators for one comparison: Greater, Equal, Or"},
+};
+
+constexpr OpException kLessOrEqualExceptions[] = {
+    {"always", "cmp int_cmp",
+     "the function body has three operators for one comparison: Less, Equal, Or"},
+};
+
+// ---- the table
+
+constexpr OpDef kBinaryRows[] = {
+    {.name = "Add",
+     .versions = kSince1_6_7_13_14,
+     .formula = "C = A + B, broadcast; add = elements of C",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kAddExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateAdd,
+     .traits = Traits::kMovesMask},
+    {.name = "And",
+     .versions = kSince1_7,
+     .formula = "C = A and B, broadcast; cmp = elements of C (integer work)",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kAndExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateAnd,
+     .traits = Traits::kMovesMask},
+    {.name = "BitShift",
+     .versions = kBitShiftVersions,
+     .formula = "Z = X shifted by Y bits, broadcast; cmp = elements of Z (integer work)",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kBitShiftExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "BitwiseAnd",
+     .versions = kSince18,
+     .formula = "C = A and B bit by bit, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kBitwiseAndExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "BitwiseOr",
+     .versions = kSince18,
+     .formula = "C = A or B bit by bit, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kBitwiseOrExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "BitwiseXor",
+     .versions = kSince18,
+     .formula = "C = A xor B bit by bit, broadcast; cmp = elements of C (integer work)",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kBitwiseXorExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "Div",
+     .versions = kSince1_6_7_13_14,
+     .formula = "C = A / B, broadcast; div = elements of C",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kDivExamples,
+     .per_element = {.div = 1},
+     .evaluate = EvaluateDiv},
+    {.name = "Equal",
+     .versions = kEqualVersions,
+     .formula = "C = A == B, broadcast; cmp = elements of C",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kEqualExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateEqual,
+     .traits = Traits::kMovesMask},
+    {.name = "Greater",
+     .versions = kSince1_7_9_13,
+     .formula = "C = A > B, broadcast; cmp = elements of C",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kGreaterExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateGreater,
+     .traits = Traits::kMovesMask},
+    {.name = "GreaterOrEqual",
+     .versions = kSince12_16,
+     .formula = "C = A >= B, broadcast; cmp = elements of C",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kGreaterOrEqualExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateGreaterOrEqual,
+     .exceptions = kGreaterOrEqualExceptions},
+    {.name = "Less",
+     .versions = kSince1_7_9_13,
+     .formula = "C = A < B, broadcast; cmp = elements of C",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kLessExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateLess,
+     .traits = Traits::kMovesMask},
+    {.name = "LessOrEqual",
+     .versions = kSince12_16,
+     .formula = "C = A <= B, broadcast; cmp = elements of C",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kLessOrEqualExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateLessOrEqual,
+     .exceptions = kLessOrEqualExceptions},
+    {.name = "Max",
+     .versions = kSince1_6_8_12_13,
+     .formula = "Y = max of k inputs, broadcast; cmp = (k-1) * elements of Y",
+     .infer = InferBroadcast,
+     .count = CountVariadic,
+     .examples = kMaxExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateMax},
+    {.name = "Mean",
+     .versions = kSince1_6_8_13,
+     .formula = "Y = mean of k inputs, broadcast; add = (k-1) * elements of Y, div = elements of Y",
+     .infer = InferBroadcast,
+     .count = CountMean,
+     .examples = kMeanExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateMean},
+    {.name = "Min",
+     .versions = kSince1_6_8_12_13,
+     .formula = "Y = min of k inputs, broadcast; cmp = (k-1) * elements of Y",
+     .infer = InferBroadcast,
+     .count = CountVariadic,
+     .examples = kMinExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateMin},
+    {.name = "Mod",
+     .versions = kModVersions,
+     .formula = "C = remainder of A / B, broadcast; div = elements of C",
+     .infer = InferMod,
+     .count = CountPerOutputElement,
+     .examples = kModExamples,
+     .per_element = {.div = 1},
+     .evaluate = EvaluateMod},
+    {.name = "Mul",
+     .versions = kSince1_6_7_13_14,
+     .formula = "C = A * B, broadcast; mul = elements of C",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kMulExamples,
+     .per_element = {.mul = 1},
+     .evaluate = EvaluateMul},
+    {.name = "Or",
+     .versions = kSince1_7,
+     .formula = "C = A or B, broadcast; cmp = elements of C (integer work)",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kOrExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateOr,
+     .traits = Traits::kMovesMask},
+    {.name = "Pow",
+     .versions = kPowVersions,
+     .formula = "Z = X^Y, broadcast; pow = elements of Z, whatever the exponent",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kPowExamples,
+     .per_element = {.pow = 1},
+     .evaluate = EvaluatePow},
+    {.name = "Sub",
+     .versions = kSince1_6_7_13_14,
+     .formula = "C = A - B, broadcast; add = elements of C",
+     .infer = InferBinary,
+     .count = CountPerOutputElement,
+     .examples = kSubExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateSub,
+     .traits = Traits::kMovesMask},
+    {.name = "Sum",
+     .versions = kSince1_6_8_13,
+     .formula = "Y = sum of k inputs, broadcast; add = (k-1) * elements of Y",
+     .infer = InferBroadcast,
+     .count = CountVariadic,
+     .examples = kSumExamples,
+     .per_element = {.add = 1},
+     .evaluate = EvaluateSum},
+    {.name = "Where",
+     .versions = kWhereVersions,
+     .formula = "Y = X where the condition holds, else Z, broadcast; free: selects",
+     .infer = InferWhere,
+     .examples = kWhereExamples,
+     .evaluate = EvaluateWhere,
+     .traits = Traits::kMovesMask},
+    {.name = "Xor",
+     .versions = kSince1_7,
+     .formula = "C = A xor B, broadcast; cmp = elements of C (integer work)",
+     .infer = InferComparison,
+     .count = CountPerOutputElement,
+     .examples = kXorExamples,
+     .per_element = {.cmp = 1},
+     .evaluate = EvaluateXor},
+};
+
+}  // namespace
+
+constexpr OpFamily kBinaryFamily = {.domain = "", .rows = kBinaryRows};
+
+}  // namespace onnxflops

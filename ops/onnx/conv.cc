@@ -1,0 +1,423 @@
+// Convolutions. Padding is counted: every output costs its whole window.
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/quantization.h"
+#include "ops/rules.h"
+#include "ops/window.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+absl::Span<const Expr> SpatialDims(const Shape& shape) {
+  return absl::MakeConstSpan(shape.dims()).subspan(2);
+}
+
+absl::StatusOr<int64_t> PositiveAttr(const NodeView& n, absl::string_view name) {
+  const int64_t value = n.Int(name, 1);
+  if (value < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", name, " is ", value));
+  }
+  return value;
+}
+
+// ---- Conv and its quantised forms
+//
+// Y[N,Cout,o1,o2..] from X[N,Cin,i1,i2..] and W[Cout,Cin/group,k1,k2..].
+
+struct Convolution {
+  Shape output;
+  Expr window;  // Cin/group * k1*k2..: the length of each dot product
+  Expr Macs() const { return output.NumElements() * window; }
+};
+
+absl::StatusOr<Convolution> Convolve(const NodeView& n, int input_x, int input_w) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(input_x, 3));
+  ASSIGN_OR_RETURN(const Shape w, n.RankedShape(input_w, x.rank()));
+  ASSIGN_OR_RETURN(const int64_t group, PositiveAttr(n, "group"));
+  ASSIGN_OR_RETURN(const Dims kernel, KernelFromWeight(n, w));
+  ASSIGN_OR_RETURN(const Windows windows, ReadWindows(n, kernel));
+  ASSIGN_OR_RETURN(const Dims spatial, windows.Outputs(SpatialDims(x)));
+  ASSIGN_OR_RETURN(const Expr cin, Unify(n, "Cin", x[1], w[1] * group));
+  ASSIGN_OR_RETURN(const Expr cin_per_group, DivideEvenly("Cin per group", cin, group));
+  RETURN_IF_ERROR(DivideEvenly("Cout per group", w[0], group).status());
+  Convolution conv;
+  conv.output = Shape{x[0], w[0]};
+  for (const Expr& size : spatial) conv.output.push_back(size);
+  conv.window = cin_per_group * windows.KernelElements();
+  return conv;
+}
+
+absl::Status CheckBias(const NodeView& n, int input, const Expr& channels) {
+  if (!n.HasInput(input) || !n.input(input).shape.ranked()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Shape bias, n.RankedShape(input, 1));
+  return n.RequireSame("Cout of the bias", bias[0], channels);
+}
+
+absl::StatusOr<Facts> InferConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Convolution conv, Convolve(n, 0, 1));
+  RETURN_IF_ERROR(CheckBias(n, 2, conv.output[1]));
+  return Facts{n.Like(0, std::move(conv.output))};
+}
+
+absl::StatusOr<Cost> CountConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
+  Census work;
+  work[Kind::kMac] = conv.Macs();
+  if (n.HasInput(2)) work[Kind::kAdd] = conv.output.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+constexpr int kConvVersions[] = {1, 11, 22};
+constexpr OpExample kConvExamples[] = {
+    {"g (float[N,3,224,224] X, float[64,3,7,7] W) => (float[N,64,112,112] Y) { Y = Conv<pads=[3,3,3"
+     ",3], strides=[2,2]>(X, W) }",
+     "mac=118013952*N"},
+    {"g (float[N,32,14,14] X, float[32,1,3,3] W, float[32] B) => (float[N,32,14,14] Y) { Y = "
+     "Conv<group=32, auto_pad=\"SAME_UPPER\">(X, W, B) }",
+     "mac=56448*N add=6272*N"},
+    {"g (float[1,4,L] X, float[6,2,3] W) => (float[1,6,L] Y) { Y = Conv<group=2, dilations=[2], "
+     "pads=[2,2]>(X, W) }",
+     "mac=36*L"},
+    {"g (float[1,1,5,5,5] X, float[2,1,3,3,3] W) => (float[1,2,2,2,2] Y) { Y = Conv<strides=[2,2,2]"
+     ", auto_pad=\"VALID\">(X, W) }",
+     "mac=432"},
+};
+
+// ConvInteger: y = (x - x_zero_point) * (w - w_zero_point), in 32-bit integers.
+absl::StatusOr<Facts> InferConvInteger(const NodeView& n) {
+  ASSIGN_OR_RETURN(Convolution conv, Convolve(n, 0, 1));
+  return Facts{Fact::Tensor(DType::kInt32, std::move(conv.output))};
+}
+
+absl::StatusOr<Cost> CountConvInteger(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
+  Cost cost;
+  cost.int_ops[Kind::kMac] = conv.Macs();
+  if (n.HasInput(2)) cost.int_ops[Kind::kAdd] += n.input(0).shape.NumElements();
+  if (n.HasInput(3)) cost.int_ops[Kind::kAdd] += n.input(1).shape.NumElements();
+  return cost;
+}
+
+constexpr int kConvIntegerVersions[] = {10};
+constexpr OpExample kConvIntegerExamples[] = {
+    {"g (uint8[N,1,3,3] x, uint8[1,1,2,2] w, uint8 xz) => (int32[N,1,4,4] y) { y = "
+     "ConvInteger<pads=[1,1,1,1]>(x, w, xz) }",
+     "int_mac=64*N int_add=9*N"},
+};
+
+// QLinearConv: integer convolution of x - x_zero_point and w - w_zero_point, plus an integer bias,
+// requantised.
+absl::StatusOr<Facts> InferQLinearConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Convolution conv, Convolve(n, 0, 3));
+  RETURN_IF_ERROR(CheckBias(n, 8, conv.output[1]));
+  return Facts{Fact::Tensor(n.dtype(7), std::move(conv.output))};
+}
+
+absl::StatusOr<Cost> CountQLinearConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 3));
+  const Expr outputs = conv.output.NumElements();
+  Cost cost;
+  cost.int_ops[Kind::kMac] = conv.Macs();
+  cost.int_ops[Kind::kAdd] = n.input(0).shape.NumElements() + n.input(3).shape.NumElements();
+  if (n.HasInput(8)) cost.int_ops[Kind::kAdd] += outputs;
+  cost.flops += kRequantize * outputs;
+  cost.int_ops_mac_operands = {n.dtype(0), n.dtype(3)};
+  return cost;
+}
+
+constexpr int kQLinearConvVersions[] = {10};
+constexpr OpExample kQLinearConvExamples[] = {
+    {"g (uint8[N,2,5,5] x, float xs, uint8 xz, int8[3,2,3,3] w, float ws, int8 wz, float ys, uint8 "
+     "yz, int32[3] B) => (uint8[N,3,3,3] y) { y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz, B) }",
+     "add=27*N mul=27*N cmp=54*N round=27*N int_mac=486*N int_add=77*N + 54"},
+};
+
+// ---- ConvTranspose
+//
+// Y[N,Cout,o1,o2..] from X[N,Cin,i1,i2..] and W[Cin,Cout/group,k1,k2..]: every input is spread over
+// a whole window of outputs.
+
+// The output along one axis: stride*(i-1) + output_padding + extent - padding; with auto_pad
+// SAME_*, as much padding as it takes to come down to stride*i.
+Expr TransposedSize(const WindowAxis& axis, bool same, int64_t output_padding, const Expr& input) {
+  const Expr extent = axis.Extent() + output_padding;
+  const Expr padding = same ? Max(extent - axis.stride, 0) : Expr(axis.pad_begin) + axis.pad_end;
+  return axis.stride * (input - 1) + extent - padding;
+}
+
+absl::StatusOr<Dims> TransposedSpatialDims(const NodeView& n, absl::Span<const Expr> input,
+                                           const Windows& windows) {
+  const size_t rank = input.size();
+  ASSIGN_OR_RETURN(const auto output_padding, PerAxis(n, "output_padding", rank, 0, 0));
+  // Some exporters put batch and channels in front of the spatial sizes.
+  const size_t given = n.Ints("output_shape").size();
+  if (given != 0) {
+    const size_t skip = given == rank + 2 ? 2 : 0;
+    ASSIGN_OR_RETURN(const auto sizes, PerAxis(n, "output_shape", rank + skip, 0, 0));
+    return Dims(sizes.begin() + static_cast<int64_t>(skip), sizes.end());
+  }
+  Dims output;
+  for (size_t i = 0; i < rank; ++i) {
+    output.push_back(TransposedSize(windows.axes[i], windows.Same(), output_padding[i], input[i]));
+    if (output[i].is_literal() && output[i].literal() < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("the output has ", output[i].ToString(),
+                                                     " elements along spatial axis ", i));
+    }
+  }
+  return output;
+}
+
+absl::StatusOr<Facts> InferConvTranspose(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
+  ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1, x.rank()));
+  ASSIGN_OR_RETURN(const int64_t group, PositiveAttr(n, "group"));
+  ASSIGN_OR_RETURN(const Dims kernel, KernelFromWeight(n, w));
+  ASSIGN_OR_RETURN(const Windows windows, ReadWindows(n, kernel));
+  ASSIGN_OR_RETURN(const Expr cin, Unify(n, "Cin", x[1], w[0]));
+  RETURN_IF_ERROR(DivideEvenly("Cin per group", cin, group).status());
+  Shape output{x[0], w[1] * group};
+  ASSIGN_OR_RETURN(const Dims spatial, TransposedSpatialDims(n, SpatialDims(x), windows));
+  for (const Expr& size : spatial) output.push_back(size);
+  RETURN_IF_ERROR(CheckBias(n, 2, output[1]));
+  return Facts{n.Like(0, std::move(output))};
+}
+
+absl::StatusOr<Cost> CountConvTranspose(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const Shape w, n.RankedShape(1));
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const Expr cin, Unify(n, "Cin", x[1], w[0]));
+  ASSIGN_OR_RETURN(const Dims kernel, KernelFromWeight(n, w));
+  Census work;
+  work[Kind::kMac] = x[0] * cin * x.Product(2, x.rank()) * w[1];
+  for (const Expr& size : kernel) work[Kind::kMac] *= size;
+  if (n.HasInput(2)) work[Kind::kAdd] = y.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+constexpr int kConvTransposeVersions[] = {1, 11, 22};
+constexpr OpExample kConvTransposeExamples[] = {
+    {"g (float[N,64,8,8] X, float[64,32,4,4] W, float[32] B) => (float[N,32,16,16] Y) { Y = "
+     "ConvTranspose<strides=[2,2], pads=[1,1,1,1]>(X, W, B) }",
+     "mac=2097152*N add=8192*N"},
+    {"g (float[N,4,3,3] X, float[4,1,3,3] W) => (float[N,2,10,8] Y) { Y = ConvTranspose<group=2, "
+     "strides=[3,2], output_padding=[1,1]>(X, W) }",
+     "mac=324*N"},
+    {"g (float[N,1,5] X, float[1,2,3] W) => (float[N,2,10] Y) { Y = ConvTranspose<strides=[2], "
+     "auto_pad=\"SAME_UPPER\">(X, W) }",
+     "mac=30*N"},
+    {"g (float[1,1,3,3] X, float[1,2,3,3] W) => (float[1,2,10,8] Y) { Y = "
+     "ConvTranspose<strides=[3,2], output_shape=[10,8]>(X, W) }",
+     "mac=162"},
+};
+
+// ---- DeformConv
+//
+// A convolution whose samples X[N,Cin,..] are taken at places that offset[N,offset_group*k1*k2..*d,
+// o1,o2..] moves, interpolated linearly between the 2^d points around, and scaled by mask.
+
+absl::Status CheckOffset(const NodeView& n, const Shape& output, const Expr& places) {
+  ASSIGN_OR_RETURN(const Shape offset, n.RankedShape(2, output.rank()));
+  const int spatial_rank = output.rank() - 2;
+  RETURN_IF_ERROR(n.RequireSame("N of the offset", offset[0], output[0]));
+  RETURN_IF_ERROR(n.RequireSame("channels of the offset", offset[1], places * spatial_rank));
+  for (int i = 2; i < output.rank(); ++i) {
+    RETURN_IF_ERROR(n.RequireSame("spatial size of the offset", offset[i], output[i]));
+  }
+  return absl::OkStatus();
+}
+
+// Places sampled per output pixel: offset_group * k1*k2...
+absl::StatusOr<Expr> SampledPlaces(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape w, n.ShapeOfRankAtLeast(1, 3));
+  ASSIGN_OR_RETURN(const int64_t offset_group, PositiveAttr(n, "offset_group"));
+  ASSIGN_OR_RETURN(const Dims kernel, KernelFromWeight(n, w));
+  Expr places = offset_group;
+  for (const Expr& size : kernel) places *= size;
+  return places;
+}
+
+absl::StatusOr<Facts> InferDeformConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(Convolution conv, Convolve(n, 0, 1));
+  ASSIGN_OR_RETURN(const Expr places, SampledPlaces(n));
+  RETURN_IF_ERROR(CheckOffset(n, conv.output, places));
+  RETURN_IF_ERROR(
+      DivideEvenly("Cin per offset group", n.input(0).shape[1], n.Int("offset_group", 1)).status());
+  RETURN_IF_ERROR(CheckBias(n, 3, conv.output[1]));
+  return Facts{n.Like(0, std::move(conv.output))};
+}
+
+absl::StatusOr<Cost> CountDeformConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Convolution conv, Convolve(n, 0, 1));
+  ASSIGN_OR_RETURN(const Expr places_per_pixel, SampledPlaces(n));
+  ASSIGN_OR_RETURN(
+      const Expr cin_per_offset_group,
+      DivideEvenly("Cin per offset group", n.input(0).shape[1], n.Int("offset_group", 1)));
+  const int spatial_rank = conv.output.rank() - 2;
+  const Expr corners = Power(2, spatial_rank);
+  const Expr places = places_per_pixel * conv.output[0] * conv.output.Product(2, spatial_rank + 2);
+  const Expr samples = places * cin_per_offset_group;
+  Census work;
+  work[Kind::kMac] = conv.Macs();
+  work[Kind::kRound] = places * spatial_rank;
+  work[Kind::kAdd] = places * (3 * spatial_rank) + samples * corners;
+  work[Kind::kMul] = places * corners * (spatial_rank - 1) + samples * corners;
+  if (n.HasInput(4)) work[Kind::kMul] += samples;
+  if (n.HasInput(3)) work[Kind::kAdd] += conv.output.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+constexpr int kDeformConvVersions[] = {19, 22};
+constexpr OpExample kDeformConvExamples[] = {
+    // 16 output pixels, 4 places each: add = 64 * (6 + 2 * 4) + 48, mul = 64 * (4 + 2 * 4 + 2).
+    {"g (float[N,2,5,5] X, float[3,2,2,2] W, float[N,8,4,4] offset, float[3] B, float[N,4,4,4] mask"
+     ") => (float[N,3,4,4] Y) { Y = DeformConv(X, W, offset, B, mask) }",
+     "mac=384*N add=944*N mul=896*N round=128*N"},
+};
+
+// ---- Col2Im
+//
+// Adds L overlapping blocks, the columns of input[N,C*b1*b2..,L], into an image[N,C,h1,h2..].
+
+absl::StatusOr<int> Col2ImRank(const NodeView& n) {
+  for (int i : {1, 2}) {
+    ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(i, 1));
+    const std::optional<int64_t> rank = shape[0].AsInt64();
+    if (!rank.has_value()) continue;
+    if (*rank < 1 || *rank > 62) {
+      return absl::InvalidArgumentError(absl::StrCat("an image of ", *rank, " dimensions"));
+    }
+    return static_cast<int>(*rank);
+  }
+  return absl::FailedPreconditionError("the rank of the image is not known");
+}
+
+absl::Status CheckBlockCount(const NodeView& n, const Dims& image, const Dims& blocks,
+                             const Expr& columns) {
+  ASSIGN_OR_RETURN(const Windows windows, ReadWindows(n, blocks));
+  ASSIGN_OR_RETURN(const Dims counts, windows.Outputs(image));
+  Expr product = 1;
+  for (const Expr& count : counts) product *= count;
+  return n.RequireSame("number of blocks", columns, product);
+}
+
+absl::StatusOr<Facts> InferCol2Im(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape input, n.RankedShape(0, 3));
+  ASSIGN_OR_RETURN(const int rank, Col2ImRank(n));
+  const auto size = static_cast<size_t>(rank);
+  const std::optional<Dims> image = n.KnownInts(1), blocks = n.KnownInts(2);
+  for (const auto& sizes : {image, blocks}) {
+    if (sizes.has_value() && sizes->size() != size) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "image_shape and block_shape differ in length: ", sizes->size(), " vs ", size));
+    }
+  }
+  Shape output{input[0]};
+  if (blocks.has_value()) {
+    Expr block = 1;
+    for (const Expr& b : *blocks) block *= b;
+    ASSIGN_OR_RETURN(Expr channels, DivideEvenly("C", input[1], block));
+    output.push_back(std::move(channels));
+  } else {
+    output.push_back(n.FreshDim(0, 1, "col2im"));
+  }
+  for (size_t i = 0; i < size; ++i) {
+    output.push_back(image.has_value() ? (*image)[i]
+                                       : n.FreshDim(0, static_cast<int>(i) + 2, "col2im"));
+  }
+  if (image.has_value() && blocks.has_value()) {
+    RETURN_IF_ERROR(CheckBlockCount(n, *image, *blocks, input[2]));
+  }
+  return Facts{n.Like(0, std::move(output))};
+}
+
+constexpr int kCol2ImVersions[] = {18};
+constexpr OpExample kCol2ImExamples[] = {
+    {"g (float[N,27,16] x) => (float[N,3,6,6] y) <int64[2] image = {6, 6}, int64[2] block = {3, "
+     "3}> "
+     "{ y = Col2Im(x, image, block) }",
+     "add=432*N"},
+    {"g (float[1,9,L] x, int64[2] image) => (float[1,1,H,W] y) <int64[2] block = {3, 3}> { y = "
+     "Col2Im(x, image, block) }",
+     "add=9*L"},
+};
+
+constexpr OpDef kConvRows[] = {
+    {.name = "Conv",
+     .versions = kConvVersions,
+     .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B; mac = "
+                "elements(Y) * Cin/group * k1*k2.., add = elements(Y) if B is given",
+     .infer = InferConv,
+     .count = CountConv,
+     .examples = kConvExamples,
+     .operands = {.weights = InputBits({1, 2})},
+     .note = "Padding is counted: every output costs its whole window."},
+    {.name = "ConvTranspose",
+     .versions = kConvTransposeVersions,
+     .formula =
+         "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] spread by W[Cin,Cout/group,k1,k2..] + B; mac = "
+         "elements(X) * Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .infer = InferConvTranspose,
+     .count = CountConvTranspose,
+     .examples = kConvTransposeExamples,
+     .operands = {.weights = InputBits({1, 2})},
+     .note = "Outputs that the padding cuts away are counted."},
+    {.name = "ConvInteger",
+     .versions = kConvIntegerVersions,
+     .formula = "y = (x - x_zero_point) * (w - w_zero_point); integer mac as Conv, integer add = "
+                "elements(x) and elements(w) for each zero point given",
+     .infer = InferConvInteger,
+     .count = CountConvInteger,
+     .examples = kConvIntegerExamples,
+     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2, 3})}},
+    {.name = "QLinearConv",
+     .versions = kQLinearConvVersions,
+     .formula =
+         "y = requantised (x - x_zero_point) * (w - w_zero_point) + B; integer mac as Conv, "
+         "integer add = elements(x) + elements(w), + elements(y) if B is given; per element of "
+         "y: mul, round, add, 2 cmp",
+     .infer = InferQLinearConv,
+     .count = CountQLinearConv,
+     .examples = kQLinearConvExamples,
+     .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})},
+     .note = "The factor x_scale * w_scale / y_scale is made once: not counted."},
+    {.name = "DeformConv",
+     .versions = kDeformConvVersions,
+     .formula =
+         "mac = elements(Y) * Cin/group * k1*k2.. as Conv; per place sampled (N * offset_group "
+         "* k1*k2.. * o1*o2..) of d coordinates: 3d add, d round, (d-1)*2^d mul; per sample "
+         "(places * Cin/offset_group): 2^d mul, 2^d add, 1 mul if mask is given; add = "
+         "elements(Y) if B is given",
+     .infer = InferDeformConv,
+     .count = CountDeformConv,
+     .examples = kDeformConvExamples,
+     .operands = {.weights = InputBits({1, 3})},
+     .note =
+         "Sampling: a coordinate costs its offset, floor, fraction and 1 - fraction; the weights "
+         "of the 2^d corners are shared by the channels of an offset group. Bounds checks are "
+         "addressing: free."},
+    {.name = "Col2Im",
+     .versions = kCol2ImVersions,
+     .formula =
+         "image[N,C,h1,h2..] = sum of the blocks input[N,C*b1*b2..,L]; add = elements(input)",
+     .infer = InferCol2Im,
+     .count = CountPerInputElement,
+     .examples = kCol2ImExamples,
+     .per_element = {.add = 1},
+     .shape_inputs = 1 << 1 | 1 << 2,
+     .traits = Traits::kReadsContent,
+     .note = "Elements that fall into the padding are counted."},
+};
+
+}  // namespace
+
+constinit const OpFamily kConvFamily = {"", kConvRows};
+
+}  // namespace onnxflops

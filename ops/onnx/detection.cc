@@ -1,0 +1,208 @@
+// Boxes and regions of images.
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/choice.h"
+#include "ops/content.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- NonMaxSuppression
+//
+// boxes[B,N,4], scores[B,C,N] -> selected[S,3]: per batch and class, the best box is selected and
+// those that overlap it too much are dropped, until none is left.
+// Each of the S selections looks at all N boxes of its class: for the best score, and for the
+// overlap with it.
+
+// The corners of the intersection cmp=4, its sides add=2 kept from being negative cmp=2, its area
+// mul=1; both areas add=4 mul=2; the union add=2; the ratio div=1 against the threshold cmp=1; and
+// the search for the best score cmp=1.
+constexpr ElementCost kOverlap = {.add = 8, .mul = 3, .div = 1, .cmp = 8};
+
+absl::StatusOr<Facts> InferNonMaxSuppression(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape boxes, n.RankedShape(0, 3));
+  ASSIGN_OR_RETURN(const Shape scores, n.RankedShape(1, 3));
+  RETURN_IF_ERROR(n.RequireSame("batch", boxes[0], scores[0]));
+  RETURN_IF_ERROR(n.RequireSame("boxes", boxes[1], scores[2]));
+  RETURN_IF_ERROR(n.RequireSame("coordinates", boxes[2], 4));
+  const std::optional<Expr> most = n.HasInput(2) ? n.KnownInt(2) : Expr(0);
+  const Expr selected = most == Expr(0) ? Expr(0) : n.FreshDim(0, 0, "nonmaxsuppression");
+  return Facts{Fact::Tensor(DType::kInt64, {selected, 3})};
+}
+
+absl::StatusOr<Cost> CountNonMaxSuppression(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape boxes, n.RankedShape(0, 3));
+  ASSIGN_OR_RETURN(const Shape scores, n.RankedShape(1, 3));
+  ASSIGN_OR_RETURN(const Shape selected, n.OutputShape(0));
+  const Expr all_boxes = boxes[0] * boxes[1];
+  // Corners from center and size, or from either diagonal, once per box.
+  const bool centered = n.Flag("center_point_box");
+  const ElementCost corners = centered ? ElementCost{.add = 4, .div = 2} : ElementCost{.cmp = 4};
+  Cost cost;
+  cost.flops = corners * all_boxes;
+  cost.flops += kOverlap * (selected[0] * boxes[1]);
+  if (n.HasInput(4)) cost.flops[Kind::kCmp] += scores.NumElements();
+  return cost;
+}
+
+constexpr int kNonMaxSuppressionVersions[] = {10, 11};
+constexpr OpExample kNonMaxSuppressionExamples[] = {
+    {"g (float[1,N,4] b, float[1,80,N] s) => (int64[0,3] y) { y = NonMaxSuppression(b, s) }",
+     "cmp=4*N"},
+    {"g (float[2,100,4] b, float[2,80,100] s) => (int64[0,3] y) <int64 m = {0}, float i = {0.5}, "
+     "float t = {0.1}> { y = NonMaxSuppression<center_point_box=1>(b, s, m, i, t) }",
+     "add=800 div=400 cmp=16000"},
+};
+
+// ---- RoiAlign
+//
+// X[N,C,H,W], rois[R,4] -> Y[R,C,oh,ow]: each bin is the mean (or maximum) of s x s points, each
+// interpolated between four elements, s = sampling_ratio.
+
+absl::StatusOr<Facts> InferRoiAlign(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0, 4));
+  ASSIGN_OR_RETURN(const Shape rois, n.RankedShape(1, 2));
+  RETURN_IF_ERROR(n.RequireSame("coordinates", rois[1], 4));
+  Expr regions = rois[0];
+  if (HasRank(n, 2)) {
+    ASSIGN_OR_RETURN(const Shape batch, n.RankedShape(2, 1));
+    ASSIGN_OR_RETURN(regions, Unify(n, "regions", rois[0], batch[0]));
+  }
+  const int64_t height = n.Int("output_height", 1), width = n.Int("output_width", 1);
+  if (height < 1 || width < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("an output of ", height, " x ", width));
+  }
+  return Facts{n.Like(0, {regions, x[1], height, width})};
+}
+
+absl::StatusOr<Cost> CountRoiAlign(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  const int64_t ratio = n.Int("sampling_ratio", 0);
+  if (ratio < 0) return absl::InvalidArgumentError(absl::StrCat("sampling_ratio is ", ratio));
+  if (ratio == 0) {
+    return absl::FailedPreconditionError(
+        "without a sampling_ratio the size of each region decides how many points are sampled");
+  }
+  ASSIGN_OR_RETURN(const absl::string_view shift,
+                   ChoiceAttr(n, "coordinate_transformation_mode", "half_pixel",
+                              {"half_pixel", "output_half_pixel"}));
+  ASSIGN_OR_RETURN(const absl::string_view mode, ChoiceAttr(n, "mode", "avg", {"avg", "max"}));
+  const bool half_pixel = n.version() >= 16 && shift == "half_pixel";
+  const bool average = mode == "avg";
+  // Per region: corners scaled (and shifted), its sides (at least 1 where not shifted), a bin's.
+  const ElementCost region = half_pixel ? ElementCost{.add = 6, .mul = 4, .div = 2}
+                                        : ElementCost{.add = 2, .mul = 4, .div = 2, .cmp = 2};
+  // Per point: two coordinates, each start + bin * size + part of it, tested and clamped, split
+  // into place and fraction; four weights.
+  constexpr ElementCost kPoint = {.add = 8, .mul = 8, .div = 2, .cmp = 6, .round = 2};
+  const ElementCost value =
+      average ? ElementCost{.add = 4, .mul = 4} : ElementCost{.mul = 4, .cmp = 4};
+  const Expr points_per_bin = Expr(ratio) * ratio;
+  Cost cost;
+  cost.flops = region * y[0];
+  cost.flops += kPoint * (y[0] * y[2] * y[3] * points_per_bin);
+  cost.flops += value * (y.NumElements() * points_per_bin);
+  if (average) cost.flops[Kind::kDiv] += y.NumElements();
+  return cost;
+}
+
+constexpr int kRoiAlignVersions[] = {10, 16, 22};
+constexpr OpExample kRoiAlignExamples[] = {
+    {"g (float[1,256,H,W] x, float[R,4] r, int64[R] b) => (float[R,256,7,7] y) { y = "
+     "RoiAlign<output_height=7, output_width=7, sampling_ratio=2, spatial_scale=0.25>(x, r, b) }",
+     "add=202278*R mul=202276*R div=12938*R cmp=1176*R round=392*R"},
+    {"g (float[1,8,H,W] x, float[R,4] r, int64[R] b) => (float[R,8,1,1] y) { y = "
+     "RoiAlign<mode=\"max\", sampling_ratio=1>(x, r, b) }",
+     "add=10*R mul=44*R div=4*R cmp=40*R round=2*R", 10},
+};
+
+// ---- MaxRoiPool: X[N,C,H,W], rois[R,5] -> Y[R,C,ph,pw]
+absl::StatusOr<Facts> InferMaxRoiPool(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0, 4));
+  ASSIGN_OR_RETURN(const Shape rois, n.RankedShape(1, 2));
+  RETURN_IF_ERROR(n.RequireSame("columns of rois", rois[1], 5));
+  const auto pooled = n.Ints("pooled_shape");
+  if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1) {
+    return absl::InvalidArgumentError("pooled_shape is not two sizes");
+  }
+  return Facts{n.Like(0, {rois[0], x[1], pooled[0], pooled[1]})};
+}
+
+constexpr int kMaxRoiPoolVersions[] = {1, 22};
+constexpr OpExample kMaxRoiPoolExamples[] = {
+    {"g (float[1,256,H,W] x, float[R,5] r) => (float[R,256,7,7] y) { y = "
+     "MaxRoiPool<pooled_shape=[7,7]>(x, r) }",
+     ""},
+};
+
+// ---- ImageDecoder: an encoded image to [height, width, channels]
+absl::StatusOr<Facts> InferImageDecoder(const NodeView& n) {
+  if (HasRank(n, 0)) {
+    ASSIGN_OR_RETURN(const Shape stream, n.RankedShape(0, 1));
+  }
+  ASSIGN_OR_RETURN(const absl::string_view format,
+                   ChoiceAttr(n, "pixel_format", "RGB", {"RGB", "BGR", "Grayscale"}));
+  const Expr height = n.FreshDim(0, 0, "height"), width = n.FreshDim(0, 1, "width");
+  return Facts{Fact::Tensor(DType::kUint8, {height, width, format == "Grayscale" ? 1 : 3})};
+}
+
+constexpr int kImageDecoderVersions[] = {20};
+constexpr OpExample kImageDecoderExamples[] = {
+    {"g (uint8[L] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }", "free"},
+};
+
+constexpr OpDef kDetectionRows[] = {
+    {.name = "NonMaxSuppression",
+     .versions = kNonMaxSuppressionVersions,
+     .formula =
+         "boxes[B,N,4], scores[B,C,N] -> y[S,3]; per selection and box add=8 mul=3 div=1 cmp=8 "
+         "(S*N of them), per box the corners, cmp = B*C*N with a score_threshold",
+     .infer = InferNonMaxSuppression,
+     .count = CountNonMaxSuppression,
+     .examples = kNonMaxSuppressionExamples,
+     .shape_inputs = 1 << 2,
+     .traits = Traits::kReadsContent,
+     .note =
+         "Greedy: each of the S selected boxes, a symbol that depends on data, is compared with "
+         "all N boxes of its class. Corners per box: cmp=4, or add=4 div=2 with "
+         "center_point_box."},
+    {.name = "RoiAlign",
+     .versions = kRoiAlignVersions,
+     .formula = "X[N,C,H,W], rois[R,4] -> Y[R,C,oh,ow], s^2 points per bin; per element of Y and "
+                "point add=4 mul=4 (max: cmp=4 mul=4), per element of Y div=1, per point and per "
+                "region its coordinates",
+     .infer = InferRoiAlign,
+     .count = CountRoiAlign,
+     .examples = kRoiAlignExamples,
+     .note =
+         "Per point add=8 mul=8 div=2 cmp=6 round=2, shared by the channels; per region mul=4 "
+         "div=2 and add=6 (half_pixel) or add=2 cmp=2. With sampling_ratio = 0 the regions decide "
+         "how many points there are: not known from the graph."},
+    {.name = "MaxRoiPool",
+     .versions = kMaxRoiPoolVersions,
+     .formula = "X[N,C,H,W], rois[R,5] -> Y[R,C,ph,pw]; cmp = C * elements that lie in the regions",
+     .infer = InferMaxRoiPool,
+     .examples = kMaxRoiPoolExamples,
+     .traits = Traits::kUnknown,
+     .note = "the regions, which are data, decide how many elements are compared"},
+    {.name = "ImageDecoder",
+     .versions = kImageDecoderVersions,
+     .formula = "image[height, width, channels] = the decoded stream; no arithmetic of the graph",
+     .infer = InferImageDecoder,
+     .examples = kImageDecoderExamples,
+     .note = "What a codec computes is not part of the model."},
+};
+
+}  // namespace
+
+constinit const OpFamily kDetectionFamily = {"", kDetectionRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,117 @@
+// Losses over class scores: input [N, C, d1, ..., dk], target [N, d1, ..., dk], weight [C].
+#include <utility>
+
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// The target's shape, checked against the input's and the weight's.
+absl::StatusOr<Shape> TargetShape(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape input, n.ShapeOfRankAtLeast(0, 2));
+  ASSIGN_OR_RETURN(Shape target, n.RankedShape(1, input.rank() - 1));
+  for (int i = 0; i < target.rank(); ++i) {
+    const Expr& size = input[i == 0 ? 0 : i + 1];
+    RETURN_IF_ERROR(n.RequireSame("a dimension of input and target", size, target[i]));
+    if (size.is_literal()) target[i] = size;
+  }
+  if (n.HasInput(2)) {
+    ASSIGN_OR_RETURN(Shape weight, n.RankedShape(2, 1));
+    RETURN_IF_ERROR(n.RequireSame("C", input[1], weight[0]));
+  }
+  return target;
+}
+
+absl::StatusOr<Facts> InferLoss(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape target, TargetShape(n));
+  const bool reduced = n.String("reduction", "mean") != "none";
+  // Output 1 of SoftmaxCrossEntropyLoss: the logarithms of the probabilities.
+  return Facts{n.Like(0, reduced ? Shape{} : std::move(target)), n.Like(0, n.input(0).shape)};
+}
+
+// Of M target elements: picked scores, negated; times their weights; then their sum, over the sum
+// of the weights for the mean. With ignore_index every target is compared with it, and the weight
+// of an ignored one is 0.
+absl::StatusOr<Cost> CountNegativeLogLikelihood(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape target, TargetShape(n));
+  const Expr m = target.NumElements();
+  const absl::string_view reduction = n.String("reduction", "mean");
+  const bool ignores = n.HasAttr("ignore_index");
+  const bool weighted = ignores || n.HasInput(2);
+  Census work;
+  if (weighted) work[Kind::kMul] = m;
+  if (reduction != "none") work[Kind::kAdd] = m;
+  if (reduction == "mean") {
+    work[Kind::kDiv] = 1;
+    if (weighted) work[Kind::kAdd] += m;
+  }
+  Cost cost = CostIn(n.dtype(0), std::move(work));
+  if (ignores) cost.int_ops[Kind::kCmp] = m;
+  return cost;
+}
+
+// LogSoftmax over C, of M rows, and NegativeLogLikelihoodLoss of that.
+absl::StatusOr<Cost> CountSoftmaxCrossEntropy(const NodeView& n) {
+  ASSIGN_OR_RETURN(Cost cost, CountNegativeLogLikelihood(n));
+  ASSIGN_OR_RETURN(Shape scores, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape target, TargetShape(n));
+  Census softmax = n.def().per_element * scores.NumElements();
+  softmax[Kind::kLog] = target.NumElements();
+  cost.flops += softmax;
+  return cost;
+}
+
+constexpr OpExample kNegativeLogLikelihoodExamples[] = {
+    {"g (float[N,5] X, int64[N] t) => (float L) { L = NegativeLogLikelihoodLoss(X, t) }",
+     "add=N div=1"},
+    {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float L) "
+     "{ L = NegativeLogLikelihoodLoss(X, t, w) }",
+     "add=6*N mul=3*N div=1"},
+    {"g (float[N,5,3] X, int64[N,3] t) => (float[N,3] L) "
+     "{ L = NegativeLogLikelihoodLoss<reduction = \"none\", ignore_index = 1>(X, t) }",
+     "mul=3*N int_cmp=3*N"},
+};
+
+constexpr OpExample kSoftmaxCrossEntropyExamples[] = {
+    {"g (float[N,5] X, int64[N] t) => (float L) { L = SoftmaxCrossEntropyLoss(X, t) }",
+     "add=16*N div=1 cmp=5*N exp=5*N log=N"},
+    {"g (float[N,5,3] X, int64[N,3] t, float[5] w) => (float[N,3] L, float[N,5,3] P) "
+     "{ L, P = SoftmaxCrossEntropyLoss<reduction = \"none\">(X, t, w) }",
+     "add=45*N mul=3*N cmp=15*N exp=15*N log=3*N"},
+};
+
+// ---- where the function bodies cost more
+constexpr OpException kNegativeLogLikelihoodExceptions[] = {
+    {"ignore_index is given", "int_add",
+     "the function body makes a zero by subtracting the target from itself"},
+};
+
+constexpr OpDef kLossRows[] = {
+    {.name = "NegativeLogLikelihoodLoss",
+     .versions = kSince12_13_22,
+     .formula = "L[m] = -X[m, target[m]] * weight[target[m]]; mul = M if weighted or with "
+                "ignore_index; sum: add = M; mean: div = 1, and add = M for the weights",
+     .infer = InferLoss,
+     .count = CountNegativeLogLikelihood,
+     .examples = kNegativeLogLikelihoodExamples,
+     .exceptions = kNegativeLogLikelihoodExceptions},
+    {.name = "SoftmaxCrossEntropyLoss",
+     .versions = kSince12_13,
+     .formula = "L = NegativeLogLikelihoodLoss(LogSoftmax(X)); per element of X cmp, exp, 3 add; "
+                "log = M targets; and what that loss costs",
+     .infer = InferLoss,
+     .count = CountSoftmaxCrossEntropy,
+     .examples = kSoftmaxCrossEntropyExamples,
+     .per_element = {.add = 3, .cmp = 1, .exp = 1},
+     .note = "With ignore_index: see NegativeLogLikelihoodLoss."},
+};
+
+}  // namespace
+
+constexpr OpFamily kLossFamily = {.domain = "", .rows = kLossRows};
+
+}  // namespace onnxflops

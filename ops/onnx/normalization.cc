@@ -1,0 +1,417 @@
+// Normalizations: statistics of groups of elements, then one step per element.
+//
+// Two notations: E elements of X, and R groups ("rows") that share a mean. Of LayerNormalization,
+// GroupNormalization and InstanceNormalization the statistics are those of the function bodies in
+// ONNX: mean = sum X / K, variance = sum X^2 / K - mean^2.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- parts
+
+// Mean, variance and the root of the latter plus epsilon for R rows, and (X - mean) / root of all E
+// elements.
+Census Standardize(const Expr& rows, const Expr& elements) {
+  // Per row: two means, the squared mean, its difference, epsilon, the root.
+  Census work = ElementCost{.add = 2, .mul = 1, .div = 2, .sqrt = 1} * rows;
+  // Per element: two sums, a square, the deviation and its quotient.
+  work += ElementCost{.add = 3, .mul = 1, .div = 1} * elements;
+  return work;
+}
+
+// A scale or bias must broadcast to X without making it larger.
+absl::Status RequireFits(const NodeView& n, int input, const Shape& x) {
+  ASSIGN_OR_RETURN(Shape parameter, n.RankedShape(input));
+  ASSIGN_OR_RETURN(Shape both, BroadcastShapes({x, parameter}));
+  return n.RequireSame("rank of X and of the result", x.rank(), both.rank());
+}
+
+// The shape of X [N, C, ...], its scale and bias checked to be [C] each.
+absl::StatusOr<Shape> ChannelShape(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  for (int i : {1, 2}) {
+    ASSIGN_OR_RETURN(Shape parameter, n.RankedShape(i, 1));
+    RETURN_IF_ERROR(n.RequireSame("C", x[1], parameter[0]));
+  }
+  return x;
+}
+
+// ---- BatchNormalization: X [N, C, ...]; scale, B, mean, var [C]
+
+bool BatchNormTrains(const NodeView& n) {
+  if (n.version() >= 14) return n.Flag("training_mode");
+  return n.num_outputs() > 1 && !n.Flag("is_test");  // a single output means test mode
+}
+
+absl::StatusOr<Facts> InferBatchNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  const Expr channels = x.rank() > 1 ? x[1] : Expr(1);
+  for (int i = 1; i <= 4; ++i) {
+    ASSIGN_OR_RETURN(Shape parameter, n.RankedShape(i));
+    // Before opset 9, spatial=0 has parameters of shape [C, ...].
+    if (parameter.rank() == 1) RETURN_IF_ERROR(n.RequireSame("C", channels, parameter[0]));
+  }
+  // Running mean and variance; before opset 14 also the saved ones of the batch.
+  return Facts{n.Like(0, std::move(x)), n.Like(3, n.input(3).shape), n.Like(4, n.input(4).shape),
+               n.Like(3, n.input(3).shape), n.Like(4, n.input(4).shape)};
+}
+
+// Per element difference, quotient, scale, bias; per channel var + epsilon and its root. In
+// training, mean and variance of the batch are computed first (sum X / K, sum (X - mean)^2 / K),
+// and the running ones are updated: two products and a sum each.
+absl::StatusOr<Cost> CountBatchNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape variance, n.RankedShape(4));
+  const Expr channels = variance.NumElements();
+  const Expr elements = x.NumElements();
+  Census work = ElementCost{.add = 1, .sqrt = 1} * channels;
+  work += ElementCost{.add = 2, .mul = 1, .div = 1} * elements;
+  if (BatchNormTrains(n)) {
+    work += ElementCost{.add = 2, .mul = 4, .div = 2} * channels;
+    work += ElementCost{.add = 3, .mul = 1} * elements;
+  }
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// ---- LayerNormalization, RMSNormalization: statistics over the dimensions from `axis` on
+
+// X's dimensions before `axis`, then ones.
+Shape RowShape(const Shape& x, int axis) {
+  Shape rows = x;
+  for (int i = axis; i < x.rank(); ++i) rows[i] = 1;
+  return rows;
+}
+
+absl::StatusOr<Facts> InferLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
+  RETURN_IF_ERROR(RequireFits(n, 1, x));
+  if (n.HasInput(2)) RETURN_IF_ERROR(RequireFits(n, 2, x));
+  ASSIGN_OR_RETURN(DType stash, DTypeAttr(n, "stash_type", DType::kFloat32));
+  const Fact statistic = Fact::Tensor(stash, RowShape(x, axis));
+  return Facts{n.Like(0, std::move(x)), statistic, statistic};
+}
+
+absl::StatusOr<Cost> CountLayerNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
+  const Expr rows = x.Product(0, axis);
+  const Expr elements = x.NumElements();
+  Census work = Standardize(rows, elements);
+  work[Kind::kMul] += elements;
+  if (n.HasInput(2)) work[Kind::kAdd] += elements;
+  if (n.HasOutput(2)) work[Kind::kDiv] += rows;
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// Y has the type of the scale. SimplifiedLayerNormalization also gives 1 / RMS.
+absl::StatusOr<Facts> InferRmsNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
+  RETURN_IF_ERROR(RequireFits(n, 1, x));
+  ASSIGN_OR_RETURN(DType stash, DTypeAttr(n, "stash_type", DType::kFloat32));
+  const Fact inverse = Fact::Tensor(stash, RowShape(x, axis));
+  return Facts{n.Like(1, std::move(x)), inverse};
+}
+
+absl::StatusOr<Cost> CountRmsNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
+  // Per row: the mean, epsilon, the root, and 1 / RMS where asked for.
+  const ElementCost per_row = {.add = 1, .div = n.HasOutput(1) ? 2 : 1, .sqrt = 1};
+  Census work = per_row * x.Product(0, axis);
+  // Per element: square, sum, quotient, scale.
+  work += ElementCost{.add = 1, .mul = 2, .div = 1} * x.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// ---- GroupNormalization, InstanceNormalization: statistics of groups of channels of one instance
+
+absl::StatusOr<Facts> InferGroupNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const int64_t groups = n.Int("num_groups", 0);
+  if (groups < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("num_groups = ", groups, " is not positive"));
+  }
+  if (x[1].is_literal() && x[1].literal() % groups != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("C = ", x[1].ToString(), " is not a multiple of num_groups = ", groups));
+  }
+  for (int i : {1, 2}) {  // one value per group in opset 18, per channel from 21 on
+    ASSIGN_OR_RETURN(Shape parameter, n.RankedShape(i, 1));
+    RETURN_IF_ERROR(n.RequireSame(n.version() < 21 ? "num_groups" : "C",
+                                  n.version() < 21 ? Expr(groups) : x[1], parameter[0]));
+  }
+  return Facts{n.Like(0, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountGroupNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const Expr elements = x.NumElements();
+  Census work = Standardize(x[0] * n.Int("num_groups", 1), elements);
+  work += ElementCost{.add = 1, .mul = 1} * elements;
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+absl::StatusOr<Facts> InferInstanceNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, ChannelShape(n));
+  return Facts{n.Like(0, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountInstanceNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, ChannelShape(n));
+  const Expr elements = x.NumElements();
+  Census work = Standardize(x[0] * x[1], elements);
+  work += ElementCost{.add = 1, .mul = 1} * elements;
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// ---- LpNormalization, MeanVarianceNormalization, LRN
+
+absl::StatusOr<Facts> InferLpNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  RETURN_IF_ERROR(n.AxisAttr("axis", -1, x.rank()).status());
+  const int64_t p = n.Int("p", 2);
+  if (p != 1 && p != 2) {
+    return absl::InvalidArgumentError(absl::StrCat("p = ", p, " is neither 1 nor 2"));
+  }
+  return Facts{n.Like(0, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountLpNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
+  const bool squares = n.Int("p", 2) == 2;
+  const ElementCost per_element = {.add = 1, .mul = squares ? 1 : 0, .div = 1};
+  Census work = per_element * x.NumElements();
+  if (squares) work[Kind::kSqrt] = x.Product(0, axis) * x.Product(axis + 1, x.rank());
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// R: the sizes that are not reduced, multiplied.
+absl::StatusOr<Expr> MeanVarianceRows(const NodeView& n, const Shape& x) {
+  absl::InlinedVector<int64_t, 4> axes = n.Ints("axes");
+  if (!n.HasAttr("axes")) axes = {0, 2, 3};
+  Shape rows = x;
+  for (int64_t axis : axes) {
+    ASSIGN_OR_RETURN(int normalized, n.Axis(axis, x.rank()));
+    rows[normalized] = 1;
+  }
+  return rows.NumElements();
+}
+
+absl::StatusOr<Facts> InferMeanVarianceNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  RETURN_IF_ERROR(MeanVarianceRows(n, x).status());
+  return Facts{n.Like(0, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountMeanVarianceNorm(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Expr rows, MeanVarianceRows(n, x));
+  // Per row: two means, the squared mean, its difference, the root, epsilon.
+  Census work = ElementCost{.add = 2, .div = 2, .sqrt = 1, .pow = 1} * rows;
+  // Per element: a square, two sums, the deviation and its quotient.
+  work += ElementCost{.add = 3, .div = 1, .pow = 1} * x.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// LRN: the sum of squares over the channels from c - floor((size-1)/2) to c + ceil((size-1)/2).
+absl::StatusOr<Facts> InferLrn(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const int64_t size = n.Int("size", 0);
+  if (size < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("size = ", size, " is not positive"));
+  }
+  return Facts{n.Like(0, std::move(x))};
+}
+
+// What a window that reaches `reach` channels to one side loses over all C channels, from C^2.
+Expr LostToOneSide(const Expr& channels, const Expr& reach) {
+  const Expr beyond = Max(channels - 1 - reach, 0);
+  return beyond * (beyond + 1);
+}
+
+absl::StatusOr<Cost> CountLrn(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const int64_t size = n.Int("size", 1);
+  const Expr channels = x[1];
+  const Expr lost = LostToOneSide(channels, (size - 1) / 2) + LostToOneSide(channels, size / 2);
+  const Expr windows = channels * channels - FloorDiv(lost, 2);
+  Census work = ElementCost{.add = 1, .mul = 1} * (x[0] * windows * x.Product(2, x.rank()));
+  work += ElementCost{.add = 1, .mul = 1, .div = 1, .pow = 1} * x.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// ---- versions
+
+constexpr int kBatchNormVersions[] = {1, 6, 7, 9, 14, 15};
+
+// ---- examples
+
+constexpr OpExample kBatchNormExamples[] = {
+    {"g (float[N,3,4,4] X, float[3] s, float[3] b, float[3] m, float[3] v) => (float[N,3,4,4] Y) "
+     "{ Y = BatchNormalization(X, s, b, m, v) }",
+     "add=96*N + 3 mul=48*N div=48*N sqrt=3"},
+    {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => "
+     "(float[N,3] Y, float[3] rm, float[3] rv) "
+     "{ Y, rm, rv = BatchNormalization<training_mode = 1>(X, s, b, m, v) }",
+     "add=15*N + 9 mul=6*N + 12 div=3*N + 6 sqrt=3"},
+    {"g (float[N,3] X, float[3] s, float[3] b, float[3] m, float[3] v) => (float[N,3] Y) "
+     "{ Y = BatchNormalization<is_test = 1>(X, s, b, m, v) }",
+     "add=6*N + 3 mul=3*N div=3*N sqrt=3", 6},
+};
+
+constexpr OpExample kGroupNormExamples[] = {
+    {"g (float[N,6,5] X, float[6] s, float[6] b) => (float[N,6,5] Y) "
+     "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
+     "add=124*N mul=62*N div=34*N sqrt=2*N"},
+    {"g (float[N,6,5] X, float[2] s, float[2] b) => (float[N,6,5] Y) "
+     "{ Y = GroupNormalization<num_groups = 2>(X, s, b) }",
+     "add=124*N mul=62*N div=34*N sqrt=2*N", 18},
+};
+
+constexpr OpExample kInstanceNormExamples[] = {
+    {"g (float[N,2,5] X, float[2] s, float[2] b) => (float[N,2,5] Y) "
+     "{ Y = InstanceNormalization(X, s, b) }",
+     "add=44*N mul=22*N div=14*N sqrt=2*N"},
+};
+
+constexpr OpExample kLayerNormExamples[] = {
+    {"g (float[N,7,16] X, float[16] s, float[16] b) => (float[N,7,16] Y) "
+     "{ Y = LayerNormalization(X, s, b) }",
+     "add=462*N mul=231*N div=126*N sqrt=7*N"},
+    {"g (float[N,7,16] X, float[7,16] s) => (float[N,7,16] Y, float[N,1,1] M, float[N,1,1] I) "
+     "{ Y, M, I = LayerNormalization<axis = 1>(X, s) }",
+     "add=338*N mul=225*N div=115*N sqrt=N"},
+};
+
+constexpr OpExample kLpNormExamples[] = {
+    {"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization(X) }",
+     "add=5*N mul=5*N div=5*N sqrt=N"},
+    {"g (float[N,5] X) => (float[N,5] Y) { Y = LpNormalization<p = 1>(X) }", "add=5*N div=5*N"},
+};
+
+constexpr OpExample kLrnExamples[] = {
+    // Windows of 3 over 4 channels: 2 + 3 + 3 + 2 elements.
+    {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 3>(X) }",
+     "add=70*N mul=70*N div=20*N pow=20*N"},
+    // Windows of 4 reach one channel back and two ahead: 3 + 4 + 3 + 2 elements.
+    {"g (float[N,4,5] X) => (float[N,4,5] Y) { Y = LRN<size = 4>(X) }",
+     "add=80*N mul=80*N div=20*N pow=20*N"},
+};
+
+constexpr OpExample kMeanVarianceNormExamples[] = {
+    {"g (float[N,2,5,5] X) => (float[N,2,5,5] Y) { Y = MeanVarianceNormalization(X) }",
+     "add=150*N + 4 div=50*N + 4 sqrt=2 pow=50*N + 2"},
+};
+
+constexpr OpExample kRmsNormExamples[] = {
+    {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) { Y = RMSNormalization(X, s) }",
+     "add=119*N mul=224*N div=119*N sqrt=7*N"},
+};
+
+constexpr OpExample kSimplifiedExamples[] = {
+    {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y) "
+     "{ Y = SimplifiedLayerNormalization(X, s) }",
+     "add=119*N mul=224*N div=119*N sqrt=7*N"},
+    {"g (float[N,7,16] X, float[16] s) => (float[N,7,16] Y, float[N,7,1] I) "
+     "{ Y, I = SimplifiedLayerNormalization(X, s) }",
+     "add=119*N mul=224*N div=126*N sqrt=7*N"},
+};
+
+// ---- the table
+
+constexpr OpDef kNormalizationRows[] = {
+    {.name = "BatchNormalization",
+     .versions = kBatchNormVersions,
+     .formula = "Y = (X - mean[C]) / sqrt(var[C] + eps) * scale[C] + B[C]; per element 2 add, div, "
+                "mul; per channel add, sqrt; training: also per element 3 add, mul, per channel "
+                "2 add, 4 mul, 2 div",
+     .infer = InferBatchNorm,
+     .count = CountBatchNorm,
+     .examples = kBatchNormExamples,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
+     .note = "As written, not folded into one product and one sum per element."},
+    {.name = "GroupNormalization",
+     .versions = kSince18_21,
+     .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + bias[C] by groups of channels; per "
+                "element 4 add, 2 mul, div; per group 2 add, mul, 2 div, sqrt",
+     .infer = InferGroupNorm,
+     .count = CountGroupNorm,
+     .examples = kGroupNormExamples,
+     .operands = {.weights = InputBits({1, 2})}},
+    {.name = "InstanceNormalization",
+     .versions = kSince1_6_22,
+     .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + B[C] by channels of an instance; "
+                "per element 4 add, 2 mul, div; per channel of an instance 2 add, mul, 2 div, sqrt",
+     .infer = InferInstanceNorm,
+     .count = CountInstanceNorm,
+     .examples = kInstanceNormExamples,
+     .operands = {.weights = InputBits({1, 2})},
+     .note = "Costs what GroupNormalization with one channel per group does."},
+    {.name = "LRN",
+     .versions = kSince1_13,
+     .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta; add "
+                "= mul = window elements + elements, pow = div = elements",
+     .infer = InferLrn,
+     .count = CountLrn,
+     .examples = kLrnExamples,
+     .note = "Windows are cut at the first and the last channel, as the specification has them."},
+    {.name = "LayerNormalization",
+     .versions = kSince17,
+     .formula =
+         "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows; per element 4 add (3 without "
+         "B), 2 mul, div; per row 2 add, mul, 2 div (3 with InvStdDev), sqrt",
+     .infer = InferLayerNorm,
+     .count = CountLayerNorm,
+     .examples = kLayerNormExamples,
+     .operands = {.weights = InputBits({1, 2})},
+     .note = "The function body computes InvStdDev even where it is no output; here it is counted "
+             "only where it is one."},
+    {.name = "LpNormalization",
+     .versions = kSince1_22,
+     .formula = "Y = X / norm along an axis; per element add, div, and for p = 2 mul; for p = 2 "
+                "sqrt = rows",
+     .infer = InferLpNorm,
+     .count = CountLpNorm,
+     .examples = kLpNormExamples},
+    {.name = "MeanVarianceNormalization",
+     .versions = kSince9_13,
+     .formula = "Y = (X - mean) / (sqrt(mean of X^2 - mean^2) + eps) over the axes; per element "
+                "pow, 3 add, div; per row 2 add, 2 div, pow, sqrt",
+     .infer = InferMeanVarianceNorm,
+     .count = CountMeanVarianceNorm,
+     .examples = kMeanVarianceNormExamples},
+    {.name = "RMSNormalization",
+     .versions = kSince23,
+     .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows; per element add, 2 mul, div; per "
+                "row add, div, sqrt",
+     .infer = InferRmsNorm,
+     .count = CountRmsNorm,
+     .examples = kRmsNormExamples,
+     .operands = {.weights = InputBits({1})}},
+    {.name = "SimplifiedLayerNormalization",
+     .versions = kSince1,
+     .formula = "RMSNormalization; per row one more div if its second output, 1 / RMS, is asked "
+                "for",
+     .infer = InferRmsNorm,
+     .count = CountRmsNorm,
+     .examples = kSimplifiedExamples,
+     .operands = {.weights = InputBits({1})},
+     .note = "Not in ONNX: ONNX Runtime and onnxscript write it into the domain ai.onnx."},
+};
+
+}  // namespace
+
+constexpr OpFamily kNormalizationFamily = {.domain = "", .rows = kNormalizationRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,253 @@
+// Pooling. Padding is counted: every output costs its whole window.
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/window.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- windows: X[N,C,i1,i2..] -> Y[N,C,o1,o2..]
+
+absl::StatusOr<Windows> PoolWindows(const NodeView& n, const Shape& x) {
+  ASSIGN_OR_RETURN(const Dims kernel, KernelFromAttribute(n, x.rank() - 2));
+  return ReadWindows(n, kernel);
+}
+
+absl::StatusOr<Shape> PooledShape(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
+  ASSIGN_OR_RETURN(const Windows windows, PoolWindows(n, x));
+  ASSIGN_OR_RETURN(const Dims spatial, windows.Outputs(absl::MakeConstSpan(x.dims()).subspan(2)));
+  Shape y{x[0], x[1]};
+  for (const Expr& size : spatial) y.push_back(size);
+  return y;
+}
+
+absl::StatusOr<Facts> InferPool(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, PooledShape(n));
+  return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Facts> InferMaxPool(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, PooledShape(n));
+  return Facts{n.Like(0, y), Fact::Tensor(DType::kInt64, y)};
+}
+
+// `per_window_element` for every element of every window, `per_output` for every window.
+absl::StatusOr<Cost> PoolCost(const NodeView& n, const ElementCost& per_window_element,
+                              const ElementCost& per_output) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
+  ASSIGN_OR_RETURN(const Windows windows, PoolWindows(n, x));
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  const Expr outputs = y.NumElements();
+  Census work = per_window_element * (outputs * windows.KernelElements());
+  work += per_output * outputs;
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+absl::StatusOr<Cost> CountAveragePool(const NodeView& n) {
+  return PoolCost(n, {.add = 1}, {.div = 1});
+}
+absl::StatusOr<Cost> CountMaxPool(const NodeView& n) { return PoolCost(n, {.cmp = 1}, {}); }
+
+// The p-norm of a window, (sum of |x|^p)^(1/p): p = 1 and 2 as ReduceL1 and ReduceL2.
+struct NormCost {
+  ElementCost per_element, per_output;
+};
+
+NormCost PNorm(const NodeView& n) {
+  // A float in version 1.
+  const float p = n.version() == 1 ? n.Float("p", 2) : static_cast<float>(n.Int("p", 2));
+  if (p == 1) return {{.add = 1}, {}};
+  if (p == 2) return {{.add = 1, .mul = 1}, {.sqrt = 1}};
+  return {{.add = 1, .pow = 1}, {.pow = 1}};
+}
+
+absl::StatusOr<Cost> CountLpPool(const NodeView& n) {
+  const NormCost norm = PNorm(n);
+  return PoolCost(n, norm.per_element, norm.per_output);
+}
+
+constexpr int kAveragePoolVersions[] = {1, 7, 10, 11, 19, 22};
+constexpr OpExample kAveragePoolExamples[] = {
+    {"g (float[N,16,14,14] X) => (float[N,16,7,7] Y) { Y = AveragePool<kernel_shape=[2,2], "
+     "strides=[2,2]>(X) }",
+     "add=3136*N div=784*N"},
+    {"g (float[1,1,4,4] X) => (float[1,1,2,2] Y) { Y = AveragePool<kernel_shape=[3,3], "
+     "strides=[2,2], ceil_mode=1>(X) }",
+     "add=36 div=4"},
+};
+
+constexpr int kMaxPoolVersions[] = {1, 8, 10, 11, 12, 22};
+constexpr OpExample kMaxPoolExamples[] = {
+    {"g (float[N,64,112,112] X) => (float[N,64,56,56] Y) { Y = MaxPool<kernel_shape=[3,3], "
+     "strides=[2,2], pads=[1,1,1,1]>(X) }",
+     "cmp=1806336*N"},
+    {"g (float[N,1,7] X) => (float[N,1,3] Y, int64[N,1,3] I) { Y, I = MaxPool<kernel_shape=[2], "
+     "strides=[2], dilations=[2]>(X) }",
+     "cmp=6*N"},
+    // A third window would start in the padding at the end: it does not count.
+    {"g (float[N,1,5] X) => (float[N,1,2] Y) { Y = MaxPool<kernel_shape=[2], strides=[3], "
+     "pads=[1,1], ceil_mode=1>(X) }",
+     "cmp=4*N"},
+    {"g (uint8[N,1,5] X) => (uint8[N,1,3] Y) { Y = MaxPool<kernel_shape=[3], strides=[2], "
+     "auto_pad=\"SAME_UPPER\">(X) }",
+     "int_cmp=9*N"},
+};
+
+constexpr int kLpPoolVersions[] = {1, 2, 11, 18, 22};
+constexpr OpExample kLpPoolExamples[] = {
+    {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], "
+     "strides=[2,2]>(X) "
+     "}",
+     "add=192*N mul=192*N sqrt=48*N"},
+    {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], strides=[2,2], "
+     "p=3>(X) }",
+     "add=192*N pow=240*N"},
+    {"g (float[N,3,8,8] X) => (float[N,3,4,4] Y) { Y = LpPool<kernel_shape=[2,2], strides=[2,2], "
+     "p=1.0>(X) }",
+     "add=192*N", 1},
+};
+
+// ---- one window over the whole image: X[N,C,i1,i2..] -> Y[N,C,1,1..]
+
+absl::StatusOr<Facts> InferGlobalPool(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 2));
+  for (int i = 2; i < y.rank(); ++i) y[i] = 1;
+  return Facts{n.Like(0, std::move(y))};
+}
+
+Cost GlobalPoolCost(const NodeView& n, const ElementCost& per_element,
+                    const ElementCost& per_output) {
+  const Shape& x = n.input(0).shape;
+  Census work = per_element * x.NumElements();
+  work += per_output * (x[0] * x[1]);
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+absl::StatusOr<Cost> CountGlobalAveragePool(const NodeView& n) {
+  return GlobalPoolCost(n, {.add = 1}, {.div = 1});
+}
+absl::StatusOr<Cost> CountGlobalLpPool(const NodeView& n) {
+  const NormCost norm = PNorm(n);
+  return GlobalPoolCost(n, norm.per_element, norm.per_output);
+}
+
+constexpr int kGlobalPoolVersions[] = {1, 22};
+constexpr int kGlobalLpPoolVersions[] = {1, 2, 22};
+constexpr OpExample kGlobalAveragePoolExamples[] = {
+    {"g (float[N,2048,7,7] X) => (float[N,2048,1,1] Y) { Y = GlobalAveragePool(X) }",
+     "add=100352*N div=2048*N"},
+};
+constexpr OpExample kGlobalMaxPoolExamples[] = {
+    {"g (float[N,8,W] X) => (float[N,8,1] Y) { Y = GlobalMaxPool(X) }", "cmp=8*N*W"},
+};
+constexpr OpExample kGlobalLpPoolExamples[] = {
+    {"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool(X) }",
+     "add=40*N mul=40*N sqrt=8*N"},
+    {"g (float[N,8,5] X) => (float[N,8,1] Y) { Y = GlobalLpPool<p=3.0>(X) }", "add=40*N pow=48*N",
+     1},
+};
+
+// ---- MaxUnpool
+//
+// Puts X[N,C,i1,i2..] back to the places I from which MaxPool took it, zeros elsewhere.
+
+absl::StatusOr<Facts> InferMaxUnpool(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
+  ASSIGN_OR_RETURN(const Windows windows, PoolWindows(n, x));
+  Shape output{x[0], x[1]};
+  if (!n.HasInput(2)) {
+    for (int i = 2; i < x.rank(); ++i) {
+      const WindowAxis& axis = windows.axes[static_cast<size_t>(i - 2)];
+      output.push_back(axis.stride * (x[i] - 1) + axis.kernel - axis.pad_begin - axis.pad_end);
+    }
+    return Facts{n.Like(0, std::move(output))};
+  }
+  const std::optional<Dims> sizes = n.KnownInts(2);
+  if (sizes.has_value() && sizes->size() != static_cast<size_t>(x.rank())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("output_shape has ", sizes->size(), " elements, X has rank ", x.rank()));
+  }
+  if (sizes.has_value()) return Facts{n.Like(0, Shape(*sizes))};
+  for (int i = 2; i < x.rank(); ++i) output.push_back(n.FreshDim(0, i, "maxunpool"));
+  return Facts{n.Like(0, std::move(output))};
+}
+
+constexpr int kMaxUnpoolVersions[] = {9, 11, 22};
+constexpr OpExample kMaxUnpoolExamples[] = {
+    {"g (float[N,1,2,2] X, int64[N,1,2,2] I) => (float[N,1,4,4] Y) { Y = "
+     "MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I) }",
+     "free"},
+    {"g (float[1,1,2,2] X, int64[1,1,2,2] I) => (float[1,1,5,5] Y) <int64[4] s = {1, 1, 5, 5}> { Y "
+     "= MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(X, I, s) }",
+     "free"},
+};
+
+constexpr OpDef kPoolRows[] = {
+    {.name = "AveragePool",
+     .versions = kAveragePoolVersions,
+     .formula = "Y[N,C,o1,o2..] = mean over windows k1*k2..; add = elements(Y) * k1*k2.., div = "
+                "elements(Y)",
+     .infer = InferPool,
+     .count = CountAveragePool,
+     .examples = kAveragePoolExamples,
+     .note = "Padding is counted: every output costs its whole window."},
+    {.name = "MaxPool",
+     .versions = kMaxPoolVersions,
+     .formula = "Y[N,C,o1,o2..] = maximum over windows k1*k2..; cmp = elements(Y) * k1*k2..",
+     .infer = InferMaxPool,
+     .count = CountMaxPool,
+     .examples = kMaxPoolExamples,
+     .note = "Padding is counted: every output costs its whole window. Indices are free."},
+    {.name = "LpPool",
+     .versions = kLpPoolVersions,
+     .formula =
+         "Y[N,C,o1,o2..] = (sum over windows k1*k2.. of |x|^p)^(1/p); add and pow = "
+         "elements(Y) * k1*k2.., pow = elements(Y); p = 2: mul and sqrt instead of pow; p = 1: "
+         "add only",
+     .infer = InferPool,
+     .count = CountLpPool,
+     .examples = kLpPoolExamples,
+     .note = "Padding is counted: every output costs its whole window."},
+    {.name = "GlobalAveragePool",
+     .versions = kGlobalPoolVersions,
+     .formula = "Y[N,C,1,1..] = mean of X[N,C,..]; add = elements(X), div = N*C",
+     .infer = InferGlobalPool,
+     .count = CountGlobalAveragePool,
+     .examples = kGlobalAveragePoolExamples},
+    {.name = "GlobalMaxPool",
+     .versions = kGlobalPoolVersions,
+     .formula = "Y[N,C,1,1..] = maximum of X[N,C,..]; cmp = elements(X)",
+     .infer = InferGlobalPool,
+     .count = CountPerInputElement,
+     .examples = kGlobalMaxPoolExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "GlobalLpPool",
+     .versions = kGlobalLpPoolVersions,
+     .formula =
+         "Y[N,C,1,1..] = (sum of |X[N,C,..]|^p)^(1/p); add and pow = elements(X), pow = N*C; p "
+         "= 2: mul and sqrt instead of pow; p = 1: add only",
+     .infer = InferGlobalPool,
+     .count = CountGlobalLpPool,
+     .examples = kGlobalLpPoolExamples},
+    {.name = "MaxUnpool",
+     .versions = kMaxUnpoolVersions,
+     .formula = "puts X[N,C,i1,i2..] at the places I; free",
+     .infer = InferMaxUnpool,
+     .examples = kMaxUnpoolExamples,
+     .shape_inputs = 1 << 2,
+     .traits = Traits::kReadsContent},
+};
+
+}  // namespace
+
+constinit const OpFamily kPoolFamily = {"", kPoolRows};
+
+}  // namespace onnxflops

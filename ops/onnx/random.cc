@@ -1,0 +1,130 @@
+// Random numbers. How a generator makes them is not part of ONNX: drawing one is free; what is done
+// with it is counted.
+#include <utility>
+
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// RandomNormal, RandomUniform: the shape is an attribute.
+absl::StatusOr<Facts> InferRandom(const NodeView& n) {
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "dtype", DType::kFloat32));
+  if (!n.HasAttr("shape")) return absl::InvalidArgumentError("attribute shape is missing");
+  Shape shape;
+  for (int64_t size : n.Ints("shape")) shape.push_back(size);
+  return Facts{Fact::Tensor(type, std::move(shape))};
+}
+
+// The shape of the input; its type unless `dtype` is given.
+absl::StatusOr<Facts> InferRandomLike(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(0));
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "dtype", n.dtype(0)));
+  return Facts{Fact::Tensor(type, std::move(shape))};
+}
+
+// Multinomial: X [B, C] -> Y [B, S].
+absl::StatusOr<Facts> InferMultinomial(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "dtype", DType::kInt32));
+  return Facts{Fact::Tensor(type, Shape{x[0], n.Int("sample_size", 1)})};
+}
+
+// Running sums of e^X by rows; a sample scales a random number to the row's total and is compared
+// with the C sums.
+absl::StatusOr<Cost> CountMultinomial(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
+  const Expr samples = x[0] * n.Int("sample_size", 1);
+  Census work = ElementCost{.add = 1, .exp = 1} * x.NumElements();
+  work[Kind::kMul] = samples;
+  work[Kind::kCmp] = samples * x[1];
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+constexpr char kDrawing[] =
+    "Drawing random numbers is not counted: ONNX does not say how it is done.";
+
+constexpr OpExample kBernoulliExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = Bernoulli(X) }", "cmp=4*N"},
+    {"g (float[N,4] X) => (bool[N,4] Y) { Y = Bernoulli<dtype = 9>(X) }", "cmp=4*N"},
+};
+
+constexpr OpExample kMultinomialExamples[] = {
+    {"g (float[N,5] X) => (int32[N,3] Y) { Y = Multinomial<sample_size = 3>(X) }",
+     "add=5*N mul=3*N cmp=15*N exp=5*N"},
+};
+
+constexpr OpExample kRandomNormalExamples[] = {
+    {"g () => (float[2,3] Y) { Y = RandomNormal<shape = [2, 3]>() }", "free"},
+};
+
+constexpr OpExample kRandomNormalLikeExamples[] = {
+    {"g (float[N,4] X) => (float16[N,4] Y) { Y = RandomNormalLike<dtype = 10>(X) }", "free"},
+};
+
+constexpr OpExample kRandomUniformExamples[] = {
+    {"g () => (double[2,3] Y) { Y = RandomUniform<shape = [2, 3], dtype = 11>() }", "free"},
+};
+
+constexpr OpExample kRandomUniformLikeExamples[] = {
+    {"g (float[N,4] X) => (float[N,4] Y) { Y = RandomUniformLike(X) }", "free"},
+};
+
+constexpr OpDef kRandomRows[] = {
+    {.name = "Bernoulli",
+     .versions = kSince15_22,
+     .formula = "Y = random < X; cmp = elements",
+     .infer = InferRandomLike,
+     .count = CountPerInputElement,
+     .examples = kBernoulliExamples,
+     .per_element = {.cmp = 1},
+     .traits = Traits::kRandom,
+     .note = kDrawing},
+    {.name = "Multinomial",
+     .versions = kSince7_22,
+     .formula = "Y[B,S] drawn from e^X[B,C]; exp = add = B*C (running sums), mul = B*S, "
+                "cmp = B*S*C",
+     .infer = InferMultinomial,
+     .count = CountMultinomial,
+     .examples = kMultinomialExamples,
+     .traits = Traits::kRandom,
+     .note = kDrawing},
+    {.name = "RandomNormal",
+     .versions = kSince1_22,
+     .formula = "Y = random numbers; free",
+     .infer = InferRandom,
+     .examples = kRandomNormalExamples,
+     .traits = Traits::kRandom,
+     .note = kDrawing},
+    {.name = "RandomNormalLike",
+     .versions = kSince1_22,
+     .formula = "Y = random numbers; free",
+     .infer = InferRandomLike,
+     .examples = kRandomNormalLikeExamples,
+     .traits = Traits::kRandom,
+     .note = kDrawing},
+    {.name = "RandomUniform",
+     .versions = kSince1_22,
+     .formula = "Y = random numbers; free",
+     .infer = InferRandom,
+     .examples = kRandomUniformExamples,
+     .traits = Traits::kRandom,
+     .note = kDrawing},
+    {.name = "RandomUniformLike",
+     .versions = kSince1_22,
+     .formula = "Y = random numbers; free",
+     .infer = InferRandomLike,
+     .examples = kRandomUniformLikeExamples,
+     .traits = Traits::kRandom,
+     .note = kDrawing},
+};
+
+}  // namespace
+
+constexpr OpFamily kRandomFamily = {.domain = "", .rows = kRandomRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,397 @@
+// Reductions along axes, ArgMax and ArgMin.
+//
+// The loop nest of K elements into one executes K operations, from a neutral start (`sum = 0; for
+// k: sum += x[k]`), so that a reduction's operations are as many as its input's elements. What
+// follows per result (a quotient, a root, a logarithm) is counted per output element.
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "ops/evaluate.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- rules
+
+// For every axis whether it is reduced.
+using AxisMask = absl::InlinedVector<bool, 4>;
+
+struct ReducedAxes {
+  AxisMask mask;
+  bool noop = false;  // none given, with noop_with_empty_axes: only the other steps are executed
+};
+
+// Axes as an input (from opset 18, of ReduceSum 13) or an attribute. None given means all, or none
+// with noop_with_empty_axes. nullopt when the input's content is not known.
+absl::StatusOr<std::optional<ReducedAxes>> ReadReducedAxes(const NodeView& n, int rank) {
+  absl::InlinedVector<int64_t, 4> axes;
+  if (n.HasInput(1)) {
+    std::optional<Dims> content = n.KnownInts(1);
+    if (!content.has_value()) return std::nullopt;
+    for (const Expr& axis : *content) {
+      if (!axis.AsInt64().has_value()) return std::nullopt;
+      axes.push_back(*axis.AsInt64());
+    }
+  } else {
+    axes = n.Ints("axes");
+  }
+  const bool noop = axes.empty() && n.Flag("noop_with_empty_axes");
+  AxisMask mask(static_cast<size_t>(rank), axes.empty() && !noop);
+  for (int64_t axis : axes) {
+    ASSIGN_OR_RETURN(int normalized, n.Axis(axis, rank));
+    mask[static_cast<size_t>(normalized)] = true;
+  }
+  return ReducedAxes{std::move(mask), noop};
+}
+
+Shape ReducedShape(const Shape& x, const AxisMask& mask, bool keep) {
+  Shape y;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!mask[static_cast<size_t>(i)]) {
+      y.push_back(x[i]);
+    } else if (keep) {
+      y.push_back(1);
+    }
+  }
+  return y;
+}
+
+// The output when which axes are reduced is known at run time only.
+absl::StatusOr<Facts> InferUnknownAxes(const NodeView& n, const Shape& x) {
+  int rank = x.rank();
+  if (!n.Flag("keepdims", true)) {
+    const Shape& axes = n.input(1).shape;
+    std::optional<int64_t> count;
+    if (axes.ranked() && axes.rank() == 1) count = axes[0].AsInt64();
+    if (!count.has_value() || *count < 1 || *count > rank) {
+      return absl::FailedPreconditionError("the axes are not known");
+    }
+    rank -= static_cast<int>(*count);
+  }
+  const std::string hint = absl::AsciiStrToLower(n.op_type());
+  Shape y;
+  for (int i = 0; i < rank; ++i) y.push_back(n.FreshDim(0, i, hint));
+  return Facts{n.Like(0, std::move(y))};
+}
+
+constexpr ReductionSteps kReduceL1Steps = {{}, {.add = 1}, {}};
+constexpr ReductionSteps kReduceL2Steps = {{.mul = 1}, {.add = 1}, {.sqrt = 1}};
+constexpr ReductionSteps kReduceLogSumSteps = {{}, {.add = 1}, {.log = 1}};
+constexpr ReductionSteps kReduceLogSumExpSteps = {{.exp = 1}, {.add = 1}, {.log = 1}};
+constexpr ReductionSteps kReduceMaxSteps = {{}, {.cmp = 1}, {}, EvaluateMax};
+constexpr ReductionSteps kReduceMeanSteps = {{}, {.add = 1}, {.div = 1}};
+constexpr ReductionSteps kReduceMinSteps = {{}, {.cmp = 1}, {}, EvaluateMin};
+constexpr ReductionSteps kReduceProdSteps = {{}, {.mul = 1}, {}, EvaluateMul, 1};
+constexpr ReductionSteps kReduceSumSteps = {{}, {.add = 1}, {}, EvaluateAdd, 0};
+constexpr ReductionSteps kReduceSumSquareSteps = {{.mul = 1}, {.add = 1}, {}};
+
+// The content of `result` from that of a small input.
+void FoldContent(const Fact& input, const AxisMask& mask, const ReductionSteps& steps,
+                 Fact* result) {
+  std::optional<int64_t> size = ContentSize(result->dtype, result->shape);
+  if (!input.has_content() || steps.evaluate == nullptr || !size.has_value()) return;
+  const auto rank = mask.size();
+  absl::InlinedVector<int64_t, 4> sizes(rank), strides(rank), index(rank);
+  int64_t stride = 1;
+  for (size_t i = rank; i-- > 0;) {
+    sizes[i] = input.shape[static_cast<int>(i)].AsInt64().value_or(1);
+    if (mask[i]) continue;
+    strides[i] = stride;
+    stride *= sizes[i];
+  }
+  Scalar start;
+  if (steps.of_nothing.has_value()) start = InType(Scalar::Int(*steps.of_nothing), result->dtype);
+  Content content(static_cast<size_t>(*size), start);
+  std::vector<bool> started(content.size());
+  int64_t position = 0;
+  for (const Scalar& element : *input.content) {
+    const auto at = static_cast<size_t>(position);
+    const std::array<Scalar, 2> pair = {content[at], element};
+    content[at] = started[at] ? steps.evaluate(pair, result->dtype) : element;
+    started[at] = true;
+    for (size_t i = rank; i-- > 0;) {
+      position += strides[i];
+      if (++index[i] < sizes[i]) break;
+      position -= strides[i] * sizes[i];
+      index[i] = 0;
+    }
+  }
+  SetContent(std::move(content), result);
+}
+
+absl::StatusOr<Facts> InferReduce(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(std::optional<ReducedAxes> axes, ReadReducedAxes(n, x.rank()));
+  if (!axes.has_value()) return InferUnknownAxes(n, x);
+  Fact result = n.Like(0, ReducedShape(x, axes->mask, n.Flag("keepdims", true)));
+  FoldContent(n.input(0), axes->mask, *n.def().reduction, &result);
+  return Facts{std::move(result)};
+}
+
+void Add(const Cost& part, Cost* total) {
+  total->flops += part.flops;
+  total->int_ops += part.int_ops;
+}
+
+absl::StatusOr<Cost> CountReduce(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(std::optional<ReducedAxes> axes, ReadReducedAxes(n, x.rank()));
+  const bool reduces = !axes.has_value() || !axes->noop;
+  const ReductionSteps& steps = *n.def().reduction;
+  // Of integers, logarithms and roots are taken in floating point.
+  const DType type = n.dtype(0);
+  const DType float_type = IsFloat(type) ? type : DType::kFloat32;
+  const DType fold_type = steps.before.exp != 0 ? float_type : type;
+  const DType after_type = steps.after.div != 0 ? type : float_type;
+  const Expr elements = x.NumElements();
+  Cost cost = CostIn(fold_type, steps.before * elements);
+  if (reduces) Add(CostIn(fold_type, steps.fold * elements), &cost);
+  if (reduces || steps.after.div == 0) {
+    Add(CostIn(after_type, steps.after * y.NumElements()), &cost);
+  }
+  return cost;
+}
+
+// The index of the largest (smallest) element along one axis.
+absl::StatusOr<Facts> InferArg(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", 0, x.rank()));
+  AxisMask mask(static_cast<size_t>(x.rank()), false);
+  mask[static_cast<size_t>(axis)] = true;
+  return Facts{Fact::Tensor(DType::kInt64, ReducedShape(x, mask, n.Flag("keepdims", true)))};
+}
+
+// ---- versions
+
+// ---- examples
+
+constexpr OpExample kArgMaxExamples[] = {
+    {"g (float[N,6] X) => (int64[N,1] Y) { Y = ArgMax<axis = 1>(X) }", "cmp=6*N"},
+    {"g (float[N,6] X) => (int64[6] Y) { Y = ArgMax<keepdims = 0>(X) }", "cmp=6*N"},
+};
+
+constexpr OpExample kArgMinExamples[] = {
+    {"g (float[N,6] X) => (int64[N,1] Y) { Y = ArgMin<axis = 1>(X) }", "cmp=6*N"},
+    {"g (float[N,6] X) => (int64[6] Y) { Y = ArgMin<keepdims = 0>(X) }", "cmp=6*N"},
+};
+
+constexpr OpExample kReduceL1Examples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = ReduceL1(X, "
+     "axes) }",
+     "add=24*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceL1<axes = [-2], keepdims = 0>(X) }",
+     "add=24*N", 11},
+};
+
+constexpr OpExample kReduceL2Examples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = ReduceL2(X, "
+     "axes) }",
+     "add=24*N mul=24*N sqrt=4*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceL2<axes = [-2], keepdims = 0>(X) }",
+     "add=24*N mul=24*N sqrt=4*N", 11},
+};
+
+constexpr OpExample kReduceLogSumExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceLogSum(X, axes) }",
+     "add=24*N log=4*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceLogSum<axes = [-2], keepdims = 0>(X) }",
+     "add=24*N log=4*N", 11},
+};
+
+constexpr OpExample kReduceLogSumExpExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceLogSumExp(X, axes) }",
+     "add=24*N exp=24*N log=4*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceLogSumExp<axes = [-2], keepdims = 0>(X) }",
+     "add=24*N exp=24*N log=4*N", 11},
+};
+
+constexpr OpExample kReduceMaxExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceMax(X, axes) }",
+     "cmp=24*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceMax<axes = [-2], keepdims = 0>(X) }",
+     "cmp=24*N", 11},
+};
+
+constexpr OpExample kReduceMeanExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceMean(X, axes) }",
+     "add=24*N div=4*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceMean<axes = [-2], keepdims = 0>(X) }",
+     "add=24*N div=4*N", 11},
+    {"g (float[N,6] X) => (float[N,6] Y) { Y = ReduceMean<noop_with_empty_axes = 1>(X) }", "free"},
+};
+
+constexpr OpExample kReduceMinExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceMin(X, axes) }",
+     "cmp=24*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceMin<axes = [-2], keepdims = 0>(X) }",
+     "cmp=24*N", 11},
+};
+
+constexpr OpExample kReduceProdExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceProd(X, axes) }",
+     "mul=24*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceProd<axes = [-2], keepdims = 0>(X) }",
+     "mul=24*N", 11},
+    {"g (float[2,6,4] X) => (float[48] Y) { s = Shape(X) p = ReduceProd(s) Y = Reshape(X, p) }",
+     "free"},
+};
+
+constexpr OpExample kReduceSumExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceSum(X, axes) }",
+     "add=24*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceSum<axes = [-2], keepdims = 0>(X) }",
+     "add=24*N", 11},
+    {"g (int32[N,6] X) => (int32[N,1] Y) { axes = Constant<value_ints = [1]>() Y = ReduceSum(X, "
+     "axes) }",
+     "int_add=6*N"},
+};
+
+constexpr OpExample kReduceSumSquareExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,1,4] Y) { axes = Constant<value_ints = [1]>() Y = "
+     "ReduceSumSquare(X, axes) }",
+     "add=24*N mul=24*N"},
+    {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceSumSquare<axes = [-2], keepdims = 0>(X) }",
+     "add=24*N mul=24*N", 11},
+};
+
+// ---- the table
+
+constexpr OpDef kReductionRows[] = {
+    {.name = "ArgMax",
+     .versions = kSince1_11_12_13,
+     .formula = "Y = index of the largest element along an axis; cmp = elements of X",
+     .infer = InferArg,
+     .count = CountPerInputElement,
+     .examples = kArgMaxExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "ArgMin",
+     .versions = kSince1_11_12_13,
+     .formula = "Y = index of the smallest element along an axis; cmp = elements of X",
+     .infer = InferArg,
+     .count = CountPerInputElement,
+     .examples = kArgMinExamples,
+     .per_element = {.cmp = 1}},
+    {.name = "ReduceL1",
+     .versions = kSince1_11_13_18,
+     .formula = "Y = sum of |X|; add = elements of X",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceL1Examples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceL1Steps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceL2",
+     .versions = kSince1_11_13_18,
+     .formula = "Y = sqrt(sum of X^2); mul = add = elements of X, sqrt = elements of Y",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceL2Examples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceL2Steps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceLogSum",
+     .versions = kSince1_11_13_18_28,
+     .formula = "Y = ln(sum of X); add = elements of X, log = elements of Y",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceLogSumExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceLogSumSteps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceLogSumExp",
+     .versions = kSince1_11_13_18_28,
+     .formula = "Y = ln(sum of e^X); exp = add = elements of X, log = elements of Y",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceLogSumExpExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceLogSumExpSteps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceMax",
+     .versions = kSince1_11_12_13_18_20,
+     .formula = "Y = max of X; cmp = elements of X",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceMaxExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceMaxSteps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceMean",
+     .versions = kSince1_11_13_18,
+     .formula = "Y = sum of X / K; add = elements of X, div = elements of Y",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceMeanExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceMeanSteps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceMin",
+     .versions = kSince1_11_12_13_18_20,
+     .formula = "Y = min of X; cmp = elements of X",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceMinExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceMinSteps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceProd",
+     .versions = kSince1_11_13_18,
+     .formula = "Y = product of X; mul = elements of X",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceProdExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceProdSteps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceSum",
+     .versions = kSince1_11_13,
+     .formula = "Y = sum of X; add = elements of X",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceSumExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 13,
+     .reduction = &kReduceSumSteps,
+     .traits = Traits::kReadsContent},
+    {.name = "ReduceSumSquare",
+     .versions = kSince1_11_13_18,
+     .formula = "Y = sum of X^2; mul = add = elements of X",
+     .infer = InferReduce,
+     .count = CountReduce,
+     .examples = kReduceSumSquareExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 18,
+     .reduction = &kReduceSumSquareSteps,
+     .traits = Traits::kReadsContent},
+};
+
+}  // namespace
+
+constexpr OpFamily kReductionFamily = {.domain = "", .rows = kReductionRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,399 @@
+// Sampling between the elements: Upsample, Resize, GridSample, AffineGrid.
+//
+// Interpolation along one axis from t neighbors is t mul and t add (sum of weight times value);
+// along several axes it nests: the outermost axis interpolates between t results of the next one.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/choice.h"
+#include "ops/content.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+enum class Mode { kNearest, kLinear, kCubic };
+
+absl::StatusOr<Mode> ModeOf(const NodeView& n, absl::string_view otherwise) {
+  ASSIGN_OR_RETURN(
+      const absl::string_view mode,
+      ChoiceAttr(n, "mode", otherwise, {"nearest", "linear", "bilinear", "cubic", "bicubic"}));
+  if (mode == "nearest") return Mode::kNearest;
+  return mode == "linear" || mode == "bilinear" ? Mode::kLinear : Mode::kCubic;
+}
+
+// Values weighted for one sampled element: t0 + t0*t1 + t0*t1*t2, for t_i neighbors along axis i.
+Expr WeightedValues(absl::Span<const Expr> taps) {
+  Expr sum = 0, product = 1;
+  for (const Expr& t : taps) {
+    product *= t;
+    sum += product;
+  }
+  return sum;
+}
+
+// ---- Upsample, Resize
+//
+// Y[floor(d_i * scale_i)] or Y[sizes_i], sampled from X.
+
+// The size of an axis scaled: floor(size * scale), with the scale exactly as a float32 holds it.
+// nullopt where the scale is not known.
+absl::StatusOr<std::optional<Expr>> ScaledSize(const Expr& size, const Scalar& scale) {
+  if (scale.is_int()) return size * scale.i;
+  if (scale.is_ratio()) return FloorDiv(size * scale.i, static_cast<int64_t>(scale.f));
+  if (!scale.is_float()) return std::nullopt;
+  if (!(scale.f > 0)) return absl::InvalidArgumentError(absl::StrCat("a scale of ", scale.f));
+  // scale = digits / 2^places
+  constexpr int kMostPlaces = 60;
+  double digits = scale.f;
+  int places = 0;
+  for (; digits != std::floor(digits) && places < kMostPlaces; ++places) digits *= 2;
+  constexpr double kMostDigits = 0x1p53;
+  if (digits != std::floor(digits) || digits > kMostDigits) return std::nullopt;
+  return FloorDiv(size * static_cast<int64_t>(digits), int64_t{1} << places);
+}
+
+bool IsGiven(const NodeView& n, int input) {
+  if (!n.HasInput(input)) return false;
+  const Fact& fact = n.input(input);
+  return !(HasRank(n, input) && fact.shape.NumElements() == Expr(0));  // empty: left out
+}
+
+absl::StatusOr<Axes> ResizedAxes(const NodeView& n, int rank) {
+  Sizes axes;
+  for (int64_t axis : n.Ints("axes")) axes.push_back(axis);
+  if (!n.HasAttr("axes")) {
+    for (int i = 0; i < rank; ++i) axes.push_back(i);
+  }
+  return AxesOf(n, axes, rank);
+}
+
+// The scale factors of `axes`, each for itself unknown.
+absl::StatusOr<std::vector<Scalar>> ScalesOf(const NodeView& n, const Axes& axes) {
+  std::vector<Scalar> scales;
+  if (n.version() == 1) {
+    if (axes.size() != 4) return absl::InvalidArgumentError("the input is not of rank 4");
+    return std::vector<Scalar>{Scalar::Float(1), Scalar::Float(1),
+                               Scalar::Float(n.Float("height_scale", 1)),
+                               Scalar::Float(n.Float("width_scale", 1))};
+  }
+  const int input = n.version() >= 11 ? 2 : 1;
+  if (n.version() == 7) {
+    for (float scale : n.Floats("scales")) scales.push_back(Scalar::Float(scale));
+  } else if (n.input(input).has_content()) {
+    scales = *n.input(input).content;
+  } else {
+    scales.resize(axes.size());
+  }
+  if (scales.size() != axes.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scales has ", scales.size(), " factors for ", axes.size(), " axes"));
+  }
+  return scales;
+}
+
+// Sizes under keep_aspect_ratio_policy: all axes are scaled by the least (or greatest) factor.
+std::optional<std::vector<int64_t>> KeepAspectRatio(const Shape& x, const Axes& axes,
+                                                    const MaybeInts& sizes, bool not_larger) {
+  double scale = not_larger ? INFINITY : 0;
+  std::vector<int64_t> result;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const std::optional<int64_t> from = x[axes[i]].AsInt64();
+    const std::optional<int64_t> to = sizes[i].has_value() ? sizes[i]->AsInt64() : std::nullopt;
+    if (!from.has_value() || !to.has_value() || *from < 1) return std::nullopt;
+    const double factor = static_cast<double>(*to) / static_cast<double>(*from);
+    scale = not_larger ? std::min(scale, factor) : std::max(scale, factor);
+  }
+  for (int axis : axes) {
+    const double size = std::floor(scale * static_cast<double>(*x[axis].AsInt64()) + 0.5);
+    constexpr double kMost = 0x1p62;
+    if (!(size < kMost)) return std::nullopt;
+    result.push_back(static_cast<int64_t>(size));
+  }
+  return result;
+}
+
+absl::StatusOr<Shape> ShapeBySizes(const NodeView& n, Shape x, const Axes& axes) {
+  ASSIGN_OR_RETURN(MaybeInts sizes, IntsOf(n, 3, axes.size()));
+  ASSIGN_OR_RETURN(const absl::string_view policy,
+                   ChoiceAttr(n, "keep_aspect_ratio_policy", "stretch",
+                              {"stretch", "not_larger", "not_smaller"}));
+  if (policy != "stretch") {
+    const auto kept = KeepAspectRatio(x, axes, sizes, policy == "not_larger");
+    for (size_t i = 0; i < sizes.size() && sizes.size() > 1; ++i) {
+      sizes[i] = kept.has_value() ? std::optional<Expr>((*kept)[i]) : std::nullopt;
+    }
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    x[axes[i]] = OrFresh(n, sizes[i], 0, axes[i], "resize");
+  }
+  return x;
+}
+
+absl::StatusOr<Shape> ShapeByScales(const NodeView& n, Shape x, const Axes& axes) {
+  ASSIGN_OR_RETURN(const std::vector<Scalar> scales, ScalesOf(n, axes));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    ASSIGN_OR_RETURN(const std::optional<Expr> size, ScaledSize(x[axes[i]], scales[i]));
+    x[axes[i]] = OrFresh(n, size, 0, axes[i], "resize");
+  }
+  return x;
+}
+
+absl::StatusOr<Facts> InferResize(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const Axes axes, ResizedAxes(n, x.rank()));
+  const bool by_sizes = n.version() >= 11 && IsGiven(n, 3);
+  const bool by_scales = n.version() <= 7 || IsGiven(n, n.version() >= 11 ? 2 : 1);
+  if (!by_sizes && !by_scales) {
+    return absl::InvalidArgumentError("neither scales nor sizes are given");
+  }
+  ASSIGN_OR_RETURN(Shape out, by_sizes ? ShapeBySizes(n, std::move(x), axes)
+                                       : ShapeByScales(n, std::move(x), axes));
+  return Facts{n.Like(0, std::move(out))};
+}
+
+// The axes between whose elements is interpolated: those that the attribute names, else all but
+// batch and channels.
+absl::StatusOr<Axes> SampledAxes(const NodeView& n, int rank) {
+  if (n.HasAttr("axes")) return ResizedAxes(n, rank);
+  Axes axes;
+  for (int i = rank > 2 ? 2 : 0; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// Neighbors of one element: 2 or 4; with antialias as many more as the axis shrinks.
+Expr Taps(Mode mode, bool antialias, const Expr& from, const Expr& to) {
+  const int radius = mode == Mode::kLinear ? 1 : 2;
+  if (!antialias) return 2 * radius;
+  return 2 * Max(radius, CeilDiv(radius * from, to));
+}
+
+absl::StatusOr<Cost> CountResize(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const Mode mode, ModeOf(n, "nearest"));
+  ASSIGN_OR_RETURN(const Axes axes, SampledAxes(n, x.rank()));
+  const Expr elements = y.NumElements();
+  if (mode == Mode::kNearest || elements == Expr(0)) return Cost();
+  std::vector<Expr> taps;
+  for (int axis : axes) taps.push_back(Taps(mode, n.Flag("antialias"), x[axis], y[axis]));
+  Cost cost;
+  cost.flops[Kind::kMul] = cost.flops[Kind::kAdd] = elements * WeightedValues(taps);
+  return cost;
+}
+
+constexpr int kUpsampleVersions[] = {1, 7, 9, 10};
+constexpr OpExample kUpsampleExamples[] = {
+    {"g (float[N,3,5,7] x) => (float[N,3,10,14] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> { y = "
+     "Upsample(x, s) }",
+     "free", 9},
+    {"g (float[N,3,5,7] x) => (float[N,3,10,14] y) { y = Upsample<mode=\"linear\", "
+     "scales=[1.0,1.0,2.0,2.0]>(x) }",
+     "add=2520*N mul=2520*N", 7},
+    {"g (float[N,3,5,7] x) => (float[N,3,10,21] y) { y = Upsample<mode=\"bilinear\", "
+     "height_scale=2.0, width_scale=3.0>(x) }",
+     "add=3780*N mul=3780*N", 1},
+};
+
+constexpr int kResizeVersions[] = {10, 11, 13, 18, 19};
+constexpr OpExample kResizeExamples[] = {
+    {"g (float[N,3,H,W] x) => (float[N,3,224,224] y) <int64[2] s = {224, 224}> { y = "
+     "Resize<axes=[2,3], mode=\"cubic\">(x, , , s) }",
+     "add=3010560*N mul=3010560*N"},
+    {"g (float[1,3,H,8] x) => (float[1,3,H,12] y) <float[4] s = {1.0, 1.0, 1.0, 1.5}> { y = "
+     "Resize<mode=\"linear\">(x, , s) }",
+     "add=216*H mul=216*H"},
+    {"g (float[N,3,8,8] x) => (float[N,3,4,2] y) <int64[2] s = {4, 2}> { y = "
+     "Resize<mode=\"linear\", "
+     "antialias=1, axes=[2,3]>(x, , , s) }",
+     "add=864*N mul=864*N"},
+    {"g (float[N,3,8,8] x) => (float[N,3,12,12] y) <float[4] s = {1.0, 1.0, 1.5, 1.5}> { y = "
+     "Resize(x, s) }",
+     "free", 10},
+};
+
+// ---- GridSample
+//
+// Y[N,C,o1..od] = X[N,C,i1..id] sampled at the places grid[N,o1..od,d], which are normalized to
+// [-1,1].
+
+absl::StatusOr<Facts> InferGridSample(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 3));
+  ASSIGN_OR_RETURN(const Shape grid, n.RankedShape(1, x.rank()));
+  RETURN_IF_ERROR(n.RequireSame("the number of coordinates", x.rank() - 2, grid[x.rank() - 1]));
+  ASSIGN_OR_RETURN(const Expr batch, Unify(n, "N", x[0], grid[0]));
+  Shape out = {batch, x[1]};
+  for (int i = 1; i + 1 < grid.rank(); ++i) out.push_back(grid[i]);
+  return Facts{n.Like(0, std::move(out))};
+}
+
+// What one coordinate costs: scaled to the axis, kept inside, split into a place and weights.
+absl::StatusOr<ElementCost> CoordinateCost(const NodeView& n, Mode mode) {
+  ASSIGN_OR_RETURN(const absl::string_view padding,
+                   ChoiceAttr(n, "padding_mode", "zeros", {"zeros", "border", "reflection"}));
+  const bool align_corners = n.Flag("align_corners");
+  ElementCost cost = {.add = align_corners ? 1 : 2, .mul = 1, .div = 1, .round = 1};
+  if (padding != "zeros") cost.cmp = 2;
+  if (mode == Mode::kLinear) cost.add += 2;  // the fraction, and 1 minus it
+  if (mode == Mode::kCubic) {
+    // The fraction, three more distances, and four polynomials of degree 3.
+    cost.add += 4 + 2 * 2 + 2 * 3;
+    cost.mul += 4 * 3;
+  }
+  return cost;
+}
+
+absl::StatusOr<Cost> CountGridSample(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const Mode mode, ModeOf(n, "linear"));
+  const int axes = y.rank() - 2;
+  const Expr points = y[0] * y.Product(2, y.rank());
+  ASSIGN_OR_RETURN(const ElementCost per_coordinate, CoordinateCost(n, mode));
+  Cost cost;
+  cost.flops = per_coordinate * (points * axes);
+  if (mode == Mode::kNearest) return cost;
+  const std::vector<Expr> taps(static_cast<size_t>(axes), mode == Mode::kLinear ? 2 : 4);
+  const Expr weighted = y.NumElements() * WeightedValues(taps);
+  cost.flops[Kind::kMul] += weighted;
+  cost.flops[Kind::kAdd] += weighted;
+  return cost;
+}
+
+constexpr int kGridSampleVersions[] = {16, 20, 22};
+constexpr OpExample kGridSampleExamples[] = {
+    {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = GridSample(x, p) }",
+     "add=520*N mul=400*N div=40*N round=40*N"},
+    {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
+     "GridSample<mode=\"nearest\", padding_mode=\"border\", align_corners=1>(x, p) }",
+     "add=40*N mul=40*N div=40*N cmp=80*N round=40*N"},
+    {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = "
+     "GridSample<mode=\"bicubic\">(x, p) }",
+     "add=1840*N mul=1720*N div=40*N round=40*N", 16},
+};
+
+// ---- AffineGrid
+//
+// grid[N,D,H,W,3] = theta[N,3,4] (w, h, d, 1), evenly spaced coordinates in [-1,1]; in two
+// dimensions grid[N,H,W,2] = theta[N,2,3] (w, h, 1). `size` lists N, C and the spatial dimensions.
+
+absl::StatusOr<Facts> InferAffineGrid(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape theta, n.RankedShape(0, 3));
+  ASSIGN_OR_RETURN(const MaybeInts size, IntsOf(n, 1));
+  if (size.size() != 4 && size.size() != 5) {
+    return absl::InvalidArgumentError(absl::StrCat("size has ", size.size(), " elements"));
+  }
+  const int axes = static_cast<int>(size.size()) - 2;
+  RETURN_IF_ERROR(n.RequireSame("rows of theta", theta[1], axes));
+  RETURN_IF_ERROR(n.RequireSame("columns of theta", theta[2], axes + 1));
+  Shape out = {theta[0]};
+  if (size[0].has_value()) {
+    ASSIGN_OR_RETURN(out[0], Unify(n, "N", theta[0], *size[0]));
+  }
+  for (int i = 0; i < axes; ++i) {
+    out.push_back(OrFresh(n, size[static_cast<size_t>(i) + 2], 0, i + 1, "affinegrid"));
+  }
+  out.push_back(axes);
+  return Facts{n.Like(0, std::move(out))};
+}
+
+absl::StatusOr<Cost> CountAffineGrid(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape grid, n.OutputShape(0));
+  const int axes = grid.rank() - 2;
+  Cost cost;
+  cost.flops[Kind::kMac] = grid.NumElements() * (axes + 1);
+  cost.flops_mac_operands = {n.dtype(0), n.dtype(0)};
+  Expr places = 0;  // of all axes
+  for (int i = 1; i <= axes; ++i) places += grid[i];
+  const bool align_corners = n.Flag("align_corners");
+  cost.flops[Kind::kMul] = places;
+  cost.flops[Kind::kAdd] = places + axes;
+  cost.flops[Kind::kDiv] = align_corners ? axes : 2 * axes;
+  return cost;
+}
+
+constexpr int kAffineGridVersions[] = {20};
+constexpr OpExample kAffineGridExamples[] = {
+    {"g (float[N,2,3] t) => (float[N,5,7,2] y) { s = Constant<value_ints=[3,5,7]>() i = "
+     "Shape<start=0, end=1>(t) z = Concat<axis=0>(i, s) y = AffineGrid(t, z) }",
+     "mac=210*N add=14 mul=12 div=4"},
+    {"g (float[N,3,4] t) => (float[N,2,5,7,3] y) { s = Constant<value_ints=[3,2,5,7]>() i = "
+     "Shape<start=0, end=1>(t) z = Concat<axis=0>(i, s) y = AffineGrid<align_corners=1>(t, z) }",
+     "mac=840*N add=17 mul=14 div=3"},
+};
+
+constexpr char kResizeFormula[] =
+    "y[sizes] or y[floor(d_i * scale_i)] = x sampled; nearest: no arithmetic; linear (t = 2) and "
+    "cubic (t = 4): mul = add = elements of y * (t + t^2 + .. + t^d), d axes";
+constexpr char kResizeNote[] =
+    "d counts the axes that `axes` names, else all but the first two, whether their scale is 1 or "
+    "not. Coordinates and weights are found once per place of an axis, which is index arithmetic, "
+    "and free. Antialias: t = 2 * max(r, ceil(r * size / new size)) with r = 1 (linear) or 2 "
+    "(cubic). "
+    "Integers are interpolated in floating point.";
+
+// ---- where the function bodies cost more
+constexpr OpException kAffineGridExceptions[] = {
+    {"always", "mac add mul div int_add int_cmp",
+     "the function body does two dimensions as three, copies coordinates to the grid by adding "
+     "zeros, and makes them from Ranges of integers; it compares sizes for its Ifs"},
+};
+
+constexpr OpDef kResizeRows[] = {
+    {.name = "Upsample",
+     .versions = kUpsampleVersions,
+     .formula = kResizeFormula,
+     .infer = InferResize,
+     .count = CountResize,
+     .examples = kUpsampleExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent,
+     .note = kResizeNote},
+    {.name = "Resize",
+     .versions = kResizeVersions,
+     .formula = kResizeFormula,
+     .infer = InferResize,
+     .count = CountResize,
+     .examples = kResizeExamples,
+     .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3,
+     .traits = Traits::kReadsContent,
+     .note = kResizeNote},
+    {.name = "GridSample",
+     .versions = kGridSampleVersions,
+     .formula =
+         "Y[N,C,o1..od] = X sampled at grid; per coordinate: scaling and splitting; linear (t "
+         "= 2), cubic (t = 4): mul = add = elements of Y * (t + t^2 + .. + t^d)",
+     .infer = InferGridSample,
+     .count = CountGridSample,
+     .examples = kGridSampleExamples,
+     .note =
+         "Per coordinate of the grid: scaling add=2 mul=1 div=1 (align_corners: add=1), round=1, "
+         "linear add=2, cubic add=14 mul=12, padding other than zeros cmp=2. Reflecting a "
+         "coordinate that is outside depends on data and is not counted."},
+    {.name = "AffineGrid",
+     .versions = kAffineGridVersions,
+     .formula =
+         "grid[N,P,r] = theta[N,r,r+1] * (coordinates of P places, 1); mac = N*P*r*(r+1), and "
+         "the coordinates of each axis",
+     .infer = InferAffineGrid,
+     .count = CountAffineGrid,
+     .examples = kAffineGridExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent,
+     .exceptions = kAffineGridExceptions},
+};
+
+}  // namespace
+
+constinit const OpFamily kResizeFamily = {"", kResizeRows};
+
+}  // namespace onnxflops

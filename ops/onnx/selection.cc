@@ -1,0 +1,319 @@
+// Elements chosen by their value: how many there are depends on data, unless the content is known.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/content.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// Whether an element is other than 0; nullopt where not known.
+std::optional<bool> IsTrue(const Scalar& element) {
+  if (element.is_float()) return element.f != 0;
+  if (!element.known()) return std::nullopt;
+  const std::optional<bool> is_zero = ProvablyEqual(element.i, 0);
+  if (!is_zero.has_value()) return std::nullopt;
+  return !*is_zero;
+}
+
+// The positions of the elements other than 0; nullopt where some element is not known.
+std::optional<Sizes> TruePositions(const Fact& fact) {
+  if (!fact.has_content()) return std::nullopt;
+  Sizes positions;
+  for (size_t i = 0; i < fact.content->size(); ++i) {
+    const std::optional<bool> is_true = IsTrue((*fact.content)[i]);
+    if (!is_true.has_value()) return std::nullopt;
+    if (*is_true) positions.push_back(static_cast<int64_t>(i));
+  }
+  return positions;
+}
+
+// The comparisons that find an element's place among k sorted ones by halving:
+// ceil(log2(k + 1)), the number of binary digits of k. Of a symbolic k, the sum over all digits of
+// "k has this digit", so that it is exact at every binding.
+Expr Halvings(const Expr& k) {
+  constexpr int kMostDigits = 40;  // no axis of a trillion elements fits into memory
+  const std::optional<absl::int128> most = k.UpperBound();
+  Expr digits = 0;
+  absl::int128 power = 1;
+  for (int i = 0; i < kMostDigits && (!most.has_value() || power <= *most); ++i, power *= 2) {
+    digits += Min(FloorDiv(k, power), 1);
+  }
+  return digits;
+}
+
+// ---- Compress: the slices along axis (without axis: the elements) where condition is true
+
+// How many are selected: exactly, where the condition is known.
+std::optional<Expr> SelectedCount(const std::optional<Sizes>& selected) {
+  if (!selected.has_value()) return std::nullopt;
+  return Expr(static_cast<int64_t>(selected->size()));
+}
+
+absl::StatusOr<Facts> InferCompress(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.ShapeOfRankAtLeast(0, 1));
+  const bool flat = !n.HasAttr("axis");
+  ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
+  const std::optional<Sizes> selected = TruePositions(n.input(1));
+  const Expr count = OrFresh(n, SelectedCount(selected), 0, axis, "compress");
+  Shape out = data;
+  if (flat) {
+    out = Shape{count};
+  } else {
+    out[axis] = count;
+  }
+  Fact fact = n.Moved(0, std::move(out));
+  if (selected.has_value() && (flat || data.rank() == 1) && n.input(0).has_content()) {
+    Content content;
+    for (int64_t position : *selected) content.push_back(ElementAt(n.input(0), position));
+    SetFollowed(std::move(content), &fact);
+  }
+  return Facts{std::move(fact)};
+}
+
+constexpr int kCompressVersions[] = {9, 11, 28};
+constexpr OpExample kCompressExamples[] = {
+    {"g (float[N,9] x, bool[9] c) => (float[N,K] y) { y = Compress<axis=1>(x, c) }", "free"},
+    {"g (float[N,3] x) => (float[N,2] y) <bool[3] c = {1, 0, 1}> { y = Compress<axis=-1>(x, c) }",
+     "free"},
+};
+
+// ---- NonZero: y[rank, K], the indices of the elements other than 0
+absl::StatusOr<Facts> InferNonZero(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  const std::optional<Sizes> places = TruePositions(n.input(0));
+  const Expr count = OrFresh(n, SelectedCount(places), 0, 1, "nonzero");
+  Fact fact = Fact::Tensor(DType::kInt64, {x.rank(), count});
+  const std::optional<Sizes> sizes = SmallSizes(n.input(0));
+  if (!places.has_value() || !sizes.has_value()) return Facts{std::move(fact)};
+  const Sizes strides = RowMajorStrides(*sizes);
+  Content content;
+  for (size_t axis = 0; axis < sizes->size(); ++axis) {
+    for (int64_t place : *places) {
+      content.push_back(Scalar::Int(place / strides[axis] % (*sizes)[axis]));
+    }
+  }
+  SetFollowed(std::move(content), &fact);
+  return Facts{std::move(fact)};
+}
+
+constexpr int kNonZeroVersions[] = {9, 13};
+constexpr OpExample kNonZeroExamples[] = {
+    {"g (float[N,7] x) => (int64[2,K] y) { y = NonZero(x) }", "cmp=7*N"},
+    {"g () => (int64[2,3] y) <bool[2,2] x = {1, 0, 1, 1}> { y = NonZero(x) }", "int_cmp=4"},
+};
+
+// ---- Unique: the distinct elements (with axis: slices), and where they are
+//
+// Each is compared, by halving, with the sorted list of those before it.
+
+// What is compared: elements, or slices along an axis, as lists of their elements.
+using Item = std::vector<Scalar>;
+
+bool IsNumber(const Scalar& element) {
+  if (element.is_float()) return !std::isnan(element.f);
+  return element.is_int() && element.i.is_literal();
+}
+
+bool NumberLess(const Scalar& a, const Scalar& b) {
+  return a.is_float() ? a.f < b.f : a.i.literal() < b.i.literal();
+}
+
+bool ItemLess(const Item& a, const Item& b) {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), NumberLess);
+}
+
+// The items of x along `axis`; nullopt where some element is not known.
+std::optional<std::vector<Item>> KnownItems(const Fact& x, bool flat, int axis) {
+  const std::optional<Sizes> sizes = SmallSizes(x);
+  if (!sizes.has_value() || !x.has_content() || x.content->empty()) return std::nullopt;
+  const auto at = static_cast<size_t>(axis);
+  std::vector<Item> items(flat ? x.content->size() : static_cast<size_t>((*sizes)[at]));
+  bool known = true;
+  size_t position = 0;
+  ForEachIndex(*sizes, [&](const Sizes& index) {
+    const Scalar& element = (*x.content)[position];
+    known = known && IsNumber(element) && element.kind == x.content->front().kind;
+    items[flat ? position : static_cast<size_t>(index[at])].push_back(element);
+    ++position;
+  });
+  if (!known) return std::nullopt;
+  return items;
+}
+
+// Each distinct item once, as its first place among all items: in the order of the items' values,
+// or of their places.
+std::vector<size_t> DistinctItems(const std::vector<Item>& items, bool sorted) {
+  std::vector<size_t> order(items.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return ItemLess(items[a], items[b]); });
+  const auto same = [&](size_t a, size_t b) { return !ItemLess(items[a], items[b]); };
+  order.erase(std::unique(order.begin(), order.end(), same), order.end());
+  if (!sorted) std::sort(order.begin(), order.end());
+  return order;
+}
+
+// The outputs for an input of known content: the distinct values (their content for lists of
+// elements only), their first places, where each item went, and how often each is there.
+Facts KnownUnique(const NodeView& n, const std::vector<Item>& items, Shape values, int axis) {
+  const std::vector<size_t> distinct = DistinctItems(items, n.Flag("sorted", true));
+  const auto count = static_cast<int64_t>(distinct.size());
+  values[axis] = count;
+  Content elements, places, inverse, counts(distinct.size(), Scalar::Int(0));
+  for (size_t place : distinct) {
+    if (values.rank() == 1) elements.push_back(items[place].front());
+    places.push_back(Scalar::Int(static_cast<int64_t>(place)));
+  }
+  for (const Item& item : items) {
+    size_t k = 0;
+    while (ItemLess(items[distinct[k]], item) || ItemLess(item, items[distinct[k]])) ++k;
+    inverse.push_back(Scalar::Int(static_cast<int64_t>(k)));
+    counts[k].i += 1;
+  }
+  Facts facts = {n.Moved(0, std::move(values))};
+  if (!elements.empty()) SetFollowed(std::move(elements), &facts[0]);
+  facts.push_back(Fact::Ints(std::move(places)));
+  facts.push_back(Fact::Ints(std::move(inverse)));
+  facts.push_back(Fact::Ints(std::move(counts)));
+  return facts;
+}
+
+absl::StatusOr<Facts> InferUnique(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  const bool flat = !n.HasAttr("axis");
+  Expr items = x.NumElements();
+  Shape values = {0};
+  int axis = 0;
+  if (!flat) {
+    ASSIGN_OR_RETURN(axis, n.AxisAttr("axis", 0, x.rank()));
+    items = x[axis];
+    values = x;
+  }
+  if (const auto known = KnownItems(n.input(0), flat, axis)) {
+    return KnownUnique(n, *known, std::move(values), axis);
+  }
+  const Expr distinct = n.FreshDim(0, axis, "unique");
+  values[axis] = distinct;
+  return Facts{n.Moved(0, std::move(values)), Fact::Tensor(DType::kInt64, {distinct}),
+               Fact::Tensor(DType::kInt64, {items}), Fact::Tensor(DType::kInt64, {distinct})};
+}
+
+absl::StatusOr<Cost> CountUnique(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  if (n.dtype(0) == DType::kString) return Cost();
+  Expr items = x.NumElements();
+  if (n.HasAttr("axis")) {
+    ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, x.rank()));
+    items = x[axis];
+  }
+  Census work;
+  work[Kind::kCmp] = x.NumElements() * Halvings(items);
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+constexpr int kUniqueVersions[] = {11, 28};
+constexpr OpExample kUniqueExamples[] = {
+    {"g (float[3,4] x) => (float[K] y, int64[K] i, int64[12] j, int64[K] c) { y, i, j, c = "
+     "Unique(x) }",
+     "cmp=48"},
+    {"g (float[3,N] x) => (float[K,N] y) { y = Unique<axis=0>(x) }", "cmp=6*N"},
+    {"g () => (int64[2,2] y) <int64[3,2] x = {5, 4, 3, 3, 5, 4}> { y = Unique<axis=0>(x) }",
+     "int_cmp=12"},
+};
+
+// ---- TopK: the k largest (or smallest) along axis, and their indices
+//
+// Each of the X elements is compared, by halving, with the sorted list of the k best so far.
+
+absl::StatusOr<Expr> TopKCount(const NodeView& n, const Expr& size, int axis) {
+  if (n.version() < 10 && !n.HasAttr("k")) {
+    return absl::InvalidArgumentError("attribute k is missing");
+  }
+  const std::optional<Expr> k = n.version() < 10 ? Expr(n.Int("k", 0)) : n.KnownInt(1);
+  if (!k.has_value()) return n.FreshDim(0, axis, "topk");
+  if (ProvablyLess(*k, 0) == true || ProvablyLess(size, *k) == true) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("k is ", k->ToString(), " on an axis of size ", size.ToString()));
+  }
+  return *k;
+}
+
+absl::StatusOr<Facts> InferTopK(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", -1, x.rank()));
+  ASSIGN_OR_RETURN(x[axis], TopKCount(n, x[axis], axis));
+  return Facts{n.Moved(0, x), Fact::Tensor(DType::kInt64, x)};
+}
+
+absl::StatusOr<Cost> CountTopK(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(const Shape values, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", -1, x.rank()));
+  Census work;
+  work[Kind::kCmp] = x.NumElements() * Halvings(values[axis]);
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+constexpr int kTopKVersions[] = {1, 10, 11, 24};
+constexpr OpExample kTopKExamples[] = {
+    {"g (float[N,1000] x) => (float[N,5] v, int64[N,5] i) <int64[1] k = {5}> { v, i = TopK(x, k) }",
+     "cmp=3000*N"},
+    {"g (int32[7,N] x) => (int32[1,N] v, int64[1,N] i) <int64[1] k = {1}> { v, i = TopK<axis=0>(x, "
+     "k) }",
+     "int_cmp=7*N"},
+    {"g (float[N,1000] x) => (float[N,8] v, int64[N,8] i) { v, i = TopK<k=8>(x) }", "cmp=4000*N",
+     1},
+};
+
+constexpr OpDef kSelectionRows[] = {
+    {.name = "Compress",
+     .versions = kCompressVersions,
+     .formula = "y = the slices of input along axis where condition is true; no arithmetic",
+     .infer = InferCompress,
+     .examples = kCompressExamples,
+     .traits = Traits::kReadsContent},
+    {.name = "NonZero",
+     .versions = kNonZeroVersions,
+     .formula = "y[rank, K] = indices of the elements other than 0; cmp = elements of x",
+     .infer = InferNonZero,
+     .count = CountPerInputElement,
+     .examples = kNonZeroExamples,
+     .per_element = {.cmp = 1},
+     .traits = Traits::kReadsContent},
+    {.name = "Unique",
+     .versions = kUniqueVersions,
+     .formula = "y[K] = distinct elements of x (slices along axis); cmp = elements of x * "
+                "ceil(log2(n + 1)), n elements (slices)",
+     .infer = InferUnique,
+     .count = CountUnique,
+     .examples = kUniqueExamples,
+     .note =
+         "Each element finds its place in a sorted list of n by halving; a slice compares all of "
+         "its elements each time. Strings are free."},
+    {.name = "TopK",
+     .versions = kTopKVersions,
+     .formula = "v[k] = k largest along axis; cmp = elements of x * ceil(log2(k + 1))",
+     .infer = InferTopK,
+     .count = CountTopK,
+     .examples = kTopKExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent,
+     .note = "Each element finds its place in a sorted list of the k best by halving. For k = 1 it "
+             "is what a maximum costs; for k = n, what sorting by insertion compares."},
+};
+
+}  // namespace
+
+constinit const OpFamily kSelectionFamily = {"", kSelectionRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,504 @@
+// Sequences and optionals.
+//
+// Of a sequence is known what holds of every element, its length, and, where the elements differ
+// and are few, each element for itself.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/content.h"
+#include "ops/dims.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+using Items = std::vector<Fact>;
+
+// More items than this are not told apart: following them trip by trip would be refused as well.
+
+bool SameItem(const Fact& a, Fact b) {
+  b.constant = a.constant;
+  b.from_shapes = a.from_shapes;
+  return a == b;
+}
+
+// What holds of both: a dimension in which they differ becomes a symbol.
+Fact JoinItems(const NodeView& n, const Fact& a, const Fact& b) {
+  if (SameItem(a, b)) return a;
+  if (!a.is_tensor() || !b.is_tensor() || a.dtype != b.dtype) return Fact::Unknown();
+  Fact joined = Fact::Tensor(a.dtype, Shape::UnknownRank());
+  if (!a.shape.ranked() || !b.shape.ranked() || a.shape.rank() != b.shape.rank()) return joined;
+  joined.shape = a.shape;
+  for (int i = 0; i < a.shape.rank(); ++i) {
+    if (a.shape[i] != b.shape[i]) joined.shape[i] = n.FreshDim(0, i, "sequence");
+  }
+  return joined;
+}
+
+// What holds of every item, without making symbols where the items differ.
+Fact CommonFact(const Items& items) {
+  const bool all_same = std::all_of(
+      items.begin(), items.end(), [&](const Fact& item) { return SameItem(items.front(), item); });
+  if (all_same) return items.front();
+  const bool same_type = std::all_of(items.begin(), items.end(), [&](const Fact& item) {
+    return item.is_tensor() && item.dtype == items.front().dtype;
+  });
+  return same_type ? Fact::Tensor(items.front().dtype, Shape::UnknownRank()) : Fact::Unknown();
+}
+
+// REQUIRES: items is not empty.
+Fact SequenceOf(const NodeView& n, Items items) {
+  const auto length = Expr(static_cast<int64_t>(items.size()));
+  if (static_cast<int64_t>(items.size()) > kMaxSequenceItems) {
+    Fact element = items.front();
+    for (const Fact& item : items) element = JoinItems(n, element, item);
+    return Fact::Sequence(std::move(element), length);
+  }
+  Fact sequence = Fact::Sequence(CommonFact(items), length);
+  sequence.items = std::make_shared<const Items>(std::move(items));
+  return sequence;
+}
+
+Fact EmptySequence(DType type) {
+  Fact sequence = Fact::Sequence(Fact::Tensor(type, Shape::UnknownRank()), Expr(0));
+  sequence.items = std::make_shared<const Items>();
+  return sequence;
+}
+
+absl::StatusOr<Fact> SequenceInput(const NodeView& n) {
+  const Fact& fact = n.input(0);
+  if (fact.kind == Fact::Kind::kSequence) return fact;
+  if (fact.kind == Fact::Kind::kUnknown) {
+    return absl::FailedPreconditionError("the sequence is not known");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("input 0 is not a sequence but ", fact.ToString()));
+}
+
+Fact ElementOf(const Fact& sequence) {
+  return sequence.element == nullptr ? Fact::Unknown() : *sequence.element;
+}
+
+// What holds of an element at a position that is not known.
+Fact AnyElement(const NodeView& n, const Fact& sequence) {
+  if (sequence.items == nullptr || sequence.items->empty()) return ElementOf(sequence);
+  Fact element = sequence.items->front();
+  for (const Fact& item : *sequence.items) element = JoinItems(n, element, item);
+  return element;
+}
+
+// A position as an input gives it, counted from the end where negative; `otherwise` when it is left
+// out, nullopt when it is not known. InvalidArgument outside of [0, end).
+absl::StatusOr<std::optional<size_t>> PositionIn(const NodeView& n, int input, size_t length,
+                                                 size_t end, size_t otherwise) {
+  if (!n.HasInput(input)) return otherwise;
+  const std::optional<Expr> given = n.KnownInt(input);
+  if (!given.has_value() || !given->is_literal()) return std::nullopt;
+  const Expr position = given->AtLeast(0) ? *given : *given + Expr(static_cast<int64_t>(length));
+  if (!position.AtLeast(0) || position.AtLeast(static_cast<int64_t>(end))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("position ", given->ToString(), " is outside of a sequence of ", length));
+  }
+  return static_cast<size_t>(position.AsInt64().value_or(0));
+}
+
+// ---- SequenceConstruct, SequenceEmpty
+
+absl::StatusOr<Facts> InferSequenceConstruct(const NodeView& n) {
+  if (n.num_inputs() == 0) return absl::InvalidArgumentError("there are no inputs");
+  Items items;
+  for (int i = 0; i < n.num_inputs(); ++i) {
+    if (n.input(i).is_tensor() && n.input(0).is_tensor() && n.dtype(i) != n.dtype(0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the elements are of different types: ", DTypeName(n.dtype(0)), " and ",
+                       DTypeName(n.dtype(i))));
+    }
+    items.push_back(n.input(i));
+  }
+  return Facts{SequenceOf(n, std::move(items))};
+}
+
+absl::StatusOr<Facts> InferSequenceEmpty(const NodeView& n) {
+  ASSIGN_OR_RETURN(const DType type, DTypeAttr(n, "dtype", DType::kFloat32));
+  return Facts{EmptySequence(type)};
+}
+
+// ---- SequenceAt, SequenceInsert, SequenceErase, SequenceLength
+
+absl::StatusOr<Facts> InferSequenceAt(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Fact sequence, SequenceInput(n));
+  if (sequence.items == nullptr) return Facts{ElementOf(sequence)};
+  const size_t length = sequence.items->size();
+  ASSIGN_OR_RETURN(const std::optional<size_t> position, PositionIn(n, 1, length, length, 0));
+  if (!position.has_value()) return Facts{AnyElement(n, sequence)};
+  if (*position >= length) return absl::InvalidArgumentError("the sequence is empty");
+  return Facts{(*sequence.items)[*position]};
+}
+
+absl::StatusOr<Facts> InferSequenceInsert(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Fact sequence, SequenceInput(n));
+  const Fact& inserted = n.input(1);
+  if (sequence.items != nullptr) {
+    const size_t length = sequence.items->size();
+    ASSIGN_OR_RETURN(const std::optional<size_t> position,
+                     PositionIn(n, 2, length, length + 1, length));
+    if (position.has_value()) {
+      Items items = *sequence.items;
+      items.insert(items.begin() + static_cast<std::ptrdiff_t>(*position), inserted);
+      return Facts{SequenceOf(n, std::move(items))};
+    }
+  }
+  const bool was_empty = sequence.length == Expr(0);
+  std::optional<Expr> length = sequence.length;
+  if (length.has_value()) *length += 1;
+  return Facts{Fact::Sequence(
+      was_empty ? inserted : JoinItems(n, AnyElement(n, sequence), inserted), length)};
+}
+
+absl::StatusOr<Facts> InferSequenceErase(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Fact sequence, SequenceInput(n));
+  if (sequence.items != nullptr) {
+    const size_t length = sequence.items->size();
+    if (length == 0) return absl::InvalidArgumentError("the sequence is empty");
+    ASSIGN_OR_RETURN(const std::optional<size_t> position,
+                     PositionIn(n, 1, length, length, length - 1));
+    if (position.has_value()) {
+      Items items = *sequence.items;
+      items.erase(items.begin() + static_cast<std::ptrdiff_t>(*position));
+      if (!items.empty()) return Facts{SequenceOf(n, std::move(items))};
+      const Fact& last = sequence.items->front();
+      return Facts{EmptySequence(last.is_tensor() ? last.dtype : DType::kUndefined)};
+    }
+  }
+  std::optional<Expr> length = sequence.length;
+  if (length.has_value()) *length -= 1;
+  return Facts{Fact::Sequence(AnyElement(n, sequence), length)};
+}
+
+absl::StatusOr<Facts> InferSequenceLength(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Fact sequence, SequenceInput(n));
+  if (!sequence.length.has_value()) return Facts{Fact::Tensor(DType::kInt64, {})};
+  return Facts{Fact::ScalarOf(Scalar::Int(*sequence.length), DType::kInt64)};
+}
+
+constexpr int kSequenceVersions[] = {11};
+constexpr OpExample kSequenceConstructExamples[] = {
+    {"g (float[N,2] a, float[N,3] b) => (float[N,3] y) <int64 i = {-1}> { s = SequenceConstruct(a, "
+     "b) y = SequenceAt(s, i) }",
+     "free"},
+};
+constexpr OpExample kSequenceEmptyExamples[] = {
+    {"g () => (int64 y) { s = SequenceEmpty<dtype=1>() y = SequenceLength(s) }", "free"},
+};
+constexpr OpExample kSequenceAtExamples[] = {
+    {"g (float[N,2] a, float[N,3] b, int64 i) => (float[N,K] y) { s = SequenceConstruct(a, b) y = "
+     "SequenceAt(s, i) }",
+     "free"},
+};
+constexpr OpExample kSequenceInsertExamples[] = {
+    {"g (float[N,2] a, float[M,2] b) => (float[N,2] y) <int64 i = {0}> { s = SequenceConstruct(b) "
+     "t "
+     "= SequenceInsert(s, a, i) y = SequenceAt(t, i) }",
+     "free"},
+};
+constexpr OpExample kSequenceEraseExamples[] = {
+    {"g (float[N,2] a, float[M,2] b) => (float[N,2] y) <int64 i = {0}> { s = SequenceConstruct(a, "
+     "b) "
+     "t = SequenceErase(s) y = SequenceAt(t, i) }",
+     "free"},
+};
+constexpr OpExample kSequenceLengthExamples[] = {
+    {"g (float[N,2] a) => (int64 y) { s = SequenceConstruct(a, a) y = SequenceLength(s) }", "free"},
+};
+
+// ---- SplitToSequence
+//
+// Parts of the given sizes along axis; parts of one size, the last one smaller; or, without
+// `split`, the slices of size 1, with keepdims = 0 without the axis.
+
+Fact WithAxis(const NodeView& n, Shape shape, int axis, Expr size) {
+  shape[axis] = std::move(size);
+  return n.Moved(0, std::move(shape));
+}
+
+Fact SliceSequence(const NodeView& n, const Shape& data, int axis) {
+  Shape slice = data;
+  if (n.Flag("keepdims", true)) {
+    slice[axis] = 1;
+  } else {
+    slice.dims().erase(slice.dims().begin() + axis);
+  }
+  return Fact::Sequence(n.Moved(0, std::move(slice)), data[axis]);
+}
+
+absl::StatusOr<Fact> EqualSequence(const NodeView& n, const Shape& data, int axis,
+                                   const Expr& part) {
+  if (ProvablyLess(part, 1) == true) {
+    return absl::InvalidArgumentError(absl::StrCat("split into parts of ", part.ToString()));
+  }
+  const Expr length = CeilDiv(data[axis], part);
+  if (DivideExactly(data[axis], part).has_value()) {
+    return Fact::Sequence(WithAxis(n, data, axis, part), length);
+  }
+  const std::optional<int64_t> count = length.AsInt64();
+  if (!count.has_value() || *count < 1 || *count > kMaxSequenceItems) {
+    return Fact::Sequence(WithAxis(n, data, axis, n.FreshDim(0, axis, "splittosequence")), length);
+  }
+  Items items(static_cast<size_t>(*count), WithAxis(n, data, axis, part));
+  items.back() = WithAxis(n, data, axis, data[axis] - part * (*count - 1));
+  return SequenceOf(n, std::move(items));
+}
+
+absl::StatusOr<Facts> InferSplitToSequence(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
+  if (!n.HasInput(1)) return Facts{SliceSequence(n, data, axis)};
+  ASSIGN_OR_RETURN(const Shape split, n.RankedShape(1));
+  if (split.rank() == 0) {
+    const std::optional<Expr> part = n.KnownInt(1);
+    if (!part.has_value()) {
+      return Facts{Fact::Sequence(WithAxis(n, data, axis, n.FreshDim(0, axis, "splittosequence")),
+                                  std::nullopt)};
+    }
+    ASSIGN_OR_RETURN(Fact sequence, EqualSequence(n, data, axis, *part));
+    return Facts{std::move(sequence)};
+  }
+  const std::optional<Dims> parts = n.KnownInts(1);
+  if (!parts.has_value() || parts->empty()) {
+    return Facts{
+        Fact::Sequence(WithAxis(n, data, axis, n.FreshDim(0, axis, "splittosequence")), split[0])};
+  }
+  RETURN_IF_ERROR(n.RequireSame("the sum of the parts", Sum(*parts), data[axis]));
+  Items items;
+  for (const Expr& part : *parts) items.push_back(WithAxis(n, data, axis, part));
+  return Facts{SequenceOf(n, std::move(items))};
+}
+
+constexpr int kSplitToSequenceVersions[] = {11, 24};
+constexpr OpExample kSplitToSequenceExamples[] = {
+    {"g (float[7,N] x) => (float[1,N] y) <int64 p = {3}, int64 i = {2}> { s = SplitToSequence(x, "
+     "p) "
+     "y = SequenceAt(s, i) }",
+     "free"},
+    {"g (float[N,5] x) => (int64 l, float[N] y) <int64 i = {2}> { s = SplitToSequence<axis=1, "
+     "keepdims=0>(x) l = SequenceLength(s) y = SequenceAt(s, i) }",
+     "free"},
+};
+
+// ---- ConcatFromSequence: the elements joined along axis, or stacked along a new one
+
+absl::StatusOr<Facts> ConcatItems(const NodeView& n, const Items& items, int axis) {
+  Shape out = items.front().shape;
+  std::vector<Expr> lengths;
+  for (const Fact& item : items) {
+    for (int d = 0; d < out.rank(); ++d) {
+      if (d == axis) continue;
+      ASSIGN_OR_RETURN(out[d], Unify(n, absl::StrCat("axis ", d), out[d], item.shape[d]));
+    }
+    lengths.push_back(item.shape[axis]);
+  }
+  out[axis] = Sum(lengths);
+  Fact fact = Fact::Tensor(items.front().dtype, std::move(out));
+  if (fact.shape.rank() == 1) {
+    Content content;
+    for (const Fact& item : items) {
+      if (!item.has_content()) return Facts{std::move(fact)};
+      content.insert(content.end(), item.content->begin(), item.content->end());
+    }
+    SetFollowed(std::move(content), &fact);
+  }
+  return Facts{std::move(fact)};
+}
+
+// The items with an axis of size 1 put in, so that stacking becomes joining.
+Items WithNewAxis(Items items, int axis) {
+  for (Fact& item : items) item.shape.dims().insert(item.shape.dims().begin() + axis, Expr(1));
+  return items;
+}
+
+absl::StatusOr<Facts> InferConcatFromSequence(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Fact sequence, SequenceInput(n));
+  if (!n.HasAttr("axis")) return absl::InvalidArgumentError("attribute axis is missing");
+  const bool stack = n.Flag("new_axis");
+  Items items = sequence.items != nullptr ? *sequence.items : Items{ElementOf(sequence)};
+  if (items.empty()) return absl::InvalidArgumentError("the sequence is empty");
+  for (const Fact& item : items) {
+    if (!item.is_tensor() || !item.shape.ranked()) {
+      return absl::FailedPreconditionError("the rank of the elements is not known");
+    }
+    if (item.shape.rank() != items.front().shape.rank()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "elements of rank ", items.front().shape.rank(), " and ", item.shape.rank()));
+    }
+  }
+  const int rank = items.front().shape.rank() + (stack ? 1 : 0);
+  ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, rank));
+  if (stack) items = WithNewAxis(std::move(items), axis);
+  if (sequence.items != nullptr) return ConcatItems(n, items, axis);
+  Fact fact = Fact::Tensor(items.front().dtype, items.front().shape);
+  // Elements whose size on this axis is a symbol may differ in it.
+  const bool exact = sequence.length.has_value() && (stack || fact.shape[axis].is_literal());
+  fact.shape[axis] =
+      exact ? fact.shape[axis] * *sequence.length : n.FreshDim(0, axis, "concatfromsequence");
+  return Facts{std::move(fact)};
+}
+
+constexpr OpExample kConcatFromSequenceExamples[] = {
+    {"g (float[N,2] a, float[N,3] b) => (float[N,5] y) { s = SequenceConstruct(a, b) y = "
+     "ConcatFromSequence<axis=1>(s) }",
+     "free"},
+    {"g (float[N,2] a, float[N,2] b) => (float[N,2,2] y) { s = SequenceConstruct(a, b) y = "
+     "ConcatFromSequence<axis=-1, new_axis=1>(s) }",
+     "free"},
+};
+
+// ---- Optional, OptionalGetElement, OptionalHasElement
+//
+// Of an optional, `length` says whether it holds something: 1 or 0.
+
+// What a type attribute says of a value. Types nest no deeper than the loader allows.
+Fact FactOfType(const DeclaredType& type) {
+  if (type.kind == TypeKind::kTensor) {
+    Shape shape;
+    for (const DeclaredDim& dim : type.dims) {
+      if (dim.size < 0) return Fact::Tensor(type.dtype, Shape::UnknownRank());
+      shape.push_back(dim.size);
+    }
+    return Fact::Tensor(type.dtype, type.has_shape ? std::move(shape) : Shape::UnknownRank());
+  }
+  if (type.element == nullptr) return Fact::Unknown();
+  if (type.kind == TypeKind::kSequence) {
+    return Fact::Sequence(FactOfType(*type.element), std::nullopt);
+  }
+  return type.kind == TypeKind::kOptional ? Fact::Optional(FactOfType(*type.element))
+                                          : Fact::Unknown();
+}
+
+absl::StatusOr<Facts> InferOptional(const NodeView& n) {
+  if (n.HasInput(0)) {
+    Fact optional = Fact::Optional(n.input(0));
+    optional.length = Expr(1);
+    return Facts{std::move(optional)};
+  }
+  const DeclaredType* type = n.TypeAttr("type");
+  if (type == nullptr) return absl::InvalidArgumentError("neither an input nor a type is given");
+  Fact optional = Fact::Optional(FactOfType(*type));
+  optional.length = Expr(0);
+  return Facts{std::move(optional)};
+}
+
+absl::StatusOr<Facts> InferOptionalGetElement(const NodeView& n) {
+  if (!n.HasInput(0)) return absl::InvalidArgumentError("input 0 is missing");
+  const Fact& fact = n.input(0);
+  if (fact.kind != Fact::Kind::kOptional) return Facts{fact};
+  if (fact.length == Expr(0)) return absl::InvalidArgumentError("the optional is empty");
+  return Facts{ElementOf(fact)};
+}
+
+absl::StatusOr<Facts> InferOptionalHasElement(const NodeView& n) {
+  const Fact& fact = n.input(0);
+  std::optional<Expr> held;
+  if (fact.absent()) {
+    held = Expr(0);
+  } else if (fact.kind == Fact::Kind::kOptional) {
+    held = fact.length;
+  } else if (fact.kind != Fact::Kind::kUnknown) {
+    held = Expr(1);
+  }
+  if (!held.has_value()) return Facts{Fact::Tensor(DType::kBool, {})};
+  return Facts{Fact::ScalarOf(Scalar::Int(*held), DType::kBool)};
+}
+
+constexpr int kOptionalVersions[] = {15, 28};
+constexpr OpExample kOptionalExamples[] = {
+    {"g (float[N,2] x) => (float[N,2] y) { o = Optional(x) y = OptionalGetElement(o) }", "free"},
+};
+constexpr int kOptionalElementVersions[] = {15, 18, 28};
+constexpr OpExample kOptionalGetElementExamples[] = {
+    {"g (float[N,2] x) => (float[N,2] y) { y = OptionalGetElement(x) }", "free"},
+};
+constexpr OpExample kOptionalHasElementExamples[] = {
+    {"g (float[N,2] x) => (bool y) { o = Optional(x) y = OptionalHasElement(o) }", "free"},
+};
+
+constexpr OpDef kSequenceRows[] = {
+    {.name = "SequenceConstruct",
+     .versions = kSequenceVersions,
+     .formula = "the sequence of the inputs; no arithmetic",
+     .infer = InferSequenceConstruct,
+     .examples = kSequenceConstructExamples},
+    {.name = "SequenceEmpty",
+     .versions = kSequenceVersions,
+     .formula = "a sequence without elements; no arithmetic",
+     .infer = InferSequenceEmpty,
+     .examples = kSequenceEmptyExamples},
+    {.name = "SequenceAt",
+     .versions = kSequenceVersions,
+     .formula = "the element at position; no arithmetic",
+     .infer = InferSequenceAt,
+     .examples = kSequenceAtExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent},
+    {.name = "SequenceInsert",
+     .versions = kSequenceVersions,
+     .formula = "the sequence with tensor put in at position; no arithmetic",
+     .infer = InferSequenceInsert,
+     .examples = kSequenceInsertExamples,
+     .traits = Traits::kReadsContent},
+    {.name = "SequenceErase",
+     .versions = kSequenceVersions,
+     .formula = "the sequence without the element at position; no arithmetic",
+     .infer = InferSequenceErase,
+     .examples = kSequenceEraseExamples,
+     .traits = Traits::kReadsContent},
+    {.name = "SequenceLength",
+     .versions = kSequenceVersions,
+     .formula = "the number of elements; no arithmetic",
+     .infer = InferSequenceLength,
+     .examples = kSequenceLengthExamples},
+    {.name = "SplitToSequence",
+     .versions = kSplitToSequenceVersions,
+     .formula = "the sequence of parts of input along axis; no arithmetic",
+     .infer = InferSplitToSequence,
+     .examples = kSplitToSequenceExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent},
+    {.name = "ConcatFromSequence",
+     .versions = kSequenceVersions,
+     .formula = "the elements one after another along axis, or stacked; no arithmetic",
+     .infer = InferConcatFromSequence,
+     .examples = kConcatFromSequenceExamples},
+    {.name = "Optional",
+     .versions = kOptionalVersions,
+     .formula = "an optional that holds input, or nothing; no arithmetic",
+     .infer = InferOptional,
+     .examples = kOptionalExamples,
+     .traits = Traits::kView},
+    {.name = "OptionalGetElement",
+     .versions = kOptionalElementVersions,
+     .formula = "what the optional holds; no arithmetic",
+     .infer = InferOptionalGetElement,
+     .examples = kOptionalGetElementExamples,
+     .traits = Traits::kView},
+    {.name = "OptionalHasElement",
+     .versions = kOptionalElementVersions,
+     .formula = "whether the optional holds something; no arithmetic",
+     .infer = InferOptionalHasElement,
+     .examples = kOptionalHasElementExamples,
+     .traits = Traits::kView},
+};
+
+}  // namespace
+
+constinit const OpFamily kSequenceFamily = {"", kSequenceRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,594 @@
+// Shapes of tensors as values, and views: the same elements under another shape.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/content.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- Shape, Size
+//
+// Shape: the dimensions [start, end) of data, which count from the end where negative.
+// Size: the number of elements.
+
+int64_t ClampAxis(int64_t axis, int rank) {
+  if (axis < 0) axis = axis < -rank ? 0 : axis + rank;
+  return std::min<int64_t>(axis, rank);
+}
+
+absl::StatusOr<Facts> InferShape(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  const int64_t start = ClampAxis(n.Int("start", 0), data.rank());
+  const int64_t end = ClampAxis(n.Int("end", data.rank()), data.rank());
+  Content dims;
+  for (int64_t i = start; i < end; ++i) dims.push_back(Scalar::Int(data[static_cast<int>(i)]));
+  return Facts{Fact::Ints(std::move(dims))};
+}
+
+constexpr int kShapeVersions[] = {1, 13, 15, 19, 21, 23, 24, 25};
+constexpr OpExample kShapeExamples[] = {
+    {"g (float[N,3,7] x) => (int64[3] y) { y = Shape(x) }", "free"},
+    {"g (float[N,3,7] x) => (float[N,3] y) { s = Shape<start=-3, end=-1>(x) y = "
+     "ConstantOfShape(s) }",
+     "free"},
+};
+
+absl::StatusOr<Facts> InferSize(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  return Facts{Fact::ScalarOf(Scalar::Int(data.NumElements()), DType::kInt64)};
+}
+
+constexpr int kSizeVersions[] = {1, 13, 19, 21, 23, 24, 25};
+constexpr OpExample kSizeExamples[] = {
+    {"g (float[N,3] x) => (int64 y) { y = Size(x) }", "free"},
+};
+
+// ---- Reshape
+//
+// The same elements with the dimensions that `shape` lists: 0 copies the input's (unless
+// allowzero=1), -1 is what remains. Before opset 5 `shape` is an attribute.
+
+absl::StatusOr<MaybeInts> ReshapeTarget(const NodeView& n) {
+  if (n.version() >= 5) return IntsOf(n, 1);
+  if (!n.HasAttr("shape")) return absl::InvalidArgumentError("attribute shape is missing");
+  MaybeInts target;
+  for (int64_t size : n.Ints("shape")) target.emplace_back(size);
+  return target;
+}
+
+// What remains of `from` elements beside dimensions of `to`.
+absl::StatusOr<Expr> RemainingSize(const Expr& from, const Expr& to) {
+  if (std::optional<Expr> exact = DivideExactly(from, to)) return *exact;
+  if (to == Expr(0)) {
+    return absl::InvalidArgumentError("-1 beside a size of 0 could be any size");
+  }
+  if (from.is_literal() && to.is_literal()) {
+    return absl::InvalidArgumentError(absl::StrCat("the elements do not divide: ", from.ToString(),
+                                                   " vs multiples of ", to.ToString()));
+  }
+  return FloorDiv(from, to);
+}
+
+absl::StatusOr<Shape> ReshapedShape(const NodeView& n, const Shape& data, const MaybeInts& target) {
+  const bool allow_zero = n.version() >= 14 && n.Flag("allowzero");
+  Shape out;
+  Expr to = 1;
+  std::vector<bool> copied(static_cast<size_t>(data.rank()), false);
+  std::vector<int> open;  // the -1 and those not known
+  bool has_wildcard = false;
+  for (size_t k = 0; k < target.size(); ++k) {
+    const int i = static_cast<int>(k);
+    const std::optional<Expr>& size = target[k];
+    const bool wildcard = size == Expr(-1);
+    if (wildcard && has_wildcard) return absl::InvalidArgumentError("-1 is given twice");
+    has_wildcard = has_wildcard || wildcard;
+    if (!size.has_value() || wildcard) {
+      open.push_back(i);
+      out.push_back(0);
+    } else if (size == Expr(0) && !allow_zero) {
+      if (i >= data.rank()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("0 copies dimension ", i, " of rank ", data.rank()));
+      }
+      copied[k] = true;
+      out.push_back(data[i]);
+    } else {
+      if (size->is_literal() && size->literal() < 0) {
+        return absl::InvalidArgumentError(absl::StrCat("a size of ", size->ToString()));
+      }
+      to *= *size;
+      out.push_back(*size);
+    }
+  }
+  Expr from = 1;
+  for (int i = 0; i < data.rank(); ++i) {
+    if (!copied[static_cast<size_t>(i)]) from *= data[i];
+  }
+  if (open.empty()) {
+    RETURN_IF_ERROR(n.RequireSame("the number of elements", from, to));
+  } else if (open.size() == 1 && (has_wildcard || to != Expr(0))) {
+    ASSIGN_OR_RETURN(out[open[0]], RemainingSize(from, to));
+  } else {
+    for (int i : open) out[i] = n.FreshDim(0, i, "reshape");
+  }
+  return out;
+}
+
+absl::StatusOr<Facts> InferReshape(const NodeView& n) {
+  ASSIGN_OR_RETURN(const MaybeInts target, ReshapeTarget(n));
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  ASSIGN_OR_RETURN(Shape out, ReshapedShape(n, data, target));
+  Fact fact = n.Moved(0, std::move(out));
+  FollowInOrder(n.input(0), &fact);
+  return Facts{std::move(fact)};
+}
+
+constexpr int kReshapeVersions[] = {1, 5, 13, 14, 19, 21, 23, 24, 25};
+constexpr OpExample kReshapeExamples[] = {
+    {"g (float[N,77,768] x) => (float[N,77,12,64] y) <int64[4] s = {0, 0, 12, -1}> { y = "
+     "Reshape(x, s) }",
+     "free"},
+    {"g (float[N,6] x) => (float[2,N,3] y) { n = Shape<start=0, end=1>(x) two = "
+     "Constant<value_ints=[2]>() rest = Constant<value_ints=[-1]>() s = Concat<axis=0>(two, n, "
+     "rest) "
+     "y = Reshape(x, s) }",
+     "free"},
+    {"g (float[0,4] x) => (float[3,0] y) <int64[2] s = {3, 0}> { y = Reshape<allowzero=1>(x, s) }",
+     "free"},
+    {"g (float[N,6] x) => (float[N,2,3] y) { y = Reshape<shape=[0,2,-1]>(x) }", "free", 1},
+};
+
+// ---- Flatten: [product of the first `axis` dimensions, product of the others]
+absl::StatusOr<Facts> InferFlatten(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  int64_t axis = n.Int("axis", 1);
+  if (axis < 0) axis += data.rank();
+  if (axis < 0 || axis > data.rank()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("axis ", n.Int("axis", 1), " is outside of rank ", data.rank()));
+  }
+  const int split = static_cast<int>(axis);
+  Fact fact = n.Moved(0, {data.Product(0, split), data.Product(split, data.rank())});
+  FollowInOrder(n.input(0), &fact);
+  return Facts{std::move(fact)};
+}
+
+constexpr int kFlattenVersions[] = {1, 9, 11, 13, 21, 23, 24, 25};
+constexpr OpExample kFlattenExamples[] = {
+    {"g (float[N,512,7,7] x) => (float[N,25088] y) { y = Flatten(x) }", "free"},
+    {"g (float[2,3,N] x) => (float[6,N] y) { y = Flatten<axis=-1>(x) }", "free"},
+};
+
+// ---- Squeeze, Unsqueeze: dimensions of size 1 taken out or put in
+//
+// `axes` is an attribute before opset 13, an input from then on. Exporters write the old form under
+// a newer opset; what it means is plain.
+
+bool HasAxesInput(const NodeView& n) {
+  return n.version() >= 13 && (n.HasInput(1) || !n.HasAttr("axes"));
+}
+
+absl::StatusOr<Axes> ViewAxes(const NodeView& n, int rank) {
+  if (HasAxesInput(n)) return AxesInput(n, 1, rank);
+  return AxesOf(n, n.Ints("axes"), rank);
+}
+
+absl::StatusOr<std::vector<bool>> SqueezedAxes(const NodeView& n, const Shape& data) {
+  std::vector<bool> squeezed(static_cast<size_t>(data.rank()), false);
+  if (n.HasAttr("axes") || (HasAxesInput(n) && n.HasInput(1))) {
+    ASSIGN_OR_RETURN(const Axes axes, ViewAxes(n, data.rank()));
+    for (int axis : axes) {
+      if (ProvablyEqual(data[axis], 1) == false) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("axis ", axis, " has size ", data[axis].ToString(), ", not 1"));
+      }
+      squeezed[static_cast<size_t>(axis)] = true;
+    }
+    return squeezed;
+  }
+  for (int i = 0; i < data.rank(); ++i) {
+    const std::optional<bool> is_one = ProvablyEqual(data[i], 1);
+    if (!is_one.has_value()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "no axes are given, and the rank depends on whether ", data[i].ToString(), " is 1"));
+    }
+    squeezed[static_cast<size_t>(i)] = *is_one;
+  }
+  return squeezed;
+}
+
+absl::StatusOr<Facts> InferSqueeze(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const std::vector<bool> squeezed, SqueezedAxes(n, data));
+  Shape out;
+  for (int i = 0; i < data.rank(); ++i) {
+    if (!squeezed[static_cast<size_t>(i)]) out.push_back(data[i]);
+  }
+  Fact fact = n.Moved(0, std::move(out));
+  FollowInOrder(n.input(0), &fact);
+  return Facts{std::move(fact)};
+}
+
+constexpr int kSqueezeVersions[] = {1, 11, 13, 21, 23, 24, 25};
+constexpr OpExample kSqueezeExamples[] = {
+    {"g (float[N,1,5] x) => (float[N,5] y) <int64[1] a = {-2}> { y = Squeeze(x, a) }", "free"},
+    {"g (float[1,3,1,5] x) => (float[3,5] y) { y = Squeeze(x) }", "free"},
+    {"g (float[N,1,5,1] x) => (float[N,5] y) { y = Squeeze<axes=[1,3]>(x) }", "free", 11},
+};
+
+absl::StatusOr<Facts> InferUnsqueeze(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  size_t count = 0;
+  if (HasAxesInput(n)) {
+    ASSIGN_OR_RETURN(const MaybeInts given, IntsOf(n, 1));
+    count = given.size();
+  } else {
+    if (!n.HasAttr("axes")) return absl::InvalidArgumentError("attribute axes is missing");
+    count = n.Ints("axes").size();
+  }
+  if (count > static_cast<size_t>(kMaxRank)) {
+    return absl::InvalidArgumentError(absl::StrCat(count, " axes"));
+  }
+  const int rank = data.rank() + static_cast<int>(count);
+  ASSIGN_OR_RETURN(const Axes axes, ViewAxes(n, rank));
+  Shape out;
+  for (int i = 0, next = 0; i < rank; ++i) {
+    const bool put_in = std::find(axes.begin(), axes.end(), i) != axes.end();
+    out.push_back(put_in ? Expr(1) : data[next++]);
+  }
+  Fact fact = n.Moved(0, std::move(out));
+  FollowInOrder(n.input(0), &fact);
+  return Facts{std::move(fact)};
+}
+
+constexpr int kUnsqueezeVersions[] = {1, 11, 13, 21, 23, 24, 25};
+constexpr OpExample kUnsqueezeExamples[] = {
+    {"g (float[N,5] x) => (float[1,N,5,1] y) <int64[2] a = {0, -1}> { y = Unsqueeze(x, a) }",
+     "free"},
+    {"g (float[N,5] x) => (float[N,1,5] y) { y = Unsqueeze<axes=[1]>(x) }", "free", 11},
+};
+
+// ---- Identity: of tensors, from opset 14 of sequences, from 16 of optionals
+constexpr int kIdentityVersions[] = {1, 13, 14, 16, 19, 21, 23, 24, 25};
+constexpr OpExample kIdentityExamples[] = {
+    {"g (float[N,5] x) => (float[N,5] y) { y = Identity(x) }", "free"},
+};
+
+// ---- Constant
+//
+// The value of one attribute: a tensor, from opset 11 a sparse one, from 12 a number, a string or a
+// list of them.
+
+Fact NumbersFact(const NodeView& n) {
+  if (n.HasAttr("value_int")) {
+    return Fact::ScalarOf(Scalar::Int(n.Int("value_int", 0)), DType::kInt64);
+  }
+  if (n.HasAttr("value_float")) {
+    return Fact::ScalarOf(Scalar::Float(n.Float("value_float", 0)), DType::kFloat32);
+  }
+  Content content;
+  DType type = DType::kInt64;
+  if (n.HasAttr("value_ints")) {
+    for (int64_t value : n.Ints("value_ints")) content.push_back(Scalar::Int(value));
+  } else {
+    type = DType::kFloat32;
+    for (float value : n.Floats("value_floats")) content.push_back(Scalar::Float(value));
+  }
+  Fact fact = Fact::Tensor(type, {static_cast<int64_t>(content.size())});
+  if (ContentSize(type, fact.shape).has_value()) SetFollowed(std::move(content), &fact);
+  return fact;
+}
+
+absl::StatusOr<Facts> InferConstant(const NodeView& n) {
+  if (const Tensor* value = n.TensorAttr("value")) return Facts{n.FactOfTensor(*value)};
+  if (n.HasAttr("value_int") || n.HasAttr("value_ints") || n.HasAttr("value_float") ||
+      n.HasAttr("value_floats")) {
+    return Facts{NumbersFact(n)};
+  }
+  if (n.HasAttr("value_string")) return Facts{Fact::Tensor(DType::kString, {})};
+  if (n.HasAttr("value_strings")) {
+    const auto count = static_cast<int64_t>(n.Strings("value_strings").size());
+    return Facts{Fact::Tensor(DType::kString, {count})};
+  }
+  const Attribute* sparse = n.FindAttr("sparse_value");
+  if (sparse != nullptr && sparse->type == AttributeType::kSparseTensor &&
+      !sparse->tensors.empty()) {
+    Shape shape;
+    for (int64_t size : sparse->sparse_dims) shape.push_back(size);
+    const Tensor& values = n.model().tensor(sparse->tensors[0]);
+    return Facts{Fact::Tensor(values.dtype, std::move(shape))};
+  }
+  return absl::InvalidArgumentError("no attribute states the value");
+}
+
+constexpr int kConstantVersions[] = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25};
+constexpr OpExample kConstantExamples[] = {
+    {"g () => (float[2,2] y) { y = Constant<value = float[2,2] {1.0, 2.0, 3.0, 4.0}>() }", "free"},
+    {"g () => (int64[3] y) { y = Constant<value_ints=[1,2,3]>() }", "free"},
+    {"g () => (float y) { y = Constant<value_float=0.5>() }", "free"},
+    {"g () => (string[2] y) { y = Constant<value_strings=[\"a\",\"b\"]>() }", "free"},
+};
+
+// ---- ConstantOfShape: a tensor of the shape that the input lists, filled with one value
+absl::StatusOr<Facts> InferConstantOfShape(const NodeView& n) {
+  ASSIGN_OR_RETURN(const MaybeInts sizes, IntsOf(n, 0));
+  Fact value = Fact::ScalarOf(Scalar::Float(0), DType::kFloat32);
+  if (const Tensor* given = n.TensorAttr("value")) {
+    if (given->elements != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("value has ", given->elements, " elements, not 1"));
+    }
+    value = n.FactOfTensor(*given);
+  }
+  Shape shape;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    shape.push_back(OrFresh(n, sizes[i], 0, static_cast<int>(i), "constantofshape"));
+  }
+  Fact fact = Fact::Tensor(value.dtype, std::move(shape));
+  FollowStrides(value, 0, Sizes(sizes.size(), 0), &fact);
+  return Facts{std::move(fact)};
+}
+
+constexpr int kConstantOfShapeVersions[] = {9, 20, 21, 23, 24, 25};
+constexpr OpExample kConstantOfShapeExamples[] = {
+    {"g (float[N,3] x) => (float[N,3] y) { s = Shape(x) y = ConstantOfShape(s) }", "free"},
+    {"g () => (bool[2,3] y) { s = Constant<value_ints=[2,3]>() y = ConstantOfShape<value = bool[1] "
+     "{1}>(s) }",
+     "free"},
+};
+
+// ---- Expand: the input broadcast with the shape that `shape` lists
+absl::StatusOr<Facts> InferExpand(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
+  ASSIGN_OR_RETURN(const MaybeInts target, IntsOf(n, 1));
+  const int rank = std::max(data.rank(), static_cast<int>(target.size()));
+  const int data_offset = rank - data.rank();
+  const int target_offset = rank - static_cast<int>(target.size());
+  Shape out;
+  for (int i = 0; i < rank; ++i) {
+    const Expr from = i < data_offset ? Expr(1) : data[i - data_offset];
+    const std::optional<Expr> to =
+        i < target_offset ? Expr(1) : target[static_cast<size_t>(i - target_offset)];
+    if (!to.has_value()) {
+      // Sizes other than 1 only broadcast with themselves and 1.
+      out.push_back(from.AtLeast(2) ? from : n.FreshDim(0, i, "expand"));
+      continue;
+    }
+    std::optional<Expr> dim = BroadcastDim(from, *to);
+    if (!dim.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "axis ", i, " does not broadcast: ", from.ToString(), " vs ", to->ToString()));
+    }
+    out.push_back(*std::move(dim));
+  }
+  Fact fact = n.Moved(0, std::move(out));
+  if (const std::optional<Sizes> sizes = SmallSizes(n.input(0))) {
+    Sizes strides = RowMajorStrides(*sizes);
+    for (size_t i = 0; i < strides.size(); ++i) strides[i] = (*sizes)[i] == 1 ? 0 : strides[i];
+    strides.insert(strides.begin(), static_cast<size_t>(data_offset), 0);
+    FollowStrides(n.input(0), 0, strides, &fact);
+  }
+  return Facts{std::move(fact)};
+}
+
+constexpr int kExpandVersions[] = {8, 13};
+constexpr OpExample kExpandExamples[] = {
+    {"g (float[1,1,768] x, float[N,3] z) => (float[N,3,768] y) { s = Shape(z) one = "
+     "Constant<value_ints=[1]>() t = Concat<axis=0>(s, one) y = Expand(x, t) }",
+     "free"},
+    {"g (float[3,1] x) => (float[2,3,4] y) <int64[3] s = {2, 1, 4}> { y = Expand(x, s) }", "free"},
+};
+
+// ---- Range: start + i * delta for ceil((limit - start) / delta) of i
+
+// A limit as an exact fraction: a whole number, or a size divided by a literal.
+struct Limit {
+  Expr numerator;
+  int64_t denominator = 1;
+};
+
+std::optional<Limit> AsLimit(const Scalar& value) {
+  if (value.is_int()) return Limit{value.i};
+  if (value.is_ratio()) return Limit{value.i, static_cast<int64_t>(value.f)};
+  constexpr double kExact = 0x1p53;
+  if (!value.is_float() || !(value.f > -kExact && value.f < kExact)) return std::nullopt;
+  const auto whole = static_cast<int64_t>(value.f);
+  if (static_cast<double>(whole) != value.f) return std::nullopt;
+  return Limit{whole};
+}
+
+std::optional<Expr> ExactRangeLength(const Scalar& start, const Scalar& limit,
+                                     const Scalar& delta) {
+  const std::optional<Limit> first = AsLimit(start), end = AsLimit(limit), step = AsLimit(delta);
+  if (!first.has_value() || !end.has_value() || !step.has_value()) return std::nullopt;
+  Expr distance = end->numerator * first->denominator - first->numerator * end->denominator;
+  distance *= step->denominator;
+  const Expr divisor = step->numerator * first->denominator * end->denominator;
+  if (divisor.AtLeast(1)) return Max(CeilDiv(distance, divisor), 0);
+  if ((0 - divisor).AtLeast(1)) return Max(CeilDiv(0 - distance, 0 - divisor), 0);
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<Expr>> RangeLength(const Scalar& start, const Scalar& limit,
+                                                const Scalar& delta, DType type) {
+  if ((delta.is_int() && delta.i == Expr(0)) || (delta.is_float() && delta.f == 0)) {
+    return absl::InvalidArgumentError("delta is 0");
+  }
+  if (std::optional<Expr> exact = ExactRangeLength(start, limit, delta)) return exact;
+  if (!start.is_float() || !limit.is_float() || !delta.is_float()) return std::nullopt;
+  double distance = limit.f - start.f;
+  if (type == DType::kFloat32) distance = static_cast<float>(distance);
+  const double length = std::ceil(distance / delta.f);
+  if (!(length < static_cast<double>(kMaxElements))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the range from ", start.f, " to ", limit.f, " by ", delta.f, " is endless"));
+  }
+  return Expr(static_cast<int64_t>(std::max(length, 0.0)));
+}
+
+Scalar RangeElement(const Scalar& start, const Scalar& delta, int64_t i, DType type) {
+  if (start.is_int() && delta.is_int()) return InType(Scalar::Int(start.i + delta.i * i), type);
+  if (!start.is_float() || !delta.is_float()) return {};
+  const Scalar offset = InType(Scalar::Float(delta.f * static_cast<double>(i)), type);
+  return offset.is_float() ? InType(Scalar::Float(start.f + offset.f), type) : Scalar{};
+}
+
+absl::StatusOr<Facts> InferRange(const NodeView& n) {
+  const Scalar start = ElementAt(n.input(0), 0), limit = ElementAt(n.input(1), 0),
+               delta = ElementAt(n.input(2), 0);
+  for (int i = 0; i < 3; ++i) {
+    if (!n.HasInput(i)) return absl::InvalidArgumentError(absl::StrCat("input ", i, " is missing"));
+  }
+  const DType type = n.dtype(0);
+  ASSIGN_OR_RETURN(const std::optional<Expr> length, RangeLength(start, limit, delta, type));
+  Fact fact = Fact::Tensor(type, {OrFresh(n, length, 0, 0, "range")});
+  if (const std::optional<int64_t> size = ContentSize(type, fact.shape)) {
+    Content content;
+    for (int64_t i = 0; i < *size; ++i) content.push_back(RangeElement(start, delta, i, type));
+    SetFollowed(std::move(content), &fact);
+  }
+  return Facts{std::move(fact)};
+}
+
+constexpr int kRangeVersions[] = {11, 27};
+constexpr OpExample kRangeExamples[] = {
+    {"g (float[N,3] x) => (int64[N] y) { s = Shape<start=0, end=1>(x) n = Squeeze(s) zero = "
+     "Constant<value_int=0>() one = Constant<value_int=1>() y = Range(zero, n, one) }",
+     "int_add=N"},
+    {"g () => (float[4] y) <float a = {1.0}, float b = {3.0}, float d = {0.5}> { y = Range(a, b, "
+     "d) }",
+     "add=4"},
+    {"g () => (int64[3] y) <int64 a = {10}, int64 b = {4}, int64 d = {-2}> { y = Range(a, b, d) }",
+     "int_add=3"},
+};
+
+// ---- EyeLike: ones on diagonal k of a matrix of the input's shape, zeros elsewhere
+absl::StatusOr<Facts> InferEyeLike(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(const DType type, DTypeAttr(n, "dtype", n.dtype(0)));
+  Fact fact = Fact::Tensor(type, shape);
+  const int64_t k = n.Int("k", 0);
+  if (const std::optional<Sizes> sizes = SmallSizes(fact)) {
+    Content content;
+    ForEachIndex(*sizes, [&](const Sizes& at) {
+      content.push_back(InType(Scalar::Int(at[1] - at[0] == k ? 1 : 0), type));
+    });
+    SetFollowed(std::move(content), &fact);
+  }
+  return Facts{std::move(fact)};
+}
+
+constexpr int kEyeLikeVersions[] = {9, 22};
+constexpr OpExample kEyeLikeExamples[] = {
+    {"g (float[N,4] x) => (float[N,4] y) { y = EyeLike(x) }", "free"},
+    {"g (int32[4,4] x) => (double[4,4] y) { y = EyeLike<dtype=11, k=1>(x) }", "free"},
+};
+
+// ---- where the function bodies cost more
+constexpr OpException kRangeExceptions[] = {
+    {"always", "add div cmp round int_add",
+     "the function body computes its length, ceil((limit - start) / delta), which decides a shape: "
+     "index arithmetic"},
+};
+
+constexpr OpDef kShapeRows[] = {
+    {.name = "Shape",
+     .versions = kShapeVersions,
+     .formula = "y[end-start] = dimensions [start, end) of data; no arithmetic",
+     .infer = InferShape,
+     .examples = kShapeExamples,
+     .traits = Traits::kView | Traits::kShapeOnly},
+    {.name = "Size",
+     .versions = kSizeVersions,
+     .formula = "y = number of elements of data; no arithmetic",
+     .infer = InferSize,
+     .examples = kSizeExamples,
+     .traits = Traits::kView | Traits::kShapeOnly},
+    {.name = "Reshape",
+     .versions = kReshapeVersions,
+     .formula = "y = data with dimensions shape; no arithmetic",
+     .infer = InferReshape,
+     .examples = kReshapeExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kView | Traits::kReadsContent},
+    {.name = "Flatten",
+     .versions = kFlattenVersions,
+     .formula = "y[d0*..*d(axis-1), d(axis)*..] = data; no arithmetic",
+     .infer = InferFlatten,
+     .examples = kFlattenExamples,
+     .traits = Traits::kView},
+    {.name = "Squeeze",
+     .versions = kSqueezeVersions,
+     .formula = "y = data without the axes of size 1; no arithmetic",
+     .infer = InferSqueeze,
+     .examples = kSqueezeExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 13,
+     .traits = Traits::kView | Traits::kReadsContent},
+    {.name = "Unsqueeze",
+     .versions = kUnsqueezeVersions,
+     .formula = "y = data with axes of size 1 put in; no arithmetic",
+     .infer = InferUnsqueeze,
+     .examples = kUnsqueezeExamples,
+     .shape_inputs = 1 << 1,
+     .axes_attribute_before = 13,
+     .traits = Traits::kView | Traits::kReadsContent | Traits::kMovesMask},
+    {.name = "Identity",
+     .versions = kIdentityVersions,
+     .formula = "y = x; no arithmetic",
+     .infer = InferMoved,
+     .examples = kIdentityExamples,
+     .traits = Traits::kView | Traits::kMovesMask},
+    {.name = "Constant",
+     .versions = kConstantVersions,
+     .formula = "y = the value in the file; no arithmetic",
+     .infer = InferConstant,
+     .examples = kConstantExamples,
+     .traits = Traits::kView},
+    {.name = "ConstantOfShape",
+     .versions = kConstantOfShapeVersions,
+     .formula = "y[input] = value everywhere; no arithmetic",
+     .infer = InferConstantOfShape,
+     .examples = kConstantOfShapeExamples,
+     .shape_inputs = 1 << 0,
+     .traits = Traits::kReadsContent},
+    {.name = "Expand",
+     .versions = kExpandVersions,
+     .formula = "y = x broadcast to shape; no arithmetic",
+     .infer = InferExpand,
+     .examples = kExpandExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent | Traits::kMovesMask},
+    {.name = "Range",
+     .versions = kRangeVersions,
+     .formula = "y[i] = y[i-1] + delta, n = ceil((limit - start) / delta) of them; add = n",
+     .infer = InferRange,
+     .count = CountPerOutputElement,
+     .examples = kRangeExamples,
+     .per_element = {.add = 1},
+     .shape_inputs = 1 << 0 | 1 << 1 | 1 << 2,
+     .traits = Traits::kReadsContent,
+     .exceptions = kRangeExceptions},
+    {.name = "EyeLike",
+     .versions = kEyeLikeVersions,
+     .formula = "y[i,j] = 1 if j - i = k else 0; no arithmetic",
+     .infer = InferEyeLike,
+     .examples = kEyeLikeExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kShapeFamily = {"", kShapeRows};
+
+}  // namespace onnxflops

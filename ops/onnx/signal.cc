@@ -1,0 +1,355 @@
+// Fourier transforms, window functions and the mel filter bank.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- Fourier transforms
+
+// ceil(log2(n)), also of a symbolic n up to 2^32: how many of 1, 2, 4, 8, ... are below n.
+Expr CeilLog2(const Expr& n) {
+  Expr stages;
+  for (int k = 0; k < 32; ++k) stages += Min(1, Max(0, FloorDiv(n - 1, int64_t{1} << k)));
+  return stages;
+}
+
+// One transform of length n by radix 2: ceil(log2 n) stages of n/2 butterflies, each a complex
+// product and two complex sums.
+Census FftWork(const Expr& n) { return ElementCost{.add = 3, .mul = 2} * (n * CeilLog2(n)); }
+
+struct Dft {
+  Shape x;
+  int axis = 0;
+  std::optional<Expr> length;  // nullopt when dft_length is decided at run time
+  bool onesided = false, inverse = false;
+};
+
+// The axis: an attribute in opset 17 (1), an input from opset 20 on (-2). The last one is that of
+// real and imaginary part.
+absl::StatusOr<int> DftAxis(const NodeView& n, int rank) {
+  int64_t axis = -2;
+  if (n.version() < 20) {
+    axis = n.Int("axis", 1);
+  } else if (n.HasInput(2)) {
+    std::optional<Expr> known = n.KnownInt(2);
+    if (!known.has_value() || !known->AsInt64().has_value()) {
+      return absl::FailedPreconditionError("the axis is not known");
+    }
+    axis = *known->AsInt64();
+  }
+  ASSIGN_OR_RETURN(int normalized, n.Axis(axis, rank));
+  if (normalized == rank - 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("axis ", axis, " is that of real and imaginary parts"));
+  }
+  return normalized;
+}
+
+absl::StatusOr<Dft> ReadDft(const NodeView& n) {
+  Dft dft;
+  ASSIGN_OR_RETURN(dft.x, n.ShapeOfRankAtLeast(0, 2));
+  ASSIGN_OR_RETURN(dft.axis, DftAxis(n, dft.x.rank()));
+  dft.onesided = n.Flag("onesided");
+  dft.inverse = n.Flag("inverse");
+  if (dft.onesided) {  // real input forward, complex input backward
+    RETURN_IF_ERROR(n.RequireSame("last dimension", dft.x[dft.x.rank() - 1], dft.inverse ? 2 : 1));
+  }
+  if (n.HasInput(1)) {
+    dft.length = n.KnownInt(1);
+  } else if (dft.onesided && dft.inverse) {
+    dft.length = 2 * (dft.x[dft.axis] - 1);
+  } else {
+    dft.length = dft.x[dft.axis];
+  }
+  return dft;
+}
+
+absl::StatusOr<Facts> InferDft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Dft dft, ReadDft(n));
+  Shape y = dft.x;
+  if (!dft.length.has_value()) {
+    y[dft.axis] = n.FreshDim(0, dft.axis, "dft");
+  } else if (dft.onesided && !dft.inverse) {
+    y[dft.axis] = FloorDiv(*dft.length, 2) + 1;
+  } else {
+    y[dft.axis] = *dft.length;
+  }
+  y[y.rank() - 1] = dft.onesided && dft.inverse ? 1 : 2;
+  return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountDft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Dft dft, ReadDft(n));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  if (!dft.length.has_value()) {
+    if (dft.onesided && !dft.inverse) {
+      return absl::FailedPreconditionError("dft_length is decided at run time");
+    }
+    dft.length = y[dft.axis];
+  }
+  const Expr transforms =
+      dft.x.Product(0, dft.axis) * dft.x.Product(dft.axis + 1, dft.x.rank() - 1);
+  Census work = FftWork(*dft.length);
+  work *= transforms;
+  if (dft.inverse) work[Kind::kDiv] = y.NumElements();
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// STFT: signal [B, S, 1 or 2] -> Y [B, frames, bins, 2]; window [length].
+struct Stft {
+  Shape signal;
+  std::optional<Expr> frames, length;  // nullopt when decided at run time
+};
+
+absl::StatusOr<Stft> ReadStft(const NodeView& n) {
+  Stft stft;
+  ASSIGN_OR_RETURN(stft.signal, n.ShapeOfRankAtLeast(0, 2));
+  if (stft.signal.rank() > 3) {
+    return absl::InvalidArgumentError(absl::StrCat("signal has rank ", stft.signal.rank()));
+  }
+  stft.length = stft.signal[1];
+  if (n.HasInput(2)) {
+    ASSIGN_OR_RETURN(Shape window, n.RankedShape(2, 1));
+    stft.length = window[0];
+  }
+  if (n.HasInput(3)) {
+    std::optional<Expr> length = n.KnownInt(3);
+    if (length.has_value() && n.HasInput(2)) {
+      RETURN_IF_ERROR(n.RequireSame("frame_length", *length, *stft.length));
+    }
+    if (length.has_value() || !n.HasInput(2)) stft.length = std::move(length);
+  }
+  std::optional<Expr> step = n.KnownInt(1);
+  if (!step.has_value() || !stft.length.has_value()) return stft;
+  if (step->is_literal() && step->literal() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame_step = ", step->ToString(), " is not positive"));
+  }
+  stft.frames = FloorDiv(stft.signal[1] - *stft.length, *step) + 1;
+  return stft;
+}
+
+absl::StatusOr<Facts> InferStft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Stft stft, ReadStft(n));
+  const Expr frames = stft.frames.has_value() ? *stft.frames : n.FreshDim(0, 1, "stft");
+  Expr bins;
+  if (!stft.length.has_value()) {
+    bins = n.FreshDim(0, 2, "stft");
+  } else {
+    bins = n.Flag("onesided", true) ? FloorDiv(*stft.length, 2) + 1 : *stft.length;
+  }
+  return Facts{n.Like(0, Shape{stft.signal[0], frames, bins, 2})};
+}
+
+absl::StatusOr<Cost> CountStft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Stft stft, ReadStft(n));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  if (!stft.length.has_value()) {
+    return absl::FailedPreconditionError("frame_length is decided at run time");
+  }
+  Census work = FftWork(*stft.length);
+  if (n.HasInput(2)) work[Kind::kMul] += *stft.length * stft.signal.Product(2, stft.signal.rank());
+  work *= y[0] * y[1];
+  return CostIn(n.dtype(0), std::move(work));
+}
+
+// ---- windows: a0 - a1 cos(2 pi k / size) + a2 cos(4 pi k / size), where only Blackman has an a2
+
+absl::Status RequirePositive(absl::string_view what, const Expr& size) {
+  if (!size.is_literal() || size.literal() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " = ", size.ToString(), " is not positive"));
+}
+
+absl::StatusOr<Facts> InferWindow(const NodeView& n) {
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "output_datatype", DType::kFloat32));
+  std::optional<Expr> size = n.KnownInt(0);
+  if (!size.has_value()) size = n.FreshDim(0, 0, "window");
+  RETURN_IF_ERROR(RequirePositive("size", *size));
+  return Facts{Fact::Tensor(type, Shape{*size})};
+}
+
+// Per element as the row says, and one division for the angle between two elements.
+absl::StatusOr<Cost> CountWindow(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  Cost cost;
+  cost.flops = n.def().per_element * y.NumElements();
+  cost.flops[Kind::kDiv] += 1;
+  return cost;
+}
+
+// MelWeightMatrix: Y [F, M], F = dft_length / 2 + 1 frequencies, M triangles.
+absl::StatusOr<Facts> InferMel(const NodeView& n) {
+  ASSIGN_OR_RETURN(DType type, DTypeAttr(n, "output_datatype", DType::kFloat32));
+  std::optional<Expr> bins = n.KnownInt(0), length = n.KnownInt(1);
+  if (!bins.has_value()) bins = n.FreshDim(0, 1, "mel");
+  RETURN_IF_ERROR(RequirePositive("num_mel_bins", *bins));
+  Expr frequencies;
+  if (length.has_value()) {
+    RETURN_IF_ERROR(RequirePositive("dft_length", *length));
+    frequencies = FloorDiv(*length, 2) + 1;
+  } else {
+    frequencies = n.FreshDim(0, 0, "mel");
+  }
+  return Facts{Fact::Tensor(type, Shape{frequencies, *bins})};
+}
+
+// Both ends in mel: 2595 log10(1 + f / 700) each, and the step between edges; of M + 2 edges the
+// frequency 700 (10^(mel / 2595) - 1) and its index; of every triangle two widths; of every element
+// of Y max(0, min(rise, fall)), each slope a difference and a quotient.
+absl::StatusOr<Cost> CountMel(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  Cost cost;
+  cost.flops = ElementCost{.add = 3, .mul = 2, .div = 3, .log = 2} * Expr(1);
+  cost.flops += ElementCost{.add = 2, .mul = 3, .div = 2, .pow = 1, .round = 1} * (y[1] + 2);
+  cost.flops += ElementCost{.add = 2} * y[1];
+  cost.flops += ElementCost{.add = 2, .div = 2, .cmp = 2} * y.NumElements();
+  return cost;
+}
+
+// ---- versions
+
+// ---- examples
+
+constexpr OpExample kBlackmanExamples[] = {
+    {"g () => (float[10] Y) { size = Constant<value_int = 10>() Y = BlackmanWindow(size) }",
+     "add=20 mul=40 div=1 trig=20"},
+};
+
+constexpr OpExample kDftExamples[] = {
+    // 3 stages.
+    {"g (float[N,8,1] X) => (float[N,8,2] Y) { Y = DFT(X) }", "add=72*N mul=48*N"},
+    // 10 points take the 4 stages of 16.
+    {"g (float[N,10,6,2] X) => (float[N,10,6,2] Y) "
+     "{ axis = Constant<value_int = 1>() Y = DFT<inverse = 1>(X, , axis) }",
+     "add=720*N mul=480*N div=120*N"},
+    {"g (float[N,8,1] X) => (float[N,5,2] Y) { Y = DFT<onesided = 1>(X) }", "add=72*N mul=48*N",
+     17},
+    {"g (float[N,8,1] X) => (float[N,16,2] Y) "
+     "{ n = Constant<value_int = 16>() Y = DFT(X, n) }",
+     "add=192*N mul=128*N"},
+};
+
+constexpr OpExample kHammingExamples[] = {
+    {"g () => (float[10] Y) { size = Constant<value_int = 10>() Y = HammingWindow(size) }",
+     "add=10 mul=20 div=1 trig=10"},
+};
+
+constexpr OpExample kHannExamples[] = {
+    {"g (float[N] X) => (double[N] Y) "
+     "{ size = Size(X) Y = HannWindow<output_datatype = 11>(size) }",
+     "add=N mul=2*N div=1 trig=N"},
+};
+
+constexpr OpExample kMelExamples[] = {
+    {"g (int64 rate, float low, float high) => (float[5,4] Y) "
+     "{ mel = Constant<value_int = 4>() length = Constant<value_int = 8>() "
+     "Y = MelWeightMatrix(mel, length, rate, low, high) }",
+     "add=63 mul=20 div=55 cmp=40 log=2 pow=6 round=6"},
+};
+
+constexpr OpExample kStftExamples[] = {
+    // 8 frames of 16 points: 4 stages each.
+    {"g (float[N,128,1] X, float[16] w) => (float[N,8,9,2] Y) "
+     "{ step = Constant<value_int = 16>() Y = STFT(X, step, w) }",
+     "add=1536*N mul=1152*N"},
+    {"g (float[N,128,2] X) => (float[N,8,16,2] Y) "
+     "{ step = Constant<value_int = 16>() length = Constant<value_int = 16>() "
+     "Y = STFT<onesided = 0>(X, step, , length) }",
+     "add=1536*N mul=1024*N"},
+};
+
+constexpr char kFft[] =
+    "Counted as the radix-2 transform of complex numbers, all twiddle factors multiplied, for real "
+    "and one-sided signals too; a length n that is no power of two takes ceil(log2 n) stages.";
+
+// ---- the table
+
+// ---- where the function bodies cost more
+constexpr OpException kBlackmanExceptions[] = {
+    {"always", "add mul", "the function body counts up by a Range and does arithmetic on the size"},
+};
+constexpr OpException kCosineWindowExceptions[] = {
+    {"always", "add mul trig",
+     "the function body counts up by a Range, does arithmetic on the size, and adds the third term "
+     "of BlackmanWindow, which is 0 here"},
+};
+
+constexpr OpDef kSignalRows[] = {
+    {.name = "BlackmanWindow",
+     .versions = kSince17,
+     .formula = "Y[k] = 0.42 - 0.5 cos(x) + 0.08 cos(2 x), x = 2 pi k / size; per element 4 mul, "
+                "2 trig, 2 add; div = 1",
+     .infer = InferWindow,
+     .count = CountWindow,
+     .examples = kBlackmanExamples,
+     .per_element = {.add = 2, .mul = 4, .trig = 2},
+     .shape_inputs = 1 << 0,
+     .traits = Traits::kReadsContent,
+     .exceptions = kBlackmanExceptions},
+    {.name = "DFT",
+     .versions = kSince17_20,
+     .formula =
+         "n-point transforms along an axis; each mul = 2 n L, add = 3 n L, L = ceil(log2 n); "
+         "inverse: div = elements of Y",
+     .infer = InferDft,
+     .count = CountDft,
+     .examples = kDftExamples,
+     .shape_inputs = 1 << 1 | 1 << 2,
+     .traits = Traits::kReadsContent,
+     .note = kFft},
+    {.name = "HammingWindow",
+     .versions = kSince17,
+     .formula = "Y[k] = 25/46 - 21/46 cos(2 pi k / size); per element 2 mul, trig, add; div = 1",
+     .infer = InferWindow,
+     .count = CountWindow,
+     .examples = kHammingExamples,
+     .per_element = {.add = 1, .mul = 2, .trig = 1},
+     .shape_inputs = 1 << 0,
+     .traits = Traits::kReadsContent,
+     .exceptions = kCosineWindowExceptions},
+    {.name = "HannWindow",
+     .versions = kSince17,
+     .formula = "Y[k] = 0.5 - 0.5 cos(2 pi k / size); per element 2 mul, trig, add; div = 1",
+     .infer = InferWindow,
+     .count = CountWindow,
+     .examples = kHannExamples,
+     .per_element = {.add = 1, .mul = 2, .trig = 1},
+     .shape_inputs = 1 << 0,
+     .traits = Traits::kReadsContent,
+     .exceptions = kCosineWindowExceptions},
+    {.name = "MelWeightMatrix",
+     .versions = kSince17,
+     .formula =
+         "Y[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies; per element "
+         "2 add, 2 div, 2 cmp; per edge (M + 2) 3 mul, 2 add, 2 div, pow, round; per triangle "
+         "2 add; once 3 add, 3 div, 2 mul, 2 log",
+     .infer = InferMel,
+     .count = CountMel,
+     .examples = kMelExamples,
+     .shape_inputs = 1 << 0 | 1 << 1,
+     .traits = Traits::kReadsContent},
+    {.name = "STFT",
+     .versions = kSince17,
+     .formula = "B * frames transforms of n = frame_length points, each mul = 2 n L, add = 3 n L, "
+                "L = ceil(log2 n), and with a window mul = n (2 n of a complex signal)",
+     .infer = InferStft,
+     .count = CountStft,
+     .examples = kStftExamples,
+     .shape_inputs = 1 << 1 | 1 << 3,
+     .traits = Traits::kReadsContent,
+     .note = kFft},
+};
+
+}  // namespace
+
+constexpr OpFamily kSignalFamily = {.domain = "", .rows = kSignalRows};
+
+}  // namespace onnxflops

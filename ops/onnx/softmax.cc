@@ -1,0 +1,77 @@
+// Softmax and LogSoftmax, in the stable form: the maximum of a row is subtracted first.
+//
+// From opset 13 on, a row runs along `axis`; before, X is a matrix whose rows hold all dimensions
+// from `axis` (1) on.
+#include <utility>
+
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// The axis attribute; -1 by default from opset 13 on, 1 before, where opset 1 also allows the rank:
+// rows of one element.
+absl::StatusOr<int> SoftmaxAxis(const NodeView& n, int rank) {
+  if (n.version() >= 13) return n.AxisAttr("axis", -1, rank);
+  if (n.version() == 1 && n.Int("axis", 1) == rank) return rank;
+  return n.AxisAttr("axis", 1, rank);
+}
+
+absl::StatusOr<Facts> InferSoftmax(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  RETURN_IF_ERROR(SoftmaxAxis(n, x.rank()).status());
+  return Facts{n.Like(0, std::move(x))};
+}
+
+// Per element: maximum, difference, exponential, sum and difference; per row, a logarithm.
+absl::StatusOr<Cost> CountLogSoftmax(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  ASSIGN_OR_RETURN(int axis, SoftmaxAxis(n, x.rank()));
+  Expr rows = x.Product(0, axis);
+  if (n.version() >= 13) rows *= x.Product(axis + 1, x.rank());
+  Census work = n.def().per_element * x.NumElements();
+  work[Kind::kLog] = rows;
+  return CostIn(n.dtype(0), work);
+}
+
+constexpr OpExample kLogSoftmaxExamples[] = {
+    {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = LogSoftmax<axis = 1>(X) }",
+     "add=72*N cmp=24*N exp=24*N log=4*N"},
+    {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = LogSoftmax<axis = 1>(X) }",
+     "add=72*N cmp=24*N exp=24*N log=N", 11},
+};
+
+constexpr OpExample kSoftmaxExamples[] = {
+    {"g (float[N,heads,7] X) => (float[N,heads,7] Y) { Y = Softmax(X) }",
+     "add=14*N*heads div=7*N*heads cmp=7*N*heads exp=7*N*heads"},
+    {"g (float[N,6,4] X) => (float[N,6,4] Y) { Y = Softmax(X) }",
+     "add=48*N div=24*N cmp=24*N exp=24*N", 1},
+};
+
+constexpr OpDef kSoftmaxRows[] = {
+    {.name = "LogSoftmax",
+     .versions = kSince1_11_13,
+     .formula = "Y = X - max - ln(sum of e^(X - max)) by rows; per element cmp, exp, 3 add; "
+                "log = rows",
+     .infer = InferSoftmax,
+     .count = CountLogSoftmax,
+     .examples = kLogSoftmaxExamples,
+     .per_element = {.add = 3, .cmp = 1, .exp = 1}},
+    {.name = "Softmax",
+     .versions = kSince1_11_13,
+     .formula = "Y = e^(X - max) / sum of e^(X - max) by rows; per element cmp, exp, 2 add, div",
+     .infer = InferSoftmax,
+     .count = CountPerInputElement,
+     .examples = kSoftmaxExamples,
+     .per_element = {.add = 2, .div = 1, .cmp = 1, .exp = 1}},
+};
+
+}  // namespace
+
+constexpr OpFamily kSoftmaxFamily = {.domain = "", .rows = kSoftmaxRows};
+
+}  // namespace onnxflops

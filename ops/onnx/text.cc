@@ -1,0 +1,135 @@
+// Strings: moved, compared and looked up, never counted as arithmetic.
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/choice.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+constexpr int kStringVersions[] = {20};
+constexpr OpExample kStringConcatExamples[] = {
+    {"g (string[N,1] a, string[3] b) => (string[N,3] y) { y = StringConcat(a, b) }", "free"},
+};
+
+// StringNormalizer: the words of x[C] or x[1,C], in another case, without the stopwords.
+absl::StatusOr<Facts> InferStringNormalizer(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  if (x.rank() > 2) {
+    return absl::InvalidArgumentError(absl::StrCat("the input has rank ", x.rank()));
+  }
+  const int axis = x.rank() - 1;
+  if (!n.Strings("stopwords").empty()) x[axis] = n.FreshDim(0, axis, "stringnormalizer");
+  return Facts{n.Like(0, std::move(x))};
+}
+
+constexpr int kStringNormalizerVersions[] = {10};
+constexpr OpExample kStringNormalizerExamples[] = {
+    {"g (string[1,N] x) => (string[1,N] y) { y = StringNormalizer<case_change_action=\"LOWER\">(x) "
+     "}",
+     "free"},
+    {"g (string[5] x) => (string[K] y) { y = StringNormalizer<stopwords=[\"the\"]>(x) }", "free"},
+};
+
+// StringSplit: the parts of every string, filled up to the longest list, and their number.
+absl::StatusOr<Facts> InferStringSplit(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  Shape parts = x;
+  parts.push_back(n.FreshDim(0, x.rank(), "stringsplit"));
+  return Facts{n.Like(0, std::move(parts)), Fact::Tensor(DType::kInt64, x)};
+}
+
+constexpr OpExample kStringSplitExamples[] = {
+    {"g (string[N] x) => (string[N,K] y, int64[N] z) { y, z = StringSplit<delimiter=\",\">(x) }",
+     "free"},
+};
+
+// RegexFullMatch: whether each string matches.
+absl::StatusOr<Facts> InferRegexFullMatch(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  return Facts{Fact::Tensor(DType::kBool, std::move(x))};
+}
+
+constexpr OpExample kRegexFullMatchExamples[] = {
+    {"g (string[N] x) => (bool[N] y) { y = RegexFullMatch<pattern=\"a+\">(x) }", "free"},
+};
+
+// TfIdfVectorizer: y[..,V] counts the n-grams of each row of x that are in the pool, V one more
+// than the largest of ngram_indexes.
+absl::StatusOr<Facts> InferTfIdfVectorizer(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  if (x.rank() > 2) {
+    return absl::InvalidArgumentError(absl::StrCat("the input has rank ", x.rank()));
+  }
+  const auto indexes = n.Ints("ngram_indexes");
+  if (indexes.empty()) return absl::InvalidArgumentError("attribute ngram_indexes is missing");
+  x[x.rank() - 1] = Expr(*std::max_element(indexes.begin(), indexes.end())) + 1;
+  return Facts{Fact::Tensor(DType::kFloat32, std::move(x))};
+}
+
+absl::StatusOr<Cost> CountTfIdfVectorizer(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const absl::string_view mode,
+                   ChoiceAttr(n, "mode", "TF", {"TF", "IDF", "TFIDF"}));
+  Cost cost;
+  if (mode == "TFIDF" && n.HasAttr("weights")) {
+    cost.flops[Kind::kMul] = y.NumElements();
+  }
+  return cost;
+}
+
+constexpr int kTfIdfVectorizerVersions[] = {9};
+constexpr OpExample kTfIdfVectorizerExamples[] = {
+    {"g (int64[N,12] x) => (float[N,3] y) { y = TfIdfVectorizer<mode=\"TFIDF\", min_gram_length=1, "
+     "max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0,1,2], "
+     "pool_int64s=[5,6,7], weights=[1.0,2.0,3.0]>(x) }",
+     "mul=3*N"},
+    {"g (string[12] x) => (float[3] y) { y = TfIdfVectorizer<mode=\"TF\", min_gram_length=1, "
+     "max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[2,0,1], "
+     "pool_strings=[\"a\",\"b\",\"c\"]>(x) }",
+     "free"},
+};
+
+constexpr OpDef kTextRows[] = {
+    {.name = "StringConcat",
+     .versions = kStringVersions,
+     .formula = "z = x followed by y, broadcast; no arithmetic",
+     .infer = InferBroadcast,
+     .examples = kStringConcatExamples},
+    {.name = "StringNormalizer",
+     .versions = kStringNormalizerVersions,
+     .formula = "y[K] = x[C] in another case, without the stopwords; no arithmetic",
+     .infer = InferStringNormalizer,
+     .examples = kStringNormalizerExamples},
+    {.name = "StringSplit",
+     .versions = kStringVersions,
+     .formula = "y[..,K] = the parts of x[..], z[..] = how many; no arithmetic",
+     .infer = InferStringSplit,
+     .examples = kStringSplitExamples},
+    {.name = "RegexFullMatch",
+     .versions = kStringVersions,
+     .formula = "y = whether x matches the pattern; no arithmetic",
+     .infer = InferRegexFullMatch,
+     .examples = kRegexFullMatchExamples},
+    {.name = "TfIdfVectorizer",
+     .versions = kTfIdfVectorizerVersions,
+     .formula =
+         "y[N,V] = how often each n-gram of the pool is in x[N,C]; TFIDF with weights: mul = "
+         "N*V",
+     .infer = InferTfIdfVectorizer,
+     .count = CountTfIdfVectorizer,
+     .examples = kTfIdfVectorizerExamples,
+     .note = "Finding n-grams is a look-up, and how many are counted depends on data: free."},
+};
+
+}  // namespace
+
+constinit const OpFamily kTextFamily = {"", kTextRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,187 @@
+// One step of an optimizer: domain ai.onnx.preview.training.
+//
+// The inputs are the rate R, the step number T, then all X, all their gradients G, and the
+// accumulated values of each. The arithmetic is the pseudo code of the specification, constant
+// factors such as 1 - alpha taken as given.
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/choice.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+constexpr int kFirstTensor = 2;  // after R and T
+
+// How many tensors are optimized: the inputs are `groups` lists of that many.
+absl::StatusOr<int> OptimizedTensors(const NodeView& n, int groups) {
+  const int tensors = n.num_inputs() - kFirstTensor;
+  if (tensors < groups || tensors % groups != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(tensors, " tensors are not ", groups, " lists of equal length"));
+  }
+  return tensors / groups;
+}
+
+// The new X and the new accumulated values; gradients, the second list, have no output.
+absl::StatusOr<Facts> InferStep(const NodeView& n, int groups) {
+  ASSIGN_OR_RETURN(const int count, OptimizedTensors(n, groups));
+  Facts facts;
+  for (int group = 0; group < groups; ++group) {
+    if (group == 1) continue;
+    for (int i = 0; i < count; ++i) {
+      const int input = kFirstTensor + group * count + i;
+      ASSIGN_OR_RETURN(Shape shape, n.RankedShape(input));
+      facts.push_back(n.Like(input, std::move(shape)));
+    }
+  }
+  return facts;
+}
+
+absl::StatusOr<Cost> CountStep(const NodeView& n, int groups, const ElementCost& per_element,
+                               const ElementCost& per_step) {
+  ASSIGN_OR_RETURN(const int count, OptimizedTensors(n, groups));
+  Expr elements = 0;
+  for (int i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const Shape x, n.RankedShape(kFirstTensor + i));
+    elements += x.NumElements();
+  }
+  Census work = per_element * elements;
+  work += per_step * 1;
+  return CostIn(n.dtype(kFirstTensor), std::move(work));
+}
+
+// The same, with the test of whether the step number T, an integer, is 0.
+absl::StatusOr<Cost> CountStepWithTest(const NodeView& n, int groups,
+                                       const ElementCost& per_element,
+                                       const ElementCost& per_step) {
+  ASSIGN_OR_RETURN(Cost cost, CountStep(n, groups, per_element, per_step));
+  cost.int_ops[Kind::kCmp] += 1;
+  return cost;
+}
+
+// Adagrad: r = R / (1 + T * decay);  g = norm * X + G;  H' = H + g * g;
+// X' = X - r * g / (sqrt(H') + epsilon).
+constexpr ElementCost kAdagradElement = {.add = 4, .mul = 3, .div = 1, .sqrt = 1};
+constexpr ElementCost kAdagradStep = {.add = 1, .mul = 1, .div = 1};
+
+absl::StatusOr<Facts> InferAdagrad(const NodeView& n) { return InferStep(n, 3); }
+absl::StatusOr<Cost> CountAdagrad(const NodeView& n) {
+  return CountStep(n, 3, kAdagradElement, kAdagradStep);
+}
+
+constexpr int kVersions[] = {1};
+constexpr OpExample kAdagradExamples[] = {
+    {"g (float R, int64 T, float[N,5] X, float[N,5] G, float[N,5] H) => (float[N,5] Y, float[N,5] "
+     "K) "
+     "{ Y, K = ai.onnx.preview.training.Adagrad(R, T, X, G, H) }",
+     "add=20*N + 1 mul=15*N + 1 div=5*N + 1 sqrt=5*N"},
+};
+
+// Adam: g = norm * X + G;  V' = alpha * V + (1 - alpha) * g;  H' = beta * H + (1 - beta) * g * g;
+// r = R * sqrt(1 - beta^T) / (1 - alpha^T);  X' = (1 - norm_post) * (X - r * V' / (sqrt(H') +
+// epsilon)).
+constexpr ElementCost kAdamElement = {.add = 5, .mul = 8, .div = 1, .sqrt = 1};
+constexpr ElementCost kAdamStep = {.add = 2, .mul = 1, .div = 1, .sqrt = 1, .pow = 2};
+
+absl::StatusOr<Facts> InferAdam(const NodeView& n) { return InferStep(n, 4); }
+absl::StatusOr<Cost> CountAdam(const NodeView& n) {
+  return CountStepWithTest(n, 4, kAdamElement, kAdamStep);
+}
+
+constexpr OpExample kAdamExamples[] = {
+    {"g (float R, int64 T, float[N] X1, float[7] X2, float[N] G1, float[7] G2, float[N] V1, "
+     "float[7] "
+     "V2, float[N] H1, float[7] H2) => (float[N] Y1, float[7] Y2, float[N] A1, float[7] A2, "
+     "float[N] "
+     "B1, float[7] B2) { Y1, Y2, A1, A2, B1, B2 = ai.onnx.preview.training.Adam(R, T, X1, X2, G1, "
+     "G2, V1, V2, H1, H2) }",
+     "add=5*N + 37 mul=8*N + 57 div=N + 8 sqrt=N + 8 pow=2 int_cmp=1"},
+};
+
+// Momentum: g = norm * X + G;  V' = alpha * V + beta * g;  X' = X - R * V', or with Nesterov's
+// X - R * (g + alpha * V').
+constexpr ElementCost kMomentumElement = {.add = 3, .mul = 4};
+constexpr ElementCost kNesterovElement = {.add = 4, .mul = 5};
+
+absl::StatusOr<Facts> InferMomentum(const NodeView& n) { return InferStep(n, 3); }
+absl::StatusOr<Cost> CountMomentum(const NodeView& n) {
+  ASSIGN_OR_RETURN(const absl::string_view mode,
+                   ChoiceAttr(n, "mode", "standard", {"standard", "nesterov"}));
+  const bool nesterov = mode == "nesterov";
+  return CountStepWithTest(n, 3, nesterov ? kNesterovElement : kMomentumElement, {});
+}
+
+constexpr OpExample kMomentumExamples[] = {
+    {"g (float R, int64 T, float[N] X, float[N] G, float[N] V) => (float[N] Y, float[N] W) { Y, W "
+     "= "
+     "ai.onnx.preview.training.Momentum<mode=\"standard\", alpha=0.9, beta=1.0, "
+     "norm_coefficient=0.1>(R, T, X, G, V) }",
+     "add=3*N mul=4*N int_cmp=1"},
+    {"g (double R, int64 T, double[N] X, double[N] G, double[N] V) => (double[N] Y, double[N] W) { "
+     "Y, W = ai.onnx.preview.training.Momentum<mode=\"nesterov\", alpha=0.9, beta=1.0, "
+     "norm_coefficient=0.1>(R, T, X, G, V) }",
+     "add=4*N mul=5*N int_cmp=1"},
+};
+
+// Gradient: of y with respect to each of xs, at the inputs' values.
+absl::StatusOr<Facts> InferGradient(const NodeView& n) {
+  const auto count = static_cast<int>(n.Strings("xs").size());
+  if (count > n.num_inputs()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("xs names ", count, " tensors of ", n.num_inputs(), " inputs"));
+  }
+  Facts facts;
+  for (int i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(Shape shape, n.RankedShape(i));
+    facts.push_back(n.Like(i, std::move(shape)));
+  }
+  return facts;
+}
+
+constexpr OpExample kGradientExamples[] = {
+    {"g (float[N] X) => (float[N] D) { Y = Exp(X) D = "
+     "ai.onnx.preview.training.Gradient<xs=[\"X\"], y=\"Y\">(X) }",
+     ""},
+};
+
+constexpr OpDef kTrainingRows[] = {
+    {.name = "Adagrad",
+     .versions = kVersions,
+     .formula = "per element of X: add=4 mul=3 div=1 sqrt=1; per step: add=1 mul=1 div=1",
+     .infer = InferAdagrad,
+     .count = CountAdagrad,
+     .examples = kAdagradExamples},
+    {.name = "Adam",
+     .versions = kVersions,
+     .formula =
+         "per element of X: add=5 mul=8 div=1 sqrt=1; per step: add=2 mul=1 div=1 sqrt=1 pow=2 "
+         "int_cmp=1",
+     .infer = InferAdam,
+     .count = CountAdam,
+     .examples = kAdamExamples},
+    {.name = "Momentum",
+     .versions = kVersions,
+     .formula = "per element of X: add=3 mul=4 (nesterov: add=4 mul=5); per step: int_cmp=1",
+     .infer = InferMomentum,
+     .count = CountMomentum,
+     .examples = kMomentumExamples},
+    {.name = "Gradient",
+     .versions = kVersions,
+     .formula = "outputs = dy/dxs, of the shapes of xs",
+     .infer = InferGradient,
+     .examples = kGradientExamples,
+     .traits = Traits::kUnknown,
+     .note = "it differentiates the part of the graph between xs and y, which is not counted"},
+};
+
+}  // namespace
+
+constinit const OpFamily kTrainingFamily = {"ai.onnx.preview.training", kTrainingRows};
+
+}  // namespace onnxflops

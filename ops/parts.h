@@ -1,0 +1,77 @@
+// What the parts of a fused operator cost: the operators of ai.onnx that it stands for.
+//
+//   Cost cost;
+//   cost.flops += kGeluCost * elements;          // the Gelu of a BiasGelu
+//   cost.flops += LayerNormWork(rows, rows * k, true);  // the LayerNormalization of a
+//   SkipLayerNormalization
+#ifndef ONNXFLOPS_OPS_PARTS_H_
+#define ONNXFLOPS_OPS_PARTS_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/op_def.h"
+#include "ops/quantization.h"
+
+namespace onnxflops {
+
+// ---- elementwise parts, per element
+inline constexpr ElementCost kSigmoidCost = {.add = 1, .div = 1, .exp = 1};
+inline constexpr ElementCost kSiluCost = {.add = 1, .mul = 1, .div = 1, .exp = 1};
+// 0.5 x (1 + erf(x / sqrt 2)).
+inline constexpr ElementCost kGeluCost = {.add = 1, .mul = 2, .div = 1, .erf = 1};
+// 0.5 x (1 + tanh(a (x + b x^3))), as ONNX's Gelu with approximate="tanh".
+inline constexpr ElementCost kGeluTanhCost = {.add = 2, .mul = 4, .pow = 1, .tanh = 1};
+inline constexpr ElementCost kReluCost = {.cmp = 1};
+inline constexpr ElementCost kSoftplusCost = {.add = 1, .exp = 1, .log = 1};
+// Maximum, difference, exponential, sum and quotient, over any number of rows.
+inline constexpr ElementCost kSoftmaxCost = {.add = 2, .div = 1, .cmp = 1, .exp = 1};
+// x cos + rotated x sin, per rotated element.
+inline constexpr ElementCost kRotaryCost = {.add = 1, .mul = 2};
+// Quantisation and dequantisation; the zero point only where there is one.
+constexpr ElementCost QuantizeCost(bool zero_point) {
+  ElementCost cost = kQuantize;
+  if (!zero_point) cost.add = 0;
+  return cost;
+}
+constexpr ElementCost DequantizeCost(bool zero_point) {
+  ElementCost cost = kDequantize;
+  if (!zero_point) cost.add = 0;
+  return cost;
+}
+
+constexpr ElementCost operator+(ElementCost a, const ElementCost& b) {
+  a.mac += b.mac;
+  a.add += b.add;
+  a.mul += b.mul;
+  a.div += b.div;
+  a.cmp += b.cmp;
+  a.exp += b.exp;
+  a.log += b.log;
+  a.sqrt += b.sqrt;
+  a.pow += b.pow;
+  a.trig += b.trig;
+  a.tanh += b.tanh;
+  a.erf += b.erf;
+  a.round += b.round;
+  return a;
+}
+
+// A cost whose arithmetic is all floating point.
+Cost Flops(Census work);
+
+// The cost per element of an activation that is fused by name: "Relu", "LeakyRelu", "Tanh", "Gelu"
+// (any case); none for "" and "none". Unimplemented for a name that is not known.
+absl::StatusOr<ElementCost> ActivationCost(absl::string_view name);
+
+// ---- normalizations of `rows` rows, of so many elements in all
+// LayerNormalization: mean and variance, deviation, quotient, scale and, if given, bias.
+Census LayerNormWork(const Expr& rows, const Expr& elements, bool bias);
+// RMSNormalization: mean of squares, quotient and, if given, scale.
+Census RmsNormWork(const Expr& rows, const Expr& elements, bool scale);
+
+// ---- softmax with a sink: one more exponential in each of `rows` denominators
+Census SinkWork(const Expr& rows);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_OPS_PARTS_H_

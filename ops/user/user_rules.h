@@ -1,0 +1,55 @@
+// Operators of the user's own: rows that a TOML file makes.
+//
+//   [[op]]
+//   domain = "com.example"
+//   name = "FusedMlp"
+//   inputs = ["x[batch..., hidden]", "up[hidden, inner]", "down[inner, hidden]", "bias?[inner]"]
+//   outputs = ["y[batch..., hidden]"]
+//   mac = "2*batch*hidden*inner"
+//   add = "batch*bias.elements"
+//
+// A name in brackets is a dimension: equal names are equal sizes, "name..." is any number of
+// dimensions (in a formula: their product), "..." the same without a name; a number, or a formula
+// over names that are known, is a size that is required. `?` after an input: it may be left out.
+// In an output "?name" is a size that depends on data, and ": float16" or ": x" its type (that of
+// the first input if not said).
+//
+// Formulas: integers, names, + - * ^ //, min, max, parentheses; attr.NAME and attr.NAME.I of
+// integer attributes; NAME.elements, NAME.rank of inputs and outputs, NAME.given (1 or 0) and
+// NAME.value (a known one-element integer) of inputs; names that `let` defines before.
+#ifndef ONNXFLOPS_OPS_USER_USER_RULES_H_
+#define ONNXFLOPS_OPS_USER_USER_RULES_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/op_def.h"
+#include "ops/registry.h"
+
+namespace onnxflops {
+
+class Rules {
+ public:
+  Rules() = default;  // none
+
+  // The user's row for an operator at an opset of its domain.
+  FoundOp Find(absl::string_view domain, absl::string_view op_type, int64_t opset) const;
+  // One per operator, in the order of the file.
+  absl::Span<const OpFamily> families() const;
+
+ private:
+  friend class RulesReader;
+  struct Data;
+  std::shared_ptr<const Data> data_;
+};
+
+// `file` names the text in errors. Errors: InvalidArgument, "my_ops.toml:9:8: ..." with the line
+// and the column.
+absl::StatusOr<Rules> LoadRules(absl::string_view text, absl::string_view file);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_OPS_USER_USER_RULES_H_

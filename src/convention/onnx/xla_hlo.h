@@ -1,0 +1,42 @@
+// What an ONNX operator becomes in HLO, the language that XLA compiles, and what XLA's
+// HloCostAnalysis counts of that.
+//
+//   HloCost cost = HloCostOf(inference, call, counts.calls[...].own);
+//
+// An operator becomes the instructions of its formula: Softmax a reduce (max), subtract,
+// exponential, reduce (add) and divide. An operator that jax.lax has is what that lowers to.
+#ifndef ONNXFLOPS_SRC_CONVENTION_ONNX_XLA_HLO_H_
+#define ONNXFLOPS_SRC_CONVENTION_ONNX_XLA_HLO_H_
+
+#include <cstdint>
+
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+
+namespace onnxflops {
+
+// Why HloCostAnalysis counts something otherwise than we do.
+enum class HloReason : uint8_t {
+  kInstructions,  // it counts instructions that are free to us, or more of them
+  kReductions,    // a reduction is one operation less per result
+  kPadding,       // only positions of a window that are on the input count
+  kLoops,         // a body counts once
+};
+
+struct HloCost {
+  Expr flops;
+  Expr transcendentals;  // a total of their own
+  HloReason reason = HloReason::kInstructions;
+  bool our_formula = false;   // no HLO is known here: our count, without transcendentals
+  bool open_padding = false;  // a convolution whose padding counts because its sizes are open
+};
+
+// Our count by HLO's two totals, integers as well.
+HloCost AsWeCount(const Tally& work);
+
+// Of one run of the call's operator, without the bodies that it runs; `own` is what we count.
+HloCost HloCostOf(const Inference& inference, const Call& call, const Tally& own);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_ONNX_XLA_HLO_H_

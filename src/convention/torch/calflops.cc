@@ -1,0 +1,26 @@
+// calflops: wrappers around functions of torch.nn.functional and a few of torch.
+#include "src/convention/conventions.h"
+#include "src/convention/torch/functions.h"
+
+namespace onnxflops {
+namespace calflops {
+namespace {
+
+Ledger Apply(Evidence* evidence) { return CountWrapped(evidence, {.operators = false}); }
+
+}  // namespace
+}  // namespace calflops
+
+const Convention kCalflops = {
+    "calflops",
+    Unit::kFlop,
+    "FLOPs (calculate_flops; 2 per multiply-accumulate)",
+    "calflops (29ca584, 2024-03): calflops/pytorch_ops.py:37-290,425-540",
+    "F.linear, F.conv*, torch.matmul, addmm; 5 per element of norms, 2 of BatchNorm; 1 per element "
+    "of activations, pooling, F.softmax; RNN, GRU, LSTM",
+    "the operators @ + *, bmm, scaled_dot_product_attention, nn.MultiheadAttention's fast path, "
+    "biases of linear layers",
+    calflops::Apply,
+};
+
+}  // namespace onnxflops

@@ -1,0 +1,486 @@
+// The trace of a dynamo export: its nodes say which call they came from.
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/convention/torch/fx_node.h"
+#include "src/convention/torch/trace.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr absl::string_view kScopesKey = "pkg.torch.onnx.name_scopes";
+constexpr absl::string_view kClassesKey = "pkg.torch.onnx.class_hierarchy";
+constexpr absl::string_view kFxNodeKey = "pkg.torch.onnx.fx_node";
+constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
+
+struct Metadata {
+  absl::string_view scopes, classes, fx_node;
+  explicit Metadata(const Node& node) {
+    for (const auto& [key, value] : node.metadata) {
+      if (key == kScopesKey) scopes = value;
+      if (key == kClassesKey) classes = value;
+      if (key == kFxNodeKey) fx_node = value;
+    }
+  }
+};
+
+// An argument that torch.export made a placeholder of: a parameter, buffer or lifted constant.
+bool IsPlaceholder(absl::string_view arg) {
+  return absl::StartsWith(arg, "%p_") || absl::StartsWith(arg, "%b_") ||
+         absl::StartsWith(arg, "%c_");
+}
+
+NnClass ConvClassOfRank(bool transposed, int rank) {
+  constexpr NnClass kConvs[] = {NnClass::kConv1d, NnClass::kConv2d, NnClass::kConv3d};
+  constexpr NnClass kTransposed[] = {NnClass::kConvTranspose1d, NnClass::kConvTranspose2d,
+                                     NnClass::kConvTranspose3d};
+  constexpr int kFirstRank = 3;
+  if (rank < kFirstRank || rank > kFirstRank + 2) return NnClass::kNone;
+  const size_t i = static_cast<size_t>(rank) - kFirstRank;
+  return transposed ? kTransposed[i] : kConvs[i];
+}
+
+// Which call the metadata of a node say that it is part of. A node of a function, or of a loop, is
+// met once for every run, but its texts, which may be long, are read once.
+struct NodeText {
+  bool is_asked = false;
+  bool is_complete = false;  // says which call it is
+  bool is_fused = false;     // a convolution or product that took a BatchNorm in
+  int32_t name = 0;          // of the call, in DynamoTracer::names_
+};
+
+// What the metadata of the node that a call begins with say of the call.
+struct CallText {
+  Aten op = Aten::kOther;
+  int32_t target_number = 0;
+  OptionalId<struct ScopeTag> scope;  // once it is made
+  absl::string_view target, scopes, classes, fx_node;
+  bool is_parsed = false;  // the rest
+  FxArgs args;
+  TorchArguments arguments;
+  absl::flat_hash_set<absl::string_view> arg_set;  // of many args
+};
+
+// A name that torch.fx gave: "linear_3".
+struct FxName {
+  absl::string_view text;
+  int64_t number = 0;
+  OptionalId<struct NumbersTag> numbers;  // in DynamoTracer::numbers_, if a rule knows the operator
+};
+
+class DynamoTracer {
+ public:
+  explicit DynamoTracer(Evidence* evidence)
+      : evidence_(*evidence), texts_(evidence->model().nodes.size()) {}
+
+  TorchTrace Run() {
+    for (size_t i = 0; i < evidence_.entries().size(); ++i) Place(static_cast<EntryId>(i));
+    if (trace_.calls.empty()) return {};
+    if (lost_products_ > 0) return Changed();
+    trace_.origin = TorchTrace::Origin::kDynamo;
+    GatherEntries();
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      if (evidence_.exhausted()) break;
+      FindOperands(&evidence_, &trace_, &trace_.calls[i]);
+      ReadArguments(&trace_.calls[i], origins_[i].text);
+      NoteNumber(origins_[i].name);
+    }
+    FindUnseen();
+    FindDecomposed();
+    FindAttentions(evidence_, &trace_);
+    return std::move(trace_);
+  }
+
+ private:
+  // The tools would have seen the model before it was changed.
+  TorchTrace Changed() const {
+    TorchTrace trace;
+    trace.problem = absl::StrCat(lost_products_,
+                                 " products carry no call of PyTorch: the graph was changed after "
+                                 "it was exported");
+    return trace;
+  }
+
+  // ---- what nodes say
+
+  const NodeText& TextOf(NodeId id) {
+    NodeText& text = texts_[static_cast<size_t>(id)];
+    if (text.is_asked) return text;
+    text.is_asked = true;
+    const Node& node = evidence_.model().node(id);
+    const Metadata metadata(node);
+    text.is_complete = !metadata.classes.empty() && !metadata.scopes.empty();
+    if (!text.is_complete) return text;
+    text.is_fused = ModulePaths::IsFusedBatchNorm(node.metadata);
+    text.name = NameOf(SplitLastPyString(metadata.scopes).last);
+    return text;
+  }
+
+  CallText& CallTextOf(NodeId id) {
+    const auto [it, is_new] = text_of_call_.try_emplace(id, nullptr);
+    if (!is_new) return *it->second;
+    CallText& text = call_texts_.emplace_back();
+    it->second = &text;
+    const Metadata metadata(evidence_.model().node(id));
+    const LastPyString classes = SplitLastPyString(metadata.classes);
+    text.scopes = SplitLastPyString(metadata.scopes).rest;
+    text.classes = classes.rest;
+    text.target = classes.last;
+    text.target_number =
+        targets_.try_emplace(text.target, static_cast<int32_t>(targets_.size())).first->second;
+    text.op = AtenOf(text.target);
+    text.fx_node = metadata.fx_node;
+    return text;
+  }
+
+  static const FxArgs& ArgsOf(CallText* text) {
+    if (!text->is_parsed) {
+      text->is_parsed = true;
+      text->args = ParseFxArgs(text->fx_node);
+      text->arguments = ArgumentsOf(*text);
+    }
+    return text->args;
+  }
+
+  static TorchArguments ArgumentsOf(const CallText& text) {
+    constexpr size_t kHasBiases = 3, kBatchFirst = 8;  // of lstm and its like
+    const FxArgs& args = text.args;
+    TorchArguments a;
+    if (text.op == Aten::kLayerNorm) {
+      a.normalized_dims = static_cast<int32_t>(FxItems(args.Arg(1)).size());
+    }
+    a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
+    a.groups_heads = text.op == Aten::kSdpa && absl::StrContains(text.fx_node, "enable_gqa: True");
+    const bool recurrent = text.op == Aten::kLstm || text.op == Aten::kGru || text.op == Aten::kRnn;
+    a.of_recurrent = recurrent && args.args.size() > kBatchFirst;
+    a.has_biases = a.of_recurrent && args.Arg(kHasBiases) == "True";
+    a.batch_first = a.of_recurrent && args.Arg(kBatchFirst) == "True";
+    return a;
+  }
+
+  int32_t NameOf(absl::string_view text) {
+    const auto [it, is_new] = name_ids_.try_emplace(text, static_cast<int32_t>(names_.size()));
+    if (!is_new) return it->second;
+    FxName name;
+    name.text = text;
+    const auto [base, number] = SplitNumber(text);
+    name.number = number;
+    if (const Aten op = AtenOf(absl::StrCat("aten.", base)); op != Aten::kOther) {
+      const auto [at, new_base] =
+          numbers_of_.try_emplace(base, static_cast<int32_t>(numbers_.size()));
+      if (new_base) numbers_.push_back({op, 0, 0});
+      name.numbers = at->second;
+    }
+    names_.push_back(name);
+    return it->second;
+  }
+
+  // ---- calls
+
+  void Place(EntryId id) {
+    const Entry& entry = evidence_.entry(id);
+    const NodeText text = TextOf(entry.node);
+    if (!text.is_complete) {
+      if (evidence_.Ours(Unit::kMac, id) != kZero) ++lost_products_;
+      if (evidence_.Ours(Unit::kFlop, id) != kZero) ++trace_.unattributed;
+      return;
+    }
+    const int32_t call = CallOf(entry, text.name);
+    if (text.is_fused && evidence_.Ours(Unit::kMac, id) != kZero &&
+        trace_.calls[static_cast<size_t>(call)].op == Aten::kBatchNorm) {
+      links_.push_back({AddFusedCall(id), id});
+    }
+    links_.push_back({call, id});
+  }
+
+  struct Origin {
+    CallText* text;  // of the node that the call begins with
+    int32_t name;
+  };
+  using Key = std::pair<int32_t, int64_t>;  // name; graph and times
+
+  // The call that the node is part of. Nodes of one call stand together, nearly always.
+  int32_t CallOf(const Entry& entry, int32_t name) {
+    const int64_t graph = evidence_.node(entry).graph;
+    const Key key = {name, (graph << 32) + entry.times};
+    if (last_.has_value() && key == last_key_ && entry.node > last_->node) {
+      last_->node = entry.node;
+      return last_->call;
+    }
+    const auto [it, is_new] = calls_.try_emplace(key);
+    Seen& seen = it->second;
+    if (is_new || entry.node <= seen.node) seen.call = AddCall(entry, name);
+    seen.node = entry.node;
+    last_key_ = key;
+    last_ = seen;
+    return seen.call;
+  }
+
+  int32_t AddCall(const Entry& entry, int32_t name) {
+    CallText& text = CallTextOf(entry.node);
+    TorchCall call;
+    call.name = names_[static_cast<size_t>(name)].text;
+    call.target = text.target;
+    call.target_number = text.target_number;
+    call.op = text.op;
+    call.scope = ScopeOf(entry, &text);
+    return Add(call, {&text, name});
+  }
+
+  int32_t Add(const TorchCall& call, Origin origin) {
+    trace_.calls.push_back(call);
+    origins_.push_back(origin);
+    return static_cast<int32_t>(trace_.calls.size()) - 1;
+  }
+
+  ScopeId ScopeOf(const Entry& entry, CallText* text) {
+    if (text->scope) return *text->scope;
+    const auto [it, is_new] = scopes_.try_emplace({text->scopes, text->classes},
+                                                  static_cast<ScopeId>(trace_.scopes.size()));
+    if (is_new) {
+      const auto chain = PyStrings(text->classes, kMaxModuleDepth);
+      TorchScope scope;
+      scope.module = entry.module;
+      scope.class_name = chain.empty() ? absl::string_view() : chain.back();
+      scope.nn_class = NnClassOf(scope.class_name);
+      scope.in_timm_attention = std::any_of(chain.begin(), chain.end(), [](const auto& name) {
+        return NnClassOf(name) == NnClass::kTimmAttention;
+      });
+      scope.in_encoder_layer = std::find(chain.begin(), chain.end(), kEncoderLayer) != chain.end();
+      trace_.scopes.push_back(scope);
+    }
+    text->scope = it->second;
+    return it->second;
+  }
+
+  // The convolution that a BatchNorm went into has no metadata of its own: it is the first argument
+  // of the BatchNorm, and its class is not stated.
+  int32_t AddFusedCall(EntryId id) {
+    const Entry& entry = evidence_.entry(id);
+    const Node& node = evidence_.node(entry);
+    const Fact& x = evidence_.Input(entry, 0);
+    const bool transposed = node.op_type == "ConvTranspose";
+    const bool conv = transposed || node.op_type == "Conv";
+    TorchScope scope;
+    scope.module = entry.module;
+    scope.is_assumed = true;
+    scope.nn_class = conv ? ConvClassOfRank(transposed, x.shape.ranked() ? x.shape.rank() : 0)
+                          : NnClass::kLinear;
+    TorchCall call;
+    call.op = !conv ? Aten::kLinear : transposed ? Aten::kConvTranspose : Aten::kConv;
+    const absl::string_view arg = ArgsOf(&CallTextOf(entry.node)).Arg(0);
+    const int32_t name = NameOf(absl::StartsWith(arg, "%") ? arg.substr(1) : "");
+    call.name = names_[static_cast<size_t>(name)].text;
+    call.scope = static_cast<ScopeId>(trace_.scopes.size());
+    trace_.scopes.push_back(scope);
+    ++trace_.assumed_convs;
+    // The BatchNorm's call stays the one that the next node is compared with.
+    return Add(call, {&no_text_, name});
+  }
+
+  // Puts the entries of each call side by side.
+  void GatherEntries() {
+    for (const Link& link : links_) ++trace_.calls[static_cast<size_t>(link.call)].count;
+    int32_t at = 0;
+    for (TorchCall& call : trace_.calls) {
+      call.first = at;
+      at += call.count;
+      call.count = 0;
+    }
+    trace_.entries.resize(links_.size());
+    for (const Link& link : links_) {
+      TorchCall& call = trace_.calls[static_cast<size_t>(link.call)];
+      trace_.entries[static_cast<size_t>(call.first) + static_cast<size_t>(call.count++)] =
+          link.entry;
+    }
+  }
+
+  void ReadArguments(TorchCall* call, CallText* text) {
+    const NnClass nn_class = trace_.nn_class(*call);
+    if (nn_class == NnClass::kRecurrentCell) ++trace_.recurrent_cells;
+    if (call->op == Aten::kOther) return NoteFolded(*call, text);
+    const FxArgs& args = ArgsOf(text);
+    call->arguments = text->arguments;
+    if (call->op == Aten::kSdpa) return;
+    // Synthesised calls have a name only.
+    if (text->fx_node.empty() && !call->target.empty()) ++trace_.unknown_args;
+    const absl::string_view name = AtenName(call->target);
+    switch (call->op) {
+      case Aten::kLinear:
+      case Aten::kConv:
+      case Aten::kConvTranspose:
+        call->has_bias = args.Has(2, "bias");
+        if (name == "convolution" || name == "_convolution") {
+          constexpr size_t kTransposed = 6;
+          if (args.Arg(kTransposed) == "True") call->op = Aten::kConvTranspose;
+        }
+        break;
+      case Aten::kLayerNorm:
+        call->is_affine = args.Has(2, "weight");
+        break;
+      case Aten::kGroupNorm:
+        call->is_affine = args.Has(name == "group_norm" ? 2 : 1, "weight");
+        break;
+      case Aten::kBatchNorm:
+      case Aten::kInstanceNorm:
+        call->is_affine = args.Has(1, "weight");
+        break;
+      case Aten::kAvgPool:
+        if (IsAdaptiveAvgPoolClass(nn_class)) call->op = Aten::kAdaptiveAvgPool;
+        break;
+      case Aten::kMean:
+        if (IsGlobalPool(*call, args)) call->op = Aten::kAdaptiveAvgPool;
+        break;
+      default:
+        break;
+    }
+    // Statistics of each instance: instance_norm is written that way.
+    const bool of_instances = absl::EndsWith(call->target, ".no_stats");
+    if (call->op == Aten::kBatchNorm && (of_instances || IsInstanceNormClass(nn_class))) {
+      call->op = Aten::kInstanceNorm;
+    }
+    NoteFolded(*call, text);
+  }
+
+  // torch.export writes adaptive_avg_pool to one element as mean(x, [-1, -2], True).
+  bool IsGlobalPool(const TorchCall& call, const FxArgs& args) {
+    if (IsAdaptiveAvgPoolClass(trace_.nn_class(call))) return true;
+    if (args.Arg(1) != "[-1, -2]" || args.Get(2, "keepdim") != "True") return false;
+    ++functional_pools_;
+    return true;
+  }
+
+  // ---- what the exporter folded
+
+  // A tensor that arithmetic uses and no call of the file made, though the call names it: what made
+  // it was computed by the exporter. Masks and biases of attention are not looked at.
+  void NoteFolded(const TorchCall& call, CallText* text) {
+    for (EntryId id : trace_.entries_of(call)) {
+      if (evidence_.Ours(Unit::kFlop, id) == kZero) continue;
+      const NodeId node = evidence_.entry(id).node;
+      const auto [it, is_new] = folded_.try_emplace({text, node}, 0);
+      if (is_new) it->second = FoldedIn(node, text);
+      trace_.folded += it->second;
+    }
+  }
+
+  // How many inputs of the node are such tensors.
+  int64_t FoldedIn(NodeId id, CallText* text) {
+    int64_t folded = 0;
+    for (OptionalValueId input : evidence_.model().node(id).inputs) {
+      if (!input || !IsMatrixOfNoModule(evidence_.model().value(*input))) continue;
+      if (ArgsOf(text).args.empty()) return 0;
+      if (IsArgument(evidence_.model().value(*input).name, text)) ++folded;
+    }
+    return folded;
+  }
+
+  // Lookups and vectors are no products; what has a module is a parameter.
+  bool IsMatrixOfNoModule(const Value& value) const {
+    if (!value.initializer || absl::StrContains(value.name, ".")) return false;
+    const Tensor& tensor = evidence_.model().tensor(*value.initializer);
+    return IsFloat(tensor.dtype) && tensor.elements > 1 && tensor.dims.size() >= 2 &&
+           SplitNumber(value.name).first != "embedding";
+  }
+
+  // Whether "%name" is one, and no placeholder.
+  bool IsArgument(absl::string_view name, CallText* text) {
+    constexpr size_t kMany = 8;
+    const std::vector<absl::string_view>& args = ArgsOf(text).args;
+    const std::string arg = absl::StrCat("%", name);
+    if (IsPlaceholder(arg)) return false;
+    if (args.size() <= kMany) return std::find(args.begin(), args.end(), arg) != args.end();
+    if (text->arg_set.empty()) text->arg_set.insert(args.begin(), args.end());
+    return text->arg_set.contains(arg);
+  }
+
+  void NoteNumber(int32_t name_id) {
+    const FxName& name = names_[static_cast<size_t>(name_id)];
+    if (!name.numbers) return;
+    Numbers& numbers = numbers_[static_cast<size_t>(*name.numbers)];
+    numbers.highest = std::max(numbers.highest, name.number);
+    ++numbers.count;
+  }
+
+  // torch.fx numbers calls of one operator without gaps; what is missing was folded or found
+  // unused.
+  void FindUnseen() {
+    for (const Numbers& numbers : numbers_) {
+      const int64_t missing = numbers.highest + 1 - numbers.count;
+      if (numbers.count > 0 && missing > 0) {
+        trace_.unseen[static_cast<size_t>(numbers.op)] += missing;
+      }
+    }
+    if (functional_pools_ > 0) {
+      trace_.assumptions.push_back(
+          absl::StrCat(functional_pools_,
+                       " calls mean(x, [-1, -2], True) are taken for adaptive_avg_pool2d to one "
+                       "element, which exports write that way"));
+    }
+  }
+
+  void FindDecomposed() {
+    std::vector<bool> calls_its_own(trace_.scopes.size(), false);
+    bool has_resizing = false;
+    for (const TorchCall& call : trace_.calls) {
+      const NnClass nn_class = trace_.nn_class(call);
+      if (call.op == OperatorOf(nn_class) || (IsUpsampleClass(nn_class) && IsResizing(call.op))) {
+        calls_its_own[static_cast<size_t>(call.scope)] = true;
+      }
+      // Only a resizing that was taken apart indexes this way.
+      has_resizing = has_resizing || absl::StartsWith(call.target, "aten._unsafe_index.");
+    }
+    if (has_resizing) ++trace_.decomposed[static_cast<size_t>(Aten::kUpsampleBilinear)];
+    for (size_t i = 0; i < trace_.scopes.size(); ++i) {
+      if (!calls_its_own[i]) {
+        ++trace_.decomposed[static_cast<size_t>(OperatorOf(trace_.scopes[i].nn_class))];
+      }
+    }
+  }
+
+  struct Link {
+    int32_t call;
+    EntryId entry;
+  };
+  struct Seen {
+    int32_t call = 0;
+    NodeId node = 0;
+  };
+  struct Numbers {
+    Aten op;
+    int64_t highest, count;
+  };
+
+  Evidence& evidence_;
+  TorchTrace trace_;
+  std::vector<NodeText> texts_;  // by NodeId
+  absl::flat_hash_map<NodeId, CallText*> text_of_call_;
+  std::deque<CallText> call_texts_;
+  CallText no_text_;
+  std::vector<FxName> names_;
+  std::vector<Numbers> numbers_;
+  absl::flat_hash_map<absl::string_view, int32_t> name_ids_, targets_, numbers_of_;
+  std::vector<Origin> origins_;  // by call
+  std::vector<Link> links_;
+  absl::flat_hash_map<Key, Seen> calls_;
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, ScopeId> scopes_;
+  absl::flat_hash_map<std::pair<const CallText*, NodeId>, int64_t> folded_;
+  int64_t functional_pools_ = 0;
+  int64_t lost_products_ = 0;  // that carry no metadata
+  Key last_key_;
+  std::optional<Seen> last_;
+};
+
+}  // namespace
+
+TorchTrace TraceDynamo(Evidence* evidence) { return DynamoTracer(evidence).Run(); }
+
+}  // namespace onnxflops

@@ -1,0 +1,52 @@
+// The text of a call as torch.fx prints it, which the dynamo exporter writes to every node:
+//
+//   %linear_1 : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%view,
+//   %p_fc_weight, None), kwargs = {scale: 0.5})
+//
+// and lists of Python strings: "['', 'visual', 'visual.conv1', 'conv2d']".
+#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_FX_NODE_H_
+#define ONNXFLOPS_SRC_CONVENTION_TORCH_FX_NODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// Arguments as written, views into the text; "%view" is a value, "None" is none. What cannot be
+// read is not there.
+struct FxArgs {
+  std::vector<absl::string_view> args;
+  std::vector<std::pair<absl::string_view, absl::string_view>> kwargs;
+
+  // Empty if it was not given.
+  absl::string_view Arg(size_t i) const { return i < args.size() ? args[i] : absl::string_view(); }
+  absl::string_view Kwarg(absl::string_view name) const;
+  // Positional argument i, or else the one of this name.
+  absl::string_view Get(size_t i, absl::string_view name) const;
+  // Whether Get(i, name) is a value: given, and not None.
+  bool Has(size_t i, absl::string_view name) const;
+};
+FxArgs ParseFxArgs(absl::string_view fx_node);
+
+// "[a, b]" or "(a, b)" as its items.
+std::vector<absl::string_view> FxItems(absl::string_view list);
+
+// The strings of a Python list, at most `limit`.
+std::vector<absl::string_view> PyStrings(absl::string_view list, size_t limit);
+// The last of them and the text before it, which is all that tells the module.
+struct LastPyString {
+  absl::string_view rest, last;
+};
+LastPyString SplitLastPyString(absl::string_view list);
+
+// "linear_12" -> ("linear", 12), "linear" -> ("linear", 0): how torch.fx numbers equal names.
+std::pair<absl::string_view, int64_t> SplitNumber(absl::string_view name);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_FX_NODE_H_

@@ -1,0 +1,344 @@
+#include "src/convention/torch/ledger.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/base/limits.h"
+
+namespace onnxflops {
+namespace {
+
+absl::string_view ShortClass(absl::string_view qualified) {
+  return qualified.substr(qualified.rfind('.') + 1);
+}
+
+// What of a call counts otherwise. Tools share these names, so that they cancel between two.
+std::string TermName(const TorchTrace& trace, const TorchCall& call, bool counts_some) {
+  const TorchScope& scope = trace.scope(call);
+  const bool attention = scope.nn_class == NnClass::kMultiheadAttention;
+  switch (call.op) {
+    case Aten::kSdpa:
+      return counts_some ? "softmax, scaling and mask of attention"
+                         : "attention products QK' and PV, and their softmax";
+    case Aten::kLinear:
+    case Aten::kAddmm:
+    case Aten::kConv:
+    case Aten::kConvTranspose:
+      if (counts_some) {
+        return call.op == Aten::kConvTranspose ? "transposed convolutions"
+                                               : "biases of linear layers and convolutions";
+      }
+      if (attention) {
+        return call.is_out_proj ? "out_proj of nn.MultiheadAttention"
+                                : "in_proj of nn.MultiheadAttention";
+      }
+      break;
+    case Aten::kLstm:
+    case Aten::kGru:
+    case Aten::kRnn:
+      return "recurrent layers";
+    case Aten::kSoftmax:
+      return "softmax";
+    case Aten::kOther:
+    case Aten::kTranspose:
+      return "other operators";
+    default:
+      break;
+  }
+  if (IsContraction(call.op)) {
+    const absl::string_view name = ShortClass(scope.class_name);
+    const absl::string_view op = call.op == Aten::kConv            ? "convolutions"
+                                 : call.op == Aten::kConvTranspose ? "transposed convolutions"
+                                 : call.op == Aten::kLinear        ? "linear layers"
+                                                                   : "matrix products";
+    return name.empty() ? std::string(op) : absl::StrCat(op, " in ", name);
+  }
+  if (IsNormalization(call.op)) return "normalisation";
+  if (IsActivation(call.op)) return "activations";
+  if (IsPooling(call.op)) return "pooling and means";
+  if (IsResizing(call.op)) return "resizing";
+  return "additions and multiplications";
+}
+
+}  // namespace
+
+TorchLedger::TorchLedger(Evidence* evidence, Unit unit, const TorchWatch& watch)
+    : evidence_(*evidence),
+      trace_(evidence->torch_trace()),
+      unit_(unit),
+      watch_(watch),
+      ledger_(evidence, unit) {}
+
+Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule) {
+  return Apply(rule, [](const TorchCall&, const Verdict&) {});
+}
+
+Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule,
+                          absl::FunctionRef<void(const TorchCall&, const Verdict&)> each) {
+  if (trace_.origin == TorchTrace::Origin::kNone) {
+    return LedgerBuilder::NotApplicable(
+        trace_.problem.empty()
+            ? "the file does not say which modules of PyTorch its nodes came from"
+            : trace_.problem);
+  }
+  known_.assign(static_cast<size_t>(trace_.kinds), {});
+  for (const TorchCall& call : trace_.calls) {
+    if (evidence_.exhausted()) break;
+    const Known& known = Ask(rule, call);
+    if (!aborted_.empty()) return LedgerBuilder::NotApplicable(std::move(aborted_));
+    each(call, known.verdict);
+    // Nothing to say of what is free for us as well.
+    if (known.verdict.amount == kZero && known.is_free) continue;
+    ledger_.Count(trace_.entries_of(call), known.verdict.amount, known.term);
+  }
+  AssumeWhatIsHidden();
+  const TermId unseen = ledger_.Term("work without a module", "no call of PyTorch is known for it");
+  return ledger_.Finish([&](EntryId) { return unseen; });
+}
+
+void TorchLedger::CountAttention(const TorchAttention& attention, AmountId amount,
+                                 absl::string_view why) {
+  std::vector<EntryId> entries;
+  for (int32_t i = attention.first_call; i < attention.end_call; ++i) {
+    const TorchCall& call = trace_.calls[static_cast<size_t>(i)];
+    if (AttentionOf(call) != &attention) continue;
+    const auto of_call = trace_.entries_of(call);
+    entries.insert(entries.end(), of_call.begin(), of_call.end());
+  }
+  ledger_.Count(entries, amount, ledger_.Term("nn.MultiheadAttention as a whole", why));
+}
+
+const TorchLedger::Known& TorchLedger::Ask(absl::FunctionRef<Verdict(const TorchCall&)> rule,
+                                           const TorchCall& call) {
+  Known& known = known_[static_cast<size_t>(call.kind)];
+  if (known.asked) return known;
+  known.asked = true;
+  known.verdict = rule(call);
+  const auto entries = trace_.entries_of(call);
+  known.is_free = std::all_of(entries.begin(), entries.end(),
+                              [&](EntryId id) { return evidence_.Ours(unit_, id) == kZero; });
+  const bool some = known.verdict.amount != kZero;
+  if (!some && known.is_free) return known;
+  // A class may have a long name; it is the same text in all calls of a module.
+  const auto [it, is_new] =
+      terms_.try_emplace(TermKey{call.op, some, call.is_out_proj, known.verdict.why,
+                                 trace_.scope(call).class_name.data(), trace_.nn_class(call)},
+                         kSame);
+  if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), known.verdict.why);
+  known.term = it->second;
+  if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {
+    AssumeUnknown(call.target);
+  }
+  return known;
+}
+
+void TorchLedger::AssumeUnknown(absl::string_view target) {
+  constexpr int kNamed = 10;
+  if (++unknown_ <= kNamed) {
+    ledger_.Assume(absl::StrCat(target, " does products and no rule is known for it"));
+  } else {
+    ledger_.Assume("more operators do products and no rule is known for them");
+  }
+}
+
+void TorchLedger::AssumeWhatIsHidden() {
+  for (const std::string& text : trace_.assumptions) ledger_.Assume(text);
+  for (size_t i = 0; i < kNumAtens; ++i) {
+    const Aten op = static_cast<Aten>(i);
+    if (op == Aten::kOther || !watch_.counts(op)) continue;
+    if (trace_.unseen[i] > 0) {
+      ledger_.Assume(absl::StrCat("torch.fx numbered ", trace_.unseen[i], " more calls of ",
+                                  AtenLabel(op),
+                                  " than the file has: the exporter folded or dropped them"));
+    }
+    if (trace_.decomposed[i] > 0) {
+      ledger_.Assume(absl::StrCat("the exporter wrote ", AtenLabel(op), " of ",
+                                  trace_.decomposed[i],
+                                  " modules as smaller operators, which are counted instead"));
+    }
+  }
+  if (trace_.folded > 0 && watch_.products) {
+    ledger_.Assume(absl::StrCat("the exporter computed ", trace_.folded,
+                                " tensors beforehand: products among what made them are not in "
+                                "the file"));
+  }
+  if (trace_.unattributed > 0) {
+    ledger_.Assume(
+        absl::StrCat(trace_.unattributed, " nodes that compute carry no call of PyTorch"));
+  }
+  if (trace_.unknown_args > 0) {
+    ledger_.Assume(absl::StrCat("the arguments of ", trace_.unknown_args,
+                                " calls are not in the file: taken for no bias and no weight"));
+  }
+  if (trace_.recurrent_cells > 0) {
+    ledger_.Assume("recurrent cells are counted by the operators that they were exported as");
+  }
+  if (trace_.assumed_convs > 0 && watch_.classes) {
+    ledger_.Assume(absl::StrCat("the class of ", trace_.assumed_convs,
+                                " layers went with the BatchNorm that they took in: taken for "
+                                "torch.nn's own"));
+  }
+  if (trace_.assumed_convs > 0 && watch_.biases) {
+    ledger_.Assume(absl::StrCat("whether ", trace_.assumed_convs,
+                                " layers had a bias went with the BatchNorm that they took in: "
+                                "taken for none"));
+  }
+  if (trace_.unknown_shapes > 0) {
+    ledger_.Assume(absl::StrCat(trace_.unknown_shapes, " operands have an unknown shape"));
+  }
+}
+
+const TorchAttention* TorchLedger::AttentionOf(const TorchCall& call) const {
+  const size_t i = static_cast<size_t>(&call - trace_.calls.data());
+  if (i >= trace_.attention_of.size() || trace_.attention_of[i] < 0) return nullptr;
+  return &trace_.attentions[static_cast<size_t>(trace_.attention_of[i])];
+}
+
+std::optional<AmountId> TorchLedger::MatmulByFirst(const TorchCall& call) {
+  const Shape& w = call.shape_of_w();
+  if (!call.w->is_tensor() || !w.ranked()) return call.macs;
+  if (w.rank() < 2) return std::nullopt;
+  return evidence_.Intern(evidence_.amount(call.in) * w[w.rank() - 1]);
+}
+
+Expr TorchLedger::SoftmaxSize(const TorchCall& call) const {
+  const Shape& shape = call.shape_of_x();
+  if (!call.x->is_tensor() || !shape.ranked() || shape.rank() == 0) return 1;
+  const Attribute* axis = MainAttribute(call, "axis");
+  const int64_t rank = shape.rank();
+  int64_t at = axis == nullptr ? -1 : axis->i;
+  if (at < 0) at += rank;
+  return at < 0 || at >= rank ? Expr(1) : shape[static_cast<int>(at)];
+}
+
+namespace {
+
+// The number as "%.3e" prints it: ties go to the even digit.
+absl::int128 WithFourDigits(absl::int128 value) {
+  constexpr int kFive = 10'000;
+  absl::int128 scale = 1;
+  while (value / scale >= kFive) scale *= 10;
+  if (scale == 1) return value;
+  absl::int128 digits = value / scale;
+  const absl::int128 rest = (value - digits * scale) * 2;
+  if (rest > scale || (rest == scale && digits % 2 != 0)) ++digits;
+  return digits * scale;
+}
+
+// The equation with its labels renamed in the order in which they come: "bij,bjk->bik" is
+// "abc,acd->abd".
+std::string Renamed(absl::string_view equation) {
+  absl::flat_hash_map<char, char> names;
+  std::string renamed;
+  for (char c : equation) {
+    if (c == ' ') continue;
+    if (!absl::ascii_isalpha(c)) {
+      renamed += c;
+      continue;
+    }
+    renamed +=
+        names.try_emplace(c, static_cast<char>('a' + static_cast<int>(names.size()))).first->second;
+  }
+  return renamed;
+}
+
+}  // namespace
+
+std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall& call) {
+  const Attribute* attribute = evidence.node(evidence.entry(call.main)).FindAttribute("equation");
+  if (attribute == nullptr) return std::nullopt;
+  const std::string equation = Renamed(attribute->s);
+  const std::vector<absl::string_view> sides = absl::StrSplit(equation, "->");
+  const std::vector<absl::string_view> operands = absl::StrSplit(sides[0], ',');
+  const Fact* facts[] = {call.x, call.w};
+  if (sides.size() != 2 || operands.size() != std::size(facts)) return std::nullopt;
+  absl::flat_hash_map<char, int64_t> sizes;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Shape& shape = facts[i]->shape;
+    if (!facts[i]->is_tensor() || !shape.ranked() ||
+        shape.rank() != static_cast<int>(operands[i].size())) {
+      return std::nullopt;
+    }
+    for (size_t j = 0; j < operands[i].size(); ++j) {
+      const std::optional<int64_t> size = shape[static_cast<int>(j)].AsInt64();
+      if (!size.has_value() || !absl::ascii_isalpha(operands[i][j])) return std::nullopt;
+      int64_t& known = sizes[operands[i][j]];
+      known = std::max(known, *size);
+    }
+  }
+  Expr combinations = 1;
+  for (const auto& [label, size] : sizes) combinations *= size;
+  if (combinations.error() != nullptr) return std::nullopt;
+  const bool sums = std::any_of(sizes.begin(), sizes.end(), [&](const auto& label_size) {
+    return !absl::StrContains(sides[1], absl::string_view(&label_size.first, 1));
+  });
+  EinsumCost cost;
+  cost.combinations = combinations.literal();
+  if (cost.combinations > kMaxElements) return std::nullopt;
+  cost.printed_flops = WithFourDigits(cost.combinations * (sums ? 2 : 1) + 1);
+  cost.is_matmul = equation == "abc,abd->acd" || equation == "abc,adc->adb";
+  return cost;
+}
+
+bool IsVectorProduct(const TorchCall& call) {
+  const auto has_rank_1 = [](const Fact& fact) {
+    return fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 1;
+  };
+  if (call.op == Aten::kMatmul) return has_rank_1(*call.w);
+  return call.op == Aten::kMv || (call.op == Aten::kLinear && has_rank_1(*call.x));
+}
+
+namespace {
+
+constexpr absl::string_view kRecurrent[] = {"LSTM", "GRU", "RNN"};
+
+}  // namespace
+
+std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const TorchTrace& trace,
+                                               const TorchCall& call) {
+  RecurrentSizes sizes;
+  int64_t nodes = 0;
+  for (EntryId id : trace.entries_of(call)) {
+    const Entry& entry = evidence.entry(id);
+    const absl::string_view type = evidence.node(entry).op_type;
+    if (std::find(std::begin(kRecurrent), std::end(kRecurrent), type) == std::end(kRecurrent)) {
+      continue;
+    }
+    if (++nodes > 1) continue;
+    const Shape& x = evidence.Input(entry, 0).shape;
+    const Shape& r = evidence.Input(entry, 2).shape;
+    if (!x.ranked() || x.rank() != 3 || !r.ranked() || r.rank() != 3) return std::nullopt;
+    const std::optional<int64_t> directions = r[0].AsInt64();
+    if (!directions.has_value()) return std::nullopt;
+    sizes.steps = x[0];
+    sizes.batch = x[1];
+    sizes.input = x[2];
+    sizes.hidden = r[2];
+    sizes.directions = *directions;
+    sizes.bias = !evidence.Input(entry, 3).absent();
+  }
+  if (nodes == 0) return std::nullopt;
+  sizes.layers = nodes;
+  if (call.arguments.of_recurrent) {
+    sizes.bias = call.arguments.has_biases;
+    sizes.batch_first = call.arguments.batch_first;
+  }
+  return sizes;
+}
+
+bool IsFusedOnCpu(const TorchCall& call) {
+  if (call.arguments.groups_heads) return false;
+  const Shape& q = call.shape_of_x();
+  const Shape& out = call.shape_of_y();
+  if (!q.ranked() || !out.ranked()) return true;
+  constexpr int kFusedRank = 4;
+  if (q.rank() != kFusedRank || out.rank() != kFusedRank) return false;
+  return q[kFusedRank - 1] == out[kFusedRank - 1];
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,139 @@
+// What the tools that watch PyTorch have in common: a rule looks at a call and says how much the
+// tool counts for it, and why that is not what we count; this makes a ledger of it.
+//
+//   TorchLedger tool(evidence, Unit::kMac, {.counts = CountsProducts});
+//   return tool.Apply([&](const TorchCall& call) -> Verdict {
+//     if (call.op == Aten::kLinear) return {call.macs};
+//     return {kZero, "not in its table"};
+//   });
+#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_LEDGER_H_
+#define ONNXFLOPS_SRC_CONVENTION_TORCH_LEDGER_H_
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "src/convention/convention.h"
+#include "src/convention/torch/trace.h"
+
+namespace onnxflops {
+
+struct Verdict {
+  AmountId amount = kZero;
+  const char* why = "";  // it differs from what we count
+};
+
+// What a tool's figure depends on, so that what the file does not tell is told for these only.
+struct TorchWatch {
+  bool (*counts)(Aten op);  // whether the tool counts calls of the operator
+  bool classes = false;     // it goes by the classes of modules
+  bool products = true;     // it counts products wherever they are made
+  bool biases = false;      // it counts the bias of a convolution
+};
+
+class TorchLedger {
+ public:
+  TorchLedger(Evidence* evidence, Unit unit, const TorchWatch& watch);
+
+  Evidence& evidence() { return evidence_; }
+  const TorchTrace& trace() const { return trace_; }
+  LedgerBuilder& ledger() { return ledger_; }
+
+  // Asks the rule for one call of each kind. `each` sees every call, before it is counted.
+  Ledger Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule);
+  Ledger Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule,
+               absl::FunctionRef<void(const TorchCall&, const Verdict&)> each);
+  // Counts something for a run of nn.MultiheadAttention as a whole, beside what the rule says of
+  // its calls.
+  void CountAttention(const TorchAttention& attention, AmountId amount, absl::string_view why);
+  // The tool stops: there is no figure.
+  void Abort(std::string reason) { aborted_ = std::move(reason); }
+
+  // The run of nn.MultiheadAttention that the call is part of; nullptr if it is part of none.
+  const TorchAttention* AttentionOf(const TorchCall& call) const;
+
+  // ---- amounts of a call, in all of its runs
+  AmountId Scaled(AmountId amount, int64_t factor) { return evidence_.Scaled(amount, factor); }
+  AmountId Plus(AmountId a, AmountId b) {
+    return b == kZero ? a : evidence_.Intern(evidence_.amount(a) + evidence_.amount(b));
+  }
+  // 2 per multiply-accumulate, and 1 per result for a bias.
+  AmountId TwicePlusBias(const TorchCall& call) {
+    return Plus(evidence_.Doubled(call.macs), call.has_bias ? call.out : kZero);
+  }
+  AmountId Times(const TorchCall& call, const Expr& once) {
+    return evidence_.Intern(once * evidence_.times(evidence_.entry(call.main)));
+  }
+  // prod(x) * w[-1], as tools count a matmul; right unless x is broadcast. nullopt if w is a
+  // vector.
+  std::optional<AmountId> MatmulByFirst(const TorchCall& call);
+  // The size of the dimension that a softmax is over.
+  Expr SoftmaxSize(const TorchCall& call) const;
+  const Attribute* MainAttribute(const TorchCall& call, absl::string_view name) const {
+    return evidence_.node(evidence_.entry(call.main)).FindAttribute(name);
+  }
+
+ private:
+  // What the rule says of calls of a kind.
+  struct Known {
+    bool asked = false;
+    bool is_free = false;  // we count nothing
+    TermId term = kSame;
+    Verdict verdict;
+  };
+  const Known& Ask(absl::FunctionRef<Verdict(const TorchCall&)> rule, const TorchCall& call);
+  void AssumeUnknown(absl::string_view target);
+  void AssumeWhatIsHidden();
+
+  Evidence& evidence_;
+  const TorchTrace& trace_;
+  const Unit unit_;
+  const TorchWatch watch_;
+  LedgerBuilder ledger_;
+  std::string aborted_;
+  std::vector<Known> known_;  // by TorchCall::kind
+  // Operator, whether some of it counts, whether it is an out_proj; why; class.
+  using TermKey = std::tuple<Aten, bool, bool, const char*, const char*, NnClass>;
+  absl::flat_hash_map<TermKey, TermId> terms_;
+  int unknown_ = 0;  // operators that do products and that no rule knows
+};
+
+// Whether the product is one with a vector, which PyTorch dispatches as mv or dot.
+bool IsVectorProduct(const TorchCall& call);
+
+// FLOPs of an einsum of two operands as NumPy's einsum_path prints them, which tools read: 2 per
+// combination of all labels (1 where none is summed) and 1, with four digits. nullopt if it has
+// other operands, an ellipsis or sizes that are no numbers. `is_matmul` is whether the equation is
+// one of the two that fvcore knows.
+struct EinsumCost {
+  absl::int128 combinations = 0, printed_flops = 0;
+  bool is_matmul = false;
+};
+std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall& call);
+
+// Sizes of an nn.LSTM, nn.GRU or nn.RNN.
+struct RecurrentSizes {
+  Expr input, hidden, steps, batch;
+  int64_t layers = 1, directions = 1;
+  bool bias = true;
+  bool batch_first = false;
+};
+std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const TorchTrace& trace,
+                                               const TorchCall& call);
+
+// Why the parts of an nn.MultiheadAttention are not seen.
+inline constexpr char kFastPathAssumption[] =
+    "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
+    "torch.backends.mha on";
+
+// Whether PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
+// not as two products: four dimensions, as many heads of q as of k and v, all of one size.
+bool IsFusedOnCpu(const TorchCall& call);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_LEDGER_H_

@@ -1,0 +1,166 @@
+#include "src/convention/torch/trace.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr absl::string_view kNormalizations[] = {
+    "LayerNormalization",     "BatchNormalization",        "GroupNormalization",
+    "InstanceNormalization",  "RMSNormalization",          "SimplifiedLayerNormalization",
+    "SkipLayerNormalization", "MeanVarianceNormalization",
+};
+constexpr absl::string_view kSoftmaxes[] = {"Softmax", "LogSoftmax"};
+constexpr absl::string_view kSums[] = {"Add", "Sum"};
+constexpr absl::string_view kProducts[] = {"Mul"};
+
+absl::Span<const absl::string_view> MainOperators(Aten op) {
+  switch (op) {
+    case Aten::kBatchNorm:
+    case Aten::kLayerNorm:
+    case Aten::kGroupNorm:
+    case Aten::kInstanceNorm:
+      return kNormalizations;
+    case Aten::kSoftmax:
+      return kSoftmaxes;
+    case Aten::kAdd:
+      return kSums;
+    case Aten::kMul:
+      return kProducts;
+    default:
+      return {};
+  }
+}
+
+bool IsFloatTensor(const Fact& fact) { return fact.is_tensor() && IsFloat(fact.dtype); }
+
+// The entry that does the work of a call, and the last one that does.
+struct Work {
+  EntryId main, last;
+};
+
+Work FindWork(const Evidence& evidence, Aten op, absl::Span<const EntryId> entries) {
+  if (IsContraction(op)) {
+    const auto multiplies = [&](EntryId id) { return evidence.Ours(Unit::kMac, id) != kZero; };
+    const auto first = std::find_if(entries.begin(), entries.end(), multiplies);
+    const auto last = std::find_if(entries.rbegin(), entries.rend(), multiplies);
+    if (first != entries.end()) return {*first, *last};
+  }
+  const absl::Span<const absl::string_view> names = MainOperators(op);
+  for (EntryId id : entries) {
+    const absl::string_view type = evidence.node(evidence.entry(id)).op_type;
+    if (std::find(names.begin(), names.end(), type) != names.end()) return {id, id};
+  }
+  const auto first = std::find_if(entries.begin(), entries.end(), [&](EntryId id) {
+    return IsFloatTensor(evidence.Input(evidence.entry(id), 0));
+  });
+  return {first == entries.end() ? entries.front() : *first, entries.back()};
+}
+
+}  // namespace
+
+void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
+  const absl::Span<const EntryId> entries = trace->entries_of(*call);
+  const Work work = FindWork(*evidence, call->op, entries);
+  const Entry& main = evidence->entry(work.main);
+  call->main = work.main;
+  call->x = &evidence->Input(main, 0);
+  call->w = &evidence->Input(main, 1);
+  call->y = &evidence->Output(evidence->entry(work.last), 0);
+  // A BatchNorm inside of a convolution works on its result; all others keep the shape.
+  if (IsNormalization(call->op)) call->x = call->y;
+  call->macs = IsContraction(call->op) || call->op == Aten::kOther
+                   ? evidence->Ours(Unit::kMac, entries)
+                   : kZero;
+  const auto elements = [&](const Fact& fact) {
+    const std::optional<AmountId> known = evidence->Elements(fact, main);
+    if (!known) ++trace->unknown_shapes;
+    return known.value_or(kZero);
+  };
+  if (call->op == Aten::kOther) return;  // no rule asks
+  call->in = elements(*call->x);
+  call->out = call->y == call->x ? call->in : elements(*call->y);
+}
+
+TorchTrace TraceTorch(Evidence* evidence) {
+  TorchTrace trace = TraceDynamo(evidence);
+  if (trace.origin == TorchTrace::Origin::kNone && trace.problem.empty()) {
+    trace = TraceTorchScript(evidence);
+  }
+  FindContiguous(*evidence, &trace);
+  FindKinds(*evidence, &trace);
+  return trace;
+}
+
+namespace {
+
+// Numbers for what is equal, from 0.
+template <typename T>
+class Numbering {
+ public:
+  int32_t operator()(const T& value) {
+    return numbers_.try_emplace(value, static_cast<int32_t>(numbers_.size())).first->second;
+  }
+  int32_t size() const { return static_cast<int32_t>(numbers_.size()); }
+
+ private:
+  absl::flat_hash_map<T, int32_t> numbers_;
+};
+
+// What rules see of a scope: its place is no part of it.
+using ScopeKey = std::tuple<NnClass, absl::string_view, bool, bool, bool>;
+
+// What rules see of a call, besides its scope, its target and its entries.
+int32_t Flags(const TorchTrace& trace, size_t call) {
+  const TorchCall& c = trace.calls[call];
+  const int32_t attention = trace.attention_of.empty() ? -1 : trace.attention_of[call];
+  const bool bits[] = {
+      c.has_bias,
+      c.is_affine,
+      c.is_out_proj,
+      c.is_contiguous,
+      attention >= 0,
+      attention >= 0 && trace.attentions[static_cast<size_t>(attention)].fast_path,
+      c.arguments.has_output_size,
+      c.arguments.groups_heads,
+      c.arguments.of_recurrent,
+      c.arguments.has_biases,
+      c.arguments.batch_first,
+  };
+  int32_t flags = 0;
+  for (const bool bit : bits) flags = flags * 2 + (bit ? 1 : 0);
+  return flags;
+}
+
+}  // namespace
+
+void FindKinds(const Evidence& evidence, TorchTrace* trace) {
+  Numbering<ScopeKey> scope_kinds;
+  std::vector<int32_t> kind_of_scope;
+  kind_of_scope.reserve(trace->scopes.size());
+  for (const TorchScope& s : trace->scopes) {
+    kind_of_scope.push_back(scope_kinds(
+        {s.nn_class, s.class_name, s.is_assumed, s.in_timm_attention, s.in_encoder_layer}));
+  }
+  Numbering<std::vector<int32_t>> kinds;
+  std::vector<int32_t> key;
+  for (size_t i = 0; i < trace->calls.size(); ++i) {
+    TorchCall& call = trace->calls[i];
+    key = {static_cast<int32_t>(call.op), kind_of_scope[static_cast<size_t>(call.scope)],
+           Flags(*trace, i), call.arguments.normalized_dims,
+           // Only what no rule knows is named.
+           call.op == Aten::kOther ? call.target_number : -1};
+    for (EntryId id : trace->entries_of(call)) {
+      key.push_back(evidence.entry(id).work);
+      key.push_back(evidence.entry(id).times);
+    }
+    call.kind = kinds(key);
+  }
+  trace->kinds = kinds.size();
+}
+
+}  // namespace onnxflops

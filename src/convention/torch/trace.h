@@ -1,0 +1,147 @@
+// The calls of PyTorch behind an export: which ATen operator, made by the forward of which module,
+// on what, and which nodes it became. This is what tools that watch PyTorch see.
+//
+//   const TorchTrace& trace = evidence.torch_trace();
+//   for (const TorchCall& call : trace.calls) {
+//     if (call.op == Aten::kLinear && trace.scope(call).nn_class == NnClass::kLinear) ...
+//   }
+//
+// A dynamo export states all of it in the metadata of its nodes. A TorchScript export states paths
+// of modules only: operators and classes are recognised from structure, and `assumptions` says so.
+#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_TRACE_H_
+#define ONNXFLOPS_SRC_CONVENTION_TORCH_TRACE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/convention/evidence.h"
+#include "src/convention/torch/names.h"
+
+namespace onnxflops {
+
+// A module whose forward made calls.
+struct TorchScope {
+  NnClass nn_class = NnClass::kNone;
+  absl::string_view class_name;  // "torch.nn.modules.conv.Conv2d"; "" where the file does not say
+  ModuleId module = kRootModule;
+  bool is_assumed = false;         // the class is recognised, not stated
+  bool in_timm_attention = false;  // inside of timm's Attention
+  bool in_encoder_layer = false;   // inside of an nn.TransformerEncoderLayer
+};
+using ScopeId = int32_t;
+
+// What the arguments of a call say besides, as far as rules ask.
+struct TorchArguments {
+  int32_t normalized_dims = 0;   // of layer_norm; 0 where not known
+  bool has_output_size = false;  // of a resizing: by a size, not by a factor
+  bool groups_heads = false;     // of attention: enable_gqa
+  bool of_recurrent = false;     // of lstm, gru, rnn: whether the next two are known
+  bool has_biases = false;
+  bool batch_first = false;
+};
+
+// Of unknown rank where the fact is of no tensor.
+inline const Shape& ShapeOf(const Fact& fact) {
+  static const Shape& unknown = *new Shape(Shape::UnknownRank());
+  return fact.is_tensor() ? fact.shape : unknown;
+}
+
+struct TorchCall {
+  Aten op = Aten::kOther;
+  ScopeId scope = 0;
+  int32_t first = 0, count = 0;  // in TorchTrace::entries; at least one
+  EntryId main = 0;              // the entry that does the work; of attention, the first product
+  absl::string_view name;        // "linear_3", as torch.fx numbers it; "" where not known
+  absl::string_view target;      // "aten.linear.default"
+  int32_t target_number = 0;     // equal ones are equal targets
+  // Rules count all calls of one kind alike: they have equal classes, arguments and operands.
+  int32_t kind = 0;
+  // See also shape_of_x() and its like.
+  const Fact* x = nullptr;    // first operand (of a product; of addmm, the second)
+  const Fact* w = nullptr;    // second operand of a product, weight of a convolution
+  const Fact* y = nullptr;    // result
+  AmountId macs = kZero;      // of its nodes; this and the next in all runs
+  AmountId in = kZero;        // elements of x
+  AmountId out = kZero;       // elements of y
+  bool has_bias = false;      // of a linear layer or convolution
+  bool is_out_proj = false;   // the last linear layer of an nn.MultiheadAttention
+  bool is_affine = false;     // of a normalisation
+  bool is_contiguous = true;  // of a linear layer with a bias: see FindContiguous
+  TorchArguments arguments;
+
+  // Of unknown rank where it is no tensor.
+  const Shape& shape_of_x() const { return ShapeOf(*x); }
+  const Shape& shape_of_w() const { return ShapeOf(*w); }
+  const Shape& shape_of_y() const { return ShapeOf(*y); }
+};
+
+// One run of an nn.MultiheadAttention.
+struct TorchAttention {
+  int32_t first_call = 0, end_call = 0;  // with others between that cost nothing
+  const TorchCall* in_proj = nullptr;    // the first; nullptr if there is none
+  bool is_packed = false;    // q, k and v are one tensor: one product with in_proj_weight
+  bool batch_first = false;  // transposes its input
+  bool fast_path = false;    // in eval mode without gradients one native operator does all of it
+  Expr heads = 1;            // where it is packed
+};
+
+struct TorchTrace {
+  enum class Origin : uint8_t {
+    kDynamo,
+    kTorchScript,
+    kNone,  // not exported from PyTorch, or nothing left that says so
+  };
+  Origin origin = Origin::kNone;
+  std::string problem;  // of kNone: why nothing can be said
+  std::vector<TorchScope> scopes;
+  std::vector<TorchCall> calls;  // in the order of their first nodes
+  std::vector<EntryId> entries;
+  std::vector<TorchAttention> attentions;
+  std::vector<int32_t> attention_of;  // by call; -1
+  int32_t kinds = 0;                  // TorchCall::kind is below
+
+  // What the file does not tell, as far as it lets one see that.
+  std::vector<std::string> assumptions;
+  int64_t unattributed = 0;     // nodes that compute and that no call claims
+  int64_t unknown_args = 0;     // calls whose arguments are not in the file
+  int64_t recurrent_cells = 0;  // calls of nn.LSTMCell and the like
+  int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
+  int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
+  int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
+  // By Aten: calls that torch.fx numbered and the file lacks; modules of torch.nn that should call
+  // the operator and do not, since the exporter wrote it as smaller ones.
+  std::array<int64_t, kNumAtens> unseen{}, decomposed{};
+
+  const TorchScope& scope(const TorchCall& call) const {
+    return scopes[static_cast<size_t>(call.scope)];
+  }
+  NnClass nn_class(const TorchCall& call) const { return scope(call).nn_class; }
+  absl::Span<const EntryId> entries_of(const TorchCall& call) const {
+    return absl::MakeConstSpan(entries).subspan(static_cast<size_t>(call.first),
+                                                static_cast<size_t>(call.count));
+  }
+};
+
+TorchTrace TraceTorch(Evidence* evidence);
+
+// The parts of it, one for each exporter.
+TorchTrace TraceDynamo(Evidence* evidence);
+TorchTrace TraceTorchScript(Evidence* evidence);
+
+// Fills in what a call works on, from its nodes.
+void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call);
+// Fills in TorchTrace::attentions. REQUIRES: operands and arguments are known.
+void FindAttentions(const Evidence& evidence, TorchTrace* trace);
+// Fills in TorchCall::is_contiguous: whether the first operand lies in memory in the order of its
+// elements, not behind a transposition or a slice that nothing has copied.
+void FindContiguous(const Evidence& evidence, TorchTrace* trace);
+// Fills in TorchCall::kind. REQUIRES: all else is known.
+void FindKinds(const Evidence& evidence, TorchTrace* trace);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_TRACE_H_

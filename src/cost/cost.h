@@ -1,0 +1,106 @@
+// What an operator executes: a census of arithmetic by kind, and the bytes it moves. Not a FLOP
+// count; that is a view of it.
+//
+//   Cost cost;
+//   cost.flops[Kind::kMac] = m * n * k;
+//   cost.flops[Kind::kAdd] = m * n;
+//   cost.ToString()   // "mac=5120*N add=10*N"
+//
+// FLOPs = 2*mac + every other kind of `flops`, 1 each. Work on integer tensors is kept apart in
+// `int_ops`, by the same kinds.
+#ifndef ONNXFLOPS_SRC_COST_COST_H_
+#define ONNXFLOPS_SRC_COST_COST_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "src/graph/dtype.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+enum class Kind : uint8_t {
+  kMac,  // multiply-accumulate of a contraction
+  kAdd,  // and subtract
+  kMul,
+  kDiv,  // and reciprocal, and the remainder of a division
+  kCmp,  // comparison, min, max; logical and bitwise operations on integers and bools
+  kExp,  // exp2, expm1 as well
+  kLog,  // log1p as well
+  kSqrt,
+  kPow,
+  kTrig,  // sin, cos, tan, their inverses, and the hyperbolic ones but tanh
+  kTanh,
+  kErf,
+  kRound,  // round, floor, ceil, truncation in quantisation
+};
+inline constexpr int kNumKinds = 13;
+absl::string_view KindName(Kind kind);  // "mac", "add", ...
+
+class Census {
+ public:
+  Census() = default;  // no work; takes no room either, as most of a model's are
+  Census(const Census& other) { *this = other; }
+  Census(Census&& other) = default;
+  Census& operator=(const Census& other);
+  Census& operator=(Census&& other) = default;
+
+  Expr& operator[](Kind kind);
+  const Expr& operator[](Kind kind) const;
+  Census& operator+=(const Census& other);
+  Census& operator*=(const Expr& times);
+  void Halve();  // each kind, rounded down
+  friend bool operator==(const Census& a, const Census& b);
+  bool IsZero() const;
+  // Every kind but mac, added up.
+  Expr Other() const;
+  // 2*mac + Other().
+  Expr Ops() const;
+  // "mac=5120*N add=10*N", in the order of Kind; "" when zero.
+  std::string ToString() const;
+
+ private:
+  using Amounts = std::array<Expr, kNumKinds>;
+  std::unique_ptr<Amounts> amounts_;  // nullptr: all 0
+};
+
+// Operand types of a contraction, as its label in macs_by_dtype: "float32", "uint8 x int8",
+// "float16 x int4", "int8 x int8, QDQ".
+struct MacOperands {
+  DType a = DType::kUndefined;
+  DType b = DType::kUndefined;
+  bool qdq = false;  // computed in float on operands that DequantizeLinear made of these types
+  std::string ToString() const;
+  friend bool operator==(const MacOperands& x, const MacOperands& y) {
+    return x.a == y.a && x.b == y.b && x.qdq == y.qdq;
+  }
+};
+
+// How much of causal attention counts: all pairs of a query and a key, or only those that its mask
+// lets through.
+enum class CausalCounting : uint8_t { kFull, kHalf };
+
+struct Cost {
+  Census flops;                      // arithmetic on floating-point values
+  Census int_ops;                    // arithmetic on integers and bools
+  MacOperands flops_mac_operands;    // of flops[kMac]; filled in by the driver from the first two
+                                     // inputs where a rule leaves it
+  MacOperands int_ops_mac_operands;  // of int_ops[kMac]
+  // Where a rule leaves these, the driver takes every input read once and every output written
+  // once.
+  std::optional<Expr> bytes_read;
+  std::optional<Expr> bytes_written;
+  // The operator says that it is causal, so that CausalCounting makes a difference to it.
+  bool causal = false;
+
+  // "mac=5120*N add=10*N"; integer work as "int_mul=4"; "free" when there is none.
+  std::string ToString() const;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_COST_COST_H_

@@ -1,0 +1,119 @@
+// What tools really printed for models (tests/data/compare_truth.json), and what formulas give by
+// hand for their published architectures (tools/export/formula_truth.py), against what conventions
+// say of exports of them (tests/data/compare_models.tar.xz, graphs without weights).
+//
+// tests/data/compare_table.txt has a row for every export and a column for every tool:
+//
+//   =   exact, and it is the tool's figure        -   no figure, and the tool has none
+//   ~=  assumed, and it is                        x   no figure, but the tool has one
+//   ~   assumed, and it is not                    .   what the tool prints is not known
+//   !   exact, and it is not: never
+//
+// UPDATE_GOLDENS=1 rewrites it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "src/convention/conventions.h"
+#include "src/load/load.h"
+#include "src/report/compare_report.h"
+
+namespace onnxflops {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kTable[] = ONNXFLOPS_SOURCE_DIR "/tests/data/compare_table.txt";
+
+Json Truth() {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/compare_truth.json");
+  return Json::parse(file);
+}
+
+CompareReport Compare(const std::string& name) {
+  const auto model = Load(absl::StrCat(ONNXFLOPS_COMPARE_MODELS_DIR "/", name, ".onnx"));
+  EXPECT_TRUE(model.ok()) << model.status();
+  return CompareTools(*model, {}, {}).value();
+}
+
+std::string Judge(const ToolRow& row, const Json& truth) {
+  const bool none = row.standing == Standing::kNotApplicable;
+  const std::string tool = row.convention->name;
+  if (!truth.contains(tool)) return ".";
+  const Json& figure = truth[tool];
+  // "none": the tool ended with an error; "open": it did not find a number.
+  if (figure == "none") return none ? "-" : row.standing == Standing::kExact ? "!" : "~";
+  if (figure == "open") return row.standing == Standing::kExact ? "!" : "~";
+  if (none) return "x";
+  const bool right = row.headline == Expr(figure.get<int64_t>());
+  if (row.standing == Standing::kExact) return right ? "=" : "!";
+  return right ? "~=" : "~";
+}
+
+struct Score {
+  int figures = 0, right = 0, exact = 0, lies = 0;
+};
+
+std::string Padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size() + 1), ' ');
+  return text;
+}
+
+// The table, and how many of the figures are right and called exact.
+std::string MakeTable(Score* all, Score* dynamo) {
+  const Json truth = Truth();
+  constexpr size_t kNameWidth = 48;
+  std::string text = Padded("export", kNameWidth);
+  for (const Convention* c : Conventions()) absl::StrAppend(&text, c->name, " ");
+  text.back() = '\n';
+  for (const auto& [name, figures] : truth.items()) {
+    std::string line = Padded(name, kNameWidth);
+    for (const ToolRow& row : Compare(name).tools) {
+      const std::string verdict = Judge(row, figures);
+      line += Padded(verdict, std::string(row.convention->name).size() + 1);
+      for (Score* score : {all, dynamo}) {
+        if (score == dynamo && !absl::StrContains(name, "dynamo")) continue;
+        score->figures += verdict == "." ? 0 : 1;
+        score->exact += verdict == "=" || verdict == "-" ? 1 : 0;
+        score->right += verdict == "=" || verdict == "-" || verdict == "~=" ? 1 : 0;
+        score->lies += verdict == "!" ? 1 : 0;
+      }
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    absl::StrAppend(&text, line, "\n");
+  }
+  return text;
+}
+
+std::string Share(const Score& score) {
+  return absl::StrCat(score.right, " of ", score.figures, " figures right, ", score.exact,
+                      " of them exact");
+}
+
+TEST(CompareTruthTest, FiguresAreWhatTheToolsPrinted) {
+  Score all, dynamo;
+  const std::string table = MakeTable(&all, &dynamo);
+  std::cout << "all exports: " << Share(all) << "; dynamo: " << Share(dynamo) << "\n";
+  EXPECT_EQ(all.lies, 0) << table;
+  EXPECT_GE(dynamo.right * 10, dynamo.figures * 9) << table;
+  EXPECT_GE(dynamo.exact * 10, dynamo.figures * 6) << table;
+  if (std::getenv("UPDATE_GOLDENS") != nullptr) {
+    std::ofstream(kTable, std::ios::binary) << table;
+    return;
+  }
+  std::ifstream file(kTable, std::ios::binary);
+  std::stringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(table, golden.str()) << "UPDATE_GOLDENS=1 rewrites tests/data/compare_table.txt";
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,661 @@
+// What the tools that watch PyTorch say of single operators, and of the models that the founding
+// figures are of. The digits of single operators are what the tools printed (or, of sizes that were
+// not run, what their source says, worked out by hand); those of models are what they printed.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/load/load.h"
+#include "src/report/compare_report.h"
+#include "tests/convention/torch_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using Figures = std::map<std::string, std::string>;  // by tool; "-" for none
+
+std::string Nn(const char* name) { return absl::StrCat("torch.nn.modules.", name); }
+const char kNet[] = "net.Block";
+
+CompareReport CompareAll(const Model& model) {
+  absl::StatusOr<CompareReport> report = CompareTools(model, {}, {});
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? *std::move(report) : CompareReport();
+}
+
+std::string FigureOf(const ToolRow& row) {
+  return row.standing == Standing::kNotApplicable ? "-" : row.headline.ToString();
+}
+
+void ExpectFigures(const std::string& what, const CompareReport& report, const Figures& want) {
+  Figures got;
+  for (const ToolRow& row : report.tools) {
+    if (want.contains(row.convention->name)) got[row.convention->name] = FigureOf(row);
+  }
+  EXPECT_EQ(got, want) << what;
+}
+
+void ExpectFigures(const std::string& what, const ModelMaker& make, const Figures& want) {
+  absl::StatusOr<Model> model = make.Load();
+  ASSERT_TRUE(model.ok()) << what << ": " << model.status();
+  ExpectFigures(what, CompareAll(*model), want);
+}
+
+const ToolRow& RowOf(const CompareReport& report, absl::string_view tool) {
+  for (const ToolRow& row : report.tools) {
+    if (row.convention->name == tool) return row;
+  }
+  ADD_FAILURE() << tool;
+  return report.tools.front();
+}
+
+// ---- linear layers and products
+
+// [3, 8] by [4, 8]': 96 multiply-accumulates, 12 results.
+TorchMaker Linear(const std::string& class_name, const std::string& name = "linear") {
+  TorchMaker make;
+  make.Input("x", {"3", "8"}).Weight("m.weight", {4, 8}).Weight("m.bias", {4});
+  make.Node("n", "Gemm", {"x", "m.weight", "m.bias"}, {"y"}, {{"transB", 1}});
+  make.From(class_name, name, "%x, %p_m_weight, %p_m_bias").Output("y");
+  return make;
+}
+
+TEST(TorchConventionTest, LinearLayers) {
+  ExpectFigures("nn.Linear", Linear(Nn("linear.Linear")),
+                {{"thop", "96"},
+                 {"fvcore", "96"},
+                 {"ptflops", "108"},
+                 {"ptflops-aten", "108"},
+                 {"calflops", "192"},
+                 {"deepspeed", "192"},
+                 {"torchstat", "96"},
+                 {"flop-counter-mode", "192"},
+                 {"flop-counter-mode-cpu", "192"},
+                 {"torch-profiler", "192"}});
+  ExpectFigures("F.linear", Linear(kNet),
+                {{"thop", "0"},
+                 {"fvcore", "96"},
+                 {"ptflops", "0"},
+                 {"ptflops-aten", "108"},
+                 {"calflops", "192"},
+                 {"torchstat", "0"},
+                 {"flop-counter-mode", "192"}});
+  ExpectFigures("a subclass", Linear("net.MyLinear"), {{"thop", "0"}, {"fvcore", "96"}});
+}
+
+TorchMaker Matmul(const std::string& class_name, const ModelMaker::Strings& a,
+                  const ModelMaker::Strings& b) {
+  TorchMaker make;
+  make.Input("a", a).Input("b", b);
+  make.Node("n", "MatMul", {"a", "b"}, {"y"});
+  make.From(class_name, "matmul", "%a, %b").Output("y");
+  return make;
+}
+
+TEST(TorchConventionTest, MatrixProducts) {
+  ExpectFigures("[3,5] @ [2,5,7]", Matmul(kNet, {"3", "5"}, {"2", "5", "7"}),
+                {{"thop", "0"},
+                 {"fvcore", "105"},
+                 {"ptflops", "0"},
+                 {"ptflops-aten", "210"},
+                 {"calflops", "0"},
+                 {"deepspeed", "210"},
+                 {"flop-counter-mode", "420"},
+                 {"torch-profiler", "420"}});
+  ExpectFigures("torch.matmul", Matmul("transformers.models.x.Attn", {"3", "5"}, {"2", "5", "7"}),
+                {{"ptflops", "105"}, {"calflops", "210"}});
+  ExpectFigures("[3,5] @ [5]", Matmul(kNet, {"3", "5"}, {"5"}),
+                {{"fvcore", "-"},
+                 {"ptflops-aten", "0"},
+                 {"flop-counter-mode", "0"},
+                 {"torch-profiler", "0"}});
+}
+
+// NumPy prints 421 for 210 combinations, and 4.096e+09 for 2048000000.
+TEST(TorchConventionTest, Einsum) {
+  struct Case {
+    const char* equation;
+    ModelMaker::Strings a, b;
+    Figures want;
+  } cases[] = {
+      {"bij,bjk->bik",
+       {"2", "3", "5"},
+       {"2", "5", "7"},
+       {{"fvcore", "210"}, {"calflops", "421"}, {"ptflops", "0"}, {"flop-counter-mode", "420"}}},
+      {"nct,ncp->ntp", {"2", "3", "4"}, {"2", "3", "5"}, {{"fvcore", "120"}, {"calflops", "241"}}},
+      {"ij,jk->ik",
+       {"1601", "1283"},
+       {"1283", "997"},
+       {{"fvcore", "2048000000"}, {"deepspeed", "4096000000"}}},
+  };
+  for (const Case& c : cases) {
+    TorchMaker make;
+    make.Input("a", c.a).Input("b", c.b).Node("n", "Einsum", {"a", "b"}, {"y"}).Output("y");
+    make.Text("equation", c.equation);
+    make.From(kNet, "einsum", absl::StrCat(c.equation, ", [%a, %b]"));
+    ExpectFigures(c.equation, make, c.want);
+  }
+}
+
+// Conv1D of transformers: addmm(bias, x, weight).
+TEST(TorchConventionTest, Addmm) {
+  TorchMaker make;
+  make.Input("x", {"3", "8"}).Weight("m.weight", {8, 4}).Weight("m.bias", {4});
+  make.Node("n", "Gemm", {"x", "m.weight", "m.bias"}, {"y"});
+  make.From("transformers.pytorch_utils.Conv1D", "addmm", "%p_m_bias, %x, %p_m_weight");
+  make.Output("y");
+  ExpectFigures("addmm", make,
+                {{"thop", "0"},
+                 {"fvcore", "96"},
+                 {"ptflops", "100"},
+                 {"ptflops-aten", "108"},
+                 {"calflops", "196"},
+                 {"flop-counter-mode", "192"}});
+}
+
+// ---- convolutions
+
+// 4 -> 6 channels, 3 x 3, 8 x 8 results: 13824 multiply-accumulates, 384 results.
+TorchMaker Conv2d(const char* rule = "") {
+  TorchMaker make;
+  make.Input("x", {"1", "4", "8", "8"}).Weight("m.weight", {6, 4, 3, 3}).Weight("m.bias", {6});
+  make.Node("n", "Conv", {"x", "m.weight", "m.bias"}, {"y"}).Output("y");
+  make.Ints("pads", {1, 1, 1, 1});
+  if (*rule == '\0') {
+    make.From(Nn("conv.Conv2d"), "conv2d", "%x, %p_m_weight, %p_m_bias, [1, 1], [1, 1]");
+  } else {
+    make.FromOperator(Nn("batchnorm.BatchNorm2d"), "_native_batch_norm_legit_no_training",
+                      "_native_batch_norm_legit_no_training", "%conv2d, %p_w, %p_b, %m, %v");
+    make.Metadata("pkg.onnxscript.rewriter.rule_name", rule);
+  }
+  return make;
+}
+
+TEST(TorchConventionTest, Convolutions) {
+  ExpectFigures("nn.Conv2d with bias", Conv2d(),
+                {{"thop", "13824"},
+                 {"fvcore", "13824"},
+                 {"ptflops", "14208"},
+                 {"ptflops-aten", "14208"},
+                 {"calflops", "28032"},
+                 {"torchstat", "14208"},
+                 {"flop-counter-mode", "27648"},
+                 {"torch-profiler", "27648"}});
+  ExpectFigures("with its BatchNorm", Conv2d("FuseBatchNormIntoConv"),
+                {{"thop", "15360"},
+                 {"fvcore", "14592"},
+                 {"ptflops", "14592"},
+                 {"ptflops-aten", "13824"},
+                 {"calflops", "28416"},
+                 {"flop-counter-mode", "27648"}});
+}
+
+TorchMaker ConvTranspose(int64_t kernel, int64_t groups, const std::vector<int64_t>& weight,
+                         bool bias) {
+  TorchMaker make;
+  make.Input("x", {"1", std::to_string(weight[0]), "5", "5"}).Weight("m.weight", weight);
+  make.Weight("m.bias", {weight[1] * groups});
+  ModelMaker::Strings inputs = {"x", "m.weight"};
+  if (bias) inputs.push_back("m.bias");
+  make.Node("n", "ConvTranspose", inputs, {"y"}, {{"group", groups}}).Output("y");
+  make.Ints("strides", {2, 2}).Ints("kernel_shape", {kernel, kernel});
+  make.From(Nn("conv.ConvTranspose2d"), "conv_transpose2d",
+            absl::StrCat("%x, %p_m_weight, ", bias ? "%p_m_bias" : "None", ", [2, 2]"));
+  return make;
+}
+
+TEST(TorchConventionTest, TransposedConvolutions) {
+  ExpectFigures("2 x 2, stride 2", ConvTranspose(2, 1, {4, 12, 2, 2}, true),
+                {{"thop", "19200"},
+                 {"fvcore", "4800"},
+                 {"ptflops", "6000"},
+                 {"ptflops-aten", "6000"},
+                 {"calflops", "9648"},
+                 {"deepspeed", "9648"},
+                 {"flop-counter-mode", "9600"},
+                 {"torch-profiler", "0"}});
+  ExpectFigures("3 x 3, 2 groups", ConvTranspose(3, 2, {8, 3, 3, 3}, false),
+                {{"thop", "26136"}, {"fvcore", "5400"}, {"ptflops", "5400"}, {"calflops", "3600"}});
+}
+
+// ---- element by element
+
+struct ElementCase {
+  std::string what, op_type;
+  ModelMaker::Strings dims;
+  std::string class_name, call, args;
+  Figures want;
+  std::vector<std::string> weights;  // vectors of dims[1] elements
+};
+
+TorchMaker Elementwise(const ElementCase& c) {
+  TorchMaker make;
+  make.Input("x", c.dims);
+  ModelMaker::Strings inputs = {"x"};
+  for (const std::string& name : c.weights) {
+    make.Weight(name, {std::stoll(c.dims[c.op_type == "LayerNormalization" ? 2 : 1])});
+    inputs.push_back(name);
+  }
+  make.Node("n", c.op_type, inputs, {"y"}).Output("y");
+  if (c.op_type == "MaxPool" || c.op_type == "AveragePool") {
+    make.Ints("kernel_shape", {2, 2}).Ints("strides", {2, 2});
+  }
+  if (c.op_type == "ReduceMean") {
+    make.Weight("axes", {2}, onnx::TensorProto::INT64);
+    onnx::TensorProto* axes =
+        make.proto.mutable_graph()->mutable_initializer(make.proto.graph().initializer_size() - 1);
+    axes->set_data_location(onnx::TensorProto::DEFAULT);
+    axes->add_int64_data(-1);
+    axes->add_int64_data(-2);
+    make.node->add_input("axes");
+  }
+  make.From(c.class_name, c.call, c.args);
+  return make;
+}
+
+const ElementCase kElementCases[] = {
+    {"nn.BatchNorm2d",
+     "BatchNormalization",
+     {"1", "6", "8", "8"},
+     Nn("batchnorm.BatchNorm2d"),
+     "_native_batch_norm_legit_no_training",
+     "%x, %p_w, %p_b, %b_m, %b_v",
+     {{"thop", "1536"},
+      {"fvcore", "768"},
+      {"ptflops", "768"},
+      {"calflops", "768"},
+      {"torchstat", "768"},
+      {"flop-counter-mode", "0"}},
+     {"w", "b", "m", "v"}},
+    {"nn.LayerNorm",
+     "LayerNormalization",
+     {"2", "3", "4"},
+     Nn("normalization.LayerNorm"),
+     "layer_norm",
+     "%x, [4], %p_w, %p_b",
+     {{"thop", "96"},
+      {"fvcore", "120"},
+      {"ptflops", "24"},
+      {"calflops", "120"},
+      {"ptflops-aten", "0"},
+      {"torch-profiler", "0"}},
+     {"w", "b"}},
+    {"a subclass of it",
+     "LayerNormalization",
+     {"2", "3", "4"},
+     "open_clip.transformer.LayerNorm",
+     "layer_norm",
+     "%x, [4], %p_w, %p_b",
+     {{"thop", "0"}, {"fvcore", "120"}, {"ptflops", "0"}, {"calflops", "120"}},
+     {"w", "b"}},
+    {"without weight",
+     "LayerNormalization",
+     {"2", "3", "4"},
+     Nn("normalization.LayerNorm"),
+     "layer_norm",
+     "%x, [4]",
+     {{"thop", "48"}, {"fvcore", "96"}, {"calflops", "96"}},
+     {"w"}},
+    {"nn.Softmax",
+     "Softmax",
+     {"2", "3", "4"},
+     Nn("activation.Softmax"),
+     "softmax",
+     "%x, -1",
+     {{"thop", "66"}, {"fvcore", "0"}, {"ptflops", "24"}, {"calflops", "24"}},
+     {}},
+    {"torch.softmax",
+     "Softmax",
+     {"2", "3", "4"},
+     kNet,
+     "softmax",
+     "%x, -1",
+     {{"thop", "0"}, {"ptflops", "0"}, {"calflops", "0"}},
+     {}},
+    {"nn.ReLU",
+     "Relu",
+     {"3", "5"},
+     Nn("activation.ReLU"),
+     "relu",
+     "%x",
+     {{"thop", "0"}, {"fvcore", "0"}, {"ptflops", "30"}, {"calflops", "15"}, {"torchstat", "15"}},
+     {}},
+    {"F.relu",
+     "Relu",
+     {"3", "5"},
+     kNet,
+     "relu",
+     "%x",
+     {{"ptflops", "15"}, {"calflops", "15"}, {"torchstat", "0"}},
+     {}},
+    {"nn.GELU",
+     "Gelu",
+     {"3", "5"},
+     Nn("activation.GELU"),
+     "gelu",
+     "%x",
+     {{"ptflops", "30"}, {"calflops", "15"}, {"deepspeed", "15"}},
+     {}},
+    {"a GELU that keeps F.gelu",
+     "Gelu",
+     {"3", "5"},
+     "transformers.activations.GELUActivation",
+     "gelu",
+     "%x",
+     {{"ptflops", "0"}, {"calflops", "0"}},
+     {}},
+    {"nn.MaxPool2d",
+     "MaxPool",
+     {"1", "4", "6", "6"},
+     Nn("pooling.MaxPool2d"),
+     "max_pool2d",
+     "%x, [2, 2]",
+     {{"thop", "0"}, {"ptflops", "288"}, {"calflops", "144"}, {"torchstat", "144"}},
+     {}},
+    {"nn.AvgPool2d",
+     "AveragePool",
+     {"1", "4", "6", "6"},
+     Nn("pooling.AvgPool2d"),
+     "avg_pool2d",
+     "%x, [2, 2]",
+     {{"thop", "36"}, {"fvcore", "0"}, {"ptflops", "288"}, {"calflops", "144"}},
+     {}},
+    {"nn.AdaptiveAvgPool2d(1)",
+     "ReduceMean",
+     {"1", "4", "6", "6"},
+     Nn("pooling.AdaptiveAvgPool2d"),
+     "mean",
+     "%x, [-1, -2], True",
+     {{"thop", "148"}, {"fvcore", "144"}, {"ptflops", "288"}, {"calflops", "144"}},
+     {}},
+    {"mean",
+     "ReduceMean",
+     {"1", "4", "6", "6"},
+     kNet,
+     "mean",
+     "%x, [2, 3]",
+     {{"thop", "0"}, {"fvcore", "0"}, {"ptflops", "0"}, {"calflops", "0"}},
+     {}},
+};
+
+TEST(TorchConventionTest, ElementByElement) {
+  for (const ElementCase& c : kElementCases) ExpectFigures(c.what, Elementwise(c), c.want);
+}
+
+// The first operand counts, also where it is the smaller one.
+TEST(TorchConventionTest, AdditionsAndMultiplications) {
+  for (const auto& [op_type, call] : {std::pair("Add", "add"), std::pair("Mul", "mul")}) {
+    TorchMaker make;
+    make.Input("x", {"2", "3"}).Weight("w", {3});
+    make.Node("n", op_type, {"w", "x"}, {"y"}).Output("y");
+    make.From(kNet, call, "%p_w, %x");
+    ExpectFigures(call, make, {{"torch-profiler", "3"}, {"calflops", "0"}, {"fvcore", "0"}});
+  }
+}
+
+TEST(TorchConventionTest, Upsampling) {
+  for (const bool linear : {false, true}) {
+    TorchMaker make;
+    make.Input("x", {"1", "4", "4", "4"}).Weight("sizes", {4}, onnx::TensorProto::INT64);
+    onnx::TensorProto* sizes = make.proto.mutable_graph()->mutable_initializer(0);
+    sizes->set_data_location(onnx::TensorProto::DEFAULT);
+    for (int64_t size : {1, 4, 8, 8}) sizes->add_int64_data(size);
+    make.Node("n", "Resize", {"x", "", "", "sizes"}, {"y"}).Output("y");
+    make.Text("mode", linear ? "linear" : "nearest");
+    make.From(Nn("upsampling.Upsample"), linear ? "upsample_bilinear2d" : "upsample_nearest2d",
+              "%x, None, [2.0, 2.0]");
+    ExpectFigures(linear ? "bilinear" : "nearest", make,
+                  {{"thop", linear ? "2816" : "256"},
+                   {"fvcore", linear ? "1024" : "256"},
+                   {"ptflops", "512"},
+                   {"calflops", "64"},
+                   {"torchstat", "64"}});
+  }
+}
+
+// ---- recurrent layers: 5 inputs, 4 hidden, 3 steps, batch 2
+
+TEST(TorchConventionTest, Lstm) {
+  TorchMaker make;
+  make.Input("x", {"3", "2", "5"}).Weight("w", {1, 16, 5}).Weight("r", {1, 16, 4});
+  make.Weight("b", {1, 32}).Node("n", "LSTM", {"x", "w", "r", "b"}, {"y"}, {{"hidden_size", 4}});
+  make.From(Nn("rnn.LSTM"), "lstm",
+            "%x, [%h, %c], [%p_a, %p_b, %p_c, %p_d], True, 1, 0.0, False, False, False");
+  make.Output("y");
+  ExpectFigures("nn.LSTM", make,
+                {{"thop", "1248"},
+                 {"fvcore", "0"},
+                 {"ptflops", "1296"},
+                 {"ptflops-aten", "0"},
+                 {"calflops", "1968"},
+                 {"deepspeed", "1968"},
+                 {"flop-counter-mode", "1728"},
+                 {"flop-counter-mode-cpu", "0"},
+                 {"torch-profiler", "16"}});
+}
+
+// ---- attention: batch 2, 4 heads of 4, 7 tokens: 3136 multiply-accumulates
+
+TEST(TorchConventionTest, ScaledDotProductAttention) {
+  for (const bool gqa : {false, true}) {
+    TorchMaker make;
+    make.Input("q", {"2", "4", "7", "4"}).Input("k", {"2", "4", "4", "7"});
+    make.Input("v", {"2", "4", "7", "4"});
+    const auto from = [&] {
+      make.From(kNet, "scaled_dot_product_attention", "%q, %k, %v", gqa ? "enable_gqa: True" : "");
+    };
+    make.Node("qk", "MatMul", {"q", "k"}, {"s"});
+    from();
+    make.Node("softmax", "Softmax", {"s"}, {"p"});
+    from();
+    make.Node("pv", "MatMul", {"p", "v"}, {"y"}).Output("y");
+    from();
+    ExpectFigures("attention", make,
+                  {{"thop", "0"},
+                   {"fvcore", "0"},
+                   {"fvcore-torch1", "3136"},
+                   {"ptflops", "0"},
+                   {"ptflops-aten", gqa ? "3136" : "0"},
+                   {"calflops", "0"},
+                   {"deepspeed", "6272"},
+                   {"flop-counter-mode", "6272"},
+                   {"flop-counter-mode-cpu", gqa ? "6272" : "0"},
+                   {"torch-profiler", gqa ? "6272" : "0"}});
+  }
+}
+
+// nn.MultiheadAttention(16, 4) on 7 tokens, batch 2: 17472 multiply-accumulates.
+TorchMaker MultiheadAttention(bool batch_first) {
+  TorchMaker make;
+  const std::string mha = Nn("activation.MultiheadAttention");
+  make.Weight("m.in_proj_weight", {16, 48}).Weight("m.in_proj_bias", {48});
+  make.Weight("m.out_proj.weight", {16, 16}).Weight("m.out_proj.bias", {16});
+  if (batch_first) {
+    make.Input("x", {"2", "7", "16"}).Node("t", "Transpose", {"x"}, {"tokens"});
+    make.Ints("perm", {1, 0, 2}).From(mha, "transpose", "%x, 1, 0");
+  } else {
+    make.Input("tokens", {"7", "2", "16"});
+  }
+  const char kInProj[] = "%tokens, %p_m_in_proj_weight, %p_m_in_proj_bias";
+  make.Node("in", "MatMul", {"tokens", "m.in_proj_weight"}, {"mm"}).Output("mm");
+  make.From(mha, "linear", kInProj);
+  make.Node("in_bias", "Add", {"mm", "m.in_proj_bias"}, {"qkv"}).Output("qkv");
+  make.From(mha, "linear", kInProj);
+  make.Input("q", {"2", "4", "7", "4"}).Input("k", {"2", "4", "4", "7"});
+  make.Input("v", {"2", "4", "7", "4"}).Input("a", {"14", "16"});
+  make.Node("qk", "MatMul", {"q", "k"}, {"s"});
+  make.From(mha, "scaled_dot_product_attention", "%q, %k, %v");
+  make.Node("pv", "MatMul", {"s", "v"}, {"o"}).Output("o");
+  make.From(mha, "scaled_dot_product_attention", "%q, %k, %v");
+  make.Node("out", "Gemm", {"a", "m.out_proj.weight", "m.out_proj.bias"}, {"y"}, {{"transB", 1}});
+  make.From(mha, "linear_1", "%a, %p_m_out_proj_weight, %p_m_out_proj_bias").Output("y");
+  return make;
+}
+
+TEST(TorchConventionTest, MultiheadAttention) {
+  ExpectFigures("fast path", MultiheadAttention(true),
+                {{"thop", "0"},
+                 {"fvcore", "0"},
+                 {"fvcore-torch1", "17472"},
+                 {"ptflops", "18984"},
+                 {"ptflops-aten", "0"},
+                 {"calflops", "0"},
+                 {"deepspeed", "0"},
+                 {"flop-counter-mode", "34944"},
+                 {"flop-counter-mode-cpu", "0"},
+                 {"torch-profiler", "34944"}});
+  ExpectFigures("part by part", MultiheadAttention(false),
+                {{"thop", "0"},
+                 {"fvcore", "14336"},
+                 {"fvcore-torch1", "17472"},
+                 {"ptflops", "18984"},
+                 {"flop-counter-mode", "34944"},
+                 {"flop-counter-mode-cpu", "28672"},
+                 {"torch-profiler", "28672"}});
+}
+
+// ---- what the file does not tell
+
+Standing StandingOf(const ModelMaker& make, absl::string_view tool) {
+  return RowOf(CompareAll(make.Load().value()), tool).standing;
+}
+
+TEST(TorchConventionTest, ExactWhereTheFileTells) {
+  EXPECT_EQ(StandingOf(Linear(Nn("linear.Linear")), "thop"), Standing::kExact);
+  EXPECT_EQ(StandingOf(Linear(Nn("linear.Linear")), "fvcore"), Standing::kExact);
+  EXPECT_EQ(StandingOf(Conv2d(), "thop"), Standing::kExact);
+  EXPECT_EQ(StandingOf(MultiheadAttention(false), "fvcore"), Standing::kExact);
+}
+
+TEST(TorchConventionTest, AssumedWhereItDoesNot) {
+  // The class of the convolution is gone.
+  EXPECT_EQ(StandingOf(Conv2d("FuseBatchNormIntoConv"), "thop"), Standing::kAssumed);
+  // There was a first linear layer.
+  EXPECT_EQ(StandingOf(Linear(Nn("linear.Linear"), "linear_1"), "thop"), Standing::kAssumed);
+  // A fast path may have been taken.
+  EXPECT_EQ(StandingOf(MultiheadAttention(true), "fvcore"), Standing::kAssumed);
+  // One way of writing a product is seen, the other is not.
+  EXPECT_EQ(StandingOf(Matmul(kNet, {"3", "5"}, {"5", "7"}), "calflops"), Standing::kAssumed);
+}
+
+// What made a constant that arithmetic uses may have been a product.
+TEST(TorchConventionTest, FoldedWorkIsAssumedAway) {
+  for (const char* name : {"unsqueeze_4", "m.scale"}) {
+    TorchMaker make;
+    make.Input("x", {"2", "3"}).Weight(name, {2, 3});
+    make.Node("n", "Mul", {"x", name}, {"y"}).Output("y");
+    make.From(kNet, "mul", absl::StrCat("%x, %", name));
+    const bool folded = !absl::StrContains(name, ".");
+    EXPECT_EQ(StandingOf(make, "fvcore"), folded ? Standing::kAssumed : Standing::kExact) << name;
+  }
+}
+
+TEST(TorchConventionTest, AModuleThatTheExporterTookApartIsAssumed) {
+  TorchMaker make;
+  make.Input("x", {"2", "3"}).Node("n", "ReduceMean", {"x"}, {"y"}).Output("y");
+  make.From(Nn("normalization.GroupNorm"), "var_mean", "%x, [1]");
+  EXPECT_EQ(StandingOf(make, "fvcore"), Standing::kAssumed);
+  EXPECT_EQ(StandingOf(make, "flop-counter-mode"), Standing::kExact);
+}
+
+TEST(TorchConventionTest, AResizingThatTheExporterTookApartIsAssumed) {
+  TorchMaker make;
+  make.Input("x", {"2", "3"}).Node("n", "Identity", {"x"}, {"y"}).Output("y");
+  make.From(kNet, "_unsafe_index", "%x, [%a, %b]");
+  EXPECT_EQ(StandingOf(make, "fvcore"), Standing::kAssumed);
+  EXPECT_EQ(StandingOf(make, "flop-counter-mode"), Standing::kExact);
+}
+
+TEST(TorchConventionTest, NoFigureWithoutPyTorch) {
+  ModelMaker make;
+  make.Input("x", {"3", "8"}).Weight("w", {8, 4});
+  make.Node("", "MatMul", {"x", "w"}, {"y"}).Output("y");
+  for (const char* tool : {"thop", "fvcore", "ptflops", "flop-counter-mode", "torch-profiler"}) {
+    EXPECT_EQ(StandingOf(make, tool), Standing::kNotApplicable) << tool;
+  }
+}
+
+// A product that an optimizer made has no call; what tools said of the model before is not known.
+TEST(TorchConventionTest, NoFigureForAGraphThatWasChanged) {
+  TorchMaker make = Linear(Nn("linear.Linear"));
+  make.Weight("w2", {4, 4}).Node("fused", "MatMul", {"y", "w2"}, {"z"}).Output("z");
+  EXPECT_EQ(StandingOf(make, "thop"), Standing::kNotApplicable);
+  EXPECT_EQ(StandingOf(make, "macs"), Standing::kExact);
+}
+
+TEST(TorchConventionTest, TorchstatStopsAtTokens) {
+  TorchMaker make;
+  make.Input("x", {"1", "3", "8"}).Weight("w", {8, 4});
+  make.Node("n", "MatMul", {"x", "w"}, {"y"}).Output("y");
+  make.From(Nn("linear.Linear"), "linear", "%x, %p_w");
+  const CompareReport report = CompareAll(make.Load().value());
+  EXPECT_EQ(RowOf(report, "torchstat").standing, Standing::kNotApplicable);
+  EXPECT_TRUE(absl::StrContains(RowOf(report, "torchstat").assumptions[0], "rank 3"));
+}
+
+// ---- models
+
+struct ModelCase {
+  const char* file;
+  Figures want;
+};
+
+TEST(TorchConventionTest, FoundingFigures) {
+  const ModelCase cases[] = {
+      {"openclip224-vit-l-14-336-visual", {{"thop", "116512260096"}, {"torchstat", "-"}}},
+      {"openclip224-vit-h-14-visual", {{"thop", "107986288640"}}},
+      {"openclip224-eva02-e-14-visual", {{"thop", "958556798976"}}},
+      {"openclip224-vit-l-14-336",
+       {{"thop", "120872239104"},
+        {"fvcore-torch1", "197764840192"},
+        {"fvcore", "181291430656"},
+        {"flop-counter-mode", "395219472384"},
+        {"torchstat", "-"}}},
+      {"openclip224-vit-h-14",
+       {{"thop", "123488436224"},
+        {"fvcore-torch1", "190968706560"},
+        {"fvcore", "185266550272"},
+        {"flop-counter-mode", "381681664000"}}},
+      {"clip-eva02-e-14",
+       {{"thop", "974058946560"},
+        {"fvcore-torch1", "1156025526016"},
+        {"fvcore", "1140584048384"},
+        {"flop-counter-mode", "2311418314752"}}},
+      {"gpt-124m",
+       {{"thop", "252993601536"},
+        {"fvcore", "291648307200"},
+        {"calflops", "505987203072"},
+        {"flop-counter-mode", "583296614400"}}},
+      {"clip-vit-b-32", {{"deepspeed", "14790819328"}, {"thop", "5480644608"}}},
+  };
+  for (const ModelCase& c : cases) {
+    absl::StatusOr<Model> model =
+        Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", c.file, ".onnx"));
+    ASSERT_TRUE(model.ok()) << model.status();
+    ExpectFigures(c.file, CompareAll(*model), c.want);
+  }
+}
+
+// thop's own count of parameters: those of the modules that it hooks.
+TEST(TorchConventionTest, ThopsParameters) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"openclip224-vit-l-14-336-visual", "202051584"}, {"gpt-124m", "123614976"}};
+  for (const auto& [file, params] : cases) {
+    absl::StatusOr<Model> model =
+        Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", file, ".onnx"));
+    ASSERT_TRUE(model.ok()) << model.status();
+    const CompareReport report = CompareAll(*model);
+    ASSERT_TRUE(RowOf(report, "thop").params.has_value()) << file;
+    EXPECT_EQ(Int128ToString(*RowOf(report, "thop").params), params) << file;
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops

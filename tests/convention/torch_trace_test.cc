@@ -1,0 +1,167 @@
+// The calls of PyTorch behind an export: from what a dynamo export states, and from the structure
+// of a TorchScript export.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/convention/torch/fx_node.h"
+#include "src/convention/torch/trace.h"
+#include "tests/convention/torch_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+// ---- texts
+
+TEST(FxNodeTest, ArgumentsAsTorchPrintsThem) {
+  const FxArgs args = ParseFxArgs(
+      "%conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = "
+      "(%image, %p_w, None, [14, 14], (1, 2)), kwargs = {scale: 0.5, dtype: torch.float32})");
+  EXPECT_THAT(args.args, ElementsAre("%image", "%p_w", "None", "[14, 14]", "(1, 2)"));
+  EXPECT_EQ(args.Kwarg("scale"), "0.5");
+  EXPECT_EQ(args.Kwarg("dtype"), "torch.float32");
+  EXPECT_EQ(args.Get(5, "scale"), "0.5");
+  EXPECT_TRUE(args.Has(1, "weight"));
+  EXPECT_FALSE(args.Has(2, "bias"));
+  EXPECT_FALSE(args.Has(7, "bias"));
+  EXPECT_THAT(FxItems(args.Arg(3)), ElementsAre("14", "14"));
+}
+
+TEST(FxNodeTest, WhatCannotBeReadIsNotThere) {
+  for (const char* text : {"", "args = ", "(args = ", "(args = (", "(args = (%x", "(args = [[[",
+                           "%x : placeholder", "(args = ), kwargs = {a"}) {
+    const FxArgs args = ParseFxArgs(text);
+    EXPECT_TRUE(args.args.empty() && args.kwargs.empty()) << text;
+  }
+  EXPECT_THAT(FxItems("None"), ElementsAre());
+  EXPECT_THAT(ParseFxArgs("f(args = (), kwargs = {})").args, ElementsAre());
+}
+
+TEST(FxNodeTest, PythonLists) {
+  EXPECT_THAT(PyStrings("['', 'visual', \"it's\"]", 8), ElementsAre("", "visual", "it's"));
+  EXPECT_THAT(PyStrings("['a', 'b', 'c']", 2), ElementsAre("a", "b"));
+  EXPECT_EQ(SplitLastPyString("['', 'visual', 'conv2d']").last, "conv2d");
+  EXPECT_EQ(SplitLastPyString("['', 'visual', 'conv2d']").rest, "['', 'visual', ");
+  EXPECT_EQ(SplitLastPyString("[]").last, "");
+  EXPECT_THAT(SplitNumber("linear_12"), Pair("linear", 12));
+  EXPECT_THAT(SplitNumber("max_pool2d"), Pair("max_pool2d", 0));
+  EXPECT_THAT(SplitNumber("_to_copy"), Pair("_to_copy", 0));
+}
+
+TEST(TorchNamesTest, OperatorsAndClasses) {
+  EXPECT_EQ(AtenOf("aten.linear.default"), Aten::kLinear);
+  EXPECT_EQ(AtenOf("aten.conv_transpose2d.input"), Aten::kConvTranspose);
+  EXPECT_EQ(AtenOf("prims.linear"), Aten::kOther);
+  EXPECT_EQ(NnClassOf("torch.nn.modules.linear.Linear"), NnClass::kLinear);
+  EXPECT_EQ(NnClassOf("torch.nn.modules.linear.NonDynamicallyQuantizableLinear"), NnClass::kNone);
+  EXPECT_EQ(NnClassOf("my.Linear"), NnClass::kNone);
+}
+
+// ---- traces
+
+// "linear in m: n1 n2", one line for each call.
+std::vector<std::string> Calls(const ModelMaker& make) {
+  const Inference inference = Infer(make.Load().value()).value();
+  const Counts counts = Count(inference).value();
+  Evidence evidence(inference, counts);
+  const TorchTrace& trace = evidence.torch_trace();
+  std::vector<std::string> lines;
+  for (const TorchCall& call : trace.calls) {
+    const TorchScope& scope = trace.scope(call);
+    std::string line = absl::StrCat(AtenLabel(call.op), call.has_bias ? " with bias" : "",
+                                    OperatorOf(scope.nn_class) == call.op ? " of torch.nn" : "",
+                                    " in ", evidence.paths().path(scope.module), ":");
+    for (EntryId id : trace.entries_of(call)) {
+      absl::StrAppend(&line, " ", evidence.node(evidence.entry(id)).op_type);
+    }
+    if (call.op != Aten::kOther) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+TEST(TorchTraceTest, NodesOfOneCallAreOne) {
+  TorchMaker make;
+  make.Input("x", {"2", "3", "8"}).Weight("w", {8, 4}).Weight("b", {4});
+  const std::string linear = "torch.nn.modules.linear.Linear";
+  make.Node("a", "MatMul", {"x", "w"}, {"y"});
+  make.From(linear, "linear", "%x, %p_w, %p_b");
+  make.Node("b", "Add", {"y", "b"}, {"z"});
+  make.From(linear, "linear", "%x, %p_w, %p_b");
+  make.Node("c", "Relu", {"z"}, {"r"});
+  make.From("net.Block", "relu", "%linear").Output("r");
+  EXPECT_THAT(Calls(make),
+              ElementsAre("linear with bias of torch.nn in m: MatMul Add", "relu in m: Relu"));
+}
+
+TEST(TorchTraceTest, AConvolutionWithItsBatchNormIsTwoCalls) {
+  TorchMaker make;
+  make.Input("x", {"1", "4", "8", "8"}).Weight("m.weight", {6, 4, 3, 3}).Weight("m.bias", {6});
+  make.Node("n", "Conv", {"x", "m.weight", "m.bias"}, {"y"}).Output("y");
+  make.FromOperator("torch.nn.modules.batchnorm.BatchNorm2d", "batch_norm", "batch_norm",
+                    "%conv2d, %p_w, %p_b, %m, %v");
+  make.Metadata("pkg.onnxscript.rewriter.rule_name", "FuseBatchNormIntoConv");
+  EXPECT_THAT(Calls(make), ElementsAre("batch_norm of torch.nn in m: Conv",
+                                       "convolution of torch.nn in m: Conv"));
+}
+
+// TorchScript: a Linear of its own, one that a function does, and a product with a parameter.
+TEST(TorchTraceTest, LinearLayersOfTorchScript) {
+  ModelMaker make;
+  make.proto.set_producer_name("pytorch");
+  make.Input("x", {"2", "3", "8"}).Weight("onnx::MatMul_1", {8, 8}).Weight("fc.bias", {8});
+  make.Weight("proj", {8, 8});
+  make.Node("/fc/MatMul", "MatMul", {"x", "onnx::MatMul_1"}, {"a"});
+  make.Node("/fc/Add", "Add", {"fc.bias", "a"}, {"b"});
+  make.Node("/attn/MatMul", "MatMul", {"b", "onnx::MatMul_1"}, {"c"});
+  make.Node("/attn/Relu", "Relu", {"c"}, {"d"});
+  make.Node("/MatMul", "MatMul", {"d", "proj"}, {"y"}).Output("y");
+  EXPECT_THAT(Calls(make),
+              ElementsAre("linear with bias of torch.nn in fc: MatMul Add",
+                          "linear in attn: MatMul", "relu in attn: Relu", "matmul in : MatMul"));
+}
+
+// Both operands of QK' are scaled; what is scaled once is a product like any other.
+TEST(TorchTraceTest, AttentionOfTorchScript) {
+  for (const bool twice : {true, false}) {
+    ModelMaker make;
+    make.proto.set_producer_name("pytorch");
+    make.Input("q", {"2", "4", "7", "4"}).Input("k", {"2", "4", "4", "7"});
+    make.Input("v", {"2", "4", "7", "4"}).Weight("s", {}).Weight("mask", {7, 7});
+    make.Node("/attn/Mul", "Mul", {"q", "s"}, {"qs"});
+    make.Node("/attn/Mul_1", "Mul", {"k", "s"}, {"ks"});
+    make.Node("/attn/MatMul", "MatMul", {"qs", twice ? "ks" : "k"}, {"w"});
+    make.Node("/attn/Add", "Add", {"w", "mask"}, {"m"});
+    make.Node("/attn/Softmax", "Softmax", {"m"}, {"p"});
+    make.Node("/attn/MatMul_1", "MatMul", {"p", "v"}, {"y"}).Output("y").Output("ks");
+    const std::vector<std::string> calls = Calls(make);
+    if (twice) {
+      EXPECT_THAT(calls, ElementsAre("scaled_dot_product_attention in attn: Mul Mul MatMul Add "
+                                     "Softmax MatMul"));
+    } else {
+      EXPECT_THAT(calls, testing::Contains("matmul in attn: MatMul"));
+    }
+  }
+}
+
+TEST(TorchTraceTest, LayerNormOfTorchScript) {
+  ModelMaker make(13);
+  make.proto.set_producer_name("pytorch");
+  make.Input("x", {"2", "8"}).Weight("ln.weight", {8}).Weight("ln.bias", {8}).Weight("e", {});
+  make.Node("/ln/ReduceMean", "ReduceMean", {"x"}, {"m"}).Node("/ln/Sub", "Sub", {"x", "m"}, {"d"});
+  make.Node("/ln/Pow", "Pow", {"d", "e"}, {"p"}).Node("/ln/Mean", "ReduceMean", {"p"}, {"v"});
+  make.Node("/ln/Add", "Add", {"v", "e"}, {"ve"}).Node("/ln/Sqrt", "Sqrt", {"ve"}, {"r"});
+  make.Node("/ln/Div", "Div", {"d", "r"}, {"n"}).Node("/ln/Mul", "Mul", {"n", "ln.weight"}, {"w"});
+  make.Node("/ln/Add_1", "Add", {"w", "ln.bias"}, {"y"}).Output("y");
+  EXPECT_THAT(Calls(make),
+              ElementsAre("layer_norm of torch.nn in ln: ReduceMean Sub Pow ReduceMean "
+                          "Add Sqrt Div Mul Add"));
+}
+
+}  // namespace
+}  // namespace onnxflops

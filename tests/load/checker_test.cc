@@ -1,0 +1,69 @@
+// ONNX's own checker as a second opinion on what a valid model is: whatever it accepts of ONNX's
+// node models and of the kept fuzz corpus loads and counts, but for those listed here with the
+// reason.
+#include "onnx/checker.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "onnx/onnx_pb.h"
+#include "src/onnxflops.h"
+#include "tests/infer/node_suite.h"
+
+namespace onnxflops {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool CheckerAccepts(const std::string& bytes) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes)) return false;
+  try {
+    onnx::checker::check_model(model);
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
+// The error; "" if it counts.
+std::string Refusal(const std::string& bytes) {
+  const absl::StatusOr<Model> model = LoadFromBytes(bytes, "m.onnx");
+  if (!model.ok()) return std::string(model.status().message());
+  return std::string(Count(*model).status().message());
+}
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void ExpectAgreement(const std::string& name, const std::string& bytes, int* accepted) {
+  if (!CheckerAccepts(bytes)) return;
+  ++*accepted;
+  EXPECT_EQ(Refusal(bytes), "") << name;
+}
+
+TEST(CheckerTest, WhatItAcceptsOfTheNodeSuiteCounts) {
+  int accepted = 0;
+  for (const auto& item : NodeSuite().items()) {
+    ExpectAgreement(item.key(), ReadFile(NodeModelPath(item.key())), &accepted);
+  }
+  EXPECT_GT(accepted, 1500);
+}
+
+TEST(CheckerTest, WhatItAcceptsOfTheFuzzCorpusCounts) {
+  int accepted = 0;
+  for (const auto& entry :
+       fs::directory_iterator(ONNXFLOPS_SOURCE_DIR "/tests/fuzz/corpus/count")) {
+    ExpectAgreement(entry.path().filename(), ReadFile(entry.path()).substr(1), &accepted);
+  }
+  EXPECT_GT(accepted, 40);
+}
+
+}  // namespace
+}  // namespace onnxflops

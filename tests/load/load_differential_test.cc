@@ -1,0 +1,178 @@
+// Two readers of one format: what Load makes of a file is held against protobuf's own ModelProto,
+// field by field, on real models, on ONNX's node tests, and on files damaged at random.
+//
+// Damaged files may be refused for what they say, which protobuf does not look at; as far as the
+// wire format goes, both readers accept and refuse the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "src/load/load.h"
+#include "tests/load/load_compare.h"
+
+namespace onnxflops {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<fs::path> ModelsIn(const fs::path& directory) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.path().extension() == ".onnx") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// ONNX's node tests, unpacked for the time of a test.
+class NodeSuite {
+ public:
+  NodeSuite() {
+    std::string pattern = fs::temp_directory_path() / "onnxflops_node_suite_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    const std::string command = "tar -xJf '" ONNXFLOPS_SOURCE_DIR
+                                "/tests/data/node_suite.tar.xz' -C '" +
+                                directory_.string() + "'";
+    if (std::system(command.c_str()) == 0) models_ = ModelsIn(directory_);
+  }
+  ~NodeSuite() { fs::remove_all(directory_); }
+  const std::vector<fs::path>& models() const { return models_; }
+
+ private:
+  fs::path directory_;
+  std::vector<fs::path> models_;
+};
+
+void ExpectSame(const fs::path& path) {
+  onnx::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromString(ReadFile(path)));
+  const absl::StatusOr<Model> model = Load(path.string());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(absl::StrJoin(Differences(proto, **model), "\n"), "") << path;
+}
+
+TEST(LoadDifferentialTest, ModelsOfTheRepository) {
+  const std::vector<fs::path> models = ModelsIn(ONNXFLOPS_SOURCE_DIR "/models");
+  EXPECT_FALSE(models.empty());
+  for (const fs::path& path : models) ExpectSame(path);
+}
+
+TEST(LoadDifferentialTest, NodeSuite) {
+  const NodeSuite suite;
+  EXPECT_GE(suite.models().size(), 1884u);
+  for (const fs::path& path : suite.models()) ExpectSame(path);
+}
+
+// Without this a comparison that compares nothing would pass.
+TEST(LoadDifferentialTest, TheComparisonSees) {
+  const std::vector<fs::path> models = ModelsIn(ONNXFLOPS_SOURCE_DIR "/models");
+  ASSERT_FALSE(models.empty());
+  const absl::StatusOr<Model> model = Load(models[0].string());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto differences = [&](auto&& change) {
+    onnx::ModelProto proto;
+    EXPECT_TRUE(proto.ParseFromString(ReadFile(models[0])));
+    change(proto);
+    return Differences(proto, **model).size();
+  };
+  using Proto = onnx::ModelProto;
+  EXPECT_EQ(differences([](Proto&) {}), 0u);
+  EXPECT_GT(differences([](Proto& p) { p.set_ir_version(2); }), 0u);
+  EXPECT_GT(differences([](Proto& p) { p.mutable_graph()->mutable_node(3)->set_name("x"); }), 0u);
+  EXPECT_GT(differences([](Proto& p) { p.mutable_graph()->mutable_node(3)->set_output(0, "x"); }),
+            0u);
+  EXPECT_GT(differences([](Proto& p) { p.mutable_graph()->mutable_initializer(0)->add_dims(2); }),
+            0u);
+  EXPECT_GT(differences([](Proto& p) { p.mutable_graph()->mutable_input(0)->clear_type(); }), 0u);
+  EXPECT_GT(differences([](Proto& p) { p.mutable_graph()->mutable_node()->RemoveLast(); }), 0u);
+}
+
+using Random = std::mt19937_64;
+
+size_t Below(Random& random, size_t n) { return n == 0 ? 0 : random() % n; }
+
+// One random change: a bit, a byte, bytes left out, doubled, or put in from elsewhere.
+void Damage(std::string& bytes, Random& random) {
+  const size_t at = Below(random, bytes.size());
+  const size_t n = std::min(Below(random, 12) + 1, bytes.size() - at);
+  switch (Below(random, 6)) {
+    case 0:
+    case 1:
+      if (!bytes.empty()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << Below(random, 8)));
+      break;
+    case 2:
+      if (!bytes.empty()) bytes[at] = static_cast<char>(random());
+      break;
+    case 3:
+      bytes.erase(at, n);
+      break;
+    case 4:
+      bytes.insert(at, bytes.substr(at, n));
+      break;
+    default:
+      bytes.insert(at, bytes.substr(Below(random, bytes.size()), n));
+  }
+}
+
+// What only this reader refuses in the wire format: groups, which no ONNX message has.
+bool IsWireError(absl::string_view message) {
+  return (absl::StrContains(message, ": truncated") || absl::StrContains(message, ": damaged")) &&
+         !absl::StrContains(message, "of a kind that ONNX does not have");
+}
+
+void CheckDamaged(const std::string& bytes, const std::string& what) {
+  onnx::ModelProto proto;
+  const bool parsed = proto.ParseFromString(bytes);
+  const absl::StatusOr<Model> model = LoadFromBytes(bytes, "damaged");
+  if (!model.ok()) {
+    const absl::string_view message = model.status().message();
+    EXPECT_TRUE(!parsed || !IsWireError(message)) << what << " is refused: " << message;
+    EXPECT_TRUE(absl::StartsWith(message, "damaged: ")) << message;
+    EXPECT_FALSE(absl::StrContains(message, "\n")) << message;
+  } else if (parsed) {
+    EXPECT_EQ(absl::StrJoin(Differences(proto, **model), "\n"), "") << what;
+  } else {
+    ADD_FAILURE() << what << " is accepted, and refused by protobuf";
+  }
+}
+
+// ONNXFLOPS_MUTANTS sets how many damaged files there are, ONNXFLOPS_SEED which.
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+TEST(LoadDifferentialTest, DamagedFiles) {
+  const NodeSuite suite;
+  std::vector<std::string> files;
+  for (const fs::path& path : suite.models()) {
+    if (fs::file_size(path) < 20'000) files.push_back(ReadFile(path));
+  }
+  ASSERT_GT(files.size(), 1000u);
+  const uint64_t seed = FromEnvironment("ONNXFLOPS_SEED", 1);
+  const uint64_t mutants = FromEnvironment("ONNXFLOPS_MUTANTS", 40'000);
+  for (uint64_t i = 0; i < mutants && !HasFailure(); ++i) {
+    Random random(seed << 32 | i);
+    std::string bytes = files[Below(random, files.size())];
+    for (size_t n = Below(random, 3) + 1; n > 0; --n) Damage(bytes, random);
+    CheckDamaged(bytes, "mutant " + std::to_string(i));
+    if (HasFailure()) std::ofstream(fs::temp_directory_path() / "mutant.onnx") << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,292 @@
+// The loader: what is said of a file that is no good.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/load/load.h"
+#include "tests/load/load_bytes.h"
+
+namespace onnxflops {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// ---- Errors
+
+struct ErrorCase {
+  const char* what;
+  std::string bytes;
+  std::string message;
+};
+
+void ExpectErrors(const std::vector<ErrorCase>& cases) {
+  for (const ErrorCase& c : cases) {
+    EXPECT_EQ(ErrorOf(c.bytes), "m.onnx: " + c.message) << c.what;
+  }
+}
+
+TEST(LoadErrorTest, Graphs) {
+  ExpectErrors({
+      {"missing value", ModelOf(Node_("Add", {"x", "nope"}, {"y"}, Named("X")) + Input_("x")),
+       "node 'X' (Add): input 'nope' is not produced by any node, input or initializer"},
+      {"missing in a body",
+       ModelOf(Node_("If", {}, {"y"}, Body(Node_("Add", {"nope"}, {"z"}, Named("inner"))))),
+       "node 'inner' (Add): input 'nope' is not produced by any node, input or initializer"},
+      {"body's values are its own",
+       ModelOf(Node_("If", {}, {"y"}, Body(Node_("A", {}, {"z"}))) +
+               Node_("B", {"z"}, {}, Named("B"))),
+       "node 'B' (B): input 'z' is not produced by any node, input or initializer"},
+      {"graph output", ModelOf(Output_("y")),
+       "graph output 'y' is not produced by any node, input or initializer"},
+      {"output twice",
+       ModelOf(Node_("A", {}, {"y"}, Named("a")) + Node_("B", {}, {"y"}, Named("b"))),
+       "value 'y' is defined twice, by node 'a' (A) and by node 'b' (B)"},
+      {"output twice, no names", ModelOf(Node_("A", {}, {"y"}) + Node_("B", {}, {"y"})),
+       "value 'y' is defined twice, by node 1 of the file (A) and by node 2 of the file (B)"},
+      {"output and input", ModelOf(Node_("A", {}, {"y"}, Named("a")) + Input_("y")),
+       "value 'y' is defined twice, by node 'a' (A) and by a graph input"},
+      {"initializer and output",
+       ModelOf(Initializer_("y", {0}, "") + Node_("A", {}, {"y"}, Named("a"))),
+       "value 'y' is defined twice, by an initializer and by node 'a' (A)"},
+      {"initializer twice", ModelOf(Initializer_("w", {0}, "") + Initializer_("w", {0}, "")),
+       "initializer 'w' is given twice"},
+      {"input twice", ModelOf(Input_("x") + Input_("x")), "graph input 'x' is given twice"},
+      {"input without name", ModelOf(Input_("")), "an input of the graph has no name"},
+      {"output without name", ModelOf(Output_("")), "an output of the graph has no name"},
+      {"initializer without name", ModelOf(Initializer_("", {0}, "")),
+       "an initializer has no name"},
+      {"no op_type", ModelOf(Bytes(1, Named("n"))), "node 'n' has no op_type"},
+  });
+}
+
+TEST(LoadErrorTest, Cycles) {
+  std::string ring;
+  for (int i = 0; i < 1000; ++i) {
+    ring += Node_("A", {absl::StrCat("v", i)}, {absl::StrCat("v", (i + 1) % 1000)},
+                  Named(absl::StrCat("n", i)));
+  }
+  ExpectErrors({
+      {"two", ModelOf(Node_("A", {"y"}, {"x"}, Named("a")) + Node_("B", {"x"}, {"y"}, Named("b"))),
+       "its nodes form a cycle: a -> b -> a"},
+      {"one", ModelOf(Node_("A", {"x"}, {"x"}, Named("a"))), "its nodes form a cycle: a -> a"},
+      {"through a body",
+       ModelOf(Node_("If", {}, {"x"}, Named("if") + Body(Node_("A", {"y"}, {"z"}))) +
+               Node_("B", {"x"}, {"y"}, Named("b"))),
+       "its nodes form a cycle: if -> b -> if"},
+      {"long", ModelOf(ring),
+       "its nodes form a cycle: n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> n7 "
+       "-> ... (992 more) -> n0"},
+  });
+}
+
+TEST(LoadErrorTest, Functions) {
+  ExpectErrors({
+      {"itself", ModelOf(Call("a")) + FunctionCalling("a", {"a"}),
+       "its local functions call each other in a circle: a -> a"},
+      {"each other, though nobody calls them",
+       ModelOf("") + FunctionCalling("x", {"a"}) + FunctionCalling("a", {"b"}) +
+           FunctionCalling("b", {"a"}),
+       "its local functions call each other in a circle: a -> b -> a"},
+      {"twice", ModelOf("") + FunctionCalling("a", {}) + FunctionCalling("a", {}),
+       "function 'a' of domain 'f' is defined twice"},
+      {"no name", ModelOf("") + Bytes(25, Bytes(10, "f")), "function '': has no name"},
+      {"output", ModelOf("") + Bytes(25, Bytes(1, "a") + Bytes(5, "y")),
+       "function 'a': graph output 'y' is not produced by any node, input or initializer"},
+  });
+  std::string chain = ModelOf("") + FunctionCalling(absl::StrCat("f", kMaxCallDepth), {});
+  for (int i = 0; i < kMaxCallDepth; ++i) {
+    chain += FunctionCalling(absl::StrCat("f", i), {absl::StrCat("f", i + 1)});
+  }
+  EXPECT_THAT(ErrorOf(chain), HasSubstr("(kMaxCallDepth)"));
+}
+
+TEST(LoadErrorTest, VersionsAndOpsets) {
+  const std::string graph = Bytes(7, "");
+  const std::string relu = Bytes(7, Node_("Relu", {}, {"y"}, Named("r")));
+  ExpectErrors({
+      {"nothing but a version", Number(1, 8), "has no graph: not an ONNX model, or truncated"},
+      {"no version", graph + Opset("", 17), "has no ir_version: not an ONNX model, or damaged"},
+      {"no opset", Number(1, 8) + graph,
+       "has no opset_import: what its operators mean is not said"},
+      {"new IR", Number(1, 99) + graph, "IR version 99; this version knows up to 14"},
+      {"new opset", Number(1, 8) + graph + Opset("", 99),
+       "opset 99; this version knows 1 up to 28"},
+      {"opset 0", Number(1, 8) + graph + Opset("", 0), "opset 0; this version knows 1 up to 28"},
+      {"two opsets", Number(1, 8) + graph + Opset("", 17) + Opset("ai.onnx", 18),
+       "imports the opset of 'ai.onnx' twice, as 17 and as 18"},
+      {"no opset of ai.onnx", Number(1, 8) + relu + Opset("other", 1),
+       "node 'r' (Relu) is an operator of ai.onnx, but the model imports no opset of it"},
+  });
+}
+
+TEST(LoadErrorTest, Attributes) {
+  const auto with = [](const std::string& fields) {
+    return ModelOf(Node_("A", {}, {"y"}, Named("n") + Attribute_(fields)));
+  };
+  ExpectErrors({
+      {"other value", with(Bytes(1, "axis") + Bytes(4, "x") + Number(20, 2)),
+       "node 'n' (A): attribute 'axis': is of type INT but holds a value of type STRING"},
+      {"two values", with(Bytes(1, "axis") + Bytes(4, "x") + Number(3, 2)),
+       "node 'n' (A): attribute 'axis': is of type INT but holds a value of type STRING"},
+      {"nothing", with(Bytes(1, "axis")),
+       "node 'n' (A): attribute 'axis': has neither a type nor a value"},
+      {"unknown type", with(Bytes(1, "axis") + Number(20, 99)),
+       "node 'n' (A): attribute 'axis': is of type 99, which ONNX 1.23.2 does not have"},
+      {"no name", with(Number(3, 1)), "node 'n' (A): attribute '': has no name"},
+      {"twice",
+       ModelOf(Node_("A", {}, {"y"},
+                     Named("n") + Attribute_(Bytes(1, "i") + Number(3, 1)) +
+                         Attribute_(Bytes(1, "i") + Number(3, 1)))),
+       "node 'n' (A): attribute 'i' is given twice"},
+      {"tensor inside",
+       with(Bytes(1, "value") + Bytes(5, Number(1, 2) + Number(2, 7) + Bytes(9, "1234567"))),
+       "node 'n' (A): attribute 'value': tensor: int64[2] needs 16 bytes, raw_data has 7"},
+  });
+}
+
+TEST(LoadErrorTest, Tensors) {
+  const auto with = [](const std::vector<int64_t>& dims, const std::string& fields) {
+    return ModelOf(Initializer_("w", dims, fields));
+  };
+  const std::string external = Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "9"));
+  ExpectErrors({
+      {"raw too short", with({1}, Bytes(9, "1234567")),
+       "initializer 'w': int64[1] needs 8 bytes, raw_data has 7"},
+      {"raw too long", with({}, Bytes(9, "123456789")),
+       "initializer 'w': int64[] needs 8 bytes, raw_data has 9"},
+      {"large raw", with({5000}, Bytes(9, std::string(40001, 'x'))),
+       "initializer 'w': int64[5000] needs 40000 bytes, raw_data has 40001"},
+      {"too few entries", with({3}, Packed(7, {1, 2})),
+       "initializer 'w': int64[3] needs 3 entries of int64_data, it has 2"},
+      {"too few, not read", with({50000}, Bytes(7, std::string(30000, '\1'))),
+       "initializer 'w': int64[50000] needs 50000 entries of int64_data, it has 3000 to 30000"},
+      {"two fields", with({1}, Packed(7, {1}) + Bytes(9, "12345678")),
+       "initializer 'w': has both int64_data and raw_data"},
+      {"another field", with({1}, Bytes(4, "1234")),
+       "initializer 'w': is of type int64 but has float_data"},
+      {"external too short", with({1}, external),
+       "initializer 'w': int64[1] needs 8 bytes, its external data has 9"},
+      {"external and not", with({1}, external + Packed(7, {1})),
+       "initializer 'w': has external data and a payload in the file as well"},
+      {"negative", with({2, -4}, ""), "initializer 'w': has a dimension of -4"},
+      {"too many", with({int64_t{1} << 40, int64_t{1} << 40}, ""),
+       "initializer 'w': has more than 4611686018427387904 elements (kMaxElements): "
+       "int64[1099511627776,1099511627776]"},
+      {"no such type", ModelOf(Bytes(5, Number(2, 99) + Bytes(8, "w"))),
+       "initializer 'w': is of data type 99, which ONNX 1.23.2 does not have"},
+      {"rank", with(std::vector<int64_t>(65, 1), ""),
+       "initializer '' has more than 64 dimensions (kMaxRank)"},
+  });
+}
+
+TEST(LoadErrorTest, Types) {
+  const auto with = [](const std::string& type) {
+    return ModelOf(Bytes(11, Bytes(1, "x") + Bytes(2, type)));
+  };
+  const auto shape = [](uint64_t dim) {
+    return Bytes(1, Number(1, 1) + Bytes(2, Bytes(1, Number(1, dim)) + Bytes(1, Number(1, dim))));
+  };
+  std::string deep = Bytes(1, Number(1, 1));
+  for (int i = 0; i < 10'000; ++i) deep = Bytes(4, Bytes(1, deep));
+  ExpectErrors({
+      {"negative", with(shape(static_cast<uint64_t>(-4))), "the type of 'x': a dimension of -4"},
+      {"too many", with(shape(uint64_t{1} << 40)),
+       "the type of 'x': more than 4611686018427387904 elements (kMaxElements)"},
+      {"no such type", with(Bytes(1, Number(1, 99))),
+       "the type of 'x': data type 99, which ONNX 1.23.2 does not have"},
+      {"deep", with(deep), "the type of 'x': types are nested more than 32 deep (kMaxTypeNesting)"},
+  });
+}
+
+TEST(LoadErrorTest, GraphsNestedTenThousandDeep) {
+  std::string graph;
+  for (int i = 0; i < 10'000; ++i) graph = Node_("If", {}, {"y"}, Body(graph));
+  EXPECT_THAT(ErrorOf(ModelOf(graph)),
+              HasSubstr("graphs are nested more than 64 deep (kMaxGraphNesting)"));
+  EXPECT_LT(ErrorOf(ModelOf(graph)).size(), 500u);
+}
+
+TEST(LoadErrorTest, NamesAreShownEscapedAndCut) {
+  const std::string nasty = "\x1b[31m\n::error::\xff";
+  EXPECT_THAT(ErrorOf(ModelOf(Output_(nasty))), HasSubstr("'\\x1b[31m\\n::error::\\xff' is not"));
+  EXPECT_LT(ErrorOf(ModelOf(Output_(std::string(1'000'000, 'x')))).size(), 500u);
+  EXPECT_EQ(Quoted("caf\xc3\xa9"), "'caf\xc3\xa9'");
+  EXPECT_EQ(Quoted("\xe2\x80\xae"), "'\\xe2\\x80\\xae'");  // turns text around
+}
+
+// ---- Wire format
+
+TEST(LoadErrorTest, EveryTruncationIsNoticed) {
+  const std::string whole = GraphText(kIf);
+  for (size_t n = 0; n < whole.size(); ++n) {
+    const std::string error = ErrorOf(whole.substr(0, n));
+    EXPECT_THAT(error, StartsWith("m.onnx: ")) << n;
+    EXPECT_THAT(error, ::testing::Not(HasSubstr("\n"))) << n;
+  }
+}
+
+TEST(LoadErrorTest, LengthsBeyondTheEnd) {
+  const std::string model = Number(1, 8);
+  for (const uint64_t length : {uint64_t{1}, uint64_t{1} << 31, uint64_t{1} << 40, ~uint64_t{0}}) {
+    EXPECT_EQ(ErrorOf(model + Varint(7 << 3 | 2) + Varint(length)),
+              absl::StrCat("m.onnx: truncated: the field at byte 3 has ", length,
+                           " bytes, the file only 0 more"));
+  }
+}
+
+TEST(LoadErrorTest, MalformedFields) {
+  const std::string start = Number(1, 8);
+  const std::string cases[] = {
+      start + Varint(0),                                    // field number 0
+      start + Varint(50 << 3 | 3),                          // a group
+      start + Varint(50 << 3 | 6) + "x",                    // no such type
+      start + Varint(50 << 3) + std::string(11, '\x80'),    // a number of eleven bytes
+      start + std::string(6, '\x80') + std::string(20, 0),  // a tag of six
+      start + Varint(7 << 3 | 2) + "\x84\x80\x80\x80\x80\x80\x01" + std::string(99, 0),
+      start + Bytes(7, Varint(1 << 3 | 2) + Varint(9) + "x"),  // longer than its message
+      start + Bytes(7, Varint(2 << 3 | 2) + "\x80"),           // ends inside of a length
+      start + Bytes(20, Bytes(1, Bytes(1, "\x80"))),           // inside of what is skipped
+  };
+  for (const std::string& bytes : cases) {
+    EXPECT_THAT(ErrorOf(bytes), ::testing::MatchesRegex("m.onnx: (damaged|truncated).*"));
+  }
+}
+
+// ---- Foreign files
+
+TEST(LoadErrorTest, ForeignFilesAreNamed) {
+  using std::string_literals::operator""s;
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "is empty"},
+      {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "a PNG image"},
+      {"\xff\xd8\xff\xe0\0\x10JFIF"s, "a JPEG image"},
+      {"<!DOCTYPE html>\n<html>", "an HTML page"},
+      {"  <HTML><head>", "an HTML page"},
+      {"<?xml version=\"1.0\"?>", "an XML or HTML file"},
+      {"PK\3\4\x14\0\0\0archive/data.pkl"s, "a zip archive, such as a PyTorch checkpoint"},
+      {"\x80\2}q\0(X\4\0\0\0"s, "a Python pickle"},
+      {"\x80\4\x95\x10\0\0\0\0\0\0\0"s, "a Python pickle"},
+      {"\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\""s, "a safetensors file"},
+      {"\x89HDF\r\n\x1a\n\0\0"s, "an HDF5 file"},
+      {"\x1c\0\0\0TFL3\x14\0"s, "a TensorFlow Lite model"},
+      {"GGUF\3\0\0\0"s, "a GGUF file"},
+      {"\x1f\x8b\x08\0\0\0"s, "a gzip file"},
+      {"{\"model\": 1}", "a JSON file"},
+      {"hello, world", "a text file"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+       "a Git LFS pointer, not the model: run git lfs pull"},
+      {std::string(5000, '\0'), "only zeros"},
+  };
+  for (const auto& [bytes, what] : cases) {
+    EXPECT_THAT(ErrorOf(bytes), StartsWith(absl::StrCat("m.onnx: ", what)));
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,45 @@
+#include "tests/ops/examples.h"
+
+#include <algorithm>
+
+#include "onnx/defs/parser.h"
+#include "ops/registry.h"
+
+namespace onnxflops {
+
+namespace {
+
+int NewestVersion(const OpDef& def) {
+  return *std::max_element(def.versions.begin(), def.versions.end());
+}
+
+}  // namespace
+
+std::vector<Example> AllExamples() {
+  std::vector<Example> all;
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      for (const OpExample& example : def.examples) all.push_back({family.domain, &def, &example});
+    }
+  }
+  return all;
+}
+
+absl::StatusOr<onnx::ModelProto> ExampleModel(const Example& e) {
+  onnx::ModelProto model;
+  model.set_ir_version(10);
+  const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(), e.example->text);
+  if (!parsed.IsOK()) return absl::InvalidArgumentError(parsed.ErrorMessage());
+  const int version = e.example->opset != 0 ? e.example->opset : NewestVersion(*e.def);
+  auto* official = model.add_opset_import();
+  official->set_domain("");
+  official->set_version(e.domain.empty() ? version : 21);
+  if (!e.domain.empty()) {
+    auto* own = model.add_opset_import();
+    own->set_domain(e.domain);
+    own->set_version(version);
+  }
+  return model;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,29 @@
+// The examples of the operator rows, as models.
+#ifndef ONNXFLOPS_TESTS_OPS_EXAMPLES_H_
+#define ONNXFLOPS_TESTS_OPS_EXAMPLES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx/onnx_pb.h"
+#include "ops/op_def.h"
+
+namespace onnxflops {
+
+struct Example {
+  std::string domain;
+  const OpDef* def;
+  const OpExample* example;
+};
+
+// Of every row of every family, in their order.
+std::vector<Example> AllExamples();
+
+// The example's graph, at the opset that it names or else the row's newest. Errors: InvalidArgument
+// when its text does not parse.
+absl::StatusOr<onnx::ModelProto> ExampleModel(const Example& e);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_TESTS_OPS_EXAMPLES_H_

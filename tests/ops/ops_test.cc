@@ -1,0 +1,168 @@
+// Runs every example of every operator row, and holds the registry to its rules.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "onnx/onnx_pb.h"
+#include "ops/registry.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/load/load.h"
+#include "tests/ops/examples.h"
+
+namespace onnxflops {
+namespace {
+
+std::string CostOf(const Counts& counts) {
+  Cost cost;
+  cost.flops = counts.total.flops;
+  cost.int_ops = counts.total.int_ops;
+  return cost.ToString();
+}
+
+// The declared dimension as text; a data-dependent one may have any name in the example.
+bool SameDim(const onnx::TensorShapeProto::Dimension& declared, const Expr& dim,
+             const Inference& inference) {
+  const std::string text = dim.ToString();
+  if (declared.has_dim_value()) return text == std::to_string(declared.dim_value());
+  if (text == declared.dim_param()) return true;
+  const absl::StatusOr<Expr> parsed = ParseExpr(declared.dim_param(), 1);
+  if (parsed.ok() && *parsed == dim) return true;
+  return std::any_of(inference.symbols.begin(), inference.symbols.end(), [&](const auto& symbol) {
+    return symbol.name == text && symbol.kind != SymbolOrigin::Kind::kInput;
+  });
+}
+
+void ExpectDeclaredTypes(const onnx::GraphProto& declared, const Inference& inference) {
+  const Graph& graph = inference.model->graphs[0];
+  for (int i = 0; i < declared.output_size(); ++i) {
+    const auto& output = declared.output(i);
+    if (!output.type().has_tensor_type()) continue;
+    const Fact& fact = *inference.FactOf(graph.outputs[static_cast<size_t>(i)]);
+    const auto& type = output.type().tensor_type();
+    EXPECT_EQ(static_cast<int>(fact.dtype), type.elem_type()) << output.name();
+    if (!type.has_shape()) continue;
+    ASSERT_TRUE(fact.shape.ranked()) << output.name();
+    ASSERT_EQ(fact.shape.rank(), type.shape().dim_size()) << fact.ToString();
+    for (int d = 0; d < fact.shape.rank(); ++d) {
+      EXPECT_TRUE(SameDim(type.shape().dim(d), fact.shape[d], inference))
+          << output.name() << " is " << fact.ToString() << ", dimension " << d;
+    }
+  }
+}
+
+// Every quantity of a tally, by name.
+std::map<std::string, Expr> QuantitiesOf(const Tally& tally) {
+  std::map<std::string, Expr> all = {{"bytes_read", tally.bytes_read},
+                                     {"bytes_written", tally.bytes_written},
+                                     {"foldable_flops", tally.foldable_flops}};
+  for (int i = 0; i < kNumKinds; ++i) {
+    const Kind kind = static_cast<Kind>(i);
+    all[absl::StrCat(KindName(kind))] = tally.flops[kind];
+    all[absl::StrCat("int_", KindName(kind))] = tally.int_ops[kind];
+  }
+  for (const auto& [types, macs] : tally.macs_by_dtype) all["macs of " + types] = macs;
+  return all;
+}
+
+// Counting at a binding and evaluating the symbolic count there are the same, in every quantity.
+void ExpectSymbolicEqualsConcrete(const Model& model, const Inference& inference,
+                                  const Counts& counts) {
+  if (inference.symbols.empty()) return;
+  int compared = 0;
+  for (const int64_t size : {1, 2, 3, 4, 7, 8, 12, 16, 30, 64, 5000}) {
+    Bindings dims;
+    for (const SymbolOrigin& symbol : inference.symbols) dims[symbol.name] = size;
+    const absl::StatusOr<Inference> bound = Infer(model, {.dims = dims});
+    if (!bound.ok()) continue;  // the example does not run at that size
+    const absl::StatusOr<Counts> concrete = Count(*bound);
+    if (!concrete.ok()) continue;
+    ++compared;
+    std::map<std::string, Expr> expected = QuantitiesOf(concrete->total);
+    for (const auto& [name, symbolic] : QuantitiesOf(counts.total)) {
+      const absl::StatusOr<absl::int128> value = symbolic.Evaluate(dims);
+      ASSERT_TRUE(value.ok()) << value.status();
+      EXPECT_EQ(Int128ToString(*value), expected[name].ToString()) << name << " at " << size;
+    }
+  }
+  EXPECT_GT(compared, 0) << "no size at which the example runs";
+}
+
+class ExampleTest : public testing::TestWithParam<Example> {};
+
+TEST_P(ExampleTest, CostsAndShapesAreAsStated) {
+  const Example& e = GetParam();
+  SCOPED_TRACE(e.example->text);
+  absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
+  ASSERT_TRUE(proto.ok()) << proto.status();
+  const onnx::GraphProto declared = proto->graph();
+  // Only inference can find the types of the outputs.
+  for (auto& output : *proto->mutable_graph()->mutable_output()) output.clear_type();
+  const absl::StatusOr<Model> model = LoadFromBytes(proto->SerializeAsString());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Inference> inference = Infer(*model);
+  ASSERT_TRUE(inference.ok()) << inference.status();
+  const absl::StatusOr<Counts> counts = Count(*inference);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  if (Has(e.def->traits, Traits::kUnknown)) {
+    EXPECT_GT(counts->unknown, 0);
+    return;
+  }
+  for (const UnknownItem& item : counts->unknown_items) {
+    ADD_FAILURE() << item.op << ": " << item.reason;
+  }
+  EXPECT_EQ(CostOf(*counts), e.example->cost);
+  ExpectDeclaredTypes(declared, *inference);
+  ExpectSymbolicEqualsConcrete(*model, *inference, *counts);
+}
+
+std::string ExampleName(const testing::TestParamInfo<Example>& info) {
+  std::string name =
+      info.param.domain + "_" + info.param.def->name + "_" + std::to_string(info.index);
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, ExampleTest, testing::ValuesIn(AllExamples()), ExampleName);
+
+TEST(RegistryTest, EveryRowIsComplete) {
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      SCOPED_TRACE(std::string(family.domain) + "." + def.name);
+      EXPECT_FALSE(def.versions.empty());
+      EXPECT_TRUE(std::is_sorted(def.versions.begin(), def.versions.end()));
+      EXPECT_STRNE(def.formula, "");
+      const bool unknown = Has(def.traits, Traits::kUnknown);
+      EXPECT_TRUE(!unknown || def.note[0] != '\0');
+      EXPECT_TRUE(unknown || !def.examples.empty());
+      EXPECT_TRUE(unknown || Has(def.traits, Traits::kControlFlow) || def.infer != nullptr);
+    }
+  }
+}
+
+TEST(RegistryTest, NoVersionHasTwoRows) {
+  std::set<std::string> seen;
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      for (int version : def.versions) {
+        const std::string key =
+            std::string(family.domain) + "." + def.name + "-" + std::to_string(version);
+        EXPECT_TRUE(seen.insert(key).second) << key << " has two rows";
+        const FoundOp found = FindOp(family.domain, def.name, version);
+        EXPECT_EQ(found.def, &def) << key;
+        EXPECT_EQ(found.version, version) << key;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,346 @@
+// Operators of the user's own: what they cost and give, and what is said of files and of nodes that
+// are wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "onnx/defs/parser.h"
+#include "onnx/onnx_pb.h"
+#include "ops/registry.h"
+#include "ops/user/user_rules.h"
+#include "src/base/limits.h"
+#include "src/load/load.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::HasSubstr;
+
+// A graph with operators of the domain "own".
+absl::StatusOr<Report> CountGraph(const std::string& graph, const std::string& rules,
+                                  int own_opset = 1) {
+  onnx::ModelProto proto;
+  proto.set_ir_version(10);
+  const std::string text = "g " + graph;
+  const auto parsed = onnx::OnnxParser::Parse(*proto.mutable_graph(), text.c_str());
+  if (!parsed.IsOK()) return absl::InternalError(parsed.ErrorMessage());
+  for (const auto& [domain, version] : {std::make_pair("", 20), std::make_pair("own", own_opset)}) {
+    auto* opset = proto.add_opset_import();
+    opset->set_domain(domain);
+    opset->set_version(version);
+  }
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
+  if (!model.ok()) return model.status();
+  CountOptions options;
+  const absl::StatusOr<Rules> loaded = LoadRules(rules, "my.toml");
+  if (!loaded.ok()) return loaded.status();
+  options.rules = *loaded;
+  return Count(*model, options);
+}
+
+std::string CostOf(const Report& report) {
+  Cost cost;
+  cost.flops = report.census;
+  cost.int_ops = report.int_census;
+  return cost.ToString();
+}
+
+std::string TypeOf(const TensorInfo& tensor) {
+  return absl::StrCat(tensor.type, tensor.shape.ToString());
+}
+
+// ---- rules that are right
+
+struct Good {
+  const char* name;
+  const char* rule;   // below [[op]], domain and name
+  const char* graph;  // of one node own.F
+  const char* cost;
+  const char* output;  // the type of the first
+};
+
+constexpr Good kGood[] = {
+    {"Product", "inputs = ['x[M, K]', 'w[K, N]']\noutputs = ['y[M, N]']\nmac = 'M*N*K'",
+     "(float[B,4] a, float[4,5] b) => (float[B,5] c) { c = own.F(a, b) }", "mac=20*B",
+     "float32[B, 5]"},
+    {"TextThatIsNotAscii",
+     "# \xc3\xa9\nnote = \"\"\"\xc3\xa9\\\n a\"\"\"\ninputs = ['x[N]']\noutputs = ['y[N]']\nadd = "
+     "'N' # \xc3\xa9",
+     "(float[7] a) => (float[7] c) { c = own.F(a) }", "add=7", "float32[7]"},
+    {"LeadingDimensions", "inputs = ['x[..., K]']\noutputs = ['y[..., 2*K]']\nadd = 'y.elements'",
+     "(float[B,3,4] a) => (float[B,3,8] c) { c = own.F(a) }", "add=24*B", "float32[B, 3, 8]"},
+    {"NamedLeadingDimensions",
+     "inputs = ['x[rows..., K]']\noutputs = ['y[rows...]']\nadd = 'rows*K'\nsqrt = 'rows'",
+     "(float[B,3,4] a) => (float[B,3] c) { c = own.F(a) }", "add=12*B sqrt=3*B", "float32[B, 3]"},
+    {"NoLeadingDimension", "inputs = ['x[rows..., K]']\noutputs = ['y[rows...]']\nadd = 'rows*K'",
+     "(float[7] a) => (float c) { c = own.F(a) }", "add=7", "float32[]"},
+    {"LiteralAndFormulaSizes",
+     "inputs = ['x[B, H]', 'w[4*H, 3, H]']\noutputs = ['y[B, 3]']\nmac = '4*B*H*H*3'",
+     "(float[B,5] a, float[20,3,5] b) => (float[B,3] c) { c = own.F(a, b) }", "mac=300*B",
+     "float32[B, 3]"},
+    {"OptionalInputLeftOut",
+     "inputs = ['x[N]', 'bias?[N]', 's?[]']\noutputs = ['y[N]']\nmul = 'N'\n"
+     "add = 'bias.elements + 100*s.given'",
+     "(float[8] a, float s) => (float[8] c) { c = own.F(a, , s) }", "add=100 mul=8", "float32[8]"},
+    {"OptionalInputGiven",
+     "inputs = ['x[N]', 'bias?[N]']\noutputs = ['y[N]']\nmul = 'N'\nadd = 'bias.elements'",
+     "(float[8] a, float[8] b) => (float[8] c) { c = own.F(a, b) }", "add=8 mul=8", "float32[8]"},
+    {"Attributes",
+     "attributes = { groups = 1, heads = 'int', kernel = [3, 3] }\ninputs = ['x[N, C]']\n"
+     "outputs = ['y[N, attr.heads, C // attr.heads]']\n"
+     "mac = 'N*C*attr.kernel.0*attr.kernel.1 // attr.groups'",
+     "(float[B,8] a) => (float[B,4,2] c) { c = own.F<heads = 4, groups = 2>(a) }", "mac=36*B",
+     "float32[B, 4, 2]"},
+    {"Definitions",
+     "inputs = ['x[B, S, H]']\nlet = ['half = H // 2', 'twice = 2*half']\n"
+     "outputs = ['y[B, S, half]']\nmul = 'B*S*twice'",
+     "(float[B,3,9] a) => (float[B,3,4] c) { c = own.F(a) }", "mul=24*B", "float32[B, 3, 4]"},
+    {"IntegerWorkByTheOutput", "inputs = ['x[N]']\noutputs = ['y[N] : int32']\nadd = 'N'",
+     "(float[8] a) => (int32[8] c) { c = own.F(a) }", "int_add=8", "int32[8]"},
+    {"FloatWorkOfIntegers",
+     "inputs = ['x[N]']\noutputs = ['y[N]']\nadd = 'N'\nint_cmp = 5\narithmetic = 'float'",
+     "(int8[8] a) => (int8[8] c) { c = own.F(a) }", "add=8 int_cmp=5", "int8[8]"},
+    {"TypeOfAnotherInput", "inputs = ['i[N]', 't[V, D]']\noutputs = ['y[N, D] : t']\nfree = true",
+     "(int64[N] a, float16[99,8] t) => (float16[N,8] c) { c = own.F(a, t) }", "free",
+     "float16[N, 8]"},
+    {"SizeThatDependsOnData", "inputs = ['x[N]']\noutputs = ['y[?kept, 2]']\nexp = 'N + kept'",
+     "(float[8] a) => (float[K,2] c) { c = own.F(a) }", "exp=kept(c) + 8", "float32[kept(c), 2]"},
+    {"ContentOfAnInput", "inputs = ['x[N]', 'k']\noutputs = ['y[N, k.value]']\nadd = 'N*k.value'",
+     "(float[B] a) => (float[B,3] c) <int64 k = {3}> { c = own.F(a, k) }", "add=3*B",
+     "float32[B, 3]"},
+    {"AnyShape", "inputs = ['x']\noutputs = ['y[x.elements, x.rank]']\nround = 'x.elements'",
+     "(float[2,3] a) => (float[6,2] c) { c = own.F(a) }", "round=6", "float32[6, 2]"},
+};
+
+class GoodRuleTest : public testing::TestWithParam<Good> {};
+
+TEST_P(GoodRuleTest, CostsAndGivesWhatItSays) {
+  const std::string rules =
+      absl::StrCat("[[op]]\ndomain = 'own'\nname = 'F'\n", GetParam().rule, "\n");
+  const absl::StatusOr<Report> report = CountGraph(GetParam().graph, rules);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->coverage.unknown, 0);
+  EXPECT_EQ(CostOf(*report), GetParam().cost);
+  EXPECT_EQ(TypeOf(report->outputs[0]), GetParam().output);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, GoodRuleTest, testing::ValuesIn(kGood),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+constexpr char kMlp[] = R"(
+[[op]]
+domain = "own"
+name = "FusedMlp"
+inputs = ["x[rows..., hidden]", "up[hidden, inner]", "bias[inner]", "down[inner, hidden]"]
+outputs = ["y[rows..., hidden]"]
+mac = "2*rows*hidden*inner"
+add = "2*rows*inner"
+mul = "2*rows*inner"
+div = "rows*inner"
+erf = "rows*inner"
+)";
+
+TEST(RulesTest, AFusedOperatorCostsWhatItsPartsCost) {
+  const std::string inputs =
+      "(float[B,S,8] x, float[8,32] u, float[32] b, float[32,8] d) => (float[B,S,8] y) ";
+  const auto fused = CountGraph(inputs + "{ y = own.FusedMlp(x, u, b, d) }", kMlp);
+  const auto parts =
+      CountGraph(inputs + "{ p = MatMul(x, u) s = Add(p, b) g = Gelu(s) y = MatMul(g, d) }", kMlp);
+  ASSERT_TRUE(fused.ok() && parts.ok()) << fused.status() << parts.status();
+  EXPECT_EQ(CostOf(*fused), CostOf(*parts));
+  EXPECT_EQ(fused->totals.flops, parts->totals.flops);
+  EXPECT_EQ(fused->macs_by_dtype, parts->macs_by_dtype);
+}
+
+TEST(RulesTest, BytesAsGivenOrAsTheTensorsHave) {
+  const std::string graph = "(float[8] a) => (float[8] c) { c = own.F(a) }";
+  const std::string rule =
+      "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N]']\noutputs=['y[N]']\nadd=1\n";
+  const auto tensors = CountGraph(graph, rule);
+  const auto given = CountGraph(graph, rule + "bytes_read = '3*N'\nbytes_written = 7\n");
+  ASSERT_TRUE(tensors.ok() && given.ok()) << tensors.status() << given.status();
+  EXPECT_EQ(tensors->totals.bytes_read, Expr(32));
+  EXPECT_EQ(given->totals.bytes_read, Expr(24));
+  EXPECT_EQ(given->totals.bytes_written, Expr(7));
+}
+
+TEST(RulesTest, AnOpsetPicksTheRule) {
+  const std::string graph = "(float[8] a) => (float[8] c) { c = own.F(a) }";
+  const std::string rules =
+      "[[op]]\ndomain='own'\nname='F'\nuntil=2\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'\n"
+      "[[op]]\ndomain='own'\nname='F'\nsince=4\ninputs=['x[N]']\noutputs=['y[N]']\nmul='N'\n";
+  const char* const costs[] = {"add=8", "add=8", "free", "mul=8", "mul=8"};
+  for (int opset = 1; opset <= 5; ++opset) {
+    const auto report = CountGraph(graph, rules, opset);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(CostOf(*report), costs[opset - 1]) << opset;
+    EXPECT_EQ(report->coverage.unknown, opset == 3 ? 1 : 0);
+  }
+}
+
+TEST(RulesTest, ARuleOfOursIsReplacedOnlyOnDemand) {
+  const std::string graph = "(float[8] a) => (float[8] c) { c = Relu(a) }";
+  const std::string rule =
+      "[[op]]\ndomain='ai.onnx'\nname='Relu'\ninputs=['x[N]']\noutputs=['y[N]']\nadd='3*N'\n";
+  EXPECT_THAT(CountGraph(graph, rule).status().message(),
+              HasSubstr("my.toml:3:6: 'ai.onnx.Relu' has a rule already"));
+  const auto replaced = CountGraph(graph, rule + "override = true\n");
+  ASSERT_TRUE(replaced.ok()) << replaced.status();
+  EXPECT_EQ(CostOf(*replaced), "add=24");
+}
+
+TEST(RulesTest, AnUnknownRankMakesTheNodeUnknown) {
+  const auto report =
+      CountGraph("(float[2,8] a) => (float[8] c) { b = other.G(a) c = own.F(b) }",
+                 "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'\n");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->coverage.unknown, 2);
+  EXPECT_TRUE(report->totals.lower_bound);
+}
+
+TEST(RulesTest, FilesOfTheirRules) {
+  const auto rules = LoadRules(kMlp, "my.toml");
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  ASSERT_EQ(rules->families().size(), 1u);
+  EXPECT_STREQ(rules->families()[0].domain, "own");
+  EXPECT_STREQ(rules->families()[0].rows[0].name, "FusedMlp");
+  EXPECT_EQ(rules->Find("own", "FusedMlp", 9).def, &rules->families()[0].rows[0]);
+  EXPECT_EQ(rules->Find("own", "Other", 9).def, nullptr);
+  EXPECT_EQ(Rules().Find("own", "FusedMlp", 9).def, nullptr);
+}
+
+// ---- files that are wrong
+
+struct Bad {
+  const char* name;
+  const char* text;  // "..." in front is a rule that lacks only costs
+  const char* error;
+};
+
+constexpr char kStart[] =
+    "[[op]]\ndomain = 'own'\nname = 'F'\ninputs = ['x[M, K]', 'b?[J]']\noutputs = ['y[M]']\n";
+
+constexpr Bad kBad[] = {
+    {"Syntax", "a = ", "my.toml:1:5: "},
+    {"KeyNotAscii", "\xc3\xa9 = 1", "my.toml:1:1: "},
+    {"BlankNotAscii", "...mac = 1\xc2\xa0", "my.toml:6:8: "},
+    {"ValueNotAscii", "...mac = 0'1\xc3\x97'", "my.toml:6:8: "},
+    {"EscapeNotAscii", "...note = \"\"\"a\\\xc3\xa9\"\"\"", "my.toml:6:13: "},
+    {"HeaderWithoutKey", "\xef\xbb\xbf[ = 1", "my.toml:1:3: "},
+    {"TimeWithoutDigits", "...mac = 1979-05-27TZ32:00Z", "my.toml:6:18: "},
+    {"KeyOutside", "a = 1", "my.toml:1:1: unknown key 'a'; every operator is a table [[op]]"},
+    {"NoTables", "op = 1", "my.toml:1:6: an operator is a table [[op]]"},
+    {"MissingKey", "[[op]]\ndomain = 'own'", "my.toml:1:1: the key name is missing"},
+    {"UnknownKey", "...macs = 'M'", "my.toml:6:1: unknown key 'macs'; known: "},
+    {"NoCost", "...", "my.toml:1:1: no cost is given"},
+    {"UnknownName", "...mac = 'M*K*N'", "my.toml:6:12: nothing is named 'N'; known: "},
+    {"FormulaSyntax", "...mac = 'M * '", "my.toml:6:12: expected a number, a name or '('"},
+    {"EscapedFormula", "...mac = \"M \\u002A \"", "my.toml:6:7: expected a number"},
+    {"DivisionByZero", "...mac = 'M // (K - K)'", ": the value divides by zero"},
+    {"NegativeNumber", "...mac = -3", "my.toml:6:7: mac is negative"},
+    {"NegativeFormula", "...mac = '1 - M - 2'", "my.toml:6:8: '1 - M - 2' is never positive"},
+    {"NoFormula", "...mac = 1.5", "my.toml:6:7: mac should be a formula"},
+    {"OfAnOptionalInput", "...add = 'J'", "'J' is known only where the optional input b is given"},
+    {"FreeButCosts", "...add = 1\nfree = true", "my.toml:6:7: free = true, but here is a cost"},
+    {"TypeOfAttribute", "...attributes = {g = 'string'}\nadd = 1", "my.toml:6:19: an attribute is"},
+    {"UnknownAttribute", "...add = 'attr.g'", "my.toml:6:8: nothing is named 'attr.g'"},
+    {"Arithmetic", "...add = 1\narithmetic = 'both'", "my.toml:7:14: it should be \"float\" or"},
+    {"Let", "...let = ['h - M']\nadd = 'h'", "my.toml:6:8: expected \"name = formula\""},
+    {"LetTwice", "...let = ['M = K']\nadd = 1", "my.toml:6:9: 'M' is defined twice"},
+    {"Since", "...since = 0", "my.toml:6:9: since should be an opset, 1 or more"},
+    {"Until", "...since = 3\nuntil = 2", "my.toml:7:9: until is before since"},
+    {"NothingToOverride", "...override = true", "override = true, but there is no 'own.F'"},
+    {"TwoRules", "...add = 1\n[[op]]\ndomain='own'\nname='F'\ninputs=[]\noutputs=[]\nfree=true",
+     "my.toml:9:6: 'own.F' has another rule my.toml:1 for the same opsets"},
+    {"TwoTensors",
+     "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N]', 'x[N]']\noutputs=['y[N]']\nfree=true",
+     "my.toml:4:18: there are two tensors 'x'"},
+    {"Bracket", "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N']\noutputs=['y[N]']\nfree=true",
+     "my.toml:4:11: expected name[sizes]: a bracket is not closed"},
+    {"TwoRests",
+     "[[op]]\ndomain='own'\nname='F'\ninputs=['x[..., a...]']\noutputs=['y[1]']\nfree=true",
+     "my.toml:4:17: only one \"...\" can be in a shape"},
+    {"RestOfNothing",
+     "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N]']\noutputs=['y[a...]']\nfree=true",
+     "my.toml:5:13: no input has the dimensions 'a...'"},
+    {"FreshInput", "[[op]]\ndomain='own'\nname='F'\ninputs=['x[?N]']\noutputs=['y[1]']\nfree=true",
+     "only a size of an output can depend on data"},
+    {"OutputType",
+     "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N]']\noutputs=['y[N] : flot']\nfree=true",
+     "my.toml:5:18: 'flot' is neither a type nor an input"},
+    {"NoOutput", "[[op]]\ndomain='own'\nname='F'\ninputs=[]\noutputs=[]\nfree=true",
+     "my.toml:5:9: an operator has an output"},
+    {"InputType", "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N] : int8']\noutputs=['y[N]']",
+     "inputs may have any type"},
+    {"NestedTooDeep", "a = [[[[[[[[[[]]]]]]]]]]", "exceeded maximum nested value depth of 8"},
+};
+
+TEST(BadRulesTest, AreRefusedWithTheirPlace) {
+  for (const Bad& bad : kBad) {
+    SCOPED_TRACE(bad.name);
+    absl::string_view text = bad.text;
+    const bool continues = absl::ConsumePrefix(&text, "...");
+    const auto rules = LoadRules(absl::StrCat(continues ? kStart : "", text), "my.toml");
+    EXPECT_EQ(rules.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(rules.status().message()), HasSubstr(bad.error));
+  }
+}
+
+TEST(BadRulesTest, HostileFilesAreRefusedInBoundedTime) {
+  std::string dots = "a";
+  for (int i = 0; i < 100'000; ++i) dots += ".a";
+  std::string headers;
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&headers, "[a", i, ".b.c]\nd.e.f = 1\n");
+  const std::string texts[] = {dots + " = 1",
+                               "[" + dots + "]",
+                               headers,
+                               std::string(kMaxRulesBytes + 1, '\n'),
+                               std::string(200'000, '['),
+                               "[[[",
+                               "a = 1\n  [[ =",
+                               "[",
+                               std::string("a = '\xff\xfe'"),
+                               std::string(2, '\0'),
+                               absl::StrCat(kStart, "mac = '", std::string(100'000, '('), "'")};
+  for (const std::string& text : texts) {
+    EXPECT_FALSE(LoadRules(text, "my.toml").ok()) << text.substr(0, 20);
+  }
+}
+
+// ---- nodes that contradict their rule
+
+constexpr Bad kContradictions[] = {
+    {"Rank", "(float[2,3,4] a, float[4,5] b) => (float[2,5] c) { c = own.F(a, b) }",
+     "rule my.toml:1: input 0 (x) has rank 3, not 2"},
+    {"Size", "(float[2,3] a, float[4,5] b) => (float[2,5] c) { c = own.F(a, b) }",
+     "rule my.toml:1: K of w differs: 3 vs 4"},
+    {"Missing", "(float[2,3] a) => (float[2,5] c) { c = own.F(a) }",
+     "rule my.toml:1: input 1 (w) is missing"},
+    {"TooMany", "(float[2,3] a, float[3,5] b) => (float[2,5] c) { c = own.F(a, b, b) }",
+     "rule my.toml:1: the node has 3 inputs, the rule 2"},
+    {"AttributeType", "(float[2,3] a, float[3,5] b) => (float[2,5] c) { c = own.F<g = 0.5>(a, b) }",
+     "attribute g is of type FLOAT, not INT"},
+    {"Negative", "(float[2,3] a, float[3,9] b) => (float[2,9] c) { c = own.F(a, b) }",
+     "rule my.toml:1: mac = M*N*(8 - N) is -18, which is negative"},
+};
+
+TEST(BadRulesTest, AContradictionNamesTheRuleAndTheNode) {
+  const std::string rule =
+      "[[op]]\ndomain='own'\nname='F'\nattributes={g=1}\ninputs=['x[M,K]','w[K,N]']\n"
+      "outputs=['y[M,N]']\nmac='M*N*(8 - N)'\n";
+  for (const Bad& bad : kContradictions) {
+    SCOPED_TRACE(bad.name);
+    const auto report = CountGraph(bad.text, rule);
+    EXPECT_EQ(report.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(report.status().message()), HasSubstr(bad.error));
+    EXPECT_THAT(std::string(report.status().message()), HasSubstr("(F, opset 1)"));
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""What the program does with the pipes, files and signals around it: program_test.py PROGRAM, run at the root of the repository."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+MODELS = {
+    "M": os.path.abspath("models/lstm.static.onnx"),
+    "C": os.path.abspath("models/custom-op.onnx"),
+    "R": os.path.abspath("models/custom-op.toml"),
+    "T": os.path.abspath("tests/data/text/layer.onnxtxt"),
+}
+NO_WRITER = "is a named pipe that no program writes to (waited 2 s); start the writer first"
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def shell(self, command, code=0, error=""):
+        """Standard output of a command of bash in a folder of its own, held to its exit code and error message."""
+        script = f'set -o pipefail; onnxflops() {{ "{PROGRAM}" "$@"; }}; {command}'
+        run = subprocess.run(
+            ["bash", "-c", script], cwd=self.folder, env={**os.environ, **MODELS}, capture_output=True, text=True, timeout=120
+        )
+        self.assertEqual((run.returncode, run.stderr), (code, error and f"onnxflops: {error}\n"), command)
+        return run.stdout
+
+    def totals(self, command):
+        return re.findall(r"^(?:MACs|parameters) .*", self.shell(command), re.MULTILINE)
+
+
+class InputTest(ProgramTest):
+    def test_a_model_comes_through_any_pipe(self):
+        expected = self.totals("onnxflops $M")
+        self.assertEqual(len(expected), 2)
+        for command in (
+            "cat $M | onnxflops -",
+            "onnxflops - < $M",
+            "onnxflops /dev/stdin < $M",
+            "cat $M | onnxflops /dev/stdin",
+            "onnxflops <(cat $M)",
+            "onnxflops <(sleep 3; cat $M)",
+            "(sleep 3; cat $M) | onnxflops -",
+            "mkfifo a; cat $M > a & onnxflops a; wait",
+            "mkfifo b; { sleep 0.5; cat $M > b; } & onnxflops b; wait",
+        ):
+            self.assertEqual(self.totals(command), expected, command)
+
+    def test_text_and_rules_come_through_pipes(self):
+        text, rules = self.totals("onnxflops $T"), self.totals("onnxflops $C --rules $R")
+        self.assertEqual(self.totals("mkfifo a.onnxtxt; cat $T > a.onnxtxt & onnxflops a.onnxtxt; wait"), text)
+        self.assertEqual(self.totals("onnxflops $C --rules <(cat $R)"), rules)
+        self.assertEqual(self.totals("cat $R | onnxflops $C --rules /dev/stdin"), rules)
+
+    def test_a_named_pipe_without_a_writer_is_refused(self):
+        self.shell("mkfifo a a.onnxtxt")
+        self.shell("onnxflops count a", 2, f"a: {NO_WRITER}")
+        self.shell("onnxflops compare a", 2, f"a: {NO_WRITER}")
+        self.shell("onnxflops explain a x", 2, f"a: {NO_WRITER}")
+        self.shell("onnxflops count a.onnxtxt", 2, f"a.onnxtxt: {NO_WRITER}")
+        self.shell("onnxflops count $C --rules a", 2, f"--rules 'a': {NO_WRITER}")
+        self.shell("onnxflops ops --rules a", 2, f"--rules 'a': {NO_WRITER}")
+
+    def test_what_holds_no_model_and_no_rules(self):
+        self.shell("onnxflops <(true)", 2, "/dev/fd/63: is empty")
+        self.shell("mkfifo a; : > a & onnxflops a", 2, "a: is empty")
+        self.shell("onnxflops - <&-", 2, "standard input: cannot be read: Bad file descriptor")
+        self.shell("onnxflops ops --rules /dev/null", 2, "--rules '/dev/null': is a device, not a file")
+        self.shell("onnxflops ops --rules /", 2, "--rules '/': is a directory, not a file")
+
+
+class PrintTest(ProgramTest):
+    CALLS = (
+        "count M",
+        "count M --by node --format json",
+        "count M --strict -o /dev/stdout",
+        "compare M",
+        "compare M --with thop --format markdown",
+        "compare --list",
+        "explain M /o/MatMul",
+        "explain Conv",
+        "ops",
+        "--version",
+        "--help",
+        "count --help",
+        "compare --help",
+        "explain --help",
+        "ops --help",
+    )
+
+    def run_without_reader(self, call, **options):
+        reader, writer = os.pipe()
+        os.close(reader)
+        arguments = [MODELS.get(word, word) for word in call.split()]
+        run = subprocess.run([PROGRAM, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=60, **options)
+        os.close(writer)
+        return run.returncode, run.stderr
+
+    def test_nothing_is_said_when_the_reader_has_gone(self):
+        ignore = lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        for call in self.CALLS:
+            self.assertEqual(self.run_without_reader(call), (-signal.SIGPIPE, b""), call)
+            self.assertEqual(self.run_without_reader(call, preexec_fn=ignore), (-signal.SIGPIPE, b""), call)
+
+    def test_head(self):
+        self.assertEqual(self.shell("onnxflops ops --format json | head -3", 128 + signal.SIGPIPE).count("\n"), 3)
+
+    def test_other_faults_are_reported(self):
+        for call in ("count $M", "--help", "ops", "compare --list", "--version"):
+            self.shell(f"onnxflops {call} > /dev/full", 2, "cannot write to standard output: No space left on device")
+            self.shell(f"onnxflops {call} >&-", 2, "cannot write to standard output: Bad file descriptor")
+
+    def test_closed_streams_are_no_files(self):
+        self.shell("onnxflops $T -o out <&- >&- 2>&-; onnxflops $T > expected; cmp out expected")
+
+
+class OutputFileTest(ProgramTest):
+    def test_no_verb_writes_over_what_it_reads(self):
+        self.shell("cp $M m; cp $C c; cp $R r; sha256sum m c r > sums; ln m hard; ln -s m link")
+        for call, where, what in (
+            ("count m -o m", "'m'", "the input 'm'"),
+            ("count c m -o ./hard", "'./hard'", "the input 'm'"),
+            ("m --format json -o link", "'link'", "the input 'm'"),
+            ("- -o m < m", "'m'", "standard input"),
+            ("m >> m", "standard output", "the input 'm'"),
+            ("compare link -o m", "'m'", "the input 'link'"),
+            ("explain m /o/MatMul -o m", "'m'", "the input 'm'"),
+            ("count c --rules r -o r", "'r'", "the input 'r'"),
+            ("explain Conv --rules r -o r", "'r'", "the input 'r'"),
+            ("ops --rules r -o r", "'r'", "the input 'r'"),
+        ):
+            self.shell(f"onnxflops {call}", 2, f"cannot write to {where}: it is the same file as {what}")
+        for call in ("count m", "compare m", "compare --list", "explain Conv", "ops"):
+            self.shell(f"onnxflops {call} -o c", 2, "cannot write to 'c': it is an ONNX model; delete it first, or give another name")
+        self.shell("sha256sum --quiet -c sums")
+
+    def test_places(self):
+        report = self.shell("onnxflops $M")
+        self.assertEqual(self.shell("onnxflops $M -o /dev/null"), "")
+        self.assertEqual(self.shell("onnxflops $M -o /dev/stdout"), report)
+        self.assertEqual(self.shell("onnxflops $M -o /dev/stdout | cat"), report)
+        self.assertEqual(self.shell("{ echo head; onnxflops $M -o /dev/stdout; } > a; cat a"), "head\n" + report)
+        self.assertEqual(self.shell("onnxflops $M -o >(cat > b); sleep 0.5; cat b"), report)
+        self.assertEqual(self.shell("mkfifo p; onnxflops $M -o p & cat p"), report)
+        self.assertEqual(self.shell("echo old > c; onnxflops $M -o ./-; mv ./- c; cat c"), report)
+
+    def test_places_that_cannot_be_written(self):
+        self.shell("mkdir d; mkfifo p")
+        for where, why in (
+            ("d", "Is a directory"),
+            ("d/", "Is a directory"),
+            ("new/", "No such file or directory"),
+            ("none/a", "No such file or directory"),
+            ("/dev/full", "No space left on device"),
+            ("p", "it is a named pipe that no program reads from (waited 2 s); start the reader first"),
+        ):
+            self.shell(f"onnxflops $M -o {where}", 2, f"cannot write to '{where}': {why}")
+        self.assertEqual(self.shell("ls -A . d"), ".:\nd\np\n\nd:\n")
+
+    def test_a_signal_leaves_a_whole_file_or_none(self):
+        whole = self.shell("onnxflops $M --by node --format json -o whole; cat whole")
+        for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGALRM, signal.SIGKILL):
+            for milliseconds in range(0, 10):
+                path = os.path.join(self.folder, "new")
+                run = subprocess.Popen([PROGRAM, MODELS["M"], "--by", "node", "--format", "json", "-o", path])
+                time.sleep(milliseconds / 1000)
+                run.send_signal(number)
+                self.assertIn(run.wait(), (0, -number))
+                self.assertLessEqual({*os.listdir(self.folder)}, {"new", "whole"})
+                if os.path.exists(path):
+                    with open(path, encoding="utf-8") as file:
+                        self.assertEqual(file.read(), whole)
+                    os.remove(path)
+
+
+if __name__ == "__main__":
+    unittest.main()

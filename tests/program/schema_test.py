@@ -1,0 +1,304 @@
+#!/usr/bin/python3
+"""Holds the program's JSON to the schemas of tools/schema/.
+
+    schema_test.py PROGRAM
+
+Debian's python3 runs it, because python3-jsonschema belongs to that one. A schema lets a document have
+further fields. Here it does not: a new field has to be described first.
+"""
+import copy
+import glob
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCHEMAS = os.path.join(ROOT, "tools", "schema")
+FEWEST_GOLDENS, FEWEST_OUTPUTS = 4, 300  # fewer were found: this test looks in the wrong place
+SMALL = 500  # nodes: models that every convention is run on; all models take minutes
+
+
+def is_whole(_, value):
+    """JSON Schema takes 1.0 for an integer. Our integers are written whole."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+STRICT = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator, type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", is_whole)
+)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def unique(pairs):
+    """An object as a dict. Python keeps the last of two fields with one name; here that is an error."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("two fields of one name")
+    return fields
+
+
+def parse(text):
+    return json.loads(text, object_pairs_hook=unique)
+
+
+def parts(schema):
+    """Every schema inside a schema, itself first."""
+    yield schema
+    inside = [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
+    inside += [part for key in ("properties", "$defs") for part in schema.get(key, {}).values()]
+    inside += [part for key in ("oneOf", "anyOf", "allOf") for part in schema.get(key, [])]
+    for part in inside:
+        yield from parts(part)
+
+
+def closed(schema):
+    """The same schema, refusing fields that it does not describe."""
+    result = copy.deepcopy(schema)
+    for part in parts(result):
+        if "properties" in part:
+            part["additionalProperties"] = False
+    return result
+
+
+def document_of(schema):
+    return schema["properties"]["schema"]["const"]
+
+
+class Schemas:
+    def __init__(self):
+        self.files = {os.path.basename(path): parse(read(path)) for path in sorted(glob.glob(os.path.join(SCHEMAS, "*.json")))}
+        store = {name: closed(schema) for name, schema in self.files.items()}
+        self.validators = {}
+        for name, schema in store.items():
+            self.validators[document_of(schema)] = STRICT(schema, resolver=jsonschema.RefResolver(name, schema, store=store))
+
+    def fault(self, document):
+        """The first thing wrong with a parsed document, or nothing."""
+        validator = self.validators.get(document.get("schema")) if isinstance(document, dict) else None
+        if validator is None:
+            return "no schema describes it"
+        error = next(validator.iter_errors(document), None)
+        return f"{error.json_path}: {error.message}"[:500] if error else quantity_fault(document) or absence_fault(document)
+
+
+def quantity_fault(value):
+    """`value` is null while a symbol is open, and else the integer of `expr`."""
+    if isinstance(value, list):
+        return next(filter(None, map(quantity_fault, value)), "")
+    if not isinstance(value, dict):
+        return ""
+    if set(value) != {"expr", "value"}:
+        return next(filter(None, map(quantity_fault, value.values())), "")
+    whole = re.fullmatch("-?[0-9]+", value["expr"]) is not None
+    agree = value["expr"] == str(value["value"]) if whole else value["value"] is None
+    return "" if agree else f"a quantity disagrees with itself: {value}"
+
+
+def nulls(value):
+    """The fields that are null, wherever they are."""
+    if isinstance(value, list):
+        return {field for item in value for field in nulls(item)}
+    if isinstance(value, dict):
+        return {field for field, inside in value.items() if inside is None}.union(*map(nulls, value.values()))
+    return set()
+
+
+def absence_fault(document):
+    """Whether a report lacks what it has to have: all that we count, or the headline of another tool, and only that."""
+    if not isinstance(document, dict) or "totals" not in document:
+        return ""
+    if document["convention"] == "onnxflops":
+        missing = nulls(document) - {"value", "shape"}
+        return f"null: {sorted(missing)}" if missing else ""
+    totals = document["totals"]
+    there = {field for field, amount in totals.items() if amount is not None} - {"params"}
+    same = totals.get(document["unit"] + "s") == document["headline"]
+    return "" if there == {document["unit"] + "s"} and same else f"{document['convention']} has {sorted(there)}"
+
+
+# ---- The schemas themselves
+
+
+def check_schemas(schemas):
+    """Whether the files are good schemas, describe every field, and are those of the program."""
+    shared = {}
+    for name, schema in schemas.files.items():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        if schema.get("$id") != name or schema.get("$schema") != "https://json-schema.org/draft/2020-12/schema":
+            yield f"{name}: $id or $schema"
+        if "onnxflops." + name.replace(".v", "/").replace(".schema.json", "") != document_of(schema):
+            yield f"{name}: describes {document_of(schema)}"
+        for part, meaning in schema.get("$defs", {}).items():
+            if shared.setdefault(part, meaning) != meaning:
+                yield f"{name}: {part} is defined otherwise in another file"
+        for part in parts(schema):
+            for field, described in part.get("properties", {}).items():
+                if not described.get("description", "").endswith("."):
+                    yield f"{name}: {field} has no description"
+    sources = glob.glob(os.path.join(ROOT, "src", "**", "*.cc"), recursive=True) + glob.glob(os.path.join(ROOT, "tools", "*.cc"))
+    written = {name for path in sources for name in re.findall(r'"(onnxflops\.[a-z_]+/[0-9]+)"', read(path))}
+    if written != set(schemas.validators):
+        yield f"the program writes {sorted(written)}, the schemas describe {sorted(schemas.validators)}"
+
+
+def check_refusals(schemas, report, tool, compare):
+    """Whether documents with one fault are refused. A test that cannot fail proves nothing."""
+    faults = [
+        ("a missing field", report, lambda d: d["totals"].pop("macs")),
+        ("a missing field in a shared part", report, lambda d: d["model"].pop("nodes")),
+        ("a missing field in a child", report, lambda d: d["modules"]["children"][0].pop("path")),
+        ("an unknown field", report, lambda d: d.update(colour="red")),
+        ("an unknown field in a quantity", report, lambda d: d["totals"]["flops"].update(unit="FLOP")),
+        ("an unknown field in a node", report, lambda d: d["nodes"][0].update(colour="red")),
+        ("a float for an integer", report, lambda d: d["totals"].update(params=1.5)),
+        ("a whole float for an integer", report, lambda d: d["totals"].update(params=1.0)),
+        ("a float in a quantity", report, lambda d: d["totals"].update(flops={"expr": "8", "value": 8.0})),
+        ("true for an integer", report, lambda d: d["totals"].update(params=True)),
+        ("a number for a quantity", report, lambda d: d["totals"].update(flops=8)),
+        ("a quantity of two amounts", report, lambda d: d["totals"].update(flops={"expr": "8", "value": 9})),
+        ("a quantity with an open symbol and a value", report, lambda d: d["totals"].update(flops={"expr": "8*n", "value": 8})),
+        ("a quantity without its value", report, lambda d: d["totals"].update(flops={"expr": "8", "value": None})),
+        ("no figure of ours", report, lambda d: d["totals"].update(flops=None)),
+        ("no figure of a module", report, lambda d: d["modules"].update(params=None)),
+        ("our figure in another tool's report", tool, lambda d: d["totals"].update(training_flops={"expr": "8", "value": 8})),
+        ("two figures in another tool's report", tool, lambda d: d["totals"].update(macs={"expr": "8", "value": 8})),
+        ("a count below 0", report, lambda d: d["coverage"].update(nodes=-1)),
+        ("a status that is none", report, lambda d: d["nodes"][0].update(status="maybe")),
+        ("sizes that are numbers", report, lambda d: d["nodes"][0]["outputs"][0].update(shape=[1, 2])),
+        ("another version", report, lambda d: d.update(schema="onnxflops.report/2")),
+        ("the schema of another document", report, lambda d: d.update(schema="onnxflops.compare/1")),
+        ("no schema", report, lambda d: d.pop("schema")),
+        ("a unit that is none", compare, lambda d: d["conventions"][0].update(unit="MACs")),
+        ("a missing headline", compare, lambda d: d["conventions"][0].pop("headline")),
+        ("an unknown field in a headline", compare, lambda d: d["conventions"][0]["headline"].update(unit="mac")),
+    ]
+    for what, document, spoil in faults:
+        spoilt = copy.deepcopy(document)
+        spoil(spoilt)
+        if schemas.fault(document) or not schemas.fault(spoilt):
+            yield f"{what} is not refused"
+    for document in ([report], "report", {}):
+        if not schemas.fault(document):
+            yield f"not refused: {str(document)[:40]}"
+
+
+# ---- What the program writes
+
+
+class Outputs:
+    """Runs the program and checks what it prints."""
+
+    def __init__(self, program, schemas):
+        self.program, self.schemas = program, schemas
+        self.seen, self.faults = set(), []
+        self.unwritten = {field for schema in schemas.files.values() for part in parts(schema) for field in part.get("properties", {})}
+
+    def check(self, what, text):
+        """The document that is printed, or nothing if it is none. Equal texts are checked once."""
+        try:
+            document = parse(text)
+        except ValueError as error:
+            self.faults.append(f"{what}: no JSON: {error}")
+            return None
+        digest = hashlib.sha256(text.encode()).digest()
+        fault = "" if digest in self.seen else self.schemas.fault(document)
+        self.seen.add(digest)
+        self.unwritten = {field for field in self.unwritten if f'"{field}": ' not in text}
+        if fault:
+            self.faults.append(f"{what}: {fault}")
+        return document
+
+    def run(self, *arguments):
+        """The document that the program prints, or nothing if it fails."""
+        command = [self.program, *arguments, "--format", "json"]
+        run = subprocess.run(command, capture_output=True, cwd=ROOT, check=False)
+        if run.returncode != 0:
+            self.faults.append(f"{' '.join(arguments)}: exit code {run.returncode}: {run.stderr.decode(errors='replace')[:300]}")
+            return None
+        return self.check(" ".join(arguments), run.stdout.decode())
+
+
+def check_goldens(outputs):
+    """The golden files whose command prints JSON, by what they print."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "*.txt"))):
+        text = read(path)
+        command, printed = text[text.index("$ ") :].split("\n", 1)
+        if "| head" in command:
+            continue  # the beginning of a document
+        if printed.startswith("{\n") or printed.startswith("[\n"):
+            outputs.check(os.path.basename(path), re.sub(r"(?m)^\[(stderr|exit \d+)\]\n(.|\n)*", "", printed))
+
+
+def check_model(outputs, model):
+    report = outputs.run("count", model, "--by", "op")
+    outputs.run("count", model, "--by", "node")
+    compare = outputs.run("compare", model)
+    outputs.run("compare", model, "--by", "module", "--terms-nodes")
+    outputs.run("compare", model, "--from", "onnx-tool", "--to", "macs")
+    if report is None or compare is None:
+        return
+    inputs = [s["name"] for s in report["symbols"] if s["origin"]["kind"] == "input"]
+    if inputs:
+        outputs.run("count", model, "--by", "node", "--dim", f"{inputs[0]}=2")
+    for convention in compare["conventions"]:
+        if report["model"]["nodes"] < SMALL and convention["status"] != "not_applicable":
+            outputs.run("count", model, "--convention", convention["name"])
+
+
+def check_hostile(outputs):
+    """Documents with the fields that only hostile files need."""
+    writers = {
+        "rows-left-out": ["models.py"],
+        "dimensions-that-look-like-code": ["models.py"],
+        "domains-that-look-alike": ["models.py"],
+        "output_names_in_loop": ["amplification.py", "-", "--write"],
+    }
+    for name, writer in writers.items():
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+            command = [sys.executable, "-B", os.path.join(ROOT, "tests", "hostile", writer[0]), *writer[1:], name]
+            subprocess.run(command, stdout=file, check=True)
+            outputs.run("count", file.name, "--by", "node")
+
+
+def check_program(outputs):
+    models = sorted(glob.glob("models/**/*.onnx", root_dir=ROOT, recursive=True))
+    for model in models:
+        check_model(outputs, model)
+    outputs.run("count", *models[:3])
+    outputs.run("count", "models/gpt2.onnx", "--causal", "half")
+    outputs.run("count", "models/custom-op.onnx", "--rules", "models/custom-op.toml", "--by", "node")
+    check_hostile(outputs)
+    outputs.run("ops")
+    outputs.run("ops", "--rules", "models/custom-op.toml")
+
+
+def main():
+    schemas = Schemas()
+    outputs = Outputs(os.path.abspath(sys.argv[1]), schemas)
+    check_goldens(outputs)
+    goldens = len(outputs.seen)
+    check_program(outputs)
+    report = outputs.run("count", "models/lstm.static.onnx", "--by", "node")
+    tool = outputs.run("count", "models/lstm.static.onnx", "--convention", "xla")
+    compare = outputs.run("compare", "models/lstm.static.onnx")
+    faults = [*outputs.faults, *check_schemas(schemas)]
+    if not outputs.faults:
+        faults += check_refusals(schemas, report, tool, compare)
+        faults += [f"{field} is described, but no document has it" for field in sorted(outputs.unwritten)]
+    print("\n".join(faults))
+    print(f"{goldens} goldens, {len(outputs.seen)} documents, {len(faults)} faults")
+    return 1 if faults or goldens < FEWEST_GOLDENS or len(outputs.seen) < FEWEST_OUTPUTS else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
