@@ -10,6 +10,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
@@ -52,7 +53,7 @@ TextForm FormOfStandardInput() {
 
 absl::Status Named(absl::string_view name, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(Escaped(name), ": ", status.message()));
+  return WithMessage(status, absl::StrCat(Escaped(name), ": ", status.message()));
 }
 
 absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name,

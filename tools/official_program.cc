@@ -13,6 +13,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
@@ -119,6 +120,9 @@ absl::Status OfficialProgram::Finish() {
   }
   pid_ = -1;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kTextTooLong) {
+    return LimitError("text-bytes", message);
+  }
   if (WIFEXITED(status)) return absl::InvalidArgumentError(message);
   if (WTERMSIG(status) == SIGPIPE) return absl::OkStatus();
   return absl::InternalError(

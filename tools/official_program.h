@@ -13,6 +13,9 @@
 
 namespace onnxflops::tools {
 
+// Its exit code when the text is longer than the call allows; 2 of any other fault.
+inline constexpr int kTextTooLong = 3;
+
 // One run of it, with its standard output to be read here.
 //
 //   ASSIGN_OR_RETURN(OfficialProgram program, OfficialProgram::Start({"text", "json"}, fd));

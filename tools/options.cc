@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -220,7 +221,7 @@ void SizeArguments::AddTo(OptionList* list) {
                   "Set the content of a small input that shapes depend on, as [1,3,224] or 5.");
   rules.AddTo(list);
   list->AddValues("--limit", "NAME=N", &limits,
-                  "Allow more of what a message names, as kMaxUnrolledTrips=1000. See the README.");
+                  "Allow more of what a message names, as unrolled-trips=1000. See the README.");
 }
 
 absl::StatusOr<CountOptions> SizeArguments::Parse() const {
@@ -306,8 +307,7 @@ absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Con
 }
 
 absl::Status ParseLimit(absl::string_view text, Limits* limits) {
-  ASSIGN_OR_RETURN(const auto split,
-                   SplitName("--limit", text, "NAME=N, as kMaxUnrolledTrips=1000"));
+  ASSIGN_OR_RETURN(const auto split, SplitName("--limit", text, "NAME=N, as unrolled-trips=1000"));
   std::vector<absl::string_view> names;
   for (const SettableLimit& limit : kSettableLimits) {
     names.push_back(limit.name);
@@ -324,9 +324,9 @@ absl::Status ParseLimit(absl::string_view text, Limits* limits) {
 }
 
 std::string LimitHint(const absl::Status& error) {
+  const std::string met = LimitOf(error);
   for (const SettableLimit& limit : kSettableLimits) {
-    if (!absl::StrContains(error.message(), absl::StrCat("(", limit.name))) continue;
-    return absl::StrCat("\n  --limit ", limit.name, "=N sets another limit");
+    if (limit.name == met) return absl::StrCat("\n  --limit ", met, "=N sets another limit");
   }
   return "";
 }

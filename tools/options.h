@@ -92,7 +92,7 @@ absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dim
 // "sizes=[1,3,224,224]", "trips=5", "scales=[1.0,2.0]".
 absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values);
 
-// "kMaxUnrolledTrips=1000".
+// "unrolled-trips=1000".
 absl::Status ParseLimit(absl::string_view text, Limits* limits);
 // What to add to an error that names a limit that can be set: how to set it.
 std::string LimitHint(const absl::Status& error);

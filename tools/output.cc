@@ -16,6 +16,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/looks_like_model.h"
@@ -124,9 +125,9 @@ absl::Status WriteOutput(absl::string_view text, const std::string& file,
   signal(SIGXFSZ, SIG_IGN);
   absl::Status written = WriteTo(file, text, inputs);
   if (written.ok()) return written;
-  return absl::Status(written.code(), absl::StrCat("cannot write to ",
-                                                   file == "-" ? "standard output" : Quoted(file),
-                                                   ": ", written.message()));
+  return WithMessage(
+      written, absl::StrCat("cannot write to ", file == "-" ? "standard output" : Quoted(file),
+                            ": ", written.message()));
 }
 
 void WriteError(absl::string_view message) {

@@ -13,6 +13,7 @@
 #include "ops/dims.h"
 #include "ops/rules.h"
 #include "ops/user/user_rule.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/parse.h"
@@ -76,8 +77,8 @@ class Binding {
     absl::StatusOr<Expr> value =
         ParseFormula(formula, [this](absl::string_view name) { return Lookup(name); });
     if (value.ok()) return value;
-    return absl::Status(value.status().code(),
-                        absl::StrCat(what, " = ", formula, ": ", value.status().message()));
+    return WithMessage(value.status(),
+                       absl::StrCat(what, " = ", formula, ": ", value.status().message()));
   }
 
   // The amount of a formula that counts something.
@@ -259,7 +260,7 @@ class Binding {
 };
 
 absl::Status AtRule(const UserRule& rule, const absl::Status& local) {
-  return absl::Status(local.code(), absl::StrCat(rule.place, ": ", local.message()));
+  return WithMessage(local, absl::StrCat(rule.place, ": ", local.message()));
 }
 
 absl::StatusOr<Facts> InferUserRule(const NodeView& n) {

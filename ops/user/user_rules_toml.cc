@@ -31,6 +31,7 @@
 #include "absl/strings/strip.h"
 #include "ops/user/user_rule.h"
 #include "ops/user/user_rules.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -147,8 +148,9 @@ class RulesReader {
   // What the parser would take too deep, or not at all.
   absl::Status CheckText() const {
     if (text_.size() > kMaxRulesBytes) {
-      return absl::OutOfRangeError(absl::StrCat(
-          file_, ": larger than the limit kMaxRulesBytes = ", kMaxRulesBytes, " bytes"));
+      return LimitError(
+          "rules-bytes",
+          absl::StrCat(file_, ": larger than the limit rules-bytes = ", kMaxRulesBytes, " bytes"));
     }
     toml::source_position place{1, 1};
     for (absl::string_view line : absl::StrSplit(text_, '\n')) {
@@ -157,8 +159,8 @@ class RulesReader {
         if (line[i] == '.' && (i == 0 || line[i - 1] != '.')) ++dots;
       }
       if (dots > kMaxRulesDots) {
-        return At(place, absl::StrCat("more dots in a line than the limit kMaxRulesDots = ",
-                                      kMaxRulesDots));
+        return At(place,
+                  absl::StrCat("more dots in a line than the limit rules-dots = ", kMaxRulesDots));
       }
       ++place.line;
     }

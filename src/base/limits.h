@@ -125,6 +125,22 @@ inline constexpr int64_t kMaxExtraModules = 10'000;
 // visit per node of the model with its functions written out.
 inline constexpr int64_t kMaxModuleVisitsPerNode = 64;
 inline constexpr int64_t kMaxExtraModuleVisits = 10'000;
+// Bytes of the paths of all modules, for each that there may be: a call of a function with a name
+// of 60 bytes can make 60 paths of 4 kB.
+inline constexpr size_t kMaxModuleBytes = 128;
+// What other tools count is looked at node visit by node visit, 18 times and more: there are fewer,
+// one in so many of the above, and on top of it. The largest export that we know, written out, has
+// some 100,000 nodes.
+inline constexpr int64_t kVisitsPerEntry = 16;
+inline constexpr int64_t kMaxExtraEntries = 200'000;
+// The same of all that other tools count, in one comparison: one in so many of the above per node,
+// and on top of it. Equal layers share what they count.
+inline constexpr int64_t kTermsPerAmountTerm = 16;
+inline constexpr int64_t kMaxAmountTerms = 500'000;
+// Nodes from QK' to PV of an attention that an exporter wrote out, and from the first layer of a
+// recurrent module to its last: exports have below 10 and 100.
+inline constexpr size_t kMaxAttentionNodes = 32;
+inline constexpr size_t kMaxRecurrentNodes = 4096;
 // Bytes of a file of operator rules, values inside values in it, and dots in one of its lines: a
 // dotted key makes a table per dot, and the tables of a line stand inside each other.
 inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;
@@ -151,6 +167,13 @@ inline constexpr int64_t kMaxExprWeight = 2'000'000;
 inline constexpr int64_t kMaxAtomWeight = 10'000;
 // Operands of one min, max or broadcast.
 inline constexpr size_t kMaxOperands = 64;
+// How much work is put into knowing more about an expression; beyond, less is known.
+inline constexpr size_t kMaxComparedTerms = 64;   // of an operand of min or max; above: by range
+inline constexpr size_t kMaxDivisionWork = 2000;  // term operations of one polynomial division
+inline constexpr size_t kMaxRefinedTerms = 16;    // of a polynomial whose bounds are worked for
+inline constexpr int kMaxRefinedDegree = 4;
+inline constexpr size_t kMaxRefinedOperands = 8;  // of a min or max whose operands are so compared
+inline constexpr int kMaxRefinements = 24;  // expressions looked at for the bounds of one call
 // An expression in an option: its characters, the terms of an operand of * and //, parentheses
 // inside each other.
 inline constexpr size_t kMaxParsedChars = 16'384;
@@ -184,14 +207,14 @@ struct SettableLimit {
   int64_t most;
 };
 inline constexpr SettableLimit kSettableLimits[] = {
-    {"kMaxUnrolledTrips", &Limits::unrolled_trips, 1'000'000},
-    {"kMaxEvaluationsPerNode", &Limits::evaluations_per_node, 1'000'000},
-    {"kMaxContentPerNode", &Limits::content_per_node, 1'000'000},
-    {"kMaxTermsPerNode", &Limits::terms_per_node, 1'000'000},
-    {"kMaxStepsPerNode", &Limits::steps_per_node, 1'000'000'000},
-    {"kMaxModuleVisitsPerNode", &Limits::module_visits_per_node, 1'000'000},
+    {"unrolled-trips", &Limits::unrolled_trips, 1'000'000},
+    {"evaluations-per-node", &Limits::evaluations_per_node, 1'000'000},
+    {"content-per-node", &Limits::content_per_node, 1'000'000},
+    {"terms-per-node", &Limits::terms_per_node, 1'000'000},
+    {"steps-per-node", &Limits::steps_per_node, 1'000'000'000},
+    {"module-visits-per-node", &Limits::module_visits_per_node, 1'000'000},
     // A text becomes a Protobuf message, which cannot have more.
-    {"kMaxTextBytes", &Limits::text_bytes, (int64_t{1} << 31) - 1},
+    {"text-bytes", &Limits::text_bytes, (int64_t{1} << 31) - 1},
 };
 
 }  // namespace onnxflops

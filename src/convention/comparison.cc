@@ -139,7 +139,7 @@ class Waterfall {
 
 Expr OurTotal(const Evidence& evidence, Unit unit) {
   const Tally& total = evidence.counts().total;
-  return unit == Unit::kMac ? total.Macs() : total.Flops();
+  return unit == Unit::kMac ? total.amounts.macs : total.amounts.flops;
 }
 
 Expr Headline(const Evidence& evidence, const Ledger& ledger) {

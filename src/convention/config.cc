@@ -57,7 +57,7 @@ Ledger ApplyFormula(Evidence* evidence, int halves_per_token) {
       ledger.Term("the formula instead of the graph",
                   "every parameter multiplies once per token, embeddings too; attention products, "
                   "norms and activations are left out");
-  const Expr ours = evidence->counts().total.Flops() * 3;
+  const Expr ours = evidence->counts().total.amounts.flops * 3;
   const Expr formula = FloorDiv(tokens.count * Expr(params) * halves_per_token, 2);
   ledger.CountModel(evidence->Intern(ours), backward);
   ledger.CountModel(evidence->Intern(formula - ours), instead);

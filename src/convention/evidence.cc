@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/convention/torch/trace.h"
-#include "src/module/limits_of_modules.h"
 #include "src/symbolic/term_count.h"
 
 namespace onnxflops {
@@ -34,9 +35,9 @@ Evidence::Evidence(const Inference& inference, const Counts& counts)
 
 absl::Status Evidence::status() const {
   if (!exhausted()) return absl::OkStatus();
-  return absl::OutOfRangeError(absl::StrCat(Escaped(model().path),
-                                            ": what other tools count has more than ", most_terms_,
-                                            " terms in all (kMaxTermsPerNode)"));
+  return LimitError("terms-per-node",
+                    absl::StrCat(Escaped(model().path), ": what other tools count has more than ",
+                                 most_terms_, " terms in all (terms-per-node)"));
 }
 
 const Fact& Evidence::Input(const Entry& entry, size_t i) const {
@@ -92,11 +93,10 @@ void Evidence::FindOurs() {
       const CallCost& cost = counts_.calls[static_cast<size_t>(e.call())];
       const bool own = e.part() == Part::kOwn;
       const bool shape_work = e.part() == Part::kShapeWork;
-      both.macs = product(own ? cost.own_macs : cost.macs, times(e));
-      both.flops = product(own          ? cost.own_flops
-                           : shape_work ? cost.tally().ShapeWorkFlops()
-                                        : cost.flops,
-                           times(e));
+      const Tally& tally = own ? cost.own : cost.tally();
+      both.macs = product(tally.amounts.macs, times(e));
+      both.flops =
+          product(shape_work ? tally.ShapeWorkAmounts().flops : tally.amounts.flops, times(e));
     }
     ours_[static_cast<size_t>(Unit::kMac)].push_back(both.macs);
     ours_[static_cast<size_t>(Unit::kFlop)].push_back(both.flops);

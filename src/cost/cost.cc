@@ -14,56 +14,56 @@ absl::string_view KindName(Kind kind) {
 }
 
 Census& Census::operator=(const Census& other) {
-  if (other.amounts_ == nullptr) {
-    amounts_ = nullptr;
+  if (other.by_kind_ == nullptr) {
+    by_kind_ = nullptr;
   } else if (this != &other) {
-    amounts_ = std::make_unique<Amounts>(*other.amounts_);
+    by_kind_ = std::make_unique<ByKind>(*other.by_kind_);
   }
   return *this;
 }
 
 Expr& Census::operator[](Kind kind) {
-  if (amounts_ == nullptr) amounts_ = std::make_unique<Amounts>();
-  return (*amounts_)[static_cast<size_t>(kind)];
+  if (by_kind_ == nullptr) by_kind_ = std::make_unique<ByKind>();
+  return (*by_kind_)[static_cast<size_t>(kind)];
 }
 
 const Expr& Census::operator[](Kind kind) const {
   static const Expr& zero = *new Expr(0);
-  return amounts_ == nullptr ? zero : (*amounts_)[static_cast<size_t>(kind)];
+  return by_kind_ == nullptr ? zero : (*by_kind_)[static_cast<size_t>(kind)];
 }
 
 Census& Census::operator+=(const Census& other) {
-  if (other.amounts_ == nullptr) return *this;
-  if (amounts_ == nullptr) return *this = other;
-  for (size_t i = 0; i < amounts_->size(); ++i) (*amounts_)[i] += (*other.amounts_)[i];
+  if (other.by_kind_ == nullptr) return *this;
+  if (by_kind_ == nullptr) return *this = other;
+  for (size_t i = 0; i < by_kind_->size(); ++i) (*by_kind_)[i] += (*other.by_kind_)[i];
   return *this;
 }
 
 Census& Census::operator*=(const Expr& times) {
-  if (amounts_ == nullptr) return *this;
-  for (Expr& e : *amounts_) e *= times;
+  if (by_kind_ == nullptr) return *this;
+  for (Expr& e : *by_kind_) e *= times;
   return *this;
 }
 
 void Census::Halve() {
-  if (amounts_ == nullptr) return;
-  for (Expr& e : *amounts_) e = FloorDiv(e, 2);
+  if (by_kind_ == nullptr) return;
+  for (Expr& e : *by_kind_) e = FloorDiv(e, 2);
 }
 
 bool operator==(const Census& a, const Census& b) {
-  if (a.amounts_ == nullptr || b.amounts_ == nullptr) return a.IsZero() && b.IsZero();
-  return *a.amounts_ == *b.amounts_;
+  if (a.by_kind_ == nullptr || b.by_kind_ == nullptr) return a.IsZero() && b.IsZero();
+  return *a.by_kind_ == *b.by_kind_;
 }
 
 bool Census::IsZero() const {
-  return amounts_ == nullptr || std::all_of(amounts_->begin(), amounts_->end(),
+  return by_kind_ == nullptr || std::all_of(by_kind_->begin(), by_kind_->end(),
                                             [](const Expr& e) { return e == Expr(0); });
 }
 
 Expr Census::Other() const {
   Expr sum;
-  if (amounts_ == nullptr) return sum;
-  for (size_t i = 1; i < amounts_->size(); ++i) sum += (*amounts_)[i];
+  if (by_kind_ == nullptr) return sum;
+  for (size_t i = 1; i < by_kind_->size(); ++i) sum += (*by_kind_)[i];
   return sum;
 }
 

@@ -64,8 +64,8 @@ class Census {
   std::string ToString() const;
 
  private:
-  using Amounts = std::array<Expr, kNumKinds>;
-  std::unique_ptr<Amounts> amounts_;  // nullptr: all 0
+  using ByKind = std::array<Expr, kNumKinds>;
+  std::unique_ptr<ByKind> by_kind_;  // nullptr: all 0
 };
 
 // Operand types of a contraction, as its label in macs_by_dtype: "float32", "uint8 x int8",

@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ops/rules.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -29,9 +30,7 @@ void Tally::Add(const Tally& other, const Expr& times) {
   };
   add_census(&flops, other.flops);
   add_census(&int_ops, other.int_ops);
-  add(&bytes_read, other.bytes_read);
-  add(&bytes_written, other.bytes_written);
-  add(&foldable_flops, other.foldable_flops);
+  amounts.Add(other.amounts, times);
   for (const auto& [label, amount] : other.macs_by_dtype) add(&macs_by_dtype[label], amount);
   lower_bound = lower_bound || other.lower_bound;
 }
@@ -41,7 +40,16 @@ Tally Tally::AsShapeWork() const {
   kept.flops = kept.int_ops = Census();
   if (flops[Kind::kMac] != Expr(0)) kept.flops[Kind::kMac] = flops[Kind::kMac];
   if (int_ops[Kind::kMac] != Expr(0)) kept.int_ops[Kind::kMac] = int_ops[Kind::kMac];
-  if (foldable_flops != Expr(0)) kept.foldable_flops = ShapeWorkFlops();
+  kept.amounts = ShapeWorkAmounts();
+  return kept;
+}
+
+Amounts Tally::ShapeWorkAmounts() const {
+  Amounts kept = amounts;
+  kept.flops = 2 * flops[Kind::kMac];
+  kept.other_flops = 0;
+  kept.int_ops = 2 * int_ops[Kind::kMac];
+  if (amounts.foldable_flops != Expr(0)) kept.foldable_flops = kept.flops;
   return kept;
 }
 
@@ -49,6 +57,27 @@ namespace {
 
 // What looking at an input or output takes, of the steps of a WorkLimit.
 constexpr size_t kStepsPerFact = 4;
+
+// Many amounts added up, as Amounts::Add does one by one.
+class AmountsSum {
+ public:
+  void Add(const Amounts& amounts, const Expr& times) {
+    const bool once = times == Expr(1);
+    for (size_t q = 0; q < kNumQuantities; ++q) {
+      const Expr& amount = amounts.*kQuantities[q].value;
+      if (amount != Expr(0)) sums_[q].Add(once ? amount : amount * times);
+    }
+  }
+
+  Amounts Total() const {
+    Amounts total;
+    for (size_t q = 0; q < kNumQuantities; ++q) total.*kQuantities[q].value = sums_[q].Total();
+    return total;
+  }
+
+ private:
+  std::array<ExprSum, kNumQuantities> sums_;
+};
 
 // Many tallies added up, as Tally::Add does one by one.
 class TallySum {
@@ -62,9 +91,7 @@ class TallySum {
       add(&flops_[static_cast<size_t>(i)], tally.flops[static_cast<Kind>(i)]);
       add(&int_ops_[static_cast<size_t>(i)], tally.int_ops[static_cast<Kind>(i)]);
     }
-    add(&bytes_read_, tally.bytes_read);
-    add(&bytes_written_, tally.bytes_written);
-    add(&foldable_flops_, tally.foldable_flops);
+    amounts_.Add(tally.amounts, times);
     for (const auto& [label, amount] : tally.macs_by_dtype) add(&macs_by_dtype_[label], amount);
     lower_bound_ = lower_bound_ || tally.lower_bound;
   }
@@ -80,9 +107,7 @@ class TallySum {
       set(&total.flops, i, flops_[static_cast<size_t>(i)]);
       set(&total.int_ops, i, int_ops_[static_cast<size_t>(i)]);
     }
-    total.bytes_read = bytes_read_.Total();
-    total.bytes_written = bytes_written_.Total();
-    total.foldable_flops = foldable_flops_.Total();
+    total.amounts = amounts_.Total();
     for (const auto& [label, sum] : macs_by_dtype_) total.macs_by_dtype[label] = sum.Total();
     total.lower_bound = lower_bound_;
     return total;
@@ -90,25 +115,23 @@ class TallySum {
 
  private:
   std::array<ExprSum, kNumKinds> flops_, int_ops_;
-  ExprSum bytes_read_, bytes_written_, foldable_flops_;
+  AmountsSum amounts_;
   absl::btree_map<std::string, ExprSum> macs_by_dtype_;
   bool lower_bound_ = false;
 };
 
 // The first thing wrong with a tally's numbers, or nullptr.
-const char* ErrorOf(const Tally& tally, const Expr& flops) {
+const char* ErrorOf(const Tally& tally) {
   for (int i = 0; i < kNumKinds; ++i) {
     for (const Census* census : {&tally.flops, &tally.int_ops}) {
       if (const char* error = (*census)[static_cast<Kind>(i)].error()) return error;
     }
   }
-  if (const char* error = tally.bytes_read.error()) return error;
-  if (const char* error = tally.bytes_written.error()) return error;
-  return flops.error();
+  return tally.amounts.error();
 }
 
 int64_t TermsOf(const Tally& tally) {
-  int64_t terms = tally.bytes_read.NumTerms() + tally.bytes_written.NumTerms();
+  int64_t terms = tally.amounts.bytes_read.NumTerms() + tally.amounts.bytes_written.NumTerms();
   for (int i = 0; i < kNumKinds; ++i) {
     const Kind kind = static_cast<Kind>(i);
     terms += tally.flops[kind].NumTerms() + tally.int_ops[kind].NumTerms();
@@ -132,16 +155,17 @@ class Counter {
       if (reached_[static_cast<size_t>(id)]) RETURN_IF_ERROR(CountInstance(id));
     }
     out_.total = out_.instances[0];
-    if (const char* error = ErrorOf(out_.total, out_.total.Flops())) {
-      return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path), ": the total ", error));
+    if (const char* error = ErrorOf(out_.total)) {
+      return LimitError(LimitOf(error), absl::StrCat(Escaped(model_.path), ": the total ", error));
     }
     AddUpByOperator();
     if (work.exceeded()) {
-      return absl::OutOfRangeError(
+      return LimitError(
+          "steps-per-node",
           absl::StrCat(Escaped(model_.path),
                        ": with the sums of all operators the costs take more "
                        "than ",
-                       MaxSteps(model_, in_.limits), " steps of arithmetic (kMaxStepsPerNode)"));
+                       MaxSteps(model_, in_.limits), " steps of arithmetic (steps-per-node)"));
     }
     return std::move(out_);
   }
@@ -214,12 +238,14 @@ class Counter {
   absl::Status CheckWork(const Call& call) const {
     const bool too_many_terms = terms_ > MaxTerms();
     if (!too_many_terms && !work_->exceeded()) return absl::OkStatus();
-    return absl::OutOfRangeError(absl::StrCat(
-        Escaped(model_.path), ": with ", DescribeCall(in_, call, call.node),
-        " the costs of all nodes ",
-        too_many_terms ? absl::StrCat("have more than ", MaxTerms(), " terms (kMaxTermsPerNode)")
-                       : absl::StrCat("take more than ", MaxSteps(model_, in_.limits),
-                                      " steps of arithmetic (kMaxStepsPerNode)")));
+    return LimitError(
+        too_many_terms ? "terms-per-node" : "steps-per-node",
+        absl::StrCat(Escaped(model_.path), ": with ", DescribeCall(in_, call, call.node),
+                     " the costs of all nodes ",
+                     too_many_terms
+                         ? absl::StrCat("have more than ", MaxTerms(), " terms (terms-per-node)")
+                         : absl::StrCat("take more than ", MaxSteps(model_, in_.limits),
+                                        " steps of arithmetic (steps-per-node)")));
   }
 
   int64_t MaxTerms() const {
@@ -238,7 +264,8 @@ class Counter {
         const Node& node = model_.node(graph.nodes[i]);
         out_.unknown_items.push_back(
             {graph.nodes[i], node.op_type, node.domain, std::string(cost.problem.message())});
-      } else if (cost.coverage == Coverage::kFree || (shape_work && cost.macs == Expr(0))) {
+      } else if (cost.coverage == Coverage::kFree ||
+                 (shape_work && cost.tally().amounts.macs == Expr(0))) {
         ++out_.free;
       } else {
         ++out_.counted;
@@ -256,25 +283,22 @@ class Counter {
       RETURN_IF_ERROR(CountOperator(call, result));
     }
     result->own.lower_bound = result->coverage == Coverage::kUnknown;
-    result->own_flops = result->flops = result->own.Flops();
-    result->own_macs = result->macs = result->own.Macs();
     Tally tally;
     Tally* all = &result->own;
     if (!call.bodies.empty()) {
       tally = result->own;
       all = &tally;
       AddBodies(call, result, all);
-      result->flops = all->Flops();
-      result->macs = all->Macs();
     }
-    if (call.constant) all->foldable_flops = result->flops;
+    if (call.constant) all->amounts.foldable_flops = all->amounts.flops;
     terms_ += TermsOf(*all);
-    const char* error = ErrorOf(*all, result->flops);
+    const char* error = ErrorOf(*all);
     if (all == &tally) result->with_bodies = std::make_shared<const Tally>(std::move(tally));
     RETURN_IF_ERROR(CheckWork(call));
     if (error == nullptr) return absl::OkStatus();
-    return absl::OutOfRangeError(absl::StrCat(
-        Escaped(model_.path), ": ", DescribeCall(in_, call, call.node), ": its cost ", error));
+    return LimitError(LimitOf(error),
+                      absl::StrCat(Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
+                                   ": its cost ", error));
   }
 
   void AddBodies(const Call& call, CallCost* result, Tally* tally) {
@@ -301,14 +325,16 @@ class Counter {
   Expr SecondIsLarger(const Call& call) {
     const Tally& a = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
     const Tally& b = out_.instances[static_cast<size_t>(call.bodies[1].instance)];
-    const Expr difference = b.Flops() + b.IntOps() - a.Flops() - a.IntOps();
+    const Expr difference =
+        b.amounts.flops + b.amounts.int_ops - a.amounts.flops - a.amounts.int_ops;
     if (difference.AtLeast(1)) return 1;
     if (ProvablyLess(difference, 1).value_or(false)) return 0;
     out_.warnings.push_back(absl::StrCat(
         DescribeCall(in_, call, call.node),
         ": which branch costs more depends on the symbols; at each size the larger one is counted "
         "(FLOPs of then_branch ",
-        Escaped(a.Flops().ToString()), ", of else_branch ", Escaped(b.Flops().ToString()), ")"));
+        Escaped(a.amounts.flops.ToString()), ", of else_branch ",
+        Escaped(b.amounts.flops.ToString()), ")"));
     return Min(1, Max(0, difference));
   }
 
@@ -335,12 +361,30 @@ class Counter {
     own.flops = std::move(cost.flops);
     own.int_ops = std::move(cost.int_ops);
     if (!Has(call.def->traits, Traits::kView)) {
-      own.bytes_read = cost.bytes_read ? *cost.bytes_read : BytesOfAll(call.inputs);
-      own.bytes_written = cost.bytes_written ? *cost.bytes_written : BytesOfAll(call.outputs);
+      own.amounts.bytes_read = cost.bytes_read ? *cost.bytes_read : BytesOfAll(call.inputs);
+      own.amounts.bytes_written =
+          cost.bytes_written ? *cost.bytes_written : BytesOfAll(call.outputs);
     }
+    AddArithmetic(outputs, &own);
     AddMacs(std::as_const(own).flops, cost.flops_mac_operands, &own);
     AddMacs(std::as_const(own).int_ops, cost.int_ops_mac_operands, &own);
     return absl::OkStatus();
+  }
+
+  // The amounts that follow from the census.
+  static void AddArithmetic(absl::Span<const Fact* const> outputs, Tally* own) {
+    const Census& flops = own->flops;
+    const Census& int_ops = own->int_ops;
+    if (flops.IsZero() && int_ops.IsZero()) return;
+    Amounts& amounts = own->amounts;
+    amounts.flops = flops.Ops();
+    amounts.macs = flops[Kind::kMac] + int_ops[Kind::kMac];
+    amounts.other_flops = flops.Other();
+    amounts.int_ops = int_ops.Ops();
+    if (amounts.macs != Expr(0) && !outputs.empty() && outputs[0]->is_tensor() &&
+        outputs[0]->shape.ranked()) {
+      amounts.activation_count = outputs[0]->shape.NumElements();
+    }
   }
 
   static void AddMacs(const Census& census, const MacOperands& operands, Tally* own) {
@@ -357,7 +401,7 @@ class Counter {
     }
     std::string text = absl::StrCat(Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
                                     ": ", Printable(problem.message()));
-    return absl::Status(problem.code(), text);
+    return WithMessage(problem, text);
   }
 
   // The types that a contraction multiplies, where its rule does not say: those of the first two
@@ -418,8 +462,8 @@ class Counter {
       }
     }
     for (const auto& [key, sums] : op_sums_) {
-      out_.by_op[{std::string(key.first), std::string(key.second)}] = {
-          sums.nodes.Total(), sums.flops.Total(), sums.macs.Total()};
+      out_.by_op[{std::string(key.first), std::string(key.second)}] = {sums.nodes.Total(),
+                                                                       sums.amounts.Total()};
     }
   }
 
@@ -435,8 +479,11 @@ class Counter {
     if (node.function) return;  // its nodes are counted themselves
     OpSums& sums = op_sums_[{node.domain, node.op_type}];
     sums.nodes.Add(times);
-    sums.flops.Add((occurrence.shape_work ? cost.own.ShapeWorkFlops() : cost.own_flops) * times);
-    sums.macs.Add(cost.own_macs * times);
+    if (occurrence.shape_work) {
+      sums.amounts.Add(cost.own.ShapeWorkAmounts(), times);
+    } else {
+      sums.amounts.Add(cost.own.amounts, times);
+    }
   }
 
   const Inference& in_;
@@ -450,7 +497,8 @@ class Counter {
   std::vector<std::optional<Expr>> bytes_;  // by fact; nullopt: not asked for yet
   const WorkLimit* work_ = nullptr;
   struct OpSums {
-    ExprSum nodes, flops, macs;
+    ExprSum nodes;
+    AmountsSum amounts;
   };
   absl::btree_map<std::pair<absl::string_view, absl::string_view>, OpSums> op_sums_;
 };

@@ -2,7 +2,7 @@
 // its bodies in.
 //
 //   Counts counts = Count(inference).value();
-//   counts.total.flops.Ops()   // FLOPs of one run, an Expr
+//   counts.total.amounts.flops   // FLOPs of one run, an Expr
 //
 // Errors: OutOfRange when a cost overflows 128 bits (names the node); InvalidArgument when a cost
 // rule finds the model contradicting itself.
@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
 #include "src/cost/cost.h"
 #include "src/infer/infer.h"
 
@@ -35,17 +36,13 @@ enum class Coverage : uint8_t {
 struct Tally {
   Census flops;
   Census int_ops;
-  Expr bytes_read, bytes_written;
-  Expr foldable_flops;                               // of `flops`, on constants only
+  Amounts amounts;                                   // those of the work; no weights
   absl::btree_map<std::string, Expr> macs_by_dtype;  // sums to flops.mac + int_ops.mac
   bool lower_bound = false;                          // something in it is unknown
 
   // Of a node that is shape arithmetic: contractions and bytes only.
   Tally AsShapeWork() const;
-  Expr ShapeWorkFlops() const { return 2 * flops[Kind::kMac]; }
-  Expr Flops() const { return flops.Ops(); }
-  Expr Macs() const { return flops[Kind::kMac] + int_ops[Kind::kMac]; }
-  Expr IntOps() const { return int_ops.Ops(); }
+  Amounts ShapeWorkAmounts() const;
   // this += other * times.
   void Add(const Tally& other, const Expr& times = 1);
 };
@@ -55,10 +52,8 @@ struct CallCost {
   Tally own;                                 // without bodies
   std::shared_ptr<const Tally> with_bodies;  // nullptr if there are none
   Coverage coverage = Coverage::kCounted;
-  bool causal = false;       // an operator that says so
-  absl::Status problem;      // of kUnknown
-  Expr flops, macs;          // of tally(), ready added up
-  Expr own_flops, own_macs;  // of own
+  bool causal = false;   // an operator that says so
+  absl::Status problem;  // of kUnknown
   // By body of the Call: how often it runs. Of an If whose condition is unknown the branch that
   // costs more runs; where that depends on symbols, these are expressions that are 0 or 1.
   std::vector<Expr> body_times;
@@ -69,7 +64,7 @@ struct CallCost {
 // Work by operator, control flow and functions opened.
 struct OpTally {
   Expr nodes;  // executions in one run
-  Expr flops, macs;
+  Amounts amounts;
 };
 using OpKey = std::pair<std::string, std::string>;  // domain, operator
 

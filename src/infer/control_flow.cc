@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/infer/body_facts.h"
@@ -86,8 +87,10 @@ absl::StatusOr<std::pair<InstanceId, FactIds>> Evaluator::RunBody(GraphId body,
                                                                   absl::Span<const FactId> inputs,
                                                                   const Frame& frame) {
   if (frame.depth >= kMaxCallDepth) {
-    return absl::OutOfRangeError(absl::StrCat(
-        "bodies and functions are nested deeper than the limit kMaxCallDepth = ", kMaxCallDepth));
+    return LimitError(
+        "call-depth",
+        absl::StrCat("bodies and functions are nested deeper than the limit call-depth = ",
+                     kMaxCallDepth));
   }
   const Graph& graph = data_.graph(body);
   RETURN_IF_ERROR(Spend((graph.inputs.size() + graph.outputs.size()) / kValuesPerEvaluation));
@@ -237,7 +240,7 @@ absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, Loo
       state->max_trips.has_value() ? state->max_trips->AsInt64() : most + 1;
   if (!bound.has_value()) return absl::UnimplementedError("trip count unknown");
   if (state->max_trips.has_value() && *bound > most) {
-    state->limit = absl::StrCat(*bound, " trips are more than kMaxUnrolledTrips = ", most);
+    state->limit = absl::StrCat(*bound, " trips are more than unrolled-trips = ", most);
     return absl::UnimplementedError("too many trips");
   }
   const int64_t budget = evaluations_left_ / 2;
@@ -247,12 +250,11 @@ absl::Status Evaluator::UnrollLoop(const NodeView& view, const Frame& frame, Loo
   bool running = true;
   for (int64_t trip = 0; running && trip < *bound; ++trip) {
     if (trip == most || evaluations_left_ < budget) {
-      state->limit = trip == most
-                         ? absl::StrCat("it makes more trips than kMaxUnrolledTrips = ", most)
-                         : absl::StrCat(
-                               "its trips would take more than half of what is left of "
-                               "kMaxEvaluationsPerNode = ",
-                               options_.limits.evaluations_per_node);
+      state->limit = trip == most ? absl::StrCat("it makes more trips than unrolled-trips = ", most)
+                                  : absl::StrCat(
+                                        "its trips would take more than half of what is left of "
+                                        "evaluations-per-node = ",
+                                        options_.limits.evaluations_per_node);
       return absl::UnimplementedError("too many trips");
     }
     Frame inner = frame;

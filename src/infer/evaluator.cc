@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "ops/registry.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -86,8 +87,7 @@ absl::StatusOr<Inference> Evaluator::Run() {
   result_.limits = options_.limits;
   RETURN_IF_ERROR(BindInputs());
   if (const absl::Status work = CheckWork(); !work.ok()) {
-    return absl::OutOfRangeError(
-        absl::StrCat(Escaped(data_.path), ": its inputs: ", work.message()));
+    return WithMessage(work, absl::StrCat(Escaped(data_.path), ": its inputs: ", work.message()));
   }
   Frame frame;
   frame.opsets = &data_.opsets;
@@ -107,23 +107,24 @@ absl::StatusOr<Inference> Evaluator::Run() {
 absl::Status Evaluator::Spend(size_t evaluations) {
   evaluations_left_ -= static_cast<int64_t>(evaluations);
   if (evaluations_left_ >= 0) return absl::OkStatus();
-  return absl::OutOfRangeError(
+  return LimitError(
+      "evaluations-per-node",
       absl::StrCat(Escaped(data_.path),
                    ": bodies and functions are evaluated more often than the limit allows "
-                   "(kMaxEvaluationsPerNode = ",
+                   "(evaluations-per-node = ",
                    options_.limits.evaluations_per_node, ")"));
 }
 
 absl::Status Evaluator::CheckWork() const {
   if (work_.exceeded()) {
-    return absl::OutOfRangeError(absl::StrCat("with it the sizes take more than ",
-                                              MaxSteps(data_, options_.limits),
-                                              " steps of arithmetic (kMaxStepsPerNode)"));
+    return LimitError("steps-per-node", absl::StrCat("with it the sizes take more than ",
+                                                     MaxSteps(data_, options_.limits),
+                                                     " steps of arithmetic (steps-per-node)"));
   }
   const size_t most = kMaxExtraSymbols + kMaxSymbolsPerNode * data_.nodes.size();
   if (symbols_.size() > most) {
-    return absl::OutOfRangeError(
-        absl::StrCat("with it there are more than ", most, " open sizes (kMaxSymbolsPerNode)"));
+    return LimitError("symbols-per-node", absl::StrCat("with it there are more than ", most,
+                                                       " open sizes (symbols-per-node)"));
   }
   return absl::OkStatus();
 }
@@ -350,8 +351,8 @@ absl::Status Evaluator::TakeOutputs(const Frame& frame, absl::StatusOr<Facts> fa
   const int64_t max_terms =
       kMaxExtraTerms + options_.limits.terms_per_node * static_cast<int64_t>(data_.nodes.size());
   if (facts_.terms() > max_terms) {
-    return absl::OutOfRangeError(absl::StrCat("with it the shapes have more than ", max_terms,
-                                              " terms in all (kMaxTermsPerNode)"));
+    return LimitError("terms-per-node", absl::StrCat("with it the shapes have more than ",
+                                                     max_terms, " terms in all (terms-per-node)"));
   }
   return absl::OkStatus();
 }
@@ -364,7 +365,7 @@ void Evaluator::DropContentBeyondLimit(Fact* fact) {
   if (facts_.content_elements() + elements <= most) return;
   *fact = WithoutContent(std::move(*fact));
   fact->items = nullptr;
-  Warn(absl::StrCat("the file has more small tensors to follow than kMaxContentPerNode = ",
+  Warn(absl::StrCat("the file has more small tensors to follow than content-per-node = ",
                     options_.limits.content_per_node, " lets: sizes may be symbols for that"));
 }
 
@@ -386,13 +387,13 @@ Fact Evaluator::FallbackFact(ValueId output) const {
 absl::Status Evaluator::CheckFact(const Fact& fact, size_t output) const {
   if (!fact.is_tensor() || !fact.shape.ranked()) return absl::OkStatus();
   if (fact.shape.rank() > kMaxRank) {
-    return absl::OutOfRangeError(absl::StrCat("output ", output, " has rank ", fact.shape.rank(),
-                                              ", above the limit kMaxRank = ", kMaxRank));
+    return LimitError("rank", absl::StrCat("output ", output, " has rank ", fact.shape.rank(),
+                                           ", above the limit rank = ", kMaxRank));
   }
   for (const Expr& dim : fact.shape.dims()) {
     if (dim.error() != nullptr) {
-      return absl::OutOfRangeError(
-          absl::StrCat("a dimension of output ", output, " ", dim.error()));
+      return LimitError(LimitOf(dim.error()),
+                        absl::StrCat("a dimension of output ", output, " ", dim.error()));
     }
     if (dim.is_literal() && (dim.literal() < 0 || dim.literal() > kMaxElements)) {
       return absl::InvalidArgumentError(
@@ -402,8 +403,8 @@ absl::Status Evaluator::CheckFact(const Fact& fact, size_t output) const {
   if (fact.content != nullptr) {
     for (const Scalar& scalar : *fact.content) {
       if (scalar.is_int() && scalar.i.error() != nullptr) {
-        return absl::OutOfRangeError(
-            absl::StrCat("an element of output ", output, " ", scalar.i.error()));
+        return LimitError(LimitOf(scalar.i.error()),
+                          absl::StrCat("an element of output ", output, " ", scalar.i.error()));
       }
     }
   }
@@ -434,7 +435,7 @@ absl::Status Evaluator::Explain(const absl::Status& local, NodeId id, int64_t op
     absl::StrAppend(&text, "\n  input ", Escaped(data_.value(*node.inputs[i]).name), "  ",
                     Escaped(facts_[inputs[i]].ToString()));
   }
-  absl::Status explained(local.code(), text);
+  absl::Status explained = WithMessage(local, text);
   explained.SetPayload(kExplained, absl::Cord("1"));
   return explained;
 }
@@ -469,10 +470,9 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
   }
   absl::string_view rest = failed.message();
   absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));
-  return absl::Status(
-      failed.code(),
-      absl::StrCat(Escaped(model->path), ": the file fixes what it declares as a symbol, against ",
-                   absl::StrJoin(given, ", "), ":\n  ", rest));
+  return WithMessage(failed, absl::StrCat(Escaped(model->path),
+                                          ": the file fixes what it declares as a symbol, against ",
+                                          absl::StrJoin(given, ", "), ":\n  ", rest));
 }
 
 }  // namespace

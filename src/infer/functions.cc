@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -62,9 +63,11 @@ absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
   const Node& node = data_.node(id);
   const Function& function = data_.function(*node.function);
   if (frame.depth >= kMaxCallDepth) {
-    return absl::OutOfRangeError(absl::StrCat(
-        Escaped(data_.path), ": ", DescribeNode(data_, id),
-        ": functions call each other deeper than the limit kMaxCallDepth = ", kMaxCallDepth));
+    return LimitError(
+        "call-depth",
+        absl::StrCat(
+            Escaped(data_.path), ": ", DescribeNode(data_, id),
+            ": functions call each other deeper than the limit call-depth = ", kMaxCallDepth));
   }
   const bool shareable = node.attributes_comparable && !node.has_graphs;
   Key key{&function, 0, frame.attributes_id, node.outputs.size(), node.attribute_bytes, inputs};

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -150,9 +151,9 @@ absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::s
     case TypeKind::kSparseTensor: {
       if (!type.has_shape) return Fact::Tensor(type.dtype, Shape::UnknownRank());
       if (type.dims.size() > static_cast<size_t>(kMaxRank)) {
-        return absl::OutOfRangeError(absl::StrCat(Escaped(data_.path), ": input ", Quoted(name),
-                                                  " has rank ", type.dims.size(),
-                                                  ", above the limit kMaxRank"));
+        return LimitError("rank",
+                          absl::StrCat(Escaped(data_.path), ": input ", Quoted(name), " has rank ",
+                                       type.dims.size(), ", above the limit rank"));
       }
       Shape shape;
       for (size_t i = 0; i < type.dims.size(); ++i) {
@@ -293,7 +294,7 @@ void Evaluator::NameDims() {
 absl::Status Evaluator::BindInputs() {
   const Graph& main = data_.graphs[0];
   if (const absl::Status taken = symbols_.Take(options_.dims); !taken.ok()) {
-    return absl::Status(taken.code(), absl::StrCat(Escaped(data_.path), ": ", taken.message()));
+    return WithMessage(taken, absl::StrCat(Escaped(data_.path), ": ", taken.message()));
   }
   NameDims();
   const auto value_of = [&](const std::string& name) -> const Value* {

@@ -151,7 +151,7 @@ bool ByteRegion::FillFromStream(uint64_t begin, uint64_t need, uint64_t end) {
   }
   SetLoaded(at);
   if (at < size_) return true;
-  error_ = absl::StrCat("has more than ", size_, " bytes, too many for a stream (kMaxStreamBytes)");
+  error_ = absl::StrCat("has more than ", size_, " bytes, too many for a stream (stream-bytes)");
   return false;
 }
 

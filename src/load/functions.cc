@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/load/parser.h"
@@ -65,9 +66,10 @@ bool Parser::CheckCalls() {
         continue;
       }
       if (depth[f] > kMaxCallDepth) {
-        return wire_.Fail(absl::OutOfRangeError(
+        return wire_.Fail(LimitError(
+            "call-depth",
             absl::StrCat("local functions call each other more than ", kMaxCallDepth,
-                         " deep (kMaxCallDepth), from ", Quoted(model_->functions[f].name))));
+                         " deep (call-depth), from ", Quoted(model_->functions[f].name))));
       }
       state[f] = kDone;
       path.pop_back();

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 
 namespace onnxflops {
@@ -151,8 +152,9 @@ bool SkipContent(WireReader& wire, Cursor& c, uint32_t tag, Ignored kind, int de
 
 bool SkipMessage(WireReader& wire, Cursor& c, Ignored kind, int depth) {
   if (depth > kMaxIgnoredNesting) {
-    return wire.Fail(absl::OutOfRangeError(absl::StrCat(
-        "messages are nested more than ", kMaxIgnoredNesting, " deep (kMaxIgnoredNesting)")));
+    return wire.Fail(
+        LimitError("ignored-nesting", absl::StrCat("messages are nested more than ",
+                                                   kMaxIgnoredNesting, " deep (ignored-nesting)")));
   }
   Cursor sub;
   if (!wire.Message(c, sub)) return false;

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/byte_region.h"
@@ -26,7 +27,7 @@ namespace {
 
 absl::Status Named(absl::string_view name, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(Escaped(name), ": ", status.message()));
+  return WithMessage(status, absl::StrCat(Escaped(name), ": ", status.message()));
 }
 
 absl::StatusOr<std::unique_ptr<ByteRegion>> RegionOf(int fd) {

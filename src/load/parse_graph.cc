@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/load/ignored.h"
@@ -58,8 +59,9 @@ bool Parser::BeginScope(Scope& scope, Scope* parent, OptionalNodeId holder) {
 
 bool Parser::ParseBody(Cursor c, Scope& parent, OptionalNodeId holder, GraphId& id) {
   if (depth_ >= kMaxGraphNesting) {
-    return wire_.Fail(absl::OutOfRangeError(absl::StrCat(
-        "graphs are nested more than ", kMaxGraphNesting, " deep (kMaxGraphNesting)")));
+    return wire_.Fail(LimitError(
+        "graph-nesting",
+        absl::StrCat("graphs are nested more than ", kMaxGraphNesting, " deep (graph-nesting)")));
   }
   // What comes before the body in the graph around it is to be mentioned before what is in it.
   if (!FlushMentions(parent)) return false;
@@ -203,7 +205,7 @@ void Parser::DeclareValues(Scope& scope) {
 bool Parser::CheckIds(size_t n, absl::string_view what) {
   if (ABSL_PREDICT_TRUE(n < static_cast<size_t>(kMaxIds))) return true;
   return wire_.Fail(
-      absl::OutOfRangeError(absl::StrCat("has more than ", kMaxIds, " ", what, " (kMaxIds)")));
+      LimitError("ids", absl::StrCat("has more than ", kMaxIds, " ", what, " (ids)")));
 }
 
 ValueId Parser::Mention(Scope& scope, absl::string_view name, uint32_t hash) {

@@ -1,5 +1,6 @@
 // ModelProto, FunctionProto, OperatorSetIdProto and StringStringEntryProto.
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/load/ignored.h"
@@ -129,8 +130,9 @@ bool Parser::ParseOpset(Cursor c, std::vector<std::pair<absl::string_view, int64
                                    other_version, " and as ", version));
   }
   if (opsets.size() >= kMaxOpsetImports) {
-    return wire_.Fail(absl::OutOfRangeError(
-        absl::StrCat("imports more than ", kMaxOpsetImports, " opsets (kMaxOpsetImports)")));
+    return wire_.Fail(LimitError(
+        "opset-imports",
+        absl::StrCat("imports more than ", kMaxOpsetImports, " opsets (opset-imports)")));
   }
   opsets.emplace_back(domain, version);
   return true;

@@ -3,6 +3,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/load/ignored.h"
@@ -125,8 +126,9 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
   }
   n.metadata = arena_.TakeFrom(pairs_, draft.pairs);
   if (std::max(draft.inputs, draft.outputs) > static_cast<size_t>(kMaxNodeInputs)) {
-    return wire_.Fail(absl::OutOfRangeError(absl::StrCat(
-        NodeLabel(n), " has more than ", kMaxNodeInputs, " inputs or outputs (kMaxNodeInputs)")));
+    return wire_.Fail(
+        LimitError("node-inputs", absl::StrCat(NodeLabel(n), " has more than ", kMaxNodeInputs,
+                                               " inputs or outputs (node-inputs)")));
   }
   auto* inputs = arena_.New<OptionalValueId>(draft.inputs + draft.outputs);
   OptionalValueId* outputs = inputs + draft.inputs;
@@ -144,8 +146,9 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
 
 bool Parser::CheckAttributeNames(absl::Span<const Attribute> attributes) {
   if (attributes.size() > kMaxNodeAttributes) {
-    return wire_.Fail(absl::OutOfRangeError(
-        absl::StrCat("it has more than ", kMaxNodeAttributes, " attributes (kMaxNodeAttributes)")));
+    return wire_.Fail(LimitError(
+        "node-attributes",
+        absl::StrCat("it has more than ", kMaxNodeAttributes, " attributes (node-attributes)")));
   }
   constexpr size_t kFew = 16;
   absl::flat_hash_set<absl::string_view> names;

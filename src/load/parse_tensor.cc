@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/load/ignored.h"
@@ -182,8 +183,8 @@ bool Parser::TensorField(Cursor& c, uint32_t tag, TensorDraft& draft) {
 bool Parser::AddDim(TensorDraft& draft, int64_t dim) {
   if (draft.rank == kMaxRank) {
     return wire_.Fail(
-        absl::OutOfRangeError(absl::StrCat(draft.role, " ", Quoted(draft.tensor.name),
-                                           " has more than ", kMaxRank, " dimensions (kMaxRank)")));
+        LimitError("rank", absl::StrCat(draft.role, " ", Quoted(draft.tensor.name),
+                                        " has more than ", kMaxRank, " dimensions (rank)")));
   }
   draft.dims[static_cast<size_t>(draft.rank++)] = dim;
   return true;
@@ -325,7 +326,7 @@ bool Parser::FinishTensor(TensorDraft& draft, TensorId& id) {
     elements *= dim;
     if (elements > kMaxElements || dim > kMaxElements) {
       return FailTensor(draft, absl::StrCat("has more than ", kMaxElements,
-                                            " elements (kMaxElements): ", ShapeText(t)));
+                                            " elements (elements): ", ShapeText(t)));
     }
   }
   t.elements = static_cast<int64_t>(elements);
@@ -432,8 +433,8 @@ bool Parser::ParseSparseInitializer(Cursor c, TensorId& id) {
     elements *= dim;
     if (elements > kMaxElements) {
       return wire_.Fail(
-          absl::OutOfRangeError(absl::StrCat("initializer ", Quoted(t.name), " has more than ",
-                                             kMaxElements, " elements (kMaxElements)")));
+          LimitError("elements", absl::StrCat("initializer ", Quoted(t.name), " has more than ",
+                                              kMaxElements, " elements (elements)")));
     }
   }
   t.dims = arena_.TakeFrom(sparse_dims_, 0);
@@ -482,8 +483,8 @@ bool Parser::CheckSparseTensor(OptionalTensorId values, OptionalTensorId indices
   const Tensor& v = model_->tensor(*values);
   const std::string label = absl::StrCat("sparse tensor ", Quoted(v.name));
   if (dims.size() > static_cast<size_t>(kMaxRank)) {
-    return wire_.Fail(absl::OutOfRangeError(
-        absl::StrCat(label, " has more than ", kMaxRank, " dimensions (kMaxRank)")));
+    return wire_.Fail(
+        LimitError("rank", absl::StrCat(label, " has more than ", kMaxRank, " dimensions (rank)")));
   }
   for (const int64_t dim : dims) {
     if (dim < 0) return wire_.Fail(absl::StrCat(label, " has a dimension of ", dim));

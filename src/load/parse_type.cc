@@ -1,6 +1,7 @@
 // ValueInfoProto and TypeProto.
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/load/ignored.h"
@@ -38,8 +39,9 @@ bool Parser::ParseValueInfo(Cursor c, absl::string_view& name, const DeclaredTyp
 // Of several kinds of type in one message the last counts, as for any oneof.
 bool Parser::ParseType(Cursor c, int depth, DeclaredType& type) {
   if (depth >= kMaxTypeNesting) {
-    return wire_.Fail(absl::OutOfRangeError(
-        absl::StrCat("types are nested more than ", kMaxTypeNesting, " deep (kMaxTypeNesting)")));
+    return wire_.Fail(LimitError(
+        "type-nesting",
+        absl::StrCat("types are nested more than ", kMaxTypeNesting, " deep (type-nesting)")));
   }
   while (wire_.More(c)) {
     uint32_t tag;
@@ -120,7 +122,7 @@ bool Parser::ParseShape(Cursor c, DeclaredType& type) {
     }
     if (dims_.size() == static_cast<size_t>(kMaxRank)) {
       return wire_.Fail(
-          absl::OutOfRangeError(absl::StrCat("more than ", kMaxRank, " dimensions (kMaxRank)")));
+          LimitError("rank", absl::StrCat("more than ", kMaxRank, " dimensions (rank)")));
     }
     Cursor sub;
     if (!wire_.Message(c, sub) || !ParseDim(sub, dims_.emplace_back())) return false;
@@ -130,8 +132,8 @@ bool Parser::ParseShape(Cursor c, DeclaredType& type) {
     if (dim.size < 0) continue;
     elements *= dim.size;
     if (elements > kMaxElements) {
-      return wire_.Fail(absl::OutOfRangeError(
-          absl::StrCat("more than ", kMaxElements, " elements (kMaxElements)")));
+      return wire_.Fail(
+          LimitError("elements", absl::StrCat("more than ", kMaxElements, " elements (elements)")));
     }
   }
   type.has_shape = true;

@@ -1,3 +1,4 @@
+#include "src/base/limit_error.h"
 #include "src/load/wire.h"
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +18,7 @@ bool WireReader::Fail(absl::Status status) {
 bool WireReader::AddContext(absl::string_view context) {
   if (!wire_error_ && !status_.ok() && contexts_ < kMaxContexts) {
     ++contexts_;
-    status_ = absl::Status(status_.code(), absl::StrCat(context, ": ", status_.message()));
+    status_ = WithMessage(status_, absl::StrCat(context, ": ", status_.message()));
   }
   return false;
 }

@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "src/module/limits_of_modules.h"
+#include "src/base/limits.h"
 #include "src/symbolic/term_count.h"
 
 namespace onnxflops {
@@ -135,11 +135,11 @@ class Walk {
       const auto set = [&](Part part, bool work) {
         has_work_[c * kNumParts + static_cast<size_t>(part)] = work;
       };
-      const bool macs = cost.macs != Expr(0);
-      set(Part::kWhole, macs || cost.flops != Expr(0) || cost.tally().lower_bound);
-      set(Part::kShapeWork, macs || cost.tally().lower_bound);
-      set(Part::kOwn, cost.own.lower_bound || !cost.own.flops.IsZero() ||
-                          cost.own.int_ops[Kind::kMac] != Expr(0));
+      const Tally& all = cost.tally();
+      const bool any = all.lower_bound || !all.amounts.IsZero();
+      set(Part::kWhole, any);
+      set(Part::kShapeWork, any);
+      set(Part::kOwn, cost.own.lower_bound || !cost.own.amounts.IsZero());
     }
   }
 
@@ -186,12 +186,12 @@ class Walk {
     for (const BodyRun& run : call.bodies) visits += VisitsOf(in_.instance(run.instance).graph);
     if (visits > budget_) {
       return LeaveClosed(
-          node, absl::StrCat("kMaxModuleVisitsPerNode = ", in_.limits.module_visits_per_node));
+          node, absl::StrCat("module-visits-per-node = ", in_.limits.module_visits_per_node));
     }
     for (const Expr& inner : counts_.calls[static_cast<size_t>(id)].body_times) {
       if (Times(times, inner).has_value()) continue;
       return LeaveClosed(
-          node, absl::StrCat("kMaxExtraTerms = ", kMaxExtraTerms, ", of how often bodies run"));
+          node, absl::StrCat("extra-terms = ", kMaxExtraTerms, ", of how often bodies run"));
     }
     budget_ -= visits;
     return true;

@@ -1,16 +1,20 @@
 #include "src/module/module.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/module/attribution.h"
-#include "src/module/limits_of_modules.h"
 #include "src/module/parameters.h"
 #include "src/symbolic/term_count.h"
 #include "src/symbolic/work.h"
@@ -51,8 +55,42 @@ struct Repeated {
 
 // What a module does itself. Modules that do the same share one.
 struct OwnWork {
-  Expr flops, macs;
+  Amounts amounts;
   bool lower_bound = false;
+  friend bool operator==(const OwnWork& a, const OwnWork& b) {
+    return a.lower_bound == b.lower_bound && a.amounts == b.amounts;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const OwnWork& w) {
+    return H::combine(std::move(h), w.amounts, w.lower_bound);
+  }
+};
+
+// Sums of all quantities, each made at once.
+class AmountsSum {
+ public:
+  void Add(const Amounts& amounts) {
+    for (size_t q = 0; q < kNumQuantities; ++q) Add(q, amounts.*kQuantities[q].value);
+  }
+  void Add(size_t quantity, const Expr& amount) {
+    if (amount != Expr(0)) parts_[quantity].push_back(amount);
+  }
+  // The terms of those sums that are not one part alone.
+  int64_t Terms(const Amounts& total) const {
+    int64_t terms = 0;
+    for (size_t q = 0; q < kNumQuantities; ++q) {
+      if (parts_[q].size() > 1) terms += (total.*kQuantities[q].value).NumTerms();
+    }
+    return terms;
+  }
+  Amounts Total() const {
+    Amounts total;
+    for (size_t q = 0; q < kNumQuantities; ++q) total.*kQuantities[q].value = Sum(parts_[q]);
+    return total;
+  }
+
+ private:
+  std::array<absl::InlinedVector<Expr, 4>, kNumQuantities> parts_;
 };
 
 // Adds up the entries of every module. An addition of expressions is much dearer than an entry, so
@@ -80,7 +118,7 @@ class OwnWorks {
       : attribution_(attribution), counts_(counts), of_module_(attribution.paths.size(), 0) {
     Intern({});  // nothing is number 0
     for (const ModuleWork& work : given) {
-      of_module_[static_cast<size_t>(work.module)] = Intern({work.flops, work.macs, false});
+      of_module_[static_cast<size_t>(work.module)] = Intern({work.amounts, false});
     }
   }
 
@@ -117,37 +155,38 @@ class OwnWorks {
   }
 
   int32_t Intern(OwnWork sum) {
-    const auto [same, is_new] = sums_.try_emplace({sum.flops, sum.macs, sum.lower_bound},
-                                                  static_cast<int32_t>(works_.size()));
+    const auto [same, is_new] = sums_.try_emplace(sum, static_cast<int32_t>(works_.size()));
     if (is_new) works_.push_back(std::move(sum));
     return same->second;
   }
 
   OwnWork AddUp(const std::vector<Repeated>& repeated) {
-    OwnWork sum;
-    std::vector<Expr> flops, macs;
-    const auto add = [&](const Expr& amount, const Expr& times, std::vector<Expr>* to) {
-      if (times != Expr(1)) terms_ += TermsOfProduct(amount, times);
-      to->push_back(amount * times);
+    OwnWork result;
+    AmountsSum sum;
+    const auto add = [&](const Amounts& amounts, const Expr& times) {
+      if (times == Expr(1)) return sum.Add(amounts);
+      for (size_t q = 0; q < kNumQuantities; ++q) {
+        const Expr& amount = amounts.*kQuantities[q].value;
+        if (amount == Expr(0)) continue;
+        terms_ += TermsOfProduct(amount, times);
+        sum.Add(q, amount * times);
+      }
     };
     for (const Repeated& r : repeated) {
       if (terms_ > most_terms_) break;
       const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / kNumParts)];
       const Part part = static_cast<Part>(r.work % kNumParts);
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
-      if (part == Part::kOwn) {
-        add(cost.own_flops, times, &flops);
-        add(cost.own_macs, times, &macs);
-      } else {
-        add(part == Part::kWhole ? cost.flops : cost.tally().ShapeWorkFlops(), times, &flops);
-        add(cost.macs, times, &macs);
-      }
       const Tally& tally = part == Part::kOwn ? cost.own : cost.tally();
-      sum.lower_bound = sum.lower_bound || tally.lower_bound;
+      if (part == Part::kShapeWork) {
+        add(tally.ShapeWorkAmounts(), times);
+      } else {
+        add(tally.amounts, times);
+      }
+      result.lower_bound = result.lower_bound || tally.lower_bound;
     }
-    sum.flops = Sum(flops);
-    sum.macs = Sum(macs);
-    return sum;
+    result.amounts = sum.Total();
+    return result;
   }
 
   const Attribution& attribution_;
@@ -157,7 +196,7 @@ class OwnWorks {
   std::vector<size_t> scratch_;  // by work; zero between modules
   std::vector<OwnWork> works_;
   absl::flat_hash_map<std::vector<Repeated>, int32_t> known_;
-  absl::flat_hash_map<std::tuple<Expr, Expr, bool>, int32_t> sums_;  // different ways to one sum
+  absl::flat_hash_map<OwnWork, int32_t> sums_;  // different ways to one sum
   std::vector<int32_t> of_module_;
 };
 
@@ -217,10 +256,10 @@ class Builder {
     }
     if (attribution_.paths.cut()) {
       warnings.push_back(absl::StrCat(
-          "modules inside each other deeper than kMaxModuleDepth = ", kMaxModuleDepth,
-          ", with a path of more than kMaxModulePath = ", kMaxModulePath,
-          " bytes, beyond kMaxModulesPerNode = ", kMaxModulesPerNode, " with kMaxModuleBytes = ",
-          kMaxModuleBytes, " each", ", or said in more than kMaxScopesText = ", kMaxScopesText,
+          "modules inside each other deeper than module-depth = ", kMaxModuleDepth,
+          ", with a path of more than module-path = ", kMaxModulePath,
+          " bytes, beyond modules-per-node = ", kMaxModulesPerNode, " with module-bytes = ",
+          kMaxModuleBytes, " each", ", or said in more than scopes-text = ", kMaxScopesText,
           " bytes, belong to the one around them"));
     }
     return warnings;
@@ -264,7 +303,7 @@ class Builder {
   bool HasOwn(ModuleId id) const {
     const OwnWork& work = works_.work(works_.id(id));
     const OwnParams& params = params_[static_cast<size_t>(id)];
-    return work.lower_bound || work.flops != Expr(0) || work.macs != Expr(0) ||
+    return work.lower_bound || work.amounts.flops != Expr(0) || work.amounts.macs != Expr(0) ||
            params.elements != 0;
   }
 
@@ -317,10 +356,9 @@ class Builder {
     m.parent = parent;
     m.depth = depth;
     m.nodes = attribution_.nodes[static_cast<size_t>(id)];
-    m.params = params_[static_cast<size_t>(id)].elements;
-    m.param_bytes = params_[static_cast<size_t>(id)].bytes;
     m.kind = works_.id(id);  // replaced by AddUp
     tree_.modules.push_back(std::move(m));
+    own_params_.push_back(params_[static_cast<size_t>(id)]);
   }
 
   // The work of the module at `parent` itself, as its last child.
@@ -334,10 +372,9 @@ class Builder {
     m.depth = depth;
     m.end = static_cast<int32_t>(tree_.modules.size()) + 1;
     m.nodes = std::exchange(of.nodes, 0);
-    m.params = std::exchange(of.params, 0);
-    m.param_bytes = std::exchange(of.param_bytes, 0);
     m.kind = std::exchange(of.kind, 0);
     tree_.modules.push_back(std::move(m));
+    own_params_.push_back(std::exchange(own_params_[static_cast<size_t>(parent)], {}));
   }
 
   // From the leaves up: sums, and kinds. Equal modules are added up once.
@@ -345,14 +382,13 @@ class Builder {
     absl::flat_hash_map<KindKey, int32_t> kinds;  // to the first module of the kind
     for (size_t i = tree_.modules.size(); i-- > 0;) {
       Module& m = tree_.modules[i];
-      KindKey key{m.kind, m.own, m.params, m.param_bytes, m.type, {}};
+      const OwnParams& params = own_params_[i];
+      KindKey key{m.kind, m.own, params.elements, params.bytes, m.type, {}};
       std::vector<std::pair<absl::string_view, int32_t>>& children = std::get<5>(key);
       for (int32_t c = static_cast<int32_t>(i) + 1; c < m.end;
            c = tree_.modules[static_cast<size_t>(c)].end) {
         const Module& child = tree_.modules[static_cast<size_t>(c)];
         children.emplace_back(child.name(), child.kind);
-        m.params += child.params;
-        m.param_bytes += child.param_bytes;
         m.nodes += child.nodes;
       }
       const auto [it, is_new] = kinds.try_emplace(std::move(key), static_cast<int32_t>(i));
@@ -360,40 +396,43 @@ class Builder {
         AddUpModule(static_cast<int32_t>(i));
       } else {
         const Module& same = tree_.modules[static_cast<size_t>(it->second)];
-        m.flops = same.flops;
-        m.macs = same.macs;
+        m.amounts = same.amounts;
         m.lower_bound = same.lower_bound;
       }
       m.kind = it->second;
       if (work_.exceeded()) {
-        return absl::OutOfRangeError(absl::StrCat(
-            Escaped(model_.path), ": the sums of all modules take more than ",
-            MaxSteps(model_, inference_.limits), " steps of arithmetic (kMaxStepsPerNode)"));
+        return LimitError(
+            "steps-per-node",
+            absl::StrCat(Escaped(model_.path), ": the sums of all modules take more than ",
+                         MaxSteps(model_, inference_.limits),
+                         " steps of arithmetic (steps-per-node)"));
       }
       if (terms_ > most_terms_) break;
     }
     if (terms_ <= most_terms_) return absl::OkStatus();
-    return absl::OutOfRangeError(absl::StrCat(Escaped(model_.path),
-                                              ": the sums of all modules have more than ",
-                                              most_terms_, " terms (kMaxTermsPerNode)"));
+    return LimitError("terms-per-node", absl::StrCat(Escaped(model_.path),
+                                                     ": the sums of all modules have more than ",
+                                                     most_terms_, " terms (terms-per-node)"));
   }
 
   void AddUpModule(int32_t index) {
     Module& m = tree_.modules[static_cast<size_t>(index)];
     const OwnWork& own = works_.work(m.kind);
     m.lower_bound = own.lower_bound;
-    std::vector<Expr> flops, macs;
+    AmountsSum sum;
+    // Where there are children, arithmetic of its own is one of them.
+    sum.Add(own.amounts);
     for (int32_t c = index + 1; c < m.end; c = tree_.modules[static_cast<size_t>(c)].end) {
       const Module& child = tree_.modules[static_cast<size_t>(c)];
-      flops.push_back(child.flops);
-      macs.push_back(child.macs);
+      sum.Add(*child.amounts);
       m.lower_bound = m.lower_bound || child.lower_bound;
     }
-    // A module that has children has no work of its own left: that is one of them.
-    m.flops = flops.empty() ? own.flops : Sum(flops);
-    m.macs = macs.empty() ? own.macs : Sum(macs);
-    // The sum of one is that one.
-    if (flops.size() > 1) terms_ += m.flops.NumTerms() + m.macs.NumTerms();
+    Amounts total = sum.Total();
+    const OwnParams& params = own_params_[static_cast<size_t>(index)];
+    total.params += params.elements;
+    total.param_bytes += params.bytes;
+    terms_ += sum.Terms(total);
+    m.amounts = std::make_shared<const Amounts>(std::move(total));
   }
 
   const Inference& inference_;
@@ -404,6 +443,7 @@ class Builder {
   OwnWorks works_;
   int64_t terms_ = 0;                      // of the sums so far
   std::vector<OwnParams> params_;          // by ModuleId
+  std::vector<OwnParams> own_params_;      // by module of the tree, without its children's
   std::vector<OptionalModuleId> parents_;  // by ModuleId
   std::vector<int64_t> first_;             // by ModuleId
   ModuleTree tree_;

@@ -1,13 +1,13 @@
 // The fourth stage: what the nodes cost, as a tree of the modules of the exported program.
 //
 //   ModuleTree tree = BuildModules(inference, counts).value();
-//   tree.modules[0].flops                                  // all of it
-//   for (const Module& m : tree.modules) m.path, m.flops   // visual.conv1 ...
+//   tree.modules[0].amounts->flops                            // all of it
+//   for (const Module& m : tree.modules) m.path, m.amounts->flops   // visual.conv1 ...
 //
-// Parts sum exactly: flops, macs, nodes, params and param_bytes of a module are the sums of its
-// children's. So that this holds where a module has children and work of its own as well, that work
-// is a child, too: "(own)", or "(outside any module)" at the root, which stands for what the root's
-// own code does and for what nothing attributes to a module.
+// Parts sum exactly: FLOPs, MACs and weights of a module are the sums of its children's. So that
+// this holds where a module has children and arithmetic of its own as well, that is a child, too:
+// "(own)", or "(outside any module)" at the root, which stands for what the root's own code does
+// and for what nothing attributes to a module.
 //
 //   CLIP                    100   = 90 + 9 + 1
 //     visual                 90   = 60 + 30
@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/cost/amounts.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/module/module_path.h"
@@ -47,9 +49,8 @@ struct Module {
   int32_t kind = 0;          // modules that are equal but for their path have one kind
   bool lower_bound = false;  // something in it is unknown
   int64_t nodes = 0;         // that run in it, as written: a body counts once
-  absl::int128 params = 0;
-  absl::int128 param_bytes = 0;
-  Expr flops, macs;
+  // Of all that is in it; never null. Modules of one kind share them.
+  std::shared_ptr<const Amounts> amounts;
 
   // What its parent calls it: "resblocks.0".
   absl::string_view name() const { return absl::string_view(path).substr(name_begin); }
@@ -68,7 +69,7 @@ absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts
 // Work that somebody else counts in a module, by its id in the attribution.
 struct ModuleWork {
   ModuleId module = kRootModule;
-  Expr flops, macs;
+  Amounts amounts;
 };
 
 // The tree of the same modules, with this work (at most one item per module) instead of ours.

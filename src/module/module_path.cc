@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "src/module/limits_of_modules.h"
+#include "src/base/limits.h"
 
 namespace onnxflops {
 namespace {

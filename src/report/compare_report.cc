@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
@@ -105,8 +106,8 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
     for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);
     RETURN_IF_ERROR(text.Check());
     if (const char* error = ErrorOf(report.tools.back())) {
-      return absl::OutOfRangeError(
-          absl::StrCat(Escaped(model->path), ": the figure of ", convention->name, " ", error));
+      return LimitError(LimitOf(error), absl::StrCat(Escaped(model->path), ": the figure of ",
+                                                     convention->name, " ", error));
     }
   }
   return report;

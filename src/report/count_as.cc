@@ -1,10 +1,12 @@
 // A report as another tool counts: of its ledger, line by line.
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
@@ -43,10 +45,10 @@ class Recount {
     FillTotals(report);
     RETURN_IF_ERROR(FillModules(report));
     for (OpRow& row : report->by_op) {
-      Set(ops_[{row.domain, row.op}].Total(evidence_), &row.flops, &row.macs);
+      SetWork(ops_[{row.domain, row.op}].Total(evidence_), &row);
     }
     for (NodeRow& row : report->nodes) {
-      Set(nodes_[row.node].Total(evidence_), &row.flops, &row.macs);
+      SetWork(nodes_[row.node].Total(evidence_), &row);
     }
     if (!report->tool->has_rows) {
       report->by_op.clear();
@@ -75,11 +77,12 @@ class Recount {
     nodes_[entry.node].Add(line.theirs);
   }
 
-  // An amount in the tool's unit; of the other one there is none.
-  void Set(Expr amount, Expr* flops, Expr* macs) const {
-    const bool counts_macs = convention_.unit == Unit::kMac;
-    *(counts_macs ? macs : flops) = std::move(amount);
-    *(counts_macs ? flops : macs) = 0;
+  // An amount in the tool's unit; of all other work there is none.
+  void SetWork(Expr amount, Amounts* amounts) const {
+    for (const Quantity& q : kQuantities) {
+      if (q.of == Quantity::Of::kWork) amounts->*q.value = 0;
+    }
+    (convention_.unit == Unit::kMac ? amounts->macs : amounts->flops) = std::move(amount);
   }
 
   void FillTotals(Report* report) const {
@@ -91,11 +94,9 @@ class Recount {
     tool.has_rows = !ledger_.lines.empty();
     tool.params = ledger_.params;
     tool.assumptions = ledger_.assumptions;
-    Totals totals;
-    totals.params = report->totals.params;
-    totals.param_bytes = report->totals.param_bytes;
-    totals.lower_bound = report->totals.lower_bound;
-    Set(tool.headline, &totals.flops, &totals.macs);
+    Totals totals{report->totals};
+    for (const DerivedQuantity& q : kDerivedQuantities) totals.*q.value = 0;
+    SetWork(tool.headline, &totals);
     report->totals = std::move(totals);
     report->tool = std::move(tool);
     report->convention = convention_.name;
@@ -110,14 +111,16 @@ class Recount {
     for (const auto& [module, sum] : modules_) {
       ModuleWork item;
       item.module = module;
-      Set(sum.Total(evidence_), &item.flops, &item.macs);
+      SetWork(sum.Total(evidence_), &item.amounts);
       work.push_back(std::move(item));
     }
     ASSIGN_OR_RETURN(ModuleTree tree,
                      BuildModules(evidence_.inference(), evidence_.counts(), work));
     report->modules = std::move(tree.modules);
     Module& root = report->modules[0];
-    Set(report->tool->headline, &root.flops, &root.macs);
+    Amounts amounts = *root.amounts;
+    SetWork(report->tool->headline, &amounts);
+    root.amounts = std::make_shared<const Amounts>(std::move(amounts));
     if (report->tool->has_rows) return absl::OkStatus();
     root.end = 1;
     report->modules.resize(1);
@@ -158,8 +161,8 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
   ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, options));
   RETURN_IF_ERROR(Recount(evidence, *convention, ledger).Fill(&report));
   if (const char* error = report.tool->headline.error()) {
-    return absl::OutOfRangeError(
-        absl::StrCat(Escaped(model->path), ": the figure of ", name, " ", error));
+    return LimitError(LimitOf(error),
+                      absl::StrCat(Escaped(model->path), ": the figure of ", name, " ", error));
   }
   FormulaText text(*model);
   text.Add(report);

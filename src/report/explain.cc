@@ -140,10 +140,7 @@ void DescribeCost(const CallCost& cost, Explanation* e) {
   const Tally tally = e->shape_work                          ? cost.tally().AsShapeWork()
                       : e->is_function || !e->bodies.empty() ? cost.tally()
                                                              : cost.own;
-  e->flops = tally.Flops();
-  e->macs = tally.Macs();
-  e->bytes_read = tally.bytes_read;
-  e->bytes_written = tally.bytes_written;
+  e->amounts = tally.amounts;
   if (cost.coverage == Coverage::kUnknown) e->reason = std::string(cost.problem.message());
   AddTerms(tally.flops, "", "", e);
   AddTerms(tally.int_ops, "int_", "integer ", e);
@@ -168,8 +165,8 @@ void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost
     const BodyRun& run = call.bodies[b];
     if (run.attribute.empty()) continue;  // a function: its cost is the node's
     const Tally& tally = counts.instances[static_cast<size_t>(run.instance)];
-    e->bodies.push_back(
-        {std::string(run.attribute), HowItCounts(call, cost, b), tally.Flops(), tally.Macs()});
+    e->bodies.push_back({std::string(run.attribute), HowItCounts(call, cost, b),
+                         tally.amounts.flops, tally.amounts.macs});
   }
 }
 
@@ -228,7 +225,7 @@ absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& opti
   }
   Explanation e;
   e.model = model->path;
-  e.total_flops = counts.total.Flops();
+  e.total_flops = counts.total.amounts.flops;
   e.number = found.number;
   e.nodes_of_that_name = found.nodes;
   e.node = std::move(described->row);
@@ -296,14 +293,14 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
     AppendLabelled("runs", absl::StrCat(Show(e.node.multiplicity, true), "; below is one run"),
                    width, &out);
   }
-  std::vector<std::string> sums = {absl::StrCat("MACs ", Show(e.macs, false)),
-                                   absl::StrCat("FLOPs ", Show(e.flops, false))};
-  if (e.flops.is_literal() && e.total_flops.is_literal()) {
-    sums.back() += absl::StrCat(" (", Percent(e.flops.literal(), e.total_flops.literal()),
+  std::vector<std::string> sums = {absl::StrCat("MACs ", Show(e.amounts.macs, false)),
+                                   absl::StrCat("FLOPs ", Show(e.amounts.flops, false))};
+  if (e.amounts.flops.is_literal() && e.total_flops.is_literal()) {
+    sums.back() += absl::StrCat(" (", Percent(e.amounts.flops.literal(), e.total_flops.literal()),
                                 " % of the model's ", SiExpr(e.total_flops), ")");
   }
-  sums.push_back(absl::StrCat("bytes read ", Show(e.bytes_read, false), ", written ",
-                              Show(e.bytes_written, false)));
+  sums.push_back(absl::StrCat("bytes read ", Show(e.amounts.bytes_read, false), ", written ",
+                              Show(e.amounts.bytes_written, false)));
   return absl::StrCat(out, "\n", DrawWrapped(sums, "   ", width));
 }
 

@@ -47,8 +47,8 @@ struct Explanation {
   std::string reason;                   // why it is unknown
   std::vector<Term> terms;              // of one run
   std::vector<Body> bodies;
-  Expr flops, macs, bytes_read, bytes_written;  // of one run
-  Expr total_flops;                             // of the model
+  Amounts amounts;   // of one run
+  Expr total_flops;  // of the model
 };
 
 // `node` is a node's name, or the name of one of its outputs. Where several nodes have one name it

@@ -1,6 +1,7 @@
 #include "src/report/formula_text.h"
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 
@@ -26,18 +27,20 @@ void FormulaText::Add(const Census& census) {
   for (int i = 0; i < kNumKinds; ++i) Add(census[static_cast<Kind>(i)]);
 }
 
+void FormulaText::Add(const Amounts& amounts) {
+  for (const Quantity& q : kQuantities) Add(amounts.*q.value);
+}
+
 void FormulaText::Add(const Report& report) {
-  for (Expr Totals::*quantity : kQuantities) Add(report.totals.*quantity);
+  Add(report.totals);
   Add(report.census);
   Add(report.int_census);
   for (const auto& [type, macs] : report.macs_by_dtype) Add(macs);
   for (const OpRow& row : report.by_op) {
-    for (const Expr* expr : {&row.runs, &row.flops, &row.macs}) Add(*expr);
+    Add(row.runs);
+    Add(row);
   }
-  for (const Module& module : report.modules) {
-    Add(module.flops);
-    Add(module.macs);
-  }
+  for (const Module& module : report.modules) Add(*module.amounts);
   for (const InputInfo& input : report.inputs) {
     Add(input.shape);
     Add(input.declared);
@@ -47,9 +50,11 @@ void FormulaText::Add(const Report& report) {
 
 absl::Status FormulaText::Check() const {
   if (left_ >= 0) return absl::OkStatus();
-  return absl::OutOfRangeError(absl::StrCat(
-      Escaped(model_.path), ": its formulas take more than ", most_,
-      " bytes of text (kMaxFormulaTextPerNode); dimensions bound with --dim make them shorter"));
+  return LimitError(
+      "formula-text-per-node",
+      absl::StrCat(
+          Escaped(model_.path), ": its formulas take more than ", most_,
+          " bytes of text (formula-text-per-node); dimensions bound with --dim make them shorter"));
 }
 
 }  // namespace onnxflops

@@ -18,6 +18,7 @@ class FormulaText {
   void Add(const Expr& expr);
   void Add(const Shape& shape);
   void Add(const Census& census);
+  void Add(const Amounts& amounts);
   // Every expression of a report but those of its rows of nodes.
   void Add(const Report& report);
   // OutOfRange if there was more than the limit.

@@ -10,48 +10,49 @@
 namespace onnxflops {
 namespace {
 
-// Of another tool's count, quantities that it does not have are null.
-void WriteIf(bool has, const char* key, const Expr& quantity, JsonWriter* json) {
-  json->Key(key);
-  if (has) {
-    json->Quantity(quantity);
+// Weights are known; work may be an expression.
+void WriteQuantity(const Quantity& q, const Expr& amount, JsonWriter* json) {
+  if (q.of == Quantity::Of::kWeights) {
+    json->Int(amount.literal());
   } else {
-    json->Null();
+    json->Quantity(amount);
   }
 }
 
-void WriteIf(bool has, const char* key, absl::int128 count, JsonWriter* json) {
-  json->Key(key);
-  if (has) {
-    json->Int(count);
-  } else {
-    json->Null();
+// Every quantity of a row; those that another tool's count does not have are null. Nodes and
+// operators have no weights.
+void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, JsonWriter* json) {
+  for (const Quantity& q : kQuantities) {
+    if (q.of == Quantity::Of::kWeights && !weights) continue;
+    json->Key(q.key);
+    if (report.Has(q)) {
+      WriteQuantity(q, amounts.*q.value, json);
+    } else {
+      json->Null();
+    }
   }
-}
-
-// FLOPs and MACs of a row.
-template <typename Row>
-void WriteWork(const Report& report, const Row& row, JsonWriter* json) {
-  WriteIf(report.has_flops(), "flops", row.flops, json);
-  WriteIf(report.has_macs(), "macs", row.macs, json);
 }
 
 void WriteTotals(const Report& report, JsonWriter* json) {
-  const Totals& t = report.totals;
-  const bool ours = !report.tool;
   json->Key("totals").BeginObject();
-  WriteWork(report, t, json);
-  WriteIf(ours, "other_flops", t.other_flops, json);
-  WriteIf(ours, "int_ops", t.int_ops, json);
-  WriteIf(ours || report.tool->params, "params", ours ? t.params : report.tool->params.value_or(0),
-          json);
-  WriteIf(ours, "param_bytes", t.param_bytes, json);
-  WriteIf(ours, "bytes_read", t.bytes_read, json);
-  WriteIf(ours, "bytes_written", t.bytes_written, json);
-  WriteIf(ours, "backward_flops", t.backward_flops, json);
-  WriteIf(ours, "backward_macs", t.backward_macs, json);
-  WriteIf(ours, "training_flops", t.training_flops, json);
-  WriteIf(ours, "foldable_flops", t.foldable_flops, json);
+  for (const Quantity& q : kQuantities) {
+    json->Key(q.key);
+    if (report.Has(q)) {
+      WriteQuantity(q, report.totals.*q.value, json);
+    } else if (q.value == &Amounts::params && report.tool->params) {
+      json->Int(*report.tool->params);
+    } else {
+      json->Null();
+    }
+  }
+  for (const DerivedQuantity& q : kDerivedQuantities) {
+    json->Key(q.key);
+    if (report.tool) {
+      json->Null();
+    } else {
+      json->Quantity(report.totals.*q.value);
+    }
+  }
   json->EndObject();
 }
 
@@ -162,7 +163,7 @@ void WriteOps(const Report& report, JsonWriter* json) {
     json->Key("domain").String(row.domain);
     json->Key("nodes").Int(row.nodes);
     json->Key("runs").Quantity(row.runs);
-    WriteWork(report, row, json);
+    WriteAmounts(report, row, /*weights=*/false, json);
     json->EndObject();
   }
   json->EndArray();
@@ -180,9 +181,7 @@ void WriteModules(const Report& report, JsonWriter* json) {
     json->Key("type").String(m.type);
     json->Key("path").String(m.path);
     json->Key("nodes").Int(m.nodes);
-    WriteIf(!report.tool, "params", m.params, json);
-    WriteIf(!report.tool, "param_bytes", m.param_bytes, json);
-    WriteWork(report, m, json);
+    WriteAmounts(report, *m.amounts, /*weights=*/true, json);
     json->Key("lower_bound").Bool(m.lower_bound);
     json->Key("children").BeginArray();
     ends.push_back(m.end);
@@ -211,7 +210,7 @@ void WriteNodes(const Report& report, JsonWriter* json) {
     WriteOmitted("inputs_omitted", row.inputs_omitted, json);
     WriteTensors("outputs", row.outputs, json);
     WriteOmitted("outputs_omitted", row.outputs_omitted, json);
-    WriteWork(report, row, json);
+    WriteAmounts(report, row, /*weights=*/false, json);
     json->Key("multiplicity").Quantity(row.multiplicity);
     json->Key("status").String(StatusName(row.status));
     json->EndObject();

@@ -1,5 +1,6 @@
 // Which rows of the module tree are shown.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -19,12 +20,10 @@ constexpr int kMaxAutoDepth = 5;
 constexpr size_t kMaxSiblings = 24;
 
 // One row under a parent: a module, equal neighbours that are numbered, or others.
-struct Group {
+struct Group : Amounts {        // of all of them
   int32_t first = 0, last = 0;  // -1: others, which are not opened
   int64_t count = 1;
   std::string label;
-  Expr flops, macs;  // of all of them
-  absl::int128 params = 0;
 };
 
 struct NumberedName {
@@ -115,23 +114,22 @@ class RowMaker {
 
   const Module& At(int32_t i) const { return modules_[static_cast<size_t>(i)]; }
   // Of a module or group: FLOPs, or the MACs of a tool that counts those.
-  template <typename T>
-  const Expr& WorkOf(const T& t) const {
-    return by_macs_ ? t.macs : t.flops;
-  }
+  const Expr& WorkOf(const Amounts& a) const { return by_macs_ ? a.macs : a.flops; }
 
   // Modules that do nothing, and own work that would be shown as less than 0.1 percent.
   bool Hidden(const Module& m) const {
     if (!fold_ || m.lower_bound) return false;
-    if (m.flops == Expr(0) && m.macs == Expr(0)) return m.params == 0;
+    const Amounts& amounts = *m.amounts;
+    if (amounts.flops == Expr(0) && amounts.macs == Expr(0)) return amounts.params == Expr(0);
     if (!m.own || m.parent == 0 || exact_) return false;
-    const auto work = reference_.Of(WorkOf(m));
-    return work && *work < total_work_ / 1000 && m.params < modules_[0].params / 1000;
+    const auto work = reference_.Of(WorkOf(amounts));
+    return work && *work < total_work_ / 1000 &&
+           amounts.params.literal() < modules_[0].amounts->params.literal() / 1000;
   }
 
   Group GroupOf(int32_t index) const {
     const Module& m = At(index);
-    return {index, index, 1, std::string(m.name()), m.flops, m.macs, m.params};
+    return {*m.amounts, index, index, 1, std::string(m.name())};
   }
 
   // The children of a module, equal neighbours together.
@@ -148,11 +146,9 @@ class RowMaker {
     }
     for (Group& group : groups) {
       if (group.count == 1) continue;
-      const Module& m = At(group.first);
       group.label = FoldedLabel(group);
-      group.flops = m.flops * group.count;
-      group.macs = m.macs * group.count;
-      group.params = m.params * group.count;
+      group.Amounts::operator=({});
+      group.Amounts::Add(*At(group.first).amounts, group.count);
     }
     if (shorten_ && groups.size() > kMaxSiblings) JoinSmallest(&groups);
     return groups;
@@ -201,8 +197,8 @@ class RowMaker {
     std::vector<bool> keep(groups->size(), false);
     for (size_t i = 0; i + 1 < kMaxSiblings; ++i) keep[by_size[i].second] = true;
     std::vector<Group> kept;
-    Group others{-1, -1, 0};
-    std::vector<Expr> flops, macs;
+    Group others{{}, -1, -1, 0};
+    std::array<std::vector<Expr>, kNumQuantities> parts;
     for (size_t i = 0; i < groups->size(); ++i) {
       Group& group = (*groups)[i];
       if (keep[i]) {
@@ -210,12 +206,11 @@ class RowMaker {
         continue;
       }
       others.count += group.count;
-      others.params += group.params;
-      flops.push_back(group.flops);
-      macs.push_back(group.macs);
+      for (size_t q = 0; q < kNumQuantities; ++q) {
+        parts[q].push_back(group.*kQuantities[q].value);
+      }
     }
-    others.flops = Sum(flops);
-    others.macs = Sum(macs);
+    for (size_t q = 0; q < kNumQuantities; ++q) others.*kQuantities[q].value = Sum(parts[q]);
     others.label = absl::StrCat("[", others.count, " others]");
     kept.push_back(std::move(others));
     *groups = std::move(kept);
@@ -241,9 +236,7 @@ class RowMaker {
     row.label = group.label;
     row.indent = indent;
     row.module = group.first;
-    row.flops = group.flops * times;
-    row.macs = group.macs * times;
-    row.params = group.params * times;
+    row.Amounts::Add(group, times);
     if (group.first >= 0) {
       row.repeated = group.count;
       row.type = At(group.first).type;

@@ -61,8 +61,9 @@ size_t TextOf(const NodeRow& row, const ModuleTree& tree, size_t most) {
   for (const std::vector<TensorInfo>* tensors : {&row.inputs, &row.outputs}) {
     for (const TensorInfo& tensor : *tensors) bytes += TextOf(tensor, kMaxRowTensorText);
   }
-  for (const Expr* expr : {&row.multiplicity, &row.flops, &row.macs}) {
-    if (bytes <= most) bytes += TextOf(*expr, most - bytes);
+  bytes += TextOf(row.multiplicity, most - std::min(bytes, most));
+  for (const Quantity& q : kQuantities) {
+    if (bytes <= most) bytes += TextOf(row.*q.value, most - bytes);
   }
   return bytes;
 }
@@ -129,14 +130,13 @@ NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleT
   row.multiplicity = execution.times;
   const bool whole = inference.model->node(execution.node).function.has_value();
   if (execution.shape_work) {
-    row.flops = cost.tally().ShapeWorkFlops() * execution.times;
-    row.macs = cost.macs * execution.times;
+    row.Add(cost.tally().ShapeWorkAmounts(), execution.times);
   } else {
-    row.flops = (whole ? cost.flops : cost.own_flops) * execution.times;
-    row.macs = (whole ? cost.macs : cost.own_macs) * execution.times;
+    row.Add((whole ? cost.tally() : cost.own).amounts, execution.times);
   }
   row.status = cost.coverage;
-  if (row.status == Coverage::kCounted && execution.shape_work && cost.macs == Expr(0)) {
+  if (row.status == Coverage::kCounted && execution.shape_work &&
+      cost.tally().amounts.macs == Expr(0)) {
     row.status = Coverage::kFree;
   }
   return row;

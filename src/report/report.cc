@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
@@ -90,19 +91,11 @@ void AddBindingsOfInputs(const std::vector<InputInfo>& inputs, Bindings* binding
 }
 
 Totals AddUp(const Tally& total, const Module& root) {
-  Totals t;
-  t.flops = total.Flops();
-  t.macs = total.Macs();
-  t.other_flops = total.flops.Other();
-  t.int_ops = total.IntOps();
-  t.params = root.params;
-  t.param_bytes = root.param_bytes;
-  t.bytes_read = total.bytes_read;
-  t.bytes_written = total.bytes_written;
-  t.backward_flops = t.flops * 2;
-  t.backward_macs = t.macs * 2;
-  t.training_flops = t.flops * 3;
-  t.foldable_flops = total.foldable_flops;
+  Totals t{total.amounts};
+  for (const Quantity& q : kQuantities) {
+    if (q.of == Quantity::Of::kWeights) t.*q.value = (*root.amounts).*q.value;
+  }
+  for (const DerivedQuantity& q : kDerivedQuantities) t.*q.value = t.*q.of * q.times;
   t.lower_bound = total.lower_bound;
   return t;
 }
@@ -160,7 +153,7 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
   std::vector<OpRow> rows;
   for (const auto& [key, tally] : counts.by_op) {
     const int64_t n = by_op[{key.first, key.second}];
-    rows.push_back({key.second, key.first, n, tally.nodes, tally.flops, tally.macs});
+    rows.push_back({tally.amounts, key.second, key.first, n, tally.nodes});
   }
   return rows;
 }
@@ -188,14 +181,19 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
   ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(at, symbols));
   Totals result = totals;
-  for (Expr Totals::*quantity : kQuantities) {
-    Expr& value = result.*quantity;
-    value = value.Substitute(sizes);
-    if (const char* error = value.error()) {
-      return absl::OutOfRangeError(absl::StrCat("a total ", error));
-    }
+  const auto substitute = [&](Expr* value) { *value = value->Substitute(sizes); };
+  for (const Quantity& q : kQuantities) substitute(&(result.*q.value));
+  for (const DerivedQuantity& q : kDerivedQuantities) substitute(&(result.*q.value));
+  const char* error = result.error();
+  for (const DerivedQuantity& q : kDerivedQuantities) {
+    if (error == nullptr) error = (result.*q.value).error();
   }
+  if (error != nullptr) return LimitError(LimitOf(error), absl::StrCat("a total ", error));
   return result;
+}
+
+bool Report::Has(const Quantity& quantity) const {
+  return !tool || quantity.value == (tool->counts_macs ? &Amounts::macs : &Amounts::flops);
 }
 
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
@@ -230,7 +228,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   }
   if (report.nodes_omitted > 0) {
     report.warnings.push_back(absl::StrCat(Plural(report.nodes_omitted, "node"),
-                                           " more have no row (kMaxRowTextPerName)"));
+                                           " more have no row (row-text-per-name)"));
   }
   FormulaText text(model);
   text.Add(report);

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
+#include "src/cost/amounts.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/module/module.h"
@@ -66,27 +67,25 @@ struct ModelInfo {
 };
 
 // What one run of the model takes.
-struct Totals {
-  Expr flops;        // 2 * (floating-point macs) + other_flops
-  Expr macs;         // of every type
-  Expr other_flops;  // floating-point operations that are no contraction
-  Expr int_ops;      // operations on integers, 2 per mac
-  absl::int128 params = 0;
-  absl::int128 param_bytes = 0;
-  Expr bytes_read, bytes_written;
+struct Totals : Amounts {
   // By the rule that backward takes twice what forward takes (PaLM, appendix B).
   Expr backward_flops, backward_macs;
   Expr training_flops;       // forward and backward
-  Expr foldable_flops;       // of `flops`, on constants only: a runtime folds them
   bool lower_bound = false;  // something is unknown, so that all of these are at least
 };
 
-// For what is done to all of them alike.
-inline constexpr Expr Totals::*kQuantities[] = {&Totals::flops,          &Totals::macs,
-                                                &Totals::other_flops,    &Totals::int_ops,
-                                                &Totals::bytes_read,     &Totals::bytes_written,
-                                                &Totals::backward_flops, &Totals::backward_macs,
-                                                &Totals::training_flops, &Totals::foldable_flops};
+// Those of the totals that follow from another one.
+struct DerivedQuantity {
+  absl::string_view key;
+  Expr Totals::*value;
+  Expr Amounts::*of;
+  int times;
+};
+inline constexpr DerivedQuantity kDerivedQuantities[] = {
+    {"backward_flops", &Totals::backward_flops, &Amounts::flops, 2},
+    {"backward_macs", &Totals::backward_macs, &Amounts::macs, 2},
+    {"training_flops", &Totals::training_flops, &Amounts::flops, 3},
+};
 
 struct CoverageItem {
   std::string node, op, domain, reason;
@@ -98,14 +97,15 @@ struct CoverageInfo {
   int64_t items_omitted = 0;        // how many more there are than kMaxRowTextPerName lets it list
 };
 
-struct OpRow {
+// Amounts: of all runs.
+struct OpRow : Amounts {
   std::string op, domain;  // "" for ai.onnx
   int64_t nodes = 0;       // as evaluated: a body or function once per different call
   Expr runs;               // in one run of the model
-  Expr flops, macs;        // of all runs
 };
 
-struct NodeRow {
+// Amounts: of all runs, without the bodies of an If or Loop, which have their own rows.
+struct NodeRow : Amounts {
   NodeId node = 0;  // index in the model
   std::string name, op, domain;
   int32_t module = 0;  // index in Report::modules
@@ -113,7 +113,6 @@ struct NodeRow {
   // Of those, how many more there are than kMaxRowTensors and kMaxRowTensorText let a row list.
   int64_t inputs_omitted = 0, outputs_omitted = 0;
   Expr multiplicity;  // how often it runs; 0 in a branch that is not counted
-  Expr flops, macs;   // of all runs, without the bodies of an If or Loop, which have their own rows
   Coverage status = Coverage::kFree;
 };
 
@@ -154,6 +153,8 @@ struct Report {
   // InvalidArgument names a symbol that the report does not have; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
 
+  // Whether a quantity is there: all are, but another tool has one, and its own `params` in totals.
+  bool Has(const Quantity& quantity) const;
   // Whether a count of this unit is there: both are, but another tool has one.
   bool has_flops() const { return !tool || !tool->counts_macs; }
   bool has_macs() const { return !tool || tool->counts_macs; }

@@ -165,7 +165,8 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options) {
     const auto show = [&](const Expr& e) { return AtLeast(row.lower_bound, cells.Show(e)); };
     cells.AddCells(row.flops, row.macs, show, &out.cells);
     if (!report.tool) {
-      out.cells.push_back(row.params == 0 ? "" : ShowCount(row.params, options.exact));
+      out.cells.push_back(row.params == Expr(0) ? ""
+                                                : ShowCount(row.params.literal(), options.exact));
     }
     table.rows.push_back(std::move(out));
   }
@@ -330,8 +331,9 @@ void AddArithmetic(const Report& report, const Totals& t, const TotalTexts& text
 // Parameters, bytes, and work beside the FLOPs.
 void AddMemory(const Report& report, const Totals& t, const TotalTexts& texts, bool exact,
                std::vector<std::vector<std::string>>* lines) {
-  std::vector<std::string> line = {absl::StrCat("parameters ", ShowCount(t.params, exact), ", ",
-                                                WithByteUnit(ShowCount(t.param_bytes, exact)))};
+  std::vector<std::string> line = {
+      absl::StrCat("parameters ", ShowCount(t.params.literal(), exact), ", ",
+                   WithByteUnit(ShowCount(t.param_bytes.literal(), exact)))};
   const std::string read = texts.Bytes("bytes read", t.bytes_read);
   const std::string written = texts.Bytes("written", t.bytes_written);
   if (t.bytes_read.is_literal() && t.bytes_written.is_literal()) {
@@ -478,7 +480,8 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   s.model = OpsetTexts(report);
   if (!report.model.producer.empty()) s.model.push_back(report.model.producer);
   s.model.push_back(Plural(report.model.nodes, "node"));
-  s.model.push_back(absl::StrCat(ShowCount(report.totals.params, options.exact), " parameters"));
+  s.model.push_back(
+      absl::StrCat(ShowCount(report.totals.params.literal(), options.exact), " parameters"));
   s.inputs = InputTexts(report);
   s.totals = TotalLines(report, options);
   if (report.tool) s.model.push_back(absl::StrCat("convention: ", report.convention));

@@ -20,15 +20,13 @@ struct ViewOptions {
 };
 
 // Modules of a module tree as shown: a tree in the order of reading.
-struct ModuleRow {
-  std::string label;     // "transformer.resblocks.0-23"
-  int indent = 0;        // of the model: 0
-  int64_t repeated = 1;  // equal modules in this row
+struct ModuleRow : Amounts {  // of all of them
+  std::string label;          // "transformer.resblocks.0-23"
+  int indent = 0;             // of the model: 0
+  int64_t repeated = 1;       // equal modules in this row
   std::string type;
   int32_t module = 0;  // index in Report::modules; -1: others that are not shown one by one
   bool lower_bound = false;
-  Expr flops, macs;  // of all of them
-  absl::int128 params = 0;
 };
 std::vector<ModuleRow> ModuleRows(const Report& report, const ViewOptions& options);
 

@@ -271,4 +271,15 @@ Expr Power(const Expr& base, int exponent) {
   return result;
 }
 
+absl::string_view LimitOf(const char* error) {
+  const std::pair<const char*, const char*> limits[] = {
+      {kTooManyTerms, "terms"},       {kTooLarge, "expr-weight"}, {kAtomTooLarge, "atom-weight"},
+      {kTooManyOperands, "operands"}, {kDegreeTooHigh, "degree"}, {kTooMuchWork, "steps-per-node"},
+      {kTooDeep, "expr-depth"}};
+  for (const auto& [text, limit] : limits) {
+    if (text == error) return limit;
+  }
+  return "";
+}
+
 }  // namespace onnxflops

@@ -64,7 +64,7 @@ class Expr {
   int64_t NumTerms() const;
   // nullptr, or a constant text: "overflows 128 bits", "divides by zero", "broadcasts different
   // sizes" (only from Substitute), or which limit of limits.h it would exceed: "has more than
-  // 100000 terms (kMaxTerms)".
+  // 100000 terms (terms)".
   const char* error() const;
 
   Expr& operator+=(const Expr& other) { return *this = *this + other; }
@@ -156,6 +156,9 @@ absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least 
 
 // A literal 128-bit integer as decimal digits.
 std::string Int128ToString(absl::int128 value);
+
+// The name of the limit that an Expr::error() says is met; "" of nullptr, and of what is no limit.
+absl::string_view LimitOf(const char* error);
 
 }  // namespace onnxflops
 

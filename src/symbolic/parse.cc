@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/utf8.h"
 #include "src/symbolic/expr.h"
@@ -50,7 +51,7 @@ class Parser {
     if (text_.size() > kMaxParsedChars) {
       pos_ = kMaxParsedChars;
       Fail(absl::StrCat("the expression has more than ", kMaxParsedChars,
-                        " characters (kMaxParsedChars)"));
+                        " characters (parsed-chars)"));
     }
     Expr result = ParseSum();
     if (Peek() != '\0' || pos_ < text_.size()) FailHere("an operator");
@@ -96,7 +97,7 @@ class Parser {
     }
   }
   void FailTerms() {
-    Fail(absl::StrCat("the value has more than ", max_terms_, " terms (kMaxParsedTerms)"));
+    Fail(absl::StrCat("the value has more than ", max_terms_, " terms (parsed-terms)"));
   }
   // The next character that is no space; '\0' at the end and after a failure.
   char Peek() {
@@ -205,7 +206,7 @@ Expr Parser::ParsePrimary() {
     return 0;
   }
   if (depth_ >= kMaxParsedDepth) {
-    Fail(absl::StrCat("nested more than ", kMaxParsedDepth, " deep (kMaxParsedDepth)"));
+    Fail(absl::StrCat("nested more than ", kMaxParsedDepth, " deep (parsed-depth)"));
     return 0;
   }
   ++depth_;
@@ -230,8 +231,8 @@ Expr Parser::ValueOf(absl::string_view name) {
   const absl::StatusOr<Expr> value = value_of_(name);
   if (value.ok() || failed()) return value.ok() ? Checked(*value) : Expr(0);
   const size_t column = pos_ - name.size() + 1;
-  status_ = absl::Status(value.status().code(),
-                         absl::StrCat("column ", column, ": ", value.status().message()));
+  status_ =
+      WithMessage(value.status(), absl::StrCat("column ", column, ": ", value.status().message()));
   return 0;
 }
 

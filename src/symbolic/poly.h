@@ -32,30 +32,21 @@ __extension__ typedef unsigned __int128 UInt;
 inline constexpr Int kIntMax = static_cast<Int>(~UInt{0} >> 1);
 inline constexpr Int kIntMin = -kIntMax - 1;
 
-// How much work is put into knowing more about an expression; beyond, less is known. The limits of
-// what is accepted at all are those of limits.h.
-inline constexpr size_t kMaxComparedTerms = 64;   // of an operand of min or max; above: by range
-inline constexpr size_t kMaxDivisionWork = 2000;  // term operations of one polynomial division
-inline constexpr size_t kMaxRefinedTerms = 16;    // of a polynomial whose bounds are worked for
-inline constexpr int kMaxRefinedDegree = 4;
-inline constexpr size_t kMaxRefinedOperands = 8;  // of a min or max whose operands are so compared
-inline constexpr int kMaxRefinements = 24;  // expressions looked at for the bounds of one call
-
 // Literals from here on (and from the negative on down) mean "to the end" in Min and Max.
 inline constexpr Int kInfinity = Int{1} << 62;
 
 // The values of error(). Compared by address.
 inline constexpr char kOverflow[] = "overflows 128 bits";
 inline constexpr char kZeroDivision[] = "divides by zero";
-inline constexpr char kTooManyTerms[] = "has more than 100000 terms (kMaxTerms)";
-inline constexpr char kTooLarge[] = "has more than 2000000 parts written out (kMaxExprWeight)";
+inline constexpr char kTooManyTerms[] = "has more than 100000 terms (terms)";
+inline constexpr char kTooLarge[] = "has more than 2000000 parts written out (expr-weight)";
 inline constexpr char kAtomTooLarge[] =
-    "has a min, max or quotient of more than 10000 parts (kMaxAtomWeight)";
+    "has a min, max or quotient of more than 10000 parts (atom-weight)";
 inline constexpr char kTooManyOperands[] =
-    "has a min, max or broadcast of more than 64 operands (kMaxOperands)";
-inline constexpr char kDegreeTooHigh[] = "has a degree above 1000 (kMaxDegree)";
-inline constexpr char kTooMuchWork[] = "takes more steps than are left (kMaxStepsPerNode)";
-inline constexpr char kTooDeep[] = "is nested more than 64 deep (kMaxExprDepth)";
+    "has a min, max or broadcast of more than 64 operands (operands)";
+inline constexpr char kDegreeTooHigh[] = "has a degree above 1000 (degree)";
+inline constexpr char kTooMuchWork[] = "takes more steps than are left (steps-per-node)";
+inline constexpr char kTooDeep[] = "is nested more than 64 deep (expr-depth)";
 static_assert(kMaxTerms == 100'000 && kMaxExprWeight == 2'000'000 && kMaxAtomWeight == 10'000 &&
               kMaxOperands == 64 && kMaxDegree == 1000 && kMaxExprDepth == 64);
 inline constexpr char kMismatch[] = "broadcasts different sizes";

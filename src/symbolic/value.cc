@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
 #include "src/symbolic/symbol_name.h"
@@ -53,9 +54,9 @@ bool Evaluator::Value(const Expr& e, Int* out) {
   }
   if (const char* error = e.error()) {
     return Fail(error == kZeroDivision || error == kMismatch ? absl::InvalidArgumentError(error)
-                                                             : absl::OutOfRangeError(error));
+                                                             : LimitError(LimitOf(error), error));
   }
-  if (!SpendTerms(TermsOf(e).size())) return Fail(absl::OutOfRangeError(kTooMuchWork));
+  if (!SpendTerms(TermsOf(e).size())) return Fail(LimitError(LimitOf(kTooMuchWork), kTooMuchWork));
   Int sum = 0;
   for (const Term& t : TermsOf(e)) {
     Int product = t.coefficient;

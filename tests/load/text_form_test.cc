@@ -156,7 +156,7 @@ TEST(TextFormTest, DeepNestingIsRefusedBeforeItIsRead) {
   };
   for (const auto& [form, text] : cases) {
     EXPECT_THAT(std::string(CheckNesting(form, Repeat(text, 1'000'000)).message()),
-                HasSubstr("kMaxTextNesting"))
+                HasSubstr("text-nesting"))
         << text;
   }
 }

@@ -435,7 +435,7 @@ TEST(BoundTest, FormulasAreRefusedAboveALimit) {
     make.Node(path + "/Relu", "Relu", {absl::StrCat("y", i)}, {absl::StrCat("y", i + 1)});
   }
   make.Output("y60");
-  EXPECT_THAT(make.Count().status().message(), HasSubstr("(kMaxFormulaTextPerNode)"));
+  EXPECT_THAT(make.Count().status().message(), HasSubstr("(formula-text-per-node)"));
 }
 
 // ---- JSON

@@ -20,11 +20,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "tools/official/function_bodies.h"
 #include "tools/official/text_form.h"
+#include "tools/official_program.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -38,7 +40,7 @@ absl::StatusOr<std::string> ReadInput(int64_t limit) {
     if (n < 0) return absl::UnknownError(absl::StrCat("cannot be read: ", std::strerror(errno)));
     size += static_cast<size_t>(n);
     if (static_cast<int64_t>(size) > limit) {
-      return absl::OutOfRangeError(absl::StrCat("larger than ", limit, " bytes (kMaxTextBytes)"));
+      return LimitError("text-bytes", absl::StrCat("larger than ", limit, " bytes (text-bytes)"));
     }
     if (n == 0) break;
   }
@@ -95,5 +97,5 @@ int main(int argc, char** argv) {
   const absl::Status status = onnxflops::tools::RunSafely(argc, argv);
   if (status.ok()) return 0;
   static_cast<void>(std::fprintf(stderr, "%s", std::string(status.message()).c_str()));
-  return 2;
+  return onnxflops::LimitOf(status).empty() ? 2 : onnxflops::tools::kTextTooLong;
 }

@@ -122,8 +122,7 @@ absl::Status CheckNesting(TextForm form, absl::string_view text) {
       open.push_back(Closer(c));
       if (open.size() <= static_cast<size_t>(kMaxTextNesting)) continue;
       return FaultAt(
-          text, i,
-          absl::StrCat("brackets nest deeper than ", kMaxTextNesting, " (kMaxTextNesting)"));
+          text, i, absl::StrCat("brackets nest deeper than ", kMaxTextNesting, " (text-nesting)"));
     } else if (!open.empty() && c == open.back()) {
       const bool arrow = is_onnx && c == '>' && i > 0 && text[i - 1] == '=';
       if (!arrow) open.pop_back();

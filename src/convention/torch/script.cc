@@ -17,6 +17,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
 #include "src/convention/torch/trace.h"
 
 namespace onnxflops {
@@ -57,11 +58,6 @@ constexpr NodeRule kNodes[] = {
     {"Add", Aten::kAdd},
     {"Mul", Aten::kMul},
 };
-
-// Nodes from QK' to PV, and from the first layer of a recurrent module to its last: exports have
-// below 10 and 100.
-constexpr size_t kMaxAttentionNodes = 32;
-constexpr size_t kMaxRecurrentNodes = 4096;
 
 template <size_t kSize>
 bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {

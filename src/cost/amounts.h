@@ -1,0 +1,86 @@
+// The quantities of one thing, be it a model, an operator, a module or a node, and the table that
+// says of each what it is called and what it counts.
+//
+//   for (const Quantity& q : kQuantities) Print(q.key, row.*q.value);
+//
+// What adds up, sums or prints amounts goes through the table. A new quantity that adds up is a
+// member, a row of the table, and the place that computes it (CountOperator in
+// src/count/count.cc, for what a node does).
+#ifndef ONNXFLOPS_SRC_COST_AMOUNTS_H_
+#define ONNXFLOPS_SRC_COST_AMOUNTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+struct Amounts {
+  Expr flops;             // 2 * (floating-point macs) + other_flops
+  Expr macs;              // of every type
+  Expr other_flops;       // floating-point operations that are no contraction
+  Expr int_ops;           // operations on integers, 2 per mac
+  Expr params;            // elements of weights, each once
+  Expr param_bytes;       // bytes of weights, each once
+  Expr bytes_read;        // by every execution
+  Expr bytes_written;     // by every execution
+  Expr foldable_flops;    // of `flops`, on constants only: a runtime folds them
+  Expr activation_count;  // elements of the first outputs of nodes that have macs
+
+  // this += other * times.
+  void Add(const Amounts& other, const Expr& times = 1);
+  bool IsZero() const;
+  // The first Expr::error() among them, or nullptr.
+  const char* error() const;
+
+  friend bool operator==(const Amounts& a, const Amounts& b);
+  template <typename H>
+  friend H AbslHashValue(H h, const Amounts& a);
+};
+
+struct Quantity {
+  enum class Unit : uint8_t { kFlops, kMacs, kOps, kElements, kBytes };
+  // What a node does, once per execution; or what a module holds, once.
+  enum class Of : uint8_t { kWork, kWeights };
+
+  absl::string_view key;    // in JSON and CSV
+  absl::string_view title;  // for people
+  Unit unit;
+  Of of;
+  Expr Amounts::*value;
+};
+
+inline constexpr Quantity kQuantities[] = {
+    // clang-format off: a line each
+    {"flops", "FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork, &Amounts::flops},
+    {"macs", "MACs", Quantity::Unit::kMacs, Quantity::Of::kWork, &Amounts::macs},
+    {"other_flops", "other FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork,
+     &Amounts::other_flops},
+    {"int_ops", "integer ops", Quantity::Unit::kOps, Quantity::Of::kWork, &Amounts::int_ops},
+    {"params", "params", Quantity::Unit::kElements, Quantity::Of::kWeights, &Amounts::params},
+    {"param_bytes", "param bytes", Quantity::Unit::kBytes, Quantity::Of::kWeights,
+     &Amounts::param_bytes},
+    {"bytes_read", "bytes read", Quantity::Unit::kBytes, Quantity::Of::kWork, &Amounts::bytes_read},
+    {"bytes_written", "bytes written", Quantity::Unit::kBytes, Quantity::Of::kWork,
+     &Amounts::bytes_written},
+    {"foldable_flops", "foldable FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork,
+     &Amounts::foldable_flops},
+    {"activation_count", "activations", Quantity::Unit::kElements, Quantity::Of::kWork,
+     &Amounts::activation_count},
+    // clang-format on
+};
+inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);
+static_assert(sizeof(Amounts) == kNumQuantities * sizeof(Expr), "a quantity has no row");
+
+template <typename H>
+H AbslHashValue(H h, const Amounts& a) {
+  for (const Quantity& q : kQuantities) h = H::combine(std::move(h), a.*q.value);
+  return h;
+}
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_COST_AMOUNTS_H_
