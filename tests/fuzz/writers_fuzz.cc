@@ -244,6 +244,7 @@ void RequireComparison(const Report& ours, Choices* choose) {
     tool.terms = {{choose->Name(),
                    choose->Name(),
                    choose->Name(),
+                   choose->Coin(),
                    choose->Amount(),
                    2,
                    {choose->Name(), choose->Name()}}};
