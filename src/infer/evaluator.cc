@@ -71,6 +71,7 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
     : model_(model),
       data_(*model_),
       options_(options),
+      has_rules_(!options.rules.families().empty()),
       values_(data_.values.size()),
       tensor_facts_(data_.tensors.size()),
       attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()),
@@ -230,7 +231,8 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
                                                 const FactIds& inputs) {
   const Node& node = data_.node(id);
   int64_t opset = OpsetIn(frame, node.domain);
-  FoundOp found = options_.rules.Find(node.domain, node.op_type, opset);
+  FoundOp found;
+  if (has_rules_) found = options_.rules.Find(node.domain, node.op_type, opset);
   if (found.def == nullptr) found = options_.find_op(node.domain, node.op_type, opset);
   if (found.def == nullptr && found.known_name && opset < kMaxOpset) {
     // Real exporters write operators of a newer opset than they declare; what they mean is plain.
@@ -243,12 +245,16 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
       opset = found.version;
     }
   }
-  Call call;
-  call.node = id;
-  call.def = found.def;
-  call.opset = static_cast<int>(std::min<int64_t>(opset, INT32_MAX));
-  call.call_attributes = frame.call_attributes;
+  const auto make_call = [&] {
+    Call call;
+    call.node = id;
+    call.def = found.def;
+    call.opset = static_cast<int>(std::min<int64_t>(opset, INT32_MAX));
+    call.call_attributes = frame.call_attributes;
+    return call;
+  };
   if (found.def == nullptr) {
+    Call call = make_call();
     call.problem = absl::UnimplementedError(
         found.known_name
             ? absl::StrCat("operator ", Escaped(node.op_type), " has no form at opset ", opset)
@@ -269,6 +275,7 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
   if (shareable) {
     if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
   }
+  Call call = make_call();
   bool fresh = false;
   RETURN_IF_ERROR(RunRule(&call, frame, inputs, &fresh));
   const CallId added = AddCall(std::move(call));

@@ -205,6 +205,7 @@ class Evaluator {
   const Model model_;
   const ModelData& data_;
   const InferOptions& options_;
+  const bool has_rules_;  // of the user's own
   Inference result_;
   FactTable facts_;
   SymbolTable symbols_;

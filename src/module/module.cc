@@ -1,7 +1,7 @@
 #include "src/module/module.h"
 
 #include <algorithm>
-#include <array>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <tuple>
@@ -66,32 +66,31 @@ struct OwnWork {
   }
 };
 
-// Sums of all quantities, each made at once.
-class AmountsSum {
- public:
-  void Add(const Amounts& amounts) {
-    for (size_t q = 0; q < kNumQuantities; ++q) Add(q, amounts.*kQuantities[q].value);
-  }
-  void Add(size_t quantity, const Expr& amount) {
-    if (amount != Expr(0)) parts_[quantity].push_back(amount);
-  }
-  // The terms of those sums that are not one part alone.
-  int64_t Terms(const Amounts& total) const {
-    int64_t terms = 0;
-    for (size_t q = 0; q < kNumQuantities; ++q) {
-      if (parts_[q].size() > 1) terms += (total.*kQuantities[q].value).NumTerms();
+// The sums of all quantities. `terms` grows by those of sums that were made.
+Amounts SumOf(absl::Span<const Amounts* const> parts, int64_t* terms) {
+  Amounts total;
+  std::vector<Expr> open;
+  for (const Quantity& q : kQuantities) {
+    Expr& sum = total.*q.value;
+    open.clear();
+    for (const Amounts* part : parts) {
+      const Expr& amount = part->*q.value;
+      if (!amount.is_literal()) {
+        open.push_back(amount);
+      } else if (amount.literal() != 0) {
+        sum += amount;
+      }
     }
-    return terms;
+    if (open.empty()) continue;
+    sum += open.size() == 1 ? open[0] : Sum(open);
+    if (open.size() > 1) *terms += sum.NumTerms();
   }
-  Amounts Total() const {
-    Amounts total;
-    for (size_t q = 0; q < kNumQuantities; ++q) total.*kQuantities[q].value = Sum(parts_[q]);
-    return total;
-  }
+  return total;
+}
 
- private:
-  std::array<absl::InlinedVector<Expr, 4>, kNumQuantities> parts_;
-};
+// Work, by what tells modules apart for a reader: they are alike though sizes that one computes and
+// the next reuses make some bytes of difference.
+using WorkKind = std::tuple<Expr, Expr, bool>;
 
 // Adds up the entries of every module. An addition of expressions is much dearer than an entry, so
 // entries are counted first, and modules that hold the same counts share the sum.
@@ -124,6 +123,8 @@ class OwnWorks {
 
   int32_t id(ModuleId module) const { return of_module_[static_cast<size_t>(module)]; }
   const OwnWork& work(int32_t id) const { return works_[static_cast<size_t>(id)]; }
+  // Equal where FLOPs and MACs are.
+  int32_t kind(int32_t id) const { return kinds_[static_cast<size_t>(id)]; }
   // Of all that was multiplied.
   int64_t terms() const { return terms_; }
 
@@ -156,21 +157,25 @@ class OwnWorks {
 
   int32_t Intern(OwnWork sum) {
     const auto [same, is_new] = sums_.try_emplace(sum, static_cast<int32_t>(works_.size()));
-    if (is_new) works_.push_back(std::move(sum));
+    if (is_new) {
+      const WorkKind kind = {sum.amounts.flops, sum.amounts.macs, sum.lower_bound};
+      kinds_.push_back(by_kind_.try_emplace(kind, same->second).first->second);
+      works_.push_back(std::move(sum));
+    }
     return same->second;
   }
 
   OwnWork AddUp(const std::vector<Repeated>& repeated) {
     OwnWork result;
-    AmountsSum sum;
+    std::vector<const Amounts*> parts;
+    std::deque<Amounts> made;
     const auto add = [&](const Amounts& amounts, const Expr& times) {
-      if (times == Expr(1)) return sum.Add(amounts);
-      for (size_t q = 0; q < kNumQuantities; ++q) {
-        const Expr& amount = amounts.*kQuantities[q].value;
-        if (amount == Expr(0)) continue;
-        terms_ += TermsOfProduct(amount, times);
-        sum.Add(q, amount * times);
+      if (times == Expr(1)) return parts.push_back(&amounts);
+      for (const Quantity& q : kQuantities) {
+        if (amounts.*q.value != Expr(0)) terms_ += TermsOfProduct(amounts.*q.value, times);
       }
+      made.emplace_back().Add(amounts, times);
+      parts.push_back(&made.back());
     };
     for (const Repeated& r : repeated) {
       if (terms_ > most_terms_) break;
@@ -179,13 +184,15 @@ class OwnWorks {
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
       const Tally& tally = part == Part::kOwn ? cost.own : cost.tally();
       if (part == Part::kShapeWork) {
-        add(tally.ShapeWorkAmounts(), times);
+        made.push_back(tally.ShapeWorkAmounts());
+        add(made.back(), times);
       } else {
         add(tally.amounts, times);
       }
       result.lower_bound = result.lower_bound || tally.lower_bound;
     }
-    result.amounts = sum.Total();
+    int64_t terms = 0;  // of sums, which the costs of all nodes limit already
+    result.amounts = SumOf(parts, &terms);
     return result;
   }
 
@@ -195,10 +202,16 @@ class OwnWorks {
   int64_t terms_ = 0;
   std::vector<size_t> scratch_;  // by work; zero between modules
   std::vector<OwnWork> works_;
+  std::vector<int32_t> kinds_;  // by work
+  absl::flat_hash_map<WorkKind, int32_t> by_kind_;
   absl::flat_hash_map<std::vector<Repeated>, int32_t> known_;
   absl::flat_hash_map<OwnWork, int32_t> sums_;  // different ways to one sum
   std::vector<int32_t> of_module_;
 };
+
+// What the amounts of a module are sums of: its own work and weights, and its children.
+using SumKey =
+    std::tuple<int32_t, absl::int128, absl::int128, absl::InlinedVector<const Amounts*, 8>>;
 
 // What a module is, apart from what its parent calls it.
 using KindKey = std::tuple<int32_t, bool, absl::int128, absl::int128, absl::string_view,
@@ -377,29 +390,30 @@ class Builder {
     own_params_.push_back(std::exchange(own_params_[static_cast<size_t>(parent)], {}));
   }
 
-  // From the leaves up: sums, and kinds. Equal modules are added up once.
+  // From the leaves up: sums, and kinds. What has equal parts is added up once.
   absl::Status AddUp() {
     absl::flat_hash_map<KindKey, int32_t> kinds;  // to the first module of the kind
+    absl::flat_hash_map<SumKey, std::shared_ptr<const Amounts>> sums;
     for (size_t i = tree_.modules.size(); i-- > 0;) {
       Module& m = tree_.modules[i];
       const OwnParams& params = own_params_[i];
-      KindKey key{m.kind, m.own, params.elements, params.bytes, m.type, {}};
+      const OwnWork& own = works_.work(m.kind);
+      KindKey key{works_.kind(m.kind), m.own, params.elements, params.bytes, m.type, {}};
+      SumKey parts{m.kind, params.elements, params.bytes, {}};
       std::vector<std::pair<absl::string_view, int32_t>>& children = std::get<5>(key);
+      m.lower_bound = own.lower_bound;
       for (int32_t c = static_cast<int32_t>(i) + 1; c < m.end;
            c = tree_.modules[static_cast<size_t>(c)].end) {
         const Module& child = tree_.modules[static_cast<size_t>(c)];
         children.emplace_back(child.name(), child.kind);
+        std::get<3>(parts).push_back(child.amounts.get());
         m.nodes += child.nodes;
+        m.lower_bound = m.lower_bound || child.lower_bound;
       }
-      const auto [it, is_new] = kinds.try_emplace(std::move(key), static_cast<int32_t>(i));
-      if (is_new) {
-        AddUpModule(static_cast<int32_t>(i));
-      } else {
-        const Module& same = tree_.modules[static_cast<size_t>(it->second)];
-        m.amounts = same.amounts;
-        m.lower_bound = same.lower_bound;
-      }
-      m.kind = it->second;
+      const auto [sum, is_new] = sums.try_emplace(std::move(parts), nullptr);
+      if (is_new) sum->second = AddUpModule(own, std::get<3>(sum->first), params);
+      m.amounts = sum->second;
+      m.kind = kinds.try_emplace(std::move(key), static_cast<int32_t>(i)).first->second;
       if (work_.exceeded()) {
         return LimitError(
             "steps-per-node",
@@ -415,24 +429,16 @@ class Builder {
                                                      most_terms_, " terms (terms-per-node)"));
   }
 
-  void AddUpModule(int32_t index) {
-    Module& m = tree_.modules[static_cast<size_t>(index)];
-    const OwnWork& own = works_.work(m.kind);
-    m.lower_bound = own.lower_bound;
-    AmountsSum sum;
-    // Where there are children, arithmetic of its own is one of them.
-    sum.Add(own.amounts);
-    for (int32_t c = index + 1; c < m.end; c = tree_.modules[static_cast<size_t>(c)].end) {
-      const Module& child = tree_.modules[static_cast<size_t>(c)];
-      sum.Add(*child.amounts);
-      m.lower_bound = m.lower_bound || child.lower_bound;
-    }
-    Amounts total = sum.Total();
-    const OwnParams& params = own_params_[static_cast<size_t>(index)];
+  // Where there are children, arithmetic of the module's own is one of them.
+  std::shared_ptr<const Amounts> AddUpModule(const OwnWork& own,
+                                             absl::Span<const Amounts* const> children,
+                                             const OwnParams& params) {
+    absl::InlinedVector<const Amounts*, 8> parts(children.begin(), children.end());
+    parts.push_back(&own.amounts);
+    Amounts total = SumOf(parts, &terms_);
     total.params += params.elements;
     total.param_bytes += params.bytes;
-    terms_ += sum.Terms(total);
-    m.amounts = std::make_shared<const Amounts>(std::move(total));
+    return std::make_shared<const Amounts>(std::move(total));
   }
 
   const Inference& inference_;

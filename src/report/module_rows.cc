@@ -148,7 +148,7 @@ class RowMaker {
       if (group.count == 1) continue;
       group.label = FoldedLabel(group);
       group.Amounts::operator=({});
-      group.Amounts::Add(*At(group.first).amounts, group.count);
+      group.Amounts::Add(*At(group.first).amounts, group.count);  // exact in what tells kinds apart
     }
     if (shorten_ && groups.size() > kMaxSiblings) JoinSmallest(&groups);
     return groups;

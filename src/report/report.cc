@@ -106,6 +106,7 @@ CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
   info.counted = counts.counted;
   info.free = counts.free;
   info.unknown = counts.unknown;
+  if (counts.unknown_items.empty()) return info;
   int64_t text_left = MaxRowText(model);
   for (const UnknownItem& item : counts.unknown_items) {
     const Node& node = model.node(item.node);

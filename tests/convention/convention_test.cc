@@ -393,7 +393,8 @@ TEST(ConventionsTest, LedgersHoldAllOfOurCount) {
         ours.push_back(subject.evidence.amount(line.ours));
       }
       const Tally& total = subject.counts.total;
-      EXPECT_EQ(Sum(ours), convention->unit == Unit::kMac ? total.Macs() : total.Flops())
+      EXPECT_EQ(Sum(ours),
+                convention->unit == Unit::kMac ? total.amounts.macs : total.amounts.flops)
           << path << " " << convention->name;
     }
   }
@@ -419,7 +420,8 @@ TEST(CountAsTest, PartsAddUpToTheHeadline) {
       EXPECT_EQ(report->tool->headline, row.headline) << convention->name;
       EXPECT_EQ(report->tool->params, row.params) << convention->name;
       EXPECT_EQ(macs ? report->totals.macs : report->totals.flops, row.headline);
-      EXPECT_EQ(macs ? report->modules[0].macs : report->modules[0].flops, row.headline);
+      EXPECT_EQ(macs ? report->modules[0].amounts->macs : report->modules[0].amounts->flops,
+                row.headline);
       for (const Expr& rows : {SumOf(report->by_op, macs), SumOf(report->nodes, macs)}) {
         EXPECT_EQ(rows + report->tool->of_model, row.headline) << convention->name;
       }
@@ -434,11 +436,12 @@ TEST(CountAsTest, HasTheQuantitiesOfTheToolOnly) {
     const auto report = CountAs(model, {}, convention->name);
     if (!report.ok()) continue;
     const Totals& t = report->totals;
-    for (const Expr* none : {&t.other_flops, &t.int_ops, &t.bytes_read, &t.bytes_written,
-                             &t.backward_flops, &t.backward_macs, &t.training_flops,
-                             &t.foldable_flops, report->has_macs() ? &t.flops : &t.macs}) {
-      EXPECT_EQ(*none, Expr(0)) << convention->name;
+    for (const Quantity& q : kQuantities) {
+      if (q.of == Quantity::Of::kWork && !report->Has(q)) {
+        EXPECT_EQ(t.*q.value, Expr(0)) << q.key;
+      }
     }
+    for (const DerivedQuantity& q : kDerivedQuantities) EXPECT_EQ(t.*q.value, Expr(0)) << q.key;
     const std::string text = ToTable(*report, {}) + ToMarkdown(*report, {});
     for (const char* word : {"backward (", "training (", "bytes", "params", "2 x MACs +"}) {
       EXPECT_THAT(text, Not(HasSubstr(word))) << convention->name;

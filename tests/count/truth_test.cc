@@ -69,7 +69,7 @@ class TruthTest : public testing::TestWithParam<std::string> {
 
 // MACs as the exact integer that `bindings` make of them; "unbound" or the error otherwise.
 std::string MacsAt(const Counts& counts, const Bindings& bindings) {
-  const absl::StatusOr<absl::int128> macs = counts.total.Macs().Evaluate(bindings);
+  const absl::StatusOr<absl::int128> macs = counts.total.amounts.macs.Evaluate(bindings);
   return macs.ok() ? Int128ToString(*macs) : macs.status().ToString();
 }
 
@@ -92,19 +92,16 @@ TEST_P(TruthTest, BindingFirstAndEvaluatingLaterAgree) {
   const absl::StatusOr<Counts> late = Count(*open);
   const absl::StatusOr<Counts> early = Count(*bound);
   ASSERT_TRUE(late.ok() && early.ok()) << late.status() << early.status();
-  EXPECT_EQ(late->total.Macs().Substitute(bindings).ToString(), early->total.Macs().ToString());
+  EXPECT_EQ(late->total.amounts.macs.Substitute(bindings).ToString(),
+            early->total.amounts.macs.ToString());
   // Where a binding decides an If, only the branch that is taken counts; without it, the larger.
   const bool has_open_choice = std::any_of(open->calls.begin(), open->calls.end(),
                                            [](const Call& c) { return c.choose_larger; });
   if (has_open_choice) return;
-  const std::pair<Expr, Expr> totals[] = {
-      {late->total.Flops(), early->total.Flops()},
-      {late->total.IntOps(), early->total.IntOps()},
-      {late->total.bytes_read, early->total.bytes_read},
-      {late->total.bytes_written, early->total.bytes_written},
-  };
-  for (const auto& [symbolic, concrete] : totals) {
-    EXPECT_EQ(symbolic.Substitute(bindings).ToString(), concrete.ToString());
+  for (const Quantity& q : kQuantities) {
+    const Expr& symbolic = late->total.amounts.*q.value;
+    EXPECT_EQ(symbolic.Substitute(bindings).ToString(), (early->total.amounts.*q.value).ToString())
+        << q.key;
   }
 }
 
@@ -136,7 +133,8 @@ TEST_P(TruthTest, OtherSizesHaveTheirFigures) {
     ASSERT_TRUE(inference.ok()) << inference.status();
     const absl::StatusOr<Counts> counts = Count(*inference);
     ASSERT_TRUE(counts.ok()) << counts.status();
-    EXPECT_EQ((2 * counts->total.Macs()).ToString(), std::to_string(alt["flops"].get<int64_t>()))
+    EXPECT_EQ((2 * counts->total.amounts.macs).ToString(),
+              std::to_string(alt["flops"].get<int64_t>()))
         << alt["dims"];
   }
 }

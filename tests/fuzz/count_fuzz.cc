@@ -20,11 +20,12 @@ void RequireSums(const Report& report) {
     Expr flops = 0;
     for (auto child = static_cast<int32_t>(i) + 1; child < parent.end;
          child = report.modules[static_cast<size_t>(child)].end) {
-      flops += report.modules[static_cast<size_t>(child)].flops;
+      flops += report.modules[static_cast<size_t>(child)].amounts->flops;
     }
-    Require(flops == parent.flops, "a module's flops are not the sum of its children's");
+    Require(flops == parent.amounts->flops, "a module's flops are not the sum of its children's");
   }
-  Require(report.modules[0].flops == report.totals.flops, "the modules do not add up to the total");
+  Require(report.modules[0].amounts->flops == report.totals.flops,
+          "the modules do not add up to the total");
 }
 
 void RequireSafeText(const Report& report, const ViewOptions& view) {

@@ -17,12 +17,12 @@ namespace {
 
 // What lines of screens begin with, after spaces.
 constexpr absl::string_view kLineBegins[] = {
-    "| ",        "(",        "model: ",  "inputs: ",   "module ",   "operator ", "node ",
-    "tool ",     "domain ",  "MACs",     "FLOPs",      "backward ", "training ", "parameters ",
-    "bytes ",    "written ", "integer ", "foldable ",  "at the ",   "causal ",   "assumed: ",
-    "symbols (", "not ",     "ours",     "no figure:", "its ",      "figures ",  "shares ",
-    "warnings:", "module",   "input ",   "output ",    "formula ",  "note ",     "except ",
-    "cost ",     "inside ",  "runs ",    "|",
+    "of these,",   "| ",        "(",        "model: ",  "inputs: ",   "module ",   "operator ",
+    "node ",       "tool ",     "domain ",  "MACs",     "FLOPs",      "backward ", "training ",
+    "parameters ", "bytes ",    "written ", "integer ", "foldable ",  "at the ",   "causal ",
+    "assumed: ",   "symbols (", "not ",     "ours",     "no figure:", "its ",      "figures ",
+    "shares ",     "warnings:", "module",   "input ",   "output ",    "formula ",  "note ",
+    "except ",     "cost ",     "inside ",  "runs ",    "|",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -38,12 +38,12 @@ bool BeginsWithOurs(absl::string_view line) {
 
 const std::set<absl::string_view>& OurWords() {
   static const auto* words = new std::set<absl::string_view>{
-      "FLOPs",  "MACs",     "module",  "type",    "params", "operator", "nodes", "node",
-      "runs",   "output",   "tool",    "its",     "figure", "unit",     "of",    "ours",
-      "status", "as",       "the",     "calls",   "it",     "Symbols",  "no",    "Warnings",
-      "Not",    "counted",  "so",      "that",    "totals", "are",      "lower", "bounds",
-      "domain", "versions", "assumed", "formula", "k",      "M",        "G",     "T",
-      "P",      "E",        "emsp",    "lt",      "gt"};
+      "FLOPs",  "MACs",  "module", "type",    "params", "operator", "nodes",   "node",    "runs",
+      "output", "tool",  "its",    "figure",  "unit",   "of",       "ours",    "status",  "as",
+      "the",    "calls", "it",     "Symbols", "no",     "Warnings", "Not",     "these",   "for",
+      "model",  "a",     "whole",  "beside",  "nodes",  "reports",  "counted", "so",      "that",
+      "totals", "are",   "lower",  "bounds",  "domain", "versions", "assumed", "formula", "k",
+      "M",      "G",     "T",      "P",       "E",      "emsp",     "lt",      "gt"};
   return *words;
 }
 

@@ -103,12 +103,16 @@ std::vector<Module> MakeModules(Choices* choose) {
   for (size_t i = modules.size(); i-- > 0;) {
     Module& m = modules[i];
     m.end = std::max(m.end, static_cast<int32_t>(i) + 1);
-    if (m.end == static_cast<int32_t>(i) + 1) m.flops = m.macs = choose->Amount();
+    Amounts amounts;
+    amounts.params = 3;
+    if (m.end == static_cast<int32_t>(i) + 1) amounts.flops = amounts.macs = choose->Amount();
+    for (size_t c = i + 1; c < modules.size(); ++c) {
+      if (modules[c].parent == static_cast<int32_t>(i)) amounts.Add(*modules[c].amounts);
+    }
+    m.amounts = std::make_shared<const Amounts>(std::move(amounts));
     if (m.parent < 0) continue;
     Module& above = modules[static_cast<size_t>(m.parent)];
     above.end = std::max(above.end, m.end);
-    above.flops += m.flops;
-    above.macs += m.macs;
   }
   return modules;
 }
@@ -140,13 +144,12 @@ Report MakeReport(Choices* choose) {
   report.bindings[choose->Name()] = 8;
   if (choose->Coin()) {
     report.convention = "thop";
-    report.tool = ToolFigure{choose->Coin(),   choose->Name(), choose->Amount(),
+    report.tool = ToolFigure{choose->Coin(),   "MACs of it",   choose->Amount(),
                              choose->Amount(), choose->Coin(), 7,
                              choose->Names()};
   }
   report.modules = MakeModules(choose);
-  report.totals.flops = report.modules[0].flops;
-  report.totals.macs = report.modules[0].macs;
+  static_cast<Amounts&>(report.totals) = *report.modules[0].amounts;
   report.totals.bytes_read = choose->Amount();
   report.totals.lower_bound = choose->Coin();
   for (const std::string& type : choose->Names()) report.macs_by_dtype[type] = choose->Amount();
@@ -154,7 +157,7 @@ Report MakeReport(Choices* choose) {
   report.coverage.items = {{choose->Name(), choose->Name(), choose->Name(), choose->Name()}};
   report.symbols = {{choose->Name(), static_cast<SymbolOrigin::Kind>(choose->Below(3)),
                      choose->Name(), static_cast<int>(choose->Below(5))}};
-  report.by_op = {{choose->Name(), choose->Name(), 1, choose->Amount(), choose->Amount(), 0}};
+  report.by_op = {{{choose->Amount(), choose->Amount()}, choose->Name(), choose->Name(), 1, 3}};
   report.has_nodes = true;
   for (size_t i = choose->Below(5); i > 0; --i) {
     report.nodes.push_back(MakeNode(choose, report.modules.size()));
@@ -196,11 +199,21 @@ void RequireExpression(const nlohmann::json& text, const Expr& original) {
   Require(parsed->ToString() == original.ToString(), "an expression is not what JSON prints");
 }
 
-void RequireNode(const nlohmann::json& json, const NodeRow& row) {
+// The quantities that a report has, each as it is; the others are null.
+void RequireAmounts(const Report& report, const nlohmann::json& json, const Amounts& amounts) {
+  for (const Quantity& q : kQuantities) {
+    if (q.of == Quantity::Of::kWeights) continue;
+    const nlohmann::json& value = json[std::string(q.key)];
+    Require(value.is_null() == !report.Has(q), "a quantity that is not there, or is");
+    if (report.Has(q)) RequireExpression(value["expr"], amounts.*q.value);
+  }
+}
+
+void RequireNode(const Report& report, const nlohmann::json& json, const NodeRow& row) {
   RequireSame(json["name"], row.name);
   RequireSame(json["inputs"][0]["name"], row.inputs[0].name);
   Require(json.contains("inputs_omitted") == (row.inputs_omitted > 0), "inputs_omitted");
-  RequireExpression(json["flops"]["expr"], row.flops);
+  RequireAmounts(report, json, row);
   const Shape& shape = row.outputs[0].shape;
   for (int i = 0; i < (shape.ranked() ? shape.rank() : 0); ++i) {
     RequireExpression(json["outputs"][0]["shape"][static_cast<size_t>(i)], shape[i]);
@@ -225,9 +238,13 @@ void RequireReport(const Report& report, Choices* choose) {
   RequireSame(json["model"]["path"], report.model.path);
   RequireSame(json["coverage"]["items"][0]["reason"], report.coverage.items[0].reason);
   Require(json["model"]["opsets"].size() == report.model.opsets.size(), "domains became one key");
-  Require(json["macs_by_dtype"].size() == report.macs_by_dtype.size(), "types became one key");
-  RequireExpression(json["totals"]["flops"]["expr"], report.totals.flops);
-  for (size_t i = 0; i < report.nodes.size(); ++i) RequireNode(json["nodes"][i], report.nodes[i]);
+  Require(report.tool || json["macs_by_dtype"].size() == report.macs_by_dtype.size(),
+          "types became one key");
+  RequireAmounts(report, json["totals"], report.totals);
+  Require(json["nodes"].is_null() == !report.has_rows(), "rows that are not there, or are");
+  for (size_t i = 0; report.has_rows() && i < report.nodes.size(); ++i) {
+    RequireNode(report, json["nodes"][i], report.nodes[i]);
+  }
 }
 
 void RequireComparison(const Report& ours, Choices* choose) {

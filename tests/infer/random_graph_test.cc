@@ -43,13 +43,9 @@ void ExpectSameTally(const Tally& open, const Tally& bound, const Bindings& size
     EXPECT_EQ(ValueOf(open.int_ops[kind].Evaluate(sizes)), bound.int_ops[kind].ToString())
         << "int_" << KindName(kind);
   }
-  const std::pair<const Expr*, const Expr*> others[] = {
-      {&open.bytes_read, &bound.bytes_read},
-      {&open.bytes_written, &bound.bytes_written},
-      {&open.foldable_flops, &bound.foldable_flops},
-  };
-  for (const auto& [symbolic, concrete] : others) {
-    EXPECT_EQ(ValueOf(symbolic->Evaluate(sizes)), concrete->ToString());
+  for (const Quantity& q : kQuantities) {
+    EXPECT_EQ(ValueOf((open.amounts.*q.value).Evaluate(sizes)), (bound.amounts.*q.value).ToString())
+        << q.key;
   }
 }
 
@@ -58,20 +54,21 @@ void ExpectSameTally(const Tally& open, const Tally& bound, const Bindings& size
 void ExpectPartsSumUp(const Inference& inference, const Counts& counts) {
   Expr flops, macs;
   for (const auto& [op, tally] : counts.by_op) {
-    flops += tally.flops;
-    macs += tally.macs;
+    flops += tally.amounts.flops;
+    macs += tally.amounts.macs;
   }
-  EXPECT_EQ(flops.ToString(), counts.total.Flops().ToString());
-  EXPECT_EQ(macs.ToString(), counts.total.Macs().ToString());
+  EXPECT_EQ(flops.ToString(), counts.total.amounts.flops.ToString());
+  EXPECT_EQ(macs.ToString(), counts.total.amounts.macs.ToString());
   const ModuleTree tree = BuildModules(inference, counts).value();
   std::vector<Expr> children(tree.modules.size());
   for (const Module& module : tree.modules) {
-    if (module.parent >= 0) children[static_cast<size_t>(module.parent)] += module.flops;
+    if (module.parent >= 0) children[static_cast<size_t>(module.parent)] += module.amounts->flops;
   }
-  EXPECT_EQ(tree.modules[0].flops.ToString(), counts.total.Flops().ToString());
+  EXPECT_EQ(tree.modules[0].amounts->flops.ToString(), counts.total.amounts.flops.ToString());
   for (size_t i = 0; i < tree.modules.size(); ++i) {
     if (tree.modules[i].end == static_cast<int32_t>(i) + 1) continue;
-    EXPECT_EQ(children[i].ToString(), tree.modules[i].flops.ToString()) << tree.modules[i].path;
+    EXPECT_EQ(children[i].ToString(), tree.modules[i].amounts->flops.ToString())
+        << tree.modules[i].path;
   }
 }
 

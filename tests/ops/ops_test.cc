@@ -59,9 +59,8 @@ void ExpectDeclaredTypes(const onnx::GraphProto& declared, const Inference& infe
 
 // Every quantity of a tally, by name.
 std::map<std::string, Expr> QuantitiesOf(const Tally& tally) {
-  std::map<std::string, Expr> all = {{"bytes_read", tally.bytes_read},
-                                     {"bytes_written", tally.bytes_written},
-                                     {"foldable_flops", tally.foldable_flops}};
+  std::map<std::string, Expr> all;
+  for (const Quantity& q : kQuantities) all[std::string(q.key)] = tally.amounts.*q.value;
   for (int i = 0; i < kNumKinds; ++i) {
     const Kind kind = static_cast<Kind>(i);
     all[absl::StrCat(KindName(kind))] = tally.flops[kind];

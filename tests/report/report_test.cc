@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/utf8.h"
 #include "src/load/load.h"
@@ -435,7 +436,11 @@ TEST(BoundTest, FormulasAreRefusedAboveALimit) {
     make.Node(path + "/Relu", "Relu", {absl::StrCat("y", i)}, {absl::StrCat("y", i + 1)});
   }
   make.Output("y60");
-  EXPECT_THAT(make.Count().status().message(), HasSubstr("(formula-text-per-node)"));
+  CountOptions options;
+  options.limits.terms_per_node = 10'000;  // which are met before
+  const absl::Status refused = make.Count(options).status();
+  EXPECT_THAT(refused.message(), HasSubstr("(formula-text-per-node)"));
+  EXPECT_EQ(LimitOf(refused), "formula-text-per-node");
 }
 
 // ---- JSON
@@ -683,7 +688,7 @@ TEST(ExplainTest, NodesOfOneName) {
     ASSERT_TRUE(e.ok()) << e.status();
     EXPECT_EQ(e->number, c.number) << c.name;
     EXPECT_EQ(e->node.inputs[1].name, c.weight) << c.name;
-    EXPECT_EQ(e->macs.ToString(), c.macs) << c.name;
+    EXPECT_EQ(e->amounts.macs.ToString(), c.macs) << c.name;
     EXPECT_EQ(e->node.macs.ToString(), c.macs) << c.name;
   }
   EXPECT_FALSE(Explain(*model, {}, "same#3").ok());
@@ -718,7 +723,7 @@ TEST(ExplainTest, BothBranchesOfAnIf) {
   EXPECT_EQ(e->bodies[1].flops.ToString(), "128*n");
   EXPECT_EQ(e->bodies[1].macs.ToString(), "64*n");
   EXPECT_EQ(e->bodies[1].how, "counted: it costs more");
-  EXPECT_EQ(e->flops.ToString(), "128*n");
+  EXPECT_EQ(e->amounts.flops.ToString(), "128*n");
 }
 
 }  // namespace

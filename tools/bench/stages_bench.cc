@@ -55,7 +55,7 @@ void LoadInferCount(benchmark::State& state, const std::string& name) {
 
 void EvaluateTotal(benchmark::State& state, const std::string& name) {
   const Inference inference = *Infer(*LoadFromBytes(Bytes(name)));
-  const Expr flops = Count(inference)->total.Flops();
+  const Expr flops = Count(inference)->total.amounts.flops;
   Bindings bindings;
   for (const SymbolOrigin& symbol : inference.symbols) bindings[symbol.name] = 8;
   for (auto _ : state) benchmark::DoNotOptimize(flops.Evaluate(bindings));
