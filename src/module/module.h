@@ -46,7 +46,7 @@ struct Module {
   int32_t parent = -1;       // index in ModuleTree::modules
   int32_t depth = 0;         // of the root: 0
   int32_t end = 0;           // the subtree is [its index, end)
-  int32_t kind = 0;          // modules that are equal but for their path have one kind
+  int32_t kind = 0;          // the same where class, FLOPs, MACs, weights and children are
   bool lower_bound = false;  // something in it is unknown
   int64_t nodes = 0;         // that run in it, as written: a body counts once
   // Of all that is in it; never null. Modules of one kind share them.

@@ -242,16 +242,33 @@ OptionalModuleId ModulePaths::FromNodeName(absl::string_view name) {
   if (slash == absl::string_view::npos) return kNone;
   const absl::string_view key = name.substr(0, slash);
   if (const OptionalModuleId known = by_name_.Find(key)) return *known;
-  std::string path;
+  // What is known of the longest beginning. Where a limit cut a path, names say more than paths.
+  size_t begin = 0;
   ModuleId id = kRootModule;
+  for (size_t end = cut_ ? absl::string_view::npos : key.rfind('/');
+       end != absl::string_view::npos && end > 0; end = key.rfind('/', end - 1)) {
+    const auto known = by_name_.known.find(key.substr(0, end));
+    if (known == by_name_.known.end()) continue;
+    begin = end;
+    id = known->second;
+    break;
+  }
+  std::string path(this->path(id));
   int depth = 0;
-  for (absl::string_view component : absl::StrSplit(key, '/', absl::SkipEmpty())) {
+  for (absl::string_view component : absl::StrSplit(key.substr(0, begin), '/', absl::SkipEmpty())) {
+    depth += component.empty() ? 0 : 1;
+  }
+  for (absl::string_view component : absl::StrSplit(key.substr(begin), '/', absl::SkipEmpty())) {
     if (++depth > kMaxModuleDepth || static_cast<int64_t>(path.size()) > kMaxModulePath) {
       cut_ = true;
       break;
     }
     path = Descend(path, component);
     id = Intern(path);
+    if (!cut_) {
+      const size_t end = static_cast<size_t>(component.data() + component.size() - key.data());
+      by_name_.known.try_emplace(key.substr(0, end), id);
+    }
   }
   return by_name_.Remember(key, id);
 }

@@ -158,10 +158,7 @@ Expr operator*(const Expr& a, const Expr& b) {
   return MultiplyPolys(a, b);
 }
 
-bool operator==(const Expr& a, const Expr& b) {
-  if (a.is_literal() || b.is_literal()) {
-    return a.is_literal() && b.is_literal() && a.literal() == b.literal();
-  }
+bool Expr::SamePoly(const Expr& a, const Expr& b) {
   return a.poly_ == b.poly_ || (a.HashCode() == b.HashCode() && CompareExprs(a, b) == 0);
 }
 

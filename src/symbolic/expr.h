@@ -73,7 +73,12 @@ class Expr {
   friend Expr operator+(const Expr& a, const Expr& b);
   friend Expr operator-(const Expr& a, const Expr& b);
   friend Expr operator*(const Expr& a, const Expr& b);
-  friend bool operator==(const Expr& a, const Expr& b);
+  friend bool operator==(const Expr& a, const Expr& b) {
+    if (a.is_literal() || b.is_literal()) {
+      return a.is_literal() && b.is_literal() && a.literal_ == b.literal_;
+    }
+    return SamePoly(a, b);
+  }
   friend bool operator!=(const Expr& a, const Expr& b) { return !(a == b); }
   // A total order, deterministic across runs; no meaning as a comparison of values.
   friend bool operator<(const Expr& a, const Expr& b);
@@ -110,6 +115,7 @@ class Expr {
  private:
   friend struct ExprImpl;
   struct Poly;
+  static bool SamePoly(const Expr& a, const Expr& b);
   size_t HashCode() const;
 
   absl::int128 literal_ = 0;          // when poly_ is null
