@@ -4,11 +4,10 @@
 //
 //   absl::StatusOr<onnxflops::Model> model = onnxflops::Load("clip.onnx");
 //   if (!model.ok()) return model.status();
-//   absl::StatusOr<onnxflops::Report> report =
-//       onnxflops::Count(*model, {.bindings = {{"batch", 8}}});
+//   absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model);
 //   if (!report.ok()) return report.status();
-//   report->totals.flops           // an Expr: exact, printable, comparable
-//   report->At({{"batch", 64}})    // totals at other sizes, without counting again
+//   report->totals.flops           // an Expr: exact, printable, comparable: 14827185434*batch + 1
+//   report->At({{"batch", 64}})    // totals at a size, without counting again
 //   std::cout << onnxflops::ToTable(*report, {});
 //   onnxflops::CompareTools(*model, {}, {.with = {"thop"}})   // what another tool says, and why
 //

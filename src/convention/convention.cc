@@ -51,6 +51,7 @@ void LedgerBuilder::CountModel(AmountId theirs, TermId term) {
     taken_[i] = true;
   }
   std::vector<Expr> parts;
+  parts.reserve(times.size());
   for (const auto& [amount, n] : times) parts.push_back(evidence_.amount(amount) * n);
   const AmountId ours = evidence_.Intern(Sum(parts));
   ledger_.model_lines.push_back({ours, theirs, TermFor(ours, theirs, term)});

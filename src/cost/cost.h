@@ -16,7 +16,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/string_view.h"
 #include "src/graph/dtype.h"
 #include "src/symbolic/expr.h"
@@ -68,8 +70,8 @@ class Census {
   std::unique_ptr<ByKind> by_kind_;  // nullptr: all 0
 };
 
-// Operand types of a contraction, as its label in macs_by_dtype: "float32", "uint8 x int8",
-// "float16 x int4", "int8 x int8, QDQ".
+// The types of the operands that a contraction multiplies, and how they are stored. As text:
+// "float32", "uint8 x int8", "float16 x int4", "int8 x int8, QDQ".
 struct MacOperands {
   DType a = DType::kUndefined;
   DType b = DType::kUndefined;
@@ -78,7 +80,13 @@ struct MacOperands {
   friend bool operator==(const MacOperands& x, const MacOperands& y) {
     return x.a == y.a && x.b == y.b && x.qdq == y.qdq;
   }
+  friend bool operator<(const MacOperands& x, const MacOperands& y) {
+    return std::tie(x.a, x.b, x.qdq) < std::tie(y.a, y.b, y.qdq);
+  }
 };
+
+// Multiply-accumulates by what they multiply. Those that are there are not 0.
+using MacsByDType = absl::btree_map<MacOperands, Expr>;
 
 // How much of causal attention counts: all pairs of a query and a key, or only those that its mask
 // lets through.

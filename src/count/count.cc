@@ -31,7 +31,7 @@ void Tally::Add(const Tally& other, const Expr& times) {
   add_census(&flops, other.flops);
   add_census(&int_ops, other.int_ops);
   amounts.Add(other.amounts, times);
-  for (const auto& [label, amount] : other.macs_by_dtype) add(&macs_by_dtype[label], amount);
+  for (const auto& [types, amount] : other.macs_by_dtype) add(&macs_by_dtype[types], amount);
   lower_bound = lower_bound || other.lower_bound;
 }
 
@@ -92,7 +92,7 @@ class TallySum {
       add(&int_ops_[static_cast<size_t>(i)], tally.int_ops[static_cast<Kind>(i)]);
     }
     amounts_.Add(tally.amounts, times);
-    for (const auto& [label, amount] : tally.macs_by_dtype) add(&macs_by_dtype_[label], amount);
+    for (const auto& [types, amount] : tally.macs_by_dtype) add(&macs_by_dtype_[types], amount);
     lower_bound_ = lower_bound_ || tally.lower_bound;
   }
 
@@ -108,7 +108,7 @@ class TallySum {
       set(&total.int_ops, i, int_ops_[static_cast<size_t>(i)]);
     }
     total.amounts = amounts_.Total();
-    for (const auto& [label, sum] : macs_by_dtype_) total.macs_by_dtype[label] = sum.Total();
+    for (const auto& [types, sum] : macs_by_dtype_) total.macs_by_dtype[types] = sum.Total();
     total.lower_bound = lower_bound_;
     return total;
   }
@@ -116,7 +116,7 @@ class TallySum {
  private:
   std::array<ExprSum, kNumKinds> flops_, int_ops_;
   AmountsSum amounts_;
-  absl::btree_map<std::string, ExprSum> macs_by_dtype_;
+  absl::btree_map<MacOperands, ExprSum> macs_by_dtype_;
   bool lower_bound_ = false;
 };
 
@@ -389,7 +389,7 @@ class Counter {
 
   static void AddMacs(const Census& census, const MacOperands& operands, Tally* own) {
     const Expr& macs = census[Kind::kMac];
-    if (macs != Expr(0)) own->macs_by_dtype[operands.ToString()] += macs;
+    if (macs != Expr(0)) own->macs_by_dtype[operands] += macs;
   }
 
   // A rule that cannot tell makes the node unknown; one that finds the model wrong stops the count.

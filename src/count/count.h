@@ -36,9 +36,9 @@ enum class Coverage : uint8_t {
 struct Tally {
   Census flops;
   Census int_ops;
-  Amounts amounts;                                   // those of the work; no weights
-  absl::btree_map<std::string, Expr> macs_by_dtype;  // sums to flops.mac + int_ops.mac
-  bool lower_bound = false;                          // something in it is unknown
+  Amounts amounts;            // those of the work; no weights
+  MacsByDType macs_by_dtype;  // sums to amounts.macs
+  bool lower_bound = false;   // something in it is unknown
 
   // Of a node that is shape arithmetic: contractions and bytes only.
   Tally AsShapeWork() const;

@@ -35,7 +35,7 @@ void FormulaText::Add(const Report& report) {
   Add(report.totals);
   Add(report.census);
   Add(report.int_census);
-  for (const auto& [type, macs] : report.macs_by_dtype) Add(macs);
+  for (const auto& [types, macs] : report.macs_by_dtype) Add(macs);
   for (const OpRow& row : report.by_op) {
     Add(row.runs);
     Add(row);

@@ -74,7 +74,9 @@ void WriteKinds(const Report& report, JsonWriter* json) {
   WriteCensus("census", report.census, json);
   WriteCensus("int_census", report.int_census, json);
   json->Key("macs_by_dtype").BeginObject();
-  for (const auto& [type, macs] : report.macs_by_dtype) json->Key(type).Quantity(macs);
+  for (const auto& [types, macs] : report.macs_by_dtype) {
+    json->Key(types.ToString()).Quantity(macs);
+  }
   json->EndObject();
 }
 

@@ -180,7 +180,18 @@ std::string NodeLabel(const ModelData& model, const Node& node) {
 }
 
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
-  ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(at, symbols));
+  Bindings open;
+  for (const auto& [name, size] : at) {
+    const auto bound = bindings.find(name);
+    if (bound == bindings.end()) {
+      open.emplace(name, size);
+    } else if (bound->second != size) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Escaped(name), " was bound to ", bound->second,
+                       " before counting; count without it to ask for other sizes"));
+    }
+  }
+  ASSIGN_OR_RETURN(const Bindings sizes, ResolveSymbols(open, symbols));
   Totals result = totals;
   const auto substitute = [&](Expr* value) { *value = value->Substitute(sizes); };
   for (const Quantity& q : kQuantities) substitute(&(result.*q.value));

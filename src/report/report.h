@@ -1,8 +1,9 @@
 // The result: everything that is known of a model's cost, as one value.
 //
 //   absl::StatusOr<onnxflops::Model> model = onnxflops::Load("clip.onnx");
-//   absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model, {.bindings = {{"batch",
-//   8}}}); report->totals.flops.ToString()   // "3179354628104" report->modules[0].path
+//   absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model);
+//   report->totals.flops.ToString()                // "14827185434*batch + 1"
+//   report->At({{"batch", 8}})->flops.ToString()   // "118617483473"
 //
 // A Report owns what it holds; nothing in it points into the model or the file. It may be copied,
 // and read by many threads.
@@ -139,7 +140,7 @@ struct Report {
   Totals totals;
   Census census;      // of floating-point work
   Census int_census;  // of integer work
-  absl::btree_map<std::string, Expr> macs_by_dtype;
+  MacsByDType macs_by_dtype;
   CoverageInfo coverage;
   std::vector<SymbolOrigin> symbols;  // that are not bound
   std::vector<OpRow> by_op;           // by domain and name
@@ -149,8 +150,9 @@ struct Report {
   int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
   std::vector<std::string> warnings;
 
-  // The totals at other sizes, without counting again. Symbols that are not bound stay. Errors:
-  // InvalidArgument names a symbol that the report does not have; OutOfRange for an overflow.
+  // The totals at sizes of symbols that are open, without counting again. Symbols that are not
+  // named stay. Errors: FailedPrecondition of a symbol that was bound to another size before
+  // counting; InvalidArgument of one that the report does not have; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
 
   // Whether a quantity is there: all are, but another tool has one, and its own `params` in totals.

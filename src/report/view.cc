@@ -347,7 +347,9 @@ void AddMemory(const Report& report, const Totals& t, const TotalTexts& texts, b
   const auto& by_type = report.macs_by_dtype;
   if (by_type.size() < 2 && report.int_census[Kind::kMac] == Expr(0)) return;
   std::vector<std::string> types;
-  for (const auto& [type, macs] : by_type) types.push_back(texts.Named(type, macs));
+  for (const auto& [operands, macs] : by_type) {
+    types.push_back(texts.Named(operands.ToString(), macs));
+  }
   lines->push_back({absl::StrCat("MACs by type: ", absl::StrJoin(types, ", "))});
 }
 

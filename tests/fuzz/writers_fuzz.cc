@@ -152,7 +152,10 @@ Report MakeReport(Choices* choose) {
   static_cast<Amounts&>(report.totals) = *report.modules[0].amounts;
   report.totals.bytes_read = choose->Amount();
   report.totals.lower_bound = choose->Coin();
-  for (const std::string& type : choose->Names()) report.macs_by_dtype[type] = choose->Amount();
+  for (size_t i = choose->Below(4); i > 0; --i) {
+    const auto type = [&] { return static_cast<DType>(choose->Below(17)); };
+    report.macs_by_dtype[{type(), type(), choose->Coin()}] = choose->Amount();
+  }
   report.coverage.unknown = 1;
   report.coverage.items = {{choose->Name(), choose->Name(), choose->Name(), choose->Name()}};
   report.symbols = {{choose->Name(), static_cast<SymbolOrigin::Kind>(choose->Below(3)),

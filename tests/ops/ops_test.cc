@@ -66,7 +66,7 @@ std::map<std::string, Expr> QuantitiesOf(const Tally& tally) {
     all[absl::StrCat(KindName(kind))] = tally.flops[kind];
     all[absl::StrCat("int_", KindName(kind))] = tally.int_ops[kind];
   }
-  for (const auto& [types, macs] : tally.macs_by_dtype) all["macs of " + types] = macs;
+  for (const auto& [types, macs] : tally.macs_by_dtype) all["macs of " + types.ToString()] = macs;
   return all;
 }
 

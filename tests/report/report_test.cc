@@ -113,7 +113,7 @@ TEST(ReportTest, Totals) {
   EXPECT_EQ(report->totals.params, 32);
   EXPECT_EQ(report->totals.param_bytes, 128);
   EXPECT_FALSE(report->totals.lower_bound);
-  EXPECT_EQ(report->macs_by_dtype.at("float32").ToString(), "32*batch");
+  EXPECT_EQ(report->macs_by_dtype.at({DType::kFloat32, DType::kFloat32}).ToString(), "32*batch");
   ASSERT_EQ(report->symbols.size(), 1u);
   EXPECT_EQ(report->symbols[0].name, "batch");
   EXPECT_EQ(report->symbols[0].value, "x");
@@ -130,6 +130,23 @@ TEST(ReportTest, TotalsAtOtherSizes) {
   EXPECT_EQ(report->At({})->flops, report->totals.flops);
   EXPECT_EQ(report->At({{"bacth", 1}}).status().message(),
             "no symbol is named 'bacth'; symbols: batch");
+}
+
+TEST(ReportTest, TotalsOfABoundSymbol) {
+  const absl::StatusOr<Report> report = Linear().Count({.bindings = {{"batch", 8}}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->At({{"batch", 8}})->flops, report->totals.flops);
+  EXPECT_EQ(report->At({{"batch", 64}}).status().message(),
+            "batch was bound to 8 before counting; count without it to ask for other sizes");
+}
+
+// 11.11 M in fvcore's and timm's tables: what convolutions and the classifier write.
+TEST(ReportTest, ActivationsOfResNet50) {
+  const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Report> report = Count(*model);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->totals.activation_count, Expr(11'114'984));
 }
 
 TEST(ReportTest, WhatIsUnknownMakesALowerBound) {
