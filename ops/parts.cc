@@ -5,6 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/rules.h"
 
 namespace onnxflops {
 
@@ -15,29 +17,21 @@ struct NamedCost {
   ElementCost cost;
 };
 
+// Those that are no operator of ai.onnx, or one whose cost depends on its attributes.
 constexpr NamedCost kActivations[] = {
     {"", {}},
     {"none", {}},
     {"identity", {}},
     {"Affine", {.add = 1, .mul = 1}},
     {"Clip", {.cmp = 2}},
-    {"Elu", {.add = 1, .mul = 1, .cmp = 1, .exp = 1}},
     {"FastGelu", kGeluTanhCost},
     {"Gelu", kGeluCost},
-    {"HardSigmoid", {.add = 1, .mul = 1, .cmp = 2}},
-    {"HardSwish", {.add = 1, .mul = 2, .cmp = 2}},
-    {"LeakyRelu", {.mul = 1, .cmp = 1}},
     {"QuickGelu", {.add = 1, .mul = 2, .div = 1, .exp = 1}},
-    {"Relu", kReluCost},
     {"ScaledTanh", {.mul = 2, .tanh = 1}},
-    {"Sigmoid", kSigmoidCost},
     {"silu", kSiluCost},
     {"Softmax", kSoftmaxCost},
-    {"Softplus", kSoftplusCost},
-    {"Softsign", {.add = 1, .div = 1}},
     {"swish", kSiluCost},
     {"Tanh", {.tanh = 1}},
-    {"ThresholdedRelu", {.cmp = 1}},
 };
 
 }  // namespace
@@ -52,14 +46,25 @@ absl::StatusOr<ElementCost> ActivationCost(absl::string_view name) {
   for (const NamedCost& activation : kActivations) {
     if (absl::EqualsIgnoreCase(activation.name, name)) return activation.cost;
   }
+  for (const OpDef& row : kActivationFamily.rows) {
+    if (!absl::EqualsIgnoreCase(row.name, name)) continue;
+    if (row.count == CountPerInputElement || row.count == CountPerOutputElement)
+      return row.per_element;
+  }
   return absl::UnimplementedError(absl::StrCat("the activation '", name, "' is not known"));
 }
 
-Census LayerNormWork(const Expr& rows, const Expr& elements, bool bias) {
+Census StandardizeWork(const Expr& rows, const Expr& elements) {
   // Per row: two means, the square of the mean, the variance, epsilon and the square root.
   Census work = ElementCost{.add = 2, .mul = 1, .div = 2, .sqrt = 1} * rows;
-  // Per element: two sums, a square, the deviation, its quotient and the scale.
-  work += ElementCost{.add = bias ? 4 : 3, .mul = 2, .div = 1} * elements;
+  // Per element: two sums, a square, the deviation and its quotient.
+  work += ElementCost{.add = 3, .mul = 1, .div = 1} * elements;
+  return work;
+}
+
+Census LayerNormWork(const Expr& rows, const Expr& elements, bool bias) {
+  Census work = StandardizeWork(rows, elements);
+  work += ElementCost{.add = bias ? 1 : 0, .mul = 1} * elements;
   return work;
 }
 

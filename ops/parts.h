@@ -64,7 +64,10 @@ Cost Flops(Census work);
 absl::StatusOr<ElementCost> ActivationCost(absl::string_view name);
 
 // ---- normalizations of `rows` rows, of so many elements in all
-// LayerNormalization: mean and variance, deviation, quotient, scale and, if given, bias.
+// Mean, variance and the root of the latter plus epsilon for each row, and (x - mean) / root of
+// each element.
+Census StandardizeWork(const Expr& rows, const Expr& elements);
+// LayerNormalization: the same, scaled and, if given, with a bias.
 Census LayerNormWork(const Expr& rows, const Expr& elements, bool bias);
 // RMSNormalization: mean of squares, quotient and, if given, scale.
 Census RmsNormWork(const Expr& rows, const Expr& elements, bool scale);

@@ -16,9 +16,8 @@
 #ifndef ONNXFLOPS_SRC_ONNXFLOPS_H_
 #define ONNXFLOPS_SRC_ONNXFLOPS_H_
 
-#include "src/load/load.h"
-#include "src/report/compare_report.h"
-#include "src/report/report.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
 #include "src/report/writers.h"
 
 #endif  // ONNXFLOPS_SRC_ONNXFLOPS_H_

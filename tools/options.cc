@@ -16,13 +16,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/api/official_bodies.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/official_bodies.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -235,8 +235,6 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   }
   for (const std::string& limit : limits) RETURN_IF_ERROR(ParseLimit(limit, &options.limits));
   ASSIGN_OR_RETURN(options.rules, rules.Parse());
-  static const OfficialBodies bodies;
-  options.bodies = &bodies;
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/user/user_rules.h"
+#include "src/api/count.h"
 #include "src/report/report.h"
 
 namespace onnxflops::tools {

@@ -16,11 +16,11 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/text_forms.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/looks_like_model.h"
-#include "tools/text_forms.h"
 #include "tools/write_file.h"
 
 namespace onnxflops::tools {

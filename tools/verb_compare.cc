@@ -3,11 +3,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
-#include "tools/load_model.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -122,7 +123,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
-  ASSIGN_OR_RETURN(const Model model, LoadModel(args.models[0], options.limits));
+  ASSIGN_OR_RETURN(const Model model, Load(args.models[0], options.limits));
   ASSIGN_OR_RETURN(const CompareReport report, CompareTools(model, options, request));
   ASSIGN_OR_RETURN(const std::string text, Render(report, format, style));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {args.models[0], args.sizes.rules.file}));

@@ -3,11 +3,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/onnxflops.h"
 #include "src/report/format.h"
-#include "tools/load_model.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -138,7 +138,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   options.node_rows = view.by == GroupBy::kNode;
   std::vector<Report> reports;
   for (const std::string& path : args.models) {
-    ASSIGN_OR_RETURN(const Model model, LoadModel(path, options.limits));
+    ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
     ASSIGN_OR_RETURN(Report report, args.convention.empty()
                                         ? Count(model, options)
                                         : CountAs(model, options, args.convention));

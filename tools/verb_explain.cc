@@ -5,13 +5,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/registry.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/load.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
 #include "src/report/operators.h"
-#include "tools/load_model.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -88,7 +89,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   } else {
     ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
     ASSIGN_OR_RETURN(options.causal, causal.Parse());
-    ASSIGN_OR_RETURN(const Model model, LoadModel(what[0], options.limits));
+    ASSIGN_OR_RETURN(const Model model, Load(what[0], options.limits));
     ASSIGN_OR_RETURN(const Explanation explanation, Explain(model, options, what[1]));
     text = ToText(explanation, style);
   }

@@ -7,6 +7,7 @@
 
 #include "ops/evaluate.h"
 #include "ops/families.h"
+#include "ops/parts.h"
 #include "ops/rules.h"
 #include "ops/versions.h"
 #include "src/base/status_macros.h"
@@ -20,8 +21,7 @@ namespace {
 absl::StatusOr<Cost> CountGelu(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
   const bool tanh = n.String("approximate", "none") == "tanh";
-  const ElementCost per_element = tanh ? ElementCost{.add = 2, .mul = 4, .pow = 1, .tanh = 1}
-                                       : ElementCost{.add = 1, .mul = 2, .div = 1, .erf = 1};
+  const ElementCost per_element = tanh ? kGeluTanhCost : kGeluCost;
   return CostIn(n.dtype(0), per_element * shape.NumElements());
 }
 

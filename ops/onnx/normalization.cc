@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/families.h"
+#include "ops/parts.h"
 #include "ops/rules.h"
 #include "ops/versions.h"
 #include "src/base/status_macros.h"
@@ -16,16 +17,6 @@ namespace onnxflops {
 namespace {
 
 // ---- parts
-
-// Mean, variance and the root of the latter plus epsilon for R rows, and (X - mean) / root of all E
-// elements.
-Census Standardize(const Expr& rows, const Expr& elements) {
-  // Per row: two means, the squared mean, its difference, epsilon, the root.
-  Census work = ElementCost{.add = 2, .mul = 1, .div = 2, .sqrt = 1} * rows;
-  // Per element: two sums, a square, the deviation and its quotient.
-  work += ElementCost{.add = 3, .mul = 1, .div = 1} * elements;
-  return work;
-}
 
 // A scale or bias must broadcast to X without making it larger.
 absl::Status RequireFits(const NodeView& n, int input, const Shape& x) {
@@ -105,9 +96,7 @@ absl::StatusOr<Cost> CountLayerNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
   const Expr rows = x.Product(0, axis);
   const Expr elements = x.NumElements();
-  Census work = Standardize(rows, elements);
-  work[Kind::kMul] += elements;
-  if (n.HasInput(2)) work[Kind::kAdd] += elements;
+  Census work = LayerNormWork(rows, elements, n.HasInput(2));
   if (n.HasOutput(2)) work[Kind::kDiv] += rows;
   return CostIn(n.dtype(0), std::move(work));
 }
@@ -125,11 +114,9 @@ absl::StatusOr<Facts> InferRmsNorm(const NodeView& n) {
 absl::StatusOr<Cost> CountRmsNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
   ASSIGN_OR_RETURN(int axis, n.AxisAttr("axis", -1, x.rank()));
-  // Per row: the mean, epsilon, the root, and 1 / RMS where asked for.
-  const ElementCost per_row = {.add = 1, .div = n.HasOutput(1) ? 2 : 1, .sqrt = 1};
-  Census work = per_row * x.Product(0, axis);
-  // Per element: square, sum, quotient, scale.
-  work += ElementCost{.add = 1, .mul = 2, .div = 1} * x.NumElements();
+  const Expr rows = x.Product(0, axis);
+  Census work = RmsNormWork(rows, x.NumElements(), /*scale=*/true);
+  if (n.HasOutput(1)) work[Kind::kDiv] += rows;  // 1 / RMS
   return CostIn(n.dtype(0), std::move(work));
 }
 
@@ -156,7 +143,7 @@ absl::StatusOr<Facts> InferGroupNorm(const NodeView& n) {
 absl::StatusOr<Cost> CountGroupNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
   const Expr elements = x.NumElements();
-  Census work = Standardize(x[0] * n.Int("num_groups", 1), elements);
+  Census work = StandardizeWork(x[0] * n.Int("num_groups", 1), elements);
   work += ElementCost{.add = 1, .mul = 1} * elements;
   return CostIn(n.dtype(0), std::move(work));
 }
@@ -169,7 +156,7 @@ absl::StatusOr<Facts> InferInstanceNorm(const NodeView& n) {
 absl::StatusOr<Cost> CountInstanceNorm(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, ChannelShape(n));
   const Expr elements = x.NumElements();
-  Census work = Standardize(x[0] * x[1], elements);
+  Census work = StandardizeWork(x[0] * x[1], elements);
   work += ElementCost{.add = 1, .mul = 1} * elements;
   return CostIn(n.dtype(0), std::move(work));
 }

@@ -115,7 +115,7 @@ absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functi
   return Model(data);
 }
 
-absl::StatusOr<Model> Load(absl::string_view path) {
+absl::StatusOr<Model> LoadFile(absl::string_view path) {
   if (path == "-") return Parse(RegionOf(STDIN_FILENO), "standard input");
   const absl::StatusOr<int> fd = OpenForReading(path);
   if (!fd.ok()) return Named(path, fd.status());

@@ -4,7 +4,7 @@
 // weights: the payload of a tensor with more than kMaxIntContent elements is seeked over, so a file
 // of any size costs what its graph costs. External data is never opened.
 //
-//   absl::StatusOr<Model> model = Load("clip.onnx");
+//   absl::StatusOr<Model> model = LoadFile("clip.onnx");
 //
 // Errors name the file and what is wrong with it: NotFound, PermissionDenied, InvalidArgument (not
 // ONNX, truncated, inconsistent: duplicate names, missing values, cycles with their nodes, payloads
@@ -23,7 +23,7 @@
 namespace onnxflops {
 
 // `path` may be "-": then the model is called "standard input".
-absl::StatusOr<Model> Load(absl::string_view path);
+absl::StatusOr<Model> LoadFile(absl::string_view path);
 
 // Copies what it keeps of `bytes`; `name` stands for the path in errors and reports.
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>");

@@ -79,17 +79,16 @@ absl::string_view StandingName(Standing standing) {
   return "not_applicable";
 }
 
-absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
-                                           const CompareRequest& request) {
+absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
+                                             const CompareRequest& request) {
+  const ModelData& model = *inference.model;
   ASSIGN_OR_RETURN(const std::vector<const Convention*> conventions, Requested(request));
   const Convention* from = nullptr;
   if (!request.from.empty()) {
     ASSIGN_OR_RETURN(from, RequireConvention(request.from));
   }
-  ASSIGN_OR_RETURN(const Inference inference, Infer(model, InferOptionsOf(options)));
-  ASSIGN_OR_RETURN(const Counts counts, Count(inference));
-  ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, options));
-  FormulaText text(*model);
+  ASSIGN_OR_RETURN(Report ours, MakeReport(inference, counts, {}));
+  FormulaText text(model);
   text.Add(ours);
   CompareReport report{std::move(ours), request, {}};
   Evidence evidence(inference, counts);
@@ -101,12 +100,12 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
     Comparison comparison = from == nullptr ? Compare(&evidence, *convention, ledger, compare)
                                             : CompareBetween(&evidence, *from, from_ledger,
                                                              *convention, ledger, compare);
-    report.tools.push_back(Describe(*model, std::move(comparison), request.node_names));
+    report.tools.push_back(Describe(model, std::move(comparison), request.node_names));
     text.Add(report.tools.back().headline);
     for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);
     RETURN_IF_ERROR(text.Check());
     if (const char* error = ErrorOf(report.tools.back())) {
-      return LimitError(LimitOf(error), absl::StrCat(Escaped(model->path), ": the figure of ",
+      return LimitError(LimitOf(error), absl::StrCat(Escaped(model.path), ": the figure of ",
                                                      convention->name, " ", error));
     }
   }

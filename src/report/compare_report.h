@@ -50,9 +50,9 @@ struct CompareReport {
   std::vector<ToolRow> tools;
 };
 
-// Errors: those of Count; NotFound for a name that no convention has.
-absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
-                                           const CompareRequest& request);
+// Errors: those of MakeReport; NotFound for a name that no convention has.
+absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
+                                             const CompareRequest& request);
 
 absl::string_view UnitName(Unit unit);              // "MACs", "FLOPs"
 absl::string_view StandingName(Standing standing);  // "exact", "assumed", "not_applicable"

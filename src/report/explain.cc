@@ -203,28 +203,26 @@ std::string StatusText(const Explanation& e) {
 
 }  // namespace
 
-absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
-                                    absl::string_view name) {
-  ASSIGN_OR_RETURN(const Found found, FindNode(*model, name));
+absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
+                                            absl::string_view name) {
+  const ModelData& model = *inference.model;
+  ASSIGN_OR_RETURN(const Found found, FindNode(model, name));
   const NodeId id = found.node;
-  const InferOptions infer = InferOptionsOf(options);
-  ASSIGN_OR_RETURN(const Inference inference, Infer(model, infer));
-  ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
   ASSIGN_OR_RETURN(const ModuleTree tree, BuildModules(inference, counts));
-  const Node& node = model->node(id);
+  const Node& node = model.node(id);
   std::optional<DescribedNode> described = DescribeNode(inference, counts, tree, id);
   const bool has_row = described.has_value();
   if (!has_row) {
     const Place place = FindPlace(inference, id);
     if (place.instance == nullptr) {
       return absl::NotFoundError(
-          absl::StrCat(Escaped(model->path), ": ", DescribeNode(*model, id), " never runs"));
+          absl::StrCat(Escaped(model.path), ": ", DescribeNode(model, id), " never runs"));
     }
     const CallId inside = place.instance->calls[place.index];
     described = {DescribeNodeInside(inference, id, inside), inside, place.IsShapeWork()};
   }
   Explanation e;
-  e.model = model->path;
+  e.model = model.path;
   e.total_flops = counts.total.amounts.flops;
   e.number = found.number;
   e.nodes_of_that_name = found.nodes;

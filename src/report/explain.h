@@ -52,10 +52,9 @@ struct Explanation {
 };
 
 // `node` is a node's name, or the name of one of its outputs. Where several nodes have one name it
-// is the first of them, and NAME#2 the second. Errors: those of Count; NotFound,
-// with names that are similar.
-absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
-                                    absl::string_view node);
+// is the first of them, and NAME#2 the second. NotFound, with names that are similar.
+absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
+                                            absl::string_view node);
 
 // "always: the body ... (costs more in add, cmp)".
 std::string ExceptionText(const OpException& exception);

@@ -209,7 +209,7 @@ bool Report::Has(const Quantity& quantity) const {
 }
 
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
-                                  const CountOptions& options) {
+                                  const ReportOptions& options) {
   const ModelData& model = *inference.model;
   Report report;
   report.model = DescribeModel(model);
@@ -246,23 +246,6 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   text.Add(report);
   RETURN_IF_ERROR(text.Check());
   return report;
-}
-
-InferOptions InferOptionsOf(const CountOptions& options) {
-  InferOptions infer;
-  infer.dims = options.bindings;
-  infer.input_shapes = options.input_shapes;
-  infer.input_values = options.input_values;
-  infer.rules = options.rules;
-  infer.bodies = options.bodies;
-  infer.limits = options.limits;
-  return infer;
-}
-
-absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
-  ASSIGN_OR_RETURN(const Inference inference, Infer(model, InferOptionsOf(options)));
-  ASSIGN_OR_RETURN(const Counts counts, Count(inference, options.causal));
-  return MakeReport(inference, counts, options);
 }
 
 }  // namespace onnxflops

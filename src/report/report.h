@@ -1,12 +1,11 @@
-// The result: everything that is known of a model's cost, as one value.
+// The last stage: everything that is known of a model's cost, as one value.
 //
-//   absl::StatusOr<onnxflops::Model> model = onnxflops::Load("clip.onnx");
-//   absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model);
 //   report->totals.flops.ToString()                // "14827185434*batch + 1"
 //   report->At({{"batch", 8}})->flops.ToString()   // "118617483473"
+//   report->modules[0].amounts->flops              // of all modules
 //
 // A Report owns what it holds; nothing in it points into the model or the file. It may be copied,
-// and read by many threads.
+// and read by many threads. Count() of src/api/count.h makes one.
 #ifndef ONNXFLOPS_SRC_REPORT_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_REPORT_H_
 
@@ -28,25 +27,12 @@
 
 namespace onnxflops {
 
-struct CountOptions {
-  // Sizes of symbolic dimensions by name; what is not bound stays symbolic.
-  Bindings bindings;
-  // Shapes and contents of graph inputs by name.
-  absl::btree_map<std::string, Dims> input_shapes;
-  absl::btree_map<std::string, Content> input_values;
-  // Operators of the user's own: LoadRules of ops/user/user_rules.h.
-  Rules rules;
-  // Operators that say that they are causal: all pairs of a query and a key, or only those that the
-  // mask lets through. A mask that is a tensor of the graph is no such operator.
-  CausalCounting causal = CausalCounting::kFull;
-  // Fill in Report::nodes, which takes longer than counting.
-  bool node_rows = false;
-  // Where operators without a rule are looked up; may be null. Must live while counting.
-  const FunctionBodySource* bodies = nullptr;
-  Limits limits;
+struct Convention;
+
+struct ReportOptions {
+  CausalCounting causal = CausalCounting::kFull;  // how Counts were made
+  bool node_rows = false;                         // fill in Report::nodes
 };
-// What inference takes of them.
-InferOptions InferOptionsOf(const CountOptions& options);
 
 struct TensorInfo {
   std::string name;
@@ -145,7 +131,7 @@ struct Report {
   std::vector<SymbolOrigin> symbols;  // that are not bound
   std::vector<OpRow> by_op;           // by domain and name
   std::vector<Module> modules;        // a tree: see ModuleTree; [0] is the model
-  std::vector<NodeRow> nodes;         // in the order of execution, with CountOptions::node_rows
+  std::vector<NodeRow> nodes;         // in the order of execution, with ReportOptions::node_rows
   bool has_nodes = false;
   int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
   std::vector<std::string> warnings;
@@ -164,21 +150,17 @@ struct Report {
   bool has_rows() const { return !tool || tool->has_rows; }
 };
 
-// All stages after Load. Errors are those of Infer and of Count(inference).
-absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {});
+// OutOfRange if the formulas are too long.
+absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
+                                  const ReportOptions& options);
 
 // The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
 // the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Of other
 // quantities there are none, and their fields are 0: writers leave them out. What is said of the
-// model (shapes, symbols, coverage) stays ours. Errors, beside those of Count: NotFound if no
-// convention has this name; FailedPrecondition, with the reason, if the tool has no figure;
-// Unimplemented for node rows of a model with functions.
-absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
-                               absl::string_view convention);
-
-// The last stage alone.
-absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
-                                  const CountOptions& options);
+// model (shapes, symbols, coverage) stays ours. Errors, beside those of MakeReport:
+// FailedPrecondition, with the reason, if the tool has no figure.
+absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
+                                    const ReportOptions& options, const Convention& convention);
 
 }  // namespace onnxflops
 

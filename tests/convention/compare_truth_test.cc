@@ -22,6 +22,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/count.h"
 #include "src/convention/conventions.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
@@ -39,7 +40,7 @@ Json Truth() {
 }
 
 CompareReport Compare(const std::string& name) {
-  const auto model = Load(absl::StrCat(ONNXFLOPS_COMPARE_MODELS_DIR "/", name, ".onnx"));
+  const auto model = LoadFile(absl::StrCat(ONNXFLOPS_COMPARE_MODELS_DIR "/", name, ".onnx"));
   EXPECT_TRUE(model.ok()) << model.status();
   return CompareTools(*model, {}, {}).value();
 }

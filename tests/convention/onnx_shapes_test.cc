@@ -91,7 +91,7 @@ Comparison Compare(const Model& model, const OnnxShapes& shapes, const Official&
 TEST(OnnxShapesTest, KnowsWhatTheOfficialLibraryKnows) {
   int values = 0, too_little = 0;
   for (const std::string& path : ModelFiles()) {
-    const absl::StatusOr<Model> model = Load(path);
+    const absl::StatusOr<Model> model = LoadFile(path);
     ASSERT_TRUE(model.ok()) << model.status();
     const absl::StatusOr<Inference> inference = onnxflops::Infer(*model);
     ASSERT_TRUE(inference.ok()) << inference.status();

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/api/count.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
 #include "tests/convention/torch_maker.h"

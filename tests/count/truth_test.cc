@@ -36,7 +36,7 @@ class TruthTest : public testing::TestWithParam<std::string> {
     std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/truth/" + GetParam() + ".json");
     truth_ = Json::parse(file);
     const std::string path = truth_["model"];
-    absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/" + path);
+    absl::StatusOr<Model> model = LoadFile(ONNXFLOPS_SOURCE_DIR "/" + path);
     ASSERT_TRUE(model.ok()) << model.status();
     model_ = *model;
   }

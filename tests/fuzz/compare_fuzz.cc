@@ -69,6 +69,7 @@ void ExplainOne(const Model& model, const CountOptions& options, uint8_t which) 
 
 void Run(const Model& model, const Choice& choice) {
   CountOptions options;
+  options.bodies = nullptr;  // which ask in a process of their own
   if (choice.bound()) options.bindings["batch"] = 2;
   CompareRequest request;
   request.by_module = choice.by_module();

@@ -37,6 +37,7 @@ void RequireSafeText(const Report& report, const ViewOptions& view) {
 
 void CountAndWrite(const Model& model, uint8_t choice) {
   CountOptions options;
+  options.bodies = nullptr;  // which ask in a process of their own
   options.node_rows = (choice & 1) != 0;
   if ((choice & 2) != 0) options.bindings["batch"] = choice;
   const absl::StatusOr<Report> report = Count(model, options);

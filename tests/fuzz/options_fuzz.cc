@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "src/api/count.h"
 #include "src/base/limits.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"

@@ -39,6 +39,7 @@ ModelMaker Apply(const Rules& rules, uint8_t choice) {
 void CountWith(const Rules& rules, uint8_t choice) {
   const ModelMaker make = Apply(rules, choice);
   CountOptions options;
+  options.bodies = nullptr;  // which ask in a process of their own
   options.rules = rules;
   options.node_rows = true;
   const absl::StatusOr<Report> report = make.Count(options);

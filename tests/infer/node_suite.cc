@@ -71,7 +71,9 @@ std::string NodeModelPath(const std::string& name) {
   return ONNXFLOPS_NODE_SUITE_DIR "/node/" + name + "/model.onnx";
 }
 
-absl::StatusOr<Model> LoadNodeModel(const std::string& name) { return Load(NodeModelPath(name)); }
+absl::StatusOr<Model> LoadNodeModel(const std::string& name) {
+  return LoadFile(NodeModelPath(name));
+}
 
 InferOptions NodeSuiteOptions(const ModelData& model, const Json& entry) {
   InferOptions options;

@@ -60,7 +60,7 @@ class NodeSuite {
 void ExpectSame(const fs::path& path) {
   onnx::ModelProto proto;
   ASSERT_TRUE(proto.ParseFromString(ReadFile(path)));
-  const absl::StatusOr<Model> model = Load(path.string());
+  const absl::StatusOr<Model> model = LoadFile(path.string());
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(absl::StrJoin(Differences(proto, **model), "\n"), "") << path;
 }
@@ -81,7 +81,7 @@ TEST(LoadDifferentialTest, NodeSuite) {
 TEST(LoadDifferentialTest, TheComparisonSees) {
   const std::vector<fs::path> models = ModelsIn(ONNXFLOPS_SOURCE_DIR "/models");
   ASSERT_FALSE(models.empty());
-  const absl::StatusOr<Model> model = Load(models[0].string());
+  const absl::StatusOr<Model> model = LoadFile(models[0].string());
   ASSERT_TRUE(model.ok()) << model.status();
   const auto differences = [&](auto&& change) {
     onnx::ModelProto proto;

@@ -43,19 +43,20 @@ class LoadFileTest : public ::testing::Test {
 };
 
 TEST_F(LoadFileTest, File) {
-  const absl::StatusOr<Model> model = Load(Write("m.onnx", GraphText(kSmall)));
+  const absl::StatusOr<Model> model = LoadFile(Write("m.onnx", GraphText(kSmall)));
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ((*model)->path, Path("m.onnx"));
   EXPECT_EQ((*model)->nodes.size(), 2u);
 }
 
 TEST_F(LoadFileTest, WhatIsNoFile) {
-  EXPECT_EQ(Load(Path("nope.onnx")).status().message(), Path("nope.onnx") + ": no such file");
-  EXPECT_EQ(Load(Path("nope.onnx")).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(Load(Path("")).status().message(), Path("") + ": is a directory, not a file");
-  EXPECT_EQ(Load("/dev/null").status().message(), "/dev/null: is empty");
-  EXPECT_EQ(Load(Write("empty.onnx", "")).status().message(), Path("empty.onnx") + ": is empty");
-  EXPECT_THAT(std::string(Load("/dev/zero").status().message()),
+  EXPECT_EQ(LoadFile(Path("nope.onnx")).status().message(), Path("nope.onnx") + ": no such file");
+  EXPECT_EQ(LoadFile(Path("nope.onnx")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(LoadFile(Path("")).status().message(), Path("") + ": is a directory, not a file");
+  EXPECT_EQ(LoadFile("/dev/null").status().message(), "/dev/null: is empty");
+  EXPECT_EQ(LoadFile(Write("empty.onnx", "")).status().message(),
+            Path("empty.onnx") + ": is empty");
+  EXPECT_THAT(std::string(LoadFile("/dev/zero").status().message()),
               StartsWith("/dev/zero: only zeros"));
 }
 
@@ -65,7 +66,7 @@ TEST_F(LoadFileTest, PermissionDenied) {
   // Root may read everything, and nobody else may look into the directory.
   const bool root = geteuid() == 0;
   ASSERT_TRUE(!root || seteuid(65534) == 0);
-  const absl::Status status = Load(path).status();
+  const absl::Status status = LoadFile(path).status();
   ASSERT_TRUE(!root || seteuid(0) == 0);
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(), path + ": permission denied");
@@ -98,7 +99,7 @@ TEST_F(LoadFileTest, FiveGigabytesOfPayloadAreNotRead) {
   }
   std::ofstream(path, std::ios::binary | std::ios::app) << Input_("x");
   const int64_t pages = ResidentPages();
-  const absl::StatusOr<Model> model = Load(path);
+  const absl::StatusOr<Model> model = LoadFile(path);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_LT(ResidentPages() - pages, 1000);
   EXPECT_EQ(TensorNamed(*model, "w").elements, static_cast<int64_t>(payload));
@@ -118,7 +119,7 @@ absl::StatusOr<Model> LoadThroughPipe(const std::string& path, const std::string
     close(fd);
   });
   signal(SIGPIPE, SIG_IGN);
-  absl::StatusOr<Model> model = Load(path);
+  absl::StatusOr<Model> model = LoadFile(path);
   writer.join();
   return model;
 }
@@ -145,7 +146,7 @@ TEST_F(LoadFileTest, PipesThatEndTooEarly) {
 
 TEST_F(LoadFileTest, ANamedPipeWithoutAWriterIsRefused) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(Load(Path("pipe")).status().message(),
+  EXPECT_EQ(LoadFile(Path("pipe")).status().message(),
             Path("pipe") +
                 ": is a named pipe that no program writes to (waited 2 s); start the writer first");
 }
@@ -160,7 +161,7 @@ absl::StatusOr<Model> LoadWhile(const std::string& path, const Write& write) {
     write(fd);
     close(fd);
   });
-  absl::StatusOr<Model> model = Load(path);
+  absl::StatusOr<Model> model = LoadFile(path);
   writer.join();
   return model;
 }

@@ -12,6 +12,7 @@
 #include "onnx/onnx_pb.h"
 #include "ops/registry.h"
 #include "ops/user/user_rules.h"
+#include "src/api/count.h"
 #include "src/base/limits.h"
 #include "src/load/load.h"
 #include "src/report/report.h"

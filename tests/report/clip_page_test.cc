@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/count.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
 #include "src/report/format.h"
@@ -61,7 +62,7 @@ std::string ReadPage() {
 }
 
 absl::int128 Figure(const std::string& model, const std::string& tool, const Bindings& sizes = {}) {
-  const auto loaded = Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", model, ".onnx"));
+  const auto loaded = LoadFile(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", model, ".onnx"));
   EXPECT_TRUE(loaded.ok()) << loaded.status();
   const auto report = CompareTools(*loaded, {.bindings = sizes}, {.with = {tool}});
   EXPECT_TRUE(report.ok()) << report.status();

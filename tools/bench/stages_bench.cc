@@ -33,7 +33,7 @@ void ParseWithProtobuf(benchmark::State& state, const std::string& name) {
   }
 }
 
-void LoadModel(benchmark::State& state, const std::string& name) {
+void Load(benchmark::State& state, const std::string& name) {
   const std::string bytes = Bytes(name);
   for (auto _ : state) benchmark::DoNotOptimize(LoadFromBytes(bytes));
 }

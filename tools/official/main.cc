@@ -20,13 +20,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/official_program.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "tools/official/function_bodies.h"
 #include "tools/official/text_form.h"
-#include "tools/official_program.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -97,5 +97,5 @@ int main(int argc, char** argv) {
   const absl::Status status = onnxflops::tools::RunSafely(argc, argv);
   if (status.ok()) return 0;
   static_cast<void>(std::fprintf(stderr, "%s", std::string(status.message()).c_str()));
-  return onnxflops::LimitOf(status).empty() ? 2 : onnxflops::tools::kTextTooLong;
+  return onnxflops::LimitOf(status).empty() ? 2 : onnxflops::kTextTooLong;
 }

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "onnx/onnx_pb.h"
-#include "tools/text_forms.h"
+#include "src/api/text_forms.h"
 
 namespace onnxflops::tools {
 

@@ -1,6 +1,6 @@
 // Function bodies of operators from the official library, by the program beside this one.
-#ifndef ONNXFLOPS_TOOLS_OFFICIAL_BODIES_H_
-#define ONNXFLOPS_TOOLS_OFFICIAL_BODIES_H_
+#ifndef ONNXFLOPS_SRC_API_OFFICIAL_BODIES_H_
+#define ONNXFLOPS_SRC_API_OFFICIAL_BODIES_H_
 
 #include <string>
 
@@ -8,13 +8,16 @@
 #include "absl/strings/string_view.h"
 #include "src/infer/infer.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 
 class OfficialBodies final : public FunctionBodySource {
  public:
   absl::StatusOr<std::string> Find(absl::string_view request) const override;
 };
 
-}  // namespace onnxflops::tools
+// Where the program is not installed, it finds no body.
+const FunctionBodySource* InstalledBodies();
 
-#endif  // ONNXFLOPS_TOOLS_OFFICIAL_BODIES_H_
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_OFFICIAL_BODIES_H_

@@ -1,4 +1,4 @@
-#include "tools/official_bodies.h"
+#include "src/api/official_bodies.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,15 +9,24 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/official_program.h"
 #include "src/base/status_macros.h"
-#include "tools/official_program.h"
-#include "tools/write_file.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 namespace {
 
 absl::Status Failed(absl::string_view what) {
   return absl::UnknownError(absl::StrCat(what, ": ", std::strerror(errno)));
+}
+
+absl::Status SendAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Failed("cannot write to memory");
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadAll(int fd) {
@@ -39,7 +48,7 @@ absl::StatusOr<std::string> OfficialBodies::Find(absl::string_view request) cons
   const int fd = memfd_create("request", MFD_CLOEXEC);
   if (fd < 0) return Failed("cannot make a file in memory");
   const absl::Cleanup close_file = [fd] { close(fd); };
-  RETURN_IF_ERROR(WriteAll(fd, request));
+  RETURN_IF_ERROR(SendAll(fd, request));
   if (lseek(fd, 0, SEEK_SET) != 0) return Failed("cannot seek in memory");
   ASSIGN_OR_RETURN(OfficialProgram program, OfficialProgram::Start({"bodies"}, fd));
   ASSIGN_OR_RETURN(std::string answer, ReadAll(program.output()));
@@ -47,4 +56,9 @@ absl::StatusOr<std::string> OfficialBodies::Find(absl::string_view request) cons
   return answer;
 }
 
-}  // namespace onnxflops::tools
+const FunctionBodySource* InstalledBodies() {
+  static const OfficialBodies bodies;
+  return &bodies;
+}
+
+}  // namespace onnxflops

@@ -1,4 +1,4 @@
-#include "tools/official_program.h"
+#include "src/api/official_program.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 namespace {
 
 constexpr char kName[] = "onnxflops-official";
@@ -129,4 +129,4 @@ absl::Status OfficialProgram::Finish() {
       absl::StrCat("the official library fails on it (signal ", WTERMSIG(status), ")"));
 }
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops

@@ -1,4 +1,4 @@
-#include "tools/load_model.h"
+#include "src/api/load.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,15 +10,15 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/official_program.h"
+#include "src/api/text_forms.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "src/load/load.h"
-#include "tools/official_program.h"
-#include "tools/text_forms.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 namespace {
 
 // The first bytes that a pipe has or will have, left in it. Blocks until there are some.
@@ -69,20 +69,20 @@ absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name,
 
 }  // namespace
 
-absl::StatusOr<Model> LoadModel(absl::string_view path, const Limits& limits) {
+absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
   if (path == "-") {
     const TextForm form = FormOfStandardInput();
-    if (form == TextForm::kNone) return Load(path);
+    if (form == TextForm::kNone) return LoadFile(path);
     return LoadText(form, STDIN_FILENO, "standard input", limits);
   }
   const TextForm form = TextFormOfFile(path);
-  if (form == TextForm::kNone) return Load(path);
+  if (form == TextForm::kNone) return LoadFile(path);
   const absl::StatusOr<int> fd = OpenForReading(path);
   if (!fd.ok()) return Named(path, fd.status());
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };
   struct stat info;
-  if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode)) return Load(path);  // which says why not
+  if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode)) return LoadFile(path);  // which says why not
   return LoadText(form, *fd, path, limits);
 }
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops

@@ -1,13 +1,13 @@
 // The ways to write a model as text, and how they are told apart.
-#ifndef ONNXFLOPS_TOOLS_TEXT_FORMS_H_
-#define ONNXFLOPS_TOOLS_TEXT_FORMS_H_
+#ifndef ONNXFLOPS_SRC_API_TEXT_FORMS_H_
+#define ONNXFLOPS_SRC_API_TEXT_FORMS_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 
 enum class TextForm : uint8_t {
   kNone,      // binary
@@ -31,6 +31,6 @@ inline constexpr size_t kTextFormPrefix = 256;
 // Whether a file is a model as text. JSON is one if its first key is a field of ModelProto.
 bool IsTextModel(absl::string_view path, absl::string_view beginning);
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops
 
-#endif  // ONNXFLOPS_TOOLS_TEXT_FORMS_H_
+#endif  // ONNXFLOPS_SRC_API_TEXT_FORMS_H_

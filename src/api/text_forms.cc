@@ -1,4 +1,4 @@
-#include "tools/text_forms.h"
+#include "src/api/text_forms.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 namespace {
 
 struct Extension {
@@ -127,4 +127,4 @@ bool IsTextModel(absl::string_view path, absl::string_view beginning) {
   return TextFormOfFile(path) == TextForm::kOnnx;
 }
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops

@@ -1,7 +1,7 @@
 // onnxflops-official, the program beside this one that links the official ONNX library: see
 // tools/official/main.cc. It is started only for what needs it.
-#ifndef ONNXFLOPS_TOOLS_OFFICIAL_PROGRAM_H_
-#define ONNXFLOPS_TOOLS_OFFICIAL_PROGRAM_H_
+#ifndef ONNXFLOPS_SRC_API_OFFICIAL_PROGRAM_H_
+#define ONNXFLOPS_SRC_API_OFFICIAL_PROGRAM_H_
 
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace onnxflops::tools {
+namespace onnxflops {
 
 // Its exit code when the text is longer than the call allows; 2 of any other fault.
 inline constexpr int kTextTooLong = 3;
@@ -45,6 +45,6 @@ class OfficialProgram {
   int output_, errors_;
 };
 
-}  // namespace onnxflops::tools
+}  // namespace onnxflops
 
-#endif  // ONNXFLOPS_TOOLS_OFFICIAL_PROGRAM_H_
+#endif  // ONNXFLOPS_SRC_API_OFFICIAL_PROGRAM_H_

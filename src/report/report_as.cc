@@ -138,33 +138,22 @@ class Recount {
 
 }  // namespace
 
-absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
-                               absl::string_view name) {
-  ASSIGN_OR_RETURN(const Convention* convention, RequireConvention(name));
-  if (options.node_rows && !model->functions.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path),
-                     ": rows by node of a model with functions are only there as we count"));
-  }
-  if (options.causal != CausalCounting::kFull) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " counts causal attention in its own way: half of it is only there as we count"));
-  }
-  ASSIGN_OR_RETURN(const Inference inference, Infer(model, InferOptionsOf(options)));
-  ASSIGN_OR_RETURN(const Counts counts, Count(inference));
+absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
+                                    const ReportOptions& options, const Convention& convention) {
+  const ModelData& model = *inference.model;
   Evidence evidence(inference, counts);
-  const Ledger ledger = convention->apply(&evidence);
+  const Ledger ledger = convention.apply(&evidence);
   if (ledger.standing == Standing::kNotApplicable) {
-    return absl::FailedPreconditionError(absl::StrCat(Escaped(model->path), ": ", name,
+    return absl::FailedPreconditionError(absl::StrCat(Escaped(model.path), ": ", convention.name,
                                                       " gives no figure: ", ledger.assumptions[0]));
   }
   ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, options));
-  RETURN_IF_ERROR(Recount(evidence, *convention, ledger).Fill(&report));
+  RETURN_IF_ERROR(Recount(evidence, convention, ledger).Fill(&report));
   if (const char* error = report.tool->headline.error()) {
-    return LimitError(LimitOf(error),
-                      absl::StrCat(Escaped(model->path), ": the figure of ", name, " ", error));
+    return LimitError(LimitOf(error), absl::StrCat(Escaped(model.path), ": the figure of ",
+                                                   convention.name, " ", error));
   }
-  FormulaText text(*model);
+  FormulaText text(model);
   text.Add(report);
   RETURN_IF_ERROR(text.Check());
   return report;

@@ -1,0 +1,70 @@
+// The driver: what the program's verbs do, as functions. All of them run the stages in the same
+// order with the same options, so that the library answers as the program does.
+//
+//   absl::StatusOr<onnxflops::Model> model = onnxflops::Load("clip.onnx");
+//   absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model);
+//   report->totals.flops.ToString()                // "14827185434*batch + 1"
+//   report->At({{"batch", 8}})->flops.ToString()   // "118617483473"
+//
+// Errors of all of them: InvalidArgument where the model contradicts itself or the options, with
+// the node and its inputs; OutOfRange where a limit is met (LimitOf names it) or a figure overflows
+// 128 bits.
+#ifndef ONNXFLOPS_SRC_API_COUNT_H_
+#define ONNXFLOPS_SRC_API_COUNT_H_
+
+#include <string>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/api/official_bodies.h"
+#include "src/base/limits.h"
+#include "src/graph/model.h"
+#include "src/infer/infer.h"
+#include "src/report/compare_report.h"
+#include "src/report/explain.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+struct CountOptions {
+  // Sizes of symbolic dimensions by name; what is not bound stays symbolic.
+  Bindings bindings;
+  // Shapes and contents of graph inputs by name.
+  absl::btree_map<std::string, Dims> input_shapes;
+  absl::btree_map<std::string, Content> input_values;
+  // Operators of the user's own: LoadRules of ops/user/user_rules.h.
+  Rules rules;
+  // Operators that say that they are causal: all pairs of a query and a key, or only those that the
+  // mask lets through. A mask that is a tensor of the graph is no such operator.
+  CausalCounting causal = CausalCounting::kFull;
+  // Fill in Report::nodes, which takes longer than counting.
+  bool node_rows = false;
+  // Where operators without a rule are looked up; null: nowhere. By default the official library,
+  // which is asked in a process of its own, where that program is installed.
+  const FunctionBodySource* bodies = InstalledBodies();
+  Limits limits;
+};
+
+// What the model costs.
+absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {});
+
+// What another tool counts, as MakeReportAs says. Errors also: NotFound if no convention has this
+// name; FailedPrecondition, with the reason, if the tool has no figure; Unimplemented for node rows
+// of a model with functions.
+absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
+                               absl::string_view convention);
+
+// What leads from our count to other tools'. Errors also: NotFound for a name that no convention
+// has.
+absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
+                                           const CompareRequest& request);
+
+// One node: its formula, filled in, and its place. `node` as MakeExplanation takes it. Errors also:
+// NotFound, with names that are similar.
+absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
+                                    absl::string_view node);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_COUNT_H_

@@ -1,0 +1,21 @@
+// The first stage as users see it: a model in a file, whatever its form.
+#ifndef ONNXFLOPS_SRC_API_LOAD_H_
+#define ONNXFLOPS_SRC_API_LOAD_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/base/limits.h"
+#include "src/graph/model.h"
+#include "src/load/load.h"  // LoadFromBytes
+
+namespace onnxflops {
+
+// A .onnx file, or "-" for standard input; also a model written as text (text_forms.h), which the
+// official library reads in a program of its own. Of a file the extension decides; of standard
+// input how it begins, if it can be looked at without being taken (a file, a pipe). Errors name the
+// file and what is wrong with it: see src/load/load.h.
+absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_LOAD_H_
