@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "src/api/version.h"
 #include "src/base/limits.h"
 #include "tools/output.h"
 #include "tools/verbs.h"

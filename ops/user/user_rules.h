@@ -26,10 +26,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ops/op_def.h"
-#include "ops/registry.h"
 
 namespace onnxflops {
+
+struct FoundOp;   // of ops/registry.h
+struct OpFamily;  // of ops/op_def.h
 
 class Rules {
  public:

@@ -8,6 +8,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
 #include "src/count/count.h"
+#include "src/infer/infer.h"
 
 namespace onnxflops {
 namespace {

@@ -30,6 +30,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/convention/convention_info.h"
 #include "src/convention/evidence.h"
 
 namespace onnxflops {
@@ -59,12 +60,6 @@ struct ModelLine {
   TermId term = kSame;  // where they differ
 };
 
-enum class Standing : uint8_t {
-  kExact,          // the file tells all that the tool's figure depends on
-  kAssumed,        // it does not: see Ledger::assumptions
-  kNotApplicable,  // the tool gives no figure: the first assumption says why
-};
-
 struct Ledger {
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
@@ -76,13 +71,7 @@ struct Ledger {
   std::vector<EntryId> entries;  // of `lines`
 };
 
-struct Convention {
-  const char* name;  // "thop", as --with takes it
-  Unit unit;
-  const char* headline;  // the figure as the tool names it: "total_ops, printed as MACs"
-  const char* source;    // project, version, file and lines that were read
-  const char* includes;
-  const char* misses;
+struct Convention : ConventionInfo {
   Ledger (*apply)(Evidence* evidence);
 };
 

@@ -26,6 +26,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "src/convention/convention_info.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/module/attribution.h"
@@ -33,11 +34,6 @@
 namespace onnxflops {
 
 struct TorchTrace;
-
-// What a tool's headline counts. Ours in this unit is `macs`, or `flops` (2 x macs + all other
-// floating-point operations).
-enum class Unit : uint8_t { kMac, kFlop };
-inline constexpr size_t kNumUnits = 2;
 
 using EntryId = int32_t;  // index in Evidence::entries()
 using OptionalEntryId = OptionalId<struct EntryTag>;

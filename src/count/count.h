@@ -21,16 +21,10 @@
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
 #include "src/cost/cost.h"
+#include "src/cost/coverage.h"
 #include "src/infer/infer.h"
 
 namespace onnxflops {
-
-// How a node ended.
-enum class Coverage : uint8_t {
-  kCounted,
-  kFree,     // does no arithmetic: stated by its row, or shape arithmetic
-  kUnknown,  // see CallCost::problem
-};
 
 // What some work adds up to: a node with its bodies, a graph, a module.
 struct Tally {

@@ -29,6 +29,8 @@
 #include "src/base/limits.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
+#include "src/graph/symbol_origin.h"
+#include "src/infer/function_body_source.h"
 
 namespace onnxflops {
 
@@ -36,19 +38,6 @@ using FactId = int32_t;
 using CallId = int32_t;
 using InstanceId = int32_t;
 using OptionalFactId = OptionalId<struct FactTag>;
-
-// Where function bodies of operators come from that have no row: the official library, which infer
-// does not link.
-class FunctionBodySource {
- public:
-  virtual ~FunctionBodySource() = default;
-  // `request` is a ModelProto of functions, each of one node that applies an operator, with the
-  // opset of its domain and as value_info the types of its inputs as far as they are known; without
-  // the node's attributes where these cannot be given, which its metadata tells by the key
-  // "partial". The result is a ModelProto of functions: one for each overload of the request for
-  // whose functions there is a body, the same for all of them.
-  virtual absl::StatusOr<std::string> Find(absl::string_view request) const = 0;
-};
 
 struct InferOptions {
   Bindings dims;  // symbol -> size; as it is written, or as the file names the dimension
@@ -59,16 +48,6 @@ struct InferOptions {
   FoundOp (*find_op)(absl::string_view domain, absl::string_view op_type, int64_t opset) = &FindOp;
   const FunctionBodySource* bodies = nullptr;
   Limits limits;
-};
-
-// A symbol of the result and where it comes from.
-struct SymbolOrigin {
-  enum class Kind : uint8_t { kInput, kData, kTripCount };
-  std::string name;  // as it is written: see src/symbolic/symbol_name.h
-  Kind kind = Kind::kInput;
-  std::string
-      value;  // the tensor whose dimension it is (for a trip count: the Loop's first output)
-  int axis = 0;
 };
 
 // A run of a body or of a function, as part of a Call.

@@ -1,22 +1,5 @@
-// The fourth stage: what the nodes cost, as a tree of the modules of the exported program.
-//
-//   ModuleTree tree = BuildModules(inference, counts).value();
-//   tree.modules[0].amounts->flops                            // all of it
-//   for (const Module& m : tree.modules) m.path, m.amounts->flops   // visual.conv1 ...
-//
-// Parts sum exactly: FLOPs, MACs and weights of a module are the sums of its children's. So that
-// this holds where a module has children and arithmetic of its own as well, that is a child, too:
-// "(own)", or "(outside any module)" at the root, which stands for what the root's own code does
-// and for what nothing attributes to a module.
-//
-//   CLIP                    100   = 90 + 9 + 1
-//     visual                 90   = 60 + 30
-//       attn                 60   = 40 + 20
-//         out_proj           40
-//         (own)              20
-//       mlp                  30
-//     transformer             9
-//     (outside any module)    1
+// A module of the exported program, with what is in it: one row of a ModuleTree (module_tree.h),
+// which a Report holds in the order of reading.
 #ifndef ONNXFLOPS_SRC_MODULE_MODULE_H_
 #define ONNXFLOPS_SRC_MODULE_MODULE_H_
 
@@ -24,17 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "absl/numeric/int128.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "src/cost/amounts.h"
-#include "src/count/count.h"
-#include "src/infer/infer.h"
-#include "src/module/module_path.h"
 
 namespace onnxflops {
 
@@ -43,7 +18,7 @@ struct Module {
   size_t name_begin = 0;     // of name() in path
   std::string type;          // class name, "Conv2d"; "" where the file does not say
   bool own = false;          // not a module, but its parent's own work
-  int32_t parent = -1;       // index in ModuleTree::modules
+  int32_t parent = -1;       // index among the modules
   int32_t depth = 0;         // of the root: 0
   int32_t end = 0;           // the subtree is [its index, end)
   int32_t kind = 0;          // the same where class, FLOPs, MACs, weights and children are
@@ -55,26 +30,6 @@ struct Module {
   // What its parent calls it: "resblocks.0".
   absl::string_view name() const { return absl::string_view(path).substr(name_begin); }
 };
-
-struct ModuleTree {
-  std::vector<Module> modules;        // each before its children; [0] is the root
-  std::vector<int32_t> node_module;   // by NodeId: index of the module that the node belongs to (at
-                                      // its first call, inside a function); 0 if it does not run
-  std::vector<std::string> warnings;  // limits that cost detail
-};
-
-// OutOfRange if the sums of all modules have more terms than the limits allow.
-absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts& counts);
-
-// Work that somebody else counts in a module, by its id in the attribution.
-struct ModuleWork {
-  ModuleId module = kRootModule;
-  Amounts amounts;
-};
-
-// The tree of the same modules, with this work (at most one item per module) instead of ours.
-absl::StatusOr<ModuleTree> BuildModules(const Inference& inference, const Counts& counts,
-                                        absl::Span<const ModuleWork> work);
 
 }  // namespace onnxflops
 

@@ -11,11 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "src/convention/convention.h"
+#include "src/convention/convention_info.h"
 #include "src/report/report.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
+
+struct Counts;     // of src/count/count.h
+struct Inference;  // of src/infer/infer.h
 
 struct CompareRequest {
   std::vector<std::string> with;  // names of conventions; empty: all
@@ -34,8 +37,8 @@ struct TermRow {
 };
 
 struct ToolRow {
-  const Convention* convention = nullptr;
-  const Convention* from = nullptr;  // whose figure `start` is; nullptr: ours
+  const ConventionInfo* convention = nullptr;
+  const ConventionInfo* from = nullptr;  // whose figure `start` is; nullptr: ours
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;

@@ -13,8 +13,10 @@
 #include "absl/strings/str_split.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/module/module_tree.h"
 #include "src/report/format.h"
 #include "src/report/node_rows.h"
+#include "src/report/operators.h"
 
 namespace onnxflops {
 namespace {
@@ -240,11 +242,6 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
   DescribeBodies(counts, call, cost, &e);
   DescribeCost(cost, &e);
   return e;
-}
-
-std::string ExceptionText(const OpException& exception) {
-  return absl::StrCat(exception.when, ": ", exception.reason, " (the decomposed form costs more: ",
-                      absl::StrReplaceAll(exception.kinds, {{" ", ", "}}), ")");
 }
 
 std::string ToText(const Explanation& e, const TableStyle& style) {

@@ -10,11 +10,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ops/op_def.h"
 #include "src/report/report.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
+
+struct Counts;     // of src/count/count.h
+struct Inference;  // of src/infer/infer.h
 
 struct Explanation {
   // A line of the cost: "mac = M*N*K = 577*1024*1024" = 605028352. `how` is empty where the formula
@@ -55,9 +57,6 @@ struct Explanation {
 // is the first of them, and NAME#2 the second. NotFound, with names that are similar.
 absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
                                             absl::string_view node);
-
-// "always: the body ... (costs more in add, cmp)".
-std::string ExceptionText(const OpException& exception);
 
 std::string ToText(const Explanation& explanation, const TableStyle& style);
 

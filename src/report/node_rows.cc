@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "src/base/limits.h"
+#include "src/module/module_tree.h"
 
 namespace onnxflops {
 namespace {

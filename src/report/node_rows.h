@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/module/module_tree.h"
 #include "src/report/report.h"
 
 namespace onnxflops {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "src/base/quote.h"
 #include "src/report/explain.h"
@@ -95,6 +96,11 @@ std::string ToText(const OperatorLine& line, int width) {
                     "\n");
   }
   return out;
+}
+
+std::string ExceptionText(const OpException& exception) {
+  return absl::StrCat(exception.when, ": ", exception.reason, " (the decomposed form costs more: ",
+                      absl::StrReplaceAll(exception.kinds, {{" ", ", "}}), ")");
 }
 
 }  // namespace onnxflops

@@ -12,6 +12,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
+#include "src/module/module_tree.h"
 #include "src/report/format.h"
 #include "src/report/formula_text.h"
 #include "src/report/node_rows.h"

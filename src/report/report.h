@@ -21,13 +21,18 @@
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts.h"
-#include "src/count/count.h"
-#include "src/infer/infer.h"
+#include "src/cost/cost.h"
+#include "src/cost/coverage.h"
+#include "src/graph/fact.h"
+#include "src/graph/model.h"
+#include "src/graph/symbol_origin.h"
 #include "src/module/module.h"
 
 namespace onnxflops {
 
-struct Convention;
+struct Convention;  // of src/convention/convention.h
+struct Counts;      // of src/count/count.h
+struct Inference;   // of src/infer/infer.h
 
 struct ReportOptions {
   CausalCounting causal = CausalCounting::kFull;  // how Counts were made

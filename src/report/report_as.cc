@@ -11,6 +11,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
+#include "src/module/module_tree.h"
 #include "src/report/formula_text.h"
 #include "src/report/report.h"
 

@@ -9,6 +9,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" >"$work/log" || { cat "$work/log"; exit 1; }
 test -f "$work/prefix/share/onnxflops/schema/report.v1.schema.json" || { echo "no JSON schemas are installed"; exit 1; }
+# Nothing on a user's include path but what is ours by name.
+test "$(ls "$work/prefix/include/onnxflops" | tr '\n' ' ')" = "onnxflops onnxflops.h " || { ls "$work/prefix/include/onnxflops"; exit 1; }
 # What our own targets are compiled with is no business of the library's users.
 if grep -rnE 'stack-protector|cf-protection|FORTIFY|ASSERTIONS|-ffunction-sections' "$work/prefix/lib" --include='*.cmake'; then exit 1; fi
 cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"

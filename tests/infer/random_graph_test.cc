@@ -16,7 +16,7 @@
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
-#include "src/module/module.h"
+#include "src/module/module_tree.h"
 
 namespace onnxflops {
 namespace {

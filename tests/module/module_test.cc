@@ -1,6 +1,4 @@
 // Module paths, the module tree and what counts as a parameter.
-#include "src/module/module.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/module/module_path.h"
+#include "src/module/module_tree.h"
 #include "src/module/parameters.h"
 #include "tests/model_maker.h"
 

@@ -1,4 +1,4 @@
-#include "src/module/module.h"
+#include "src/module/module_tree.h"
 
 #include <algorithm>
 #include <deque>

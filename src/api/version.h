@@ -1,0 +1,11 @@
+// The version of the library, for the preprocessor: fields of JSON and functions of the public
+// headers are added with a new minor version, and changed with a new major one.
+#ifndef ONNXFLOPS_SRC_API_VERSION_H_
+#define ONNXFLOPS_SRC_API_VERSION_H_
+
+#define ONNXFLOPS_VERSION "0.1.0"
+#define ONNXFLOPS_VERSION_MAJOR 0
+#define ONNXFLOPS_VERSION_MINOR 1
+#define ONNXFLOPS_VERSION_PATCH 0
+
+#endif  // ONNXFLOPS_SRC_API_VERSION_H_

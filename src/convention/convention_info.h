@@ -1,0 +1,33 @@
+// Another tool, what its figure is in, and how sure it is.
+#ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTION_INFO_H_
+#define ONNXFLOPS_SRC_CONVENTION_CONVENTION_INFO_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace onnxflops {
+
+// What a tool's headline counts. Ours in this unit is `macs`, or `flops` (2 x macs + all other
+// floating-point operations).
+enum class Unit : uint8_t { kMac, kFlop };
+inline constexpr size_t kNumUnits = 2;
+
+enum class Standing : uint8_t {
+  kExact,          // the file tells all that the tool's figure depends on
+  kAssumed,        // it does not: its assumptions say what
+  kNotApplicable,  // the tool gives no figure: the first assumption says why
+};
+
+// Who counts, and how.
+struct ConventionInfo {
+  const char* name;  // "thop", as --with takes it
+  Unit unit;
+  const char* headline;  // the figure as the tool names it: "total_ops, printed as MACs"
+  const char* source;    // project, version, file and lines that were read
+  const char* includes;
+  const char* misses;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTION_INFO_H_

@@ -1,0 +1,20 @@
+// Where a symbol of a result comes from.
+#ifndef ONNXFLOPS_SRC_GRAPH_SYMBOL_ORIGIN_H_
+#define ONNXFLOPS_SRC_GRAPH_SYMBOL_ORIGIN_H_
+
+#include <cstdint>
+#include <string>
+
+namespace onnxflops {
+
+struct SymbolOrigin {
+  enum class Kind : uint8_t { kInput, kData, kTripCount };
+  std::string name;  // as it is written: see src/symbolic/symbol_name.h
+  Kind kind = Kind::kInput;
+  std::string value;  // the tensor whose dimension it is; of a trip count, the Loop's first output
+  int axis = 0;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_GRAPH_SYMBOL_ORIGIN_H_
