@@ -23,7 +23,7 @@ struct Verb {
 // The first is the default: what is no verb is a model to count.
 constexpr Verb kVerbs[] = {
     {"count", "MODEL...", "cost by module, operator or node (the default verb)", RunCount},
-    {"compare", "MODEL", "what other tools say of it, and why that differs", RunCompare},
+    {"compare", "MODEL", "what other tools report, and why they differ", RunCompare},
     {"explain", "MODEL NODE | OP", "formula, shapes and terms of one node, or of an operator",
      RunExplain},
     {"ops", "", "which operators are supported, and what they cost", RunOps},
@@ -50,8 +50,8 @@ Examples:
   onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481
   onnxflops explain Conv
 
-FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 fine, 1 a check
-failed, 2 trouble.
+FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 success, 1 a
+check failed, 2 error.
 )");
   return out;
 }

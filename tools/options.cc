@@ -190,7 +190,7 @@ absl::StatusOr<bool> OptionList::Parse(const VerbHelp& verb, Arguments arguments
 
 void RulesArgument::AddTo(OptionList* list) {
   list->AddValue("--rules", "FILE", &file,
-                 "A TOML file with operators of your own: shapes and formulas. See the README.");
+                 "A TOML file that defines operators of your own. See the README.");
 }
 
 absl::StatusOr<Rules> RulesArgument::Parse() const {
@@ -214,14 +214,14 @@ absl::StatusOr<CausalCounting> CausalArgument::Parse() const {
 
 void SizeArguments::AddTo(OptionList* list) {
   list->AddValues("--dim", "NAME=N", &dims,
-                  "Bind a symbolic dimension. What is not bound stays symbolic.");
+                  "Give a symbolic dimension a size. The others stay symbolic.");
   list->AddValues("--input", "NAME=SHAPE", &inputs,
                   "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.");
   list->AddValues("--value", "NAME=VALUE", &values,
-                  "Set the content of a small input that shapes depend on, as [1,3,224] or 5.");
+                  "Set the value of a small input that shapes depend on, as [1,3,224] or 5.");
   rules.AddTo(list);
   list->AddValues("--limit", "NAME=N", &limits,
-                  "Allow more of what a message names, as unrolled-trips=1000. See the README.");
+                  "Raise a limit named in an error message, as unrolled-trips=1000.");
 }
 
 absl::StatusOr<CountOptions> SizeArguments::Parse() const {
@@ -241,7 +241,7 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
 void OutputArguments::AddTo(OptionList* list) {
   list->AddValue("--format", "FORMAT", &format, "table, json, csv or markdown. Default: table.");
   list->AddValue("-o", "FILE", &file,
-                 "Write to FILE, wholly or not at all. Default: standard output.");
+                 "Write to FILE. It is complete or not there. Default: standard output.");
 }
 
 absl::StatusOr<Format> OutputArguments::ParseFormat() const {
@@ -256,7 +256,8 @@ absl::Status ParseDim(absl::string_view text, Bindings* bindings) {
   ASSIGN_OR_RETURN(const auto split, SplitName("--dim", text, "NAME=N, as batch=8"));
   int64_t size = 0;
   if (!absl::SimpleAtoi(split.second, &size) || size < 0) {
-    return Bad("--dim", text, absl::StrCat(Quoted(split.second), " is not a size"));
+    return Bad("--dim", text,
+               absl::StrCat(Quoted(split.second), " must be a whole number, 0 or more"));
   }
   const auto [it, is_new] = bindings->emplace(TypedSymbol(split.first), size);
   if (!is_new && it->second != size) {
@@ -278,7 +279,8 @@ absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dim
     } else if (IsName(item)) {
       dims.push_back(Expr::Symbol(item, 1));
     } else {
-      return Bad("--input", text, absl::StrCat(Quoted(item), " is not a size"));
+      return Bad("--input", text,
+                 absl::StrCat(Quoted(item), " must be a whole number, 0 or more, or a name"));
     }
   }
   if (!shapes->emplace(split.first, std::move(dims)).second) {

@@ -17,13 +17,13 @@ namespace {
 
 constexpr VerbHelp kVerbCompareHelp = {
     "onnxflops compare MODEL [options]",
-    R"(Says what other tools count for a model, digit for digit, from the ONNX file alone,
-and which terms lead from our count to theirs. Start + terms = the tool's figure, exactly.
-"exact" figures follow from the file; "assumed" ones from what is written beside them.
+    R"(Computes the figures that other tools report for a model, digit for digit, from the ONNX
+file alone. Terms lead from our count to theirs: start + terms = the tool's figure, exactly.
+"exact" figures follow from the file. "assumed" figures rest on a guess, which --with prints.
 )",
-    R"(  What every tool says of CLIP:
+    R"(  The figures of every tool for CLIP:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1
-  Why thop says 136 G, term by term:
+  Why thop reports 136 G, term by term:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1 --with thop
   In which modules, and which nodes:
     onnxflops compare clip-vit-l-14-336.onnx --with thop --by module
@@ -33,10 +33,10 @@ and which terms lead from our count to theirs. Start + terms = the tool's figure
   For a script, and for a pull request:
     onnxflops compare clip-vit-l-14-336.onnx --format json -o compare.json
     onnxflops compare clip-vit-l-14-336.onnx --with fvcore --format markdown
-  What the conventions are, and where they were read:
+  The conventions, with their sources:
     onnxflops compare --list
 
-Exit codes: 0 fine, 2 trouble.
+Exit codes: 0 success, 2 error.
 )"};
 
 struct CompareArguments {
@@ -51,13 +51,13 @@ struct CompareArguments {
     list->AddPositional("MODEL", &models);
     sizes.AddTo(list);
     list->AddValues("--with", "NAME,..", &with,
-                    "The terms that lead from our count to this tool's.");
+                    "Print the terms that lead from our count to this tool's.");
     list->AddValue("--from", "NAME", &from, "Start from this tool's figure instead of our count.");
-    list->AddValue("--to", "NAME", &to, "Where --from leads to.");
-    list->AddValue("--by", "KEY", &by, "module: the terms module by module.");
+    list->AddValue("--to", "NAME", &to, "The tool that --from leads to.");
+    list->AddValue("--by", "KEY", &by, "With module: print the terms module by module.");
     list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
     list->AddFlag("--list", &conventions,
-                  "The conventions: unit, what each includes and misses, source.");
+                  "List the conventions: unit, what each includes and misses, source.");
     output.AddTo(list);
   }
 

@@ -35,7 +35,7 @@ not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONN
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
-Exit codes: 0 fine, 1 --strict failed, 2 trouble.
+Exit codes: 0 success, 1 --strict failed, 2 error.
 )"};
 
 struct CountArguments {
@@ -54,15 +54,14 @@ struct CountArguments {
     causal.AddTo(list);
     list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.");
     list->AddValue("--depth", "D", &depth,
-                   "Depth of the module tree; 0 is the model. Default: what fits on a page.");
-    list->AddFlag(
-        "--no-fold", &no_fold,
-        "Every module on a row of its own, and every node: also equal ones and free ones.");
-    list->AddFlag("--exact", &exact, "Every digit instead of k, M, G, T, P, E.");
+                   "Depth of the module tree; 0 is the model. Default: as deep as 40 rows allow.");
+    list->AddFlag("--no-fold", &no_fold,
+                  "Do not merge equal modules; also list nodes that cost nothing.");
+    list->AddFlag("--exact", &exact, "Print every digit instead of k, M, G, T, P, E.");
     list->AddValue("--convention", "NAME", &convention,
-                   "Count as another tool does: a name of onnxflops compare --list.");
+                   "Count as another tool does. `onnxflops compare --list` has the names.");
     list->AddFlag("--strict", &strict,
-                  "Exit with 1 if anything is unknown, or odd enough for a warning.");
+                  "Exit with 1 if a node is not counted, or if there is a warning.");
     output.AddTo(list);
   }
 

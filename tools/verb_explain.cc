@@ -70,7 +70,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   sizes.AddTo(&list);
   causal.AddTo(&list);
   list.AddValue("-o", "FILE", &file,
-                "Write to FILE, wholly or not at all. Default: standard output.");
+                "Write to FILE. It is complete or not there. Default: standard output.");
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbExplainHelp, arguments, &help));
   if (!run) {

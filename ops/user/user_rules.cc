@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "ops/dims.h"
+#include "ops/registry.h"
 #include "ops/rules.h"
 #include "ops/user/user_rule.h"
 #include "src/base/limit_error.h"

@@ -29,6 +29,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ops/registry.h"
 #include "ops/user/user_rule.h"
 #include "ops/user/user_rules.h"
 #include "src/base/limit_error.h"

@@ -89,9 +89,8 @@ absl::StatusOr<OfficialProgram> OfficialProgram::Start(const std::vector<std::st
                                                        int input) {
   const std::string program = FindProgram();
   if (program.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("needs the program ", kName, " beside onnxflops, which tools/setup official ",
-                     "builds with the official ONNX library"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "text models need ", kName, ": run `tools/setup official` once (it takes minutes)"));
   }
   int output[2], errors[2];
   if (pipe2(output, O_CLOEXEC) != 0) return Failed("pipe", errno);

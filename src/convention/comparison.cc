@@ -184,7 +184,7 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
   result.start = Headline(*evidence, from_ledger);
   if (result.standing == Standing::kNotApplicable) return result;
   result.headline = Headline(*evidence, to_ledger);
-  // In MACs and FLOPs alike a step is in operations of the finer unit, where the units differ.
+  // When the two tools use different units, steps are given in the smaller one.
   const int64_t from_scale = from.unit == Unit::kMac && to.unit == Unit::kFlop ? 2 : 1;
   const int64_t to_scale = from.unit == Unit::kFlop && to.unit == Unit::kMac ? 2 : 1;
   Waterfall waterfall(evidence, options, true);

@@ -31,7 +31,8 @@ Tokens FindTokens(const Evidence& evidence) {
     const Fact& fact = *found;
     if (!fact.is_tensor() || !fact.shape.ranked()) continue;
     if (IsFloat(fact.dtype) && fact.shape.rank() >= 3) {
-      return {0, absl::StrCat("input '", value.name, "' is no text: the formula counts tokens")};
+      return {0,
+              absl::StrCat("the formula counts tokens, but input '", value.name, "' is no text")};
     }
     if (!IsInteger(fact.dtype) || fact.shape.rank() != 2) continue;
     const Expr tokens = fact.shape.NumElements();

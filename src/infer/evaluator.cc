@@ -238,9 +238,10 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
     // Real exporters write operators of a newer opset than they declare; what they mean is plain.
     found = options_.find_op(node.domain, node.op_type, kMaxOpset);
     if (found.def != nullptr) {
-      std::string warning = absl::StrCat(
-          node.op_type, " exists from opset ", found.def->versions.front(),
-          ", but the file declares opset ", opset, ": taken as of opset ", found.version);
+      std::string warning =
+          absl::StrCat(node.op_type, " exists from opset ", found.def->versions.front(),
+                       ", but the file declares opset ", opset, ": using its opset ", found.version,
+                       " definition");
       Warn(std::move(warning));
       opset = found.version;
     }
@@ -372,8 +373,9 @@ void Evaluator::DropContentBeyondLimit(Fact* fact) {
   if (facts_.content_elements() + elements <= most) return;
   *fact = WithoutContent(std::move(*fact));
   fact->items = nullptr;
-  Warn(absl::StrCat("the file has more small tensors to follow than content-per-node = ",
-                    options_.limits.content_per_node, " lets: sizes may be symbols for that"));
+  Warn(absl::StrCat("small tensors have more than ", most,
+                    " values; sizes that depend on them stay symbols (raise it with --limit "
+                    "content-per-node=N)"));
 }
 
 // What the file itself declares of an output that no rule could infer.
@@ -477,9 +479,9 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
   }
   absl::string_view rest = failed.message();
   absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));
-  return WithMessage(failed, absl::StrCat(Escaped(model->path),
-                                          ": the file fixes what it declares as a symbol, against ",
-                                          absl::StrJoin(given, ", "), ":\n  ", rest));
+  return WithMessage(
+      failed, absl::StrCat(Escaped(model->path), ": ", absl::StrJoin(given, ", "),
+                           given.size() == 1 ? " does" : " do", " not fit this model:\n  ", rest));
 }
 
 }  // namespace

@@ -334,8 +334,8 @@ absl::Status Evaluator::BindInputs() {
   return absl::OkStatus();
 }
 
-// Every binding must have met its symbol: now, or in the count without bindings (where others make
-// it a number).
+// Each --dim name must exist: either in this count, or in a count without bindings (another binding
+// may have fixed it).
 absl::Status Evaluator::CheckOptions() {
   result_.bindings = symbols_.bound();
   const Bindings unmet = symbols_.Unmet();

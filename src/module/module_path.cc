@@ -89,8 +89,8 @@ absl::string_view Limited(absl::string_view path) {
     path = path.substr(0, dot == absl::string_view::npos ? 0 : dot);
   }
   int depth = 1;
-  for (size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '.' && ++depth > kMaxModuleDepth) return path.substr(0, i);
+  for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
+    if (++depth > kMaxModuleDepth) return path.substr(0, dot);
   }
   return path;
 }
@@ -131,11 +131,11 @@ void ModulePaths::SetTypeIfUnknown(ModuleId id, absl::string_view type) {
 }
 
 ModuleId ModulePaths::Intern(absl::string_view path) {
-  const size_t whole = path.size();
-  path = Limited(path);
-  cut_ = cut_ || path.size() < whole;
-  const auto it = ids_.find(path);
-  if (it != ids_.end()) return it->second;
+  if (const auto known = ids_.find(path); known != ids_.end()) return known->second;
+  if (const absl::string_view limited = Limited(path); limited.size() < path.size()) {
+    cut_ = true;
+    return Intern(limited);
+  }
   if (paths_.size() >= max_modules_ || bytes_ + path.size() > max_bytes_) {
     cut_ = true;
     return LongestKnown(path).value_or(kRootModule);

@@ -35,8 +35,8 @@ std::string ToMarkdown(const Report& report, const ViewOptions& options) {
   for (const std::vector<std::string>& line : summary.totals) absl::StrAppend(&out, Item(line));
   AppendMarkdownList("Symbols:", summary.symbols, &out);
   if (report.totals.lower_bound) {
-    AppendMarkdownList(absl::StrCat("Not counted, so that totals are lower bounds: ",
-                                    Plural(report.coverage.unknown, "node")),
+    AppendMarkdownList(absl::StrCat("Not counted: ", Plural(report.coverage.unknown, "node"),
+                                    "; totals are lower bounds"),
                        summary.unknown, &out);
   }
   AppendMarkdownList("Warnings:", summary.warnings, &out);

@@ -38,8 +38,8 @@ std::string ToTable(const Report& report, const ViewOptions& options, const Tabl
   }
   AppendTextList("symbols (bind them with --dim NAME=N):", summary.symbols, &out);
   if (report.totals.lower_bound) {
-    AppendTextList(absl::StrCat("not counted, so that totals are lower bounds: ",
-                                Plural(report.coverage.unknown, "node")),
+    AppendTextList(absl::StrCat("not counted: ", Plural(report.coverage.unknown, "node"),
+                                "; totals are lower bounds"),
                    summary.unknown, &out);
   }
   AppendTextList("warnings:", summary.warnings, &out);

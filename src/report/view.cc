@@ -52,7 +52,8 @@ class CostCells {
     if (factor_) return ShowExpr(*DivideExactly(expr, *factor_), exact_);
     if (!at_sizes_) return ShowExpr(expr, exact_);
     const auto value = values_.Of(expr);
-    return value ? ShowExpr(*value, exact_) : "?";
+    // Below 0 the sizes do not fit the model.
+    return value && *value >= 0 ? ShowExpr(*value, exact_) : "?";
   }
   // FLOPs, their share and MACs; of another tool's count, its unit and the share.
   void AddColumns(TextTable* table) const {
@@ -342,7 +343,8 @@ void AddMemory(const Report& report, const Totals& t, const TotalTexts& texts, b
     line.insert(line.end(), {read, written});
   }
   if (t.int_ops != Expr(0)) line.push_back(texts.Named("integer operations", t.int_ops));
-  if (t.foldable_flops != Expr(0)) line.push_back(texts.Named("foldable FLOPs", t.foldable_flops));
+  if (t.foldable_flops != Expr(0))
+    line.push_back(texts.Named("FLOPs on constants", t.foldable_flops));
   lines->push_back(std::move(line));
   const auto& by_type = report.macs_by_dtype;
   if (by_type.size() < 2 && report.int_census[Kind::kMac] == Expr(0)) return;
@@ -391,7 +393,7 @@ std::vector<std::vector<std::string>> TotalLines(const Report& report, const Vie
   if (report.causal_nodes > 0) {
     const bool half = report.causal == CausalCounting::kHalf;
     lines.push_back({absl::StrCat("causal attention in ", Plural(report.causal_nodes, "node"),
-                                  half ? ": what its mask hides is not counted"
+                                  half ? ": masked pairs are not counted (--causal half)"
                                        : ": counted in full (--causal half counts the triangle)")});
   }
   return lines;

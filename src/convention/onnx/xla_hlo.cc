@@ -151,20 +151,40 @@ Result RmsNorm(const NodeView& n, const Tally&) {
 
 // ---- windows
 
-// Positions of a window along one axis that are on the input, over all outputs: as the loops of
-// GetConvolutionFlops find them, without the loop over outputs.
+// The sum of floor((a * i + b) / m) over 0 <= i < n, for n, a, b >= 0 and m > 0, by Euclid's steps.
+absl::int128 FloorSum(absl::int128 n, absl::int128 m, absl::int128 a, absl::int128 b) {
+  absl::int128 sum = 0;
+  while (n > 0) {
+    sum += n * (n - 1) / 2 * (a / m) + n * (b / m);
+    a %= m;
+    b %= m;
+    const absl::int128 top = a * n + b;
+    n = top / m;
+    b = top % m;
+    std::swap(a, m);
+  }
+  return sum;
+}
+
+// How many pairs of an output o < outputs and a place k < kernel of its window have
+// o * stride + k * dilation <= limit.
+absl::int128 PairsUpTo(absl::int128 limit, int64_t outputs, int64_t kernel,
+                       const WindowAxis& axis) {
+  if (limit < 0 || outputs <= 0) return 0;
+  const absl::int128 stride = axis.stride, dilation = axis.dilation;
+  const absl::int128 any = std::min<absl::int128>(kernel, limit / dilation + 1);  // places of some
+  const absl::int128 spare = limit - (absl::int128(outputs) - 1) * stride;
+  const absl::int128 all = spare < 0 ? 0 : std::min(any, spare / dilation + 1);  // of all outputs
+  const absl::int128 rest = any - all;
+  return all * outputs + rest + FloorSum(rest, stride, dilation, limit - (any - 1) * dilation);
+}
+
+// Positions of a window along one axis that are on the input, over all outputs: what the loops of
+// GetConvolutionFlops count one by one.
 absl::int128 ValidPositions(int64_t input, int64_t output, int64_t kernel, const WindowAxis& axis,
                             absl::int128 pad) {
-  absl::int128 valid = 0;
-  for (int64_t k = 0; k < kernel; ++k) {
-    // 0 <= o * stride + shift < input, 0 <= o < output.
-    const absl::int128 shift = absl::int128(k) * axis.dilation - pad;
-    const absl::int128 first = shift >= 0 ? 0 : (-shift + axis.stride - 1) / axis.stride;
-    const absl::int128 last = input - 1 - shift < 0 ? -1 : (input - 1 - shift) / axis.stride;
-    const absl::int128 end = std::min<absl::int128>(last, output - 1);
-    if (end >= first) valid += end - first + 1;
-  }
-  return valid;
+  return PairsUpTo(input - 1 + pad, output, kernel, axis) -
+         PairsUpTo(pad - 1, output, kernel, axis);
 }
 
 // A convolution's windows, on its input `large` and output `small`; of a transposed one, the other
@@ -188,7 +208,7 @@ absl::int128 PadBegin(const NodeView& n, const Windows& windows, size_t i, absl:
 
 // The positions that count, all axes multiplied; nullopt where a size is open.
 std::optional<Expr> Valid(const NodeView& n, const Convolved& c) {
-  constexpr int64_t kMostKernel = 4096;  // bounds the loop
+  constexpr int64_t kMostKernel = 4096;  // no sum overflows
   Expr valid = 1;
   for (size_t i = 0; i < c.windows.axes.size(); ++i) {
     const WindowAxis& axis = c.windows.axes[i];

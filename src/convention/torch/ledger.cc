@@ -152,9 +152,8 @@ void TorchLedger::AssumeWhatIsHidden() {
     const Aten op = static_cast<Aten>(i);
     if (op == Aten::kOther || !watch_.counts(op)) continue;
     if (trace_.unseen[i] > 0) {
-      ledger_.Assume(absl::StrCat("torch.fx numbered ", trace_.unseen[i], " more calls of ",
-                                  AtenLabel(op),
-                                  " than the file has: the exporter folded or dropped them"));
+      ledger_.Assume(absl::StrCat("node names suggest ", trace_.unseen[i], " more calls of ",
+                                  AtenLabel(op), " that the exporter removed"));
     }
     if (trace_.decomposed[i] > 0) {
       ledger_.Assume(absl::StrCat("the exporter wrote ", AtenLabel(op), " of ",
@@ -179,14 +178,14 @@ void TorchLedger::AssumeWhatIsHidden() {
     ledger_.Assume("recurrent cells are counted by the operators that they were exported as");
   }
   if (trace_.assumed_convs > 0 && watch_.classes) {
-    ledger_.Assume(absl::StrCat("the class of ", trace_.assumed_convs,
-                                " layers went with the BatchNorm that they took in: taken for "
-                                "torch.nn's own"));
+    ledger_.Assume(absl::StrCat(trace_.assumed_convs,
+                                " BatchNorms were folded into convolutions; assumed to be of "
+                                "torch.nn's classes"));
   }
   if (trace_.assumed_convs > 0 && watch_.biases) {
-    ledger_.Assume(absl::StrCat("whether ", trace_.assumed_convs,
-                                " layers had a bias went with the BatchNorm that they took in: "
-                                "taken for none"));
+    ledger_.Assume(absl::StrCat(trace_.assumed_convs,
+                                " BatchNorms were folded into convolutions; assumed that these "
+                                "had no bias"));
   }
   if (trace_.unknown_shapes > 0) {
     ledger_.Assume(absl::StrCat(trace_.unknown_shapes, " operands have an unknown shape"));

@@ -37,10 +37,11 @@ class Torchstat {
       ++inputs;
       const Fact* fact = tool_.evidence().inference().FactOf(id);
       if (fact == nullptr || IsFloat(fact->dtype)) continue;
-      return absl::StrCat("torchstat feeds random floats: input ", value.name, " takes integers");
+      return absl::StrCat("torchstat cannot run it: it feeds floats, and input ", value.name,
+                          " needs integers");
     }
     if (inputs == 1) return "";
-    return absl::StrCat("torchstat feeds one input: the model has ", inputs);
+    return absl::StrCat("torchstat cannot run it: it feeds one input, and the model has ", inputs);
   }
 
   Verdict Rule(const TorchCall& call) {
