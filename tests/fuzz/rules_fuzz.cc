@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ops/op_def.h"
 #include "src/onnxflops.h"
 #include "tests/fuzz/require.h"
 #include "tests/model_maker.h"
