@@ -1,7 +1,7 @@
-#include "src/base/limit_error.h"
 #include "src/load/wire.h"
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
 
 namespace onnxflops {
 namespace {

@@ -162,7 +162,9 @@ TEST(ReportTest, WhatIsUnknownMakesALowerBound) {
   EXPECT_EQ(report->coverage.items[0].node, "/head/Magic");
   const std::string table = ToTable(*report, {});
   EXPECT_THAT(table, HasSubstr(">= 72*batch"));
-  EXPECT_THAT(table, HasSubstr("not counted: 1 node; totals are lower bounds\n| /head/Magic (my.own.Magic): "));
+  EXPECT_THAT(
+      table,
+      HasSubstr("not counted: 1 node; totals are lower bounds\n| /head/Magic (my.own.Magic): "));
   const Json json = Json::parse(ToJson(*report));
   EXPECT_TRUE(json["coverage"]["lower_bound"]);
   EXPECT_EQ(json["coverage"]["items"][0]["op"], "Magic");
