@@ -7,8 +7,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/base/utf8.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
 #include "src/module/module_tree.h"
@@ -145,8 +147,11 @@ absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& co
   Evidence evidence(inference, counts);
   const Ledger ledger = convention.apply(&evidence);
   if (ledger.standing == Standing::kNotApplicable) {
-    return absl::FailedPreconditionError(absl::StrCat(Escaped(model.path), ": ", convention.name,
-                                                      " gives no figure: ", ledger.assumptions[0]));
+    // What the tool prints may hold names of any length.
+    const absl::string_view reason = Utf8Prefix(ledger.assumptions[0], kMaxShownFormula);
+    return absl::FailedPreconditionError(
+        absl::StrCat(Escaped(model.path), ": ", convention.name, " gives no figure: ", reason,
+                     reason.size() < ledger.assumptions[0].size() ? "..." : ""));
   }
   ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, options));
   RETURN_IF_ERROR(Recount(evidence, convention, ledger).Fill(&report));
