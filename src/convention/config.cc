@@ -74,22 +74,18 @@ Ledger Apply25(Evidence* evidence) { return ApplyFormula(evidence, 15); }
 }  // namespace config
 
 const Convention kConfig6n = {
-    "config-6n",
-    Unit::kFlop,
-    "6 x parameters x tokens, of a training step",
-    "the rule of thumb of arXiv:2001.08361, section 2.1, and arXiv:2204.02311, appendix B",
-    "2 per parameter and token forward, 4 backward",
-    "attention products; that embeddings multiply nothing",
+    {"config-6n", Unit::kFlop, "6 x parameters x tokens, of a training step",
+     "the rule of thumb of arXiv:2001.08361, section 2.1, and arXiv:2204.02311, appendix B",
+     "2 per parameter and token forward, 4 backward",
+     "attention products; that embeddings multiply nothing"},
     config::Apply6,
 };
 
 const Convention kConfig25n = {
-    "config-2.5n",
-    Unit::kFlop,
-    "2.5 x parameters x batch x sequence, and backward twice that",
-    "an estimate in use for MFU: forward 2.5 per parameter and token \"for vision and text\"",
-    "2.5 per parameter and token forward, 5 backward",
-    "attention products; that embeddings multiply nothing",
+    {"config-2.5n", Unit::kFlop, "2.5 x parameters x batch x sequence, and backward twice that",
+     "an estimate in use for MFU: forward 2.5 per parameter and token \"for vision and text\"",
+     "2.5 per parameter and token forward, 5 backward",
+     "attention products; that embeddings multiply nothing"},
     config::Apply25,
 };
 

@@ -22,12 +22,10 @@ Ledger Apply(Evidence* evidence) {
 }  // namespace macs
 
 const Convention kMacs = {
-    "macs",
-    Unit::kFlop,
-    "2 x MACs",
-    "the usual definition in papers and model cards, as open_clip's docs/model_profile.csv",
-    "2 per multiply-accumulate of MatMul, Gemm, Conv, Einsum, attention and RNN gates",
-    "everything else: softmax, norms, activations, additions, biases",
+    {"macs", Unit::kFlop, "2 x MACs",
+     "the usual definition in papers and model cards, as open_clip's docs/model_profile.csv",
+     "2 per multiply-accumulate of MatMul, Gemm, Conv, Einsum, attention and RNN gates",
+     "everything else: softmax, norms, activations, additions, biases"},
     macs::Apply,
 };
 

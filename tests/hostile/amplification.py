@@ -56,34 +56,27 @@ for _ in range(4):
 
 COUNT = [
     [],
-    ["--no-fold"],
-    ["--exact"],
+    ["--no-fold", "--exact"],
     ["--by", "op", "--no-fold"],
-    ["--by", "node"],
     ["--by", "node", "--no-fold"],
     ["--format", "json"],
-    ["--format", "csv"],
+    ["--format", "csv", "--depth", "64"],
     ["--format", "markdown", "--no-fold"],
-    ["--by", "op", "--format", "markdown"],
     ["--by", "op", "--format", "csv"],
     ["--by", "node", "--format", "json"],
     ["--by", "node", "--format", "csv"],
     ["--by", "node", "--format", "markdown", "--no-fold"],
-    ["--depth", "64"],
     ["--causal", "half", "--strict"],
-    ["--convention", "thop"],
     ["--convention", "fvcore", "--format", "json"],
     ["--convention", "onnx-tool", "--by", "op"],
     ["--convention", "xla", "--no-fold"],
 ]
+BY_NODE = 3  # in COUNT
 COMPARE = [
     [],
     ["--format", "json"],
-    ["--format", "markdown"],
-    ["--by", "module"],
     ["--by", "module", "--format", "json"],
     ["--terms-nodes"],
-    ["--terms-nodes", "--format", "json"],
     ["--terms-nodes", "--by", "module", "--format", "markdown"],
     ["--from", "thop", "--to", "fvcore"],
 ]
@@ -212,7 +205,7 @@ class Worker:
             self.hunt.note("count", name, {"seconds": 0, "memory": 0, "output": 0}, [f"a model of {size:,} bytes, which no promise is about"])
         refused, explained = False, []
         for i, options in enumerate(COUNT):
-            if i in (0, 5) or not refused or self.hunt.everything:
+            if i in (0, BY_NODE) or not refused or self.hunt.everything:
                 refused = self.verb(name, "count", options) == 2 or refused
             if options == ["--by", "node", "--format", "csv"] and not refused:
                 explained = nodes_to_explain(self.out)

@@ -231,16 +231,14 @@ Ledger Apply(Evidence* evidence) {
 }  // namespace onnx_opcounter
 
 const Convention kOnnxOpcounter = {
-    "onnx-opcounter",
-    Unit::kMac,
-    "number of macs",
-    "gmalivenko/onnx-opcounter 0.0.4 (c635b03), onnx_opcounter/onnx_opcounter.py:46-209",
-    "Conv, ConvTranspose, Gemm, MatMul; Add, Relu and BatchNormalization per element; every "
-    "operator "
-    "without a rule as 1 per output element",
-    "biases, broadcast of MatMul's first operand, RNN gates, attention operators; bodies of If, "
-    "Loop "
-    "and functions; sizes that ONNX's shape inference does not find count as 0",
+    {"onnx-opcounter", Unit::kMac, "number of macs",
+     "gmalivenko/onnx-opcounter 0.0.4 (c635b03), onnx_opcounter/onnx_opcounter.py:46-209",
+     "Conv, ConvTranspose, Gemm, MatMul; Add, Relu and BatchNormalization per element; every "
+     "operator "
+     "without a rule as 1 per output element",
+     "biases, broadcast of MatMul's first operand, RNN gates, attention operators; bodies of If, "
+     "Loop "
+     "and functions; sizes that ONNX's shape inference does not find count as 0"},
     onnx_opcounter::Apply,
 };
 

@@ -646,15 +646,14 @@ Ledger Apply(Evidence* evidence) {
 }  // namespace onnx_tool
 
 const Convention kOnnxTool = {
-    "onnx-tool",
-    Unit::kMac,
-    "Total Forward_MACs",
-    "ThanatosShinji/onnx-tool 1.0.1 (00f5f0a), onnx_tool/node.py:19-2960, graph.py:513-540 and "
-    "1025-1058 and 1433-1490",
-    "products, biases, and elementwise work by x86 instructions: division 4, exp 32, log 43, sqrt "
-    "24, tanh 76, Softmax 36, Gelu 34, LayerNormalization 7 and more",
-    "Erf, Where, data movement; ends at an operator that it has no class for (If, Loop, Attention, "
-    "RMSNormalization, IsNaN, ONNX Runtime's fused operators)",
+    {"onnx-tool", Unit::kMac, "Total Forward_MACs",
+     "ThanatosShinji/onnx-tool 1.0.1 (00f5f0a), onnx_tool/node.py:19-2960, graph.py:513-540 and "
+     "1025-1058 and 1433-1490",
+     "products, biases, and elementwise work by x86 instructions: division 4, exp 32, log 43, sqrt "
+     "24, tanh 76, Softmax 36, Gelu 34, LayerNormalization 7 and more",
+     "Erf, Where, data movement; ends at an operator that it has no class for (If, Loop, "
+     "Attention, "
+     "RMSNormalization, IsNaN, ONNX Runtime's fused operators)"},
     onnx_tool::Apply,
 };
 

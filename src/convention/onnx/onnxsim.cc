@@ -249,14 +249,13 @@ Ledger Apply(Evidence* evidence) {
 }  // namespace onnxsim
 
 const Convention kOnnxsim = {
-    "onnxsim",
-    Unit::kMac,
-    "macs (its flops are twice that)",
-    "onnxsim 0.8.1, onnxsim/model_metrics.cpp:36-160, model_info.py:330-470 and 600-700",
-    "Conv, ConvInteger, QLinearConv, ConvTranspose, Gemm, MatMul, MatMulInteger, QLinearMatMul and "
-    "Attention; functions inlined",
-    "Einsum, RNN, GRU and LSTM, DeformConv, ONNX Runtime's fused operators; repetitions of loops; "
-    "what ONNX's shape inference does not find counts as 0",
+    {"onnxsim", Unit::kMac, "macs (its flops are twice that)",
+     "onnxsim 0.8.1, onnxsim/model_metrics.cpp:36-160, model_info.py:330-470 and 600-700",
+     "Conv, ConvInteger, QLinearConv, ConvTranspose, Gemm, MatMul, MatMulInteger, QLinearMatMul "
+     "and "
+     "Attention; functions inlined",
+     "Einsum, RNN, GRU and LSTM, DeformConv, ONNX Runtime's fused operators; repetitions of loops; "
+     "what ONNX's shape inference does not find counts as 0"},
     onnxsim::Apply,
 };
 

@@ -254,15 +254,13 @@ Ledger Apply(Evidence* evidence) { return Accountant(evidence).Run(); }
 }  // namespace xla
 
 const Convention kXla = {
-    "xla",
-    Unit::kFlop,
-    "flops (of HloCostAnalysis, before XLA's passes)",
-    "openxla/xla, xla/service/hlo_cost_analysis.cc: HandleElementwiseOp, GetDotFlops, "
-    "GetConvolutionFlops, HandleReduce, HandleReduceWindow, HandleWhile, HandleConditional; held "
-    "to jax 0.10.2",
-    "products, elementwise instructions of every type, reductions; a loop's body once",
-    "transcendentals (a total of their own), the padding of convolutions, all but one trip of a "
-    "loop and one step of an RNN",
+    {"xla", Unit::kFlop, "flops (of HloCostAnalysis, before XLA's passes)",
+     "openxla/xla, xla/service/hlo_cost_analysis.cc: HandleElementwiseOp, GetDotFlops, "
+     "GetConvolutionFlops, HandleReduce, HandleReduceWindow, HandleWhile, HandleConditional; held "
+     "to jax 0.10.2",
+     "products, elementwise instructions of every type, reductions; a loop's body once",
+     "transcendentals (a total of their own), the padding of convolutions, all but one trip of a "
+     "loop and one step of an RNN"},
     xla::Apply,
 };
 

@@ -12,14 +12,13 @@ Ledger Apply(Evidence* evidence) { return CountWrapped(evidence, {.operators = f
 }  // namespace calflops
 
 const Convention kCalflops = {
-    "calflops",
-    Unit::kFlop,
-    "FLOPs (calculate_flops; 2 per multiply-accumulate)",
-    "calflops (29ca584, 2024-03): calflops/pytorch_ops.py:37-290,425-540",
-    "F.linear, F.conv*, torch.matmul, addmm; 5 per element of norms, 2 of BatchNorm; 1 per element "
-    "of activations, pooling, F.softmax; RNN, GRU, LSTM",
-    "the operators @ + *, bmm, scaled_dot_product_attention, nn.MultiheadAttention's fast path, "
-    "biases of linear layers",
+    {"calflops", Unit::kFlop, "FLOPs (calculate_flops; 2 per multiply-accumulate)",
+     "calflops (29ca584, 2024-03): calflops/pytorch_ops.py:37-290,425-540",
+     "F.linear, F.conv*, torch.matmul, addmm; 5 per element of norms, 2 of BatchNorm; 1 per "
+     "element "
+     "of activations, pooling, F.softmax; RNN, GRU, LSTM",
+     "the operators @ + *, bmm, scaled_dot_product_attention, nn.MultiheadAttention's fast path, "
+     "biases of linear layers"},
     calflops::Apply,
 };
 

@@ -79,24 +79,20 @@ constexpr char kIncludes[] =
 }  // namespace flop_counter_mode
 
 const Convention kFlopCounterMode = {
-    "flop-counter-mode",
-    Unit::kFlop,
-    flop_counter_mode::kHeadline,
-    "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device (on CUDA, too, but for "
-    "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
-    flop_counter_mode::kIncludes,
-    "everything else: biases, norms, softmax, activations, products with a vector",
+    {"flop-counter-mode", Unit::kFlop, flop_counter_mode::kHeadline,
+     "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device (on CUDA, too, but for "
+     "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
+     flop_counter_mode::kIncludes,
+     "everything else: biases, norms, softmax, activations, products with a vector"},
     flop_counter_mode::ApplyMeta,
 };
 
 const Convention kFlopCounterModeCpu = {
-    "flop-counter-mode-cpu",
-    Unit::kFlop,
-    flop_counter_mode::kHeadline,
-    "PyTorch 2.14: torch/utils/flop_counter.py, on a CPU (pytorch#195460)",
-    flop_counter_mode::kIncludes,
-    "scaled_dot_product_attention and nn.MultiheadAttention's fast path, LSTM, and what it misses "
-    "elsewhere",
+    {"flop-counter-mode-cpu", Unit::kFlop, flop_counter_mode::kHeadline,
+     "PyTorch 2.14: torch/utils/flop_counter.py, on a CPU (pytorch#195460)",
+     flop_counter_mode::kIncludes,
+     "scaled_dot_product_attention and nn.MultiheadAttention's fast path, LSTM, and what it misses "
+     "elsewhere"},
     flop_counter_mode::ApplyCpu,
 };
 

@@ -162,24 +162,20 @@ constexpr char kIncludes[] =
 }  // namespace fvcore
 
 const Convention kFvcore = {
-    "fvcore",
-    Unit::kMac,
-    fvcore::kHeadline,
-    "fvcore (3378afe, 2026-02): fvcore/nn/flop_count.py:28-46, jit_handles.py; torch 2",
-    fvcore::kIncludes,
-    "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, softmax, activations, "
-    "additions",
+    {"fvcore", Unit::kMac, fvcore::kHeadline,
+     "fvcore (3378afe, 2026-02): fvcore/nn/flop_count.py:28-46, jit_handles.py; torch 2",
+     fvcore::kIncludes,
+     "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, softmax, activations, "
+     "additions"},
     fvcore::ApplyToday,
 };
 
 const Convention kFvcoreTorch1 = {
-    "fvcore-torch1",
-    Unit::kMac,
-    fvcore::kHeadline,
-    "fvcore (3378afe): as fvcore, on torch 1.9 to 1.11, where attention is two bmm's",
-    "as fvcore, and the products of attention",
-    "LSTM, softmax, activations, additions; with torch 1.12 and 1.13 a masked QK' as well "
-    "(baddbmm has no handle)",
+    {"fvcore-torch1", Unit::kMac, fvcore::kHeadline,
+     "fvcore (3378afe): as fvcore, on torch 1.9 to 1.11, where attention is two bmm's",
+     "as fvcore, and the products of attention",
+     "LSTM, softmax, activations, additions; with torch 1.12 and 1.13 a masked QK' as well "
+     "(baddbmm has no handle)"},
     fvcore::ApplyTorch1,
 };
 

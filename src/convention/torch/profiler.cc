@@ -82,12 +82,11 @@ Ledger Apply(Evidence* evidence) { return Profiler(evidence).Run(); }
 }  // namespace profiler
 
 const Convention kTorchProfiler = {
-    "torch-profiler",
-    Unit::kFlop,
-    "FLOPs (sum of evt.flops, with_flops=True; 2 per multiply-accumulate)",
-    "PyTorch 2.14: torch/csrc/profiler/util.cpp, saveExtraArgs and computeFlops; on a CPU",
-    "conv2d, mm, addmm, bmm, baddbmm; elements of the first operand of add and mul",
-    "scaled_dot_product_attention, LSTM, other convolutions, in-place additions, everything else",
+    {"torch-profiler", Unit::kFlop,
+     "FLOPs (sum of evt.flops, with_flops=True; 2 per multiply-accumulate)",
+     "PyTorch 2.14: torch/csrc/profiler/util.cpp, saveExtraArgs and computeFlops; on a CPU",
+     "conv2d, mm, addmm, bmm, baddbmm; elements of the first operand of add and mul",
+     "scaled_dot_product_attention, LSTM, other convolutions, in-place additions, everything else"},
     profiler::Apply,
 };
 

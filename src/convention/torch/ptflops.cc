@@ -215,13 +215,11 @@ Ledger Apply(Evidence* evidence) { return Ptflops(evidence).Run(); }
 }  // namespace ptflops
 
 const Convention kPtflops = {
-    "ptflops",
-    Unit::kMac,
-    "MACs (get_model_complexity_info, backend=pytorch)",
-    "ptflops (d612c75, 2025-08): ptflops/pytorch_ops.py, pytorch_engine.py:69-71,180-199,344-480",
-    "modules of exact classes with biases; nn.MultiheadAttention whole; activations and pooling "
-    "twice; torch.matmul, bmm, mm, addmm, F.softmax, F.silu",
-    "F.linear, scaled_dot_product_attention, the operators @ + *, subclasses",
+    {"ptflops", Unit::kMac, "MACs (get_model_complexity_info, backend=pytorch)",
+     "ptflops (d612c75, 2025-08): ptflops/pytorch_ops.py, pytorch_engine.py:69-71,180-199,344-480",
+     "modules of exact classes with biases; nn.MultiheadAttention whole; activations and pooling "
+     "twice; torch.matmul, bmm, mm, addmm, F.softmax, F.silu",
+     "F.linear, scaled_dot_product_attention, the operators @ + *, subclasses"},
     ptflops::Apply,
 };
 

@@ -70,13 +70,11 @@ Ledger Apply(Evidence* evidence) { return PtflopsAten(evidence).Run(); }
 }  // namespace ptflops_aten
 
 const Convention kPtflopsAten = {
-    "ptflops-aten",
-    Unit::kMac,
-    "MACs (get_model_complexity_info, backend=aten)",
-    "ptflops (d612c75, 2025-08): ptflops/aten_ops.py:109-116, aten_engine.py; on a CPU",
-    "mm, addmm, bmm, convolutions; 1 per result for a bias",
-    "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, baddbmm, everything "
-    "else",
+    {"ptflops-aten", Unit::kMac, "MACs (get_model_complexity_info, backend=aten)",
+     "ptflops (d612c75, 2025-08): ptflops/aten_ops.py:109-116, aten_engine.py; on a CPU",
+     "mm, addmm, bmm, convolutions; 1 per result for a bias",
+     "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, baddbmm, everything "
+     "else"},
     ptflops_aten::Apply,
 };
 

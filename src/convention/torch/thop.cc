@@ -244,15 +244,14 @@ Ledger Apply(Evidence* evidence) { return Thop(evidence).Run(); }
 }  // namespace thop
 
 const Convention kThop = {
-    "thop",
-    Unit::kMac,
-    "MACs (total_ops of thop.profile; often doubled or called FLOPs by its users)",
-    "pytorch-OpCounter 0.1.1 (43c064a): thop/profile.py:21-66, vision/basic_hooks.py, "
-    "vision/calc_func.py, rnn_hooks.py",
-    "modules of exactly these classes: Linear, Conv, ConvTranspose, BatchNorm, LayerNorm, "
-    "InstanceNorm, PReLU, Softmax, AvgPool, AdaptiveAvgPool, Upsample, RNN, GRU, LSTM",
-    "functions and tensor operators (matmul, attention, F.linear), subclasses, "
-    "nn.MultiheadAttention, GroupNorm, GELU",
+    {"thop", Unit::kMac,
+     "MACs (total_ops of thop.profile; often doubled or called FLOPs by its users)",
+     "pytorch-OpCounter 0.1.1 (43c064a): thop/profile.py:21-66, vision/basic_hooks.py, "
+     "vision/calc_func.py, rnn_hooks.py",
+     "modules of exactly these classes: Linear, Conv, ConvTranspose, BatchNorm, LayerNorm, "
+     "InstanceNorm, PReLU, Softmax, AvgPool, AdaptiveAvgPool, Upsample, RNN, GRU, LSTM",
+     "functions and tensor operators (matmul, attention, F.linear), subclasses, "
+     "nn.MultiheadAttention, GroupNorm, GELU"},
     thop::Apply,
 };
 

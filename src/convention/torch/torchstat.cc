@@ -99,12 +99,10 @@ Ledger Apply(Evidence* evidence) { return Torchstat(evidence).Run(); }
 }  // namespace torchstat
 
 const Convention kTorchstat = {
-    "torchstat",
-    Unit::kMac,
-    "Flops (stat(model, input_size); multiply-accumulates and biases)",
-    "torchstat (b52a3b0, 2018): torchstat/compute_flops.py, model_hook.py:22",
-    "nn.Linear on matrices, nn.Conv2d with bias, nn.BatchNorm2d, ReLUs, 2-D pooling",
-    "every other module and all functions; stops at an nn.Linear on anything but a matrix",
+    {"torchstat", Unit::kMac, "Flops (stat(model, input_size); multiply-accumulates and biases)",
+     "torchstat (b52a3b0, 2018): torchstat/compute_flops.py, model_hook.py:22",
+     "nn.Linear on matrices, nn.Conv2d with bias, nn.BatchNorm2d, ReLUs, 2-D pooling",
+     "every other module and all functions; stops at an nn.Linear on anything but a matrix"},
     torchstat::Apply,
 };
 
