@@ -119,6 +119,10 @@ class Recount {
     }
     ASSIGN_OR_RETURN(ModuleTree tree,
                      BuildModules(evidence_.inference(), evidence_.counts(), work));
+    // What the tool counts makes other rows of own work: a tree of its own.
+    for (NodeRow& row : report->nodes) {
+      row.module = tree.node_module[static_cast<size_t>(row.node)];
+    }
     report->modules = std::move(tree.modules);
     Module& root = report->modules[0];
     Amounts amounts = *root.amounts;
