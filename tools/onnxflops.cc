@@ -50,8 +50,8 @@ Examples:
   onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481
   onnxflops explain Conv
 
-FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 success, 1 a
-check failed, 2 error.
+FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 success, 1 --strict
+failed, 2 error.
 )");
   return out;
 }

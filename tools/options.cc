@@ -238,8 +238,8 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   return options;
 }
 
-void OutputArguments::AddTo(OptionList* list) {
-  list->AddValue("--format", "FORMAT", &format, "table, json, csv or markdown. Default: table.");
+void OutputArguments::AddTo(OptionList* list, const char* formats) {
+  list->AddValue("--format", "FORMAT", &format, absl::StrCat(formats, ". Default: table.").c_str());
   list->AddValue("-o", "FILE", &file,
                  "Write to FILE. It is complete or not there. Default: standard output.");
 }

@@ -82,7 +82,7 @@ enum class Format { kTable, kJson, kCsv, kMarkdown };
 struct OutputArguments {
   std::string format = "table";
   std::string file = "-";  // standard output
-  void AddTo(OptionList* list);
+  void AddTo(OptionList* list, const char* formats = "table, json, csv or markdown");
   absl::StatusOr<Format> ParseFormat() const;
 };
 

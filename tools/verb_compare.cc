@@ -58,7 +58,7 @@ struct CompareArguments {
     list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
     list->AddFlag("--list", &conventions,
                   "List the conventions: unit, what each includes and misses, source.");
-    output.AddTo(list);
+    output.AddTo(list, "table, json or markdown");
   }
 
   absl::StatusOr<CompareRequest> Request() const {

@@ -60,8 +60,8 @@ absl::Status WaitForWriter(int fd) {
     if (poll(&one, 1, kPollMs) > 0 || HasWriter(fd)) return absl::OkStatus();
   }
   return absl::DeadlineExceededError(
-      absl::StrCat("is a named pipe that no program writes to (waited ", kMaxPipeWaitMs / 1000,
-                   " s); start the writer first"));
+      absl::StrCat("a named pipe that no program writes to (waited ", kMaxPipeWaitMs / 1000,
+                   " s, pipe-wait-ms); start the writer first"));
 }
 
 }  // namespace

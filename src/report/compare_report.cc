@@ -9,6 +9,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
+#include "src/report/format.h"
 #include "src/report/formula_text.h"
 #include "src/report/node_rows.h"
 
@@ -53,6 +54,14 @@ ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names)
     row.terms.push_back(Describe(model, std::move(term), node_names));
   }
   return row;
+}
+
+// Where nodes are not counted, what a tool counts for them is not known either.
+void AddLowerBound(const Report& ours, ToolRow* row) {
+  if (!ours.totals.lower_bound || row->standing == Standing::kNotApplicable) return;
+  row->standing = Standing::kAssumed;
+  row->assumptions.push_back(
+      absl::StrCat(Plural(ours.coverage.unknown, "node"), " without a rule of ours cost nothing"));
 }
 
 // The first thing wrong with the numbers, or nullptr.
@@ -101,6 +110,7 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
                                             : CompareBetween(&evidence, *from, from_ledger,
                                                              *convention, ledger, compare);
     report.tools.push_back(Describe(model, std::move(comparison), request.node_names));
+    AddLowerBound(report.ours, &report.tools.back());
     text.Add(report.tools.back().headline);
     for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);
     RETURN_IF_ERROR(text.Check());

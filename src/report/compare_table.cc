@@ -308,8 +308,9 @@ std::string ToTable(const CompareReport& report, bool waterfalls, const TableSty
   std::string out = DrawHead(Summarize(report.ours, {}), width);
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
-    return absl::StrCat(out, "\nours: ", Printable(figures.Show(ours.macs)), " MACs, ",
-                        Printable(figures.Show(ours.flops)), " FLOPs\n\n",
+    const char* at_least = ours.lower_bound ? ">= " : "";
+    return absl::StrCat(out, "\nours: ", at_least, Printable(figures.Show(ours.macs)), " MACs, ",
+                        at_least, Printable(figures.Show(ours.flops)), " FLOPs\n\n",
                         DrawText(ToolTable(report, figures), style));
   }
   for (const ToolRow& tool : report.tools) {
@@ -324,8 +325,9 @@ std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
   std::string out = absl::StrCat("### ", MarkdownCode(summary.title), "\n");
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
-    absl::StrAppend(&out, "\nours: ", MarkdownCode(figures.Show(ours.macs)), " MACs, ",
-                    MarkdownCode(figures.Show(ours.flops)), " FLOPs\n\n",
+    const char* at_least = ours.lower_bound ? ">= " : "";
+    absl::StrAppend(&out, "\nours: ", MarkdownCode(at_least + figures.Show(ours.macs)), " MACs, ",
+                    MarkdownCode(at_least + figures.Show(ours.flops)), " FLOPs\n\n",
                     DrawMarkdown(ToolTable(report, figures)));
     if (const std::string note = figures.Note(); !note.empty()) {
       absl::StrAppend(&out, "\n- ", MarkdownCode(note), "\n");

@@ -288,6 +288,9 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
     AppendLabelled("runs", absl::StrCat(Show(e.node.multiplicity, true), "; below is one run"),
                    width, &out);
   }
+  if (e.node.status == Coverage::kUnknown) {
+    return absl::StrCat(out, "\nMACs unknown   FLOPs unknown (--rules FILE can give its cost)\n");
+  }
   std::vector<std::string> sums = {absl::StrCat("MACs ", Show(e.amounts.macs, false)),
                                    absl::StrCat("FLOPs ", Show(e.amounts.flops, false))};
   if (e.amounts.flops.is_literal() && e.total_flops.is_literal()) {

@@ -14,6 +14,7 @@
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
 #include "src/module/module_tree.h"
+#include "src/report/format.h"
 #include "src/report/formula_text.h"
 #include "src/report/report.h"
 
@@ -97,6 +98,10 @@ class Recount {
     tool.has_rows = !ledger_.lines.empty();
     tool.params = ledger_.params;
     tool.assumptions = ledger_.assumptions;
+    if (report->totals.lower_bound) {
+      tool.assumptions.push_back(absl::StrCat(Plural(report->coverage.unknown, "node"),
+                                              " without a rule of ours cost nothing"));
+    }
     Totals totals{report->totals};
     for (const DerivedQuantity& q : kDerivedQuantities) totals.*q.value = 0;
     SetWork(tool.headline, &totals);

@@ -425,6 +425,9 @@ TEST(CountAsTest, PartsAddUpToTheHeadline) {
       for (const Expr& rows : {SumOf(report->by_op, macs), SumOf(report->nodes, macs)}) {
         EXPECT_EQ(rows + report->tool->of_model, row.headline) << convention->name;
       }
+      for (const NodeRow& node : report->nodes) {
+        ASSERT_LT(static_cast<size_t>(node.module), report->modules.size()) << convention->name;
+      }
     }
   }
 }

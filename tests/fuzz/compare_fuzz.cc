@@ -52,10 +52,14 @@ void Compare(const Model& model, const CountOptions& options, const CompareReque
 }
 
 // count --convention NAME.
-void CountOne(const Model& model, const CountOptions& options, const Convention& convention) {
+void CountOne(const Model& model, CountOptions options, const Convention& convention) {
+  options.node_rows = model->functions.empty();
   const absl::StatusOr<Report> report = CountAs(model, options, convention.name);
   if (!report.ok()) return RequireOneLine(report.status(), "");
-  RequirePrintable(ToTable(*report, {}, {.width = 80}));
+  for (GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
+    RequirePrintable(ToTable(*report, {.by = by}, {.width = 80}));
+    RequirePrintable(ToCsv(absl::MakeConstSpan(&*report, 1), {.by = by}));
+  }
   RequireJson(ToJson(*report));
 }
 

@@ -70,6 +70,7 @@ COUNT = [
     ["--convention", "fvcore", "--format", "json"],
     ["--convention", "onnx-tool", "--by", "op"],
     ["--convention", "xla", "--no-fold"],
+    ["--convention", "thop", "--by", "node", "--format", "json"],
 ]
 BY_NODE = 3  # in COUNT
 COMPARE = [
