@@ -148,7 +148,8 @@ TEST_F(LoadFileTest, ANamedPipeWithoutAWriterIsRefused) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(LoadFile(Path("pipe")).status().message(),
             Path("pipe") +
-                ": is a named pipe that no program writes to (waited 2 s); start the writer first");
+                ": a named pipe that no program writes to (waited 2 s, pipe-wait-ms); start the "
+                "writer first");
 }
 
 // Loads a named pipe; `write` gets the descriptor of its other end, a moment later.

@@ -17,7 +17,7 @@ MODELS = {
     "R": os.path.abspath("models/custom-op.toml"),
     "T": os.path.abspath("tests/data/text/layer.onnxtxt"),
 }
-NO_WRITER = "is a named pipe that no program writes to (waited 2 s); start the writer first"
+NO_WRITER = "a named pipe that no program writes to (waited 2 s, pipe-wait-ms); start the writer first"
 
 
 class ProgramTest(unittest.TestCase):
