@@ -59,9 +59,9 @@ absl::Status WaitForWriter(int fd) {
     // There are bytes, or a writer came and went, or one is there and has written nothing yet.
     if (poll(&one, 1, kPollMs) > 0 || HasWriter(fd)) return absl::OkStatus();
   }
-  return absl::DeadlineExceededError(
-      absl::StrCat("a named pipe that no program writes to (waited ", kMaxPipeWaitMs / 1000,
-                   " s, pipe-wait-ms); start the writer first"));
+  return absl::DeadlineExceededError(absl::StrCat("a named pipe that no program writes to (waited ",
+                                                  kMaxPipeWaitMs / 1000,
+                                                  " s, pipe-wait-ms); start the writer first"));
 }
 
 }  // namespace
