@@ -57,8 +57,10 @@ void RequireNoCommand(absl::string_view text) {
 
 }  // namespace
 
-void Require(bool condition, const char* what) {
-  if (!condition) Fail(what, "");
+void Require(bool condition, const char* what) { Require(condition, what, ""); }
+
+void Require(bool condition, const char* what, absl::string_view text) {
+  if (!condition) Fail(what, text);
 }
 
 void RequireOneLine(const absl::Status& error, absl::string_view prefix) {

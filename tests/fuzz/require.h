@@ -9,6 +9,7 @@ namespace onnxflops {
 
 // Ends the process with `what` unless `condition` holds.
 void Require(bool condition, const char* what);
+void Require(bool condition, const char* what, absl::string_view text);
 
 // An error is one line of printable text, not long, that begins with `prefix`.
 void RequireOneLine(const absl::Status& error, absl::string_view prefix);

@@ -141,7 +141,7 @@ size_t RequireCsvLine(absl::string_view* text, char separator) {
 void RequireScreen(absl::string_view text) {
   RequirePrintable(text);
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    Require(BeginsWithOurs(line), "a line that begins with text of a file");
+    Require(BeginsWithOurs(line), "a line that begins with text of a file", line);
   }
 }
 
