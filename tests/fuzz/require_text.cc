@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "src/convention/conventions.h"
@@ -28,7 +29,9 @@ constexpr absl::string_view kLineBegins[] = {
 bool BeginsWithOurs(absl::string_view line) {
   line = absl::StripLeadingAsciiWhitespace(line);
   if (line.empty()) return true;
-  const auto is_begin = [&](absl::string_view begin) { return absl::StartsWith(line, begin); };
+  // What comes next may stand in a line of its own.
+  const std::string words = absl::StrCat(line, " ");
+  const auto is_begin = [&](absl::string_view begin) { return absl::StartsWith(words, begin); };
   return std::any_of(std::begin(kLineBegins), std::end(kLineBegins), is_begin) ||
          std::any_of(Conventions().begin(), Conventions().end(),
                      [&](const Convention* c) { return is_begin(c->name); });
