@@ -29,9 +29,11 @@ constexpr absl::string_view kLineBegins[] = {
 bool BeginsWithOurs(absl::string_view line) {
   line = absl::StripLeadingAsciiWhitespace(line);
   if (line.empty()) return true;
-  // What comes next may stand in a line of its own.
+  // What comes next may stand in a line of its own; on a narrow screen the next word of ours, too.
   const std::string words = absl::StrCat(line, " ");
-  const auto is_begin = [&](absl::string_view begin) { return absl::StartsWith(words, begin); };
+  const auto is_begin = [&](absl::string_view begin) {
+    return absl::StartsWith(words, begin) || absl::StartsWith(begin, words);
+  };
   return std::any_of(std::begin(kLineBegins), std::end(kLineBegins), is_begin) ||
          std::any_of(Conventions().begin(), Conventions().end(),
                      [&](const Convention* c) { return is_begin(c->name); });
