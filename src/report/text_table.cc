@@ -264,7 +264,9 @@ std::string DrawCsv(const TextTable& table) {
   for (const TextTable::Row& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const std::string& cell = row.cells[c];
-      absl::StrAppend(&out, c > 0 ? "," : "", IsInteger(cell) ? cell : CsvField(cell, c == 0));
+      // A line begins with a quote, also where a file is called 1000.
+      const bool bare = c > 0 && IsInteger(cell);
+      absl::StrAppend(&out, c > 0 ? "," : "", bare ? cell : CsvField(cell, c == 0));
     }
     out += "\n";
   }
