@@ -33,8 +33,8 @@ class OfficialProgram {
   ~OfficialProgram();
 
   int output() const { return output_; }
-  // Waits for its end. What it said is the message of an error; if nobody read its output to the
-  // end, that it could not write the rest is none.
+  // Waits for its end. Its stderr becomes the error message. A broken pipe is not an error when the
+  // reader stopped early.
   absl::Status Finish();
 
  private:

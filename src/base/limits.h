@@ -2,7 +2,8 @@
 //
 // A model that needs more than a limit is refused with an error that names the limit, or a warning
 // names it where less detail is the answer; none of them is met by a real model we know. Those of
-// struct Limits, at the end, can be set: by --limit NAME=N, or CountOptions::limits.
+// struct Limits, at the end, can be set: by --limit NAME=N, or CountOptions::limits. Messages spell
+// kMaxCallDepth as call-depth.
 #ifndef ONNXFLOPS_SRC_BASE_LIMITS_H_
 #define ONNXFLOPS_SRC_BASE_LIMITS_H_
 

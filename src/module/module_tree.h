@@ -4,10 +4,10 @@
 //   tree.modules[0].amounts->flops                            // all of it
 //   for (const Module& m : tree.modules) m.path, m.amounts->flops   // visual.conv1 ...
 //
-// Parts sum exactly: FLOPs, MACs and weights of a module are the sums of its children's. So that
-// this holds where a module has children and arithmetic of its own as well, that is a child, too:
-// "(own)", or "(outside any module)" at the root, which stands for what the root's own code does
-// and for what nothing attributes to a module.
+// FLOPs, MACs and weights of a module are exactly the sums of its children's. Arithmetic that a
+// module does outside its children is a child named "(own)". At the root it is named "(outside any
+// module)" and also holds what nothing attributes to a module. Other quantities, such as the bytes
+// of a Transpose, may stay with the module itself.
 //
 //   CLIP                    100   = 90 + 9 + 1
 //     visual                 90   = 60 + 30
