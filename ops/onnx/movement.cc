@@ -104,6 +104,7 @@ constexpr OpExample kConcatExamples[] = {
 
 absl::StatusOr<std::vector<Expr>> EqualParts(const NodeView& n, const Expr& size) {
   const int parts = n.num_outputs();
+  if (parts < 1) return absl::InvalidArgumentError("it has no output to split into");
   const bool uneven = n.version() >= 18;
   if (uneven && n.HasAttr("num_outputs") && n.Int("num_outputs", 0) != parts) {
     return absl::InvalidArgumentError(

@@ -3,10 +3,13 @@
 // node, unknown with a reason, or counted; nothing crashes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -211,6 +214,54 @@ TEST_P(HostileTest, OutputsLeftOut) {
       MendModel(&changed);
       Outcome(changed, "");
       CompareAll(changed);
+    }
+  }
+}
+
+using Change = std::function<void(onnx::NodeProto*)>;
+
+// Everything that a writer may forget in a node, one thing each.
+std::vector<Change> Omissions(const onnx::NodeProto& node) {
+  std::vector<Change> changes;
+  for (const AttributeProto& attribute : node.attribute()) {
+    changes.emplace_back([name = attribute.name()](onnx::NodeProto* n) {
+      auto* attributes = n->mutable_attribute();
+      attributes->erase(std::remove_if(attributes->begin(), attributes->end(),
+                                       [&](const AttributeProto& a) { return a.name() == name; }),
+                        attributes->end());
+    });
+  }
+  for (int i = 0; i < node.input_size(); ++i) {
+    changes.emplace_back([i](onnx::NodeProto* n) {
+      if (i < n->input_size()) n->set_input(i, "");
+    });
+    changes.emplace_back([i](onnx::NodeProto* n) {
+      while (n->input_size() > i) n->mutable_input()->RemoveLast();
+    });
+  }
+  for (int i = 0; i <= node.output_size(); ++i) {
+    changes.emplace_back([i](onnx::NodeProto* n) {
+      if (i < n->output_size()) n->set_output(i, "");
+      if (i == n->output_size()) n->clear_output();
+    });
+  }
+  return changes;
+}
+
+// A rule that copes with each of two omissions may rely on one where it meets the other.
+TEST_P(HostileTest, TwoOmissionsAtOnce) {
+  const ModelProto proto = *ExampleModel(GetParam());
+  for (int n = 0; n < proto.graph().node_size(); ++n) {
+    const std::vector<Change> changes = Omissions(proto.graph().node(n));
+    for (size_t a = 0; a < changes.size(); ++a) {
+      for (size_t b = a + 1; b < changes.size(); ++b) {
+        ModelProto changed = proto;
+        changed.mutable_graph()->clear_output();
+        changes[a](changed.mutable_graph()->mutable_node(n));
+        changes[b](changed.mutable_graph()->mutable_node(n));
+        MendModel(&changed);
+        Outcome(changed, "");
+      }
     }
   }
 }
