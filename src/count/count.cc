@@ -58,27 +58,6 @@ namespace {
 // What looking at an input or output takes, of the steps of a WorkLimit.
 constexpr size_t kStepsPerFact = 4;
 
-// Many amounts added up, as Amounts::Add does one by one.
-class AmountsSum {
- public:
-  void Add(const Amounts& amounts, const Expr& times) {
-    const bool once = times == Expr(1);
-    for (size_t q = 0; q < kNumQuantities; ++q) {
-      const Expr& amount = amounts.*kQuantities[q].value;
-      if (amount != Expr(0)) sums_[q].Add(once ? amount : amount * times);
-    }
-  }
-
-  Amounts Total() const {
-    Amounts total;
-    for (size_t q = 0; q < kNumQuantities; ++q) total.*kQuantities[q].value = sums_[q].Total();
-    return total;
-  }
-
- private:
-  std::array<ExprSum, kNumQuantities> sums_;
-};
-
 // Many tallies added up, as Tally::Add does one by one.
 class TallySum {
  public:

@@ -1,7 +1,6 @@
 #include "src/module/module_tree.h"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <tuple>
@@ -65,28 +64,6 @@ struct OwnWork {
     return H::combine(std::move(h), w.amounts, w.lower_bound);
   }
 };
-
-// The sums of all quantities. `terms` grows by those of sums that were made.
-Amounts SumOf(absl::Span<const Amounts* const> parts, int64_t* terms) {
-  Amounts total;
-  std::vector<Expr> open;
-  for (const Quantity& q : kQuantities) {
-    Expr& sum = total.*q.value;
-    open.clear();
-    for (const Amounts* part : parts) {
-      const Expr& amount = part->*q.value;
-      if (!amount.is_literal()) {
-        open.push_back(amount);
-      } else if (amount.literal() != 0) {
-        sum += amount;
-      }
-    }
-    if (open.empty()) continue;
-    sum += open.size() == 1 ? open[0] : Sum(open);
-    if (open.size() > 1) *terms += sum.NumTerms();
-  }
-  return total;
-}
 
 // Work, by what tells modules apart for a reader: they are alike though sizes that one computes and
 // the next reuses make some bytes of difference.
@@ -167,15 +144,13 @@ class OwnWorks {
 
   OwnWork AddUp(const std::vector<Repeated>& repeated) {
     OwnWork result;
-    std::vector<const Amounts*> parts;
-    std::deque<Amounts> made;
+    AmountsSum sum;
     const auto add = [&](const Amounts& amounts, const Expr& times) {
-      if (times == Expr(1)) return parts.push_back(&amounts);
       for (const Quantity& q : kQuantities) {
+        if (times == Expr(1)) break;
         if (amounts.*q.value != Expr(0)) terms_ += TermsOfProduct(amounts.*q.value, times);
       }
-      made.emplace_back().Add(amounts, times);
-      parts.push_back(&made.back());
+      sum.Add(amounts, times);
     };
     for (const Repeated& r : repeated) {
       if (terms_ > most_terms_) break;
@@ -184,15 +159,13 @@ class OwnWorks {
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
       const Tally& tally = part == Part::kOwn ? cost.own : cost.tally();
       if (part == Part::kShapeWork) {
-        made.push_back(tally.ShapeWorkAmounts());
-        add(made.back(), times);
+        add(tally.ShapeWorkAmounts(), times);
       } else {
         add(tally.amounts, times);
       }
       result.lower_bound = result.lower_bound || tally.lower_bound;
     }
-    int64_t terms = 0;  // of sums, which the costs of all nodes limit already
-    result.amounts = SumOf(parts, &terms);
+    result.amounts = sum.Total();  // whose terms the costs of all nodes limit already
     return result;
   }
 
@@ -433,9 +406,11 @@ class Builder {
   std::shared_ptr<const Amounts> AddUpModule(const OwnWork& own,
                                              absl::Span<const Amounts* const> children,
                                              const OwnParams& params) {
-    absl::InlinedVector<const Amounts*, 8> parts(children.begin(), children.end());
-    parts.push_back(&own.amounts);
-    Amounts total = SumOf(parts, &terms_);
+    AmountsSum sum;
+    for (const Amounts* child : children) sum.Add(*child);
+    sum.Add(own.amounts);
+    Amounts total = sum.Total();
+    terms_ += sum.TermsMade(total);
     total.params += params.elements;
     total.param_bytes += params.bytes;
     return std::make_shared<const Amounts>(std::move(total));

@@ -1,6 +1,5 @@
 // Which rows of the module tree are shown.
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -198,7 +197,7 @@ class RowMaker {
     for (size_t i = 0; i + 1 < kMaxSiblings; ++i) keep[by_size[i].second] = true;
     std::vector<Group> kept;
     Group others{{}, -1, -1, 0};
-    std::array<std::vector<Expr>, kNumQuantities> parts;
+    AmountsSum sum;
     for (size_t i = 0; i < groups->size(); ++i) {
       Group& group = (*groups)[i];
       if (keep[i]) {
@@ -206,11 +205,9 @@ class RowMaker {
         continue;
       }
       others.count += group.count;
-      for (size_t q = 0; q < kNumQuantities; ++q) {
-        parts[q].push_back(group.*kQuantities[q].value);
-      }
+      sum.Add(group);
     }
-    for (size_t q = 0; q < kNumQuantities; ++q) others.*kQuantities[q].value = Sum(parts[q]);
+    static_cast<Amounts&>(others) = sum.Total();
     others.label = absl::StrCat("[", others.count, " others]");
     kept.push_back(std::move(others));
     *groups = std::move(kept);

@@ -38,6 +38,9 @@ class ExprSum {
     return sum;
   }
 
+  // Terms with symbols so far. The total of one is that term, which nothing was added to.
+  size_t open_terms() const { return count_; }
+
  private:
   Expr literals_;
   std::vector<Expr> partial_;
