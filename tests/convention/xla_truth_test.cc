@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -286,6 +287,52 @@ TEST(XlaTruthTest, CountsWhatXlaCounts) {
                                                    lowered["transcendentals"].get<int64_t>()))
         << c.name;
     EXPECT_EQ(row.standing, Standing::kAssumed) << c.name;
+  }
+}
+
+struct Window {
+  int input, kernel, stride, dilation, begin, end;  // paddings at both ends
+  int Output() const {
+    const int span = input + begin + end - dilation * (kernel - 1) - 1;
+    return span < 0 ? 0 : span / stride + 1;
+  }
+  // Positions of the window that are on the input, counted one by one as GetConvolutionFlops does.
+  int Valid() const {
+    int valid = 0;
+    for (int o = 0; o < Output(); ++o) {
+      for (int k = 0; k < kernel; ++k) {
+        const int at = o * stride + k * dilation - begin;
+        if (at >= 0 && at < input) ++valid;
+      }
+    }
+    return valid;
+  }
+  std::string Attributes() const {
+    return absl::StrCat("<strides=[", stride, "], dilations=[", dilation, "], pads=[", begin, ",",
+                        end, "]>");
+  }
+};
+
+// Every window of these sizes which gives an output.
+std::vector<Window> AllWindows() {
+  std::vector<Window> windows;
+  for (int n = 0; n < 6 * 4 * 3 * 3 * 3 * 3; ++n) {
+    const Window w = {n % 6 + 1,      n / 6 % 4 + 1, n / 24 % 3 + 1,
+                      n / 72 % 3 + 1, n / 216 % 3,   n / 648};
+    if (w.Output() > 0) windows.push_back(w);
+  }
+  return windows;
+}
+
+TEST(XlaTruthTest, OnlyPositionsOnTheInputCount) {
+  constexpr int kBatch = 2, kIn = 3, kOut = 5;
+  for (const Window& w : AllWindows()) {
+    const std::string text =
+        absl::StrCat("g (float[", kBatch, ",", kIn, ",", w.input, "] x, float[", kOut, ",", kIn,
+                     ",", w.kernel, "] w) => (float[", kBatch, ",", kOut, ",", w.Output(),
+                     "] y) { y = Conv", w.Attributes(), "(x, w) }");
+    EXPECT_EQ(Ask(ModelFromText(text, 20)).headline, Expr(2 * kBatch * kIn * kOut * w.Valid()))
+        << text;
   }
 }
 
