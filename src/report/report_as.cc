@@ -158,9 +158,9 @@ absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& co
   if (ledger.standing == Standing::kNotApplicable) {
     // What the tool prints may hold names, of any length and with any characters.
     const absl::string_view reason = Utf8Prefix(ledger.assumptions[0], kMaxShownFormula);
-    return absl::FailedPreconditionError(
-        absl::StrCat(Escaped(model.path), ": ", convention.name, " gives no figure: ",
-                     Printable(reason), reason.size() < ledger.assumptions[0].size() ? "..." : ""));
+    return absl::FailedPreconditionError(absl::StrCat(
+        Escaped(model.path), ": ", convention.name, " gives no figure: ", Printable(reason),
+        reason.size() < ledger.assumptions[0].size() ? "..." : ""));
   }
   ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, options));
   RETURN_IF_ERROR(Recount(evidence, convention, ledger).Fill(&report));
