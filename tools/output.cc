@@ -131,7 +131,7 @@ absl::Status WriteOutput(absl::string_view text, const std::string& file,
 }
 
 void WriteError(absl::string_view message) {
-  // There is nowhere left to report trouble with this.
+  // There is nowhere left to report an error with this.
   WriteAll(STDERR_FILENO, absl::StrCat("onnxflops: ", message, "\n")).IgnoreError();
 }
 

@@ -10,7 +10,7 @@ namespace onnxflops::tools {
 // As of diff(1).
 enum ExitCode { kFine = 0, kFailed = 1, kTrouble = 2 };
 
-// `arguments` are those after the verb. An error is trouble; its message goes to stderr.
+// `arguments` are those after the verb. The message of an error goes to stderr; the exit code is 2.
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);

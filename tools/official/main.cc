@@ -59,7 +59,7 @@ absl::Status Text(absl::string_view form, absl::string_view max_bytes) {
   if (model.ByteSizeLong() > INT32_MAX) {
     return absl::OutOfRangeError("takes more than 2 GB, which Protobuf cannot write");
   }
-  // Nobody reads on when the first program has found a fault; that is no trouble of this one.
+  // Nobody reads on when the first program has found a fault; that is no error of this one.
   static_cast<void>(model.SerializeToFileDescriptor(STDOUT_FILENO));
   return absl::OkStatus();
 }
