@@ -136,38 +136,68 @@ std::string HelpText(const VerbHelp& verb, const CLI::App& app) {
 
 }  // namespace
 
-struct OptionList::Parser {
-  CLI::App app;
-};
-
-OptionList::OptionList() : parser_(std::make_unique<Parser>()) {}
-OptionList::~OptionList() = default;
-
 void OptionList::AddPositional(const char* name, std::vector<std::string>* values, int min,
                                int max) {
-  CLI::Option* option = parser_->app.add_option(name, *values);
-  if (min > 0) option->required();
-  if (max < kAnyNumber) option->expected(min, max);
+  options_.push_back({.name = name, .values = values, .positional = true, .min = min, .max = max});
 }
 
 void OptionList::AddFlag(const char* name, bool* value, const char* text) {
-  parser_->app.add_flag(name, *value, text);
+  options_.push_back({.name = name, .text = text, .flag = value});
 }
 
 void OptionList::AddValue(const char* name, const char* type, std::string* value,
                           const char* text) {
-  parser_->app.add_option(name, *value, text)->type_name(type);
+  options_.push_back({.name = name, .type = type, .text = text, .value = value});
 }
 
 void OptionList::AddValues(const char* name, const char* type, std::vector<std::string>* values,
                            const char* text) {
-  parser_->app.add_option(name, *values, text)->type_name(type)->allow_extra_args(false);
+  options_.push_back({.name = name, .type = type, .text = text, .values = values});
+}
+
+void OptionList::DeclareTo(CLI::App* app) const {
+  app->set_help_flag();  // we have our own
+  for (const Option& o : options_) {
+    if (o.positional) {
+      CLI::Option* option = app->add_option(o.name, *o.values);
+      if (o.min > 0) option->required();
+      if (o.max < kAnyNumber) option->expected(o.min, o.max);
+    } else if (o.flag != nullptr) {
+      app->add_flag(o.name, *o.flag, o.text);
+    } else if (o.value != nullptr) {
+      app->add_option(o.name, *o.value, o.text)->type_name(o.type);
+    } else {
+      app->add_option(o.name, *o.values, o.text)->type_name(o.type)->allow_extra_args(false);
+    }
+  }
+}
+
+// Takes the arguments if all of them are positional and as many as there have to be. To CLI11 an
+// argument in brackets is a list.
+bool OptionList::TakePlain(const Arguments& arguments) const {
+  const auto is_plain = [](const std::string& a) {
+    return !a.empty() && a[0] != '[' && (a[0] != '-' || a == "-");
+  };
+  if (!std::all_of(arguments.begin(), arguments.end(), is_plain)) return false;
+  const Option* positional = nullptr;
+  for (const Option& o : options_) {
+    if (!o.positional) continue;
+    if (positional != nullptr) return false;
+    positional = &o;
+  }
+  const auto given = static_cast<int64_t>(arguments.size());
+  if (positional == nullptr || given == 0 || given < positional->min || given > positional->max) {
+    return false;
+  }
+  *positional->values = arguments;
+  return true;
 }
 
 absl::StatusOr<bool> OptionList::Parse(const VerbHelp& verb, Arguments arguments,
                                        std::string* help) {
-  CLI::App& app = parser_->app;
-  app.set_help_flag();  // we have our own
+  if (TakePlain(arguments)) return true;
+  CLI::App app;
+  DeclareTo(&app);
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   const auto asks = [&](const char* flag) {
     return std::find(arguments.begin(), end, flag) != end;

@@ -2,7 +2,6 @@
 #ifndef ONNXFLOPS_TOOLS_OPTIONS_H_
 #define ONNXFLOPS_TOOLS_OPTIONS_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,10 @@
 #include "ops/user/user_rules.h"
 #include "src/api/count.h"
 #include "src/report/report.h"
+
+namespace CLI {
+class App;
+}
 
 namespace onnxflops::tools {
 
@@ -26,14 +29,11 @@ struct VerbHelp {
 };
 
 // The options of a verb: declared first, then parsed into the variables that they were declared
-// with. The parser, CLI11, is seen by options.cc alone, since its header takes seconds to compile.
+// with. The parser, CLI11, is seen by options.cc alone, since its header takes seconds to compile,
+// and made only if an option is given, since declaring options to it takes longer than the rest of
+// a program's start.
 class OptionList {
  public:
-  OptionList();
-  ~OptionList();
-  OptionList(const OptionList&) = delete;
-  OptionList& operator=(const OptionList&) = delete;
-
   // What stands without a name, from `min` to `max` times.
   void AddPositional(const char* name, std::vector<std::string>* values, int min = 0,
                      int max = kAnyNumber);
@@ -50,8 +50,21 @@ class OptionList {
 
  private:
   static constexpr int kAnyNumber = 1 << 29;
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  struct Option {
+    const char* name;
+    const char* type = nullptr;
+    std::string text;
+    // Where what is given goes: one of these.
+    bool* flag = nullptr;
+    std::string* value = nullptr;
+    std::vector<std::string>* values = nullptr;
+    bool positional = false;
+    int min = 0, max = kAnyNumber;  // of a positional one
+  };
+  void DeclareTo(CLI::App* app) const;
+  bool TakePlain(const Arguments& arguments) const;
+
+  std::vector<Option> options_;
 };
 
 // --rules: a file with operators of the user's own.

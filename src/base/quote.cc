@@ -28,8 +28,12 @@ std::string WithoutCommands(std::string text) {
 
 // Stops where `out` has `most` bytes or more.
 std::string Escape(absl::string_view text, size_t most) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
+  // Most text is ASCII that stays as it is.
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  const auto plain = std::find_if_not(text.begin(), text.end(), is_plain) - text.begin();
+  size_t i = std::min(static_cast<size_t>(plain), most);
+  std::string out(text.substr(0, i));
+  while (i < text.size()) {
     if (out.size() >= most) {
       out += "...";
       break;

@@ -9,7 +9,7 @@ void Amounts::Add(const Amounts& other, const Expr& times) {
   const bool once = times == Expr(1);
   for (const Quantity& q : kQuantities) {
     const Expr& amount = other.*q.value;
-    if (amount != Expr(0)) this->*q.value += once ? amount : amount * times;
+    if (!amount.is_zero()) this->*q.value += once ? amount : amount * times;
   }
 }
 
@@ -37,7 +37,7 @@ int64_t AmountsSum::TermsMade(const Amounts& total) const {
 
 bool Amounts::IsZero() const {
   return std::all_of(std::begin(kQuantities), std::end(kQuantities),
-                     [&](const Quantity& q) { return this->*q.value == Expr(0); });
+                     [&](const Quantity& q) { return (this->*q.value).is_zero(); });
 }
 
 const char* Amounts::error() const {

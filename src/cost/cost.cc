@@ -56,14 +56,16 @@ bool operator==(const Census& a, const Census& b) {
 }
 
 bool Census::IsZero() const {
-  return by_kind_ == nullptr || std::all_of(by_kind_->begin(), by_kind_->end(),
-                                            [](const Expr& e) { return e == Expr(0); });
+  return by_kind_ == nullptr ||
+         std::all_of(by_kind_->begin(), by_kind_->end(), [](const Expr& e) { return e.is_zero(); });
 }
 
 Expr Census::Other() const {
   Expr sum;
   if (by_kind_ == nullptr) return sum;
-  for (size_t i = 1; i < by_kind_->size(); ++i) sum += (*by_kind_)[i];
+  for (size_t i = 1; i < by_kind_->size(); ++i) {
+    if (!(*by_kind_)[i].is_zero()) sum += (*by_kind_)[i];
+  }
   return sum;
 }
 
@@ -72,12 +74,9 @@ Expr Census::Ops() const { return 2 * (*this)[Kind::kMac] + Other(); }
 namespace {
 
 void AppendCensus(const Census& census, absl::string_view prefix, std::string* out) {
-  for (int i = 0; i < kNumKinds; ++i) {
-    const Expr& amount = census[static_cast<Kind>(i)];
-    if (amount == Expr(0)) continue;
-    absl::StrAppend(out, out->empty() ? "" : " ", prefix, KindName(static_cast<Kind>(i)), "=",
-                    amount.ToString());
-  }
+  census.ForEach([&](Kind kind, const Expr& amount) {
+    absl::StrAppend(out, out->empty() ? "" : " ", prefix, KindName(kind), "=", amount.ToString());
+  });
 }
 
 }  // namespace

@@ -53,6 +53,15 @@ class Census {
 
   Expr& operator[](Kind kind);
   const Expr& operator[](Kind kind) const;
+  // Calls f(kind, amount) for every kind that is not 0, in their order.
+  template <typename F>
+  void ForEach(const F& f) const {
+    if (by_kind_ == nullptr) return;
+    for (int i = 0; i < kNumKinds; ++i) {
+      const Expr& amount = (*by_kind_)[static_cast<size_t>(i)];
+      if (!amount.is_zero()) f(static_cast<Kind>(i), amount);
+    }
+  }
   Census& operator+=(const Census& other);
   Census& operator*=(const Expr& times);
   void Halve();  // each kind, rounded down

@@ -19,14 +19,9 @@ namespace onnxflops {
 
 void Tally::Add(const Tally& other, const Expr& times) {
   const bool once = times == Expr(1);
-  const auto add = [&](Expr* to, const Expr& amount) {
-    if (amount == Expr(0)) return;
-    *to += once ? amount : amount * times;
-  };
+  const auto add = [&](Expr* to, const Expr& amount) { *to += once ? amount : amount * times; };
   const auto add_census = [&](Census* to, const Census& census) {
-    for (int i = 0; !census.IsZero() && i < kNumKinds; ++i) {
-      add(&(*to)[static_cast<Kind>(i)], census[static_cast<Kind>(i)]);
-    }
+    census.ForEach([&](Kind kind, const Expr& amount) { add(&(*to)[kind], amount); });
   };
   add_census(&flops, other.flops);
   add_census(&int_ops, other.int_ops);
@@ -64,12 +59,12 @@ class TallySum {
   void Add(const Tally& tally, const Expr& times) {
     const bool once = times == Expr(1);
     const auto add = [&](ExprSum* to, const Expr& amount) {
-      if (amount != Expr(0)) to->Add(once ? amount : amount * times);
+      to->Add(once ? amount : amount * times);
     };
-    for (int i = 0; i < kNumKinds; ++i) {
-      add(&flops_[static_cast<size_t>(i)], tally.flops[static_cast<Kind>(i)]);
-      add(&int_ops_[static_cast<size_t>(i)], tally.int_ops[static_cast<Kind>(i)]);
-    }
+    tally.flops.ForEach(
+        [&](Kind kind, const Expr& amount) { add(&flops_[static_cast<size_t>(kind)], amount); });
+    tally.int_ops.ForEach(
+        [&](Kind kind, const Expr& amount) { add(&int_ops_[static_cast<size_t>(kind)], amount); });
     amounts_.Add(tally.amounts, times);
     for (const auto& [types, amount] : tally.macs_by_dtype) add(&macs_by_dtype_[types], amount);
     lower_bound_ = lower_bound_ || tally.lower_bound;
@@ -101,20 +96,20 @@ class TallySum {
 
 // The first thing wrong with a tally's numbers, or nullptr.
 const char* ErrorOf(const Tally& tally) {
-  for (int i = 0; i < kNumKinds; ++i) {
-    for (const Census* census : {&tally.flops, &tally.int_ops}) {
-      if (const char* error = (*census)[static_cast<Kind>(i)].error()) return error;
-    }
-  }
-  return tally.amounts.error();
+  const char* error = nullptr;
+  const auto look = [&](Kind, const Expr& amount) {
+    if (error == nullptr) error = amount.error();
+  };
+  tally.flops.ForEach(look);
+  tally.int_ops.ForEach(look);
+  return error != nullptr ? error : tally.amounts.error();
 }
 
 int64_t TermsOf(const Tally& tally) {
   int64_t terms = tally.amounts.bytes_read.NumTerms() + tally.amounts.bytes_written.NumTerms();
-  for (int i = 0; i < kNumKinds; ++i) {
-    const Kind kind = static_cast<Kind>(i);
-    terms += tally.flops[kind].NumTerms() + tally.int_ops[kind].NumTerms();
-  }
+  const auto add = [&](Kind, const Expr& amount) { terms += amount.NumTerms(); };
+  tally.flops.ForEach(add);
+  tally.int_ops.ForEach(add);
   return terms;
 }
 
@@ -129,6 +124,7 @@ class Counter {
     out_.calls.resize(in_.calls.size());
     counted_.resize(in_.calls.size());
     out_.instances.resize(in_.instances.size());
+    occurrences_.resize(in_.instances.size());
     FindReached();
     for (InstanceId id : in_.callees_first) {
       if (reached_[static_cast<size_t>(id)]) RETURN_IF_ERROR(CountInstance(id));
@@ -172,19 +168,22 @@ class Counter {
     }
   }
 
-  std::vector<Occurrence> OccurrencesIn(const Instance& instance) {
-    occurrences_.resize(in_.calls.size() * 2, 0);
+  const std::vector<Occurrence>& OccurrencesIn(InstanceId id) {
+    std::vector<Occurrence>& result = occurrences_[static_cast<size_t>(id)];
+    const Instance& instance = in_.instance(id);
+    if (!result.empty() || instance.calls.empty()) return result;
+    times_.resize(in_.calls.size() * 2, 0);
     std::vector<size_t> touched;
+    const bool marked = !instance.shape_work.empty();
     for (size_t i = 0; i < instance.calls.size(); ++i) {
-      const size_t at = static_cast<size_t>(instance.calls[i]) * 2 +
-                        (i < instance.shape_work.size() && instance.shape_work[i] ? 1 : 0);
-      if (occurrences_[at]++ == 0) touched.push_back(at);
+      const size_t at =
+          static_cast<size_t>(instance.calls[i]) * 2 + (marked && instance.shape_work[i] ? 1 : 0);
+      if (times_[at]++ == 0) touched.push_back(at);
     }
-    std::vector<Occurrence> result;
     result.reserve(touched.size());
     for (size_t at : touched) {
-      result.push_back({static_cast<CallId>(at / 2), at % 2 == 1, occurrences_[at]});
-      occurrences_[at] = 0;
+      result.push_back({static_cast<CallId>(at / 2), at % 2 == 1, times_[at]});
+      times_[at] = 0;
     }
     return result;
   }
@@ -192,7 +191,7 @@ class Counter {
   absl::Status CountInstance(InstanceId id) {
     const Instance& instance = in_.instance(id);
     TallySum sum;
-    const std::vector<Occurrence> occurrences = OccurrencesIn(instance);
+    const std::vector<Occurrence>& occurrences = OccurrencesIn(id);
     for (const Occurrence& o : occurrences) {
       CallCost& cost = out_.calls[static_cast<size_t>(o.call)];
       if (!counted_[static_cast<size_t>(o.call)]) {
@@ -209,7 +208,7 @@ class Counter {
     Tally& total = out_.instances[static_cast<size_t>(id)];
     total = sum.Total();
     terms_ += TermsOf(total);
-    CoverNodes(instance);
+    CoverNodes(instance, occurrences);
     return absl::OkStatus();
   }
 
@@ -231,24 +230,33 @@ class Counter {
     return kMaxExtraTerms + in_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
   }
 
-  void CoverNodes(const Instance& instance) {
+  void CoverNodes(const Instance& instance, const std::vector<Occurrence>& occurrences) {
+    int64_t unknown = 0;
+    for (const Occurrence& o : occurrences) {
+      const CallCost& cost = out_.calls[static_cast<size_t>(o.call)];
+      out_.nodes += o.times;
+      if (cost.causal) out_.causal += o.times;
+      if (cost.coverage == Coverage::kUnknown) {
+        unknown += o.times;
+      } else if (cost.coverage == Coverage::kFree ||
+                 (o.shape_work && cost.tally().amounts.macs.is_zero())) {
+        out_.free += o.times;
+      } else {
+        out_.counted += o.times;
+      }
+    }
+    out_.unknown += unknown;
+    if (unknown > 0) ListUnknown(instance);
+  }
+
+  void ListUnknown(const Instance& instance) {
     const Graph& graph = model_.graph(instance.graph);
     for (size_t i = 0; i < instance.calls.size(); ++i) {
       const CallCost& cost = out_.calls[static_cast<size_t>(instance.calls[i])];
-      ++out_.nodes;
-      if (cost.causal) ++out_.causal;
-      const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
-      if (cost.coverage == Coverage::kUnknown) {
-        ++out_.unknown;
-        const Node& node = model_.node(graph.nodes[i]);
-        out_.unknown_items.push_back(
-            {graph.nodes[i], node.op_type, node.domain, std::string(cost.problem.message())});
-      } else if (cost.coverage == Coverage::kFree ||
-                 (shape_work && cost.tally().amounts.macs == Expr(0))) {
-        ++out_.free;
-      } else {
-        ++out_.counted;
-      }
+      if (cost.coverage != Coverage::kUnknown) continue;
+      const Node& node = model_.node(graph.nodes[i]);
+      out_.unknown_items.push_back(
+          {graph.nodes[i], node.op_type, node.domain, std::string(cost.problem.message())});
     }
   }
 
@@ -436,7 +444,7 @@ class Counter {
       const InstanceId id = in_.callees_first[i];
       const Expr times = runs[static_cast<size_t>(id)];
       if (!reached_[static_cast<size_t>(id)] || times == Expr(0)) continue;
-      for (const Occurrence& o : OccurrencesIn(in_.instance(id))) {
+      for (const Occurrence& o : OccurrencesIn(id)) {
         AddOperator(o, times * o.times, &runs);
       }
     }
@@ -471,9 +479,10 @@ class Counter {
   int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
   std::vector<bool> reached_;
-  std::vector<int64_t> occurrences_;        // scratch, by call and shape_work
-  std::vector<bool> counted_;               // by call
-  std::vector<std::optional<Expr>> bytes_;  // by fact; nullopt: not asked for yet
+  std::vector<std::vector<Occurrence>> occurrences_;  // by instance, as far as asked for
+  std::vector<int64_t> times_;                        // scratch, by call and shape_work
+  std::vector<bool> counted_;                         // by call
+  std::vector<std::optional<Expr>> bytes_;            // by fact; nullopt: not asked for yet
   const WorkLimit* work_ = nullptr;
   struct OpSums {
     ExprSum nodes;

@@ -125,8 +125,8 @@ struct Node {
   GraphId graph = 0;            // the graph that holds it
   OptionalFunctionId function;  // the local function that it calls, if it calls one
   // The attributes' bytes as in the file, when they stand together and hold neither a graph nor a
-  // tensor payload that was skipped: two nodes of one operator with equal bytes have equal
-  // attributes. Empty with attributes_comparable = false otherwise.
+  // tensor payload that was skipped: nodes with equal bytes have equal attributes, and view them at
+  // one place. Empty with attributes_comparable = false otherwise.
   absl::string_view attribute_bytes;
   bool attributes_comparable = true;
   bool has_graphs = false;

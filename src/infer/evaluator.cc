@@ -139,13 +139,7 @@ absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& fr
     const Value& value = data_.value(v);
     if (value.is_graph_input && graph_id == 0) continue;  // BindInputs has decided
     if (!value.initializer) continue;
-    OptionalFactId& known = tensor_facts_[static_cast<size_t>(*value.initializer)];
-    if (!known) {
-      Fact fact = FactOf(data_.tensor(*value.initializer));
-      DropContentBeyondLimit(&fact);
-      known = facts_.Intern(std::move(fact));
-    }
-    FactIdOf(v) = known;
+    FactIdOf(v) = FactOfInitializer(*value.initializer);
   }
   std::vector<CallId> calls;
   calls.reserve(graph.nodes.size());
@@ -159,10 +153,28 @@ absl::StatusOr<InstanceId> Evaluator::RunGraph(GraphId graph_id, const Frame& fr
   return instance;
 }
 
+FactId Evaluator::FactOfInitializer(TensorId id) {
+  OptionalFactId& known = tensor_facts_[static_cast<size_t>(id)];
+  if (known) return *known;
+  // Weights are many, of few types and shapes.
+  const Tensor& tensor = data_.tensor(id);
+  OptionalFactId* same = nullptr;
+  if (!tensor.has_data) {
+    same = &facts_of_shapes_[{tensor.dtype, tensor.dims}];
+    if (*same) return *(known = *same);
+  }
+  Fact fact = FactOf(tensor);
+  DropContentBeyondLimit(&fact);
+  known = facts_.Intern(std::move(fact));
+  if (same != nullptr) *same = known;
+  return *known;
+}
+
 FactIds Evaluator::GatherInputs(const Node& node) {
-  FactIds inputs;
-  for (OptionalValueId v : node.inputs) {
-    inputs.push_back(v ? FactIdOf(*v).value_or(FactTable::kUnknown) : FactTable::kAbsent);
+  FactIds inputs(node.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const OptionalValueId v = node.inputs[i];
+    inputs[i] = v ? FactIdOf(*v).value_or(FactTable::kUnknown) : FactTable::kAbsent;
   }
   while (!inputs.empty() && inputs.back() == FactTable::kAbsent) inputs.pop_back();
   return inputs;
@@ -269,7 +281,8 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
   }
   const bool shareable = node.attributes_comparable && !node.has_graphs &&
                          !Has(found.def->traits, Traits::kNotMemoised);
-  Key key{found.def, opset, frame.attributes_id, node.outputs.size(), node.attribute_bytes, inputs};
+  Key key{found.def, opset, frame.attributes_id, node.outputs.size(), node.attribute_bytes.data(),
+          inputs};
   if (!ContentMatters(*found.def, facts_, inputs)) {
     for (FactId& fact : key.inputs) fact = facts_.WithoutContent(fact);
   }

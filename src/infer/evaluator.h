@@ -137,6 +137,7 @@ class Evaluator {
   absl::Status CheckFact(const Fact& fact, size_t output) const;
   void DropContentBeyondLimit(Fact* fact);
   Fact FallbackFact(ValueId output) const;
+  FactId FactOfInitializer(TensorId id);
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
   void Warn(std::string warning);  // once
@@ -188,17 +189,17 @@ class Evaluator {
     int64_t opset;
     int32_t attributes_id;
     size_t outputs;
-    absl::string_view attribute_bytes;
+    const char* attributes;  // where Node::attribute_bytes are: one place for equal ones
     FactIds inputs;
     friend bool operator==(const Key& a, const Key& b) {
-      return a.what == b.what && a.opset == b.opset && a.attributes_id == b.attributes_id &&
-             a.outputs == b.outputs && a.inputs == b.inputs &&
-             a.attribute_bytes == b.attribute_bytes;
+      return a.what == b.what && a.attributes == b.attributes && a.inputs == b.inputs &&
+             a.outputs == b.outputs && a.opset == b.opset && a.attributes_id == b.attributes_id;
     }
     template <typename H>
     friend H AbslHashValue(H h, const Key& k) {
-      return H::combine(std::move(h), k.what, k.opset, k.attributes_id, k.outputs,
-                        k.attribute_bytes, k.inputs);
+      // A node has far fewer than 2^32 outputs.
+      const uint64_t rest = static_cast<uint64_t>(k.attributes_id) << 32 | k.outputs;
+      return H::combine(std::move(h), k.what, k.opset, k.attributes, rest, k.inputs);
     }
   };
 
@@ -211,6 +212,8 @@ class Evaluator {
   SymbolTable symbols_;
   std::vector<OptionalFactId> values_;
   std::vector<OptionalFactId> tensor_facts_;  // by TensorId; kNone: not asked yet
+  // Of tensors without content.
+  absl::flat_hash_map<std::pair<DType, absl::Span<const int64_t>>, OptionalFactId> facts_of_shapes_;
   absl::flat_hash_map<Key, CallId> memo_;
   std::shared_ptr<std::deque<std::vector<Attribute>>> attributes_;
   Bindings from_input_shapes_;  // what --input says of symbols

@@ -70,7 +70,8 @@ absl::StatusOr<CallId> Evaluator::CallFunction(NodeId id, const Frame& frame,
             ": functions call each other deeper than the limit call-depth = ", kMaxCallDepth));
   }
   const bool shareable = node.attributes_comparable && !node.has_graphs;
-  Key key{&function, 0, frame.attributes_id, node.outputs.size(), node.attribute_bytes, inputs};
+  Key key{&function, 0, frame.attributes_id, node.outputs.size(), node.attribute_bytes.data(),
+          inputs};
   if (shareable) {
     if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
   }

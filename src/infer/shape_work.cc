@@ -101,7 +101,7 @@ class ShapeWorkMarker {
 
   Inference& inference_;
   const ModelData& model_;
-  std::vector<bool> needed_;
+  std::vector<char> needed_;                         // by ValueId; not of bits, which take longer
   std::vector<std::vector<bool>> function_outputs_;  // by instance: outputs that a caller needs
 };
 

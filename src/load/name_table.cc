@@ -16,7 +16,7 @@ NameHash::NameHash() : key_{0x9e3779b97f4a7c15, 0xd6e8feb86659fd93} {
 
 void NameTable::Reserve(size_t names) {
   size_t capacity = kMinCapacity;
-  while (capacity < 2 * names) capacity *= 2;
+  while (3 * capacity < 4 * names) capacity *= 2;
   if (capacity > capacity_) Grow(capacity);
 }
 

@@ -14,23 +14,37 @@
 #include <memory>
 #include <vector>
 
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
 
 namespace onnxflops {
 
-// A keyed hash of names, of which the top 32 bits are used.
+// A keyed hash of names.
 class NameHash {
  public:
   NameHash();  // takes its key from the kernel
 
   uint32_t operator()(absl::string_view name) const {
+    return static_cast<uint32_t>(Long(name) >> 32);
+  }
+
+  uint64_t Long(absl::string_view name) const {
     const char* p = name.data();
-    size_t n = name.size();
+    const size_t n = name.size();
     uint64_t h = key_[0] ^ n;
-    for (; n > 16; n -= 16, p += 16) h = Mix(Read8(p) ^ key_[1], Read8(p + 8) ^ h);
     uint64_t a = 0, b = 0;
-    if (n >= 8) {
+    if (n > 16) {
+      const char* const last = p + n - 16;
+      do {
+        h = Mix(Read8(p) ^ key_[1], Read8(p + 8) ^ h);
+        p += 16;
+      } while (p < last);
+      // The last 16 bytes, some of which may have been taken already.
+      a = Read8(last);
+      b = Read8(last + 8);
+    } else if (n >= 8) {
       a = Read8(p);
       b = Read8(p + n - 8);
     } else if (n >= 4) {
@@ -42,18 +56,19 @@ class NameHash {
           static_cast<uint8_t>(p[n - 1]);
     }
     h = Mix(a ^ key_[1], b ^ h);
-    return static_cast<uint32_t>(Mix(h ^ key_[0], key_[1]) >> 32);
+    return Mix(h ^ key_[0], key_[1]);
+  }
+
+  static uint64_t Read8(const char* p) {
+    uint64_t v;
+    std::memcpy(&v, p, 8);
+    return v;
   }
 
  private:
   static uint64_t Mix(uint64_t a, uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  }
-  static uint64_t Read8(const char* p) {
-    uint64_t v;
-    std::memcpy(&v, p, 8);
-    return v;
   }
   static uint64_t Read4(const char* p) {
     uint32_t v;
@@ -95,13 +110,23 @@ class NameTable {
     return kNone;
   }
 
-  // REQUIRES: the name is not in the table.
-  void Insert(uint32_t hash, ValueId id) {
-    if (2 * (count_ + 1) > capacity_) Grow(2 * capacity_);
-    ++count_;
-    const Slot slot{hash, id + 1};
-    Put(slot);
-    if (recent_ != nullptr) recent_[hash % kRecent] = slot;
+  // The value of that name, or `next`, which has that name from now on.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE ValueId FindOrInsert(absl::string_view name, uint32_t hash,
+                                                    ValueId next,
+                                                    const std::vector<Value>& values) {
+    if (ABSL_PREDICT_FALSE(4 * (count_ + 1) > 3 * capacity_)) Grow(2 * capacity_);
+    if (recent_ != nullptr) {
+      const Slot& slot = recent_[hash % kRecent];
+      if (Matches(slot, name, hash, values)) return slot.id - 1;
+    }
+    uint32_t i = hash >> shift_;
+    while (InUse(slots_[i]) && !Matches(slots_[i], name, hash, values)) i = (i + 1) & mask_;
+    if (!InUse(slots_[i])) {
+      ++count_;
+      slots_[i] = {hash, next + 1};
+    }
+    if (recent_ != nullptr) recent_[hash % kRecent] = slots_[i];
+    return slots_[i].id - 1;
   }
 
  private:
@@ -121,7 +146,19 @@ class NameTable {
   bool Matches(const Slot& slot, absl::string_view name, uint32_t hash,
                const std::vector<Value>& values) const {
     return slot.hash == hash && InUse(slot) &&
-           values[static_cast<size_t>(slot.id - 1)].name == name;
+           Same(values[static_cast<size_t>(slot.id - 1)].name, name);
+  }
+  // Names are mostly so short that a call of memcmp() takes longer.
+  static bool Same(absl::string_view a, absl::string_view b) {
+    size_t n = a.size();
+    if (n != b.size()) return false;
+    const char *p = a.data(), *q = b.data();
+    if (n < 8) return n == 0 || std::memcmp(p, q, n) == 0;
+    for (; n > 8; n -= 8, p += 8, q += 8) {
+      if (NameHash::Read8(p) != NameHash::Read8(q)) return false;
+    }
+    // The last eight, some of which may have been compared already.
+    return NameHash::Read8(p + n - 8) == NameHash::Read8(q + n - 8);
   }
   void Put(Slot slot) {
     uint32_t i = slot.hash >> shift_;

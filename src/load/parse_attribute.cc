@@ -164,6 +164,8 @@ bool Parser::AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, Attr
   }
   if (scope == nullptr) return wire_.Fail("the default of a function's attribute is a graph");
   draft.Note(type, graph_ids_);
+  // Nodes of its bodies come behind the holder.
+  if (holder && model_->nodes.size() == static_cast<size_t>(*holder)) model_->nodes.emplace_back();
   Cursor sub;
   GraphId id;
   if (!wire_.Message(c, sub) || !ParseBody(sub, *scope, holder, id)) return false;

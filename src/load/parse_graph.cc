@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
@@ -29,6 +30,15 @@ void Parser::Scope::Shrink() {
   pending = {};
 }
 
+void Parser::Scope::GrowPending() { pending.resize(std::max(2 * kMaxPending, 2 * pending.size())); }
+
+void Parser::Scope::DropReady() {
+  std::copy(pending.begin() + static_cast<ptrdiff_t>(ready),
+            pending.begin() + static_cast<ptrdiff_t>(num_pending), pending.begin());
+  num_pending -= ready;
+  ready = 0;
+}
+
 Parser::Scope& Parser::ScopeAt(size_t depth) {
   while (scopes_.size() <= depth) scopes_.push_back(std::make_unique<Scope>());
   return *scopes_[depth];
@@ -47,8 +57,7 @@ bool Parser::BeginScope(Scope& scope, Scope* parent, OptionalNodeId holder) {
   scope.infos.clear();
   scope.captured.clear();
   scope.uses.clear();
-  scope.pending.clear();
-  scope.ready = 0;
+  scope.num_pending = scope.ready = 0;
   Graph& graph = model_->graphs.emplace_back();
   if (parent != nullptr) graph.parent = parent->graph;
   graph.parent_node = holder;
@@ -202,50 +211,51 @@ void Parser::DeclareValues(Scope& scope) {
   }
 }
 
-bool Parser::CheckIds(size_t n, absl::string_view what) {
-  if (ABSL_PREDICT_TRUE(n < static_cast<size_t>(kMaxIds))) return true;
+bool Parser::FailIds(absl::string_view what) {
   return wire_.Fail(
       LimitError("ids", absl::StrCat("has more than ", kMaxIds, " ", what, " (ids)")));
 }
 
-ValueId Parser::Mention(Scope& scope, absl::string_view name, uint32_t hash) {
-  if (const OptionalValueId found = scope.names.Find(name, hash, model_->values)) return *found;
-  const auto id = static_cast<ValueId>(model_->values.size());
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline ValueId Parser::Mention(Scope& scope, absl::string_view name,
+                                                            uint32_t hash) {
+  const auto next = static_cast<ValueId>(model_->values.size());
+  const ValueId id = scope.names.FindOrInsert(name, hash, next, model_->values);
+  if (id != next) return id;
   model_->values.emplace_back().name = name;
-  scope.names.Insert(hash, id);
   ++scope.mentioned;
   if (scope.parent != nullptr) scope.own.push_back(id);
   return id;
 }
 
-bool Parser::DefineOutput(Scope& scope, const Scope::Mention& mention) {
-  const auto before = static_cast<ValueId>(model_->values.size());
-  const ValueId id = Mention(scope, mention.name, mention.hash);
-  *mention.place = id;
+ValueId Parser::Mention(Scope& scope, absl::string_view name) {
+  return Mention(scope, name, hash_(name));
+}
+
+inline bool Parser::DefineOutput(Scope& scope, ValueId id, bool is_new, NodeId producer) {
   Value& v = value(id);
-  if (ABSL_PREDICT_FALSE(id != before)) {
-    if (!IsUndefined(v)) return FailTwice(id, Place(*mention.producer));
+  if (ABSL_PREDICT_FALSE(!is_new)) {
+    if (!IsUndefined(v)) return FailTwice(id, Place(producer));
     scope.unsorted = true;
   }
-  v.producer = mention.producer;
+  v.producer = producer;
   ++scope.defined;
   return true;
 }
 
 bool Parser::FlushMentions(Scope& scope) {
+  if (scope.ready == 0) return CheckIds(model_->values.size() + kMaxPending, "values");
   for (size_t i = 0; i < scope.ready; ++i) {
     const Scope::Mention& mention = scope.pending[i];
-    if (mention.name.empty()) {
-      *mention.place = kNone;
-    } else if (mention.producer == kNone) {
-      *mention.place = Mention(scope, mention.name, mention.hash);
-    } else if (!DefineOutput(scope, mention)) {
+    if (mention.name.empty()) continue;  // left out
+    const size_t before = model_->values.size();
+    const ValueId id = Mention(scope, mention.name, mention.hash);
+    *mention.place = id;
+    if (mention.producer &&
+        !DefineOutput(scope, id, model_->values.size() > before, *mention.producer)) {
       return false;
     }
   }
-  scope.pending.erase(scope.pending.begin(),
-                      scope.pending.begin() + static_cast<ptrdiff_t>(scope.ready));
-  scope.ready = 0;
+  scope.DropReady();
   return CheckIds(model_->values.size() + kMaxPending, "values");
 }
 

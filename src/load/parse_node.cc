@@ -1,6 +1,8 @@
 // NodeProto.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "absl/base/attributes.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
@@ -10,6 +12,12 @@
 #include "src/load/parser.h"
 
 namespace onnxflops {
+namespace {
+
+// Longer ones hold payloads, or are seldom alike.
+constexpr size_t kMaxSharedBytes = 1024;
+
+}  // namespace
 
 struct Parser::NodeDraft {
   Node node;
@@ -19,13 +27,13 @@ struct Parser::NodeDraft {
   // The bytes of its attributes so far, tags included, if nothing else stands between them.
   const char* attributes_begin = nullptr;
   const char* attributes_end = nullptr;
+  bool shared = false;  // node.attributes are those of an earlier node, which has the same bytes
 };
 
 // Most of the time of loading a large graph goes into this loop: what is rare is out of line.
 bool Parser::ParseNode(Cursor c, Scope& scope) {
   const auto id = static_cast<NodeId>(model_->nodes.size());
   if (!CheckIds(model_->nodes.size(), "nodes")) return false;
-  model_->nodes.emplace_back();
   graph(scope.graph).nodes.push_back(id);
   NodeDraft draft;
   draft.node.graph = scope.graph;
@@ -38,13 +46,12 @@ bool Parser::ParseNode(Cursor c, Scope& scope) {
     bool read;
     switch (tag) {
       case Key(1, kLengthDelimited):
-        ++draft.inputs;
-        read = NodeName(c, scope, kNone);
+      case Key(2, kLengthDelimited): {
+        const bool output = tag == Key(2, kLengthDelimited);
+        ++(output ? draft.outputs : draft.inputs);
+        read = NodeName(c, scope, output ? OptionalNodeId(id) : kNone);
         break;
-      case Key(2, kLengthDelimited):
-        ++draft.outputs;
-        read = NodeName(c, scope, id);
-        break;
+      }
       case Key(3, kLengthDelimited):
         read = wire_.Bytes(c, draft.node.name);
         break;
@@ -52,8 +59,9 @@ bool Parser::ParseNode(Cursor c, Scope& scope) {
         read = wire_.Bytes(c, draft.node.op_type);
         break;
       case Key(5, kLengthDelimited): {
-        Cursor sub;
-        read = wire_.Message(c, sub) && NodeAttribute(begin, sub, scope, id, draft);
+        Cursor copy = {begin, c.end};
+        read = NodeAttributes(copy, scope, id, draft);
+        c = copy;
         break;
       }
       default: {
@@ -68,22 +76,46 @@ bool Parser::ParseNode(Cursor c, Scope& scope) {
 }
 
 // The name of an input, or of an output that the node `producer` defines.
-inline bool Parser::NodeName(Cursor& c, Scope& scope, OptionalNodeId producer) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool Parser::NodeName(Cursor& c, Scope& scope,
+                                                          OptionalNodeId producer) {
   absl::string_view name;
   if (!wire_.Bytes(c, name)) return false;
   const uint32_t hash = hash_(name);
   scope.names.Prefetch(hash);
-  scope.pending.push_back({name, hash, producer, nullptr});
+  scope.AddPending({name, hash, producer, nullptr});
   return true;
 }
 
-bool Parser::NodeAttribute(const char* begin, Cursor c, Scope& scope, NodeId id, NodeDraft& draft) {
-  if (!ParseAttribute(c, &scope, id, draft.node)) return wire_.AddContext(NodeLabel(draft.node));
+// Reads one attribute, whose tag `c` is at, or all of them at once: nodes that were made alike have
+// attributes of the same bytes, which are parsed once.
+bool Parser::NodeAttributes(Cursor& c, Scope& scope, NodeId id, NodeDraft& draft) {
+  const char* begin = c.p;
+  if (draft.attributes_begin == nullptr) {
+    const char* end = wire_.EndOfRun(c, Key(5, kLengthDelimited), kMaxSharedBytes);
+    const auto known =
+        known_attributes_.find(absl::string_view(begin, static_cast<size_t>(end - begin)));
+    if (known != known_attributes_.end() && !known->second.empty()) {
+      draft.shared = true;
+      draft.node.attributes = known->second;
+      draft.node.attribute_bytes = known->first;
+      draft.attributes_begin = begin;
+      draft.attributes_end = c.p = end;
+      return true;
+    }
+  } else if (draft.shared) {  // there are more of them, behind something else
+    draft.shared = false;
+    attributes_.insert(attributes_.end(), draft.node.attributes.begin(),
+                       draft.node.attributes.end());
+  }
+  uint32_t tag;
+  Cursor sub;
+  if (!wire_.Tag(c, tag) || !wire_.Message(c, sub)) return false;
+  if (!ParseAttribute(sub, &scope, id, draft.node)) return wire_.AddContext(NodeLabel(draft.node));
   if (draft.attributes_begin == nullptr) draft.attributes_begin = begin;
   if (draft.attributes_end != nullptr && draft.attributes_end != begin) {
     draft.node.attributes_comparable = false;
   }
-  draft.attributes_end = c.end;
+  draft.attributes_end = sub.end;
   return true;
 }
 
@@ -115,16 +147,8 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
   }
   if (n.domain == "ai.onnx") n.domain = "";
   NoteDomain(n.domain, id);
-  if (draft.attributes_begin != nullptr) {
-    n.attributes = arena_.TakeFrom(attributes_, draft.attributes);
-    if (!CheckAttributeNames(n.attributes)) return wire_.AddContext(NodeLabel(n));
-    if (n.attributes_comparable) {
-      n.attribute_bytes =
-          absl::string_view(draft.attributes_begin,
-                            static_cast<size_t>(draft.attributes_end - draft.attributes_begin));
-    }
-  }
-  n.metadata = arena_.TakeFrom(pairs_, draft.pairs);
+  if (draft.attributes_begin != nullptr && !draft.shared && !FinishAttributes(draft)) return false;
+  if (pairs_.size() > draft.pairs) n.metadata = arena_.TakeFrom(pairs_, draft.pairs);
   if (std::max(draft.inputs, draft.outputs) > static_cast<size_t>(kMaxNodeInputs)) {
     return wire_.Fail(
         LimitError("node-inputs", absl::StrCat(NodeLabel(n), " has more than ", kMaxNodeInputs,
@@ -134,14 +158,42 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
   OptionalValueId* outputs = inputs + draft.inputs;
   n.inputs = absl::Span<const OptionalValueId>(inputs, draft.inputs);
   n.outputs = absl::Span<const OptionalValueId>(outputs, draft.outputs);
-  node(id) = n;
-  for (size_t i = scope.ready; i < scope.pending.size(); ++i) {
+  AddNode(id, n);
+  for (size_t i = scope.ready; i < scope.num_pending; ++i) {
     Scope::Mention& mention = scope.pending[i];
     mention.place = mention.producer == kNone ? inputs++ : outputs++;
     *mention.place = kNone;
   }
-  scope.ready = scope.pending.size();
+  scope.ready = scope.num_pending;
   return scope.ready < kMaxPending || FlushMentions(scope);
+}
+
+// Puts a node in its place: at the end, unless nodes of its bodies stand there.
+void Parser::AddNode(NodeId id, const Node& n) {
+  if (static_cast<size_t>(id) == model_->nodes.size()) {
+    model_->nodes.push_back(n);
+  } else {
+    node(id) = n;
+  }
+}
+
+bool Parser::FinishAttributes(NodeDraft& draft) {
+  Node& n = draft.node;
+  n.attributes = arena_.TakeFrom(attributes_, draft.attributes);
+  if (!CheckAttributeNames(n.attributes)) return wire_.AddContext(NodeLabel(n));
+  n.attribute_bytes = {};
+  if (!n.attributes_comparable) return true;
+  n.attribute_bytes = absl::string_view(
+      draft.attributes_begin, static_cast<size_t>(draft.attributes_end - draft.attributes_begin));
+  // Equal bytes are at one place, and parsed attributes are shared unless a tensor among them has
+  // no data, which is reported of each.
+  const bool complete = absl::c_all_of(n.attributes, [&](const Attribute& a) {
+    return absl::c_all_of(a.tensors, [&](TensorId t) { return model_->tensor(t).has_data; });
+  });
+  const auto known = known_attributes_.emplace(
+      n.attribute_bytes, complete ? n.attributes : absl::Span<const Attribute>());
+  n.attribute_bytes = known.first->first;
+  return true;
 }
 
 bool Parser::CheckAttributeNames(absl::Span<const Attribute> attributes) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "absl/algorithm/container.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -93,6 +94,18 @@ size_t EntryBytes(DType type) {
   if (bits == 6) return 0;
   if (bits < 8) return 1;
   return static_cast<size_t>(bits / 8) / (IsComplex(type) ? 2 : 1);
+}
+
+// As absl::SimpleAtoi(), which takes longer but reads signs and spaces as well.
+bool ReadLength(absl::string_view text, int64_t* length) {
+  constexpr size_t kSafeDigits = 18;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.empty() || text.size() > kSafeDigits || !absl::c_all_of(text, is_digit)) {
+    return absl::SimpleAtoi(text, length);
+  }
+  *length = 0;
+  for (const char c : text) *length = 10 * *length + (c - '0');
+  return true;
 }
 
 }  // namespace
@@ -299,8 +312,7 @@ bool Parser::ExternalData(Cursor& c, TensorDraft& draft) {
   Cursor sub;
   if (!wire_.Message(c, sub) || !ParsePair(sub, pair)) return false;
   if (pair.first != "length") return true;
-  if (absl::SimpleAtoi(pair.second, &draft.external_bytes) && draft.external_bytes >= 0)
-    return true;
+  if (ReadLength(pair.second, &draft.external_bytes) && draft.external_bytes >= 0) return true;
   return FailTensor(draft,
                     absl::StrCat("the length of its external data is ", Quoted(pair.second)));
 }

@@ -23,9 +23,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "src/base/limits.h"
 #include "src/graph/model.h"
 #include "src/load/arena.h"
 #include "src/load/byte_region.h"
@@ -67,9 +69,9 @@ class Parser {
     };
     struct Mention {
       absl::string_view name;  // empty for an input or output that is left out
-      uint32_t hash;
-      OptionalNodeId producer;  // kNone for an input
-      OptionalValueId* place;   // where the id goes
+      uint32_t hash = 0;
+      OptionalNodeId producer;           // kNone for an input
+      OptionalValueId* place = nullptr;  // where the id goes
     };
 
     Scope* parent = nullptr;  // the graph around it; none for the main graph and functions
@@ -85,9 +87,17 @@ class Parser {
     std::vector<Captured> captured;
     std::vector<std::pair<NodeId, ValueId>> uses;  // a node's bodies use a value of this graph
     // Inputs and outputs of nodes that wait to be looked up, so that several look-ups overlap. The
-    // first `ready` are of complete nodes, the others of the one being read.
+    // first `ready` are of complete nodes, the others, up to `num_pending`, of the one being read.
     std::vector<Mention> pending;
+    size_t num_pending = 0;
     size_t ready = 0;
+
+    void AddPending(const Mention& mention) {
+      if (num_pending == pending.size()) GrowPending();
+      pending[num_pending++] = mention;
+    }
+    void GrowPending();
+    void DropReady();
 
     // Gives memory back, which a large body needs once and not as often as graphs are nested.
     void Shrink();
@@ -127,12 +137,13 @@ class Parser {
   bool AddGraphOutput(Scope& scope, absl::string_view name, const DeclaredType* type);
   bool AddInitializer(Scope& scope, TensorId tensor);
   void DeclareValues(Scope& scope);
-  bool CheckIds(size_t n, absl::string_view what);
-  ValueId Mention(Scope& scope, absl::string_view name, uint32_t hash);
-  ValueId Mention(Scope& scope, absl::string_view name) {
-    return Mention(scope, name, hash_(name));
+  bool CheckIds(size_t n, absl::string_view what) {
+    return ABSL_PREDICT_TRUE(n < static_cast<size_t>(kMaxIds)) || FailIds(what);
   }
-  bool DefineOutput(Scope& scope, const Scope::Mention& mention);
+  bool FailIds(absl::string_view what);
+  ValueId Mention(Scope& scope, absl::string_view name, uint32_t hash);
+  ValueId Mention(Scope& scope, absl::string_view name);
+  bool DefineOutput(Scope& scope, ValueId id, bool is_new, NodeId producer);
   bool FlushMentions(Scope& scope);
   std::string Place(NodeId id);
   std::string Origin(const Value& v);
@@ -145,9 +156,11 @@ class Parser {
   // parse_node.cc
   bool ParseNode(Cursor c, Scope& scope);
   bool NodeName(Cursor& c, Scope& scope, OptionalNodeId producer);
-  bool NodeAttribute(const char* begin, Cursor c, Scope& scope, NodeId id, NodeDraft& draft);
+  bool NodeAttributes(Cursor& c, Scope& scope, NodeId id, NodeDraft& draft);
   bool NodeRest(Cursor& c, uint32_t tag, NodeDraft& draft);
   bool FinishNode(Scope& scope, NodeId id, NodeDraft& draft);
+  bool FinishAttributes(NodeDraft& draft);
+  void AddNode(NodeId id, const Node& n);
   bool CheckAttributeNames(absl::Span<const Attribute> attributes);
   void NoteDomain(absl::string_view domain, NodeId id);
   static std::string NodeLabel(const Node& node);
@@ -241,6 +254,16 @@ class Parser {
   absl::flat_hash_map<std::pair<OptionalFunctionId, absl::string_view>, NodeId> domains_;
   std::optional<OptionalFunctionId> last_domain_function_;  // of none yet
   absl::string_view last_domain_;
+
+  struct HashBytes {
+    using is_transparent = void;
+    const NameHash* hash;
+    size_t operator()(absl::string_view bytes) const { return hash->Long(bytes); }
+  };
+  // Attributes that were read, by their bytes, if they are comparable; none where nodes cannot
+  // share them.
+  absl::flat_hash_map<absl::string_view, absl::Span<const Attribute>, HashBytes> known_attributes_{
+      0, HashBytes{&hash_}};
 
   // Arrays under construction. What is nested uses the end of the same vector and takes it off
   // again.

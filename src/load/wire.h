@@ -17,6 +17,7 @@
 #ifndef ONNXFLOPS_SRC_LOAD_WIRE_H_
 #define ONNXFLOPS_SRC_LOAD_WIRE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -133,6 +134,12 @@ class WireReader {
   // The length of a length-delimited field, checked against the end of its message.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Length(Cursor& c, uint64_t& length) {
     const char* begin = c.p;
+    const auto first = static_cast<uint8_t>(*begin);
+    if (ABSL_PREDICT_TRUE(first < 0x80 && c.end - begin > first)) {
+      length = first;
+      ++c.p;
+      return true;
+    }
     if (!Varint(c, length)) return false;
     if (ABSL_PREDICT_FALSE(length > static_cast<uint64_t>(c.end - c.p) || c.p - begin > 5)) {
       return CheckLongLength(c, begin, length);
@@ -164,6 +171,21 @@ class WireReader {
     if (!Length(c, length)) return false;
     Skip(c, length);
     return true;
+  }
+
+  // Where the fields of that tag end that stand together from `c` on, as far as they are no more
+  // than `most` bytes and have been read already; `c.p` if not even the first is and has.
+  const char* EndOfRun(Cursor c, uint32_t tag, size_t most) const {
+    const auto left = static_cast<size_t>(std::min(c.end, region_->loaded()) - c.p);
+    const char* const last = c.p + std::min(left, most);
+    while (More(c) && region_->loaded() - c.p >= ByteRegion::kSlack &&
+           static_cast<uint8_t>(*c.p) == tag) {
+      uint64_t length;
+      const char* next = DecodeVarint(c.p + 1, length);
+      if (next == nullptr || next > last || length > static_cast<uint64_t>(last - next)) break;
+      c.p = next + length;
+    }
+    return c.p;
   }
 
   // Makes [p, p + n) readable.

@@ -79,11 +79,13 @@ class RowMaker {
   // Rows to `depth`, or nothing when there are more than `limit`.
   std::vector<ModuleRow> Make(int depth, size_t limit) {
     rows_.clear();
+    rows_.reserve(std::min(limit, kPageRows) + 1);
     Group root = GroupOf(0);
     std::vector<Group> top = Unchain(&root);
-    Add(root, 0, 1);
+    const int64_t below_root = root.count;
+    Add(std::move(root), 0, 1);
     std::vector<Frame> stack;
-    if (depth > 0) stack.push_back({std::move(top), 0, root.count, 1});
+    if (depth > 0) stack.push_back({std::move(top), 0, below_root, 1});
     while (!stack.empty()) {
       Frame& frame = stack.back();
       if (frame.next == frame.groups.size()) {
@@ -94,10 +96,11 @@ class RowMaker {
       const int indent = frame.indent;
       const int64_t times = frame.times;
       std::vector<Group> below = Unchain(&group);
-      Add(group, indent, times);
+      const int64_t times_below = times * group.count;
+      Add(std::move(group), indent, times);
       if (rows_.size() > limit) return {};
       if (indent < depth && !below.empty()) {
-        stack.push_back({std::move(below), 0, times * group.count, indent + 1});
+        stack.push_back({std::move(below), 0, times_below, indent + 1});
       }
     }
     return std::move(rows_);
@@ -228,18 +231,21 @@ class RowMaker {
     return below;
   }
 
-  void Add(const Group& group, int indent, int64_t times) {
-    ModuleRow row;
-    row.label = group.label;
+  void Add(Group group, int indent, int64_t times) {
+    ModuleRow& row = rows_.emplace_back();
+    row.label = std::move(group.label);
     row.indent = indent;
     row.module = group.first;
-    row.Amounts::Add(group, times);
+    if (times == 1) {
+      row.Amounts::operator=(std::move(group));
+    } else {
+      row.Amounts::Add(group, times);
+    }
     if (group.first >= 0) {
       row.repeated = group.count;
       row.type = At(group.first).type;
       row.lower_bound = At(group.first).lower_bound;
     }
-    rows_.push_back(std::move(row));
   }
 
   const std::vector<Module>& modules_;

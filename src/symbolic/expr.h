@@ -55,6 +55,7 @@ class Expr {
   static Expr Symbol(absl::string_view name, int64_t at_least = 0);
 
   bool is_literal() const { return poly_ == nullptr; }
+  bool is_zero() const { return is_literal() && literal_ == 0; }
   // REQUIRES: is_literal().
   absl::int128 literal() const { return literal_; }
   // The literal value, if it is one and fits.

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "src/base/utf8.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
@@ -16,14 +17,12 @@ using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is
 
 namespace {
 
+// By 19 digits at a time, as divisions of 128 bits take long.
 std::string Digits(UInt v) {
-  std::string digits;
-  do {
-    digits.push_back(static_cast<char>('0' + static_cast<int>(v % 10)));
-    v /= 10;
-  } while (v != 0);
-  std::reverse(digits.begin(), digits.end());
-  return digits;
+  constexpr uint64_t kChunk = 10'000'000'000'000'000'000u;
+  if (v < kChunk) return absl::StrCat(static_cast<uint64_t>(v));
+  return absl::StrCat(Digits(v / kChunk),
+                      absl::Dec(static_cast<uint64_t>(v % kChunk), absl::kZeroPad19));
 }
 
 bool IsSum(const Expr& e) {

@@ -278,6 +278,34 @@ TEST(LoadTest, AttributesWithGraphsSkippedPayloadsOrGapsAreNotComparable) {
   }
 }
 
+TEST(LoadTest, NodesOfEqualAttributesShareThem) {
+  const std::string i =
+      Attribute_(Bytes(1, "i") + Bytes(5, Number(1, 1) + Number(2, 2) + Bytes(9, "x")));
+  const std::string j = Attribute_(Bytes(1, "j") + Number(3, 5));
+  const Model m = MustLoad(
+      ModelOf(Node_("A", {}, {"a"}, i) + Node_("A", {}, {"b"}, i) + Node_("A", {}, {"c"}, i + j) +
+              Node_("A", {}, {"d"}, i + Bytes(3, "name") + j) + Node_("A", {}, {"e"}, i)));
+  for (const size_t same : {1, 4}) {
+    EXPECT_EQ(m->nodes[same].attributes.data(), m->nodes[0].attributes.data());
+    EXPECT_EQ(m->nodes[same].attribute_bytes.data(), m->nodes[0].attribute_bytes.data());
+  }
+  for (const size_t longer : {2, 3}) {
+    ASSERT_EQ(m->nodes[longer].attributes.size(), 2);
+    EXPECT_EQ(m->tensor(m->nodes[longer].attributes[0].tensors[0]).data, "x");
+    EXPECT_EQ(m->nodes[longer].attributes[1].i, 5);
+  }
+  EXPECT_EQ(m->nodes[2].attribute_bytes, i + j);
+  EXPECT_FALSE(m->nodes[3].attributes_comparable);
+}
+
+TEST(LoadTest, TensorsWithoutDataAreNotShared) {
+  const std::string t = Attribute_(Bytes(1, "t") + Bytes(5, Number(1, 3) + Number(2, 1)));
+  const Model m = MustLoad(ModelOf(Node_("A", {}, {"a"}, t) + Node_("A", {}, {"b"}, t)));
+  EXPECT_EQ(m->tensors.size(), 2);
+  EXPECT_NE(m->nodes[0].attributes.data(), m->nodes[1].attributes.data());
+  EXPECT_EQ(m->nodes[0].attribute_bytes.data(), m->nodes[1].attribute_bytes.data());
+}
+
 // ---- Tensors
 
 struct PayloadCase {
