@@ -13,6 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/exporter/exporter.h"
+#include "src/exporter/node_metadata.h"
+#include "src/exporter/node_name.h"
+#include "src/exporter/scope.h"
+#include "src/exporter/tensor_name.h"
 #include "src/symbolic/term_count.h"
 
 namespace onnxflops {
@@ -51,23 +56,9 @@ absl::string_view CommonPath(absl::string_view a, absl::string_view b) {
   return ParentPath(a.substr(0, same));
 }
 
-// "InvertedResidual.8" -> "InvertedResidual": functions of one class are numbered.
-absl::string_view WithoutNumber(absl::string_view name) {
-  size_t end = name.size();
-  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
-  return end > 1 && end < name.size() && name[end - 1] == '.' ? name.substr(0, end - 1) : name;
-}
-
+// Whether a weight's name says which module it is of.
 bool IsParameterPath(absl::string_view name) {
-  return static_cast<int64_t>(name.size()) <= kMaxModulePath && absl::StrContains(name, ".") &&
-         !absl::StrContains(name, "::") && !absl::StrContains(name, "/");
-}
-
-// Whether the file names modules otherwise than by its weights.
-bool NamesModules(const ModelData& model) {
-  return std::any_of(model.nodes.begin(), model.nodes.end(), [](const Node& node) {
-    return !node.metadata.empty() || absl::StrContains(node.name, "/");
-  });
+  return static_cast<int64_t>(name.size()) <= kMaxModulePath && IsParameterName(name);
 }
 
 size_t MaxModules(const ModelData& model) {
@@ -284,15 +275,17 @@ class Walk {
     if (known.asked) return known;
     known.asked = true;
     const Node& node = model_.node(id);
-    known.by_metadata = out_.paths.FromMetadata(node.metadata);
-    known.fused = known.by_metadata && node.inputs.size() > 1 &&
-                  (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
-                  ModulePaths::IsFusedBatchNorm(node.metadata);
-    if (known.by_metadata) return known;
+    if (!node.metadata.empty()) {
+      const NodeMetadata metadata(node.metadata);
+      known.by_metadata = out_.paths.FromMetadata(metadata);
+      known.fused = known.by_metadata && node.inputs.size() > 1 &&
+                    (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
+                    metadata.IsFusedBatchNorm();
+      if (known.by_metadata) return known;
+    }
     known.by_name = PlaceByName(node);
     if (IsOfTheFile(node.function)) {
-      // onnxscript: an ATen operator.
-      known.is_module = !absl::StrContains(node.domain, "onnxscript");
+      known.is_module = !IsOnnxscriptFunction(node.domain);
     } else if (!known.by_name) {
       known.first_weight = static_cast<int32_t>(weights_.size());
       FindWeights(node);
@@ -340,7 +333,7 @@ class Walk {
     const OptionalValueId output = node.output(0);
     if (module || !output) return module;
     const absl::string_view name = model_.value(*output).name;
-    return absl::StartsWith(name, "/") ? out_.paths.FromNodeName(name) : kNone;
+    return IsOutputOfNamedNode(name) ? out_.paths.FromNodeName(name) : kNone;
   }
 
   bool IsOfTheFile(OptionalFunctionId function) const {
@@ -382,7 +375,7 @@ class Walk {
       module = ModuleOfCall(id, visit.base);
     }
     if (out_.paths.type(module).empty()) {
-      out_.paths.SetTypeIfUnknown(module, WithoutNumber(model_.node(id).op_type));
+      out_.paths.SetTypeIfUnknown(module, ClassOfFunction(model_.node(id).op_type));
     }
     return module;
   }
@@ -391,7 +384,7 @@ class Walk {
     const auto [it, is_new] = module_of_call_.try_emplace({id, base}, base);
     if (is_new) {
       const absl::string_view type =
-          WithoutNumber(model_.node(id).op_type).substr(0, kMaxModulePath + 1);
+          ClassOfFunction(model_.node(id).op_type).substr(0, kMaxModulePath + 1);
       const absl::string_view path = out_.paths.path(base);
       it->second =
           out_.paths.Intern(path.empty() ? std::string(type) : absl::StrCat(path, ".", type));

@@ -6,7 +6,8 @@
 //   paths.path(attn)   // "visual.transformer.resblocks.0.attn"
 //
 // Three things tell, in this order: metadata that the dynamo exporter writes to every node; names
-// of nodes (and of their outputs) as the TorchScript exporter writes them; names of weights.
+// of nodes (and of their outputs) as the TorchScript exporter writes them; names of weights. How
+// they are written is known to src/exporter/.
 //
 // A ModulePaths keeps string_views into the model that it is asked about. Its work is bounded:
 // paths deeper than kMaxModuleDepth or longer than kMaxModulePath end there.
@@ -17,13 +18,12 @@
 #include <deque>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "src/exporter/node_metadata.h"
 #include "src/graph/optional_id.h"
 
 namespace onnxflops {
@@ -31,8 +31,6 @@ namespace onnxflops {
 using ModuleId = int32_t;
 inline constexpr ModuleId kRootModule = 0;
 using OptionalModuleId = OptionalId<struct ModuleTag>;
-
-using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string_view>>;
 
 class ModulePaths {
  public:
@@ -44,17 +42,8 @@ class ModulePaths {
   explicit ModulePaths(std::vector<absl::string_view> weights, bool containers = false,
                        size_t max_modules = kAnyNumber);
 
-  // By "pkg.torch.onnx.name_scopes" and "pkg.torch.onnx.class_hierarchy":
-  //   ['', 'visual', 'visual.conv1', 'conv2d']
-  //   ['open_clip.model.CLIP', 'open_clip.transformer.VisionTransformer',
-  //    'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
-  // or by "namespace", which says the same: ": open_clip.model.CLIP/visual: .../conv2d: aten...".
-  // The last entry is the operator. kNone when the node has none of them.
-  OptionalModuleId FromMetadata(MetadataProps metadata);
-
-  // Whether the exporter's optimizer made the node of a convolution and its BatchNorm: then the
-  // metadata are those of the BatchNorm, and only the weight tells the convolution.
-  static bool IsFusedBatchNorm(MetadataProps metadata);
+  // kNone when the metadata do not say.
+  OptionalModuleId FromMetadata(const NodeMetadata& metadata);
 
   // By a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNone when
   // there is no slash.
@@ -82,10 +71,9 @@ class ModulePaths {
   void SetTypeIfUnknown(ModuleId id, absl::string_view type);
 
  private:
-  OptionalModuleId FromScopes(absl::string_view scopes, absl::string_view classes);
-  OptionalModuleId FromNamespace(absl::string_view text);
-  // Takes one step down from `parent`, a dotted path, by a component of a TorchScript name.
-  std::string Descend(absl::string_view parent, absl::string_view component);
+  // By a list of modules, from the innermost: ScopeList or NamespaceScopes.
+  template <typename List>
+  ModuleId FromScopes(List list);
   // Some weight's name begins with `path` and a dot.
   bool HasWeights(absl::string_view path);
 
@@ -100,8 +88,7 @@ class ModulePaths {
     OptionalModuleId Find(absl::string_view key);
     ModuleId Remember(absl::string_view key, ModuleId id);
   };
-  Memo by_scopes_, by_namespace_, by_name_, by_weight_;
-  size_t scopes_at_ = 0, classes_at_ = 0;  // where the metadata keys were last found
+  Memo by_scopes_, by_name_, by_weight_;
   std::vector<absl::string_view> weights_;
   bool containers_;
   size_t max_modules_, max_bytes_;

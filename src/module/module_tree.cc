@@ -13,6 +13,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/exporter/tensor_name.h"
 #include "src/module/attribution.h"
 #include "src/module/parameters.h"
 #include "src/symbolic/term_count.h"
@@ -253,9 +254,8 @@ class Builder {
 
   void AddParameters() {
     for (const Parameter& p : FindParameters(model_)) {
-      const size_t dot = p.name.rfind('.');
       OptionalModuleId module;
-      if (dot != absl::string_view::npos) module = attribution_.paths.Find(p.name.substr(0, dot));
+      if (const auto path = ModuleOfParameter(p.name)) module = attribution_.paths.Find(*path);
       if (!module && p.first_user) {
         module = attribution_.node_module[static_cast<size_t>(*p.first_user)];
       }

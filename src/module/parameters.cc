@@ -6,37 +6,15 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "ops/registry.h"
 #include "src/base/limits.h"
+#include "src/exporter/tensor_name.h"
 
 namespace onnxflops {
 namespace {
 
 // A tensor of a Constant node with fewer elements is a constant, whatever it is used for.
 constexpr int64_t kMinConstantWeight = 1024;
-
-// ATen operators (and val) after which the dynamo exporter names tensors that it folded.
-constexpr absl::string_view kFoldedNames[] = {
-    "add",       "arange", "bitwise_and", "clone", "cos",         "cumsum", "div",
-    "exp",       "full",   "index",       "le",    "logical_not", "lt",     "mul",
-    "neg",       "ones",   "permute",     "pow",   "rsqrt",       "rsub",   "scalar_tensor_default",
-    "sin",       "slice",  "sqrt",        "stack", "sub",         "tril",   "triu",
-    "unsqueeze", "val",    "where",       "zeros"};
-
-// "val_31", "add", "unsqueeze_16".
-bool IsFoldedName(absl::string_view name) {
-  const size_t underscore = name.rfind('_');
-  if (underscore != absl::string_view::npos) {
-    const absl::string_view number = name.substr(underscore + 1);
-    if (std::all_of(number.begin(), number.end(), absl::ascii_isdigit)) {
-      name = name.substr(0, underscore);
-    }
-  }
-  return std::find(std::begin(kFoldedNames), std::end(kFoldedNames), name) !=
-         std::end(kFoldedNames);
-}
 
 // Rank 2 or more, square in the last two dimensions, 1 in the others.
 bool IsSquare(const Tensor& tensor) {
@@ -163,7 +141,7 @@ class Finder {
     if (used && !use.as_parameter) return false;
     if (use.as_weight) return true;
     if (in_constant_node || !IsFloat(t.dtype)) return false;
-    const bool path = absl::StrContains(t.name, ".");
+    const bool path = ModuleOfParameter(t.name).has_value();
     if (t.elements == 1) return path || (!used && !IsFoldedName(t.name));
     if (used && !use.as_other_than_mask && IsSquare(t)) return false;
     return path || !IsFoldedName(t.name);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "src/convention/torch/fx_node.h"
 #include "src/convention/torch/trace.h"
 #include "tests/convention/torch_maker.h"
 
@@ -15,44 +14,6 @@ namespace onnxflops {
 namespace {
 
 using testing::ElementsAre;
-using testing::Pair;
-
-// ---- texts
-
-TEST(FxNodeTest, ArgumentsAsTorchPrintsThem) {
-  const FxArgs args = ParseFxArgs(
-      "%conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = "
-      "(%image, %p_w, None, [14, 14], (1, 2)), kwargs = {scale: 0.5, dtype: torch.float32})");
-  EXPECT_THAT(args.args, ElementsAre("%image", "%p_w", "None", "[14, 14]", "(1, 2)"));
-  EXPECT_EQ(args.Kwarg("scale"), "0.5");
-  EXPECT_EQ(args.Kwarg("dtype"), "torch.float32");
-  EXPECT_EQ(args.Get(5, "scale"), "0.5");
-  EXPECT_TRUE(args.Has(1, "weight"));
-  EXPECT_FALSE(args.Has(2, "bias"));
-  EXPECT_FALSE(args.Has(7, "bias"));
-  EXPECT_THAT(FxItems(args.Arg(3)), ElementsAre("14", "14"));
-}
-
-TEST(FxNodeTest, WhatCannotBeReadIsNotThere) {
-  for (const char* text : {"", "args = ", "(args = ", "(args = (", "(args = (%x", "(args = [[[",
-                           "%x : placeholder", "(args = ), kwargs = {a"}) {
-    const FxArgs args = ParseFxArgs(text);
-    EXPECT_TRUE(args.args.empty() && args.kwargs.empty()) << text;
-  }
-  EXPECT_THAT(FxItems("None"), ElementsAre());
-  EXPECT_THAT(ParseFxArgs("f(args = (), kwargs = {})").args, ElementsAre());
-}
-
-TEST(FxNodeTest, PythonLists) {
-  EXPECT_THAT(PyStrings("['', 'visual', \"it's\"]", 8), ElementsAre("", "visual", "it's"));
-  EXPECT_THAT(PyStrings("['a', 'b', 'c']", 2), ElementsAre("a", "b"));
-  EXPECT_EQ(SplitLastPyString("['', 'visual', 'conv2d']").last, "conv2d");
-  EXPECT_EQ(SplitLastPyString("['', 'visual', 'conv2d']").rest, "['', 'visual', ");
-  EXPECT_EQ(SplitLastPyString("[]").last, "");
-  EXPECT_THAT(SplitNumber("linear_12"), Pair("linear", 12));
-  EXPECT_THAT(SplitNumber("max_pool2d"), Pair("max_pool2d", 0));
-  EXPECT_THAT(SplitNumber("_to_copy"), Pair("_to_copy", 0));
-}
 
 TEST(TorchNamesTest, OperatorsAndClasses) {
   EXPECT_EQ(AtenOf("aten.linear.default"), Aten::kLinear);

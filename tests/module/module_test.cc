@@ -55,29 +55,30 @@ TEST(ModulePathTest, NamesOfNodesAsTorchScriptWritesThem) {
 TEST(ModulePathTest, MetadataAsDynamoWritesThem) {
   using Props = std::vector<std::pair<absl::string_view, absl::string_view>>;
   ModulePaths paths({});
+  const auto from = [&](const Props& props) { return paths.FromMetadata(NodeMetadata(props)); };
   const Props attn = {
       {"namespace", "..."},
       {"pkg.torch.onnx.class_hierarchy",
        "['open_clip.model.CLIP', 'open_clip.transformer.VisionTransformer', "
        "'torch.nn.modules.linear.Linear', 'aten.linear.default']"},
       {"pkg.torch.onnx.name_scopes", "['', 'visual', 'visual.attn.0', 'linear_1']"}};
-  const ModuleId id = *paths.FromMetadata(attn);
+  const ModuleId id = *from(attn);
   EXPECT_EQ(paths.path(id), "visual.attn.0");
   EXPECT_EQ(paths.type(id), "Linear");
   EXPECT_EQ(paths.type(kRootModule), "CLIP");
   EXPECT_EQ(paths.type(*paths.Find("visual")), "VisionTransformer");
   const Props again = {{"pkg.torch.onnx.name_scopes", "['', 'visual@1', 'add']"}};
-  EXPECT_EQ(paths.path(*paths.FromMetadata(again)), "visual");
+  EXPECT_EQ(paths.path(*from(again)), "visual");
   const Props made_up = {
       {"pkg.torch.onnx.name_scopes", "['_empty_nn_module_stack_from_metadata_hook', 'sym']"}};
-  EXPECT_EQ(*paths.FromMetadata(made_up), kRootModule);
+  EXPECT_EQ(*from(made_up), kRootModule);
   const Props other = {{"namespace", ": m.CLIP/text: m.Text/text.fc: nn.Linear/mm: aten.mm"}};
-  EXPECT_EQ(paths.path(*paths.FromMetadata(other)), "text.fc");
-  EXPECT_FALSE(paths.FromMetadata({}));
+  EXPECT_EQ(paths.path(*from(other)), "text.fc");
+  EXPECT_FALSE(from({}));
   for (const char* broken : {"", "[", "['", "['']", "x", ", ", "[, ]"}) {
     const Props props = {{"pkg.torch.onnx.name_scopes", broken},
                          {"pkg.torch.onnx.class_hierarchy", broken}};
-    EXPECT_EQ(*paths.FromMetadata(props), kRootModule) << broken;
+    EXPECT_EQ(*from(props), kRootModule) << broken;
   }
 }
 

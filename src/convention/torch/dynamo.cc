@@ -9,34 +9,16 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "src/base/limits.h"
-#include "src/convention/torch/fx_node.h"
 #include "src/convention/torch/trace.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/node_metadata.h"
+#include "src/exporter/python_list.h"
+#include "src/exporter/tensor_name.h"
 
 namespace onnxflops {
 namespace {
 
-constexpr absl::string_view kScopesKey = "pkg.torch.onnx.name_scopes";
-constexpr absl::string_view kClassesKey = "pkg.torch.onnx.class_hierarchy";
-constexpr absl::string_view kFxNodeKey = "pkg.torch.onnx.fx_node";
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
-
-struct Metadata {
-  absl::string_view scopes, classes, fx_node;
-  explicit Metadata(const Node& node) {
-    for (const auto& [key, value] : node.metadata) {
-      if (key == kScopesKey) scopes = value;
-      if (key == kClassesKey) classes = value;
-      if (key == kFxNodeKey) fx_node = value;
-    }
-  }
-};
-
-// An argument that torch.export made a placeholder of: a parameter, buffer or lifted constant.
-bool IsPlaceholder(absl::string_view arg) {
-  return absl::StartsWith(arg, "%p_") || absl::StartsWith(arg, "%b_") ||
-         absl::StartsWith(arg, "%c_");
-}
 
 NnClass ConvClassOfRank(bool transposed, int rank) {
   constexpr NnClass kConvs[] = {NnClass::kConv1d, NnClass::kConv2d, NnClass::kConv3d};
@@ -66,7 +48,7 @@ struct CallText {
   bool is_parsed = false;  // the rest
   FxArgs args;
   TorchArguments arguments;
-  absl::flat_hash_set<absl::string_view> arg_set;  // of many args
+  absl::flat_hash_set<absl::string_view> value_names;  // of many args
 };
 
 // A name that torch.fx gave: "linear_3".
@@ -116,11 +98,11 @@ class DynamoTracer {
     if (text.is_asked) return text;
     text.is_asked = true;
     const Node& node = evidence_.model().node(id);
-    const Metadata metadata(node);
-    text.is_complete = !metadata.classes.empty() && !metadata.scopes.empty();
+    const NodeMetadata metadata(node.metadata);
+    text.is_complete = metadata.StatesCall();
     if (!text.is_complete) return text;
-    text.is_fused = ModulePaths::IsFusedBatchNorm(node.metadata);
-    text.name = NameOf(SplitLastPyString(metadata.scopes).last);
+    text.is_fused = metadata.IsFusedBatchNorm();
+    text.name = NameOf(PyStrings(*metadata.name_scopes).last());
     return text;
   }
 
@@ -129,15 +111,17 @@ class DynamoTracer {
     if (!is_new) return *it->second;
     CallText& text = call_texts_.emplace_back();
     it->second = &text;
-    const Metadata metadata(evidence_.model().node(id));
-    const LastPyString classes = SplitLastPyString(metadata.classes);
-    text.scopes = SplitLastPyString(metadata.scopes).rest;
-    text.classes = classes.rest;
-    text.target = classes.last;
+    const NodeMetadata metadata(evidence_.model().node(id).metadata);
+    PyStrings scopes(*metadata.name_scopes), classes(*metadata.class_hierarchy);
+    text.target = classes.last();
+    scopes.DropLast();
+    classes.DropLast();
+    text.scopes = scopes.rest();
+    text.classes = classes.rest();
     text.target_number =
         targets_.try_emplace(text.target, static_cast<int32_t>(targets_.size())).first->second;
     text.op = AtenOf(text.target);
-    text.fx_node = metadata.fx_node;
+    text.fx_node = metadata.fx_node.value_or("");
     return text;
   }
 
@@ -155,10 +139,10 @@ class DynamoTracer {
     const FxArgs& args = text.args;
     TorchArguments a;
     if (text.op == Aten::kLayerNorm) {
-      a.normalized_dims = static_cast<int32_t>(FxItems(args.Arg(1)).size());
+      a.normalized_dims = static_cast<int32_t>(PyItems(args.Arg(1)).size());
     }
     a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
-    a.groups_heads = text.op == Aten::kSdpa && absl::StrContains(text.fx_node, "enable_gqa: True");
+    a.groups_heads = text.op == Aten::kSdpa && args.Kwarg("enable_gqa") == "True";
     const bool recurrent = text.op == Aten::kLstm || text.op == Aten::kGru || text.op == Aten::kRnn;
     a.of_recurrent = recurrent && args.args.size() > kBatchFirst;
     a.has_biases = a.of_recurrent && args.Arg(kHasBiases) == "True";
@@ -171,7 +155,7 @@ class DynamoTracer {
     if (!is_new) return it->second;
     FxName name;
     name.text = text;
-    const auto [base, number] = SplitNumber(text);
+    const auto [base, number] = SplitFxName(text);
     name.number = number;
     if (const Aten op = AtenOf(absl::StrCat("aten.", base)); op != Aten::kOther) {
       const auto [at, new_base] =
@@ -246,15 +230,16 @@ class DynamoTracer {
     const auto [it, is_new] = scopes_.try_emplace({text->scopes, text->classes},
                                                   static_cast<ScopeId>(trace_.scopes.size()));
     if (is_new) {
-      const auto chain = PyStrings(text->classes, kMaxModuleDepth);
+      PyStrings chain(text->classes);
       TorchScope scope;
       scope.module = entry.module;
-      scope.class_name = chain.empty() ? absl::string_view() : chain.back();
+      scope.class_name = chain.last();
       scope.nn_class = NnClassOf(scope.class_name);
-      scope.in_timm_attention = std::any_of(chain.begin(), chain.end(), [](const auto& name) {
-        return NnClassOf(name) == NnClass::kTimmAttention;
-      });
-      scope.in_encoder_layer = std::find(chain.begin(), chain.end(), kEncoderLayer) != chain.end();
+      for (; !chain.empty(); chain.DropLast()) {
+        scope.in_timm_attention =
+            scope.in_timm_attention || NnClassOf(chain.last()) == NnClass::kTimmAttention;
+        scope.in_encoder_layer = scope.in_encoder_layer || chain.last() == kEncoderLayer;
+      }
       trace_.scopes.push_back(scope);
     }
     text->scope = it->second;
@@ -277,7 +262,7 @@ class DynamoTracer {
     TorchCall call;
     call.op = !conv ? Aten::kLinear : transposed ? Aten::kConvTranspose : Aten::kConv;
     const absl::string_view arg = ArgsOf(&CallTextOf(entry.node)).Arg(0);
-    const int32_t name = NameOf(absl::StartsWith(arg, "%") ? arg.substr(1) : "");
+    const int32_t name = NameOf(FxValueName(arg));
     call.name = names_[static_cast<size_t>(name)].text;
     call.scope = static_cast<ScopeId>(trace_.scopes.size());
     trace_.scopes.push_back(scope);
@@ -385,21 +370,25 @@ class DynamoTracer {
 
   // Lookups and vectors are no products; what has a module is a parameter.
   bool IsMatrixOfNoModule(const Value& value) const {
-    if (!value.initializer || absl::StrContains(value.name, ".")) return false;
+    if (!value.initializer || ModuleOfParameter(value.name)) return false;
     const Tensor& tensor = evidence_.model().tensor(*value.initializer);
     return IsFloat(tensor.dtype) && tensor.elements > 1 && tensor.dims.size() >= 2 &&
-           SplitNumber(value.name).first != "embedding";
+           !IsFoldedLookup(value.name);
   }
 
-  // Whether "%name" is one, and no placeholder.
+  // Whether the call names the value, which is no placeholder.
   bool IsArgument(absl::string_view name, CallText* text) {
     constexpr size_t kMany = 8;
     const std::vector<absl::string_view>& args = ArgsOf(text).args;
-    const std::string arg = absl::StrCat("%", name);
-    if (IsPlaceholder(arg)) return false;
-    if (args.size() <= kMany) return std::find(args.begin(), args.end(), arg) != args.end();
-    if (text->arg_set.empty()) text->arg_set.insert(args.begin(), args.end());
-    return text->arg_set.contains(arg);
+    if (name.empty() || IsFxPlaceholder(name)) return false;
+    if (args.size() <= kMany) {
+      return std::any_of(args.begin(), args.end(),
+                         [&](absl::string_view arg) { return FxValueName(arg) == name; });
+    }
+    if (text->value_names.empty()) {
+      for (absl::string_view arg : args) text->value_names.insert(FxValueName(arg));
+    }
+    return text->value_names.contains(name);
   }
 
   void NoteNumber(int32_t name_id) {

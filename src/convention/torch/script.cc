@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/convention/torch/trace.h"
+#include "src/exporter/tensor_name.h"
 
 namespace onnxflops {
 namespace {
@@ -77,7 +77,6 @@ class TorchScriptTracer {
       : evidence_(*evidence), model_(evidence->model()) {}
 
   TorchTrace Run() {
-    if (!NamesModules()) return {};
     if (!model_.functions.empty()) return Unreadable("modules were exported as functions");
     FindNeighbours();
     FindModules();
@@ -105,12 +104,6 @@ class TorchScriptTracer {
     TorchTrace trace;
     trace.problem = std::move(problem);
     return trace;
-  }
-
-  bool NamesModules() const {
-    return model_.producer_name == "pytorch" &&
-           std::any_of(model_.nodes.begin(), model_.nodes.end(),
-                       [](const Node& node) { return absl::StartsWith(node.name, "/"); });
   }
 
   // ---- who uses what
@@ -216,9 +209,7 @@ class TorchScriptTracer {
     if (known != 0) return known == kYes;
     const auto& inputs = NodeAt(id).inputs;
     const bool has = std::any_of(inputs.begin(), inputs.end(), [&](OptionalValueId input) {
-      if (!input) return false;
-      const absl::string_view name = model_.value(*input).name;
-      return absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight");
+      return input && IsInProjection(model_.value(*input).name);
     });
     known = has ? kYes : kNo;
     return has;
@@ -340,7 +331,7 @@ class TorchScriptTracer {
     const bool is_gemm = node.op_type == "Gemm";
     const Attribute* trans_b = node.FindAttribute("transB");
     const bool transposed = trans_b != nullptr && trans_b->i != 0;
-    const bool renamed = absl::StartsWith(InputName(id, 1), "onnx::") || MakerOf(id, 1).has_value();
+    const bool renamed = IsRenamed(InputName(id, 1)) || MakerOf(id, 1).has_value();
     bool has_bias = is_gemm && node.inputs.size() > 2;
     if (!is_gemm) {
       const OptionalEntryId next = UserOf(id);
@@ -365,8 +356,8 @@ class TorchScriptTracer {
     const NnClass nn_class = OfRank(transposed ? NnClass::kConvTranspose1d : NnClass::kConv1d,
                                     x.ranked() ? x.rank() : 0);
     const bool has_bias = NodeOf(id).inputs.size() > 2;
-    const bool fused = has_bias && absl::StartsWith(InputName(id, 1), "onnx::Conv") &&
-                       absl::StartsWith(InputName(id, 2), "onnx::Conv");
+    const bool fused = has_bias && IsRenamedFor("Conv", InputName(id, 1)) &&
+                       IsRenamedFor("Conv", InputName(id, 2));
     Add(transposed ? Aten::kConvTranspose : Aten::kConv, nn_class, {id}, has_bias && !fused);
     if (!fused) return;
     ++trace_.assumed_convs;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "src/exporter/exporter.h"
 
 namespace onnxflops {
 namespace {
@@ -87,10 +88,10 @@ void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
 }
 
 TorchTrace TraceTorch(Evidence* evidence) {
-  TorchTrace trace = TraceDynamo(evidence);
-  if (trace.origin == TorchTrace::Origin::kNone && trace.problem.empty()) {
-    trace = TraceTorchScript(evidence);
-  }
+  const Exporter exporter = ExporterOf(evidence->model());
+  TorchTrace trace;
+  if (exporter == Exporter::kDynamo) trace = TraceDynamo(evidence);
+  if (exporter == Exporter::kTorchScript) trace = TraceTorchScript(evidence);
   FindContiguous(*evidence, &trace);
   FindKinds(*evidence, &trace);
   return trace;

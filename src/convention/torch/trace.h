@@ -128,7 +128,7 @@ struct TorchTrace {
 
 TorchTrace TraceTorch(Evidence* evidence);
 
-// The parts of it, one for each exporter.
+// The parts of it, one for each exporter. REQUIRES: it wrote the model.
 TorchTrace TraceDynamo(Evidence* evidence);
 TorchTrace TraceTorchScript(Evidence* evidence);
 

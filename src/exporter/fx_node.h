@@ -3,13 +3,12 @@
 //   %linear_1 : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%view,
 //   %p_fc_weight, None), kwargs = {scale: 0.5})
 //
-// and lists of Python strings: "['', 'visual', 'visual.conv1', 'conv2d']".
-#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_FX_NODE_H_
-#define ONNXFLOPS_SRC_CONVENTION_TORCH_FX_NODE_H_
+// and the names in it.
+#ifndef ONNXFLOPS_SRC_EXPORTER_FX_NODE_H_
+#define ONNXFLOPS_SRC_EXPORTER_FX_NODE_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,20 +32,15 @@ struct FxArgs {
 };
 FxArgs ParseFxArgs(absl::string_view fx_node);
 
-// "[a, b]" or "(a, b)" as its items.
-std::vector<absl::string_view> FxItems(absl::string_view list);
-
-// The strings of a Python list, at most `limit`.
-std::vector<absl::string_view> PyStrings(absl::string_view list, size_t limit);
-// The last of them and the text before it, which is all that tells the module.
-struct LastPyString {
-  absl::string_view rest, last;
-};
-LastPyString SplitLastPyString(absl::string_view list);
+// "%view" -> "view"; empty for an argument that is no value.
+absl::string_view FxValueName(absl::string_view arg);
+// A value that torch.export made a placeholder of: "p_fc_weight", a parameter; "b_mask", a buffer;
+// "c_lifted_tensor_0", a constant.
+bool IsFxPlaceholder(absl::string_view value_name);
 
 // "linear_12" -> ("linear", 12), "linear" -> ("linear", 0): how torch.fx numbers equal names.
-std::pair<absl::string_view, int64_t> SplitNumber(absl::string_view name);
+std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name);
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_FX_NODE_H_
+#endif  // ONNXFLOPS_SRC_EXPORTER_FX_NODE_H_

@@ -1,0 +1,27 @@
+// Who wrote a model, by its producer and by what is left of it in the file.
+//
+// What the exporters of PyTorch leave is read in this folder, and nowhere else: metadata of nodes
+// (node_metadata.h, scope.h, fx_node.h), names of nodes (node_name.h) and of tensors
+// (tensor_name.h).
+#ifndef ONNXFLOPS_SRC_EXPORTER_EXPORTER_H_
+#define ONNXFLOPS_SRC_EXPORTER_EXPORTER_H_
+
+#include <cstdint>
+
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+enum class Exporter : uint8_t {
+  kDynamo,       // torch.onnx.export(dynamo=True): nodes state the calls of PyTorch
+  kTorchScript,  // torch.onnx.export(dynamo=False): names of nodes are paths of modules
+  kOther,        // none of PyTorch's, or nothing is left that says so
+};
+Exporter ExporterOf(const ModelData& model);
+
+// Whether the file names modules otherwise than by its weights.
+bool NamesModules(const ModelData& model);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_EXPORTER_EXPORTER_H_

@@ -1,0 +1,69 @@
+#include "src/exporter/fx_node.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "src/exporter/python_list.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr size_t kMaxNumberDigits = 9;
+
+// What is in brackets after `label`, with them; empty if there are none.
+absl::string_view BracketsAfter(absl::string_view text, absl::string_view label) {
+  const size_t at = text.find(label);
+  return at == absl::string_view::npos ? absl::string_view()
+                                       : PyBrackets(text.substr(at + label.size()));
+}
+
+}  // namespace
+
+absl::string_view FxArgs::Kwarg(absl::string_view name) const {
+  for (const auto& [key, value] : kwargs) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+absl::string_view FxArgs::Get(size_t i, absl::string_view name) const {
+  return i < args.size() ? args[i] : Kwarg(name);
+}
+
+bool FxArgs::Has(size_t i, absl::string_view name) const {
+  const absl::string_view value = Get(i, name);
+  return !value.empty() && value != "None";
+}
+
+FxArgs ParseFxArgs(absl::string_view fx_node) {
+  FxArgs result;
+  constexpr absl::string_view kArgs = "(args = ";
+  const size_t at = fx_node.find(kArgs);
+  if (at == absl::string_view::npos) return result;
+  fx_node.remove_prefix(at + kArgs.size());
+  const absl::string_view args = PyBrackets(fx_node);
+  result.args = PyItems(args);
+  result.kwargs = PyPairs(BracketsAfter(fx_node.substr(args.size()), "kwargs = "));
+  return result;
+}
+
+absl::string_view FxValueName(absl::string_view arg) {
+  return absl::StartsWith(arg, "%") ? arg.substr(1) : absl::string_view();
+}
+
+bool IsFxPlaceholder(absl::string_view value_name) {
+  return absl::StartsWith(value_name, "p_") || absl::StartsWith(value_name, "b_") ||
+         absl::StartsWith(value_name, "c_");
+}
+
+std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name) {
+  const size_t underscore = name.rfind('_');
+  int64_t number = 0;
+  if (underscore == absl::string_view::npos || underscore == 0 ||
+      name.size() - underscore - 1 > kMaxNumberDigits ||
+      !absl::SimpleAtoi(name.substr(underscore + 1), &number) || number <= 0) {
+    return {name, 0};
+  }
+  return {name.substr(0, underscore), number};
+}
+
+}  // namespace onnxflops

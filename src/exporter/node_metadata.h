@@ -1,0 +1,44 @@
+// What the exporters of PyTorch write into the metadata of a node:
+//
+//   pkg.torch.onnx.name_scopes      ['', 'visual', 'visual.conv1', 'conv2d']
+//   pkg.torch.onnx.class_hierarchy  ['open_clip.model.CLIP',
+//   'open_clip.transformer.VisionTransformer',
+//                                    'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
+//   namespace                       : open_clip.model.CLIP/visual: .../visual.conv1: .../conv2d:
+//   ... pkg.torch.onnx.fx_node          %conv2d : [num_users=1] = call_function[target=...](args =
+//   ...) pkg.onnxscript.rewriter.rule_name   what its optimizer made the node of
+#ifndef ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
+#define ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace onnxflops {
+
+inline constexpr absl::string_view kNameScopesKey = "pkg.torch.onnx.name_scopes";
+inline constexpr absl::string_view kClassHierarchyKey = "pkg.torch.onnx.class_hierarchy";
+inline constexpr absl::string_view kNamespaceKey = "namespace";
+inline constexpr absl::string_view kFxNodeKey = "pkg.torch.onnx.fx_node";
+inline constexpr absl::string_view kRewriterRuleKey = "pkg.onnxscript.rewriter.rule_name";
+
+using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string_view>>;
+
+// Their values, as written; nullopt where the node has no such key.
+struct NodeMetadata {
+  explicit NodeMetadata(MetadataProps props);
+
+  std::optional<absl::string_view> name_scopes, class_hierarchy, name_space, fx_node, rewriter_rule;
+
+  // The dynamo exporter says which call of PyTorch the node comes from.
+  bool StatesCall() const;
+  // The optimizer made the node of a convolution and its BatchNorm: then the metadata are those of
+  // the BatchNorm, and only the weight tells the convolution.
+  bool IsFusedBatchNorm() const;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_

@@ -1,0 +1,61 @@
+#include "src/exporter/tensor_name.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "src/exporter/fx_node.h"
+
+namespace onnxflops {
+namespace {
+
+// What TorchScript's names of its own values begin with.
+constexpr absl::string_view kTorchScript = "onnx::";
+
+// ATen operators (and val) after which the dynamo exporter names tensors that it folded.
+constexpr absl::string_view kFoldedNames[] = {
+    "add",       "arange", "bitwise_and", "clone", "cos",         "cumsum", "div",
+    "exp",       "full",   "index",       "le",    "logical_not", "lt",     "mul",
+    "neg",       "ones",   "permute",     "pow",   "rsqrt",       "rsub",   "scalar_tensor_default",
+    "sin",       "slice",  "sqrt",        "stack", "sub",         "tril",   "triu",
+    "unsqueeze", "val",    "where",       "zeros"};
+
+}  // namespace
+
+std::optional<absl::string_view> ModuleOfParameter(absl::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == absl::string_view::npos) return std::nullopt;
+  return name.substr(0, dot);
+}
+
+bool IsParameterName(absl::string_view name) {
+  return absl::StrContains(name, ".") && !absl::StrContains(name, "::") &&
+         !absl::StrContains(name, "/");
+}
+
+bool IsInProjection(absl::string_view name) {
+  return absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight");
+}
+
+bool IsRenamed(absl::string_view name) { return absl::StartsWith(name, kTorchScript); }
+
+bool IsRenamedFor(absl::string_view op_type, absl::string_view name) {
+  return absl::ConsumePrefix(&name, kTorchScript) && absl::StartsWith(name, op_type);
+}
+
+bool IsFoldedName(absl::string_view name) {
+  const size_t underscore = name.rfind('_');
+  if (underscore != absl::string_view::npos &&
+      std::all_of(name.begin() + underscore + 1, name.end(), absl::ascii_isdigit)) {
+    name = name.substr(0, underscore);
+  }
+  return std::find(std::begin(kFoldedNames), std::end(kFoldedNames), name) !=
+         std::end(kFoldedNames);
+}
+
+bool IsFoldedLookup(absl::string_view name) { return SplitFxName(name).first == "embedding"; }
+
+}  // namespace onnxflops

@@ -1,0 +1,37 @@
+// What the name of a tensor says: exporters keep names of parameters, and make up names for what
+// they computed themselves.
+//
+//   visual.conv1.weight    a parameter or buffer of the module visual.conv1
+//   onnx::MatMul_123       TorchScript: changed by the exporter, which transposed or joined it
+//   val_12, unsqueeze_16   dynamo: computed by the exporter; an ATen operator and a number
+#ifndef ONNXFLOPS_SRC_EXPORTER_TENSOR_NAME_H_
+#define ONNXFLOPS_SRC_EXPORTER_TENSOR_NAME_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// The module that the parameter of this name is of, "visual.conv1"; nullopt for a name without a
+// dot.
+std::optional<absl::string_view> ModuleOfParameter(absl::string_view name);
+// Whether the name is that of a parameter in all likelihood: of a module, and neither of
+// TorchScript nor with the path of a node.
+bool IsParameterName(absl::string_view name);
+// An input projection of torch.nn.MultiheadAttention.
+bool IsInProjection(absl::string_view name);
+
+// TorchScript: the tensor is no parameter as it was.
+bool IsRenamed(absl::string_view name);
+// The same for what operators whose name begins with `op_type` use.
+bool IsRenamedFor(absl::string_view op_type, absl::string_view name);
+
+// Dynamo: "val_31", "add", "unsqueeze_16".
+bool IsFoldedName(absl::string_view name);
+// Dynamo: rows of an embedding that the exporter looked up, "embedding_1".
+bool IsFoldedLookup(absl::string_view name);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_EXPORTER_TENSOR_NAME_H_

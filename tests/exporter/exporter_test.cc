@@ -1,0 +1,337 @@
+// What exporters leave in a file, as texts in and values out.
+#include "src/exporter/exporter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/node_metadata.h"
+#include "src/exporter/node_name.h"
+#include "src/exporter/python_list.h"
+#include "src/exporter/scope.h"
+#include "src/exporter/tensor_name.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::IsEmpty;
+using testing::Pair;
+
+std::string Repeat(absl::string_view text, size_t times) {
+  std::string result;
+  for (size_t i = 0; i < times; ++i) absl::StrAppend(&result, text);
+  return result;
+}
+
+constexpr size_t kMega = 1'000'000;
+
+// ---- lists of Python
+
+TEST(PythonListTest, ItemsAsTorchPrintsThem) {
+  struct Case {
+    absl::string_view list;
+    std::vector<absl::string_view> items;
+  } const cases[] = {
+      {"[14, 14]", {"14", "14"}},
+      {"(%x, %p_w, None)", {"%x", "%p_w", "None"}},
+      {"(1, )", {"1"}},
+      {"(1,)", {"1"}},
+      {"[]", {}},
+      {"()", {}},
+      {"[[1, 2], (3, [4, 5])]", {"[1, 2]", "(3, [4, 5])"}},
+      // An equation is written without quotes, and its comma without a space.
+      {"(bhqd,bhkd->bhqk, [%q, %k])", {"bhqd,bhkd->bhqk", "[%q, %k]"}},
+      {"(it's, %x)", {"it's", "%x"}},
+      {"[a, , b]", {"a", "", "b"}},
+  };
+  for (const Case& c : cases) EXPECT_THAT(PyItems(c.list), ElementsAreArray(c.items)) << c.list;
+}
+
+TEST(PythonListTest, WhatIsNoListHasNoItems) {
+  for (const char* text : {"", "[", "]", "None", "1, 2", "[1, 2", "1, 2]", "%x", ")("}) {
+    EXPECT_THAT(PyItems(text), IsEmpty()) << text;
+  }
+}
+
+TEST(PythonListTest, Pairs) {
+  EXPECT_THAT(PyPairs("{scale: 0.5, pad: [1, 2], dtype: torch.float32}"),
+              ElementsAre(Pair("scale", "0.5"), Pair("pad", "[1, 2]"),  //
+                          Pair("dtype", "torch.float32")));
+  EXPECT_THAT(PyPairs("{a, b:c, d: }"), ElementsAre(Pair("d", "")));
+  EXPECT_THAT(PyPairs("{a: b"), IsEmpty());
+}
+
+TEST(PythonListTest, BracketsEndWhereTheFirstOneCloses) {
+  std::pair<absl::string_view, absl::string_view> const cases[] = {
+      {"(1, [2]), {x}", "(1, [2])"}, {"()", "()"}, {"(", ""}, {"([)", ""}, {"x(1)", ""}, {"", ""}};
+  for (const auto& [text, brackets] : cases) EXPECT_EQ(PyBrackets(text), brackets) << text;
+}
+
+std::vector<std::string> FromEnd(absl::string_view text) {
+  std::vector<std::string> strings;
+  for (PyStrings list(text); !list.empty(); list.DropLast()) strings.emplace_back(list.last());
+  return strings;
+}
+
+TEST(PythonListTest, StringsFromTheEnd) {
+  EXPECT_THAT(FromEnd("['', 'visual', 'visual.conv1']"), ElementsAre("visual.conv1", "visual", ""));
+  EXPECT_THAT(FromEnd("['a', \"it's\"]"), ElementsAre("it's", "a"));
+  EXPECT_THAT(FromEnd("['a,b', 'c,  d']"), ElementsAre("c,  d", "a,b"));
+  EXPECT_THAT(FromEnd(R"(['a', 'it\'s "x"'])"), ElementsAre(R"(it\'s "x")", "a"));
+  for (const char* broken : {"[]", "[", "x", ", ", "['", "[, ]", "'", ","}) {
+    EXPECT_THAT(FromEnd(broken), ElementsAre("")) << broken;
+  }
+  EXPECT_THAT(FromEnd(""), IsEmpty());
+}
+
+TEST(PythonListTest, WhatIsLeftTellsAllBefore) {
+  PyStrings list("['', 'visual', 'conv2d']");
+  list.DropLast();
+  EXPECT_EQ(list.rest(), "['', 'visual'");
+  list.DropLast();
+  EXPECT_EQ(list.rest(), "[''");
+  list.DropLast();
+  EXPECT_EQ(list.rest(), "");
+  list.DropLast();
+  EXPECT_EQ(list.rest(), "");
+}
+
+// Reading neither recurses nor reads anything twice: any of it ends.
+TEST(PythonListTest, HostileTexts) {
+  const std::string open = Repeat("[", kMega), close = Repeat("]", kMega);
+  EXPECT_EQ(PyBrackets(open), "");
+  EXPECT_EQ(PyBrackets(open + close), open + close);
+  EXPECT_THAT(PyItems(open + close), ElementsAre(Repeat("[", kMega - 1) + Repeat("]", kMega - 1)));
+  EXPECT_EQ(PyItems("[" + close).size(), 1u);
+  EXPECT_EQ(PyItems("[" + Repeat("1, ", kMega) + "]").size(), kMega);
+  EXPECT_THAT(PyPairs("{" + Repeat(": ", kMega) + "}"), ElementsAre(Pair("", testing::_)));
+  EXPECT_EQ(FromEnd("[" + Repeat("'a', ", kMega) + "]").size(), kMega);
+  EXPECT_EQ(FromEnd(Repeat(",", kMega) + Repeat(", 'a'", kMega)).size(), kMega + 1);
+  EXPECT_EQ(FromEnd(Repeat("'", kMega)).size(), 1u);
+  EXPECT_THAT(ParseFxArgs(Repeat("(args = ", kMega)).args, IsEmpty());
+}
+
+// ---- calls as torch.fx prints them
+
+TEST(FxNodeTest, ArgumentsAsTorchPrintsThem) {
+  const FxArgs args = ParseFxArgs(
+      "%conv2d : [num_users=1] = call_function[target=torch.ops.aten.conv2d.default](args = "
+      "(%image, %p_w, None, [14, 14], (1, 2)), kwargs = {scale: 0.5, dtype: torch.float32})");
+  EXPECT_THAT(args.args, ElementsAre("%image", "%p_w", "None", "[14, 14]", "(1, 2)"));
+  EXPECT_EQ(args.Kwarg("scale"), "0.5");
+  EXPECT_EQ(args.Kwarg("dtype"), "torch.float32");
+  EXPECT_EQ(args.Get(5, "scale"), "0.5");
+  EXPECT_TRUE(args.Has(1, "weight"));
+  EXPECT_FALSE(args.Has(2, "bias"));
+  EXPECT_FALSE(args.Has(7, "bias"));
+  EXPECT_EQ(args.Arg(5), "");
+}
+
+TEST(FxNodeTest, WhatCannotBeReadIsNotThere) {
+  for (const char* text : {"", "args = ", "(args = ", "(args = (", "(args = (%x", "(args = [[[",
+                           "%x : placeholder", "(args = ), kwargs = {a", "(args = %x, kwargs = {}",
+                           "f(args = (), kwargs = {})", "f(args = (), kwargs = )"}) {
+    const FxArgs args = ParseFxArgs(text);
+    EXPECT_TRUE(args.args.empty() && args.kwargs.empty()) << text;
+  }
+  EXPECT_THAT(ParseFxArgs("(args = (%x, kwargs = {a: b})").kwargs, ElementsAre(Pair("a", "b")));
+}
+
+TEST(FxNodeTest, Names) {
+  EXPECT_THAT(SplitFxName("linear_12"), Pair("linear", 12));
+  for (const char* name : {"linear", "max_pool2d", "_to_copy", "_1", "x_0", "x_-1", "x_",
+                           "x_1234567890123456789012", ""}) {
+    EXPECT_THAT(SplitFxName(name), Pair(name, 0));
+  }
+  EXPECT_EQ(FxValueName("%view_1"), "view_1");
+  for (const char* arg : {"", "None", "view", "[%view]"}) EXPECT_EQ(FxValueName(arg), "") << arg;
+  for (const char* name : {"p_fc_weight", "b_mask", "c_lifted_tensor_0"}) {
+    EXPECT_TRUE(IsFxPlaceholder(name)) << name;
+  }
+  for (const char* name : {"", "p", "permute_1", "x_p_y"}) EXPECT_FALSE(IsFxPlaceholder(name));
+}
+
+// ---- modules around a node
+
+// "path type" of each, from the innermost; "-" where the exporter made the work up.
+template <typename List>
+std::vector<std::string> Rows(List list) {
+  std::vector<std::string> rows;
+  for (; !list.empty(); list.DropLast()) {
+    const std::optional<Scope> scope = list.last();
+    rows.push_back(scope ? absl::StrCat(scope->path, " ", scope->type) : "-");
+  }
+  return rows;
+}
+
+TEST(ScopeTest, Lists) {
+  EXPECT_THAT(Rows(ScopeList("['', 'visual', 'visual.attn.0', 'linear_1']",
+                             "['clip.CLIP', 'clip.Vit', 'torch.nn.modules.linear.Linear', "
+                             "'aten.linear.default']")),
+              ElementsAre("visual.attn.0 Linear", "visual Vit", " CLIP"));
+  EXPECT_THAT(Rows(ScopeList("['', 'relu@1', 'relu']", "")), ElementsAre("relu ", " "));
+  EXPECT_THAT(Rows(ScopeList("['', 'a@', 'b@c1', 'x']", "['A']")),
+              ElementsAre("b@c1 ", "a@ ", " "));
+  EXPECT_THAT(Rows(ScopeList("['_empty_nn_module_stack_from_metadata_hook', 'sym']", "['', 'x']")),
+              ElementsAre("-"));
+  EXPECT_EQ(ScopeList("['', 'visual', 'conv2d']", "").key(), "['', 'visual'");
+  for (const char* broken : {"", "[", "['", "['']", "x", ", ", "[, ]"}) {
+    EXPECT_THAT(Rows(ScopeList(broken, broken)), IsEmpty()) << broken;
+  }
+}
+
+TEST(ScopeTest, Namespaces) {
+  EXPECT_THAT(Rows(NamespaceScopes(": m.CLIP/text: m.Text/text.fc@2: torch.nn.Linear/mm: aten.mm")),
+              ElementsAre("text.fc Linear", "text Text", " CLIP"));
+  EXPECT_THAT(Rows(NamespaceScopes("_empty_nn_module_stack: x/a/b: /c")),
+              ElementsAre("b ", "-", "-"));
+  EXPECT_EQ(NamespaceScopes(": m.CLIP/fc: m.Linear/mm: x").key(), ": m.CLIP/fc: m.Linear");
+  for (const char* broken : {"", "x", "/", ": "}) {
+    EXPECT_THAT(Rows(NamespaceScopes(broken)), IsEmpty()) << broken;
+  }
+  EXPECT_EQ(Rows(NamespaceScopes(Repeat("/", kMega))).size(), kMega - 1);
+}
+
+TEST(ScopeTest, Functions) {
+  EXPECT_EQ(ClassOfFunction("InvertedResidual.8"), "InvertedResidual");
+  EXPECT_EQ(ClassOfFunction("InvertedResidual.8.12"), "InvertedResidual.8");
+  for (const char* name : {"Conv2d", "Conv.", ".8", "8", ""})
+    EXPECT_EQ(ClassOfFunction(name), name);
+  EXPECT_TRUE(IsOnnxscriptFunction("pkg.onnxscript.torch_lib"));
+  EXPECT_FALSE(IsOnnxscriptFunction("torchvision.models.resnet"));
+}
+
+TEST(NodeMetadataTest, Keys) {
+  const std::vector<std::pair<absl::string_view, absl::string_view>> props = {
+      {"namespace", "n"},
+      {"pkg.torch.onnx.class_hierarchy", "c"},
+      {"pkg.torch.onnx.name_scopes", "s"},
+      {"pkg.torch.onnx.fx_node", "f"},
+      {"pkg.torch.onnx.stack_trace", "t"},
+      {"pkg.onnxscript.rewriter.rule_name", "FuseBatchNormIntoConv"}};
+  const NodeMetadata metadata(props);
+  EXPECT_EQ(metadata.name_space, "n");
+  EXPECT_EQ(metadata.class_hierarchy, "c");
+  EXPECT_EQ(metadata.name_scopes, "s");
+  EXPECT_EQ(metadata.fx_node, "f");
+  EXPECT_TRUE(metadata.StatesCall());
+  EXPECT_TRUE(metadata.IsFusedBatchNorm());
+  const NodeMetadata some(absl::MakeConstSpan(props).subspan(0, 2));
+  EXPECT_FALSE(some.StatesCall() || some.IsFusedBatchNorm() || some.fx_node.has_value());
+}
+
+// ---- names
+
+TEST(NodeNameTest, Paths) {
+  EXPECT_EQ(PathInNodeName("/visual/conv1/Conv"), "/visual/conv1");
+  EXPECT_EQ(PathInNodeName("/MatMul"), "");
+  EXPECT_EQ(PathInNodeName("model/conv1/Conv2D"), "model/conv1");
+  EXPECT_EQ(PathInNodeName("node_linear_1"), std::nullopt);
+  EXPECT_EQ(PathInNodeName(""), std::nullopt);
+  EXPECT_TRUE(IsOutputOfNamedNode("/fc/Gemm_output_0"));
+  EXPECT_FALSE(IsOutputOfNamedNode("output"));
+}
+
+TEST(NodeNameTest, ComponentsAsTorchScriptWritesThem) {
+  struct Case {
+    absl::string_view parent, component, path;
+  } const cases[] = {
+      {"", "visual", "visual"},
+      {"visual.transformer", "resblocks.0", "visual.transformer.resblocks.0"},
+      {"features.0", "features.0.1", "features.0.1"},
+      {"layer1", "layer1.0", "layer1.0"},
+      {"features.4.block", "block.2", "features.4.block.2"},
+      // "block" ends "myblock", but is no part of it.
+      {"myblock", "block.2", "myblock.block.2"},
+      // A list inside of a module of the same name.
+      {"encoder.layer", "layer.0", "encoder.layer.layer.0"},
+      // The second call of a module; a module of that name; nothing to be the first call.
+      {"head", "relu_1", "head.relu"},
+      {"head", "fc_1", "head.fc_1"},
+      {"head", "ln_1", "head.ln_1"},
+      {"head", "relu_", "head.relu_"},
+      {"", "_1", "_1"},
+  };
+  const std::set<absl::string_view> known = {"head.relu", "head.fc"};
+  const std::set<absl::string_view> weights = {"encoder.layer.layer.0", "head.fc_1"};
+  for (const Case& c : cases) {
+    EXPECT_EQ(ModuleOfComponent(c.parent, c.component,
+                                {[&](absl::string_view path) { return known.contains(path); },
+                                 [&](absl::string_view path) { return weights.contains(path); }}),
+              c.path);
+  }
+}
+
+TEST(TensorNameTest, Parameters) {
+  EXPECT_EQ(ModuleOfParameter("visual.conv1.weight"), "visual.conv1");
+  EXPECT_EQ(ModuleOfParameter(".weight"), "");
+  EXPECT_EQ(ModuleOfParameter("weight"), std::nullopt);
+  EXPECT_TRUE(IsParameterName("visual.conv1.weight"));
+  for (const char* name : {"weight", "onnx::MatMul_12.x", "/visual/Constant_1.x", ""}) {
+    EXPECT_FALSE(IsParameterName(name)) << name;
+  }
+  EXPECT_TRUE(IsInProjection("attn.in_proj_weight") && IsInProjection("attn.in_proj_bias"));
+  EXPECT_FALSE(IsInProjection("attn.out_proj.weight") || IsInProjection("in_proj_weight"));
+}
+
+TEST(TensorNameTest, WhatExportersMakeUp) {
+  EXPECT_TRUE(IsRenamed("onnx::MatMul_123"));
+  EXPECT_FALSE(IsRenamed("fc.weight") || IsRenamed("onnx:"));
+  EXPECT_TRUE(IsRenamedFor("Conv", "onnx::Conv_12"));
+  EXPECT_FALSE(IsRenamedFor("Conv", "onnx::MatMul_12") || IsRenamedFor("Conv", "Conv_12"));
+  for (const char* name :
+       {"val_31", "add", "unsqueeze_16", "scalar_tensor_default", "logical_not_2"}) {
+    EXPECT_TRUE(IsFoldedName(name)) << name;
+  }
+  for (const char* name : {"", "_1", "scale", "value_31", "val_31_x", "linear_1"}) {
+    EXPECT_FALSE(IsFoldedName(name)) << name;
+  }
+  EXPECT_TRUE(IsFoldedLookup("embedding") && IsFoldedLookup("embedding_2"));
+  EXPECT_FALSE(IsFoldedLookup("embedding_table"));
+}
+
+// ---- who wrote it
+
+Exporter WhoWrote(absl::string_view producer, absl::string_view name, MetadataProps metadata) {
+  ModelData model;
+  model.producer_name = producer;
+  model.nodes.resize(2);
+  model.nodes[1].name = name;
+  model.nodes[1].metadata = metadata;
+  return ExporterOf(model);
+}
+
+TEST(ExporterTest, ByProducerAndTraces) {
+  const std::pair<absl::string_view, absl::string_view> call[] = {
+      {"pkg.torch.onnx.name_scopes", "['', 'mm']"},
+      {"pkg.torch.onnx.class_hierarchy", "['M', 'aten.mm.default']"}};
+  EXPECT_EQ(WhoWrote("pytorch", "node_mm", call), Exporter::kDynamo);
+  EXPECT_EQ(WhoWrote("onnxruntime.transformers", "node_mm", call), Exporter::kDynamo);
+  EXPECT_EQ(WhoWrote("pytorch", "/fc/Gemm", absl::MakeConstSpan(call).subspan(1)),
+            Exporter::kTorchScript);
+  EXPECT_EQ(WhoWrote("pytorch", "fc/Gemm", {}), Exporter::kOther);
+  EXPECT_EQ(WhoWrote("tf2onnx", "/fc/Gemm", {}), Exporter::kOther);
+}
+
+TEST(ExporterTest, NamesModules) {
+  ModelData model;
+  model.nodes.resize(2);
+  EXPECT_FALSE(NamesModules(model));
+  model.nodes[1].name = "fc/Gemm";
+  EXPECT_TRUE(NamesModules(model));
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# What exporters leave in a file is read in src/exporter/ only: no other file of the library holds one of their keys or patterns
+# as a literal. With an argument, checks that directory instead.
+set -euo pipefail
+cd "${1:-$(dirname "$0")/../..}"
+shopt -s globstar nullglob
+awk '
+  # Comments may tell what is meant; a slash pair inside of a string is none.
+  { sub(/(^|[ \t])\/\/.*/, "") }
+  /pkg\.(torch|onnxscript)|name_scopes"|class_hierarchy"|fx_node"|"namespace"/ { fault("a metadata key") }
+  /"onnx::|in_proj_(weight|bias)|"_empty_nn_module_stack|"onnxscript"|"pytorch"|"tf2onnx"|"keras/ { fault("a name") }
+  /"\(?args = |"kwargs = |"%[pbc]_|num_users|call_function|enable_gqa: / { fault("a text of torch.fx") }
+  function fault(what) { print FILENAME ":" FNR ": " what " of an exporter, which belongs into src/exporter/: " $0; faults++ }
+  END { exit faults > 0 }
+' $(printf '%s\n' src/**/*.{h,cc} ops/**/*.{h,cc} | grep -v '^src/exporter/') /dev/null
