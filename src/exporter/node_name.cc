@@ -1,7 +1,7 @@
 #include "src/exporter/node_name.h"
 
-#include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -12,10 +12,10 @@ namespace {
 
 // "relu_1" -> "relu"; empty if no number is at the end.
 absl::string_view WithoutCopyNumber(absl::string_view path) {
-  const size_t underscore = path.rfind('_');
-  if (underscore == absl::string_view::npos || underscore + 1 == path.size()) return {};
-  const bool number = std::all_of(path.begin() + underscore + 1, path.end(), absl::ascii_isdigit);
-  return number ? path.substr(0, underscore) : absl::string_view();
+  size_t end = path.size();
+  while (end > 0 && absl::ascii_isdigit(static_cast<unsigned char>(path[end - 1]))) --end;
+  const bool numbered = end > 0 && end < path.size() && path[end - 1] == '_';
+  return numbered ? path.substr(0, end - 1) : absl::string_view();
 }
 
 // `parent` is `head`, or its last parts are.
@@ -27,9 +27,10 @@ bool EndsWithPath(absl::string_view parent, absl::string_view head) {
 }  // namespace
 
 std::optional<absl::string_view> PathInNodeName(absl::string_view name) {
-  const size_t slash = name.rfind('/');
-  if (slash == absl::string_view::npos) return std::nullopt;
-  return name.substr(0, slash);
+  if (name.empty()) return std::nullopt;
+  const void* slash = memrchr(name.data(), '/', name.size());
+  if (slash == nullptr) return std::nullopt;
+  return name.substr(0, static_cast<size_t>(static_cast<const char*>(slash) - name.data()));
 }
 
 bool IsOutputOfNamedNode(absl::string_view output) { return absl::StartsWith(output, "/"); }
@@ -38,21 +39,22 @@ bool IsOutputOfNamedNode(absl::string_view output) { return absl::StartsWith(out
 // the numbers after it: resblocks.0 of visual.transformer is "resblocks.0", and features.0.1 of
 // features.0 is "features.0.1", whose beginning repeats the parent. The second call of a module
 // gets "_1" after its name.
-std::string ModuleOfComponent(absl::string_view parent, absl::string_view component,
-                              const KnownModules& modules) {
-  std::string path = parent.empty() ? std::string(component) : absl::StrCat(parent, ".", component);
+void ModuleOfComponent(absl::string_view parent, absl::string_view component,
+                       const KnownModules& modules, std::string* path) {
+  path->assign(parent.data(), parent.size());
+  if (!parent.empty()) path->push_back('.');
+  path->append(component.data(), component.size());
   for (size_t dot = component.rfind('.'); dot != absl::string_view::npos && dot > 0;
        dot = component.rfind('.', dot - 1)) {
     if (!EndsWithPath(parent, component.substr(0, dot))) continue;
     const std::string inside = absl::StrCat(parent, component.substr(dot));
-    if (!modules.has_weights(path) || modules.has_weights(inside)) path = inside;
+    if (!modules.has_weights(*path) || modules.has_weights(inside)) *path = inside;
     break;
   }
-  const absl::string_view first = WithoutCopyNumber(path);
-  if (!first.empty() && modules.is_known(first) && !modules.has_weights(path)) {
-    return std::string(first);
+  const absl::string_view first = WithoutCopyNumber(*path);
+  if (!first.empty() && modules.is_known(first) && !modules.has_weights(*path)) {
+    path->resize(first.size());
   }
-  return path;
 }
 
 }  // namespace onnxflops

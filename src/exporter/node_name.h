@@ -24,10 +24,10 @@ struct KnownModules {
   absl::FunctionRef<bool(absl::string_view path)> has_weights;  // some weight's name begins with it
 };
 
-// The path of the module that a component of a name stands for, inside of `parent`, a path:
-// "resblocks.0" in visual.transformer is visual.transformer.resblocks.0.
-std::string ModuleOfComponent(absl::string_view parent, absl::string_view component,
-                              const KnownModules& modules);
+// Writes the path of the module that a component of a name stands for, inside of `parent`, a path,
+// to *path: "resblocks.0" in visual.transformer is visual.transformer.resblocks.0.
+void ModuleOfComponent(absl::string_view parent, absl::string_view component,
+                       const KnownModules& modules, std::string* path);
 
 }  // namespace onnxflops
 

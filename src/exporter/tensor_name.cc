@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 
 #include "absl/strings/ascii.h"
@@ -26,9 +27,10 @@ constexpr absl::string_view kFoldedNames[] = {
 }  // namespace
 
 std::optional<absl::string_view> ModuleOfParameter(absl::string_view name) {
-  const size_t dot = name.rfind('.');
-  if (dot == absl::string_view::npos) return std::nullopt;
-  return name.substr(0, dot);
+  if (name.empty()) return std::nullopt;
+  const void* dot = memrchr(name.data(), '.', name.size());
+  if (dot == nullptr) return std::nullopt;
+  return name.substr(0, static_cast<size_t>(static_cast<const char*>(dot) - name.data()));
 }
 
 bool IsParameterName(absl::string_view name) {

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/exporter/exporter.h"
 #include "src/exporter/node_metadata.h"
@@ -68,8 +69,8 @@ size_t MaxModules(const ModelData& model) {
 
 std::vector<absl::string_view> InitializerNames(const ModelData& model) {
   std::vector<absl::string_view> names;
-  for (const Value& value : model.values) {
-    if (value.initializer) names.push_back(value.name);
+  for (const Graph& graph : model.graphs) {
+    for (ValueId id : graph.initializers) names.push_back(model.value(id).name);
   }
   return names;
 }
@@ -96,7 +97,7 @@ class Walk {
       queue_.pop_front();
       WalkInstance(visit);
     }
-    Grow();
+    Resize(out_.paths.size());
     return std::move(out_);
   }
 
@@ -120,11 +121,11 @@ class Walk {
 
   // Whether (call, part) costs anything or is unknown.
   void FindWork() {
-    has_work_.assign(in_.calls.size() * kNumParts, false);
+    has_work_.assign(in_.calls.size() * kNumParts, 0);
     for (size_t c = 0; c < counts_.calls.size(); ++c) {
       const CallCost& cost = counts_.calls[c];
       const auto set = [&](Part part, bool work) {
-        has_work_[c * kNumParts + static_cast<size_t>(part)] = work;
+        has_work_[c * kNumParts + static_cast<size_t>(part)] = work ? 1 : 0;
       };
       const Tally& all = cost.tally();
       const bool any = all.lower_bound || !all.amounts.IsZero();
@@ -137,17 +138,19 @@ class Walk {
   void WalkInstance(const Visit& visit) {
     const Instance& instance = in_.instance(visit.instance);
     const Graph& graph = model_.graph(instance.graph);
-    for (size_t i = 0; i < instance.calls.size(); ++i) {
-      const CallId call = instance.calls[i];
+    const absl::Span<const CallId> calls = instance.calls;
+    auto mark = instance.shape_work.begin();
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const CallId call = calls[i];
       const NodeId id = graph.nodes[i];
-      const bool shape_work = i < instance.shape_work.size() && instance.shape_work[i];
+      const bool shape_work = mark != instance.shape_work.end() && *mark++;
       const bool opens =
           !shape_work && !in_.call(call).bodies.empty() && CanOpen(call, id, visit.times);
       const Part part = shape_work ? Part::kShapeWork : opens ? Part::kOwn : Part::kWhole;
       const ModuleId module = Place(id, visit);
       const int32_t work = call * kNumParts + static_cast<int32_t>(part);
       Note(id, module);
-      if (keep_ == Keep::kAll || has_work_[static_cast<size_t>(work)]) {
+      if (keep_ == Keep::kAll || has_work_[static_cast<size_t>(work)] != 0) {
         out_.entries.push_back({module, work, visit.times, id});
       }
       if (opens) Open(visit, call, id, module);
@@ -156,7 +159,7 @@ class Walk {
 
   // Counts the node in its module.
   void Note(NodeId id, ModuleId module) {
-    if (static_cast<size_t>(module) >= out_.nodes.size()) Grow();
+    if (static_cast<size_t>(module) >= out_.nodes.size()) Resize(2 * out_.paths.size());
     ++out_.nodes[static_cast<size_t>(module)];
     int64_t& first = out_.first[static_cast<size_t>(module)];
     first = std::min(first, position_++);
@@ -164,9 +167,9 @@ class Walk {
     if (!known) known = module;
   }
 
-  void Grow() {
-    out_.nodes.resize(out_.paths.size(), 0);
-    out_.first.resize(out_.paths.size(), std::numeric_limits<int64_t>::max());
+  void Resize(size_t modules) {
+    out_.nodes.resize(modules, 0);
+    out_.first.resize(modules, std::numeric_limits<int64_t>::max());
   }
 
   // Whether the bodies of a call may be walked one by one; takes the visits from the budget.
@@ -402,7 +405,7 @@ class Walk {
   static constexpr int8_t kNotAsked = -1;
   std::vector<int8_t> is_weight_;  // by ValueId
   std::vector<bool> is_formal_;    // by ValueId: an input of a function
-  std::vector<bool> has_work_;
+  std::vector<uint8_t> has_work_;  // by call and part
   absl::flat_hash_map<GraphId, int64_t> visits_of_;
   absl::flat_hash_map<std::pair<int32_t, Expr>, std::optional<int32_t>> times_;
   int64_t times_terms_ = 0;

@@ -1,12 +1,15 @@
 #include "src/module/module_path.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/match.h"
+#include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/exporter/node_name.h"
 #include "src/exporter/scope.h"
@@ -19,12 +22,20 @@ bool IsNumber(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
+// The path without what is after the last dot.
+absl::string_view Above(absl::string_view path) {
+  if (path.empty()) return path;
+  const void* dot = memrchr(path.data(), '.', path.size());
+  return dot == nullptr
+             ? absl::string_view()
+             : path.substr(0, static_cast<size_t>(static_cast<const char*>(dot) - path.data()));
+}
+
 // The path, cut where it gets deeper or longer than the limits.
 absl::string_view Limited(absl::string_view path) {
+  if (path.size() < static_cast<size_t>(kMaxModuleDepth)) return path;  // so many dots at most
   if (static_cast<int64_t>(path.size()) > kMaxModulePath) {
-    path = path.substr(0, kMaxModulePath);
-    const size_t dot = path.rfind('.');
-    path = path.substr(0, dot == absl::string_view::npos ? 0 : dot);
+    path = Above(path.substr(0, kMaxModulePath));
   }
   int depth = 1;
   for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
@@ -33,19 +44,37 @@ absl::string_view Limited(absl::string_view path) {
   return path;
 }
 
+// `path` lies below `around`.
+bool IsInside(absl::string_view path, absl::string_view around) {
+  return around.empty() || (path.size() > around.size() && path[around.size()] == '.' &&
+                            absl::StartsWith(path, around));
+}
+
+// How many characters two texts begin with in common.
+size_t CommonPrefix(absl::string_view a, absl::string_view b) {
+  const size_t most = std::min(a.size(), b.size());
+  size_t same = 0;
+  for (; same + sizeof(uint64_t) <= most; same += sizeof(uint64_t)) {
+    if (std::memcmp(a.data() + same, b.data() + same, sizeof(uint64_t)) != 0) break;
+  }
+  while (same < most && a[same] == b[same]) ++same;
+  return same;
+}
+
 }  // namespace
 
 OptionalModuleId ModulePaths::Memo::Find(absl::string_view key) {
   if (last && key == last_key) return last;
-  const auto it = known.find(key);
-  if (it == known.end()) return kNone;
+  const TextMap::OptionalNumber found = known.Find(key);
+  if (!found) return kNone;
   last_key = key;
-  last = it->second;
+  last = *found;
   return last;
 }
 
 ModuleId ModulePaths::Memo::Remember(absl::string_view key, ModuleId id) {
-  known.emplace(key, id);
+  const uint32_t hash = known.Hash(key);
+  if (!known.Find(key, hash)) known.Insert(key, hash, id);
   last_key = key;
   last = id;
   return id;
@@ -53,14 +82,15 @@ ModuleId ModulePaths::Memo::Remember(absl::string_view key, ModuleId id) {
 
 ModulePaths::ModulePaths(std::vector<absl::string_view> weights, bool containers,
                          size_t max_modules)
-    : weights_(std::move(weights)),
+    : paths_(1),
+      types_(1),
+      around_(1),
+      weights_(std::move(weights)),
       containers_(containers),
       max_modules_(max_modules),
       max_bytes_(max_modules > kAnyNumber / kMaxModuleBytes ? kAnyNumber
                                                             : max_modules * kMaxModuleBytes) {
-  paths_.emplace_back();
-  types_.emplace_back();
-  ids_.emplace("", kRootModule);
+  ids_.Insert("", ids_.Hash(""), kRootModule);
 }
 
 void ModulePaths::SetTypeIfUnknown(ModuleId id, absl::string_view type) {
@@ -68,39 +98,43 @@ void ModulePaths::SetTypeIfUnknown(ModuleId id, absl::string_view type) {
   if (known.empty()) known = type;
 }
 
-ModuleId ModulePaths::Intern(absl::string_view path) {
-  if (const auto known = ids_.find(path); known != ids_.end()) return known->second;
+ModuleId ModulePaths::Intern(absl::string_view path, ModuleId around) {
+  const uint32_t hash = ids_.Hash(path);
+  if (const auto known = ids_.Find(path, hash)) return *known;
   if (const absl::string_view limited = Limited(path); limited.size() < path.size()) {
     cut_ = true;
     return Intern(limited);
   }
   if (paths_.size() >= max_modules_ || bytes_ + path.size() > max_bytes_) {
     cut_ = true;
-    return LongestKnown(path).value_or(kRootModule);
+    return LongestKnown(path, kRootModule);
   }
   const ModuleId id = static_cast<ModuleId>(paths_.size());
   bytes_ += path.size();
-  paths_.emplace_back(path);
+  const absl::Span<char> copy = arena_->Copy(path.data(), path.size());
+  paths_.emplace_back(copy.data(), copy.size());
   types_.emplace_back();
-  ids_.emplace(paths_.back(), id);
+  around_.push_back(around);
+  ids_.Insert(paths_.back(), hash, id);
   return id;
 }
 
 OptionalModuleId ModulePaths::Find(absl::string_view path) const {
-  const auto it = ids_.find(path);
-  if (it == ids_.end()) return kNone;
-  return it->second;
+  const auto known = ids_.Find(path);
+  return known ? OptionalModuleId(*known) : kNone;
 }
 
-OptionalModuleId ModulePaths::LongestKnown(absl::string_view path) const {
-  path = Limited(path);
-  while (!path.empty()) {
-    const auto it = ids_.find(path);
-    if (it != ids_.end()) return it->second;
-    const size_t dot = path.rfind('.');
-    path = path.substr(0, dot == absl::string_view::npos ? 0 : dot);
+ModuleId ModulePaths::LongestKnown(absl::string_view path, ModuleId around) const {
+  const size_t known_size = this->path(around).size();
+  while (path.size() > known_size) {
+    if (const auto known = ids_.Find(path)) return *known;
+    path = Above(path);
   }
-  return kNone;
+  return around;
+}
+
+ModuleId ModulePaths::ParentOf(ModuleId id) const {
+  return LongestKnown(Above(path(id)), around_[static_cast<size_t>(id)]);
 }
 
 OptionalModuleId ModulePaths::FromMetadata(const NodeMetadata& metadata) {
@@ -132,7 +166,8 @@ ModuleId ModulePaths::FromScopes(List list) {
   for (; !steps.empty(); steps.pop_back()) {
     const auto& [key, scope] = steps.back();
     if (scope) {
-      id = Intern(scope->path);
+      const bool inside = IsInside(scope->path, path(id));
+      id = Intern(scope->path, inside ? id : kRootModule);
       SetTypeIfUnknown(id, scope->type);
     }
     by_scopes_.Remember(key, id);
@@ -141,42 +176,44 @@ ModuleId ModulePaths::FromScopes(List list) {
 }
 
 OptionalModuleId ModulePaths::FromNodeName(absl::string_view name) {
-  const std::optional<absl::string_view> in_name = PathInNodeName(name);
-  if (!in_name) return kNone;
-  const absl::string_view key = *in_name;
-  if (const OptionalModuleId known = by_name_.Find(key)) return *known;
-  // What is known of the longest beginning. Where a limit cut a path, names say more than paths.
-  size_t begin = 0;
-  ModuleId id = kRootModule;
-  for (size_t end = cut_ ? absl::string_view::npos : key.rfind('/');
-       end != absl::string_view::npos && end > 0; end = key.rfind('/', end - 1)) {
-    const auto known = by_name_.known.find(key.substr(0, end));
-    if (known == by_name_.known.end()) continue;
-    begin = end;
-    id = known->second;
-    break;
-  }
-  const auto is_known = [this](absl::string_view module) { return ids_.contains(module); };
-  const auto has_weights = [this](absl::string_view module) { return HasWeights(module); };
-  const KnownModules known_modules = {is_known, has_weights};
-  std::string path(this->path(id));
-  int depth = 0;
-  for (absl::string_view component : absl::StrSplit(key.substr(0, begin), '/', absl::SkipEmpty())) {
-    depth += component.empty() ? 0 : 1;
-  }
-  for (absl::string_view component : absl::StrSplit(key.substr(begin), '/', absl::SkipEmpty())) {
-    if (++depth > kMaxModuleDepth || static_cast<int64_t>(path.size()) > kMaxModulePath) {
+  const std::optional<absl::string_view> path = PathInNodeName(name);
+  if (!path) return kNone;
+  if (*path != followed_) Follow(*path);
+  return steps_.empty() ? kRootModule : steps_.back().module;
+}
+
+void ModulePaths::Follow(absl::string_view text) {
+  const size_t common = CommonPrefix(text, followed_);
+  const auto leads_there = [&](const Step& step) {
+    return step.end <= common && (step.end == text.size() || text[step.end] == '/');
+  };
+  while (!steps_.empty() && !leads_there(steps_.back())) steps_.pop_back();
+  followed_ = text;
+  size_t at = steps_.empty() ? 0 : steps_.back().end;
+  while (steps_.empty() || !steps_.back().is_cut) {
+    while (at < text.size() && text[at] == '/') ++at;
+    if (at == text.size()) return;
+    if (steps_.size() == static_cast<size_t>(kMaxModuleDepth)) {
       cut_ = true;
-      break;
+      return;
     }
-    path = ModuleOfComponent(path, component, known_modules);
-    id = Intern(path);
-    if (!cut_) {
-      const size_t end = static_cast<size_t>(component.data() + component.size() - key.data());
-      by_name_.known.try_emplace(key.substr(0, end), id);
-    }
+    const absl::string_view component = text.substr(at, text.find('/', at) - at);
+    at += component.size();
+    const ModuleId parent = steps_.empty() ? kRootModule : steps_.back().module;
+    steps_.push_back(StepInto(parent, component, at));
   }
-  return by_name_.Remember(key, id);
+}
+
+ModulePaths::Step ModulePaths::StepInto(ModuleId parent, absl::string_view component, size_t end) {
+  const uint32_t hash = by_component_.Hash(component, parent);
+  if (const auto known = by_component_.Find(component, hash, parent)) return {end, *known, false};
+  const auto is_known = [this](absl::string_view path) { return ids_.Find(path).has_value(); };
+  const auto has_weights = [this](absl::string_view path) { return HasWeights(path); };
+  ModuleOfComponent(path(parent), component, {is_known, has_weights}, &scratch_);
+  const ModuleId id = Intern(scratch_, parent);
+  const bool is_cut = path(id).size() < scratch_.size();
+  if (!is_cut) by_component_.Insert(component, hash, id, parent);
+  return {end, id, is_cut};
 }
 
 bool ModulePaths::HasWeights(absl::string_view path) {
@@ -199,11 +236,14 @@ bool ModulePaths::HasWeights(absl::string_view path) {
 ModuleId ModulePaths::FromWeight(absl::string_view name) {
   const absl::string_view path = Limited(ModuleOfParameter(name).value_or(""));
   if (const OptionalModuleId known = by_weight_.Find(path)) return *known;
+  ModuleId around = kRootModule;
   for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
     const absl::string_view rest = path.substr(dot + 1);
-    if (containers_ || !IsNumber(rest.substr(0, rest.find('.')))) Intern(path.substr(0, dot));
+    if (containers_ || !IsNumber(rest.substr(0, rest.find('.')))) {
+      around = Intern(path.substr(0, dot), around);
+    }
   }
-  return by_weight_.Remember(path, Intern(path));
+  return by_weight_.Remember(path, Intern(path, around));
 }
 
 }  // namespace onnxflops

@@ -14,17 +14,19 @@
 #ifndef ONNXFLOPS_SRC_MODULE_MODULE_PATH_H_
 #define ONNXFLOPS_SRC_MODULE_MODULE_PATH_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "src/exporter/node_metadata.h"
 #include "src/graph/optional_id.h"
+#include "src/load/arena.h"
+#include "src/module/text_map.h"
 
 namespace onnxflops {
 
@@ -54,13 +56,13 @@ class ModulePaths {
   // ModuleList, so names of nodes do not have it. REQUIRES: a name with a dot.
   ModuleId FromWeight(absl::string_view name);
 
-  // The module of this path, made if it is not there yet and the limits let it.
-  ModuleId Intern(absl::string_view path);
+  // The module of this path, made if it is not there yet and the limits let it; the one around it
+  // otherwise. `around`: a module that it is inside of, the nearer the better.
+  ModuleId Intern(absl::string_view path, ModuleId around = kRootModule);
   // The module of exactly this path; kNone if there is none.
   OptionalModuleId Find(absl::string_view path) const;
-  // The module of this path, or of its longest prefix (at a dot) that is one; kNone if only the
-  // root is.
-  OptionalModuleId LongestKnown(absl::string_view path) const;
+  // The module whose path is the longest prefix (at a dot) of this one's. REQUIRES: not the root.
+  ModuleId ParentOf(ModuleId id) const;
 
   size_t size() const { return paths_.size(); }
   // Whether a path was met that goes beyond the limits.
@@ -74,21 +76,43 @@ class ModulePaths {
   // By a list of modules, from the innermost: ScopeList or NamespaceScopes.
   template <typename List>
   ModuleId FromScopes(List list);
+  // Makes steps_ those of a path in a name.
+  void Follow(absl::string_view text);
+  // The module of the longest prefix (at a dot) of the path, itself included, that is longer than
+  // that of `around`; else `around`.
+  ModuleId LongestKnown(absl::string_view path, ModuleId around) const;
   // Some weight's name begins with `path` and a dot.
   bool HasWeights(absl::string_view path);
 
-  std::deque<std::string> paths_;         // by ModuleId; what the keys below point to
-  std::vector<absl::string_view> types_;  // by ModuleId
-  absl::flat_hash_map<absl::string_view, ModuleId> ids_;
+  std::unique_ptr<Arena> arena_ = std::make_unique<Arena>();  // of what paths_ points to
+  std::vector<absl::string_view> paths_;                      // by ModuleId
+  std::vector<absl::string_view> types_;                      // by ModuleId
+  std::vector<ModuleId> around_;                              // by ModuleId: see Intern
+  TextMap ids_;                                               // by path
+
   // What was asked before: the text without the operator at its end.
   struct Memo {
     absl::string_view last_key;
     OptionalModuleId last;
-    absl::flat_hash_map<absl::string_view, ModuleId> known;
+    TextMap known;
     OptionalModuleId Find(absl::string_view key);
     ModuleId Remember(absl::string_view key, ModuleId id);
   };
-  Memo by_scopes_, by_name_, by_weight_;
+  Memo by_scopes_, by_weight_;
+
+  // The modules on the way down the path in the name that was last asked for: names of one module
+  // stand together, and begin as those before.
+  struct Step {
+    size_t end;  // in the path
+    ModuleId module;
+    bool is_cut;  // by a limit: the rest of the path adds nothing
+  };
+  Step StepInto(ModuleId parent, absl::string_view component, size_t end);
+  absl::string_view followed_;
+  std::vector<Step> steps_;
+  TextMap by_component_;  // in groups by the module around it
+  std::string scratch_;   // a path
+
   std::vector<absl::string_view> weights_;
   bool containers_;
   size_t max_modules_, max_bytes_;

@@ -107,8 +107,10 @@ class OwnWorks {
   int64_t terms() const { return terms_; }
 
  private:
-  std::vector<Repeated> CountUp(const Groups& by_module, size_t module) {
-    std::vector<Repeated> result;
+  // Until the next call.
+  absl::Span<const Repeated> CountUp(const Groups& by_module, size_t module) {
+    std::vector<Repeated>& result = counted_;
+    result.clear();
     absl::flat_hash_map<std::pair<int32_t, int32_t>, size_t> repeated;  // at other times than once
     for (size_t i = by_module.begin[module]; i < by_module.begin[module + 1]; ++i) {
       const Entry& entry = attribution_.entries[by_module.order[i]];
@@ -127,10 +129,12 @@ class OwnWorks {
     return result;
   }
 
-  int32_t Find(std::vector<Repeated> repeated) {
-    const auto [it, is_new] = known_.try_emplace(std::move(repeated), 0);
-    if (is_new) it->second = Intern(AddUp(it->first));
-    return it->second;
+  int32_t Find(absl::Span<const Repeated> repeated) {
+    if (const auto known = known_.find(repeated); known != known_.end()) return known->second;
+    const std::vector<Repeated>& kept = kept_.emplace_back(repeated.begin(), repeated.end());
+    const int32_t id = Intern(AddUp(kept));
+    known_.emplace(kept, id);
+    return id;
   }
 
   int32_t Intern(OwnWork sum) {
@@ -178,7 +182,9 @@ class OwnWorks {
   std::vector<OwnWork> works_;
   std::vector<int32_t> kinds_;  // by work
   absl::flat_hash_map<WorkKind, int32_t> by_kind_;
-  absl::flat_hash_map<std::vector<Repeated>, int32_t> known_;
+  std::vector<Repeated> counted_;           // by CountUp
+  std::deque<std::vector<Repeated>> kept_;  // what is in known_
+  absl::flat_hash_map<absl::Span<const Repeated>, int32_t> known_;
   absl::flat_hash_map<OwnWork, int32_t> sums_;  // different ways to one sum
   std::vector<int32_t> of_module_;
 };
@@ -189,7 +195,7 @@ using SumKey =
 
 // What a module is, apart from what its parent calls it.
 using KindKey = std::tuple<int32_t, bool, absl::int128, absl::int128, absl::string_view,
-                           std::vector<std::pair<absl::string_view, int32_t>>>;
+                           absl::InlinedVector<std::pair<absl::string_view, int32_t>, 8>>;
 
 class Builder {
  public:
@@ -271,11 +277,7 @@ class Builder {
     parents_.assign(n, kNone);
     first_ = attribution_.first;
     for (size_t m = 1; m < n; ++m) {
-      const absl::string_view path = attribution_.paths.path(static_cast<ModuleId>(m));
-      const size_t dot = path.rfind('.');
-      parents_[m] =
-          attribution_.paths.LongestKnown(path.substr(0, dot == absl::string_view::npos ? 0 : dot))
-              .value_or(kRootModule);
+      parents_[m] = attribution_.paths.ParentOf(static_cast<ModuleId>(m));
     }
     for (size_t m = 1; m < n; ++m) {
       const int64_t first = attribution_.first[m];
@@ -310,6 +312,8 @@ class Builder {
     });
     std::vector<int32_t> index(first_.size(), -1);
     std::vector<std::pair<ModuleId, size_t>> stack = {{kRootModule, children.begin[0]}};
+    tree_.modules.reserve(2 * ids.size() + 1);  // each may have work of its own
+    own_params_.reserve(2 * ids.size() + 1);
     Append(kRootModule, -1, 0);
     index[0] = 0;
     while (!stack.empty()) {
@@ -332,7 +336,7 @@ class Builder {
   }
 
   void Append(ModuleId id, int32_t parent, int32_t depth) {
-    Module m;
+    Module& m = tree_.modules.emplace_back();
     m.path = std::string(attribution_.paths.path(id));
     if (parent >= 0) {
       const size_t above = tree_.modules[static_cast<size_t>(parent)].path.size();
@@ -343,7 +347,6 @@ class Builder {
     m.depth = depth;
     m.nodes = attribution_.nodes[static_cast<size_t>(id)];
     m.kind = works_.id(id);  // replaced by AddUp
-    tree_.modules.push_back(std::move(m));
     own_params_.push_back(params_[static_cast<size_t>(id)]);
   }
 
@@ -373,7 +376,7 @@ class Builder {
       const OwnWork& own = works_.work(m.kind);
       KindKey key{works_.kind(m.kind), m.own, params.elements, params.bytes, m.type, {}};
       SumKey parts{m.kind, params.elements, params.bytes, {}};
-      std::vector<std::pair<absl::string_view, int32_t>>& children = std::get<5>(key);
+      auto& children = std::get<5>(key);
       m.lower_bound = own.lower_bound;
       for (int32_t c = static_cast<int32_t>(i) + 1; c < m.end;
            c = tree_.modules[static_cast<size_t>(c)].end) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "ops/registry.h"
 #include "src/base/limits.h"
 #include "src/exporter/tensor_name.h"
+#include "src/module/text_map.h"
 
 namespace onnxflops {
 namespace {
@@ -29,8 +29,9 @@ class Finder {
 
   std::vector<Parameter> Find() {
     FindLargeConstants();
-    for (size_t i = 0; i < model_.nodes.size(); ++i) {
-      const Node& node = model_.nodes[i];
+    const absl::Span<const Node> nodes = model_.nodes;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = nodes[i];
       std::optional<Operator> op;
       for (size_t place = 0; place < node.inputs.size(); ++place) {
         const OptionalValueId value = node.inputs[place];
@@ -42,14 +43,15 @@ class Finder {
       }
     }
     std::vector<Parameter> found;
-    for (size_t v = 0; v < model_.values.size(); ++v) {
+    const absl::Span<const Value> values = model_.values;
+    for (size_t v = 0; v < values.size(); ++v) {
       const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
       if (!tensor) continue;
       const Tensor& t = model_.tensor(*tensor);
       const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
-      if (!IsParameter(t, use, !model_.values[v].initializer)) continue;
+      if (!IsParameter(t, use, !values[v].initializer)) continue;
       const absl::int128 elements = t.elements;
-      const absl::string_view name = t.name.empty() ? model_.values[v].name : t.name;
+      const absl::string_view name = t.name.empty() ? values[v].name : t.name;
       found.push_back({static_cast<ValueId>(v), name, elements * use.elements_per_byte,
                        (elements * BitsPerElement(t.dtype) + 7) / 8, use.first_user});
     }
@@ -66,17 +68,15 @@ class Finder {
   };
 
   void FindLargeConstants() {
-    for (size_t v = 0; v < model_.values.size(); ++v) {
-      const OptionalNodeId producer = model_.values[v].producer;
-      if (!producer) continue;
-      const Node& node = model_.node(*producer);
+    for (const Node& node : model_.nodes) {
       if (node.op_type != "Constant" || node.attributes.size() != 1) continue;
       const Attribute& a = node.attributes[0];
       if (a.tensors.size() != 1) continue;
       const Tensor& t = model_.tensor(a.tensors[0]);
-      if (t.elements < kMinConstantWeight) continue;
+      const OptionalValueId value = node.output(0);
+      if (t.elements < kMinConstantWeight || !value) continue;
       if (constants_.empty()) constants_.resize(model_.values.size());
-      constants_[v] = a.tensors[0];
+      constants_[static_cast<size_t>(*value)] = a.tensors[0];
     }
   }
 
@@ -115,9 +115,14 @@ class Finder {
   // version, and files hold operators that are newer than the opset they declare.
   const OpDef* DefOf(const Node& node) {
     if (node.function) return nullptr;
-    const auto [known, is_new] = defs_.try_emplace({node.domain, node.op_type}, nullptr);
-    if (is_new) known->second = FindOp(node.domain, node.op_type, kMaxOpset).def;
-    return known->second;
+    if (!node.domain.empty()) return FindOp(node.domain, node.op_type, kMaxOpset).def;
+    const uint32_t hash = by_type_.Hash(node.op_type);
+    if (const auto known = by_type_.Find(node.op_type, hash)) {
+      return defs_[static_cast<size_t>(*known)];
+    }
+    by_type_.Insert(node.op_type, hash, static_cast<int32_t>(defs_.size()));
+    defs_.push_back(FindOp(node.domain, node.op_type, kMaxOpset).def);
+    return defs_.back();
   }
 
   // How many elements a byte of a packed weight holds.
@@ -155,7 +160,8 @@ class Finder {
   }
 
   const ModelData& model_;
-  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, const OpDef*> defs_;
+  TextMap by_type_;  // operators of ONNX's own domain, with their places in:
+  std::vector<const OpDef*> defs_;
   std::vector<TensorUse> uses_;  // by TensorId
   std::vector<OptionalTensorId>
       constants_;  // by ValueId: large tensors of Constant nodes; empty if none
