@@ -171,10 +171,10 @@ FactId Evaluator::FactOfInitializer(TensorId id) {
 }
 
 FactIds Evaluator::GatherInputs(const Node& node) {
-  FactIds inputs(node.inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const OptionalValueId v = node.inputs[i];
-    inputs[i] = v ? FactIdOf(*v).value_or(FactTable::kUnknown) : FactTable::kAbsent;
+  FactIds inputs;
+  inputs.reserve(node.inputs.size());
+  for (OptionalValueId v : node.inputs) {
+    inputs.push_back(v ? FactIdOf(*v).value_or(FactTable::kUnknown) : FactTable::kAbsent);
   }
   while (!inputs.empty() && inputs.back() == FactTable::kAbsent) inputs.pop_back();
   return inputs;

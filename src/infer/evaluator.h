@@ -3,6 +3,7 @@
 #ifndef ONNXFLOPS_SRC_INFER_EVALUATOR_H_
 #define ONNXFLOPS_SRC_INFER_EVALUATOR_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/op_def.h"
+#include "src/base/limits.h"
 #include "src/infer/fact_table.h"
 #include "src/infer/infer.h"
 #include "src/symbolic/work.h"
@@ -192,14 +194,19 @@ class Evaluator {
     const char* attributes;  // where Node::attribute_bytes are: one place for equal ones
     FactIds inputs;
     friend bool operator==(const Key& a, const Key& b) {
-      return a.what == b.what && a.attributes == b.attributes && a.inputs == b.inputs &&
-             a.outputs == b.outputs && a.opset == b.opset && a.attributes_id == b.attributes_id;
+      return a.what == b.what && a.attributes == b.attributes && a.outputs == b.outputs &&
+             a.opset == b.opset && a.attributes_id == b.attributes_id &&
+             std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end());
     }
     template <typename H>
     friend H AbslHashValue(H h, const Key& k) {
-      // A node has far fewer than 2^32 outputs.
-      const uint64_t rest = static_cast<uint64_t>(k.attributes_id) << 32 | k.outputs;
-      return H::combine(std::move(h), k.what, k.opset, k.attributes, rest, k.inputs);
+      // All of it in few words: of inputs and outputs there are at most kMaxNodeInputs.
+      static_assert(kMaxNodeInputs < 1 << 16);
+      const uint64_t rest =
+          static_cast<uint64_t>(k.attributes_id) << 32 | k.outputs << 16 | k.inputs.size();
+      h = H::combine(std::move(h), k.what, k.opset, k.attributes, rest);
+      for (const FactId fact : k.inputs) h = H::combine(std::move(h), fact);
+      return h;
     }
   };
 

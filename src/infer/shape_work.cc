@@ -52,7 +52,7 @@ class ShapeWorkMarker {
     for (size_t i = graph.nodes.size(); i-- > 0;) {
       const Node& node = model_.node(graph.nodes[i]);
       const Call& call = inference_.call(instance.calls[i]);
-      instance.shape_work[i] = MarkNode(node, call);
+      if (MarkNode(node, call)) instance.shape_work[i] = true;
     }
   }
 

@@ -16,7 +16,7 @@ NameHash::NameHash() : key_{0x9e3779b97f4a7c15, 0xd6e8feb86659fd93} {
 
 void NameTable::Reserve(size_t names) {
   size_t capacity = kMinCapacity;
-  while (3 * capacity < 4 * names) capacity *= 2;
+  while (capacity / 4 * 3 < names) capacity *= 2;
   if (capacity > capacity_) Grow(capacity);
 }
 
@@ -28,6 +28,7 @@ void NameTable::Grow(size_t capacity) {
   old.swap(slots_);
   const size_t old_capacity = capacity_;
   capacity_ = capacity;
+  most_ = capacity / 4 * 3;
   mask_ = static_cast<uint32_t>(capacity - 1);
   shift_ = 32 - __builtin_ctzll(capacity);
   for (size_t i = 0; i < old_capacity; ++i) {

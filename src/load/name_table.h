@@ -114,7 +114,7 @@ class NameTable {
   ABSL_ATTRIBUTE_ALWAYS_INLINE ValueId FindOrInsert(absl::string_view name, uint32_t hash,
                                                     ValueId next,
                                                     const std::vector<Value>& values) {
-    if (ABSL_PREDICT_FALSE(4 * (count_ + 1) > 3 * capacity_)) Grow(2 * capacity_);
+    if (ABSL_PREDICT_FALSE(count_ >= most_)) Grow(2 * capacity_);
     if (recent_ != nullptr) {
       const Slot& slot = recent_[hash % kRecent];
       if (Matches(slot, name, hash, values)) return slot.id - 1;
@@ -171,6 +171,7 @@ class NameTable {
   std::unique_ptr<Slot[], Free> recent_;
   size_t capacity_ = 0;
   size_t count_ = 0;
+  size_t most_ = 0;  // names before it grows
   uint32_t mask_ = 0;
   int shift_ = 32;
   ValueId first_ = 0;

@@ -138,18 +138,6 @@ bool Parser::ParseOpset(Cursor c, std::vector<std::pair<absl::string_view, int64
   return true;
 }
 
-bool Parser::ParsePair(Cursor c, StringPair& pair) {
-  while (wire_.More(c)) {
-    uint32_t tag;
-    if (!wire_.Tag(c, tag)) return false;
-    const bool read = tag == Key(1, kLengthDelimited)   ? wire_.Bytes(c, pair.first)
-                      : tag == Key(2, kLengthDelimited) ? wire_.Bytes(c, pair.second)
-                                                        : wire_.SkipField(c, tag);
-    if (!read) return false;
-  }
-  return true;
-}
-
 bool Parser::AppendPair(Cursor& c, std::vector<StringPair>& pairs) {
   Cursor sub;
   pairs.emplace_back();

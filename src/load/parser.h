@@ -278,6 +278,19 @@ class Parser {
   std::vector<uint64_t> typed_;  // entries of a tensor's typed field
 };
 
+// In the header for the three of every tensor whose data is in another file.
+inline bool Parser::ParsePair(Cursor c, StringPair& pair) {
+  while (wire_.More(c)) {
+    uint32_t tag;
+    if (!wire_.Tag(c, tag)) return false;
+    const bool read = tag == Key(1, kLengthDelimited)   ? wire_.Bytes(c, pair.first)
+                      : tag == Key(2, kLengthDelimited) ? wire_.Bytes(c, pair.second)
+                                                        : wire_.SkipField(c, tag);
+    if (!read) return false;
+  }
+  return true;
+}
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_LOAD_PARSER_H_

@@ -147,6 +147,7 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
     for (CallId call : inference.instances[i].calls) ++nodes[static_cast<size_t>(call)];
   }
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, int64_t> by_op;
+  by_op.reserve(counts.by_op.size());
   for (size_t c = 0; c < nodes.size(); ++c) {
     if (nodes[c] == 0) continue;
     const Node& node = inference.model->node(inference.calls[c].node);
