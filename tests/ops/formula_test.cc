@@ -142,7 +142,7 @@ TEST(FormulaTest, MostFormulasAreData) {
       data += Read(row).ok() && Read(row)->has_value() ? 1 : 0;
     }
   }
-  EXPECT_GE(data, 77) << "of " << counted;
+  EXPECT_GE(data, 258) << "of " << counted;
 }
 
 // ---- the language
