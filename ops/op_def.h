@@ -261,6 +261,17 @@ struct ReductionSteps {
   std::optional<int> of_nothing = {};  // the result over no elements, where it is of use
 };
 
+// A row's formulas as data, in the language of ops/formula/formula.h; nullptr where there is nothing
+// to say. Lists are separated by ";". Only `explain`, `ops` and tests read them.
+struct FormulaData {
+  const char* signature = nullptr;   // "A[a..., K] B[b..., K, N] bias? -> Y[y..., N]"
+  const char* attributes = nullptr;  // "group = 1; alpha = 1.0; mode = linear|nearest"
+  const char* let = nullptr;         // "K = if(attr.transA, A[0], A[1])"
+  // "mac = Y.elements*K; add = bias.given*Y.elements", or "free". The kinds are those of --rules,
+  // of the element type of input 0. A row whose count is a shared rule of `per_element` needs none.
+  const char* costs = nullptr;
+};
+
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible
 // types have no place here.
 struct OpDef {
@@ -269,6 +280,7 @@ struct OpDef {
       versions;              // since_versions this row covers: kGemmVersions = {1, 6, 7, 9, 11, 13}
   const char* formula = "";  // one or two lines, as `ops` and `explain` print it: "Y[M,N] = A[M,K]
                              // B[K,N] + C; mac = M*N*K, add = M*N"
+  FormulaData data = {};     // what the formula costs, as data where the language can say it
   InferFn infer = nullptr;
   CountFn count = nullptr;  // nullptr: free, does no arithmetic
   absl::Span<const OpExample> examples;

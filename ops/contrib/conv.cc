@@ -290,11 +290,20 @@ constexpr OpExample kWordConvEmbeddingExamples[] = {
      "mac=3840*S add=160*S cmp=160*S tanh=160*S"},
 };
 
+constexpr FormulaData kFusedConvFormulas = {
+    .signature = "X W B? Z? -> Y",
+    .attributes = "activation = activation",
+    .costs =
+        "mac = Y.elements*W[1:]; add = (B.given + Z.given)*Y.elements; attr.activation = "
+        "Y.elements"};
+
 constexpr OpDef kMsConvRows[] = {
     {.name = "ConvTransposeWithDynamicPads",
      .versions = kSince1,
      .formula = "Y = ConvTranspose(X, W, B) with pads from an input; mac = N*Cin*i1*i2.. * "
                 "Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .data = {.signature = "X W pads? B? -> Y",
+              .costs = "mac = X.elements*W[1:]; add = B.given*Y.elements"},
      .infer = InferConvTransposeWithDynamicPads,
      .count = CountConvTransposeWithDynamicPads,
      .examples = kConvTransposeWithDynamicPadsExamples,
@@ -304,6 +313,7 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "Y = activation(Conv(X, W, B) + Z); mac = elements(Y) * Cin/group * k1*k2.., add = "
                 "elements(Y) for B and for Z, the activation per element",
+     .data = kFusedConvFormulas,
      .infer = InferFusedConv,
      .count = CountFusedConv,
      .examples = kFusedConvExamples,
@@ -312,6 +322,10 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "Y = MaxPool of the elements whose mask is not 0; cmp = elements(Y) * k1*k2.., and "
                 "as many integer cmp for the mask",
+     .data = {.signature = "X mask -> Y",
+              .attributes = "kernel_shape = ints",
+              .costs = "float_cmp = Y.elements*attr.kernel_shape[:]; int_cmp = "
+                       "Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxpoolWithMask,
      .count = CountMaxpoolWithMask,
      .examples = kMaxpoolWithMaskExamples},
@@ -319,6 +333,8 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "Y[N,o1,o2..,Cout] = Conv(X[N,i1,i2..,Cin], W, B); mac = elements(Y) * Cin/group * "
                 "k1*k2.., add = elements(Y) if B is given",
+     .data = {.signature = "X W B? -> Y",
+              .costs = "mac = Y.elements*W[1:]; add = B.given*Y.elements"},
      .infer = InferNhwcConv,
      .count = CountNhwcConv,
      .examples = kConvNhwcConvExamples,
@@ -328,6 +344,7 @@ constexpr OpDef kMsConvRows[] = {
     {.name = "NhwcFusedConv",
      .versions = kSince1,
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z); as FusedConv",
+     .data = kFusedConvFormulas,
      .infer = InferNhwcFusedConv,
      .count = CountNhwcFusedConv,
      .examples = kNhwcFusedConvExamples},
@@ -335,6 +352,9 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]; cmp = "
                 "elements(Y) * k1*k2..",
+     .data = {.signature = "X -> Y",
+              .attributes = "kernel_shape = ints",
+              .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferNhwcMaxPool,
      .count = CountNhwcMaxPool,
      .examples = kConvNhwcMaxPoolExamples},
@@ -342,6 +362,11 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(AveragePool(Dequantize(X))); per element of X: mul = add = 1; of Y: "
                 "add = k1*k2.. + 1, div = 2, round = 1, cmp = 2",
+     .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
+              .attributes = "kernel_shape = ints",
+              .costs = "float_mul = X.elements; float_add = x_zero_point.given*X.elements + "
+                       "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
+                       "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = ConvInferQLinearAveragePool,
      .count = ConvCountQLinearAveragePool,
      .examples = kConvQLinearAveragePoolExamples},
@@ -349,6 +374,11 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]; integer mac = "
                 "elements(y) * Cin/group * k1*k2..",
+     .data = {.signature =
+                  "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
+              .costs = "int_mac = y.elements*w[1:]; int_add = x.elements + w.elements + "
+                       "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
+                       "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearConv,
      .count = CountQLinearConv,
      .examples = kConvQLinearConvExamples,
@@ -357,6 +387,10 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X))); per element of X: mul = 1, add = "
                 "2; of Y: div = 2, round = 1, add = 1, cmp = 2",
+     .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
+              .costs = "float_mul = X.elements; float_add = (1 + x_zero_point.given)*X.elements + "
+                       "y_zero_point.given*Y.elements; float_div = 2*Y.elements; float_round = "
+                       "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferQLinearGlobalAveragePool,
      .count = CountQLinearGlobalAveragePool,
      .examples = kQLinearGlobalAveragePoolExamples},
@@ -364,6 +398,11 @@ constexpr OpDef kMsConvRows[] = {
      .versions = kSince1,
      .formula = "Y[S,M] = max over P positions of tanh(conv + B) of words[S,L], W[M,1,K,E], P = L "
                 "- K + 1; mac = S*P*M*K*E, add = tanh = cmp = S*P*M",
+     .data =
+         {.signature = "words[S, L] W[M, one, K, E] B table -> Y",
+          .let = "P = L - K + 1",
+          .costs =
+              "float_mac = S*P*M*K*E; float_add = S*P*M; float_tanh = S*P*M; float_cmp = S*P*M"},
      .infer = InferWordConvEmbedding,
      .count = CountWordConvEmbedding,
      .examples = kWordConvEmbeddingExamples,

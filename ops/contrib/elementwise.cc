@@ -337,6 +337,16 @@ constexpr OpExample kSampleOpExamples[] = {
     {"g (float[N,4] X) => (float[N,4] Y) { Y = com.microsoft.SampleOp(X) }", "free"},
 };
 
+constexpr FormulaData kBiasDropoutFormulas = {
+    .signature = "data bias residual? ratio? training_mode? -> output mask?",
+    .let = "trains = if(training_mode.given, training_mode.value != 0, 0)",
+    .costs =
+        "add = (1 + residual.given)*output.elements; mul = 2*trains*output.elements; cmp = "
+        "trains*output.elements"};
+
+constexpr FormulaData kComplexMulFormulas = {.signature = "A B -> C",
+                                             .costs = "mul = 4*C[:-1]; add = 2*C[:-1]"};
+
 constexpr OpDef kMsElementwiseRows[] = {
     {.name = "BiasAdd",
      .versions = kSince1,
@@ -348,6 +358,7 @@ constexpr OpDef kMsElementwiseRows[] = {
     {.name = "BiasDropout",
      .versions = kSince1,
      .formula = "Y = Dropout(X + bias) + residual; add = 1 per element, 2 with a residual",
+     .data = kBiasDropoutFormulas,
      .infer = InferDropout,
      .count = CountBiasDropout,
      .examples = kBiasDropoutExamples,
@@ -373,6 +384,9 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Y[N,S,D/2] = left * Gelu(right) of X[N,S,D] + bias[D]; add = 3, mul = 3, div = 1, "
                 "erf = 1 per element of Y",
+     .data = {.signature = "X bias -> Y",
+              .costs =
+                  "add = 3*Y.elements; mul = 3*Y.elements; div = Y.elements; erf = Y.elements"},
      .infer = InferBiasSplitGelu,
      .count = CountBiasSplitGelu,
      .examples = kBiasSplitGeluExamples},
@@ -380,6 +394,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Y = Dropout(X + bias) + residual, with the mask in bits; add = 1 per element, 2 "
                 "with a residual",
+     .data = kBiasDropoutFormulas,
      .infer = InferBitmaskDropout,
      .count = CountBiasDropout,
      .examples = kBitmaskBiasDropoutExamples,
@@ -389,6 +404,9 @@ constexpr OpDef kMsElementwiseRows[] = {
     {.name = "BitmaskDropout",
      .versions = kSince1,
      .formula = "Y = Dropout(X), with the mask in bits; free at inference",
+     .data = {.signature = "data ratio? training_mode? -> output mask?",
+              .let = "trains = if(training_mode.given, training_mode.value != 0, 0)",
+              .costs = "mul = 2*trains*output.elements; cmp = trains*output.elements"},
      .infer = InferBitmaskDropout,
      .count = CountBitmaskDropout,
      .examples = kBitmaskDropoutExamples,
@@ -397,12 +415,14 @@ constexpr OpDef kMsElementwiseRows[] = {
     {.name = "ComplexMul",
      .versions = kSince1,
      .formula = "C[..., 2] = A * B as complex numbers; mul = 4, add = 2 per product",
+     .data = kComplexMulFormulas,
      .infer = InferComplexMul,
      .count = CountComplexMul,
      .examples = kComplexMulExamples},
     {.name = "ComplexMulConj",
      .versions = kSince1,
      .formula = "C[..., 2] = A * conjugate(B) as complex numbers; mul = 4, add = 2 per product",
+     .data = kComplexMulFormulas,
      .infer = InferComplexMul,
      .count = CountComplexMul,
      .examples = kComplexMulConjExamples},
@@ -410,6 +430,9 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Y = Gelu(X + bias) in its tanh form; mul = 4, add = 2 (3 with a bias), pow = 1, "
                 "tanh = 1 per element",
+     .data = {.signature = "X bias? -> Y",
+              .costs = "mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; pow = Y.elements; "
+                       "tanh = Y.elements"},
      .infer = InferWithBias,
      .count = CountFastGelu,
      .examples = kFastGeluExamples,
@@ -433,6 +456,10 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Y[R,K,H] = sum over c of S[R,C,K] X[R,C,H] + P[R,K] B[R,H]; mac = R*K*C*H if S is "
                 "given, mul = add = R*K*H",
+     .data = {.signature = "X block_output post_mix stream_mix? -> Y",
+              .attributes = "num_branches = 0",
+              .let = "C = if(attr.num_branches, attr.num_branches, X[-2])",
+              .costs = "mul = X.elements; add = X.elements; mac = stream_mix.given*X.elements*C"},
      .infer = InferSameAsInput,
      .count = CountHyperConnectionPostMix,
      .examples = kHyperConnectionPostMixExamples},
@@ -440,6 +467,11 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Y[R,H] = scale * sum over c of X[R,C,H] * M; mul = add = R*C*H; mul = R*H if "
                 "scale != 1",
+     .data = {.signature = "X mix -> Y",
+              .attributes = "num_branches = 0; reduction_scale = 1.0",
+              .let = "C = if(attr.num_branches, attr.num_branches, X[-2])",
+              .costs = "mul = X.elements + if(attr.reduction_scale.is_1, 0, X.elements // C); add "
+                       "= X.elements"},
      .infer = InferHyperConnectionPreMix,
      .count = CountHyperConnectionPreMix,
      .examples = kHyperConnectionPreMixExamples,
@@ -448,6 +480,10 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Y = all elements of all inputs are finite; cmp = 2 per element (1 with isinf_only "
                 "or isnan_only), and 1 cmp on bools",
+     .data = {.signature = "input... -> output",
+              .attributes = "isinf_only = 0; isnan_only = 0",
+              .costs = "float_cmp = if((attr.isinf_only != 0) != (attr.isnan_only != 0), 1, "
+                       "2)*input.elements; int_cmp = input.elements"},
      .infer = InferIsAllFinite,
      .count = CountIsAllFinite,
      .examples = kIsAllFiniteExamples},
@@ -455,6 +491,9 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "decay = decay_scale * Softplus(a + dt_bias): mul = 1, add = 2, exp = 1, log = 1 "
                 "per element; beta = Sigmoid(b): exp = 1, add = 1, div = 1",
+     .data = {.signature = "a dt_bias decay_scale b? -> decay beta?",
+              .costs = "mul = decay.elements; add = 2*decay.elements + beta.elements; exp = "
+                       "decay.elements + beta.elements; log = decay.elements; div = beta.elements"},
      .infer = InferLinearAttentionGate,
      .count = CountLinearAttentionGate,
      .examples = kLinearAttentionGateExamples},
@@ -462,6 +501,10 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Y = X * Sigmoid(alpha X); mul = 2 (1 if alpha = 1), exp = 1, add = 1, div = 1 per "
                 "element",
+     .data = {.signature = "X -> Y",
+              .attributes = "alpha = 1.702",
+              .costs = "mul = if(attr.alpha.is_1, 1, 2)*Y.elements; exp = Y.elements; add = "
+                       "Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
      .count = CountQuickGelu,
      .examples = kQuickGeluExamples},
@@ -474,6 +517,10 @@ constexpr OpDef kMsElementwiseRows[] = {
      .versions = kSince1,
      .formula = "Z = scale * X, Y = Z * Sigmoid(Z); mul = 2 (1 if there is no scale), exp = 1, add "
                 "= 1, div = 1 per element",
+     .data = {.signature = "X scale? -> Y",
+              .attributes = "alpha = 1.0",
+              .costs = "mul = max(scale.given + 1, if(attr.alpha.is_1, 1, 2))*Y.elements; exp = "
+                       "Y.elements; add = Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
      .count = CountScaledSilu,
      .examples = kScaledSiluExamples},

@@ -598,11 +598,22 @@ constexpr OpExample kInverseExamples[] = {
      "add=12*B mul=24*B div=3*B"},
 };
 
+constexpr FormulaData kFusedMatMulFormulas = {
+    .signature = "A B -> Y",
+    .attributes = "transA = 0; transBatchA = 0; alpha = 1.0; activation = activation",
+    .let = "K = if((attr.transA != 0)*(A.rank > 1), if(attr.transBatchA, A[0], A[-2]), A[-1])",
+    .costs =
+        "mac = Y.elements*K; mul = if(attr.alpha.is_1, 0, Y.elements); attr.activation = "
+        "Y.elements"};
+
 constexpr OpDef kMsMatMulRows[] = {
     {.name = "CDist",
      .versions = kSince1,
      .formula = "C[M,K] = sum over N of (A[M,N] - B[K,N])^2, and its root if euclidean; add = "
                 "2*M*K*N, mul = M*K*N, sqrt = M*K",
+     .data = {.signature = "A[M, N] B[K, N] -> C",
+              .attributes = "metric = sqeuclidean|euclidean",
+              .costs = "add = 2*M*K*N; mul = M*K*N; sqrt = attr.metric.euclidean*M*K"},
      .infer = InferCDist,
      .count = CountCDist,
      .examples = kCDistExamples,
@@ -612,6 +623,11 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,M,N] = MatMulIntegerToFloat of DynamicQuantizeLinear(A[..,M,K]) and B[K,N]; "
                 "integer mac = elements(Y)*K, and what the parts cost",
+     .data = {.signature = "A[a..., K] B b_scale b_zero_point? bias? -> Y",
+              .costs = "int_mac = Y.elements*K; int_add = A.elements + "
+                       "b_zero_point.given*B.elements; float_div = A.elements + 2; float_round = "
+                       "A.elements + 1; float_add = A.elements + 2 + bias.given*Y.elements; "
+                       "float_cmp = 4*A.elements + 4; float_mul = b_scale.elements + Y.elements"},
      .infer = InferDynamicQuantizeMatMul,
      .count = CountDynamicQuantizeMatMul,
      .examples = kDynamicQuantizeMatMulExamples,
@@ -619,6 +635,11 @@ constexpr OpDef kMsMatMulRows[] = {
     {.name = "FusedGemm",
      .versions = kSince1,
      .formula = "Y[M,N] = activation(alpha A'B' + beta C); as Gemm, and the activation per element",
+     .data = {.signature = "A B C? -> Y[M, N]",
+              .attributes = "transA = 0; alpha = 1.0; beta = 1.0; activation = activation",
+              .let = "K = if(attr.transA, A[0], A[1])",
+              .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
+                       "if(attr.beta.is_1, 0, C.elements); attr.activation = M*N"},
      .infer = InferFusedGemm,
      .count = CountFusedGemm,
      .examples = kFusedGemmExamples,
@@ -627,6 +648,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]; mac = elements(Y)*K, mul = elements(Y) "
                 "if alpha is not 1",
+     .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
      .examples = kFusedMatMulExamples,
@@ -635,6 +657,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N]); as FusedMatMul, and the activation "
                 "per element",
+     .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
      .examples = kFusedMatMulActivationExamples},
@@ -642,6 +665,9 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias); mac = elements(Y)*K; per element: mul "
                 "= 4, add = 3 (2 without bias), pow = 1, tanh = 1",
+     .data = {.signature = "X[rows..., K] W bias? -> Y",
+              .costs = "mac = Y.elements*K; mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; "
+                       "pow = Y.elements; tanh = Y.elements"},
      .infer = InferGemmFastGelu,
      .count = CountGemmFastGelu,
      .examples = kGemmFastGeluExamples,
@@ -651,6 +677,13 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY; mac = M*N*K; mul = "
                 "elements(A) and elements(B) for their scales, elements(Y) if alpha is not 1; div "
                 "= elements(Y) for scaleY; add = elements(Y) for C",
+     .data = {.signature = "A B C? scaleA? scaleB? scaleY? -> Y",
+              .attributes = "transA = 0; alpha = 1.0; beta = 0.0; activation = activation",
+              .let = "K = if(attr.transA, A[0], A[1]); biased = C.given*(1 - attr.beta.is_0)",
+              .costs = "mac = Y.elements*K; add = biased*Y.elements; mul = if(attr.alpha.is_1, 0, "
+                       "Y.elements) + scaleA.given*A.elements + scaleB.given*B.elements + "
+                       "if(attr.beta.is_1, 0, biased*C.elements); div = scaleY.given*Y.elements; "
+                       "attr.activation = Y.elements"},
      .infer = InferGemmFloat8,
      .count = CountGemmFloat8,
      .examples = kGemmFloat8Examples},
@@ -658,6 +691,8 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,N,N] = inverse of X, by Gauss-Jordan elimination in place; per matrix: div = "
                 "N, mul = N^3 - N, add = N (N-1)^2",
+     .data = {.signature = "X[batch..., M, N] -> Y",
+              .costs = "div = batch*N; mul = batch*N*(N - 1)*(N + 1); add = batch*N*(N - 1)^2"},
      .infer = InferInverse,
      .count = CountInverse,
      .examples = kInverseExamples,
@@ -666,6 +701,11 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale * global scale; mac = "
                 "elements(Y)*K, mul = N*K + N*ceil(K/block_size), add = elements(Y) for bias",
+     .data = {.signature =
+                  "A[rows..., K] B[N, bytes] block_scale global_scale? a_scale? bias? -> Y",
+              .attributes = "block_size = 16",
+              .costs = "mac = Y.elements*K; mul = N*K + N*((K + attr.block_size - 1) // "
+                       "attr.block_size); add = bias.given*Y.elements"},
      .infer = InferFp4Weight,
      .count = CountFp4Weight,
      .examples = kFp4WeightExamples},
@@ -673,6 +713,9 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale; mac = elements(Y)*K, mul = "
                 "N*K, add = elements(Y) for bias; with a_scale: div = mul = elements(A)",
+     .data = {.signature = "A[rows..., K] B[N, bytes] b_scale a_scale? bias? -> Y",
+              .costs = "mac = Y.elements*K; mul = N*K + a_scale.given*A.elements; div = "
+                       "a_scale.given*A.elements; add = bias.given*Y.elements"},
      .infer = InferFp8Weight,
      .count = CountFp8Weight,
      .examples = kFp8WeightExamples},
@@ -680,6 +723,9 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block; mac = "
                 "elements(Y)*K, mul = N*K",
+     .data = {.signature = "A[rows..., k] B absmax -> Y",
+              .attributes = "K = int; N = int",
+              .costs = "mac = Y.elements*k; mul = attr.N*attr.K"},
      .infer = InferMatMulBnb4,
      .count = CountMatMulBnb4,
      .examples = kMatMulBnb4Examples,
@@ -688,6 +734,9 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W[K,N], W in blocks of 4 bits; mac = elements(Y)*K, mul = N*K, "
                 "add = N*K with offsets (blk_quant_type 1)",
+     .data = {.signature = "A[rows..., K] B B_shape -> Y[y..., N]",
+              .attributes = "blk_quant_type = 1",
+              .costs = "mac = Y.elements*K; mul = N*K; add = (attr.blk_quant_type == 1)*N*K"},
      .infer = InferMatMulFpQ4,
      .count = CountMatMulFpQ4,
      .examples = kMatMulFpQ4Examples,
@@ -697,6 +746,7 @@ constexpr OpDef kMsMatMulRows[] = {
     {.name = "MatMulInteger16",
      .versions = kSince1,
      .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N] in 32-bit integers; integer mac = elements(Y)*K",
+     .data = {.signature = "A[a..., K] B -> Y", .costs = "int_mac = Y.elements*K"},
      .infer = InferMatMulInteger16,
      .count = CountMatMulInteger16,
      .examples = kMatMulInteger16Examples},
@@ -706,6 +756,12 @@ constexpr OpDef kMsMatMulRows[] = {
                 "b_scale + bias; integer mac = elements(Y)*K, integer add = elements(A) and "
                 "elements(B) for each zero point given; mul = elements(Y) + elements(a_scale * "
                 "b_scale), add = elements(Y) for bias",
+     .data =
+         {.signature = "A[a..., K] B a_scale b_scale a_zero_point? b_zero_point? bias? -> Y",
+          .costs =
+              "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
+              "b_zero_point.given*B.elements; float_mul = Y.elements + broadcast(a_scale.elements, "
+              "b_scale.elements); float_add = bias.given*Y.elements"},
      .infer = InferMatMulIntegerToFloat,
      .count = CountMatMulIntegerToFloat,
      .examples = kMatMulIntegerToFloatExamples,
@@ -714,6 +770,10 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale; mac = "
                 "elements(Y)*K, mul = N*K, add = N*K with zero_points, add = elements(Y) for bias",
+     .data = {.signature = "A[rows..., K] B scales zero_points? g_idx? bias? -> Y",
+              .attributes = "N = int",
+              .costs = "mac = Y.elements*K; mul = attr.N*K; add = zero_points.given*attr.N*K + "
+                       "bias.given*Y.elements"},
      .infer = InferMatMulNBits,
      .count = CountMatMulNBits,
      .examples = kMatMulNBitsExamples,
@@ -726,6 +786,14 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y = activation(X G' + b) * (X U' + c), X = RMSNormalization(A + skip) if asked "
                 "for, G and U[N,K] as in MatMulNBits; mac = 2*elements(Y)*K, mul = 2*N*K + "
                 "elements(Y), and what the parts cost",
+     .data = {.signature = "A[tokens..., K] skip? norm_scale? gate_B gate_scales gate_bias? up_B "
+                           "up_scales up_bias? -> Y",
+              .attributes = "N = int; activation = activation",
+              .let = "normed = norm_scale.given*A.elements; rows = norm_scale.given*tokens",
+              .costs =
+                  "mac = 2*Y.elements*K; mul = 2*attr.N*K + Y.elements + 2*normed; add = "
+                  "(gate_bias.given + up_bias.given)*Y.elements + skip.given*A.elements + normed + "
+                  "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferMatMulNBitsMlp,
      .count = CountMatMulNBitsMlp,
      .examples = kMatMulNBitsMlpExamples},
@@ -734,6 +802,14 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
                 "[Nkv,K] as in MatMulNBits; mac = rows*(Nq + 2*Nkv)*K, mul = (Nq + 2*Nkv)*K, and "
                 "what the parts cost",
+     .data = {.signature = "A[tokens..., K] skip? norm_scale? q_B q_scales q_bias? k_B k_scales "
+                           "k_bias? v_B v_scales v_bias? -> Q",
+              .attributes = "Nq = int; Nkv = int",
+              .let = "normed = norm_scale.given*A.elements; rows = norm_scale.given*tokens; N = "
+                     "attr.Nq + 2*attr.Nkv",
+              .costs = "mac = tokens*N*K; mul = N*K + 2*normed; add = tokens*(q_bias.given*attr.Nq "
+                       "+ (k_bias.given + v_bias.given)*attr.Nkv) + skip.given*A.elements + normed "
+                       "+ rows; div = normed + rows; sqrt = rows"},
      .infer = InferMatMulNBitsQkv,
      .count = CountMatMulNBitsQkv,
      .examples = kMatMulNBitsQkvExamples},
@@ -742,6 +818,14 @@ constexpr OpDef kMsMatMulRows[] = {
      .formula = "Y[M,N] = requantised (A - a_zero_point)'[M,K] (B - b_zero_point)'[K,N] + C; "
                 "integer mac = M*N*K, integer add = elements(A) + elements(B), and M*N for C; per "
                 "element of Y: mul, and to 8 bits round, add, 2 cmp",
+     .data = {.signature =
+                  "A a_scale a_zero_point? B b_scale b_zero_point? C? y_scale? y_zero_point? -> Y",
+              .attributes = "transA = 0",
+              .let = "K = if(attr.transA, A[0], A[1]); quantized = y_zero_point.given*Y.elements",
+              .costs =
+                  "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
+                  "b_zero_point.given*B.elements + C.given*Y.elements; float_mul = Y.elements; "
+                  "float_round = quantized; float_add = quantized; float_cmp = 2*quantized"},
      .infer = InferQGemm,
      .count = CountQGemm,
      .examples = kQGemmExamples,
@@ -751,6 +835,10 @@ constexpr OpDef kMsMatMulRows[] = {
      .versions = kSince1,
      .formula = "Y[..,M,N] = requantised A[..,M,K] B[K,N] + bias + C; integer mac = elements(Y)*K; "
                 "per element of Y: mul, round, 2 cmp, add for bias and for C; mul = elements(C)",
+     .data = {.signature = "A[a..., K] scale_A B scale_B scale_Y bias? C? scale_C? -> Y",
+              .costs = "int_mac = Y.elements*K; float_mul = Y.elements + C.elements; float_round = "
+                       "Y.elements; float_cmp = 2*Y.elements; float_add = (bias.given + "
+                       "C.given)*Y.elements"},
      .infer = InferQOrderedMatMul,
      .count = CountQOrderedMatMul,
      .examples = kQOrderedMatMulExamples,
@@ -758,6 +846,7 @@ constexpr OpDef kMsMatMulRows[] = {
     {.name = "SparseToDenseMatMul",
      .versions = kSince1,
      .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse; mac = elements(Y)*K",
+     .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
      .examples = kSparseToDenseMatMulExamples,
@@ -766,6 +855,7 @@ constexpr OpDef kMsMatMulRows[] = {
     {.name = "TransposeMatMul",
      .versions = kSince1,
      .formula = "as FusedMatMul",
+     .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
      .examples = kTransposeMatMulExamples},

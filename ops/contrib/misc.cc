@@ -598,6 +598,10 @@ constexpr OpDef kMsMiscRows[] = {
      .versions = kSince1,
      .formula = "where the predicted tokens[P] leave the source[S], and where the last n-grams are "
                 "in it; integer cmp = P + S * (sum of the sizes of the n-grams)",
+     .data = {.signature = "source[S] tokens suffix_match? predicted? -> out suffix?",
+              .attributes = "min_ngram_size = 1; max_ngram_size = 3",
+              .let = "least = attr.min_ngram_size; most = attr.max_ngram_size",
+              .costs = "int_cmp = predicted.elements + S*((least + most)*(most - least + 1)//2)"},
      .infer = InferBifurcationDetector,
      .count = CountBifurcationDetector,
      .examples = kBifurcationDetectorExamples,
@@ -608,6 +612,12 @@ constexpr OpDef kMsMiscRows[] = {
          "Y[R,C,h,w] = boxes of X, resized; per box: 2 add, 2 mul, 2 div; per row and column "
          "of a box: add, 2 mul, 2 cmp, round (bilinear: add and round more); bilinear: per "
          "element 6 add, 3 mul",
+     .data = {.signature = "X rois batch_indices crop_size -> Y[R, C, h, w]",
+              .attributes = "mode = bilinear|nearest",
+              .let = "lines = R*(h + w); bilinear = attr.mode.bilinear",
+              .costs =
+                  "add = 2*R + (1 + bilinear)*lines + bilinear*6*Y.elements; mul = 2*R + 2*lines + "
+                  "bilinear*3*Y.elements; div = 2*R; cmp = 2*lines; round = (1 + bilinear)*lines"},
      .infer = InferCropAndResize,
      .count = CountCropAndResize,
      .examples = kCropAndResizeExamples,
@@ -638,6 +648,9 @@ constexpr OpDef kMsMiscRows[] = {
      .versions = kSince1,
      .formula = "Y = (data[indices] - zero_point) * scale; mul = 1, add = 1 with zero_points, per "
                 "element of Y",
+     .data = {.signature = "data indices scales zero_points? -> output",
+              .costs =
+                  "float_mul = output.elements; float_add = zero_points.given*output.elements"},
      .infer = InferGatherBlockQuantized,
      .count = CountGatherBlockQuantized,
      .examples = kGatherBlockQuantizedExamples,
@@ -646,18 +659,34 @@ constexpr OpDef kMsMiscRows[] = {
     {.name = "GatherND",
      .versions = kSince1,
      .formula = "as ai.onnx GatherND without batch_dims; free",
+     .data = {.signature = "data indices -> output", .costs = "free"},
      .infer = InferGatherNd,
      .count = CountGatherNd,
      .examples = kGatherNdExamples},
     {.name = "GridSample",
      .versions = kSince1,
      .formula = "as ai.onnx GridSample of version 16",
+     .data = {.signature = "X[N, C, i...] grid -> Y[N, C, o...]",
+              .attributes = "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
+                            "zeros|border|reflection; align_corners = 0",
+              .let = "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
+                     "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
+                     "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
+              .costs =
+                  "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
+                  "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
+                  "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"},
      .infer = InferGridSample,
      .count = CountGridSample,
      .examples = kMiscGridSampleExamples},
     {.name = "Irfft",
      .versions = kSince1,
      .formula = "as Rfft, backward: Y[.., n] of X[.., n/2 + 1, 2]",
+     .data = {.signature = "X -> Y",
+              .attributes = "signal_ndim = 1",
+              .let = "d = attr.signal_ndim; work = Y.elements*digits(Y[-1] - 1) + if(d > 1, "
+                     "X[:-1]*digits(Y[-2] - 1), 0) + if(d > 2, X[:-1]*digits(Y[-3] - 1), 0)",
+              .costs = "mul = 2*work; add = 3*work"},
      .infer = InferIrfft,
      .count = CountIrfft,
      .examples = kIrfftExamples,
@@ -674,6 +703,14 @@ constexpr OpDef kMsMiscRows[] = {
      .versions = kSince1,
      .formula = "Y[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head; integer, "
                 "per token: mul = N, cmp = N-1, div = (N-1)*n, add = (N-1)*n with head_offsets",
+     .data = {.signature =
+                  "ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?",
+              .attributes = "max_ngram_size = int; n_head_per_ngram = int; reset_on_eos = 0",
+              .let = "tokens = ids.elements; N = attr.max_ngram_size; heads = (N - "
+                     "1)*attr.n_head_per_ngram",
+              .costs = "int_mul = tokens*N; int_cmp = tokens*(N - 1) + if(attr.reset_on_eos, "
+                       "eos.given*tokens*(N - 1), 0) + segments.given*tokens; int_div = "
+                       "tokens*heads; int_add = offsets.given*tokens*heads"},
      .infer = InferNGramHash,
      .count = CountNGramHash,
      .examples = kNGramHashExamples,
@@ -682,6 +719,9 @@ constexpr OpDef kMsMiscRows[] = {
      .versions = kSince1,
      .formula = "scores of tokens[B,S] that would repeat an n-gram are set to -inf; integer cmp = "
                 "B*(S-n+1)*(n-1)",
+     .data = {.signature = "ids[B, S] scores -> scores_out",
+              .attributes = "ngram_size = int",
+              .costs = "int_cmp = B*max(S - attr.ngram_size + 1, 0)*(attr.ngram_size - 1)"},
      .infer = InferNGramRepeatBlock,
      .count = CountNGramRepeatBlock,
      .examples = kNGramRepeatBlockExamples},
@@ -695,6 +735,7 @@ constexpr OpDef kMsMiscRows[] = {
     {.name = "Range",
      .versions = kSince1,
      .formula = "as ai.onnx Range; delta is 1 where it is left out",
+     .data = {.signature = "start limit delta? -> Y", .costs = "add = Y.elements"},
      .infer = InferRange,
      .count = CountRange,
      .examples = kRangeExamples,
@@ -717,6 +758,11 @@ constexpr OpDef kMsMiscRows[] = {
      .formula =
          "Y[.., n/2 + 1, 2] = Fourier transform of X[.., n]; as ai.onnx DFT along each of the "
          "last signal_ndim dimensions",
+     .data = {.signature = "X -> Y",
+              .attributes = "signal_ndim = 1",
+              .let = "d = attr.signal_ndim; work = X.elements*digits(X[-1] - 1) + if(d > 1, "
+                     "Y[:-1]*digits(X[-2] - 1), 0) + if(d > 2, Y[:-1]*digits(X[-3] - 1), 0)",
+              .costs = "mul = 2*work; add = 3*work"},
      .infer = InferRfft,
      .count = CountRfft,
      .examples = kRfftExamples},
@@ -735,6 +781,7 @@ constexpr OpDef kMsMiscRows[] = {
     {.name = "TorchEmbedding",
      .versions = kSince1,
      .formula = "Y[..,M] = rows of weight[V,M]; free",
+     .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
      .infer = InferTorchEmbedding,
      .count = CountTorchEmbedding,
      .examples = kTorchEmbeddingExamples},
@@ -751,12 +798,21 @@ constexpr OpDef kMsMiscRows[] = {
     {.name = "Unique",
      .versions = kSince1,
      .formula = "as ai.onnx Unique, in the order in which they occur",
+     .data = {.signature = "x -> y idx counts", .costs = "cmp = x.elements*digits(x.elements)"},
      .infer = InferUnique,
      .count = CountUnique,
      .examples = kUniqueExamples},
     {.name = "VarlenNGramHashMapping",
      .versions = kSince1,
      .formula = "as NGramHashMapping, of packed requests",
+     .data = {.signature = "ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
+                           "-> hashes present?",
+              .attributes = "max_ngram_size = int; n_head_per_ngram = int; reset_on_eos = 0",
+              .let = "tokens = ids.elements; N = attr.max_ngram_size; heads = (N - "
+                     "1)*attr.n_head_per_ngram",
+              .costs = "int_mul = tokens*N; int_cmp = tokens*(N - 1) + if(attr.reset_on_eos, "
+                       "eos.given*tokens*(N - 1), 0) + segments.given*tokens; int_div = "
+                       "tokens*heads; int_add = offsets.given*tokens*heads"},
      .infer = InferVarlenNGramHash,
      .count = CountVarlenNGramHash,
      .examples = kVarlenNGramHashExamples,

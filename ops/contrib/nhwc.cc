@@ -228,12 +228,24 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = kAveragePoolVersions,
      .formula = "as ai.onnx AveragePool with the channels last, then the activation; add = "
                 "elements(Y) * k1*k2.., div = elements(Y)",
+     .data = {.signature = "X -> Y",
+              .attributes = "kernel_shape = ints; activation = activation",
+              .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements; attr.activation = "
+                       "Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcAveragePoolExamples},
     {.name = "BatchNormalization",
      .versions = kBatchNormalizationVersions,
      .formula = "as ai.onnx BatchNormalization with the channels last, then the activation",
+     .data = {.signature =
+                  "X scale B mean var[C] -> Y running_mean? running_var? saved_mean? saved_var?",
+              .attributes = "is_test = 0; training_mode = 0; activation = activation",
+              .let = "trains = if(version < 14, running_mean.given*(attr.is_test == 0), "
+                     "attr.training_mode != 0)",
+              .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
+                       "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C; "
+                       "attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kBatchNormalizationExamples,
@@ -242,6 +254,10 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = kConvVersions,
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B)); mac = elements(Y) * "
                 "Cin/group * k1*k2.., add = elements(Y) if B is given, the activation per element",
+     .data = {.signature = "X W B? Z? -> Y",
+              .attributes = "activation = activation",
+              .costs = "mac = Y.elements*W[1:]; add = (B.given + Z.given)*Y.elements; "
+                       "attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcNhwcConvExamples,
@@ -250,6 +266,10 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = kConvTransposeVersions,
      .formula = "as ai.onnx ConvTranspose with the channels last, then the activation; mac = "
                 "elements(X) * Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .data = {.signature = "X W B? -> Y",
+              .attributes = "activation = activation",
+              .costs =
+                  "mac = X.elements*W[1:]; add = B.given*Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kConvTransposeExamples,
@@ -263,30 +283,57 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = kGlobalPoolVersions,
      .formula = "as ai.onnx GlobalAveragePool with the channels last; add = elements(X), div = "
                 "elements(Y)",
+     .data = {.signature = "X -> Y",
+              .attributes = "activation = activation",
+              .costs = "add = X.elements; div = Y.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcGlobalAveragePoolExamples},
     {.name = "GlobalLpPool",
      .versions = kGlobalLpPoolVersions,
      .formula = "as ai.onnx GlobalLpPool with the channels last",
+     .data = {.signature = "X -> Y",
+              .attributes = "p = 2.0; activation = activation",
+              .let = "power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
+              .costs =
+                  "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*Y.elements; "
+                  "pow = power*(X.elements + Y.elements); attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kGlobalLpPoolExamples},
     {.name = "GlobalMaxPool",
      .versions = kGlobalPoolVersions,
      .formula = "as ai.onnx GlobalMaxPool with the channels last; cmp = elements(X)",
+     .data = {.signature = "X -> Y",
+              .attributes = "activation = activation",
+              .costs = "cmp = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcGlobalMaxPoolExamples},
     {.name = "GridSample",
      .versions = kGridSampleVersions,
      .formula = "as ai.onnx GridSample with the channels of X and Y last",
+     .data = {.signature = "X[N, i..., C] grid -> Y[N, o..., C]",
+              .attributes = "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
+                            "zeros|border|reflection; align_corners = 0",
+              .let = "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
+                     "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
+                     "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
+              .costs =
+                  "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
+                  "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
+                  "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcGridSampleExamples},
     {.name = "InstanceNormalization",
      .versions = kInstanceNormalizationVersions,
      .formula = "as ai.onnx InstanceNormalization with the channels last, then the activation",
+     .data = {.signature = "X[N, i..., C] scale B -> Y",
+              .attributes = "activation = activation",
+              .let = "rows = N*C",
+              .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
+                       "2*rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kInstanceNormalizationExamples,
@@ -294,12 +341,24 @@ constexpr OpDef kMsNhwcRows[] = {
     {.name = "LRN",
      .versions = kLrnVersions,
      .formula = "as ai.onnx LRN with the channels last",
+     .data = {.signature = "X[N, i..., C] -> Y",
+              .attributes = "size = int; activation = activation",
+              .let = "left = max(C - 1 - (attr.size - 1)//2, 0); right = max(C - 1 - attr.size//2, "
+                     "0); windows = C*C - (left*(left + 1) + right*(right + 1))//2",
+              .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
+                       "X.elements; pow = X.elements; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kLrnExamples},
     {.name = "LpPool",
      .versions = kLpPoolVersions,
      .formula = "as ai.onnx LpPool with the channels last",
+     .data = {.signature = "X -> Y",
+              .attributes = "kernel_shape = ints; p = 2.0; activation = activation",
+              .let = "window = attr.kernel_shape[:]; power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
+              .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
+                       "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1); "
+                       "attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kLpPoolExamples},
@@ -307,12 +366,16 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = kMaxPoolVersions,
      .formula = "as ai.onnx MaxPool with the channels last, then the activation; cmp = elements(Y) "
                 "* k1*k2..",
+     .data = {.signature = "X -> Y Indices?",
+              .attributes = "kernel_shape = ints; activation = activation",
+              .costs = "cmp = Y.elements*attr.kernel_shape[:]; attr.activation = Y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcNhwcMaxPoolExamples},
     {.name = "MaxUnpool",
      .versions = kMaxUnpoolVersions,
      .formula = "as ai.onnx MaxUnpool with the channels last; free",
+     .data = {.signature = "X indices output_shape? -> Y", .costs = "free"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kMaxUnpoolExamples,
@@ -321,6 +384,11 @@ constexpr OpDef kMsNhwcRows[] = {
     {.name = "QLinearAveragePool",
      .versions = kQLinearAveragePoolVersions,
      .formula = "as com.microsoft QLinearAveragePool with the channels last",
+     .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
+              .attributes = "kernel_shape = ints",
+              .costs = "float_mul = X.elements; float_add = x_zero_point.given*X.elements + "
+                       "Y.elements*attr.kernel_shape[:] + y_zero_point.given*Y.elements; float_div "
+                       "= 2*Y.elements; float_round = Y.elements; float_cmp = 2*Y.elements"},
      .infer = NhwcInferQLinearAveragePool,
      .count = NhwcCountQLinearAveragePool,
      .examples = kNhwcQLinearAveragePoolExamples},
@@ -328,6 +396,11 @@ constexpr OpDef kMsNhwcRows[] = {
      .versions = kQLinearConvVersions,
      .formula = "as ai.onnx QLinearConv with the channels last; integer mac = elements(y) * "
                 "Cin/group * k1*k2..",
+     .data = {.signature =
+                  "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
+              .costs = "int_mac = y.elements*w[1:]; int_add = x.elements + w.elements + "
+                       "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
+                       "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcQLinearConvExamples,
@@ -337,6 +410,11 @@ constexpr OpDef kMsNhwcRows[] = {
      .formula = "y = requantised ConvTranspose of (x - x_zero_point) and (w - w_zero_point), plus "
                 "B; integer mac = elements(x) * Cout/group * k1*k2.., integer add = elements(x) + "
                 "elements(w) (+ elements(y) for B); per element of y: mul, round, add, 2 cmp",
+     .data = {.signature =
+                  "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
+              .costs = "int_mac = x.elements*w[1:]; int_add = x.elements + w.elements + "
+                       "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
+                       "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearConvTranspose,
      .count = CountQLinearConvTranspose,
      .examples = kQLinearConvTransposeExamples},

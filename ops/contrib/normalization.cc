@@ -332,6 +332,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .versions = kSince1,
      .formula = "RMSNormalization of R rows (each branch) of H elements; per element: mul = 2 (1 "
                 "without scale), add = 1, div = 1; per row: add = 1, div = 1, sqrt = 1",
+     .data = {.signature = "X scale? -> Y",
+              .attributes = "num_branches = 0",
+              .let = "rows = X[:-1]*if(attr.num_branches, attr.num_branches, 1)",
+              .costs = "add = X.elements + rows; mul = (1 + scale.given)*X.elements; div = "
+                       "X.elements + rows; sqrt = rows"},
      .infer = InferSameAsInput,
      .count = CountBranchwiseRmsNorm,
      .examples = kBranchwiseRmsNormExamples},
@@ -340,6 +345,14 @@ constexpr OpDef kMsNormalizationRows[] = {
      .formula = "LayerNormalization of word + position + segment rows, B*S of H elements; add = 1 "
                 "per sum, as LayerNormalization; integer add = B*S for the number of words in the "
                 "mask",
+     .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
+                           "mask? position_ids? -> output mask_index? sum?",
+              .attributes = "mask_index_type = 1",
+              .let = "rows = B*S; elements = B*S*H; counts = "
+                     "mask_index.given*mask.given*(attr.mask_index_type != 0)",
+              .costs = "float_add = (4 + segment_ids.given + beta.given)*elements + 2*rows; "
+                       "float_mul = 2*elements + rows; float_div = elements + 2*rows; float_sqrt = "
+                       "rows; int_add = counts*rows"},
      .infer = InferEmbedLayerNorm,
      .count = CountEmbedLayerNorm,
      .examples = kEmbedLayerNormExamples,
@@ -351,6 +364,11 @@ constexpr OpDef kMsNormalizationRows[] = {
                 "RMSNorm(K) . RMSNorm(Q) / sqrt(H); two RMSNormalizations (three with output 1); "
                 "per element: mul = 2, add = 1; per row: div = 2, add = 1, mul = 1, cmp = 3, sqrt "
                 "= 1, exp = 1",
+     .data = {.signature = "rest... -> Y normed?",
+              .let = "rows = Y[:-1]; norms = 2 + normed.given",
+              .costs = "add = (norms + 1)*Y.elements + (norms + 1)*rows; mul = (2*norms + "
+                       "2)*Y.elements + rows; div = norms*Y.elements + (norms + 2)*rows; sqrt = "
+                       "(norms + 1)*rows; cmp = 3*rows; exp = rows"},
      .infer = InferEngramGate,
      .count = CountEngramGate,
      .examples = kEngramGateExamples,
@@ -360,6 +378,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .formula = "Y = RMSNormalization(X) * gate_activation(gate), in groups of as many elements as "
                 "scale has; per element: mul = 3, add = 1, div = 1 and the activation; per group: "
                 "add = 1, div = 1, sqrt = 1",
+     .data = {.signature = "X scale[K] gate -> Y",
+              .attributes = "activation = activation|silu",
+              .let = "rows = Y[:-1]*(Y[-1] // K)",
+              .costs = "mul = 3*Y.elements; add = Y.elements + rows; div = Y.elements + rows; sqrt "
+                       "= rows; attr.activation = Y.elements"},
      .infer = InferGatedRmsNorm,
      .count = CountGatedRmsNorm,
      .examples = kGatedRmsNormExamples},
@@ -368,6 +391,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .formula = "Y = (X - mean) / sqrt(variance + epsilon) * gamma + beta over N*groups groups; "
                 "per element: add = 4, mul = 2, div = 1; per group: add = 2, mul = 1, div = 2, "
                 "sqrt = 1; SiLU: add = mul = div = exp = 1 per element",
+     .data = {.signature = "X gamma beta -> Y",
+              .attributes = "groups = int; activation = 0",
+              .let = "rows = X[0]*attr.groups; silu = attr.activation != 0",
+              .costs = "add = (4 + silu)*X.elements + 2*rows; mul = (2 + silu)*X.elements + rows; "
+                       "div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
      .count = CountGroupNorm,
      .examples = kGroupNormExamples,
@@ -376,6 +404,14 @@ constexpr OpDef kMsNormalizationRows[] = {
      .versions = kSince1,
      .formula = "EmbedLayerNormalization of dequantised rows; add = mul = 1 per element of the "
                 "rows, gamma and beta more",
+     .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
+                           "mask? scales... -> output mask_index?",
+              .attributes = "mask_index_type = 1",
+              .let = "rows = B*S; elements = B*S*H; tables = 2 + segment_ids.given; counts = "
+                     "mask_index.given*mask.given*(attr.mask_index_type != 0)",
+              .costs = "float_add = (2*tables + 2 + beta.given)*elements + 2*H + 2*rows; float_mul "
+                       "= (2 + tables)*elements + 2*H + rows; float_div = elements + 2*rows; "
+                       "float_sqrt = rows; int_add = counts*rows"},
      .infer = InferEmbedLayerNorm,
      .count = CountQEmbedLayerNorm,
      .examples = kQEmbedLayerNormExamples,
@@ -386,12 +422,25 @@ constexpr OpDef kMsNormalizationRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(LayerNormalization(Dequantize(X))); mul = 1, div = 1, round = 1, cmp "
                 "= 2 per element more",
+     .data = {.signature = "X scale_X scale B? rest... -> Y",
+              .attributes = "axis = -1",
+              .let = "rows = Y[:attr.axis]",
+              .costs = "float_add = (3 + B.given)*Y.elements + 2*rows; float_mul = 3*Y.elements + "
+                       "rows; float_div = 2*Y.elements + 2*rows; float_sqrt = rows; float_round = "
+                       "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferSameAsInput,
      .count = CountQOrderedLayerNorm,
      .examples = kQOrderedLayerNormExamples},
     {.name = "SkipGroupNorm",
      .versions = kSince1,
      .formula = "GroupNorm of X + skip + bias; add = 1 per element (2 with bias) more",
+     .data =
+         {.signature = "X gamma beta skip bias? -> Y S?",
+          .attributes = "groups = int; activation = 0",
+          .let = "rows = X[0]*attr.groups; silu = attr.activation != 0",
+          .costs =
+              "add = (5 + silu + bias.given)*X.elements + 2*rows; mul = (2 + silu)*X.elements + "
+              "rows; div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
      .count = CountSkipGroupNorm,
      .examples = kSkipGroupNormExamples},
@@ -400,6 +449,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .formula = "LayerNormalization of X + skip + bias, R rows of K elements; add = R*K (2*R*K "
                 "with bias); then per element: add = 4 (3 without beta), mul = 2, div = 1; per "
                 "row: add = 2, mul = 1, div = 2, sqrt = 1",
+     .data = {.signature = "input skip gamma beta? bias? -> output mean? inv_std_var? sum?",
+              .let = "rows = output[:-1]",
+              .costs = "add = (4 + beta.given + bias.given)*output.elements + 2*rows; mul = "
+                       "2*output.elements + rows; div = output.elements + (2 + "
+                       "inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipLayerNorm,
      .count = CountSkipLayerNorm,
      .examples = kSkipLayerNormExamples,
@@ -410,6 +464,10 @@ constexpr OpDef kMsNormalizationRows[] = {
      .formula = "RMSNormalization of X + skip + bias, R rows of K elements; add = R*K (2*R*K with "
                 "bias); then per element: mul = 2, add = 1, div = 1; per row: add = 1, div = 1, "
                 "sqrt = 1",
+     .data = {.signature = "input skip gamma bias? -> output mean? inv_std_var? sum?",
+              .let = "rows = output[:-1]",
+              .costs = "add = (2 + bias.given)*output.elements + rows; mul = 2*output.elements; "
+                       "div = output.elements + (1 + inv_std_var.given)*rows; sqrt = rows"},
      .infer = InferSkipRmsNorm,
      .count = CountSkipRmsNorm,
      .examples = kSkipRmsNormExamples,

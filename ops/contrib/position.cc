@@ -181,6 +181,11 @@ constexpr OpDef kMsPositionRows[] = {
          "Y[B,H,S,S] = rel_pos * (u (r a - 1) + 2), u and r the sigmoids of two sums of (X + "
          "b)[B,S,H,D] W[D,E] + c; mac = B*S*H*D*E, add = B*S*H*(D + 2E + 4), mul = B*S*H*2 "
          "+ elements(Y), exp = div = B*S*H*2",
+     .data = {.signature = "query query_bias rel_pos weight[D, E] bias eco_a token_offset? -> Y",
+              .attributes = "num_heads = int",
+              .let = "rows = query[:-1]*attr.num_heads",
+              .costs = "mac = query.elements*E; add = query.elements + rows*(2*E + 4); mul = "
+                       "2*rows + Y.elements; exp = 2*rows; div = 2*rows"},
      .infer = InferGatedRelativePositionBias,
      .count = CountGatedRelativePositionBias,
      .examples = kGatedRelativePositionBiasExamples},
@@ -189,6 +194,9 @@ constexpr OpDef kMsPositionRows[] = {
      .formula =
          "q cos(emb) + q_rot sin(emb), and of k; trig = 2 per element of emb, mul = 2, add = "
          "1 per element of q and k",
+     .data = {.signature = "emb q q_rot k k_rot -> output1 output2",
+              .costs = "mul = 2*(q.elements + k.elements); add = q.elements + k.elements; trig = "
+                       "2*emb.elements"},
      .infer = InferGemmaRotary,
      .count = CountGemmaRotary,
      .examples = kGemmaRotaryExamples},
@@ -197,6 +205,11 @@ constexpr OpDef kMsPositionRows[] = {
      .formula =
          "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; mul = 2, add = 1 "
          "per rotated element",
+     .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
+              .attributes = "num_heads = 0",
+              .let = "rotated = if(input.rank == 4, input[:3]*2*half, if(attr.num_heads, "
+                     "input[:-1]*attr.num_heads*2*half, input.elements))",
+              .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotary,
      .count = CountRotary,
      .examples = kMRotaryExamples,
@@ -205,6 +218,11 @@ constexpr OpDef kMsPositionRows[] = {
      .versions = kSince1,
      .formula = "Y[1,H,Q,K] = table[bucket(q - k)]; per pair: div = 2, log = 1, mul = 1, integer "
                 "add = 2, cmp = 3 (is_bidirectional: add = mul = 1 more)",
+     .data = {.signature = "table query_length key_length -> Y[b, H, Q, K]",
+              .attributes = "is_bidirectional = 0",
+              .let = "pairs = Q*K; both = attr.is_bidirectional != 0",
+              .costs = "float_mul = pairs; float_div = 2*pairs; float_log = pairs; int_add = (2 + "
+                       "both)*pairs; int_cmp = 3*pairs; int_mul = both*pairs"},
      .infer = InferRelativePositionBias,
      .count = CountRelativePositionBias,
      .examples = kRelativePositionBiasExamples,
@@ -216,6 +234,11 @@ constexpr OpDef kMsPositionRows[] = {
      .formula =
          "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; mul = 2, add = 1 "
          "per rotated element",
+     .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
+              .attributes = "num_heads = 0; scale = 1.0",
+              .let = "rotated = if(input.rank == 4, input[:3]*2*half, if(attr.num_heads, "
+                     "input[:-1]*attr.num_heads*2*half, input.elements))",
+              .costs = "mul = if(attr.scale.is_1, 2, 3)*rotated; add = rotated"},
      .infer = InferRotary,
      .count = CountRotary,
      .examples = kRotaryExamples,

@@ -356,6 +356,7 @@ constexpr OpDef kMsQuantizationRows[] = {
     {.name = "DequantizeBFP",
      .versions = kSince1,
      .formula = "y = x * scale of its block; mul = 1 per element",
+     .data = {.signature = "x shape strides -> y", .costs = "float_mul = y.elements"},
      .infer = InferDequantizeBfp,
      .count = CountDequantizeBfp,
      .examples = kDequantizeBfpExamples,
@@ -366,6 +367,8 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "y = (x - zero_point) * scale; add = 1 if there is a zero point, mul = 1 per "
                 "element",
+     .data = {.signature = "x x_scale x_zero_point? -> y",
+              .costs = "float_mul = x.elements; float_add = x_zero_point.given*x.elements"},
      .infer = InferDequantizeLinear,
      .count = CountDequantizeLinear,
      .examples = kDequantizeLinearExamples,
@@ -373,6 +376,7 @@ constexpr OpDef kMsQuantizationRows[] = {
     {.name = "DequantizeWithOrder",
      .versions = kSince1,
      .formula = "y = x * scale; mul = 1 per element",
+     .data = {.signature = "input scale -> output", .costs = "float_mul = input.elements"},
      .infer = InferDequantizeWithOrder,
      .count = CountWithOrder,
      .examples = kDequantizeWithOrderExamples,
@@ -382,6 +386,9 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "C = (A - A_zero_point) * (B - B_zero_point); integer mul = 1 per element of C, "
                 "integer add = 1 per element of A and of B with a zero point",
+     .data = {.signature = "A A_zero_point? B B_zero_point? -> C",
+              .costs = "int_add = A_zero_point.given*A.elements + B_zero_point.given*B.elements; "
+                       "int_mul = C.elements"},
      .infer = InferMulInteger,
      .count = CountMulInteger,
      .examples = kMulIntegerExamples},
@@ -389,6 +396,12 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "C = Quantize(Dequantize(A) + Dequantize(B)); per element of A and B: add = mul = "
                 "1; of C: add = 2, div = 1, round = 1, cmp = 2",
+     .data = {.signature =
+                  "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
+              .costs =
+                  "float_mul = A.elements + B.elements; float_add = A_zero_point.given*A.elements "
+                  "+ B_zero_point.given*B.elements + (1 + C_zero_point.given)*C.elements; "
+                  "float_div = C.elements; float_round = C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
      .count = CountBinary,
      .examples = kQLinearAddExamples,
@@ -405,6 +418,10 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(LeakyRelu(Dequantize(X))); per element: mul = 2, add = 2, div = 1, "
                 "round = 1, cmp = 3",
+     .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
+              .costs = "float_mul = 2*X.elements; float_add = (X_zero_point.given + "
+                       "Y_zero_point.given)*X.elements; float_div = X.elements; float_round = "
+                       "X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
      .count = CountUnary,
      .examples = kQLinearLeakyReluExamples,
@@ -413,6 +430,12 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "C = Quantize(Dequantize(A) * Dequantize(B)); per element of A and B: add = mul = "
                 "1; of C: mul = 1, div = 1, round = 1, add = 1, cmp = 2",
+     .data = {.signature =
+                  "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
+              .costs = "float_mul = A.elements + B.elements + C.elements; float_add = "
+                       "A_zero_point.given*A.elements + B_zero_point.given*B.elements + "
+                       "C_zero_point.given*C.elements; float_div = C.elements; float_round = "
+                       "C.elements; float_cmp = 2*C.elements"},
      .infer = InferBinary,
      .count = CountBinary,
      .examples = kQLinearMulExamples,
@@ -422,6 +445,13 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(ReduceMean(Dequantize(X))); per element of X: mul = 1, add = 2; of "
                 "Y: div = 2, round = 1, add = 1, cmp = 2",
+     .data =
+         {.signature =
+              "data data_scale data_zero_point? reduced_scale reduced_zero_point? -> reduced",
+          .costs =
+              "float_mul = data.elements; float_add = (1 + data_zero_point.given)*data.elements + "
+              "reduced_zero_point.given*reduced.elements; float_div = 2*reduced.elements; "
+              "float_round = reduced.elements; float_cmp = 2*reduced.elements"},
      .infer = InferQLinearReduceMean,
      .count = CountQLinearReduceMean,
      .examples = kQLinearReduceMeanExamples},
@@ -429,6 +459,10 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(Sigmoid(Dequantize(X))); per element: mul = 1, add = 3, exp = 1, div "
                 "= 2, round = 1, cmp = 2",
+     .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
+              .costs = "float_mul = X.elements; float_add = (1 + X_zero_point.given + "
+                       "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
+                       "X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
      .count = CountUnary,
      .examples = kQLinearSigmoidExamples,
@@ -437,6 +471,10 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(Softmax(Dequantize(X))); per element: mul = 1, add = 4, exp = 1, div "
                 "= 2, round = 1, cmp = 3",
+     .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
+              .costs = "float_mul = X.elements; float_add = (2 + X_zero_point.given + "
+                       "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
+                       "X.elements; float_round = X.elements; float_cmp = 3*X.elements"},
      .infer = InferSameAsInput,
      .count = CountUnary,
      .examples = kQLinearSoftmaxExamples,
@@ -445,6 +483,12 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "Z = Quantize(Where(condition, Dequantize(X), Dequantize(Y))); per element of X "
                 "and Y: add = mul = 1; of Z: div = 1, round = 1, add = 1, cmp = 2",
+     .data =
+         {.signature =
+              "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point -> Z",
+          .costs = "float_mul = X.elements + Y.elements; float_add = X.elements + Y.elements + "
+                   "Z.elements; float_div = Z.elements; float_round = Z.elements; float_cmp = "
+                   "2*Z.elements"},
      .infer = InferQLinearWhere,
      .count = CountQLinearWhere,
      .examples = kQLinearWhereExamples},
@@ -452,6 +496,10 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(Gelu(Dequantize(X))); per element: mul = 3, add = 1, erf = 1, div = "
                 "2, round = 1, cmp = 2",
+     .data = {.signature = "X scale_X scale_Y -> Y",
+              .costs =
+                  "float_mul = 3*X.elements; float_add = X.elements; float_erf = X.elements; "
+                  "float_div = 2*X.elements; float_round = X.elements; float_cmp = 2*X.elements"},
      .infer = InferSameAsInput,
      .count = CountWithOrder,
      .examples = kQOrderedGeluExamples,
@@ -460,6 +508,9 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "blocks of one exponent, the largest of their elements; per element: cmp = 3, div "
                 "= 1, round = 1",
+     .data = {.signature = "x -> y shape? strides?",
+              .costs =
+                  "float_div = x.elements; float_round = x.elements; float_cmp = 3*x.elements"},
      .infer = InferQuantizeBfp,
      .count = CountQuantizeBfp,
      .examples = kQuantizeBfpExamples,
@@ -469,6 +520,9 @@ constexpr OpDef kMsQuantizationRows[] = {
      .versions = kSince1,
      .formula = "y = saturate(round(x / scale) + zero_point); div = 1, round = 1, cmp = 2, add = 1 "
                 "if there is a zero point, per element",
+     .data = {.signature = "x y_scale y_zero_point? -> y",
+              .costs = "float_div = x.elements; float_round = x.elements; float_add = "
+                       "y_zero_point.given*x.elements; float_cmp = 2*x.elements"},
      .infer = InferQuantizeLinear,
      .count = CountQuantizeLinear,
      .examples = kQuantizeLinearExamples,
@@ -476,6 +530,9 @@ constexpr OpDef kMsQuantizationRows[] = {
     {.name = "QuantizeWithOrder",
      .versions = kSince1,
      .formula = "y = saturate(round(x / scale)); div = 1, round = 1, cmp = 2 per element",
+     .data = {.signature = "input scale -> output",
+              .costs = "float_div = input.elements; float_round = input.elements; float_cmp = "
+                       "2*input.elements"},
      .infer = InferQuantizeWithOrder,
      .count = CountWithOrder,
      .examples = kQuantizeWithOrderExamples,

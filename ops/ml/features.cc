@@ -485,6 +485,19 @@ constexpr OpDef kMlRows[] = {
      .formula =
          "z[N,E] = transform(x[N,C] coefficients[K,C] + intercepts[K]), y[N] = the best; mac = "
          "N*K*C, add = N*K, cmp = N*E, and the transform per element of z",
+     .data =
+         {.signature = "X -> Y Z[N, E]",
+          .attributes = "coefficients = list; intercepts = list; post_transform = "
+                        "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
+          .let = "models = if(attr.intercepts.count, attr.intercepts.count, "
+                 "attr.coefficients.count // X[-1]); scores = N*E; soft = "
+                 "attr.post_transform.SOFTMAX + attr.post_transform.SOFTMAX_ZERO; logistic = "
+                 "attr.post_transform.LOGISTIC; probit = attr.post_transform.PROBIT",
+          .costs =
+              "float_mac = N*attr.coefficients.count; float_add = attr.intercepts.given*N*models + "
+              "N*(E - models) + (2*soft + logistic + probit)*scores; float_cmp = scores + "
+              "soft*scores; float_exp = (soft + logistic)*scores; float_div = (soft + "
+              "logistic)*scores; float_mul = 2*probit*scores; float_erf = probit*scores"},
      .infer = InferLinearClassifier,
      .count = CountLinearClassifier,
      .examples = kLinearClassifierExamples,
@@ -497,6 +510,15 @@ constexpr OpDef kMlRows[] = {
      .formula =
          "y[N,T] = transform(x[N,C] coefficients[T,C] + intercepts[T]); mac = N*T*C, add = N*T, "
          "and the transform",
+     .data = {.signature = "X -> Y[N, T]",
+              .attributes = "coefficients = list; intercepts = list; post_transform = "
+                            "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
+              .let = "soft = attr.post_transform.SOFTMAX + attr.post_transform.SOFTMAX_ZERO; "
+                     "logistic = attr.post_transform.LOGISTIC; probit = attr.post_transform.PROBIT",
+              .costs = "float_mac = N*attr.coefficients.count; float_add = (attr.intercepts.given "
+                       "+ 2*soft + logistic + probit)*N*T; float_cmp = soft*N*T; float_exp = (soft "
+                       "+ logistic)*N*T; float_div = (soft + logistic)*N*T; float_mul = "
+                       "2*probit*N*T; float_erf = probit*N*T"},
      .infer = InferLinearRegressor,
      .count = CountLinearRegressor,
      .examples = kLinearRegressorExamples},
@@ -505,6 +527,11 @@ constexpr OpDef kMlRows[] = {
      .formula =
          "y[N,C] = x / norm of its row; div = N*C and MAX: cmp = N*C, L1: add = N*C, L2: add = "
          "mul = N*C, sqrt = N",
+     .data = {.signature = "X -> Y",
+              .attributes = "norm = MAX|L1|L2",
+              .costs = "float_div = X.elements; float_cmp = attr.norm.MAX*X.elements; float_add = "
+                       "(1 - attr.norm.MAX)*X.elements; float_mul = attr.norm.L2*X.elements; "
+                       "float_sqrt = attr.norm.L2*X[:-1]"},
      .infer = InferAsFloat,
      .count = CountNormalizer,
      .examples = kNormalizerExamples},
@@ -530,12 +557,34 @@ constexpr OpDef kMlRows[] = {
      .formula =
          "kernels of x[N,C] with V vectors: mac = N*V*C (RBF: add = 2*N*V*C, mul = N*V*C) and "
          "the kernel's function; mac = N*V, add = N",
+     .data = {.signature = "X -> Y",
+              .attributes = "support_vectors = list; coefficients = list; n_supports = 0; "
+                            "one_class = 0; kernel_type = LINEAR|POLY|RBF|SIGMOID; post_transform "
+                            "= NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
+              .let = "N = if(X.rank == 1, 1, X[0]); soft = attr.post_transform.SOFTMAX + "
+                     "attr.post_transform.SOFTMAX_ZERO; logistic = attr.post_transform.LOGISTIC; "
+                     "probit = attr.post_transform.PROBIT; used = attr.n_supports != 0; rbf = "
+                     "used*attr.kernel_type.RBF; poly = used*attr.kernel_type.POLY; sigmoid = "
+                     "used*attr.kernel_type.SIGMOID; products = N*attr.support_vectors.count; "
+                     "kernels = N*attr.n_supports",
+              .costs =
+                  "float_mac = (used - rbf)*products + N*attr.coefficients.count; float_add = N + "
+                  "2*rbf*products + (poly + sigmoid)*kernels + (2*soft + logistic + probit)*N; "
+                  "float_mul = rbf*(products + kernels) + (poly + sigmoid)*kernels + 2*probit*N; "
+                  "float_exp = rbf*kernels + (soft + logistic)*N; float_pow = poly*kernels; "
+                  "float_tanh = sigmoid*kernels; float_div = (soft + logistic)*N; float_cmp = "
+                  "soft*N + if(attr.one_class, N, 0); float_erf = probit*N"},
      .infer = InferSvmRegressor,
      .count = CountSvmRegressor,
      .examples = kSvmRegressorExamples},
     {.name = "Scaler",
      .versions = kVersions,
      .formula = "y = (x - offset) * scale; add = mul = elements of x",
+     .data =
+         {.signature = "X -> Y",
+          .attributes = "offset = list; scale = list",
+          .costs =
+              "float_add = attr.offset.given*X.elements; float_mul = attr.scale.given*X.elements"},
      .infer = InferAsFloat,
      .count = CountScaler,
      .examples = kScalerExamples},

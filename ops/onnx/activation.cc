@@ -231,6 +231,11 @@ constexpr OpDef kActivationRows[] = {
      .versions = kDropoutVersions,
      .formula = "Y = X at inference: free; in training Y = scale * X * (random >= ratio): per "
                 "element 2 mul, cmp",
+     .data = {.signature = "data ratio? training_mode? -> output mask?",
+              .attributes = "is_test = 0; ratio = 0.5",
+              .let = "trains = if(version < 7, (attr.is_test == 0)*(1 - attr.ratio.is_0), "
+                     "if(version < 12, 0, if(training_mode.given, training_mode.value != 0, 0)))",
+              .costs = "mul = trains*2*data.elements; cmp = trains*data.elements"},
      .infer = InferDropout,
      .count = CountDropout,
      .examples = kDropoutExamples,
@@ -247,6 +252,13 @@ constexpr OpDef kActivationRows[] = {
      .versions = kGeluVersions,
      .formula = "Y = 0.5 X (1 + erf(X / sqrt 2)): per element div, erf, add, 2 mul; approximate = "
                 "tanh: pow, tanh, 2 add, 4 mul",
+     .data = {.signature = "X -> Y",
+              .attributes = "approximate = none|tanh",
+              .costs =
+                  "div = Y.elements*attr.approximate.none; erf = Y.elements*attr.approximate.none; "
+                  "add = Y.elements*if(attr.approximate.tanh, 2, 1); mul = "
+                  "Y.elements*if(attr.approximate.tanh, 4, 2); pow = "
+                  "Y.elements*attr.approximate.tanh; tanh = Y.elements*attr.approximate.tanh"},
      .infer = InferSameAsInput,
      .count = CountGelu,
      .examples = kGeluExamples,
@@ -341,6 +353,10 @@ constexpr OpDef kActivationRows[] = {
      .versions = kSwiGluVersions,
      .formula = "Y = A * sigmoid(alpha * A) * B; per element exp, add, div, 2 mul, and a mul if "
                 "alpha is not 1",
+     .data = {.signature = "A B -> Y",
+              .attributes = "alpha = 1.0",
+              .costs = "exp = Y.elements; add = Y.elements; div = Y.elements; mul = "
+                       "Y.elements*if(attr.alpha.is_1, 2, 3)"},
      .infer = InferSwiGlu,
      .count = CountSwish,
      .examples = kSwiGLUExamples,
@@ -351,6 +367,10 @@ constexpr OpDef kActivationRows[] = {
      .versions = kSwishVersions,
      .formula =
          "Y = X * sigmoid(alpha * X); per element exp, add, div, mul, and a mul if alpha is not 1",
+     .data = {.signature = "X -> Y",
+              .attributes = "alpha = 1.0",
+              .costs = "exp = Y.elements; add = Y.elements; div = Y.elements; mul = "
+                       "Y.elements*if(attr.alpha.is_1, 1, 2)"},
      .infer = InferSameAsInput,
      .count = CountSwish,
      .examples = kSwishExamples,

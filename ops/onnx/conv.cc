@@ -354,6 +354,8 @@ constexpr OpDef kConvRows[] = {
      .versions = kConvVersions,
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B; mac = "
                 "elements(Y) * Cin/group * k1*k2.., add = elements(Y) if B is given",
+     .data = {.signature = "X[N, Cin, i...] W[Cout, C, k...] B? -> Y[N, Cout, o...]",
+              .costs = "mac = Y.elements*C*k; add = B.given*Y.elements"},
      .infer = InferConv,
      .count = CountConv,
      .examples = kConvExamples,
@@ -364,6 +366,8 @@ constexpr OpDef kConvRows[] = {
      .formula =
          "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] spread by W[Cin,Cout/group,k1,k2..] + B; mac = "
          "elements(X) * Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] B? -> Y[N, Cout, o...]",
+              .costs = "mac = X.elements*C*k; add = B.given*Y.elements"},
      .infer = InferConvTranspose,
      .count = CountConvTranspose,
      .examples = kConvTransposeExamples,
@@ -373,6 +377,11 @@ constexpr OpDef kConvRows[] = {
      .versions = kConvIntegerVersions,
      .formula = "y = (x - x_zero_point) * (w - w_zero_point); integer mac as Conv, integer add = "
                 "elements(x) and elements(w) for each zero point given",
+     .data =
+         {.signature =
+              "x[N, Cin, i...] w[Cout, C, k...] x_zero_point? w_zero_point? -> y[N, Cout, o...]",
+          .costs = "int_mac = y.elements*C*k; int_add = x_zero_point.given*x.elements + "
+                   "w_zero_point.given*w.elements"},
      .infer = InferConvInteger,
      .count = CountConvInteger,
      .examples = kConvIntegerExamples,
@@ -383,6 +392,11 @@ constexpr OpDef kConvRows[] = {
          "y = requantised (x - x_zero_point) * (w - w_zero_point) + B; integer mac as Conv, "
          "integer add = elements(x) + elements(w), + elements(y) if B is given; per element of "
          "y: mul, round, add, 2 cmp",
+     .data = {.signature = "x[N, Cin, i...] x_scale x_zero_point w[Cout, C, k...] w_scale "
+                           "w_zero_point y_scale y_zero_point B? -> y[N, Cout, o...]",
+              .costs = "int_mac = y.elements*C*k; int_add = x.elements + w.elements + "
+                       "B.given*y.elements; float_mul = y.elements; float_round = y.elements; "
+                       "float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearConv,
      .count = CountQLinearConv,
      .examples = kQLinearConvExamples,
@@ -395,6 +409,14 @@ constexpr OpDef kConvRows[] = {
          "* k1*k2.. * o1*o2..) of d coordinates: 3d add, d round, (d-1)*2^d mul; per sample "
          "(places * Cin/offset_group): 2^d mul, 2^d add, 1 mul if mask is given; add = "
          "elements(Y) if B is given",
+     .data =
+         {.signature = "X[N, Cin, i...] W[Cout, C, k...] offset B? mask? -> Y[N, Cout, o...]",
+          .attributes = "offset_group = 1",
+          .let = "d = X.rank - 2; places = N*attr.offset_group*k*o; samples = places*(Cin // "
+                 "attr.offset_group)",
+          .costs =
+              "mac = Y.elements*C*k; round = d*places; add = 3*d*places + 2^d*samples + "
+              "B.given*Y.elements; mul = (d - 1)*2^d*places + 2^d*samples + mask.given*samples"},
      .infer = InferDeformConv,
      .count = CountDeformConv,
      .examples = kDeformConvExamples,

@@ -165,6 +165,13 @@ constexpr OpDef kDetectionRows[] = {
      .formula =
          "boxes[B,N,4], scores[B,C,N] -> y[S,3]; per selection and box add=8 mul=3 div=1 cmp=8 "
          "(S*N of them), per box the corners, cmp = B*C*N with a score_threshold",
+     .data = {.signature = "boxes[B, N, 4] scores[B, C, N] max_output_boxes_per_class? "
+                           "iou_threshold? score_threshold? -> selected[S, 3]",
+              .attributes = "center_point_box = 0",
+              .let = "centered = attr.center_point_box != 0",
+              .costs = "float_add = 8*S*N + centered*4*B*N; float_mul = 3*S*N; float_div = S*N + "
+                       "centered*2*B*N; float_cmp = 8*S*N + (1 - centered)*4*B*N + "
+                       "score_threshold.given*scores.elements"},
      .infer = InferNonMaxSuppression,
      .count = CountNonMaxSuppression,
      .examples = kNonMaxSuppressionExamples,
@@ -179,6 +186,16 @@ constexpr OpDef kDetectionRows[] = {
      .formula = "X[N,C,H,W], rois[R,4] -> Y[R,C,oh,ow], s^2 points per bin; per element of Y and "
                 "point add=4 mul=4 (max: cmp=4 mul=4), per element of Y div=1, per point and per "
                 "region its coordinates",
+     .data = {.signature = "X[N, C, H, W] rois[R, 4] batch_indices -> Y[R, C, h, w]",
+              .attributes = "sampling_ratio = int; mode = avg|max; coordinate_transformation_mode "
+                            "= half_pixel|output_half_pixel",
+              .let =
+                  "shifted = (version >= 16)*attr.coordinate_transformation_mode.half_pixel; ratio "
+                  "= attr.sampling_ratio; points = R*h*w*ratio^2; values = Y.elements*ratio^2",
+              .costs = "float_add = R*if(shifted, 6, 2) + 8*points + attr.mode.avg*4*values; "
+                       "float_mul = 4*R + 8*points + 4*values; float_div = 2*R + 2*points + "
+                       "attr.mode.avg*Y.elements; float_cmp = R*if(shifted, 0, 2) + 6*points + "
+                       "attr.mode.max*4*values; float_round = 2*points"},
      .infer = InferRoiAlign,
      .count = CountRoiAlign,
      .examples = kRoiAlignExamples,

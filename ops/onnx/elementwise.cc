@@ -391,6 +391,10 @@ constexpr OpDef kElementwiseRows[] = {
     {.name = "Clip",
      .versions = kClipVersions,
      .formula = "Y = min(max(X, min), max); cmp = elements, for each bound that is given",
+     .data = {.signature = "input min? max? -> output",
+              .attributes = "min = 0.0; max = 0.0",
+              .costs = "cmp = output.elements*if(version < 11, attr.min.given + attr.max.given, "
+                       "min.given + max.given)"},
      .infer = InferClip,
      .count = CountClip,
      .examples = kClipExamples,
@@ -429,6 +433,10 @@ constexpr OpDef kElementwiseRows[] = {
      .versions = kSince11_22,
      .formula =
          "Y[...] = det X[...,M,M]; per matrix div = M(M-1)/2, add = (M-1)M(2M-1)/6, mul = add + M",
+     .data = {.signature = "X[batch..., M, M] -> Y[batch...]",
+              .let = "updates = (M - 1)*M*(2*M - 1)//6",
+              .costs =
+                  "div = batch*(M*(M - 1)//2); mul = batch*(updates + M); add = batch*updates"},
      .infer = InferDet,
      .count = CountDet,
      .examples = kDetExamples,

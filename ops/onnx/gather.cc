@@ -399,12 +399,22 @@ constexpr OpExample kOneHotExamples[] = {
      "free"},
 };
 
+constexpr FormulaData kGatherFormulas = {.signature = "data indices -> output", .costs = "free"};
+
+constexpr FormulaData kScatterElementsFormulas = {
+    .signature = "data indices updates -> output",
+    .attributes = "reduction = none|add|mul|max|min",
+    .costs =
+        "add = attr.reduction.add*updates.elements; mul = attr.reduction.mul*updates.elements; cmp "
+        "= (attr.reduction.max + attr.reduction.min)*updates.elements"};
+
 constexpr OpDef kGatherRows[] = {
     {.name = "Gather",
      .versions = kGatherVersions,
      .formula =
          "y[before, q, after] = data[before, indices[q], after]; no arithmetic, and only what "
          "is selected is read",
+     .data = kGatherFormulas,
      .infer = InferGather,
      .count = CountSelection,
      .examples = kGatherExamples,
@@ -412,18 +422,21 @@ constexpr OpDef kGatherRows[] = {
     {.name = "GatherElements",
      .versions = kGatherElementsVersions,
      .formula = "y[i,j] = data[indices[i,j], j] along axis; no arithmetic",
+     .data = kGatherFormulas,
      .infer = InferGatherElements,
      .count = CountSelection,
      .examples = kGatherElementsExamples},
     {.name = "GatherND",
      .versions = kGatherNDVersions,
      .formula = "y[b, q, rest] = data[b, indices[b, q, :], rest]; no arithmetic",
+     .data = kGatherFormulas,
      .infer = InferGatherND,
      .count = CountSelection,
      .examples = kGatherNDExamples},
     {.name = "Scatter",
      .versions = kScatterVersions,
      .formula = "y = data, then y[indices[i,j], j] = updates[i,j]; no arithmetic",
+     .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
      .examples = kScatterExamples},
     {.name = "ScatterElements",
@@ -431,6 +444,7 @@ constexpr OpDef kGatherRows[] = {
      .formula =
          "y = data, then y[indices[i,j], j] = updates[i,j]; with a reduction, add, mul or cmp "
          "= elements of updates",
+     .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
      .count = CountScatter,
      .examples = kScatterElementsExamples},
@@ -439,6 +453,7 @@ constexpr OpDef kGatherRows[] = {
      .formula =
          "y = data, then y[indices[q, :], rest] = updates[q, rest]; with a reduction, add, mul "
          "or cmp = elements of updates",
+     .data = kScatterElementsFormulas,
      .infer = InferScatterND,
      .count = CountScatter,
      .examples = kScatterNDExamples},

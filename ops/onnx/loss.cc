@@ -95,6 +95,12 @@ constexpr OpDef kLossRows[] = {
      .versions = kSince12_13_22,
      .formula = "L[m] = -X[m, target[m]] * weight[target[m]]; mul = M if weighted or with "
                 "ignore_index; sum: add = M; mean: div = 1, and add = M for the weights",
+     .data = {.signature = "input target[M...] weight? -> loss",
+              .attributes = "reduction = mean|sum|none; ignore_index = 0",
+              .let = "weighted = max(attr.ignore_index.given, weight.given)",
+              .costs = "mul = weighted*M; add = (1 - attr.reduction.none)*M + "
+                       "attr.reduction.mean*weighted*M; div = attr.reduction.mean; int_cmp = "
+                       "attr.ignore_index.given*M"},
      .infer = InferLoss,
      .count = CountNegativeLogLikelihood,
      .examples = kNegativeLogLikelihoodExamples,
@@ -103,6 +109,14 @@ constexpr OpDef kLossRows[] = {
      .versions = kSince12_13,
      .formula = "L = NegativeLogLikelihoodLoss(LogSoftmax(X)); per element of X cmp, exp, 3 add; "
                 "log = M targets; and what that loss costs",
+     .data =
+         {.signature = "scores labels[M...] weights? -> loss log_prob?",
+          .attributes = "reduction = mean|sum|none; ignore_index = 0",
+          .let = "weighted = max(attr.ignore_index.given, weights.given)",
+          .costs =
+              "mul = weighted*M; add = 3*scores.elements + (1 - attr.reduction.none)*M + "
+              "attr.reduction.mean*weighted*M; div = attr.reduction.mean; cmp = scores.elements; "
+              "exp = scores.elements; log = M; int_cmp = attr.ignore_index.given*M"},
      .infer = InferLoss,
      .count = CountSoftmaxCrossEntropy,
      .examples = kSoftmaxCrossEntropyExamples,

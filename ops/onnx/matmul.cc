@@ -424,6 +424,7 @@ constexpr OpDef kMatMulRows[] = {
     {.name = "MatMul",
      .versions = kMatMulVersions,
      .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]; mac = elements(Y)*K",
+     .data = {.signature = "A[a..., K] B[b...] -> Y[y...]", .costs = "mac = Y.elements*K"},
      .infer = InferMatMul,
      .count = CountMatMul,
      .examples = kMatMulExamples,
@@ -433,6 +434,11 @@ constexpr OpDef kMatMulRows[] = {
      .formula =
          "Y[M,N] = alpha * A'[M,K] B'[K,N] + beta * C; mac = M*N*K, add = M*N if C is given, "
          "mul = M*N if alpha is not 1, mul = elements(C) if beta is not 1",
+     .data = {.signature = "A[a0, a1] B[b0, b1] C? -> Y[M, N]",
+              .attributes = "transA = 0; alpha = 1.0; beta = 1.0",
+              .let = "K = if(attr.transA, a0, a1)",
+              .costs = "mac = M*N*K; add = C.given*M*N; mul = if(attr.alpha.is_1, 0, M*N) + "
+                       "if(attr.beta.is_1, 0, C.elements)"},
      .infer = InferGemm,
      .count = CountGemm,
      .examples = kGemmExamples,
@@ -455,6 +461,9 @@ constexpr OpDef kMatMulRows[] = {
      .formula =
          "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point); integer mac = "
          "elements(Y)*K, integer add = elements(A) and elements(B) for each zero point given",
+     .data = {.signature = "A[a..., K] B[b...] a_zero_point? b_zero_point? -> Y[y...]",
+              .costs = "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
+                       "b_zero_point.given*B.elements"},
      .infer = InferMatMulInteger,
      .count = CountMatMulInteger,
      .examples = kMatMulIntegerExamples,
@@ -465,6 +474,11 @@ constexpr OpDef kMatMulRows[] = {
          "y[..,M,N] = requantised (a - a_zero_point)[..,M,K] (b - b_zero_point)[..,K,N]; "
          "integer mac = elements(y)*K, integer add = elements(a) + elements(b); per element of "
          "y: mul, round, add, 2 cmp",
+     .data =
+         {.signature =
+              "a[rows..., K] a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point -> y",
+          .costs = "mac = y.elements*K; add = a.elements + b.elements; float_mul = y.elements; "
+                   "float_round = y.elements; float_add = y.elements; float_cmp = 2*y.elements"},
      .infer = InferQLinearMatMul,
      .count = CountQLinearMatMul,
      .examples = kQLinearMatMulExamples,

@@ -317,12 +317,27 @@ constexpr OpExample kSimplifiedExamples[] = {
 
 // ---- the table
 
+constexpr FormulaData kRMSNormalizationFormulas = {
+    .signature = "X scale -> Y InvRMS?",
+    .attributes = "axis = -1",
+    .let = "rows = X[:attr.axis]",
+    .costs =
+        "add = X.elements + rows; mul = 2*X.elements; div = X.elements + (1 + InvRMS.given)*rows; "
+        "sqrt = rows"};
+
 constexpr OpDef kNormalizationRows[] = {
     {.name = "BatchNormalization",
      .versions = kBatchNormVersions,
      .formula = "Y = (X - mean[C]) / sqrt(var[C] + eps) * scale[C] + B[C]; per element 2 add, div, "
                 "mul; per channel add, sqrt; training: also per element 3 add, mul, per channel "
                 "2 add, 4 mul, 2 div",
+     .data = {.signature =
+                  "X scale B mean var[C] -> Y running_mean? running_var? saved_mean? saved_var?",
+              .attributes = "is_test = 0; training_mode = 0",
+              .let = "trains = if(version < 14, running_mean.given*(attr.is_test == 0), "
+                     "attr.training_mode != 0)",
+              .costs = "add = 2*X.elements + C + trains*(3*X.elements + 2*C); mul = X.elements + "
+                       "trains*(X.elements + 4*C); div = X.elements + trains*2*C; sqrt = C"},
      .infer = InferBatchNorm,
      .count = CountBatchNorm,
      .examples = kBatchNormExamples,
@@ -332,6 +347,11 @@ constexpr OpDef kNormalizationRows[] = {
      .versions = kSince18_21,
      .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + bias[C] by groups of channels; per "
                 "element 4 add, 2 mul, div; per group 2 add, mul, 2 div, sqrt",
+     .data = {.signature = "X[N, C, i...] scale bias -> Y",
+              .attributes = "num_groups = int",
+              .let = "rows = N*attr.num_groups",
+              .costs = "add = 4*X.elements + 2*rows; mul = 2*X.elements + rows; div = X.elements + "
+                       "2*rows; sqrt = rows"},
      .infer = InferGroupNorm,
      .count = CountGroupNorm,
      .examples = kGroupNormExamples,
@@ -340,6 +360,10 @@ constexpr OpDef kNormalizationRows[] = {
      .versions = kSince1_6_22,
      .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + B[C] by channels of an instance; "
                 "per element 4 add, 2 mul, div; per channel of an instance 2 add, mul, 2 div, sqrt",
+     .data = {.signature = "input[N, C, i...] scale B -> output",
+              .let = "rows = N*C",
+              .costs = "add = 4*input.elements + 2*rows; mul = 2*input.elements + rows; div = "
+                       "input.elements + 2*rows; sqrt = rows"},
      .infer = InferInstanceNorm,
      .count = CountInstanceNorm,
      .examples = kInstanceNormExamples,
@@ -349,6 +373,12 @@ constexpr OpDef kNormalizationRows[] = {
      .versions = kSince1_13,
      .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta; add "
                 "= mul = window elements + elements, pow = div = elements",
+     .data = {.signature = "X[N, C, i...] -> Y",
+              .attributes = "size = int",
+              .let = "left = max(C - 1 - (attr.size - 1)//2, 0); right = max(C - 1 - attr.size//2, "
+                     "0); windows = C*C - (left*(left + 1) + right*(right + 1))//2",
+              .costs = "add = X.elements + N*windows*i; mul = X.elements + N*windows*i; div = "
+                       "X.elements; pow = X.elements"},
      .infer = InferLrn,
      .count = CountLrn,
      .examples = kLrnExamples,
@@ -358,6 +388,11 @@ constexpr OpDef kNormalizationRows[] = {
      .formula =
          "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows; per element 4 add (3 without "
          "B), 2 mul, div; per row 2 add, mul, 2 div (3 with InvStdDev), sqrt",
+     .data = {.signature = "X Scale B? -> Y Mean? InvStdDev?",
+              .attributes = "axis = -1",
+              .let = "rows = X[:attr.axis]",
+              .costs = "add = (3 + B.given)*X.elements + 2*rows; mul = 2*X.elements + rows; div = "
+                       "X.elements + (2 + InvStdDev.given)*rows; sqrt = rows"},
      .infer = InferLayerNorm,
      .count = CountLayerNorm,
      .examples = kLayerNormExamples,
@@ -368,6 +403,12 @@ constexpr OpDef kNormalizationRows[] = {
      .versions = kSince1_22,
      .formula = "Y = X / norm along an axis; per element add, div, and for p = 2 mul; for p = 2 "
                 "sqrt = rows",
+     .data = {.signature = "input -> output",
+              .attributes = "axis = -1; p = 2",
+              .let = "axis = if(attr.axis < 0, attr.axis + input.rank, attr.axis); rows = "
+                     "input[:axis]*input[axis + 1:]",
+              .costs = "add = input.elements; div = input.elements; mul = (attr.p == "
+                       "2)*input.elements; sqrt = (attr.p == 2)*rows"},
      .infer = InferLpNorm,
      .count = CountLpNorm,
      .examples = kLpNormExamples},
@@ -382,6 +423,7 @@ constexpr OpDef kNormalizationRows[] = {
      .versions = kSince23,
      .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows; per element add, 2 mul, div; per "
                 "row add, div, sqrt",
+     .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
      .count = CountRmsNorm,
      .examples = kRmsNormExamples,
@@ -390,6 +432,7 @@ constexpr OpDef kNormalizationRows[] = {
      .versions = kSince1,
      .formula = "RMSNormalization; per row one more div if its second output, 1 / RMS, is asked "
                 "for",
+     .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
      .count = CountRmsNorm,
      .examples = kSimplifiedExamples,

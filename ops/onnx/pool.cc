@@ -195,6 +195,9 @@ constexpr OpDef kPoolRows[] = {
      .versions = kAveragePoolVersions,
      .formula = "Y[N,C,o1,o2..] = mean over windows k1*k2..; add = elements(Y) * k1*k2.., div = "
                 "elements(Y)",
+     .data = {.signature = "X -> Y",
+              .attributes = "kernel_shape = ints",
+              .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements"},
      .infer = InferPool,
      .count = CountAveragePool,
      .examples = kAveragePoolExamples,
@@ -202,6 +205,9 @@ constexpr OpDef kPoolRows[] = {
     {.name = "MaxPool",
      .versions = kMaxPoolVersions,
      .formula = "Y[N,C,o1,o2..] = maximum over windows k1*k2..; cmp = elements(Y) * k1*k2..",
+     .data = {.signature = "X -> Y Indices?",
+              .attributes = "kernel_shape = ints",
+              .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxPool,
      .count = CountMaxPool,
      .examples = kMaxPoolExamples,
@@ -212,6 +218,11 @@ constexpr OpDef kPoolRows[] = {
          "Y[N,C,o1,o2..] = (sum over windows k1*k2.. of |x|^p)^(1/p); add and pow = "
          "elements(Y) * k1*k2.., pow = elements(Y); p = 2: mul and sqrt instead of pow; p = 1: "
          "add only",
+     .data = {.signature = "X -> Y",
+              .attributes = "kernel_shape = ints; p = 2.0",
+              .let = "window = attr.kernel_shape[:]; power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
+              .costs = "add = Y.elements*window; mul = attr.p.is_2*Y.elements*window; sqrt = "
+                       "attr.p.is_2*Y.elements; pow = power*Y.elements*(window + 1)"},
      .infer = InferPool,
      .count = CountLpPool,
      .examples = kLpPoolExamples,
@@ -219,6 +230,7 @@ constexpr OpDef kPoolRows[] = {
     {.name = "GlobalAveragePool",
      .versions = kGlobalPoolVersions,
      .formula = "Y[N,C,1,1..] = mean of X[N,C,..]; add = elements(X), div = N*C",
+     .data = {.signature = "X[N, C, i...] -> Y", .costs = "add = X.elements; div = N*C"},
      .infer = InferGlobalPool,
      .count = CountGlobalAveragePool,
      .examples = kGlobalAveragePoolExamples},
@@ -234,6 +246,11 @@ constexpr OpDef kPoolRows[] = {
      .formula =
          "Y[N,C,1,1..] = (sum of |X[N,C,..]|^p)^(1/p); add and pow = elements(X), pow = N*C; p "
          "= 2: mul and sqrt instead of pow; p = 1: add only",
+     .data = {.signature = "X[N, C, i...] -> Y",
+              .attributes = "p = 2.0",
+              .let = "power = (1 - attr.p.is_1)*(1 - attr.p.is_2)",
+              .costs = "add = X.elements; mul = attr.p.is_2*X.elements; sqrt = attr.p.is_2*N*C; "
+                       "pow = power*(X.elements + N*C)"},
      .infer = InferGlobalPool,
      .count = CountGlobalLpPool,
      .examples = kGlobalLpPoolExamples},

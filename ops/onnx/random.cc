@@ -88,6 +88,10 @@ constexpr OpDef kRandomRows[] = {
      .versions = kSince7_22,
      .formula = "Y[B,S] drawn from e^X[B,C]; exp = add = B*C (running sums), mul = B*S, "
                 "cmp = B*S*C",
+     .data = {.signature = "input[B, C] -> output",
+              .attributes = "sample_size = 1",
+              .costs =
+                  "exp = B*C; add = B*C; mul = B*attr.sample_size; cmp = B*attr.sample_size*C"},
      .infer = InferMultinomial,
      .count = CountMultinomial,
      .examples = kMultinomialExamples,

@@ -372,6 +372,16 @@ constexpr OpDef kResizeRows[] = {
      .formula =
          "Y[N,C,o1..od] = X sampled at grid; per coordinate: scaling and splitting; linear (t "
          "= 2), cubic (t = 4): mul = add = elements of Y * (t + t^2 + .. + t^d)",
+     .data = {.signature = "X[N, C, i...] grid -> Y[N, C, o...]",
+              .attributes = "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
+                            "zeros|border|reflection; align_corners = 0",
+              .let = "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
+                     "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
+                     "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
+              .costs =
+                  "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
+                  "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
+                  "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"},
      .infer = InferGridSample,
      .count = CountGridSample,
      .examples = kGridSampleExamples,
@@ -384,6 +394,11 @@ constexpr OpDef kResizeRows[] = {
      .formula =
          "grid[N,P,r] = theta[N,r,r+1] * (coordinates of P places, 1); mac = N*P*r*(r+1), and "
          "the coordinates of each axis",
+     .data = {.signature = "theta size -> grid",
+              .attributes = "align_corners = 0",
+              .let = "d = grid.rank - 2; places = grid[1] + grid[2] + if(d == 3, grid[3], 0)",
+              .costs = "float_mac = grid.elements*(d + 1); float_mul = places; float_add = places "
+                       "+ d; float_div = if(attr.align_corners, 1, 2)*d"},
      .infer = InferAffineGrid,
      .count = CountAffineGrid,
      .examples = kAffineGridExamples,

@@ -573,6 +573,7 @@ constexpr OpDef kShapeRows[] = {
     {.name = "Range",
      .versions = kRangeVersions,
      .formula = "y[i] = y[i-1] + delta, n = ceil((limit - start) / delta) of them; add = n",
+     .data = {.signature = "start limit delta? -> output", .costs = "add = output.elements"},
      .infer = InferRange,
      .count = CountPerOutputElement,
      .examples = kRangeExamples,

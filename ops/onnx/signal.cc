@@ -282,11 +282,20 @@ constexpr OpException kCosineWindowExceptions[] = {
      "of BlackmanWindow, which is 0 here"},
 };
 
+constexpr FormulaData kHannWindowFormulas = {
+    .signature = "size -> output",
+    .costs =
+        "float_mul = 2*output.elements; float_trig = output.elements; float_add = output.elements; "
+        "float_div = 1"};
+
 constexpr OpDef kSignalRows[] = {
     {.name = "BlackmanWindow",
      .versions = kSince17,
      .formula = "Y[k] = 0.42 - 0.5 cos(x) + 0.08 cos(2 x), x = 2 pi k / size; per element 4 mul, "
                 "2 trig, 2 add; div = 1",
+     .data = {.signature = "size -> output",
+              .costs = "float_mul = 4*output.elements; float_trig = 2*output.elements; float_add = "
+                       "2*output.elements; float_div = 1"},
      .infer = InferWindow,
      .count = CountWindow,
      .examples = kBlackmanExamples,
@@ -299,6 +308,13 @@ constexpr OpDef kSignalRows[] = {
      .formula =
          "n-point transforms along an axis; each mul = 2 n L, add = 3 n L, L = ceil(log2 n); "
          "inverse: div = elements of Y",
+     .data = {.signature = "input dft_length? axis? -> output",
+              .attributes = "axis = 1; inverse = 0; onesided = 0",
+              .let = "given = if(version < 20, attr.axis, if(axis.given, axis.value, -2)); a = "
+                     "if(given < 0, given + input.rank, given); n = if(dft_length.given, "
+                     "dft_length.value, if(attr.onesided*attr.inverse, 2*(input[a] - 1), "
+                     "input[a])); work = input[:a]*input[a + 1:-1]*n*digits(n - 1)",
+              .costs = "mul = 2*work; add = 3*work; div = (attr.inverse != 0)*output.elements"},
      .infer = InferDft,
      .count = CountDft,
      .examples = kDftExamples,
@@ -308,6 +324,7 @@ constexpr OpDef kSignalRows[] = {
     {.name = "HammingWindow",
      .versions = kSince17,
      .formula = "Y[k] = 25/46 - 21/46 cos(2 pi k / size); per element 2 mul, trig, add; div = 1",
+     .data = kHannWindowFormulas,
      .infer = InferWindow,
      .count = CountWindow,
      .examples = kHammingExamples,
@@ -318,6 +335,7 @@ constexpr OpDef kSignalRows[] = {
     {.name = "HannWindow",
      .versions = kSince17,
      .formula = "Y[k] = 0.5 - 0.5 cos(2 pi k / size); per element 2 mul, trig, add; div = 1",
+     .data = kHannWindowFormulas,
      .infer = InferWindow,
      .count = CountWindow,
      .examples = kHannExamples,
@@ -331,6 +349,12 @@ constexpr OpDef kSignalRows[] = {
          "Y[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies; per element "
          "2 add, 2 div, 2 cmp; per edge (M + 2) 3 mul, 2 add, 2 div, pow, round; per triangle "
          "2 add; once 3 add, 3 div, 2 mul, 2 log",
+     .data = {.signature = "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz "
+                           "-> output[F, M]",
+              .let = "edges = M + 2",
+              .costs = "float_add = 3 + 2*edges + 2*M + 2*F*M; float_mul = 2 + 3*edges; float_div "
+                       "= 3 + 2*edges + 2*F*M; float_log = 2; float_pow = edges; float_round = "
+                       "edges; float_cmp = 2*F*M"},
      .infer = InferMel,
      .count = CountMel,
      .examples = kMelExamples,
@@ -340,6 +364,11 @@ constexpr OpDef kSignalRows[] = {
      .versions = kSince17,
      .formula = "B * frames transforms of n = frame_length points, each mul = 2 n L, add = 3 n L, "
                 "L = ceil(log2 n), and with a window mul = n (2 n of a complex signal)",
+     .data = {.signature = "signal frame_step window? frame_length? -> output",
+              .let = "n = if(frame_length.given, frame_length.value, if(window.given, window[0], "
+                     "signal[1])); frames = output[0]*output[1]",
+              .costs = "mul = frames*(2*n*digits(n - 1) + window.given*n*signal[2:]); add = "
+                       "3*frames*n*digits(n - 1)"},
      .infer = InferStft,
      .count = CountStft,
      .examples = kStftExamples,

@@ -57,6 +57,13 @@ constexpr OpDef kSoftmaxRows[] = {
      .versions = kSince1_11_13,
      .formula = "Y = X - max - ln(sum of e^(X - max)) by rows; per element cmp, exp, 3 add; "
                 "log = rows",
+     .data = {.signature = "input -> output",
+              .attributes = "axis = 1",
+              .let = "given = if(attr.axis.given, attr.axis, if(version < 13, 1, -1)); axis = "
+                     "if(given < 0, given + input.rank, given); rows = input[:axis]*if(version < "
+                     "13, 1, input[axis + 1:])",
+              .costs =
+                  "cmp = input.elements; exp = input.elements; add = 3*input.elements; log = rows"},
      .infer = InferSoftmax,
      .count = CountLogSoftmax,
      .examples = kLogSoftmaxExamples,

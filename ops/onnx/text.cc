@@ -122,6 +122,9 @@ constexpr OpDef kTextRows[] = {
      .formula =
          "y[N,V] = how often each n-gram of the pool is in x[N,C]; TFIDF with weights: mul = "
          "N*V",
+     .data = {.signature = "X -> Y",
+              .attributes = "mode = TF|IDF|TFIDF; weights = list",
+              .costs = "float_mul = attr.mode.TFIDF*attr.weights.given*Y.elements"},
      .infer = InferTfIdfVectorizer,
      .count = CountTfIdfVectorizer,
      .examples = kTfIdfVectorizerExamples,

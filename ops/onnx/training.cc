@@ -154,6 +154,10 @@ constexpr OpDef kTrainingRows[] = {
     {.name = "Adagrad",
      .versions = kVersions,
      .formula = "per element of X: add=4 mul=3 div=1 sqrt=1; per step: add=1 mul=1 div=1",
+     .data = {.signature = "R T[] tensors... -> X_new H_new",
+              .let = "X = tensors.elements // 3",
+              .costs =
+                  "float_add = 4*X + 1; float_mul = 3*X + 1; float_div = X + 1; float_sqrt = X"},
      .infer = InferAdagrad,
      .count = CountAdagrad,
      .examples = kAdagradExamples},

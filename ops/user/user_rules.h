@@ -8,15 +8,7 @@
 //   mac = "2*batch*hidden*inner"
 //   add = "batch*bias.elements"
 //
-// A name in brackets is a dimension: equal names are equal sizes, "name..." is any number of
-// dimensions (in a formula: their product), "..." the same without a name; a number, or a formula
-// over names that are known, is a size that is required. `?` after an input: it may be left out.
-// In an output "?name" is a size that depends on data, and ": float16" or ": x" its type (that of
-// the first input if not said).
-//
-// Formulas: integers, names, + - * ^ //, min, max, parentheses; attr.NAME and attr.NAME.I of
-// integer attributes; NAME.elements, NAME.rank of inputs and outputs, NAME.given (1 or 0) and
-// NAME.value (a known one-element integer) of inputs; names that `let` defines before.
+// What signatures and formulas may say: README.md, "Your own operators".
 #ifndef ONNXFLOPS_OPS_USER_USER_RULES_H_
 #define ONNXFLOPS_OPS_USER_USER_RULES_H_
 

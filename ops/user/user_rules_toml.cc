@@ -29,6 +29,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ops/formula/scope.h"
 #include "ops/registry.h"
 #include "ops/user/user_rule.h"
 #include "ops/user/user_rules.h"
@@ -36,7 +37,6 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/symbolic/parse.h"
 
 namespace onnxflops {
 
@@ -44,55 +44,11 @@ static_assert(TOML_MAX_NESTED_VALUES == kMaxRulesNesting);
 
 namespace {
 
-constexpr char kRest[] = "...";
-constexpr size_t kMaxNamesShown = 12;
-constexpr int64_t kAnyInt = std::numeric_limits<int64_t>::min() / 2;
-
 constexpr absl::string_view kOtherKeys[] = {
     "domain",     "name",   "since",   "until", "override", "free",       "arithmetic",
     "attributes", "inputs", "outputs", "let",   "note",     "bytes_read", "bytes_written"};
 
-bool IsName(absl::string_view text) {
-  if (text.empty() || absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-  });
-}
-
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
-// A part of a string of the file: what it says, and where it begins in the string.
-struct Part {
-  absl::string_view text;
-  size_t at = 0;
-};
-
-Part Trimmed(Part part) {
-  const size_t before = part.text.size();
-  part.text = absl::StripLeadingAsciiWhitespace(part.text);
-  part.at += before - part.text.size();
-  part.text = absl::StripTrailingAsciiWhitespace(part.text);
-  return part;
-}
-
-// Parts between commas that are in no parentheses.
-std::vector<Part> SplitList(Part list) {
-  std::vector<Part> parts;
-  if (Trimmed(list).text.empty()) return parts;
-  size_t begin = 0;
-  int depth = 0;
-  for (size_t i = 0; i <= list.text.size(); ++i) {
-    if (i < list.text.size() && list.text[i] == '(') ++depth;
-    if (i < list.text.size() && list.text[i] == ')') --depth;
-    if (i < list.text.size() && (list.text[i] != ',' || depth > 0)) continue;
-    parts.push_back(Trimmed({list.text.substr(begin, i - begin), list.at + begin}));
-    begin = i + 1;
-  }
-  return parts;
-}
-
-// The names that formulas of a rule may use, and the least that each can be.
-using Names = absl::btree_map<std::string, int64_t>;
 
 }  // namespace
 
@@ -144,6 +100,19 @@ class RulesReader {
       place.column += static_cast<toml::source_index>(1 + at);
     }
     return At(place, what);
+  }
+
+  // An error of ops/formula/scope.h in that string, at its column if it names one.
+  absl::Status FaultIn(const toml::node& node, const absl::Status& error) const {
+    const std::string message(error.message());
+    absl::string_view rest = message;
+    size_t column = 0;
+    const size_t colon = rest.find(": ");
+    if (absl::ConsumePrefix(&rest, "column ") &&
+        absl::SimpleAtoi(rest.substr(0, rest.find(": ")), &column) && column > 0) {
+      return FaultIn(node, column - 1, absl::string_view(message).substr(colon + 2));
+    }
+    return Fault(node, message);
   }
 
   // What the parser would take too deep, or not at all.
@@ -200,22 +169,21 @@ class RulesReader {
   absl::Status ReadOp(const toml::table& op) {
     RETURN_IF_ERROR(CheckKeys(op));
     UserRule& rule = data_->rules.emplace_back();
-    names_.clear();
-    optional_names_.clear();
-    rests_or_names_.clear();
-    reads_content_ = false;
+    scope_ = FormulaScope();
     rule.place = absl::StrCat("rule ", file_, ":", op.source().begin.line);
     RETURN_IF_ERROR(ReadIdentity(op, &rule));
     RETURN_IF_ERROR(CheckIdentity(*Get(op, "name"), rule));
     RETURN_IF_ERROR(ReadAttributes(op, &rule));
     RETURN_IF_ERROR(ReadInputs(op, &rule));
     RETURN_IF_ERROR(ReadLets(op, &rule));
-    RETURN_IF_ERROR(CheckInputSizes(op, rule));
+    RETURN_IF_ERROR(CheckInputSizes(op));
     RETURN_IF_ERROR(ReadOutputs(op, &rule));
     RETURN_IF_ERROR(ReadCosts(op, &rule));
     uint32_t content = 0;
-    if (reads_content_) content = (uint64_t{1} << std::min<size_t>(rule.inputs.size(), 32)) - 1;
-    rule.MakeRow(reads_content_, content);
+    if (scope_.reads_content()) {
+      content = (uint64_t{1} << std::min<size_t>(rule.formulas.inputs.size(), 32)) - 1;
+    }
+    rule.MakeRow(scope_.reads_content(), content);
     return absl::OkStatus();
   }
 
@@ -232,7 +200,7 @@ class RulesReader {
       return At(
           key.source().begin,
           absl::StrCat("unknown key ", Quoted(name), "; known: ", absl::StrJoin(kOtherKeys, ", "),
-                       "; ", absl::StrJoin(kinds, ", "), "; the same with int_ before"));
+                       "; ", absl::StrJoin(kinds, ", "), "; the same with int_ or float_ before"));
     }
     for (const char* key : {"domain", "name", "inputs", "outputs"}) {
       if (Get(op, key) == nullptr) return Fault(op, absl::StrCat("the key ", key, " is missing"));
@@ -288,227 +256,87 @@ class RulesReader {
     return absl::OkStatus();
   }
 
-  // ---- names
-  absl::Status Define(const toml::node& node, size_t at, absl::string_view name, int64_t at_least) {
-    if (!names_.emplace(name, at_least).second) {
-      return FaultIn(node, at, absl::StrCat(Quoted(name), " is defined twice"));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status DefineTensor(const toml::node& node, const Part& name) {
-    if (!IsName(name.text) || name.text == "attr") {
-      return FaultIn(node, name.at, absl::StrCat(Quoted(name.text), " is no name of a tensor"));
-    }
-    const std::string elements = absl::StrCat(name.text, ".elements");
-    if (names_.contains(elements)) {
-      return FaultIn(node, name.at, absl::StrCat("there are two tensors ", Quoted(name.text)));
-    }
-    RETURN_IF_ERROR(Define(node, name.at, elements, 0));
-    return Define(node, name.at, absl::StrCat(name.text, ".rank"), 0);
-  }
-
-  absl::StatusOr<Expr> Known(absl::string_view name) {
-    if (absl::EndsWith(name, ".value") && names_.contains(name)) reads_content_ = true;
-    const auto it = names_.find(name);
-    if (it != names_.end()) return Expr::Symbol(name, it->second);
-    const size_t dot = name.rfind('.');
-    int64_t index = 0;
-    if (dot != absl::string_view::npos && absl::SimpleAtoi(name.substr(dot + 1), &index) &&
-        index >= 0 && index < kMaxRank &&
-        names_.contains(absl::StrCat(name.substr(0, dot), ".*"))) {
-      return Expr::Symbol(name, kAnyInt);
-    }
-    if (optional_names_.contains(name)) {
-      return absl::InvalidArgumentError(absl::StrCat(Quoted(name),
-                                                     " is known only where the optional input ",
-                                                     optional_names_[name], " is given"));
-    }
-    std::vector<std::string> names;
-    for (const auto& [known, at_least] : names_) {
-      if (names.size() < kMaxNamesShown && known != kRest) names.push_back(known);
-    }
-    if (names.size() < names_.size()) names.emplace_back(kRest);
-    return absl::InvalidArgumentError(
-        absl::StrCat("nothing is named ", Quoted(name), "; known: ", absl::StrJoin(names, ", ")));
-  }
-
-  // Checks a formula that stands at `part` of a string.
-  absl::StatusOr<Expr> CheckFormula(const toml::node& node, const Part& part) {
-    absl::StatusOr<Expr> value =
-        ParseFormula(part.text, [this](absl::string_view name) { return Known(name); });
-    if (value.ok()) return value;
-    absl::string_view message = value.status().message();
-    size_t column = 1;
-    if (absl::ConsumePrefix(&message, "column ")) {
-      const size_t colon = message.find(": ");
-      if (!absl::SimpleAtoi(message.substr(0, colon), &column)) column = 1;
-      message.remove_prefix(colon + 2);
-    }
-    return FaultIn(node, part.at + column - 1, message);
-  }
-
-  // The same, of something that is counted.
-  absl::Status CheckAmount(const toml::node& node, const Part& part) {
-    ASSIGN_OR_RETURN(const Expr value, CheckFormula(node, part));
-    const std::optional<absl::int128> most = value.UpperBound();
-    if (most.has_value() && *most <= 0 && value != Expr(0)) {
-      return FaultIn(node, part.at, absl::StrCat(Quoted(part.text), " is never positive"));
-    }
-    return absl::OkStatus();
-  }
-
-  // ---- attributes = { groups = 1, kernel = "ints" }
+  // ---- attributes = { groups = 1, kernel = "ints", alpha = 1.0, mode = "linear|nearest" }
   absl::Status ReadAttributes(const toml::table& op, UserRule* rule) {
     const toml::node* node = Get(op, "attributes");
     if (node == nullptr) return absl::OkStatus();
     if (!node->is_table()) return Fault(*node, "attributes should be a table");
     for (const auto& [key, value] : *node->as_table()) {
-      RuleAttribute attribute = {.name = std::string(key.str())};
-      if (!IsName(attribute.name)) {
+      FormulaAttribute attribute;
+      attribute.name = std::string(key.str());
+      if (!IsFormulaName(attribute.name)) {
         return At(key.source().begin, absl::StrCat(Quoted(attribute.name), " is no name"));
       }
       RETURN_IF_ERROR(ReadDefault(value, &attribute));
-      const std::string name = absl::StrCat("attr.", attribute.name, attribute.is_list ? ".*" : "");
-      RETURN_IF_ERROR(Define(value, 0, name, kAnyInt));
-      rule->attributes.push_back(std::move(attribute));
+      const absl::Status defined = scope_.DefineAttribute(attribute);
+      if (!defined.ok()) return FaultIn(value, defined);
+      rule->formulas.attributes.push_back(std::move(attribute));
     }
     return absl::OkStatus();
   }
 
-  absl::Status ReadDefault(const toml::node& value, RuleAttribute* attribute) const {
+  absl::Status ReadDefault(const toml::node& value, FormulaAttribute* attribute) const {
     constexpr char kForms[] =
-        "an attribute is its default, 1 or [1, 1], or \"int\" or \"ints\" if it must be given";
+        "an attribute is its default, as 1, [1, 1], 1.0 or \"one|two\", or \"int\", \"ints\" or "
+        "\"float\" if it must be given, or \"list\" or \"activation\"";
     if (const auto* number = value.as_integer()) {
-      attribute->otherwise = {number->get()};
+      attribute->ints = {number->get()};
+      return absl::OkStatus();
+    }
+    if (const auto* number = value.as_floating_point()) {
+      attribute->type = FormulaAttribute::Type::kFloat;
+      attribute->number = static_cast<float>(number->get());
       return absl::OkStatus();
     }
     if (const auto* text = value.as_string()) {
-      attribute->is_list = text->get() == "ints";
-      if (attribute->is_list || text->get() == "int") return absl::OkStatus();
+      if (ParseAttributeType(text->get(), attribute)) return absl::OkStatus();
+      return Fault(value, kForms);
     }
     const toml::array* list = value.as_array();
     if (list == nullptr) return Fault(value, kForms);
-    attribute->is_list = true;
-    attribute->otherwise.emplace();
+    attribute->type = FormulaAttribute::Type::kInts;
     for (const toml::node& item : *list) {
       if (!item.is_integer()) return Fault(item, kForms);
-      attribute->otherwise->push_back(item.as_integer()->get());
+      attribute->ints.push_back(item.as_integer()->get());
     }
     return absl::OkStatus();
   }
 
   // ---- tensors: "x?[batch..., 4*H] : float16"
 
-  struct TensorParts {
-    Part name, dims, type;
-    bool optional = false, has_shape = false;
-  };
-
-  absl::StatusOr<TensorParts> SplitTensor(const toml::node& node) const {
-    TensorParts parts;
-    Part left = {node.as_string()->get(), 0};
-    const size_t colon = left.text.rfind(':');
-    if (colon != absl::string_view::npos) {
-      parts.type = Trimmed({left.text.substr(colon + 1), colon + 1});
-      if (parts.type.text.empty()) return FaultIn(node, colon, "a type is missing");
-      left.text = left.text.substr(0, colon);
-    }
-    const size_t open = left.text.find('[');
-    if (open != absl::string_view::npos) {
-      const size_t close = left.text.rfind(']');
-      const bool closed = close != absl::string_view::npos && close > open &&
-                          Trimmed({left.text.substr(close + 1), 0}).text.empty();
-      if (!closed) return FaultIn(node, open, "expected name[sizes]: a bracket is not closed");
-      parts.has_shape = true;
-      parts.dims = {left.text.substr(open + 1, close - open - 1), open + 1};
-      left.text = left.text.substr(0, open);
-    }
-    parts.name = Trimmed(left);
-    parts.optional = absl::ConsumeSuffix(&parts.name.text, "?");
-    parts.name = Trimmed(parts.name);
-    return parts;
-  }
-
-  absl::StatusOr<std::vector<RuleDim>> ReadDims(const toml::node& node, const Part& list) const {
-    std::vector<RuleDim> dims;
-    bool has_rest = false;
-    for (const Part& part : SplitList(list)) {
-      absl::string_view name = part.text;
-      if (name.empty()) return FaultIn(node, part.at, "a size is missing");
-      RuleDim dim = {RuleDim::Kind::kFormula, std::string(name)};
-      if (absl::ConsumeSuffix(&name, kRest)) {
-        if (!name.empty() && !IsName(name)) {
-          return FaultIn(node, part.at, absl::StrCat(Quoted(name), " is no name"));
-        }
-        if (has_rest) return FaultIn(node, part.at, "only one \"...\" can be in a shape");
-        has_rest = true;
-        dim = {RuleDim::Kind::kRest, std::string(name.empty() ? kRest : name)};
-      } else if (absl::ConsumePrefix(&name, "?")) {
-        if (!IsName(name)) return FaultIn(node, part.at, absl::StrCat(Quoted(name), " is no name"));
-        dim = {RuleDim::Kind::kFresh, std::string(name)};
-      } else if (IsName(name)) {
-        dim.kind = RuleDim::Kind::kName;
-      }
-      dims.push_back(std::move(dim));
-    }
-    return dims;
+  // REQUIRES: `node` is a string, which outlives the result.
+  absl::StatusOr<TensorText> Tensor(const toml::node& node) const {
+    absl::StatusOr<TensorText> tensor = ParseTensor(node.as_string()->get());
+    if (!tensor.ok()) return FaultIn(node, tensor.status());
+    return tensor;
   }
 
   // ---- inputs
   absl::Status ReadInputs(const toml::table& op, UserRule* rule) {
     ASSIGN_OR_RETURN(const toml::array* list, Strings(*Get(op, "inputs"), "inputs"));
+    std::vector<FormulaTensor>& inputs = rule->formulas.inputs;
     for (const toml::node& node : *list) {
-      ASSIGN_OR_RETURN(const TensorParts parts, SplitTensor(node));
-      if (!parts.type.text.empty()) {
-        return FaultIn(node, parts.type.at, "inputs may have any type; only outputs have one here");
+      ASSIGN_OR_RETURN(TensorText input, Tensor(node));
+      if (!input.type.text.empty()) {
+        return FaultIn(node, input.type.at, "inputs may have any type; only outputs have one here");
       }
-      RETURN_IF_ERROR(DefineTensor(node, parts.name));
-      for (const char* what : {".given", ".value"}) {
-        const std::string name = absl::StrCat(parts.name.text, what);
-        RETURN_IF_ERROR(Define(node, parts.name.at, name, *(what + 1) == 'g' ? 0 : kAnyInt));
+      if (!inputs.empty() && inputs.back().any_number) {
+        return Fault(node, "only the last input can be any number");
       }
-      RuleTensor input = {std::string(parts.name.text), parts.optional, parts.has_shape};
-      ASSIGN_OR_RETURN(input.dims, ReadDims(node, parts.dims));
-      RETURN_IF_ERROR(DefineDims(node, input));
-      rule->inputs.push_back(std::move(input));
+      const absl::Status defined = scope_.DefineInput(input);
+      if (!defined.ok()) return FaultIn(node, defined);
+      inputs.push_back(std::move(input.tensor));
     }
-    for (const RuleTensor& input : rule->inputs) {
-      for (const RuleDim& dim : input.dims) {
-        if (input.optional && !names_.contains(dim.text)) optional_names_[dim.text] = input.name;
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status DefineDims(const toml::node& node, const RuleTensor& input) {
-    for (const RuleDim& dim : input.dims) {
-      if (dim.kind == RuleDim::Kind::kFresh) {
-        return Fault(node,
-                     absl::StrCat("?", dim.text, ": only a size of an output can depend on data"));
-      }
-      const auto [known, is_new] =
-          rests_or_names_.emplace(dim.text, dim.kind == RuleDim::Kind::kRest);
-      const bool is_formula = dim.kind == RuleDim::Kind::kFormula;
-      if (!is_formula && !is_new && known->second != (dim.kind == RuleDim::Kind::kRest)) {
-        return Fault(node, absl::StrCat(Quoted(dim.text),
-                                        " is one dimension in one place, any number in another"));
-      }
-      if (!is_formula && !input.optional) names_.emplace(dim.text, 0);
-    }
+    scope_.DefineOptional(inputs);
     return absl::OkStatus();
   }
 
   // Sizes of inputs that are formulas, once all names are known.
-  absl::Status CheckInputSizes(const toml::table& op, const UserRule& rule) {
-    const toml::array& list = *Get(op, "inputs")->as_array();
-    for (size_t i = 0; i < rule.inputs.size(); ++i) {
-      ASSIGN_OR_RETURN(const TensorParts parts, SplitTensor(list[i]));
-      const std::vector<Part> sizes = SplitList(parts.dims);
-      for (size_t d = 0; d < sizes.size(); ++d) {
-        if (rule.inputs[i].dims[d].kind != RuleDim::Kind::kFormula) continue;
-        RETURN_IF_ERROR(CheckFormula(list[i], sizes[d]).status());
-      }
+  absl::Status CheckInputSizes(const toml::table& op) {
+    for (const toml::node& node : *Get(op, "inputs")->as_array()) {
+      ASSIGN_OR_RETURN(const TensorText input, Tensor(node));
+      const absl::Status checked = scope_.CheckInputSizes(input);
+      if (!checked.ok()) return FaultIn(node, checked);
     }
     return absl::OkStatus();
   }
@@ -522,14 +350,15 @@ class RulesReader {
       const absl::string_view text = item.as_string()->get();
       const size_t equals = text.find('=');
       if (equals == absl::string_view::npos) return Fault(item, "expected \"name = formula\"");
-      const Part name = Trimmed({text.substr(0, equals), 0});
-      const Part formula = Trimmed({text.substr(equals + 1), equals + 1});
-      if (!IsName(name.text)) {
+      const TextPart name = Trimmed({text.substr(0, equals), 0});
+      const TextPart formula = Trimmed({text.substr(equals + 1), equals + 1});
+      if (!IsFormulaName(name.text)) {
         return FaultIn(item, name.at, absl::StrCat(Quoted(name.text), " is no name"));
       }
-      RETURN_IF_ERROR(CheckFormula(item, formula).status());
-      RETURN_IF_ERROR(Define(item, name.at, name.text, kAnyInt));
-      rule->lets.push_back({std::string(name.text), std::string(formula.text)});
+      absl::Status status = scope_.CheckFormula(formula);
+      if (status.ok()) status = Moved(scope_.DefineLet(name.text), name.at);
+      if (!status.ok()) return FaultIn(item, status);
+      rule->formulas.lets.push_back({std::string(name.text), std::string(formula.text)});
     }
     return absl::OkStatus();
   }
@@ -539,54 +368,36 @@ class RulesReader {
     ASSIGN_OR_RETURN(const toml::array* list, Strings(*Get(op, "outputs"), "outputs"));
     if (list->empty()) return Fault(*Get(op, "outputs"), "an operator has an output");
     for (const toml::node& node : *list) {
-      ASSIGN_OR_RETURN(const TensorParts parts, SplitTensor(node));
-      if (parts.optional) return FaultIn(node, 0, "any output may be left out: write no ? here");
-      if (!parts.has_shape) return FaultIn(node, 0, "an output needs a shape, as y[batch, 10]");
-      RuleTensor output = {std::string(parts.name.text), false, true};
-      ASSIGN_OR_RETURN(output.dims, ReadDims(node, parts.dims));
-      RETURN_IF_ERROR(CheckOutputSizes(node, parts, output));
-      RETURN_IF_ERROR(ReadType(node, parts.type, *rule, &output));
-      rule->outputs.push_back(std::move(output));
+      ASSIGN_OR_RETURN(TensorText output, Tensor(node));
+      if (output.tensor.optional) {
+        return FaultIn(node, 0, "any output may be left out: write no ? here");
+      }
+      if (!output.tensor.has_shape) {
+        return FaultIn(node, 0, "an output needs a shape, as y[batch, 10]");
+      }
+      const absl::Status checked = scope_.CheckOutputSizes(output);
+      if (!checked.ok()) return FaultIn(node, checked);
+      RETURN_IF_ERROR(ReadType(node, output.type, *rule, &output.tensor));
+      rule->formulas.outputs.push_back(std::move(output.tensor));
     }
     // Only costs may use what is known of outputs.
-    for (size_t o = 0; o < rule->outputs.size(); ++o) {
-      ASSIGN_OR_RETURN(const TensorParts parts, SplitTensor((*list)[o]));
-      RETURN_IF_ERROR(DefineTensor((*list)[o], parts.name));
-      for (const RuleDim& dim : rule->outputs[o].dims) {
-        if (dim.kind != RuleDim::Kind::kFresh) continue;
-        RETURN_IF_ERROR(Define((*list)[o], 0, dim.text, 0));
-      }
+    for (const toml::node& node : *list) {
+      ASSIGN_OR_RETURN(const TensorText output, Tensor(node));
+      const absl::Status defined = scope_.DefineOutput(output);
+      if (!defined.ok()) return FaultIn(node, defined);
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckOutputSizes(const toml::node& node, const TensorParts& parts,
-                                const RuleTensor& output) {
-    const std::vector<Part> sizes = SplitList(parts.dims);
-    for (size_t d = 0; d < sizes.size(); ++d) {
-      const RuleDim& dim = output.dims[d];
-      if (dim.kind == RuleDim::Kind::kFresh) continue;
-      if (dim.kind != RuleDim::Kind::kRest) {
-        RETURN_IF_ERROR(CheckAmount(node, sizes[d]));
-        continue;
-      }
-      const auto known = rests_or_names_.find(dim.text);
-      if (known == rests_or_names_.end() || !known->second || !names_.contains(dim.text)) {
-        return FaultIn(node, sizes[d].at,
-                       absl::StrCat("no input has the dimensions ", Quoted(sizes[d].text)));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadType(const toml::node& node, const Part& type, const UserRule& rule,
-                        RuleTensor* output) const {
+  absl::Status ReadType(const toml::node& node, const TextPart& type, const UserRule& rule,
+                        FormulaTensor* output) const {
+    const std::vector<FormulaTensor>& inputs = rule.formulas.inputs;
     if (type.text.empty()) {
-      if (!rule.inputs.empty()) return absl::OkStatus();
+      if (!inputs.empty()) return absl::OkStatus();
       return FaultIn(node, 0, "without inputs an output needs a type, as y[10] : float32");
     }
-    for (size_t i = 0; i < rule.inputs.size(); ++i) {
-      if (rule.inputs[i].name != type.text) continue;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].name != type.text) continue;
       output->type_of = static_cast<int>(i);
       return absl::OkStatus();
     }
@@ -609,29 +420,37 @@ class RulesReader {
     }
     if (!node.is_string()) return Fault(node, absl::StrCat(key, " should be a formula"));
     const absl::string_view text = node.as_string()->get();
-    RETURN_IF_ERROR(CheckAmount(node, {text, 0}));
+    const absl::Status checked = scope_.CheckAmount({text, 0});
+    if (!checked.ok()) return FaultIn(node, checked);
     return std::string(absl::StripAsciiWhitespace(text));
   }
 
+  absl::Status ReadCost(const toml::table& op, const std::string& key, UserRule* rule) {
+    const toml::node* node = Get(op, key);
+    if (node == nullptr) return absl::OkStatus();
+    if (rule->is_free) return Fault(*node, "free = true, but here is a cost");
+    ASSIGN_OR_RETURN(std::string formula, Amount(*node, key));
+    rule->formulas.costs.push_back({key, std::move(formula)});
+    return absl::OkStatus();
+  }
+
   absl::Status ReadCosts(const toml::table& op, UserRule* rule) {
-    for (const bool integer : {false, true}) {
+    for (const char* prefix : {"", "float_", "int_"}) {
       for (int i = 0; i < kNumKinds; ++i) {
-        const std::string key = absl::StrCat(integer ? "int_" : "", KindName(static_cast<Kind>(i)));
-        const toml::node* node = Get(op, key);
-        if (node == nullptr) continue;
-        if (rule->is_free) return Fault(*node, "free = true, but here is a cost");
-        ASSIGN_OR_RETURN(std::string formula, Amount(*node, key));
-        rule->costs.push_back({key, std::move(formula)});
+        const std::string key = absl::StrCat(prefix, KindName(static_cast<Kind>(i)));
+        RETURN_IF_ERROR(ReadCost(op, key, rule));
       }
     }
-    if (!rule->is_free && rule->costs.empty()) {
+    if (!rule->is_free && rule->formulas.costs.empty()) {
       return Fault(op, "no cost is given: say mac = ..., add = ..., or free = true");
     }
+    rule->formulas.arithmetic = Formulas::Arithmetic::kOfOutput;
     if (const toml::node* node = Get(op, "arithmetic")) {
       ASSIGN_OR_RETURN(const std::string type, String(*node, "arithmetic"));
       if (type != "float" && type != "int")
         return Fault(*node, "it should be \"float\" or \"int\"");
-      rule->float_work = type == "float";
+      rule->formulas.arithmetic =
+          type == "float" ? Formulas::Arithmetic::kFloat : Formulas::Arithmetic::kInt;
     }
     for (const auto& [key, bytes] : {std::make_pair("bytes_read", &rule->bytes_read),
                                      std::make_pair("bytes_written", &rule->bytes_written)}) {
@@ -646,11 +465,7 @@ class RulesReader {
   const std::string text_;
   const std::string file_;
   std::shared_ptr<Rules::Data> data_;
-  // Of the operator that is read:
-  Names names_;
-  absl::btree_map<std::string, std::string> optional_names_;  // and the input that has it
-  bool reads_content_ = false;
-  absl::btree_map<std::string, bool> rests_or_names_;  // whether a dimension is any number of them
+  FormulaScope scope_;  // of the operator that is read
 };
 
 absl::StatusOr<Rules> LoadRules(absl::string_view text, absl::string_view file) {

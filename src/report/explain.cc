@@ -11,8 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "ops/formula/formula.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/infer/call_view.h"
 #include "src/module/module_tree.h"
 #include "src/report/format.h"
 #include "src/report/node_rows.h"
@@ -96,24 +99,48 @@ Place FindPlace(const Inference& inference, NodeId id) {
   return {};
 }
 
-std::vector<Shape> ShapesOf(const std::vector<TensorInfo>& tensors) {
-  std::vector<Shape> shapes;
-  shapes.reserve(tensors.size());
-  for (const TensorInfo& tensor : tensors) shapes.push_back(tensor.shape);
-  return shapes;
+// The formulas of the call's rule, where they are data; with this node's sizes, where they fit.
+std::vector<FormulaTerm> DescribeFormulas(const Inference& inference, const Call& call,
+                                          Explanation* e) {
+  if (call.def == nullptr) return {};
+  const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(*call.def);
+  if (!formulas.ok() || !formulas->has_value() || (*formulas)->costs.empty()) return {};
+  e->names = SignatureText(**formulas);
+  for (const NamedFormula& let : (*formulas)->lets) {
+    e->where.push_back(absl::StrCat(let.key, " = ", let.text));
+  }
+  const CallView view(inference, call);
+  absl::StatusOr<FormulaResult> result = EvaluateFormulas(**formulas, view.view());
+  return result.ok() ? std::move(result->terms) : std::vector<FormulaTerm>();
 }
 
-void AddTerms(const Census& census, const char* prefix, const char* in_formula, Explanation* e) {
+// "M*N*K = 1*1000*2048", if that is what was counted; else nothing: never a wrong derivation.
+std::string Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is_int,
+                       const Expr& amount) {
+  Expr sum = 0;
+  std::vector<std::string> formulas, filled;
+  for (const FormulaTerm& term : terms) {
+    if (term.kind != kind || term.is_int != is_int || term.amount == Expr(0)) continue;
+    sum += term.amount;
+    formulas.push_back(term.formula);
+    filled.push_back(term.filled);
+  }
+  if (sum != amount) return "";
+  const std::string formula = absl::StrJoin(formulas, " + ");
+  const std::string numbers = absl::StrJoin(filled, " + ");
+  if (numbers == amount.Shortened(kMaxShownFormula)) return formula == numbers ? "" : formula;
+  return formula == numbers ? formula : absl::StrCat(formula, " = ", numbers);
+}
+
+void AddTerms(const Census& census, bool is_int, const std::vector<FormulaTerm>& formulas,
+              Explanation* e) {
   for (int i = 0; i < kNumKinds; ++i) {
     const Kind kind = static_cast<Kind>(i);
     if (census[kind] == Expr(0)) continue;
     Explanation::Term term;
-    term.kind = absl::StrCat(prefix, KindName(kind));
+    term.kind = absl::StrCat(is_int ? "int_" : "", KindName(kind));
     term.amount = census[kind];
-    if (e->node.multiplicity == Expr(1)) {
-      term.how = FillIn(e->formula, absl::StrCat(in_formula, KindName(kind)),
-                        ShapesOf(e->node.inputs), ShapesOf(e->node.outputs), term.amount);
-    }
+    term.how = Derivation(formulas, kind, is_int, term.amount);
     e->terms.push_back(std::move(term));
   }
 }
@@ -138,14 +165,14 @@ void DescribeRule(const ModelData& model, const Node& node, const Call& call, Ex
   }
 }
 
-void DescribeCost(const CallCost& cost, Explanation* e) {
+void DescribeCost(const CallCost& cost, const std::vector<FormulaTerm>& formulas, Explanation* e) {
   const Tally tally = e->shape_work                          ? cost.tally().AsShapeWork()
                       : e->is_function || !e->bodies.empty() ? cost.tally()
                                                              : cost.own;
   e->amounts = tally.amounts;
   if (cost.coverage == Coverage::kUnknown) e->reason = std::string(cost.problem.message());
-  AddTerms(tally.flops, "", "", e);
-  AddTerms(tally.int_ops, "int_", "integer ", e);
+  AddTerms(tally.flops, /*is_int=*/false, formulas, e);
+  AddTerms(tally.int_ops, /*is_int=*/true, formulas, e);
 }
 
 std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
@@ -240,7 +267,7 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
   e.node.status = cost.coverage;
   DescribeRule(*inference.model, node, call, &e);
   DescribeBodies(counts, call, cost, &e);
-  DescribeCost(cost, &e);
+  DescribeCost(cost, DescribeFormulas(inference, call, &e), &e);
   return e;
 }
 
@@ -265,6 +292,8 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
   AppendTensors("input", e.node.inputs, e.node.inputs_omitted, width, &out);
   AppendTensors("output", e.node.outputs, e.node.outputs_omitted, width, &out);
   if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, &out);
+  if (!e.names.empty()) AppendLabelled("names", e.names, width, &out);
+  for (const std::string& definition : e.where) AppendLabelled("where", definition, width, &out);
   if (!e.note.empty()) AppendLabelled("note", e.note, width, &out);
   for (const std::string& exception : e.exceptions) {
     AppendLabelled("except", exception, width, &out);

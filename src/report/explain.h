@@ -19,8 +19,8 @@ struct Counts;     // of src/count/count.h
 struct Inference;  // of src/infer/infer.h
 
 struct Explanation {
-  // A line of the cost: "mac = M*N*K = 577*1024*1024" = 605028352. `how` is empty where the formula
-  // cannot be filled in.
+  // A line of the cost: "mac = M*N*K = 577*1024*1024" = 605028352. `how` is empty where the rule
+  // states its formula in words.
   struct Term {
     std::string kind;  // "mac", "int_mac", ...
     std::string how;
@@ -45,6 +45,8 @@ struct Explanation {
   bool is_function = false;  // a call of a local function
   bool shape_work = false;   // arithmetic that only makes shapes: free
   std::string formula, note;
+  std::string names;               // the signature that terms take their names from; "" if none
+  std::vector<std::string> where;  // "K = if(attr.transA, a0, a1)": what terms define
   std::vector<std::string> exceptions;  // to the rule that fused costs what decomposed does
   std::string reason;                   // why it is unknown
   std::vector<Term> terms;              // of one run
@@ -59,12 +61,6 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
                                             absl::string_view node);
 
 std::string ToText(const Explanation& explanation, const TableStyle& style);
-
-// "mac" or "int_mac" of a formula, "mac = elements(Y)*K", with sizes: "elements(Y)*K =
-// 577*1024 * 1024". Empty if the formula does not say, or says another amount than `amount`.
-std::string FillIn(absl::string_view formula, absl::string_view kind,
-                   const std::vector<Shape>& inputs, const std::vector<Shape>& outputs,
-                   const Expr& amount);
 
 }  // namespace onnxflops
 

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "ops/formula/formula.h"
 #include "src/base/quote.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
@@ -18,6 +22,34 @@ namespace {
 const char* StatusOf(const OpDef& row) {
   if (Has(row.traits, Traits::kUnknown)) return "unknown";
   return row.count != nullptr || Has(row.traits, Traits::kControlFlow) ? "counted" : "free";
+}
+
+// The formulas of a row where they are data, or where nothing is to be said: it is free.
+std::optional<Formulas> ShownFormulas(const OpDef& row) {
+  absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(row);
+  if (formulas.ok() && formulas->has_value()) return *std::move(formulas);
+  if (StatusOf(row) == absl::string_view("free")) return Formulas();
+  return std::nullopt;
+}
+
+const char* FormOf(const OpDef& row) { return ShownFormulas(row).has_value() ? "data" : "prose"; }
+
+void WriteFormulas(const OpDef& row, JsonWriter* json) {
+  json->Key("formula_is").String(FormOf(row));
+  const std::optional<Formulas> formulas = ShownFormulas(row);
+  if (!formulas.has_value()) return;
+  const bool named = !formulas->outputs.empty();
+  json->Key("signature").String(named ? SignatureText(*formulas) : "");
+  json->Key("attributes").BeginObject(kOneLine);
+  for (const FormulaAttribute& a : formulas->attributes) json->Key(a.name).String(AttributeText(a));
+  json->EndObject();
+  const auto write = [&](const char* key, const std::vector<NamedFormula>& list) {
+    json->Key(key).BeginObject(kOneLine);
+    for (const NamedFormula& formula : list) json->Key(formula.key).String(formula.text);
+    json->EndObject();
+  };
+  write("let", formulas->lets);
+  write("costs", formulas->costs);
 }
 
 }  // namespace
@@ -38,15 +70,13 @@ std::vector<OperatorLine> ListOperators(const Rules& rules) {
 
 TextTable OperatorTable(const std::vector<OperatorLine>& lines) {
   TextTable table;
-  table.columns = {{"domain"},
-                   {"operator"},
-                   {"versions"},
-                   {"status"},
-                   {"formula", false, TextTable::Column::Narrow::kCutEnd}};
+  table.columns = {{"domain"},     {"operator"},
+                   {"versions"},   {"status"},
+                   {"formula is"}, {"formula", false, TextTable::Column::Narrow::kCutEnd}};
   for (const OperatorLine& line : lines) {
-    table.rows.push_back(
-        {{*line.domain == '\0' ? "ai.onnx" : line.domain, line.row->name,
-          absl::StrJoin(line.row->versions, " "), StatusOf(*line.row), line.row->formula}});
+    table.rows.push_back({{*line.domain == '\0' ? "ai.onnx" : line.domain, line.row->name,
+                           absl::StrJoin(line.row->versions, " "), StatusOf(*line.row),
+                           FormOf(*line.row), line.row->formula}});
   }
   return table;
 }
@@ -65,6 +95,7 @@ std::string ToJson(const std::vector<OperatorLine>& lines) {
     json.EndArray();
     json.Key("status").String(StatusOf(*line.row));
     json.Key("formula").String(line.row->formula);
+    WriteFormulas(*line.row, &json);
     json.Key("note").String(line.row->note);
     json.Key("exceptions").BeginArray();
     for (const OpException& e : line.row->exceptions) json.String(ExceptionText(e));
@@ -86,6 +117,20 @@ std::string ToText(const OperatorLine& line, int width) {
       absl::StrCat("operator ", Printable(OpLabel(line.domain, row.name)),
                    *line.domain == '\0' ? " (ai.onnx)" : "", ", versions ",
                    absl::StrJoin(row.versions, ", "), "\n", wrapped("  formula  ", row.formula));
+  if (const std::optional<Formulas> formulas = ShownFormulas(row); !formulas.has_value()) {
+    out += "           in words only: the language of formulas cannot say it\n";
+  } else if (!formulas->costs.empty()) {
+    out += wrapped("  names    ", SignatureText(*formulas));
+    for (const FormulaAttribute& a : formulas->attributes) {
+      out += wrapped("           ", absl::StrCat("attr.", a.name, " = ", AttributeText(a)));
+    }
+    for (const NamedFormula& let : formulas->lets) {
+      out += wrapped("  where    ", absl::StrCat(let.key, " = ", let.text));
+    }
+    for (const NamedFormula& cost : formulas->costs) {
+      out += wrapped("  cost     ", absl::StrCat(cost.key, " = ", cost.text));
+    }
+  }
   if (*row.note != '\0') out += wrapped("  note     ", row.note);
   for (const OpException& e : row.exceptions) {
     out += wrapped("  except   ", ExceptionText(e));

@@ -1,6 +1,7 @@
 #include "src/symbolic/parse.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -39,13 +40,20 @@ double NumPowerTerms(int64_t terms, int power) {
 //   power   = primary ["^" integer]
 //   primary = integer | name | "(" sum ")" | "floor" "(" product "/" unary ")"
 //           | ("min" | "max" | "broadcast") "(" sum {"," sum} ")"
-// A name is an identifier, and in expressions any written symbol: see symbol_name.h.
+// A name is an identifier, and in expressions any written symbol: see symbol_name.h. Formulas of
+// operators have more: see parse.h.
 // After a failure every function returns at once; the value no longer matters.
 class Parser {
  public:
   enum class Names { kIdentifiers, kSymbols };
   Parser(absl::string_view text, Names names, const NameValue& value_of, size_t max_terms)
       : text_(text), names_(names), value_of_(value_of), max_terms_(max_terms) {}
+  Parser(absl::string_view text, const FormulaNames& names)
+      : text_(text),
+        names_(Names::kIdentifiers),
+        value_of_(names.value),
+        formula_(&names),
+        max_terms_(kMaxParsedTerms) {}
 
   absl::StatusOr<Expr> Parse() {
     if (text_.size() > kMaxParsedChars) {
@@ -53,13 +61,14 @@ class Parser {
       Fail(absl::StrCat("the expression has more than ", kMaxParsedChars,
                         " characters (parsed-chars)"));
     }
-    Expr result = ParseSum();
+    Expr result = ParseComparison();
     if (Peek() != '\0' || pos_ < text_.size()) FailHere("an operator");
     if (!status_.ok()) return status_;
     return result;
   }
 
  private:
+  Expr ParseComparison();
   Expr ParseSum();
   Expr ParseProduct();
   Expr ParseUnary();
@@ -68,7 +77,14 @@ class Parser {
   Expr ParseInteger();
   Expr ParseFloor();
   Expr ParseList(absl::string_view function);
+  Expr ParseIf();
+  Expr ParseDigits();
+  Expr ParseUnless(bool skip);
+  Expr ParsePart(absl::string_view name);
   Expr ValueOf(absl::string_view name);
+  Expr Found(absl::string_view name, const absl::StatusOr<Expr>& value);
+  // Whether a condition holds; of one that is open, nullopt.
+  std::optional<bool> Decide(std::optional<bool> condition, absl::string_view what);
 
   bool failed() const { return !status_.ok(); }
   void Fail(absl::string_view what) {
@@ -87,6 +103,7 @@ class Parser {
   }
   // Checks a computed value.
   Expr Checked(const Expr& e) {
+    if (skipped_ > 0) return 1;
     if (e.error() != nullptr) Fail(absl::StrCat("the value ", e.error()));
     return failed() ? Expr(0) : e;
   }
@@ -125,11 +142,34 @@ class Parser {
   absl::string_view text_;
   const Names names_;
   const NameValue& value_of_;
+  const FormulaNames* formula_ = nullptr;
   const size_t max_terms_;
   size_t pos_ = 0;
   int depth_ = 0;
+  int skipped_ = 0;  // inside so many arguments that `if` does not choose: all values are 1
   absl::Status status_;
 };
+
+Expr Parser::ParseComparison() {
+  Expr left = ParseSum();
+  if (formula_ == nullptr) return left;
+  const char* const kOperators[] = {"==", "!=", "<=", ">=", "<", ">"};
+  const auto* const op = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                      [this](const char* token) { return Take(token); });
+  if (op == std::end(kOperators)) return left;
+  const Expr right = ParseSum();
+  if (failed()) return 0;
+  const absl::string_view sign = *op;
+  const bool equality = sign == "==" || sign == "!=";
+  const bool swapped = sign == ">" || sign == "<=";
+  const bool negated = sign == "!=" || sign == "<=" || sign == ">=";
+  const std::optional<bool> holds = Decide(equality  ? ProvablyEqual(left, right)
+                                           : swapped ? ProvablyLess(right, left)
+                                                     : ProvablyLess(left, right),
+                                           absl::StrCat(left.Shortened(kMaxShownFormula), " ", sign,
+                                                        " ", right.Shortened(kMaxShownFormula)));
+  return Expr(holds.value_or(true) != negated ? 1 : 0);
+}
 
 Expr Parser::ParseSum() {
   TermAccumulator sum;
@@ -170,7 +210,13 @@ Expr Parser::ParsePower() {
   if (!Take("^")) return base;
   Peek();
   CheckOperand(base);
-  const Expr exponent = ParseInteger();
+  const Expr exponent = formula_ != nullptr ? ParsePrimary() : ParseInteger();
+  if (failed() || skipped_ > 0) return failed() ? 0 : 1;
+  if (!exponent.AsInt64().has_value() || exponent.literal() < 0) {
+    if (formula_->must_decide)
+      Fail(absl::StrCat("the power ", exponent.Shortened(kMaxShownFormula), " is no number"));
+    return base;
+  }
   if (!failed() && exponent.literal() > kMaxDegree) {
     Fail(absl::StrCat("the power ", kDegreeTooHigh));
   }
@@ -212,13 +258,19 @@ Expr Parser::ParsePrimary() {
   ++depth_;
   Expr result;
   if (Take("(")) {
-    result = ParseSum();
+    result = ParseComparison();
     Expect(")");
   } else {
     const absl::string_view name = text_.substr(pos_, length);
     pos_ += length;
     if (IsFunctionName(name) && Take("(")) {
       result = name == "floor" ? ParseFloor() : ParseList(name);
+    } else if (formula_ != nullptr && name == "if" && Take("(")) {
+      result = ParseIf();
+    } else if (formula_ != nullptr && name == "digits" && Take("(")) {
+      result = ParseDigits();
+    } else if (formula_ != nullptr && Take("[")) {
+      result = ParsePart(name);
     } else {
       result = ValueOf(name);
     }
@@ -228,12 +280,76 @@ Expr Parser::ParsePrimary() {
 }
 
 Expr Parser::ValueOf(absl::string_view name) {
-  const absl::StatusOr<Expr> value = value_of_(name);
+  if (skipped_ > 0) return 1;
+  return Found(name, value_of_(name));
+}
+
+Expr Parser::Found(absl::string_view name, const absl::StatusOr<Expr>& value) {
   if (value.ok() || failed()) return value.ok() ? Checked(*value) : Expr(0);
-  const size_t column = pos_ - name.size() + 1;
+  const size_t column = static_cast<size_t>(name.data() - text_.data()) + 1;
   status_ =
       WithMessage(value.status(), absl::StrCat("column ", column, ": ", value.status().message()));
   return 0;
+}
+
+std::optional<bool> Parser::Decide(std::optional<bool> condition, absl::string_view what) {
+  if (failed() || skipped_ > 0 || condition.has_value()) return condition;
+  if (!formula_->must_decide) return std::nullopt;
+  status_ = absl::FailedPreconditionError(
+      absl::StrCat("column ", pos_ + 1, ": whether ", what, " is not known"));
+  return std::nullopt;
+}
+
+// An argument of `if`, which may be one that is not chosen.
+Expr Parser::ParseUnless(bool skip) {
+  if (skip) ++skipped_;
+  Expr value = ParseComparison();
+  if (skip) --skipped_;
+  return value;
+}
+
+Expr Parser::ParseIf() {
+  const Expr condition = ParseComparison();
+  const std::optional<bool> zero = Decide(
+      ProvablyEqual(condition, 0), absl::StrCat(condition.Shortened(kMaxShownFormula), " is 0"));
+  Expect(",");
+  const Expr then = ParseUnless(zero.value_or(false));
+  Expect(",");
+  const Expr otherwise = ParseUnless(!zero.value_or(true));
+  Expect(")");
+  if (failed() || skipped_ > 0) return 1;
+  if (zero.has_value()) return *zero ? otherwise : then;
+  CheckOperand(then);
+  CheckOperand(otherwise);
+  return failed() ? Expr(0) : Checked(Max(then, otherwise));
+}
+
+// Of a symbol, the sum over all digits of "it has this digit".
+Expr Parser::ParseDigits() {
+  constexpr int kMostDigits = 40;  // no axis of a trillion elements fits into memory
+  const Expr value = ParseComparison();
+  Expect(")");
+  CheckOperand(value);
+  if (failed() || skipped_ > 0) return failed() ? 0 : 1;
+  const std::optional<absl::int128> most = value.UpperBound();
+  Expr digits = 0;
+  absl::int128 power = 1;
+  for (int i = 0; i < kMostDigits && (!most.has_value() || power <= *most); ++i, power *= 2) {
+    digits += Min(FloorDiv(value, power), 1);
+  }
+  return Checked(digits);
+}
+
+Expr Parser::ParsePart(absl::string_view name) {
+  FormulaPart part;
+  if (Peek() != ':') part.at = ParseSum();
+  if (Take(":")) {
+    part.begin = std::exchange(part.at, std::nullopt);
+    if (Peek() != ']') part.end = ParseSum();
+  }
+  Expect("]");
+  if (failed() || skipped_ > 0) return 1;
+  return Found(name, formula_->part(name, part));
 }
 
 Expr Parser::ParseFloor() {
@@ -247,9 +363,9 @@ Expr Parser::ParseFloor() {
 }
 
 Expr Parser::ParseList(absl::string_view function) {
-  Expr result = ParseSum();
+  Expr result = ParseComparison();
   while (Take(",")) {
-    const Expr next = ParseSum();
+    const Expr next = ParseComparison();
     CheckOperand(result);
     CheckOperand(next);
     if (failed()) return 0;
@@ -276,6 +392,10 @@ absl::StatusOr<Expr> ParseExpr(absl::string_view text, int64_t symbols_at_least,
 absl::StatusOr<Expr> ParseFormula(absl::string_view text, const NameValue& value_of,
                                   size_t max_terms) {
   return Parser(text, Parser::Names::kIdentifiers, value_of, max_terms).Parse();
+}
+
+absl::StatusOr<Expr> ParseFormula(absl::string_view text, const FormulaNames& names) {
+  return Parser(text, names).Parse();
 }
 
 }  // namespace onnxflops

@@ -12,6 +12,7 @@
 #include "ops/registry.h"
 #include "tests/ops/fused_pairs.h"
 #include "tests/oracle/cases.h"
+#include "tests/oracle/families.h"
 #include "tests/oracle/rule_cost.h"
 
 namespace onnxflops::oracle {
@@ -38,77 +39,6 @@ bool Compare(const Case& c, const Loop& loop) {
   }
   return same_dims && rule->work == work;
 }
-
-struct Family {
-  const char* name;
-  void (*cases)(const Visit&);
-};
-constexpr Family kFamilies[] = {
-    {"Unary", UnaryCases},
-    {"Binary", BinaryCases},
-    {"Variadic", VariadicCases},
-    {"Clip", ClipCases},
-    {"MatMul", MatMulCases},
-    {"Gemm", GemmCases},
-    {"Einsum", EinsumCases},
-    {"Conv", ConvCases},
-    {"ConvTranspose", ConvTransposeCases},
-    {"Pool", PoolCases},
-    {"Reduce", ReduceCases},
-    {"Softmax", SoftmaxCases},
-    {"Normalization", NormalizationCases},
-    {"Recurrent", RecurrentCases},
-    {"Attention", AttentionCases},
-    {"Rotary", RotaryCases},
-    {"Loss", LossCases},
-    {"Quantize", QuantizeCases},
-    {"IntegerProduct", IntegerProductCases},
-    {"EinsumOrder", EinsumOrderCases},
-    {"QLinear", QLinearCases},
-    {"DeformConv", DeformConvCases},
-    {"Resize", ResizeCases},
-    {"Scan", ScanCases},
-    {"Selection", SelectionCases},
-    {"Fourier", FourierCases},
-    {"FusedElementwise", FusedElementwiseCases},
-    {"FusedMatMul", FusedMatMulCases},
-    {"ChannelsLast", ChannelsLastCases},
-    {"FusedQuantized", FusedQuantizedCases},
-    {"LinearModel", LinearModelCases},
-    {"Generator", GeneratorCases},
-    {"WindowFunction", WindowFunctionCases},
-    {"MultiHeadAttention", MultiHeadAttentionCases},
-    {"ChannelsLastNormalization", ChannelsLastNormalizationCases},
-    {"LinearAttention", LinearAttentionCases},
-    {"CausalConv", CausalConvCases},
-    {"FlexAttention", FlexAttentionCases},
-    {"LinearClassifier", LinearClassifierCases},
-    {"SupportVector", SupportVectorCases},
-    {"Imputer", ImputerCases},
-    {"Optimizer", OptimizerCases},
-    {"RoiAlign", RoiAlignCases},
-    {"AffineGrid", AffineGridCases},
-    {"MelWeight", MelWeightCases},
-    {"Blocked", BlockedCases},
-    {"ChannelsLastQuantized", ChannelsLastQuantizedCases},
-    {"ChannelsLastMore", ChannelsLastMoreCases},
-    {"RuntimeSampling", RuntimeSamplingCases},
-    {"CropAndResize", CropAndResizeCases},
-    {"RuntimeElementwise", RuntimeElementwiseCases},
-    {"RuntimeAlgorithm", RuntimeAlgorithmCases},
-    {"RuntimeMatMul", RuntimeMatMulCases},
-    {"QOrderedMatMul", QOrderedMatMulCases},
-    {"Experts", ExpertsCases},
-    {"QuantizedLstm", QuantizedLstmCases},
-    {"PackedAttention", PackedAttentionCases},
-    {"DecoderAttention", DecoderAttentionCases},
-    {"Longformer", LongformerCases},
-    {"RuntimePosition", RuntimePositionCases},
-    {"PackedState", PackedStateCases},
-    {"RuntimeInteger", RuntimeIntegerCases},
-    {"Float8MatMul", Float8MatMulCases},
-    {"NGramHash", NGramHashCases},
-};
 
 class OracleTest : public testing::TestWithParam<Family> {};
 

@@ -114,6 +114,19 @@ constexpr Good kGood[] = {
     {"ContentOfAnInput", "inputs = ['x[N]', 'k']\noutputs = ['y[N, k.value]']\nadd = 'N*k.value'",
      "(float[B] a) => (float[B,3] c) <int64 k = {3}> { c = own.F(a, k) }", "add=3*B",
      "float32[B, 3]"},
+    {"AnyNumberOfInputs",
+     "inputs = ['x[N]', 'more...']\noutputs = ['y[N]']\nadd = 'more.elements'\n"
+     "mul = 'more.count'",
+     "(float[8] a, float[2,3] b, float[4] d) => (float[8] c) { c = own.F(a, b, d) }",
+     "add=10 mul=2", "float32[8]"},
+    {"Conditions",
+     "attributes = { mode = 'up|down', alpha = 1.0, act = 'activation|Sigmoid', w = 'list' }\n"
+     "inputs = ['x', 'm?']\noutputs = ['y[x[0], x[1:]]']\n"
+     "add = 'if(m.given, m[0], 100*x[-1]) + attr.w.count'\nfloat_mul = 'attr.mode.down + 2*(x.rank "
+     "== 3)'\n"
+     "exp = 'x.elements*attr.act.exp'\nsqrt = '10*attr.alpha.is_1 + 20*attr.mode.given'",
+     "(int8[2,3,4] a) => (int8[2,12] c) { c = own.F<mode = \"down\", w = [1, 2, 3]>(a) }",
+     "mul=3 int_add=403 int_exp=24 int_sqrt=30", "int8[2, 12]"},
     {"AnyShape", "inputs = ['x']\noutputs = ['y[x.elements, x.rank]']\nround = 'x.elements'",
      "(float[2,3] a) => (float[6,2] c) { c = own.F(a) }", "round=6", "float32[6, 2]"},
 };
@@ -251,6 +264,11 @@ constexpr Bad kBad[] = {
     {"TypeOfAttribute", "...attributes = {g = 'string'}\nadd = 1", "my.toml:6:19: an attribute is"},
     {"UnknownAttribute", "...add = 'attr.g'", "my.toml:6:8: nothing is named 'attr.g'"},
     {"Arithmetic", "...add = 1\narithmetic = 'both'", "my.toml:7:14: it should be \"float\" or"},
+    {"Comparison", "...add = 'M == K == 2'", "my.toml:6:15: expected an operator, found '='"},
+    {"IfOfTwo", "...add = 'if(M, K)'", "my.toml:6:16: expected ','"},
+    {"Slice", "...add = 'x[0:'", "my.toml:6:13: expected a number"},
+    {"Word", "...attributes = {m = 'a|b'}\nadd = 'attr.m.c'",
+     "my.toml:7:8: nothing is named 'attr.m.c'"},
     {"Let", "...let = ['h - M']\nadd = 'h'", "my.toml:6:8: expected \"name = formula\""},
     {"LetTwice", "...let = ['M = K']\nadd = 1", "my.toml:6:9: 'M' is defined twice"},
     {"Since", "...since = 0", "my.toml:6:9: since should be an opset, 1 or more"},

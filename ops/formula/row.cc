@@ -1,0 +1,251 @@
+// The formulas of a row, read from its data.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "ops/formula/formula.h"
+#include "ops/formula/scope.h"
+#include "ops/rules.h"
+#include "ops/user/user_rule.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// Element-wise rows say nothing but their cost per element.
+constexpr char kAnySignature[] = "X... -> Y";
+constexpr char kFirstSignature[] = "X others... -> Y";
+
+class RowReader {
+ public:
+  explicit RowReader(const OpDef& row) : row_(row) {}
+
+  absl::StatusOr<Formulas> Read() {
+    for (const auto& [what, read] : {std::make_pair("attributes", &RowReader::ReadAttributes),
+                                     {"signature", &RowReader::ReadSignature},
+                                     {"let", &RowReader::ReadLets},
+                                     {"costs", &RowReader::ReadCosts}}) {
+      const absl::Status status = (this->*read)();
+      if (!status.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(what, ": ", status.message()));
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static absl::string_view Text(const char* text) { return text == nullptr ? "" : text; }
+
+  // "name = text" at its place.
+  static absl::StatusOr<std::pair<TextPart, TextPart>> SplitAtEquals(const TextPart& part) {
+    const size_t equals = part.text.find('=');
+    if (equals == absl::string_view::npos) {
+      return ErrorAt(part.at, "expected \"name = formula\"");
+    }
+    const TextPart name = Trimmed({part.text.substr(0, equals), part.at});
+    return std::make_pair(name, Trimmed({part.text.substr(equals + 1), part.at + equals + 1}));
+  }
+
+  absl::Status ReadAttributes() {
+    for (const TextPart& part : SplitList({Text(row_.data.attributes), 0}, ';')) {
+      ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
+      FormulaAttribute attribute;
+      attribute.name = std::string(sides.first.text);
+      if (!IsFormulaName(attribute.name) || !ReadDefault(sides.second.text, &attribute)) {
+        return ErrorAt(part.at, absl::StrCat(Quoted(part.text), " is no attribute"));
+      }
+      RETURN_IF_ERROR(Moved(scope_.DefineAttribute(attribute), part.at));
+      result_.attributes.push_back(std::move(attribute));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool ReadDefault(absl::string_view text, FormulaAttribute* attribute) {
+    if (ParseAttributeType(text, attribute)) return true;
+    int64_t number = 0;
+    attribute->type = FormulaAttribute::Type::kInts;
+    if (absl::ConsumePrefix(&text, "[") && absl::ConsumeSuffix(&text, "]")) {
+      for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+        if (!absl::SimpleAtoi(item, &number)) return false;
+        attribute->ints.push_back(number);
+      }
+      return true;
+    }
+    attribute->type = FormulaAttribute::Type::kFloat;
+    if (absl::StrContains(text, '.')) return absl::SimpleAtof(text, &attribute->number);
+    attribute->type = FormulaAttribute::Type::kInt;
+    if (!absl::SimpleAtoi(text, &number)) return false;
+    attribute->ints = {number};
+    return true;
+  }
+
+  absl::string_view Signature() const {
+    if (row_.data.signature != nullptr) return row_.data.signature;
+    return row_.count == CountPerInputElement ? kFirstSignature : kAnySignature;
+  }
+
+  absl::Status ReadSignature() {
+    const absl::string_view text = Signature();
+    const size_t arrow = text.find("->");
+    if (arrow == absl::string_view::npos) return ErrorAt(0, "expected \"inputs -> outputs\"");
+    std::vector<TensorText> inputs, outputs;
+    for (const TextPart& part : SplitList({text.substr(0, arrow), 0}, ' ')) {
+      RETURN_IF_ERROR(ReadTensor(part, &inputs, &result_.inputs));
+    }
+    for (const TextPart& part : SplitList({text.substr(arrow + 2), arrow + 2}, ' ')) {
+      RETURN_IF_ERROR(ReadTensor(part, &outputs, &result_.outputs));
+    }
+    for (const TensorText& input : inputs) {
+      if (input.tensor.any_number && &input != &inputs.back()) {
+        return ErrorAt(input.name.at, "only the last input can be any number");
+      }
+      RETURN_IF_ERROR(scope_.DefineInput(input));
+    }
+    for (const TensorText& output : outputs) {
+      RETURN_IF_ERROR(scope_.DefineOutput(output));
+    }
+    for (const TensorText& input : inputs) RETURN_IF_ERROR(scope_.CheckInputSizes(input));
+    return absl::OkStatus();
+  }
+
+  static absl::Status ReadTensor(const TextPart& part, std::vector<TensorText>* texts,
+                                 std::vector<FormulaTensor>* tensors) {
+    if (part.text.empty()) return absl::OkStatus();  // more than one space
+    absl::StatusOr<TensorText> text = ParseTensor(part.text);
+    if (!text.ok()) return Moved(text.status(), part.at);
+    if (!text->type.text.empty()) return ErrorAt(part.at, "a row's rule says its types");
+    tensors->push_back(text->tensor);
+    texts->push_back(*std::move(text));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadLets() {
+    for (const TextPart& part : SplitList({Text(row_.data.let), 0}, ';')) {
+      ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
+      const auto& [name, formula] = sides;
+      if (!IsFormulaName(name.text)) {
+        return ErrorAt(name.at, absl::StrCat(Quoted(name.text), " is no name"));
+      }
+      RETURN_IF_ERROR(scope_.CheckFormula(formula));
+      RETURN_IF_ERROR(Moved(scope_.DefineLet(name.text), name.at));
+      result_.lets.push_back({std::string(name.text), std::string(formula.text)});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadCosts() {
+    if (row_.data.costs == nullptr) return DeriveCosts();
+    if (absl::string_view(row_.data.costs) == "free") return absl::OkStatus();
+    for (const TextPart& part : SplitList({row_.data.costs, 0}, ';')) {
+      ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
+      const auto& [key, formula] = sides;
+      if (!KindNamed(key.text).has_value() && !IsActivation(key.text)) {
+        return ErrorAt(key.at, absl::StrCat(Quoted(key.text), " is no kind of work"));
+      }
+      RETURN_IF_ERROR(scope_.CheckAmount(formula));
+      result_.costs.push_back({std::string(key.text), std::string(formula.text)});
+    }
+    if (result_.costs.empty()) return ErrorAt(0, "nothing is said");
+    return absl::OkStatus();
+  }
+
+  // Whether it is "attr.NAME" of an activation.
+  bool IsActivation(absl::string_view key) const {
+    return std::any_of(result_.attributes.begin(), result_.attributes.end(), [&](const auto& a) {
+      return a.type == FormulaAttribute::Type::kActivation && key == absl::StrCat("attr.", a.name);
+    });
+  }
+
+  // What the shared cost rules multiply.
+  absl::Status DeriveCosts() {
+    if (row_.count == nullptr) return absl::OkStatus();
+    const bool of_output = row_.count == CountPerOutputElement;
+    if (!of_output && row_.count != CountPerInputElement) return ErrorAt(0, "they are missing");
+    const std::vector<FormulaTensor>& tensors = of_output ? result_.outputs : result_.inputs;
+    if (tensors.empty()) return ErrorAt(0, "the signature lacks the tensor they are of");
+    const std::string elements = absl::StrCat(tensors[0].name, ".elements");
+    const Census census = row_.per_element * Expr(1);
+    for (int i = 0; i < kNumKinds; ++i) {
+      const Kind kind = static_cast<Kind>(i);
+      if (census[kind] == Expr(0)) continue;
+      const bool once = census[kind] == Expr(1);
+      result_.costs.push_back(
+          {std::string(KindName(kind)),
+           once ? elements : absl::StrCat(census[kind].ToString(), "*", elements)});
+    }
+    return absl::OkStatus();
+  }
+
+  const OpDef& row_;
+  FormulaScope scope_;
+  Formulas result_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::optional<Formulas>> FormulasOf(const OpDef& row) {
+  if (row.user_rule != nullptr) return row.user_rule->formulas;
+  const bool shared = row.count == CountPerOutputElement || row.count == CountPerInputElement;
+  if (row.data.signature == nullptr && !shared) return std::nullopt;
+  return RowReader(row).Read();
+}
+
+std::string WrittenTensor(const FormulaTensor& tensor) {
+  std::string out =
+      absl::StrCat(tensor.name, tensor.optional ? "?" : "", tensor.any_number ? "..." : "");
+  if (!tensor.has_shape) return out;
+  const auto append = [](std::string* text, const FormulaDim& dim) {
+    const bool rest = dim.kind == FormulaDim::Kind::kRest;
+    absl::StrAppend(text, dim.kind == FormulaDim::Kind::kFresh ? "?" : "",
+                    rest && dim.text == "..." ? "" : dim.text, rest ? "..." : "");
+  };
+  return absl::StrCat(out, "[", absl::StrJoin(tensor.dims, ", ", append), "]");
+}
+
+std::string SignatureText(const Formulas& formulas) {
+  const auto append = [](std::string* out, const FormulaTensor& tensor) {
+    absl::StrAppend(out, WrittenTensor(tensor));
+  };
+  const std::string inputs = absl::StrJoin(formulas.inputs, " ", append);
+  return absl::StrCat(inputs, inputs.empty() ? "" : " ", "-> ",
+                      absl::StrJoin(formulas.outputs, " ", append));
+}
+
+std::string AttributeText(const FormulaAttribute& attribute) {
+  switch (attribute.type) {
+    case FormulaAttribute::Type::kList:
+      return "list";
+    case FormulaAttribute::Type::kActivation:
+      return absl::StrCat("activation", attribute.words[0].empty() ? "" : "|", attribute.words[0]);
+    case FormulaAttribute::Type::kWord:
+      return absl::StrJoin(attribute.words, "|");
+    case FormulaAttribute::Type::kInts:
+      if (attribute.required) return "ints";
+      return absl::StrCat("[", absl::StrJoin(attribute.ints, ", "), "]");
+    case FormulaAttribute::Type::kFloat: {
+      if (attribute.required) return "float";
+      const std::string number = absl::StrCat(attribute.number);
+      return absl::StrContains(number, '.') ? number : absl::StrCat(number, ".0");
+    }
+    case FormulaAttribute::Type::kInt:
+      break;
+  }
+  return attribute.required ? "int" : absl::StrCat(attribute.ints[0]);
+}
+
+std::optional<Kind> KindNamed(absl::string_view key) {
+  if (!absl::ConsumePrefix(&key, "int_")) absl::ConsumePrefix(&key, "float_");
+  for (int i = 0; i < kNumKinds; ++i) {
+    if (key == KindName(static_cast<Kind>(i))) return static_cast<Kind>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace onnxflops

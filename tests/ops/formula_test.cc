@@ -1,0 +1,265 @@
+// The formulas of rows, against the cost rules: on every node of the examples, of the oracle's
+// sweep and of the fused pairs both must come to the same census, kind by kind.
+#include "ops/formula/formula.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/registry.h"
+#include "ops/rules.h"
+#include "src/count/count.h"
+#include "src/infer/call_view.h"
+#include "src/infer/infer.h"
+#include "src/load/load.h"
+#include "tests/ops/examples.h"
+#include "tests/ops/fused_pairs.h"
+#include "tests/oracle/families.h"
+#include "tests/oracle/rule_cost.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::HasSubstr;
+
+const absl::StatusOr<std::optional<Formulas>>& Read(const OpDef& row) {
+  static auto& all = *new std::map<const OpDef*, absl::StatusOr<std::optional<Formulas>>>;
+  const auto known = all.find(&row);
+  return known != all.end() ? known->second : all.emplace(&row, FormulasOf(row)).first->second;
+}
+
+std::string Name(const OpDef& row) {
+  for (const OpFamily& family : AllFamilies()) {
+    if (&row >= family.rows.data() && &row < family.rows.data() + family.rows.size()) {
+      return absl::StrCat(family.domain, ".", row.name, "-", row.versions[0]);
+    }
+  }
+  return row.name;
+}
+
+// Rows whose formulas a node has been held to, and rows that were wrong: one report is enough.
+std::set<const OpDef*>& Held() {
+  static auto& held = *new std::set<const OpDef*>;
+  return held;
+}
+std::set<const OpDef*>& Wrong() {
+  static auto& wrong = *new std::set<const OpDef*>;
+  return wrong;
+}
+
+std::string CensusText(const Census& flops, const Census& int_ops) {
+  Cost cost;
+  cost.flops = flops;
+  cost.int_ops = int_ops;
+  return cost.ToString();
+}
+
+void CheckCall(const Inference& inference, const Call& call, const CallCost& cost) {
+  if (call.def == nullptr || cost.coverage == Coverage::kUnknown || Wrong().count(call.def) > 0) {
+    return;
+  }
+  const auto& formulas = Read(*call.def);
+  if (!formulas.ok() || !formulas->has_value()) return;
+  const CallView view(inference, call);
+  const absl::StatusOr<FormulaResult> result = EvaluateFormulas(**formulas, view.view());
+  const std::string expected = CensusText(cost.own.flops, cost.own.int_ops);
+  const std::string found = result.ok() ? CensusText(result->cost.flops, result->cost.int_ops)
+                                        : std::string(result.status().message());
+  EXPECT_EQ(found, expected) << Name(*call.def);
+  (found == expected ? Held() : Wrong()).insert(call.def);
+}
+
+// Nodes of models that the program refuses, or does not know, are left out.
+void CheckModel(const std::string& bytes) {
+  const absl::StatusOr<Model> model = LoadFromBytes(bytes);
+  if (!model.ok()) return;
+  const absl::StatusOr<Inference> inference = Infer(*model);
+  if (!inference.ok()) return;
+  const absl::StatusOr<Counts> counts = Count(*inference);
+  if (!counts.ok()) return;
+  for (size_t i = 0; i < inference->calls.size(); ++i) {
+    CheckCall(*inference, inference->calls[i], counts->calls[i]);
+  }
+}
+
+TEST(FormulaTest, RowsAreWellFormed) {
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& row : family.rows) EXPECT_TRUE(Read(row).ok()) << Read(row).status();
+  }
+}
+
+TEST(FormulaTest, AgreesWithTheRuleOnExamples) {
+  for (const Example& example : AllExamples()) {
+    SCOPED_TRACE(example.example->text);
+    const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
+    ASSERT_TRUE(model.ok()) << model.status();
+    CheckModel(model->SerializeAsString());
+  }
+}
+
+TEST(FormulaTest, AgreesWithTheRuleOnFusedPairs) {
+  for (const FusedPair& pair : kFusedPairs) {
+    SCOPED_TRACE(pair.name);
+    const absl::StatusOr<onnx::ModelProto> model = ParsePart(pair.fused);
+    ASSERT_TRUE(model.ok()) << model.status();
+    CheckModel(model->SerializeAsString());
+  }
+}
+
+class FormulaSweepTest : public testing::TestWithParam<oracle::Family> {};
+
+TEST_P(FormulaSweepTest, AgreesWithTheRule) {
+  int cases = 0;
+  GetParam().cases([&](const oracle::Case& c, const oracle::Loop&) {
+    if (testing::Test::HasFatalFailure()) return;
+    SCOPED_TRACE(oracle::Describe(c));
+    CheckModel(oracle::ModelOf(c));
+    ++cases;
+  });
+  EXPECT_GT(cases, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, FormulaSweepTest, testing::ValuesIn(oracle::kFamilies),
+                         [](const auto& family) { return std::string(family.param.name); });
+
+bool IsCounted(const OpDef& row) {
+  return row.count != nullptr || Has(row.traits, Traits::kControlFlow);
+}
+
+// The share of rows whose formula is data may grow.
+TEST(FormulaTest, MostFormulasAreData) {
+  int counted = 0, data = 0;
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& row : family.rows) {
+      if (!IsCounted(row) || Has(row.traits, Traits::kUnknown)) continue;
+      ++counted;
+      data += Read(row).ok() && Read(row)->has_value() ? 1 : 0;
+    }
+  }
+  EXPECT_GE(data, 258) << "of " << counted;
+}
+
+// ---- the language
+
+// A row of Relu with other data.
+OpDef RowWith(const FormulaData& data) {
+  OpDef row = *FindOp("", "Gemm", 13).def;
+  row.data = data;
+  return row;
+}
+
+struct BadData {
+  const char* name;
+  FormulaData data;
+  const char* error;
+};
+
+constexpr BadData kBadData[] = {
+    {"NoCosts", {.signature = "A -> Y"}, "costs: column 1: they are missing"},
+    {"NoArrow", {.signature = "A Y", .costs = "free"}, "signature: column 1: expected"},
+    {"Bracket", {.signature = "A[M -> Y", .costs = "free"}, "signature: column 2: "},
+    {"TwoTensors", {.signature = "A A -> Y", .costs = "free"}, "there are two tensors 'A'"},
+    {"ManyFirst", {.signature = "A... B -> Y", .costs = "free"}, "only the last input"},
+    {"UnknownName",
+     {.signature = "A[M] -> Y", .costs = "mac = M*K"},
+     "column 9: nothing is named 'K'"},
+    {"Optional", {.signature = "A?[M] -> Y", .costs = "mac = M"}, "known only where the optional"},
+    {"UnknownKind", {.signature = "A -> Y", .costs = "macs = 1"}, "'macs' is no kind of work"},
+    {"Nothing", {.signature = "A -> Y", .costs = " "}, "costs: column 1: nothing is said"},
+    {"Syntax",
+     {.signature = "A -> Y", .costs = "add = 1; mul = 2*"},
+     "column 18: expected a number"},
+    {"Attribute", {.signature = "A -> Y", .attributes = "a = b", .costs = "free"}, "'a = b' is no"},
+    {"Word",
+     {.signature = "A -> Y", .attributes = "m = x|y", .costs = "add = attr.m.z"},
+     "nothing is named 'attr.m.z'"},
+    {"Let", {.signature = "A -> Y", .let = "k", .costs = "free"}, "let: column 1: expected \"name"},
+    {"LetTwice",
+     {.signature = "A[M] -> Y", .let = "k = M; k = 2", .costs = "free"},
+     "let: column 8: 'k' is defined twice"},
+    {"NoParts", {.signature = "A... -> Y", .costs = "add = A[0]"}, "'A' has no sizes to choose"},
+    {"Negative", {.signature = "A[M] -> Y", .costs = "add = -1 - M"}, "is never positive"},
+};
+
+TEST(FormulaDataTest, WhatIsWrongIsSaid) {
+  for (const BadData& bad : kBadData) {
+    const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(RowWith(bad.data));
+    EXPECT_EQ(formulas.status().code(), absl::StatusCode::kInvalidArgument) << bad.name;
+    EXPECT_THAT(std::string(formulas.status().message()), HasSubstr(bad.error)) << bad.name;
+  }
+}
+
+TEST(FormulaDataTest, IsWrittenAsItIsRead) {
+  constexpr FormulaData kData = {
+      .signature = "A[a..., M, 2*K] B?[..., K] rest... -> Y[?n]",
+      .attributes = "i = 1; l = [1, 2]; f = 1.5; w = |x|y; r = ints; c = list; t = activation|silu",
+      .costs = "free"};
+  const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(RowWith(kData));
+  ASSERT_TRUE(formulas.ok() && formulas->has_value()) << formulas.status();
+  EXPECT_EQ(SignatureText(**formulas), kData.signature);
+  std::string attributes;
+  for (const FormulaAttribute& a : (*formulas)->attributes) {
+    absl::StrAppend(&attributes, attributes.empty() ? "" : "; ", a.name, " = ", AttributeText(a));
+  }
+  EXPECT_EQ(attributes, kData.attributes);
+}
+
+// Y = Gemm(A[2,3], B[3,n]) with a formula of our own: its amount, and itself with sizes.
+std::pair<std::string, std::string> OnGemm(const std::string& formula) {
+  const std::string costs = "add = " + formula;
+  const OpDef row = RowWith({.signature = "A[M, k] B[k, N] C? -> Y",
+                             .attributes = "beta = 1.0; alpha = 1.0; mode = up|down; axes = [1, 0]",
+                             .let = "K = k",
+                             .costs = costs.c_str()});
+  const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(row);
+  if (!formulas.ok()) return {std::string(formulas.status().message()), ""};
+  Node node;
+  const Fact a = Fact::Tensor(DType::kFloat32, {2, 3});
+  const Fact b = Fact::Tensor(DType::kFloat32, {3, Expr::Symbol("n", 1) + 1});
+  const Fact y = Fact::Tensor(DType::kFloat32, {2, Expr::Symbol("n", 1) + 1});
+  const Fact* const inputs[] = {&a, &b};
+  const Fact* const outputs[] = {&y};
+  const ModelData model;
+  const NodeView view(model, node, row, 13, inputs, outputs, nullptr, {});
+  const absl::StatusOr<FormulaResult> result = EvaluateFormulas(**formulas, view);
+  if (!result.ok()) return {std::string(result.status().message()), ""};
+  return {result->terms[0].amount.ToString(), result->terms[0].filled};
+}
+
+TEST(FormulaLanguageTest, AmountsAndFormulasWithSizes) {
+  const struct {
+    const char *formula, *amount, *filled;
+  } cases[] = {
+      {"M*N*K", "6*n + 6", "2*(n + 1)*3"},
+      {"A.elements", "6", "2*3"},
+      {"A.elements^2 + 7 // A.elements", "37", "(2*3)^2 + 7 // (2*3)"},
+      {"C.given + C.elements + A.rank", "2", "0 + 0 + 2"},
+      {"A[1] + A[-1] + A[:1] + A[1:] + A[5:]", "12", "3 + 3 + 2 + 3 + 1"},
+      {"A[attr.axes[0]]*attr.axes[:]", "0", "3*0"},
+      {"if(C.given, C[0], 5)", "5", "if(0, C[0], 5)"},
+      {"(M == 2) + (M != 2) + 4*(M < K) + 8*(M >= K)", "5",
+       "(2 == 2) + (2 != 2) + 4*(2 < 3) + 8*(2 >= 3)"},
+      {"(N > 1) + (N <= 1)", "1", "((n + 1) > 1) + ((n + 1) <= 1)"},
+      {"attr.mode.up + 2*attr.mode.down + 4*attr.alpha.is_1 + 8*attr.beta.is_0", "5",
+       "1 + 2*0 + 4*1 + 8*0"},
+      {"digits(K) + digits(8) + digits(0)", "6", "digits(3) + digits(8) + digits(0)"},
+      {"2^M + version", "17", "2^2 + 13"},
+      {"A.is_float + attr.axes.count", "3", "1 + 2"},
+      {"if(N == 3, 1, 2)", "add = if(N == 3, 1, 2): column 10: whether n + 1 == 3 is not known",
+       ""},
+      {"A[2]", "add = A[2]: column 1: A has no number 2 of 2", ""},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(OnGemm(c.formula), std::make_pair(std::string(c.amount), std::string(c.filled)))
+        << c.formula;
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
