@@ -229,7 +229,8 @@ enum class Traits : uint32_t {
   kUnknown = 16,  // known by name, but without a public meaning: `note` says why; counts as unknown
   kRandom = 32,   // output is not constant even when all inputs are
   kShapeOnly = 64,   // looks at the shapes of its inputs, never at what they hold: Shape, Size
-  kMovesMask = 128,  // moves, tests or adds what may be a mask
+  kMovesMask = 128,  // moves, tests or adds what may be a mask; to another type (`to`): to bool
+  kStored = 256,     // the file holds what it yields: Constant
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));

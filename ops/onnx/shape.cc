@@ -555,7 +555,7 @@ constexpr OpDef kShapeRows[] = {
      .formula = "y = the value in the file; no arithmetic",
      .infer = InferConstant,
      .examples = kConstantExamples,
-     .traits = Traits::kView},
+     .traits = Traits::kView | Traits::kStored},
     {.name = "ConstantOfShape",
      .versions = kConstantOfShapeVersions,
      .formula = "y[input] = value everywhere; no arithmetic",

@@ -92,9 +92,11 @@ class Finder {
       const OptionalNodeId producer = model_.values[v].producer;
       if (!producer) continue;
       const Node& node = model_.node(*producer);
-      if (node.op_type != "Constant" || node.attributes.size() != 1) continue;
+      if (!node.inputs.empty() || node.attributes.size() != 1) continue;
       const Attribute& a = node.attributes[0];
       if (a.tensors.size() != 1) continue;
+      const OpDef* def = DefOf(node);
+      if (def == nullptr || !Has(def->traits, Traits::kStored)) continue;
       const Tensor& t = model_.tensor(a.tensors[0]);
       if (t.elements < kMinConstantWeight) continue;
       if (constants_.empty()) constants_.resize(model_.values.size());
@@ -151,11 +153,9 @@ class Finder {
   }
 
   static bool MovesMask(const Node& node, const OpDef* def) {
-    if (node.op_type == "Cast") {
-      const Attribute* to = node.FindAttribute("to");
-      return to != nullptr && to->i == static_cast<int64_t>(DType::kBool);
-    }
-    return def != nullptr && Has(def->traits, Traits::kMovesMask);
+    if (def == nullptr || !Has(def->traits, Traits::kMovesMask)) return false;
+    const Attribute* to = node.FindAttribute("to");
+    return to == nullptr || to->i == static_cast<int64_t>(DType::kBool);
   }
 
   static bool IsParameter(const Tensor& t, const TensorUse& use, bool in_constant_node) {
