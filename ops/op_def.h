@@ -229,7 +229,8 @@ enum class Traits : uint32_t {
   kUnknown = 16,  // known by name, but without a public meaning: `note` says why; counts as unknown
   kRandom = 32,   // output is not constant even when all inputs are
   kShapeOnly = 64,   // looks at the shapes of its inputs, never at what they hold: Shape, Size
-  kMovesMask = 128,  // moves, tests or adds what may be a mask
+  kMovesMask = 128,  // moves, tests or adds what may be a mask; to another type (`to`): to bool
+  kStored = 256,     // the file holds what it yields: Constant
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -250,6 +251,32 @@ struct OperandRoles {
   uint32_t weights = 0;         // the place of a weight
   uint32_t not_parameters = 0;  // statistics, states, scales, zero points, masks, tables of angles
   bool packed = false;          // weights come as bytes that hold 8/bits elements
+};
+
+// What ONNX's own shape inference finds of an operator's outputs from what it knows of the inputs,
+// where that is less than the row's shape rule finds from the same: tools that ask it count with
+// it. A test holds it to the official library.
+struct OnnxInference {
+  enum class Finds : uint8_t {
+    kSizes,     // what the shape rule finds
+    kRanks,     // the ranks
+    kNothing,   // nothing: there is no inference, or it gives types alone
+    kBranches,  // what both branches of an If have in common
+    kLoop,      // of the outputs that a Loop collects: all but the number of trips
+    kScan,      // what a Scan's body gives, beside the length of what it walks along
+  };
+  Finds finds = Finds::kSizes;
+  int since = 1;                 // the first version with an inference
+  uint32_t ranks_without = 0;    // inputs: the ranks alone, unless they are constants
+  uint32_t nothing_without = 0;  // inputs: nothing, unless they are constants
+  uint32_t any_rank_inputs = 0;  // inputs whose rank need not be known
+  // The first version through which the contents of small integer tensors are followed ("data
+  // propagation"); 0: none.
+  int follows_since = 0;
+  // Inputs that decide the shape and may be contents so followed, from which version on; others
+  // have to be constants.
+  uint32_t followed_inputs = 0;
+  int followed_since = 1;
 };
 
 // What a reduction executes. Content of small inputs is folded with `evaluate`, where it is given.
@@ -296,6 +323,7 @@ struct OpDef {
   int axes_attribute_before = 0;
   const ReductionSteps* reduction = nullptr;  // of the reductions
   Traits traits = Traits::kNone;
+  OnnxInference onnx = {};
   const char* note = "";                     // conventions chosen, with the reason
   absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does
   const UserRule* user_rule = nullptr;  // of an operator of the user's own: ops/user/user_rules.h

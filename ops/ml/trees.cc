@@ -436,6 +436,7 @@ constexpr OpDef kMlTreesRows[] = {
      .infer = InferTreeClassifier,
      .count = CountTreeClassifier,
      .examples = kTreeClassifierExamples,
+     .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = kTreeNote},
     {.name = "TreeEnsembleRegressor",
      .versions = kNamedTreeVersions,
@@ -446,6 +447,7 @@ constexpr OpDef kMlTreesRows[] = {
      .infer = InferTreeRegressor,
      .count = CountTreeRegressor,
      .examples = kTreeRegressorExamples,
+     .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = kTreeNote},
 };
 

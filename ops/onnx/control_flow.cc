@@ -62,6 +62,7 @@ constexpr OpDef kControlFlowRows[] = {
      .examples = kIfExamples,
      .shape_inputs = 1 << 0,
      .traits = Traits::kControlFlow | Traits::kNotMemoised,
+     .onnx = {.finds = OnnxInference::Finds::kBranches},
      .note =
          "A branch costs more if its FLOPs and integer operations are more. Where that depends on "
          "the symbols, the cost is an expression that takes the larger one at each size."},
@@ -71,6 +72,7 @@ constexpr OpDef kControlFlowRows[] = {
      .examples = kLoopExamples,
      .shape_inputs = 1 << 0 | 1 << 1,
      .traits = Traits::kControlFlow | Traits::kNotMemoised,
+     .onnx = {.finds = OnnxInference::Finds::kLoop},
      .note =
          "Trips that are known and few are followed one by one; otherwise M, where the condition "
          "stays true, or a symbol."},
@@ -80,6 +82,7 @@ constexpr OpDef kControlFlowRows[] = {
          "the cost of the body, times the length of the scanned axis (opset 8: and the batch)",
      .examples = kScanExamples,
      .traits = Traits::kControlFlow | Traits::kNotMemoised,
+     .onnx = {.finds = OnnxInference::Finds::kScan, .since = 9},
      .note = "At opset 8, sequence_lens is not looked at: every sequence is taken as full."},
     {.name = "SequenceMap",
      .versions = kSequenceMapVersions,

@@ -215,6 +215,7 @@ constexpr OpDef kDetectionRows[] = {
      .formula = "image[height, width, channels] = the decoded stream; no arithmetic of the graph",
      .infer = InferImageDecoder,
      .examples = kImageDecoderExamples,
+     .onnx = {.finds = OnnxInference::Finds::kRanks},
      .note = "What a codec computes is not part of the model."},
 };
 

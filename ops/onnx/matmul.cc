@@ -442,7 +442,8 @@ constexpr OpDef kMatMulRows[] = {
      .infer = InferGemm,
      .count = CountGemm,
      .examples = kGemmExamples,
-     .operands = {.weights = InputBits({0, 1, 2})}},
+     .operands = {.weights = InputBits({0, 1, 2})},
+     .onnx = {.since = 6}},
     {.name = "Einsum",
      .versions = kEinsumVersions,
      .formula =

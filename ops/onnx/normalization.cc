@@ -342,6 +342,7 @@ constexpr OpDef kNormalizationRows[] = {
      .count = CountBatchNorm,
      .examples = kBatchNormExamples,
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
+     .onnx = {.since = 6},
      .note = "As written, not folded into one product and one sum per element."},
     {.name = "GroupNormalization",
      .versions = kSince18_21,
@@ -355,7 +356,8 @@ constexpr OpDef kNormalizationRows[] = {
      .infer = InferGroupNorm,
      .count = CountGroupNorm,
      .examples = kGroupNormExamples,
-     .operands = {.weights = InputBits({1, 2})}},
+     .operands = {.weights = InputBits({1, 2})},
+     .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "InstanceNormalization",
      .versions = kSince1_6_22,
      .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + B[C] by channels of an instance; "
@@ -368,6 +370,7 @@ constexpr OpDef kNormalizationRows[] = {
      .count = CountInstanceNorm,
      .examples = kInstanceNormExamples,
      .operands = {.weights = InputBits({1, 2})},
+     .onnx = {.since = 6},
      .note = "Costs what GroupNormalization with one channel per group does."},
     {.name = "LRN",
      .versions = kSince1_13,
@@ -418,7 +421,8 @@ constexpr OpDef kNormalizationRows[] = {
                 "pow, 3 add, div; per row 2 add, 2 div, pow, sqrt",
      .infer = InferMeanVarianceNorm,
      .count = CountMeanVarianceNorm,
-     .examples = kMeanVarianceNormExamples},
+     .examples = kMeanVarianceNormExamples,
+     .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "RMSNormalization",
      .versions = kSince23,
      .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows; per element add, 2 mul, div; per "
@@ -437,6 +441,7 @@ constexpr OpDef kNormalizationRows[] = {
      .count = CountRmsNorm,
      .examples = kSimplifiedExamples,
      .operands = {.weights = InputBits({1})},
+     .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = "Not in ONNX: ONNX Runtime and onnxscript write it into the domain ai.onnx."},
 };
 

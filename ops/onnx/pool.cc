@@ -226,6 +226,7 @@ constexpr OpDef kPoolRows[] = {
      .infer = InferPool,
      .count = CountLpPool,
      .examples = kLpPoolExamples,
+     .onnx = {.since = 2},
      .note = "Padding is counted: every output costs its whole window."},
     {.name = "GlobalAveragePool",
      .versions = kGlobalPoolVersions,
@@ -253,14 +254,16 @@ constexpr OpDef kPoolRows[] = {
                        "pow = power*(X.elements + N*C)"},
      .infer = InferGlobalPool,
      .count = CountGlobalLpPool,
-     .examples = kGlobalLpPoolExamples},
+     .examples = kGlobalLpPoolExamples,
+     .onnx = {.since = 2}},
     {.name = "MaxUnpool",
      .versions = kMaxUnpoolVersions,
      .formula = "puts X[N,C,i1,i2..] at the places I; free",
      .infer = InferMaxUnpool,
      .examples = kMaxUnpoolExamples,
      .shape_inputs = 1 << 2,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent,
+     .onnx = {.finds = OnnxInference::Finds::kNothing}},
 };
 
 }  // namespace

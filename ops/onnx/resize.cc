@@ -357,6 +357,7 @@ constexpr OpDef kResizeRows[] = {
      .examples = kUpsampleExamples,
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
+     .onnx = {.since = 7},
      .note = kResizeNote},
     {.name = "Resize",
      .versions = kResizeVersions,
@@ -366,6 +367,9 @@ constexpr OpDef kResizeRows[] = {
      .examples = kResizeExamples,
      .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3,
      .traits = Traits::kReadsContent,
+     .onnx = {.ranks_without = InputBits({2}),
+              .followed_inputs = InputBits({3}),
+              .followed_since = 11},
      .note = kResizeNote},
     {.name = "GridSample",
      .versions = kGridSampleVersions,
@@ -404,6 +408,7 @@ constexpr OpDef kResizeRows[] = {
      .examples = kAffineGridExamples,
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
+     .onnx = {.followed_inputs = InputBits({1})},
      .exceptions = kAffineGridExceptions},
 };
 

@@ -259,6 +259,7 @@ constexpr OpDef kRnnRows[] = {
      .count = CountGru,
      .examples = kGruExamples,
      .operands = {.weights = InputBits({1, 2, 3}), .not_parameters = InputBits({5})},
+     .onnx = {.since = 3},
      .note = kSequenceNote},
     {.name = "LSTM",
      .versions = kLstmVersions,

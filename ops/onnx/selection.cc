@@ -281,7 +281,8 @@ constexpr OpDef kSelectionRows[] = {
      .formula = "y = the slices of input along axis where condition is true; no arithmetic",
      .infer = InferCompress,
      .examples = kCompressExamples,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent,
+     .onnx = {.since = 11}},
     {.name = "NonZero",
      .versions = kNonZeroVersions,
      .formula = "y[rank, K] = indices of the elements other than 0; cmp = elements of x",
@@ -300,6 +301,7 @@ constexpr OpDef kSelectionRows[] = {
      .infer = InferUnique,
      .count = CountUnique,
      .examples = kUniqueExamples,
+     .onnx = {.finds = OnnxInference::Finds::kRanks},
      .note =
          "Each element finds its place in a sorted list of n by halving; a slice compares all of "
          "its elements each time. Strings are free."},
@@ -314,6 +316,7 @@ constexpr OpDef kSelectionRows[] = {
      .examples = kTopKExamples,
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
+     .onnx = {.ranks_without = InputBits({1})},
      .note = "Each element finds its place in a sorted list of the k best by halving. For k = 1 it "
              "is what a maximum costs; for k = n, what sorting by insertion compares."},
 };

@@ -302,6 +302,7 @@ constexpr OpDef kSignalRows[] = {
      .per_element = {.add = 2, .mul = 4, .trig = 2},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
+     .onnx = {.nothing_without = InputBits({0})},
      .exceptions = kBlackmanExceptions},
     {.name = "DFT",
      .versions = kSince17_20,
@@ -331,6 +332,7 @@ constexpr OpDef kSignalRows[] = {
      .per_element = {.add = 1, .mul = 2, .trig = 1},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
+     .onnx = {.nothing_without = InputBits({0})},
      .exceptions = kCosineWindowExceptions},
     {.name = "HannWindow",
      .versions = kSince17,
@@ -342,6 +344,7 @@ constexpr OpDef kSignalRows[] = {
      .per_element = {.add = 1, .mul = 2, .trig = 1},
      .shape_inputs = 1 << 0,
      .traits = Traits::kReadsContent,
+     .onnx = {.nothing_without = InputBits({0})},
      .exceptions = kCosineWindowExceptions},
     {.name = "MelWeightMatrix",
      .versions = kSince17,
@@ -359,7 +362,8 @@ constexpr OpDef kSignalRows[] = {
      .count = CountMel,
      .examples = kMelExamples,
      .shape_inputs = 1 << 0 | 1 << 1,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent,
+     .onnx = {.nothing_without = InputBits({0, 1})}},
     {.name = "STFT",
      .versions = kSince17,
      .formula = "B * frames transforms of n = frame_length points, each mul = 2 n L, add = 3 n L, "
@@ -374,6 +378,7 @@ constexpr OpDef kSignalRows[] = {
      .examples = kStftExamples,
      .shape_inputs = 1 << 1 | 1 << 3,
      .traits = Traits::kReadsContent,
+     .onnx = {.nothing_without = InputBits({1, 3})},
      .note = kFft},
 };
 

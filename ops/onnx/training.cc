@@ -181,6 +181,7 @@ constexpr OpDef kTrainingRows[] = {
      .infer = InferGradient,
      .examples = kGradientExamples,
      .traits = Traits::kUnknown,
+     .onnx = {.finds = OnnxInference::Finds::kNothing},
      .note = "it differentiates the part of the graph between xs and y, which is not counted"},
 };
 

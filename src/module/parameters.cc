@@ -69,9 +69,11 @@ class Finder {
 
   void FindLargeConstants() {
     for (const Node& node : model_.nodes) {
-      if (node.op_type != "Constant" || node.attributes.size() != 1) continue;
+      if (!node.inputs.empty() || node.attributes.size() != 1) continue;
       const Attribute& a = node.attributes[0];
       if (a.tensors.size() != 1) continue;
+      const OpDef* def = DefOf(node);
+      if (def == nullptr || !Has(def->traits, Traits::kStored)) continue;
       const Tensor& t = model_.tensor(a.tensors[0]);
       const OptionalValueId value = node.output(0);
       if (t.elements < kMinConstantWeight || !value) continue;
@@ -134,11 +136,9 @@ class Finder {
   }
 
   static bool MovesMask(const Node& node, const OpDef* def) {
-    if (node.op_type == "Cast") {
-      const Attribute* to = node.FindAttribute("to");
-      return to != nullptr && to->i == static_cast<int64_t>(DType::kBool);
-    }
-    return def != nullptr && Has(def->traits, Traits::kMovesMask);
+    if (def == nullptr || !Has(def->traits, Traits::kMovesMask)) return false;
+    const Attribute* to = node.FindAttribute("to");
+    return to == nullptr || to->i == static_cast<int64_t>(DType::kBool);
   }
 
   static bool IsParameter(const Tensor& t, const TensorUse& use, bool in_constant_node) {

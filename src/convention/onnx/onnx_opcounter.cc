@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/shapes.h"
@@ -37,13 +36,10 @@ Sizes ReadSizes(const Inference& inference, const OnnxShapes& shapes, OptionalVa
   Sizes sizes;
   const Fact* fact = inference.FactOf(value);
   if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) return sizes;
-  const OnnxShapes::Known& known = shapes.of(*value);
   sizes.rank = fact->shape.rank();
-  if (!known.ranked) return sizes;
-  const Dims& dims = fact->shape.dims();
-  for (size_t i = 0; i < dims.size() && i < known.dims.size(); ++i) {
-    sizes.dims.push_back(known.dims[i] && dims[i].is_literal() ? dims[i] : Expr(0));
-  }
+  const Fact& known = shapes.of(value);
+  if (!known.is_tensor()) return sizes;
+  for (const Expr& dim : known.shape.dims()) sizes.dims.push_back(dim.is_literal() ? dim : 0);
   return sizes;
 }
 
@@ -130,8 +126,7 @@ std::string StartError(const ModelData& model) {
 // tool's table, unless it is declared as an output of the graph.
 bool HasNoShape(const Node& node, const absl::flat_hash_set<ValueId>& graph_outputs) {
   if (!node.output(0)) return true;
-  if (node.domain.empty() || node.function) return false;
-  if (node.domain == "ai.onnx.ml" || absl::StrContains(node.domain, "training")) return false;
+  if (IsOnnxDomain(node.domain) || node.function) return false;
   return !graph_outputs.contains(*node.output(0));
 }
 

@@ -163,12 +163,7 @@ constexpr absl::string_view kCounted[] = {"Conv",          "ConvInteger",   "QLi
 OptionalNodeId FirstDoubtful(const Evidence& evidence) {
   const ModelData& model = evidence.model();
   const OnnxShapes shapes(evidence.inference(), {true, Expands(model)});
-  const auto knows = [&](OptionalValueId id) {
-    if (!id) return true;
-    const OnnxShapes::Known& known = shapes.of(*id);
-    return known.ranked &&
-           std::all_of(known.dims.begin(), known.dims.end(), [](bool d) { return d; });
-  };
+  const auto knows = [&](OptionalValueId id) { return shapes.IsKnown(id); };
   for (const Entry& entry : evidence.entries()) {
     const Node& node = evidence.node(entry);
     const bool counted =

@@ -1,808 +1,542 @@
 #include "src/convention/onnx/shapes.h"
 
 #include <algorithm>
-#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/op_def.h"
 #include "src/base/limits.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 namespace {
 
-using Flags = OnnxShapes::Flags;
-using Known = OnnxShapes::Known;
+// Sizes and elements of one node's inputs that are not known: of a node with more, nothing is.
+constexpr size_t kMostSymbols = kMaxNodeInputs;
 
-// Contents are shapes: longer ones are not followed, so that a chain of Concats cannot grow.
-constexpr size_t kMostElements = 1024;
+bool IsLiteral(const Expr& size) { return size.is_literal(); }
+bool IsKnownElement(const Scalar& element) {
+  return element.is_float() || (element.is_int() && element.i.is_literal());
+}
 
-// ONNX Runtime puts some operators of its own into ONNX's domain.
-constexpr absl::string_view kOnnxRuntimeOnly[] = {
-    "SimplifiedLayerNormalization",
-    "Affine",
-    "Crop",
-    "DynamicSlice",
-    "GivenTensorFill",
-    "GRUUnit",
-    "Scale",
-    "ATen",
-    "ParametricSoftplus",
-    "ImageScaler",
-    "ScaledTanh",
-};
+// What stands for all that is not known in a fact that is kept.
+const Expr& UnknownSize() {
+  static const Expr& unknown = *new Expr(Expr::Symbol("unknown"));
+  return unknown;
+}
 
-// Operators with one rule: Follower has it under the same name.
-constexpr absl::string_view kBroadcast[] = {
-    "Div",   "Pow",  "Min",         "Max",     "Mean",           "Sum",  "Mod", "And", "Or", "Xor",
-    "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Where"};
-constexpr absl::string_view kSameAsFirst[] = {"Abs",
-                                              "Acos",
-                                              "Asin",
-                                              "Atan",
-                                              "BatchNormalization",
-                                              "Ceil",
-                                              "Celu",
-                                              "Clip",
-                                              "Cos",
-                                              "CumSum",
-                                              "DequantizeLinear",
-                                              "Elu",
-                                              "Erf",
-                                              "Exp",
-                                              "Floor",
-                                              "Gelu",
-                                              "HardSigmoid",
-                                              "HardSwish",
-                                              "Hardmax",
-                                              "Identity",
-                                              "InstanceNormalization",
-                                              "LayerNormalization",
-                                              "Dropout",
-                                              "IsInf",
-                                              "IsNaN",
-                                              "LRN",
-                                              "LeakyRelu",
-                                              "Log",
-                                              "LogSoftmax",
-                                              "LpNormalization",
-                                              "Mish",
-                                              "Neg",
-                                              "Not",
-                                              "PRelu",
-                                              "QuantizeLinear",
-                                              "Reciprocal",
-                                              "Relu",
-                                              "Round",
-                                              "ScatterElements",
-                                              "ScatterND",
-                                              "Selu",
-                                              "Sigmoid",
-                                              "Sign",
-                                              "Sin",
-                                              "Softmax",
-                                              "Softplus",
-                                              "Softsign",
-                                              "Sqrt",
-                                              "Tan",
-                                              "Tanh",
-                                              "Trilu"};
-constexpr absl::string_view kReduce[] = {
-    "ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
-    "ReduceMean", "ReduceMin", "ReduceProd",   "ReduceSum",       "ReduceSumSquare"};
-// Not inferred, or of sizes that depend on data.
-constexpr absl::string_view kNothing[] = {"NonMaxSuppression",
-                                          "Unique",
-                                          "Compress",
-                                          "MaxUnpool",
-                                          "StringSplit",
-                                          "SequenceAt",
-                                          "ConcatFromSequence",
-                                          "SplitToSequence",
-                                          "OptionalGetElement",
-                                          "SequenceInsert",
-                                          "SequenceErase",
-                                          "SequenceConstruct",
-                                          "SequenceEmpty",
-                                          "Optional",
-                                          "ImageDecoder",
-                                          "Multinomial",
-                                          "TfIdfVectorizer",
-                                          "CenterCropPad",
-                                          "AffineGrid",
-                                          "Col2Im",
-                                          "BlackmanWindow",
-                                          "HannWindow",
-                                          "HammingWindow",
-                                          "DFT",
-                                          "STFT",
-                                          "MelWeightMatrix"};
+bool IsRanked(const Fact& fact) { return fact.is_tensor() && fact.shape.ranked(); }
+bool IsWhole(const Fact& fact) {
+  const Dims& dims = fact.shape.dims();
+  return IsRanked(fact) && std::all_of(dims.begin(), dims.end(), IsLiteral);
+}
 
-bool All(const Flags& flags) {
-  return std::all_of(flags.begin(), flags.end(), [](bool flag) { return flag; });
+// What is known of a value that is either of two.
+Fact Common(const Fact& a, const Fact& b) {
+  if (a.kind != b.kind) return Fact::Unknown();
+  Fact common = a;
+  common.content = nullptr;
+  if (a.element != nullptr && b.element != nullptr) {
+    common.element = std::make_shared<const Fact>(Common(*a.element, *b.element));
+  }
+  if (!a.shape.ranked() || !b.shape.ranked() || a.shape.rank() != b.shape.rank()) {
+    common.shape = Shape::UnknownRank();
+    return common;
+  }
+  for (int i = 0; i < a.shape.rank(); ++i) {
+    if (a.shape[i] != b.shape[i]) common.shape[i] = UnknownSize();
+  }
+  return common;
+}
+
+Fact WithoutShape(Fact fact) {
+  fact.content = nullptr;
+  fact.items = nullptr;
+  fact.length = std::nullopt;
+  fact.shape = Shape::UnknownRank();
+  if (fact.element != nullptr) {
+    fact.element = std::make_shared<const Fact>(WithoutShape(*fact.element));
+  }
+  return fact;
+}
+
+// What is known of a value of which two things are.
+Fact Merged(const Fact& a, const Fact& b) {
+  if (!IsRanked(b)) return a;
+  if (!IsRanked(a) || a.shape.rank() != b.shape.rank()) return b;
+  Fact merged = a;
+  for (int i = 0; i < a.shape.rank(); ++i) {
+    if (!a.shape[i].is_literal()) merged.shape[i] = b.shape[i];
+  }
+  return merged;
+}
+
+// The fact as it is kept: what is not literal is not known.
+Fact Kept(Fact fact) {
+  for (Expr& dim : fact.shape.dims()) {
+    if (!dim.is_literal()) dim = UnknownSize();
+  }
+  if (fact.items != nullptr && !fact.items->empty()) {
+    Fact element = Kept(fact.items->front());
+    for (const Fact& item : *fact.items) element = Common(element, Kept(item));
+    fact.element = std::make_shared<const Fact>(std::move(element));
+  } else if (fact.element != nullptr) {
+    fact.element = std::make_shared<const Fact>(Kept(*fact.element));
+  }
+  fact.items = nullptr;
+  fact.length = std::nullopt;
+  return fact;
 }
 
 }  // namespace
 
-// One rule per operator, of what it takes to know the output's dimensions. Where a rule does not
-// apply, an output is known if all inputs are, and else nothing of it.
-class OnnxShapes::Follower {
+bool IsOnnxDomain(absl::string_view domain) {
+  return domain.empty() || domain == "ai.onnx.ml" || domain == "ai.onnx.preview" ||
+         domain == "ai.onnx.preview.training" || domain == "ai.onnx.training";
+}
+
+// One walk through the graph, which is also what the rules ask for symbols.
+class OnnxShapes::Mask : public RuleHost {
  public:
-  Follower(const Inference& inference, const OnnxShapeOptions& options, std::vector<Known>* known)
-      : inference_(inference), model_(*inference.model), options_(options), known_(*known) {
-    known_.resize(model_.values.size());
-    opset_ = model_.OpsetOf("").value_or(0);
-    content_left_ = kMaxExtraContent +
-                    inference.limits.content_per_node * static_cast<int64_t>(model_.nodes.size());
-    is_output_.resize(model_.values.size(), false);
-    for (ValueId id : model_.graphs[0].outputs) is_output_[static_cast<size_t>(id)] = true;
-    const Instance& main = inference.instances[0];
-    defs_.resize(model_.nodes.size(), nullptr);
-    for (size_t i = 0; i < main.calls.size(); ++i) {
-      defs_[static_cast<size_t>(model_.graphs[0].nodes[i])] = inference.call(main.calls[i]).def;
+  Mask(const Inference& inference, const OnnxShapeOptions& options, OnnxShapes* shapes)
+      : inference_(inference),
+        model_(*inference.model),
+        options_(options),
+        facts_(shapes->facts_),
+        known_(shapes->known_),
+        constant_in_(model_.values.size()),
+        declared_(model_.values.size(), options.declared),
+        content_left_(kMaxExtraContent + inference.limits.content_per_node *
+                                             static_cast<int64_t>(model_.nodes.size())),
+        visits_left_(kMaxExtraEvaluations + inference.limits.evaluations_per_node *
+                                                static_cast<int64_t>(model_.nodes.size())),
+        work_(MaxSteps(model_, inference.limits)) {
+    known_.resize(model_.values.size(), FactTable::kUnknown);
+    for (const Graph& graph : model_.graphs) {
+      for (ValueId id : graph.outputs) declared_[static_cast<size_t>(id)] = true;
     }
   }
 
-  OptionalNodeId Run() {
-    const Graph& graph = model_.graphs[0];
-    for (ValueId id : graph.inputs) SetAll(id);
-    for (ValueId id : graph.initializers) {
-      SetAll(id);
-      SetConstant(id);
+  void Run() {
+    const Graph& main = model_.graph(0);
+    for (ValueId id : main.inputs) Set(id, FromOurs(id));
+    RunGraph(inference_.instance(0));
+  }
+
+  // ---- what rules ask
+  Expr FreshDim(int, int, absl::string_view) override { return NextSymbol(); }
+  Expr FreshTripCount(absl::string_view) override { return NextSymbol(); }
+  absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute, absl::Span<const Fact> inputs,
+                                      const Expr&) override {
+    const size_t symbols_used = symbols_used_;
+    const bool rank_lent = rank_lent_;
+    Facts kept;
+    for (const Fact& input : inputs) kept.push_back(Kept(input));
+    for (const BodyRun& run : call_->bodies) {
+      if (run.attribute != attribute) continue;
+      const Call* around = call_;
+      const bool done = RunBody(run, kept, {});
+      call_ = around;
+      symbols_used_ = symbols_used;
+      rank_lent_ = rank_lent;
+      if (done) return BodyFacts{OutputsOf(run)};
+      break;
     }
-    OptionalNodeId doubt;
-    for (NodeId id : graph.nodes) {
-      Follow(id);
-      if (!doubt && !KnowsAll(model_.node(id))) doubt = id;
-    }
-    return doubt;
+    return absl::FailedPreconditionError("the body is not walked through");
   }
 
  private:
-  using Rule = void (Follower::*)(const Node&);
-
-  Known& At(ValueId id) { return known_[static_cast<size_t>(id)]; }
-  // The i-th input; nothing is known of one that is left out.
-  const Known& In(const Node& node, size_t i) {
-    static const Known& nothing = *new Known;
-    const OptionalValueId input = node.input(i);
-    return input ? At(*input) : nothing;
+  const Fact& At(ValueId id) const { return facts_[known_[static_cast<size_t>(id)]]; }
+  void Set(ValueId id, Fact fact) {
+    SpendSteps(FactTable::StepsOf(fact));
+    known_[static_cast<size_t>(id)] = facts_.Intern(std::move(fact));
   }
-  static bool Has(const Node& node, size_t i) { return node.input(i).has_value(); }
-  const Fact* FactOf(OptionalValueId id) const { return inference_.FactOf(id); }
-  const Shape* ShapeOf(OptionalValueId id) const {
-    const Fact* fact = FactOf(id);
-    return fact != nullptr && fact->is_tensor() && fact->shape.ranked() ? &fact->shape : nullptr;
+  // Bodies do not see what is constant around them.
+  OptionalGraphId ConstantIn(ValueId id) const { return constant_in_[static_cast<size_t>(id)]; }
+  bool IsConstant(OptionalValueId id) const { return id && ConstantIn(*id) == graph_; }
+  void SetConstant(ValueId id, bool constant) {
+    constant_in_[static_cast<size_t>(id)] = constant ? OptionalGraphId(graph_) : kNone;
   }
-  static int64_t Int(const Node& node, absl::string_view name, int64_t default_value) {
-    const Attribute* a = node.FindAttribute(name);
-    return a == nullptr ? default_value : a->i;
+  Fact FromOurs(ValueId id) const {
+    const Fact* fact = inference_.FactOf(id);
+    return fact == nullptr ? Fact::Unknown() : Kept(*fact);
   }
 
-  // What is found of an output that is left out is nobody's.
-  void SetAll(OptionalValueId id) {
-    if (!id) return;
-    const Shape* shape = ShapeOf(id);
-    Known& known = At(*id);
-    known.typed = true;
-    known.ranked = shape != nullptr;
-    known.dims.clear();
-    if (shape == nullptr) return;
-    for (const Expr& dim : shape->dims()) known.dims.push_back(dim.is_literal());
-  }
-  // Ranked as it is, nothing else known.
-  void SetRank(OptionalValueId id) {
-    if (!id) return;
-    SetAll(id);
-    std::fill(At(*id).dims.begin(), At(*id).dims.end(), false);
-  }
-  void Set(OptionalValueId id, const Flags& flags) {
-    const Shape* shape = ShapeOf(id);
-    if (shape == nullptr || shape->dims().size() != flags.size()) return;
-    At(*id).ranked = true;
-    At(*id).dims = flags;
-  }
-  void SetConstant(OptionalValueId id) {
-    if (!id) return;
-    Known& known = At(*id);
-    known.constant = true;
-    const Fact* fact = FactOf(id);
-    if (fact == nullptr || !fact->has_content() || !IsInteger(fact->dtype)) return;
-    if (fact->shape.rank() > 1) return;
-    if (!SpendContent(fact->content->size())) return;
-    known.has_content = true;
-    known.content.assign(fact->content->size(), true);
-  }
-  // Elements of contents that are followed; one element always is.
-  bool SpendContent(size_t elements) {
-    content_left_ -= static_cast<int64_t>(elements);
-    return elements <= 1 || content_left_ >= 0;
-  }
-  void SetContent(OptionalValueId id, const Flags& flags) {
-    if (!id || !options_.data_propagation || flags.size() > kMostElements) return;
-    if (!SpendContent(flags.size())) return;
-    At(*id).has_content = true;
-    At(*id).content = flags;
-  }
-
-  // There is nothing to know of a value that is left out.
-  bool IsKnown(OptionalValueId id) { return !id || (At(*id).ranked && All(At(*id).dims)); }
-  bool KnowsAll(const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(),
-                       [&](OptionalValueId id) { return IsKnown(id); });
-  }
-
-  void Follow(NodeId id) {
-    const Node& node = model_.node(id);
-    static const auto& rules = *new absl::flat_hash_map<absl::string_view, Rule>(Rules());
-    const auto it = rules.find(node.op_type);
-    const bool typed = !Has(node, 0) || In(node, 0).typed;
-    if (IsOperator(id)) {
-      for (OptionalValueId output : node.outputs) {
-        if (output) At(*output).typed = typed;
-      }
-      if (typed && it != rules.end()) {
-        (this->*it->second)(node);
-      } else if (typed && !node.has_graphs) {
-        Default(node);
-      }
+  // A symbol that no other in the facts of the same node is.
+  Expr NextSymbol() {
+    if (symbols_used_ == symbols_.size()) {
+      symbols_.push_back(Expr::Symbol(absl::StrCat("unknown ", symbols_used_)));
     }
-    for (OptionalValueId output : node.outputs) {
+    return symbols_[symbols_used_++];
+  }
+
+  void RunGraph(const Instance& instance) {
+    const Graph& graph = model_.graph(instance.graph);
+    const GraphId around = std::exchange(graph_, instance.graph);
+    for (ValueId id : graph.initializers) {
+      Set(id, FromOurs(id));
+      SetConstant(id, true);
+    }
+    for (size_t i = 0; i < graph.nodes.size() && i < instance.calls.size(); ++i) {
+      Follow(model_.node(graph.nodes[i]), inference_.call(instance.calls[i]));
+    }
+    graph_ = around;
+  }
+
+  void Follow(const Node& node, const Call& call) {
+    const Facts found = FindAny(node, call);
+    const bool constant = call.def != nullptr && Has(call.def->traits, Traits::kStored);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const OptionalValueId output = node.outputs[i];
       if (!output) continue;
-      if (options_.declared || is_output_[static_cast<size_t>(*output)]) Declare(*output);
+      Set(*output, i < found.size() ? Kept(found[i]) : Fact::Unknown());
+      SetConstant(*output, constant);
+      if (declared_[static_cast<size_t>(*output)]) Declare(*output);
     }
   }
 
-  static absl::flat_hash_map<absl::string_view, Rule> Rules();
+  // ---- bodies and functions
 
-  // Whether ONNX defines the operator, in the version that the file imports.
-  bool IsOperator(NodeId id) const {
-    const Node& node = model_.node(id);
-    if (!node.domain.empty() || node.function) return false;
-    if (Contains(kOnnxRuntimeOnly, node.op_type)) return false;
-    const OpDef* def = defs_[static_cast<size_t>(id)];
-    return def != nullptr && !def->versions.empty() && def->versions[0] <= opset_;
-  }
-  template <typename List>
-  static bool Contains(const List& list, absl::string_view op) {
-    return std::find(std::begin(list), std::end(list), op) != std::end(list);
-  }
-
-  // ---- rules
-
-  bool KnowsInputs(const Node& node) {
-    return std::all_of(node.inputs.begin(), node.inputs.end(),
-                       [&](OptionalValueId id) { return IsKnown(id); });
-  }
-  void Default(const Node& node) {
-    if (!KnowsInputs(node)) return;
-    for (OptionalValueId id : node.outputs) SetAll(id);
-  }
-  void Nothing(const Node&) {}
-  void RankOnly(const Node& node) {
-    if (In(node, 0).ranked) SetRank(node.output(0));
-  }
-  void Constant(const Node& node) {
-    SetAll(node.output(0));
-    SetConstant(node.output(0));
-  }
-  void SameAsFirst(const Node& node) {
-    if (In(node, 0).ranked) Set(node.output(0), In(node, 0).dims);
-  }
-  void Cast(const Node& node) {
-    SameAsFirst(node);
-    CopyContent(node);
-  }
-  void CopyContent(const Node& node) {
-    if (In(node, 0).has_content) SetContent(node.output(0), In(node, 0).content);
-  }
-
-  // One dimension of several that broadcast, aligned at the end: known if one that is not 1 is, or
-  // all are.
-  bool BroadcastDim(const std::vector<ValueId>& values, int from_end) {
-    bool all = true;
-    for (ValueId id : values) {
-      const Known& known = At(id);
-      const int axis = static_cast<int>(known.dims.size()) - from_end;
-      if (axis < 0) continue;
-      const bool flag = known.dims[static_cast<size_t>(axis)];
-      if (flag && (*ShapeOf(id))[axis] != Expr(1)) return true;
-      all = all && flag;
+  // False once bodies and functions have been walked through as often as the limit allows.
+  bool RunBody(const BodyRun& run, const Facts& inputs, const std::vector<bool>& constant) {
+    const Instance& instance = inference_.instance(run.instance);
+    const Graph& graph = model_.graph(instance.graph);
+    visits_left_ -= 1 + static_cast<int64_t>(graph.nodes.size() + graph.inputs.size());
+    if (visits_left_ < 0) return false;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      const ValueId id = graph.inputs[i];
+      Set(id, i < inputs.size() ? inputs[i] : Fact::Absent());
+      const bool is_constant = i < constant.size() && constant[i];
+      constant_in_[static_cast<size_t>(id)] = is_constant ? OptionalGraphId(instance.graph) : kNone;
+      if (graph.parent) Declare(id);
     }
-    return all;
+    RunGraph(instance);
+    return true;
   }
-  void Broadcast(const Node& node) {
-    std::vector<ValueId> values;
+  Facts OutputsOf(const BodyRun& run) {
+    const Graph& graph = model_.graph(inference_.instance(run.instance).graph);
+    Facts outputs;
+    for (ValueId id : graph.outputs) {
+      outputs.push_back(At(id));
+      if (ConstantIn(id)) outputs.back().content = nullptr;
+    }
+    return outputs;
+  }
+
+  Facts FindAny(const Node& node, const Call& call) {
+    if (!call.bodies.empty() && call.bodies.front().attribute.empty()) {
+      return CallFunction(node, call.bodies.front());
+    }
+    if (call.def == nullptr || !IsOnnxDomain(node.domain)) return {};
+    call_ = &call;
+    symbols_used_ = 0;
+    const NodeView view(model_, node, *call.def, call.opset, {}, {}, this, call.call_attributes);
+    if (!HasInference(view, node.domain)) return {};
+    using Finds = OnnxInference::Finds;
+    const Finds finds = call.def->onnx.finds;
+    if (finds == Finds::kSizes || finds == Finds::kRanks) return FindByRule(node, call);
+    if (call.bodies.empty()) return {};
+    if (finds == Finds::kBranches) return FindInBranches(node, call);
+    if (finds == Finds::kLoop) return FindInLoop(node, call.bodies.front());
+    return finds == Finds::kScan ? FindInScan(node, view, call.bodies.front()) : Facts();
+  }
+
+  Facts CallFunction(const Node& node, const BodyRun& run) {
+    Facts inputs;
+    std::vector<bool> constant;
     for (OptionalValueId id : node.inputs) {
-      if (!id || !At(*id).ranked || ShapeOf(id) == nullptr) return;
-      values.push_back(*id);
+      inputs.push_back(id ? At(*id) : Fact::Absent());
+      constant.push_back(IsConstant(id));
     }
-    const Shape* out = ShapeOf(node.output(0));
-    if (out == nullptr) return;
-    Flags flags;
-    for (int i = 0; i < out->rank(); ++i) flags.push_back(BroadcastDim(values, out->rank() - i));
-    Set(node.output(0), flags);
-  }
-  // Add, Sub, Mul of sizes.
-  void Arithmetic(const Node& node) {
-    Broadcast(node);
-    const Known& a = In(node, 0);
-    const Known& b = In(node, 1);
-    if (!a.has_content || !b.has_content || a.content.empty() || b.content.empty()) return;
-    const size_t size = std::max(a.content.size(), b.content.size());
-    if ((a.content.size() != size && a.content.size() != 1) ||
-        (b.content.size() != size && b.content.size() != 1)) {
-      return;
-    }
-    Flags flags;
-    for (size_t i = 0; i < size; ++i) {
-      flags.push_back(a.content[std::min(i, a.content.size() - 1)] &&
-                      b.content[std::min(i, b.content.size() - 1)]);
-    }
-    SetContent(node.output(0), flags);
+    return RunBody(run, inputs, constant) ? OutputsOf(run) : Facts();
   }
 
-  void MatMul(const Node& node) {
-    const Known& a = In(node, 0);
-    const Known& b = In(node, 1);
-    const Shape* out = ShapeOf(node.output(0));
-    if (!a.ranked || !b.ranked || out == nullptr) return;
-    if (a.dims.size() < 2 || b.dims.size() < 2) return Default(node);
-    Flags flags;
-    const std::vector<ValueId> both = {*node.input(0), *node.input(1)};  // ranked: they are there
-    for (int i = 0; i + 2 < out->rank(); ++i) flags.push_back(BroadcastDim(both, out->rank() - i));
-    flags.push_back(a.dims[a.dims.size() - 2]);
-    flags.push_back(b.dims[b.dims.size() - 1]);
-    Set(node.output(0), flags);
-  }
-  void Gemm(const Node& node) {
-    const Known& a = In(node, 0);
-    const Known& b = In(node, 1);
-    if (a.dims.size() != 2 || b.dims.size() != 2) return;
-    Set(node.output(0),
-        {a.dims[Int(node, "transA", 0) != 0 ? 1 : 0], b.dims[Int(node, "transB", 0) != 0 ? 0 : 1]});
-  }
-  void Transpose(const Node& node) {
-    const Known& x = In(node, 0);
-    if (!x.ranked) return;
-    Flags flags(x.dims.rbegin(), x.dims.rend());
-    if (const Attribute* perm = node.FindAttribute("perm"); perm != nullptr) {
-      flags.clear();
-      for (int64_t axis : perm->ints) {
-        if (axis < 0 || axis >= static_cast<int64_t>(x.dims.size())) return;
-        flags.push_back(x.dims[static_cast<size_t>(axis)]);
-      }
-    }
-    Set(node.output(0), flags);
+  // Of a branch that we know is never taken we have inferred nothing.
+  Facts FindInBranches(const Node& node, const Call& call) {
+    const BodyRun& then = call.bodies.front();
+    const BodyRun& otherwise = call.bodies.back();
+    if (then.attribute == otherwise.attribute) return TypesOf(node, call);
+    if (!RunBody(then, {}, {}) || !RunBody(otherwise, {}, {})) return {};
+    const Facts a = OutputsOf(then), b = OutputsOf(otherwise);
+    Facts outputs;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) outputs.push_back(Common(a[i], b[i]));
+    return outputs;
   }
 
-  // What is known of a shape that is an input: its elements, or at least how many they are.
-  std::optional<Flags> ShapeInput(const Node& node, size_t i) {
-    const Known& known = In(node, i);
-    if (known.has_content) return known.content;
-    const Shape* shape = ShapeOf(node.input(i));
-    if (shape == nullptr || known.dims.size() != 1 || !known.dims[0]) return std::nullopt;
-    const auto size = (*shape)[0].AsInt64();
-    constexpr int64_t kMostDims = 64;
-    if (!size || *size < 0 || *size > kMostDims) return std::nullopt;
-    return Flags(static_cast<size_t>(*size), false);
-  }
-  std::optional<int64_t> Element(const Node& node, size_t i, size_t at) const {
-    const Fact* fact = FactOf(node.input(i));
-    if (fact == nullptr || !fact->has_content() || at >= fact->content->size()) return std::nullopt;
-    const Scalar& scalar = (*fact->content)[at];
-    return scalar.is_int() ? scalar.i.AsInt64() : std::nullopt;
-  }
-  void Reshape(const Node& node) {
-    std::optional<Flags> flags = ShapeInput(node, 1);
-    if (!flags) return;
-    const Known& x = In(node, 0);
-    for (size_t i = 0; i < flags->size(); ++i) {
-      if (!(*flags)[i]) continue;
-      const auto size = Element(node, 1, i);
-      if (size == 0 && Int(node, "allowzero", 0) == 0) {
-        (*flags)[i] = x.ranked && i < x.dims.size() && x.dims[i];
-      } else if (size == -1) {
-        (*flags)[i] = x.ranked && All(x.dims);
-      }
+  // The input's type alone.
+  Fact TypeOf(OptionalValueId id) { return id ? WithoutShape(At(*id)) : Fact::Absent(); }
+
+  // Shapes may change from trip to trip: what is carried has none.
+  Facts FindInLoop(const Node& node, const BodyRun& run) {
+    Facts inputs = {Fact::Tensor(DType::kInt64, Shape::UnknownRank()), TypeOf(node.input(1))};
+    for (size_t i = 2; i < node.inputs.size(); ++i) inputs.push_back(TypeOf(node.inputs[i]));
+    if (!RunBody(run, inputs, {})) return {};
+    const Facts found = OutputsOf(run);
+    Facts outputs(inputs.begin() + 2, inputs.end());
+    for (size_t i = outputs.size() + 1; i < found.size(); ++i) {
+      outputs.push_back(found[i]);
+      Dims& dims = outputs.back().shape.dims();
+      if (IsRanked(outputs.back())) dims.insert(dims.begin(), UnknownSize());
     }
-    // The rest is an exact quotient only if all else is known.
-    if (!All(*flags)) {
-      for (size_t i = 0; i < flags->size(); ++i) {
-        if (Element(node, 1, i) == -1) (*flags)[i] = false;
-      }
-    }
-    Set(node.output(0), *flags);
-  }
-  void Expand(const Node& node) {
-    const std::optional<Flags> target = ShapeInput(node, 1);
-    const Known& x = In(node, 0);
-    const Shape* out = ShapeOf(node.output(0));
-    const Shape* in = ShapeOf(node.input(0));
-    if (!target || !x.ranked || out == nullptr || in == nullptr) return;
-    Flags flags;
-    for (size_t i = 0; i < out->dims().size(); ++i) {
-      const size_t from_end = out->dims().size() - i;
-      bool found = false, all = true;
-      if (from_end <= x.dims.size()) {
-        const bool flag = x.dims[x.dims.size() - from_end];
-        found = flag && (*in)[in->rank() - static_cast<int>(from_end)] != Expr(1);
-        all = flag;
-      }
-      if (from_end <= target->size()) {
-        const size_t at = target->size() - from_end;
-        found = found || ((*target)[at] && Element(node, 1, at) != 1);
-        all = all && (*target)[at];
-      }
-      flags.push_back(found || all);
-    }
-    Set(node.output(0), flags);
-  }
-  void ConstantOfShape(const Node& node) {
-    if (const auto flags = ShapeInput(node, 0)) Set(node.output(0), *flags);
+    return outputs;
   }
 
-  void Shape_(const Node& node) {
-    SetAll(node.output(0));
-    const Known& x = In(node, 0);
-    if (!x.ranked) return SetRank(node.output(0));  // [?]
-    const int64_t rank = static_cast<int64_t>(x.dims.size());
-    const auto clamp = [&](int64_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
-    };
-    const int64_t begin = clamp(Int(node, "start", 0)), end = clamp(Int(node, "end", rank));
-    Flags flags;
-    for (int64_t i = begin; i < end; ++i) flags.push_back(x.dims[static_cast<size_t>(i)]);
-    SetContent(node.output(0), flags);
-  }
-  void Size_(const Node& node) {
-    SetAll(node.output(0));
-    if (In(node, 0).ranked && All(In(node, 0).dims)) SetContent(node.output(0), {true});
-  }
-  void Gather(const Node& node) {
-    const Known& x = In(node, 0);
-    const Known& indices = In(node, 1);
-    if (!x.ranked || !indices.ranked) return;
-    int64_t axis = Int(node, "axis", 0);
-    if (axis < 0) axis += static_cast<int64_t>(x.dims.size());
-    if (axis < 0 || axis >= static_cast<int64_t>(x.dims.size())) return;
-    Flags flags(x.dims.begin(), x.dims.begin() + axis);
-    flags.insert(flags.end(), indices.dims.begin(), indices.dims.end());
-    flags.insert(flags.end(), x.dims.begin() + axis + 1, x.dims.end());
-    Set(node.output(0), flags);
-    if (axis != 0 || !x.has_content || !indices.has_content) return;
-    Flags content;
-    for (size_t i = 0; i < indices.content.size(); ++i) {
-      auto at = Element(node, 1, i);
-      if (!indices.content[i] || !at) return;
-      if (*at < 0) *at += static_cast<int64_t>(x.content.size());
-      if (*at < 0 || *at >= static_cast<int64_t>(x.content.size())) return;
-      content.push_back(x.content[static_cast<size_t>(*at)]);
+  Facts FindInScan(const Node& node, const NodeView& view, const BodyRun& run) {
+    const auto scanned = static_cast<size_t>(std::max<int64_t>(view.Int("num_scan_inputs", 0), 0));
+    if (scanned > node.inputs.size()) return {};
+    const size_t carried = node.inputs.size() - scanned;
+    const auto in_axes = view.Ints("scan_input_axes"), out_axes = view.Ints("scan_output_axes");
+    Facts inputs;
+    Expr length = UnknownSize();
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      inputs.push_back(node.inputs[i] ? At(*node.inputs[i]) : Fact::Absent());
+      inputs.back().content = nullptr;
+      if (i < carried || !IsRanked(inputs.back())) continue;
+      Dims& dims = inputs.back().shape.dims();
+      const auto axis = AxisAt(in_axes, i - carried, dims.size());
+      if (!axis) return {};
+      if (dims[*axis].is_literal()) length = dims[*axis];
+      dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(*axis));
     }
-    if (!content.empty()) SetContent(node.output(0), content);
-  }
-  void Concat(const Node& node) {
-    const Shape* out = ShapeOf(node.output(0));
-    if (out == nullptr) return;
-    int64_t axis = Int(node, "axis", 0);
-    if (axis < 0) axis += out->rank();
-    Flags flags(out->dims().size(), false);
-    Flags content;
-    bool has_content = axis == 0, all_on_axis = true;
-    for (size_t n = 0; n < node.inputs.size(); ++n) {
-      const Known& x = In(node, n);
-      if (!x.ranked || x.dims.size() != flags.size()) return;
-      for (size_t i = 0; i < flags.size(); ++i) flags[i] = flags[i] || x.dims[i];
-      all_on_axis =
-          all_on_axis && axis >= 0 && axis < out->rank() && x.dims[static_cast<size_t>(axis)];
-      has_content = has_content && x.has_content && content.size() <= kMostElements;
-      if (!has_content) continue;
-      content.insert(content.end(), x.content.begin(), x.content.end());
+    if (!RunBody(run, inputs, {})) return {};
+    Facts outputs = OutputsOf(run);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (i < carried) {
+        outputs[i] = Merged(inputs[i], outputs[i]);
+      } else if (IsRanked(outputs[i])) {
+        Dims& dims = outputs[i].shape.dims();
+        const auto axis = AxisAt(out_axes, i - carried, dims.size() + 1);
+        if (!axis) return {};
+        dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(*axis), length);
+      }
     }
-    if (axis >= 0 && axis < out->rank()) flags[static_cast<size_t>(axis)] = all_on_axis;
-    Set(node.output(0), flags);
-    if (has_content) SetContent(node.output(0), content);
+    return outputs;
   }
-  bool AreConstant(const Node& node, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      if (Has(node, i) && !In(node, i).constant) return false;
+
+  // The i-th of the axes, made positive; the first where none is given.
+  static std::optional<size_t> AxisAt(absl::Span<const int64_t> axes, size_t i, size_t rank) {
+    int64_t axis = i < axes.size() ? axes[i] : 0;
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+    return static_cast<size_t>(axis);
+  }
+
+  // ---- one node
+
+  // Whether ONNX defines the operator, with an inference, in the version that the file imports.
+  // Exporters write newer operators than that.
+  bool HasInference(const NodeView& view, absl::string_view domain) const {
+    const OptionalFunctionId function = model_.graph(graph_).function;
+    const auto& opsets = function ? model_.function(*function).opsets : model_.opsets;
+    const bool newer = std::any_of(opsets.begin(), opsets.end(), [&](const auto& opset) {
+      return opset.first == domain && opset.second < view.version();
+    });
+    return !newer && view.version() != 0 && view.version() >= view.def().onnx.since;
+  }
+
+  Facts FindByRule(const Node& node, const Call& call) {
+    absl::InlinedVector<Fact, 4> inputs;
+    absl::InlinedVector<const Fact*, 4> pointers;
+    inputs.reserve(call.inputs.size());
+    rank_lent_ = false;
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      inputs.push_back(Seen(node, call, i));
+      pointers.push_back(&inputs.back());
+      if (symbols_used_ > kMostSymbols || work_.exceeded()) return TypesOf(node, call);
+    }
+    const OpDef& def = *call.def;
+    const NodeView view(model_, node, def, call.opset, pointers, {}, this, call.call_attributes);
+    if (!FindsAnything(view, node) || def.infer == nullptr) return TypesOf(node, call);
+    absl::StatusOr<Facts> found = def.infer(view);
+    if (!found.ok() || !view.status().ok()) return TypesOf(node, call);
+    for (Fact& fact : *found) Restrict(view, node, &fact);
+    return *std::move(found);
+  }
+
+  // Types are found if that of the first input is known.
+  Facts TypesOf(const Node& node, const Call& call) {
+    if (node.input(0) && At(*node.input(0)).kind == Fact::Kind::kUnknown) return {};
+    Facts types;
+    for (FactId id : call.outputs) types.push_back(WithoutShape(inference_.fact(id)));
+    return types;
+  }
+
+  bool FindsAnything(const NodeView& view, const Node& node) const {
+    const OpDef& def = view.def();
+    return AreConstant(node, def.onnx.nothing_without & ~FollowedInputs(def, view.opset()));
+  }
+
+  // Takes away what the row says that ONNX does not find.
+  void Restrict(const NodeView& view, const Node& node, Fact* fact) {
+    using Finds = OnnxInference::Finds;
+    const OnnxInference& onnx = view.def().onnx;
+    const bool stored = Has(view.def().traits, Traits::kStored);
+    const bool of_rank = rank_lent_ && Has(view.def().traits, Traits::kShapeOnly);
+    if ((!stored && !FollowsContent(view)) || of_rank || !SpendContent(*fact)) {
+      fact->content = nullptr;
+    }
+    if (!IsRanked(*fact)) return;
+    if (onnx.finds == Finds::kRanks || of_rank || !AreConstant(node, onnx.ranks_without)) {
+      for (Expr& dim : fact->shape.dims()) dim = UnknownSize();
+    }
+  }
+
+  static bool Follows(const OpDef& def, int opset) {
+    return def.onnx.follows_since != 0 && opset >= def.onnx.follows_since;
+  }
+  // From its version on, whatever the option: of such an input, the length is enough for a rank.
+  static uint32_t FollowedInputs(const OpDef& def, int opset) {
+    return opset >= def.onnx.followed_since ? def.onnx.followed_inputs : 0;
+  }
+  bool FollowsContent(const NodeView& view) const {
+    if (!options_.data_propagation || !Follows(view.def(), view.opset())) return false;
+    const uint32_t contents = view.def().onnx.followed_inputs;
+    for (int i = 0; i < view.num_inputs() && i < 32; ++i) {
+      if ((contents >> i & 1) != 0 && !view.input(i).has_content()) return false;
     }
     return true;
   }
-  void Slice(const Node& node) {
-    const Known& x = In(node, 0);
-    if (!x.ranked) return;
-    if (!AreConstant(node, 1, 5)) return SetRank(node.output(0));
-    Set(node.output(0), x.dims);  // a sliced dimension is known if it was
-    if (!node.output(0)) return;
-    const Known& y = At(*node.output(0));
-    const auto start = Element(node, 1, 0), end = Element(node, 2, 0);
-    const bool plain = node.inputs.size() < 5 || Element(node, 4, 0) == 1;
-    if (!x.has_content || !start || !end || !plain || y.dims.size() != 1) return;
-    const int64_t size = static_cast<int64_t>(x.content.size());
-    const auto clamp = [&](int64_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
-    };
-    Flags content;
-    for (int64_t i = clamp(*start); i < clamp(*end); ++i) {
-      content.push_back(x.content[static_cast<size_t>(i)]);
+  bool AreConstant(const Node& node, uint32_t inputs) const {
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+      if ((inputs >> i & 1) != 0 && node.input(i) && !IsConstant(node.input(i))) return false;
     }
-    if (!content.empty()) SetContent(node.output(0), content);
+    return true;
   }
 
-  // A set of axes.
-  using Axes = std::bitset<kMaxRank>;
+  // Elements of contents that are looked at; one element always is.
+  bool SpendContent(const Fact& fact) {
+    if (!fact.has_content() || fact.content->size() <= 1) return true;
+    content_left_ -= static_cast<int64_t>(fact.content->size());
+    return content_left_ >= 0;
+  }
 
-  // Axes of an attribute or a constant, made positive for a rank; nullopt where they are not known.
-  std::optional<Axes> AxesOf(const Node& node, size_t rank) {
-    if (rank > kMaxRank) return std::nullopt;
-    Axes axes;
-    const auto add = [&](int64_t axis) {
-      if (axis < 0) axis += static_cast<int64_t>(rank);
-      if (axis < 0 || axis >= static_cast<int64_t>(rank)) return false;
-      axes.set(static_cast<size_t>(axis));
-      return true;
-    };
-    if (const Attribute* a = node.FindAttribute("axes"); a != nullptr) {
-      if (!std::all_of(a->ints.begin(), a->ints.end(), add)) return std::nullopt;
-      return axes;
+  // An input of a node as its rule shall see it: unlike sizes and elements that are not known have
+  // unlike symbols.
+  Fact Seen(const Node& node, const Call& call, size_t i) {
+    const OptionalValueId id = node.input(i);
+    if (!id) return Fact::Absent();
+    SpendSteps(FactTable::StepsOf(At(*id)));
+    Fact fact = LendRank(*call.def, i, inference_.fact(call.inputs[i]), At(*id));
+    for (Expr& dim : fact.shape.dims()) {
+      if (!dim.is_literal()) dim = NextSymbol();
     }
-    const Fact* fact = FactOf(node.input(1));
-    if (fact == nullptr || !In(node, 1).constant || !fact->has_content()) return std::nullopt;
-    // There are as many as dimensions, at most.
-    if (fact->content->size() > rank) return std::nullopt;
-    for (size_t i = 0; i < fact->content->size(); ++i) {
-      const auto axis = Element(node, 1, i);
-      if (!axis || !add(*axis)) return std::nullopt;
+    if (fact.element != nullptr) {
+      Fact element = *fact.element;
+      for (Expr& dim : element.shape.dims()) {
+        if (!dim.is_literal()) dim = NextSymbol();
+      }
+      fact.element = std::make_shared<const Fact>(std::move(element));
     }
-    return axes;
+    if (ConstantIn(*id) && !IsConstant(id)) fact.content = nullptr;
+    SeeContent(*call.def, call.opset, i, IsConstant(id), &fact);
+    return fact;
   }
-  void Squeeze(const Node& node) {
-    const Known& x = In(node, 0);
-    CopyContent(node);
-    if (!x.ranked) return;
-    const auto axes = AxesOf(node, x.dims.size());
-    if (!axes) return Has(node, 1) ? void() : Default(node);
-    Flags flags;
-    for (size_t i = 0; i < x.dims.size(); ++i) {
-      if (!axes->test(i)) flags.push_back(x.dims[i]);
-    }
-    Set(node.output(0), flags);
+
+  // Where ONNX's inference does not ask for a rank, but the row's rule does, it is ours.
+  Fact LendRank(const OpDef& def, size_t i, const Fact& ours, const Fact& known) {
+    const bool any_rank = i < 32 && (def.onnx.any_rank_inputs >> i & 1) != 0;
+    const bool typed = known.is_tensor() || Has(def.traits, Traits::kShapeOnly);
+    if (!any_rank || !typed || IsRanked(known) || !IsRanked(ours)) return known;
+    rank_lent_ = true;
+    return Fact::Tensor(ours.dtype, Shape(Dims(ours.shape.dims().size(), UnknownSize())));
   }
-  void Unsqueeze(const Node& node) {
-    const Known& x = In(node, 0);
-    CopyContent(node);
-    const Shape* out = ShapeOf(node.output(0));
-    if (!x.ranked || out == nullptr) return;
-    const auto axes = AxesOf(node, out->dims().size());
-    if (!axes) return;
-    Flags flags;
-    size_t next = 0;
-    for (size_t i = 0; i < out->dims().size(); ++i) {
-      flags.push_back(axes->test(i) || (next < x.dims.size() && x.dims[next++]));
-    }
-    Set(node.output(0), flags);
-  }
-  void Reduce(const Node& node) {
-    const Known& x = In(node, 0);
-    if (!x.ranked) return;
-    const bool keep = Int(node, "keepdims", 1) != 0;
-    const bool none = node.FindAttribute("axes") == nullptr && !Has(node, 1);
-    const auto axes = AxesOf(node, x.dims.size());
-    if (none) return Default(node);
-    if (!axes) return keep ? SetRank(node.output(0)) : void();
-    Flags flags;
-    for (size_t i = 0; i < x.dims.size(); ++i) {
-      const bool reduced = axes->test(i);
-      if (!reduced || keep) flags.push_back(reduced || x.dims[i]);
-    }
-    Set(node.output(0), flags);
-  }
-  // Contents that must be constants for more than the rank to be known.
-  void Tile(const Node& node) {
-    if (!In(node, 0).ranked) return;
-    if (!AreConstant(node, 1, 2)) return SetRank(node.output(0));
-    Set(node.output(0), In(node, 0).dims);
-  }
-  void Pad(const Node& node) {
-    if (!In(node, 0).ranked) return;
-    if (!AreConstant(node, 1, 2) || !AreConstant(node, 3, 4)) return SetRank(node.output(0));
-    Set(node.output(0), In(node, 0).dims);
-  }
-  void Resize(const Node& node) {
-    if (!In(node, 0).ranked) return;
-    if (Has(node, 3)) {
-      SetRank(node.output(0));
-      const auto sizes = ShapeInput(node, 3);
-      if (sizes && node.FindAttribute("axes") == nullptr) Set(node.output(0), *sizes);
+
+  void SeeContent(const OpDef& def, int opset, size_t i, bool constant, Fact* fact) {
+    const uint32_t bit = i < 32 ? uint32_t{1} << i : 0;
+    const bool decides = (def.shape_inputs & bit) != 0;
+    const bool followed = decides ? (FollowedInputs(def, opset) & bit) != 0 : Follows(def, opset);
+    if (constant && (decides || !followed)) {
+      if (!SpendContent(*fact)) fact->content = nullptr;
       return;
     }
-    const size_t scales = node.inputs.size() == 2 ? 1 : 2;
-    if (!AreConstant(node, scales, scales + 1)) return SetRank(node.output(0));
-    Set(node.output(0), In(node, 0).dims);
+    // Only lists of integers and single ones are followed.
+    if (!followed || !options_.data_propagation || !IsRanked(*fact) || fact->shape.rank() > 1 ||
+        (constant && !IsInteger(fact->dtype)) || !SpendContent(*fact)) {
+      fact->content = nullptr;
+    }
+    if (followed) SymbolsForUnknown(fact);
   }
-  void Range(const Node& node) {
-    if (AreConstant(node, 0, 3)) {
-      SetAll(node.output(0));
+
+  // Of a list whose length is known, as many unknown elements are.
+  void SymbolsForUnknown(Fact* fact) {
+    if (!IsRanked(*fact) || fact->shape.rank() > 1) return;
+    Content content;
+    if (fact->has_content()) {
+      if (std::all_of(fact->content->begin(), fact->content->end(), IsKnownElement)) return;
+      content = *fact->content;
     } else {
-      SetRank(node.output(0));
+      if (fact->shape.rank() != 1 || !IsInteger(fact->dtype)) return;
+      const std::optional<int64_t> size = fact->shape[0].AsInt64();
+      if (!size || *size < 0 || *size > kMaxIntContent) return;
+      content.resize(static_cast<size_t>(*size));
     }
-  }
-  void TopK(const Node& node) {
-    for (OptionalValueId id : node.outputs) {
-      if (!In(node, 0).ranked) continue;
-      if (AreConstant(node, 1, 2)) {
-        Set(id, In(node, 0).dims);
-      } else {
-        SetRank(id);
-      }
+    for (Scalar& element : content) {
+      if (!IsKnownElement(element)) element = Scalar::Int(NextSymbol());
     }
-  }
-  void OneHot(const Node& node) {
-    if (!In(node, 0).ranked) return;
-    if (AreConstant(node, 1, 2)) return Default(node);
-    SetRank(node.output(0));
-  }
-  void Split(const Node& node) {
-    const Known& x = In(node, 0);
-    for (OptionalValueId id : node.outputs) {
-      if (!x.ranked) continue;
-      if (AreConstant(node, 1, 2)) {
-        Set(id, x.dims);
-      } else {
-        SetRank(id);
-      }
-    }
-  }
-  void NonZero(const Node& node) {
-    if (ShapeOf(node.output(0)) != nullptr) Set(node.output(0), {In(node, 0).ranked, false});
-  }
-  // Convolution and pooling: a spatial size is known where the input's is.
-  void Conv(const Node& node) {
-    const Known& x = In(node, 0);
-    const Known& w = In(node, 1);
-    if (!x.ranked || x.dims.size() < 2 || !w.ranked || !All(w.dims)) return Default(node);
-    Flags flags = x.dims;
-    flags[1] = true;
-    Set(node.output(0), flags);
-  }
-  void GlobalPool(const Node& node) {
-    const Known& x = In(node, 0);
-    if (!x.ranked || x.dims.size() < 2) return;
-    Flags flags(x.dims.size(), true);
-    flags[0] = x.dims[0];
-    flags[1] = x.dims[1];
-    Set(node.output(0), flags);
-  }
-  void Flatten(const Node& node) {
-    const Known& x = In(node, 0);
-    if (!x.ranked) return;
-    const int64_t rank = static_cast<int64_t>(x.dims.size());
-    int64_t axis = Int(node, "axis", 1);
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis > rank) return;
-    Set(node.output(0), {All(Flags(x.dims.begin(), x.dims.begin() + axis)),
-                         All(Flags(x.dims.begin() + axis, x.dims.end()))});
-  }
-  void ArgReduce(const Node& node) {
-    const Known& x = In(node, 0);
-    int64_t axis = Int(node, "axis", 0);
-    if (axis < 0) axis += static_cast<int64_t>(x.dims.size());
-    if (!x.ranked || axis < 0 || axis >= static_cast<int64_t>(x.dims.size())) return;
-    Flags flags = x.dims;
-    if (Int(node, "keepdims", 1) != 0) {
-      flags[static_cast<size_t>(axis)] = true;
-    } else {
-      flags.erase(flags.begin() + axis);
-    }
-    Set(node.output(0), flags);
-  }
-  void GatherNd(const Node& node) {
-    const Known& x = In(node, 0);
-    const Known& indices = In(node, 1);
-    const Shape* shape = ShapeOf(node.input(1));
-    if (!x.ranked || !indices.ranked || indices.dims.empty() || shape == nullptr) return;
-    const int64_t rank = static_cast<int64_t>(x.dims.size());
-    const int64_t last = (*shape)[shape->rank() - 1].AsInt64().value_or(-1);
-    const int64_t batch = Int(node, "batch_dims", 0);
-    if (!indices.dims.back() || last < 0 || last > rank || batch < 0 || batch > rank - last) return;
-    const int64_t begin = last + batch;
-    Flags flags(indices.dims.begin(), indices.dims.end() - 1);
-    flags.insert(flags.end(), x.dims.begin() + begin, x.dims.end());
-    Set(node.output(0), flags);
-  }
-  void SecondsShape(const Node& node) {
-    if (In(node, 1).ranked) Set(node.output(0), In(node, 1).dims);
-  }
-  void Rnn(const Node& node) {
-    const Known& x = In(node, 0);
-    if (node.FindAttribute("hidden_size") == nullptr || !x.ranked || x.dims.size() != 3) return;
-    if (Int(node, "layout", 0) != 0) return Default(node);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      Set(node.outputs[i],
-          i == 0 ? Flags{x.dims[0], true, x.dims[1], true} : Flags{true, x.dims[1], true});
-    }
+    fact->content = std::make_shared<const Content>(std::move(content));
   }
 
   // What the file says of the value is known as well.
   void Declare(ValueId id) {
     const DeclaredType* type = model_.value(id).declared;
-    const Shape* shape = ShapeOf(id);
-    if (type == nullptr || !type->has_shape || shape == nullptr ||
-        type->dims.size() != shape->dims().size()) {
-      return;
+    if (type == nullptr || type->kind != TypeKind::kTensor) return;
+    Fact known = At(id);
+    if (known.kind == Fact::Kind::kUnknown) known = Fact::Tensor(type->dtype, Shape::UnknownRank());
+    if (!known.is_tensor()) return;
+    const Fact* ours = inference_.FactOf(id);
+    const bool fits = type->has_shape && ours != nullptr && IsRanked(*ours) &&
+                      type->dims.size() == ours->shape.dims().size();
+    if (fits && !known.shape.ranked()) known.shape = Shape(Dims(type->dims.size(), UnknownSize()));
+    Dims& dims = known.shape.dims();
+    for (size_t i = 0; fits && i < type->dims.size() && i < dims.size(); ++i) {
+      if (type->dims[i].size >= 0) dims[i] = type->dims[i].size;
     }
-    Flags flags;
-    for (size_t i = 0; i < type->dims.size(); ++i) {
-      const bool known = At(id).ranked && At(id).dims[i];
-      flags.push_back(known || type->dims[i].size >= 0);
-    }
-    Set(id, flags);
+    Set(id, std::move(known));
   }
 
   const Inference& inference_;
   const ModelData& model_;
   const OnnxShapeOptions options_;
-  std::vector<Known>& known_;
-  int64_t opset_ = 0;
-  int64_t content_left_ = 0;
-  std::vector<bool> is_output_;     // of the main graph, by ValueId
-  std::vector<const OpDef*> defs_;  // by NodeId
+  FactTable& facts_;
+  std::vector<FactId>& known_;
+  GraphId graph_ = 0;                         // that is walked through
+  std::vector<OptionalGraphId> constant_in_;  // by ValueId: initializers, and of a Constant
+  std::vector<bool> declared_;                // by ValueId: what the file declares stays
+  int64_t content_left_;
+  int64_t visits_left_;         // of nodes in bodies and functions
+  const Call* call_ = nullptr;  // whose rule runs
+  bool rank_lent_ = false;      // to one of its inputs
+  std::vector<Expr> symbols_;   // for one node at a time
+  size_t symbols_used_ = 0;
+  const WorkLimit work_;
 };
 
-absl::flat_hash_map<absl::string_view, OnnxShapes::Follower::Rule> OnnxShapes::Follower::Rules() {
-  using F = Follower;
-  absl::flat_hash_map<absl::string_view, Rule> rules = {
-      {"Constant", &F::Constant},
-      {"Cast", &F::Cast},
-      {"Add", &F::Arithmetic},
-      {"Sub", &F::Arithmetic},
-      {"Mul", &F::Arithmetic},
-      {"MatMul", &F::MatMul},
-      {"Gemm", &F::Gemm},
-      {"Transpose", &F::Transpose},
-      {"Reshape", &F::Reshape},
-      {"Expand", &F::Expand},
-      {"ConstantOfShape", &F::ConstantOfShape},
-      {"Shape", &F::Shape_},
-      {"Size", &F::Size_},
-      {"Gather", &F::Gather},
-      {"Concat", &F::Concat},
-      {"Slice", &F::Slice},
-      {"Squeeze", &F::Squeeze},
-      {"Unsqueeze", &F::Unsqueeze},
-      {"Tile", &F::Tile},
-      {"Pad", &F::Pad},
-      {"Resize", &F::Resize},
-      {"Upsample", &F::Resize},
-      {"Range", &F::Range},
-      {"TopK", &F::TopK},
-      {"OneHot", &F::OneHot},
-      {"Split", &F::Split},
-      {"NonZero", &F::NonZero},
-      {"GatherElements", &F::SecondsShape},
-      {"Conv", &F::Conv},
-      {"AveragePool", &F::SameAsFirst},
-      {"MaxPool", &F::SameAsFirst},
-      {"GlobalAveragePool", &F::GlobalPool},
-      {"GlobalMaxPool", &F::GlobalPool},
-      {"Flatten", &F::Flatten},
-      {"ArgMax", &F::ArgReduce},
-      {"ArgMin", &F::ArgReduce},
-      {"GatherND", &F::GatherNd},
-      {"LSTM", &F::Rnn},
-      {"GRU", &F::Rnn},
-      {"RNN", &F::Rnn},
-  };
-  for (absl::string_view op : kBroadcast) rules.emplace(op, &F::Broadcast);
-  for (absl::string_view op : kSameAsFirst) rules.emplace(op, &F::SameAsFirst);
-  for (absl::string_view op : kReduce) rules.emplace(op, &F::Reduce);
-  for (absl::string_view op : kNothing) rules.emplace(op, &F::Nothing);
-  return rules;
+const Fact& OnnxShapes::of(OptionalValueId value) const {
+  static const Fact& nothing = *new Fact(Fact::Unknown());
+  return value ? facts_[known_[static_cast<size_t>(*value)]] : nothing;
 }
 
+bool OnnxShapes::IsKnown(OptionalValueId value) const { return !value || IsWhole(of(value)); }
+
 OnnxShapes::OnnxShapes(const Inference& inference, const OnnxShapeOptions& options) {
-  first_doubt_ = Follower(inference, options, &known_).Run();
+  Mask(inference, options, this).Run();
+  for (NodeId id : inference.model->graph(0).nodes) {
+    const auto& outputs = inference.model->node(id).outputs;
+    const bool known = std::all_of(outputs.begin(), outputs.end(),
+                                   [&](OptionalValueId output) { return IsKnown(output); });
+    if (known) continue;
+    first_doubt_ = id;
+    return;
+  }
 }
 
 }  // namespace onnxflops
