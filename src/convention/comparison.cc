@@ -152,6 +152,7 @@ Expr Headline(const Evidence& evidence, const Ledger& ledger) {
 Comparison Begin(const Convention& convention, const Ledger& ledger) {
   Comparison result;
   result.convention = &convention;
+  result.version = VersionUsed(convention, ledger);
   result.standing = ledger.standing;
   result.assumptions = ledger.assumptions;
   result.params = ledger.params;

@@ -25,6 +25,7 @@ struct ComparedTerm {
 struct Comparison {
   const Convention* convention = nullptr;
   const Convention* from = nullptr;  // whose figure `start` is; nullptr: ours
+  const char* version = "";          // of the tool; "" if its figure never changed
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;

@@ -64,6 +64,7 @@ struct Ledger {
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;  // where the tool prints its own count of them
+  const char* version = "";            // of the tool, if the file decides it
   std::vector<Term> terms;
   // Of each entry, our count is in one of these.
   std::vector<Line> lines;
@@ -73,7 +74,24 @@ struct Ledger {
 
 struct Convention : ConventionInfo {
   Ledger (*apply)(Evidence* evidence);
+  // Of a tool whose figure changed: one convention for each figure, the newest first.
+  absl::Span<const Convention* const> versions = {};
 };
+
+// The tool by its plain name: its newest version, or, with `apply`, the one that the file decides.
+constexpr Convention NewestOf(const char* name, absl::Span<const Convention* const> versions,
+                              Ledger (*apply)(Evidence* evidence) = nullptr) {
+  Convention newest = *versions[0];
+  newest.name = name;
+  newest.versions = versions;
+  if (apply != nullptr) newest.apply = apply;
+  return newest;
+}
+
+// The version that made the ledger; "" of a tool whose figure never changed.
+inline const char* VersionUsed(const Convention& convention, const Ledger& ledger) {
+  return *ledger.version != '\0' ? ledger.version : convention.version;
+}
 
 class LedgerBuilder {
  public:
@@ -91,6 +109,7 @@ class LedgerBuilder {
   // Makes the ledger kAssumed; each text once.
   void Assume(absl::string_view assumption);
   void SetParams(absl::int128 params) { ledger_.params = params; }
+  void SetVersion(const char* version) { ledger_.version = version; }
 
   // The tool counts entries that stand in no line as 0, for the reason that `unseen` gives. An
   // amount that overflows makes the ledger kNotApplicable.

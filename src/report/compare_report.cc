@@ -45,6 +45,7 @@ ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names)
   ToolRow row;
   row.convention = comparison.convention;
   row.from = comparison.from;
+  row.version = comparison.version;
   row.standing = comparison.standing;
   row.assumptions = std::move(comparison.assumptions);
   row.params = comparison.params;

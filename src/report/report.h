@@ -117,6 +117,7 @@ struct ToolFigure {
   bool has_rows = false;                 // whether anything of it is of nodes
   std::optional<absl::int128> params;    // where the tool prints its own count of them
   std::vector<std::string> assumptions;  // what the file cannot tell; empty: the figure is exact
+  std::string version;                   // of the tool; empty if its figure never changed
 };
 
 struct Report {

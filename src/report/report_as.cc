@@ -92,6 +92,7 @@ class Recount {
   void FillTotals(Report* report) const {
     ToolFigure tool;
     tool.counts_macs = convention_.unit == Unit::kMac;
+    tool.version = VersionUsed(convention_, ledger_);
     tool.headline_name = convention_.headline;
     tool.of_model = of_model_.Total(evidence_);
     tool.headline = of_nodes_.Total(evidence_) + tool.of_model;

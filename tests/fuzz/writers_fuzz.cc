@@ -146,7 +146,7 @@ Report MakeReport(Choices* choose) {
     report.convention = "thop";
     report.tool = ToolFigure{choose->Coin(),   "MACs of it",   choose->Amount(),
                              choose->Amount(), choose->Coin(), 7,
-                             choose->Names()};
+                             choose->Names(),  choose->Name()};
   }
   report.modules = MakeModules(choose);
   static_cast<Amounts&>(report.totals) = *report.modules[0].amounts;
@@ -258,6 +258,7 @@ void RequireComparison(const Report& ours, Choices* choose) {
   for (size_t i = choose->Below(4); i > 0; --i) {
     ToolRow tool;
     tool.convention = Conventions()[choose->Below(Conventions().size())];
+    tool.version = choose->Name();
     tool.standing = static_cast<Standing>(choose->Below(3));
     tool.assumptions = {choose->Name()};
     tool.start = choose->Amount();

@@ -1,8 +1,14 @@
-// torch.utils.flop_counter.FlopCounterMode: a table of ATen operators as they
-// are dispatched, 2 per multiply-accumulate.
+// torch.utils.flop_counter.FlopCounterMode: a table of ATen operators as they are dispatched, 2 per
+// multiply-accumulate.
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
@@ -11,63 +17,69 @@ namespace flop_counter_mode {
 namespace {
 
 constexpr char kNotRegistered[] = "not registered: counted as 0";
-constexpr char kNoBias[] =
-    "2 per multiply-accumulate only: biases are left out";
+constexpr char kNoBias[] = "2 per multiply-accumulate only: biases are left out";
 constexpr char kProductsOnly[] = "2 per multiply-accumulate only";
 constexpr char kVector[] = "a product with a vector (mv) is not registered";
 
 class FlopCounter : public TorchTool {
-public:
-  FlopCounter(Evidence *evidence, bool on_cpu)
-      : TorchTool(evidence, Unit::kFlop, {}), on_cpu_(on_cpu),
-        has_fast_path_(HasFastPath(trace())) {}
+ public:
+  FlopCounter(Evidence* evidence, bool on_cpu, std::string why_version = "")
+      : TorchTool(evidence, Unit::kFlop, {}),
+        on_cpu_(on_cpu),
+        has_fast_path_(HasFastPath(trace())),
+        why_version_(std::move(why_version)) {}
 
-  Ledger Run(const AtenRules<FlopCounter> &rules) {
-    return Apply(rules.Counted(), [&](const TorchCall &call) -> Decision {
+  Ledger Run(const AtenRules<FlopCounter>& rules) {
+    return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
       if (on_cpu_ && IsContraction(call.op) && HidesAttention(call)) {
-        return {
-            kZero,
-            "the fast path is one native operator, which is not registered"};
+        return {kZero, "the fast path is one native operator, which is not registered"};
       }
       return rules.Decide(this, call);
     });
   }
 
   // ---- what rows say
-  Decision Product(const TorchCall &call) {
-    if (IsVectorProduct(call))
-      return {kZero, kVector};
+  Decision Product(const TorchCall& call) {
+    if (IsVectorProduct(call)) return {kZero, kVector};
     return TwiceProducts(call);
   }
 
-  Decision AttentionUnlessFused(const TorchCall &call) {
-    if (IsFusedOnCpu(call))
-      return {kZero, "the fused kernel of the CPU is not registered"};
+  Decision Attention(const TorchCall& call) {
+    if (IsFusedOnCpu(call)) AssumeVersion();
     return TwiceProducts(call);
   }
 
-private:
+  Decision AttentionUnlessFused(const TorchCall& call) {
+    if (!IsFusedOnCpu(call)) return TwiceProducts(call);
+    AssumeVersion();
+    return {kZero, "the fused kernel of the CPU is not registered"};
+  }
+
+ private:
+  // The fused kernel of the CPU is what versions differ in.
+  void AssumeVersion() {
+    if (!why_version_.empty()) ledger().Assume(why_version_);
+  }
+
   // nn.TransformerEncoderLayer takes a fast path where its attention does.
-  bool HidesAttention(const TorchCall &call) {
+  bool HidesAttention(const TorchCall& call) {
     if (trace().scope(call).in_encoder_layer && has_fast_path_) {
-      ledger().Assume(
-          "nn.TransformerEncoderLayer takes its fast path in eval mode");
+      ledger().Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
       return true;
     }
-    const TorchAttention *attention = AttentionOf(call);
-    if (attention == nullptr || !attention->fast_path)
-      return false;
+    const TorchAttention* attention = AttentionOf(call);
+    if (attention == nullptr || !attention->fast_path) return false;
     ledger().Assume(kFastPathAssumption);
     return true;
   }
 
-  static bool HasFastPath(const TorchTrace &trace) {
-    const std::vector<TorchAttention> &all = trace.attentions;
-    return std::any_of(all.begin(), all.end(),
-                       [](const auto &a) { return a.fast_path; });
+  static bool HasFastPath(const TorchTrace& trace) {
+    const std::vector<TorchAttention>& all = trace.attentions;
+    return std::any_of(all.begin(), all.end(), [](const auto& a) { return a.fast_path; });
   }
 
   const bool on_cpu_, has_fast_path_;
+  const std::string why_version_;  // this version is taken; "" where nothing is assumed
 };
 
 constexpr AtenRules<FlopCounter> kRules = {{
@@ -115,47 +127,107 @@ constexpr AtenRules<FlopCounter> kRules = {{
 }};
 
 constexpr AtenRules<FlopCounter> kCpuRules = kRules.With({
-    {Aten::kSdpa, &FlopCounter::AttentionUnlessFused, kProductsOnly},
+    {Aten::kSdpa, &FlopCounter::Attention, kProductsOnly},
     {Aten::kLstm, kNotCounted, "one operator on a CPU, not registered"},
 });
 
-Ledger ApplyMeta(Evidence *evidence) {
-  return FlopCounter(evidence, false).Run(kRules);
-}
-Ledger ApplyCpu(Evidence *evidence) {
-  return FlopCounter(evidence, true).Run(kCpuRules);
+// Before PyTorch 2.15.
+constexpr AtenRules<FlopCounter> kOldCpuRules = kCpuRules.With({
+    {Aten::kSdpa, &FlopCounter::AttentionUnlessFused, kProductsOnly},
+});
+
+Ledger Apply(Evidence* evidence) { return FlopCounter(evidence, false).Run(kRules); }
+Ledger ApplyCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kCpuRules); }
+Ledger ApplyOldCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kOldCpuRules); }
+
+// Major and minor version of the PyTorch that exported the file.
+using Release = std::pair<int, int>;
+constexpr Release kCountsCpuAttention = {2, 15};
+
+std::optional<Release> ReleaseOf(const ModelData& model) {
+  if (model.producer_name != "pytorch") return std::nullopt;
+  const std::vector<absl::string_view> parts = absl::StrSplit(model.producer_version, '.');
+  Release release;
+  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &release.first) ||
+      !absl::SimpleAtoi(parts[1], &release.second)) {
+    return std::nullopt;
+  }
+  return release;
 }
 
-constexpr char kHeadline[] =
-    "FLOPs (FlopCounterMode.get_total_flops(); 2 per multiply-accumulate)";
+// FlopCounterMode is part of PyTorch: what exported the model also counted it.
+Ledger ApplyCpuByFile(Evidence* evidence) {
+  const std::optional<Release> exporter = ReleaseOf(evidence->model());
+  const bool old = exporter && *exporter < kCountsCpuAttention;
+  const std::string from = exporter
+                               ? absl::StrCat("PyTorch ", exporter->first, ".", exporter->second,
+                                              " exported the file and is assumed to count it: ")
+                               : "the file does not tell the version of PyTorch, 2.15 is assumed: ";
+  FlopCounter counter(
+      evidence, true,
+      absl::StrCat(from, old ? "attention on a CPU is not counted (flop-counter-mode-cpu@2.15 "
+                               "counts it)"
+                             : "attention on a CPU is counted (flop-counter-mode-cpu@2.14 leaves "
+                               "it out)"));
+  counter.ledger().SetVersion(old ? "2.14" : "2.15");
+  return counter.Run(old ? kOldCpuRules : kCpuRules);
+}
+
+constexpr char kHeadline[] = "FLOPs (FlopCounterMode.get_total_flops(); 2 per multiply-accumulate)";
 constexpr char kIncludes[] =
-    "mm, addmm, bmm, baddbmm, convolutions and scaled_dot_product_attention, "
-    "whole also where it "
+    "mm, addmm, bmm, baddbmm, convolutions and scaled_dot_product_attention, whole also where it "
     "is causal";
 
-} // namespace
-} // namespace flop_counter_mode
+constexpr char kMisses[] =
+    "everything else: biases, norms, softmax, activations, products with a vector";
+constexpr char kSinceNewest[] = "2026-10";
 
-const Convention kFlopCounterMode = {
-    {"flop-counter-mode", Unit::kFlop, flop_counter_mode::kHeadline,
-     "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device "
-     "(on CUDA, too, but for "
-     "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not "
-     "registered)",
-     flop_counter_mode::kIncludes,
-     "everything else: biases, norms, softmax, activations, products with a "
-     "vector"},
-    flop_counter_mode::ApplyMeta,
+constexpr Convention kNewest = {
+    {"flop-counter-mode@2.15", Unit::kFlop, kHeadline,
+     "PyTorch 2.15: torch/utils/flop_counter.py:210-455, on the meta device (on CUDA, too, but for "
+     "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
+     kIncludes, kMisses, "2.15", kSinceNewest,
+     "nothing on the meta device and on CUDA (on a CPU: see flop-counter-mode-cpu)"},
+    Apply,
 };
 
-const Convention kFlopCounterModeCpu = {
-    {"flop-counter-mode-cpu", Unit::kFlop, flop_counter_mode::kHeadline,
-     "PyTorch 2.14: torch/utils/flop_counter.py, on a CPU (pytorch#195460)",
-     flop_counter_mode::kIncludes,
-     "scaled_dot_product_attention and nn.MultiheadAttention's fast path, "
-     "LSTM, and what it misses "
-     "elsewhere"},
-    flop_counter_mode::ApplyCpu,
+constexpr Convention kOld = {
+    {"flop-counter-mode@2.14", Unit::kFlop, kHeadline,
+     "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device (on CUDA, too, but for "
+     "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
+     kIncludes, kMisses, "2.14", "", "the same figure"},
+    Apply,
 };
 
-} // namespace onnxflops
+constexpr const Convention* kVersions[] = {&kNewest, &kOld};
+
+constexpr Convention kNewestCpu = {
+    {"flop-counter-mode-cpu@2.15", Unit::kFlop, kHeadline,
+     "PyTorch 2.15: torch/utils/flop_counter.py:448-453, on a CPU (pytorch#195460)", kIncludes,
+     "nn.MultiheadAttention's fast path, LSTM, and what it misses elsewhere", "2.15", kSinceNewest,
+     "attention counts as on a GPU: _scaled_dot_product_flash_attention_for_cpu is registered "
+     "(without a version, the PyTorch that exported the file decides)"},
+    ApplyCpu,
+};
+
+constexpr Convention kOldCpu = {
+    {"flop-counter-mode-cpu@2.14", Unit::kFlop, kHeadline,
+     "PyTorch 2.14: torch/utils/flop_counter.py, on a CPU (pytorch#195460)", kIncludes,
+     "scaled_dot_product_attention and nn.MultiheadAttention's fast path, LSTM, and what it misses "
+     "elsewhere",
+     "2.14", "", "attention counts 0 where the CPU has a fused kernel"},
+    ApplyOldCpu,
+};
+
+constexpr const Convention* kCpuVersions[] = {&kNewestCpu, &kOldCpu};
+
+}  // namespace
+}  // namespace flop_counter_mode
+
+constinit const Convention kFlopCounterMode =
+    NewestOf("flop-counter-mode", flop_counter_mode::kVersions);
+
+constinit const Convention kFlopCounterModeCpu = NewestOf(
+    "flop-counter-mode-cpu", flop_counter_mode::kCpuVersions, flop_counter_mode::ApplyCpuByFile);
+
+}  // namespace onnxflops

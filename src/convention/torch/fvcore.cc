@@ -1,5 +1,4 @@
-// fvcore's FlopCountAnalysis: a table of operators over the graph that
-// torch.jit.trace records.
+// fvcore's FlopCountAnalysis: a table of operators over the graph that torch.jit.trace records.
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -10,108 +9,92 @@ namespace onnxflops {
 namespace fvcore {
 namespace {
 
-constexpr char kNoHandle[] =
-    "no handle for the operator: listed as unsupported, counted as 0";
+constexpr char kNoHandle[] = "no handle for the operator: listed as unsupported, counted as 0";
 constexpr char kBeside[] = "an estimate per element, counted beside the MACs";
-constexpr char kByFirst[] =
-    "prod(first) * last of second: a broadcast of the first is not seen";
+constexpr char kByFirst[] = "prod(first) * last of second: a broadcast of the first is not seen";
 
 class Fvcore : public TorchTool {
-public:
+ public:
   // `torch1`: attention is traced as products, as torch before 2.0 computed it.
-  Fvcore(Evidence *evidence, bool torch1)
-      : TorchTool(evidence, Unit::kMac, {}), torch1_(torch1) {}
+  Fvcore(Evidence* evidence, bool torch1) : TorchTool(evidence, Unit::kMac, {}), torch1_(torch1) {}
 
-  Ledger Run(const AtenRules<Fvcore> &rules) {
-    return Apply(rules.Counted(), [&](const TorchCall &call) -> Decision {
+  Ledger Run(const AtenRules<Fvcore>& rules) {
+    return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
       if (HidesAttention(call)) {
-        return {kZero, "the fast path of nn.MultiheadAttention is one operator "
-                       "without a handle"};
+        return {kZero, "the fast path of nn.MultiheadAttention is one operator without a handle"};
       }
       return rules.Decide(this, call);
     });
   }
 
   // ---- what rows say
-  Decision Matmul(const TorchCall &call) {
+  Decision Matmul(const TorchCall& call) {
     const std::optional<AmountId> amount = MatmulByFirst(call);
     if (!amount.has_value()) {
-      Abort(absl::StrCat(
-          "fvcore stops with IndexError at a product with a vector (",
-          call.name, ")"));
+      Abort(absl::StrCat("fvcore stops with IndexError at a product with a vector (", call.name,
+                         ")"));
       return {};
     }
     return {*amount};
   }
 
   // Half of what NumPy's path prints. Two forms are counted as they are.
-  Decision Einsum(const TorchCall &call) {
+  Decision Einsum(const TorchCall& call) {
     const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
     if (!cost.has_value()) {
-      ledger().Assume("the cost of an einsum, which fvcore reads from NumPy, "
-                      "is taken for its "
-                      "products");
+      ledger().Assume(
+          "the cost of an einsum, which fvcore reads from NumPy, is taken for its "
+          "products");
       return {call.macs};
     }
-    const absl::int128 macs =
-        cost->is_matmul ? cost->combinations : cost->printed_flops / 2;
-    return {Times(call, Expr(macs)),
-            "read from NumPy's path, which has four digits"};
+    const absl::int128 macs = cost->is_matmul ? cost->combinations : cost->printed_flops / 2;
+    return {Times(call, Expr(macs)), "read from NumPy's path, which has four digits"};
   }
 
-  Decision Normalization(const TorchCall &call) {
-    const Shape &x = call.shape_of_x();
+  Decision Normalization(const TorchCall& call) {
+    const Shape& x = call.shape_of_x();
     constexpr int kMaxRank = 5;
     if (x.ranked() && (x.rank() < 2 || x.rank() > kMaxRank)) {
-      Abort(absl::StrCat(
-          "fvcore stops with AssertionError at a normalisation of rank ",
-          x.rank(), " (", call.name, ")"));
+      Abort(absl::StrCat("fvcore stops with AssertionError at a normalisation of rank ", x.rank(),
+                         " (", call.name, ")"));
       return {};
     }
     return {Scaled(call.in, call.is_affine ? 5 : 4)};
   }
 
-  Decision BatchNorm(const TorchCall &call) {
-    return {Scaled(call.in, call.is_affine ? 2 : 1)};
-  }
+  Decision BatchNorm(const TorchCall& call) { return {Scaled(call.in, call.is_affine ? 2 : 1)}; }
 
-  Decision AvgPool(const TorchCall &call) {
+  Decision AvgPool(const TorchCall& call) {
     if (IsImage(call) && trace().nn_class(call) == NnClass::kNone) {
-      ledger().Assume("functional avg_pool2d is taken for itself: exports "
-                      "write adaptive_avg_pool2d that way, "
-                      "too");
+      ledger().Assume(
+          "functional avg_pool2d is taken for itself: exports write adaptive_avg_pool2d that way, "
+          "too");
     }
     return {};
   }
 
   // Of these, the two-dimensional ones only.
-  Decision ImageIn(const TorchCall &call) { return OfImage(call, call.in); }
-  Decision ImageOut(const TorchCall &call) { return OfImage(call, call.out); }
-  Decision FourPerImageOut(const TorchCall &call) {
-    return OfImage(call, Scaled(call.out, 4));
-  }
+  Decision ImageIn(const TorchCall& call) { return OfImage(call, call.in); }
+  Decision ImageOut(const TorchCall& call) { return OfImage(call, call.out); }
+  Decision FourPerImageOut(const TorchCall& call) { return OfImage(call, Scaled(call.out, 4)); }
 
-private:
-  // In eval mode without gradients, self-attention with batch_first takes the
-  // fast path.
-  bool HidesAttention(const TorchCall &call) {
-    if (torch1_)
-      return false;
-    const TorchAttention *attention = AttentionOf(call);
-    if (attention == nullptr || !attention->fast_path)
-      return false;
+ private:
+  // In eval mode without gradients, self-attention with batch_first takes the fast path.
+  bool HidesAttention(const TorchCall& call) {
+    if (torch1_) return false;
+    const TorchAttention* attention = AttentionOf(call);
+    if (attention == nullptr || !attention->fast_path) return false;
     ledger().Assume(kFastPathAssumption);
     return true;
   }
 
-  static bool IsImage(const TorchCall &call) {
+  static bool IsImage(const TorchCall& call) {
     constexpr int kImageRank = 4;
     return call.shape_of_x().ranked() && call.shape_of_x().rank() == kImageRank;
   }
 
-  static Decision OfImage(const TorchCall &call, AmountId amount) {
-    if (!IsImage(call))
-      return {kZero, kNoHandle};
+  static Decision OfImage(const TorchCall& call, AmountId amount) {
+    if (!IsImage(call)) return {kZero, kNoHandle};
     return {amount};
   }
 
@@ -166,44 +149,39 @@ constexpr AtenRules<Fvcore> kTorch1Rules = kRules.With({
     {Aten::kSdpa, &Fvcore::Products, kNoHandle},
 });
 
-Ledger ApplyTorch2(Evidence *evidence) {
-  return Fvcore(evidence, false).Run(kRules);
-}
-Ledger ApplyTorch1(Evidence *evidence) {
-  return Fvcore(evidence, true).Run(kTorch1Rules);
-}
+Ledger ApplyTorch2(Evidence* evidence) { return Fvcore(evidence, false).Run(kRules); }
+Ledger ApplyTorch1(Evidence* evidence) { return Fvcore(evidence, true).Run(kTorch1Rules); }
 
-constexpr char kHeadline[] =
-    "flops (FlopCountAnalysis.total(); 1 per multiply-accumulate)";
+constexpr char kHeadline[] = "flops (FlopCountAnalysis.total(); 1 per multiply-accumulate)";
 constexpr char kIncludes[] =
-    "linear, matmul, bmm, addmm, einsum, convolutions; 5 per element of "
-    "LayerNorm, GroupNorm and "
-    "InstanceNorm, 2 of BatchNorm; adaptive_avg_pool2d, upsampling in 2-D, "
-    "grid_sampler";
+    "linear, matmul, bmm, addmm, einsum, convolutions; 5 per element of LayerNorm, GroupNorm and "
+    "InstanceNorm, 2 of BatchNorm; adaptive_avg_pool2d, upsampling in 2-D, grid_sampler";
 
-} // namespace
-} // namespace fvcore
-
-const Convention kFvcore = {
-    {"fvcore", Unit::kMac, fvcore::kHeadline,
-     "fvcore (3378afe, 2026-02): fvcore/nn/flop_count.py:28-46, "
-     "jit_handles.py; torch 2",
-     fvcore::kIncludes,
-     "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, "
-     "softmax, activations, "
-     "additions"},
-    fvcore::ApplyTorch2,
+constexpr Convention kTorch2 = {
+    {"fvcore@torch2", Unit::kMac, kHeadline,
+     "fvcore (3378afe, 2026-02): fvcore/nn/flop_count.py:28-46, jit_handles.py; torch 2", kIncludes,
+     "scaled_dot_product_attention, nn.MultiheadAttention's fast path, LSTM, softmax, activations, "
+     "additions",
+     "torch2", "torch 2.0, 2023-03",
+     "attention is one operator without a handle, no longer products"},
+    ApplyTorch2,
 };
+
+constexpr const Convention* kVersions[] = {&kTorch2, &kFvcoreTorch1};
+
+}  // namespace
+}  // namespace fvcore
 
 const Convention kFvcoreTorch1 = {
     {"fvcore-torch1", Unit::kMac, fvcore::kHeadline,
-     "fvcore (3378afe): as fvcore, on torch 1.9 to 1.11, where attention is "
-     "two bmm's",
+     "fvcore (3378afe): as fvcore, on torch 1.9 to 1.11, where attention is two bmm's",
      "as fvcore, and the products of attention",
-     "LSTM, softmax, activations, additions; with torch 1.12 and 1.13 a masked "
-     "QK' as well "
-     "(baddbmm has no handle)"},
+     "LSTM, softmax, activations, additions; with torch 1.12 and 1.13 a masked QK' as well "
+     "(baddbmm has no handle)",
+     "torch1", "", "attention is products, as torch 1.9 to 1.11 traces it"},
     fvcore::ApplyTorch1,
 };
 
-} // namespace onnxflops
+constinit const Convention kFvcore = NewestOf("fvcore", fvcore::kVersions);
+
+}  // namespace onnxflops
