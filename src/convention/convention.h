@@ -1,8 +1,18 @@
-// What a named other tool says of a model, and why that is not what we say.
+// What a named other tool counts for a model, and why it is not what we count.
 //
-// A convention is a function from Evidence to a Ledger: which nodes the tool counts as how much.
-// The ledger never says what we count, it is looked up; so our count, plus the differences, is the
-// tool's figure, whatever the rules of a tool are.
+// A convention is a function from Evidence to a Ledger. The function never says what we count. That
+// is looked up, so that our count plus all differences is the tool's figure, whatever its rules
+// are.
+//
+//   Evidence   the nodes that run, what we count for them, and the calls of PyTorch behind them
+//   Entry      one execution of a node, in a module
+//   Amount     a count: a number or a formula; equal ones have one id
+//   Ledger     the account of one tool: what it counts for which entries
+//   Line       some entries of the ledger, with our amount and the tool's
+//   ModelLine  the same for the model as a whole, of which no entry is a part
+//   Term       a named difference, with its reason; each line that differs has one
+//   Standing   how sure the figure is: exact, assumed, or there is none
+//   Comparison our count, the terms added up, and the tool's figure (comparison.h)
 //
 //   Ledger ApplyThop(Evidence* evidence) {
 //     LedgerBuilder ledger(evidence, Unit::kMac);
@@ -15,7 +25,7 @@
 //   }
 //
 // A tool that has a formula for the whole model, and none for its nodes, counts in lines of the
-// model, which have no entries.
+// model.
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 

@@ -54,7 +54,7 @@ CompareReport Compare(const std::string& name) {
   return CompareTools(*model, {}, {.with = Columns()}).value();
 }
 
-std::string Judge(const ToolRow& row, const Json& truth) {
+std::string Mark(const ToolRow& row, const Json& truth) {
   const bool none = row.standing == Standing::kNotApplicable;
   const std::string name = row.convention->name;
   const std::string tool = name.substr(0, name.find('@'));
@@ -88,14 +88,14 @@ std::string MakeTable(Score* all, Score* dynamo) {
   for (const auto& [name, figures] : truth.items()) {
     std::string line = Padded(name, kNameWidth);
     for (const ToolRow& row : Compare(name).tools) {
-      const std::string verdict = Judge(row, figures);
-      line += Padded(verdict, std::string(row.convention->name).size() + 1);
+      const std::string mark = Mark(row, figures);
+      line += Padded(mark, std::string(row.convention->name).size() + 1);
       for (Score* score : {all, dynamo}) {
         if (score == dynamo && !absl::StrContains(name, "dynamo")) continue;
-        score->figures += verdict == "." ? 0 : 1;
-        score->exact += verdict == "=" || verdict == "-" ? 1 : 0;
-        score->right += verdict == "=" || verdict == "-" || verdict == "~=" ? 1 : 0;
-        score->lies += verdict == "!" ? 1 : 0;
+        score->figures += mark == "." ? 0 : 1;
+        score->exact += mark == "=" || mark == "-" ? 1 : 0;
+        score->right += mark == "=" || mark == "-" || mark == "~=" ? 1 : 0;
+        score->lies += mark == "!" ? 1 : 0;
       }
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -55,9 +55,9 @@ struct Outcome {
 
 Outcome Die(std::string error) { return {0, std::move(error)}; }
 
-class Rules {
+class NodeMacs {
  public:
-  Rules(const Inference& inference, const OnnxShapes& shapes, const Node& node)
+  NodeMacs(const Inference& inference, const OnnxShapes& shapes, const Node& node)
       : node_(node),
         input_(ReadSizes(inference, shapes, node.input(0))),
         output_(ReadSizes(inference, shapes, node.output(0))) {}
@@ -162,7 +162,7 @@ bool HasOpenInput(const Evidence& evidence, bool bound) {
 }
 
 // What the file alone cannot tell of the shapes that the tool will see.
-void Judge(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* ledger) {
+void AssumeShapes(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* ledger) {
   if (HasOpenInput(evidence, true)) {
     ledger->Assume("the file is given with the bound sizes; of an open size the tool reads 0");
   }
@@ -214,7 +214,7 @@ Ledger Apply(Evidence* evidence) {
     if (node.outputs.empty()) continue;
     const bool no_key = HasNoShape(node, graph_outputs);
     const Outcome outcome = no_key ? Die("KeyError: ONNX's inference gives its output no shape")
-                                   : Rules(evidence->inference(), shapes, node).Apply();
+                                   : NodeMacs(evidence->inference(), shapes, node).Apply();
     if (!outcome.error.empty()) {
       return LedgerBuilder::NotApplicable(
           absl::StrCat(DescribeNode(model, entry.node), ": ", outcome.error));
@@ -223,7 +223,7 @@ Ledger Apply(Evidence* evidence) {
     ledger.Count({id}, evidence->Intern(outcome.amount), TermOf(node, &ledger));
   }
   ledger.SetParams(CountParams(model));
-  Judge(*evidence, shapes, &ledger);
+  AssumeShapes(*evidence, shapes, &ledger);
   return ledger.Finish([&](EntryId) { return body; });
 }
 
