@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 // A sum of many amounts. Equal ones are counted first: an addition of expressions is much dearer.
@@ -207,4 +207,4 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
   return result;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -12,7 +12,7 @@
 
 #include "src/convention/convention.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 struct ComparedTerm {
   std::string name, reason;
@@ -47,6 +47,6 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
                           const Convention& to, const Ledger& to_ledger,
                           const CompareOptions& options = {});
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_COMPARISON_H_

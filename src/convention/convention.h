@@ -43,7 +43,7 @@
 #include "src/convention/convention_info.h"
 #include "src/convention/evidence.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // Why the tool counts something otherwise. Terms of one name are the same thing in every
 // convention: between two tools they cancel.
@@ -139,6 +139,6 @@ class LedgerBuilder {
   std::vector<EntryId> scratch_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // What a tool's headline counts. Ours in this unit is `macs`, or `flops` (2 x macs + all other
 // floating-point operations).
@@ -32,6 +32,6 @@ struct ConventionInfo {
   const char* changed = "";  // what it counts otherwise than other versions
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTION_INFO_H_

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 absl::Span<const Convention* const> Conventions() {
   static constexpr const Convention* kConventions[] = {
@@ -91,4 +91,4 @@ absl::StatusOr<const Convention*> RequireConvention(absl::string_view name) {
                     [](std::string* out, const Convention* c) { out->append(c->name); })));
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

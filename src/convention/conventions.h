@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "src/convention/convention.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 extern const Convention kMacs;
 extern const Convention kThop;
@@ -39,6 +39,6 @@ const Convention* FindConvention(absl::string_view name);
 // NotFound, with the names or versions that there are, instead of nullptr.
 absl::StatusOr<const Convention*> RequireConvention(absl::string_view name);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_

@@ -10,7 +10,7 @@
 #include "src/convention/torch/trace.h"
 #include "src/symbolic/term_count.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 const Fact& FactAt(const Inference& inference, absl::Span<const FactId> facts, size_t i) {
@@ -125,4 +125,4 @@ const TorchTrace& Evidence::torch_trace() {
   return *torch_trace_;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -7,6 +7,9 @@
 namespace onnxflops {
 namespace {
 
+using convention::Convention;
+using convention::Conventions;
+
 const char* UnitKey(Unit unit) { return unit == Unit::kMac ? "mac" : "flop"; }
 
 // Null where there is none.

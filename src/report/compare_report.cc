@@ -16,6 +16,15 @@
 namespace onnxflops {
 namespace {
 
+using convention::ComparedTerm;
+using convention::CompareOptions;
+using convention::Comparison;
+using convention::Convention;
+using convention::Conventions;
+using convention::Evidence;
+using convention::Ledger;
+using convention::RequireConvention;
+
 absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& request) {
   std::vector<const Convention*> result;
   for (const std::string& name : request.with) {

@@ -17,6 +17,10 @@
 
 namespace onnxflops {
 
+using convention::ConventionInfo;
+using convention::Standing;
+using convention::Unit;
+
 struct Counts;     // of src/count/count.h
 struct Inference;  // of src/infer/infer.h
 

@@ -17,6 +17,9 @@
 namespace onnxflops {
 namespace {
 
+using convention::Convention;
+using convention::Conventions;
+
 constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
 constexpr size_t kMaxModuleRows = 24;  // under one term
 constexpr size_t kMaxNamedNodes = 1000;

@@ -21,6 +21,18 @@
 namespace onnxflops {
 namespace {
 
+using convention::AmountId;
+using convention::Convention;
+using convention::EntryId;
+using convention::Evidence;
+using convention::kZero;
+using convention::Ledger;
+using convention::Line;
+using convention::ModelLine;
+using convention::Standing;
+using convention::Unit;
+using convention::VersionUsed;
+
 // What lines add up to. Equal amounts are counted before they are added.
 class Work {
  public:

@@ -28,7 +28,7 @@
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 using Json = nlohmann::json;
@@ -127,4 +127,4 @@ TEST(CompareTruthTest, FiguresAreWhatTheToolsPrinted) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -21,7 +21,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 using testing::Contains;
@@ -545,4 +545,4 @@ TEST(CompareTableTest, FitsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -13,7 +13,7 @@
 #include "src/convention/onnx/shapes.h"
 #include "src/load/load.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 std::vector<std::string> ModelFiles() {
@@ -116,4 +116,4 @@ TEST(OnnxShapesTest, KnowsWhatTheOfficialLibraryKnows) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

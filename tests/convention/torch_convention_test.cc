@@ -17,7 +17,7 @@
 #include "src/report/compare_report.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 using Figures = std::map<std::string, std::string>;  // by tool; "-" for none
@@ -745,4 +745,4 @@ TEST(TorchConventionTest, ThopsParameters) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -257,7 +257,7 @@ void RequireComparison(const Report& ours, Choices* choose) {
   report.request.node_names = choose->Coin();
   for (size_t i = choose->Below(4); i > 0; --i) {
     ToolRow tool;
-    tool.convention = Conventions()[choose->Below(Conventions().size())];
+    tool.convention = convention::Conventions()[choose->Below(convention::Conventions().size())];
     tool.version = choose->Name();
     tool.standing = static_cast<Standing>(choose->Below(3));
     tool.assumptions = {choose->Name()};

@@ -13,7 +13,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/shapes.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace onnx_opcounter {
 namespace {
 
@@ -242,4 +242,4 @@ const Convention kOnnxOpcounter = {
     onnx_opcounter::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

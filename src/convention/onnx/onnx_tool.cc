@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace onnx_tool {
 namespace {
 
@@ -657,4 +657,4 @@ const Convention kOnnxTool = {
     onnx_tool::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

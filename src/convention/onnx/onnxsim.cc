@@ -11,7 +11,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/shapes.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace onnxsim {
 namespace {
 
@@ -259,4 +259,4 @@ const Convention kOnnxsim = {
     onnxsim::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -21,7 +21,7 @@
 #include "src/convention/torch/names.h"
 #include "src/convention/torch/trace.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // What a tool counts for a call.
 struct Decision {
@@ -81,6 +81,6 @@ class AtenRules {
   std::array<AtenRule<Tool>, kNumAtens> rows_{};
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_ATEN_RULES_H_

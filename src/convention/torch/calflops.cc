@@ -2,7 +2,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/wrapped_functions.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace calflops {
 namespace {
 
@@ -22,4 +22,4 @@ const Convention kCalflops = {
     calflops::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

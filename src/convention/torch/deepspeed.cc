@@ -5,7 +5,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/wrapped_functions.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace deepspeed {
 namespace {
 
@@ -58,4 +58,4 @@ constexpr const Convention* kVersions[] = {&kNewest, &kOld};
 
 constinit const Convention kDeepSpeed = NewestOf("deepspeed", deepspeed::kVersions);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -13,7 +13,7 @@
 #include "src/convention/torch/fx_node.h"
 #include "src/convention/torch/trace.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kScopesKey = "pkg.torch.onnx.name_scopes";
@@ -483,4 +483,4 @@ class DynamoTracer {
 
 TorchTrace TraceDynamo(Evidence* evidence) { return DynamoTracer(evidence).Run(); }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -12,7 +12,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace flop_counter_mode {
 namespace {
 
@@ -230,4 +230,4 @@ constinit const Convention kFlopCounterMode =
 constinit const Convention kFlopCounterModeCpu = NewestOf(
     "flop-counter-mode-cpu", flop_counter_mode::kCpuVersions, flop_counter_mode::ApplyCpuByFile);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

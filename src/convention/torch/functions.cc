@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 bool CallsFunction(TorchTool* tool, const TorchScope& scope) {
   if (absl::StartsWith(scope.class_name, "transformers.")) {
@@ -55,4 +55,4 @@ Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product) {
   return row * sizes.directions * sizes.steps * sizes.batch;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -5,7 +5,7 @@
 
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // Whether a module calls torch.matmul and F.softmax by these names, as transformers does, and not
 // the operator @ and torch.softmax. Assumes it aloud.
@@ -27,6 +27,6 @@ AmountId AddedElements(TorchTool* tool, const TorchCall& call);
 // multiply-accumulate counts; at 2, the sums of a row count one less than its products.
 Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_FUNCTIONS_H_

@@ -5,7 +5,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace fvcore {
 namespace {
 
@@ -184,4 +184,4 @@ const Convention kFvcoreTorch1 = {
 
 constinit const Convention kFvcore = NewestOf("fvcore", fvcore::kVersions);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

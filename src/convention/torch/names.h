@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 enum class Aten : uint8_t {
   kOther,
@@ -135,6 +135,6 @@ bool IsInstanceNormClass(NnClass c);
 bool IsAdaptiveAvgPoolClass(NnClass c);
 bool IsUpsampleClass(NnClass c);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_

@@ -2,7 +2,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace profiler {
 namespace {
 
@@ -112,4 +112,4 @@ const Convention kTorchProfiler = {
     profiler::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

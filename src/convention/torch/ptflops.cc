@@ -8,7 +8,7 @@
 #include "src/convention/torch/functions.h"
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace ptflops {
 namespace {
 
@@ -254,4 +254,4 @@ const Convention kPtflops = {
     ptflops::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

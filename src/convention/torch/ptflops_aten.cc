@@ -2,7 +2,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace ptflops_aten {
 namespace {
 
@@ -109,4 +109,4 @@ const Convention kPtflopsAten = {
     ptflops_aten::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

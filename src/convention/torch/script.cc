@@ -20,7 +20,7 @@
 #include "src/base/limits.h"
 #include "src/convention/torch/trace.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kLayerNorm[] = {"ReduceMean", "Sub",  "Pow", "ReduceMean",
@@ -543,4 +543,4 @@ class TorchScriptTracer {
 
 TorchTrace TraceTorchScript(Evidence* evidence) { return TorchScriptTracer(evidence).Run(); }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

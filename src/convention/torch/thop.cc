@@ -11,7 +11,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace thop {
 namespace {
 
@@ -261,4 +261,4 @@ const Convention kThop = {
     thop::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 absl::string_view ShortClass(absl::string_view qualified) {
@@ -340,4 +340,4 @@ bool IsFusedOnCpu(const TorchCall& call) {
   return q[kFusedRank - 1] == out[kFusedRank - 1];
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -24,7 +24,7 @@
 #include "src/convention/torch/aten_rules.h"
 #include "src/convention/torch/trace.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // What a tool's figure depends on, beside the operators that it counts. What the file does not tell
 // is assumed for tools whose figure depends on it.
@@ -142,6 +142,6 @@ inline constexpr char kFastPathAssumption[] =
 // not as two products: four dimensions, as many heads of q as of k and v, all of one size.
 bool IsFusedOnCpu(const TorchCall& call);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_TOOL_H_

@@ -3,7 +3,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace torchstat {
 namespace {
 
@@ -146,4 +146,4 @@ const Convention kTorchstat = {
     torchstat::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kNormalizations[] = {
@@ -163,4 +163,4 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
   trace->kinds = kinds.size();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

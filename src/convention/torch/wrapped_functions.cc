@@ -4,7 +4,7 @@
 
 #include "src/convention/torch/functions.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 Ledger WrappedFunctions::Run(const AtenRules<WrappedFunctions>& rules) {
   return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
@@ -117,4 +117,4 @@ Decision WrappedFunctions::Resize(const TorchCall& call) {
   return ElementsIn(call);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

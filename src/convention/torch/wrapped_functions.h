@@ -5,7 +5,7 @@
 
 #include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 class WrappedFunctions : public TorchTool {
  public:
@@ -97,6 +97,6 @@ inline constexpr AtenRules<WrappedFunctions> kWrappedRules = {{
     {Aten::kTranspose, kNotCounted, kWrappedNoWrapper},
 }};
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_WRAPPED_FUNCTIONS_H_
