@@ -105,9 +105,11 @@ std::vector<FormulaTerm> DescribeFormulas(const Inference& inference, const Call
   if (call.def == nullptr) return {};
   const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(*call.def);
   if (!formulas.ok() || !formulas->has_value() || (*formulas)->costs.empty()) return {};
-  e->names = SignatureText(**formulas);
-  for (const NamedFormula& let : (*formulas)->lets) {
-    e->where.push_back(absl::StrCat(let.key, " = ", let.text));
+  if (call.def->user_rule == nullptr) {  // whose formula says it all
+    e->names = SignatureText(**formulas);
+    for (const NamedFormula& let : (*formulas)->lets) {
+      e->where.push_back(absl::StrCat(let.key, " = ", let.text));
+    }
   }
   const CallView view(inference, call);
   absl::StatusOr<FormulaResult> result = EvaluateFormulas(**formulas, view.view());
@@ -129,6 +131,7 @@ std::string Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is
   const std::string formula = absl::StrJoin(formulas, " + ");
   const std::string numbers = absl::StrJoin(filled, " + ");
   if (numbers == amount.Shortened(kMaxShownFormula)) return formula == numbers ? "" : formula;
+  if (numbers.size() > kMaxShownFormula) return formula;
   return formula == numbers ? formula : absl::StrCat(formula, " = ", numbers);
 }
 
