@@ -233,6 +233,17 @@ std::string StatusText(const Explanation& e) {
   return "";
 }
 
+// What the rule says of any node.
+void AppendRule(const Explanation& e, int width, std::string* out) {
+  if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, out);
+  if (!e.names.empty()) AppendLabelled("names", e.names, width, out);
+  for (const std::string& definition : e.where) AppendLabelled("where", definition, width, out);
+  if (!e.note.empty()) AppendLabelled("note", e.note, width, out);
+  for (const std::string& exception : e.exceptions) {
+    AppendLabelled("except", exception, width, out);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
@@ -294,13 +305,7 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
   }
   AppendTensors("input", e.node.inputs, e.node.inputs_omitted, width, &out);
   AppendTensors("output", e.node.outputs, e.node.outputs_omitted, width, &out);
-  if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, &out);
-  if (!e.names.empty()) AppendLabelled("names", e.names, width, &out);
-  for (const std::string& definition : e.where) AppendLabelled("where", definition, width, &out);
-  if (!e.note.empty()) AppendLabelled("note", e.note, width, &out);
-  for (const std::string& exception : e.exceptions) {
-    AppendLabelled("except", exception, width, &out);
-  }
+  AppendRule(e, width, &out);
   if (const std::string status = StatusText(e); !status.empty()) {
     AppendLabelled("cost", status, width, &out);
   }
