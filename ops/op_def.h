@@ -288,8 +288,8 @@ struct ReductionSteps {
   std::optional<int> of_nothing = {};  // the result over no elements, where it is of use
 };
 
-// A row's formulas as data, in the language of ops/formula/formula.h; nullptr where there is nothing
-// to say. Lists are separated by ";". Only `explain`, `ops` and tests read them.
+// A row's formulas as data, in the language of ops/formula/formula.h; nullptr where there is
+// nothing to say. Lists are separated by ";". Only `explain`, `ops` and tests read them.
 struct FormulaData {
   const char* signature = nullptr;   // "A[a..., K] B[b..., K, N] bias? -> Y[y..., N]"
   const char* attributes = nullptr;  // "group = 1; alpha = 1.0; mode = linear|nearest"

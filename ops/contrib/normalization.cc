@@ -364,7 +364,7 @@ constexpr OpDef kMsNormalizationRows[] = {
                 "RMSNorm(K) . RMSNorm(Q) / sqrt(H); two RMSNormalizations (three with output 1); "
                 "per element: mul = 2, add = 1; per row: div = 2, add = 1, mul = 1, cmp = 3, sqrt "
                 "= 1, exp = 1",
-     .data = {.signature = "rest... -> Y normed?",
+     .data = {.signature = "key query value scales... -> Y normed?",
               .let = "rows = Y[:-1]; norms = 2 + normed.given",
               .costs = "add = (norms + 1)*Y.elements + (norms + 1)*rows; mul = (2*norms + "
                        "2)*Y.elements + rows; div = norms*Y.elements + (norms + 2)*rows; sqrt = "
@@ -422,7 +422,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .versions = kSince1,
      .formula = "Y = Quantize(LayerNormalization(Dequantize(X))); mul = 1, div = 1, round = 1, cmp "
                 "= 2 per element more",
-     .data = {.signature = "X scale_X scale B? rest... -> Y",
+     .data = {.signature = "X scale_X scale B? scale_Y? -> Y",
               .attributes = "axis = -1",
               .let = "rows = Y[:attr.axis]",
               .costs = "float_add = (3 + B.given)*Y.elements + 2*rows; float_mul = 3*Y.elements + "

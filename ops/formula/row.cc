@@ -111,6 +111,7 @@ class RowReader {
     for (const TensorText& output : outputs) {
       RETURN_IF_ERROR(scope_.DefineOutput(output));
     }
+    scope_.DefineOptional(result_.inputs);
     for (const TensorText& input : inputs) RETURN_IF_ERROR(scope_.CheckInputSizes(input));
     return absl::OkStatus();
   }

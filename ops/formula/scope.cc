@@ -313,8 +313,11 @@ absl::StatusOr<Expr> FormulaScope::Known(absl::string_view name) {
                                                    optional_names_[name], " is given"));
   }
   std::vector<std::string> names;
-  for (const auto& [known, at_least] : names_) {
-    if (names.size() < kMaxNamesShown && known != kRest) names.push_back(known);
+  for (const bool dotted : {false, true}) {  // sizes first
+    for (const auto& [known, at_least] : names_) {
+      if (absl::StrContains(known, '.') != dotted || known == kRest) continue;
+      if (names.size() < kMaxNamesShown) names.push_back(known);
+    }
   }
   if (names.size() < names_.size()) names.emplace_back(kRest);
   return absl::InvalidArgumentError(

@@ -105,9 +105,11 @@ std::vector<FormulaTerm> DescribeFormulas(const Inference& inference, const Call
   if (call.def == nullptr) return {};
   const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(*call.def);
   if (!formulas.ok() || !formulas->has_value() || (*formulas)->costs.empty()) return {};
-  e->names = SignatureText(**formulas);
-  for (const NamedFormula& let : (*formulas)->lets) {
-    e->where.push_back(absl::StrCat(let.key, " = ", let.text));
+  if (call.def->user_rule == nullptr) {  // whose formula says it all
+    e->names = SignatureText(**formulas);
+    for (const NamedFormula& let : (*formulas)->lets) {
+      e->where.push_back(absl::StrCat(let.key, " = ", let.text));
+    }
   }
   const CallView view(inference, call);
   absl::StatusOr<FormulaResult> result = EvaluateFormulas(**formulas, view.view());
@@ -129,6 +131,7 @@ std::string Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is
   const std::string formula = absl::StrJoin(formulas, " + ");
   const std::string numbers = absl::StrJoin(filled, " + ");
   if (numbers == amount.Shortened(kMaxShownFormula)) return formula == numbers ? "" : formula;
+  if (numbers.size() > kMaxShownFormula) return formula;
   return formula == numbers ? formula : absl::StrCat(formula, " = ", numbers);
 }
 
@@ -230,6 +233,17 @@ std::string StatusText(const Explanation& e) {
   return "";
 }
 
+// What the rule says of any node.
+void AppendRule(const Explanation& e, int width, std::string* out) {
+  if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, out);
+  if (!e.names.empty()) AppendLabelled("names", e.names, width, out);
+  for (const std::string& definition : e.where) AppendLabelled("where", definition, width, out);
+  if (!e.note.empty()) AppendLabelled("note", e.note, width, out);
+  for (const std::string& exception : e.exceptions) {
+    AppendLabelled("except", exception, width, out);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
@@ -291,13 +305,7 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
   }
   AppendTensors("input", e.node.inputs, e.node.inputs_omitted, width, &out);
   AppendTensors("output", e.node.outputs, e.node.outputs_omitted, width, &out);
-  if (!e.formula.empty()) AppendLabelled("formula", e.formula, width, &out);
-  if (!e.names.empty()) AppendLabelled("names", e.names, width, &out);
-  for (const std::string& definition : e.where) AppendLabelled("where", definition, width, &out);
-  if (!e.note.empty()) AppendLabelled("note", e.note, width, &out);
-  for (const std::string& exception : e.exceptions) {
-    AppendLabelled("except", exception, width, &out);
-  }
+  AppendRule(e, width, &out);
   if (const std::string status = StatusText(e); !status.empty()) {
     AppendLabelled("cost", status, width, &out);
   }

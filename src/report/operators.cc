@@ -117,9 +117,11 @@ std::string ToText(const OperatorLine& line, int width) {
       absl::StrCat("operator ", Printable(OpLabel(line.domain, row.name)),
                    *line.domain == '\0' ? " (ai.onnx)" : "", ", versions ",
                    absl::StrJoin(row.versions, ", "), "\n", wrapped("  formula  ", row.formula));
-  if (const std::optional<Formulas> formulas = ShownFormulas(row); !formulas.has_value()) {
-    out += "           in words only: the language of formulas cannot say it\n";
-  } else if (!formulas->costs.empty()) {
+  const std::optional<Formulas> formulas = ShownFormulas(row);
+  if (!formulas.has_value()) {
+    const bool counted = StatusOf(row) == absl::string_view("counted");
+    if (counted) out += "           in words only: the language of formulas cannot say it\n";
+  } else if (!formulas->costs.empty() && row.user_rule == nullptr) {  // whose formula says it all
     out += wrapped("  names    ", SignatureText(*formulas));
     for (const FormulaAttribute& a : formulas->attributes) {
       out += wrapped("           ", absl::StrCat("attr.", a.name, " = ", AttributeText(a)));

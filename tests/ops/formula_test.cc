@@ -197,7 +197,7 @@ TEST(FormulaDataTest, WhatIsWrongIsSaid) {
 
 TEST(FormulaDataTest, IsWrittenAsItIsRead) {
   constexpr FormulaData kData = {
-      .signature = "A[a..., M, 2*K] B?[..., K] rest... -> Y[?n]",
+      .signature = "A[a..., M, 2*M] B?[..., K] rest... -> Y[?n]",
       .attributes = "i = 1; l = [1, 2]; f = 1.5; w = |x|y; r = ints; c = list; t = activation|silu",
       .costs = "free"};
   const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(RowWith(kData));
