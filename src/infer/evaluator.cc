@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "ops/registry.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -71,7 +71,7 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
     : model_(model),
       data_(*model_),
       options_(options),
-      has_rules_(!options.rules.families().empty()),
+      rows_(options.operators),
       values_(data_.values.size()),
       tensor_facts_(data_.tensors.size()),
       attributes_(std::make_shared<std::deque<std::vector<Attribute>>>()),
@@ -84,7 +84,7 @@ Evaluator::Evaluator(const Model& model, const InferOptions& options)
 
 absl::StatusOr<Inference> Evaluator::Run() {
   result_.model = model_;
-  result_.rules = options_.rules;
+  result_.rules = options_.operators.rules;
   result_.limits = options_.limits;
   RETURN_IF_ERROR(BindInputs());
   if (const absl::Status work = CheckWork(); !work.ok()) {
@@ -102,6 +102,7 @@ absl::StatusOr<Inference> Evaluator::Run() {
   result_.symbols = symbols_.Open();
   result_.attribute_storage = attributes_;
   MarkShapeWork(&result_);
+  WarnOfOfficialBodies();
   return std::move(result_);
 }
 
@@ -230,21 +231,13 @@ CallId Evaluator::AddCall(Call call) {
 absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
                                                 const FactIds& inputs) {
   const Node& node = data_.node(id);
-  int64_t opset = OpsetIn(frame, node.domain);
-  FoundOp found;
-  if (has_rules_) found = options_.rules.Find(node.domain, node.op_type, opset);
-  if (found.def == nullptr) found = options_.find_op(node.domain, node.op_type, opset);
-  if (found.def == nullptr && found.known_name && opset < kMaxOpset) {
-    // Real exporters write operators of a newer opset than they declare; what they mean is plain.
-    found = options_.find_op(node.domain, node.op_type, kMaxOpset);
-    if (found.def != nullptr) {
-      std::string warning =
-          absl::StrCat(node.op_type, " exists from opset ", found.def->versions.front(),
-                       ", but the file declares opset ", opset, ": using its opset ", found.version,
-                       " definition");
-      Warn(std::move(warning));
-      opset = found.version;
-    }
+  const int64_t declared_opset = OpsetIn(frame, node.domain);
+  const OperatorRow& found = rows_.Find(node.domain, node.op_type, declared_opset);
+  const int64_t opset = found.opset;
+  if (found.is_newer) {
+    Warn(absl::StrCat(node.op_type, " exists from opset ", found.def->versions.front(),
+                      ", but the file declares opset ", declared_opset, ": using its opset ", opset,
+                      " definition"));
   }
   const auto make_call = [&] {
     Call call;
@@ -282,6 +275,19 @@ absl::StatusOr<CallId> Evaluator::ApplyOperator(NodeId id, const Frame& frame,
   const CallId added = AddCall(std::move(call));
   if (shareable && !fresh) memo_.emplace(std::move(key), added);
   return added;
+}
+
+void Evaluator::WarnOfOfficialBodies() {
+  absl::btree_set<std::string> operators;
+  for (const Call& call : result_.calls) {
+    const Node& node = data_.node(call.node);
+    if (!node.function || !data_.function(*node.function).official) continue;
+    operators.insert(node.domain.empty() ? std::string(node.op_type)
+                                         : absl::StrCat(node.domain, ".", node.op_type));
+  }
+  for (const std::string& name : operators) {
+    Warn(absl::StrCat(name, " has no rule: counted through its official function body"));
+  }
 }
 
 void Evaluator::Warn(std::string warning) {
@@ -494,9 +500,6 @@ int64_t MaxSteps(const ModelData& model, const Limits& limits) {
 
 absl::StatusOr<Inference> Infer(const Model& model, const InferOptions& options) {
   absl::StatusOr<Inference> inference = Evaluator(model, options).Run();
-  if (inference.ok() && options.bodies != nullptr) {
-    return WithOfficialBodies(*std::move(inference), options);
-  }
   if (inference.ok() || (options.dims.empty() && options.input_shapes.empty())) return inference;
   return BlameBindings(model, options, inference.status());
 }

@@ -140,6 +140,7 @@ class Evaluator {
   FactIds GatherInputs(const Node& node);
   CallId AddCall(Call call);
   void Warn(std::string warning);  // once
+  void WarnOfOfficialBodies();
   // OutOfRange once the work on expressions, or the symbols, are more than the limits allow.
   absl::Status CheckWork() const;
   void SetOutputs(const Node& node, const Call& call);
@@ -205,7 +206,7 @@ class Evaluator {
   const Model model_;
   const ModelData& data_;
   const InferOptions& options_;
-  const bool has_rules_;  // of the user's own
+  RowFinder rows_;
   Inference result_;
   FactTable facts_;
   SymbolTable symbols_;
@@ -234,10 +235,6 @@ class Host : public RuleHost {
   const Frame& frame_;
   Call* call_;
 };
-
-// official_bodies.cc: `inference`, or one of the same model in which nodes without a row call the
-// official function bodies of their operators.
-Inference WithOfficialBodies(Inference inference, const InferOptions& options);
 
 // shape_work.cc: marks, in every instance, the nodes that only make shapes.
 void MarkShapeWork(Inference* inference);

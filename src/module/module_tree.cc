@@ -14,7 +14,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/module/attribution.h"
-#include "src/module/parameters.h"
+#include "src/resolve/parameters.h"
 #include "src/symbolic/term_count.h"
 #include "src/symbolic/work.h"
 

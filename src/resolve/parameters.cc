@@ -1,4 +1,4 @@
-#include "src/module/parameters.h"
+#include "src/resolve/parameters.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -49,27 +49,24 @@ class Finder {
  public:
   explicit Finder(const ModelData& model) : model_(model), uses_(model.tensors.size()) {}
 
-  std::vector<Parameter> Find() {
-    FindLargeConstants();
-    for (size_t i = 0; i < model_.nodes.size(); ++i) {
-      const Node& node = model_.nodes[i];
-      std::optional<Operator> op;
-      for (size_t place = 0; place < node.inputs.size(); ++place) {
-        const OptionalValueId value = node.inputs[place];
-        if (!value) continue;
-        const OptionalTensorId tensor = StoredTensor(*value);
-        if (!tensor) continue;
-        if (!op) op.emplace(node, DefOf(node));
-        Use(static_cast<NodeId>(i), *op, place, *tensor);
-      }
+  std::vector<TensorRole> Roles() {
+    FindUses();
+    std::vector<TensorRole> roles(model_.tensors.size(), TensorRole::kConstant);
+    for (size_t v = 0; v < model_.values.size(); ++v) {
+      const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
+      if (tensor) roles[static_cast<size_t>(*tensor)] = RoleOf(*tensor, model_.values[v]);
     }
+    return roles;
+  }
+
+  std::vector<Parameter> Parameters() {
+    FindUses();
     std::vector<Parameter> found;
     for (size_t v = 0; v < model_.values.size(); ++v) {
       const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
-      if (!tensor) continue;
+      if (!tensor || RoleOf(*tensor, model_.values[v]) != TensorRole::kWeight) continue;
       const Tensor& t = model_.tensor(*tensor);
       const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
-      if (!IsParameter(t, use, !model_.values[v].initializer)) continue;
       const absl::int128 elements = t.elements;
       const absl::string_view name = t.name.empty() ? model_.values[v].name : t.name;
       found.push_back({static_cast<ValueId>(v), name, elements * use.elements_per_byte,
@@ -86,6 +83,22 @@ class Finder {
     bool as_other_than_mask = false;
     int elements_per_byte = 1;
   };
+
+  void FindUses() {
+    FindLargeConstants();
+    for (size_t i = 0; i < model_.nodes.size(); ++i) {
+      const Node& node = model_.nodes[i];
+      std::optional<Operator> op;
+      for (size_t place = 0; place < node.inputs.size(); ++place) {
+        const OptionalValueId value = node.inputs[place];
+        if (!value) continue;
+        const OptionalTensorId tensor = StoredTensor(*value);
+        if (!tensor) continue;
+        if (!op) op.emplace(node, DefOf(node));
+        Use(static_cast<NodeId>(i), *op, place, *tensor);
+      }
+    }
+  }
 
   void FindLargeConstants() {
     for (size_t v = 0; v < model_.values.size(); ++v) {
@@ -158,15 +171,19 @@ class Finder {
     return def != nullptr && Has(def->traits, Traits::kMovesMask);
   }
 
-  static bool IsParameter(const Tensor& t, const TensorUse& use, bool in_constant_node) {
+  TensorRole RoleOf(TensorId id, const Value& value) const {
+    const Tensor& t = model_.tensor(id);
+    const TensorUse& use = uses_[static_cast<size_t>(id)];
     const bool used = use.first_user.has_value();
-    if (used && !use.as_parameter) return false;
-    if (use.as_weight) return true;
-    if (in_constant_node || !IsFloat(t.dtype)) return false;
-    const bool path = absl::StrContains(t.name, ".");
-    if (t.elements == 1) return path || (!used && !IsFoldedName(t.name));
-    if (used && !use.as_other_than_mask && IsSquare(t)) return false;
-    return path || !IsFoldedName(t.name);
+    if (used && !use.as_parameter) return TensorRole::kBuffer;
+    if (use.as_weight) return TensorRole::kWeight;
+    if (!value.initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
+    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t)) {
+      return TensorRole::kBuffer;
+    }
+    if (absl::StrContains(t.name, ".")) return TensorRole::kWeight;
+    const bool is_number = t.elements == 1 && used;
+    return is_number || IsFoldedName(t.name) ? TensorRole::kConstant : TensorRole::kWeight;
   }
 
   // Tensors of indices may have the place of a weight, in a Gather; weights that are integers have
@@ -185,6 +202,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<Parameter> FindParameters(const ModelData& model) { return Finder(model).Find(); }
+std::vector<TensorRole> FindRoles(const ModelData& model) { return Finder(model).Roles(); }
+
+std::vector<Parameter> FindParameters(const ModelData& model) { return Finder(model).Parameters(); }
 
 }  // namespace onnxflops
