@@ -80,6 +80,7 @@ class Finder {
     OptionalNodeId first_user;
     bool as_weight = false;     // somewhere it has the place of a weight
     bool as_parameter = false;  // somewhere it has a place that a parameter may have
+    bool as_state = false;      // somewhere it has the place of a state
     bool as_other_than_mask = false;
     int elements_per_byte = 1;
   };
@@ -143,6 +144,7 @@ class Finder {
       if (op.roles.packed) use.elements_per_byte = BitsPerElement(type) == 8 ? op.per_byte : 1;
     }
     if ((op.roles.not_parameters & bit) == 0) use.as_parameter = true;
+    if ((op.roles.states & bit) != 0) use.as_state = true;
     if (!op.moves_mask) use.as_other_than_mask = true;
   }
 
@@ -175,7 +177,9 @@ class Finder {
     const Tensor& t = model_.tensor(id);
     const TensorUse& use = uses_[static_cast<size_t>(id)];
     const bool used = use.first_user.has_value();
-    if (used && !use.as_parameter) return TensorRole::kBuffer;
+    if (used && !use.as_parameter) {
+      return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
+    }
     if (use.as_weight) return TensorRole::kWeight;
     if (!value.initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
     if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t)) {

@@ -39,7 +39,8 @@ namespace onnxflops {
 enum class TensorRole : uint8_t {
   kConstant,  // a number that the graph computes with: a shape, an epsilon, what was folded
   kWeight,    // a parameter
-  kBuffer,    // kept with the weights, not trained: statistics, states, scales, masks
+  kBuffer,    // kept with the weights, not trained: statistics, scales, zero points, masks
+  kState,     // what a run begins with and hands to the next: the initial state of an RNN
 };
 
 // By TensorId: of initializers and of the tensors of Constant nodes.

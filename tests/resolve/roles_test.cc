@@ -33,7 +33,7 @@ TEST(RolesTest, ATensorsRoleFollowsFromWhereItIsUsed) {
        "BatchNormalization",
        3,
        TensorRole::kBuffer},
-      {"an initial state", "h", {2, 2, 8}, kFloat, "LSTM", 5, TensorRole::kBuffer},
+      {"an initial state", "h", {2, 2, 8}, kFloat, "LSTM", 5, TensorRole::kState},
       {"a scale", "w_scale", {8}, kFloat, "DequantizeLinear", 1, TensorRole::kBuffer},
       {"a causal mask", "attn.mask", {1, 8, 8}, kFloat, "Add", 1, TensorRole::kBuffer},
       {"an epsilon", "eps", {}, kFloat, "Add", 1, TensorRole::kConstant},
