@@ -26,7 +26,7 @@
 #include "src/exporter/node_metadata.h"
 #include "src/graph/optional_id.h"
 #include "src/load/arena.h"
-#include "src/module/text_map.h"
+#include "src/load/text_map.h"
 
 namespace onnxflops {
 

@@ -2,8 +2,8 @@
 // may hold what is said of different things.
 //
 // The hash has a key that no file can know, so that none can make lookups slow.
-#ifndef ONNXFLOPS_SRC_MODULE_TEXT_MAP_H_
-#define ONNXFLOPS_SRC_MODULE_TEXT_MAP_H_
+#ifndef ONNXFLOPS_SRC_LOAD_TEXT_MAP_H_
+#define ONNXFLOPS_SRC_LOAD_TEXT_MAP_H_
 
 #include <cstdint>
 #include <vector>
@@ -58,4 +58,4 @@ class TextMap {
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_MODULE_TEXT_MAP_H_
+#endif  // ONNXFLOPS_SRC_LOAD_TEXT_MAP_H_

@@ -1,4 +1,4 @@
-#include "src/module/parameters.h"
+#include "src/resolve/parameters.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "src/base/limits.h"
 #include "src/exporter/tensor_name.h"
-#include "src/module/text_map.h"
+#include "src/load/text_map.h"
 
 namespace onnxflops {
 namespace {
@@ -27,29 +27,25 @@ class Finder {
  public:
   explicit Finder(const ModelData& model) : model_(model), uses_(model.tensors.size()) {}
 
-  std::vector<Parameter> Find() {
-    FindLargeConstants();
-    const absl::Span<const Node> nodes = model_.nodes;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      const Node& node = nodes[i];
-      std::optional<Operator> op;
-      for (size_t place = 0; place < node.inputs.size(); ++place) {
-        const OptionalValueId value = node.inputs[place];
-        if (!value) continue;
-        const OptionalTensorId tensor = StoredTensor(*value);
-        if (!tensor) continue;
-        if (!op) op.emplace(node, DefOf(node));
-        Use(static_cast<NodeId>(i), *op, place, *tensor);
-      }
+  std::vector<TensorRole> Roles() {
+    FindUses();
+    std::vector<TensorRole> roles(model_.tensors.size(), TensorRole::kConstant);
+    for (size_t v = 0; v < model_.values.size(); ++v) {
+      const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
+      if (tensor) roles[static_cast<size_t>(*tensor)] = RoleOf(*tensor, model_.values[v]);
     }
+    return roles;
+  }
+
+  std::vector<Parameter> Parameters() {
+    FindUses();
     std::vector<Parameter> found;
     const absl::Span<const Value> values = model_.values;
     for (size_t v = 0; v < values.size(); ++v) {
       const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
-      if (!tensor) continue;
+      if (!tensor || RoleOf(*tensor, model_.values[v]) != TensorRole::kWeight) continue;
       const Tensor& t = model_.tensor(*tensor);
       const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
-      if (!IsParameter(t, use, !values[v].initializer)) continue;
       const absl::int128 elements = t.elements;
       const absl::string_view name = t.name.empty() ? values[v].name : t.name;
       found.push_back({static_cast<ValueId>(v), name, elements * use.elements_per_byte,
@@ -63,9 +59,26 @@ class Finder {
     OptionalNodeId first_user;
     bool as_weight = false;     // somewhere it has the place of a weight
     bool as_parameter = false;  // somewhere it has a place that a parameter may have
+    bool as_state = false;      // somewhere it has the place of a state
     bool as_other_than_mask = false;
     int elements_per_byte = 1;
   };
+
+  void FindUses() {
+    FindLargeConstants();
+    for (size_t i = 0; i < model_.nodes.size(); ++i) {
+      const Node& node = model_.nodes[i];
+      std::optional<Operator> op;
+      for (size_t place = 0; place < node.inputs.size(); ++place) {
+        const OptionalValueId value = node.inputs[place];
+        if (!value) continue;
+        const OptionalTensorId tensor = StoredTensor(*value);
+        if (!tensor) continue;
+        if (!op) op.emplace(node, DefOf(node));
+        Use(static_cast<NodeId>(i), *op, place, *tensor);
+      }
+    }
+  }
 
   void FindLargeConstants() {
     for (const Node& node : model_.nodes) {
@@ -110,6 +123,7 @@ class Finder {
       if (op.roles.packed) use.elements_per_byte = BitsPerElement(type) == 8 ? op.per_byte : 1;
     }
     if ((op.roles.not_parameters & bit) == 0) use.as_parameter = true;
+    if ((op.roles.states & bit) != 0) use.as_state = true;
     if (!op.moves_mask) use.as_other_than_mask = true;
   }
 
@@ -141,15 +155,21 @@ class Finder {
     return to == nullptr || to->i == static_cast<int64_t>(DType::kBool);
   }
 
-  static bool IsParameter(const Tensor& t, const TensorUse& use, bool in_constant_node) {
+  TensorRole RoleOf(TensorId id, const Value& value) const {
+    const Tensor& t = model_.tensor(id);
+    const TensorUse& use = uses_[static_cast<size_t>(id)];
     const bool used = use.first_user.has_value();
-    if (used && !use.as_parameter) return false;
-    if (use.as_weight) return true;
-    if (in_constant_node || !IsFloat(t.dtype)) return false;
-    const bool path = ModuleOfParameter(t.name).has_value();
-    if (t.elements == 1) return path || (!used && !IsFoldedName(t.name));
-    if (used && !use.as_other_than_mask && IsSquare(t)) return false;
-    return path || !IsFoldedName(t.name);
+    if (used && !use.as_parameter) {
+      return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
+    }
+    if (use.as_weight) return TensorRole::kWeight;
+    if (!value.initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
+    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t)) {
+      return TensorRole::kBuffer;
+    }
+    if (ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
+    const bool is_number = t.elements == 1 && used;
+    return is_number || IsFoldedName(t.name) ? TensorRole::kConstant : TensorRole::kWeight;
   }
 
   // Tensors of indices may have the place of a weight, in a Gather; weights that are integers have
@@ -169,6 +189,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<Parameter> FindParameters(const ModelData& model) { return Finder(model).Find(); }
+std::vector<TensorRole> FindRoles(const ModelData& model) { return Finder(model).Roles(); }
+
+std::vector<Parameter> FindParameters(const ModelData& model) { return Finder(model).Parameters(); }
 
 }  // namespace onnxflops

@@ -1,4 +1,4 @@
-#include "src/module/text_map.h"
+#include "src/load/text_map.h"
 
 #include <cstddef>
 #include <utility>
