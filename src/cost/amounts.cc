@@ -13,28 +13,6 @@ void Amounts::Add(const Amounts& other, const Expr& times) {
   }
 }
 
-void AmountsSum::Add(const Amounts& amounts, const Expr& times) {
-  const bool once = times == Expr(1);
-  for (size_t q = 0; q < kNumQuantities; ++q) {
-    const Expr& amount = amounts.*kQuantities[q].value;
-    if (amount != Expr(0)) sums_[q].Add(once ? amount : amount * times);
-  }
-}
-
-Amounts AmountsSum::Total() const {
-  Amounts total;
-  for (size_t q = 0; q < kNumQuantities; ++q) total.*kQuantities[q].value = sums_[q].Total();
-  return total;
-}
-
-int64_t AmountsSum::TermsMade(const Amounts& total) const {
-  int64_t terms = 0;
-  for (size_t q = 0; q < kNumQuantities; ++q) {
-    if (sums_[q].open_terms() > 1) terms += (total.*kQuantities[q].value).NumTerms();
-  }
-  return terms;
-}
-
 bool Amounts::IsZero() const {
   return std::all_of(std::begin(kQuantities), std::end(kQuantities),
                      [&](const Quantity& q) { return (this->*q.value).is_zero(); });

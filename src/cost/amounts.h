@@ -9,14 +9,12 @@
 #ifndef ONNXFLOPS_SRC_COST_AMOUNTS_H_
 #define ONNXFLOPS_SRC_COST_AMOUNTS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/string_view.h"
 #include "src/symbolic/expr.h"
-#include "src/symbolic/expr_sum.h"
 
 namespace onnxflops {
 
@@ -76,18 +74,6 @@ inline constexpr Quantity kQuantities[] = {
 };
 inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);
 static_assert(sizeof(Amounts) == kNumQuantities * sizeof(Expr), "a quantity has no row");
-
-// Many amounts added up, as Amounts::Add does one by one, but not in n^2 steps: see ExprSum.
-class AmountsSum {
- public:
-  void Add(const Amounts& amounts, const Expr& times = 1);
-  Amounts Total() const;
-  // Terms in those of the sums in `total`, the Total(), that an addition has made.
-  int64_t TermsMade(const Amounts& total) const;
-
- private:
-  std::array<ExprSum, kNumQuantities> sums_;
-};
 
 template <typename H>
 H AbslHashValue(H h, const Amounts& a) {

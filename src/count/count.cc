@@ -12,6 +12,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/cost/amounts_sum.h"
 #include "src/symbolic/expr_sum.h"
 #include "src/symbolic/work.h"
 

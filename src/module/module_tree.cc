@@ -13,6 +13,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/cost/amounts_sum.h"
 #include "src/exporter/tensor_name.h"
 #include "src/module/attribution.h"
 #include "src/resolve/parameters.h"

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
+#include "src/cost/amounts_sum.h"
 #include "src/report/format.h"
 #include "src/report/view.h"
 

@@ -1,0 +1,27 @@
+// Many amounts added up one by one.
+#ifndef ONNXFLOPS_SRC_COST_AMOUNTS_SUM_H_
+#define ONNXFLOPS_SRC_COST_AMOUNTS_SUM_H_
+
+#include <array>
+#include <cstdint>
+
+#include "src/cost/amounts.h"
+#include "src/symbolic/expr_sum.h"
+
+namespace onnxflops {
+
+// What Amounts::Add gives, but not in n^2 steps: see ExprSum.
+class AmountsSum {
+ public:
+  void Add(const Amounts& amounts, const Expr& times = 1);
+  Amounts Total() const;
+  // Terms in those of the sums in `total`, the Total(), that an addition has made.
+  int64_t TermsMade(const Amounts& total) const;
+
+ private:
+  std::array<ExprSum, kNumQuantities> sums_;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_COST_AMOUNTS_SUM_H_
