@@ -424,7 +424,7 @@ class OnnxShapes::Mask : public RuleHost {
   Fact Seen(const Node& node, const Call& call, size_t i) {
     const OptionalValueId id = node.input(i);
     if (!id) return Fact::Absent();
-    SpendSteps(FactTable::StepsOf(At(*id)));
+    SpendSteps(1 + At(*id).shape.dims().size());  // contents are shared
     Fact fact = LendRank(*call.def, i, inference_.fact(call.inputs[i]), At(*id));
     for (Expr& dim : fact.shape.dims()) {
       if (!dim.is_literal()) dim = NextSymbol();
@@ -463,7 +463,7 @@ class OnnxShapes::Mask : public RuleHost {
         (constant && !IsInteger(fact->dtype)) || !SpendContent(*fact)) {
       fact->content = nullptr;
     }
-    if (followed) SymbolsForUnknown(fact);
+    if (followed && content_left_ >= 0) SymbolsForUnknown(fact);
   }
 
   // Of a list whose length is known, as many unknown elements are.
@@ -477,6 +477,7 @@ class OnnxShapes::Mask : public RuleHost {
       if (fact->shape.rank() != 1 || !IsInteger(fact->dtype)) return;
       const std::optional<int64_t> size = fact->shape[0].AsInt64();
       if (!size || *size < 0 || *size > kMaxIntContent) return;
+      content_left_ -= *size;
       content.resize(static_cast<size_t>(*size));
     }
     for (Scalar& element : content) {
