@@ -17,7 +17,7 @@
 #include "src/base/limits.h"
 #include "src/symbolic/work.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 // Sizes and elements of one node's inputs that are not known: of a node with more, nothing is.
@@ -120,7 +120,7 @@ class OnnxShapes::Mask : public RuleHost {
         visits_left_(kMaxExtraEvaluations + inference.limits.evaluations_per_node *
                                                 static_cast<int64_t>(model_.nodes.size())),
         work_(MaxSteps(model_, inference.limits)) {
-    known_.resize(model_.values.size(), FactTable::kUnknown);
+    known_.resize(model_.values.size(), infer::FactTable::kUnknown);
     for (const Graph& graph : model_.graphs) {
       for (ValueId id : graph.outputs) declared_[static_cast<size_t>(id)] = true;
     }
@@ -157,7 +157,7 @@ class OnnxShapes::Mask : public RuleHost {
  private:
   const Fact& At(ValueId id) const { return facts_[known_[static_cast<size_t>(id)]]; }
   void Set(ValueId id, Fact fact) {
-    SpendSteps(FactTable::StepsOf(fact));
+    SpendSteps(infer::FactTable::StepsOf(fact));
     known_[static_cast<size_t>(id)] = facts_.Intern(std::move(fact));
   }
   // Bodies do not see what is constant around them.
@@ -507,7 +507,7 @@ class OnnxShapes::Mask : public RuleHost {
   const Inference& inference_;
   const ModelData& model_;
   const OnnxShapeOptions options_;
-  FactTable& facts_;
+  infer::FactTable& facts_;
   std::vector<FactId>& known_;
   GraphId graph_ = 0;                         // that is walked through
   std::vector<OptionalGraphId> constant_in_;  // by ValueId: initializers, and of a Constant
@@ -540,4 +540,4 @@ OnnxShapes::OnnxShapes(const Inference& inference, const OnnxShapeOptions& optio
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

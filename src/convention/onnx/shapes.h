@@ -15,7 +15,7 @@
 #include "src/infer/fact_table.h"
 #include "src/infer/infer.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // Whether the official library defines the operators of a domain.
 bool IsOnnxDomain(absl::string_view domain);
@@ -40,11 +40,11 @@ class OnnxShapes {
 
  private:
   class Mask;
-  FactTable facts_;
+  infer::FactTable facts_;
   std::vector<FactId> known_;  // by ValueId
   OptionalNodeId first_doubt_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_ONNX_SHAPES_H_
