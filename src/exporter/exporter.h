@@ -7,6 +7,8 @@
 #define ONNXFLOPS_SRC_EXPORTER_EXPORTER_H_
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "src/graph/model.h"
 
@@ -18,6 +20,10 @@ enum class Exporter : uint8_t {
   kOther,        // none of PyTorch's, or nothing is left that says so
 };
 Exporter ExporterOf(const ModelData& model);
+
+// Major and minor version of the PyTorch that exported the file; nullopt where it does not tell.
+using TorchRelease = std::pair<int, int>;
+std::optional<TorchRelease> TorchReleaseOf(const ModelData& model);
 
 // Whether the file names modules otherwise than by its weights.
 bool NamesModules(const ModelData& model);

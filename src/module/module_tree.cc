@@ -1,6 +1,7 @@
 #include "src/module/module_tree.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <tuple>

@@ -6,11 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "src/convention/conventions.h"
 #include "src/convention/torch/tool.h"
+#include "src/exporter/exporter.h"
 
 namespace onnxflops::convention {
 namespace flop_counter_mode {
@@ -140,24 +139,11 @@ Ledger Apply(Evidence* evidence) { return FlopCounter(evidence, false).Run(kRule
 Ledger ApplyCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kCpuRules); }
 Ledger ApplyOldCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kOldCpuRules); }
 
-// Major and minor version of the PyTorch that exported the file.
-using Release = std::pair<int, int>;
-constexpr Release kCountsCpuAttention = {2, 15};
-
-std::optional<Release> ReleaseOf(const ModelData& model) {
-  if (model.producer_name != "pytorch") return std::nullopt;
-  const std::vector<absl::string_view> parts = absl::StrSplit(model.producer_version, '.');
-  Release release;
-  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &release.first) ||
-      !absl::SimpleAtoi(parts[1], &release.second)) {
-    return std::nullopt;
-  }
-  return release;
-}
+constexpr TorchRelease kCountsCpuAttention = {2, 15};
 
 // FlopCounterMode is part of PyTorch: what exported the model also counted it.
 Ledger ApplyCpuByFile(Evidence* evidence) {
-  const std::optional<Release> exporter = ReleaseOf(evidence->model());
+  const std::optional<TorchRelease> exporter = TorchReleaseOf(evidence->model());
   const bool old = exporter && *exporter < kCountsCpuAttention;
   const std::string from = exporter
                                ? absl::StrCat("PyTorch ", exporter->first, ".", exporter->second,
