@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/base/limits.h"
+#include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/infer/session.h"
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "src/graph/dtype.h"
 #include "src/graph/model.h"
 #include "src/infer/body_runner.h"
 #include "src/infer/frame.h"

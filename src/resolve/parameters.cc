@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "absl/types/span.h"
-#include "ops/registry.h"
+#include "ops/op_def.h"
 #include "src/base/limits.h"
 #include "src/exporter/tensor_name.h"
-#include "src/load/text_map.h"
+#include "src/resolve/operators.h"
 
 namespace onnxflops {
 namespace {
@@ -43,7 +43,7 @@ class Finder {
     const absl::Span<const Value> values = model_.values;
     for (size_t v = 0; v < values.size(); ++v) {
       const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
-      if (!tensor || RoleOf(*tensor, model_.values[v]) != TensorRole::kWeight) continue;
+      if (!tensor || RoleOf(*tensor, values[v]) != TensorRole::kWeight) continue;
       const Tensor& t = model_.tensor(*tensor);
       const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
       const absl::int128 elements = t.elements;
@@ -66,8 +66,9 @@ class Finder {
 
   void FindUses() {
     FindLargeConstants();
-    for (size_t i = 0; i < model_.nodes.size(); ++i) {
-      const Node& node = model_.nodes[i];
+    const absl::Span<const Node> nodes = model_.nodes;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = nodes[i];
       std::optional<Operator> op;
       for (size_t place = 0; place < node.inputs.size(); ++place) {
         const OptionalValueId value = node.inputs[place];
@@ -130,15 +131,7 @@ class Finder {
   // The row of the node's operator; nullptr if it has none. What weights are is the same in every
   // version, and files hold operators that are newer than the opset they declare.
   const OpDef* DefOf(const Node& node) {
-    if (node.function) return nullptr;
-    if (!node.domain.empty()) return FindOp(node.domain, node.op_type, kMaxOpset).def;
-    const uint32_t hash = by_type_.Hash(node.op_type);
-    if (const auto known = by_type_.Find(node.op_type, hash)) {
-      return defs_[static_cast<size_t>(*known)];
-    }
-    by_type_.Insert(node.op_type, hash, static_cast<int32_t>(defs_.size()));
-    defs_.push_back(FindOp(node.domain, node.op_type, kMaxOpset).def);
-    return defs_.back();
+    return node.function ? nullptr : rows_.Find(node.domain, node.op_type, kMaxOpset).def;
   }
 
   // How many elements a byte of a packed weight holds.
@@ -180,8 +173,8 @@ class Finder {
   }
 
   const ModelData& model_;
-  TextMap by_type_;  // operators of ONNX's own domain, with their places in:
-  std::vector<const OpDef*> defs_;
+  const Operators operators_;
+  RowFinder rows_{operators_};
   std::vector<TensorUse> uses_;  // by TensorId
   std::vector<OptionalTensorId>
       constants_;  // by ValueId: large tensors of Constant nodes; empty if none
