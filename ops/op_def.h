@@ -250,6 +250,7 @@ constexpr uint32_t InputBits(std::initializer_list<int> inputs) {
 struct OperandRoles {
   uint32_t weights = 0;         // the place of a weight
   uint32_t not_parameters = 0;  // statistics, states, scales, zero points, masks, tables of angles
+  uint32_t states = 0;          // those of not_parameters that a run begins with
   bool packed = false;          // weights come as bytes that hold 8/bits elements
 };
 

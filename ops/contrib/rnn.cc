@@ -136,7 +136,8 @@ constexpr OpDef kMsRnnRows[] = {
      .count = CountDynamicQuantizeLstm,
      .examples = kDynamicQuantizeLstmExamples,
      .operands = {.weights = InputBits({1, 2, 3, 7}),
-                  .not_parameters = InputBits({5, 6, 8, 9, 10, 11})},
+                  .not_parameters = InputBits({5, 6, 8, 9, 10, 11}),
+                  .states = InputBits({5, 6})},
      .note = "zero points are taken off X, the hidden states and, once, the weights: integer add = "
              "1 per element; W and R are stored transposed"},
 };

@@ -247,7 +247,9 @@ constexpr OpDef kRnnRows[] = {
      .infer = InferRnn,
      .count = CountRnn,
      .examples = kRnnExamples,
-     .operands = {.weights = InputBits({1, 2, 3}), .not_parameters = InputBits({5})},
+     .operands = {.weights = InputBits({1, 2, 3}),
+                  .not_parameters = InputBits({5}),
+                  .states = InputBits({5})},
      .note = kSequenceNote},
     {.name = "GRU",
      .versions = kGruVersions,
@@ -258,7 +260,9 @@ constexpr OpDef kRnnRows[] = {
      .infer = InferGru,
      .count = CountGru,
      .examples = kGruExamples,
-     .operands = {.weights = InputBits({1, 2, 3}), .not_parameters = InputBits({5})},
+     .operands = {.weights = InputBits({1, 2, 3}),
+                  .not_parameters = InputBits({5}),
+                  .states = InputBits({5})},
      .onnx = {.since = 3},
      .note = kSequenceNote},
     {.name = "LSTM",
@@ -270,7 +274,9 @@ constexpr OpDef kRnnRows[] = {
      .infer = InferLstm,
      .count = CountLstm,
      .examples = kLstmExamples,
-     .operands = {.weights = InputBits({1, 2, 3, 7}), .not_parameters = InputBits({5, 6})},
+     .operands = {.weights = InputBits({1, 2, 3, 7}),
+                  .not_parameters = InputBits({5, 6}),
+                  .states = InputBits({5, 6})},
      .note =
          "With input_forget the forget gate is 1 - it: one gate, activation and peephole less, one "
          "add more. sequence_lens is not looked at: every sequence costs T steps. clip costs 2 "

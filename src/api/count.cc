@@ -1,6 +1,8 @@
 #include "src/api/count.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "src/convention/conventions.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
+#include "src/resolve/resolve.h"
 
 namespace onnxflops {
 namespace {
@@ -19,16 +22,33 @@ struct Analysis {
   Counts counts;
 };
 
+// Official bodies that do not fit leave their nodes unknown, which they are without.
+absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& resolution,
+                                        const InferOptions& options) {
+  absl::StatusOr<Inference> inference = Infer(resolution.model, options);
+  std::vector<std::string> warnings = resolution.warnings;
+  if (!inference.ok() && resolution.has_bodies) {
+    warnings.push_back(BodiesDoNotFit(inference.status()));
+    inference = Infer(model, options);
+  }
+  if (inference.ok()) {
+    inference->warnings.insert(inference->warnings.end(), warnings.begin(), warnings.end());
+  }
+  return inference;
+}
+
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
                                  CausalCounting causal) {
+  ResolveOptions resolve;
+  resolve.operators.rules = options.rules;
+  resolve.bodies = options.bodies;
   InferOptions infer;
   infer.dims = options.bindings;
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
-  infer.rules = options.rules;
-  infer.bodies = options.bodies;
+  infer.operators = resolve.operators;
   infer.limits = options.limits;
-  ASSIGN_OR_RETURN(Inference inference, Infer(model, infer));
+  ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
   ASSIGN_OR_RETURN(Counts counts, Count(inference, causal));
   return Analysis{std::move(inference), std::move(counts)};
 }

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "src/infer/function_body_source.h"
+#include "src/resolve/function_body_source.h"
 
 namespace onnxflops {
 

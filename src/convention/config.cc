@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
-#include "src/module/parameters.h"
+#include "src/resolve/parameters.h"
 
 namespace onnxflops {
 namespace config {

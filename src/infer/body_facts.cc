@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace onnxflops {
+namespace onnxflops::infer {
 
 absl::string_view PlaceOf(const ModelData& data, NodeId id) {
   const Node& node = data.node(id);
@@ -42,4 +42,4 @@ Fact Stack(const Fact& element, const Expr& length, int axis) {
   return Fact::Tensor(element.dtype, std::move(shape));
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::infer

@@ -8,7 +8,7 @@
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::infer {
 
 // How symbols name a node: its name, else its first output's.
 absl::string_view PlaceOf(const ModelData& data, NodeId id);
@@ -25,6 +25,6 @@ Fact WithoutContent(Fact fact);
 // the end of the result.
 Fact Stack(const Fact& element, const Expr& length, int axis);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::infer
 
 #endif  // ONNXFLOPS_SRC_INFER_BODY_FACTS_H_

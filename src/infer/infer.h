@@ -1,4 +1,4 @@
-// The second stage: a Model and what the user binds become facts: type, symbolic shape and small
+// The third stage: a Model and what the user binds become facts: type, symbolic shape and small
 // content of every value.
 //
 //   absl::StatusOr<Inference> inference = Infer(model, {.dims = {{"batch", 8}}});
@@ -24,13 +24,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/op_def.h"
-#include "ops/registry.h"
 #include "ops/user/user_rules.h"
 #include "src/base/limits.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 #include "src/graph/symbol_origin.h"
-#include "src/infer/function_body_source.h"
+#include "src/resolve/operators.h"
 
 namespace onnxflops {
 
@@ -43,10 +42,7 @@ struct InferOptions {
   Bindings dims;  // symbol -> size; as it is written, or as the file names the dimension
   absl::btree_map<std::string, Dims> input_shapes;     // graph input -> its shape
   absl::btree_map<std::string, Content> input_values;  // graph input -> its content
-  Rules rules;                                         // operators of the user's own
-  // Where an operator's row is looked up, and where its body if it has no row; may be null.
-  FoundOp (*find_op)(absl::string_view domain, absl::string_view op_type, int64_t opset) = &FindOp;
-  const FunctionBodySource* bodies = nullptr;
+  Operators operators;                                 // as Resolve() had them
   Limits limits;
 };
 

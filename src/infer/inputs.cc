@@ -1,135 +1,49 @@
-// The graph's inputs: declared types and the user's bindings become facts, and names of dimensions
-// become symbols.
-#include <algorithm>
+#include "src/infer/inputs.h"
+
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/op_def.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/base/utf8.h"
-#include "src/infer/evaluator.h"
-#include "src/infer/require_symbols.h"
 #include "src/symbolic/parse.h"
 #include "src/symbolic/symbol_name.h"
 
-namespace onnxflops {
+namespace onnxflops::infer {
 
 namespace {
 
-// A tensor's name, which may be long and be said of 64 axes.
-std::string Beginning(absl::string_view name) {
-  const absl::string_view begin = Utf8Prefix(name, kMaxSymbolName);
-  return absl::StrCat(begin, begin.size() < name.size() ? "..." : "");
-}
+class InputBinder {
+ public:
+  InputBinder(const ModelData& model, const InferOptions& options, SymbolTable* symbols)
+      : model_(model), options_(options), symbols_(*symbols) {}
 
-}  // namespace
+  absl::StatusOr<std::vector<BoundInput>> Bind();
 
-absl::Status SymbolTable::Take(const Bindings& typed) {
-  for (const auto& [text, size] : typed) {
-    const std::string name = TypedSymbol(text);
-    if (size < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dimension ", QuotedSymbol(name), " is bound to ", size));
-    }
-    const auto [known, is_new] = typed_.emplace(name, size);
-    if (!is_new && known->second != size) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "dimension ", QuotedSymbol(name), " is bound to ", known->second, " and to ", size));
-    }
-  }
-  return absl::OkStatus();
-}
+ private:
+  // Gives every dimension of the inputs its name. Those that stand alone come first, so that
+  // "past + seq" is known as a sum wherever it stands.
+  void NameDims();
+  absl::StatusOr<Fact> FactOfInput(const Value& value);
+  absl::StatusOr<Fact> FactOfDeclared(const DeclaredType& type, absl::string_view name);
+  Expr DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis);
+  // As the file says, whatever is bound.
+  Shape DeclaredShape(const Value& value);
+  // --input NAME=SHAPE: binds the named dimensions of the input, and states the others.
+  absl::Status ApplyShapeOption(const std::string& name, const Dims& dims, const Value& value);
+  absl::Status ApplyValueOption(const std::string& name, const Content& content, Fact* fact) const;
 
-std::string SymbolTable::NameOf(const DeclaredDim& dim, absl::string_view input, int axis) {
-  std::string name = dim.name.empty() ? AxisSymbol(input, axis) : FileSymbol(dim.name);
-  if (name.size() <= kMaxSymbolName) return name;
-  const auto [it, is_new] = cut_.try_emplace(name);
-  if (is_new) it->second = CutSymbol(BareName(name), kMaxSymbolName / 2, cut_.size());
-  return it->second;
-}
+  const ModelData& model_;
+  const InferOptions& options_;
+  SymbolTable& symbols_;
+  Bindings from_input_shapes_;  // what --input says of symbols
+};
 
-void SymbolTable::Announce(const std::string& name) {
-  announced_.insert(name);
-  bare_.insert(TypedSymbol(BareName(name)));
-}
-
-std::optional<int64_t> SymbolTable::BoundTo(const std::string& name) {
-  auto typed = typed_.find(name);
-  if (typed == typed_.end() && !typed_.empty()) {
-    typed = typed_.find(TypedSymbol(BareName(name)));
-    if (typed != typed_.end() && announced_.contains(typed->first)) typed = typed_.end();
-  }
-  if (typed == typed_.end()) {
-    const auto derived = derived_.find(name);
-    return derived == derived_.end() ? std::nullopt : std::optional<int64_t>(derived->second);
-  }
-  met_.insert(typed->first);
-  bound_[name] = typed->second;
-  return typed->second;
-}
-
-Bindings SymbolTable::Unmet() const {
-  Bindings unmet;
-  for (const auto& [name, size] : typed_) {
-    if (!met_.contains(name)) unmet.emplace(name, size);
-  }
-  return unmet;
-}
-
-Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) {
-  const std::optional<int64_t> bound = BoundTo(name);
-  return bound.has_value() ? Expr(*bound) : Expr::Symbol(name, at_least);
-}
-
-Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
-  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, Beginning(input), axis};
-  if (origins_.try_emplace(name, origin).second) order_.push_back(name);
-  BoundTo(name);
-  return Expr::Symbol(name, 1);
-}
-
-Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
-                        int output, absl::string_view tensor, int axis, bool inner) {
-  ++fresh_uses_;
-  const std::string key = absl::StrCat(hint, "\n", place.key, "\n", output, "\n", axis);
-  if (const auto known = by_place_.find(key); known != by_place_.end()) {
-    return BoundOr(known->second, 0);
-  }
-  // The first dimension of a node has the plain name; others say which they are.
-  std::string name = DataSymbol(hint, place.text);
-  if (IsTaken(name)) absl::StrAppend(&name, ".", axis);
-  for (const std::string first = name; IsTaken(name);) {
-    name = absl::StrCat(first, "#", ++last_number_.try_emplace(first, 1).first->second);
-  }
-  origins_[name] = {name, kind, Beginning(tensor), axis};
-  order_.push_back(name);
-  if (inner) inner_.insert(name);
-  by_place_[key] = name;
-  return BoundOr(name, 0);
-}
-
-void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) {
-  if (inner_.empty() || dim.is_literal()) return;
-  const auto name = inner_.find(dim.ToString());
-  if (name == inner_.end()) return;
-  SymbolOrigin& origin = origins_[*name];
-  origin.value = Beginning(tensor);
-  origin.axis = axis;
-  inner_.erase(name);
-}
-
-std::vector<SymbolOrigin> SymbolTable::Open() const {
-  std::vector<SymbolOrigin> open;
-  for (const std::string& name : order_) {
-    if (!bound_.contains(name) && !derived_.contains(name)) open.push_back(origins_.at(name));
-  }
-  return open;
-}
-
-Expr Evaluator::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis) {
+Expr InputBinder::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis) {
   if (dim.size >= 0) return dim.size;
   // "past + seq" is the sum of two dimensions where both stand alone as well, else a name like any
   // other.
@@ -145,14 +59,14 @@ Expr Evaluator::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, in
   return symbols_.InputDim(symbols_.NameOf(dim, name, axis), name, axis);
 }
 
-absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::string_view name) {
+absl::StatusOr<Fact> InputBinder::FactOfDeclared(const DeclaredType& type, absl::string_view name) {
   switch (type.kind) {
     case TypeKind::kTensor:
     case TypeKind::kSparseTensor: {
       if (!type.has_shape) return Fact::Tensor(type.dtype, Shape::UnknownRank());
       if (type.dims.size() > static_cast<size_t>(kMaxRank)) {
         return LimitError("rank",
-                          absl::StrCat(Escaped(data_.path), ": input ", Quoted(name), " has rank ",
+                          absl::StrCat(Escaped(model_.path), ": input ", Quoted(name), " has rank ",
                                        type.dims.size(), ", above the limit rank"));
       }
       Shape shape;
@@ -183,7 +97,7 @@ absl::StatusOr<Fact> Evaluator::FactOfDeclared(const DeclaredType& type, absl::s
   return Fact::Unknown();
 }
 
-Shape Evaluator::DeclaredShape(const Value& value) {
+Shape InputBinder::DeclaredShape(const Value& value) {
   const DeclaredType* type = value.initializer ? nullptr : value.declared;
   if (type == nullptr || !type->has_shape) return Shape::UnknownRank();
   Shape shape;
@@ -193,13 +107,12 @@ Shape Evaluator::DeclaredShape(const Value& value) {
   return shape;
 }
 
-// --input NAME=SHAPE: binds the named dimensions of the input, and states the others.
-absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& dims,
-                                         const Value& value) {
+absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& dims,
+                                           const Value& value) {
   const DeclaredType* type = value.declared;
   if (type == nullptr || !type->has_shape) return absl::OkStatus();
   if (type->dims.size() != dims.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(data_.path), ": input ", Quoted(name),
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(model_.path), ": input ", Quoted(name),
                                                    " has rank ", type->dims.size(),
                                                    ", but the given shape has rank ", dims.size()));
   }
@@ -209,7 +122,7 @@ absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& di
     if (!given.has_value()) continue;
     if (declared.size >= 0 && declared.size != *given) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(data_.path), ": dimension ", i, " of input ", Quoted(name), " is ",
+          absl::StrCat(Escaped(model_.path), ": dimension ", i, " of input ", Quoted(name), " is ",
                        declared.size, " in the file, but ", *given, " was given"));
     }
     if (declared.size >= 0) continue;
@@ -217,17 +130,17 @@ absl::Status Evaluator::ApplyShapeOption(const std::string& name, const Dims& di
     const auto [bound, is_new] = from_input_shapes_.try_emplace(symbol, *given);
     if (!is_new && bound->second != *given) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(data_.path), ": dimension ", QuotedSymbol(symbol), " is given as ",
+          absl::StrCat(Escaped(model_.path), ": dimension ", QuotedSymbol(symbol), " is given as ",
                        bound->second, " and as ", *given, " (input ", Quoted(name), ")"));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Evaluator::ApplyValueOption(const std::string& name, const Content& content,
-                                         Fact* fact) const {
+absl::Status InputBinder::ApplyValueOption(const std::string& name, const Content& content,
+                                           Fact* fact) const {
   const auto mismatch = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(data_.path), ": value of input ",
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(model_.path), ": value of input ",
                                                    Quoted(name), ": ", content.size(),
                                                    " elements given for ", what));
   };
@@ -244,7 +157,7 @@ absl::Status Evaluator::ApplyValueOption(const std::string& name, const Content&
   return absl::OkStatus();
 }
 
-absl::StatusOr<Fact> Evaluator::FactOfInput(const Value& value) {
+absl::StatusOr<Fact> InputBinder::FactOfInput(const Value& value) {
   const std::string name(value.name);
   Fact fact = Fact::Unknown();
   if (value.declared != nullptr) {
@@ -268,12 +181,10 @@ absl::StatusOr<Fact> Evaluator::FactOfInput(const Value& value) {
   return fact;
 }
 
-// Gives every dimension of the inputs its name. Those that stand alone come first, so that
-// "past + seq" is known as a sum wherever it stands.
-void Evaluator::NameDims() {
+void InputBinder::NameDims() {
   const auto for_each = [&](const auto& take) {
-    for (ValueId v : data_.graphs[0].inputs) {
-      const Value& value = data_.value(v);
+    for (ValueId v : model_.graph(0).inputs) {
+      const Value& value = model_.value(v);
       const DeclaredType* type = value.initializer ? nullptr : value.declared;
       for (; type != nullptr; type = type->element) {
         for (size_t i = 0; i < type->dims.size(); ++i) {
@@ -291,25 +202,25 @@ void Evaluator::NameDims() {
   });
 }
 
-absl::Status Evaluator::BindInputs() {
-  const Graph& main = data_.graphs[0];
+absl::StatusOr<std::vector<BoundInput>> InputBinder::Bind() {
+  const Graph& main = model_.graph(0);
   if (const absl::Status taken = symbols_.Take(options_.dims); !taken.ok()) {
-    return WithMessage(taken, absl::StrCat(Escaped(data_.path), ": ", taken.message()));
+    return WithMessage(taken, absl::StrCat(Escaped(model_.path), ": ", taken.message()));
   }
   NameDims();
   const auto value_of = [&](const std::string& name) -> const Value* {
     for (ValueId v : main.inputs) {
-      if (data_.value(v).name == name) {
-        return &data_.value(v);
+      if (model_.value(v).name == name) {
+        return &model_.value(v);
       }
     }
     return nullptr;
   };
   const auto unknown_input = [&](const std::string& name) {
     std::vector<absl::string_view> names;
-    for (ValueId v : main.inputs) names.push_back(data_.value(v).name);
+    for (ValueId v : main.inputs) names.push_back(model_.value(v).name);
     return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(data_.path), ": no input is named ", Quoted(name),
+        absl::StrCat(Escaped(model_.path), ": no input is named ", Quoted(name),
                      "; inputs: ", Printable(absl::StrJoin(names, ", "))));
   };
   for (const auto& [name, dims] : options_.input_shapes) {
@@ -320,36 +231,27 @@ absl::Status Evaluator::BindInputs() {
   for (const auto& [name, content] : options_.input_values) {
     if (value_of(name) == nullptr) return unknown_input(name);
   }
+  std::vector<BoundInput> bound;
+  bound.reserve(main.inputs.size());
   for (ValueId v : main.inputs) {
-    const Value& value = data_.value(v);
-    Fact fact;
+    const Value& value = model_.value(v);
+    BoundInput& input = bound.emplace_back();
     if (value.initializer) {
-      fact = FactOf(data_.tensor(*value.initializer));
+      input.fact = FactOf(model_.tensor(*value.initializer));
     } else {
-      ASSIGN_OR_RETURN(fact, FactOfInput(value));
+      ASSIGN_OR_RETURN(input.fact, FactOfInput(value));
     }
-    FactIdOf(v) = facts_.Intern(std::move(fact));
-    result_.declared.push_back(DeclaredShape(value));
+    input.declared = DeclaredShape(value);
   }
-  return absl::OkStatus();
+  return bound;
 }
 
-// Each --dim name must exist: either in this count, or in a count without bindings (another binding
-// may have fixed it).
-absl::Status Evaluator::CheckOptions() {
-  result_.bindings = symbols_.bound();
-  const Bindings unmet = symbols_.Unmet();
-  if (unmet.empty()) return absl::OkStatus();
-  InferOptions unbound = options_;
-  unbound.dims.clear();
-  ASSIGN_OR_RETURN(const Inference open, Infer(model_, unbound));
-  const absl::StatusOr<Bindings> known = ResolveSymbols(unmet, open.symbols);
-  if (!known.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(data_.path), ": ", known.status().message()));
-  }
-  result_.bindings.insert(known->begin(), known->end());
-  return absl::OkStatus();
+}  // namespace
+
+absl::StatusOr<std::vector<BoundInput>> BindInputs(const ModelData& model,
+                                                   const InferOptions& options,
+                                                   SymbolTable* symbols) {
+  return InputBinder(model, options, symbols).Bind();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::infer

@@ -1,17 +1,21 @@
 // Scan: a body run once per slice of its scanned inputs.
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/infer/body_facts.h"
-#include "src/infer/evaluator.h"
+#include "src/infer/control_flow.h"
 
-namespace onnxflops {
+namespace onnxflops::infer {
+
+namespace {
 
 // What the attributes and inputs of one Scan say, put in order.
-struct Evaluator::ScanForm {
+struct ScanForm {
   bool batched =
       false;      // opset 8: lengths in a first optional input, dimension 0 a batch, 1 the sequence
   int first = 0;  // the first state's input
@@ -21,8 +25,6 @@ struct Evaluator::ScanForm {
   Expr batch = 1;
   std::vector<Fact> body_inputs;
 };
-
-namespace {
 
 void DropDim(Fact* fact, int axis) {
   if (!fact->is_tensor() || !fact->shape.ranked() || fact->shape.rank() <= axis) return;
@@ -35,9 +37,7 @@ int OutputAxis(const NodeView& view, size_t k) {
   return static_cast<int>(std::clamp<int64_t>(axes[k], -kMaxRank, kMaxRank));
 }
 
-}  // namespace
-
-absl::Status Evaluator::ReadScan(const NodeView& view, const Graph& graph, ScanForm* form) const {
+absl::Status ReadScan(const NodeView& view, const Graph& graph, ScanForm* form) {
   form->batched = view.version() == 8;
   form->first = form->batched ? 1 : 0;
   const int inputs = static_cast<int>(graph.inputs.size());
@@ -59,7 +59,7 @@ absl::Status Evaluator::ReadScan(const NodeView& view, const Graph& graph, ScanF
 }
 
 // Adds the slices of the scanned inputs to the body's inputs.
-absl::Status Evaluator::ReadSlices(const NodeView& view, ScanForm* form) const {
+absl::Status ReadSlices(const NodeView& view, ScanForm* form) {
   const auto axes = view.Ints("scan_input_axes");
   for (int i = 0; i < form->scans; ++i) {
     const int input = form->first + form->states + i;
@@ -80,37 +80,49 @@ absl::Status Evaluator::ReadSlices(const NodeView& view, ScanForm* form) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Facts> Evaluator::InferScan(const NodeView& view, const Frame& frame, Call* call) {
-  ASSIGN_OR_RETURN(const GraphId body, BodyOf(view, "body"));
-  ScanForm form;
-  RETURN_IF_ERROR(ReadScan(view, data_.graph(body), &form));
-  RETURN_IF_ERROR(ReadSlices(view, &form));
+// Joins each state with what the body makes of it. False if nothing is new.
+bool TakeStates(const ControlNode& node, const FactIds& inputs, const BodyResult& run, int pass,
+                ScanForm* form) {
   constexpr int kMaxPasses = 6;  // each pass loses something of some state; then ranks are given up
+  FactTable& facts = node.facts();
+  bool changed = false;
+  for (int i = 0; i < form->states; ++i) {
+    Fact& state = form->body_inputs[static_cast<size_t>(i)];
+    const FactId after = facts.WithoutContent(run.outputs[static_cast<size_t>(i)]);
+    const Fact& joined = facts[node.Join(inputs[static_cast<size_t>(i)], after, i, "scan")];
+    if (SameKnowledge(state, joined)) continue;
+    changed = true;
+    state = pass < kMaxPasses ? joined : Fact::Unknown();
+  }
+  return changed;
+}
+
+Facts TakeOutputs(const ControlNode& node, const ScanForm& form, const BodyResult& run) {
+  const auto states = static_cast<size_t>(form.states);
+  Facts outputs;
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    Fact fact = WithoutContent(node.facts()[run.outputs[i]]);
+    if (i >= states) fact = Stack(fact, form.length, OutputAxis(node.view(), i - states));
+    outputs.push_back(form.batched ? Stack(fact, form.batch, 0) : std::move(fact));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+absl::StatusOr<Facts> InferScan(const ControlNode& node) {
+  ASSIGN_OR_RETURN(const GraphId body, node.BodyOf("body"));
+  ScanForm form;
+  RETURN_IF_ERROR(ReadScan(node.view(), node.graph(body), &form));
+  RETURN_IF_ERROR(ReadSlices(node.view(), &form));
   for (int pass = 0;; ++pass) {
     FactIds inputs;
-    for (const Fact& input : form.body_inputs) inputs.push_back(facts_.Intern(input));
-    auto run = RunBody(body, inputs, frame);
-    if (!run.ok()) return run.status();
-    bool stable = true;
-    for (int i = 0; i < form.states; ++i) {
-      Fact& state = form.body_inputs[static_cast<size_t>(i)];
-      const FactId after = facts_.WithoutContent(run->second[static_cast<size_t>(i)]);
-      const Fact& joined = facts_[Join(view, inputs[static_cast<size_t>(i)], after, i, "scan")];
-      if (SameKnowledge(state, joined)) continue;
-      stable = false;
-      state = pass < kMaxPasses ? joined : Fact::Unknown();
-    }
-    if (!stable) continue;
-    call->bodies = {{run->first, form.length * form.batch, true, "body"}};
-    Facts outputs;
-    for (size_t i = 0; i < run->second.size(); ++i) {
-      Fact fact = WithoutContent(facts_[run->second[i]]);
-      const auto states = static_cast<size_t>(form.states);
-      if (i >= states) fact = Stack(fact, form.length, OutputAxis(view, i - states));
-      outputs.push_back(form.batched ? Stack(fact, form.batch, 0) : std::move(fact));
-    }
-    return outputs;
+    for (const Fact& input : form.body_inputs) inputs.push_back(node.facts().Intern(input));
+    ASSIGN_OR_RETURN(const BodyResult run, node.Run(body, inputs));
+    if (TakeStates(node, inputs, run, pass, &form)) continue;
+    node.call().bodies = {{run.instance, form.length * form.batch, true, "body"}};
+    return TakeOutputs(node, form, run);
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::infer

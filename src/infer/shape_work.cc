@@ -1,15 +1,14 @@
-// Which nodes only make shapes. Their arithmetic is free: a runtime does it once, on a handful of
-// numbers.
-//
 // A node is shape arithmetic if all it computes from are shapes and constants, and what it computes
 // ends in an input that decides a shape (Reshape's second, Range's limits, ...). Nodes are visited
 // from the outputs to the inputs, bodies inside their node.
+#include "src/infer/shape_work.h"
+
 #include <cstdint>
 #include <vector>
 
-#include "src/infer/evaluator.h"
+#include "ops/op_def.h"
 
-namespace onnxflops {
+namespace onnxflops::infer {
 
 namespace {
 
@@ -109,4 +108,4 @@ class ShapeWorkMarker {
 
 void MarkShapeWork(Inference* inference) { ShapeWorkMarker(inference).MarkAll(); }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::infer

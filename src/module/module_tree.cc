@@ -15,7 +15,7 @@
 #include "src/base/status_macros.h"
 #include "src/exporter/tensor_name.h"
 #include "src/module/attribution.h"
-#include "src/module/parameters.h"
+#include "src/resolve/parameters.h"
 #include "src/symbolic/term_count.h"
 #include "src/symbolic/work.h"
 

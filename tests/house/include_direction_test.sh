@@ -6,7 +6,7 @@ cd "${1:-$(dirname "$0")/../..}"
 shopt -s globstar nullglob
 awk '
   BEGIN {
-    split("base symbolic graph cost load exporter infer count module convention hardware review report api", stages)
+    split("base symbolic graph cost load exporter resolve infer count module convention hardware review report api", stages)
     for (i in stages) order[stages[i]] = i + 0
   }
   function fault(what) { print FILENAME ":" FNR ": " what; faults++ }
@@ -21,8 +21,8 @@ awk '
     split(FILENAME, from, "/")
     if (from[1] == "src" && to[1] == "src" && from[2] in order && order[to[2]] > order[from[2]])
       fault(from[2] " includes the later stage " to[2])
-    if (from[1] == "src" && to[1] == "ops" && from[2] in order && order[from[2]] < order["infer"])
-      fault(from[2] " includes ops/, which is for infer and later stages")
+    if (from[1] == "src" && to[1] == "ops" && from[2] in order && order[from[2]] < order["resolve"])
+      fault(from[2] " includes ops/, which is for resolve and later stages")
     if (from[1] == "ops" && to[1] == "src" && quoted[2] !~ /^src\/(base|symbolic|graph)\// && quoted[2] != "src/cost/cost.h")
       fault("ops/ includes " quoted[2])
     if (from[1] ~ /^(src|ops)$/ && to[1] ~ /^(tools|tests)$/)

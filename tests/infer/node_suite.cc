@@ -107,13 +107,12 @@ Bindings OfficialSizes(const Inference& inference, const Json& entry) {
 }
 
 absl::StatusOr<CountedModel> CountNodeModel(const std::string& name, const Json& entry,
-                                            const InferOptions& options) {
+                                            const ResolveOptions& options) {
   ASSIGN_OR_RETURN(const Model model, LoadNodeModel(name));
   CountedModel counted;
   InferOptions with_inputs = NodeSuiteOptions(*model, entry);
-  with_inputs.find_op = options.find_op;
-  with_inputs.bodies = options.bodies;
-  ASSIGN_OR_RETURN(counted.inference, Infer(model, with_inputs));
+  with_inputs.operators = options.operators;
+  ASSIGN_OR_RETURN(counted.inference, Infer(Resolve(model, options).model, with_inputs));
   ASSIGN_OR_RETURN(counted.counts, Count(counted.inference));
   return counted;
 }

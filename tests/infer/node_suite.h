@@ -15,6 +15,7 @@
 #include "src/count/count.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
+#include "src/resolve/resolve.h"
 
 namespace onnxflops {
 
@@ -35,14 +36,13 @@ InferOptions NodeSuiteOptions(const ModelData& model, const nlohmann::json& entr
 // that is as long.
 Bindings OfficialSizes(const Inference& inference, const nlohmann::json& entry);
 
-// Loads, infers and counts the model of that name on its inputs.
+// Loads, resolves, infers and counts the model of that name on its inputs.
 struct CountedModel {
   Inference inference;
   Counts counts;
 };
-// `options` are what it adds its inputs to.
 absl::StatusOr<CountedModel> CountNodeModel(const std::string& name, const nlohmann::json& entry,
-                                            const InferOptions& options = {});
+                                            const ResolveOptions& options = {});
 
 }  // namespace onnxflops
 

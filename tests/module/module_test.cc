@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/module/module_path.h"
 #include "src/module/module_tree.h"
-#include "src/module/parameters.h"
+#include "src/resolve/parameters.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops {

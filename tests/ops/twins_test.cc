@@ -89,7 +89,7 @@ std::string PlainName(const std::string& name) {
 }
 
 // `expanded` is the model with the body, by its name; the body may also come from `options`.
-void Compare(const std::string& plain, const std::string& expanded, const InferOptions& options,
+void Compare(const std::string& plain, const std::string& expanded, const ResolveOptions& options,
              std::set<const OpException*>* used) {
   const nlohmann::json& entry = NodeSuite().at(plain);
   const absl::StatusOr<CountedModel> op = CountNodeModel(plain, entry);
@@ -159,8 +159,8 @@ bool IsCountedThroughBody(const CountedModel& counted) {
 
 TEST(TwinsTest, AnOperatorWithoutARuleCostsWhatItsFunctionBodyCosts) {
   const Official official;
-  InferOptions options;
-  options.find_op = FindAllButHidden;
+  ResolveOptions options;
+  options.operators.find_op = FindAllButHidden;
   options.bodies = &official;
   std::set<std::string> without;
   std::set<const OpException*> used;

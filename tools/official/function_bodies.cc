@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -125,20 +124,10 @@ std::optional<FunctionProto> BodyOf(const FunctionProto& question) {
 }  // namespace
 
 onnx::ModelProto FindFunctionBodies(const onnx::ModelProto& request) {
-  struct Answer {
-    std::string bytes;
-    std::optional<FunctionProto> body;
-  };
-  std::map<std::string, Answer> answers;
+  onnx::ModelProto found;
   for (const FunctionProto& question : request.functions()) {
     std::optional<FunctionProto> body = BodyOf(question);
-    std::string bytes = body.has_value() ? body->SerializeAsString() : "";
-    const auto [it, is_new] = answers.emplace(question.overload(), Answer{bytes, std::move(body)});
-    if (!is_new && it->second.bytes != bytes) it->second.body.reset();
-  }
-  onnx::ModelProto found;
-  for (auto& [overload, answer] : answers) {
-    if (answer.body.has_value()) *found.add_functions() = *std::move(answer.body);
+    if (body.has_value()) *found.add_functions() = *std::move(body);
   }
   return found;
 }

@@ -6,7 +6,7 @@
 
 namespace onnxflops::tools {
 
-// The answer to a request as FunctionBodySource::Find (src/infer/infer.h) describes both. A schema
+// The answer to a request as FunctionBodySource::Find (src/resolve/function_body_source.h) describes both. A schema
 // that throws has no body.
 onnx::ModelProto FindFunctionBodies(const onnx::ModelProto& request);
 

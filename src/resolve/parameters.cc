@@ -1,14 +1,14 @@
-#include "src/module/parameters.h"
+#include "src/resolve/parameters.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "absl/types/span.h"
-#include "ops/registry.h"
+#include "ops/op_def.h"
 #include "src/base/limits.h"
 #include "src/exporter/tensor_name.h"
-#include "src/module/text_map.h"
+#include "src/resolve/operators.h"
 
 namespace onnxflops {
 namespace {
@@ -27,7 +27,44 @@ class Finder {
  public:
   explicit Finder(const ModelData& model) : model_(model), uses_(model.tensors.size()) {}
 
-  std::vector<Parameter> Find() {
+  std::vector<TensorRole> Roles() {
+    FindUses();
+    std::vector<TensorRole> roles(model_.tensors.size(), TensorRole::kConstant);
+    for (size_t v = 0; v < model_.values.size(); ++v) {
+      const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
+      if (tensor) roles[static_cast<size_t>(*tensor)] = RoleOf(*tensor, model_.values[v]);
+    }
+    return roles;
+  }
+
+  std::vector<Parameter> Parameters() {
+    FindUses();
+    std::vector<Parameter> found;
+    const absl::Span<const Value> values = model_.values;
+    for (size_t v = 0; v < values.size(); ++v) {
+      const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
+      if (!tensor || RoleOf(*tensor, values[v]) != TensorRole::kWeight) continue;
+      const Tensor& t = model_.tensor(*tensor);
+      const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
+      const absl::int128 elements = t.elements;
+      const absl::string_view name = t.name.empty() ? values[v].name : t.name;
+      found.push_back({static_cast<ValueId>(v), name, elements * use.elements_per_byte,
+                       (elements * BitsPerElement(t.dtype) + 7) / 8, use.first_user});
+    }
+    return found;
+  }
+
+ private:
+  struct TensorUse {
+    OptionalNodeId first_user;
+    bool as_weight = false;     // somewhere it has the place of a weight
+    bool as_parameter = false;  // somewhere it has a place that a parameter may have
+    bool as_state = false;      // somewhere it has the place of a state
+    bool as_other_than_mask = false;
+    int elements_per_byte = 1;
+  };
+
+  void FindUses() {
     FindLargeConstants();
     const absl::Span<const Node> nodes = model_.nodes;
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -42,30 +79,7 @@ class Finder {
         Use(static_cast<NodeId>(i), *op, place, *tensor);
       }
     }
-    std::vector<Parameter> found;
-    const absl::Span<const Value> values = model_.values;
-    for (size_t v = 0; v < values.size(); ++v) {
-      const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
-      if (!tensor) continue;
-      const Tensor& t = model_.tensor(*tensor);
-      const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
-      if (!IsParameter(t, use, !values[v].initializer)) continue;
-      const absl::int128 elements = t.elements;
-      const absl::string_view name = t.name.empty() ? values[v].name : t.name;
-      found.push_back({static_cast<ValueId>(v), name, elements * use.elements_per_byte,
-                       (elements * BitsPerElement(t.dtype) + 7) / 8, use.first_user});
-    }
-    return found;
   }
-
- private:
-  struct TensorUse {
-    OptionalNodeId first_user;
-    bool as_weight = false;     // somewhere it has the place of a weight
-    bool as_parameter = false;  // somewhere it has a place that a parameter may have
-    bool as_other_than_mask = false;
-    int elements_per_byte = 1;
-  };
 
   void FindLargeConstants() {
     for (const Node& node : model_.nodes) {
@@ -110,21 +124,14 @@ class Finder {
       if (op.roles.packed) use.elements_per_byte = BitsPerElement(type) == 8 ? op.per_byte : 1;
     }
     if ((op.roles.not_parameters & bit) == 0) use.as_parameter = true;
+    if ((op.roles.states & bit) != 0) use.as_state = true;
     if (!op.moves_mask) use.as_other_than_mask = true;
   }
 
   // The row of the node's operator; nullptr if it has none. What weights are is the same in every
   // version, and files hold operators that are newer than the opset they declare.
   const OpDef* DefOf(const Node& node) {
-    if (node.function) return nullptr;
-    if (!node.domain.empty()) return FindOp(node.domain, node.op_type, kMaxOpset).def;
-    const uint32_t hash = by_type_.Hash(node.op_type);
-    if (const auto known = by_type_.Find(node.op_type, hash)) {
-      return defs_[static_cast<size_t>(*known)];
-    }
-    by_type_.Insert(node.op_type, hash, static_cast<int32_t>(defs_.size()));
-    defs_.push_back(FindOp(node.domain, node.op_type, kMaxOpset).def);
-    return defs_.back();
+    return node.function ? nullptr : rows_.Find(node.domain, node.op_type, kMaxOpset).def;
   }
 
   // How many elements a byte of a packed weight holds.
@@ -141,15 +148,21 @@ class Finder {
     return to == nullptr || to->i == static_cast<int64_t>(DType::kBool);
   }
 
-  static bool IsParameter(const Tensor& t, const TensorUse& use, bool in_constant_node) {
+  TensorRole RoleOf(TensorId id, const Value& value) const {
+    const Tensor& t = model_.tensor(id);
+    const TensorUse& use = uses_[static_cast<size_t>(id)];
     const bool used = use.first_user.has_value();
-    if (used && !use.as_parameter) return false;
-    if (use.as_weight) return true;
-    if (in_constant_node || !IsFloat(t.dtype)) return false;
-    const bool path = ModuleOfParameter(t.name).has_value();
-    if (t.elements == 1) return path || (!used && !IsFoldedName(t.name));
-    if (used && !use.as_other_than_mask && IsSquare(t)) return false;
-    return path || !IsFoldedName(t.name);
+    if (used && !use.as_parameter) {
+      return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
+    }
+    if (use.as_weight) return TensorRole::kWeight;
+    if (!value.initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
+    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t)) {
+      return TensorRole::kBuffer;
+    }
+    if (ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
+    const bool is_number = t.elements == 1 && used;
+    return is_number || IsFoldedName(t.name) ? TensorRole::kConstant : TensorRole::kWeight;
   }
 
   // Tensors of indices may have the place of a weight, in a Gather; weights that are integers have
@@ -160,8 +173,8 @@ class Finder {
   }
 
   const ModelData& model_;
-  TextMap by_type_;  // operators of ONNX's own domain, with their places in:
-  std::vector<const OpDef*> defs_;
+  const Operators operators_;
+  RowFinder rows_{operators_};
   std::vector<TensorUse> uses_;  // by TensorId
   std::vector<OptionalTensorId>
       constants_;  // by ValueId: large tensors of Constant nodes; empty if none
@@ -169,6 +182,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<Parameter> FindParameters(const ModelData& model) { return Finder(model).Find(); }
+std::vector<TensorRole> FindRoles(const ModelData& model) { return Finder(model).Roles(); }
+
+std::vector<Parameter> FindParameters(const ModelData& model) { return Finder(model).Parameters(); }
 
 }  // namespace onnxflops

@@ -1,4 +1,4 @@
-// Which tensors of a file are parameters of the model.
+// What the tensors of a file are to the model, and which of them are its parameters.
 //
 // ONNX does not say: weights, buffers, masks, shapes and constants that an exporter folded are all
 // initializers. The rule:
@@ -24,9 +24,10 @@
 // TorchScript transposes) counts twice; one that was folded away (a BatchNorm inside its Conv) does
 // not count; a buffer that is used like a weight (a
 // rotary embedding's frequencies) counts.
-#ifndef ONNXFLOPS_SRC_MODULE_PARAMETERS_H_
-#define ONNXFLOPS_SRC_MODULE_PARAMETERS_H_
+#ifndef ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_
+#define ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/numeric/int128.h"
@@ -34,6 +35,16 @@
 #include "src/graph/model.h"
 
 namespace onnxflops {
+
+enum class TensorRole : uint8_t {
+  kConstant,  // a number that the graph computes with: a shape, an epsilon, what was folded
+  kWeight,    // a parameter
+  kBuffer,    // kept with the weights, not trained: statistics, scales, zero points, masks
+  kState,     // what a run begins with and hands to the next: the initial state of an RNN
+};
+
+// By TensorId: of initializers and of the tensors of Constant nodes.
+std::vector<TensorRole> FindRoles(const ModelData& model);
 
 struct Parameter {
   ValueId value = 0;
@@ -43,9 +54,9 @@ struct Parameter {
   OptionalNodeId first_user;
 };
 
-// Each once, in the order of the file.
+// The weights, each once, in the order of the file.
 std::vector<Parameter> FindParameters(const ModelData& model);
 
 }  // namespace onnxflops
 
-#endif  // ONNXFLOPS_SRC_MODULE_PARAMETERS_H_
+#endif  // ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_

@@ -1,0 +1,34 @@
+// How bodies are run, whatever they are bodies of.
+#ifndef ONNXFLOPS_SRC_INFER_BODY_RUNNER_H_
+#define ONNXFLOPS_SRC_INFER_BODY_RUNNER_H_
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "src/graph/model.h"
+#include "src/infer/frame.h"
+#include "src/infer/infer.h"
+#include "src/infer/session.h"
+
+namespace onnxflops::infer {
+
+// One run of a body: what a BodyRun of a Call names, and the facts that came out.
+struct BodyResult {
+  InstanceId instance = 0;
+  FactIds outputs;
+};
+
+// Those who have bodies (control flow, functions of the file and official ones, rules with graphs)
+// see no more than this of what runs them.
+class BodyRunner {
+ public:
+  virtual ~BodyRunner() = default;
+  // Runs `body` once, in a frame of its own, with facts of its first inputs; the others are
+  // `missing`. How often the run counts is for the caller to say. OutOfRange where bodies nest too
+  // deep.
+  virtual absl::StatusOr<BodyResult> Run(GraphId body, absl::Span<const FactId> inputs,
+                                         FactId missing, const Frame& frame) = 0;
+};
+
+}  // namespace onnxflops::infer
+
+#endif  // ONNXFLOPS_SRC_INFER_BODY_RUNNER_H_

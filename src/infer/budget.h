@@ -1,0 +1,65 @@
+// What one inference may still spend.
+#ifndef ONNXFLOPS_SRC_INFER_BUDGET_H_
+#define ONNXFLOPS_SRC_INFER_BUDGET_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "src/base/limits.h"
+#include "src/graph/model.h"
+#include "src/symbolic/work.h"
+
+namespace onnxflops::infer {
+
+// What evaluating a node once costs: one, and more where lists of inputs and outputs, names or
+// attributes are long.
+inline size_t EvaluationsOf(const Node& node) {
+  size_t bytes =
+      node.name.size() + node.op_type.size() + node.domain.size() + node.attribute_bytes.size();
+  if (!node.attributes_comparable) {
+    for (const Attribute& a : node.attributes) {
+      bytes += a.s.size() + 4 * a.floats.size() + 8 * a.ints.size() + 8 * a.strings.size();
+    }
+  }
+  return 1 + (node.inputs.size() + node.outputs.size()) / kValuesPerEvaluation +
+         (bytes > kFreeBytes ? (bytes - kFreeBytes) / kBytesPerEvaluation : 0);
+}
+
+// Owns the evaluations that are left, and the limit on steps of arithmetic that is in force on this
+// thread as long as it lives. Both follow from the size of the file. What is spent is never given
+// back.
+class Budget {
+ public:
+  Budget(const ModelData& model, const Limits& limits);
+
+  // OutOfRange, with the file's name, once more was spent than there was.
+  absl::Status Spend(size_t evaluations) {
+    evaluations_left_ -= static_cast<int64_t>(evaluations);
+    if (ABSL_PREDICT_TRUE(evaluations_left_ >= 0)) return absl::OkStatus();
+    return TooManyEvaluations();
+  }
+  int64_t evaluations_left() const { return evaluations_left_; }
+
+  // OutOfRange once the steps on expressions, or the symbols, are more than the limits allow: what
+  // was computed since may be wrong.
+  absl::Status CheckWork(size_t symbols) const {
+    if (ABSL_PREDICT_TRUE(!steps_.exceeded() && symbols <= max_symbols_)) return absl::OkStatus();
+    return TooMuchWork();
+  }
+
+ private:
+  absl::Status TooManyEvaluations() const;
+  absl::Status TooMuchWork() const;
+
+  const ModelData& model_;
+  const Limits& limits_;
+  const size_t max_symbols_;
+  int64_t evaluations_left_;
+  const WorkLimit steps_;
+};
+
+}  // namespace onnxflops::infer
+
+#endif  // ONNXFLOPS_SRC_INFER_BUDGET_H_

@@ -1,0 +1,269 @@
+#include "src/infer/operator_caller.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/infer/control_flow.h"
+#include "src/symbolic/work.h"
+
+namespace onnxflops::infer {
+
+namespace {
+
+bool IsFatal(const absl::Status& status) {
+  return !absl::IsFailedPrecondition(status) && !absl::IsUnimplemented(status);
+}
+
+// Whether looking at the content of inputs can change what the operator yields.
+bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inputs) {
+  if (def.evaluate == nullptr) return true;
+  return std::all_of(inputs.begin(), inputs.end(), [&](FactId id) { return facts.HasContent(id); });
+}
+
+// Tools that raise the opset of a file leave an attribute `axes` behind that became an input: its
+// meaning is plain. What to say of a node that has one; empty if nothing.
+std::string OldAxesWarning(const Node& node, const Call& call) {
+  const int since = call.def->axes_attribute_before;
+  if (since == 0 || call.opset < since || node.FindAttribute("axes") == nullptr) return "";
+  return absl::StrCat(node.op_type, " has the attribute axes, as before opset ", since,
+                      ", but the file declares opset ", call.opset,
+                      ": using its definition before opset ", since);
+}
+
+// What rules see of inference. Also records the bodies that a rule ran.
+class Host final : public RuleHost {
+ public:
+  Host(Session* session, BodyRunner* runner, const Frame& frame, Call* call)
+      : session_(*session), runner_(*runner), frame_(frame), call_(*call) {}
+
+  Expr FreshDim(int output, int axis, absl::string_view hint) override {
+    absl::string_view tensor;
+    if (const OptionalValueId v = node().output(static_cast<size_t>(output))) {
+      tensor = session_.model().value(*v).name;
+    }
+    return Fresh(SymbolOrigin::Kind::kData, hint, output, tensor, axis);
+  }
+
+  Expr FreshTripCount(absl::string_view hint) override {
+    absl::string_view tensor;
+    for (OptionalValueId v : node().outputs) {
+      if (v && tensor.empty()) tensor = session_.model().value(*v).name;
+    }
+    constexpr int kNoOutput = -1;
+    return Fresh(SymbolOrigin::Kind::kTripCount, hint, kNoOutput, tensor, 0);
+  }
+
+  absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute, absl::Span<const Fact> inputs,
+                                      const Expr& times) override {
+    const Attribute* body = node().FindAttribute(attribute);
+    if (body == nullptr || body->graphs.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " holds no graph"));
+    }
+    FactIds ids;
+    for (const Fact& input : inputs) ids.push_back(session_.facts().Intern(input));
+    ASSIGN_OR_RETURN(const BodyResult run,
+                     runner_.Run(body->graphs[0], ids, FactTable::kUnknown, FrameOfBody(frame_)));
+    call_.bodies.push_back({run.instance, times, true, body->name});
+    return BodyFacts{session_.FactsOf(run.outputs)};
+  }
+
+ private:
+  const Node& node() const { return session_.model().node(call_.node); }
+  Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, int output, absl::string_view tensor,
+             int axis) {
+    return session_.symbols().Fresh(kind, hint, PlaceIn(session_.model(), frame_, call_.node),
+                                    output, tensor, axis, frame_.depth > 0);
+  }
+
+  Session& session_;
+  BodyRunner& runner_;
+  const Frame& frame_;
+  Call& call_;
+};
+
+}  // namespace
+
+OperatorCaller::OperatorCaller(Session* session, BodyRunner* runner)
+    : session_(*session),
+      runner_(*runner),
+      rows_(session->options().operators),
+      max_terms_(kMaxExtraTerms + session->options().limits.terms_per_node *
+                                      static_cast<int64_t>(session->model().nodes.size())) {
+  memo_.Reserve(1024);
+}
+
+absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& frame,
+                                                    const FactIds& inputs) {
+  const Node& node = session_.model().node(id);
+  const int64_t declared_opset = frame.OpsetOf(node.domain);
+  const OperatorRow row = rows_.Find(node.domain, node.op_type, declared_opset);
+  if (row.is_newer) {
+    session_.Warn(absl::StrCat(node.op_type, " exists from opset ", row.def->versions.front(),
+                               ", but the file declares opset ", declared_opset,
+                               ": using its opset ", row.opset, " definition"));
+  }
+  const auto make_call = [&] {
+    Call call;
+    call.node = id;
+    call.def = row.def;
+    call.opset = static_cast<int>(std::min<int64_t>(row.opset, INT32_MAX));
+    call.call_attributes = frame.call_attributes;
+    return call;
+  };
+  if (row.def == nullptr) {
+    Call call = make_call();
+    call.inputs = inputs;
+    return CallUnknown(std::move(call), row);
+  }
+  const bool shareable = CallMemo::MayShare(node) && !Has(row.def->traits, Traits::kNotMemoised);
+  CallSignature signature{
+      row.def, row.opset, frame.attributes_id, node.outputs.size(), node.attribute_bytes.data(),
+      inputs};
+  if (!ContentMatters(*row.def, session_.facts(), inputs)) {
+    for (FactId& fact : signature.inputs) fact = session_.facts().WithoutContent(fact);
+  }
+  if (shareable) {
+    if (const std::optional<CallId> known = memo_.Find(signature)) return *known;
+  }
+  Call call = make_call();
+  bool fresh = false;
+  RETURN_IF_ERROR(RunRule(&call, frame, inputs, &fresh));
+  const CallId added = session_.AddCall(std::move(call));
+  if (shareable && !fresh) memo_.Keep(std::move(signature), added);
+  return added;
+}
+
+absl::StatusOr<CallId> OperatorCaller::CallUnknown(Call call, const OperatorRow& row) {
+  const Node& node = session_.model().node(call.node);
+  call.problem = absl::UnimplementedError(
+      row.known_name
+          ? absl::StrCat("operator ", Escaped(node.op_type), " has no form at opset ", row.opset)
+          : absl::StrCat(
+                "no rule for operator ", Escaped(node.op_type),
+                node.domain.empty() ? "" : absl::StrCat(" of domain ", Escaped(node.domain))));
+  RETURN_IF_ERROR(session_.budget().Spend(kEvaluationsPerCall));
+  RETURN_IF_ERROR(TakeOutputs(Facts{}, &call));
+  return session_.AddCall(std::move(call));
+}
+
+absl::Status OperatorCaller::RunRule(Call* call, const Frame& frame, const FactIds& inputs,
+                                     bool* fresh) {
+  const Node& node = session_.model().node(call->node);
+  RETURN_IF_ERROR(session_.budget().Spend(kEvaluationsPerCall));
+  call->inputs = inputs;
+  absl::InlinedVector<const Fact*, 8> facts;
+  call->from_shapes = !inputs.empty();
+  call->constant = !Has(call->def->traits, Traits::kRandom);
+  for (FactId id : inputs) {
+    const Fact& fact = session_.facts()[id];
+    facts.push_back(&fact);
+    SpendSteps(FactTable::StepsOf(fact));
+    call->constant = call->constant && (fact.absent() || fact.constant);
+    call->from_shapes = call->from_shapes && (fact.absent() || fact.from_shapes);
+  }
+  call->from_shapes = call->from_shapes || call->constant;
+  Host host(&session_, &runner_, frame, call);
+  NodeView view(session_.model(), node, *call->def, call->opset, facts, {}, &host,
+                frame.call_attributes);
+  const int64_t fresh_before = session_.symbols().fresh_uses();
+  absl::StatusOr<Facts> outputs = absl::UnimplementedError(call->def->note);
+  if (Has(call->def->traits, Traits::kControlFlow) && call->def->infer == nullptr) {
+    outputs = InferControlFlow({&session_, &runner_, view, frame, call});
+  } else if (call->def->infer != nullptr) {
+    outputs = call->def->infer(view);
+  }
+  *fresh = session_.symbols().fresh_uses() != fresh_before;
+  session_.Warn(OldAxesWarning(node, *call));
+  if (outputs.ok() && !view.status().ok()) outputs = view.status();
+  if (outputs.ok() || !IsFatal(outputs.status())) {
+    if (outputs.ok() && Has(call->def->traits, Traits::kUnknown)) {
+      call->problem = absl::UnimplementedError(call->def->note);
+    }
+    const absl::Status taken = TakeOutputs(std::move(outputs), call);
+    return taken.ok() ? taken : session_.Explain(taken, call->node, call->opset, inputs);
+  }
+  return session_.Explain(outputs.status(), call->node, call->opset, inputs);
+}
+
+absl::Status OperatorCaller::TakeOutputs(absl::StatusOr<Facts> facts, Call* call) {
+  const Node& node = session_.model().node(call->node);
+  if (!facts.ok()) {
+    call->problem = facts.status();
+    facts = Facts{};
+  }
+  // What Shape and Size give depends on shapes only, whatever they are applied to.
+  const bool is_shape = call->def != nullptr && Has(call->def->traits, Traits::kShapeOnly);
+  // A body also computes from what it captures: then its outputs tell, not the inputs.
+  if (!call->bodies.empty()) {
+    for (const Fact& fact : *facts) {
+      call->constant = call->constant && fact.constant;
+      call->from_shapes = call->from_shapes && fact.from_shapes;
+    }
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    Fact fact = i < facts->size() ? std::move((*facts)[i]) : Fact::Unknown();
+    if (node.outputs[i] &&
+        (fact.kind == Fact::Kind::kUnknown || (fact.is_tensor() && !fact.shape.ranked()))) {
+      fact = FallbackFact(*node.outputs[i]);
+    }
+    RETURN_IF_ERROR(CheckFact(fact, i));
+    fact.constant = call->constant;
+    fact.from_shapes = call->from_shapes || is_shape;
+    session_.DropContentBeyondLimit(&fact);
+    call->outputs.push_back(session_.facts().Intern(std::move(fact)));
+  }
+  if (session_.facts().terms() > max_terms_) {
+    return LimitError("terms-per-node", absl::StrCat("with it the shapes have more than ",
+                                                     max_terms_, " terms in all (terms-per-node)"));
+  }
+  return absl::OkStatus();
+}
+
+Fact OperatorCaller::FallbackFact(ValueId output) const {
+  const DeclaredType* declared = session_.model().value(output).declared;
+  if (declared == nullptr || declared->kind != TypeKind::kTensor) return Fact::Unknown();
+  Fact fact = Fact::Tensor(declared->dtype, Shape::UnknownRank());
+  if (!declared->has_shape) return fact;
+  Shape shape;
+  for (const DeclaredDim& dim : declared->dims) {
+    if (dim.size < 0) return fact;
+    shape.push_back(dim.size);
+  }
+  fact.shape = std::move(shape);
+  return fact;
+}
+
+absl::Status OperatorCaller::CheckFact(const Fact& fact, size_t output) const {
+  if (!fact.is_tensor() || !fact.shape.ranked()) return absl::OkStatus();
+  if (fact.shape.rank() > kMaxRank) {
+    return LimitError("rank", absl::StrCat("output ", output, " has rank ", fact.shape.rank(),
+                                           ", above the limit rank = ", kMaxRank));
+  }
+  for (const Expr& dim : fact.shape.dims()) {
+    if (dim.error() != nullptr) {
+      return LimitError(LimitOf(dim.error()),
+                        absl::StrCat("a dimension of output ", output, " ", dim.error()));
+    }
+    if (dim.is_literal() && (dim.literal() < 0 || dim.literal() > kMaxElements)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", output, " would have shape ", fact.shape.ToString()));
+    }
+  }
+  if (fact.content != nullptr) {
+    for (const Scalar& scalar : *fact.content) {
+      if (scalar.is_int() && scalar.i.error() != nullptr) {
+        return LimitError(LimitOf(scalar.i.error()),
+                          absl::StrCat("an element of output ", output, " ", scalar.i.error()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnxflops::infer

@@ -1,0 +1,49 @@
+// Nodes that apply an operator: its row, and what its rule infers.
+#ifndef ONNXFLOPS_SRC_INFER_OPERATOR_CALLER_H_
+#define ONNXFLOPS_SRC_INFER_OPERATOR_CALLER_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/op_def.h"
+#include "src/graph/fact.h"
+#include "src/graph/model.h"
+#include "src/infer/body_runner.h"
+#include "src/infer/call_memo.h"
+#include "src/infer/frame.h"
+#include "src/infer/infer.h"
+#include "src/infer/session.h"
+#include "src/resolve/operators.h"
+
+namespace onnxflops::infer {
+
+// Applies operators to facts. Whatever a rule gives, and where it gives nothing, the Call has a
+// fact for every output, within the limits. Owns which calls there have been, so that nodes that
+// are alike run a rule once.
+class OperatorCaller {
+ public:
+  OperatorCaller(Session* session, BodyRunner* runner);
+
+  // The call of the node's operator on `inputs`. The node stands in `frame`.
+  absl::StatusOr<CallId> CallOperator(NodeId id, const Frame& frame, const FactIds& inputs);
+
+ private:
+  absl::StatusOr<CallId> CallUnknown(Call call, const OperatorRow& row);
+  // `fresh` becomes true if the rule made symbols of its own.
+  absl::Status RunRule(Call* call, const Frame& frame, const FactIds& inputs, bool* fresh);
+  absl::Status TakeOutputs(absl::StatusOr<Facts> facts, Call* call);
+  absl::Status CheckFact(const Fact& fact, size_t output) const;
+  // What the file itself declares of an output that no rule could infer.
+  Fact FallbackFact(ValueId output) const;
+
+  Session& session_;
+  BodyRunner& runner_;
+  RowFinder rows_;
+  CallMemo memo_;
+  const int64_t max_terms_;  // of the polynomials in all facts
+};
+
+}  // namespace onnxflops::infer
+
+#endif  // ONNXFLOPS_SRC_INFER_OPERATOR_CALLER_H_

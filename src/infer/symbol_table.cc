@@ -1,0 +1,122 @@
+#include "src/infer/symbol_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/utf8.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops::infer {
+
+namespace {
+
+// A tensor's name, which may be long and be said of 64 axes.
+std::string Beginning(absl::string_view name) {
+  const absl::string_view begin = Utf8Prefix(name, kMaxSymbolName);
+  return absl::StrCat(begin, begin.size() < name.size() ? "..." : "");
+}
+
+}  // namespace
+
+absl::Status SymbolTable::Take(const Bindings& typed) {
+  for (const auto& [text, size] : typed) {
+    const std::string name = TypedSymbol(text);
+    if (size < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension ", QuotedSymbol(name), " is bound to ", size));
+    }
+    const auto [known, is_new] = typed_.emplace(name, size);
+    if (!is_new && known->second != size) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dimension ", QuotedSymbol(name), " is bound to ", known->second, " and to ", size));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string SymbolTable::NameOf(const DeclaredDim& dim, absl::string_view input, int axis) {
+  std::string name = dim.name.empty() ? AxisSymbol(input, axis) : FileSymbol(dim.name);
+  if (name.size() <= kMaxSymbolName) return name;
+  const auto [it, is_new] = cut_.try_emplace(name);
+  if (is_new) it->second = CutSymbol(BareName(name), kMaxSymbolName / 2, cut_.size());
+  return it->second;
+}
+
+void SymbolTable::Announce(const std::string& name) {
+  announced_.insert(name);
+  bare_.insert(TypedSymbol(BareName(name)));
+}
+
+std::optional<int64_t> SymbolTable::BoundTo(const std::string& name) {
+  auto typed = typed_.find(name);
+  if (typed == typed_.end() && !typed_.empty()) {
+    typed = typed_.find(TypedSymbol(BareName(name)));
+    if (typed != typed_.end() && announced_.contains(typed->first)) typed = typed_.end();
+  }
+  if (typed == typed_.end()) {
+    const auto derived = derived_.find(name);
+    return derived == derived_.end() ? std::nullopt : std::optional<int64_t>(derived->second);
+  }
+  met_.insert(typed->first);
+  bound_[name] = typed->second;
+  return typed->second;
+}
+
+Bindings SymbolTable::Unmet() const {
+  Bindings unmet;
+  for (const auto& [name, size] : typed_) {
+    if (!met_.contains(name)) unmet.emplace(name, size);
+  }
+  return unmet;
+}
+
+Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) {
+  const std::optional<int64_t> bound = BoundTo(name);
+  return bound.has_value() ? Expr(*bound) : Expr::Symbol(name, at_least);
+}
+
+Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
+  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, Beginning(input), axis};
+  if (origins_.try_emplace(name, origin).second) order_.push_back(name);
+  BoundTo(name);
+  return Expr::Symbol(name, 1);
+}
+
+Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
+                        int output, absl::string_view tensor, int axis, bool inner) {
+  ++fresh_uses_;
+  const std::string key = absl::StrCat(hint, "\n", place.key, "\n", output, "\n", axis);
+  if (const auto known = by_place_.find(key); known != by_place_.end()) {
+    return BoundOr(known->second, 0);
+  }
+  // The first dimension of a node has the plain name; others say which they are.
+  std::string name = DataSymbol(hint, place.text);
+  if (IsTaken(name)) absl::StrAppend(&name, ".", axis);
+  for (const std::string first = name; IsTaken(name);) {
+    name = absl::StrCat(first, "#", ++last_number_.try_emplace(first, 1).first->second);
+  }
+  origins_[name] = {name, kind, Beginning(tensor), axis};
+  order_.push_back(name);
+  if (inner) inner_.insert(name);
+  by_place_[key] = name;
+  return BoundOr(name, 0);
+}
+
+void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) {
+  if (inner_.empty() || dim.is_literal()) return;
+  const auto name = inner_.find(dim.ToString());
+  if (name == inner_.end()) return;
+  SymbolOrigin& origin = origins_[*name];
+  origin.value = Beginning(tensor);
+  origin.axis = axis;
+  inner_.erase(name);
+}
+
+std::vector<SymbolOrigin> SymbolTable::Open() const {
+  std::vector<SymbolOrigin> open;
+  for (const std::string& name : order_) {
+    if (!bound_.contains(name) && !derived_.contains(name)) open.push_back(origins_.at(name));
+  }
+  return open;
+}
+
+}  // namespace onnxflops::infer

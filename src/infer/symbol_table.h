@@ -1,0 +1,82 @@
+// The symbols of one inference: dimensions of inputs, and sizes that depend on data.
+#ifndef ONNXFLOPS_SRC_INFER_SYMBOL_TABLE_H_
+#define ONNXFLOPS_SRC_INFER_SYMBOL_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "src/graph/fact.h"
+#include "src/graph/model.h"
+#include "src/graph/symbol_origin.h"
+#include "src/infer/frame.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::infer {
+
+// Makes and remembers symbols, and substitutes what the user bound. Owns the names: no two symbols
+// have one, and the same dimension or place gets the same symbol again. Symbols go by their written
+// names (symbol_name.h).
+class SymbolTable {
+ public:
+  // What the user bound, by names as typed: InvalidArgument if one is bound to two sizes, or to a
+  // negative one. A name that no symbol is written as also binds the one whose name in the file it
+  // is, and the one that would be so written without quotes.
+  absl::Status Take(const Bindings& typed);
+  // What an input's dimension is called, the same every time. A name that is too long is cut.
+  std::string NameOf(const DeclaredDim& dim, absl::string_view input, int axis);
+  // REQUIRES: called for the names of all inputs' dimensions before others are asked for.
+  void Announce(const std::string& name);
+  // The symbol of an input's dimension, also if it is bound; the same name again is the same
+  // symbol.
+  Expr InputDim(const std::string& name, absl::string_view input, int axis);
+  // A new symbol `hint(place)`, or the one made before for this place, output and axis.
+  // `tensor` is the output's name, `inner`: made inside a body or a function.
+  Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place, int output,
+             absl::string_view tensor, int axis, bool inner);
+  // A value of the main graph has this dimension: that is where a symbol made inside comes out, and
+  // a user can look it up.
+  void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
+  bool Knows(const std::string& name) const { return origins_.contains(name); }
+  // What the user bound the name to.
+  std::optional<int64_t> BoundTo(const std::string& name);
+  // What the user bound of the symbols asked for so far, and what was typed for none of them.
+  const Bindings& bound() const { return bound_; }
+  Bindings Unmet() const;
+  // Binds a symbol whose value follows from another binding.
+  void Bind(const std::string& name, int64_t value) { derived_[name] = value; }
+  int64_t fresh_uses() const { return fresh_uses_; }
+  size_t size() const { return order_.size(); }
+  // All symbols that are left open, in order of appearance.
+  std::vector<SymbolOrigin> Open() const;
+
+ private:
+  Expr BoundOr(const std::string& name, int64_t at_least);
+  bool IsTaken(const std::string& name) const {
+    return origins_.contains(name) || bare_.contains(name);
+  }
+
+  Bindings typed_;                        // by the user
+  absl::flat_hash_set<std::string> met_;  // of typed_, those that a symbol was found for
+  Bindings bound_;
+  Bindings derived_;
+  absl::flat_hash_set<std::string> announced_;
+  absl::flat_hash_set<std::string> bare_;  // of announced names, as they may be typed
+  int64_t fresh_uses_ = 0;                 // how often a data-dependent symbol was asked for
+  std::vector<std::string> order_;
+  absl::flat_hash_map<std::string, SymbolOrigin> origins_;
+  absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far
+  absl::flat_hash_map<std::string, std::string> by_place_;
+  absl::flat_hash_map<std::string, int> last_number_;  // of names that were made before
+  absl::flat_hash_map<std::string, std::string> cut_;
+};
+
+}  // namespace onnxflops::infer
+
+#endif  // ONNXFLOPS_SRC_INFER_SYMBOL_TABLE_H_

@@ -1,0 +1,28 @@
+// The other direction: what one node applies, written as protobuf, to ask somebody about it.
+#ifndef ONNXFLOPS_SRC_LOAD_WRITE_APPLICATION_H_
+#define ONNXFLOPS_SRC_LOAD_WRITE_APPLICATION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+// A FunctionProto without name whose only node applies the operator of `node`, with the opset of
+// its domain. Inputs are called i0, i1, ..., and outputs o0, o1, ...; `types` are the value_info of
+// the inputs, by their places, nullptr where nothing is known.
+//
+// Attributes stand in it as they do in the file. Where they cannot be given (they hold graphs, or
+// tensors that were not read) they are left out, and the metadata has the key "partial".
+std::string WriteApplication(const Node& node, int64_t opset,
+                             absl::Span<const DeclaredType* const> types);
+
+// Adds a FunctionProto to the end of a ModelProto, under an overload.
+void AppendFunction(absl::string_view function, absl::string_view overload, std::string* model);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_LOAD_WRITE_APPLICATION_H_

@@ -1,0 +1,48 @@
+// The second stage: what stands for each operator that has no row. A Model becomes the same Model,
+// in which such nodes call the function body that ONNX defines their operator by.
+//
+//   const Resolution resolution = Resolve(model, {.bodies = InstalledBodies()});
+//   absl::StatusOr<Inference> inference = Infer(resolution.model, {});
+//
+// All nodes are asked about in one request, with their attributes and the types of their inputs.
+// The bodies that come back may hold such nodes as well, which the next request asks about.
+//
+// Some bodies depend on the types of inputs (Clip's, LayerNormalization's). Only inference knows
+// all types; what is known before it decides: types that the file declares, and those of its
+// tensors. Where they do not suffice, the node gets no body and stays unknown, as any without a
+// row.
+//
+// The roles of tensors, which need no inference either, are in src/resolve/parameters.h.
+#ifndef ONNXFLOPS_SRC_RESOLVE_RESOLVE_H_
+#define ONNXFLOPS_SRC_RESOLVE_RESOLVE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "src/graph/model.h"
+#include "src/resolve/function_body_source.h"
+#include "src/resolve/operators.h"
+
+namespace onnxflops {
+
+struct ResolveOptions {
+  Operators operators;
+  const FunctionBodySource* bodies = nullptr;  // null: no node gets one
+};
+
+struct Resolution {
+  Model model;
+  bool has_bodies = false;  // it is not the model that was given
+  std::vector<std::string> warnings;
+};
+
+// Never an error: a node that gets no body is unknown, which it is without.
+Resolution Resolve(const Model& model, const ResolveOptions& options);
+
+// What to warn of where the model with bodies fails and the one without is taken.
+std::string BodiesDoNotFit(const absl::Status& why);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_RESOLVE_RESOLVE_H_

@@ -1,0 +1,59 @@
+// What the tensors of a file are to the model.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "onnx/onnx_pb.h"
+#include "src/resolve/parameters.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+struct RoleCase {
+  const char* what;
+  const char* name;
+  std::vector<int64_t> dims;
+  int type;
+  const char* op;  // that uses it
+  int place;       // at which input
+  TensorRole role;
+};
+
+TEST(RolesTest, ATensorsRoleFollowsFromWhereItIsUsed) {
+  constexpr int kFloat = onnx::TensorProto::FLOAT, kInt64 = onnx::TensorProto::INT64;
+  const RoleCase cases[] = {
+      {"a factor", "w", {8, 8}, kFloat, "MatMul", 1, TensorRole::kWeight},
+      {"a bias", "fc.bias", {8}, kFloat, "Add", 1, TensorRole::kWeight},
+      {"a running mean",
+       "bn.running_mean",
+       {8},
+       kFloat,
+       "BatchNormalization",
+       3,
+       TensorRole::kBuffer},
+      {"an initial state", "h", {2, 2, 8}, kFloat, "LSTM", 5, TensorRole::kState},
+      {"a scale", "w_scale", {8}, kFloat, "DequantizeLinear", 1, TensorRole::kBuffer},
+      {"a causal mask", "attn.mask", {1, 8, 8}, kFloat, "Add", 1, TensorRole::kBuffer},
+      {"an epsilon", "eps", {}, kFloat, "Add", 1, TensorRole::kConstant},
+      {"a shape", "shape", {2}, kInt64, "Reshape", 1, TensorRole::kConstant},
+      {"what dynamo folded", "mul_3", {8}, kFloat, "Add", 1, TensorRole::kConstant},
+  };
+  for (const RoleCase& c : cases) {
+    ModelMaker make;
+    make.Weight(c.name, c.dims, c.type).Input("x", {"8"});
+    std::vector<std::string> inputs(static_cast<size_t>(c.place), "x");
+    inputs.push_back(c.name);
+    make.Node("n", c.op, inputs, {"y"}).Output("y");
+    const absl::StatusOr<Model> model = make.Load();
+    ASSERT_TRUE(model.ok()) << c.what << ": " << model.status();
+    const std::vector<TensorRole> roles = FindRoles(**model);
+    ASSERT_EQ(roles.size(), 1u) << c.what;
+    EXPECT_EQ(roles[0], c.role) << c.what;
+    EXPECT_EQ(FindParameters(**model).size(), c.role == TensorRole::kWeight ? 1u : 0u) << c.what;
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
