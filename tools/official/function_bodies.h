@@ -6,8 +6,8 @@
 
 namespace onnxflops::tools {
 
-// The answer to a request as FunctionBodySource::Find (src/resolve/function_body_source.h) describes both. A schema
-// that throws has no body.
+// The answer to a request as FunctionBodySource::Find (src/resolve/function_body_source.h)
+// describes both. A schema that throws has no body.
 onnx::ModelProto FindFunctionBodies(const onnx::ModelProto& request);
 
 }  // namespace onnxflops::tools
