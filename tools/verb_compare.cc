@@ -33,7 +33,9 @@ file alone. Terms lead from our count to theirs: start + terms = the tool's figu
   For a script, and for a pull request:
     onnxflops compare clip-vit-l-14-336.onnx --format json -o compare.json
     onnxflops compare clip-vit-l-14-336.onnx --with fvcore --format markdown
-  The conventions, with their sources:
+  As DeepSpeed counted before 0.19.7:
+    onnxflops compare unet.onnx --with deepspeed@0.19.6
+  The conventions, with their sources and versions:
     onnxflops compare --list
 
 Exit codes: 0 success, 2 error.
@@ -51,13 +53,14 @@ struct CompareArguments {
     list->AddPositional("MODEL", &models);
     sizes.AddTo(list);
     list->AddValues("--with", "NAME,..", &with,
-                    "Print the terms that lead from our count to this tool's.");
+                    "Print the terms that lead from our count to this tool's. NAME@VERSION is "
+                    "another version of it.");
     list->AddValue("--from", "NAME", &from, "Start from this tool's figure instead of our count.");
     list->AddValue("--to", "NAME", &to, "The tool that --from leads to.");
     list->AddValue("--by", "KEY", &by, "With module: print the terms module by module.");
     list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
     list->AddFlag("--list", &conventions,
-                  "List the conventions: unit, what each includes and misses, source.");
+                  "List the conventions: unit, what each includes and misses, source, versions.");
     output.AddTo(list, "table, json or markdown");
   }
 
@@ -104,6 +107,15 @@ absl::StatusOr<std::string> Render(const CompareReport& report, Format format,
   return absl::InvalidArgumentError("--format csv: compare writes table, json or markdown");
 }
 
+// Of --list.
+absl::StatusOr<std::string> List(const OutputArguments& output, const TableStyle& style) {
+  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
+  if (format == Format::kJson) return ListConventionsAsJson();
+  if (format == Format::kTable) return ListConventions(style);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--format ", output.format, ": --list writes table or json"));
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
@@ -114,7 +126,11 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbCompareHelp, arguments, &help));
   const TableStyle style = StyleFor(args.output.file);
   if (!run || args.conventions) {
-    RETURN_IF_ERROR(WriteOutput(run ? ListConventions(style) : help, args.output.file, {}));
+    std::string text = help;
+    if (run) {
+      ASSIGN_OR_RETURN(text, List(args.output, style));
+    }
+    RETURN_IF_ERROR(WriteOutput(text, args.output.file, {}));
     return kFine;
   }
   if (args.models.size() != 1) {

@@ -66,7 +66,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
 
 absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view name) {
-  ASSIGN_OR_RETURN(const Convention* convention, RequireConvention(name));
+  ASSIGN_OR_RETURN(const convention::Convention* convention, convention::RequireConvention(name));
   if (options.node_rows && !model->functions.empty()) {
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path),

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 // A sum of many amounts. Equal ones are counted first: an addition of expressions is much dearer.
@@ -152,6 +152,7 @@ Expr Headline(const Evidence& evidence, const Ledger& ledger) {
 Comparison Begin(const Convention& convention, const Ledger& ledger) {
   Comparison result;
   result.convention = &convention;
+  result.version = VersionUsed(convention, ledger);
   result.standing = ledger.standing;
   result.assumptions = ledger.assumptions;
   result.params = ledger.params;
@@ -206,4 +207,4 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
   return result;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

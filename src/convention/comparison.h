@@ -12,7 +12,7 @@
 
 #include "src/convention/convention.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 struct ComparedTerm {
   std::string name, reason;
@@ -25,6 +25,7 @@ struct ComparedTerm {
 struct Comparison {
   const Convention* convention = nullptr;
   const Convention* from = nullptr;  // whose figure `start` is; nullptr: ours
+  const char* version = "";          // of the tool; "" if its figure never changed
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;
@@ -46,6 +47,6 @@ Comparison CompareBetween(Evidence* evidence, const Convention& from, const Ledg
                           const Convention& to, const Ledger& to_ledger,
                           const CompareOptions& options = {});
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_COMPARISON_H_

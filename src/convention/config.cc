@@ -11,7 +11,7 @@
 #include "src/convention/conventions.h"
 #include "src/resolve/parameters.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace config {
 namespace {
 
@@ -89,4 +89,4 @@ const Convention kConfig25n = {
     config::Apply25,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

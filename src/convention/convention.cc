@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 LedgerBuilder::LedgerBuilder(Evidence* evidence, Unit unit)
     : evidence_(*evidence), unit_(unit), taken_(evidence->entries().size(), false) {
@@ -90,4 +90,4 @@ Ledger LedgerBuilder::NotApplicable(std::string reason) {
   return ledger;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

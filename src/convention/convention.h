@@ -1,8 +1,18 @@
-// What a named other tool says of a model, and why that is not what we say.
+// What a named other tool counts for a model, and why it is not what we count.
 //
-// A convention is a function from Evidence to a Ledger: which nodes the tool counts as how much.
-// The ledger never says what we count, it is looked up; so our count, plus the differences, is the
-// tool's figure, whatever the rules of a tool are.
+// A convention is a function from Evidence to a Ledger. The function never says what we count. That
+// is looked up, so that our count plus all differences is the tool's figure, whatever its rules
+// are.
+//
+//   Evidence   the nodes that run, what we count for them, and the calls of PyTorch behind them
+//   Entry      one execution of a node, in a module
+//   Amount     a count: a number or a formula; equal ones have one id
+//   Ledger     the account of one tool: what it counts for which entries
+//   Line       some entries of the ledger, with our amount and the tool's
+//   ModelLine  the same for the model as a whole, of which no entry is a part
+//   Term       a named difference, with its reason; each line that differs has one
+//   Standing   how sure the figure is: exact, assumed, or there is none
+//   Comparison our count, the terms added up, and the tool's figure (comparison.h)
 //
 //   Ledger ApplyThop(Evidence* evidence) {
 //     LedgerBuilder ledger(evidence, Unit::kMac);
@@ -15,7 +25,7 @@
 //   }
 //
 // A tool that has a formula for the whole model, and none for its nodes, counts in lines of the
-// model, which have no entries.
+// model.
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_
 
@@ -33,7 +43,7 @@
 #include "src/convention/convention_info.h"
 #include "src/convention/evidence.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // Why the tool counts something otherwise. Terms of one name are the same thing in every
 // convention: between two tools they cancel.
@@ -64,6 +74,7 @@ struct Ledger {
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;  // where the tool prints its own count of them
+  const char* version = "";            // of the tool, if the file decides it
   std::vector<Term> terms;
   // Of each entry, our count is in one of these.
   std::vector<Line> lines;
@@ -73,7 +84,24 @@ struct Ledger {
 
 struct Convention : ConventionInfo {
   Ledger (*apply)(Evidence* evidence);
+  // Of a tool whose figure changed: one convention for each figure, the newest first.
+  absl::Span<const Convention* const> versions = {};
 };
+
+// The tool by its plain name: its newest version, or, with `apply`, the one that the file decides.
+constexpr Convention NewestOf(const char* name, absl::Span<const Convention* const> versions,
+                              Ledger (*apply)(Evidence* evidence) = nullptr) {
+  Convention newest = *versions[0];
+  newest.name = name;
+  newest.versions = versions;
+  if (apply != nullptr) newest.apply = apply;
+  return newest;
+}
+
+// The version that made the ledger; "" of a tool whose figure never changed.
+inline const char* VersionUsed(const Convention& convention, const Ledger& ledger) {
+  return *ledger.version != '\0' ? ledger.version : convention.version;
+}
 
 class LedgerBuilder {
  public:
@@ -91,6 +119,7 @@ class LedgerBuilder {
   // Makes the ledger kAssumed; each text once.
   void Assume(absl::string_view assumption);
   void SetParams(absl::int128 params) { ledger_.params = params; }
+  void SetVersion(const char* version) { ledger_.version = version; }
 
   // The tool counts entries that stand in no line as 0, for the reason that `unseen` gives. An
   // amount that overflows makes the ledger kNotApplicable.
@@ -110,6 +139,6 @@ class LedgerBuilder {
   std::vector<EntryId> scratch_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTION_H_

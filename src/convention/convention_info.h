@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // What a tool's headline counts. Ours in this unit is `macs`, or `flops` (2 x macs + all other
 // floating-point operations).
@@ -20,14 +20,18 @@ enum class Standing : uint8_t {
 
 // Who counts, and how.
 struct ConventionInfo {
-  const char* name;  // "thop", as --with takes it
+  const char* name;  // "thop", as --with takes it; of one version "deepspeed@0.19.6"
   Unit unit;
   const char* headline;  // the figure as the tool names it: "total_ops, printed as MACs"
   const char* source;    // project, version, file and lines that were read
   const char* includes;
   const char* misses;
+  // Of a tool whose figure changed; else "".
+  const char* version = "";  // "0.19.7", for NAME@VERSION
+  const char* since = "";    // when it came: "2026-09"; "" for the oldest
+  const char* changed = "";  // what it counts otherwise than other versions
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTION_INFO_H_

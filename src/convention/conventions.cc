@@ -1,13 +1,15 @@
 #include "src/convention/conventions.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 absl::Span<const Convention* const> Conventions() {
   static constexpr const Convention* kConventions[] = {
@@ -35,20 +37,58 @@ absl::Span<const Convention* const> Conventions() {
   return kConventions;
 }
 
-const Convention* FindConvention(absl::string_view name) {
+namespace {
+
+const Convention* FindTool(absl::string_view name) {
   for (const Convention* convention : Conventions()) {
     if (convention->name == name) return convention;
   }
   return nullptr;
 }
 
+const Convention* FindVersion(const Convention& tool, absl::string_view version) {
+  for (const Convention* convention : tool.versions) {
+    if (convention->version == version) return convention;
+  }
+  return nullptr;
+}
+
+// Of "thop" "thop" and "", of "deepspeed@0.19.6" "deepspeed" and "@0.19.6".
+std::pair<absl::string_view, absl::string_view> SplitVersion(absl::string_view name) {
+  const size_t at = std::min(name.find('@'), name.size());
+  return {name.substr(0, at), name.substr(at)};
+}
+
+absl::Status NoVersion(const Convention& tool, absl::string_view name) {
+  if (tool.versions.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no convention is named ", Quoted(name), "; ", tool.name, " has no versions"));
+  }
+  const auto append = [&](std::string* out, const Convention* version) {
+    absl::StrAppend(out, tool.name, "@", version->version);
+  };
+  return absl::NotFoundError(absl::StrCat("no convention is named ", Quoted(name), "; there are ",
+                                          absl::StrJoin(tool.versions, ", ", append)));
+}
+
+}  // namespace
+
+const Convention* FindConvention(absl::string_view name) {
+  const auto [plain, version] = SplitVersion(name);
+  const Convention* tool = FindTool(plain);
+  if (tool == nullptr || version.empty()) return tool;
+  return FindVersion(*tool, version.substr(1));
+}
+
 absl::StatusOr<const Convention*> RequireConvention(absl::string_view name) {
   const Convention* convention = FindConvention(name);
   if (convention != nullptr) return convention;
+  const Convention* tool = FindTool(SplitVersion(name).first);
+  if (tool != nullptr) return NoVersion(*tool, name);
   return absl::NotFoundError(absl::StrCat(
       "no convention is named ", Quoted(name), "; there are ",
       absl::StrJoin(Conventions(), ", ",
                     [](std::string* out, const Convention* c) { out->append(c->name); })));
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -1,4 +1,8 @@
 // Every convention that there is. A new one is a file, a line here and a line in conventions.cc.
+//
+// Of a tool whose figure changed, this is the newest version; NAME@VERSION finds the others:
+//
+//   RequireConvention("deepspeed@0.19.6")
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
 
@@ -7,7 +11,7 @@
 #include "absl/types/span.h"
 #include "src/convention/convention.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 extern const Convention kMacs;
 extern const Convention kThop;
@@ -28,13 +32,13 @@ extern const Convention kCalflops;
 extern const Convention kDeepSpeed;
 extern const Convention kTorchstat;
 
-// In the order in which they are shown.
+// In the order in which they are shown. Each tool is there once, in its newest version.
 absl::Span<const Convention* const> Conventions();
-// nullptr if none has this name.
+// Of NAME or NAME@VERSION; nullptr if there is none.
 const Convention* FindConvention(absl::string_view name);
-// NotFound, with the names that there are, instead of nullptr.
+// NotFound, with the names or versions that there are, instead of nullptr.
 absl::StatusOr<const Convention*> RequireConvention(absl::string_view name);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_

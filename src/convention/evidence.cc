@@ -10,7 +10,7 @@
 #include "src/convention/torch/trace.h"
 #include "src/symbolic/term_count.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 const Fact& FactAt(const Inference& inference, absl::Span<const FactId> facts, size_t i) {
@@ -25,7 +25,7 @@ const Fact& FactAt(const Inference& inference, absl::Span<const FactId> facts, s
 Evidence::Evidence(const Inference& inference, const Counts& counts)
     : inference_(inference),
       counts_(counts),
-      attribution_(AttributeNodes(inference, counts, Keep::kAll)),
+      attribution_(AttributeNodes(inference, counts, EntryFilter::kAll)),
       most_terms_(kMaxAmountTerms + inference.limits.terms_per_node *
                                         static_cast<int64_t>(inference.model->nodes.size()) /
                                         kTermsPerAmountTerm) {
@@ -125,4 +125,4 @@ const TorchTrace& Evidence::torch_trace() {
   return *torch_trace_;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -31,7 +31,7 @@
 #include "src/infer/infer.h"
 #include "src/module/attribution.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 struct TorchTrace;
 
@@ -103,6 +103,6 @@ class Evidence {
   std::shared_ptr<const TorchTrace> torch_trace_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_EVIDENCE_H_

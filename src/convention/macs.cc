@@ -1,7 +1,7 @@
 // 2 x MACs: what papers and model cards call FLOPs. Contractions of every type, nothing else.
 #include "src/convention/conventions.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace macs {
 namespace {
 
@@ -29,4 +29,4 @@ const Convention kMacs = {
     macs::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -77,11 +77,11 @@ std::vector<absl::string_view> InitializerNames(const ModelData& model) {
 
 class Walk {
  public:
-  Walk(const Inference& inference, const Counts& counts, Keep keep)
+  Walk(const Inference& inference, const Counts& counts, EntryFilter filter)
       : in_(inference),
         model_(*inference.model),
         counts_(counts),
-        keep_(keep),
+        filter_(filter),
         out_(InitializerNames(model_), !NamesModules(model_), MaxModules(model_)) {}
 
   Attribution Run() {
@@ -105,7 +105,7 @@ class Walk {
   int64_t Budget() const {
     const auto nodes = static_cast<int64_t>(model_.nodes.size());
     const int64_t visits = nodes * in_.limits.module_visits_per_node + kMaxExtraModuleVisits;
-    if (keep_ != Keep::kAll) return visits;
+    if (filter_ != EntryFilter::kAll) return visits;
     return std::min(
         visits, nodes * (in_.limits.module_visits_per_node / kVisitsPerEntry) + kMaxExtraEntries);
   }
@@ -150,7 +150,7 @@ class Walk {
       const ModuleId module = Place(id, visit);
       const int32_t work = call * kNumParts + static_cast<int32_t>(part);
       Note(id, module);
-      if (keep_ == Keep::kAll || has_work_[static_cast<size_t>(work)] != 0) {
+      if (filter_ == EntryFilter::kAll || has_work_[static_cast<size_t>(work)] != 0) {
         out_.entries.push_back({module, work, visit.times, id});
       }
       if (opens) Open(visit, call, id, module);
@@ -398,7 +398,7 @@ class Walk {
   const Inference& in_;
   const ModelData& model_;
   const Counts& counts_;
-  const Keep keep_;
+  const EntryFilter filter_;
   Attribution out_;
   std::vector<Known> nodes_;      // by NodeId
   std::vector<ValueId> weights_;  // of all nodes
@@ -417,8 +417,8 @@ class Walk {
 
 }  // namespace
 
-Attribution AttributeNodes(const Inference& inference, const Counts& counts, Keep keep) {
-  return Walk(inference, counts, keep).Run();
+Attribution AttributeNodes(const Inference& inference, const Counts& counts, EntryFilter filter) {
+  return Walk(inference, counts, filter).Run();
 }
 
 }  // namespace onnxflops

@@ -35,7 +35,7 @@ struct Entry {
 };
 
 // Which executions have an entry.
-enum class Keep : uint8_t {
+enum class EntryFilter : uint8_t {
   kWithWork,  // those that cost something, or are unknown
   kAll,
 };
@@ -55,7 +55,7 @@ struct Attribution {
 };
 
 Attribution AttributeNodes(const Inference& inference, const Counts& counts,
-                           Keep keep = Keep::kWithWork);
+                           EntryFilter filter = EntryFilter::kWithWork);
 
 }  // namespace onnxflops
 

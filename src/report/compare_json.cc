@@ -1,10 +1,26 @@
-// "onnxflops.compare/1": tools/schema/compare.v1.schema.json describes every field.
+// "onnxflops.compare/1" and "onnxflops.conventions/1": tools/schema/ describes every field.
+#include "src/convention/conventions.h"
 #include "src/report/compare_report.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
 
 namespace onnxflops {
 namespace {
+
+using convention::Convention;
+using convention::Conventions;
+
+const char* UnitKey(Unit unit) { return unit == Unit::kMac ? "mac" : "flop"; }
+
+// Null where there is none.
+void WriteTextOrNull(const char* key, absl::string_view text, JsonWriter* json) {
+  json->Key(key);
+  if (text.empty()) {
+    json->Null();
+  } else {
+    json->String(text);
+  }
+}
 
 void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* json) {
   json->BeginObject();
@@ -31,7 +47,8 @@ void WriteTerm(const TermRow& term, const CompareRequest& request, JsonWriter* j
 void WriteTool(const ToolRow& tool, const CompareRequest& request, JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(tool.convention->name);
-  json->Key("unit").String(tool.convention->unit == Unit::kMac ? "mac" : "flop");
+  WriteTextOrNull("version", tool.version, json);
+  json->Key("unit").String(UnitKey(tool.convention->unit));
   if (tool.from != nullptr) json->Key("from").String(tool.from->name);
   json->Key("start").Quantity(tool.start);
   json->Key("terms").BeginArray();
@@ -58,6 +75,31 @@ void WriteTool(const ToolRow& tool, const CompareRequest& request, JsonWriter* j
   json->EndObject();
 }
 
+void WriteInfo(const ConventionInfo& info, JsonWriter* json) {
+  json->Key("name").String(info.name);
+  WriteTextOrNull("version", info.version, json);
+  json->Key("unit").String(UnitKey(info.unit));
+  json->Key("headline_name").String(info.headline);
+  json->Key("includes").String(info.includes);
+  json->Key("misses").String(info.misses);
+  json->Key("source").String(info.source);
+}
+
+void WriteConvention(const Convention& convention, JsonWriter* json) {
+  json->BeginObject();
+  WriteInfo(convention, json);
+  json->Key("versions").BeginArray();
+  for (const Convention* version : convention.versions) {
+    json->BeginObject();
+    WriteInfo(*version, json);
+    WriteTextOrNull("since", version->since, json);
+    json->Key("changed").String(version->changed);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
 }  // namespace
 
 std::string ToJson(const CompareReport& report) {
@@ -70,6 +112,17 @@ std::string ToJson(const CompareReport& report) {
   json.EndObject();
   json.Key("conventions").BeginArray();
   for (const ToolRow& tool : report.tools) WriteTool(tool, report.request, &json);
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ListConventionsAsJson() {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.conventions/1");
+  json.Key("conventions").BeginArray();
+  for (const Convention* convention : Conventions()) WriteConvention(*convention, &json);
   json.EndArray();
   json.EndObject();
   return json.TakeText();

@@ -16,6 +16,15 @@
 namespace onnxflops {
 namespace {
 
+using convention::ComparedTerm;
+using convention::CompareOptions;
+using convention::Comparison;
+using convention::Convention;
+using convention::Conventions;
+using convention::Evidence;
+using convention::Ledger;
+using convention::RequireConvention;
+
 absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& request) {
   std::vector<const Convention*> result;
   for (const std::string& name : request.with) {
@@ -45,6 +54,7 @@ ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names)
   ToolRow row;
   row.convention = comparison.convention;
   row.from = comparison.from;
+  row.version = comparison.version;
   row.standing = comparison.standing;
   row.assumptions = std::move(comparison.assumptions);
   row.params = comparison.params;

@@ -17,11 +17,15 @@
 
 namespace onnxflops {
 
+using convention::ConventionInfo;
+using convention::Standing;
+using convention::Unit;
+
 struct Counts;     // of src/count/count.h
 struct Inference;  // of src/infer/infer.h
 
 struct CompareRequest {
-  std::vector<std::string> with;  // names of conventions; empty: all
+  std::vector<std::string> with;  // conventions, NAME or NAME@VERSION; empty: all, once each
   std::string from;               // start from this convention's figure instead of ours
   bool by_module = false;         // terms module by module
   bool node_names = false;        // fill in TermRow::node_names
@@ -39,6 +43,7 @@ struct TermRow {
 struct ToolRow {
   const ConventionInfo* convention = nullptr;
   const ConventionInfo* from = nullptr;  // whose figure `start` is; nullptr: ours
+  std::string version;                   // of the tool; empty if its figure never changed
   Standing standing = Standing::kExact;
   std::vector<std::string> assumptions;
   std::optional<absl::int128> params;
@@ -67,8 +72,10 @@ std::string ToTable(const CompareReport& report, bool waterfalls, const TableSty
 std::string ToJson(const CompareReport& report);
 std::string ToMarkdown(const CompareReport& report, bool waterfalls);
 
-// Every convention: unit, source, what it includes and misses.
+// Every convention: unit, source, what it includes and misses, and the versions that differ.
 std::string ListConventions(const TableStyle& style = {});
+// JSON: "onnxflops.conventions/1" (tools/schema/conventions.v1.schema.json).
+std::string ListConventionsAsJson();
 
 }  // namespace onnxflops
 

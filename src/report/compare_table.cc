@@ -17,6 +17,9 @@
 namespace onnxflops {
 namespace {
 
+using convention::Convention;
+using convention::Conventions;
+
 constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
 constexpr size_t kMaxModuleRows = 24;  // under one term
 constexpr size_t kMaxNamedNodes = 1000;
@@ -300,6 +303,15 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report,
   return out;
 }
 
+// "deepspeed@0.19.7, the newest, since 2026-09: ...", word by word.
+std::vector<std::string> VersionWords(const Convention& tool, const Convention& version) {
+  std::string text = absl::StrCat(tool.name, "@", version.version);
+  if (&version == tool.versions.front()) absl::StrAppend(&text, ", the newest");
+  if (*version.since != '\0') absl::StrAppend(&text, ", since ", version.since);
+  absl::StrAppend(&text, ": ", version.changed);
+  return absl::StrSplit(text, ' ');
+}
+
 }  // namespace
 
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
@@ -352,6 +364,11 @@ std::string ListConventions(const TableStyle& style) {
     for (const auto& [label, text] : fields) {
       const std::vector<std::string> words = absl::StrSplit(text, ' ');
       absl::StrAppend(&out, label, DrawWrapped(words, " ", width - 12, 12));
+    }
+    const char* label = "  versions  ";
+    for (const Convention* version : c->versions) {
+      absl::StrAppend(&out, label, DrawWrapped(VersionWords(*c, *version), " ", width - 12, 12));
+      label = "            ";
     }
   }
   return out;

@@ -84,6 +84,12 @@ void WriteKinds(const Report& report, JsonWriter* json) {
 void WriteConvention(const Report& report, JsonWriter* json) {
   json->Key("convention").String(report.convention);
   if (!report.tool) return;
+  json->Key("convention_version");
+  if (report.tool->version.empty()) {
+    json->Null();
+  } else {
+    json->String(report.tool->version);
+  }
   json->Key("unit").String(report.tool->counts_macs ? "mac" : "flop");
   json->Key("headline").Quantity(report.tool->headline);
   json->Key("headline_name").String(report.tool->headline_name);

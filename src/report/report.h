@@ -30,9 +30,11 @@
 
 namespace onnxflops {
 
+namespace convention {
 struct Convention;  // of src/convention/convention.h
-struct Counts;      // of src/count/count.h
-struct Inference;   // of src/infer/infer.h
+}  // namespace convention
+struct Counts;     // of src/count/count.h
+struct Inference;  // of src/infer/infer.h
 
 struct ReportOptions {
   CausalCounting causal = CausalCounting::kFull;  // how Counts were made
@@ -117,6 +119,7 @@ struct ToolFigure {
   bool has_rows = false;                 // whether anything of it is of nodes
   std::optional<absl::int128> params;    // where the tool prints its own count of them
   std::vector<std::string> assumptions;  // what the file cannot tell; empty: the figure is exact
+  std::string version;                   // of the tool; empty if its figure never changed
 };
 
 struct Report {
@@ -165,7 +168,8 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
 // model (shapes, symbols, coverage) stays ours. Errors, beside those of MakeReport:
 // FailedPrecondition, with the reason, if the tool has no figure.
 absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
-                                    const ReportOptions& options, const Convention& convention);
+                                    const ReportOptions& options,
+                                    const convention::Convention& convention);
 
 }  // namespace onnxflops
 

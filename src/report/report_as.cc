@@ -21,6 +21,18 @@
 namespace onnxflops {
 namespace {
 
+using convention::AmountId;
+using convention::Convention;
+using convention::EntryId;
+using convention::Evidence;
+using convention::kZero;
+using convention::Ledger;
+using convention::Line;
+using convention::ModelLine;
+using convention::Standing;
+using convention::Unit;
+using convention::VersionUsed;
+
 // What lines add up to. Equal amounts are counted before they are added.
 class Work {
  public:
@@ -92,6 +104,7 @@ class Recount {
   void FillTotals(Report* report) const {
     ToolFigure tool;
     tool.counts_macs = convention_.unit == Unit::kMac;
+    tool.version = VersionUsed(convention_, ledger_);
     tool.headline_name = convention_.headline;
     tool.of_model = of_model_.Total(evidence_);
     tool.headline = of_nodes_.Total(evidence_) + tool.of_model;

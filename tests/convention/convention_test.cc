@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +21,7 @@
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 using testing::Contains;
@@ -215,6 +216,50 @@ TEST(OnnxToolsTest, ShapesThatOnnxMayNotFindAreAssumed) {
   EXPECT_NE(Ask(model, "onnxsim").standing, Standing::kExact);
 }
 
+// ---- versions
+
+TEST(VersionTest, EachHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (const Convention* tool : Conventions()) {
+    EXPECT_EQ(FindConvention(tool->name), tool);
+    EXPECT_TRUE(names.insert(tool->name).second) << tool->name;
+    for (const Convention* version : tool->versions) {
+      const std::string name = absl::StrCat(tool->name, "@", version->version);
+      EXPECT_EQ(FindConvention(name), version) << name;
+      EXPECT_TRUE(names.insert(name).second) << name;
+      EXPECT_EQ(version->unit, tool->unit) << name;
+      EXPECT_STRNE(version->changed, "") << name;
+    }
+  }
+  EXPECT_EQ(FindConvention("fvcore@torch1"), &kFvcoreTorch1);
+}
+
+TEST(VersionTest, TheNewestIsTheDefault) {
+  for (const Convention* tool : Conventions()) {
+    if (tool->versions.empty()) continue;
+    const Convention& newest = *tool->versions.front();
+    EXPECT_STREQ(tool->version, newest.version);
+    EXPECT_STREQ(tool->source, newest.source);
+    EXPECT_STRNE(newest.since, "") << tool->name;
+  }
+}
+
+TEST(VersionTest, AnUnknownOneNamesTheOthers) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"deepspeed@0.20", "there are deepspeed@0.19.7, deepspeed@0.19.6"},
+      {"deepspeed@", "there are deepspeed@0.19.7, deepspeed@0.19.6"},
+      {"fvcore@torch1@", "there are fvcore@torch2, fvcore@torch1"},
+      {"thop@0.1.1", "thop has no versions"},
+      {"@2.14", "there are macs, thop, "},
+      {"deep@0.19.7", "there are macs, thop, "},
+  };
+  for (const auto& [name, text] : cases) {
+    const auto found = RequireConvention(name);
+    EXPECT_EQ(found.status().code(), absl::StatusCode::kNotFound) << name;
+    EXPECT_THAT(std::string(found.status().message()), HasSubstr(text)) << name;
+  }
+}
+
 TEST(FormulaTest, ParametersTimesTokens) {
   ModelMaker make;
   auto* ids = make.proto.mutable_graph()->add_input();
@@ -315,6 +360,15 @@ TEST(ConventionsTest, SayWhatTheyAre) {
   EXPECT_EQ(FindConvention("no such tool"), nullptr);
 }
 
+// Every tool, and every version of those whose figure changed.
+std::vector<const Convention*> AllVersions() {
+  std::vector<const Convention*> all(Conventions().begin(), Conventions().end());
+  for (const Convention* tool : Conventions()) {
+    all.insert(all.end(), tool->versions.begin(), tool->versions.end());
+  }
+  return all;
+}
+
 std::vector<std::string> ModelFiles() {
   std::vector<std::string> files;
   for (const auto& entry :
@@ -346,7 +400,7 @@ Expr EndOf(const Comparison& comparison) {
 TEST(ConventionsTest, TermsAddUpExactlyOnEveryModel) {
   for (const std::string& path : ModelFiles()) {
     Subject subject(path);
-    for (const Convention* convention : Conventions()) {
+    for (const Convention* convention : AllVersions()) {
       const Ledger ledger = convention->apply(&subject.evidence);
       if (ledger.standing == Standing::kNotApplicable) continue;
       for (const bool by_module : {false, true}) {
@@ -363,7 +417,7 @@ TEST(ConventionsTest, TermsAddUpExactlyOnEveryModel) {
 // From any tool to any other: pairs at random, the same ones in every run.
 TEST(ConventionsTest, TermsAddUpExactlyBetweenAnyTwo) {
   std::mt19937 random(5);
-  const auto all = Conventions();
+  const auto all = AllVersions();
   for (const std::string& path : ModelFiles()) {
     Subject subject(path);
     std::vector<Ledger> ledgers;
@@ -384,7 +438,7 @@ TEST(ConventionsTest, TermsAddUpExactlyBetweenAnyTwo) {
 TEST(ConventionsTest, LedgersHoldAllOfOurCount) {
   for (const std::string& path : ModelFiles()) {
     Subject subject(path);
-    for (const Convention* convention : Conventions()) {
+    for (const Convention* convention : AllVersions()) {
       const Ledger ledger = convention->apply(&subject.evidence);
       if (ledger.standing == Standing::kNotApplicable) continue;
       std::vector<Expr> ours;
@@ -491,4 +545,4 @@ TEST(CompareTableTest, FitsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -24,7 +24,7 @@
 #include "src/load/load.h"
 #include "tests/infer/node_suite.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 // ---- What one of the two knows of a value
@@ -489,4 +489,4 @@ TEST(OnnxShapesTest, RowsKnowWhichVersionsHaveAnInference) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

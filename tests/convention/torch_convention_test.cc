@@ -17,7 +17,7 @@
 #include "src/report/compare_report.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 using Figures = std::map<std::string, std::string>;  // by tool; "-" for none
@@ -55,6 +55,18 @@ const ToolRow& RowOf(const CompareReport& report, absl::string_view tool) {
   }
   ADD_FAILURE() << tool;
   return report.tools.front();
+}
+
+// The row of NAME or NAME@VERSION.
+ToolRow RowAs(const ModelMaker& make, const std::string& name) {
+  absl::StatusOr<Model> model = make.Load();
+  EXPECT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<CompareReport> report = CompareTools(*model, {}, {.with = {name}});
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? report->tools[0] : ToolRow();
+}
+std::string FigureAs(const ModelMaker& make, const std::string& name) {
+  return FigureOf(RowAs(make, name));
 }
 
 // ---- linear layers and products
@@ -219,11 +231,39 @@ TEST(TorchConventionTest, TransposedConvolutions) {
                  {"ptflops", "6000"},
                  {"ptflops-aten", "6000"},
                  {"calflops", "9648"},
-                 {"deepspeed", "9648"},
+                 {"deepspeed", "10800"},
                  {"flop-counter-mode", "9600"},
                  {"torch-profiler", "0"}});
   ExpectFigures("3 x 3, 2 groups", ConvTranspose(3, 2, {8, 3, 3, 3}, false),
-                {{"thop", "26136"}, {"fvcore", "5400"}, {"ptflops", "5400"}, {"calflops", "3600"}});
+                {{"thop", "26136"},
+                 {"fvcore", "5400"},
+                 {"ptflops", "5400"},
+                 {"calflops", "3600"},
+                 {"deepspeed", "10800"}});
+}
+
+// The layers of DeepSpeed's pull request 8323, on [2, channels, 8, 8]. It gives the figures, before
+// and after.
+TEST(TorchConventionTest, DeepSpeedBeforeAndAfterItsPullRequest8323) {
+  struct Case {
+    std::vector<int64_t> weight;  // [in, out / groups, kernel, kernel]
+    int64_t groups, padding, output_padding;
+    const char *before, *after;
+  } cases[] = {{{4, 6, 4, 4}, 1, 1, 0, "98496", "101376"},
+               {{4, 1, 3, 3}, 4, 1, 1, "32", "11264"},
+               {{6, 2, 2, 2}, 3, 0, 0, "64", "15360"}};
+  for (const Case& c : cases) {
+    TorchMaker make;
+    make.Input("x", {"2", std::to_string(c.weight[0]), "8", "8"}).Weight("m.weight", c.weight);
+    make.Weight("m.bias", {c.weight[1] * c.groups});
+    make.Node("n", "ConvTranspose", {"x", "m.weight", "m.bias"}, {"y"}, {{"group", c.groups}});
+    make.Ints("strides", {2, 2}).Ints("output_padding", {c.output_padding, c.output_padding});
+    make.Ints("pads", {c.padding, c.padding, c.padding, c.padding}).Output("y");
+    make.From(Nn("conv.ConvTranspose2d"), "conv_transpose2d", "%x, %p_m_weight, %p_m_bias");
+    EXPECT_EQ(FigureAs(make, "deepspeed@0.19.6"), c.before);
+    EXPECT_EQ(FigureAs(make, "deepspeed@0.19.7"), c.after);
+    EXPECT_EQ(FigureAs(make, "deepspeed"), c.after);
+  }
 }
 
 // ---- element by element
@@ -444,21 +484,26 @@ TEST(TorchConventionTest, Lstm) {
 
 // ---- attention: batch 2, 4 heads of 4, 7 tokens: 3136 multiply-accumulates
 
+// Two products of 1568 multiply-accumulates.
+TorchMaker Attention(bool gqa) {
+  TorchMaker make;
+  make.Input("q", {"2", "4", "7", "4"}).Input("k", {"2", "4", "4", "7"});
+  make.Input("v", {"2", "4", "7", "4"});
+  const auto from = [&] {
+    make.From(kNet, "scaled_dot_product_attention", "%q, %k, %v", gqa ? "enable_gqa: True" : "");
+  };
+  make.Node("qk", "MatMul", {"q", "k"}, {"s"});
+  from();
+  make.Node("softmax", "Softmax", {"s"}, {"p"});
+  from();
+  make.Node("pv", "MatMul", {"p", "v"}, {"y"}).Output("y");
+  from();
+  return make;
+}
+
 TEST(TorchConventionTest, ScaledDotProductAttention) {
   for (const bool gqa : {false, true}) {
-    TorchMaker make;
-    make.Input("q", {"2", "4", "7", "4"}).Input("k", {"2", "4", "4", "7"});
-    make.Input("v", {"2", "4", "7", "4"});
-    const auto from = [&] {
-      make.From(kNet, "scaled_dot_product_attention", "%q, %k, %v", gqa ? "enable_gqa: True" : "");
-    };
-    make.Node("qk", "MatMul", {"q", "k"}, {"s"});
-    from();
-    make.Node("softmax", "Softmax", {"s"}, {"p"});
-    from();
-    make.Node("pv", "MatMul", {"p", "v"}, {"y"}).Output("y");
-    from();
-    ExpectFigures("attention", make,
+    ExpectFigures("attention", Attention(gqa),
                   {{"thop", "0"},
                    {"fvcore", "0"},
                    {"fvcore-torch1", "3136"},
@@ -467,9 +512,49 @@ TEST(TorchConventionTest, ScaledDotProductAttention) {
                    {"calflops", "0"},
                    {"deepspeed", "6272"},
                    {"flop-counter-mode", "6272"},
-                   {"flop-counter-mode-cpu", gqa ? "6272" : "0"},
+                   {"flop-counter-mode-cpu", "6272"},
                    {"torch-profiler", gqa ? "6272" : "0"}});
   }
+}
+
+// A kernel of the CPU that 2.14 does not know and 2.15 does. What is not fused both count.
+TEST(TorchConventionTest, FlopCounterModeCountsAttentionOnACpuSinceTorch215) {
+  EXPECT_EQ(FigureAs(Attention(false), "flop-counter-mode-cpu@2.14"), "0");
+  EXPECT_EQ(FigureAs(Attention(false), "flop-counter-mode-cpu@2.15"), "6272");
+  EXPECT_EQ(FigureAs(Attention(true), "flop-counter-mode-cpu@2.14"), "6272");
+  EXPECT_EQ(FigureAs(Attention(true), "flop-counter-mode-cpu@2.15"), "6272");
+  EXPECT_EQ(FigureAs(Attention(false), "flop-counter-mode@2.14"), "6272");
+  EXPECT_EQ(FigureAs(Attention(false), "flop-counter-mode@2.15"), "6272");
+  EXPECT_EQ(FigureAs(Attention(false), "fvcore@torch1"), "3136");
+  EXPECT_EQ(FigureAs(Attention(false), "fvcore@torch2"), "0");
+}
+
+// Without a version it is the one of the PyTorch that exported the file; if that is not known, the
+// newest.
+TEST(TorchConventionTest, TheExporterDecidesWhichFlopCounterModeCounts) {
+  struct Case {
+    const char *producer, *version, *figure, *counted_by;
+  } cases[] = {{"pytorch", "2.14.1+debian", "0", "2.14"}, {"pytorch", "1.13.0", "0", "2.14"},
+               {"pytorch", "2.15.0", "6272", "2.15"},     {"pytorch", "3.0", "6272", "2.15"},
+               {"pytorch", "", "6272", "2.15"},           {"pytorch", "two.14", "6272", "2.15"},
+               {"onnx.quantize", "0.1.0", "6272", "2.15"}};
+  for (const Case& c : cases) {
+    TorchMaker make = Attention(false);
+    make.proto.set_producer_name(c.producer);
+    make.proto.set_producer_version(c.version);
+    const ToolRow row = RowAs(make, "flop-counter-mode-cpu");
+    EXPECT_EQ(FigureOf(row), c.figure) << c.version;
+    EXPECT_EQ(row.version, c.counted_by) << c.version;
+    EXPECT_EQ(row.standing, Standing::kAssumed) << c.version;
+    EXPECT_EQ(RowAs(make, "flop-counter-mode-cpu@2.14").standing, Standing::kExact) << c.version;
+  }
+}
+
+// Without attention the versions agree, and nothing is assumed.
+TEST(TorchConventionTest, NoVersionIsAssumedWhereAllCountAlike) {
+  const ToolRow row = RowAs(Linear(Nn("linear.Linear")), "flop-counter-mode-cpu");
+  EXPECT_EQ(row.standing, Standing::kExact);
+  EXPECT_EQ(FigureOf(row), "192");
 }
 
 // nn.MultiheadAttention(16, 4) on 7 tokens, batch 2: 17472 multiply-accumulates.
@@ -518,8 +603,9 @@ TEST(TorchConventionTest, MultiheadAttention) {
                  {"fvcore-torch1", "17472"},
                  {"ptflops", "18984"},
                  {"flop-counter-mode", "34944"},
-                 {"flop-counter-mode-cpu", "28672"},
+                 {"flop-counter-mode-cpu", "34944"},
                  {"torch-profiler", "28672"}});
+  EXPECT_EQ(FigureAs(MultiheadAttention(false), "flop-counter-mode-cpu@2.14"), "28672");
 }
 
 // ---- what the file does not tell
@@ -659,4 +745,4 @@ TEST(TorchConventionTest, ThopsParameters) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

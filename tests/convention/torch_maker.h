@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/model_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 class TorchMaker : public ModelMaker {
  public:
@@ -61,6 +61,6 @@ class TorchMaker : public ModelMaker {
   }
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_TESTS_CONVENTION_TORCH_MAKER_H_

@@ -10,7 +10,7 @@
 #include "src/convention/torch/trace.h"
 #include "tests/convention/torch_maker.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 using testing::ElementsAre;
@@ -125,4 +125,4 @@ TEST(TorchTraceTest, LayerNormOfTorchScript) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -14,7 +14,7 @@
 #include "src/report/compare_report.h"
 #include "tests/model_text.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 using Json = nlohmann::json;
@@ -346,4 +346,4 @@ TEST(XlaTruthTest, EveryFunctionHasAModel) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -15,6 +15,9 @@
 namespace onnxflops {
 namespace {
 
+using convention::Convention;
+using convention::Conventions;
+
 // Ours plus the differences is the tool's figure.
 void RequireSums(const CompareReport& report) {
   for (const ToolRow& tool : report.tools) {

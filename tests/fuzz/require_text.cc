@@ -35,8 +35,8 @@ bool BeginsWithOurs(absl::string_view line) {
     return absl::StartsWith(words, begin) || absl::StartsWith(begin, words);
   };
   return std::any_of(std::begin(kLineBegins), std::end(kLineBegins), is_begin) ||
-         std::any_of(Conventions().begin(), Conventions().end(),
-                     [&](const Convention* c) { return is_begin(c->name); });
+         std::any_of(convention::Conventions().begin(), convention::Conventions().end(),
+                     [&](const convention::Convention* c) { return is_begin(c->name); });
 }
 
 // ---- Markdown

@@ -146,7 +146,7 @@ Report MakeReport(Choices* choose) {
     report.convention = "thop";
     report.tool = ToolFigure{choose->Coin(),   "MACs of it",   choose->Amount(),
                              choose->Amount(), choose->Coin(), 7,
-                             choose->Names()};
+                             choose->Names(),  choose->Name()};
   }
   report.modules = MakeModules(choose);
   static_cast<Amounts&>(report.totals) = *report.modules[0].amounts;
@@ -257,7 +257,8 @@ void RequireComparison(const Report& ours, Choices* choose) {
   report.request.node_names = choose->Coin();
   for (size_t i = choose->Below(4); i > 0; --i) {
     ToolRow tool;
-    tool.convention = Conventions()[choose->Below(Conventions().size())];
+    tool.convention = convention::Conventions()[choose->Below(convention::Conventions().size())];
+    tool.version = choose->Name();
     tool.standing = static_cast<Standing>(choose->Below(3));
     tool.assumptions = {choose->Name()};
     tool.start = choose->Amount();

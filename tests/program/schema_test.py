@@ -255,6 +255,18 @@ def check_model(outputs, model):
             outputs.run("count", model, "--convention", convention["name"])
 
 
+def check_versions(outputs):
+    """Every version of every tool counts and compares."""
+    model = "models/lstm.static.onnx"
+    for convention in outputs.run("compare", "--list")["conventions"]:
+        for version in convention["versions"]:
+            name = f"{convention['name']}@{version['version']}"
+            outputs.run("count", model, "--convention", name)
+            compare = outputs.run("compare", model, "--with", name)
+            if compare and compare["conventions"][0]["version"] != version["version"]:
+                outputs.faults.append(f"{name} is counted by another version")
+
+
 def check_hostile(outputs):
     """Documents with the fields that only hostile files need."""
     writers = {
@@ -280,6 +292,7 @@ def check_program(outputs):
     check_hostile(outputs)
     outputs.run("ops")
     outputs.run("ops", "--rules", "models/custom-op.toml")
+    check_versions(outputs)
 
 
 def main():

@@ -12,7 +12,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/shapes.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace onnx_opcounter {
 namespace {
 
@@ -51,9 +51,9 @@ struct Outcome {
 
 Outcome Die(std::string error) { return {0, std::move(error)}; }
 
-class Rules {
+class NodeMacs {
  public:
-  Rules(const Inference& inference, const OnnxShapes& shapes, const Node& node)
+  NodeMacs(const Inference& inference, const OnnxShapes& shapes, const Node& node)
       : node_(node),
         input_(ReadSizes(inference, shapes, node.input(0))),
         output_(ReadSizes(inference, shapes, node.output(0))) {}
@@ -157,7 +157,7 @@ bool HasOpenInput(const Evidence& evidence, bool bound) {
 }
 
 // What the file alone cannot tell of the shapes that the tool will see.
-void Judge(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* ledger) {
+void AssumeShapes(const Evidence& evidence, const OnnxShapes& shapes, LedgerBuilder* ledger) {
   if (HasOpenInput(evidence, true)) {
     ledger->Assume("the file is given with the bound sizes; of an open size the tool reads 0");
   }
@@ -209,7 +209,7 @@ Ledger Apply(Evidence* evidence) {
     if (node.outputs.empty()) continue;
     const bool no_key = HasNoShape(node, graph_outputs);
     const Outcome outcome = no_key ? Die("KeyError: ONNX's inference gives its output no shape")
-                                   : Rules(evidence->inference(), shapes, node).Apply();
+                                   : NodeMacs(evidence->inference(), shapes, node).Apply();
     if (!outcome.error.empty()) {
       return LedgerBuilder::NotApplicable(
           absl::StrCat(DescribeNode(model, entry.node), ": ", outcome.error));
@@ -218,7 +218,7 @@ Ledger Apply(Evidence* evidence) {
     ledger.Count({id}, evidence->Intern(outcome.amount), TermOf(node, &ledger));
   }
   ledger.SetParams(CountParams(model));
-  Judge(*evidence, shapes, &ledger);
+  AssumeShapes(*evidence, shapes, &ledger);
   return ledger.Finish([&](EntryId) { return body; });
 }
 
@@ -237,4 +237,4 @@ const Convention kOnnxOpcounter = {
     onnx_opcounter::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

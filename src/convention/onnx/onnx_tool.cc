@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace onnx_tool {
 namespace {
 
@@ -350,9 +350,9 @@ bool IsBroadcastByVolume(absl::string_view op) {
   return op == "Sum" || op == "PRelu" || op == "Clip" || op == "MatMul" || op == "MatMulInteger";
 }
 
-class Judge {
+class ToolInference {
  public:
-  explicit Judge(const Evidence& evidence) : evidence_(evidence), model_(evidence.model()) {
+  explicit ToolInference(const Evidence& evidence) : evidence_(evidence), model_(evidence.model()) {
     FindShapeWork();
   }
 
@@ -603,13 +603,13 @@ Ledger Apply(Evidence* evidence) {
     return LedgerBuilder::NotApplicable(std::move(error));
   }
   LedgerBuilder ledger(evidence, Unit::kMac);
-  Judge judge(*evidence);
+  ToolInference inference(*evidence);
   std::vector<AmountId> known(evidence->counts().calls.size(), -1);  // equal nodes cost the same
   for (EntryId id : NodesByName(*evidence)) {
     const Entry& entry = evidence->entry(id);
     const Node& node = evidence->node(entry);
     const Row* row = FindRow(node.op_type);
-    if (std::string error = judge.Error(entry, row); !error.empty()) {
+    if (std::string error = inference.Error(entry, row); !error.empty()) {
       return LedgerBuilder::NotApplicable(absl::StrCat(
           "ValueError: Error occurred while inferring shape for node ", node.name, ": ", error));
     }
@@ -631,7 +631,7 @@ Ledger Apply(Evidence* evidence) {
       }
       amount = evidence->Intern(outcome.amount);
     }
-    if (const std::string doubt = judge.Doubt(entry); !doubt.empty()) {
+    if (const std::string doubt = inference.Doubt(entry); !doubt.empty()) {
       ledger.Assume(absl::StrCat("the tool's shapes are the true ones, although ", doubt));
     }
     const AmountId ours = evidence->Ours(Unit::kMac, id);
@@ -657,4 +657,4 @@ const Convention kOnnxTool = {
     onnx_tool::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -11,13 +11,13 @@
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/shapes.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace onnxsim {
 namespace {
 
-class Rules {
+class NodeMacs {
  public:
-  explicit Rules(const Evidence& evidence) : evidence_(evidence) {}
+  explicit NodeMacs(const Evidence& evidence) : evidence_(evidence) {}
 
   // What a call's own operator counts, without bodies; zero for all that has no rule.
   Expr Own(const Call& call) const {
@@ -100,10 +100,10 @@ class Bodies {
         own_(evidence.inference().calls.size()),
         whole_(evidence.inference().calls.size()),
         instances_(evidence.inference().instances.size()) {
-    const Rules rules(evidence);
+    const NodeMacs macs(evidence);
     const Inference& inference = evidence.inference();
     for (size_t c = 0; c < own_.size(); ++c) {
-      own_[c] = rules.Own(inference.calls[c]);
+      own_[c] = macs.Own(inference.calls[c]);
       for (const BodyRun& run : inference.calls[c].bodies) {
         control_flow_ = control_flow_ || !run.attribute.empty();
       }
@@ -177,7 +177,7 @@ OptionalNodeId FirstDoubtful(const Evidence& evidence) {
   return kNone;
 }
 
-void Judge(const Evidence& evidence, LedgerBuilder* ledger) {
+void AssumeShapes(const Evidence& evidence, LedgerBuilder* ledger) {
   if (const OptionalNodeId doubtful = FirstDoubtful(evidence)) {
     ledger->Assume(absl::StrCat(
         "ONNX's shape inference, which the tool asks, finds the sizes that we find; it may not at ",
@@ -232,7 +232,7 @@ Ledger Apply(Evidence* evidence) {
     const bool runs_others = whole && !evidence->call(entry).bodies.empty();
     ledger.Count({id}, amount, runs_others ? control_flow : terms.Of(entry.node));
   }
-  Judge(*evidence, &ledger);
+  AssumeShapes(*evidence, &ledger);
   return ledger.Finish([&](EntryId id) {
     const Entry& entry = evidence->entry(id);
     const bool in_body = bodies.control_flow() && evidence->node(entry).graph != 0;
@@ -254,4 +254,4 @@ const Convention kOnnxsim = {
     onnxsim::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

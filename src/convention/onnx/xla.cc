@@ -19,7 +19,7 @@
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/xla_hlo.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace xla {
 namespace {
 
@@ -264,4 +264,4 @@ const Convention kXla = {
     xla::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -10,7 +10,7 @@
 #include "ops/window.h"
 #include "src/base/status_macros.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 constexpr Kind kTranscendental[] = {Kind::kExp,  Kind::kLog,  Kind::kSqrt, Kind::kPow,
@@ -470,4 +470,4 @@ HloCost HloCostOf(const Inference& inference, const Call& call, const Tally& own
   return cost;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -13,7 +13,7 @@
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // Why HloCostAnalysis counts something otherwise than we do.
 enum class HloReason : uint8_t {
@@ -37,6 +37,6 @@ HloCost AsWeCount(const Tally& work);
 // Of one run of the call's operator, without the bodies that it runs; `own` is what we count.
 HloCost HloCostOf(const Inference& inference, const Call& call, const Tally& own);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_ONNX_XLA_HLO_H_

@@ -5,7 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "src/convention/torch/trace.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 // The product of weights and values comes after it.
@@ -134,4 +134,4 @@ void FindAttentions(const Evidence& evidence, TorchTrace* trace) {
   AttentionFinder(evidence, trace).Run();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -1,12 +1,12 @@
 // calflops: wrappers around functions of torch.nn.functional and a few of torch.
 #include "src/convention/conventions.h"
-#include "src/convention/torch/functions.h"
+#include "src/convention/torch/wrapped_functions.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace calflops {
 namespace {
 
-Ledger Apply(Evidence* evidence) { return CountWrapped(evidence, {.operators = false}); }
+Ledger Apply(Evidence* evidence) { return WrappedFunctions(evidence).Run(kWrappedRules); }
 
 }  // namespace
 }  // namespace calflops
@@ -22,4 +22,4 @@ const Convention kCalflops = {
     calflops::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

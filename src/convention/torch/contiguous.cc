@@ -4,7 +4,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "src/convention/torch/trace.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 // Operators that keep the order in memory of their first operand of full shape.
@@ -87,4 +87,4 @@ void FindContiguous(const Evidence& evidence, TorchTrace* trace) {
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -15,7 +15,7 @@
 #include "src/exporter/python_list.h"
 #include "src/exporter/tensor_name.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
@@ -472,4 +472,4 @@ class DynamoTracer {
 
 TorchTrace TraceDynamo(Evidence* evidence) { return DynamoTracer(evidence).Run(); }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

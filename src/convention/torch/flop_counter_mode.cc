@@ -1,60 +1,75 @@
 // torch.utils.flop_counter.FlopCounterMode: a table of ATen operators as they are dispatched, 2 per
 // multiply-accumulate.
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "src/convention/conventions.h"
-#include "src/convention/torch/ledger.h"
+#include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace flop_counter_mode {
 namespace {
 
-bool Counts(Aten op) { return IsContraction(op); }
-
 constexpr char kNotRegistered[] = "not registered: counted as 0";
+constexpr char kNoBias[] = "2 per multiply-accumulate only: biases are left out";
+constexpr char kProductsOnly[] = "2 per multiply-accumulate only";
+constexpr char kVector[] = "a product with a vector (mv) is not registered";
 
-class FlopCounter {
+class FlopCounter : public TorchTool {
  public:
-  FlopCounter(Evidence* evidence, bool on_cpu)
-      : tool_(evidence, Unit::kFlop, {.counts = Counts}),
+  FlopCounter(Evidence* evidence, bool on_cpu, std::string why_version = "")
+      : TorchTool(evidence, Unit::kFlop, {}),
         on_cpu_(on_cpu),
-        has_fast_path_(HasFastPath(tool_.trace())) {}
+        has_fast_path_(HasFastPath(trace())),
+        why_version_(std::move(why_version)) {}
 
-  Ledger Run() {
-    return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
+  Ledger Run(const AtenRules<FlopCounter>& rules) {
+    return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
+      if (on_cpu_ && IsContraction(call.op) && HidesAttention(call)) {
+        return {kZero, "the fast path is one native operator, which is not registered"};
+      }
+      return rules.Decide(this, call);
+    });
+  }
+
+  // ---- what rows say
+  Decision Product(const TorchCall& call) {
+    if (IsVectorProduct(call)) return {kZero, kVector};
+    return TwiceProducts(call);
+  }
+
+  Decision Attention(const TorchCall& call) {
+    if (IsFusedOnCpu(call)) AssumeVersion();
+    return TwiceProducts(call);
+  }
+
+  Decision AttentionUnlessFused(const TorchCall& call) {
+    if (!IsFusedOnCpu(call)) return TwiceProducts(call);
+    AssumeVersion();
+    return {kZero, "the fused kernel of the CPU is not registered"};
   }
 
  private:
-  Verdict Rule(const TorchCall& call) {
-    if (!IsContraction(call.op)) return {kZero, kNotRegistered};
-    if (on_cpu_ && HidesAttention(call)) {
-      return {kZero, "the fast path is one native operator, which is not registered"};
-    }
-    const AmountId products = tool_.evidence().Doubled(call.macs);
-    if (IsVectorProduct(call)) return {kZero, "a product with a vector (mv) is not registered"};
-    switch (call.op) {
-      case Aten::kSdpa:
-        if (on_cpu_ && IsFusedOnCpu(call)) {
-          return {kZero, "the fused kernel of the CPU is not registered"};
-        }
-        return {products, "2 per multiply-accumulate only"};
-      case Aten::kLstm:
-        if (on_cpu_) return {kZero, "one operator on a CPU, not registered"};
-        return {products, "2 per multiply-accumulate only"};
-      default:
-        return {products, "2 per multiply-accumulate only: biases are left out"};
-    }
+  // The fused kernel of the CPU is what versions differ in.
+  void AssumeVersion() {
+    if (!why_version_.empty()) ledger().Assume(why_version_);
   }
 
   // nn.TransformerEncoderLayer takes a fast path where its attention does.
   bool HidesAttention(const TorchCall& call) {
-    if (tool_.trace().scope(call).in_encoder_layer && has_fast_path_) {
-      tool_.ledger().Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
+    if (trace().scope(call).in_encoder_layer && has_fast_path_) {
+      ledger().Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
       return true;
     }
-    const TorchAttention* attention = tool_.AttentionOf(call);
+    const TorchAttention* attention = AttentionOf(call);
     if (attention == nullptr || !attention->fast_path) return false;
-    tool_.ledger().Assume(kFastPathAssumption);
+    ledger().Assume(kFastPathAssumption);
     return true;
   }
 
@@ -63,37 +78,156 @@ class FlopCounter {
     return std::any_of(all.begin(), all.end(), [](const auto& a) { return a.fast_path; });
   }
 
-  TorchLedger tool_;
   const bool on_cpu_, has_fast_path_;
+  const std::string why_version_;  // this version is taken; "" where nothing is assumed
 };
 
-Ledger ApplyMeta(Evidence* evidence) { return FlopCounter(evidence, false).Run(); }
-Ledger ApplyCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(); }
+constexpr AtenRules<FlopCounter> kRules = {{
+    {Aten::kOther, kNotCounted, kNotRegistered},
+    {Aten::kLinear, &FlopCounter::Product, kNoBias},
+    {Aten::kMatmul, &FlopCounter::Product, kNoBias},
+    {Aten::kMm, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kBmm, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kMv, kNotCounted, kVector},
+    {Aten::kAddmm, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kBaddbmm, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kEinsum, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kConv, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kConvTranspose, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kSdpa, &FlopCounter::TwiceProducts, kProductsOnly},
+    {Aten::kLstm, &FlopCounter::TwiceProducts, kProductsOnly},
+    {Aten::kGru, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kRnn, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kBatchNorm, kNotCounted, kNotRegistered},
+    {Aten::kLayerNorm, kNotCounted, kNotRegistered},
+    {Aten::kGroupNorm, kNotCounted, kNotRegistered},
+    {Aten::kInstanceNorm, kNotCounted, kNotRegistered},
+    {Aten::kSoftmax, kNotCounted, kNotRegistered},
+    {Aten::kRelu, kNotCounted, kNotRegistered},
+    {Aten::kRelu6, kNotCounted, kNotRegistered},
+    {Aten::kLeakyRelu, kNotCounted, kNotRegistered},
+    {Aten::kElu, kNotCounted, kNotRegistered},
+    {Aten::kPrelu, kNotCounted, kNotRegistered},
+    {Aten::kGelu, kNotCounted, kNotRegistered},
+    {Aten::kSilu, kNotCounted, kNotRegistered},
+    {Aten::kMaxPool, kNotCounted, kNotRegistered},
+    {Aten::kAvgPool, kNotCounted, kNotRegistered},
+    {Aten::kAdaptiveAvgPool, kNotCounted, kNotRegistered},
+    {Aten::kAdaptiveMaxPool, kNotCounted, kNotRegistered},
+    {Aten::kMean, kNotCounted, kNotRegistered},
+    {Aten::kUpsampleNearest, kNotCounted, kNotRegistered},
+    {Aten::kUpsampleLinear, kNotCounted, kNotRegistered},
+    {Aten::kUpsampleBilinear, kNotCounted, kNotRegistered},
+    {Aten::kUpsampleBicubic, kNotCounted, kNotRegistered},
+    {Aten::kUpsampleTrilinear, kNotCounted, kNotRegistered},
+    {Aten::kGridSampler, kNotCounted, kNotRegistered},
+    {Aten::kAdd, kNotCounted, kNotRegistered},
+    {Aten::kMul, kNotCounted, kNotRegistered},
+    {Aten::kTranspose, kNotCounted, kNotRegistered},
+}};
+
+constexpr AtenRules<FlopCounter> kCpuRules = kRules.With({
+    {Aten::kSdpa, &FlopCounter::Attention, kProductsOnly},
+    {Aten::kLstm, kNotCounted, "one operator on a CPU, not registered"},
+});
+
+// Before PyTorch 2.15.
+constexpr AtenRules<FlopCounter> kOldCpuRules = kCpuRules.With({
+    {Aten::kSdpa, &FlopCounter::AttentionUnlessFused, kProductsOnly},
+});
+
+Ledger Apply(Evidence* evidence) { return FlopCounter(evidence, false).Run(kRules); }
+Ledger ApplyCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kCpuRules); }
+Ledger ApplyOldCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kOldCpuRules); }
+
+// Major and minor version of the PyTorch that exported the file.
+using Release = std::pair<int, int>;
+constexpr Release kCountsCpuAttention = {2, 15};
+
+std::optional<Release> ReleaseOf(const ModelData& model) {
+  if (model.producer_name != "pytorch") return std::nullopt;
+  const std::vector<absl::string_view> parts = absl::StrSplit(model.producer_version, '.');
+  Release release;
+  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &release.first) ||
+      !absl::SimpleAtoi(parts[1], &release.second)) {
+    return std::nullopt;
+  }
+  return release;
+}
+
+// FlopCounterMode is part of PyTorch: what exported the model also counted it.
+Ledger ApplyCpuByFile(Evidence* evidence) {
+  const std::optional<Release> exporter = ReleaseOf(evidence->model());
+  const bool old = exporter && *exporter < kCountsCpuAttention;
+  const std::string from = exporter
+                               ? absl::StrCat("PyTorch ", exporter->first, ".", exporter->second,
+                                              " exported the file and is assumed to count it: ")
+                               : "the file does not tell the version of PyTorch, 2.15 is assumed: ";
+  FlopCounter counter(
+      evidence, true,
+      absl::StrCat(from, old ? "attention on a CPU is not counted (flop-counter-mode-cpu@2.15 "
+                               "counts it)"
+                             : "attention on a CPU is counted (flop-counter-mode-cpu@2.14 leaves "
+                               "it out)"));
+  counter.ledger().SetVersion(old ? "2.14" : "2.15");
+  return counter.Run(old ? kOldCpuRules : kCpuRules);
+}
 
 constexpr char kHeadline[] = "FLOPs (FlopCounterMode.get_total_flops(); 2 per multiply-accumulate)";
 constexpr char kIncludes[] =
     "mm, addmm, bmm, baddbmm, convolutions and scaled_dot_product_attention, whole also where it "
     "is causal";
 
+constexpr char kMisses[] =
+    "everything else: biases, norms, softmax, activations, products with a vector";
+constexpr char kSinceNewest[] = "2026-10";
+
+constexpr Convention kNewest = {
+    {"flop-counter-mode@2.15", Unit::kFlop, kHeadline,
+     "PyTorch 2.15: torch/utils/flop_counter.py:210-455, on the meta device (on CUDA, too, but for "
+     "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
+     kIncludes, kMisses, "2.15", kSinceNewest,
+     "nothing on the meta device and on CUDA (on a CPU: see flop-counter-mode-cpu)"},
+    Apply,
+};
+
+constexpr Convention kOld = {
+    {"flop-counter-mode@2.14", Unit::kFlop, kHeadline,
+     "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device (on CUDA, too, but for "
+     "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
+     kIncludes, kMisses, "2.14", "", "the same figure"},
+    Apply,
+};
+
+constexpr const Convention* kVersions[] = {&kNewest, &kOld};
+
+constexpr Convention kNewestCpu = {
+    {"flop-counter-mode-cpu@2.15", Unit::kFlop, kHeadline,
+     "PyTorch 2.15: torch/utils/flop_counter.py:448-453, on a CPU (pytorch#195460)", kIncludes,
+     "nn.MultiheadAttention's fast path, LSTM, and what it misses elsewhere", "2.15", kSinceNewest,
+     "attention counts as on a GPU: _scaled_dot_product_flash_attention_for_cpu is registered "
+     "(without a version, the PyTorch that exported the file decides)"},
+    ApplyCpu,
+};
+
+constexpr Convention kOldCpu = {
+    {"flop-counter-mode-cpu@2.14", Unit::kFlop, kHeadline,
+     "PyTorch 2.14: torch/utils/flop_counter.py, on a CPU (pytorch#195460)", kIncludes,
+     "scaled_dot_product_attention and nn.MultiheadAttention's fast path, LSTM, and what it misses "
+     "elsewhere",
+     "2.14", "", "attention counts 0 where the CPU has a fused kernel"},
+    ApplyOldCpu,
+};
+
+constexpr const Convention* kCpuVersions[] = {&kNewestCpu, &kOldCpu};
+
 }  // namespace
 }  // namespace flop_counter_mode
 
-const Convention kFlopCounterMode = {
-    {"flop-counter-mode", Unit::kFlop, flop_counter_mode::kHeadline,
-     "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device (on CUDA, too, but for "
-     "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
-     flop_counter_mode::kIncludes,
-     "everything else: biases, norms, softmax, activations, products with a vector"},
-    flop_counter_mode::ApplyMeta,
-};
+constinit const Convention kFlopCounterMode =
+    NewestOf("flop-counter-mode", flop_counter_mode::kVersions);
 
-const Convention kFlopCounterModeCpu = {
-    {"flop-counter-mode-cpu", Unit::kFlop, flop_counter_mode::kHeadline,
-     "PyTorch 2.14: torch/utils/flop_counter.py, on a CPU (pytorch#195460)",
-     flop_counter_mode::kIncludes,
-     "scaled_dot_product_attention and nn.MultiheadAttention's fast path, LSTM, and what it misses "
-     "elsewhere"},
-    flop_counter_mode::ApplyCpu,
-};
+constinit const Convention kFlopCounterModeCpu = NewestOf(
+    "flop-counter-mode-cpu", flop_counter_mode::kCpuVersions, flop_counter_mode::ApplyCpuByFile);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

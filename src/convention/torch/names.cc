@@ -3,7 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 struct AtenRow {
@@ -248,4 +248,4 @@ bool IsAdaptiveAvgPoolClass(NnClass c) {
   return c >= NnClass::kAdaptiveAvgPool1d && c <= NnClass::kAdaptiveAvgPool3d;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 enum class Aten : uint8_t {
   kOther,
@@ -57,9 +57,11 @@ enum class Aten : uint8_t {
   kAdd,
   kMul,
   kTranspose,
+  kEnd,  // not an operator
 };
 
-inline constexpr size_t kNumAtens = static_cast<size_t>(Aten::kTranspose) + 1;
+// A new operator needs a row in the table of every tool (aten_rules.h).
+inline constexpr size_t kNumAtens = static_cast<size_t>(Aten::kEnd);
 
 // Of "aten.conv2d.default"; kOther for operators that no rule names.
 Aten AtenOf(absl::string_view target);
@@ -133,6 +135,6 @@ bool IsInstanceNormClass(NnClass c);
 bool IsAdaptiveAvgPoolClass(NnClass c);
 bool IsUpsampleClass(NnClass c);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_

@@ -1,82 +1,104 @@
 // torch.profiler with with_flops=True: seven operators as they run on a CPU.
 #include "src/convention/conventions.h"
-#include "src/convention/torch/ledger.h"
+#include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace profiler {
 namespace {
 
-bool Counts(Aten op) {
-  return (IsContraction(op) && op != Aten::kConvTranspose && op != Aten::kMv) || op == Aten::kAdd ||
-         op == Aten::kMul;
-}
-
 constexpr char kNoRule[] = "no rule for the operator: counted as 0";
 constexpr char kProducts[] = "2 per multiply-accumulate only: biases are left out";
+constexpr char kTwoProducts[] = "the two products only";
+constexpr char kFirst[] = "elements of the first operand";
 
-class Profiler {
+class Profiler : public TorchTool {
  public:
-  explicit Profiler(Evidence* evidence) : tool_(evidence, Unit::kFlop, {.counts = Counts}) {}
+  explicit Profiler(Evidence* evidence) : TorchTool(evidence, Unit::kFlop, {}) {}
 
-  Ledger Run() {
-    tool_.ledger().Assume(
+  Ledger Run(const AtenRules<Profiler>& rules) {
+    ledger().Assume(
         "additions and multiplications are taken for x + y and x * y: the export writes in-place "
         "ones "
         "(x += y), which the profiler does not count, in the same way");
-    tool_.ledger().Assume("those inside of other operators of PyTorch are not in the file");
-    return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
+    ledger().Assume("those inside of other operators of PyTorch are not in the file");
+    return Apply(rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); });
   }
 
- private:
-  Verdict Rule(const TorchCall& call) {
-    const AmountId products = tool_.evidence().Doubled(call.macs);
+  // ---- what rows say
+  Decision Product(const TorchCall& call) {
     if (IsVectorProduct(call)) return {kZero, kNoRule};
-    switch (call.op) {
-      case Aten::kAdd:
-      case Aten::kMul:
-        return {call.in, "elements of the first operand"};
-      case Aten::kConv:
-        if (call.shape_of_x().ranked() && call.shape_of_x().rank() != 4) return {kZero, kNoRule};
-        return {products, kProducts};
-      case Aten::kSdpa:
-        return Attention(call);
-      case Aten::kLstm:
-        return Lstm(call);
-      case Aten::kConvTranspose:
-      case Aten::kMv:
-        return {kZero, kNoRule};
-      default:
-        if (IsContraction(call.op)) return {products, kProducts};
-        return {kZero, kNoRule};
-    }
+    return TwiceProducts(call);
+  }
+
+  Decision Conv(const TorchCall& call) {
+    if (call.shape_of_x().ranked() && call.shape_of_x().rank() != 4) return {kZero, kNoRule};
+    return TwiceProducts(call);
   }
 
   // The children of nn.MultiheadAttention's fast path are seen.
-  Verdict Attention(const TorchCall& call) {
-    const TorchAttention* attention = tool_.AttentionOf(call);
-    if (attention != nullptr && attention->fast_path) {
-      return {tool_.evidence().Doubled(call.macs), "the two products only"};
-    }
+  Decision Attention(const TorchCall& call) {
+    const TorchAttention* attention = AttentionOf(call);
+    if (attention != nullptr && attention->fast_path) return TwiceProducts(call);
     if (IsFusedOnCpu(call)) return {kZero, "the fused kernel of the CPU has no rule"};
-    tool_.ledger().Assume("attention that the CPU does not fuse is taken for two products");
-    return {tool_.evidence().Doubled(call.macs), "the two products only"};
+    ledger().Assume("attention that the CPU does not fuse is taken for two products");
+    return TwiceProducts(call);
   }
 
   // One operator; only the sums of its two biases are seen.
-  Verdict Lstm(const TorchCall& call) {
-    const auto sizes = RecurrentSizesOf(tool_.evidence(), tool_.trace(), call);
+  Decision Lstm(const TorchCall& call) {
+    const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
     if (!sizes.has_value() || !sizes->bias) return {kZero, "one operator without a rule"};
-    tool_.ledger().Assume(
-        "of an LSTM the sums of its two biases are seen, as torch 2.14 adds them");
+    ledger().Assume("of an LSTM the sums of its two biases are seen, as torch 2.14 adds them");
     constexpr int kGates = 4;
-    return {tool_.Times(call, sizes->hidden * kGates * sizes->layers * sizes->directions),
-            "one operator without a rule, but for the sums of its biases"};
+    return {Times(call, sizes->hidden * kGates * sizes->layers * sizes->directions)};
   }
-
-  TorchLedger tool_;
 };
 
-Ledger Apply(Evidence* evidence) { return Profiler(evidence).Run(); }
+constexpr AtenRules<Profiler> kRules = {{
+    {Aten::kOther, kNotCounted, kNoRule},
+    {Aten::kLinear, &Profiler::Product, kProducts},
+    {Aten::kMatmul, &Profiler::Product, kProducts},
+    {Aten::kMm, &Profiler::TwiceProducts, kProducts},
+    {Aten::kBmm, &Profiler::TwiceProducts, kProducts},
+    {Aten::kMv, kNotCounted, kNoRule},
+    {Aten::kAddmm, &Profiler::TwiceProducts, kProducts},
+    {Aten::kBaddbmm, &Profiler::TwiceProducts, kProducts},
+    {Aten::kEinsum, &Profiler::TwiceProducts, kProducts},
+    {Aten::kConv, &Profiler::Conv, kProducts},
+    {Aten::kConvTranspose, kNotCounted, kNoRule},
+    {Aten::kSdpa, &Profiler::Attention, kTwoProducts},
+    {Aten::kLstm, &Profiler::Lstm, "one operator without a rule, but for the sums of its biases"},
+    {Aten::kGru, &Profiler::TwiceProducts, kProducts},
+    {Aten::kRnn, &Profiler::TwiceProducts, kProducts},
+    {Aten::kBatchNorm, kNotCounted, kNoRule},
+    {Aten::kLayerNorm, kNotCounted, kNoRule},
+    {Aten::kGroupNorm, kNotCounted, kNoRule},
+    {Aten::kInstanceNorm, kNotCounted, kNoRule},
+    {Aten::kSoftmax, kNotCounted, kNoRule},
+    {Aten::kRelu, kNotCounted, kNoRule},
+    {Aten::kRelu6, kNotCounted, kNoRule},
+    {Aten::kLeakyRelu, kNotCounted, kNoRule},
+    {Aten::kElu, kNotCounted, kNoRule},
+    {Aten::kPrelu, kNotCounted, kNoRule},
+    {Aten::kGelu, kNotCounted, kNoRule},
+    {Aten::kSilu, kNotCounted, kNoRule},
+    {Aten::kMaxPool, kNotCounted, kNoRule},
+    {Aten::kAvgPool, kNotCounted, kNoRule},
+    {Aten::kAdaptiveAvgPool, kNotCounted, kNoRule},
+    {Aten::kAdaptiveMaxPool, kNotCounted, kNoRule},
+    {Aten::kMean, kNotCounted, kNoRule},
+    {Aten::kUpsampleNearest, kNotCounted, kNoRule},
+    {Aten::kUpsampleLinear, kNotCounted, kNoRule},
+    {Aten::kUpsampleBilinear, kNotCounted, kNoRule},
+    {Aten::kUpsampleBicubic, kNotCounted, kNoRule},
+    {Aten::kUpsampleTrilinear, kNotCounted, kNoRule},
+    {Aten::kGridSampler, kNotCounted, kNoRule},
+    {Aten::kAdd, &Profiler::ElementsIn, kFirst},
+    {Aten::kMul, &Profiler::ElementsIn, kFirst},
+    {Aten::kTranspose, kNotCounted, kNoRule},
+}};
+
+Ledger Apply(Evidence* evidence) { return Profiler(evidence).Run(kRules); }
 
 }  // namespace
 }  // namespace profiler
@@ -90,4 +112,4 @@ const Convention kTorchProfiler = {
     profiler::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -6,38 +6,120 @@
 #include "absl/container/flat_hash_map.h"
 #include "src/convention/conventions.h"
 #include "src/convention/torch/functions.h"
-#include "src/convention/torch/ledger.h"
+#include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace ptflops {
 namespace {
-
-bool Counts(Aten op) { return op != Aten::kOther && op != Aten::kTranspose && op != Aten::kMean; }
 
 constexpr char kBias[] = "1 per result where there is a bias";
 constexpr char kBeside[] = "elements, counted beside the MACs";
 constexpr char kTwice[] = "elements, once by the module and once by the function it calls";
 constexpr char kNotSeen[] = "no hook and no wrapper: not seen";
 
-class Ptflops {
+class Ptflops : public TorchTool {
  public:
   explicit Ptflops(Evidence* evidence)
-      : tool_(evidence, Unit::kMac, {.counts = Counts, .classes = true, .biases = true}) {}
+      : TorchTool(evidence, Unit::kMac, {.classes = true, .biases = true}) {}
 
-  Ledger Run() {
+  Ledger Run(const AtenRules<Ptflops>& rules) {
     if (!HasBatchOne()) {
-      tool_.ledger().Assume(
+      ledger().Assume(
           "ptflops divides what its hooks counted by the batch of the first positional input: not "
           "divided here, as for inputs by name");
     }
-    return tool_.Apply([&](const TorchCall& call) { return Rule(call); },
-                       [&](const TorchCall& call, const Verdict&) { CountAttention(call); });
+    return Apply(
+        rules.Counted(), [&](const TorchCall& call) { return Decide(rules, call); },
+        [&](const TorchCall& call, const Decision&) { CountAttention(call); });
+  }
+
+  // ---- what rows say
+  Decision Linear(const TorchCall& call) {
+    const TorchScope& scope = trace().scope(call);
+    if (scope.nn_class != NnClass::kLinear) return {kZero, "F.linear has no wrapper"};
+    if (scope.in_timm_attention) return {kZero, "inside of a module that has a hook itself"};
+    return ProductsAndBias(call);
+  }
+
+  Decision Conv(const TorchCall& call) {
+    return OfClass(call, IsConvClass(trace().nn_class(call)));
+  }
+  Decision ConvTranspose(const TorchCall& call) {
+    return OfClass(call, IsConvTransposeClass(trace().nn_class(call)));
+  }
+
+  Decision ProductsAndAdded(const TorchCall& call) {
+    return {Plus(call.macs, AddedElements(this, call))};
+  }
+
+  Decision Matmul(const TorchCall& call) {
+    if (!CallsFunction(this, trace().scope(call))) return {kZero, "the operator @ has no wrapper"};
+    return {MatmulByFirst(call).value_or(call.macs)};
+  }
+
+  Decision Normalization(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    if (c == NnClass::kLayerNorm) return {call.in, "1 per element, whether affine or not"};
+    if (IsBatchNormClass(c) || IsInstanceNormClass(c) || c == NnClass::kGroupNorm) {
+      if (c == NnClass::kSyncBatchNorm) return {kZero, kNotSeen};
+      return {Scaled(call.in, call.is_affine ? 2 : 1)};
+    }
+    return {kZero, "a subclass or a function: not seen"};
+  }
+
+  Decision Softmax(const TorchCall& call) {
+    const TorchScope& scope = trace().scope(call);
+    if (scope.nn_class == NnClass::kSoftmax || scope.nn_class == NnClass::kMultiheadAttention ||
+        CallsFunction(this, scope)) {
+      return {call.in};
+    }
+    return {kZero, "torch.softmax has no wrapper"};
+  }
+
+  Decision Relu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kReLU); }
+  Decision Elu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kELU); }
+  Decision Prelu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kPReLU); }
+  Decision Gelu(const TorchCall& call) {
+    if (KeepsFunction(trace().scope(call))) {
+      return {kZero, "the module keeps the function from before it was wrapped"};
+    }
+    return HookedOrWrapped(call, NnClass::kGELU);
+  }
+  // nn.ReLU6 has a hook and calls hardtanh, which is not wrapped; F.relu6 is wrapped.
+  Decision Relu6(const TorchCall& call) { return Elements(call, 1); }
+  Decision LeakyRelu(const TorchCall& call) {
+    return Elements(call, trace().nn_class(call) == NnClass::kLeakyReLU ? 1 : 0);
+  }
+  Decision Pool(const TorchCall& call) {
+    return Elements(call, trace().nn_class(call) == NnClass::kNone ? 1 : 2);
+  }
+
+  // torch.add and torch.mul are wrapped; the file does not tell them from + and *.
+  Decision Operator(const TorchCall&) { return {}; }
+
+  // The module counts one image, the function that it calls the batch.
+  Decision Resize(const TorchCall& call) {
+    const bool hooked = trace().nn_class(call) == NnClass::kUpsample;
+    if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0) return {call.out};
+    const Expr& batch = call.shape_of_y()[0];
+    const Expr results = evidence().amount(call.out);
+    return {evidence().Intern(results + FloorDiv(results, batch)), kTwice};
+  }
+
+  // w_ih and w_hh of the first direction of every layer, for every row; twice if bidirectional.
+  Decision Recurrent(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
+    if (!sizes.has_value() || (c != NnClass::kLSTM && c != NnClass::kGRU && c != NnClass::kRNN)) {
+      return {kZero, kNotSeen};
+    }
+    return {Times(call, RecurrentByRow(*sizes, call.op, 1))};
   }
 
  private:
   bool HasBatchOne() {
-    const ModelData& model = tool_.evidence().model();
-    const Inference& inference = tool_.evidence().inference();
+    const ModelData& model = evidence().model();
+    const Inference& inference = evidence().inference();
     for (ValueId id : model.graphs[0].inputs) {
       if (model.value(id).initializer) continue;
       const Fact* fact = inference.FactOf(id);
@@ -48,140 +130,43 @@ class Ptflops {
     return false;
   }
 
-  Verdict Rule(const TorchCall& call) {
-    const TorchScope& scope = tool_.trace().scope(call);
-    if (IsContraction(call.op)) return Product(call);
-    if (IsNormalization(call.op)) return Normalization(call, scope.nn_class);
-    AssumeSpelling(&tool_, call);
-    if (scope.in_timm_attention && call.op != Aten::kSoftmax) return {kZero, kNotSeen};
-    switch (call.op) {
-      case Aten::kRelu:
-        return Activation(call, scope.nn_class == NnClass::kReLU, true);
-      case Aten::kGelu:
-        if (KeepsFunction(scope)) {
-          return {kZero, "the module keeps the function from before it was wrapped"};
-        }
-        return Activation(call, scope.nn_class == NnClass::kGELU, true);
-      case Aten::kPrelu:
-        return Activation(call, scope.nn_class == NnClass::kPReLU, true);
-      case Aten::kElu:
-        return Activation(call, scope.nn_class == NnClass::kELU, true);
-      case Aten::kRelu6:
-        // nn.ReLU6 calls hardtanh, which is not wrapped.
-        return Activation(call, scope.nn_class == NnClass::kReLU6,
-                          scope.nn_class != NnClass::kReLU6);
-      case Aten::kLeakyRelu:
-        return Activation(call, scope.nn_class == NnClass::kLeakyReLU, false);
-      case Aten::kSilu:
-        return {call.in, kBeside};
-      case Aten::kSoftmax:
-        return Softmax(call, scope);
-      case Aten::kMaxPool:
-      case Aten::kAvgPool:
-      case Aten::kAdaptiveAvgPool:
-      case Aten::kAdaptiveMaxPool:
-        return Activation(call, scope.nn_class != NnClass::kNone, true);
-      default:
-        if (IsResizing(call.op)) return Resize(call, scope.nn_class);
-        return {kZero, kNotSeen};
+  Decision Decide(const AtenRules<Ptflops>& rules, const TorchCall& call) {
+    if (!IsContraction(call.op) && !IsNormalization(call.op)) {
+      AssumeSpelling(this, call);
+      const bool in_timm = trace().scope(call).in_timm_attention;
+      if (in_timm && call.op != Aten::kSoftmax) return {kZero, kNotSeen};
     }
+    return rules.Decide(this, call);
   }
 
-  Verdict Activation(const TorchCall& call, bool hooked, bool wrapped) {
-    const int64_t times = (hooked ? 1 : 0) + (wrapped ? 1 : 0);
+  // Of a convolution.
+  Decision OfClass(const TorchCall& call, bool hooked) {
+    if (!hooked) return {kZero, "no module of torch.nn does it"};
+    return ProductsAndBias(call);
+  }
+
+  // Once by a module of the class, which has a hook, and once by the function.
+  Decision HookedOrWrapped(const TorchCall& call, NnClass c) {
+    return Elements(call, trace().nn_class(call) == c ? 2 : 1);
+  }
+
+  Decision Elements(const TorchCall& call, int64_t times) {
     if (times == 0) return {kZero, kNotSeen};
-    return {tool_.Scaled(call.in, times), times == 2 ? kTwice : kBeside};
-  }
-
-  Verdict Product(const TorchCall& call) {
-    const TorchScope& scope = tool_.trace().scope(call);
-    const AmountId with_bias = tool_.Plus(call.macs, call.has_bias ? call.out : kZero);
-    switch (call.op) {
-      case Aten::kLinear:
-        if (scope.nn_class != NnClass::kLinear) return {kZero, "F.linear has no wrapper"};
-        if (scope.in_timm_attention) return {kZero, "inside of a module that has a hook itself"};
-        return {with_bias, kBias};
-      case Aten::kConv:
-        if (IsConvClass(scope.nn_class)) return {with_bias, kBias};
-        return {kZero, "no module of torch.nn does it"};
-      case Aten::kConvTranspose:
-        if (IsConvTransposeClass(scope.nn_class)) return {with_bias, kBias};
-        return {kZero, "no module of torch.nn does it"};
-      case Aten::kAddmm:
-      case Aten::kBaddbmm:
-        return {tool_.Plus(call.macs, AddedElements(&tool_, call)),
-                "and the elements of what is added"};
-      case Aten::kBmm:
-      case Aten::kMm:
-        return {call.macs};
-      case Aten::kMatmul:
-        return Matmul(call, scope);
-      case Aten::kLstm:
-      case Aten::kGru:
-      case Aten::kRnn:
-        return Recurrent(call);
-      default:
-        return {kZero, kNotSeen};
-    }
-  }
-
-  Verdict Matmul(const TorchCall& call, const TorchScope& scope) {
-    if (!CallsFunction(&tool_, scope)) return {kZero, "the operator @ has no wrapper"};
-    const std::optional<AmountId> amount = tool_.MatmulByFirst(call);
-    return {amount.value_or(call.macs), "prod(first) * last of second"};
-  }
-
-  Verdict Normalization(const TorchCall& call, NnClass c) {
-    if (c == NnClass::kLayerNorm) return {call.in, "1 per element, whether affine or not"};
-    if (IsBatchNormClass(c) || IsInstanceNormClass(c) || c == NnClass::kGroupNorm) {
-      if (c == NnClass::kSyncBatchNorm) return {kZero, kNotSeen};
-      return {tool_.Scaled(call.in, call.is_affine ? 2 : 1), kBeside};
-    }
-    return {kZero, "a subclass or a function: not seen"};
-  }
-
-  Verdict Softmax(const TorchCall& call, const TorchScope& scope) {
-    if (scope.nn_class == NnClass::kSoftmax || scope.nn_class == NnClass::kMultiheadAttention ||
-        CallsFunction(&tool_, scope)) {
-      return {call.in, kBeside};
-    }
-    return {kZero, "torch.softmax has no wrapper"};
-  }
-
-  // The module counts one image, the function that it calls the batch.
-  Verdict Resize(const TorchCall& call, NnClass c) {
-    if (call.op == Aten::kGridSampler) return {kZero, kNotSeen};
-    const bool hooked = c == NnClass::kUpsample;
-    if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0)
-      return {call.out, kBeside};
-    const Expr& batch = call.shape_of_y()[0];
-    const Expr results = tool_.evidence().amount(call.out);
-    return {tool_.evidence().Intern(results + FloorDiv(results, batch)), kTwice};
-  }
-
-  // w_ih and w_hh of the first direction of every layer, for every row; twice if bidirectional.
-  Verdict Recurrent(const TorchCall& call) {
-    const NnClass c = tool_.trace().nn_class(call);
-    const auto sizes = RecurrentSizesOf(tool_.evidence(), tool_.trace(), call);
-    if (!sizes.has_value() || (c != NnClass::kLSTM && c != NnClass::kGRU && c != NnClass::kRNN)) {
-      return {kZero, kNotSeen};
-    }
-    return {tool_.Times(call, RecurrentByRow(*sizes, call.op, 1)),
-            "its own formula, with biases and products of gates"};
+    return {Scaled(call.in, times), times == 2 ? kTwice : kBeside};
   }
 
   // nn.MultiheadAttention has a hook that counts all of it, also where a fast path hides the parts.
   void CountAttention(const TorchCall& call) {
-    const TorchAttention* attention = tool_.AttentionOf(call);
+    const TorchAttention* attention = AttentionOf(call);
     if (attention == nullptr) return;
-    const TorchCall& first = tool_.trace().calls[static_cast<size_t>(attention->first_call)];
+    const TorchCall& first = trace().calls[static_cast<size_t>(attention->first_call)];
     if (&first != &call) return;
     if (!attention->is_packed) {
-      tool_.ledger().Assume("nn.MultiheadAttention with separate q, k and v is counted as 0");
+      ledger().Assume("nn.MultiheadAttention with separate q, k and v is counted as 0");
       return;
     }
-    tool_.CountAttention(*attention, HookOfAttention(*attention),
-                         "its hook has a formula, with scaling, biases and softmax");
+    TorchTool::CountAttention(*attention, HookOfAttention(*attention),
+                              "its hook has a formula, with scaling, biases and softmax");
   }
 
   // Per row: scale, three projections with biases, QK', softmax, PV, out_proj with bias.
@@ -201,15 +186,61 @@ class Ptflops {
     if (attention.in_proj->has_bias) row += length * dim * 3;
     row += heads * (length * length * head * 2 + length * length);
     row += length * dim * (dim + 1);
-    return tool_.Times(*attention.in_proj, row * batch);
+    return Times(*attention.in_proj, row * batch);
   }
 
-  TorchLedger tool_;
   // By the kind of in_proj, and heads.
   absl::flat_hash_map<std::pair<int32_t, Expr>, AmountId> hooks_;
 };
 
-Ledger Apply(Evidence* evidence) { return Ptflops(evidence).Run(); }
+constexpr char kOwnFormula[] = "its own formula, with biases and products of gates";
+constexpr char kAndAdded[] = "and the elements of what is added";
+
+constexpr AtenRules<Ptflops> kRules = {{
+    {Aten::kOther, kNotCounted, kNotSeen},
+    {Aten::kLinear, &Ptflops::Linear, kBias},
+    {Aten::kMatmul, &Ptflops::Matmul, "prod(first) * last of second"},
+    {Aten::kMm, &Ptflops::Products},
+    {Aten::kBmm, &Ptflops::Products},
+    {Aten::kMv, kNotCounted, kNotSeen},
+    {Aten::kAddmm, &Ptflops::ProductsAndAdded, kAndAdded},
+    {Aten::kBaddbmm, &Ptflops::ProductsAndAdded, kAndAdded},
+    {Aten::kEinsum, kNotCounted, kNotSeen},
+    {Aten::kConv, &Ptflops::Conv, kBias},
+    {Aten::kConvTranspose, &Ptflops::ConvTranspose, kBias},
+    {Aten::kSdpa, kNotCounted, kNotSeen},
+    {Aten::kLstm, &Ptflops::Recurrent, kOwnFormula},
+    {Aten::kGru, &Ptflops::Recurrent, kOwnFormula},
+    {Aten::kRnn, &Ptflops::Recurrent, kOwnFormula},
+    {Aten::kBatchNorm, &Ptflops::Normalization, kBeside},
+    {Aten::kLayerNorm, &Ptflops::Normalization, kBeside},
+    {Aten::kGroupNorm, &Ptflops::Normalization, kBeside},
+    {Aten::kInstanceNorm, &Ptflops::Normalization, kBeside},
+    {Aten::kSoftmax, &Ptflops::Softmax, kBeside},
+    {Aten::kRelu, &Ptflops::Relu},
+    {Aten::kRelu6, &Ptflops::Relu6},
+    {Aten::kLeakyRelu, &Ptflops::LeakyRelu},
+    {Aten::kElu, &Ptflops::Elu},
+    {Aten::kPrelu, &Ptflops::Prelu},
+    {Aten::kGelu, &Ptflops::Gelu},
+    {Aten::kSilu, &Ptflops::ElementsIn, kBeside},
+    {Aten::kMaxPool, &Ptflops::Pool},
+    {Aten::kAvgPool, &Ptflops::Pool},
+    {Aten::kAdaptiveAvgPool, &Ptflops::Pool},
+    {Aten::kAdaptiveMaxPool, &Ptflops::Pool},
+    {Aten::kMean, kNotCounted, kNotSeen},
+    {Aten::kUpsampleNearest, &Ptflops::Resize, kBeside},
+    {Aten::kUpsampleLinear, &Ptflops::Resize, kBeside},
+    {Aten::kUpsampleBilinear, &Ptflops::Resize, kBeside},
+    {Aten::kUpsampleBicubic, &Ptflops::Resize, kBeside},
+    {Aten::kUpsampleTrilinear, &Ptflops::Resize, kBeside},
+    {Aten::kGridSampler, kNotCounted, kNotSeen},
+    {Aten::kAdd, &Ptflops::Operator, kNotSeen},
+    {Aten::kMul, &Ptflops::Operator, kNotSeen},
+    {Aten::kTranspose, kNotCounted, kNotSeen},
+}};
+
+Ledger Apply(Evidence* evidence) { return Ptflops(evidence).Run(kRules); }
 
 }  // namespace
 }  // namespace ptflops
@@ -223,4 +254,4 @@ const Convention kPtflops = {
     ptflops::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -1,70 +1,101 @@
 // ptflops with its ATen backend: six operators as they are dispatched on a CPU, biases included.
-#include <algorithm>
-
 #include "src/convention/conventions.h"
-#include "src/convention/torch/ledger.h"
+#include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace ptflops_aten {
 namespace {
 
-bool Counts(Aten op) {
-  return IsContraction(op) && op != Aten::kBaddbmm && op != Aten::kLstm && op != Aten::kMv;
-}
+constexpr char kNotInTable[] = "not in its table: counted as 0";
+constexpr char kBias[] = "1 per result where there is one";
+constexpr char kVector[] = "a product with a vector is not in its table";
 
-class PtflopsAten {
+class PtflopsAten : public TorchTool {
  public:
-  explicit PtflopsAten(Evidence* evidence)
-      : tool_(evidence, Unit::kMac, {.counts = Counts, .biases = true}) {}
+  explicit PtflopsAten(Evidence* evidence) : TorchTool(evidence, Unit::kMac, {.biases = true}) {}
 
-  Ledger Run() {
-    return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
+  Ledger Run(const AtenRules<PtflopsAten>& rules) {
+    return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
+      const TorchAttention* attention = AttentionOf(call);
+      if (attention != nullptr && attention->fast_path) {
+        ledger().Assume(kFastPathAssumption);
+        return {kZero, "the fast path is one native operator, not in its table"};
+      }
+      return rules.Decide(this, call);
+    });
   }
 
- private:
-  Verdict Rule(const TorchCall& call) {
-    static constexpr char kBias[] = "1 per result where there is one";
-    const TorchAttention* attention = tool_.AttentionOf(call);
-    if (attention != nullptr && attention->fast_path) {
-      tool_.ledger().Assume(kFastPathAssumption);
-      return {kZero, "the fast path is one native operator, not in its table"};
-    }
-    if (IsVectorProduct(call)) return {kZero, "a product with a vector is not in its table"};
-    switch (call.op) {
-      case Aten::kLinear:
-        return {tool_.Plus(call.macs, AddsBias(call) ? call.out : kZero), kBias};
-      case Aten::kAddmm:
-        return {tool_.Plus(call.macs, call.out), kBias};
-      case Aten::kConv:
-      case Aten::kConvTranspose:
-        return {tool_.Plus(call.macs, call.has_bias ? call.out : kZero), kBias};
-      case Aten::kMatmul:
-      case Aten::kMm:
-      case Aten::kBmm:
-      case Aten::kEinsum:
-        return {call.macs};
-      case Aten::kSdpa:
-        return {IsFusedOnCpu(call) ? kZero : call.macs, "the fused kernel is not in its table"};
-      case Aten::kGru:
-      case Aten::kRnn:
-        tool_.ledger().Assume("biases of GRU and RNN are left out");
-        return {call.macs};
-      default:
-        return {kZero, "not in its table: counted as 0"};
-    }
-  }
+  // ---- what rows say
 
   // A linear layer is one addmm, which counts its bias, if its input is a matrix or lies in memory
   // in order; else it is a product and an addition.
-  static bool AddsBias(const TorchCall& call) {
+  Decision Linear(const TorchCall& call) {
+    if (IsVectorProduct(call)) return {kZero, kVector};
     const Shape& x = call.shape_of_x();
-    return call.has_bias && ((x.ranked() && x.rank() == 2) || call.is_contiguous);
+    const bool is_addmm = (x.ranked() && x.rank() == 2) || call.is_contiguous;
+    return {Plus(call.macs, call.has_bias && is_addmm ? call.out : kZero)};
   }
 
-  TorchLedger tool_;
+  Decision Matmul(const TorchCall& call) {
+    if (IsVectorProduct(call)) return {kZero, kVector};
+    return Products(call);
+  }
+
+  Decision Addmm(const TorchCall& call) { return {Plus(call.macs, call.out)}; }
+
+  Decision Attention(const TorchCall& call) { return {IsFusedOnCpu(call) ? kZero : call.macs}; }
+
+  Decision Recurrent(const TorchCall& call) {
+    ledger().Assume("biases of GRU and RNN are left out");
+    return Products(call);
+  }
 };
 
-Ledger Apply(Evidence* evidence) { return PtflopsAten(evidence).Run(); }
+constexpr AtenRules<PtflopsAten> kRules = {{
+    {Aten::kOther, kNotCounted, kNotInTable},
+    {Aten::kLinear, &PtflopsAten::Linear, kBias},
+    {Aten::kMatmul, &PtflopsAten::Matmul},
+    {Aten::kMm, &PtflopsAten::Products},
+    {Aten::kBmm, &PtflopsAten::Products},
+    {Aten::kMv, kNotCounted, kVector},
+    {Aten::kAddmm, &PtflopsAten::Addmm, kBias},
+    {Aten::kBaddbmm, kNotCounted, kNotInTable},
+    {Aten::kEinsum, &PtflopsAten::Products},
+    {Aten::kConv, &PtflopsAten::ProductsAndBias, kBias},
+    {Aten::kConvTranspose, &PtflopsAten::ProductsAndBias, kBias},
+    {Aten::kSdpa, &PtflopsAten::Attention, "the fused kernel is not in its table"},
+    {Aten::kLstm, kNotCounted, kNotInTable},
+    {Aten::kGru, &PtflopsAten::Recurrent},
+    {Aten::kRnn, &PtflopsAten::Recurrent},
+    {Aten::kBatchNorm, kNotCounted, kNotInTable},
+    {Aten::kLayerNorm, kNotCounted, kNotInTable},
+    {Aten::kGroupNorm, kNotCounted, kNotInTable},
+    {Aten::kInstanceNorm, kNotCounted, kNotInTable},
+    {Aten::kSoftmax, kNotCounted, kNotInTable},
+    {Aten::kRelu, kNotCounted, kNotInTable},
+    {Aten::kRelu6, kNotCounted, kNotInTable},
+    {Aten::kLeakyRelu, kNotCounted, kNotInTable},
+    {Aten::kElu, kNotCounted, kNotInTable},
+    {Aten::kPrelu, kNotCounted, kNotInTable},
+    {Aten::kGelu, kNotCounted, kNotInTable},
+    {Aten::kSilu, kNotCounted, kNotInTable},
+    {Aten::kMaxPool, kNotCounted, kNotInTable},
+    {Aten::kAvgPool, kNotCounted, kNotInTable},
+    {Aten::kAdaptiveAvgPool, kNotCounted, kNotInTable},
+    {Aten::kAdaptiveMaxPool, kNotCounted, kNotInTable},
+    {Aten::kMean, kNotCounted, kNotInTable},
+    {Aten::kUpsampleNearest, kNotCounted, kNotInTable},
+    {Aten::kUpsampleLinear, kNotCounted, kNotInTable},
+    {Aten::kUpsampleBilinear, kNotCounted, kNotInTable},
+    {Aten::kUpsampleBicubic, kNotCounted, kNotInTable},
+    {Aten::kUpsampleTrilinear, kNotCounted, kNotInTable},
+    {Aten::kGridSampler, kNotCounted, kNotInTable},
+    {Aten::kAdd, kNotCounted, kNotInTable},
+    {Aten::kMul, kNotCounted, kNotInTable},
+    {Aten::kTranspose, kNotCounted, kNotInTable},
+}};
+
+Ledger Apply(Evidence* evidence) { return PtflopsAten(evidence).Run(kRules); }
 
 }  // namespace
 }  // namespace ptflops_aten
@@ -78,4 +109,4 @@ const Convention kPtflopsAten = {
     ptflops_aten::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

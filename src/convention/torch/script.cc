@@ -20,7 +20,7 @@
 #include "src/convention/torch/trace.h"
 #include "src/exporter/tensor_name.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kLayerNorm[] = {"ReduceMean", "Sub",  "Pow", "ReduceMean",
@@ -534,4 +534,4 @@ class TorchScriptTracer {
 
 TorchTrace TraceTorchScript(Evidence* evidence) { return TorchScriptTracer(evidence).Run(); }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

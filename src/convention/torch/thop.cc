@@ -9,33 +9,29 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/convention/conventions.h"
-#include "src/convention/torch/ledger.h"
+#include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace thop {
 namespace {
 
-bool Counts(Aten op) {
-  return op == Aten::kLinear || op == Aten::kConv || op == Aten::kConvTranspose ||
-         op == Aten::kBatchNorm || op == Aten::kLayerNorm || op == Aten::kInstanceNorm ||
-         op == Aten::kLstm || op == Aten::kGru || op == Aten::kRnn || op == Aten::kPrelu ||
-         op == Aten::kSoftmax || op == Aten::kAvgPool || op == Aten::kAdaptiveAvgPool ||
-         op == Aten::kUpsampleBilinear;
-}
+constexpr char kNoHook[] = "no hook for this class: the count is 0";
+constexpr char kFunction[] = "a function, no module: not seen";
+constexpr char kNoModule[] = "no module of torch.nn does it";
 
-class Thop {
+class Thop : public TorchTool {
  public:
   explicit Thop(Evidence* evidence)
-      : tool_(evidence, Unit::kMac, {.counts = Counts, .classes = true, .products = false}) {}
+      : TorchTool(evidence, Unit::kMac, {.classes = true, .products = false}) {}
 
-  Ledger Run() {
-    Ledger ledger = tool_.Apply(
-        [&](const TorchCall& call) { return Rule(call); },
-        [&](const TorchCall& call, const Verdict& verdict) { AddParameters(call, verdict); });
+  Ledger Run(const AtenRules<Thop>& rules) {
+    Ledger ledger = Apply(
+        rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); },
+        [&](const TorchCall& call, const Decision& decision) { AddParameters(call, decision); });
     if (!ledger.lines.empty()) {
       std::vector<Expr> parts;
       for (const auto& [amount, modules] : params_) {
-        parts.push_back(tool_.evidence().amount(amount) * modules);
+        parts.push_back(evidence().amount(amount) * modules);
       }
       const Expr params = Sum(parts);
       if (params.is_literal()) ledger.params = params.literal();
@@ -43,15 +39,96 @@ class Thop {
     return ledger;
   }
 
+  // ---- what rows say
+  Decision Linear(const TorchCall& call) {
+    if (trace().nn_class(call) == NnClass::kLinear) return Products(call);
+    if (call.is_out_proj) return {kZero, "its weight is used by a function: no hook"};
+    return {kZero, "a function on a raw parameter, no nn.Linear: no hook"};
+  }
+
+  Decision Conv(const TorchCall& call) {
+    if (!IsConvClass(trace().nn_class(call))) return {kZero, kNoHook};
+    return Products(call);
+  }
+
+  // By the output, as if it were not transposed: N * (Cin / groups) * kernel.
+  Decision ConvTranspose(const TorchCall& call) {
+    if (!IsConvTransposeClass(trace().nn_class(call))) return {kZero, kNoHook};
+    const Shape& x = call.shape_of_x();
+    const Shape& w = call.shape_of_w();
+    if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() < 3) return {call.macs};
+    const Attribute* group = MainAttribute(call, "group");
+    const Expr channels = FloorDiv(x[1], group == nullptr ? 1 : group->i);
+    return {evidence().Intern(evidence().amount(call.out) * channels * w.Product(2, w.rank()))};
+  }
+
+  Decision Normalization(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    if (c != NnClass::kLayerNorm && !IsBatchNormClass(c) && !IsInstanceNormClass(c)) {
+      return {kZero, "a subclass or a function: not seen"};
+    }
+    return {Scaled(call.in, call.is_affine ? 4 : 2)};
+  }
+
+  Decision Prelu(const TorchCall& call) {
+    if (trace().nn_class(call) != NnClass::kPReLU) return {kZero, kNoModule};
+    return ElementsIn(call);
+  }
+
+  // 3 d - 1 for every row of d.
+  Decision Softmax(const TorchCall& call) {
+    if (trace().nn_class(call) != NnClass::kSoftmax) return {kZero, kNoModule};
+    const Expr n = evidence().amount(call.in);
+    return {evidence().Intern(n * 3 - FloorDiv(n, SoftmaxSize(call)))};
+  }
+
+  Decision AvgPool(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    if (c < NnClass::kAvgPool1d || c > NnClass::kAvgPool3d) return {kZero, kNoModule};
+    return ElementsOut(call);
+  }
+
+  // (prod(in / out) + 1) per result.
+  Decision AdaptiveAvgPool(const TorchCall& call) {
+    if (!IsAdaptiveAvgPoolClass(trace().nn_class(call))) return {kZero, kNoModule};
+    const Shape& x = call.shape_of_x();
+    const Shape& y = call.shape_of_y();
+    if (!x.ranked() || !y.ranked() || x.rank() < 3 || y.rank() != x.rank()) return {kZero, ""};
+    const Expr results = evidence().amount(call.out);
+    const Expr sums = FloorDiv(results * x.Product(2, x.rank()), y.Product(2, y.rank()));
+    return {evidence().Intern(sums + results)};
+  }
+
+  Decision UpsampleNearest(const TorchCall& call) { return Upsample(call, 1); }
+  Decision UpsampleLinear(const TorchCall& call) { return Upsample(call, 5); }
+  Decision UpsampleBilinear(const TorchCall& call) { return Upsample(call, 11); }
+  Decision UpsampleBicubic(const TorchCall& call) { return Upsample(call, 224 + 35); }
+
+  Decision Recurrent(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    if (c != NnClass::kLSTM && c != NnClass::kGRU && c != NnClass::kRNN) {
+      return {kZero, kNoHook};
+    }
+    const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
+    if (!sizes.has_value()) {
+      ledger().Assume("sizes of a recurrent layer are unknown: counted as 0");
+      return {kZero, "unknown sizes"};
+    }
+    Expr cells = Cell(call.op, sizes->input, sizes->hidden, sizes->bias);
+    cells += Cell(call.op, sizes->hidden * sizes->directions, sizes->hidden, sizes->bias) *
+             (sizes->layers - 1);
+    return {Times(call, cells * sizes->directions * sizes->steps * sizes->batch)};
+  }
+
  private:
   // Parameters of the modules that a hook was called for, each module once.
-  void AddParameters(const TorchCall& call, const Verdict& verdict) {
-    const TorchScope& scope = tool_.trace().scope(call);
-    if (verdict.amount == kZero || !seen_.insert({scope.module, scope.nn_class}).second) return;
+  void AddParameters(const TorchCall& call, const Decision& decision) {
+    const TorchScope& scope = trace().scope(call);
+    if (decision.amount == kZero || !seen_.insert({scope.module, scope.nn_class}).second) return;
     const auto [it, is_new] = params_of_kind_.try_emplace(call.kind, kZero);
     if (is_new) {
-      const auto sizes = RecurrentSizesOf(tool_.evidence(), tool_.trace(), call);
-      it->second = tool_.evidence().Intern(ParametersOf(call, sizes));
+      const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
+      it->second = evidence().Intern(ParametersOf(call, sizes));
     }
     ++params_[it->second];
   }
@@ -100,112 +177,9 @@ class Thop {
     return sizes.hidden * gates * rows * sizes.directions;
   }
 
-  Verdict Rule(const TorchCall& call) {
-    static constexpr char kNoHook[] = "no hook for this class: the count is 0";
-    switch (call.op) {
-      case Aten::kLinear:
-        if (tool_.trace().nn_class(call) == NnClass::kLinear) return {call.macs};
-        if (call.is_out_proj) return {kZero, "its weight is used by a function: no hook"};
-        return {kZero, "a function on a raw parameter, no nn.Linear: no hook"};
-      case Aten::kConv:
-        if (IsConvClass(tool_.trace().nn_class(call))) return {call.macs};
-        return {kZero, kNoHook};
-      case Aten::kConvTranspose:
-        if (IsConvTransposeClass(tool_.trace().nn_class(call))) return ConvTranspose(call);
-        return {kZero, kNoHook};
-      case Aten::kBatchNorm:
-      case Aten::kLayerNorm:
-      case Aten::kInstanceNorm:
-        return Normalization(call);
-      case Aten::kLstm:
-      case Aten::kGru:
-      case Aten::kRnn:
-        return Recurrent(call);
-      case Aten::kSdpa:
-      case Aten::kMatmul:
-      case Aten::kMm:
-      case Aten::kBmm:
-      case Aten::kEinsum:
-        return {kZero, "a function, no module: not seen"};
-      default:
-        return Layer(call);
-    }
-  }
-
-  // By the output, as if it were not transposed: N * (Cin / groups) * kernel.
-  Verdict ConvTranspose(const TorchCall& call) {
-    const Shape& x = call.shape_of_x();
-    const Shape& w = call.shape_of_w();
-    if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() < 3) return {call.macs};
-    const Attribute* group = tool_.MainAttribute(call, "group");
-    const Expr channels = FloorDiv(x[1], group == nullptr ? 1 : group->i);
-    return {tool_.evidence().Intern(tool_.evidence().amount(call.out) * channels *
-                                    w.Product(2, w.rank())),
-            "counted from the output side, as if not transposed"};
-  }
-
-  Verdict Normalization(const TorchCall& call) {
-    const NnClass c = tool_.trace().nn_class(call);
-    if (c != NnClass::kLayerNorm && !IsBatchNormClass(c) && !IsInstanceNormClass(c)) {
-      return {kZero, "a subclass or a function: not seen"};
-    }
-    return {tool_.Scaled(call.in, call.is_affine ? 4 : 2),
-            "2 per element, 4 with weight and bias, counted beside the MACs"};
-  }
-
-  Verdict Layer(const TorchCall& call) {
-    static constexpr char kBeside[] = "its hook counts elements, beside the MACs";
-    const NnClass c = tool_.trace().nn_class(call);
-    switch (call.op) {
-      case Aten::kPrelu:
-        if (c == NnClass::kPReLU) return {call.in, kBeside};
-        break;
-      case Aten::kSoftmax:
-        // 3 d - 1 for every row of d.
-        if (c == NnClass::kSoftmax) {
-          const Expr n = tool_.evidence().amount(call.in);
-          return {tool_.evidence().Intern(n * 3 - FloorDiv(n, tool_.SoftmaxSize(call))), kBeside};
-        }
-        break;
-      case Aten::kAvgPool:
-        if (c >= NnClass::kAvgPool1d && c <= NnClass::kAvgPool3d) return {call.out, kBeside};
-        break;
-      case Aten::kAdaptiveAvgPool:
-        if (IsAdaptiveAvgPoolClass(c)) return AdaptiveAvgPool(call);
-        break;
-      default:
-        return Upsample(call);
-    }
-    return {kZero, "no module of torch.nn does it"};
-  }
-
-  // (prod(in / out) + 1) per result.
-  Verdict AdaptiveAvgPool(const TorchCall& call) {
-    const Shape& x = call.shape_of_x();
-    const Shape& y = call.shape_of_y();
-    if (!x.ranked() || !y.ranked() || x.rank() < 3 || y.rank() != x.rank()) return {kZero, ""};
-    const Expr results = tool_.evidence().amount(call.out);
-    const Expr sums = FloorDiv(results * x.Product(2, x.rank()), y.Product(2, y.rank()));
-    return {tool_.evidence().Intern(sums + results), "its hook counts sums and a division"};
-  }
-
-  Verdict Upsample(const TorchCall& call) {
-    static constexpr char kWhy[] = "its hook counts operations per result";
-    if (!IsUpsampleClass(tool_.trace().nn_class(call))) {
-      return {kZero, "no module of torch.nn does it"};
-    }
-    switch (call.op) {
-      case Aten::kUpsampleNearest:
-        return {call.out, kWhy};
-      case Aten::kUpsampleLinear:
-        return {tool_.Scaled(call.out, 5), kWhy};
-      case Aten::kUpsampleBilinear:
-        return {tool_.Scaled(call.out, 11), kWhy};
-      case Aten::kUpsampleBicubic:
-        return {tool_.Scaled(call.out, 224 + 35), kWhy};
-      default:
-        return {kZero, "mode not implemented: counted as 0"};
-    }
+  Decision Upsample(const TorchCall& call, int64_t per_result) {
+    if (!IsUpsampleClass(trace().nn_class(call))) return {kZero, kNoModule};
+    return {Scaled(call.out, per_result)};
   }
 
   static Expr Cell(Aten op, const Expr& input, const Expr& hidden, bool bias) {
@@ -215,30 +189,62 @@ class Thop {
     return state;
   }
 
-  Verdict Recurrent(const TorchCall& call) {
-    const NnClass c = tool_.trace().nn_class(call);
-    if (c != NnClass::kLSTM && c != NnClass::kGRU && c != NnClass::kRNN) {
-      return {kZero, "no hook for this class: the count is 0"};
-    }
-    const auto sizes = RecurrentSizesOf(tool_.evidence(), tool_.trace(), call);
-    if (!sizes.has_value()) {
-      tool_.ledger().Assume("sizes of a recurrent layer are unknown: counted as 0");
-      return {kZero, "unknown sizes"};
-    }
-    Expr cells = Cell(call.op, sizes->input, sizes->hidden, sizes->bias);
-    cells += Cell(call.op, sizes->hidden * sizes->directions, sizes->hidden, sizes->bias) *
-             (sizes->layers - 1);
-    return {tool_.Times(call, cells * sizes->directions * sizes->steps * sizes->batch),
-            "its own formula, with biases and products of gates"};
-  }
-
-  TorchLedger tool_;
   absl::flat_hash_set<std::pair<ModuleId, NnClass>> seen_;
   absl::flat_hash_map<int32_t, AmountId> params_of_kind_;
   absl::btree_map<AmountId, int64_t> params_;  // how many modules have so many
 };
 
-Ledger Apply(Evidence* evidence) { return Thop(evidence).Run(); }
+constexpr char kOutputSide[] = "counted from the output side, as if not transposed";
+constexpr char kOwnFormula[] = "its own formula, with biases and products of gates";
+constexpr char kPerElement[] = "2 per element, 4 with weight and bias, counted beside the MACs";
+constexpr char kBeside[] = "its hook counts elements, beside the MACs";
+constexpr char kPerResult[] = "its hook counts operations per result";
+
+constexpr AtenRules<Thop> kRules = {{
+    {Aten::kOther, kNotCounted, kNoModule},
+    {Aten::kLinear, &Thop::Linear},
+    {Aten::kMatmul, kNotCounted, kFunction},
+    {Aten::kMm, kNotCounted, kFunction},
+    {Aten::kBmm, kNotCounted, kFunction},
+    {Aten::kMv, kNotCounted, kNoModule},
+    {Aten::kAddmm, kNotCounted, kNoModule},
+    {Aten::kBaddbmm, kNotCounted, kNoModule},
+    {Aten::kEinsum, kNotCounted, kFunction},
+    {Aten::kConv, &Thop::Conv},
+    {Aten::kConvTranspose, &Thop::ConvTranspose, kOutputSide},
+    {Aten::kSdpa, kNotCounted, kFunction},
+    {Aten::kLstm, &Thop::Recurrent, kOwnFormula},
+    {Aten::kGru, &Thop::Recurrent, kOwnFormula},
+    {Aten::kRnn, &Thop::Recurrent, kOwnFormula},
+    {Aten::kBatchNorm, &Thop::Normalization, kPerElement},
+    {Aten::kLayerNorm, &Thop::Normalization, kPerElement},
+    {Aten::kGroupNorm, kNotCounted, kNoModule},
+    {Aten::kInstanceNorm, &Thop::Normalization, kPerElement},
+    {Aten::kSoftmax, &Thop::Softmax, kBeside},
+    {Aten::kRelu, kNotCounted, kNoModule},
+    {Aten::kRelu6, kNotCounted, kNoModule},
+    {Aten::kLeakyRelu, kNotCounted, kNoModule},
+    {Aten::kElu, kNotCounted, kNoModule},
+    {Aten::kPrelu, &Thop::Prelu, kBeside},
+    {Aten::kGelu, kNotCounted, kNoModule},
+    {Aten::kSilu, kNotCounted, kNoModule},
+    {Aten::kMaxPool, kNotCounted, kNoModule},
+    {Aten::kAvgPool, &Thop::AvgPool, kBeside},
+    {Aten::kAdaptiveAvgPool, &Thop::AdaptiveAvgPool, "its hook counts sums and a division"},
+    {Aten::kAdaptiveMaxPool, kNotCounted, kNoModule},
+    {Aten::kMean, kNotCounted, kNoModule},
+    {Aten::kUpsampleNearest, &Thop::UpsampleNearest, kPerResult},
+    {Aten::kUpsampleLinear, &Thop::UpsampleLinear, kPerResult},
+    {Aten::kUpsampleBilinear, &Thop::UpsampleBilinear, kPerResult},
+    {Aten::kUpsampleBicubic, &Thop::UpsampleBicubic, kPerResult},
+    {Aten::kUpsampleTrilinear, kNotCounted, "mode not implemented: counted as 0"},
+    {Aten::kGridSampler, kNotCounted, kNoModule},
+    {Aten::kAdd, kNotCounted, kNoModule},
+    {Aten::kMul, kNotCounted, kNoModule},
+    {Aten::kTranspose, kNotCounted, kNoModule},
+}};
+
+Ledger Apply(Evidence* evidence) { return Thop(evidence).Run(kRules); }
 
 }  // namespace
 }  // namespace thop
@@ -255,4 +261,4 @@ const Convention kThop = {
     thop::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

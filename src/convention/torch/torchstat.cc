@@ -1,41 +1,82 @@
 // torchstat: hooks on modules without children; one image of batch 1 as input.
 #include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
-#include "src/convention/torch/ledger.h"
+#include "src/convention/torch/tool.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace torchstat {
 namespace {
-
-bool Counts(Aten op) {
-  return op == Aten::kLinear || op == Aten::kConv || op == Aten::kBatchNorm || op == Aten::kRelu;
-}
 
 constexpr char kNotSupported[] = "not supported: printed as such, counted as 0";
 constexpr char kBeside[] = "elements, counted beside the MACs";
 
-class Torchstat {
+class Torchstat : public TorchTool {
  public:
   explicit Torchstat(Evidence* evidence)
-      : tool_(evidence, Unit::kMac,
-              {.counts = Counts, .classes = true, .products = false, .biases = true}) {}
+      : TorchTool(evidence, Unit::kMac, {.classes = true, .products = false, .biases = true}) {}
 
-  Ledger Run() {
-    if (std::string problem = InputProblem(); !problem.empty()) tool_.Abort(std::move(problem));
-    tool_.ledger().Assume("torchstat runs: it needs pandas before 2 (DataFrame.append)");
-    return tool_.Apply([&](const TorchCall& call) { return Rule(call); });
+  Ledger Run(const AtenRules<Torchstat>& rules) {
+    if (std::string problem = InputProblem(); !problem.empty()) Abort(std::move(problem));
+    ledger().Assume("torchstat runs: it needs pandas before 2 (DataFrame.append)");
+    return Apply(rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); });
+  }
+
+  // ---- what rows say
+  Decision Linear(const TorchCall& call) {
+    const Shape& x = call.shape_of_x();
+    if (trace().nn_class(call) != NnClass::kLinear) {
+      return {kZero, "a function, no module: not seen"};
+    }
+    if (x.ranked() && x.rank() != 2) {
+      Abort(absl::StrCat("torchstat stops with AssertionError: nn.Linear ",
+                         evidence().paths().path(trace().scope(call).module),
+                         " takes an input of rank ", x.rank(), ", not 2"));
+    }
+    return Products(call);
+  }
+
+  Decision Conv(const TorchCall& call) {
+    const Shape& x = call.shape_of_x();
+    const bool is_image = x.ranked() && x.rank() == 4;
+    if (trace().nn_class(call) != NnClass::kConv2d || !is_image) return {kZero, kNotSupported};
+    return ProductsAndBias(call);
+  }
+
+  Decision BatchNorm(const TorchCall& call) {
+    if (trace().nn_class(call) != NnClass::kBatchNorm2d) return {kZero, kNotSupported};
+    return {Scaled(call.in, call.is_affine ? 2 : 1)};
+  }
+
+  Decision Activation(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    if (c == NnClass::kNone || c == NnClass::kMultiheadAttention) return {kZero, kNotSupported};
+    return ElementsIn(call);
+  }
+
+  Decision Pool(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    if (c != NnClass::kMaxPool2d && c != NnClass::kAvgPool2d) return {kZero, kNotSupported};
+    return ElementsIn(call);
+  }
+
+  // Batch, and height and width: the channels are dropped.
+  Decision Upsample(const TorchCall& call) {
+    const Shape& y = call.shape_of_y();
+    if (trace().nn_class(call) == NnClass::kNone || !y.ranked() || y.rank() != 4)
+      return {kZero, kNotSupported};
+    return {Times(call, y[0] * y[2] * y[3])};
   }
 
  private:
   // It makes its input itself: one tensor of random floats.
   std::string InputProblem() {
-    const ModelData& model = tool_.evidence().model();
+    const ModelData& model = evidence().model();
     int64_t inputs = 0;
     for (ValueId id : model.graphs[0].inputs) {
       const Value& value = model.value(id);
       if (value.initializer) continue;
       ++inputs;
-      const Fact* fact = tool_.evidence().inference().FactOf(id);
+      const Fact* fact = evidence().inference().FactOf(id);
       if (fact == nullptr || IsFloat(fact->dtype)) continue;
       return absl::StrCat("torchstat cannot run it: it feeds floats, and input ", value.name,
                           " needs integers");
@@ -43,57 +84,56 @@ class Torchstat {
     if (inputs == 1) return "";
     return absl::StrCat("torchstat cannot run it: it feeds one input, and the model has ", inputs);
   }
-
-  Verdict Rule(const TorchCall& call) {
-    const NnClass c = tool_.trace().nn_class(call);
-    const bool image = call.shape_of_x().ranked() && call.shape_of_x().rank() == 4;
-    switch (call.op) {
-      case Aten::kLinear:
-        if (c != NnClass::kLinear) return {kZero, "a function, no module: not seen"};
-        if (call.shape_of_x().ranked() && call.shape_of_x().rank() != 2) {
-          tool_.Abort(absl::StrCat("torchstat stops with AssertionError: nn.Linear ",
-                                   tool_.evidence().paths().path(tool_.trace().scope(call).module),
-                                   " takes an input of rank ", call.shape_of_x().rank(),
-                                   ", not 2"));
-        }
-        return {call.macs};
-      case Aten::kConv:
-        if (c != NnClass::kConv2d || !image) return {kZero, kNotSupported};
-        return {tool_.Plus(call.macs, call.has_bias ? call.out : kZero),
-                "1 per result where there is a bias"};
-      case Aten::kBatchNorm:
-        if (c != NnClass::kBatchNorm2d) return {kZero, kNotSupported};
-        return {tool_.Scaled(call.in, call.is_affine ? 2 : 1), kBeside};
-      case Aten::kRelu:
-      case Aten::kRelu6:
-      case Aten::kPrelu:
-      case Aten::kElu:
-      case Aten::kLeakyRelu:
-        if (c == NnClass::kNone || c == NnClass::kMultiheadAttention) return {kZero, kNotSupported};
-        return {call.in, kBeside};
-      case Aten::kMaxPool:
-      case Aten::kAvgPool:
-        if (c != NnClass::kMaxPool2d && c != NnClass::kAvgPool2d) return {kZero, kNotSupported};
-        return {call.in, kBeside};
-      case Aten::kUpsampleNearest:
-      case Aten::kUpsampleBilinear:
-        return Upsample(call, c);
-      default:
-        return {kZero, kNotSupported};
-    }
-  }
-
-  // Batch, and height and width: the channels are dropped.
-  Verdict Upsample(const TorchCall& call, NnClass c) {
-    const Shape& y = call.shape_of_y();
-    if (c == NnClass::kNone || !y.ranked() || y.rank() != 4) return {kZero, kNotSupported};
-    return {tool_.Times(call, y[0] * y[2] * y[3]), "results without channels"};
-  }
-
-  TorchLedger tool_;
 };
 
-Ledger Apply(Evidence* evidence) { return Torchstat(evidence).Run(); }
+constexpr char kBias[] = "1 per result where there is a bias";
+constexpr char kNoChannels[] = "results without channels";
+
+constexpr AtenRules<Torchstat> kRules = {{
+    {Aten::kOther, kNotCounted, kNotSupported},
+    {Aten::kLinear, &Torchstat::Linear},
+    {Aten::kMatmul, kNotCounted, kNotSupported},
+    {Aten::kMm, kNotCounted, kNotSupported},
+    {Aten::kBmm, kNotCounted, kNotSupported},
+    {Aten::kMv, kNotCounted, kNotSupported},
+    {Aten::kAddmm, kNotCounted, kNotSupported},
+    {Aten::kBaddbmm, kNotCounted, kNotSupported},
+    {Aten::kEinsum, kNotCounted, kNotSupported},
+    {Aten::kConv, &Torchstat::Conv, kBias},
+    {Aten::kConvTranspose, kNotCounted, kNotSupported},
+    {Aten::kSdpa, kNotCounted, kNotSupported},
+    {Aten::kLstm, kNotCounted, kNotSupported},
+    {Aten::kGru, kNotCounted, kNotSupported},
+    {Aten::kRnn, kNotCounted, kNotSupported},
+    {Aten::kBatchNorm, &Torchstat::BatchNorm, kBeside},
+    {Aten::kLayerNorm, kNotCounted, kNotSupported},
+    {Aten::kGroupNorm, kNotCounted, kNotSupported},
+    {Aten::kInstanceNorm, kNotCounted, kNotSupported},
+    {Aten::kSoftmax, kNotCounted, kNotSupported},
+    {Aten::kRelu, &Torchstat::Activation, kBeside},
+    {Aten::kRelu6, &Torchstat::Activation, kBeside},
+    {Aten::kLeakyRelu, &Torchstat::Activation, kBeside},
+    {Aten::kElu, &Torchstat::Activation, kBeside},
+    {Aten::kPrelu, &Torchstat::Activation, kBeside},
+    {Aten::kGelu, kNotCounted, kNotSupported},
+    {Aten::kSilu, kNotCounted, kNotSupported},
+    {Aten::kMaxPool, &Torchstat::Pool, kBeside},
+    {Aten::kAvgPool, &Torchstat::Pool, kBeside},
+    {Aten::kAdaptiveAvgPool, kNotCounted, kNotSupported},
+    {Aten::kAdaptiveMaxPool, kNotCounted, kNotSupported},
+    {Aten::kMean, kNotCounted, kNotSupported},
+    {Aten::kUpsampleNearest, &Torchstat::Upsample, kNoChannels},
+    {Aten::kUpsampleLinear, kNotCounted, kNotSupported},
+    {Aten::kUpsampleBilinear, &Torchstat::Upsample, kNoChannels},
+    {Aten::kUpsampleBicubic, kNotCounted, kNotSupported},
+    {Aten::kUpsampleTrilinear, kNotCounted, kNotSupported},
+    {Aten::kGridSampler, kNotCounted, kNotSupported},
+    {Aten::kAdd, kNotCounted, kNotSupported},
+    {Aten::kMul, kNotCounted, kNotSupported},
+    {Aten::kTranspose, kNotCounted, kNotSupported},
+}};
+
+Ledger Apply(Evidence* evidence) { return Torchstat(evidence).Run(kRules); }
 
 }  // namespace
 }  // namespace torchstat
@@ -106,4 +146,4 @@ const Convention kTorchstat = {
     torchstat::Apply,
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "src/exporter/exporter.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kNormalizations[] = {
@@ -164,4 +164,4 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
   trace->kinds = kinds.size();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

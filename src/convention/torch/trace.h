@@ -21,7 +21,7 @@
 #include "src/convention/evidence.h"
 #include "src/convention/torch/names.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
 // A module whose forward made calls.
 struct TorchScope {
@@ -142,6 +142,6 @@ void FindContiguous(const Evidence& evidence, TorchTrace* trace);
 // Fills in TorchCall::kind. REQUIRES: all else is known.
 void FindKinds(const Evidence& evidence, TorchTrace* trace);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
 #endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_TRACE_H_

@@ -1,4 +1,4 @@
-#include "src/convention/torch/ledger.h"
+#include "src/convention/torch/tool.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 namespace {
 
 absl::string_view ShortClass(absl::string_view qualified) {
@@ -44,9 +44,6 @@ std::string TermName(const TorchTrace& trace, const TorchCall& call, bool counts
       return "recurrent layers";
     case Aten::kSoftmax:
       return "softmax";
-    case Aten::kOther:
-    case Aten::kTranspose:
-      return "other operators";
     default:
       break;
   }
@@ -62,24 +59,27 @@ std::string TermName(const TorchTrace& trace, const TorchCall& call, bool counts
   if (IsActivation(call.op)) return "activations";
   if (IsPooling(call.op)) return "pooling and means";
   if (IsResizing(call.op)) return "resizing";
-  return "additions and multiplications";
+  if (call.op == Aten::kAdd || call.op == Aten::kMul) return "additions and multiplications";
+  return "other operators";
 }
 
 }  // namespace
 
-TorchLedger::TorchLedger(Evidence* evidence, Unit unit, const TorchWatch& watch)
+TorchTool::TorchTool(Evidence* evidence, Unit unit, const TorchWatch& watch)
     : evidence_(*evidence),
       trace_(evidence->torch_trace()),
       unit_(unit),
       watch_(watch),
       ledger_(evidence, unit) {}
 
-Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule) {
-  return Apply(rule, [](const TorchCall&, const Verdict&) {});
+Ledger TorchTool::Apply(const AtenSet& counted,
+                        absl::FunctionRef<Decision(const TorchCall&)> decide) {
+  return Apply(counted, decide, [](const TorchCall&, const Decision&) {});
 }
 
-Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule,
-                          absl::FunctionRef<void(const TorchCall&, const Verdict&)> each) {
+Ledger TorchTool::Apply(const AtenSet& counted,
+                        absl::FunctionRef<Decision(const TorchCall&)> decide,
+                        absl::FunctionRef<void(const TorchCall&, const Decision&)> each) {
   if (trace_.origin == TorchTrace::Origin::kNone) {
     return LedgerBuilder::NotApplicable(
         trace_.problem.empty()
@@ -89,20 +89,20 @@ Ledger TorchLedger::Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule,
   known_.assign(static_cast<size_t>(trace_.kinds), {});
   for (const TorchCall& call : trace_.calls) {
     if (evidence_.exhausted()) break;
-    const Known& known = Ask(rule, call);
+    const Known& known = Ask(decide, call);
     if (!aborted_.empty()) return LedgerBuilder::NotApplicable(std::move(aborted_));
-    each(call, known.verdict);
+    each(call, known.decision);
     // Nothing to say of what is free for us as well.
-    if (known.verdict.amount == kZero && known.is_free) continue;
-    ledger_.Count(trace_.entries_of(call), known.verdict.amount, known.term);
+    if (known.decision.amount == kZero && known.is_free) continue;
+    ledger_.Count(trace_.entries_of(call), known.decision.amount, known.term);
   }
-  AssumeWhatIsHidden();
+  AssumeWhatIsHidden(counted);
   const TermId unseen = ledger_.Term("work without a module", "no call of PyTorch is known for it");
   return ledger_.Finish([&](EntryId) { return unseen; });
 }
 
-void TorchLedger::CountAttention(const TorchAttention& attention, AmountId amount,
-                                 absl::string_view why) {
+void TorchTool::CountAttention(const TorchAttention& attention, AmountId amount,
+                               absl::string_view why) {
   std::vector<EntryId> entries;
   for (int32_t i = attention.first_call; i < attention.end_call; ++i) {
     const TorchCall& call = trace_.calls[static_cast<size_t>(i)];
@@ -113,23 +113,23 @@ void TorchLedger::CountAttention(const TorchAttention& attention, AmountId amoun
   ledger_.Count(entries, amount, ledger_.Term("nn.MultiheadAttention as a whole", why));
 }
 
-const TorchLedger::Known& TorchLedger::Ask(absl::FunctionRef<Verdict(const TorchCall&)> rule,
-                                           const TorchCall& call) {
+const TorchTool::Known& TorchTool::Ask(absl::FunctionRef<Decision(const TorchCall&)> decide,
+                                       const TorchCall& call) {
   Known& known = known_[static_cast<size_t>(call.kind)];
   if (known.asked) return known;
   known.asked = true;
-  known.verdict = rule(call);
+  known.decision = decide(call);
   const auto entries = trace_.entries_of(call);
   known.is_free = std::all_of(entries.begin(), entries.end(),
                               [&](EntryId id) { return evidence_.Ours(unit_, id) == kZero; });
-  const bool some = known.verdict.amount != kZero;
+  const bool some = known.decision.amount != kZero;
   if (!some && known.is_free) return known;
   // A class may have a long name; it is the same text in all calls of a module.
   const auto [it, is_new] =
-      terms_.try_emplace(TermKey{call.op, some, call.is_out_proj, known.verdict.why,
+      terms_.try_emplace(TermKey{call.op, some, call.is_out_proj, known.decision.why,
                                  trace_.scope(call).class_name.data(), trace_.nn_class(call)},
                          kSame);
-  if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), known.verdict.why);
+  if (is_new) it->second = ledger_.Term(TermName(trace_, call, some), known.decision.why);
   known.term = it->second;
   if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {
     AssumeUnknown(call.target);
@@ -137,7 +137,7 @@ const TorchLedger::Known& TorchLedger::Ask(absl::FunctionRef<Verdict(const Torch
   return known;
 }
 
-void TorchLedger::AssumeUnknown(absl::string_view target) {
+void TorchTool::AssumeUnknown(absl::string_view target) {
   constexpr int kNamed = 10;
   if (++unknown_ <= kNamed) {
     ledger_.Assume(absl::StrCat(target, " does products and no rule is known for it"));
@@ -146,11 +146,11 @@ void TorchLedger::AssumeUnknown(absl::string_view target) {
   }
 }
 
-void TorchLedger::AssumeWhatIsHidden() {
+void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
   for (const std::string& text : trace_.assumptions) ledger_.Assume(text);
   for (size_t i = 0; i < kNumAtens; ++i) {
+    if (!counted[i]) continue;
     const Aten op = static_cast<Aten>(i);
-    if (op == Aten::kOther || !watch_.counts(op)) continue;
     if (trace_.unseen[i] > 0) {
       ledger_.Assume(absl::StrCat("node names suggest ", trace_.unseen[i], " more calls of ",
                                   AtenLabel(op), " that the exporter removed"));
@@ -192,20 +192,20 @@ void TorchLedger::AssumeWhatIsHidden() {
   }
 }
 
-const TorchAttention* TorchLedger::AttentionOf(const TorchCall& call) const {
+const TorchAttention* TorchTool::AttentionOf(const TorchCall& call) const {
   const size_t i = static_cast<size_t>(&call - trace_.calls.data());
   if (i >= trace_.attention_of.size() || trace_.attention_of[i] < 0) return nullptr;
   return &trace_.attentions[static_cast<size_t>(trace_.attention_of[i])];
 }
 
-std::optional<AmountId> TorchLedger::MatmulByFirst(const TorchCall& call) {
+std::optional<AmountId> TorchTool::MatmulByFirst(const TorchCall& call) {
   const Shape& w = call.shape_of_w();
   if (!call.w->is_tensor() || !w.ranked()) return call.macs;
   if (w.rank() < 2) return std::nullopt;
   return evidence_.Intern(evidence_.amount(call.in) * w[w.rank() - 1]);
 }
 
-Expr TorchLedger::SoftmaxSize(const TorchCall& call) const {
+Expr TorchTool::SoftmaxSize(const TorchCall& call) const {
   const Shape& shape = call.shape_of_x();
   if (!call.x->is_tensor() || !shape.ranked() || shape.rank() == 0) return 1;
   const Attribute* axis = MainAttribute(call, "axis");
@@ -340,4 +340,4 @@ bool IsFusedOnCpu(const TorchCall& call) {
   return q[kFusedRank - 1] == out[kFusedRank - 1];
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention

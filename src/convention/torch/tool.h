@@ -1,13 +1,16 @@
-// What the tools that watch PyTorch have in common: a rule looks at a call and says how much the
-// tool counts for it, and why that is not what we count; this makes a ledger of it.
+// What the tools that watch PyTorch have in common: a tool decides for a call how much it counts,
+// and why that is not what we count; this makes a ledger of it.
 //
-//   TorchLedger tool(evidence, Unit::kMac, {.counts = CountsProducts});
-//   return tool.Apply([&](const TorchCall& call) -> Verdict {
-//     if (call.op == Aten::kLinear) return {call.macs};
-//     return {kZero, "not in its table"};
-//   });
-#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_LEDGER_H_
-#define ONNXFLOPS_SRC_CONVENTION_TORCH_LEDGER_H_
+//   class Fvcore : public TorchTool {
+//    public:
+//     explicit Fvcore(Evidence* evidence) : TorchTool(evidence, Unit::kMac, {}) {}
+//     Ledger Run(const AtenRules<Fvcore>& rules) {
+//       return Apply(rules.Counted(), [&](const TorchCall& c) { return rules.Decide(this, c); });
+//     }
+//     Decision Matmul(const TorchCall& call);
+//   };
+#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_TOOL_H_
+#define ONNXFLOPS_SRC_CONVENTION_TORCH_TOOL_H_
 
 #include <optional>
 #include <string>
@@ -18,37 +21,33 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "src/convention/convention.h"
+#include "src/convention/torch/aten_rules.h"
 #include "src/convention/torch/trace.h"
 
-namespace onnxflops {
+namespace onnxflops::convention {
 
-struct Verdict {
-  AmountId amount = kZero;
-  const char* why = "";  // it differs from what we count
-};
-
-// What a tool's figure depends on, so that what the file does not tell is told for these only.
+// What a tool's figure depends on, beside the operators that it counts. What the file does not tell
+// is assumed for tools whose figure depends on it.
 struct TorchWatch {
-  bool (*counts)(Aten op);  // whether the tool counts calls of the operator
-  bool classes = false;     // it goes by the classes of modules
-  bool products = true;     // it counts products wherever they are made
-  bool biases = false;      // it counts the bias of a convolution
+  bool classes = false;  // it goes by the classes of modules
+  bool products = true;  // it counts products wherever they are made
+  bool biases = false;   // it counts the bias of a convolution
 };
 
-class TorchLedger {
+class TorchTool {
  public:
-  TorchLedger(Evidence* evidence, Unit unit, const TorchWatch& watch);
+  TorchTool(Evidence* evidence, Unit unit, const TorchWatch& watch);
 
   Evidence& evidence() { return evidence_; }
   const TorchTrace& trace() const { return trace_; }
   LedgerBuilder& ledger() { return ledger_; }
 
-  // Asks the rule for one call of each kind. `each` sees every call, before it is counted.
-  Ledger Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule);
-  Ledger Apply(absl::FunctionRef<Verdict(const TorchCall&)> rule,
-               absl::FunctionRef<void(const TorchCall&, const Verdict&)> each);
-  // Counts something for a run of nn.MultiheadAttention as a whole, beside what the rule says of
-  // its calls.
+  // `counted` are the operators that the tool counts. `decide` is asked for one call of each kind.
+  // `each` sees every call, before it is counted.
+  Ledger Apply(const AtenSet& counted, absl::FunctionRef<Decision(const TorchCall&)> decide);
+  Ledger Apply(const AtenSet& counted, absl::FunctionRef<Decision(const TorchCall&)> decide,
+               absl::FunctionRef<void(const TorchCall&, const Decision&)> each);
+  // Counts something for a run of nn.MultiheadAttention as a whole, beside its calls.
   void CountAttention(const TorchAttention& attention, AmountId amount, absl::string_view why);
   // The tool stops: there is no figure.
   void Abort(std::string reason) { aborted_ = std::move(reason); }
@@ -56,14 +55,23 @@ class TorchLedger {
   // The run of nn.MultiheadAttention that the call is part of; nullptr if it is part of none.
   const TorchAttention* AttentionOf(const TorchCall& call) const;
 
+  // ---- what many rows say
+  Decision Products(const TorchCall& call) { return {call.macs}; }
+  Decision TwiceProducts(const TorchCall& call) { return {evidence_.Doubled(call.macs)}; }
+  Decision ProductsAndBias(const TorchCall& call) {
+    return {Plus(call.macs, call.has_bias ? call.out : kZero)};
+  }
+  // 2 per multiply-accumulate, and 1 per result for a bias.
+  Decision TwiceProductsAndBias(const TorchCall& call) {
+    return {Plus(evidence_.Doubled(call.macs), call.has_bias ? call.out : kZero)};
+  }
+  Decision ElementsIn(const TorchCall& call) { return {call.in}; }
+  Decision ElementsOut(const TorchCall& call) { return {call.out}; }
+
   // ---- amounts of a call, in all of its runs
   AmountId Scaled(AmountId amount, int64_t factor) { return evidence_.Scaled(amount, factor); }
   AmountId Plus(AmountId a, AmountId b) {
     return b == kZero ? a : evidence_.Intern(evidence_.amount(a) + evidence_.amount(b));
-  }
-  // 2 per multiply-accumulate, and 1 per result for a bias.
-  AmountId TwicePlusBias(const TorchCall& call) {
-    return Plus(evidence_.Doubled(call.macs), call.has_bias ? call.out : kZero);
   }
   AmountId Times(const TorchCall& call, const Expr& once) {
     return evidence_.Intern(once * evidence_.times(evidence_.entry(call.main)));
@@ -78,16 +86,16 @@ class TorchLedger {
   }
 
  private:
-  // What the rule says of calls of a kind.
+  // What was decided for calls of a kind.
   struct Known {
     bool asked = false;
     bool is_free = false;  // we count nothing
     TermId term = kSame;
-    Verdict verdict;
+    Decision decision;
   };
-  const Known& Ask(absl::FunctionRef<Verdict(const TorchCall&)> rule, const TorchCall& call);
+  const Known& Ask(absl::FunctionRef<Decision(const TorchCall&)> decide, const TorchCall& call);
   void AssumeUnknown(absl::string_view target);
-  void AssumeWhatIsHidden();
+  void AssumeWhatIsHidden(const AtenSet& counted);
 
   Evidence& evidence_;
   const TorchTrace& trace_;
@@ -134,6 +142,6 @@ inline constexpr char kFastPathAssumption[] =
 // not as two products: four dimensions, as many heads of q as of k and v, all of one size.
 bool IsFusedOnCpu(const TorchCall& call);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::convention
 
-#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_LEDGER_H_
+#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_TOOL_H_

@@ -1,0 +1,102 @@
+// calflops, and DeepSpeed's profiler that it comes from: wrappers around functions of
+// torch.nn.functional and of torch.
+#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_WRAPPED_FUNCTIONS_H_
+#define ONNXFLOPS_SRC_CONVENTION_TORCH_WRAPPED_FUNCTIONS_H_
+
+#include "src/convention/torch/tool.h"
+
+namespace onnxflops::convention {
+
+class WrappedFunctions : public TorchTool {
+ public:
+  explicit WrappedFunctions(Evidence* evidence)
+      : TorchTool(evidence, Unit::kFlop, {.biases = true}) {}
+
+  Ledger Run(const AtenRules<WrappedFunctions>& rules);
+
+  // ---- what rows say
+  // prod(first) * last of second.
+  Decision Matmul(const TorchCall& call);
+  // The same where it is called by name; the operator @ has no wrapper.
+  Decision MatmulByName(const TorchCall& call);
+  Decision TwiceProductsAndAdded(const TorchCall& call);
+  Decision Einsum(const TorchCall& call);
+  // Cin * (w[1] / groups) * kernel for every input position: groups divide once too often. The bias
+  // is sized as if it were not transposed.
+  Decision ConvTransposeAsForward(const TorchCall& call);
+  Decision Recurrent(const TorchCall& call);
+  Decision BatchNorm(const TorchCall& call);
+  Decision Normalization(const TorchCall& call);
+  Decision Softmax(const TorchCall& call);
+  Decision Activation(const TorchCall& call);
+  Decision Relu6(const TorchCall& call);
+  // By a scale factor: elements of the input, since the factor is lost; by a size: that size.
+  Decision Resize(const TorchCall& call);
+  // torch.add and torch.mul are wrapped; the file does not tell them from + and *.
+  Decision Operator(const TorchCall&) { return {}; }
+
+ private:
+  // Results of a convolution that is not transposed, over the same input.
+  Expr ForwardPositions(const TorchCall& call) const;
+};
+
+inline constexpr char kWrappedTwice[] = "2 per multiply-accumulate: the bias is left out";
+inline constexpr char kWrappedTwiceAndBias[] = "2 per multiply-accumulate and the bias";
+inline constexpr char kWrappedAndAdded[] = "and the elements of what is added";
+inline constexpr char kWrappedFourDigits[] = "read from NumPy's path, which has four digits";
+inline constexpr char kWrappedAsForward[] = "groups divide twice, the bias has the wrong size";
+inline constexpr char kWrappedOwnFormula[] = "its own formula";
+inline constexpr char kWrappedEstimate[] = "an estimate per element";
+inline constexpr char kWrappedElements[] = "1 per element of the input";
+inline constexpr char kWrappedFactorLost[] = "elements of the input: the factor is lost";
+inline constexpr char kWrappedNoWrapper[] = "no wrapper: not seen";
+inline constexpr char kWrappedOperators[] = "the operators + and * have no wrapper";
+
+// The rows of calflops. DeepSpeed has others for some operators.
+inline constexpr AtenRules<WrappedFunctions> kWrappedRules = {{
+    {Aten::kOther, kNotCounted, kWrappedNoWrapper},
+    {Aten::kLinear, &WrappedFunctions::TwiceProducts, kWrappedTwice},
+    {Aten::kMatmul, &WrappedFunctions::MatmulByName, "prod(first) * last of second"},
+    {Aten::kMm, kNotCounted, kWrappedNoWrapper},
+    {Aten::kBmm, kNotCounted, kWrappedNoWrapper},
+    {Aten::kMv, kNotCounted, kWrappedNoWrapper},
+    {Aten::kAddmm, &WrappedFunctions::TwiceProductsAndAdded, kWrappedAndAdded},
+    {Aten::kBaddbmm, &WrappedFunctions::TwiceProductsAndAdded, kWrappedAndAdded},
+    {Aten::kEinsum, &WrappedFunctions::Einsum, kWrappedFourDigits},
+    {Aten::kConv, &WrappedFunctions::TwiceProductsAndBias, kWrappedTwiceAndBias},
+    {Aten::kConvTranspose, &WrappedFunctions::ConvTransposeAsForward, kWrappedAsForward},
+    {Aten::kSdpa, kNotCounted, kWrappedNoWrapper},
+    {Aten::kLstm, &WrappedFunctions::Recurrent, kWrappedOwnFormula},
+    {Aten::kGru, &WrappedFunctions::Recurrent, kWrappedOwnFormula},
+    {Aten::kRnn, &WrappedFunctions::Recurrent, kWrappedOwnFormula},
+    {Aten::kBatchNorm, &WrappedFunctions::BatchNorm, kWrappedEstimate},
+    {Aten::kLayerNorm, &WrappedFunctions::Normalization, kWrappedEstimate},
+    {Aten::kGroupNorm, &WrappedFunctions::Normalization, kWrappedEstimate},
+    {Aten::kInstanceNorm, &WrappedFunctions::Normalization, kWrappedEstimate},
+    {Aten::kSoftmax, &WrappedFunctions::Softmax, kWrappedElements},
+    {Aten::kRelu, &WrappedFunctions::Activation, kWrappedElements},
+    {Aten::kRelu6, &WrappedFunctions::Relu6, kWrappedElements},
+    {Aten::kLeakyRelu, &WrappedFunctions::Activation, kWrappedElements},
+    {Aten::kElu, &WrappedFunctions::Activation, kWrappedElements},
+    {Aten::kPrelu, &WrappedFunctions::Activation, kWrappedElements},
+    {Aten::kGelu, &WrappedFunctions::Activation, kWrappedElements},
+    {Aten::kSilu, &WrappedFunctions::Activation, kWrappedElements},
+    {Aten::kMaxPool, &WrappedFunctions::ElementsIn, kWrappedElements},
+    {Aten::kAvgPool, &WrappedFunctions::ElementsIn, kWrappedElements},
+    {Aten::kAdaptiveAvgPool, &WrappedFunctions::ElementsIn, kWrappedElements},
+    {Aten::kAdaptiveMaxPool, &WrappedFunctions::ElementsIn, kWrappedElements},
+    {Aten::kMean, kNotCounted, kWrappedNoWrapper},
+    {Aten::kUpsampleNearest, &WrappedFunctions::Resize, kWrappedFactorLost},
+    {Aten::kUpsampleLinear, &WrappedFunctions::Resize, kWrappedFactorLost},
+    {Aten::kUpsampleBilinear, &WrappedFunctions::Resize, kWrappedFactorLost},
+    {Aten::kUpsampleBicubic, &WrappedFunctions::Resize, kWrappedFactorLost},
+    {Aten::kUpsampleTrilinear, &WrappedFunctions::Resize, kWrappedFactorLost},
+    {Aten::kGridSampler, kNotCounted, kWrappedNoWrapper},
+    {Aten::kAdd, &WrappedFunctions::Operator, kWrappedOperators},
+    {Aten::kMul, &WrappedFunctions::Operator, kWrappedOperators},
+    {Aten::kTranspose, kNotCounted, kWrappedNoWrapper},
+}};
+
+}  // namespace onnxflops::convention
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_WRAPPED_FUNCTIONS_H_
