@@ -2,7 +2,7 @@
 
 #include "src/symbolic/work.h"
 
-namespace onnxflops::infer {
+namespace onnxflops {
 
 namespace {
 
@@ -58,4 +58,4 @@ FactId FactTable::WithoutContent(FactId id) {
   return stripped;
 }
 
-}  // namespace onnxflops::infer
+}  // namespace onnxflops

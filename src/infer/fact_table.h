@@ -13,7 +13,7 @@
 #include "src/graph/fact.h"
 #include "src/infer/infer.h"
 
-namespace onnxflops::infer {
+namespace onnxflops {
 
 class FactTable {
  public:
@@ -64,6 +64,6 @@ class FactTable {
   absl::flat_hash_set<FactId, Hash, Equal> index_;
 };
 
-}  // namespace onnxflops::infer
+}  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_INFER_FACT_TABLE_H_
