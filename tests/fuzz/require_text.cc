@@ -23,7 +23,7 @@ constexpr absl::string_view kLineBegins[] = {
     "parameters ", "bytes ",    "written ", "integer ", "foldable ",  "at the ",   "causal ",
     "assumed: ",   "symbols (", "not ",     "ours",     "no figure:", "its ",      "figures ",
     "shares ",     "warnings:", "module",   "input ",   "output ",    "formula ",  "note ",
-    "except ",     "cost ",     "inside ",  "runs ",    "|",
+    "except ",     "cost ",     "inside ",  "runs ",    "|",          "names ",    "where ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -48,7 +48,7 @@ const std::set<absl::string_view>& OurWords() {
       "the",    "calls", "it",     "Symbols", "no",     "Warnings", "Not",     "these",   "for",
       "model",  "a",     "whole",  "beside",  "nodes",  "reports",  "counted", "so",      "that",
       "totals", "are",   "lower",  "bounds",  "domain", "versions", "assumed", "formula", "k",
-      "M",      "G",     "T",      "P",       "E",      "emsp",     "lt",      "gt"};
+      "M",      "G",     "T",      "P",       "E",      "emsp",     "lt",      "gt",      "is"};
   return *words;
 }
 

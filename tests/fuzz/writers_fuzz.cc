@@ -292,6 +292,8 @@ void RequireExplanation(const NodeRow& node, Choices* choose) {
   e.exceptions = choose->Names();
   e.terms = {{choose->Name(), choose->Name(), choose->Amount()}};
   e.bodies = {{choose->Name(), choose->Name(), choose->Amount(), choose->Amount()}};
+  e.names = choose->Name();
+  e.where = choose->Names();
   const TableStyle style = MakeStyle(choose);
   RequireTable(ToText(e, style), style);
 }
