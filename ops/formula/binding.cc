@@ -8,14 +8,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/formula/formula.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/symbol_name.h"
+#include "src/symbolic/work.h"
 
 namespace onnxflops {
 
@@ -164,9 +167,12 @@ std::string FormulaBinding::Filled(absl::string_view formula) const {
     const bool alone = length == formula.size();
     const std::string filled = FilledName(formula.substr(i, length), alone);
     i += length;
-    const bool divides = absl::EndsWith(absl::StripTrailingAsciiWhitespace(out), "/");
-    const bool raised = absl::StartsWith(formula.substr(i), "^");
-    const bool group = (divides || raised) && absl::StrContains(filled, '*') && filled[0] != '(';
+    const absl::string_view before = absl::StripTrailingAsciiWhitespace(out);
+    const bool right = absl::EndsWith(before, "/") || absl::EndsWith(before, "^");
+    const bool raised = absl::StartsWith(absl::StripLeadingAsciiWhitespace(formula.substr(i)), "^");
+    // A sum has parentheses already, unless more follows: "(a + 1)*4".
+    const bool whole = filled[0] == '(' && filled.find(')') == filled.size() - 1;
+    const bool group = (right || raised) && absl::StrContains(filled, '*') && !whole;
     absl::StrAppend(&out, group ? "(" : "", filled, group ? ")" : "");
   }
   return out;
@@ -175,12 +181,10 @@ std::string FormulaBinding::Filled(absl::string_view formula) const {
 // ---- attributes
 
 absl::Status FormulaBinding::BindInts(const FormulaAttribute& attribute, const std::string& name) {
-  std::vector<int64_t> values = attribute.ints;
-  if (n_.HasAttr(attribute.name)) {
-    const auto given = n_.Ints(attribute.name);
-    values.assign(given.begin(), given.end());
-  }
-  values.resize(std::min<size_t>(values.size(), kMaxRank));
+  const auto given = n_.Ints(attribute.name);
+  absl::Span<const int64_t> list = attribute.ints;
+  if (n_.HasAttr(attribute.name)) list = given;
+  const absl::Span<const int64_t> values = list.first(std::min<size_t>(list.size(), kMaxRank));
   values_[absl::StrCat(name, ".count")] = static_cast<int64_t>(values.size());
   for (size_t i = 0; i < values.size(); ++i) values_[absl::StrCat(name, ".", i)] = values[i];
   lists_[name] = Dims(values.begin(), values.end());
@@ -207,7 +211,8 @@ absl::Status FormulaBinding::BindWord(const FormulaAttribute& attribute, const s
   if (std::find(attribute.words.begin(), attribute.words.end(), given) != attribute.words.end()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(attribute.name, " is '", given, "', not one of ",
+  return absl::InvalidArgumentError(absl::StrCat(attribute.name, " is ", Quoted(given),
+                                                 ", not one of ",
                                                  absl::StrJoin(attribute.words, ", ")));
 }
 
@@ -258,6 +263,8 @@ void FormulaBinding::BindTensor(const std::string& name, const Shape& shape) {
 }
 
 absl::Status FormulaBinding::BindInputs() {
+  constexpr size_t kStepsPerName = 16;
+  SpendSteps(kStepsPerName * (formulas_.attributes.size() + formulas_.inputs.size()));
   for (const FormulaAttribute& attribute : formulas_.attributes) {
     RETURN_IF_ERROR(BindAttribute(attribute));
   }

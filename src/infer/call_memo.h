@@ -55,7 +55,7 @@ class CallMemo {
     const auto known = calls_.find(signature);
     return known == calls_.end() ? std::nullopt : std::optional<CallId>(known->second);
   }
-  void Keep(CallSignature signature, CallId call) { calls_.emplace(std::move(signature), call); }
+  void Keep(CallSignature&& signature, CallId call) { calls_.emplace(std::move(signature), call); }
 
  private:
   absl::flat_hash_map<CallSignature, CallId> calls_;

@@ -46,7 +46,7 @@ absl::Status TakeInputs(Session* session) {
     session->result().declared.push_back(std::move(inputs[i].declared));
   }
   const absl::Status work = session->CheckWork();
-  if (work.ok()) return work;
+  if (work.ok()) return absl::OkStatus();
   return WithMessage(work, absl::StrCat(Escaped(model.path), ": its inputs: ", work.message()));
 }
 

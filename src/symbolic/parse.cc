@@ -326,13 +326,17 @@ Expr Parser::ParseIf() {
 
 // Of a symbol, the sum over all digits of "it has this digit".
 Expr Parser::ParseDigits() {
-  constexpr int kMostDigits = 40;  // no axis of a trillion elements fits into memory
+  constexpr int kMostDigits = 40;  // of a symbol: no axis of a trillion elements fits into memory
   const Expr value = ParseComparison();
   Expect(")");
   CheckOperand(value);
   if (failed() || skipped_ > 0) return failed() ? 0 : 1;
-  const std::optional<absl::int128> most = value.UpperBound();
   Expr digits = 0;
+  if (value.is_literal()) {
+    for (absl::int128 rest = value.literal(); rest > 0; rest /= 2) digits += 1;
+    return digits;
+  }
+  const std::optional<absl::int128> most = value.UpperBound();
   absl::int128 power = 1;
   for (int i = 0; i < kMostDigits && (!most.has_value() || power <= *most); ++i, power *= 2) {
     digits += Min(FloorDiv(value, power), 1);

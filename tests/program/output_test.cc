@@ -221,14 +221,15 @@ TEST_F(OutputTest, EveryWayReplacesAndReports) {
 
 // The status of a program that writes to `path` again and again until a signal ends it.
 int WriteUntilSignal(const Way& way, const std::string& path, const std::string& text, int number) {
+  const auto before = signal(number, SIG_DFL);  // sanitizers catch some
   const pid_t child = fork();
   if (child == 0) {
     const rlimit no_dump = {0, 0};
     setrlimit(RLIMIT_CORE, &no_dump);
-    signal(number, SIG_DFL);  // sanitizers catch some
     way.choose();
     for (;;) WriteOutput(text, path, {}).IgnoreError();
   }
+  signal(number, before);
   usleep(static_cast<useconds_t>(1000 + 50 * number));
   kill(child, number);
   int status = 0;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +16,7 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "src/base/limits.h"
+#include "src/infer/budget.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops::convention {
@@ -206,11 +208,23 @@ class OnnxShapes::Mask : public RuleHost {
 
   // ---- bodies and functions
 
+  // What walking through a graph's nodes takes, of visits.
+  int64_t NodeVisits(GraphId id) {
+    std::optional<int64_t>& known = node_visits_[id];
+    if (known) return *known;
+    int64_t visits = 0;
+    for (NodeId n : model_.graph(id).nodes) {
+      visits += static_cast<int64_t>(infer::EvaluationsOf(model_.node(n)));
+    }
+    known = visits;
+    return visits;
+  }
+
   // False once bodies and functions have been walked through as often as the limit allows.
   bool RunBody(const BodyRun& run, const Facts& inputs, const std::vector<bool>& constant) {
     const Instance& instance = inference_.instance(run.instance);
     const Graph& graph = model_.graph(instance.graph);
-    visits_left_ -= 1 + static_cast<int64_t>(graph.nodes.size() + graph.inputs.size());
+    visits_left_ -= 1 + static_cast<int64_t>(graph.inputs.size()) + NodeVisits(instance.graph);
     if (visits_left_ < 0) return false;
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
       const ValueId id = graph.inputs[i];
@@ -513,10 +527,11 @@ class OnnxShapes::Mask : public RuleHost {
   std::vector<OptionalGraphId> constant_in_;  // by ValueId: initializers, and of a Constant
   std::vector<bool> declared_;                // by ValueId: what the file declares stays
   int64_t content_left_;
-  int64_t visits_left_;         // of nodes in bodies and functions
-  const Call* call_ = nullptr;  // whose rule runs
-  bool rank_lent_ = false;      // to one of its inputs
-  std::vector<Expr> symbols_;   // for one node at a time
+  int64_t visits_left_;  // of nodes in bodies and functions
+  absl::flat_hash_map<GraphId, std::optional<int64_t>> node_visits_;  // of a graph that was run
+  const Call* call_ = nullptr;                                        // whose rule runs
+  bool rank_lent_ = false;                                            // to one of its inputs
+  std::vector<Expr> symbols_;                                         // for one node at a time
   size_t symbols_used_ = 0;
   const WorkLimit work_;
 };
