@@ -128,7 +128,7 @@ std::string Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is
     filled.push_back(term.filled);
   }
   if (sum != amount) return "";
-  const std::string formula = absl::StrJoin(formulas, " + ");
+  std::string formula = absl::StrJoin(formulas, " + ");
   const std::string numbers = absl::StrJoin(filled, " + ");
   if (numbers == amount.Shortened(kMaxShownFormula)) return formula == numbers ? "" : formula;
   if (numbers.size() > kMaxShownFormula) return formula;

@@ -238,7 +238,8 @@ class RowMaker {
     row.indent = indent;
     row.module = group.first;
     if (times == 1) {
-      row.Amounts::operator=(std::move(group));
+      Amounts& amounts = group;
+      row.Amounts::operator=(std::move(amounts));
     } else {
       row.Amounts::Add(group, times);
     }
