@@ -213,8 +213,11 @@ Expr Parser::ParsePower() {
   const Expr exponent = formula_ != nullptr ? ParsePrimary() : ParseInteger();
   if (failed() || skipped_ > 0) return failed() ? 0 : 1;
   if (!exponent.AsInt64().has_value() || exponent.literal() < 0) {
-    if (formula_->must_decide)
+    if (formula_ == nullptr) {  // digits alone: a number beyond 64 bits
+      Fail(absl::StrCat("the power ", kDegreeTooHigh));
+    } else if (formula_->must_decide) {
       Fail(absl::StrCat("the power ", exponent.Shortened(kMaxShownFormula), " is no number"));
+    }
     return base;
   }
   if (!failed() && exponent.literal() > kMaxDegree) {

@@ -457,6 +457,7 @@ TEST(ExprTest, ParseErrors) {
       {"min(n, )", "column 8: expected a number, a name or '(', found ')'"},
       {"n^m", "column 3: expected an integer, found 'm'"},
       {"n^9999", "column 7: the power has a degree above 1000 (degree)"},
+      {"n^99999999999999999999", "column 23: the power has a degree above 1000 (degree)"},
       {"n//0", "column 5: the value divides by zero"},
       {"broadcast(2, 3)", "column 15: the value broadcasts different sizes"},
       {"170141183460469231731687303715884105728", "column 39: the number overflows 128 bits"},
