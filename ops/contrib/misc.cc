@@ -593,6 +593,19 @@ constexpr OpExample kSnpeExamples[] = {
     {"g (float[N] X) => (float[N] Y) { Y = com.microsoft.Snpe<DLC = \"x\">(X) }", ""},
 };
 
+// Of whole or packed requests: the signature names ids, offsets, eos and segments.
+constexpr FormulaData NGramData(const char* signature) {
+  return {.signature = signature,
+          .attributes = "max_ngram_size = int; n_head_per_ngram = int; reset_on_eos = 0",
+          .let =
+              "tokens = ids.elements; N = attr.max_ngram_size; heads = (N - "
+              "1)*attr.n_head_per_ngram",
+          .costs =
+              "int_mul = tokens*N; int_cmp = tokens*(N - 1) + if(attr.reset_on_eos, "
+              "eos.given*tokens*(N - 1), 0) + segments.given*tokens; int_div = "
+              "tokens*heads; int_add = offsets.given*tokens*heads"};
+}
+
 constexpr OpDef kMsMiscRows[] = {
     {.name = "BifurcationDetector",
      .versions = kSince1,
@@ -666,16 +679,7 @@ constexpr OpDef kMsMiscRows[] = {
     {.name = "GridSample",
      .versions = kSince1,
      .formula = "as ai.onnx GridSample of version 16",
-     .data = {.signature = "X[N, C, i...] grid -> Y[N, C, o...]",
-              .attributes = "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
-                            "zeros|border|reflection; align_corners = 0",
-              .let = "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
-                     "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
-                     "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
-              .costs =
-                  "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
-                  "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
-                  "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"},
+     .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
      .count = CountGridSample,
      .examples = kMiscGridSampleExamples},
@@ -703,14 +707,8 @@ constexpr OpDef kMsMiscRows[] = {
      .versions = kSince1,
      .formula = "Y[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head; integer, "
                 "per token: mul = N, cmp = N-1, div = (N-1)*n, add = (N-1)*n with head_offsets",
-     .data = {.signature =
-                  "ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?",
-              .attributes = "max_ngram_size = int; n_head_per_ngram = int; reset_on_eos = 0",
-              .let = "tokens = ids.elements; N = attr.max_ngram_size; heads = (N - "
-                     "1)*attr.n_head_per_ngram",
-              .costs = "int_mul = tokens*N; int_cmp = tokens*(N - 1) + if(attr.reset_on_eos, "
-                       "eos.given*tokens*(N - 1), 0) + segments.given*tokens; int_div = "
-                       "tokens*heads; int_add = offsets.given*tokens*heads"},
+     .data =
+         NGramData("ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?"),
      .infer = InferNGramHash,
      .count = CountNGramHash,
      .examples = kNGramHashExamples,
@@ -805,14 +803,8 @@ constexpr OpDef kMsMiscRows[] = {
     {.name = "VarlenNGramHashMapping",
      .versions = kSince1,
      .formula = "as NGramHashMapping, of packed requests",
-     .data = {.signature = "ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
-                           "-> hashes present?",
-              .attributes = "max_ngram_size = int; n_head_per_ngram = int; reset_on_eos = 0",
-              .let = "tokens = ids.elements; N = attr.max_ngram_size; heads = (N - "
-                     "1)*attr.n_head_per_ngram",
-              .costs = "int_mul = tokens*N; int_cmp = tokens*(N - 1) + if(attr.reset_on_eos, "
-                       "eos.given*tokens*(N - 1), 0) + segments.given*tokens; int_div = "
-                       "tokens*heads; int_add = offsets.given*tokens*heads"},
+     .data = NGramData("ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
+                       "-> hashes present?"),
      .infer = InferVarlenNGramHash,
      .count = CountVarlenNGramHash,
      .examples = kVarlenNGramHashExamples,

@@ -313,16 +313,7 @@ constexpr OpDef kMsNhwcRows[] = {
     {.name = "GridSample",
      .versions = kGridSampleVersions,
      .formula = "as ai.onnx GridSample with the channels of X and Y last",
-     .data = {.signature = "X[N, i..., C] grid -> Y[N, o..., C]",
-              .attributes = "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
-                            "zeros|border|reflection; align_corners = 0",
-              .let = "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
-                     "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
-                     "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
-              .costs =
-                  "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
-                  "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
-                  "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"},
+     .data = GridSampleData("X[N, i..., C] grid -> Y[N, o..., C]"),
      .infer = InferNhwc,
      .count = CountNhwc,
      .examples = kNhwcGridSampleExamples},

@@ -259,7 +259,12 @@ absl::Status FormulaScope::CheckInputSizes(const TensorText& input) {
   return absl::OkStatus();
 }
 
-absl::Status FormulaScope::DefineLet(absl::string_view name) { return Define(0, name, kAnyInt); }
+absl::Status FormulaScope::DefineLet(absl::string_view name) {
+  if (const auto optional = optional_names_.find(name); optional != optional_names_.end()) {
+    return ErrorAt(0, absl::StrCat(Quoted(name), " is a size of ", optional->second, " already"));
+  }
+  return Define(0, name, kAnyInt);
+}
 
 absl::Status FormulaScope::DefineOutput(const TensorText& output) {
   RETURN_IF_ERROR(DefineTensor(output));

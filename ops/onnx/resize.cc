@@ -15,6 +15,7 @@
 #include "ops/content.h"
 #include "ops/dims.h"
 #include "ops/families.h"
+#include "ops/parts.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
 
@@ -376,16 +377,7 @@ constexpr OpDef kResizeRows[] = {
      .formula =
          "Y[N,C,o1..od] = X sampled at grid; per coordinate: scaling and splitting; linear (t "
          "= 2), cubic (t = 4): mul = add = elements of Y * (t + t^2 + .. + t^d)",
-     .data = {.signature = "X[N, C, i...] grid -> Y[N, C, o...]",
-              .attributes = "mode = linear|bilinear|nearest|cubic|bicubic; padding_mode = "
-                            "zeros|border|reflection; align_corners = 0",
-              .let = "d = Y.rank - 2; places = N*o*d; linear = attr.mode.linear + "
-                     "attr.mode.bilinear; cubic = attr.mode.cubic + attr.mode.bicubic; weighted = "
-                     "Y.elements*(linear*(2^(d + 1) - 2) + cubic*((4^(d + 1) - 4)//3))",
-              .costs =
-                  "float_add = places*(if(attr.align_corners, 1, 2) + 2*linear + 14*cubic) + "
-                  "weighted; float_mul = places*(1 + 12*cubic) + weighted; float_div = places; "
-                  "float_round = places; float_cmp = places*(2 - 2*attr.padding_mode.zeros)"},
+     .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
      .count = CountGridSample,
      .examples = kGridSampleExamples,

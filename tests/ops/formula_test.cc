@@ -183,6 +183,9 @@ constexpr BadData kBadData[] = {
     {"LetTwice",
      {.signature = "A[M] -> Y", .let = "k = M; k = 2", .costs = "free"},
      "let: column 8: 'k' is defined twice"},
+    {"LetOptional",
+     {.signature = "A[M] B?[K] -> Y", .let = "K = 2", .costs = "free"},
+     "let: column 1: 'K' is a size of B already"},
     {"NoParts", {.signature = "A... -> Y", .costs = "add = A[0]"}, "'A' has no sizes to choose"},
     {"Negative", {.signature = "A[M] -> Y", .costs = "add = -1 - M"}, "is never positive"},
 };
