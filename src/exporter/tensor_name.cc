@@ -42,6 +42,15 @@ bool IsInProjection(absl::string_view name) {
   return absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight");
 }
 
+absl::string_view SharedParameterName(const ModelData& model, const Node& node) {
+  if (node.op_type != "Identity" || !node.domain.empty()) return {};
+  const OptionalValueId input = node.input(0), output = node.output(0);
+  if (!input || !output || !model.value(*input).initializer) return {};
+  const absl::string_view name = model.value(*output).name;
+  return IsParameterName(model.value(*input).name) && IsParameterName(name) ? name
+                                                                            : absl::string_view();
+}
+
 bool IsRenamed(absl::string_view name) { return absl::StartsWith(name, kTorchScript); }
 
 bool IsRenamedFor(absl::string_view op_type, absl::string_view name) {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "src/graph/model.h"
 
 namespace onnxflops {
 
@@ -21,6 +22,11 @@ std::optional<absl::string_view> ModuleOfParameter(absl::string_view name);
 bool IsParameterName(absl::string_view name);
 // An input projection of torch.nn.MultiheadAttention.
 bool IsInProjection(absl::string_view name);
+
+// TorchScript keeps one of several parameters with equal values, as those of a network that was
+// never trained have, and hands it to the others by Identity nodes. The name of the parameter that
+// such a node stands for; empty if it is none.
+absl::string_view SharedParameterName(const ModelData& model, const Node& node);
 
 // TorchScript: the tensor is no parameter as it was.
 bool IsRenamed(absl::string_view name);

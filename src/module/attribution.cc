@@ -36,32 +36,6 @@ struct Visit {
   std::shared_ptr<const ActualNames> actual;  // inside a function
 };
 
-// The path without what is after the last dot.
-absl::string_view ParentPath(absl::string_view path) {
-  const size_t dot = path.rfind('.');
-  return path.substr(0, dot == absl::string_view::npos ? 0 : dot);
-}
-
-// `path` is `base` or lies below it.
-bool IsWithin(absl::string_view path, absl::string_view base) {
-  return base.empty() ||
-         (absl::StartsWith(path, base) && (path.size() == base.size() || path[base.size()] == '.'));
-}
-
-absl::string_view CommonPath(absl::string_view a, absl::string_view b) {
-  if (IsWithin(b, a)) return a;
-  const size_t most = std::min(a.size(), b.size());
-  size_t same = 0;
-  while (same < most && a[same] == b[same]) ++same;
-  if (same == b.size() && a[same] == '.') return b;
-  return ParentPath(a.substr(0, same));
-}
-
-// Whether a weight's name says which module it is of.
-bool IsParameterPath(absl::string_view name) {
-  return static_cast<int64_t>(name.size()) <= kMaxModulePath && IsParameterName(name);
-}
-
 size_t MaxModules(const ModelData& model) {
   return static_cast<size_t>(kMaxExtraModules) +
          static_cast<size_t>(kMaxModulesPerNode) * (model.nodes.size() + model.tensors.size());
@@ -162,7 +136,7 @@ class Walk {
     if (static_cast<size_t>(module) >= out_.nodes.size()) Resize(2 * out_.paths.size());
     ++out_.nodes[static_cast<size_t>(module)];
     int64_t& first = out_.first[static_cast<size_t>(module)];
-    first = std::min(first, position_++);
+    first = std::min(first, position_++ + (Ask(id).is_alias ? kAfterAll : 0));
     OptionalModuleId& known = out_.node_module[static_cast<size_t>(id)];
     if (!known) known = module;
   }
@@ -269,6 +243,7 @@ class Walk {
     bool asked = false;
     bool fused = false;      // a convolution or product that took a BatchNorm in
     bool is_module = false;  // a call of a function that the exporter made of a module
+    bool is_alias = false;   // hands a parameter on: says nothing of when its module runs
     OptionalModuleId by_metadata, by_name;
     int32_t first_weight = 0, weights = 0;  // in weights_
   };
@@ -287,6 +262,10 @@ class Walk {
       if (known.by_metadata) return known;
     }
     known.by_name = PlaceByName(node);
+    if (const absl::string_view name = SharedParameterName(model_, node); IsParameterPath(name)) {
+      known.by_name = out_.paths.FromWeight(name);
+      known.is_alias = true;
+    }
     if (IsOfTheFile(node.function)) {
       known.is_module = !IsOnnxscriptFunction(node.domain);
     } else if (!known.by_name) {
@@ -412,6 +391,7 @@ class Walk {
   absl::flat_hash_map<std::pair<NodeId, ModuleId>, ModuleId> module_of_call_;
   std::deque<Visit> queue_;
   int64_t budget_ = 0;
+  static constexpr int64_t kAfterAll = std::numeric_limits<int64_t>::max() / 2;
   int64_t position_ = 0;
 };
 

@@ -22,20 +22,11 @@ bool IsNumber(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
 }
 
-// The path without what is after the last dot.
-absl::string_view Above(absl::string_view path) {
-  if (path.empty()) return path;
-  const void* dot = memrchr(path.data(), '.', path.size());
-  return dot == nullptr
-             ? absl::string_view()
-             : path.substr(0, static_cast<size_t>(static_cast<const char*>(dot) - path.data()));
-}
-
 // The path, cut where it gets deeper or longer than the limits.
 absl::string_view Limited(absl::string_view path) {
   if (path.size() < static_cast<size_t>(kMaxModuleDepth)) return path;  // so many dots at most
   if (static_cast<int64_t>(path.size()) > kMaxModulePath) {
-    path = Above(path.substr(0, kMaxModulePath));
+    path = ParentPath(path.substr(0, kMaxModulePath));
   }
   int depth = 1;
   for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
@@ -62,6 +53,26 @@ size_t CommonPrefix(absl::string_view a, absl::string_view b) {
 }
 
 }  // namespace
+
+bool IsWithin(absl::string_view path, absl::string_view base) {
+  return base.empty() ||
+         (absl::StartsWith(path, base) && (path.size() == base.size() || path[base.size()] == '.'));
+}
+
+absl::string_view ParentPath(absl::string_view path) {
+  return ModuleOfParameter(path).value_or("");
+}
+
+absl::string_view CommonPath(absl::string_view a, absl::string_view b) {
+  if (IsWithin(b, a)) return a;
+  const size_t same = CommonPrefix(a, b);
+  if (same == b.size() && a[same] == '.') return b;
+  return ParentPath(a.substr(0, same));
+}
+
+bool IsParameterPath(absl::string_view name) {
+  return static_cast<int64_t>(name.size()) <= kMaxModulePath && IsParameterName(name);
+}
 
 OptionalModuleId ModulePaths::Memo::Find(absl::string_view key) {
   if (last && key == last_key) return last;
@@ -128,13 +139,13 @@ ModuleId ModulePaths::LongestKnown(absl::string_view path, ModuleId around) cons
   const size_t known_size = this->path(around).size();
   while (path.size() > known_size) {
     if (const auto known = ids_.Find(path)) return *known;
-    path = Above(path);
+    path = ParentPath(path);
   }
   return around;
 }
 
 ModuleId ModulePaths::ParentOf(ModuleId id) const {
-  return LongestKnown(Above(path(id)), around_[static_cast<size_t>(id)]);
+  return LongestKnown(ParentPath(path(id)), around_[static_cast<size_t>(id)]);
 }
 
 OptionalModuleId ModulePaths::FromMetadata(const NodeMetadata& metadata) {

@@ -34,6 +34,15 @@ using ModuleId = int32_t;
 inline constexpr ModuleId kRootModule = 0;
 using OptionalModuleId = OptionalId<struct ModuleTag>;
 
+// `path` is `base` or lies below it.
+bool IsWithin(absl::string_view path, absl::string_view base);
+// The path without what is after the last dot.
+absl::string_view ParentPath(absl::string_view path);
+// The longest path that both are within.
+absl::string_view CommonPath(absl::string_view a, absl::string_view b);
+// Whether a weight's name says which module it is of.
+bool IsParameterPath(absl::string_view name);
+
 class ModulePaths {
  public:
   static constexpr size_t kAnyNumber = std::numeric_limits<int32_t>::max();
@@ -61,6 +70,8 @@ class ModulePaths {
   ModuleId Intern(absl::string_view path, ModuleId around = kRootModule);
   // The module of exactly this path; kNone if there is none.
   OptionalModuleId Find(absl::string_view path) const;
+  // The innermost module that there is whose path this one is, or lies below.
+  ModuleId Around(absl::string_view path) const { return LongestKnown(path, kRootModule); }
   // The module whose path is the longest prefix (at a dot) of this one's. REQUIRES: not the root.
   ModuleId ParentOf(ModuleId id) const;
 

@@ -17,6 +17,7 @@
 #include "src/cost/amounts_sum.h"
 #include "src/exporter/tensor_name.h"
 #include "src/module/attribution.h"
+#include "src/module/shared_parameters.h"
 #include "src/resolve/parameters.h"
 #include "src/symbolic/term_count.h"
 #include "src/symbolic/work.h"
@@ -25,6 +26,7 @@ namespace onnxflops {
 namespace {
 
 constexpr char kOwnWork[] = "(own)";
+constexpr char kShared[] = "(shared)";  // weights that the exporter keeps once for several modules
 constexpr char kOutside[] = "(outside any module)";
 
 // Positions of items grouped by a key: those of group g are order[begin[g] .. begin[g + 1]), in
@@ -209,7 +211,8 @@ class Builder {
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts, most_terms_),
         terms_(works_.terms()),
-        params_(attribution_.paths.size()) {}
+        params_(attribution_.paths.size()),
+        shared_params_(attribution_.paths.size()) {}
   Builder(const Inference& inference, const Counts& counts, absl::Span<const ModuleWork> work)
       : inference_(inference),
         work_(MaxSteps(*inference.model, inference.limits)),
@@ -217,7 +220,8 @@ class Builder {
         most_terms_(MostTerms(inference)),
         attribution_(AttributeNodes(inference, counts)),
         works_(attribution_, counts, work),
-        params_(attribution_.paths.size()) {}
+        params_(attribution_.paths.size()),
+        shared_params_(attribution_.paths.size()) {}
 
   absl::StatusOr<ModuleTree> Build() {
     AddParameters();
@@ -235,6 +239,10 @@ class Builder {
  private:
   struct OwnParams {
     absl::int128 elements = 0, bytes = 0;
+    void Add(absl::int128 more_elements, absl::int128 more_bytes) {
+      elements += more_elements;
+      bytes += more_bytes;
+    }
   };
 
   static int64_t MostTerms(const Inference& inference) {
@@ -261,15 +269,19 @@ class Builder {
   }
 
   void AddParameters() {
+    const SharedParameters shared = FindSharedParameters(model_);
     for (const Parameter& p : FindParameters(model_)) {
+      if (const auto it = shared.find(p.value); it != shared.end()) {
+        shared_params_[static_cast<size_t>(attribution_.paths.Around(it->second))].Add(p.elements,
+                                                                                       p.bytes);
+        continue;
+      }
       OptionalModuleId module;
       if (const auto path = ModuleOfParameter(p.name)) module = attribution_.paths.Find(*path);
       if (!module && p.first_user) {
         module = attribution_.node_module[static_cast<size_t>(*p.first_user)];
       }
-      OwnParams& params = params_[static_cast<size_t>(module.value_or(kRootModule))];
-      params.elements += p.elements;
-      params.bytes += p.bytes;
+      params_[static_cast<size_t>(module.value_or(kRootModule))].Add(p.elements, p.bytes);
     }
   }
 
@@ -304,7 +316,8 @@ class Builder {
     constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     std::vector<ModuleId> ids;
     for (size_t m = 1; m < first_.size(); ++m) {
-      if (first_[m] != kNever || params_[m].elements != 0) ids.push_back(static_cast<ModuleId>(m));
+      if (first_[m] != kNever || params_[m].elements != 0 || shared_params_[m].elements != 0)
+        ids.push_back(static_cast<ModuleId>(m));
     }
     std::stable_sort(ids.begin(), ids.end(), [&](ModuleId a, ModuleId b) {
       return first_[static_cast<size_t>(a)] < first_[static_cast<size_t>(b)];
@@ -314,8 +327,8 @@ class Builder {
     });
     std::vector<int32_t> index(first_.size(), -1);
     std::vector<std::pair<ModuleId, size_t>> stack = {{kRootModule, children.begin[0]}};
-    tree_.modules.reserve(2 * ids.size() + 1);  // each may have work of its own
-    own_params_.reserve(2 * ids.size() + 1);
+    tree_.modules.reserve(3 * ids.size() + 1);  // each may have work of its own, and share weights
+    own_params_.reserve(3 * ids.size() + 1);
     Append(kRootModule, -1, 0);
     index[0] = 0;
     while (!stack.empty()) {
@@ -330,6 +343,7 @@ class Builder {
         continue;
       }
       const bool has_children = tree_.modules.size() > static_cast<size_t>(at) + 1;
+      AddShared(id, at, has_children, depth);
       if (has_children && HasOwn(id)) AppendOwn(at, depth);
       tree_.modules[static_cast<size_t>(at)].end = static_cast<int32_t>(tree_.modules.size());
       stack.pop_back();
@@ -352,20 +366,40 @@ class Builder {
     own_params_.push_back(params_[static_cast<size_t>(id)]);
   }
 
-  // The work of the module at `parent` itself, as its last child.
-  void AppendOwn(int32_t parent, int32_t depth) {
-    Module& of = tree_.modules[static_cast<size_t>(parent)];
+  // What no child of the module at `parent` has, as its last child.
+  Module& AppendUnder(int32_t parent, int32_t depth, absl::string_view name,
+                      const OwnParams& params) {
+    const std::string& path = tree_.modules[static_cast<size_t>(parent)].path;
     Module m;
-    m.path = of.path.empty() ? kOutside : absl::StrCat(of.path, ".", kOwnWork);
-    m.name_begin = of.path.empty() ? 0 : of.path.size() + 1;
+    m.path = path.empty() ? std::string(name) : absl::StrCat(path, ".", name);
+    m.name_begin = path.empty() ? 0 : path.size() + 1;
     m.own = true;
     m.parent = parent;
     m.depth = depth;
     m.end = static_cast<int32_t>(tree_.modules.size()) + 1;
+    own_params_.push_back(params);
+    return tree_.modules.emplace_back(std::move(m));
+  }
+
+  // The weights that modules inside of `id`, which stands at `parent`, share: a row, or where no
+  // such module is shown, its own.
+  void AddShared(ModuleId id, int32_t parent, bool has_children, int32_t depth) {
+    const OwnParams& shared = shared_params_[static_cast<size_t>(id)];
+    if (shared.elements == 0) return;
+    if (has_children) {
+      AppendUnder(parent, depth, kShared, shared);
+    } else {
+      own_params_[static_cast<size_t>(parent)].Add(shared.elements, shared.bytes);
+    }
+  }
+
+  // The work of the module at `parent` itself, as its last child.
+  void AppendOwn(int32_t parent, int32_t depth) {
+    const OwnParams params = std::exchange(own_params_[static_cast<size_t>(parent)], {});
+    Module& m = AppendUnder(parent, depth, parent == 0 ? kOutside : kOwnWork, params);
+    Module& of = tree_.modules[static_cast<size_t>(parent)];
     m.nodes = std::exchange(of.nodes, 0);
     m.kind = std::exchange(of.kind, 0);
-    tree_.modules.push_back(std::move(m));
-    own_params_.push_back(std::exchange(own_params_[static_cast<size_t>(parent)], {}));
   }
 
   // From the leaves up: sums, and kinds. What has equal parts is added up once.
@@ -429,6 +463,7 @@ class Builder {
   OwnWorks works_;
   int64_t terms_ = 0;                      // of the sums so far
   std::vector<OwnParams> params_;          // by ModuleId
+  std::vector<OwnParams> shared_params_;   // by ModuleId: of several modules inside of it
   std::vector<OwnParams> own_params_;      // by module of the tree, without its children's
   std::vector<OptionalModuleId> parents_;  // by ModuleId
   std::vector<int64_t> first_;             // by ModuleId

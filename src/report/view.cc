@@ -315,18 +315,24 @@ void AddArithmetic(const Report& report, const Totals& t, const TotalTexts& text
   if (!t.flops.is_literal()) {  // with all digits: they are what a dynamic model is asked for
     lines->push_back({texts.Named("MACs ", t.macs, /*digits=*/true)});
     lines->push_back({texts.Named("FLOPs", t.flops, /*digits=*/true)});
-    lines->push_back({"backward 2 x FLOPs", "training 3 x FLOPs"});
+    if (report.int_census[Kind::kMac] == Expr(0)) {
+      lines->push_back({"backward 2 x FLOPs", "training 3 x FLOPs"});
+    }
     return;
   }
   std::string flops = texts.Named("FLOPs", t.flops);
-  // Integer contractions are MACs, but not FLOPs.
-  if (report.int_census[Kind::kMac] == Expr(0)) {
-    absl::StrAppend(&flops, " = 2 x MACs + ", ShowExpr(t.other_flops, exact), " other",
-                    NameOthers(report));
+  // Integer contractions are MACs, but not FLOPs; nobody trains what is left of the FLOPs.
+  if (report.int_census[Kind::kMac] != Expr(0)) {
+    lines->push_back({texts.Named("MACs", t.macs), std::move(flops)});
+    return;
   }
-  lines->push_back({texts.Named("MACs", t.macs), std::move(flops),
-                    texts.Named("backward (2x)", t.backward_flops),
-                    texts.Named("training (3x)", t.training_flops)});
+  absl::StrAppend(&flops, " = 2 x MACs + ", ShowExpr(t.other_flops, exact), " other",
+                  NameOthers(report));
+  lines->push_back({
+      texts.Named("MACs", t.macs),
+      std::move(flops),
+      texts.Named("backward (2x)", t.backward_flops),
+  });
 }
 
 // Parameters, bytes, and work beside the FLOPs.

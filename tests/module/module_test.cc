@@ -204,6 +204,26 @@ TEST(ModuleTreeTest, EqualModulesHaveOneKind) {
   ExpectSums(*report);
 }
 
+// TorchScript keeps one of the parameters whose values are equal. No module has it then, the layers
+// are alike, and the Identity nodes that hand it on say nothing of the order.
+TEST(ModuleTreeTest, AParameterThatStandsForSeveralIsOfNoneOfTheirModules) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"}).Weight("m.h.1.norm.weight", {4});
+  make.Node("Identity_0", "Identity", {"m.h.1.norm.weight"}, {"m.h.0.norm.weight"});
+  make.Node("/m/act/Relu", "Relu", {"x"}, {"a"});
+  make.Node("/m/h.0/norm/Mul", "Mul", {"a", "m.h.0.norm.weight"}, {"b"});
+  make.Node("/m/h.1/norm/Mul", "Mul", {"b", "m.h.1.norm.weight"}, {"y"}).Output("y");
+  const absl::StatusOr<Report> report = make.Count();
+  EXPECT_THAT(Rows(*report), ElementsAre("/ 12", "m 12", "m.act 4", "m.h.0 4", "m.h.0.norm 4",
+                                         "m.h.1 4", "m.h.1.norm 4", "m.(shared) 0"));
+  for (const Module& m : report->modules) {
+    const bool holds = m.path.empty() || m.path == "m" || m.path == "m.(shared)";
+    EXPECT_EQ(m.amounts->params, Expr(holds ? 4 : 0)) << m.path;
+  }
+  EXPECT_EQ(report->modules[3].kind, report->modules[5].kind);
+  ExpectSums(*report);
+}
+
 // ---- control flow and functions
 
 // for _ in range(5): x = relu(x)
