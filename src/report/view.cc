@@ -328,11 +328,9 @@ void AddArithmetic(const Report& report, const Totals& t, const TotalTexts& text
   }
   absl::StrAppend(&flops, " = 2 x MACs + ", ShowExpr(t.other_flops, exact), " other",
                   NameOthers(report));
-  lines->push_back({
-      texts.Named("MACs", t.macs),
-      std::move(flops),
-      texts.Named("backward (2x)", t.backward_flops),
-  });
+  lines->push_back({texts.Named("MACs", t.macs), std::move(flops),
+                    texts.Named("backward (2x)", t.backward_flops),
+                    texts.Named("training (3x)", t.training_flops)});
 }
 
 // Parameters, bytes, and work beside the FLOPs.
