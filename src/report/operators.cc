@@ -21,7 +21,7 @@ namespace {
 
 const char* StatusOf(const OpDef& row) {
   if (Has(row.traits, Traits::kUnknown)) return "unknown";
-  return row.count != nullptr || Has(row.traits, Traits::kControlFlow) ? "counted" : "free";
+  return row.count != nullptr || row.control_flow != ControlFlow::kNone ? "counted" : "free";
 }
 
 // The formulas of a row where they are data, or where nothing is to be said: it is free.

@@ -142,7 +142,7 @@ TEST(RegistryTest, EveryRowIsComplete) {
       const bool unknown = Has(def.traits, Traits::kUnknown);
       EXPECT_TRUE(!unknown || def.note[0] != '\0');
       EXPECT_TRUE(unknown || !def.examples.empty());
-      EXPECT_TRUE(unknown || Has(def.traits, Traits::kControlFlow) || def.infer != nullptr);
+      EXPECT_TRUE(unknown || def.control_flow != ControlFlow::kNone || def.infer != nullptr);
     }
   }
 }
