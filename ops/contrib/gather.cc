@@ -127,8 +127,7 @@ constexpr OpExample kGatherBlockQuantizedExamples[] = {
 constexpr OpDef kMsGatherRows[] = {
     {.name = "GatherBlockQuantized",
      .versions = kSince1,
-     .formula = "Y = (data[indices] - zero_point) * scale; mul = 1, add = 1 with zero_points, per "
-                "element of Y",
+     .formula = "output = (data[indices] - zero_point) * scale",
      .data = {.signature = "data indices scales zero_points? -> output",
               .costs =
                   "float_mul = output.elements; float_add = zero_points.given*output.elements"},
@@ -139,14 +138,14 @@ constexpr OpDef kMsGatherRows[] = {
      .note = "only what is gathered is read and dequantised"},
     {.name = "GatherND",
      .versions = kSince1,
-     .formula = "as ai.onnx GatherND without batch_dims; free",
+     .formula = "as ai.onnx GatherND without batch_dims",
      .data = {.signature = "data indices -> output", .costs = "free"},
      .infer = InferGatherNd,
      .count = CountGatherNd,
      .examples = kGatherNdExamples},
     {.name = "TorchEmbedding",
      .versions = kSince1,
-     .formula = "Y[..,M] = rows of weight[V,M]; free",
+     .formula = "Y[..,M] = rows of weight[V,M]",
      .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
      .infer = InferTorchEmbedding,
      .count = CountTorchEmbedding,

@@ -71,10 +71,7 @@ constexpr OpExample kCropAndResizeExamples[] = {
 constexpr OpDef kMsImageRows[] = {
     {.name = "CropAndResize",
      .versions = kSince1,
-     .formula =
-         "Y[R,C,h,w] = boxes of X, resized; per box: 2 add, 2 mul, 2 div; per row and column "
-         "of a box: add, 2 mul, 2 cmp, round (bilinear: add and round more); bilinear: per "
-         "element 6 add, 3 mul",
+     .formula = "Y[R,C,h,w] = boxes of X, resized",
      .data = {.signature = "X rois batch_indices crop_size -> Y[R, C, h, w]",
               .attributes = "mode = bilinear|nearest",
               .let = "lines = R*(h + w); bilinear = attr.mode.bilinear",

@@ -148,8 +148,7 @@ constexpr OpExample kQOrderedMatMulExamples[] = {
 constexpr OpDef kMsIntegerMatMulRows[] = {
     {.name = "DynamicQuantizeMatMul",
      .versions = kSince1,
-     .formula = "Y[..,M,N] = MatMulIntegerToFloat of DynamicQuantizeLinear(A[..,M,K]) and B[K,N]; "
-                "integer mac = elements(Y)*K, and what the parts cost",
+     .formula = "Y[..,M,N] = MatMulIntegerToFloat of DynamicQuantizeLinear(A[..,M,K]) and B[K,N]",
      .data = {.signature = "A[a..., K] B b_scale b_zero_point? bias? -> Y",
               .costs = "int_mac = Y.elements*K; int_add = A.elements + "
                        "b_zero_point.given*B.elements; float_div = A.elements + 2; float_round = "
@@ -161,7 +160,7 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
      .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})}},
     {.name = "MatMulInteger16",
      .versions = kSince1,
-     .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N] in 32-bit integers; integer mac = elements(Y)*K",
+     .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N] in 32-bit integers",
      .data = {.signature = "A[a..., K] B -> Y", .costs = "int_mac = Y.elements*K"},
      .infer = InferMatMulInteger16,
      .count = CountMatMulInteger16,
@@ -169,9 +168,7 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
     {.name = "MatMulIntegerToFloat",
      .versions = kSince1,
      .formula = "Y[..,M,N] = (A - a_zero_point)[..,M,K] (B - b_zero_point)[..,K,N] * a_scale * "
-                "b_scale + bias; integer mac = elements(Y)*K, integer add = elements(A) and "
-                "elements(B) for each zero point given; mul = elements(Y) + elements(a_scale * "
-                "b_scale), add = elements(Y) for bias",
+                "b_scale + bias",
      .data =
          {.signature = "A[a..., K] B a_scale b_scale a_zero_point? b_zero_point? bias? -> Y",
           .costs =
@@ -184,9 +181,7 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
      .operands = {.weights = InputBits({0, 1, 6}), .not_parameters = InputBits({2, 3, 4, 5})}},
     {.name = "QGemm",
      .versions = kSince1,
-     .formula = "Y[M,N] = requantised (A - a_zero_point)'[M,K] (B - b_zero_point)'[K,N] + C; "
-                "integer mac = M*N*K, integer add = elements(A) + elements(B), and M*N for C; per "
-                "element of Y: mul, and to 8 bits round, add, 2 cmp",
+     .formula = "Y[M,N] = requantised (A - a_zero_point)'[M,K] (B - b_zero_point)'[K,N] + C",
      .data = {.signature =
                   "A a_scale a_zero_point? B b_scale b_zero_point? C? y_scale? y_zero_point? -> Y",
               .attributes = "transA = 0",
@@ -202,8 +197,7 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
      .note = "The factor alpha * a_scale * b_scale / y_scale is made once: not counted."},
     {.name = "QOrderedMatMul",
      .versions = kSince1,
-     .formula = "Y[..,M,N] = requantised A[..,M,K] B[K,N] + bias + C; integer mac = elements(Y)*K; "
-                "per element of Y: mul, round, 2 cmp, add for bias and for C; mul = elements(C)",
+     .formula = "Y[..,M,N] = requantised A[..,M,K] B[K,N] + bias + C",
      .data = {.signature = "A[a..., K] scale_A B scale_B scale_Y bias? C? scale_C? -> Y",
               .costs = "int_mac = Y.elements*K; float_mul = Y.elements + C.elements; float_round = "
                        "Y.elements; float_cmp = 2*Y.elements; float_add = (bias.given + "

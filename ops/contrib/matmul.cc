@@ -223,8 +223,7 @@ constexpr FormulaData kFusedMatMulFormulas = {
 constexpr OpDef kMsMatMulRows[] = {
     {.name = "CDist",
      .versions = kSince1,
-     .formula = "C[M,K] = sum over N of (A[M,N] - B[K,N])^2, and its root if euclidean; add = "
-                "2*M*K*N, mul = M*K*N, sqrt = M*K",
+     .formula = "C[M,K] = sum over N of (A[M,N] - B[K,N])^2, and its root if euclidean",
      .data = {.signature = "A[M, N] B[K, N] -> C",
               .attributes = "metric = sqeuclidean|euclidean",
               .costs = "add = 2*M*K*N; mul = M*K*N; sqrt = attr.metric.euclidean*M*K"},
@@ -235,7 +234,7 @@ constexpr OpDef kMsMatMulRows[] = {
              "had from"},
     {.name = "FusedGemm",
      .versions = kSince1,
-     .formula = "Y[M,N] = activation(alpha A'B' + beta C); as Gemm, and the activation per element",
+     .formula = "Y[M,N] = activation(alpha A'B' + beta C)",
      .data = {.signature = "A B C? -> Y[M, N]",
               .attributes = "transA = 0; alpha = 1.0; beta = 1.0; activation = activation",
               .let = "K = if(attr.transA, A[0], A[1])",
@@ -247,8 +246,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .operands = {.weights = InputBits({0, 1, 2})}},
     {.name = "FusedMatMul",
      .versions = kSince1,
-     .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]; mac = elements(Y)*K, mul = elements(Y) "
-                "if alpha is not 1",
+     .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
@@ -256,16 +254,14 @@ constexpr OpDef kMsMatMulRows[] = {
      .operands = {.weights = InputBits({0, 1})}},
     {.name = "FusedMatMulActivation",
      .versions = kSince1,
-     .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N]); as FusedMatMul, and the activation "
-                "per element",
+     .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
      .examples = kFusedMatMulActivationExamples},
     {.name = "GemmFastGelu",
      .versions = kSince1,
-     .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias); mac = elements(Y)*K; per element: mul "
-                "= 4, add = 3 (2 without bias), pow = 1, tanh = 1",
+     .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias)",
      .data = {.signature = "X[rows..., K] W bias? -> Y",
               .costs = "mac = Y.elements*K; mul = 4*Y.elements; add = (2 + bias.given)*Y.elements; "
                        "pow = Y.elements; tanh = Y.elements"},
@@ -275,9 +271,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "GemmFloat8",
      .versions = kSince1,
-     .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY; mac = M*N*K; mul = "
-                "elements(A) and elements(B) for their scales, elements(Y) if alpha is not 1; div "
-                "= elements(Y) for scaleY; add = elements(Y) for C",
+     .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY",
      .data = {.signature = "A B C? scaleA? scaleB? scaleY? -> Y",
               .attributes = "transA = 0; alpha = 1.0; beta = 0.0; activation = activation",
               .let = "K = if(attr.transA, A[0], A[1]); biased = C.given*(1 - attr.beta.is_0)",
@@ -290,8 +284,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .examples = kGemmFloat8Examples},
     {.name = "Inverse",
      .versions = kSince1,
-     .formula = "Y[..,N,N] = inverse of X, by Gauss-Jordan elimination in place; per matrix: div = "
-                "N, mul = N^3 - N, add = N (N-1)^2",
+     .formula = "Y[..,N,N] = inverse of X, by Gauss-Jordan elimination in place",
      .data = {.signature = "X[batch..., M, N] -> Y",
               .costs = "div = batch*N; mul = batch*N*(N - 1)*(N + 1); add = batch*N*(N - 1)^2"},
      .infer = InferInverse,
@@ -300,7 +293,7 @@ constexpr OpDef kMsMatMulRows[] = {
      .note = "the search for pivots is not counted"},
     {.name = "SparseToDenseMatMul",
      .versions = kSince1,
-     .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse; mac = elements(Y)*K",
+     .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
@@ -309,7 +302,7 @@ constexpr OpDef kMsMatMulRows[] = {
              "elements that are 0 are counted elsewhere too."},
     {.name = "TransposeMatMul",
      .versions = kSince1,
-     .formula = "as FusedMatMul",
+     .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,

@@ -262,8 +262,7 @@ constexpr OpExample kFp8WeightExamples[] = {
 constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulBlockQuantizedFp4Weight",
      .versions = kSince1,
-     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale * global scale; mac = "
-                "elements(Y)*K, mul = N*K + N*ceil(K/block_size), add = elements(Y) for bias",
+     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale * global scale",
      .data = {.signature =
                   "A[rows..., K] B[N, bytes] block_scale global_scale? a_scale? bias? -> Y",
               .attributes = "block_size = 16",
@@ -274,8 +273,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .examples = kFp4WeightExamples},
     {.name = "MatMulBlockQuantizedFp8Weight",
      .versions = kSince1,
-     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale; mac = elements(Y)*K, mul = "
-                "N*K, add = elements(Y) for bias; with a_scale: div = mul = elements(A)",
+     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale",
      .data = {.signature = "A[rows..., K] B[N, bytes] b_scale a_scale? bias? -> Y",
               .costs = "mac = Y.elements*K; mul = N*K + a_scale.given*A.elements; div = "
                        "a_scale.given*A.elements; add = bias.given*Y.elements"},
@@ -284,8 +282,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .examples = kFp8WeightExamples},
     {.name = "MatMulBnb4",
      .versions = kSince1,
-     .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block; mac = "
-                "elements(Y)*K, mul = N*K",
+     .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block",
      .data = {.signature = "A[rows..., k] B absmax -> Y",
               .attributes = "K = int; N = int",
               .costs = "mac = Y.elements*k; mul = attr.N*attr.K"},
@@ -295,8 +292,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true}},
     {.name = "MatMulFpQ4",
      .versions = kSince1,
-     .formula = "Y[..,N] = A[..,K] W[K,N], W in blocks of 4 bits; mac = elements(Y)*K, mul = N*K, "
-                "add = N*K with offsets (blk_quant_type 1)",
+     .formula = "Y[..,N] = A[..,K] W[K,N], W in blocks of 4 bits",
      .data = {.signature = "A[rows..., K] B B_shape -> Y[y..., N]",
               .attributes = "blk_quant_type = 1",
               .costs = "mac = Y.elements*K; mul = N*K; add = (attr.blk_quant_type == 1)*N*K"},
@@ -308,8 +304,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .traits = Traits::kReadsContent},
     {.name = "MatMulNBits",
      .versions = kSince1,
-     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale; mac = "
-                "elements(Y)*K, mul = N*K, add = N*K with zero_points, add = elements(Y) for bias",
+     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale",
      .data = {.signature = "A[rows..., K] B scales zero_points? g_idx? bias? -> Y",
               .attributes = "N = int",
               .costs = "mac = Y.elements*K; mul = attr.N*K; add = zero_points.given*attr.N*K + "
@@ -324,8 +319,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulNBitsMlp",
      .versions = kSince1,
      .formula = "Y = activation(X G' + b) * (X U' + c), X = RMSNormalization(A + skip) if asked "
-                "for, G and U[N,K] as in MatMulNBits; mac = 2*elements(Y)*K, mul = 2*N*K + "
-                "elements(Y), and what the parts cost",
+                "for, G and U[N,K] as in MatMulNBits",
      .data = {.signature = "A[tokens..., K] skip? norm_scale? gate_B gate_scales gate_bias? up_B "
                            "up_scales up_bias? -> Y",
               .attributes = "N = int; activation = activation",
@@ -340,8 +334,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
     {.name = "MatMulNBitsQkv",
      .versions = kSince1,
      .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
-                "[Nkv,K] as in MatMulNBits; mac = rows*(Nq + 2*Nkv)*K, mul = (Nq + 2*Nkv)*K, and "
-                "what the parts cost",
+                "[Nkv,K] as in MatMulNBits",
      .data = {.signature = "A[tokens..., K] skip? norm_scale? q_B q_scales q_bias? k_B k_scales "
                            "k_bias? v_B v_scales v_bias? -> Q",
               .attributes = "Nq = int; Nkv = int",

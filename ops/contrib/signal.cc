@@ -99,7 +99,7 @@ constexpr OpExample kDynamicTimeWarpingExamples[] = {
 constexpr OpDef kMsSignalRows[] = {
     {.name = "DynamicTimeWarping",
      .versions = kSince1,
-     .formula = "Y[2,P] = the cheapest path through X[M,N]; per place: add = 1, cmp = 2",
+     .formula = "Y[2,P] = the cheapest path through X[M,N]",
      .infer = InferDynamicTimeWarping,
      .count = CountPerInputElement,
      .examples = kDynamicTimeWarpingExamples,

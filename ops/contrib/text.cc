@@ -192,8 +192,8 @@ constexpr FormulaData NGramData(const char* signature) {
 constexpr OpDef kMsTextRows[] = {
     {.name = "BifurcationDetector",
      .versions = kSince1,
-     .formula = "where the predicted tokens[P] leave the source[S], and where the last n-grams are "
-                "in it; integer cmp = P + S * (sum of the sizes of the n-grams)",
+     .formula =
+         "where the predicted tokens[P] leave the source[S], and where the last n-grams are in it",
      .data = {.signature = "source[S] tokens suffix_match? predicted? -> out suffix?",
               .attributes = "min_ngram_size = 1; max_ngram_size = 3",
               .let = "least = attr.min_ngram_size; most = attr.max_ngram_size",
@@ -212,8 +212,7 @@ constexpr OpDef kMsTextRows[] = {
      .note = "bit operations are cmp; strings are free"},
     {.name = "NGramHashMapping",
      .versions = kSince1,
-     .formula = "Y[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head; integer, "
-                "per token: mul = N, cmp = N-1, div = (N-1)*n, add = (N-1)*n with head_offsets",
+     .formula = "hashes[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head",
      .data =
          NGramData("ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?"),
      .infer = InferNGramHash,
@@ -222,8 +221,7 @@ constexpr OpDef kMsTextRows[] = {
      .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
     {.name = "NGramRepeatBlock",
      .versions = kSince1,
-     .formula = "scores of tokens[B,S] that would repeat an n-gram are set to -inf; integer cmp = "
-                "B*(S-n+1)*(n-1)",
+     .formula = "scores_out = scores, -inf where a token would repeat an n-gram of ids[B,S]",
      .data = {.signature = "ids[B, S] scores -> scores_out",
               .attributes = "ngram_size = int",
               .costs = "int_cmp = B*max(S - attr.ngram_size + 1, 0)*(attr.ngram_size - 1)"},
@@ -232,7 +230,7 @@ constexpr OpDef kMsTextRows[] = {
      .examples = kNGramRepeatBlockExamples},
     {.name = "Tokenizer",
      .versions = kSince1,
-     .formula = "Y[N,C,T] = the tokens of X[N,C]; free",
+     .formula = "Y[N,C,T] = the tokens of X[N,C]",
      .infer = InferTokenizer,
      .examples = kTokenizerExamples},
     {.name = "VarlenNGramHashMapping",
