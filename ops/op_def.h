@@ -225,12 +225,11 @@ enum class Traits : uint32_t {
   kReadsContent =
       2,  // the shape rule looks at contents of inputs (so they are part of the memoisation key)
   kNotMemoised = 4,  // result depends on more than operator, attributes and input facts
-  kControlFlow = 8,  // If, Loop, Scan: the driver infers and counts bodies (src/infer/control_flow)
-  kUnknown = 16,  // known by name, but without a public meaning: `note` says why; counts as unknown
-  kRandom = 32,   // output is not constant even when all inputs are
-  kShapeOnly = 64,   // looks at the shapes of its inputs, never at what they hold: Shape, Size
-  kMovesMask = 128,  // moves, tests or adds what may be a mask; to another type (`to`): to bool
-  kStored = 256,     // the file holds what it yields: Constant
+  kUnknown = 8,  // known by name, but without a public meaning: `note` says why; counts as unknown
+  kRandom = 16,  // output is not constant even when all inputs are
+  kShapeOnly = 32,  // looks at the shapes of its inputs, never at what they hold: Shape, Size
+  kMovesMask = 64,  // moves, tests or adds what may be a mask; to another type (`to`): to bool
+  kStored = 128,    // the file holds what it yields: Constant
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -238,6 +237,15 @@ constexpr Traits operator|(Traits a, Traits b) {
 constexpr bool Has(Traits set, Traits bit) {
   return (static_cast<uint32_t>(set) & static_cast<uint32_t>(bit)) != 0;
 }
+
+// How an operator runs the graphs in its attributes. src/infer/control_flow.cc does it.
+enum class ControlFlow : uint8_t {
+  kNone,
+  kIf,        // one of two branches, by the condition
+  kLoop,      // trip by trip, as long as a condition holds
+  kScan,      // along axes of the inputs
+  kSequence,  // item by item
+};
 
 // A bit per input: InputBits({1, 2}) are the second and the third.
 constexpr uint32_t InputBits(std::initializer_list<int> inputs) {
@@ -305,10 +313,10 @@ struct FormulaData {
 struct OpDef {
   const char* name = "";
   absl::Span<const int>
-      versions;              // since_versions this row covers: kGemmVersions = {1, 6, 7, 9, 11, 13}
-  const char* formula = "";  // one or two lines, as `ops` and `explain` print it: "Y[M,N] = A[M,K]
-                             // B[K,N] + C; mac = M*N*K, add = M*N"
-  FormulaData data = {};     // what the formula costs, as data where the language can say it
+      versions;  // since_versions this row covers: kGemmVersions = {1, 6, 7, 9, 11, 13}
+  // What the operator computes: "Y[M,N] = A[M,K] B[K,N] + C". Its costs as well if `data` has none.
+  const char* formula = "";
+  FormulaData data = {};  // what the operator costs, as data where the language can say it
   InferFn infer = nullptr;
   CountFn count = nullptr;  // nullptr: free, does no arithmetic
   absl::Span<const OpExample> examples;
@@ -324,6 +332,7 @@ struct OpDef {
   int axes_attribute_before = 0;
   const ReductionSteps* reduction = nullptr;  // of the reductions
   Traits traits = Traits::kNone;
+  ControlFlow control_flow = ControlFlow::kNone;
   OnnxInference onnx = {};
   const char* note = "";                     // conventions chosen, with the reason
   absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does

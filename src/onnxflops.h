@@ -9,10 +9,10 @@
 //   report->totals.flops           // an Expr: exact, printable, comparable: 14827185434*batch + 1
 //   report->At({{"batch", 64}})    // totals at a size, without counting again
 //   std::cout << onnxflops::ToTable(*report, {});
-//   onnxflops::CompareTools(*model, {}, {.with = {"thop"}})   // what another tool says, and why
+//   onnxflops::CompareTools(*model, {}, {.with = {"thop"}})   // what another tool counts, and why
 //
-// Nothing here prints, exits or throws (but for memory that runs out). Model and Report are values;
-// they may be shared between threads that only read them, and different threads may count at once.
+// Nothing here prints, exits or throws, except when memory runs out. Model and Report are values:
+// threads that only read them may share them. Several threads may count at once.
 #ifndef ONNXFLOPS_SRC_ONNXFLOPS_H_
 #define ONNXFLOPS_SRC_ONNXFLOPS_H_
 

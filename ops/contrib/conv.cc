@@ -300,8 +300,7 @@ constexpr FormulaData kFusedConvFormulas = {
 constexpr OpDef kMsConvRows[] = {
     {.name = "ConvTransposeWithDynamicPads",
      .versions = kSince1,
-     .formula = "Y = ConvTranspose(X, W, B) with pads from an input; mac = N*Cin*i1*i2.. * "
-                "Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .formula = "Y = ConvTranspose(X, W, B) with pads from an input",
      .data = {.signature = "X W pads? B? -> Y",
               .costs = "mac = X.elements*W[1:]; add = B.given*Y.elements"},
      .infer = InferConvTransposeWithDynamicPads,
@@ -311,8 +310,7 @@ constexpr OpDef kMsConvRows[] = {
      .traits = Traits::kReadsContent},
     {.name = "FusedConv",
      .versions = kSince1,
-     .formula = "Y = activation(Conv(X, W, B) + Z); mac = elements(Y) * Cin/group * k1*k2.., add = "
-                "elements(Y) for B and for Z, the activation per element",
+     .formula = "Y = activation(Conv(X, W, B) + Z)",
      .data = kFusedConvFormulas,
      .infer = InferFusedConv,
      .count = CountFusedConv,
@@ -320,8 +318,7 @@ constexpr OpDef kMsConvRows[] = {
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "MaxpoolWithMask",
      .versions = kSince1,
-     .formula = "Y = MaxPool of the elements whose mask is not 0; cmp = elements(Y) * k1*k2.., and "
-                "as many integer cmp for the mask",
+     .formula = "Y = MaxPool of the elements whose mask is not 0",
      .data = {.signature = "X mask -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "float_cmp = Y.elements*attr.kernel_shape[:]; int_cmp = "
@@ -331,8 +328,7 @@ constexpr OpDef kMsConvRows[] = {
      .examples = kMaxpoolWithMaskExamples},
     {.name = "NhwcConv",
      .versions = kSince1,
-     .formula = "Y[N,o1,o2..,Cout] = Conv(X[N,i1,i2..,Cin], W, B); mac = elements(Y) * Cin/group * "
-                "k1*k2.., add = elements(Y) if B is given",
+     .formula = "Y[N,o1,o2..,Cout] = Conv(X[N,i1,i2..,Cin], W, B)",
      .data = {.signature = "X W B? -> Y",
               .costs = "mac = Y.elements*W[1:]; add = B.given*Y.elements"},
      .infer = InferNhwcConv,
@@ -343,15 +339,14 @@ constexpr OpDef kMsConvRows[] = {
              "k2..], as documented: whichever fits"},
     {.name = "NhwcFusedConv",
      .versions = kSince1,
-     .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z); as FusedConv",
+     .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z)",
      .data = kFusedConvFormulas,
      .infer = InferNhwcFusedConv,
      .count = CountNhwcFusedConv,
      .examples = kNhwcFusedConvExamples},
     {.name = "NhwcMaxPool",
      .versions = kSince1,
-     .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]; cmp = "
-                "elements(Y) * k1*k2..",
+     .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]"},
@@ -360,8 +355,7 @@ constexpr OpDef kMsConvRows[] = {
      .examples = kConvNhwcMaxPoolExamples},
     {.name = "QLinearAveragePool",
      .versions = kSince1,
-     .formula = "Y = Quantize(AveragePool(Dequantize(X))); per element of X: mul = add = 1; of Y: "
-                "add = k1*k2.. + 1, div = 2, round = 1, cmp = 2",
+     .formula = "Y = Quantize(AveragePool(Dequantize(X)))",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .attributes = "kernel_shape = ints",
               .costs = "float_mul = X.elements; float_add = x_zero_point.given*X.elements + "
@@ -372,8 +366,7 @@ constexpr OpDef kMsConvRows[] = {
      .examples = kConvQLinearAveragePoolExamples},
     {.name = "QLinearConv",
      .versions = kSince1,
-     .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]; integer mac = "
-                "elements(y) * Cin/group * k1*k2..",
+     .formula = "as ai.onnx QLinearConv, with channels_last on X[N,i1,i2..,Cin]",
      .data = {.signature =
                   "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
               .costs = "int_mac = y.elements*w[1:]; int_add = x.elements + w.elements + "
@@ -385,8 +378,7 @@ constexpr OpDef kMsConvRows[] = {
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearGlobalAveragePool",
      .versions = kSince1,
-     .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X))); per element of X: mul = 1, add = "
-                "2; of Y: div = 2, round = 1, add = 1, cmp = 2",
+     .formula = "Y = Quantize(GlobalAveragePool(Dequantize(X)))",
      .data = {.signature = "X x_scale x_zero_point? y_scale y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (1 + x_zero_point.given)*X.elements + "
                        "y_zero_point.given*Y.elements; float_div = 2*Y.elements; float_round = "
@@ -396,8 +388,8 @@ constexpr OpDef kMsConvRows[] = {
      .examples = kQLinearGlobalAveragePoolExamples},
     {.name = "WordConvEmbedding",
      .versions = kSince1,
-     .formula = "Y[S,M] = max over P positions of tanh(conv + B) of words[S,L], W[M,1,K,E], P = L "
-                "- K + 1; mac = S*P*M*K*E, add = tanh = cmp = S*P*M",
+     .formula =
+         "Y[S,M] = max over P positions of tanh(conv + B) of words[S,L], W[M,1,K,E], P = L - K + 1",
      .data =
          {.signature = "words[S, L] W[M, one, K, E] B table -> Y",
           .let = "P = L - K + 1",

@@ -226,8 +226,7 @@ constexpr OpExample kSpaceToDepthExamples[] = {
 constexpr OpDef kMsNhwcRows[] = {
     {.name = "AveragePool",
      .versions = kAveragePoolVersions,
-     .formula = "as ai.onnx AveragePool with the channels last, then the activation; add = "
-                "elements(Y) * k1*k2.., div = elements(Y)",
+     .formula = "as ai.onnx AveragePool with the channels last, then the activation",
      .data = {.signature = "X -> Y",
               .attributes = "kernel_shape = ints; activation = activation",
               .costs = "add = Y.elements*attr.kernel_shape[:]; div = Y.elements; attr.activation = "
@@ -252,8 +251,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})}},
     {.name = "Conv",
      .versions = kConvVersions,
-     .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B)); mac = elements(Y) * "
-                "Cin/group * k1*k2.., add = elements(Y) if B is given, the activation per element",
+     .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B))",
      .data = {.signature = "X W B? Z? -> Y",
               .attributes = "activation = activation",
               .costs = "mac = Y.elements*W[1:]; add = (B.given + Z.given)*Y.elements; "
@@ -264,8 +262,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "ConvTranspose",
      .versions = kConvTransposeVersions,
-     .formula = "as ai.onnx ConvTranspose with the channels last, then the activation; mac = "
-                "elements(X) * Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .formula = "as ai.onnx ConvTranspose with the channels last, then the activation",
      .data = {.signature = "X W B? -> Y",
               .attributes = "activation = activation",
               .costs =
@@ -276,13 +273,12 @@ constexpr OpDef kMsNhwcRows[] = {
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "DepthToSpace",
      .versions = kDepthToSpaceVersions,
-     .formula = "as ai.onnx DepthToSpace with the channels last; free",
+     .formula = "as ai.onnx DepthToSpace with the channels last",
      .infer = InferNhwc,
      .examples = kDepthToSpaceExamples},
     {.name = "GlobalAveragePool",
      .versions = kGlobalPoolVersions,
-     .formula = "as ai.onnx GlobalAveragePool with the channels last; add = elements(X), div = "
-                "elements(Y)",
+     .formula = "as ai.onnx GlobalAveragePool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
               .costs = "add = X.elements; div = Y.elements; attr.activation = Y.elements"},
@@ -303,7 +299,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .examples = kGlobalLpPoolExamples},
     {.name = "GlobalMaxPool",
      .versions = kGlobalPoolVersions,
-     .formula = "as ai.onnx GlobalMaxPool with the channels last; cmp = elements(X)",
+     .formula = "as ai.onnx GlobalMaxPool with the channels last",
      .data = {.signature = "X -> Y",
               .attributes = "activation = activation",
               .costs = "cmp = X.elements; attr.activation = Y.elements"},
@@ -355,8 +351,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .examples = kLpPoolExamples},
     {.name = "MaxPool",
      .versions = kMaxPoolVersions,
-     .formula = "as ai.onnx MaxPool with the channels last, then the activation; cmp = elements(Y) "
-                "* k1*k2..",
+     .formula = "as ai.onnx MaxPool with the channels last, then the activation",
      .data = {.signature = "X -> Y Indices?",
               .attributes = "kernel_shape = ints; activation = activation",
               .costs = "cmp = Y.elements*attr.kernel_shape[:]; attr.activation = Y.elements"},
@@ -365,7 +360,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .examples = kNhwcNhwcMaxPoolExamples},
     {.name = "MaxUnpool",
      .versions = kMaxUnpoolVersions,
-     .formula = "as ai.onnx MaxUnpool with the channels last; free",
+     .formula = "as ai.onnx MaxUnpool with the channels last",
      .data = {.signature = "X indices output_shape? -> Y", .costs = "free"},
      .infer = InferNhwc,
      .count = CountNhwc,
@@ -385,8 +380,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .examples = kNhwcQLinearAveragePoolExamples},
     {.name = "QLinearConv",
      .versions = kQLinearConvVersions,
-     .formula = "as ai.onnx QLinearConv with the channels last; integer mac = elements(y) * "
-                "Cin/group * k1*k2..",
+     .formula = "as ai.onnx QLinearConv with the channels last",
      .data = {.signature =
                   "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
               .costs = "int_mac = y.elements*w[1:]; int_add = x.elements + w.elements + "
@@ -398,9 +392,8 @@ constexpr OpDef kMsNhwcRows[] = {
      .operands = {.weights = InputBits({3, 8}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearConvTranspose",
      .versions = kQLinearConvTransposeVersions,
-     .formula = "y = requantised ConvTranspose of (x - x_zero_point) and (w - w_zero_point), plus "
-                "B; integer mac = elements(x) * Cout/group * k1*k2.., integer add = elements(x) + "
-                "elements(w) (+ elements(y) for B); per element of y: mul, round, add, 2 cmp",
+     .formula =
+         "y = requantised ConvTranspose of (x - x_zero_point) and (w - w_zero_point), plus B",
      .data = {.signature =
                   "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? -> y",
               .costs = "int_mac = x.elements*w[1:]; int_add = x.elements + w.elements + "
@@ -419,7 +412,7 @@ constexpr OpDef kMsNhwcRows[] = {
      .traits = Traits::kReadsContent},
     {.name = "SpaceToDepth",
      .versions = kSpaceToDepthVersions,
-     .formula = "as ai.onnx SpaceToDepth with the channels last; free",
+     .formula = "as ai.onnx SpaceToDepth with the channels last",
      .infer = InferNhwc,
      .examples = kSpaceToDepthExamples},
 };

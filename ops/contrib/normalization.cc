@@ -330,8 +330,7 @@ constexpr OpExample kQOrderedLayerNormExamples[] = {
 constexpr OpDef kMsNormalizationRows[] = {
     {.name = "BranchwiseRMSNorm",
      .versions = kSince1,
-     .formula = "RMSNormalization of R rows (each branch) of H elements; per element: mul = 2 (1 "
-                "without scale), add = 1, div = 1; per row: add = 1, div = 1, sqrt = 1",
+     .formula = "Y = RMSNormalization of R rows (each branch) of H elements",
      .data = {.signature = "X scale? -> Y",
               .attributes = "num_branches = 0",
               .let = "rows = X[:-1]*if(attr.num_branches, attr.num_branches, 1)",
@@ -342,9 +341,8 @@ constexpr OpDef kMsNormalizationRows[] = {
      .examples = kBranchwiseRmsNormExamples},
     {.name = "EmbedLayerNormalization",
      .versions = kSince1,
-     .formula = "LayerNormalization of word + position + segment rows, B*S of H elements; add = 1 "
-                "per sum, as LayerNormalization; integer add = B*S for the number of words in the "
-                "mask",
+     .formula = "output[B,S,H] = LayerNormalization(word + position + segment rows), and the "
+                "number of words in the mask",
      .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
                            "mask? position_ids? -> output mask_index? sum?",
               .attributes = "mask_index_type = 1",
@@ -361,9 +359,7 @@ constexpr OpDef kMsNormalizationRows[] = {
     {.name = "EngramGate",
      .versions = kSince1,
      .formula = "Y[B,S,M,H] = gate * V[B,S,H], gate = Sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = "
-                "RMSNorm(K) . RMSNorm(Q) / sqrt(H); two RMSNormalizations (three with output 1); "
-                "per element: mul = 2, add = 1; per row: div = 2, add = 1, mul = 1, cmp = 3, sqrt "
-                "= 1, exp = 1",
+                "RMSNorm(K) . RMSNorm(Q) / sqrt(H)",
      .data = {.signature = "key query value scales... -> Y normed?",
               .let = "rows = Y[:-1]; norms = 2 + normed.given",
               .costs = "add = (norms + 1)*Y.elements + (norms + 1)*rows; mul = (2*norms + "
@@ -376,8 +372,7 @@ constexpr OpDef kMsNormalizationRows[] = {
     {.name = "GatedRMSNorm",
      .versions = kSince1,
      .formula = "Y = RMSNormalization(X) * gate_activation(gate), in groups of as many elements as "
-                "scale has; per element: mul = 3, add = 1, div = 1 and the activation; per group: "
-                "add = 1, div = 1, sqrt = 1",
+                "scale has",
      .data = {.signature = "X scale[K] gate -> Y",
               .attributes = "activation = activation|silu",
               .let = "rows = Y[:-1]*(Y[-1] // K)",
@@ -388,9 +383,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .examples = kGatedRmsNormExamples},
     {.name = "GroupNorm",
      .versions = kSince1,
-     .formula = "Y = (X - mean) / sqrt(variance + epsilon) * gamma + beta over N*groups groups; "
-                "per element: add = 4, mul = 2, div = 1; per group: add = 2, mul = 1, div = 2, "
-                "sqrt = 1; SiLU: add = mul = div = exp = 1 per element",
+     .formula = "Y = (X - mean) / sqrt(variance + epsilon) * gamma + beta over N*groups groups",
      .data = {.signature = "X gamma beta -> Y",
               .attributes = "groups = int; activation = 0",
               .let = "rows = X[0]*attr.groups; silu = attr.activation != 0",
@@ -402,8 +395,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .operands = {.weights = InputBits({1, 2})}},
     {.name = "QEmbedLayerNormalization",
      .versions = kSince1,
-     .formula = "EmbedLayerNormalization of dequantised rows; add = mul = 1 per element of the "
-                "rows, gamma and beta more",
+     .formula = "output = EmbedLayerNormalization of dequantised rows",
      .data = {.signature = "input_ids[B, S] segment_ids? word[V, H] position segment? gamma beta? "
                            "mask? scales... -> output mask_index?",
               .attributes = "mask_index_type = 1",
@@ -420,8 +412,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .note = "reads one row per token of every table"},
     {.name = "QOrderedLayerNormalization",
      .versions = kSince1,
-     .formula = "Y = Quantize(LayerNormalization(Dequantize(X))); mul = 1, div = 1, round = 1, cmp "
-                "= 2 per element more",
+     .formula = "Y = Quantize(LayerNormalization(Dequantize(X)))",
      .data = {.signature = "X scale_X scale B? scale_Y? -> Y",
               .attributes = "axis = -1",
               .let = "rows = Y[:attr.axis]",
@@ -433,7 +424,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .examples = kQOrderedLayerNormExamples},
     {.name = "SkipGroupNorm",
      .versions = kSince1,
-     .formula = "GroupNorm of X + skip + bias; add = 1 per element (2 with bias) more",
+     .formula = "Y = GroupNorm(X + skip + bias)",
      .data =
          {.signature = "X gamma beta skip bias? -> Y S?",
           .attributes = "groups = int; activation = 0",
@@ -446,9 +437,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .examples = kSkipGroupNormExamples},
     {.name = "SkipLayerNormalization",
      .versions = kSince1,
-     .formula = "LayerNormalization of X + skip + bias, R rows of K elements; add = R*K (2*R*K "
-                "with bias); then per element: add = 4 (3 without beta), mul = 2, div = 1; per "
-                "row: add = 2, mul = 1, div = 2, sqrt = 1",
+     .formula = "output = LayerNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma beta? bias? -> output mean? inv_std_var? sum?",
               .let = "rows = output[:-1]",
               .costs = "add = (4 + beta.given + bias.given)*output.elements + 2*rows; mul = "
@@ -461,9 +450,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .note = "the inverse deviation, where it is an output: div = 1 per row more"},
     {.name = "SkipSimplifiedLayerNormalization",
      .versions = kSince1,
-     .formula = "RMSNormalization of X + skip + bias, R rows of K elements; add = R*K (2*R*K with "
-                "bias); then per element: mul = 2, add = 1, div = 1; per row: add = 1, div = 1, "
-                "sqrt = 1",
+     .formula = "output = RMSNormalization(input + skip + bias)",
      .data = {.signature = "input skip gamma bias? -> output mean? inv_std_var? sum?",
               .let = "rows = output[:-1]",
               .costs = "add = (2 + bias.given)*output.elements + rows; mul = 2*output.elements; "

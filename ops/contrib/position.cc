@@ -177,10 +177,8 @@ constexpr OpExample kGatedRelativePositionBiasExamples[] = {
 constexpr OpDef kMsPositionRows[] = {
     {.name = "GatedRelativePositionBias",
      .versions = kSince1,
-     .formula =
-         "Y[B,H,S,S] = rel_pos * (u (r a - 1) + 2), u and r the sigmoids of two sums of (X + "
-         "b)[B,S,H,D] W[D,E] + c; mac = B*S*H*D*E, add = B*S*H*(D + 2E + 4), mul = B*S*H*2 "
-         "+ elements(Y), exp = div = B*S*H*2",
+     .formula = "Y[B,H,S,S] = rel_pos * (u (r a - 1) + 2), u and r the sigmoids of two sums of (X "
+                "+ b)[B,S,H,D] W[D,E] + c",
      .data = {.signature = "query query_bias rel_pos weight[D, E] bias eco_a token_offset? -> Y",
               .attributes = "num_heads = int",
               .let = "rows = query[:-1]*attr.num_heads",
@@ -191,9 +189,7 @@ constexpr OpDef kMsPositionRows[] = {
      .examples = kGatedRelativePositionBiasExamples},
     {.name = "GemmaRotaryEmbedding",
      .versions = kSince1,
-     .formula =
-         "q cos(emb) + q_rot sin(emb), and of k; trig = 2 per element of emb, mul = 2, add = "
-         "1 per element of q and k",
+     .formula = "output1 = q cos(emb) + q_rot sin(emb), output2 = the same of k",
      .data = {.signature = "emb q q_rot k k_rot -> output1 output2",
               .costs = "mul = 2*(q.elements + k.elements); add = q.elements + k.elements; trig = "
                        "2*emb.elements"},
@@ -202,9 +198,7 @@ constexpr OpDef kMsPositionRows[] = {
      .examples = kGemmaRotaryExamples},
     {.name = "MRotaryEmbedding",
      .versions = kSince1,
-     .formula =
-         "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; mul = 2, add = 1 "
-         "per rotated element",
+     .formula = "output = pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
      .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
               .attributes = "num_heads = 0",
               .let = "rotated = if(input.rank == 4, input[:3]*2*half, if(attr.num_heads, "
@@ -216,8 +210,7 @@ constexpr OpDef kMsPositionRows[] = {
      .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more"},
     {.name = "RelativePositionBias",
      .versions = kSince1,
-     .formula = "Y[1,H,Q,K] = table[bucket(q - k)]; per pair: div = 2, log = 1, mul = 1, integer "
-                "add = 2, cmp = 3 (is_bidirectional: add = mul = 1 more)",
+     .formula = "Y[1,H,Q,K] = table[bucket(q - k)]",
      .data = {.signature = "table query_length key_length -> Y[b, H, Q, K]",
               .attributes = "is_bidirectional = 0",
               .let = "pairs = Q*K; both = attr.is_bidirectional != 0",
@@ -231,9 +224,7 @@ constexpr OpDef kMsPositionRows[] = {
      .note = "buckets as T5 computes them, once for all heads"},
     {.name = "RotaryEmbedding",
      .versions = kSince1,
-     .formula =
-         "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; mul = 2, add = 1 "
-         "per rotated element",
+     .formula = "output = pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
      .data = {.signature = "input position_ids cos_cache[P, half] sin_cache -> output",
               .attributes = "num_heads = 0; scale = 1.0",
               .let = "rotated = if(input.rank == 4, input[:3]*2*half, if(attr.num_heads, "

@@ -355,7 +355,7 @@ constexpr OpExample kDequantizeBfpExamples[] = {
 constexpr OpDef kMsQuantizationRows[] = {
     {.name = "DequantizeBFP",
      .versions = kSince1,
-     .formula = "y = x * scale of its block; mul = 1 per element",
+     .formula = "y = x * scale of its block",
      .data = {.signature = "x shape strides -> y", .costs = "float_mul = y.elements"},
      .infer = InferDequantizeBfp,
      .count = CountDequantizeBfp,
@@ -365,8 +365,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .note = "block floating point as its paper has it: elements of one exponent"},
     {.name = "DequantizeLinear",
      .versions = kSince1,
-     .formula = "y = (x - zero_point) * scale; add = 1 if there is a zero point, mul = 1 per "
-                "element",
+     .formula = "y = (x - zero_point) * scale",
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = x.elements; float_add = x_zero_point.given*x.elements"},
      .infer = InferDequantizeLinear,
@@ -375,7 +374,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "DequantizeWithOrder",
      .versions = kSince1,
-     .formula = "y = x * scale; mul = 1 per element",
+     .formula = "output = input * scale",
      .data = {.signature = "input scale -> output", .costs = "float_mul = input.elements"},
      .infer = InferDequantizeWithOrder,
      .count = CountWithOrder,
@@ -384,8 +383,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .note = "the change of the memory order is free"},
     {.name = "MulInteger",
      .versions = kSince1,
-     .formula = "C = (A - A_zero_point) * (B - B_zero_point); integer mul = 1 per element of C, "
-                "integer add = 1 per element of A and of B with a zero point",
+     .formula = "C = (A - A_zero_point) * (B - B_zero_point)",
      .data = {.signature = "A A_zero_point? B B_zero_point? -> C",
               .costs = "int_add = A_zero_point.given*A.elements + B_zero_point.given*B.elements; "
                        "int_mul = C.elements"},
@@ -394,8 +392,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .examples = kMulIntegerExamples},
     {.name = "QLinearAdd",
      .versions = kSince1,
-     .formula = "C = Quantize(Dequantize(A) + Dequantize(B)); per element of A and B: add = mul = "
-                "1; of C: add = 2, div = 1, round = 1, cmp = 2",
+     .formula = "C = Quantize(Dequantize(A) + Dequantize(B))",
      .data = {.signature =
                   "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
               .costs =
@@ -416,8 +413,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .examples = kQLinearConcatExamples},
     {.name = "QLinearLeakyRelu",
      .versions = kSince1,
-     .formula = "Y = Quantize(LeakyRelu(Dequantize(X))); per element: mul = 2, add = 2, div = 1, "
-                "round = 1, cmp = 3",
+     .formula = "Y = Quantize(LeakyRelu(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = 2*X.elements; float_add = (X_zero_point.given + "
                        "Y_zero_point.given)*X.elements; float_div = X.elements; float_round = "
@@ -428,8 +424,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .per_element = {.mul = 1, .cmp = 1}},
     {.name = "QLinearMul",
      .versions = kSince1,
-     .formula = "C = Quantize(Dequantize(A) * Dequantize(B)); per element of A and B: add = mul = "
-                "1; of C: mul = 1, div = 1, round = 1, add = 1, cmp = 2",
+     .formula = "C = Quantize(Dequantize(A) * Dequantize(B))",
      .data = {.signature =
                   "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? -> C",
               .costs = "float_mul = A.elements + B.elements + C.elements; float_add = "
@@ -443,8 +438,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .operands = {.weights = InputBits({0, 3}), .not_parameters = InputBits({1, 2, 4, 5, 6, 7})}},
     {.name = "QLinearReduceMean",
      .versions = kSince1,
-     .formula = "Y = Quantize(ReduceMean(Dequantize(X))); per element of X: mul = 1, add = 2; of "
-                "Y: div = 2, round = 1, add = 1, cmp = 2",
+     .formula = "reduced = Quantize(ReduceMean(Dequantize(data)))",
      .data =
          {.signature =
               "data data_scale data_zero_point? reduced_scale reduced_zero_point? -> reduced",
@@ -457,8 +451,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .examples = kQLinearReduceMeanExamples},
     {.name = "QLinearSigmoid",
      .versions = kSince1,
-     .formula = "Y = Quantize(Sigmoid(Dequantize(X))); per element: mul = 1, add = 3, exp = 1, div "
-                "= 2, round = 1, cmp = 2",
+     .formula = "Y = Quantize(Sigmoid(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (1 + X_zero_point.given + "
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
@@ -469,8 +462,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .per_element = kSigmoidCost},
     {.name = "QLinearSoftmax",
      .versions = kSince1,
-     .formula = "Y = Quantize(Softmax(Dequantize(X))); per element: mul = 1, add = 4, exp = 1, div "
-                "= 2, round = 1, cmp = 3",
+     .formula = "Y = Quantize(Softmax(Dequantize(X)))",
      .data = {.signature = "X X_scale X_zero_point? Y_scale Y_zero_point? -> Y",
               .costs = "float_mul = X.elements; float_add = (2 + X_zero_point.given + "
                        "Y_zero_point.given)*X.elements; float_div = 2*X.elements; float_exp = "
@@ -481,8 +473,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .per_element = kSoftmaxCost},
     {.name = "QLinearWhere",
      .versions = kSince1,
-     .formula = "Z = Quantize(Where(condition, Dequantize(X), Dequantize(Y))); per element of X "
-                "and Y: add = mul = 1; of Z: div = 1, round = 1, add = 1, cmp = 2",
+     .formula = "Z = Quantize(Where(condition, Dequantize(X), Dequantize(Y)))",
      .data =
          {.signature =
               "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point -> Z",
@@ -494,8 +485,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .examples = kQLinearWhereExamples},
     {.name = "QOrderedGelu",
      .versions = kSince1,
-     .formula = "Y = Quantize(Gelu(Dequantize(X))); per element: mul = 3, add = 1, erf = 1, div = "
-                "2, round = 1, cmp = 2",
+     .formula = "Y = Quantize(Gelu(Dequantize(X)))",
      .data = {.signature = "X scale_X scale_Y -> Y",
               .costs =
                   "float_mul = 3*X.elements; float_add = X.elements; float_erf = X.elements; "
@@ -506,8 +496,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .per_element = DequantizeCost(false) + kGeluCost + QuantizeCost(false)},
     {.name = "QuantizeBFP",
      .versions = kSince1,
-     .formula = "blocks of one exponent, the largest of their elements; per element: cmp = 3, div "
-                "= 1, round = 1",
+     .formula = "y = blocks of one exponent, the largest of their elements",
      .data = {.signature = "x -> y shape? strides?",
               .costs =
                   "float_div = x.elements; float_round = x.elements; float_cmp = 3*x.elements"},
@@ -518,8 +507,7 @@ constexpr OpDef kMsQuantizationRows[] = {
              "hardware's format, so that is a symbol"},
     {.name = "QuantizeLinear",
      .versions = kSince1,
-     .formula = "y = saturate(round(x / scale) + zero_point); div = 1, round = 1, cmp = 2, add = 1 "
-                "if there is a zero point, per element",
+     .formula = "y = saturate(round(x / scale) + zero_point)",
      .data = {.signature = "x y_scale y_zero_point? -> y",
               .costs = "float_div = x.elements; float_round = x.elements; float_add = "
                        "y_zero_point.given*x.elements; float_cmp = 2*x.elements"},
@@ -529,7 +517,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})}},
     {.name = "QuantizeWithOrder",
      .versions = kSince1,
-     .formula = "y = saturate(round(x / scale)); div = 1, round = 1, cmp = 2 per element",
+     .formula = "output = saturate(round(input / scale))",
      .data = {.signature = "input scale -> output",
               .costs = "float_div = input.elements; float_round = input.elements; float_cmp = "
                        "2*input.elements"},
@@ -540,7 +528,7 @@ constexpr OpDef kMsQuantizationRows[] = {
      .note = "the change of the memory order is free"},
     {.name = "ReduceSumInteger",
      .versions = kSince1,
-     .formula = "Y = sum of X over the axes, in 32 bits; integer add = 1 per element of X",
+     .formula = "Y = sum of X over the axes, in 32 bits",
      .infer = InferReduceSumInteger,
      .count = CountPerInputElement,
      .examples = kReduceSumIntegerExamples,

@@ -109,6 +109,8 @@ absl::StatusOr<std::optional<Formulas>> FormulasOf(const OpDef& row);
 std::string SignatureText(const Formulas& formulas);
 std::string WrittenTensor(const FormulaTensor& tensor);
 std::string AttributeText(const FormulaAttribute& attribute);
+// "integer mac = Y.elements*K, add = M*N; K = A[-1]", or "free".
+std::string CostsText(const Formulas& formulas);
 
 // The kind that a key names, without "int_" and "float_"; nullopt for other keys.
 std::optional<Kind> KindNamed(absl::string_view key);

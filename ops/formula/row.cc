@@ -1,6 +1,9 @@
 // The formulas of a row, read from its data.
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -239,6 +242,22 @@ std::string AttributeText(const FormulaAttribute& attribute) {
       break;
   }
   return attribute.required ? "int" : absl::StrCat(attribute.ints[0]);
+}
+
+std::string CostsText(const Formulas& formulas) {
+  std::vector<std::string> parts;
+  for (const NamedFormula& cost : formulas.costs) {
+    absl::string_view key = cost.key;
+    const char* type = absl::ConsumePrefix(&key, "int_")     ? "integer "
+                       : absl::ConsumePrefix(&key, "float_") ? "float "
+                                                             : "";
+    parts.push_back(absl::StrCat(type, key, " = ", cost.text));
+  }
+  std::string out = parts.empty() ? "free" : absl::StrJoin(parts, ", ");
+  for (const NamedFormula& let : formulas.lets) {
+    absl::StrAppend(&out, "; ", let.key, " = ", let.text);
+  }
+  return out;
 }
 
 std::optional<Kind> KindNamed(absl::string_view key) {

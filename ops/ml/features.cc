@@ -438,41 +438,41 @@ constexpr OpExample kSvmRegressorExamples[] = {
 constexpr OpDef kMlRows[] = {
     {.name = "ArrayFeatureExtractor",
      .versions = kVersions,
-     .formula = "Z[..,k] = X[..,Y[k]]; no arithmetic",
+     .formula = "Z[..,k] = X[..,Y[k]]",
      .infer = InferArrayFeatureExtractor,
      .examples = kArrayFeatureExtractorExamples,
      .onnx = {.finds = OnnxInference::Finds::kRanks}},
     {.name = "Binarizer",
      .versions = kVersions,
-     .formula = "y = 1 if x > threshold else 0; cmp = elements of x",
+     .formula = "Y = 1 if X > threshold else 0",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
      .examples = kBinarizerExamples,
      .per_element = {.cmp = 1}},
     {.name = "CastMap",
      .versions = kVersions,
-     .formula = "y[1,K] = the values of a map in the order of its keys; no arithmetic",
+     .formula = "y[1,K] = the values of a map in the order of its keys",
      .infer = InferCastMap,
      .examples = kCastMapExamples},
     {.name = "CategoryMapper",
      .versions = kVersions,
-     .formula = "y = the category of x, looked up; no arithmetic",
+     .formula = "y = the category of x, looked up",
      .infer = InferCategoryMapper,
      .examples = kCategoryMapperExamples},
     {.name = "DictVectorizer",
      .versions = kVersions,
-     .formula = "y[1,V] = the values of a map in the order of the vocabulary; no arithmetic",
+     .formula = "y[1,V] = the values of a map in the order of the vocabulary",
      .infer = InferDictVectorizer,
      .examples = kDictVectorizerExamples},
     {.name = "FeatureVectorizer",
      .versions = kVersions,
-     .formula = "y[N, sum of C_i] = the inputs one after another; no arithmetic",
+     .formula = "y[N, sum of C_i] = the inputs one after another",
      .infer = InferFeatureVectorizer,
      .examples = kFeatureVectorizerExamples,
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Imputer",
      .versions = kVersions,
-     .formula = "y = imputed if x = replaced else x; cmp = elements of x",
+     .formula = "Y = imputed if X = replaced else X",
      .infer = InferSameAsInput,
      .count = CountPerInputElement,
      .examples = kImputerExamples,
@@ -480,14 +480,12 @@ constexpr OpDef kMlRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "LabelEncoder",
      .versions = kLabelEncoderVersions,
-     .formula = "y = values[i] where x = keys[i], looked up; no arithmetic",
+     .formula = "y = values[i] where x = keys[i], looked up",
      .infer = InferLabelEncoder,
      .examples = kLabelEncoderExamples},
     {.name = "LinearClassifier",
      .versions = kVersions,
-     .formula =
-         "z[N,E] = transform(x[N,C] coefficients[K,C] + intercepts[K]), y[N] = the best; mac = "
-         "N*K*C, add = N*K, cmp = N*E, and the transform per element of z",
+     .formula = "Z[N,E] = transform(X[N,C] coefficients[K,C] + intercepts[K]), Y[N] = the best",
      .data =
          {.signature = "X -> Y Z[N, E]",
           .attributes = "coefficients = list; intercepts = list; post_transform = "
@@ -510,9 +508,7 @@ constexpr OpDef kMlRows[] = {
          "erf=1."},
     {.name = "LinearRegressor",
      .versions = kVersions,
-     .formula =
-         "y[N,T] = transform(x[N,C] coefficients[T,C] + intercepts[T]); mac = N*T*C, add = N*T, "
-         "and the transform",
+     .formula = "Y[N,T] = transform(X[N,C] coefficients[T,C] + intercepts[T])",
      .data = {.signature = "X -> Y[N, T]",
               .attributes = "coefficients = list; intercepts = list; post_transform = "
                             "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
@@ -528,9 +524,7 @@ constexpr OpDef kMlRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Normalizer",
      .versions = kVersions,
-     .formula =
-         "y[N,C] = x / norm of its row; div = N*C and MAX: cmp = N*C, L1: add = N*C, L2: add = "
-         "mul = N*C, sqrt = N",
+     .formula = "Y[N,C] = X / norm of its row",
      .data = {.signature = "X -> Y",
               .attributes = "norm = MAX|L1|L2",
               .costs = "float_div = X.elements; float_cmp = attr.norm.MAX*X.elements; float_add = "
@@ -542,7 +536,7 @@ constexpr OpDef kMlRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "OneHotEncoder",
      .versions = kVersions,
-     .formula = "y[..,V] = 1 at the category of x, else 0; no arithmetic",
+     .formula = "y[..,V] = 1 at the category of x, else 0",
      .infer = InferOneHotEncoder,
      .examples = kOneHotEncoderExamples},
     {.name = "SVMClassifier",
@@ -559,9 +553,7 @@ constexpr OpDef kMlRows[] = {
              "probabilities, more than two classes have a score per pair, as ONNX Runtime has it."},
     {.name = "SVMRegressor",
      .versions = kVersions,
-     .formula =
-         "kernels of x[N,C] with V vectors: mac = N*V*C (RBF: add = 2*N*V*C, mul = N*V*C) and "
-         "the kernel's function; mac = N*V, add = N",
+     .formula = "Y[N] = sum over V vectors of coefficient * kernel(X[N,C], vector), plus rho",
      .data = {.signature = "X -> Y",
               .attributes = "support_vectors = list; coefficients = list; n_supports = 0; "
                             "one_class = 0; kernel_type = LINEAR|POLY|RBF|SIGMOID; post_transform "
@@ -585,7 +577,7 @@ constexpr OpDef kMlRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "Scaler",
      .versions = kVersions,
-     .formula = "y = (x - offset) * scale; add = mul = elements of x",
+     .formula = "Y = (X - offset) * scale",
      .data =
          {.signature = "X -> Y",
           .attributes = "offset = list; scale = list",
@@ -597,7 +589,7 @@ constexpr OpDef kMlRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "ZipMap",
      .versions = kVersions,
-     .formula = "each row of x as a map from labels; no arithmetic",
+     .formula = "y = each row of x as a map from labels",
      .infer = InferZipMap,
      .examples = kZipMapExamples},
 };

@@ -1,4 +1,4 @@
-// Operators that run graphs: the driver (src/infer/control_flow.cc) infers and counts them.
+// Operators that run graphs: src/infer/control_flow.cc infers and counts them.
 #include "ops/families.h"
 #include "ops/op_def.h"
 
@@ -61,7 +61,8 @@ constexpr OpDef kControlFlowRows[] = {
          "the cost of the branch that a known condition takes, else of the branch that costs more",
      .examples = kIfExamples,
      .shape_inputs = 1 << 0,
-     .traits = Traits::kControlFlow | Traits::kNotMemoised,
+     .traits = Traits::kNotMemoised,
+     .control_flow = ControlFlow::kIf,
      .onnx = {.finds = OnnxInference::Finds::kBranches},
      .note =
          "A branch costs more if its FLOPs and integer operations are more. Where that depends on "
@@ -71,7 +72,8 @@ constexpr OpDef kControlFlowRows[] = {
      .formula = "the cost of the body, times the trips",
      .examples = kLoopExamples,
      .shape_inputs = 1 << 0 | 1 << 1,
-     .traits = Traits::kControlFlow | Traits::kNotMemoised,
+     .traits = Traits::kNotMemoised,
+     .control_flow = ControlFlow::kLoop,
      .onnx = {.finds = OnnxInference::Finds::kLoop},
      .note =
          "Trips that are known and few are followed one by one; otherwise M, where the condition "
@@ -81,14 +83,16 @@ constexpr OpDef kControlFlowRows[] = {
      .formula =
          "the cost of the body, times the length of the scanned axis (opset 8: and the batch)",
      .examples = kScanExamples,
-     .traits = Traits::kControlFlow | Traits::kNotMemoised,
+     .traits = Traits::kNotMemoised,
+     .control_flow = ControlFlow::kScan,
      .onnx = {.finds = OnnxInference::Finds::kScan, .since = 9},
      .note = "At opset 8, sequence_lens is not looked at: every sequence is taken as full."},
     {.name = "SequenceMap",
      .versions = kSequenceMapVersions,
      .formula = "the cost of the body, times the length of the first sequence",
      .examples = kSequenceMapExamples,
-     .traits = Traits::kControlFlow | Traits::kNotMemoised,
+     .traits = Traits::kNotMemoised,
+     .control_flow = ControlFlow::kSequence,
      .note = "Where the items of the sequence are known one by one, so are those of the output."},
 };
 

@@ -352,8 +352,7 @@ constexpr OpExample kCol2ImExamples[] = {
 constexpr OpDef kConvRows[] = {
     {.name = "Conv",
      .versions = kConvVersions,
-     .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B; mac = "
-                "elements(Y) * Cin/group * k1*k2.., add = elements(Y) if B is given",
+     .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B",
      .data = {.signature = "X[N, Cin, i...] W[Cout, C, k...] B? -> Y[N, Cout, o...]",
               .costs = "mac = Y.elements*C*k; add = B.given*Y.elements"},
      .infer = InferConv,
@@ -363,9 +362,7 @@ constexpr OpDef kConvRows[] = {
      .note = "Padding is counted: every output costs its whole window."},
     {.name = "ConvTranspose",
      .versions = kConvTransposeVersions,
-     .formula =
-         "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] spread by W[Cin,Cout/group,k1,k2..] + B; mac = "
-         "elements(X) * Cout/group * k1*k2.., add = elements(Y) if B is given",
+     .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] spread by W[Cin,Cout/group,k1,k2..] + B",
      .data = {.signature = "X[N, Cin, i...] W[Cin, C, k...] B? -> Y[N, Cout, o...]",
               .costs = "mac = X.elements*C*k; add = B.given*Y.elements"},
      .infer = InferConvTranspose,
@@ -375,8 +372,7 @@ constexpr OpDef kConvRows[] = {
      .note = "Outputs that the padding cuts away are counted."},
     {.name = "ConvInteger",
      .versions = kConvIntegerVersions,
-     .formula = "y = (x - x_zero_point) * (w - w_zero_point); integer mac as Conv, integer add = "
-                "elements(x) and elements(w) for each zero point given",
+     .formula = "y = (x - x_zero_point) * (w - w_zero_point)",
      .data =
          {.signature =
               "x[N, Cin, i...] w[Cout, C, k...] x_zero_point? w_zero_point? -> y[N, Cout, o...]",
@@ -388,10 +384,7 @@ constexpr OpDef kConvRows[] = {
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearConv",
      .versions = kQLinearConvVersions,
-     .formula =
-         "y = requantised (x - x_zero_point) * (w - w_zero_point) + B; integer mac as Conv, "
-         "integer add = elements(x) + elements(w), + elements(y) if B is given; per element of "
-         "y: mul, round, add, 2 cmp",
+     .formula = "y = requantised (x - x_zero_point) * (w - w_zero_point) + B",
      .data = {.signature = "x[N, Cin, i...] x_scale x_zero_point w[Cout, C, k...] w_scale "
                            "w_zero_point y_scale y_zero_point B? -> y[N, Cout, o...]",
               .costs = "int_mac = y.elements*C*k; int_add = x.elements + w.elements + "
@@ -404,11 +397,8 @@ constexpr OpDef kConvRows[] = {
      .note = "The factor x_scale * w_scale / y_scale is made once: not counted."},
     {.name = "DeformConv",
      .versions = kDeformConvVersions,
-     .formula =
-         "mac = elements(Y) * Cin/group * k1*k2.. as Conv; per place sampled (N * offset_group "
-         "* k1*k2.. * o1*o2..) of d coordinates: 3d add, d round, (d-1)*2^d mul; per sample "
-         "(places * Cin/offset_group): 2^d mul, 2^d add, 1 mul if mask is given; add = "
-         "elements(Y) if B is given",
+     .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] * W[Cout,Cin/group,k1,k2..] + B, X sampled "
+                "at places moved by offset and weighted by mask",
      .data =
          {.signature = "X[N, Cin, i...] W[Cout, C, k...] offset B? mask? -> Y[N, Cout, o...]",
           .attributes = "offset_group = 1",
@@ -427,8 +417,7 @@ constexpr OpDef kConvRows[] = {
          "addressing: free."},
     {.name = "Col2Im",
      .versions = kCol2ImVersions,
-     .formula =
-         "image[N,C,h1,h2..] = sum of the blocks input[N,C*b1*b2..,L]; add = elements(input)",
+     .formula = "Y[N,C,h1,h2..] = sum of the blocks X[N,C*b1*b2..,L]",
      .infer = InferCol2Im,
      .count = CountPerInputElement,
      .examples = kCol2ImExamples,

@@ -163,8 +163,7 @@ constexpr OpDef kDetectionRows[] = {
     {.name = "NonMaxSuppression",
      .versions = kNonMaxSuppressionVersions,
      .formula =
-         "boxes[B,N,4], scores[B,C,N] -> y[S,3]; per selection and box add=8 mul=3 div=1 cmp=8 "
-         "(S*N of them), per box the corners, cmp = B*C*N with a score_threshold",
+         "selected[S,3] = the boxes[B,N,4] of the best scores[B,C,N] that overlap no better one",
      .data = {.signature = "boxes[B, N, 4] scores[B, C, N] max_output_boxes_per_class? "
                            "iou_threshold? score_threshold? -> selected[S, 3]",
               .attributes = "center_point_box = 0",
@@ -183,9 +182,8 @@ constexpr OpDef kDetectionRows[] = {
          "center_point_box."},
     {.name = "RoiAlign",
      .versions = kRoiAlignVersions,
-     .formula = "X[N,C,H,W], rois[R,4] -> Y[R,C,oh,ow], s^2 points per bin; per element of Y and "
-                "point add=4 mul=4 (max: cmp=4 mul=4), per element of Y div=1, per point and per "
-                "region its coordinates",
+     .formula = "Y[R,C,oh,ow] = mean or max over s^2 points per bin of rois[R,4], each "
+                "interpolated in X[N,C,H,W]",
      .data = {.signature = "X[N, C, H, W] rois[R, 4] batch_indices -> Y[R, C, h, w]",
               .attributes = "sampling_ratio = int; mode = avg|max; coordinate_transformation_mode "
                             "= half_pixel|output_half_pixel",
@@ -212,7 +210,7 @@ constexpr OpDef kDetectionRows[] = {
      .note = "the regions, which are data, decide how many elements are compared"},
     {.name = "ImageDecoder",
      .versions = kImageDecoderVersions,
-     .formula = "image[height, width, channels] = the decoded stream; no arithmetic of the graph",
+     .formula = "image[height, width, channels] = the decoded stream",
      .infer = InferImageDecoder,
      .examples = kImageDecoderExamples,
      .onnx = {.finds = OnnxInference::Finds::kRanks},

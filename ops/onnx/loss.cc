@@ -93,8 +93,7 @@ constexpr OpException kNegativeLogLikelihoodExceptions[] = {
 constexpr OpDef kLossRows[] = {
     {.name = "NegativeLogLikelihoodLoss",
      .versions = kSince12_13_22,
-     .formula = "L[m] = -X[m, target[m]] * weight[target[m]]; mul = M if weighted or with "
-                "ignore_index; sum: add = M; mean: div = 1, and add = M for the weights",
+     .formula = "loss[m] = -input[m, target[m]] * weight[target[m]]",
      .data = {.signature = "input target[M...] weight? -> loss",
               .attributes = "reduction = mean|sum|none; ignore_index = 0",
               .let = "weighted = max(attr.ignore_index.given, weight.given)",
@@ -107,8 +106,7 @@ constexpr OpDef kLossRows[] = {
      .exceptions = kNegativeLogLikelihoodExceptions},
     {.name = "SoftmaxCrossEntropyLoss",
      .versions = kSince12_13,
-     .formula = "L = NegativeLogLikelihoodLoss(LogSoftmax(X)); per element of X cmp, exp, 3 add; "
-                "log = M targets; and what that loss costs",
+     .formula = "loss = NegativeLogLikelihoodLoss(LogSoftmax(scores))",
      .data =
          {.signature = "scores labels[M...] weights? -> loss log_prob?",
           .attributes = "reduction = mean|sum|none; ignore_index = 0",

@@ -423,7 +423,7 @@ constexpr OpExample kEinsumExamples[] = {
 constexpr OpDef kMatMulRows[] = {
     {.name = "MatMul",
      .versions = kMatMulVersions,
-     .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]; mac = elements(Y)*K",
+     .formula = "Y[..,M,N] = A[..,M,K] B[..,K,N]",
      .data = {.signature = "A[a..., K] B[b...] -> Y[y...]", .costs = "mac = Y.elements*K"},
      .infer = InferMatMul,
      .count = CountMatMul,
@@ -431,9 +431,7 @@ constexpr OpDef kMatMulRows[] = {
      .operands = {.weights = InputBits({0, 1})}},
     {.name = "Gemm",
      .versions = kGemmVersions,
-     .formula =
-         "Y[M,N] = alpha * A'[M,K] B'[K,N] + beta * C; mac = M*N*K, add = M*N if C is given, "
-         "mul = M*N if alpha is not 1, mul = elements(C) if beta is not 1",
+     .formula = "Y[M,N] = alpha * A'[M,K] B'[K,N] + beta * C",
      .data = {.signature = "A[a0, a1] B[b0, b1] C? -> Y[M, N]",
               .attributes = "transA = 0; alpha = 1.0; beta = 1.0",
               .let = "K = if(attr.transA, a0, a1)",
@@ -459,9 +457,7 @@ constexpr OpDef kMatMulRows[] = {
          "occur no more. Transpositions and diagonals are free."},
     {.name = "MatMulInteger",
      .versions = kMatMulIntegerVersions,
-     .formula =
-         "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point); integer mac = "
-         "elements(Y)*K, integer add = elements(A) and elements(B) for each zero point given",
+     .formula = "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point)",
      .data = {.signature = "A[a..., K] B[b...] a_zero_point? b_zero_point? -> Y[y...]",
               .costs = "int_mac = Y.elements*K; int_add = a_zero_point.given*A.elements + "
                        "b_zero_point.given*B.elements"},
@@ -471,10 +467,7 @@ constexpr OpDef kMatMulRows[] = {
      .operands = {.weights = InputBits({0, 1}), .not_parameters = InputBits({2, 3})}},
     {.name = "QLinearMatMul",
      .versions = kQLinearMatMulVersions,
-     .formula =
-         "y[..,M,N] = requantised (a - a_zero_point)[..,M,K] (b - b_zero_point)[..,K,N]; "
-         "integer mac = elements(y)*K, integer add = elements(a) + elements(b); per element of "
-         "y: mul, round, add, 2 cmp",
+     .formula = "y[..,M,N] = requantised (a - a_zero_point)[..,M,K] (b - b_zero_point)[..,K,N]",
      .data =
          {.signature =
               "a[rows..., K] a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point -> y",

@@ -328,9 +328,7 @@ constexpr FormulaData kRMSNormalizationFormulas = {
 constexpr OpDef kNormalizationRows[] = {
     {.name = "BatchNormalization",
      .versions = kBatchNormVersions,
-     .formula = "Y = (X - mean[C]) / sqrt(var[C] + eps) * scale[C] + B[C]; per element 2 add, div, "
-                "mul; per channel add, sqrt; training: also per element 3 add, mul, per channel "
-                "2 add, 4 mul, 2 div",
+     .formula = "Y = (X - mean[C]) / sqrt(var[C] + eps) * scale[C] + B[C]",
      .data = {.signature =
                   "X scale B mean var[C] -> Y running_mean? running_var? saved_mean? saved_var?",
               .attributes = "is_test = 0; training_mode = 0",
@@ -346,8 +344,7 @@ constexpr OpDef kNormalizationRows[] = {
      .note = "As written, not folded into one product and one sum per element."},
     {.name = "GroupNormalization",
      .versions = kSince18_21,
-     .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + bias[C] by groups of channels; per "
-                "element 4 add, 2 mul, div; per group 2 add, mul, 2 div, sqrt",
+     .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + bias[C] by groups of channels",
      .data = {.signature = "X[N, C, i...] scale bias -> Y",
               .attributes = "num_groups = int",
               .let = "rows = N*attr.num_groups",
@@ -360,8 +357,8 @@ constexpr OpDef kNormalizationRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "InstanceNormalization",
      .versions = kSince1_6_22,
-     .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + B[C] by channels of an instance; "
-                "per element 4 add, 2 mul, div; per channel of an instance 2 add, mul, 2 div, sqrt",
+     .formula =
+         "output = (input - mean) / sqrt(var + eps) * scale[C] + B[C] by channels of an instance",
      .data = {.signature = "input[N, C, i...] scale B -> output",
               .let = "rows = N*C",
               .costs = "add = 4*input.elements + 2*rows; mul = 2*input.elements + rows; div = "
@@ -374,8 +371,7 @@ constexpr OpDef kNormalizationRows[] = {
      .note = "Costs what GroupNormalization with one channel per group does."},
     {.name = "LRN",
      .versions = kSince1_13,
-     .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta; add "
-                "= mul = window elements + elements, pow = div = elements",
+     .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta",
      .data = {.signature = "X[N, C, i...] -> Y",
               .attributes = "size = int",
               .let = "left = max(C - 1 - (attr.size - 1)//2, 0); right = max(C - 1 - attr.size//2, "
@@ -388,9 +384,7 @@ constexpr OpDef kNormalizationRows[] = {
      .note = "Windows are cut at the first and the last channel, as the specification has them."},
     {.name = "LayerNormalization",
      .versions = kSince17,
-     .formula =
-         "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows; per element 4 add (3 without "
-         "B), 2 mul, div; per row 2 add, mul, 2 div (3 with InvStdDev), sqrt",
+     .formula = "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows",
      .data = {.signature = "X Scale B? -> Y Mean? InvStdDev?",
               .attributes = "axis = -1",
               .let = "rows = X[:attr.axis]",
@@ -404,8 +398,7 @@ constexpr OpDef kNormalizationRows[] = {
              "only where it is one."},
     {.name = "LpNormalization",
      .versions = kSince1_22,
-     .formula = "Y = X / norm along an axis; per element add, div, and for p = 2 mul; for p = 2 "
-                "sqrt = rows",
+     .formula = "output = input / norm along an axis",
      .data = {.signature = "input -> output",
               .attributes = "axis = -1; p = 2",
               .let = "axis = if(attr.axis < 0, attr.axis + input.rank, attr.axis); rows = "
@@ -425,8 +418,7 @@ constexpr OpDef kNormalizationRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kNothing}},
     {.name = "RMSNormalization",
      .versions = kSince23,
-     .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows; per element add, 2 mul, div; per "
-                "row add, div, sqrt",
+     .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
      .count = CountRmsNorm,
@@ -434,8 +426,7 @@ constexpr OpDef kNormalizationRows[] = {
      .operands = {.weights = InputBits({1})}},
     {.name = "SimplifiedLayerNormalization",
      .versions = kSince1,
-     .formula = "RMSNormalization; per row one more div if its second output, 1 / RMS, is asked "
-                "for",
+     .formula = "Y = RMSNormalization(X)",
      .data = kRMSNormalizationFormulas,
      .infer = InferRmsNorm,
      .count = CountRmsNorm,

@@ -153,8 +153,7 @@ constexpr OpExample kDynamicQuantizeLinearExamples[] = {
 constexpr OpDef kQuantizationRows[] = {
     {.name = "QuantizeLinear",
      .versions = kQuantizeLinearVersions,
-     .formula = "y = saturate(round(x / y_scale) + y_zero_point); per element: div, round, 2 cmp, "
-                "and add if y_zero_point is given",
+     .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
      .data = {.signature = "x y_scale y_zero_point? -> y",
               .let = "whole = 1 - y.is_float",
               .costs = "float_div = y.elements; float_add = y_zero_point.given*y.elements; "
@@ -168,8 +167,7 @@ constexpr OpDef kQuantizationRows[] = {
          "round and no cmp."},
     {.name = "DequantizeLinear",
      .versions = kDequantizeLinearVersions,
-     .formula =
-         "y = (x - x_zero_point) * x_scale; per element: mul, and add if x_zero_point is given",
+     .formula = "y = (x - x_zero_point) * x_scale",
      .data = {.signature = "x x_scale x_zero_point? -> y",
               .costs = "float_mul = y.elements; float_add = x_zero_point.given*y.elements"},
      .infer = InferDequantizeLinear,
@@ -179,9 +177,8 @@ constexpr OpDef kQuantizationRows[] = {
      .note = "All in floating point."},
     {.name = "DynamicQuantizeLinear",
      .versions = kDynamicQuantizeLinearVersions,
-     .formula = "y_scale and y_zero_point from minimum and maximum of x, y = QuantizeLinear(x, "
-                "y_scale, y_zero_point); per element: 2 cmp for the range, div, round, add, 2 cmp; "
-                "once: 2 add, 2 div, 4 cmp, 1 round",
+     .formula =
+         "y = QuantizeLinear(x, y_scale, y_zero_point), both from the minimum and maximum of x",
      .data = {.signature = "x -> y y_scale y_zero_point",
               .costs = "float_div = y.elements + 2; float_round = y.elements + 1; float_add = "
                        "y.elements + 2; float_cmp = 4*y.elements + 4"},

@@ -374,9 +374,7 @@ constexpr OpDef kResizeRows[] = {
      .note = kResizeNote},
     {.name = "GridSample",
      .versions = kGridSampleVersions,
-     .formula =
-         "Y[N,C,o1..od] = X sampled at grid; per coordinate: scaling and splitting; linear (t "
-         "= 2), cubic (t = 4): mul = add = elements of Y * (t + t^2 + .. + t^d)",
+     .formula = "Y[N,C,o1..od] = X sampled at grid",
      .data = GridSampleData("X[N, C, i...] grid -> Y[N, C, o...]"),
      .infer = InferGridSample,
      .count = CountGridSample,
@@ -387,9 +385,7 @@ constexpr OpDef kResizeRows[] = {
          "coordinate that is outside depends on data and is not counted."},
     {.name = "AffineGrid",
      .versions = kAffineGridVersions,
-     .formula =
-         "grid[N,P,r] = theta[N,r,r+1] * (coordinates of P places, 1); mac = N*P*r*(r+1), and "
-         "the coordinates of each axis",
+     .formula = "grid[N,P,r] = theta[N,r,r+1] * (coordinates of P places, 1)",
      .data = {.signature = "theta size -> grid",
               .attributes = "align_corners = 0",
               .let = "d = grid.rank - 2; places = grid[1] + grid[2] + if(d == 3, grid[3], 0)",

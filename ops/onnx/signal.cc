@@ -291,8 +291,7 @@ constexpr FormulaData kHannWindowFormulas = {
 constexpr OpDef kSignalRows[] = {
     {.name = "BlackmanWindow",
      .versions = kSince17,
-     .formula = "Y[k] = 0.42 - 0.5 cos(x) + 0.08 cos(2 x), x = 2 pi k / size; per element 4 mul, "
-                "2 trig, 2 add; div = 1",
+     .formula = "output[k] = 0.42 - 0.5 cos(x) + 0.08 cos(2 x), x = 2 pi k / size",
      .data = {.signature = "size -> output",
               .costs = "float_mul = 4*output.elements; float_trig = 2*output.elements; float_add = "
                        "2*output.elements; float_div = 1"},
@@ -306,9 +305,7 @@ constexpr OpDef kSignalRows[] = {
      .exceptions = kBlackmanExceptions},
     {.name = "DFT",
      .versions = kSince17_20,
-     .formula =
-         "n-point transforms along an axis; each mul = 2 n L, add = 3 n L, L = ceil(log2 n); "
-         "inverse: div = elements of Y",
+     .formula = "output = n-point Fourier transforms of input along an axis",
      .data = {.signature = "input dft_length? axis? -> output",
               .attributes = "axis = 1; inverse = 0; onesided = 0",
               .let = "given = if(version < 20, attr.axis, if(axis.given, axis.value, -2)); a = "
@@ -324,7 +321,7 @@ constexpr OpDef kSignalRows[] = {
      .note = kFft},
     {.name = "HammingWindow",
      .versions = kSince17,
-     .formula = "Y[k] = 25/46 - 21/46 cos(2 pi k / size); per element 2 mul, trig, add; div = 1",
+     .formula = "output[k] = 25/46 - 21/46 cos(2 pi k / size)",
      .data = kHannWindowFormulas,
      .infer = InferWindow,
      .count = CountWindow,
@@ -336,7 +333,7 @@ constexpr OpDef kSignalRows[] = {
      .exceptions = kCosineWindowExceptions},
     {.name = "HannWindow",
      .versions = kSince17,
-     .formula = "Y[k] = 0.5 - 0.5 cos(2 pi k / size); per element 2 mul, trig, add; div = 1",
+     .formula = "output[k] = 0.5 - 0.5 cos(2 pi k / size)",
      .data = kHannWindowFormulas,
      .infer = InferWindow,
      .count = CountWindow,
@@ -348,10 +345,7 @@ constexpr OpDef kSignalRows[] = {
      .exceptions = kCosineWindowExceptions},
     {.name = "MelWeightMatrix",
      .versions = kSince17,
-     .formula =
-         "Y[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies; per element "
-         "2 add, 2 div, 2 cmp; per edge (M + 2) 3 mul, 2 add, 2 div, pow, round; per triangle "
-         "2 add; once 3 add, 3 div, 2 mul, 2 log",
+     .formula = "output[F,M] = max(0, min(rise, fall)) of M triangles over F frequencies",
      .data = {.signature = "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz "
                            "-> output[F, M]",
               .let = "edges = M + 2",
@@ -366,8 +360,8 @@ constexpr OpDef kSignalRows[] = {
      .onnx = {.nothing_without = InputBits({0, 1})}},
     {.name = "STFT",
      .versions = kSince17,
-     .formula = "B * frames transforms of n = frame_length points, each mul = 2 n L, add = 3 n L, "
-                "L = ceil(log2 n), and with a window mul = n (2 n of a complex signal)",
+     .formula = "output = Fourier transforms of B * frames frames of n = frame_length points, "
+                "times the window if given",
      .data = {.signature = "signal frame_step window? frame_length? -> output",
               .let = "n = if(frame_length.given, frame_length.value, if(window.given, window[0], "
                      "signal[1])); frames = output[0]*output[1]",

@@ -55,8 +55,7 @@ constexpr OpExample kSoftmaxExamples[] = {
 constexpr OpDef kSoftmaxRows[] = {
     {.name = "LogSoftmax",
      .versions = kSince1_11_13,
-     .formula = "Y = X - max - ln(sum of e^(X - max)) by rows; per element cmp, exp, 3 add; "
-                "log = rows",
+     .formula = "output = input - max - ln(sum of e^(input - max)) by rows",
      .data = {.signature = "input -> output",
               .attributes = "axis = 1",
               .let = "given = if(attr.axis.given, attr.axis, if(version < 13, 1, -1)); axis = "
@@ -70,7 +69,7 @@ constexpr OpDef kSoftmaxRows[] = {
      .per_element = {.add = 3, .cmp = 1, .exp = 1}},
     {.name = "Softmax",
      .versions = kSince1_11_13,
-     .formula = "Y = e^(X - max) / sum of e^(X - max) by rows; per element cmp, exp, 2 add, div",
+     .formula = "Y = e^(X - max) / sum of e^(X - max) by rows",
      .infer = InferSoftmax,
      .count = CountPerInputElement,
      .examples = kSoftmaxExamples,

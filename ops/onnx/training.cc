@@ -153,7 +153,8 @@ constexpr OpExample kGradientExamples[] = {
 constexpr OpDef kTrainingRows[] = {
     {.name = "Adagrad",
      .versions = kVersions,
-     .formula = "per element of X: add=4 mul=3 div=1 sqrt=1; per step: add=1 mul=1 div=1",
+     .formula = "X_new = X - r g / (sqrt(H_new) + epsilon), H_new = H + g^2, g = G + "
+                "norm_coefficient * X, r = R / (1 + T * decay_factor)",
      .data = {.signature = "R T[] tensors... -> X_new H_new",
               .let = "X = tensors.elements // 3",
               .costs =

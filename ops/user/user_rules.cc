@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "ops/registry.h"
 #include "ops/user/user_rule.h"
 #include "src/base/limit_error.h"
@@ -57,7 +56,7 @@ absl::StatusOr<Cost> CountUserRule(const NodeView& n) {
   return cost;
 }
 
-// What rows of ours state in words.
+// What rows of ours say that they compute, and the costs: nobody else states those of the user's.
 std::string FormulaText(const UserRule& rule) {
   const auto names = [](const std::vector<FormulaTensor>& tensors) {
     return absl::StrJoin(tensors, ", ", [](std::string* out, const FormulaTensor& tensor) {
@@ -65,16 +64,8 @@ std::string FormulaText(const UserRule& rule) {
     });
   };
   const Formulas& f = rule.formulas;
-  std::string out = absl::StrCat(names(f.outputs), " = ", rule.name, "(", names(f.inputs), "); ");
-  std::vector<std::string> parts;
-  for (const NamedFormula& cost : f.costs) {
-    absl::string_view key = cost.key;
-    const bool is_int = absl::ConsumePrefix(&key, "int_");
-    parts.push_back(absl::StrCat(is_int ? "integer " : "", key, " = ", cost.text));
-  }
-  absl::StrAppend(&out, rule.is_free ? "free" : absl::StrJoin(parts, ", "));
-  for (const NamedFormula& let : f.lets) absl::StrAppend(&out, "; ", let.key, " = ", let.text);
-  return out;
+  return absl::StrCat(names(f.outputs), " = ", rule.name, "(", names(f.inputs), "); ",
+                      CostsText(f));
 }
 
 }  // namespace

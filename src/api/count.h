@@ -37,8 +37,8 @@ struct CountOptions {
   absl::btree_map<std::string, Content> input_values;
   // Operators of the user's own: LoadRules of ops/user/user_rules.h.
   Rules rules;
-  // Operators that say that they are causal: all pairs of a query and a key, or only those that the
-  // mask lets through. A mask that is a tensor of the graph is no such operator.
+  // How operators with is_causal or unidirectional count: all pairs of a query and a key, or only
+  // those that the mask lets through. A mask that is a tensor of the graph counts in full.
   CausalCounting causal = CausalCounting::kFull;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
@@ -57,8 +57,8 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {
 absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view convention);
 
-// What leads from our count to other tools'. Errors also: NotFound for a name that no convention
-// has.
+// The terms that lead from our count to other tools'. Errors also: NotFound for a name that no
+// convention has.
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request);
 

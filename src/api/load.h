@@ -11,9 +11,9 @@
 namespace onnxflops {
 
 // A .onnx file, or "-" for standard input; also a model written as text (text_forms.h), which the
-// official library reads in a program of its own. Of a file the extension decides; of standard
-// input how it begins, if it can be looked at without being taken (a file, a pipe). Errors name the
-// file and what is wrong with it: see src/load/load.h.
+// official library reads in a program of its own. For a file, the extension decides the form.
+// For standard input its first bytes do, if they can be read without consuming them (a file, a
+// pipe). Errors name the file and what is wrong with it: see src/load/load.h.
 absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
 
 }  // namespace onnxflops

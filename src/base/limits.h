@@ -1,7 +1,7 @@
 // Every bound on what a file may make us do, in one place, each with its reason.
 //
-// A model that needs more than a limit is refused with an error that names the limit, or a warning
-// names it where less detail is the answer; none of them is met by a real model we know. Those of
+// A model that needs more than a limit is refused with an error that names the limit. Where less
+// detail is the answer, a warning names it. No real model that we know meets any of them. Those of
 // struct Limits, at the end, can be set: by --limit NAME=N, or CountOptions::limits. Messages spell
 // kMaxCallDepth as call-depth.
 #ifndef ONNXFLOPS_SRC_BASE_LIMITS_H_
@@ -36,7 +36,7 @@ inline constexpr int64_t kMaxFloatContent = 16;
 // Loops whose shapes change from one trip to the next are followed trip by trip up to here; beyond,
 // what changes is a symbol.
 inline constexpr int64_t kMaxUnrolledTrips = 64;
-// Items of a sequence that are told apart; of longer ones, what all items have in common is known.
+// Items of a sequence that are told apart. For a longer one, only what all items share is known.
 inline constexpr int64_t kMaxSequenceItems = 64;
 // Evaluations of nodes, of graphs and of their weights, per node and weight of the file (bodies and
 // functions are evaluated again where their inputs differ), and on top of it for small files. One
@@ -44,8 +44,8 @@ inline constexpr int64_t kMaxSequenceItems = 64;
 inline constexpr int64_t kMaxEvaluationsPerNode = 6;
 inline constexpr int64_t kMaxExtraEvaluations = 400'000;
 inline constexpr int64_t kEvaluationsPerCall = 4;
-// What counts as an evaluation more, for what is read, hashed or copied in each: so many inputs and
-// outputs, and bytes of attributes and names, beyond those that a node has for nothing.
+// Each evaluation reads, hashes and copies a node's lists and names. So many inputs and outputs, or
+// bytes of attributes and names, count as one evaluation more. The first kFreeBytes are free.
 inline constexpr size_t kValuesPerEvaluation = 8;
 inline constexpr size_t kBytesPerEvaluation = 64;
 inline constexpr size_t kFreeBytes = 256;
@@ -188,9 +188,9 @@ inline constexpr int64_t kMaxIrVersion = 14;
 inline constexpr int64_t kMaxOpset = 28;
 inline constexpr char kOnnxRelease[] = "1.23.2";
 
-// The limits that a real model might need more of. The others are not in it: they bound recursion
-// (nesting), or nobody else reads what exceeds them (ranks, sizes), or there is another way to say
-// what is lost (--dim for a size that content of more than kMaxIntContent elements decides).
+// The limits that a real model might exceed. The others cannot be set: they bound recursion
+// (nesting), or no other program reads what exceeds them (ranks, sizes), or there is another way to
+// say what is lost (--dim for a size that content of more than kMaxIntContent elements decides).
 struct Limits {
   int64_t unrolled_trips = kMaxUnrolledTrips;
   int64_t evaluations_per_node = kMaxEvaluationsPerNode;

@@ -14,7 +14,7 @@ inline constexpr size_t kNumUnits = 2;
 
 enum class Standing : uint8_t {
   kExact,          // the file tells all that the tool's figure depends on
-  kAssumed,        // it does not: its assumptions say what
+  kAssumed,        // it does not: the assumptions say what is missing
   kNotApplicable,  // the tool gives no figure: the first assumption says why
 };
 
@@ -29,7 +29,7 @@ struct ConventionInfo {
   // Of a tool whose figure changed; else "".
   const char* version = "";  // "0.19.7", for NAME@VERSION
   const char* since = "";    // when it came: "2026-09"; "" for the oldest
-  const char* changed = "";  // what it counts otherwise than other versions
+  const char* changed = "";  // what it counts differently from other versions
 };
 
 }  // namespace onnxflops::convention

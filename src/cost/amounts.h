@@ -1,5 +1,5 @@
-// The quantities of one thing, be it a model, an operator, a module or a node, and the table that
-// says of each what it is called and what it counts.
+// The quantities of a model, an operator, a module or a node, and the table with the name and the
+// meaning of each quantity.
 //
 //   for (const Quantity& q : kQuantities) Print(q.key, row.*q.value);
 //
@@ -21,7 +21,7 @@ namespace onnxflops {
 struct Amounts {
   Expr flops;             // 2 * (floating-point macs) + other_flops
   Expr macs;              // of every type
-  Expr other_flops;       // floating-point operations that are no contraction
+  Expr other_flops;       // floating-point operations other than macs
   Expr int_ops;           // operations on integers, 2 per mac
   Expr params;            // elements of weights, each once
   Expr param_bytes;       // bytes of weights, each once

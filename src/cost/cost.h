@@ -35,7 +35,7 @@ enum class Kind : uint8_t {
   kLog,  // log1p as well
   kSqrt,
   kPow,
-  kTrig,  // sin, cos, tan, their inverses, and the hyperbolic ones but tanh
+  kTrig,  // sin, cos, tan, their inverses, and the hyperbolic ones except tanh
   kTanh,
   kErf,
   kRound,  // round, floor, ceil, truncation in quantisation
@@ -45,7 +45,7 @@ absl::string_view KindName(Kind kind);  // "mac", "add", ...
 
 class Census {
  public:
-  Census() = default;  // no work; takes no room either, as most of a model's are
+  Census() = default;  // no work, as most of a model's: takes no memory
   Census(const Census& other) { *this = other; }
   Census(Census&& other) = default;
   Census& operator=(const Census& other);
@@ -67,7 +67,7 @@ class Census {
   void Halve();  // each kind, rounded down
   friend bool operator==(const Census& a, const Census& b);
   bool IsZero() const;
-  // Every kind but mac, added up.
+  // Every kind except mac, added up.
   Expr Other() const;
   // 2*mac + Other().
   Expr Ops() const;
@@ -94,7 +94,7 @@ struct MacOperands {
   }
 };
 
-// Multiply-accumulates by what they multiply. Those that are there are not 0.
+// Multiply-accumulates by what they multiply. No entry is 0.
 using MacsByDType = absl::btree_map<MacOperands, Expr>;
 
 // How much of causal attention counts: all pairs of a query and a key, or only those that its mask
@@ -111,7 +111,7 @@ struct Cost {
   // once.
   std::optional<Expr> bytes_read;
   std::optional<Expr> bytes_written;
-  // The operator says that it is causal, so that CausalCounting makes a difference to it.
+  // The operator has is_causal or unidirectional set: CausalCounting changes its cost.
   bool causal = false;
 
   // "mac=5120*N add=10*N"; integer work as "int_mul=4"; "free" when there is none.

@@ -173,7 +173,7 @@ struct Function {
   absl::Span<const absl::string_view> attributes;             // formal attributes without default
   absl::Span<const Attribute> attribute_defaults;             // with default
   std::vector<std::pair<absl::string_view, int64_t>> opsets;  // what it imports
-  bool official = false;  // not of the file: what ONNX defines an operator by
+  bool official = false;  // not of the file: ONNX's own definition of an operator
 };
 
 // Owns the bytes that string_views of a model point into.

@@ -135,12 +135,19 @@ absl::StatusOr<Facts> InferSequenceMap(const ControlNode& node) {
 }  // namespace
 
 absl::StatusOr<Facts> InferControlFlow(const ControlNode& node) {
-  const absl::string_view op_type = node.view().op_type();
-  if (op_type == "If") return InferIf(node);
-  if (op_type == "Loop") return InferLoop(node);
-  if (op_type == "Scan") return InferScan(node);
-  if (op_type == "SequenceMap") return InferSequenceMap(node);
-  return absl::UnimplementedError(absl::StrCat("bodies of ", op_type, " are not followed"));
+  switch (node.view().def().control_flow) {
+    case ControlFlow::kIf:
+      return InferIf(node);
+    case ControlFlow::kLoop:
+      return InferLoop(node);
+    case ControlFlow::kScan:
+      return InferScan(node);
+    case ControlFlow::kSequence:
+      return InferSequenceMap(node);
+    case ControlFlow::kNone:
+      break;
+  }
+  return absl::InternalError("an operator without control flow");
 }
 
 }  // namespace onnxflops::infer

@@ -173,7 +173,7 @@ absl::Status OperatorCaller::RunRule(Call* call, const Frame& frame, const FactI
                 frame.call_attributes);
   const int64_t fresh_before = session_.symbols().fresh_uses();
   absl::StatusOr<Facts> outputs = absl::UnimplementedError(call->def->note);
-  if (Has(call->def->traits, Traits::kControlFlow) && call->def->infer == nullptr) {
+  if (call->def->control_flow != ControlFlow::kNone) {
     outputs = InferControlFlow({&session_, &runner_, view, frame, call});
   } else if (call->def->infer != nullptr) {
     outputs = call->def->infer(view);

@@ -28,9 +28,9 @@ absl::StatusOr<Model> LoadFile(absl::string_view path);
 // Copies what it keeps of `bytes`; `name` stands for the path in errors and reports.
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>");
 
-// `model` with the functions of a ModelProto, of which nothing else is read, behind its own; they
-// are marked official. In each pair, a node and the overload of the one that it calls from now on;
-// a node whose function is not there stays as it is.
+// `model` with the functions of a ModelProto added after its own. They are marked official. Nothing
+// else of the ModelProto is read. Each pair is a node and the overload of the function that it
+// calls from now on. A node whose function is not there stays as it is.
 absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functions,
                                     absl::Span<const std::pair<NodeId, std::string>> calls);
 

@@ -256,9 +256,7 @@ class Walk {
     if (!node.metadata.empty()) {
       const NodeMetadata metadata(node.metadata);
       known.by_metadata = out_.paths.FromMetadata(metadata);
-      known.fused = known.by_metadata && node.inputs.size() > 1 &&
-                    (absl::StartsWith(node.op_type, "Conv") || node.op_type == "Gemm") &&
-                    metadata.IsFusedBatchNorm();
+      known.fused = known.by_metadata && node.inputs.size() > 1 && metadata.IsFusedBatchNorm();
       if (known.by_metadata) return known;
     }
     known.by_name = PlaceByName(node);

@@ -1,4 +1,4 @@
-// What other tools say of a model, as one value, and its writers.
+// What other tools count for a model, as one value, and its writers.
 //
 //   absl::StatusOr<CompareReport> report = CompareTools(model, {}, {.with = {"thop"}});
 //   report->tools[0].headline   // thop's figure
@@ -49,7 +49,7 @@ struct ToolRow {
   std::optional<absl::int128> params;
   Expr start;
   std::vector<TermRow> terms;
-  Expr headline;  // start + all amounts, exactly; without meaning if kNotApplicable
+  Expr headline;  // start + all amounts, exactly; meaningless if kNotApplicable
 };
 
 struct CompareReport {

@@ -116,9 +116,10 @@ std::vector<FormulaTerm> DescribeFormulas(const Inference& inference, const Call
   return result.ok() ? std::move(result->terms) : std::vector<FormulaTerm>();
 }
 
-// "M*N*K = 1*1000*2048", if that is what was counted; else nothing: never a wrong derivation.
-std::string Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is_int,
-                       const Expr& amount) {
+// "M*N*K = 1*1000*2048", if that is what was counted, and empty if it is but the amount again; else
+// nullopt: never a wrong derivation.
+std::optional<std::string> Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is_int,
+                                      const Expr& amount) {
   Expr sum = 0;
   std::vector<std::string> formulas, filled;
   for (const FormulaTerm& term : terms) {
@@ -127,7 +128,7 @@ std::string Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is
     formulas.push_back(term.formula);
     filled.push_back(term.filled);
   }
-  if (sum != amount) return "";
+  if (sum != amount) return std::nullopt;
   std::string formula = absl::StrJoin(formulas, " + ");
   const std::string numbers = absl::StrJoin(filled, " + ");
   if (numbers == amount.Shortened(kMaxShownFormula)) return formula == numbers ? "" : formula;
@@ -135,17 +136,22 @@ std::string Derivation(const std::vector<FormulaTerm>& terms, Kind kind, bool is
   return formula == numbers ? formula : absl::StrCat(formula, " = ", numbers);
 }
 
-void AddTerms(const Census& census, bool is_int, const std::vector<FormulaTerm>& formulas,
+// Returns whether the formulas say where all of it comes from.
+bool AddTerms(const Census& census, bool is_int, const std::vector<FormulaTerm>& formulas,
               Explanation* e) {
+  bool derived = true;
   for (int i = 0; i < kNumKinds; ++i) {
     const Kind kind = static_cast<Kind>(i);
     if (census[kind] == Expr(0)) continue;
     Explanation::Term term;
     term.kind = absl::StrCat(is_int ? "int_" : "", KindName(kind));
     term.amount = census[kind];
-    term.how = Derivation(formulas, kind, is_int, term.amount);
+    std::optional<std::string> how = Derivation(formulas, kind, is_int, term.amount);
+    derived = derived && how.has_value();
+    term.how = std::move(how).value_or("");
     e->terms.push_back(std::move(term));
   }
+  return derived;
 }
 
 void DescribeRule(const ModelData& model, const Node& node, const Call& call, Explanation* e) {
@@ -168,14 +174,18 @@ void DescribeRule(const ModelData& model, const Node& node, const Call& call, Ex
   }
 }
 
-void DescribeCost(const CallCost& cost, const std::vector<FormulaTerm>& formulas, Explanation* e) {
+void DescribeCost(const Call& call, const CallCost& cost, const std::vector<FormulaTerm>& formulas,
+                  Explanation* e) {
   const Tally tally = e->shape_work                          ? cost.tally().AsShapeWork()
                       : e->is_function || !e->bodies.empty() ? cost.tally()
                                                              : cost.own;
   e->amounts = tally.amounts;
   if (cost.coverage == Coverage::kUnknown) e->reason = std::string(cost.problem.message());
-  AddTerms(tally.flops, /*is_int=*/false, formulas, e);
-  AddTerms(tally.int_ops, /*is_int=*/true, formulas, e);
+  const bool flops = AddTerms(tally.flops, /*is_int=*/false, formulas, e);
+  const bool int_ops = AddTerms(tally.int_ops, /*is_int=*/true, formulas, e);
+  // Where the terms below do not show the costs, the formula has them.
+  const bool shown = flops && int_ops && cost.coverage != Coverage::kUnknown;
+  if (call.def != nullptr && !e->is_function && !shown) e->formula = FormulaLine(*call.def);
 }
 
 std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
@@ -281,7 +291,7 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
   e.node.status = cost.coverage;
   DescribeRule(*inference.model, node, call, &e);
   DescribeBodies(counts, call, cost, &e);
-  DescribeCost(cost, DescribeFormulas(inference, call, &e), &e);
+  DescribeCost(call, cost, DescribeFormulas(inference, call, &e), &e);
   return e;
 }
 

@@ -44,7 +44,9 @@ struct Explanation {
   int version = 0;           // the since_version of the rules
   bool is_function = false;  // a call of a local function
   bool shape_work = false;   // arithmetic that only makes shapes: free
-  std::string formula, note;
+  // What the operator computes; its costs as well where the terms do not show them.
+  std::string formula;
+  std::string note;
   std::string names;               // the signature that terms take their names from; "" if none
   std::vector<std::string> where;  // "K = if(attr.transA, a0, a1)": what terms define
   std::vector<std::string> exceptions;  // to the rule that fused costs what decomposed does

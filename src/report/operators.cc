@@ -21,7 +21,7 @@ namespace {
 
 const char* StatusOf(const OpDef& row) {
   if (Has(row.traits, Traits::kUnknown)) return "unknown";
-  return row.count != nullptr || Has(row.traits, Traits::kControlFlow) ? "counted" : "free";
+  return row.count != nullptr || row.control_flow != ControlFlow::kNone ? "counted" : "free";
 }
 
 // The formulas of a row where they are data, or where nothing is to be said: it is free.
@@ -39,6 +39,7 @@ void WriteFormulas(const OpDef& row, JsonWriter* json) {
   const std::optional<Formulas> formulas = ShownFormulas(row);
   if (!formulas.has_value()) return;
   const bool named = !formulas->outputs.empty();
+  if (row.user_rule == nullptr) json->Key("computes").String(row.formula);
   json->Key("signature").String(named ? SignatureText(*formulas) : "");
   json->Key("attributes").BeginObject(kOneLine);
   for (const FormulaAttribute& a : formulas->attributes) json->Key(a.name).String(AttributeText(a));
@@ -50,6 +51,27 @@ void WriteFormulas(const OpDef& row, JsonWriter* json) {
   };
   write("let", formulas->lets);
   write("costs", formulas->costs);
+}
+
+// A text of several lines under a label of 11 characters.
+std::string Wrapped(const char* label, absl::string_view text, int width) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ');
+  return absl::StrCat(label, DrawWrapped(words, " ", width - 11, 11));
+}
+
+std::string CostLines(const Formulas& formulas, int width) {
+  if (formulas.costs.empty()) return "  cost     free\n";
+  std::string out = Wrapped("  names    ", SignatureText(formulas), width);
+  for (const FormulaAttribute& a : formulas.attributes) {
+    out += Wrapped("           ", absl::StrCat("attr.", a.name, " = ", AttributeText(a)), width);
+  }
+  for (const NamedFormula& let : formulas.lets) {
+    out += Wrapped("  where    ", absl::StrCat(let.key, " = ", let.text), width);
+  }
+  for (const NamedFormula& cost : formulas.costs) {
+    out += Wrapped("  cost     ", absl::StrCat(cost.key, " = ", cost.text), width);
+  }
+  return out;
 }
 
 }  // namespace
@@ -76,7 +98,7 @@ TextTable OperatorTable(const std::vector<OperatorLine>& lines) {
   for (const OperatorLine& line : lines) {
     table.rows.push_back({{*line.domain == '\0' ? "ai.onnx" : line.domain, line.row->name,
                            absl::StrJoin(line.row->versions, " "), StatusOf(*line.row),
-                           FormOf(*line.row), line.row->formula}});
+                           FormOf(*line.row), FormulaLine(*line.row)}});
   }
   return table;
 }
@@ -94,7 +116,7 @@ std::string ToJson(const std::vector<OperatorLine>& lines) {
     for (int version : line.row->versions) json.Int(version);
     json.EndArray();
     json.Key("status").String(StatusOf(*line.row));
-    json.Key("formula").String(line.row->formula);
+    json.Key("formula").String(FormulaLine(*line.row));
     WriteFormulas(*line.row, &json);
     json.Key("note").String(line.row->note);
     json.Key("exceptions").BeginArray();
@@ -110,8 +132,7 @@ std::string ToJson(const std::vector<OperatorLine>& lines) {
 std::string ToText(const OperatorLine& line, int width) {
   const OpDef& row = *line.row;
   const auto wrapped = [&](const char* label, absl::string_view text) {
-    const std::vector<std::string> words = absl::StrSplit(text, ' ');
-    return absl::StrCat(label, DrawWrapped(words, " ", width - 11, 11));
+    return Wrapped(label, text, width);
   };
   std::string out =
       absl::StrCat("operator ", Printable(OpLabel(line.domain, row.name)),
@@ -121,17 +142,8 @@ std::string ToText(const OperatorLine& line, int width) {
   if (!formulas.has_value()) {
     const bool counted = StatusOf(row) == absl::string_view("counted");
     if (counted) out += "           in words only: the language of formulas cannot say it\n";
-  } else if (!formulas->costs.empty() && row.user_rule == nullptr) {  // whose formula says it all
-    out += wrapped("  names    ", SignatureText(*formulas));
-    for (const FormulaAttribute& a : formulas->attributes) {
-      out += wrapped("           ", absl::StrCat("attr.", a.name, " = ", AttributeText(a)));
-    }
-    for (const NamedFormula& let : formulas->lets) {
-      out += wrapped("  where    ", absl::StrCat(let.key, " = ", let.text));
-    }
-    for (const NamedFormula& cost : formulas->costs) {
-      out += wrapped("  cost     ", absl::StrCat(cost.key, " = ", cost.text));
-    }
+  } else if (row.user_rule == nullptr) {  // whose formula says it all
+    out += CostLines(*formulas, width);
   }
   if (*row.note != '\0') out += wrapped("  note     ", row.note);
   for (const OpException& e : row.exceptions) {
@@ -143,6 +155,12 @@ std::string ToText(const OperatorLine& line, int width) {
                     "\n");
   }
   return out;
+}
+
+std::string FormulaLine(const OpDef& row) {
+  const std::optional<Formulas> formulas = ShownFormulas(row);
+  if (!formulas.has_value() || row.user_rule != nullptr) return row.formula;
+  return absl::StrCat(row.formula, "; ", CostsText(*formulas));
 }
 
 std::string ExceptionText(const OpException& exception) {

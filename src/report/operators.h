@@ -24,8 +24,11 @@ std::vector<OperatorLine> ListOperators(const Rules& rules);
 TextTable OperatorTable(const std::vector<OperatorLine>& lines);
 // "onnxflops.ops/1": DESIGN.md 8.
 std::string ToJson(const std::vector<OperatorLine>& lines);
-// Versions, formula and examples of one row.
+// Versions, formula, costs and examples of one row.
 std::string ToText(const OperatorLine& line, int width);
+
+// What the row computes, and what that costs by kind of work, in one line.
+std::string FormulaLine(const OpDef& row);
 
 // "always: the body ... (costs more in add, cmp)".
 std::string ExceptionText(const OpException& exception);

@@ -65,10 +65,10 @@ struct Totals : Amounts {
   // By the rule that backward takes twice what forward takes (PaLM, appendix B).
   Expr backward_flops, backward_macs;
   Expr training_flops;       // forward and backward
-  bool lower_bound = false;  // something is unknown, so that all of these are at least
+  bool lower_bound = false;  // something is unknown: the true figures may be larger
 };
 
-// Those of the totals that follow from another one.
+// The totals that follow from another one.
 struct DerivedQuantity {
   absl::string_view key;
   Expr Totals::*value;
@@ -110,13 +110,13 @@ struct NodeRow : Amounts {
   Coverage status = Coverage::kFree;
 };
 
-// What a tool says of the model, in its own unit and words: see CountAs.
+// What a tool counts for the model, in its own unit and words: see CountAs.
 struct ToolFigure {
   bool counts_macs = false;              // its unit: MACs, or else FLOPs
   std::string headline_name;             // the figure as the tool calls it: "Total Forward_MACs"
   Expr headline;                         // as totals.macs or totals.flops
-  Expr of_model;                         // of it, what is of no node and of no module but the model
-  bool has_rows = false;                 // whether anything of it is of nodes
+  Expr of_model;                         // its part that belongs to the model as a whole
+  bool has_rows = false;                 // whether any part of it belongs to nodes
   std::optional<absl::int128> params;    // where the tool prints its own count of them
   std::vector<std::string> assumptions;  // what the file cannot tell; empty: the figure is exact
   std::string version;                   // of the tool; empty if its figure never changed
@@ -145,16 +145,16 @@ struct Report {
   std::vector<std::string> warnings;
 
   // The totals at sizes of symbols that are open, without counting again. Symbols that are not
-  // named stay. Errors: FailedPrecondition of a symbol that was bound to another size before
-  // counting; InvalidArgument of one that the report does not have; OutOfRange for an overflow.
+  // named stay. Errors: FailedPrecondition if a symbol was bound to another size before
+  // counting; InvalidArgument if the report does not have it; OutOfRange for an overflow.
   absl::StatusOr<Totals> At(const Bindings& bindings) const;
 
-  // Whether a quantity is there: all are, but another tool has one, and its own `params` in totals.
+  // Whether the report has a quantity. Ours has all. A tool's has one, maybe `params` too.
   bool Has(const Quantity& quantity) const;
-  // Whether a count of this unit is there: both are, but another tool has one.
+  // Whether the report has a count in this unit. Ours has both, another tool's has one.
   bool has_flops() const { return !tool || !tool->counts_macs; }
   bool has_macs() const { return !tool || tool->counts_macs; }
-  // Whether operators and nodes have figures; modules have, but then there is only [0].
+  // Whether operators and nodes have figures. If not, modules has only [0], the model.
   bool has_rows() const { return !tool || tool->has_rows; }
 };
 
@@ -163,9 +163,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
                                   const ReportOptions& options);
 
 // The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
-// the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Of other
-// quantities there are none, and their fields are 0: writers leave them out. What is said of the
-// model (shapes, symbols, coverage) stays ours. Errors, beside those of MakeReport:
+// the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Other
+// quantities are missing: their fields are 0, and writers leave them out. Shapes, symbols and
+// coverage stay ours. Errors, beside those of MakeReport:
 // FailedPrecondition, with the reason, if the tool has no figure.
 absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
                                     const ReportOptions& options,

@@ -35,8 +35,8 @@ struct TableStyle {
   int line_width() const { return width > 0 ? width : 100; }
 };
 
-// What a line of text begins with that would else begin with text of a file: to programs that read
-// comments and logs, "/merge" or "+++" is a command where a line begins with it, and only there.
+// Stands at the beginning of a line that would otherwise begin with text of a file. For programs
+// that read comments and logs, "/merge" or "+++" at the beginning of a line is a command.
 inline constexpr char kLineMark[] = "| ";
 
 // For terminals and logs: escaped by Printable, each row after the mark.
@@ -58,7 +58,7 @@ std::string MarkdownCode(absl::string_view text);
 
 // RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as
 // they are; text that a spreadsheet would take for a formula gets an apostrophe, also where it
-// begins behind a semicolon, which in half of the world divides fields.
+// begins behind a semicolon, which divides fields in many countries.
 std::string DrawCsv(const TextTable& table);
 
 }  // namespace onnxflops

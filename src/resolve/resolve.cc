@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -28,21 +29,23 @@ bool IsOfficial(absl::string_view domain) {
 // The types of one node's inputs, as far as they are known without inference.
 class InputTypes {
  public:
-  InputTypes(const ModelData& model, const Node& node) : model_(model) {
+  // `is_stored`: whether the file holds what a node yields.
+  InputTypes(const ModelData& model, const Node& node,
+             absl::FunctionRef<bool(const Node&)> is_stored)
+      : model_(model) {
     for (const OptionalValueId input : node.inputs) {
-      types_.push_back(input ? TypeOf(model.value(*input)) : nullptr);
+      types_.push_back(input ? TypeOf(model.value(*input), is_stored) : nullptr);
     }
   }
   absl::Span<const DeclaredType* const> get() const { return types_; }
 
  private:
-  const DeclaredType* TypeOf(const Value& value) {
+  const DeclaredType* TypeOf(const Value& value, absl::FunctionRef<bool(const Node&)> is_stored) {
     if (value.initializer) return TypeOfTensor(model_.tensor(*value.initializer));
     if (value.declared != nullptr || !value.producer) return value.declared;
     const Node& node = model_.node(*value.producer);
-    const bool is_constant = node.domain.empty() && node.op_type == "Constant";
-    return is_constant && node.attributes.size() == 1 ? TypeOfConstant(node.attributes[0])
-                                                      : nullptr;
+    return node.attributes.size() == 1 && is_stored(node) ? TypeOfConstant(node.attributes[0])
+                                                          : nullptr;
   }
 
   const DeclaredType* TypeOfConstant(const Attribute& value) {
@@ -113,22 +116,29 @@ class Resolver {
     return node.domain.empty() ? default_opset_ : model.OpsetOf(node.domain).value_or(1);
   }
 
+  const OpDef* RowOf(const ModelData& model, const Node& node) {
+    return rows_.Find(node.domain, node.op_type, OpsetOf(model, node)).def;
+  }
+
   bool IsOpen(const ModelData& model, const Node& node) {
-    if (node.function || !IsOfficial(node.domain)) return false;
-    return rows_.Find(node.domain, node.op_type, OpsetOf(model, node)).def == nullptr;
+    return !node.function && IsOfficial(node.domain) && RowOf(model, node) == nullptr;
   }
 
   // About the nodes that were not there in the last round.
   Questions Open() {
     const ModelData& model = *result_.model;
     Questions open;
+    const auto is_stored = [&](const Node& node) {
+      const OpDef* row = RowOf(model, node);
+      return row != nullptr && Has(row->traits, Traits::kStored);
+    };
     for (; looked_at_ < model.nodes.size(); ++looked_at_) {
       const auto id = static_cast<NodeId>(looked_at_);
       const Node& node = model.node(id);
       if (!IsOpen(model, node)) continue;
       if (question_bytes_ > kMaxBodyQuestionBytes) break;
       std::string question =
-          WriteApplication(node, OpsetOf(model, node), InputTypes(model, node).get());
+          WriteApplication(node, OpsetOf(model, node), InputTypes(model, node, is_stored).get());
       question_bytes_ += kBytesAroundQuestion + question.size();
       open[std::move(question)].push_back(id);
     }

@@ -11,7 +11,7 @@
 //   macs.Evaluate({{"batch", 2}, {"seq", 128}})  // 16875520
 //
 // Arithmetic never wraps: an overflow of 128 bits, a division by zero or a polynomial of too many
-// terms yields an Expr whose error() says so; it stays so through all further arithmetic, and the
+// terms yields an Expr whose error() says so; all further arithmetic keeps the error, and the
 // caller that knows the node turns it into a Status. Values are immutable and may be shared between
 // threads.
 //

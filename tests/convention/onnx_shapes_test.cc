@@ -23,6 +23,7 @@
 #include "src/convention/onnx/shapes.h"
 #include "src/load/load.h"
 #include "tests/infer/node_suite.h"
+#include "tests/model_maker.h"
 
 namespace onnxflops::convention {
 namespace {
@@ -263,6 +264,72 @@ TEST(OnnxShapesTest, KnowsOfModelsWhatTheOfficialLibraryKnows) {
   Comparison comparison(kModelExemptions);
   for (const std::string& path : ModelFiles()) CompareFile(path, &comparison);
   comparison.ExpectAllMet();
+}
+
+// ---- What a walk costs
+
+void AddFunction(const std::string& name, onnx::ModelProto* model, onnx::FunctionProto** function) {
+  *function = model->add_functions();
+  (*function)->set_name(name);
+  (*function)->set_domain("local");
+  (*function)->add_input("x");
+  (*function)->add_output("y0");
+  for (const char* domain : {"", "local"}) {
+    auto* opset = (*function)->add_opset_import();
+    opset->set_domain(domain);
+    opset->set_version(17);
+  }
+}
+
+void AddCalls(const std::string& name, int calls,
+              google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) {
+  for (int i = 0; i < calls; ++i) {
+    onnx::NodeProto* node = nodes->Add();
+    node->set_op_type(name);
+    node->set_domain("local");
+    node->add_input("x");
+    node->add_output(absl::StrCat("y", i));
+  }
+}
+
+// 40 calls of a function that calls another 40 times, which has one node. Inference looks at each
+// function once; ONNX walks through all 1,600.
+ModelMaker CalledOften(int inputs, size_t name_bytes) {
+  constexpr int kCalls = 40;
+  ModelMaker make;
+  onnx::OperatorSetIdProto* local = make.proto.add_opset_import();
+  local->set_domain("local");
+  local->set_version(17);
+  make.Input("x", {"2"}).Output("y0");
+  AddCalls("outer", kCalls, make.proto.mutable_graph()->mutable_node());
+  onnx::FunctionProto* function = nullptr;
+  AddFunction("outer", &make.proto, &function);
+  AddCalls("inner", kCalls, function->mutable_node());
+  AddFunction("inner", &make.proto, &function);
+  onnx::NodeProto* node = function->add_node();
+  node->set_op_type("Sum");
+  node->set_name(std::string(name_bytes, 'n'));
+  for (int i = 0; i < inputs; ++i) node->add_input("x");
+  node->add_output("y0");
+  return make;
+}
+
+// A node in a body costs what evaluating it costs: more for many inputs, and for a long name. So a
+// file of some kilobytes is not walked through for minutes: what is left then is not known.
+TEST(OnnxShapesTest, WalksThroughBodiesAsFarAsTheLimitGoes) {
+  struct Case {
+    int inputs;
+    size_t name_bytes;
+    bool ends;
+  };
+  for (const Case& c : {Case{2, 1, true}, {4'000, 1, false}, {2, 32'000, false}}) {
+    const absl::StatusOr<Model> model = CalledOften(c.inputs, c.name_bytes).Load();
+    ASSERT_TRUE(model.ok()) << model.status();
+    const absl::StatusOr<Inference> inference = onnxflops::Infer(*model);
+    ASSERT_TRUE(inference.ok()) << inference.status();
+    const OnnxShapes shapes(*inference, {});
+    EXPECT_EQ(!shapes.first_doubt(), c.ends) << c.inputs << " inputs, " << c.name_bytes << " bytes";
+  }
 }
 
 // ---- ONNX's node models, with less known of their inputs

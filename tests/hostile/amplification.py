@@ -6,16 +6,15 @@
     amplification.py PROGRAM --all           prints what each run takes, and goes on with a model that is refused
     amplification.py PROGRAM --write NAME    writes a model to standard output
 
-Models are those of amplification_models.py, and of convention_models.py if that is there: a dict MODELS of functions that return
-bytes. Time is counted in instructions of the process where the kernel counts them. Elsewhere it is processor time, divided by what a
-fixed piece of work took beside it, so that neither a slow machine nor a busy one makes a difference.
+The models are in MODULES: each has a dict MODELS of functions that return bytes. Time is counted in instructions of the process where
+the kernel counts them. Elsewhere it is processor time, divided by what a fixed piece of work took beside it, so that neither a slow
+machine nor a busy one makes a difference.
 """
 
 import argparse
 import csv
 import ctypes
 import importlib
-import importlib.util
 import os
 import queue
 import resource
@@ -27,6 +26,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 
 # The promise, as SECURITY.md has it. A second is 3e9 instructions: what a core of 3 GHz does at one per cycle, which is what code does
 # that waits for memory now and then.
@@ -133,10 +133,7 @@ def run(command, out, err):
 
 def models():
     """All models, by name. Not in the process that measures: its memory would count as that of its children."""
-    result = dict(importlib.import_module("amplification_models").MODELS)
-    if importlib.util.find_spec("convention_models") is not None:
-        result.update(importlib.import_module("convention_models").MODELS)
-    return result
+    return {name: make for module in MODULES for name, make in importlib.import_module(module).MODELS.items()}
 
 
 def own(*arguments):

@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Families, FormulaSweepTest, testing::ValuesIn(oracle::k
                          [](const auto& family) { return std::string(family.param.name); });
 
 bool IsCounted(const OpDef& row) {
-  return row.count != nullptr || Has(row.traits, Traits::kControlFlow);
+  return row.count != nullptr || row.control_flow != ControlFlow::kNone;
 }
 
 // The share of rows whose formula is data may grow.

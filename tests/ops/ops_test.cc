@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "onnx/onnx_pb.h"
+#include "ops/formula/formula.h"
 #include "ops/registry.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
@@ -18,6 +20,9 @@
 
 namespace onnxflops {
 namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::Not;
 
 std::string CostOf(const Counts& counts) {
   Cost cost;
@@ -142,7 +147,26 @@ TEST(RegistryTest, EveryRowIsComplete) {
       const bool unknown = Has(def.traits, Traits::kUnknown);
       EXPECT_TRUE(!unknown || def.note[0] != '\0');
       EXPECT_TRUE(unknown || !def.examples.empty());
-      EXPECT_TRUE(unknown || Has(def.traits, Traits::kControlFlow) || def.infer != nullptr);
+      EXPECT_TRUE(unknown || def.control_flow != ControlFlow::kNone || def.infer != nullptr);
+    }
+  }
+}
+
+// Costs that are data are not stated in words as well.
+TEST(RegistryTest, NoCostIsStatedTwice) {
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(def);
+      ASSERT_TRUE(formulas.ok()) << def.name;
+      if (!formulas->has_value() && def.count != nullptr) continue;
+      if (def.control_flow != ControlFlow::kNone) continue;
+      EXPECT_THAT(def.formula, Not(ContainsRegex("free|no arithmetic|per element|per row")))
+          << family.domain << "." << def.name;
+      for (int i = 0; i < kNumKinds; ++i) {
+        const std::string name(KindName(static_cast<Kind>(i)));
+        EXPECT_THAT(def.formula, Not(ContainsRegex("[; 0-9]" + name + "( = |,|;|$)")))
+            << family.domain << "." << def.name;
+      }
     }
   }
 }

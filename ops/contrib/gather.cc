@@ -1,0 +1,159 @@
+// com.microsoft: lookups in tables, also quantised ones.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/plain.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+constexpr int kGatherNdOpset = 11;
+
+absl::StatusOr<Facts> InferGatherNd(const NodeView& n) {
+  return InferAs(n, "GatherND", InputsOf(n), kGatherNdOpset);
+}
+
+absl::StatusOr<Cost> CountGatherNd(const NodeView& n) {
+  return CountAs(n, "GatherND", InputsOf(n), OutputsOf(n), kGatherNdOpset);
+}
+
+constexpr OpExample kGatherNdExamples[] = {
+    {"g (float[N,7,4] X, int64[5,2] I) => (float[5,4] Y) { Y = com.microsoft.GatherND(X, I) }",
+     "free"},
+};
+
+// TorchEmbedding: rows of weight[V,M].
+absl::StatusOr<Facts> InferTorchEmbedding(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape weight, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(Shape y, n.RankedShape(1));
+  y.push_back(weight[1]);
+  return Facts{n.Moved(0, std::move(y))};
+}
+
+// Free, but only the rows that are looked up are read.
+absl::StatusOr<Cost> CountTorchEmbedding(const NodeView& n) {
+  Cost cost;
+  ASSIGN_OR_RETURN(Expr rows, BytesOf(n.output(0)));
+  ASSIGN_OR_RETURN(Expr indices, BytesOf(n.input(1)));
+  cost.bytes_read = rows + indices;
+  return cost;
+}
+
+constexpr OpExample kTorchEmbeddingExamples[] = {
+    {"g (float[100,8] W, int64[N,5] I) => (float[N,5,8] Y) "
+     "{ Y = com.microsoft.TorchEmbedding(W, I) }",
+     "free"},
+};
+
+// GatherBlockQuantized: slices of data along gather_axis, dequantised. Where data is uint8, several
+// numbers are packed into each byte along the last dimension.
+struct BlockGather {
+  Shape stored;  // what is read of data
+  Shape scales;  // and of its scales
+  Shape output;
+  bool zero_points = false;
+};
+
+// `shape` with the dimensions of `indices` for its dimension `axis`; left alone where that is 1.
+Shape Gathered(const Shape& shape, const Shape& indices, int axis, bool broadcast) {
+  if (broadcast && shape[axis] == Expr(1)) return shape;
+  Shape gathered;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i != axis) {
+      gathered.push_back(shape[i]);
+      continue;
+    }
+    for (const Expr& size : indices.dims()) gathered.push_back(size);
+  }
+  return gathered;
+}
+
+absl::StatusOr<BlockGather> ReadBlockGather(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape data, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(Shape indices, n.RankedShape(1));
+  ASSIGN_OR_RETURN(Shape scales, n.RankedShape(2, data.rank()));
+  ASSIGN_OR_RETURN(int axis, n.AxisAttr("gather_axis", 0, data.rank()));
+  BlockGather g = {.stored = Gathered(data, indices, axis, false),
+                   .scales = Gathered(scales, indices, axis, true),
+                   .zero_points = n.HasInput(3)};
+  g.output = g.stored;
+  if (n.dtype(0) == DType::kUint8) {
+    const int64_t bits = n.Int("bits", 4);
+    if (bits != 2 && bits != 4 && bits != 8) {
+      return absl::InvalidArgumentError(absl::StrCat("bits is ", bits));
+    }
+    if (axis == data.rank() - 1) {
+      return absl::InvalidArgumentError("packed numbers cannot be gathered along their axis");
+    }
+    g.output[g.output.rank() - 1] *= 8 / bits;
+  }
+  return g;
+}
+
+absl::StatusOr<Facts> InferGatherBlockQuantized(const NodeView& n) {
+  ASSIGN_OR_RETURN(BlockGather g, ReadBlockGather(n));
+  return Facts{n.Like(2, std::move(g.output))};
+}
+
+absl::StatusOr<Cost> CountGatherBlockQuantized(const NodeView& n) {
+  ASSIGN_OR_RETURN(BlockGather g, ReadBlockGather(n));
+  Cost cost = Flops(DequantizeCost(g.zero_points) * g.output.NumElements());
+  ASSIGN_OR_RETURN(Expr stored, BytesOf(n.Like(0, g.stored)));
+  ASSIGN_OR_RETURN(Expr scales, BytesOf(n.Like(2, g.scales)));
+  ASSIGN_OR_RETURN(Expr indices, BytesOf(n.input(1)));
+  cost.bytes_read = stored + scales + indices;
+  if (g.zero_points) {
+    ASSIGN_OR_RETURN(Expr zero_points, BytesOf(n.Like(3, g.scales)));
+    *cost.bytes_read += zero_points;
+  }
+  return cost;
+}
+
+constexpr OpExample kGatherBlockQuantizedExamples[] = {
+    {"g (uint8[100,16] D, int64[N,5] I, float16[100,2] S) => (float16[N,5,32] Y) "
+     "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S) }",
+     "mul=160*N"},
+    {"g (int4[100,32] D, int64[N,5] I, float[100,2] S, int4[100,2] Z) => (float[N,5,32] Y) "
+     "{ Y = com.microsoft.GatherBlockQuantized<block_size = 16>(D, I, S, Z) }",
+     "add=160*N mul=160*N"},
+};
+
+constexpr OpDef kMsGatherRows[] = {
+    {.name = "GatherBlockQuantized",
+     .versions = kSince1,
+     .formula = "output = (data[indices] - zero_point) * scale",
+     .data = {.signature = "data indices scales zero_points? -> output",
+              .costs =
+                  "float_mul = output.elements; float_add = zero_points.given*output.elements"},
+     .infer = InferGatherBlockQuantized,
+     .count = CountGatherBlockQuantized,
+     .examples = kGatherBlockQuantizedExamples,
+     .operands = {.weights = InputBits({0}), .not_parameters = InputBits({2, 3}), .packed = true},
+     .note = "only what is gathered is read and dequantised"},
+    {.name = "GatherND",
+     .versions = kSince1,
+     .formula = "as ai.onnx GatherND without batch_dims",
+     .data = {.signature = "data indices -> output", .costs = "free"},
+     .infer = InferGatherNd,
+     .count = CountGatherNd,
+     .examples = kGatherNdExamples},
+    {.name = "TorchEmbedding",
+     .versions = kSince1,
+     .formula = "Y[..,M] = rows of weight[V,M]",
+     .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
+     .infer = InferTorchEmbedding,
+     .count = CountTorchEmbedding,
+     .examples = kTorchEmbeddingExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsGatherFamily = {"com.microsoft", kMsGatherRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,231 @@
+// com.microsoft: data that is moved, cut, sorted out or numbered.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/plain.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- older forms of operators of ai.onnx, at the version that they were taken over with
+
+constexpr int kPadOpset = 13;
+constexpr int kRangeOpset = 11;
+constexpr int kTriluOpset = 14;
+constexpr int kUniqueOpset = 11;
+
+// Pad: pads may also be [1, 2 * rank].
+Facts PadInputs(const NodeView& n) {
+  Facts inputs = InputsOf(n);
+  if (inputs.size() > 1 && inputs[1].shape.ranked() && inputs[1].shape.rank() == 2) {
+    inputs[1].shape = Shape{inputs[1].shape.NumElements()};
+  }
+  return inputs;
+}
+
+absl::StatusOr<Facts> InferPad(const NodeView& n) {
+  return InferAs(n, "Pad", PadInputs(n), kPadOpset);
+}
+
+constexpr OpExample kPadExamples[] = {
+    {"g (float[N,5] X) => (float[N,8] Y) <int64[1,4] p = {0, 1, 0, 2}> "
+     "{ Y = com.microsoft.Pad(X, p) }",
+     "free"},
+};
+
+// Range: the limits may also be [1], and delta may be left out.
+absl::StatusOr<Facts> RangeInputs(const NodeView& n) {
+  Facts inputs = InputsOf(n);
+  if (inputs.size() < 2) return absl::InvalidArgumentError("start and limit are needed");
+  if (inputs.size() < 3) inputs.resize(3);
+  if (!n.HasInput(2)) {
+    const Scalar one = IsFloat(n.dtype(0)) ? Scalar::Float(1) : Scalar::Int(1);
+    inputs[2] = Fact::ScalarOf(one, n.dtype(0));
+  }
+  for (Fact& input : inputs) input.shape = Shape{};
+  return inputs;
+}
+
+absl::StatusOr<Facts> InferRange(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts inputs, RangeInputs(n));
+  return InferAs(n, "Range", inputs, kRangeOpset);
+}
+
+absl::StatusOr<Cost> CountRange(const NodeView& n) {
+  ASSIGN_OR_RETURN(Facts inputs, RangeInputs(n));
+  return CountAs(n, "Range", inputs, OutputsOf(n), kRangeOpset);
+}
+
+constexpr OpExample kRangeExamples[] = {
+    {"g () => (int64[5] Y) <int64[1] a = {2}, int64[1] b = {7}> "
+     "{ Y = com.microsoft.Range(a, b) }",
+     "int_add=5"},
+};
+
+absl::StatusOr<Facts> InferTrilu(const NodeView& n) {
+  return InferAs(n, "Trilu", InputsOf(n), kTriluOpset);
+}
+
+constexpr OpExample kTriluExamples[] = {
+    {"g (float[N,5,5] X) => (float[N,5,5] Y) { Y = com.microsoft.Trilu(X) }", "free"},
+};
+
+// Unique: without the indices of the first occurrences.
+absl::StatusOr<Facts> InferUnique(const NodeView& n) {
+  RETURN_IF_ERROR(n.RankedShape(0, 1).status());
+  ASSIGN_OR_RETURN(Facts facts, InferAs(n, "Unique", InputsOf(n), kUniqueOpset));
+  if (facts.size() < 4) return absl::UnimplementedError("Unique of this form");
+  return Facts{facts[0], facts[2], facts[3]};
+}
+
+absl::StatusOr<Cost> CountUnique(const NodeView& n) {
+  return CountAs(n, "Unique", InputsOf(n), {n.output(0)}, kUniqueOpset);
+}
+
+constexpr OpExample kUniqueExamples[] = {
+    {"g (int64[12] X) => (int64[U] Y, int64[12] I, int64[U] C) "
+     "{ Y, I, C = com.microsoft.Unique(X) }",
+     "int_cmp=48"},
+};
+
+// ---- forms of its own
+
+// ExpandDims: a dimension of 1 at `axis`.
+absl::StatusOr<Facts> InferExpandDims(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.RankedShape(0));
+  const std::optional<Expr> known = n.KnownInt(1);
+  const std::optional<int64_t> given = known.has_value() ? known->AsInt64() : std::nullopt;
+  if (!given.has_value()) return absl::FailedPreconditionError("the axis is not known");
+  ASSIGN_OR_RETURN(int axis, n.Axis(*given, y.rank() + 1));
+  y.dims().insert(y.dims().begin() + axis, Expr(1));
+  Fact fact = n.Moved(0, std::move(y));
+  fact.content = n.input(0).content;
+  return Facts{std::move(fact)};
+}
+
+constexpr OpExample kExpandDimsExamples[] = {
+    {"g (float[N,5] X) => (float[N,1,5] Y) <int32 a = {1}> { Y = com.microsoft.ExpandDims(X, a) }",
+     "free"},
+};
+
+// UnfoldTensor: slices of `size` along `dim`, `step` apart, in a dimension of their own.
+absl::StatusOr<Facts> InferUnfoldTensor(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(int dim, n.AxisAttr("dim", -1, y.rank()));
+  const int64_t size = n.Int("size", 0), step = n.Int("step", 1);
+  if (size < 1 || step < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("size is ", size, ", step ", step));
+  }
+  if (ProvablyLess(y[dim], size).value_or(false)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("slices of ", size, " of a dimension of ", y[dim].ToString()));
+  }
+  y[dim] = FloorDiv(y[dim] - size, step) + 1;
+  y.push_back(size);
+  return Facts{n.Moved(0, std::move(y))};
+}
+
+constexpr OpExample kUnfoldTensorExamples[] = {
+    {"g (float[N,10] X) => (float[N,4,3] Y) "
+     "{ Y = com.microsoft.UnfoldTensor<dim = 1, size = 3, step = 2>(X) }",
+     "free"},
+};
+
+// RemovePadding: of X[B,S,H] with sequence_token_count[B], the tokens that count.
+absl::StatusOr<Facts> InferRemovePadding(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 3));
+  const std::optional<Dims> counts = n.KnownInts(1);
+  Expr tokens = 0;
+  if (counts.has_value()) {
+    for (const Expr& count : *counts) tokens += count;
+  } else {
+    tokens = n.FreshDim(0, 0, "removepadding");
+  }
+  return Facts{n.Moved(0, Shape{tokens, x[2]}), n.Like(1, Shape{x[0], x[1]}),
+               n.Like(1, Shape{x[0] + 1}), n.Like(1, Shape{1})};
+}
+
+constexpr OpExample kRemovePaddingExamples[] = {
+    {"g (float[N,5,8] X, int32[N] C) => (float[T,8] Y, int32[N,5] O, int32[\"N + 1\"] S, int32[1] "
+     "M) { Y, O, S, M = com.microsoft.RemovePadding(X, C) }",
+     "free"},
+};
+
+absl::StatusOr<Facts> InferRestorePadding(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(Shape offsets, n.RankedShape(1, 2));
+  return Facts{n.Moved(0, Shape{offsets[0], offsets[1], x[1]})};
+}
+
+constexpr OpExample kRestorePaddingExamples[] = {
+    {"g (float[T,8] X, int32[N,5] O) => (float[N,5,8] Y) "
+     "{ Y = com.microsoft.RestorePadding(X, O) }",
+     "free"},
+};
+
+constexpr OpDef kMsMovementRows[] = {
+    {.name = "ExpandDims",
+     .versions = kSince1,
+     .formula = "Y = X with a dimension of 1 at axis",
+     .infer = InferExpandDims,
+     .examples = kExpandDimsExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent | Traits::kView},
+    {.name = "Pad",
+     .versions = kSince1,
+     .formula = "as ai.onnx Pad",
+     .infer = InferPad,
+     .examples = kPadExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent},
+    {.name = "Range",
+     .versions = kSince1,
+     .formula = "as ai.onnx Range; delta is 1 where it is left out",
+     .data = {.signature = "start limit delta? -> Y", .costs = "add = Y.elements"},
+     .infer = InferRange,
+     .count = CountRange,
+     .examples = kRangeExamples,
+     .shape_inputs = (1 << 0) | (1 << 1) | (1 << 2),
+     .traits = Traits::kReadsContent},
+    {.name = "RemovePadding",
+     .versions = kSince1,
+     .formula = "Y[T,H] = the tokens of X[B,S,H] that are not padding",
+     .infer = InferRemovePadding,
+     .examples = kRemovePaddingExamples,
+     .shape_inputs = 1 << 1,
+     .traits = Traits::kReadsContent},
+    {.name = "RestorePadding",
+     .versions = kSince1,
+     .formula = "Y[B,S,H] = the tokens of X[T,H] at their places",
+     .infer = InferRestorePadding,
+     .examples = kRestorePaddingExamples},
+    {.name = "Trilu",
+     .versions = kSince1,
+     .formula = "as ai.onnx Trilu",
+     .infer = InferTrilu,
+     .examples = kTriluExamples},
+    {.name = "UnfoldTensor",
+     .versions = kSince1,
+     .formula = "Y[.., (D - size)/step + 1, .., size] = slices of X",
+     .infer = InferUnfoldTensor,
+     .examples = kUnfoldTensorExamples},
+    {.name = "Unique",
+     .versions = kSince1,
+     .formula = "as ai.onnx Unique, in the order in which they occur",
+     .data = {.signature = "x -> y idx counts", .costs = "cmp = x.elements*digits(x.elements)"},
+     .infer = InferUnique,
+     .count = CountUnique,
+     .examples = kUniqueExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsMovementFamily = {"com.microsoft", kMsMovementRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,355 @@
+// com.microsoft: products with weights that are packed in blocks of few bits.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/parts.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- weights in blocks of few bits: Y[..,N] = A[..,K] W'[K,N], W dequantised first. N and K are
+// attributes: the shape of the packed weight does not tell.
+
+struct PackedProduct {
+  Shape output;
+  Expr n, k;
+  Expr Macs() const { return output.NumElements() * k; }
+};
+
+// A product of A's last dimension, which must be `k`, with N columns.
+absl::StatusOr<PackedProduct> ProductWith(const NodeView& n, const Expr& columns, const Expr& k) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
+  RETURN_IF_ERROR(n.RequireSame("K", y[y.rank() - 1], k));
+  y[y.rank() - 1] = columns;
+  return PackedProduct{std::move(y), columns, k};
+}
+
+absl::StatusOr<Expr> SizeAttr(const NodeView& n, absl::string_view name) {
+  const int64_t size = n.Int(name, 0);
+  if (size > 0) return Expr(size);
+  return absl::InvalidArgumentError(absl::StrCat("attribute ", name, " is ", size));
+}
+
+absl::StatusOr<PackedProduct> NBitsProduct(const NodeView& n, absl::string_view columns) {
+  ASSIGN_OR_RETURN(Expr k, SizeAttr(n, "K"));
+  ASSIGN_OR_RETURN(Expr width, SizeAttr(n, columns));
+  return ProductWith(n, width, k);
+}
+
+// The integer type of so many bits, as the label of a product has it.
+DType BitsType(int64_t bits) {
+  if (bits <= 2) return DType::kInt2;
+  return bits <= 4 ? DType::kInt4 : DType::kInt8;
+}
+
+absl::StatusOr<Facts> InferMatMulNBits(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
+  return Facts{n.Like(0, std::move(product.output))};
+}
+
+// The product, its bias and the weight that is dequantised for it.
+Census NBitsWork(const PackedProduct& product, bool zero_points, bool bias) {
+  Census work = DequantizeCost(zero_points) * (product.n * product.k);
+  work[Kind::kMac] = product.Macs();
+  if (bias) work[Kind::kAdd] += product.output.NumElements();
+  return work;
+}
+
+absl::StatusOr<Cost> CountMatMulNBits(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
+  Cost cost = Flops(NBitsWork(product, n.HasInput(3), n.HasInput(5)));
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = BitsType(n.Int("bits", 4))};
+  return cost;
+}
+
+constexpr OpExample kMatMulNBitsExamples[] = {
+    {"g (float16[S,5,64] A, uint8[48,2,16] B, float16[48,2] s) => (float16[S,5,48] Y) "
+     "{ Y = com.microsoft.MatMulNBits<K = 64, N = 48, block_size = 32>(A, B, s) }",
+     "mac=15360*S mul=3072"},
+    {"g (float[S,64] A, uint8[48,2,32] B, float[48,2] s, uint8[48,2] z, float[48] b) => "
+     "(float[S,48] Y) "
+     "{ Y = com.microsoft.MatMulNBits<K = 64, N = 48, bits = 8, block_size = 32>(A, B, s, z, , b) "
+     "}",
+     "mac=3072*S add=48*S + 3072 mul=3072"},
+};
+
+// The normalization of A + skip that the two fusions below begin with.
+Census NormWork(const NodeView& n) {
+  Census work;
+  const Shape& a = n.input(0).shape;
+  if (n.HasInput(1)) work[Kind::kAdd] += a.NumElements();
+  if (n.HasInput(2)) work += RmsNormWork(a.Product(0, a.rank() - 1), a.NumElements(), true);
+  return work;
+}
+
+absl::StatusOr<Facts> InferMatMulNBitsMlp(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
+  return Facts{n.Like(0, std::move(product.output)), n.Like(0, n.input(0).shape)};
+}
+
+absl::StatusOr<Cost> CountMatMulNBitsMlp(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, NBitsProduct(n, "N"));
+  ASSIGN_OR_RETURN(ElementCost activation, ActivationCost(n.String("activation", "")));
+  Cost cost = Flops(NormWork(n));
+  cost.flops += NBitsWork(product, false, n.HasInput(5));
+  cost.flops += NBitsWork(product, false, n.HasInput(8));
+  cost.flops += (activation + ElementCost{.mul = 1}) * product.output.NumElements();
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = BitsType(n.Int("bits", 4))};
+  return cost;
+}
+
+constexpr OpExample kMatMulNBitsMlpExamples[] = {
+    {"g (float16[S,64] A, float16[S,64] R, float16[64] G, uint8[48,2,16] B, float16[48,2] s, "
+     "uint8[48,2,16] C, float16[48,2] t) => (float16[S,48] Y, float16[S,64] Z) "
+     "{ Y, Z = com.microsoft.MatMulNBitsMlp<K = 64, N = 48, block_size = 32, activation = "
+     "\"silu\">(A, R, G, B, s, , C, t) }",
+     "mac=6144*S add=177*S mul=224*S + 6144 div=113*S exp=48*S sqrt=S"},
+};
+
+// MatMulNBitsQkv: three products of the normalised A.
+absl::StatusOr<Facts> InferMatMulNBitsQkv(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct q, NBitsProduct(n, "Nq"));
+  ASSIGN_OR_RETURN(PackedProduct kv, NBitsProduct(n, "Nkv"));
+  return Facts{n.Like(0, q.output), n.Like(0, kv.output), n.Like(0, kv.output),
+               n.Like(0, n.input(0).shape)};
+}
+
+absl::StatusOr<Cost> CountMatMulNBitsQkv(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct q, NBitsProduct(n, "Nq"));
+  ASSIGN_OR_RETURN(PackedProduct kv, NBitsProduct(n, "Nkv"));
+  Cost cost = Flops(NormWork(n));
+  cost.flops += NBitsWork(q, false, n.HasInput(5));
+  cost.flops += NBitsWork(kv, false, n.HasInput(8));
+  cost.flops += NBitsWork(kv, false, n.HasInput(11));
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = BitsType(n.Int("bits", 4))};
+  return cost;
+}
+
+constexpr OpExample kMatMulNBitsQkvExamples[] = {
+    {"g (float16[S,64] A, float16[64] G, uint8[64,2,16] B, float16[64,2] s, uint8[16,2,16] C, "
+     "float16[16,2] t, uint8[16,2,16] D, float16[16,2] u, float16[16] v) => (float16[S,64] Q, "
+     "float16[S,16] K, float16[S,16] V) "
+     "{ Q, K, V = com.microsoft.MatMulNBitsQkv<K = 64, Nq = 64, Nkv = 16, block_size = 32>"
+     "(A, , G, B, s, , C, t, , D, u, v) }",
+     "mac=6144*S add=81*S mul=128*S + 6144 div=65*S sqrt=S"},
+};
+
+// MatMulBnb4: W[N,K] in 4 bits, looked up in a table and scaled; without transB, A[..,N] W[N,K].
+absl::StatusOr<PackedProduct> Bnb4Product(const NodeView& n) {
+  ASSIGN_OR_RETURN(Expr k, SizeAttr(n, "K"));
+  ASSIGN_OR_RETURN(Expr columns, SizeAttr(n, "N"));
+  return n.Flag("transB", true) ? ProductWith(n, columns, k) : ProductWith(n, k, columns);
+}
+
+absl::StatusOr<Facts> InferMatMulBnb4(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, Bnb4Product(n));
+  return Facts{n.Like(0, std::move(product.output))};
+}
+
+absl::StatusOr<Cost> CountMatMulBnb4(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, Bnb4Product(n));
+  Cost cost = Flops(NBitsWork(product, false, false));
+  const bool fp4 = n.Int("quant_type", 0) == 0;
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = fp4 ? DType::kFloat4E2M1 : DType::kUint4};
+  return cost;
+}
+
+constexpr OpExample kMatMulBnb4Examples[] = {
+    {"g (float16[S,64] A, uint8[1536] B, float16[48] m) => (float16[S,48] Y) "
+     "{ Y = com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = 1>(A, B, m) }",
+     "mac=3072*S mul=3072"},
+    {"g (float16[S,48] A, uint8[1536] B, float16[48] m) => (float16[S,64] Y) "
+     "{ Y = com.microsoft.MatMulBnb4<K = 64, N = 48, block_size = 64, quant_type = 1, transB = 0>"
+     "(A, B, m) }",
+     "mac=3072*S mul=3072"},
+};
+
+// MatMulFpQ4: the shape [K,N] of W is an input.
+absl::StatusOr<Facts> InferMatMulFpQ4(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
+  const int last = y.rank() - 1;
+  const std::optional<Dims> weight = n.KnownInts(2);
+  if (!weight.has_value()) {
+    y[last] = n.FreshDim(0, last, "matmulfpq4");
+    return Facts{n.Like(0, std::move(y))};
+  }
+  if (weight->size() != 2) {
+    return absl::InvalidArgumentError(absl::StrCat("B_shape has ", weight->size(), " elements"));
+  }
+  ASSIGN_OR_RETURN(PackedProduct product, ProductWith(n, (*weight)[1], (*weight)[0]));
+  return Facts{n.Like(0, std::move(product.output))};
+}
+
+absl::StatusOr<Cost> CountMatMulFpQ4(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape a, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  const PackedProduct product = {y, y[y.rank() - 1], a[a.rank() - 1]};
+  Cost cost = Flops(NBitsWork(product, n.Int("blk_quant_type", 1) == 1, false));
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = DType::kInt4};
+  return cost;
+}
+
+constexpr OpExample kMatMulFpQ4Examples[] = {
+    {"g (float[S,64] A, uint8[2000] B) => (float[S,48] Y) <int64[2] s = {64, 48}> "
+     "{ Y = com.microsoft.MatMulFpQ4<blk_quant_type = 0>(A, B, s) }",
+     "mac=3072*S mul=3072"},
+};
+
+// MatMulBlockQuantized...: W[N,K], of Fp4 two to a byte.
+absl::StatusOr<PackedProduct> BlockQuantizedProduct(const NodeView& n, int per_byte) {
+  ASSIGN_OR_RETURN(Shape w, n.RankedShape(1, 2));
+  return ProductWith(n, w[0], per_byte * w[1]);
+}
+
+absl::StatusOr<Facts> InferFp4Weight(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 2));
+  return Facts{n.Like(0, std::move(product.output))};
+}
+
+absl::StatusOr<Cost> CountFp4Weight(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 2));
+  const int64_t block_size = n.Int("block_size", 16);
+  if (block_size < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("block_size is ", block_size));
+  }
+  Cost cost = Flops(NBitsWork(product, false, n.HasInput(5)));
+  // The scale of a block times the global one.
+  cost.flops[Kind::kMul] += product.n * CeilDiv(product.k, block_size);
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = DType::kFloat4E2M1};
+  return cost;
+}
+
+constexpr OpExample kFp4WeightExamples[] = {
+    {"g (float16[S,64] A, uint8[48,32] B, uint8[48,4] s, float t, float16[48] b) => "
+     "(float16[S,48] Y) "
+     "{ Y = com.microsoft.MatMulBlockQuantizedFp4Weight(A, B, s, t, , b) }",
+     "mac=3072*S add=48*S mul=3264"},
+};
+
+absl::StatusOr<Facts> InferFp8Weight(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 1));
+  return Facts{n.Like(0, std::move(product.output))};
+}
+
+absl::StatusOr<Cost> CountFp8Weight(const NodeView& n) {
+  ASSIGN_OR_RETURN(PackedProduct product, BlockQuantizedProduct(n, 1));
+  Cost cost = Flops(NBitsWork(product, false, n.HasInput(4)));
+  cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(1)};
+  if (n.HasInput(3)) {
+    // A is quantised (by a cast, which rounds for free) and dequantised as well.
+    cost.flops += ElementCost{.mul = 1, .div = 1} * n.input(0).shape.NumElements();
+    cost.flops_mac_operands = {.a = n.dtype(1), .b = n.dtype(1), .qdq = true};
+  }
+  return cost;
+}
+
+constexpr OpExample kFp8WeightExamples[] = {
+    {"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s) => (float16[S,48] Y) "
+     "{ Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s) }",
+     "mac=3072*S mul=3072"},
+    {"g (float16[S,64] A, float8e4m3fn[48,64] B, float[48,1] s, float t, float16[48] b) => "
+     "(float16[S,48] Y) "
+     "{ Y = com.microsoft.MatMulBlockQuantizedFp8Weight(A, B, s, t, b) }",
+     "mac=3072*S add=48*S mul=64*S + 3072 div=64*S"},
+};
+
+constexpr OpDef kMsPackedMatMulRows[] = {
+    {.name = "MatMulBlockQuantizedFp4Weight",
+     .versions = kSince1,
+     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale * global scale",
+     .data = {.signature =
+                  "A[rows..., K] B[N, bytes] block_scale global_scale? a_scale? bias? -> Y",
+              .attributes = "block_size = 16",
+              .costs = "mac = Y.elements*K; mul = N*K + N*((K + attr.block_size - 1) // "
+                       "attr.block_size); add = bias.given*Y.elements"},
+     .infer = InferFp4Weight,
+     .count = CountFp4Weight,
+     .examples = kFp4WeightExamples},
+    {.name = "MatMulBlockQuantizedFp8Weight",
+     .versions = kSince1,
+     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale",
+     .data = {.signature = "A[rows..., K] B[N, bytes] b_scale a_scale? bias? -> Y",
+              .costs = "mac = Y.elements*K; mul = N*K + a_scale.given*A.elements; div = "
+                       "a_scale.given*A.elements; add = bias.given*Y.elements"},
+     .infer = InferFp8Weight,
+     .count = CountFp8Weight,
+     .examples = kFp8WeightExamples},
+    {.name = "MatMulBnb4",
+     .versions = kSince1,
+     .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block",
+     .data = {.signature = "A[rows..., k] B absmax -> Y",
+              .attributes = "K = int; N = int",
+              .costs = "mac = Y.elements*k; mul = attr.N*attr.K"},
+     .infer = InferMatMulBnb4,
+     .count = CountMatMulBnb4,
+     .examples = kMatMulBnb4Examples,
+     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true}},
+    {.name = "MatMulFpQ4",
+     .versions = kSince1,
+     .formula = "Y[..,N] = A[..,K] W[K,N], W in blocks of 4 bits",
+     .data = {.signature = "A[rows..., K] B B_shape -> Y[y..., N]",
+              .attributes = "blk_quant_type = 1",
+              .costs = "mac = Y.elements*K; mul = N*K; add = (attr.blk_quant_type == 1)*N*K"},
+     .infer = InferMatMulFpQ4,
+     .count = CountMatMulFpQ4,
+     .examples = kMatMulFpQ4Examples,
+     .shape_inputs = 1 << 2,
+     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
+     .traits = Traits::kReadsContent},
+    {.name = "MatMulNBits",
+     .versions = kSince1,
+     .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale",
+     .data = {.signature = "A[rows..., K] B scales zero_points? g_idx? bias? -> Y",
+              .attributes = "N = int",
+              .costs = "mac = Y.elements*K; mul = attr.N*K; add = zero_points.given*attr.N*K + "
+                       "bias.given*Y.elements"},
+     .infer = InferMatMulNBits,
+     .count = CountMatMulNBits,
+     .examples = kMatMulNBitsExamples,
+     .operands = {.weights = InputBits({1, 5}),
+                  .not_parameters = InputBits({2, 3, 4}),
+                  .packed = true},
+     .note = "as DequantizeLinear and MatMul: the weight is dequantised once, at every run"},
+    {.name = "MatMulNBitsMlp",
+     .versions = kSince1,
+     .formula = "Y = activation(X G' + b) * (X U' + c), X = RMSNormalization(A + skip) if asked "
+                "for, G and U[N,K] as in MatMulNBits",
+     .data = {.signature = "A[tokens..., K] skip? norm_scale? gate_B gate_scales gate_bias? up_B "
+                           "up_scales up_bias? -> Y",
+              .attributes = "N = int; activation = activation",
+              .let = "normed = norm_scale.given*A.elements; rows = norm_scale.given*tokens",
+              .costs =
+                  "mac = 2*Y.elements*K; mul = 2*attr.N*K + Y.elements + 2*normed; add = "
+                  "(gate_bias.given + up_bias.given)*Y.elements + skip.given*A.elements + normed + "
+                  "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
+     .infer = InferMatMulNBitsMlp,
+     .count = CountMatMulNBitsMlp,
+     .examples = kMatMulNBitsMlpExamples},
+    {.name = "MatMulNBitsQkv",
+     .versions = kSince1,
+     .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
+                "[Nkv,K] as in MatMulNBits",
+     .data = {.signature = "A[tokens..., K] skip? norm_scale? q_B q_scales q_bias? k_B k_scales "
+                           "k_bias? v_B v_scales v_bias? -> Q",
+              .attributes = "Nq = int; Nkv = int",
+              .let = "normed = norm_scale.given*A.elements; rows = norm_scale.given*tokens; N = "
+                     "attr.Nq + 2*attr.Nkv",
+              .costs = "mac = tokens*N*K; mul = N*K + 2*normed; add = tokens*(q_bias.given*attr.Nq "
+                       "+ (k_bias.given + v_bias.given)*attr.Nkv) + skip.given*A.elements + normed "
+                       "+ rows; div = normed + rows; sqrt = rows"},
+     .infer = InferMatMulNBitsQkv,
+     .count = CountMatMulNBitsQkv,
+     .examples = kMatMulNBitsQkvExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsPackedMatMulFamily = {"com.microsoft", kMsPackedMatMulRows};
+
+}  // namespace onnxflops

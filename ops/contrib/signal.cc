@@ -1,0 +1,138 @@
+// com.microsoft: Fourier transforms, and the alignment of two signals.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/contrib/plain.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- Fourier transforms over the last signal_ndim dimensions, real on one side
+
+absl::StatusOr<int> SignalRank(const NodeView& n, int rank) {
+  const int64_t dims = n.Int("signal_ndim", 1);
+  if (dims < 1 || dims > 3 || dims > rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("signal_ndim is ", dims, ", the signal has rank ", rank));
+  }
+  return static_cast<int>(dims);
+}
+
+// The transforms of real[.., n1, n2, ..]: along the last dimension, then along those before it of
+// the half that is left.
+absl::StatusOr<Cost> FourierCost(const NodeView& n, const Shape& real, const Shape& half,
+                                 int signal_rank) {
+  Cost cost;
+  for (int i = 0; i < signal_rank; ++i) {
+    const Shape& signal = i == 0 ? real : half;
+    const int axis = signal.rank() - 1 - i;
+    // ai.onnx DFT transforms the last dimension but one; one number stands for each element.
+    Shape lines{signal.Product(0, axis) * signal.Product(axis + 1, signal.rank()), signal[axis], 1};
+    const Fact fact = n.Like(0, std::move(lines));
+    ASSIGN_OR_RETURN(Cost part, CountAs(n, "DFT", {fact}, {fact}));
+    cost.flops += part.flops;
+  }
+  return cost;
+}
+
+absl::StatusOr<Facts> InferRfft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
+  RETURN_IF_ERROR(SignalRank(n, y.rank()).status());
+  y[y.rank() - 1] = FloorDiv(y[y.rank() - 1], 2) + 1;
+  y.push_back(2);
+  return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountRfft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(Shape half, n.OutputShape(0));
+  ASSIGN_OR_RETURN(int dims, SignalRank(n, x.rank()));
+  half.dims().pop_back();
+  return FourierCost(n, x, half, dims);
+}
+
+constexpr OpExample kRfftExamples[] = {
+    {"g (float[N,16] X) => (float[N,9,2] Y) { Y = com.microsoft.Rfft<signal_ndim = 1>(X) }",
+     "add=192*N mul=128*N"},
+};
+
+absl::StatusOr<Facts> InferIrfft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 2));
+  RETURN_IF_ERROR(SignalRank(n, y.rank() - 1).status());
+  RETURN_IF_ERROR(n.RequireSame("real and imaginary part", y[y.rank() - 1], 2));
+  y.dims().pop_back();
+  y[y.rank() - 1] = 2 * (y[y.rank() - 1] - 1);
+  return Facts{n.Like(0, std::move(y))};
+}
+
+absl::StatusOr<Cost> CountIrfft(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape half, n.ShapeOfRankAtLeast(0, 2));
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(int dims, SignalRank(n, y.rank()));
+  half.dims().pop_back();
+  return FourierCost(n, y, half, dims);
+}
+
+constexpr OpExample kIrfftExamples[] = {
+    {"g (float[N,9,2] X) => (float[N,16] Y) { Y = com.microsoft.Irfft<signal_ndim = 1>(X) }",
+     "add=192*N mul=128*N"},
+};
+
+// ---- DynamicTimeWarping: the cheapest path through X[M,N] (or [1,M,N])
+
+absl::StatusOr<Facts> InferDynamicTimeWarping(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
+  if (x.rank() > 3) return absl::InvalidArgumentError(absl::StrCat("rank ", x.rank()));
+  return Facts{Fact::Tensor(DType::kInt32, Shape{2, n.FreshDim(0, 1, "dynamictimewarping")})};
+}
+
+constexpr OpExample kDynamicTimeWarpingExamples[] = {
+    {"g (float[M,20] X) => (int32[2,P] Y) { Y = com.microsoft.DynamicTimeWarping(X) }",
+     "add=20*M cmp=40*M"},
+};
+
+constexpr OpDef kMsSignalRows[] = {
+    {.name = "DynamicTimeWarping",
+     .versions = kSince1,
+     .formula = "Y[2,P] = the cheapest path through X[M,N]",
+     .infer = InferDynamicTimeWarping,
+     .count = CountPerInputElement,
+     .examples = kDynamicTimeWarpingExamples,
+     .per_element = {.add = 1, .cmp = 2}},
+    {.name = "Irfft",
+     .versions = kSince1,
+     .formula = "as Rfft, backward: Y[.., n] of X[.., n/2 + 1, 2]",
+     .data = {.signature = "X -> Y",
+              .attributes = "signal_ndim = 1",
+              .let = "d = attr.signal_ndim; work = Y.elements*digits(Y[-1] - 1) + if(d > 1, "
+                     "X[:-1]*digits(Y[-2] - 1), 0) + if(d > 2, X[:-1]*digits(Y[-3] - 1), 0)",
+              .costs = "mul = 2*work; add = 3*work"},
+     .infer = InferIrfft,
+     .count = CountIrfft,
+     .examples = kIrfftExamples,
+     .note = "not normalised, as the operator is"},
+    {.name = "Rfft",
+     .versions = kSince1,
+     .formula =
+         "Y[.., n/2 + 1, 2] = Fourier transform of X[.., n]; as ai.onnx DFT along each of the "
+         "last signal_ndim dimensions",
+     .data = {.signature = "X -> Y",
+              .attributes = "signal_ndim = 1",
+              .let = "d = attr.signal_ndim; work = X.elements*digits(X[-1] - 1) + if(d > 1, "
+                     "Y[:-1]*digits(X[-2] - 1), 0) + if(d > 2, Y[:-1]*digits(X[-3] - 1), 0)",
+              .costs = "mul = 2*work; add = 3*work"},
+     .infer = InferRfft,
+     .count = CountRfft,
+     .examples = kRfftExamples},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsSignalFamily = {"com.microsoft", kMsSignalRows};
+
+}  // namespace onnxflops

@@ -1,0 +1,251 @@
+// com.microsoft: tokens, n-grams, strings and hashes.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/versions.h"
+#include "src/base/limits.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+
+namespace {
+
+// ---- tokens
+
+// NGramHashMapping: Y[B,S,(N-1)*heads] (or [T,..] of packed requests); of each order up to N, the
+// products of that many tokens, joined by xor, modulo the size of each head.
+struct NGrams {
+  Shape ids;
+  Expr order, heads;  // N, and (N - 1) * n_head_per_ngram
+};
+
+absl::StatusOr<NGrams> ReadNGrams(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape ids, n.RankedShape(0));
+  const int64_t order = n.Int("max_ngram_size", 0), heads = n.Int("n_head_per_ngram", 0);
+  if (order < 2 || heads < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_ngram_size is ", order, ", n_head_per_ngram ", heads));
+  }
+  return NGrams{std::move(ids), order, (Expr(order) - 1) * heads};
+}
+
+absl::StatusOr<Facts> InferNGramHash(const NodeView& n) {
+  RETURN_IF_ERROR(n.RankedShape(0, 2).status());
+  ASSIGN_OR_RETURN(NGrams g, ReadNGrams(n));
+  return Facts{n.Like(0, Shape{g.ids[0], g.ids[1], g.heads}),
+               n.Like(0, Shape{g.ids[0], g.order - 1})};
+}
+
+absl::StatusOr<Facts> InferVarlenNGramHash(const NodeView& n) {
+  RETURN_IF_ERROR(n.RankedShape(0, 1).status());
+  ASSIGN_OR_RETURN(NGrams g, ReadNGrams(n));
+  ASSIGN_OR_RETURN(Shape sums, n.RankedShape(3, 1));
+  const Expr batch = sums[0] - 1;
+  const Shape ids = {batch, g.order - 1};
+  return Facts{n.Like(0, Shape{g.ids[0], g.heads}), n.Like(0, ids),
+               Fact::Tensor(DType::kInt32, ids),
+               n.Like(0, Shape{batch, n.Int("state_update_capacity", 0), g.order - 1})};
+}
+
+// `offsets` and `eos` are inputs; `segments` too.
+absl::StatusOr<Cost> NGramHashCost(const NodeView& n, int offsets, int eos, int segments) {
+  ASSIGN_OR_RETURN(NGrams g, ReadNGrams(n));
+  const Expr tokens = g.ids.NumElements();
+  Census work;
+  work[Kind::kMul] = tokens * g.order;
+  work[Kind::kCmp] = tokens * (g.order - 1);
+  work[Kind::kDiv] = tokens * g.heads;
+  if (n.HasInput(offsets)) work[Kind::kAdd] = tokens * g.heads;
+  if (n.HasInput(eos) && n.Flag("reset_on_eos")) work[Kind::kCmp] += tokens * (g.order - 1);
+  if (n.HasInput(segments)) work[Kind::kCmp] += tokens;
+  Cost cost;
+  cost.int_ops = std::move(work);
+  return cost;
+}
+
+absl::StatusOr<Cost> CountNGramHash(const NodeView& n) { return NGramHashCost(n, 4, 5, 6); }
+absl::StatusOr<Cost> CountVarlenNGramHash(const NodeView& n) { return NGramHashCost(n, 5, 6, 7); }
+
+constexpr OpExample kNGramHashExamples[] = {
+    {"g (int64[N,5] I, int64[3] M, int64[8] V) => (int64[N,5,8] H, int64[N,2] P) "
+     "{ H, P = com.microsoft.NGramHashMapping<max_ngram_size = 3, n_head_per_ngram = 4, pad_id = "
+     "0>(I, M, V) }",
+     "int_mul=15*N int_div=40*N int_cmp=10*N"},
+};
+
+constexpr OpExample kVarlenNGramHashExamples[] = {
+    {"g (int64[T] I, int64[3] M, int64[8] V, int32[4] C, int64[3,2] P, int64[8] O) => (int64[T,8] "
+     "H, int64[3,2] Q) "
+     "{ H, Q = com.microsoft.VarlenNGramHashMapping<max_ngram_size = 3, n_head_per_ngram = 4, "
+     "pad_id = 0>(I, M, V, C, P, O) }",
+     "int_add=8*T int_mul=3*T int_div=8*T int_cmp=2*T"},
+};
+
+// NGramRepeatBlock: each place of the tokens [B,S] is compared with the last n - 1 tokens.
+absl::StatusOr<Facts> InferNGramRepeatBlock(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape scores, n.RankedShape(1, 2));
+  return Facts{n.Like(1, std::move(scores))};
+}
+
+absl::StatusOr<Cost> CountNGramRepeatBlock(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape ids, n.RankedShape(0, 2));
+  const int64_t size = n.Int("ngram_size", 0);
+  if (size < 1) return absl::InvalidArgumentError(absl::StrCat("ngram_size is ", size));
+  Cost cost;
+  cost.int_ops[Kind::kCmp] = ids[0] * Max(ids[1] - size + 1, 0) * (size - 1);
+  return cost;
+}
+
+constexpr OpExample kNGramRepeatBlockExamples[] = {
+    {"g (int64[B,10] I, float[B,100] S) => (float[B,100] Y) "
+     "{ Y = com.microsoft.NGramRepeatBlock<ngram_size = 3>(I, S) }",
+     "int_cmp=16*B"},
+};
+
+// BifurcationDetector: the predicted tokens [P] against the source [S], then the last n-grams of
+// the output anywhere in the source.
+absl::StatusOr<Facts> InferBifurcationDetector(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape index, n.RankedShape(2));
+  return Facts{n.Like(1, Shape{n.FreshDim(0, 0, "bifurcationdetector")}),
+               n.Like(2, std::move(index))};
+}
+
+absl::StatusOr<Cost> CountBifurcationDetector(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape source, n.RankedShape(0, 1));
+  const int64_t least = n.Int("min_ngram_size", 1), most = n.Int("max_ngram_size", 3);
+  if (least < 1 || most < least || most > kMaxIntContent) {
+    return absl::InvalidArgumentError(absl::StrCat("n-grams of ", least, " to ", most));
+  }
+  Cost cost;
+  if (n.HasInput(3)) {
+    ASSIGN_OR_RETURN(Shape predicted, n.RankedShape(3, 1));
+    cost.int_ops[Kind::kCmp] = predicted[0];
+  }
+  cost.int_ops[Kind::kCmp] += source[0] * ((least + most) * (most - least + 1) / 2);
+  return cost;
+}
+
+constexpr OpExample kBifurcationDetectorExamples[] = {
+    {"g (int64[S] A, int64[C] B, int64 P, int64[T] D) => (int64[F] Y, int64 I) "
+     "{ Y, I = com.microsoft.BifurcationDetector(A, B, P, D) }",
+     "int_cmp=6*S + T"},
+};
+
+// ---- strings and hashes
+
+// Tokenizer: as many tokens as the longest string has, in one more dimension.
+absl::StatusOr<Facts> InferTokenizer(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape y, n.ShapeOfRankAtLeast(0, 1));
+  if (y.rank() > 2) return absl::InvalidArgumentError(absl::StrCat("X has rank ", y.rank()));
+  const int rank = y.rank();
+  y.push_back(n.FreshDim(0, rank, "tokenizer"));
+  return Facts{n.Like(0, std::move(y))};
+}
+
+constexpr OpExample kTokenizerExamples[] = {
+    {"g (string[N] X) => (string[N,T] Y) "
+     "{ Y = com.microsoft.Tokenizer<mark = 0, mincharnum = 1, pad_value = \"#\", separators = "
+     "[\" \"]>(X) }",
+     "free"},
+};
+
+absl::StatusOr<Facts> InferMurmurHash3(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  const DType type = n.Flag("positive", true) ? DType::kUint32 : DType::kInt32;
+  return Facts{Fact::Tensor(type, std::move(x))};
+}
+
+// Per 4 bytes: 3 products, 2 rotations (3 bit operations each), xor, a sum; once 2 products and 7
+// bit operations to finish.
+absl::StatusOr<Cost> CountMurmurHash3(const NodeView& n) {
+  ASSIGN_OR_RETURN(Shape x, n.RankedShape(0));
+  if (n.dtype(0) == DType::kString) return Cost{};
+  const int words = std::max(BitsPerElement(n.dtype(0)) / 32, 1);
+  Cost cost;
+  cost.int_ops =
+      ElementCost{.add = words, .mul = 3 * words + 2, .cmp = 7 * words + 7} * x.NumElements();
+  return cost;
+}
+
+constexpr OpExample kMurmurHash3Examples[] = {
+    {"g (int64[N] X) => (uint32[N] Y) { Y = com.microsoft.MurmurHash3(X) }",
+     "int_add=2*N int_mul=8*N int_cmp=21*N"},
+    {"g (string[N] X) => (int32[N] Y) { Y = com.microsoft.MurmurHash3<positive = 0>(X) }", "free"},
+};
+
+// Of whole or packed requests: the signature names ids, offsets, eos and segments.
+constexpr FormulaData NGramData(const char* signature) {
+  return {.signature = signature,
+          .attributes = "max_ngram_size = int; n_head_per_ngram = int; reset_on_eos = 0",
+          .let =
+              "tokens = ids.elements; N = attr.max_ngram_size; heads = (N - "
+              "1)*attr.n_head_per_ngram",
+          .costs =
+              "int_mul = tokens*N; int_cmp = tokens*(N - 1) + if(attr.reset_on_eos, "
+              "eos.given*tokens*(N - 1), 0) + segments.given*tokens; int_div = "
+              "tokens*heads; int_add = offsets.given*tokens*heads"};
+}
+
+constexpr OpDef kMsTextRows[] = {
+    {.name = "BifurcationDetector",
+     .versions = kSince1,
+     .formula =
+         "where the predicted tokens[P] leave the source[S], and where the last n-grams are in it",
+     .data = {.signature = "source[S] tokens suffix_match? predicted? -> out suffix?",
+              .attributes = "min_ngram_size = 1; max_ngram_size = 3",
+              .let = "least = attr.min_ngram_size; most = attr.max_ngram_size",
+              .costs = "int_cmp = predicted.elements + S*((least + most)*(most - least + 1)//2)"},
+     .infer = InferBifurcationDetector,
+     .count = CountBifurcationDetector,
+     .examples = kBifurcationDetectorExamples,
+     .note = "every place is compared in full, though a search may end early"},
+    {.name = "MurmurHash3",
+     .versions = kSince1,
+     .formula = "Y = hash of each element; integer, per 4 bytes: mul = 3, add = 1, cmp = 7; once: "
+                "mul = 2, cmp = 7",
+     .infer = InferMurmurHash3,
+     .count = CountMurmurHash3,
+     .examples = kMurmurHash3Examples,
+     .note = "bit operations are cmp; strings are free"},
+    {.name = "NGramHashMapping",
+     .versions = kSince1,
+     .formula = "hashes[B,S,(N-1)*n] = xor of N products of tokens, modulo the size of a head",
+     .data =
+         NGramData("ids multipliers vocab_sizes past? offsets? eos? segments? -> hashes present?"),
+     .infer = InferNGramHash,
+     .count = CountNGramHash,
+     .examples = kNGramHashExamples,
+     .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
+    {.name = "NGramRepeatBlock",
+     .versions = kSince1,
+     .formula = "scores_out = scores, -inf where a token would repeat an n-gram of ids[B,S]",
+     .data = {.signature = "ids[B, S] scores -> scores_out",
+              .attributes = "ngram_size = int",
+              .costs = "int_cmp = B*max(S - attr.ngram_size + 1, 0)*(attr.ngram_size - 1)"},
+     .infer = InferNGramRepeatBlock,
+     .count = CountNGramRepeatBlock,
+     .examples = kNGramRepeatBlockExamples},
+    {.name = "Tokenizer",
+     .versions = kSince1,
+     .formula = "Y[N,C,T] = the tokens of X[N,C]",
+     .infer = InferTokenizer,
+     .examples = kTokenizerExamples},
+    {.name = "VarlenNGramHashMapping",
+     .versions = kSince1,
+     .formula = "as NGramHashMapping, of packed requests",
+     .data = NGramData("ids multipliers vocab_sizes cu_seqlens past? offsets? eos? segments? "
+                       "-> hashes present?"),
+     .infer = InferVarlenNGramHash,
+     .count = CountVarlenNGramHash,
+     .examples = kVarlenNGramHashExamples,
+     .note = "reset_on_eos: cmp = N-1 per token more; segment_ids: cmp = 1"},
+};
+
+}  // namespace
+
+constinit const OpFamily kMsTextFamily = {"com.microsoft", kMsTextRows};
+
+}  // namespace onnxflops
