@@ -85,7 +85,7 @@ class Recount {
         break;
       }
     }
-    const Entry& entry = evidence_.entry(main);
+    const convention::Entry& entry = evidence_.entry(main);
     const Node& node = evidence_.node(entry);
     of_nodes_.Add(line.theirs);
     modules_[line.module].Add(line.theirs);
