@@ -7,7 +7,7 @@
 #include "src/base/limits.h"
 #include "src/module/module_tree.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 namespace {
 
 // What stands around the names of a row, and of a tensor in it.
@@ -141,7 +141,43 @@ NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleT
   return row;
 }
 
+std::string TypeText(const Fact& fact) {
+  switch (fact.kind) {
+    case Fact::Kind::kTensor:
+      return std::string(DTypeName(fact.dtype));
+    case Fact::Kind::kSequence:
+    case Fact::Kind::kOptional: {
+      const std::string element = fact.element == nullptr ? "?" : TypeText(*fact.element);
+      return absl::StrCat(fact.kind == Fact::Kind::kSequence ? "seq(" : "optional(", element, ")");
+    }
+    case Fact::Kind::kMap:
+      return "map";
+    case Fact::Kind::kAbsent:
+    case Fact::Kind::kUnknown:
+      break;
+  }
+  return "?";
+}
+
 }  // namespace
+
+TensorInfo DescribeTensor(std::string name, const Fact& fact) {
+  TensorInfo info;
+  info.name = std::move(name);
+  info.type = TypeText(fact);
+  if (fact.is_tensor()) info.shape = fact.shape;
+  return info;
+}
+
+std::string NodeLabel(const ModelData& model, const Node& node) {
+  if (!node.name.empty()) return std::string(node.name);
+  for (OptionalValueId output : node.outputs) {
+    if (!output) continue;
+    const absl::string_view name = model.value(*output).name;
+    if (!name.empty()) return std::string(name);
+  }
+  return std::string(node.op_type);
+}
 
 int64_t MaxRowText(const ModelData& model) {
   size_t names = 0;
@@ -199,4 +235,4 @@ std::optional<DescribedNode> DescribeNode(const Inference& inference, const Coun
   return found;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

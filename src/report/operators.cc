@@ -19,6 +19,11 @@
 namespace onnxflops {
 namespace {
 
+using report::DrawWrapped;
+using report::ExceptionText;
+using report::JsonWriter;
+using report::kOneLine;
+
 const char* StatusOf(const OpDef& row) {
   if (Has(row.traits, Traits::kUnknown)) return "unknown";
   return row.count != nullptr || Has(row.traits, Traits::kControlFlow) ? "counted" : "free";
@@ -145,9 +150,13 @@ std::string ToText(const OperatorLine& line, int width) {
   return out;
 }
 
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+
 std::string ExceptionText(const OpException& exception) {
   return absl::StrCat(exception.when, ": ", exception.reason, " (the decomposed form costs more: ",
                       absl::StrReplaceAll(exception.kinds, {{" ", ", "}}), ")");
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

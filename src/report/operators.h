@@ -27,9 +27,13 @@ std::string ToJson(const std::vector<OperatorLine>& lines);
 // Versions, formula and examples of one row.
 std::string ToText(const OperatorLine& line, int width);
 
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+
 // "always: the body ... (costs more in add, cmp)".
 std::string ExceptionText(const OpException& exception);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_OPERATORS_H_

@@ -32,6 +32,7 @@ using convention::ModelLine;
 using convention::Standing;
 using convention::Unit;
 using convention::VersionUsed;
+using report::FormulaText;
 
 // What lines add up to. Equal amounts are counted before they are added.
 class Work {
