@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/module/module_tree.h"
 
