@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "src/report/text_table.h"
+#include "src/report/view_options.h"
 
 namespace onnxflops::tools {
 

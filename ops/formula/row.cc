@@ -22,6 +22,17 @@ namespace onnxflops {
 
 namespace {
 
+using formula::ErrorAt;
+using formula::IsName;
+using formula::ParseAttributeType;
+using formula::ParseTensor;
+using formula::Scope;
+using formula::Shifted;
+using formula::SplitList;
+using formula::TensorText;
+using formula::TextPart;
+using formula::Trimmed;
+
 // Element-wise rows say nothing but their cost per element.
 constexpr char kAnySignature[] = "X... -> Y";
 constexpr char kFirstSignature[] = "X others... -> Y";
@@ -61,10 +72,10 @@ class RowReader {
       ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
       FormulaAttribute attribute;
       attribute.name = std::string(sides.first.text);
-      if (!IsFormulaName(attribute.name) || !ReadDefault(sides.second.text, &attribute)) {
+      if (!IsName(attribute.name) || !ReadDefault(sides.second.text, &attribute)) {
         return ErrorAt(part.at, absl::StrCat(Quoted(part.text), " is no attribute"));
       }
-      RETURN_IF_ERROR(Moved(scope_.DefineAttribute(attribute), part.at));
+      RETURN_IF_ERROR(Shifted(scope_.DefineAttribute(attribute), part.at));
       result_.attributes.push_back(std::move(attribute));
     }
     return absl::OkStatus();
@@ -123,7 +134,7 @@ class RowReader {
                                  std::vector<FormulaTensor>* tensors) {
     if (part.text.empty()) return absl::OkStatus();  // more than one space
     absl::StatusOr<TensorText> text = ParseTensor(part.text);
-    if (!text.ok()) return Moved(text.status(), part.at);
+    if (!text.ok()) return Shifted(text.status(), part.at);
     if (!text->type.text.empty()) return ErrorAt(part.at, "a row's rule says its types");
     tensors->push_back(text->tensor);
     texts->push_back(*std::move(text));
@@ -134,11 +145,11 @@ class RowReader {
     for (const TextPart& part : SplitList({Text(row_.data.let), 0}, ';')) {
       ASSIGN_OR_RETURN(const auto sides, SplitAtEquals(part));
       const auto& [name, formula] = sides;
-      if (!IsFormulaName(name.text)) {
+      if (!IsName(name.text)) {
         return ErrorAt(name.at, absl::StrCat(Quoted(name.text), " is no name"));
       }
       RETURN_IF_ERROR(scope_.CheckFormula(formula));
-      RETURN_IF_ERROR(Moved(scope_.DefineLet(name.text), name.at));
+      RETURN_IF_ERROR(Shifted(scope_.DefineLet(name.text), name.at));
       result_.lets.push_back({std::string(name.text), std::string(formula.text)});
     }
     return absl::OkStatus();
@@ -188,7 +199,7 @@ class RowReader {
   }
 
   const OpDef& row_;
-  FormulaScope scope_;
+  Scope scope_;
   Formulas result_;
 };
 

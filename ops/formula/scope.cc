@@ -15,7 +15,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
-namespace onnxflops {
+namespace onnxflops::formula {
 
 namespace {
 
@@ -63,7 +63,7 @@ std::vector<TextPart> SplitList(TextPart list, char separator) {
   return parts;
 }
 
-bool IsFormulaName(absl::string_view text) {
+bool IsName(absl::string_view text) {
   if (text.empty() || absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -74,7 +74,7 @@ absl::Status ErrorAt(size_t at, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("column ", at + 1, ": ", what));
 }
 
-absl::Status Moved(const absl::Status& error, size_t by) {
+absl::Status Shifted(const absl::Status& error, size_t by) {
   absl::string_view message = error.message();
   const std::optional<size_t> column = ConsumeColumn(&message);
   return column.has_value() ? ErrorAt(by + *column - 1, message) : error;
@@ -86,7 +86,7 @@ absl::StatusOr<FormulaDim> ParseDim(const TextPart& part) {
   absl::string_view name = part.text;
   if (name.empty()) return ErrorAt(part.at, "a size is missing");
   const auto check = [&]() -> absl::Status {
-    if (IsFormulaName(name)) return absl::OkStatus();
+    if (IsName(name)) return absl::OkStatus();
     return ErrorAt(part.at, absl::StrCat(Quoted(name), " is no name"));
   };
   if (absl::ConsumeSuffix(&name, kRest)) {
@@ -98,7 +98,7 @@ absl::StatusOr<FormulaDim> ParseDim(const TextPart& part) {
     RETURN_IF_ERROR(check());
     return FormulaDim{FormulaDim::Kind::kFresh, std::string(name)};
   }
-  return FormulaDim{IsFormulaName(name) ? FormulaDim::Kind::kName : FormulaDim::Kind::kFormula,
+  return FormulaDim{IsName(name) ? FormulaDim::Kind::kName : FormulaDim::Kind::kFormula,
                     std::string(name)};
 }
 
@@ -163,18 +163,18 @@ bool ParseAttributeType(absl::string_view text, FormulaAttribute* attribute) {
   attribute->words = absl::StrSplit(text, '|');
   for (std::string& word : attribute->words) absl::StripAsciiWhitespace(&word);
   return std::all_of(attribute->words.begin(), attribute->words.end(), [&](const auto& word) {
-    return IsFormulaName(word) || &word == attribute->words.data();
+    return IsName(word) || &word == attribute->words.data();
   });
 }
 
 // ---- names
 
-absl::Status FormulaScope::Define(size_t at, absl::string_view name, int64_t at_least) {
+absl::Status Scope::Define(size_t at, absl::string_view name, int64_t at_least) {
   if (names_.emplace(name, at_least).second) return absl::OkStatus();
   return ErrorAt(at, absl::StrCat(Quoted(name), " is defined twice"));
 }
 
-absl::Status FormulaScope::DefineAttribute(const FormulaAttribute& attribute) {
+absl::Status Scope::DefineAttribute(const FormulaAttribute& attribute) {
   const std::string name = absl::StrCat("attr.", attribute.name);
   RETURN_IF_ERROR(Define(0, absl::StrCat(name, ".given"), 0));
   switch (attribute.type) {
@@ -201,9 +201,9 @@ absl::Status FormulaScope::DefineAttribute(const FormulaAttribute& attribute) {
   return absl::OkStatus();
 }
 
-absl::Status FormulaScope::DefineTensor(const TensorText& tensor) {
+absl::Status Scope::DefineTensor(const TensorText& tensor) {
   const auto& [name, at] = tensor.name;
-  if (!IsFormulaName(name) || name == "attr") {
+  if (!IsName(name) || name == "attr") {
     return ErrorAt(at, absl::StrCat(Quoted(name), " is no name of a tensor"));
   }
   const std::string elements = absl::StrCat(name, ".elements");
@@ -219,7 +219,7 @@ absl::Status FormulaScope::DefineTensor(const TensorText& tensor) {
   return absl::OkStatus();
 }
 
-absl::Status FormulaScope::DefineInput(const TensorText& input) {
+absl::Status Scope::DefineInput(const TensorText& input) {
   RETURN_IF_ERROR(DefineTensor(input));
   const auto& [name, at] = input.name;
   if (!input.tensor.any_number) {
@@ -243,7 +243,7 @@ absl::Status FormulaScope::DefineInput(const TensorText& input) {
   return absl::OkStatus();
 }
 
-void FormulaScope::DefineOptional(const std::vector<FormulaTensor>& inputs) {
+void Scope::DefineOptional(const std::vector<FormulaTensor>& inputs) {
   for (const FormulaTensor& input : inputs) {
     for (const FormulaDim& dim : input.dims) {
       if (input.optional && !names_.contains(dim.text)) optional_names_[dim.text] = input.name;
@@ -251,7 +251,7 @@ void FormulaScope::DefineOptional(const std::vector<FormulaTensor>& inputs) {
   }
 }
 
-absl::Status FormulaScope::CheckInputSizes(const TensorText& input) {
+absl::Status Scope::CheckInputSizes(const TensorText& input) {
   for (size_t d = 0; d < input.sizes.size(); ++d) {
     if (input.tensor.dims[d].kind != FormulaDim::Kind::kFormula) continue;
     RETURN_IF_ERROR(CheckFormula(input.sizes[d]));
@@ -259,14 +259,14 @@ absl::Status FormulaScope::CheckInputSizes(const TensorText& input) {
   return absl::OkStatus();
 }
 
-absl::Status FormulaScope::DefineLet(absl::string_view name) {
+absl::Status Scope::DefineLet(absl::string_view name) {
   if (const auto optional = optional_names_.find(name); optional != optional_names_.end()) {
     return ErrorAt(0, absl::StrCat(Quoted(name), " is a size of ", optional->second, " already"));
   }
   return Define(0, name, kAnyInt);
 }
 
-absl::Status FormulaScope::DefineOutput(const TensorText& output) {
+absl::Status Scope::DefineOutput(const TensorText& output) {
   RETURN_IF_ERROR(DefineTensor(output));
   for (const FormulaDim& dim : output.tensor.dims) {
     if (dim.kind == FormulaDim::Kind::kFresh) RETURN_IF_ERROR(Define(0, dim.text, 0));
@@ -277,7 +277,7 @@ absl::Status FormulaScope::DefineOutput(const TensorText& output) {
   return absl::OkStatus();
 }
 
-absl::Status FormulaScope::CheckOutputSizes(const TensorText& output) {
+absl::Status Scope::CheckOutputSizes(const TensorText& output) {
   for (size_t d = 0; d < output.sizes.size(); ++d) {
     const FormulaDim& dim = output.tensor.dims[d];
     if (dim.kind == FormulaDim::Kind::kFresh) continue;
@@ -296,7 +296,7 @@ absl::Status FormulaScope::CheckOutputSizes(const TensorText& output) {
 
 // ---- formulas
 
-absl::StatusOr<Expr> FormulaScope::Known(absl::string_view name) {
+absl::StatusOr<Expr> Scope::Known(absl::string_view name) {
   if (absl::EndsWith(name, ".value") && names_.contains(name)) reads_content_ = true;
   const auto it = names_.find(name);
   if (it != names_.end()) return Expr::Symbol(name, it->second);
@@ -329,23 +329,23 @@ absl::StatusOr<Expr> FormulaScope::Known(absl::string_view name) {
       absl::StrCat("nothing is named ", Quoted(name), "; known: ", absl::StrJoin(names, ", ")));
 }
 
-absl::StatusOr<Expr> FormulaScope::KnownPart(absl::string_view name) const {
+absl::StatusOr<Expr> Scope::KnownPart(absl::string_view name) const {
   if (lists_.contains(name)) return Expr::Symbol(name, 0);
   return absl::InvalidArgumentError(absl::StrCat(Quoted(name), " has no sizes to choose from"));
 }
 
-absl::StatusOr<Expr> FormulaScope::Check(const TextPart& formula) {
+absl::StatusOr<Expr> Scope::Check(const TextPart& formula) {
   absl::StatusOr<Expr> value = ParseFormula(
       formula.text, {[this](absl::string_view name) { return Known(name); },
                      [this](absl::string_view name, const FormulaPart&) { return KnownPart(name); },
                      /*must_decide=*/false});
-  if (!value.ok()) return Moved(value.status(), formula.at);
+  if (!value.ok()) return Shifted(value.status(), formula.at);
   return value;
 }
 
-absl::Status FormulaScope::CheckFormula(const TextPart& formula) { return Check(formula).status(); }
+absl::Status Scope::CheckFormula(const TextPart& formula) { return Check(formula).status(); }
 
-absl::Status FormulaScope::CheckAmount(const TextPart& formula) {
+absl::Status Scope::CheckAmount(const TextPart& formula) {
   ASSIGN_OR_RETURN(const Expr value, Check(formula));
   const std::optional<absl::int128> most = value.UpperBound();
   if (most.has_value() && *most <= 0 && value != Expr(0)) {
@@ -354,4 +354,4 @@ absl::Status FormulaScope::CheckAmount(const TextPart& formula) {
   return absl::OkStatus();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::formula

@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/formula/formula.h"
 
-namespace onnxflops {
+namespace onnxflops::formula {
 
 // A part of a text, and where it begins in it.
 struct TextPart {
@@ -28,10 +28,10 @@ TextPart Trimmed(TextPart part);
 // The parts between separators that are in no parentheses or brackets; none of a blank text.
 std::vector<TextPart> SplitList(TextPart list, char separator);
 
-bool IsFormulaName(absl::string_view text);
+bool IsName(absl::string_view text);
 absl::Status ErrorAt(size_t at, absl::string_view what);
 // The same error in a text that begins `by` characters before.
-absl::Status Moved(const absl::Status& error, size_t by);
+absl::Status Shifted(const absl::Status& error, size_t by);
 
 // "x?[batch..., 4*H] : float16"
 struct TensorText {
@@ -43,7 +43,8 @@ absl::StatusOr<TensorText> ParseTensor(absl::string_view text);
 // "int", "ints", "float", or words with | between them.
 bool ParseAttributeType(absl::string_view text, FormulaAttribute* attribute);
 
-class FormulaScope {
+// The names that are defined so far, and what may be asked of them.
+class Scope {
  public:
   static constexpr int64_t kAnyInt = std::numeric_limits<int64_t>::min() / 2;
 
@@ -78,6 +79,6 @@ class FormulaScope {
   bool reads_content_ = false;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::formula
 
 #endif  // ONNXFLOPS_OPS_FORMULA_SCOPE_H_

@@ -44,6 +44,15 @@ static_assert(TOML_MAX_NESTED_VALUES == kMaxRulesNesting);
 
 namespace {
 
+using formula::IsName;
+using formula::ParseAttributeType;
+using formula::ParseTensor;
+using formula::Scope;
+using formula::Shifted;
+using formula::TensorText;
+using formula::TextPart;
+using formula::Trimmed;
+
 constexpr absl::string_view kOtherKeys[] = {
     "domain",     "name",   "since",   "until", "override", "free",       "arithmetic",
     "attributes", "inputs", "outputs", "let",   "note",     "bytes_read", "bytes_written"};
@@ -169,7 +178,7 @@ class RulesReader {
   absl::Status ReadOp(const toml::table& op) {
     RETURN_IF_ERROR(CheckKeys(op));
     UserRule& rule = data_->rules.emplace_back();
-    scope_ = FormulaScope();
+    scope_ = Scope();
     rule.place = absl::StrCat("rule ", file_, ":", op.source().begin.line);
     RETURN_IF_ERROR(ReadIdentity(op, &rule));
     RETURN_IF_ERROR(CheckIdentity(*Get(op, "name"), rule));
@@ -264,7 +273,7 @@ class RulesReader {
     for (const auto& [key, value] : *node->as_table()) {
       FormulaAttribute attribute;
       attribute.name = std::string(key.str());
-      if (!IsFormulaName(attribute.name)) {
+      if (!IsName(attribute.name)) {
         return At(key.source().begin, absl::StrCat(Quoted(attribute.name), " is no name"));
       }
       RETURN_IF_ERROR(ReadDefault(value, &attribute));
@@ -352,11 +361,11 @@ class RulesReader {
       if (equals == absl::string_view::npos) return Fault(item, "expected \"name = formula\"");
       const TextPart name = Trimmed({text.substr(0, equals), 0});
       const TextPart formula = Trimmed({text.substr(equals + 1), equals + 1});
-      if (!IsFormulaName(name.text)) {
+      if (!IsName(name.text)) {
         return FaultIn(item, name.at, absl::StrCat(Quoted(name.text), " is no name"));
       }
       absl::Status status = scope_.CheckFormula(formula);
-      if (status.ok()) status = Moved(scope_.DefineLet(name.text), name.at);
+      if (status.ok()) status = Shifted(scope_.DefineLet(name.text), name.at);
       if (!status.ok()) return FaultIn(item, status);
       rule->formulas.lets.push_back({std::string(name.text), std::string(formula.text)});
     }
@@ -465,7 +474,7 @@ class RulesReader {
   const std::string text_;
   const std::string file_;
   std::shared_ptr<Rules::Data> data_;
-  FormulaScope scope_;  // of the operator that is read
+  Scope scope_;  // of the operator that is read
 };
 
 absl::StatusOr<Rules> LoadRules(absl::string_view text, absl::string_view file) {

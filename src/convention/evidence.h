@@ -35,6 +35,7 @@ namespace onnxflops::convention {
 
 struct TorchTrace;
 
+using Entry = Execution;  // what a ledger accounts for
 using EntryId = int32_t;  // index in Evidence::entries()
 using OptionalEntryId = OptionalId<struct EntryTag>;
 using AmountId = int32_t;  // equal ids are equal amounts
@@ -55,7 +56,7 @@ class Evidence {
 
   // Every node that runs, in the order of execution; bodies and functions are opened as far as the
   // limits allow: an entry whose part is kWhole stands for its bodies, too.
-  const std::vector<Entry>& entries() const { return attribution_.entries; }
+  const std::vector<Entry>& entries() const { return attribution_.executions; }
   const Entry& entry(EntryId id) const { return entries()[static_cast<size_t>(id)]; }
   const Node& node(const Entry& entry) const { return model().node(entry.node); }
   const Call& call(const Entry& entry) const { return inference_.call(entry.call()); }

@@ -28,4 +28,22 @@ bool NodeMetadata::IsFusedBatchNorm() const {
   return rewriter_rule && absl::StrContains(*rewriter_rule, "FuseBatchNorm");
 }
 
+absl::string_view ClassOfFusedModule(absl::string_view op_type, size_t weight_rank) {
+  constexpr struct {
+    absl::string_view op_type;
+    size_t rank;
+    absl::string_view type;
+  } kClasses[] = {{"Conv", 3, "Conv1d"},
+                  {"Conv", 4, "Conv2d"},
+                  {"Conv", 5, "Conv3d"},
+                  {"ConvTranspose", 3, "ConvTranspose1d"},
+                  {"ConvTranspose", 4, "ConvTranspose2d"},
+                  {"ConvTranspose", 5, "ConvTranspose3d"},
+                  {"Gemm", 2, "Linear"}};
+  for (const auto& c : kClasses) {
+    if (c.op_type == op_type && c.rank == weight_rank) return c.type;
+  }
+  return {};
+}
+
 }  // namespace onnxflops

@@ -1,15 +1,14 @@
-// What the exporters of PyTorch write into the metadata of a node:
+// What the exporters of PyTorch write into the metadata of a node, by key:
 //
-//   pkg.torch.onnx.name_scopes      ['', 'visual', 'visual.conv1', 'conv2d']
-//   pkg.torch.onnx.class_hierarchy  ['open_clip.model.CLIP',
-//   'open_clip.transformer.VisionTransformer',
-//                                    'torch.nn.modules.conv.Conv2d', 'aten.conv2d.default']
-//   namespace                       : open_clip.model.CLIP/visual: .../visual.conv1: .../conv2d:
-//   ... pkg.torch.onnx.fx_node          %conv2d : [num_users=1] = call_function[target=...](args =
-//   ...) pkg.onnxscript.rewriter.rule_name   what its optimizer made the node of
+//   pkg.torch.onnx.name_scopes          ['', 'visual', 'visual.conv1', 'conv2d']
+//   pkg.torch.onnx.class_hierarchy      ['m.CLIP', 'm.Vision', 'nn.Conv2d', 'aten.conv2d.default']
+//   namespace                           : m.CLIP/visual: m.Vision/conv2d: aten.conv2d.default
+//   pkg.torch.onnx.fx_node              %conv2d : [num_users=1] = call_function[target=...](...)
+//   pkg.onnxscript.rewriter.rule_name   what its optimizer made the node of
 #ifndef ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
 #define ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
 
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -38,6 +37,10 @@ struct NodeMetadata {
   // the BatchNorm, and only the weight tells the convolution.
   bool IsFusedBatchNorm() const;
 };
+
+// The class of the module whose weight, of so many dimensions, such a node of the operator has:
+// "Conv2d"; empty if the operator does not tell.
+absl::string_view ClassOfFusedModule(absl::string_view op_type, size_t weight_rank);
 
 }  // namespace onnxflops
 

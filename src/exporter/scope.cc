@@ -22,22 +22,24 @@ absl::string_view WithoutCallNumber(absl::string_view path) {
   return number ? path.substr(0, at) : path;
 }
 
-std::optional<Scope> ScopeOf(absl::string_view path, absl::string_view qualified_class) {
+std::optional<EnclosingModule> ModuleOf(absl::string_view path, absl::string_view qualified_class) {
   // What the exporter writes for work that it made up itself.
   if (absl::StartsWith(path, "_empty_nn_module_stack")) return std::nullopt;
-  return Scope{WithoutCallNumber(path), ClassName(qualified_class)};
+  return EnclosingModule{WithoutCallNumber(path), ClassName(qualified_class)};
 }
 
 }  // namespace
 
-std::optional<Scope> ScopeList::last() const { return ScopeOf(paths_.last(), types_.last()); }
+std::optional<EnclosingModule> ScopeList::last() const {
+  return ModuleOf(paths_.last(), types_.last());
+}
 
-std::optional<Scope> NamespaceScopes::last() const {
+std::optional<EnclosingModule> NamespaceScopes::last() const {
   absl::string_view entry = text_.substr(LastEntry());
   if (absl::StartsWith(entry, "/")) entry.remove_prefix(1);
   const size_t colon = entry.find(": ");
   if (colon == absl::string_view::npos) return std::nullopt;
-  return ScopeOf(entry.substr(0, colon), entry.substr(colon + 2));
+  return ModuleOf(entry.substr(0, colon), entry.substr(colon + 2));
 }
 
 size_t NamespaceScopes::LastEntry() const {

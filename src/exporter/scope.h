@@ -16,8 +16,8 @@
 
 namespace onnxflops {
 
-// A module that runs.
-struct Scope {
+// A module that runs around a node.
+struct EnclosingModule {
   absl::string_view path;  // "visual.conv1"; of its second call, too
   absl::string_view type;  // class name without its Python module, "Conv2d"; may be empty
 };
@@ -34,7 +34,7 @@ class ScopeList {
   // The text that tells this module and all around it.
   absl::string_view key() const { return paths_.rest(); }
   // nullopt where the exporter made the work up itself.
-  std::optional<Scope> last() const;
+  std::optional<EnclosingModule> last() const;
   void DropLast() {
     paths_.DropLast();
     types_.DropLast();
@@ -52,7 +52,7 @@ class NamespaceScopes {
 
   bool empty() const { return text_.empty(); }
   absl::string_view key() const { return text_; }
-  std::optional<Scope> last() const;
+  std::optional<EnclosingModule> last() const;
   void DropLast() { text_ = text_.substr(0, LastEntry()); }
 
  private:

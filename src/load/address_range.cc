@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
@@ -62,4 +62,4 @@ void UseHugePages(void* begin, uint64_t bytes) {
   if (huge > 0) madvise(page + before, huge, MADV_HUGEPAGE);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 inline constexpr uint64_t kPageBytes = 4096;
 inline constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
@@ -52,6 +52,6 @@ void ReserveHuge(std::vector<T>& v, size_t n) {
   UseHugePages(v.data(), bytes);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load
 
 #endif  // ONNXFLOPS_SRC_LOAD_ADDRESS_RANGE_H_

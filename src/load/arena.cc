@@ -11,13 +11,13 @@ void* Arena::NewBlock(size_t bytes) {
   if (block_ <= kMaxSmallBlock) {
     next_ = small_blocks_.emplace_back(new char[block_]).get();
     left_ = block_;
-    block_ = block_ < kMaxSmallBlock ? 2 * block_ : kHugePageBytes;
+    block_ = block_ < kMaxSmallBlock ? 2 * block_ : load::kHugePageBytes;
   } else {
-    AddressRange range = AddressRange::Reserve(block_);
+    load::AddressRange range = load::AddressRange::Reserve(block_);
     if (range.empty()) throw std::bad_alloc();
     next_ = range.begin();
     left_ = block_;
-    UseHugePages(next_, left_);
+    load::UseHugePages(next_, left_);
     huge_blocks_.push_back(std::move(range));
   }
   void* place = next_;

@@ -24,7 +24,7 @@ class Arena {
 
   // Says that about so many bytes will be asked for.
   void Expect(size_t bytes) {
-    if (bytes > 2 * kMaxSmallBlock) block_ = kHugePageBytes;
+    if (bytes > 2 * kMaxSmallBlock) block_ = load::kHugePageBytes;
   }
 
   // Room for n objects, not initialised.
@@ -67,7 +67,7 @@ class Arena {
   size_t left_ = 0;
   size_t block_ = kFirstBlock;
   std::vector<std::unique_ptr<char[]>> small_blocks_;
-  std::vector<AddressRange> huge_blocks_;
+  std::vector<load::AddressRange> huge_blocks_;
 };
 
 }  // namespace onnxflops

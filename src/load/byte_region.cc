@@ -13,7 +13,7 @@
 #include "src/base/limits.h"
 #include "src/load/input_file.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 constexpr uint64_t kPage = kPageBytes;
@@ -187,4 +187,4 @@ void ByteRegion::SetLoaded(uint64_t offset) {
   loaded_ = base_ + offset + (offset == size_ ? kSlack : 0);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

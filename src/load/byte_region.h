@@ -22,7 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "src/load/address_range.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 class ByteRegion {
  public:
@@ -88,6 +88,6 @@ class ByteRegion {
   std::string error_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load
 
 #endif  // ONNXFLOPS_SRC_LOAD_BYTE_REGION_H_

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 struct Magic {
@@ -96,4 +96,4 @@ const char* IdentifyForeign(absl::string_view prefix) {
   return IsText(prefix) ? IdentifyText(prefix) : nullptr;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 // How many bytes of the beginning suffice.
 inline constexpr size_t kForeignPrefix = 512;
@@ -15,6 +15,6 @@ inline constexpr size_t kForeignPrefix = 512;
 // asked: its bytes could look like something else, but something else cannot be read as a model.
 const char* IdentifyForeign(absl::string_view prefix);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load
 
 #endif  // ONNXFLOPS_SRC_LOAD_FOREIGN_H_

@@ -8,7 +8,7 @@
 #include "src/base/quote.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 bool Parser::LinkFunctions() {
   std::vector<Function>& functions = model_->functions;
@@ -120,4 +120,4 @@ bool Parser::CheckDomains() {
   return true;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

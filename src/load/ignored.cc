@@ -5,7 +5,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 enum class Form : uint8_t { kMessage, kVarints, kFixed32s, kFixed64s };
@@ -171,4 +171,4 @@ bool SkipIgnored(WireReader& wire, Cursor& c, Ignored kind) {
   return SkipMessage(wire, c, kind, 0);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -5,7 +5,7 @@
 
 #include "src/load/wire.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 enum class Ignored : uint8_t {
   kPair,          // StringStringEntryProto
@@ -37,6 +37,6 @@ enum class Ignored : uint8_t {
 // Moves `c` over a field of a message of that kind.
 bool SkipIgnored(WireReader& wire, Cursor& c, Ignored kind);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load
 
 #endif  // ONNXFLOPS_SRC_LOAD_IGNORED_H_

@@ -8,7 +8,7 @@
 #include "src/base/quote.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 // What an error shows of a long chain of names.
@@ -164,4 +164,4 @@ void Parser::RemoveRedirected() {
   values.resize(to);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

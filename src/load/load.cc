@@ -23,6 +23,8 @@
 #include "src/load/parser.h"
 
 namespace onnxflops {
+
+namespace load {
 namespace {
 
 absl::Status Named(absl::string_view name, const absl::Status& status) {
@@ -94,14 +96,15 @@ std::shared_ptr<ModelData> CopyOf(const ModelData& model) {
 }
 
 }  // namespace
+}  // namespace load
 
 absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functions,
                                     absl::Span<const std::pair<NodeId, std::string>> calls) {
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteRegion> region, ByteRegion::OfBytes(functions));
-  const std::shared_ptr<ModelData> data = CopyOf(*model);
-  auto storage = std::make_shared<ExtendedStorage>(model, std::move(region));
+  ASSIGN_OR_RETURN(std::unique_ptr<load::ByteRegion> region, load::ByteRegion::OfBytes(functions));
+  const std::shared_ptr<ModelData> data = load::CopyOf(*model);
+  auto storage = std::make_shared<load::ExtendedStorage>(model, std::move(region));
   data->bytes = storage;
-  RETURN_IF_ERROR(Parser(&storage->added, data.get()).RunFunctions());
+  RETURN_IF_ERROR(load::Parser(&storage->added, data.get()).RunFunctions());
   storage->added.region->Close();
   absl::flat_hash_map<absl::string_view, FunctionId> added;
   for (size_t i = model->functions.size(); i < data->functions.size(); ++i) {
@@ -116,19 +119,19 @@ absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functi
 }
 
 absl::StatusOr<Model> LoadFile(absl::string_view path) {
-  if (path == "-") return Parse(RegionOf(STDIN_FILENO), "standard input");
+  if (path == "-") return load::Parse(load::RegionOf(STDIN_FILENO), "standard input");
   const absl::StatusOr<int> fd = OpenForReading(path);
-  if (!fd.ok()) return Named(path, fd.status());
+  if (!fd.ok()) return load::Named(path, fd.status());
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };
-  return Parse(RegionOf(*fd), path);
+  return load::Parse(load::RegionOf(*fd), path);
 }
 
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name) {
-  return Parse(ByteRegion::OfBytes(bytes), name);
+  return load::Parse(load::ByteRegion::OfBytes(bytes), name);
 }
 
 absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name) {
-  return Parse(ByteRegion::OfStream(fd), name);
+  return load::Parse(load::ByteRegion::OfStream(fd), name);
 }
 
 }  // namespace onnxflops

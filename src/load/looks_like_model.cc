@@ -10,21 +10,16 @@
 #include "src/load/wire.h"
 
 namespace onnxflops {
+
+namespace load {
 namespace {
 
 // Protobuf writes ir_version and the graph before everything that a model has many of.
 constexpr int kMaxFields = 10'000;
 
-}  // namespace
-
-bool LooksLikeModel(int fd) {
-  struct stat info;
-  if (fstat(fd, &info) != 0 || info.st_size <= 0) return false;
-  const absl::StatusOr<std::unique_ptr<ByteRegion>> region =
-      ByteRegion::OfFile(fd, static_cast<uint64_t>(info.st_size));
-  if (!region.ok()) return false;
-  WireReader wire(region->get());
-  Cursor c = {(*region)->begin(), (*region)->end()};
+bool HasVersionAndGraph(ByteRegion* region) {
+  WireReader wire(region);
+  Cursor c = {region->begin(), region->end()};
   bool has_version = false, has_graph = false;
   for (int i = 0; i < kMaxFields && wire.More(c) && !(has_version && has_graph); ++i) {
     uint32_t tag;
@@ -41,6 +36,17 @@ bool LooksLikeModel(int fd) {
     if (!read) break;
   }
   return has_version && has_graph;
+}
+
+}  // namespace
+}  // namespace load
+
+bool LooksLikeModel(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || info.st_size <= 0) return false;
+  const absl::StatusOr<std::unique_ptr<load::ByteRegion>> region =
+      load::ByteRegion::OfFile(fd, static_cast<uint64_t>(info.st_size));
+  return region.ok() && load::HasVersionAndGraph(region->get());
 }
 
 }  // namespace onnxflops

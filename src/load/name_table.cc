@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 NameHash::NameHash() : key_{0x9e3779b97f4a7c15, 0xd6e8feb86659fd93} {
   // The address of 16 random bytes.
@@ -39,4 +39,4 @@ void NameTable::Grow(size_t capacity) {
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 // A keyed hash of names.
 class NameHash {
@@ -177,6 +177,6 @@ class NameTable {
   ValueId first_ = 0;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load
 
 #endif  // ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_

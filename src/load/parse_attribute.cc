@@ -6,7 +6,7 @@
 #include "src/base/quote.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 constexpr uint32_t Bit(AttributeType type) { return 1u << static_cast<int>(type); }
@@ -230,4 +230,4 @@ bool Parser::CheckAttributeType(AttributeDraft& draft) {
                                  " but holds a value of type ", kTypeNames[__builtin_ctz(others)]));
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

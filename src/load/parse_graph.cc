@@ -10,7 +10,7 @@
 #include "src/load/ignored.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 // Below this, arrays may as well grow.
@@ -234,7 +234,7 @@ ValueId Parser::Mention(Scope& scope, absl::string_view name) {
 inline bool Parser::DefineOutput(Scope& scope, ValueId id, bool is_new, NodeId producer) {
   Value& v = value(id);
   if (ABSL_PREDICT_FALSE(!is_new)) {
-    if (!IsUndefined(v)) return FailTwice(id, Place(producer));
+    if (!IsUndefined(v)) return FailTwice(id, NodeText(producer));
     scope.unsorted = true;
   }
   v.producer = producer;
@@ -260,13 +260,13 @@ bool Parser::FlushMentions(Scope& scope) {
 }
 
 // A node, by its position in the file if it has no name.
-std::string Parser::Place(NodeId id) {
+std::string Parser::NodeText(NodeId id) {
   if (!node(id).name.empty()) return DescribeNode(*model_, id);
   return absl::StrCat("node ", id + 1, " of the file (", Escaped(node(id).op_type), ")");
 }
 
 std::string Parser::Origin(const Value& v) {
-  if (v.producer) return Place(*v.producer);
+  if (v.producer) return NodeText(*v.producer);
   return v.is_graph_input ? "a graph input" : "an initializer";
 }
 
@@ -352,4 +352,4 @@ bool Parser::FailMissing(const Scope& scope) {
   return wire_.Fail("mentions a value that nothing produces");
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -6,7 +6,7 @@
 #include "src/load/ignored.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 Parser::Parser(ModelStorage* storage, ModelData* model)
     : wire_(storage->region.get()), model_(model), arena_(storage->arena) {}
@@ -215,4 +215,4 @@ bool Parser::FunctionField(Cursor& c, uint32_t tag, Scope& scope, Function& func
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

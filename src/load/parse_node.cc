@@ -11,7 +11,7 @@
 #include "src/load/ignored.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 // Longer ones hold payloads, or are seldom alike.
@@ -229,4 +229,4 @@ void Parser::NoteDomain(absl::string_view domain, NodeId id) {
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

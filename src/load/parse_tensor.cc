@@ -14,7 +14,7 @@
 #include "src/load/ignored.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 // The fields of TensorProto that hold elements.
@@ -514,4 +514,4 @@ bool Parser::CheckSparseTensor(OptionalTensorId values, OptionalTensorId indices
       absl::StrCat(label, ": indices ", ShapeText(i), " do not fit its ", v.elements, " values"));
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -7,7 +7,7 @@
 #include "src/load/ignored.h"
 #include "src/load/parser.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 // A type that is given twice is merged, as protobuf does.
 DeclaredType& Parser::MutableType(const DeclaredType*& type) {
@@ -161,4 +161,4 @@ bool Parser::ParseDim(Cursor c, DeclaredDim& dim) {
   return true;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -34,7 +34,7 @@
 #include "src/load/name_table.h"
 #include "src/load/wire.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 using StringPair = std::pair<absl::string_view, absl::string_view>;
 
@@ -145,7 +145,7 @@ class Parser {
   ValueId Mention(Scope& scope, absl::string_view name);
   bool DefineOutput(Scope& scope, ValueId id, bool is_new, NodeId producer);
   bool FlushMentions(Scope& scope);
-  std::string Place(NodeId id);
+  std::string NodeText(NodeId id);
   std::string Origin(const Value& v);
   bool FailTwice(ValueId id, const std::string& again);
   void ResolveCaptured(Scope& scope);
@@ -291,6 +291,6 @@ inline bool Parser::ParsePair(Cursor c, StringPair& pair) {
   return true;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load
 
 #endif  // ONNXFLOPS_SRC_LOAD_PARSER_H_

@@ -50,7 +50,7 @@ class TextMap {
 
   void Put(Slot slot);
 
-  NameHash hash_;
+  load::NameHash hash_;
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;  // at least twice as many
   uint32_t mask_ = 0;

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 namespace {
 
 constexpr int kMaxContexts = 2;  // an attribute and its node
@@ -93,4 +93,4 @@ bool WireReader::SkipUnknown(Cursor& c, uint32_t tag) {
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load

@@ -31,7 +31,7 @@
 #include "protozero/varint.hpp"
 #include "src/load/byte_region.h"
 
-namespace onnxflops {
+namespace onnxflops::load {
 
 enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
@@ -240,6 +240,6 @@ class WireReader {
   int contexts_ = 0;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::load
 
 #endif  // ONNXFLOPS_SRC_LOAD_WIRE_H_

@@ -51,7 +51,7 @@ std::vector<absl::string_view> InitializerNames(const ModelData& model) {
 
 class Walk {
  public:
-  Walk(const Inference& inference, const Counts& counts, EntryFilter filter)
+  Walk(const Inference& inference, const Counts& counts, ExecutionFilter filter)
       : in_(inference),
         model_(*inference.model),
         counts_(counts),
@@ -79,7 +79,7 @@ class Walk {
   int64_t Budget() const {
     const auto nodes = static_cast<int64_t>(model_.nodes.size());
     const int64_t visits = nodes * in_.limits.module_visits_per_node + kMaxExtraModuleVisits;
-    if (filter_ != EntryFilter::kAll) return visits;
+    if (filter_ != ExecutionFilter::kAll) return visits;
     return std::min(
         visits, nodes * (in_.limits.module_visits_per_node / kVisitsPerEntry) + kMaxExtraEntries);
   }
@@ -95,17 +95,17 @@ class Walk {
 
   // Whether (call, part) costs anything or is unknown.
   void FindWork() {
-    has_work_.assign(in_.calls.size() * kNumParts, 0);
+    has_work_.assign(in_.calls.size() * kNumCostParts, 0);
     for (size_t c = 0; c < counts_.calls.size(); ++c) {
       const CallCost& cost = counts_.calls[c];
-      const auto set = [&](Part part, bool work) {
-        has_work_[c * kNumParts + static_cast<size_t>(part)] = work ? 1 : 0;
+      const auto set = [&](CostPart part, bool work) {
+        has_work_[c * kNumCostParts + static_cast<size_t>(part)] = work ? 1 : 0;
       };
       const Tally& all = cost.tally();
       const bool any = all.lower_bound || !all.amounts.IsZero();
-      set(Part::kWhole, any);
-      set(Part::kShapeWork, any);
-      set(Part::kOwn, cost.own.lower_bound || !cost.own.amounts.IsZero());
+      set(CostPart::kWhole, any);
+      set(CostPart::kShapeWork, any);
+      set(CostPart::kOwn, cost.own.lower_bound || !cost.own.amounts.IsZero());
     }
   }
 
@@ -120,19 +120,21 @@ class Walk {
       const bool shape_work = mark != instance.shape_work.end() && *mark++;
       const bool opens =
           !shape_work && !in_.call(call).bodies.empty() && CanOpen(call, id, visit.times);
-      const Part part = shape_work ? Part::kShapeWork : opens ? Part::kOwn : Part::kWhole;
-      const ModuleId module = Place(id, visit);
-      const int32_t work = call * kNumParts + static_cast<int32_t>(part);
-      Note(id, module);
-      if (filter_ == EntryFilter::kAll || has_work_[static_cast<size_t>(work)] != 0) {
-        out_.entries.push_back({module, work, visit.times, id});
+      const CostPart part = shape_work ? CostPart::kShapeWork
+                            : opens    ? CostPart::kOwn
+                                       : CostPart::kWhole;
+      const ModuleId module = ModuleOf(id, visit);
+      const int32_t work = call * kNumCostParts + static_cast<int32_t>(part);
+      CountNode(id, module);
+      if (filter_ == ExecutionFilter::kAll || has_work_[static_cast<size_t>(work)] != 0) {
+        out_.executions.push_back({module, work, visit.times, id});
       }
       if (opens) Open(visit, call, id, module);
     }
   }
 
   // Counts the node in its module.
-  void Note(NodeId id, ModuleId module) {
+  void CountNode(NodeId id, ModuleId module) {
     if (static_cast<size_t>(module) >= out_.nodes.size()) Resize(2 * out_.paths.size());
     ++out_.nodes[static_cast<size_t>(module)];
     int64_t& first = out_.first[static_cast<size_t>(module)];
@@ -259,7 +261,7 @@ class Walk {
       known.fused = known.by_metadata && node.inputs.size() > 1 && metadata.IsFusedBatchNorm();
       if (known.by_metadata) return known;
     }
-    known.by_name = PlaceByName(node);
+    known.by_name = ModuleByName(node);
     if (const absl::string_view name = SharedParameterName(model_, node); IsParameterPath(name)) {
       known.by_name = out_.paths.FromWeight(name);
       known.is_alias = true;
@@ -290,15 +292,15 @@ class Walk {
     }
   }
 
-  ModuleId Place(NodeId id, const Visit& visit) {
+  ModuleId ModuleOf(NodeId id, const Visit& visit) {
     const Known& known = Ask(id);
     const Node& node = model_.node(id);
     if (known.fused) {
       const absl::string_view weight = WeightName(node.inputs[1], visit);
-      if (!weight.empty()) return Inside(out_.paths.FromWeight(weight), visit);
+      if (!weight.empty()) return Inside(ModuleOfFused(node, weight), visit);
     }
     if (known.by_metadata) return Inside(*known.by_metadata, visit);
-    if (IsOfTheFile(node.function)) return PlaceCall(id, known, visit);
+    if (IsOfTheFile(node.function)) return ModuleOfCall(id, known, visit);
     if (known.by_name) return Inside(*known.by_name, visit);
     for (int32_t i = 0; i < known.weights; ++i) {
       const absl::string_view name = WeightName(
@@ -308,7 +310,17 @@ class Walk {
     return visit.base;
   }
 
-  OptionalModuleId PlaceByName(const Node& node) {
+  // The module of the weight that a node has which took in a BatchNorm.
+  ModuleId ModuleOfFused(const Node& node, absl::string_view weight) {
+    const ModuleId module = out_.paths.FromWeight(weight);
+    if (const OptionalTensorId tensor = model_.value(*node.inputs[1]).initializer) {
+      const size_t rank = model_.tensor(*tensor).dims.size();
+      out_.paths.SetTypeIfUnknown(module, ClassOfFusedModule(node.op_type, rank));
+    }
+    return module;
+  }
+
+  OptionalModuleId ModuleByName(const Node& node) {
     const OptionalModuleId module = out_.paths.FromNodeName(node.name);
     const OptionalValueId output = node.output(0);
     if (module || !output) return module;
@@ -339,7 +351,7 @@ class Walk {
 
   // A call of a function that the exporter made of a module is that module. Its weights tell which,
   // better than its name, which may be that of a node deep inside.
-  ModuleId PlaceCall(NodeId id, const Known& known, const Visit& visit) {
+  ModuleId ModuleOfCall(NodeId id, const Known& known, const Visit& visit) {
     if (!known.is_module) return known.by_name ? Inside(*known.by_name, visit) : visit.base;
     ModuleId module = known.by_name.value_or(kRootModule);
     const auto common = CommonPathOfWeights(model_.node(id), visit);
@@ -375,7 +387,7 @@ class Walk {
   const Inference& in_;
   const ModelData& model_;
   const Counts& counts_;
-  const EntryFilter filter_;
+  const ExecutionFilter filter_;
   Attribution out_;
   std::vector<Known> nodes_;      // by NodeId
   std::vector<ValueId> weights_;  // of all nodes
@@ -395,7 +407,8 @@ class Walk {
 
 }  // namespace
 
-Attribution AttributeNodes(const Inference& inference, const Counts& counts, EntryFilter filter) {
+Attribution AttributeNodes(const Inference& inference, const Counts& counts,
+                           ExecutionFilter filter) {
   return Walk(inference, counts, filter).Run();
 }
 

@@ -15,27 +15,27 @@
 
 namespace onnxflops {
 
-// What of a call's cost an entry stands for.
-enum class Part : uint8_t {
+// What of a call's cost an execution stands for.
+enum class CostPart : uint8_t {
   kWhole,      // with the bodies that it runs
   kShapeWork,  // as shape arithmetic
-  kOwn,        // without bodies: they have entries of their own
+  kOwn,        // without bodies: what they run are executions of their own
 };
-inline constexpr int32_t kNumParts = 3;
+inline constexpr int32_t kNumCostParts = 3;
 
 // One execution of a node, in a module.
-struct Entry {
+struct Execution {
   ModuleId module = kRootModule;
-  int32_t work = 0;   // call * kNumParts + part
+  int32_t work = 0;   // call * kNumCostParts + part
   int32_t times = 0;  // index into Attribution::times
   NodeId node = 0;
 
-  CallId call() const { return work / kNumParts; }
-  Part part() const { return static_cast<Part>(work % kNumParts); }
+  CallId call() const { return work / kNumCostParts; }
+  CostPart part() const { return static_cast<CostPart>(work % kNumCostParts); }
 };
 
-// Which executions have an entry.
-enum class EntryFilter : uint8_t {
+// Which executions are listed.
+enum class ExecutionFilter : uint8_t {
   kWithWork,  // those that cost something, or are unknown
   kAll,
 };
@@ -45,7 +45,7 @@ struct Attribution {
       : paths(std::move(weights), containers, max_modules) {}
 
   ModulePaths paths;
-  std::vector<Entry> entries;
+  std::vector<Execution> executions;
   std::vector<Expr> times = {1};              // [0] is 1; each way to be repeated has one
   std::vector<OptionalModuleId> node_module;  // by NodeId; kNone if it does not run
   std::vector<int64_t> nodes;                 // by ModuleId: how many nodes, free ones included
@@ -55,7 +55,7 @@ struct Attribution {
 };
 
 Attribution AttributeNodes(const Inference& inference, const Counts& counts,
-                           EntryFilter filter = EntryFilter::kWithWork);
+                           ExecutionFilter filter = ExecutionFilter::kWithWork);
 
 }  // namespace onnxflops
 

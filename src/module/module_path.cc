@@ -165,7 +165,7 @@ OptionalModuleId ModulePaths::FromMetadata(const NodeMetadata& metadata) {
 template <typename List>
 ModuleId ModulePaths::FromScopes(List list) {
   if (const OptionalModuleId known = by_scopes_.Find(list.key())) return *known;
-  absl::InlinedVector<std::pair<absl::string_view, std::optional<Scope>>, 16> steps;
+  absl::InlinedVector<std::pair<absl::string_view, std::optional<EnclosingModule>>, 16> steps;
   ModuleId id = kRootModule;
   for (; !list.empty(); list.DropLast()) {
     if (const OptionalModuleId known = by_scopes_.Find(list.key())) {

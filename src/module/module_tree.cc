@@ -74,8 +74,8 @@ struct OwnWork {
 // the next reuses make some bytes of difference.
 using WorkKind = std::tuple<Expr, Expr, bool>;
 
-// Adds up the entries of every module. An addition of expressions is much dearer than an entry, so
-// entries are counted first, and modules that hold the same counts share the sum.
+// Adds up the executions of every module. An addition of expressions is much dearer than an
+// execution, so they are counted first, and modules that hold the same counts share the sum.
 class OwnWorks {
  public:
   // Stops where the sums have more than `most_terms`.
@@ -83,10 +83,10 @@ class OwnWorks {
       : attribution_(attribution),
         counts_(counts),
         most_terms_(most_terms),
-        scratch_(counts.calls.size() * kNumParts) {
-    const std::vector<Entry>& entries = attribution.entries;
-    const Groups by_module(attribution.paths.size(), entries.size(),
-                           [&](size_t i) { return static_cast<size_t>(entries[i].module); });
+        scratch_(counts.calls.size() * kNumCostParts) {
+    const std::vector<Execution>& executions = attribution.executions;
+    const Groups by_module(attribution.paths.size(), executions.size(),
+                           [&](size_t i) { return static_cast<size_t>(executions[i].module); });
     of_module_.resize(attribution.paths.size(), 0);
     Find({});  // nothing is number 0
     for (size_t m = 0; m < attribution.paths.size() && terms_ <= most_terms_; ++m) {
@@ -117,12 +117,12 @@ class OwnWorks {
     result.clear();
     absl::flat_hash_map<std::pair<int32_t, int32_t>, size_t> repeated;  // at other times than once
     for (size_t i = by_module.begin[module]; i < by_module.begin[module + 1]; ++i) {
-      const Entry& entry = attribution_.entries[by_module.order[i]];
+      const Execution& execution = attribution_.executions[by_module.order[i]];
       // Where the work stands in the result, from 1.
-      size_t& at = entry.times == 0 ? scratch_[static_cast<size_t>(entry.work)]
-                                    : repeated[{entry.work, entry.times}];
+      size_t& at = execution.times == 0 ? scratch_[static_cast<size_t>(execution.work)]
+                                        : repeated[{execution.work, execution.times}];
       if (at == 0) {
-        result.push_back({entry.work, entry.times, 0});
+        result.push_back({execution.work, execution.times, 0});
         at = result.size();
       }
       ++result[at - 1].count;
@@ -163,11 +163,11 @@ class OwnWorks {
     };
     for (const Repeated& r : repeated) {
       if (terms_ > most_terms_) break;
-      const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / kNumParts)];
-      const Part part = static_cast<Part>(r.work % kNumParts);
+      const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / kNumCostParts)];
+      const CostPart part = static_cast<CostPart>(r.work % kNumCostParts);
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
-      const Tally& tally = part == Part::kOwn ? cost.own : cost.tally();
-      if (part == Part::kShapeWork) {
+      const Tally& tally = part == CostPart::kOwn ? cost.own : cost.tally();
+      if (part == CostPart::kShapeWork) {
         add(tally.ShapeWorkAmounts(), times);
       } else {
         add(tally.amounts, times);

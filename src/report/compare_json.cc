@@ -9,6 +9,9 @@ namespace {
 
 using convention::Convention;
 using convention::Conventions;
+using report::JsonWriter;
+using report::kOneLine;
+using report::WriteModel;
 
 const char* UnitKey(Unit unit) { return unit == Unit::kMac ? "mac" : "flop"; }
 

@@ -24,6 +24,8 @@ using convention::Conventions;
 using convention::Evidence;
 using convention::Ledger;
 using convention::RequireConvention;
+using report::FormulaText;
+using report::NodeLabel;
 
 absl::StatusOr<std::vector<const Convention*>> Requested(const CompareRequest& request) {
   std::vector<const Convention*> result;

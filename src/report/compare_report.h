@@ -13,7 +13,7 @@
 
 #include "src/convention/convention_info.h"
 #include "src/report/report.h"
-#include "src/report/text_table.h"
+#include "src/report/view_options.h"
 
 namespace onnxflops {
 

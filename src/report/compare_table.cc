@@ -12,6 +12,7 @@
 #include "src/convention/conventions.h"
 #include "src/report/compare_report.h"
 #include "src/report/format.h"
+#include "src/report/text_table.h"
 #include "src/report/view.h"
 
 namespace onnxflops {
@@ -19,6 +20,18 @@ namespace {
 
 using convention::Convention;
 using convention::Conventions;
+using report::DisplayWidth;
+using report::DrawHead;
+using report::DrawWrapped;
+using report::GroupedDigits;
+using report::kLineMark;
+using report::MarkdownCode;
+using report::Percent;
+using report::ReferenceValues;
+using report::ShowExpr;
+using report::Summarize;
+using report::Summary;
+using report::WrapLines;
 
 constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
 constexpr size_t kMaxModuleRows = 24;  // under one term

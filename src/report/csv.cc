@@ -5,10 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/report/format.h"
+#include "src/report/text_table.h"
 #include "src/report/writers.h"
 
 namespace onnxflops {
 namespace {
+
+using report::StatusName;
+using report::TensorText;
 
 void AddColumns(std::initializer_list<const char*> titles, TextTable* table) {
   for (const char* title : titles) table->columns.push_back({title});

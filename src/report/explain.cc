@@ -20,14 +20,27 @@
 #include "src/report/format.h"
 #include "src/report/node_rows.h"
 #include "src/report/operators.h"
+#include "src/report/text_table.h"
 
 namespace onnxflops {
 namespace {
 
+using report::DescribedNode;
+using report::DescribeNode;
+using report::DescribeNodeInside;
+using report::DrawWrapped;
+using report::ExceptionText;
+using report::FormulaLine;
+using report::GroupedDigits;
+using report::Percent;
+using report::ShowExpr;
+using report::SiExpr;
+using report::TensorText;
+
 constexpr size_t kMaxSuggestions = 5;
 
 // Where a node inside a function is evaluated first.
-struct Place {
+struct CallSite {
   const Instance* instance = nullptr;
   size_t index = 0;
   bool IsShapeWork() const {
@@ -36,7 +49,7 @@ struct Place {
 };
 
 // A node as the user named it, and the others of that name.
-struct Found {
+struct NamedNode {
   NodeId node = 0;
   int64_t number = 1;  // of the nodes of that name, in the order of the file
   int64_t nodes = 1;   // that have the name
@@ -52,7 +65,7 @@ std::vector<NodeId> NodesNamed(const ModelData& model, absl::string_view name) {
 }
 
 // "same#2" is the second node named "same", unless a node has that very name.
-std::optional<Found> FindNumbered(const ModelData& model, absl::string_view name) {
+std::optional<NamedNode> FindNumbered(const ModelData& model, absl::string_view name) {
   const size_t hash = name.rfind('#');
   int64_t number = 0;
   if (hash == absl::string_view::npos || !absl::SimpleAtoi(name.substr(hash + 1), &number)) {
@@ -61,14 +74,14 @@ std::optional<Found> FindNumbered(const ModelData& model, absl::string_view name
   const std::vector<NodeId> nodes = NodesNamed(model, name.substr(0, hash));
   const auto count = static_cast<int64_t>(nodes.size());
   if (number < 1 || number > count) return std::nullopt;
-  return Found{nodes[static_cast<size_t>(number - 1)], number, count};
+  return NamedNode{nodes[static_cast<size_t>(number - 1)], number, count};
 }
 
-absl::StatusOr<Found> FindNode(const ModelData& model, absl::string_view name) {
+absl::StatusOr<NamedNode> FindNode(const ModelData& model, absl::string_view name) {
   if (const std::vector<NodeId> nodes = NodesNamed(model, name); !nodes.empty()) {
-    return Found{nodes[0], 1, static_cast<int64_t>(nodes.size())};
+    return NamedNode{nodes[0], 1, static_cast<int64_t>(nodes.size())};
   }
-  if (const std::optional<Found> numbered = FindNumbered(model, name)) return *numbered;
+  if (const std::optional<NamedNode> numbered = FindNumbered(model, name)) return *numbered;
   std::vector<std::string> similar;
   OptionalNodeId by_output;
   for (size_t i = 0; i < model.nodes.size(); ++i) {
@@ -81,14 +94,14 @@ absl::StatusOr<Found> FindNode(const ModelData& model, absl::string_view name) {
       similar.push_back(Quoted(node.name));
     }
   }
-  if (by_output) return Found{*by_output};
+  if (by_output) return NamedNode{*by_output};
   std::string message =
       absl::StrCat(Escaped(model.path), ": no node or tensor is named ", Quoted(name));
   if (!similar.empty()) absl::StrAppend(&message, "; similar: ", absl::StrJoin(similar, ", "));
   return absl::NotFoundError(message);
 }
 
-Place FindPlace(const Inference& inference, NodeId id) {
+CallSite FindCallSite(const Inference& inference, NodeId id) {
   const GraphId graph = inference.model->node(id).graph;
   const std::vector<NodeId>& nodes = inference.model->graph(graph).nodes;
   const auto it = std::find(nodes.begin(), nodes.end(), id);
@@ -259,14 +272,14 @@ void AppendRule(const Explanation& e, int width, std::string* out) {
 absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
                                             absl::string_view name) {
   const ModelData& model = *inference.model;
-  ASSIGN_OR_RETURN(const Found found, FindNode(model, name));
+  ASSIGN_OR_RETURN(const NamedNode found, FindNode(model, name));
   const NodeId id = found.node;
   ASSIGN_OR_RETURN(const ModuleTree tree, BuildModules(inference, counts));
   const Node& node = model.node(id);
   std::optional<DescribedNode> described = DescribeNode(inference, counts, tree, id);
   const bool has_row = described.has_value();
   if (!has_row) {
-    const Place place = FindPlace(inference, id);
+    const CallSite place = FindCallSite(inference, id);
     if (place.instance == nullptr) {
       return absl::NotFoundError(
           absl::StrCat(Escaped(model.path), ": ", DescribeNode(model, id), " never runs"));

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/report/report.h"
-#include "src/report/text_table.h"
+#include "src/report/view_options.h"
 
 namespace onnxflops {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "src/base/utf8.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 namespace {
 
 constexpr absl::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
@@ -94,10 +94,6 @@ std::string GroupedDigits(absl::int128 value) {
     digits.insert(static_cast<size_t>(i), ",");
   }
   return digits;
-}
-
-std::string Plural(int64_t count, absl::string_view noun) {
-  return absl::StrCat(GroupedDigits(count), " ", noun, count == 1 ? "" : "s");
 }
 
 std::string Percent(absl::int128 part, absl::int128 whole) {
@@ -220,12 +216,20 @@ std::string WithoutEnd(absl::string_view text, int width) {
   return absl::StrCat(text.substr(0, end), "..");
 }
 
-std::string OpLabel(absl::string_view domain, absl::string_view op) {
-  return domain.empty() ? std::string(op) : absl::StrCat(domain, ".", op);
-}
-
 std::string TensorText(absl::string_view type, const Shape& shape) {
   return shape.ranked() ? absl::StrCat(type, shape.ToString()) : std::string(type);
+}
+
+}  // namespace onnxflops::report
+
+namespace onnxflops {
+
+std::string Plural(int64_t count, absl::string_view noun) {
+  return absl::StrCat(report::GroupedDigits(count), " ", noun, count == 1 ? "" : "s");
+}
+
+std::string OpLabel(absl::string_view domain, absl::string_view op) {
+  return domain.empty() ? std::string(op) : absl::StrCat(domain, ".", op);
 }
 
 }  // namespace onnxflops

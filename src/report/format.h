@@ -13,13 +13,21 @@
 
 namespace onnxflops {
 
+// "1 node", "1,405 nodes".
+std::string Plural(int64_t count, absl::string_view noun);
+
+// "com.microsoft.Attention"; "Conv" for ai.onnx.
+std::string OpLabel(absl::string_view domain, absl::string_view op);
+
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+
 // Four significant digits and a decimal prefix: 999 -> "999", 12'345 -> "12.35 k",
 // 395'219'472'384 -> "395.2 G", up to E, beyond which digits grow. Rounded half up, exactly.
 std::string SiNumber(absl::int128 value);
 // Groups of three: "395,219,472,384".
 std::string GroupedDigits(absl::int128 value);
-// "1 node", "1,405 nodes".
-std::string Plural(int64_t count, absl::string_view noun);
 // part/whole in percent with one digit: "96.6", "<0.1" for less than that but not nothing; "-" when
 // whole is 0.
 std::string Percent(absl::int128 part, absl::int128 whole);
@@ -64,11 +72,9 @@ int DisplayWidth(absl::string_view text);
 std::string WithoutBeginning(absl::string_view text, int width);
 std::string WithoutEnd(absl::string_view text, int width);
 
-// "com.microsoft.Attention"; "Conv" for ai.onnx.
-std::string OpLabel(absl::string_view domain, absl::string_view op);
 // "float32[batch, 3, 224, 224]".
 std::string TensorText(absl::string_view type, const Shape& shape);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_FORMAT_H_

@@ -5,7 +5,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 
 FormulaText::FormulaText(const ModelData& model)
     : model_(model),
@@ -57,4 +57,4 @@ absl::Status FormulaText::Check() const {
           " bytes of text (formula-text-per-node); dimensions bound with --dim make them shorter"));
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

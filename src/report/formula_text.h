@@ -9,7 +9,7 @@
 #include "src/graph/model.h"
 #include "src/report/report.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 
 // Adds up the text of expressions, as far as the limit.
 class FormulaText {
@@ -30,6 +30,6 @@ class FormulaText {
   int64_t left_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_FORMULA_TEXT_H_

@@ -10,6 +10,13 @@
 namespace onnxflops {
 namespace {
 
+using report::JsonWriter;
+using report::kOneLine;
+using report::OriginKindName;
+using report::StatusName;
+using report::WriteModel;
+using report::WriteOmitted;
+
 // Weights are known; work may be an expression.
 void WriteQuantity(const Quantity& q, const Expr& amount, JsonWriter* json) {
   if (q.of == Quantity::Of::kWeights) {

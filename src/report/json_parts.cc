@@ -1,6 +1,6 @@
 #include "src/report/json_parts.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 
 void WriteModel(const ModelInfo& model, JsonWriter* json) {
   json->Key("model").BeginObject();
@@ -18,4 +18,4 @@ void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json) {
   if (items > 0) json->Key(key).Int(items);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

@@ -5,7 +5,7 @@
 #include "src/report/json_writer.h"
 #include "src/report/report.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 
 // "model": {"path", "ir_version", "opsets", "producer", "nodes"}.
 void WriteModel(const ModelInfo& model, JsonWriter* json);
@@ -13,6 +13,6 @@ void WriteModel(const ModelInfo& model, JsonWriter* json);
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_

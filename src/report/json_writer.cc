@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/utf8.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 namespace {
 
 // The length of what `text` begins with that JSON has as it is: most text, wholly. "##" is what CI
@@ -148,4 +148,4 @@ std::string JsonWriter::TakeText() {
   return std::move(out_);
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

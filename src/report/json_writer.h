@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "src/symbolic/expr.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 
 class JsonWriter {
  public:
@@ -59,6 +59,6 @@ class JsonWriter {
 
 inline constexpr auto kOneLine = JsonWriter::Layout::kOneLine;
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_

@@ -4,10 +4,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/report/format.h"
+#include "src/report/text_table.h"
+#include "src/report/view.h"
 #include "src/report/writers.h"
 
 namespace onnxflops {
 namespace {
+
+using report::MakeTable;
+using report::MarkdownCode;
+using report::Summarize;
+using report::Summary;
 
 void AppendMarkdownList(absl::string_view title, const std::vector<std::string>& lines,
                         std::string* out) {

@@ -9,7 +9,7 @@
 #include "src/report/format.h"
 #include "src/report/view.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 namespace {
 
 // Without --depth, the tree is opened as far as this many rows allow, but no further than
@@ -276,4 +276,4 @@ std::vector<ModuleRow> ModuleRows(const Report& report, const ViewOptions& optio
   return rows;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

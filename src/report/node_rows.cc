@@ -4,10 +4,11 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/module/module_tree.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 namespace {
 
 // What stands around the names of a row, and of a tensor in it.
@@ -69,22 +70,22 @@ size_t TextOf(const NodeRow& row, const ModuleTree& tree, size_t most) {
   return bytes;
 }
 
-// One execution of a node.
-struct Execution {
+// One run of a node, or equal ones.
+struct NodeRun {
   NodeId node = 0;
   CallId call = 0;
   bool shape_work = false;
   Expr times;
 };
 
-// Visits the executions of the main graph and, depth first, of the bodies of its control flow,
+// Visits the runs of nodes of the main graph and, depth first, of the bodies of its control flow,
 // until `visit` says that it has seen enough. How deep bodies nest is limited by kMaxGraphNesting.
 class Walk {
  public:
   Walk(const Inference& inference, const Counts& counts)
       : in_(inference), model_(*inference.model), counts_(counts) {}
 
-  void Run(absl::FunctionRef<bool(const Execution&)> visit) {
+  void Run(absl::FunctionRef<bool(const NodeRun&)> visit) {
     std::vector<Frame> stack = {{0, 1, 0}};
     while (!stack.empty()) {
       Frame& frame = stack.back();
@@ -94,12 +95,11 @@ class Walk {
         continue;
       }
       const size_t i = frame.next++;
-      const Execution execution = {model_.graph(instance.graph).nodes[i], instance.calls[i],
-                                   i < instance.shape_work.size() && instance.shape_work[i],
-                                   frame.times};
-      if (visit(execution)) return;
-      if (model_.node(execution.node).function || execution.shape_work) continue;
-      PushBodies(execution.call, execution.times, &stack);
+      const NodeRun run = {model_.graph(instance.graph).nodes[i], instance.calls[i],
+                           i < instance.shape_work.size() && instance.shape_work[i], frame.times};
+      if (visit(run)) return;
+      if (model_.node(run.node).function || run.shape_work) continue;
+      PushBodies(run.call, run.times, &stack);
     }
   }
 
@@ -124,26 +124,61 @@ class Walk {
 };
 
 NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleTree& tree,
-                 const Execution& execution) {
-  NodeRow row = DescribeNodeInside(inference, execution.node, execution.call);
-  const CallCost& cost = counts.calls[static_cast<size_t>(execution.call)];
-  row.module = tree.node_module[static_cast<size_t>(execution.node)];
-  row.multiplicity = execution.times;
-  const bool whole = inference.model->node(execution.node).function.has_value();
-  if (execution.shape_work) {
-    row.Add(cost.tally().ShapeWorkAmounts(), execution.times);
+                 const NodeRun& run) {
+  NodeRow row = DescribeNodeInside(inference, run.node, run.call);
+  const CallCost& cost = counts.calls[static_cast<size_t>(run.call)];
+  row.module = tree.node_module[static_cast<size_t>(run.node)];
+  row.multiplicity = run.times;
+  const bool whole = inference.model->node(run.node).function.has_value();
+  if (run.shape_work) {
+    row.Add(cost.tally().ShapeWorkAmounts(), run.times);
   } else {
-    row.Add((whole ? cost.tally() : cost.own).amounts, execution.times);
+    row.Add((whole ? cost.tally() : cost.own).amounts, run.times);
   }
   row.status = cost.coverage;
-  if (row.status == Coverage::kCounted && execution.shape_work &&
-      cost.tally().amounts.macs == Expr(0)) {
+  if (row.status == Coverage::kCounted && run.shape_work && cost.tally().amounts.macs == Expr(0)) {
     row.status = Coverage::kFree;
   }
   return row;
 }
 
+std::string TypeText(const Fact& fact) {
+  switch (fact.kind) {
+    case Fact::Kind::kTensor:
+      return std::string(DTypeName(fact.dtype));
+    case Fact::Kind::kSequence:
+    case Fact::Kind::kOptional: {
+      const std::string element = fact.element == nullptr ? "?" : TypeText(*fact.element);
+      return absl::StrCat(fact.kind == Fact::Kind::kSequence ? "seq(" : "optional(", element, ")");
+    }
+    case Fact::Kind::kMap:
+      return "map";
+    case Fact::Kind::kAbsent:
+    case Fact::Kind::kUnknown:
+      break;
+  }
+  return "?";
+}
+
 }  // namespace
+
+TensorInfo DescribeTensor(std::string name, const Fact& fact) {
+  TensorInfo info;
+  info.name = std::move(name);
+  info.type = TypeText(fact);
+  if (fact.is_tensor()) info.shape = fact.shape;
+  return info;
+}
+
+std::string NodeLabel(const ModelData& model, const Node& node) {
+  if (!node.name.empty()) return std::string(node.name);
+  for (OptionalValueId output : node.outputs) {
+    if (!output) continue;
+    const absl::string_view name = model.value(*output).name;
+    if (!name.empty()) return std::string(name);
+  }
+  return std::string(node.op_type);
+}
 
 int64_t MaxRowText(const ModelData& model) {
   size_t names = 0;
@@ -175,12 +210,12 @@ NodeRow DescribeNodeInside(const Inference& inference, NodeId id, CallId call_id
 void DescribeNodes(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                    Report* report) {
   int64_t text_left = MaxRowText(*inference.model);
-  Walk(inference, counts).Run([&](const Execution& execution) {
+  Walk(inference, counts).Run([&](const NodeRun& run) {
     if (text_left < 0) {
       ++report->nodes_omitted;
       return false;
     }
-    report->nodes.push_back(Describe(inference, counts, tree, execution));
+    report->nodes.push_back(Describe(inference, counts, tree, run));
     text_left -=
         static_cast<int64_t>(TextOf(report->nodes.back(), tree, static_cast<size_t>(text_left)));
     return false;
@@ -190,15 +225,15 @@ void DescribeNodes(const Inference& inference, const Counts& counts, const Modul
 std::optional<DescribedNode> DescribeNode(const Inference& inference, const Counts& counts,
                                           const ModuleTree& tree, NodeId node) {
   std::optional<DescribedNode> found;
-  Walk(inference, counts).Run([&](const Execution& execution) {
-    if (execution.node != node) return false;
-    const bool runs = execution.times != Expr(0);
+  Walk(inference, counts).Run([&](const NodeRun& run) {
+    if (run.node != node) return false;
+    const bool runs = run.times != Expr(0);
     if (!found.has_value() || runs) {
-      found = {Describe(inference, counts, tree, execution), execution.call, execution.shape_work};
+      found = {Describe(inference, counts, tree, run), run.call, run.shape_work};
     }
     return runs;
   });
   return found;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

@@ -9,7 +9,7 @@
 #include "src/module/module_tree.h"
 #include "src/report/report.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 
 // Flops and macs add up to the total: a call of a local function is one row with all that it runs,
 // an If or Loop has only what it does itself, and its bodies' nodes have rows with how often they
@@ -39,6 +39,6 @@ TensorInfo DescribeTensor(std::string name, const Fact& fact);
 // How rows call a node: by its name, else by its first output, else by its operator.
 std::string NodeLabel(const ModelData& model, const Node& node);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_NODE_ROWS_H_

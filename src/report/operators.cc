@@ -19,6 +19,12 @@
 namespace onnxflops {
 namespace {
 
+using report::DrawWrapped;
+using report::ExceptionText;
+using report::FormulaLine;
+using report::JsonWriter;
+using report::kOneLine;
+
 const char* StatusOf(const OpDef& row) {
   if (Has(row.traits, Traits::kUnknown)) return "unknown";
   return row.count != nullptr || row.control_flow != ControlFlow::kNone ? "counted" : "free";
@@ -157,6 +163,10 @@ std::string ToText(const OperatorLine& line, int width) {
   return out;
 }
 
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+
 std::string FormulaLine(const OpDef& row) {
   const std::optional<Formulas> formulas = ShownFormulas(row);
   if (!formulas.has_value() || row.user_rule != nullptr) return row.formula;
@@ -168,4 +178,4 @@ std::string ExceptionText(const OpException& exception) {
                       absl::StrReplaceAll(exception.kinds, {{" ", ", "}}), ")");
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

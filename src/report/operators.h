@@ -27,12 +27,16 @@ std::string ToJson(const std::vector<OperatorLine>& lines);
 // Versions, formula, costs and examples of one row.
 std::string ToText(const OperatorLine& line, int width);
 
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+
 // What the row computes, and what that costs by kind of work, in one line.
 std::string FormulaLine(const OpDef& row);
 
 // "always: the body ... (costs more in add, cmp)".
 std::string ExceptionText(const OpException& exception);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_OPERATORS_H_

@@ -20,23 +20,11 @@
 namespace onnxflops {
 namespace {
 
-std::string TypeText(const Fact& fact) {
-  switch (fact.kind) {
-    case Fact::Kind::kTensor:
-      return std::string(DTypeName(fact.dtype));
-    case Fact::Kind::kSequence:
-    case Fact::Kind::kOptional: {
-      const std::string element = fact.element == nullptr ? "?" : TypeText(*fact.element);
-      return absl::StrCat(fact.kind == Fact::Kind::kSequence ? "seq(" : "optional(", element, ")");
-    }
-    case Fact::Kind::kMap:
-      return "map";
-    case Fact::Kind::kAbsent:
-    case Fact::Kind::kUnknown:
-      break;
-  }
-  return "?";
-}
+using report::DescribeNodes;
+using report::DescribeTensor;
+using report::FormulaText;
+using report::MaxRowText;
+using report::NodeLabel;
 
 ModelInfo DescribeModel(const ModelData& model) {
   ModelInfo info;
@@ -162,24 +150,6 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
 }
 
 }  // namespace
-
-TensorInfo DescribeTensor(std::string name, const Fact& fact) {
-  TensorInfo info;
-  info.name = std::move(name);
-  info.type = TypeText(fact);
-  if (fact.is_tensor()) info.shape = fact.shape;
-  return info;
-}
-
-std::string NodeLabel(const ModelData& model, const Node& node) {
-  if (!node.name.empty()) return std::string(node.name);
-  for (OptionalValueId output : node.outputs) {
-    if (!output) continue;
-    const absl::string_view name = model.value(*output).name;
-    if (!name.empty()) return std::string(name);
-  }
-  return std::string(node.op_type);
-}
 
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
   Bindings open;

@@ -32,6 +32,7 @@ using convention::ModelLine;
 using convention::Standing;
 using convention::Unit;
 using convention::VersionUsed;
+using report::FormulaText;
 
 // What lines add up to. Equal amounts are counted before they are added.
 class Work {
@@ -85,7 +86,7 @@ class Recount {
         break;
       }
     }
-    const Entry& entry = evidence_.entry(main);
+    const convention::Entry& entry = evidence_.entry(main);
     const Node& node = evidence_.node(entry);
     of_nodes_.Add(line.theirs);
     modules_[line.module].Add(line.theirs);

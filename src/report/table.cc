@@ -4,10 +4,19 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
+#include "src/report/text_table.h"
+#include "src/report/view.h"
 #include "src/report/writers.h"
 
 namespace onnxflops {
 namespace {
+
+using report::DrawHead;
+using report::DrawWrapped;
+using report::kLineMark;
+using report::MakeTable;
+using report::Summarize;
+using report::Summary;
 
 void AppendTextList(absl::string_view title, const std::vector<std::string>& lines,
                     std::string* out) {
@@ -17,16 +26,6 @@ void AppendTextList(absl::string_view title, const std::vector<std::string>& lin
 }
 
 }  // namespace
-
-std::string DrawHead(const Summary& summary, int width) {
-  std::vector<std::string> model = {absl::StrCat("model: ", summary.title, "  ")};
-  for (size_t i = 0; i < summary.model.size(); ++i) {
-    model.push_back(summary.model[i] + (i + 1 < summary.model.size() ? "," : ""));
-  }
-  std::vector<std::string> inputs = summary.inputs;
-  if (!inputs.empty()) inputs[0].insert(0, "inputs: ");
-  return absl::StrCat(DrawWrapped(model, " ", width), DrawWrapped(inputs, "   ", width));
-}
 
 std::string ToTable(const Report& report, const ViewOptions& options, const TableStyle& style) {
   const Summary summary = Summarize(report, options);
@@ -47,3 +46,17 @@ std::string ToTable(const Report& report, const ViewOptions& options, const Tabl
 }
 
 }  // namespace onnxflops
+
+namespace onnxflops::report {
+
+std::string DrawHead(const Summary& summary, int width) {
+  std::vector<std::string> model = {absl::StrCat("model: ", summary.title, "  ")};
+  for (size_t i = 0; i < summary.model.size(); ++i) {
+    model.push_back(summary.model[i] + (i + 1 < summary.model.size() ? "," : ""));
+  }
+  std::vector<std::string> inputs = summary.inputs;
+  if (!inputs.empty()) inputs[0].insert(0, "inputs: ");
+  return absl::StrCat(DrawWrapped(model, " ", width), DrawWrapped(inputs, "   ", width));
+}
+
+}  // namespace onnxflops::report

@@ -16,6 +16,11 @@
 namespace onnxflops {
 namespace {
 
+using report::DisplayWidth;
+using report::kLineMark;
+using report::WithoutBeginning;
+using report::WithoutEnd;
+
 constexpr int kGapWidth = 2;     // between columns
 constexpr int kMinWidth = 12;    // of a column that was made narrower
 constexpr int kMaxPadded = 250;  // one name of a megabyte does not make every row as wide
@@ -196,41 +201,6 @@ std::string DrawText(TextTable table, const TableStyle& style) {
   return out;
 }
 
-std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
-                                   int width, int indent) {
-  std::vector<std::string> lines;
-  int used = 0;
-  for (const std::string& raw : texts) {
-    const std::string text = Printable(raw);
-    const int needed = DisplayWidth(text);
-    if (lines.empty()) {
-      lines.emplace_back();
-    } else if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
-      lines.emplace_back(static_cast<size_t>(indent), ' ');
-      used = indent;
-    } else if (used > 0) {
-      absl::StrAppend(&lines.back(), gap);
-      used += static_cast<int>(gap.size());
-    }
-    absl::StrAppend(&lines.back(), text);
-    used += needed;
-  }
-  if (used == 0) lines.clear();
-  return lines;
-}
-
-std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
-                        int indent) {
-  std::vector<std::string> lines = WrapLines(texts, gap, width, indent);
-  const size_t mark = absl::string_view(kLineMark).size();
-  for (size_t i = 1; i < lines.size(); ++i) {
-    lines[i].replace(static_cast<size_t>(indent) - mark, mark, kLineMark);
-  }
-  return lines.empty() ? "" : absl::StrJoin(lines, "\n") + "\n";
-}
-
-std::string MarkdownCode(absl::string_view text) { return CodeSpan(text, /*in_table=*/false); }
-
 std::string DrawMarkdown(const TextTable& table) {
   std::string out = "|";
   std::string rule = "|";
@@ -274,3 +244,42 @@ std::string DrawCsv(const TextTable& table) {
 }
 
 }  // namespace onnxflops
+
+namespace onnxflops::report {
+
+std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
+                                   int width, int indent) {
+  std::vector<std::string> lines;
+  int used = 0;
+  for (const std::string& raw : texts) {
+    const std::string text = Printable(raw);
+    const int needed = DisplayWidth(text);
+    if (lines.empty()) {
+      lines.emplace_back();
+    } else if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
+      lines.emplace_back(static_cast<size_t>(indent), ' ');
+      used = indent;
+    } else if (used > 0) {
+      absl::StrAppend(&lines.back(), gap);
+      used += static_cast<int>(gap.size());
+    }
+    absl::StrAppend(&lines.back(), text);
+    used += needed;
+  }
+  if (used == 0) lines.clear();
+  return lines;
+}
+
+std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
+                        int indent) {
+  std::vector<std::string> lines = WrapLines(texts, gap, width, indent);
+  const size_t mark = absl::string_view(kLineMark).size();
+  for (size_t i = 1; i < lines.size(); ++i) {
+    lines[i].replace(static_cast<size_t>(indent) - mark, mark, kLineMark);
+  }
+  return lines.empty() ? "" : absl::StrJoin(lines, "\n") + "\n";
+}
+
+std::string MarkdownCode(absl::string_view text) { return CodeSpan(text, /*in_table=*/false); }
+
+}  // namespace onnxflops::report

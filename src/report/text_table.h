@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "src/report/view_options.h"
 
 namespace onnxflops {
 
@@ -27,20 +28,26 @@ struct TextTable {
   std::vector<std::string> notes;  // sentences about the table
 };
 
-struct TableStyle {
-  int width = 0;       // columns of the terminal; 0: as wide as it gets
-  bool color = false;  // bold and faint text by terminal escapes
+// For terminals and logs: escaped by Printable, each row after report::kLineMark.
+std::string DrawText(TextTable table, const TableStyle& style);
 
-  // Where texts are broken.
-  int line_width() const { return width > 0 ? width : 100; }
-};
+// As GitHub reads it. Figures are plain text, any other cell is a code span: see
+// report::MarkdownCode.
+std::string DrawMarkdown(const TextTable& table);
+
+// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as
+// they are; text that a spreadsheet would take for a formula gets an apostrophe, also where it
+// begins behind a semicolon, which divides fields in many countries.
+std::string DrawCsv(const TextTable& table);
+
+}  // namespace onnxflops
+
+namespace onnxflops::report {
 
 // Stands at the beginning of a line that would otherwise begin with text of a file. For programs
 // that read comments and logs, "/merge" or "+++" at the beginning of a line is a command.
 inline constexpr char kLineMark[] = "| ";
 
-// For terminals and logs: escaped by Printable, each row after the mark.
-std::string DrawText(TextTable table, const TableStyle& style);
 // Texts side by side, broken at the width; later lines are indented by `indent`, at least 2, the
 // mark included. The first text must begin with a word of ours.
 std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
@@ -49,18 +56,11 @@ std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view
 std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
                                    int width, int indent);
 
-// As GitHub reads it. Figures are plain text, any other cell is a code span: see MarkdownCode.
-std::string DrawMarkdown(const TextTable& table);
 // Text that may hold text of a file, outside of tables: a code span, in which nothing is HTML,
 // emphasis, a link or a reference. Nor is it a mention, but programs look for @name in the source,
 // where it stands as \x40name.
 std::string MarkdownCode(absl::string_view text);
 
-// RFC 4180, the titles first; the first field of each line is in quotes. Numbers are written as
-// they are; text that a spreadsheet would take for a formula gets an apostrophe, also where it
-// begins behind a semicolon, which divides fields in many countries.
-std::string DrawCsv(const TextTable& table);
-
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_TEXT_TABLE_H_

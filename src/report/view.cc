@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "src/report/format.h"
 
-namespace onnxflops {
+namespace onnxflops::report {
 namespace {
 
 constexpr auto kCut = TextTable::Column::Narrow::kCutBeginning;
@@ -507,4 +507,4 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   return s;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report

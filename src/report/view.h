@@ -7,17 +7,9 @@
 
 #include "src/report/report.h"
 #include "src/report/text_table.h"
+#include "src/report/view_options.h"
 
-namespace onnxflops {
-
-enum class GroupBy { kModule, kOp, kNode };
-
-struct ViewOptions {
-  GroupBy by = GroupBy::kModule;
-  int depth = -1;      // of the module tree below the model; -1: what fits on a page
-  bool fold = true;    // equal siblings into one row, only children into their parent's
-  bool exact = false;  // every digit instead of SI units
-};
+namespace onnxflops::report {
 
 // Modules of a module tree as shown: a tree in the order of reading.
 struct ModuleRow : Amounts {  // of all of them
@@ -45,6 +37,6 @@ Summary Summarize(const Report& report, const ViewOptions& options);
 // The lines above a table: the file, and what goes in.
 std::string DrawHead(const Summary& summary, int width);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::report
 
 #endif  // ONNXFLOPS_SRC_REPORT_VIEW_H_

@@ -10,7 +10,7 @@
 
 #include "absl/types/span.h"
 #include "src/report/report.h"
-#include "src/report/view.h"
+#include "src/report/view_options.h"
 
 namespace onnxflops {
 

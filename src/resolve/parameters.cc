@@ -23,9 +23,9 @@ bool IsSquare(const Tensor& tensor) {
   return std::all_of(tensor.dims.begin(), tensor.dims.end() - 2, [](int64_t d) { return d == 1; });
 }
 
-class Finder {
+class RoleFinder {
  public:
-  explicit Finder(const ModelData& model) : model_(model), uses_(model.tensors.size()) {}
+  explicit RoleFinder(const ModelData& model) : model_(model), uses_(model.tensors.size()) {}
 
   std::vector<TensorRole> Roles() {
     FindUses();
@@ -182,8 +182,10 @@ class Finder {
 
 }  // namespace
 
-std::vector<TensorRole> FindRoles(const ModelData& model) { return Finder(model).Roles(); }
+std::vector<TensorRole> FindRoles(const ModelData& model) { return RoleFinder(model).Roles(); }
 
-std::vector<Parameter> FindParameters(const ModelData& model) { return Finder(model).Parameters(); }
+std::vector<Parameter> FindParameters(const ModelData& model) {
+  return RoleFinder(model).Parameters();
+}
 
 }  // namespace onnxflops

@@ -170,7 +170,7 @@ template <typename List>
 std::vector<std::string> Rows(List list) {
   std::vector<std::string> rows;
   for (; !list.empty(); list.DropLast()) {
-    const std::optional<Scope> scope = list.last();
+    const std::optional<EnclosingModule> scope = list.last();
     rows.push_back(scope ? absl::StrCat(scope->path, " ", scope->type) : "-");
   }
   return rows;

@@ -22,6 +22,7 @@
 #include "src/onnxflops.h"
 #include "src/report/explain.h"
 #include "src/report/operators.h"
+#include "src/report/text_table.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/require_text.h"
 

@@ -197,7 +197,7 @@ TEST_F(LoadFileTest, AFileThatShrinksIsAnError) {
   const std::string path = Write("m.onnx", std::string(100'000, 'x'));
   const int fd = open(path.c_str(), O_RDONLY);
   const absl::Cleanup close_file = [fd] { close(fd); };
-  auto region = ByteRegion::OfFile(fd, 100'000'000);
+  auto region = load::ByteRegion::OfFile(fd, 100'000'000);
   ASSERT_TRUE(region.ok());
   EXPECT_TRUE((*region)->Load((*region)->begin(), 100));
   EXPECT_FALSE((*region)->Load((*region)->begin() + 50'000'000, 100));

@@ -178,7 +178,9 @@ TEST(ModuleTreeTest, AConvolutionThatTookInItsBatchNormIsTheConvolution) {
   make.Node("node_Conv_1", "Conv", {"x", "conv1.weight"}, {"y"}).Output("y");
   make.Scopes("['', 'bn1', '_native_batch_norm']", "['m.Net', 'nn.BatchNorm2d', 'aten.bn']");
   make.Metadata("pkg.onnxscript.rewriter.rule_name", "FuseBatchNormIntoConv, Other");
-  EXPECT_THAT(Rows(*make.Count()), ElementsAre("/ 72", "conv1 72"));
+  const absl::StatusOr<Report> report = make.Count();
+  EXPECT_THAT(Rows(*report), ElementsAre("/ 72", "conv1 72"));
+  EXPECT_EQ(report->modules[1].type, "Conv2d");
 }
 
 TEST(ModuleTreeTest, EqualModulesHaveOneKind) {

@@ -17,6 +17,9 @@
 namespace onnxflops {
 namespace {
 
+using report::GroupedDigits;
+using report::Percent;
+
 // What the formula reads of a config file; the text tower takes the image tower's ratio.
 struct Tower {
   int64_t width, layers, tokens;

@@ -19,11 +19,26 @@
 #include "src/report/explain.h"
 #include "src/report/format.h"
 #include "src/report/json_writer.h"
+#include "src/report/text_table.h"
+#include "src/report/view.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops {
 namespace {
 
+using report::DisplayWidth;
+using report::GroupedDigits;
+using report::JsonWriter;
+using report::MarkdownCode;
+using report::ModuleRow;
+using report::ModuleRows;
+using report::Percent;
+using report::ShowExpr;
+using report::SiExpr;
+using report::SiNumber;
+using report::TensorText;
+using report::WithoutBeginning;
+using report::WithoutEnd;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;

@@ -280,7 +280,7 @@ class TorchScriptTracer {
   // Arithmetic of sizes, which PyTorch does outside of its operators.
   bool IsShapeWork(EntryId id) const {
     const Fact& fact = evidence_.Output(evidence_.entry(id), 0);
-    return evidence_.entry(id).part() == Part::kShapeWork || fact.from_shapes ||
+    return evidence_.entry(id).part() == CostPart::kShapeWork || fact.from_shapes ||
            (fact.is_tensor() && !IsFloat(fact.dtype));
   }
 
