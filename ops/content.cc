@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/element_rule.h"
 #include "ops/rules.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
@@ -38,8 +39,26 @@ int64_t ProductOf(const Sizes& sizes, size_t begin, size_t end) {
   return product;
 }
 
+namespace {
+
+// Of the rule of a tensor whose sizes are literal, or whose element at this position is certain.
+Scalar RuleAtPosition(const Fact& fact, int64_t position) {
+  if (!DependsOnPlace(*fact.rule)) return *fact.rule;
+  Dims index(fact.shape.dims().size(), Expr(0));
+  Expr left = position;
+  for (int i = fact.shape.rank(); i-- > 0 && left != Expr(0);) {
+    index[static_cast<size_t>(i)] = i == 0 ? left : Mod(left, fact.shape[i]);
+    left = FloorDiv(left, fact.shape[i]);
+  }
+  return ElementOfRule(*fact.rule, index);
+}
+
+}  // namespace
+
 Scalar ElementAt(const Fact& fact, int64_t position) {
-  if (!fact.has_content() || position < 0) return {};
+  if (position < 0) return {};
+  if (fact.has_rule()) return RuleAtPosition(fact, position);
+  if (!fact.has_content()) return {};
   const auto at = static_cast<size_t>(position);
   return at < fact.content->size() ? (*fact.content)[at] : Scalar{};
 }
@@ -62,7 +81,28 @@ void FollowStrides(const Fact& from, int64_t offset, const Sizes& strides, Fact*
   SetFollowed(std::move(content), to);
 }
 
+namespace {
+
+void FollowRuleInOrder(const Fact& from, Fact* to) {
+  const std::optional<Scalar> rule = RuleOf(from);
+  if (!rule.has_value() || !to->shape.ranked()) return;
+  if (!DependsOnPlace(*rule)) return SetRule(*rule, to);
+  const std::vector<std::optional<Expr>> indices = IndicesInOrder(from.shape, to->shape);
+  Dims index;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i].has_value() && DependsOnPlace(*rule, static_cast<int>(i))) return;
+    index.push_back(indices[i].value_or(0));
+  }
+  SetRule(ElementOfRule(*rule, index), to);
+}
+
+}  // namespace
+
 void FollowInOrder(const Fact& from, Fact* to) {
+  if (from.has_rule() || (from.has_content() && !SmallSizes(*to).has_value())) {
+    FollowRuleInOrder(from, to);
+    return;
+  }
   const std::optional<int64_t> size = ContentSize(to->dtype, to->shape);
   if (!from.has_content() || !size.has_value()) return;
   if (static_cast<size_t>(*size) == from.content->size()) to->content = from.content;

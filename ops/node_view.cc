@@ -215,8 +215,9 @@ Fact NodeView::Moved(int i, Shape shape) const {
   return fact;
 }
 
-Expr NodeView::FreshDim(int output, int axis, absl::string_view hint) const {
-  return host_ == nullptr ? Expr::Symbol(hint) : host_->FreshDim(output, axis, hint);
+Expr NodeView::FreshDim(int output, int axis, absl::string_view hint,
+                        SymbolOrigin::Kind kind) const {
+  return host_ == nullptr ? Expr::Symbol(hint) : host_->FreshDim(output, axis, hint, kind);
 }
 
 Expr NodeView::FreshTripCount(absl::string_view hint) const {

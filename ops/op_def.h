@@ -37,6 +37,7 @@
 #include "src/cost/cost.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
+#include "src/graph/symbol_origin.h"
 
 namespace onnxflops {
 
@@ -56,7 +57,7 @@ struct BodyFacts {
 class RuleHost {
  public:
   virtual ~RuleHost() = default;
-  virtual Expr FreshDim(int output, int axis, absl::string_view hint) = 0;
+  virtual Expr FreshDim(int output, int axis, absl::string_view hint, SymbolOrigin::Kind kind) = 0;
   virtual Expr FreshTripCount(absl::string_view hint) = 0;
   virtual absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute,
                                               absl::Span<const Fact> inputs, const Expr& times) = 0;
@@ -139,10 +140,12 @@ class NodeView {
   // A tensor whose elements are elements of input i, moved: keeps the element type and what it was
   // dequantised from (not the content).
   Fact Moved(int i, Shape shape) const;
-  // A dimension that depends on data, as a symbol named after the node: FreshDim(0, 1, "nonzero")
+  // A dimension that is not known, as a symbol named after the node: FreshDim(0, 1, "nonzero")
   // is `nonzero(/head/NonZero)`. Not negative. `output` and `axis` are its origin. The driver
   // substitutes a binding if the user gave one. One (output, axis) gives one symbol.
-  Expr FreshDim(int output, int axis, absl::string_view hint) const;
+  // Of kind kSizes, the driver makes it kData where the inputs that decide shapes hold data.
+  Expr FreshDim(int output, int axis, absl::string_view hint,
+                SymbolOrigin::Kind kind = SymbolOrigin::Kind::kSizes) const;
   Expr FreshTripCount(absl::string_view hint) const;
 
   // ---- checks; messages name both values

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ops/element_rule.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/work.h"
@@ -319,8 +320,9 @@ constexpr size_t kMaxEvaluatedOperands = 64;
 }  // namespace
 
 void EvaluateBroadcast(absl::Span<const Fact* const> inputs, EvaluateFn evaluate, Fact* result) {
+  if (inputs.size() > kMaxEvaluatedOperands) return;
   std::optional<int64_t> size = ContentSize(result->dtype, result->shape);
-  if (!size.has_value() || inputs.size() > kMaxEvaluatedOperands) return;
+  if (!size.has_value()) return EvaluateRules(inputs, evaluate, result);
   for (const Fact* input : inputs) {
     if (!input->has_content() || !FitsResult(input->shape, result->shape)) return;
   }

@@ -247,8 +247,9 @@ void SizeArguments::AddTo(OptionList* list) {
                   "Give a symbolic dimension a size. The others stay symbolic.");
   list->AddValues("--input", "NAME=SHAPE", &inputs,
                   "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.");
-  list->AddValues("--value", "NAME=VALUE", &values,
-                  "Set the value of a small input that shapes depend on, as [1,3,224] or 5.");
+  list->AddValues(
+      "--value", "NAME=VALUE", &values,
+      "Set the value of a small input that shapes depend on, as 5, [1,3,224] or [[4,4],[2,8]].");
   rules.AddTo(list);
   list->AddValues("--limit", "NAME=N", &limits,
                   "Raise a limit named in an error message, as unrolled-trips=1000.");
@@ -261,7 +262,7 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
     RETURN_IF_ERROR(ParseInput(input, &options.input_shapes));
   }
   for (const std::string& value : values) {
-    RETURN_IF_ERROR(ParseValue(value, &options.input_values));
+    RETURN_IF_ERROR(ParseValue(value, &options.input_values, &options.input_shapes));
   }
   for (const std::string& limit : limits) RETURN_IF_ERROR(ParseLimit(limit, &options.limits));
   ASSIGN_OR_RETURN(options.rules, rules.Parse());
@@ -299,10 +300,14 @@ absl::Status ParseDim(absl::string_view text, Bindings* bindings) {
 absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dims>* shapes) {
   ASSIGN_OR_RETURN(const auto split,
                    SplitName("--input", text, "NAME=SHAPE, as image=1x3x224x224"));
+  absl::string_view shape = absl::StripAsciiWhitespace(split.second);
+  if (absl::ConsumePrefix(&shape, "[") != absl::ConsumeSuffix(&shape, "]")) {
+    return Bad("--input", text, "a bracket is missing");
+  }
   Dims dims;
-  for (absl::string_view item : SplitShape(split.second)) {
+  for (absl::string_view item : SplitShape(shape)) {
     item = absl::StripAsciiWhitespace(item);
-    if (split.second.empty()) break;  // a scalar
+    if (shape.empty()) break;  // a scalar
     int64_t size = 0;
     if (absl::SimpleAtoi(item, &size) && size >= 0) {
       dims.push_back(size);
@@ -319,19 +324,98 @@ absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dim
   return absl::OkStatus();
 }
 
-absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values) {
+namespace {
+
+// Reads "5", "[1,2]" or "[[4,4],[2,8]]": elements in row-major order, and the sizes of the lists.
+class ValueReader {
+ public:
+  explicit ValueReader(absl::string_view text) : text_(text) {}
+
+  absl::Status Read(absl::string_view list) {
+    // Without brackets, items are a list all the same.
+    const bool bare = !absl::StartsWith(list, "[");
+    if (bare) Open();
+    for (size_t i = 0; i < list.size();) {
+      const size_t end = std::min(list.find_first_of("[],", i), list.size());
+      const absl::string_view item = absl::StripAsciiWhitespace(list.substr(i, end - i));
+      if (!item.empty()) RETURN_IF_ERROR(Take(item));
+      if (end < list.size()) RETURN_IF_ERROR(Take(list[end]));
+      i = end + 1;
+    }
+    if (open_.size() != (bare ? 1 : 0)) return Bad("--value", text_, "a bracket is missing");
+    if (bare) RETURN_IF_ERROR(Close());
+    const bool is_even = content_.empty() || depth_of_items_ == sizes_.size();
+    return is_even ? absl::OkStatus() : Uneven();
+  }
+
+  Content TakeContent() { return std::move(content_); }
+  const Dims& sizes() const { return sizes_; }
+
+ private:
+  void Open() {
+    if (!open_.empty()) ++open_.back();
+    open_.push_back(0);
+  }
+
+  absl::Status Close() {
+    if (open_.empty()) return Bad("--value", text_, "a bracket is missing");
+    // Lists close from the inside: the first that does tells the size of its depth.
+    const size_t depth = open_.size();
+    if (sizes_.size() < depth) sizes_.resize(depth, -1);
+    Expr& size = sizes_[depth - 1];
+    if (size == Expr(-1)) size = open_.back();
+    const bool is_even = size == Expr(open_.back());
+    open_.pop_back();
+    return is_even ? absl::OkStatus() : Uneven();
+  }
+
+  absl::Status Uneven() const { return Bad("--value", text_, "its rows differ in length"); }
+
+  absl::Status Take(char sign) {
+    if (sign == ',') return absl::OkStatus();
+    if (sign == ']') return Close();
+    if (began_ && open_.empty()) return Bad("--value", text_, "a bracket is missing");
+    if (open_.size() == static_cast<size_t>(kMaxRank)) {
+      return Bad("--value", text_, absl::StrCat("more than ", kMaxRank, " brackets"));
+    }
+    began_ = true;
+    Open();
+    return absl::OkStatus();
+  }
+
+  absl::Status Take(absl::string_view item) {
+    if (open_.empty()) return Bad("--value", text_, "a bracket is missing");
+    if (depth_of_items_ == 0) depth_of_items_ = open_.size();
+    if (depth_of_items_ != open_.size()) return Uneven();
+    ++open_.back();
+    ASSIGN_OR_RETURN(Scalar scalar, ParseScalar("--value", text_, item));
+    content_.push_back(std::move(scalar));
+    return absl::OkStatus();
+  }
+
+  absl::string_view text_;
+  Content content_;
+  Dims sizes_;
+  std::vector<int64_t> open_;  // what each open bracket holds so far
+  size_t depth_of_items_ = 0;
+  bool began_ = false;  // the outermost bracket has been opened
+};
+
+}  // namespace
+
+absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values,
+                        absl::btree_map<std::string, Dims>* shapes) {
   ASSIGN_OR_RETURN(const auto split, SplitName("--value", text, "NAME=VALUE, as sizes=[1,3,224]"));
-  absl::string_view list = absl::StripAsciiWhitespace(split.second);
-  if (absl::ConsumePrefix(&list, "[") != absl::ConsumeSuffix(&list, "]")) {
-    return Bad("--value", text, "a bracket is missing");
-  }
-  Content content;
-  for (absl::string_view item : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
-    ASSIGN_OR_RETURN(Scalar scalar, ParseScalar("--value", text, item));
-    content.push_back(std::move(scalar));
-  }
-  if (!values->emplace(split.first, std::move(content)).second) {
+  ValueReader reader(text);
+  RETURN_IF_ERROR(reader.Read(absl::StripAsciiWhitespace(split.second)));
+  if (!values->emplace(split.first, reader.TakeContent()).second) {
     return Bad("--value", text, "its value was given before");
+  }
+  // A list within a list is its shape as well.
+  if (reader.sizes().size() < 2) return absl::OkStatus();
+  const auto [shape, is_new] = shapes->emplace(split.first, reader.sizes());
+  if (!is_new && shape->second != reader.sizes()) {
+    return Bad("--value", text, "--input gives it another shape");
   }
   return absl::OkStatus();
 }

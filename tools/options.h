@@ -102,9 +102,12 @@ struct OutputArguments {
 // "batch=8".
 absl::Status ParseDim(absl::string_view text, Bindings* bindings);
 // "image=1x3x224x224"; "image=batch,3,224,224" gives a name to what stays open; "x=" is a scalar.
+// "image=[1,3,224,224]" is the same as 1x3x224x224.
 absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dims>* shapes);
-// "sizes=[1,3,224,224]", "trips=5", "scales=[1.0,2.0]".
-absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values);
+// "sizes=[1,3,224,224]", "trips=5", "scales=[1.0,2.0]"; "shapes=[[4,4],[2,8]]", whose shape goes to
+// `shapes`.
+absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values,
+                        absl::btree_map<std::string, Dims>* shapes);
 
 // "unrolled-trips=1000".
 absl::Status ParseLimit(absl::string_view text, Limits* limits);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/content.h"
 #include "ops/contrib/plain.h"
 #include "ops/families.h"
 #include "ops/rules.h"
@@ -105,7 +106,7 @@ absl::StatusOr<Facts> InferExpandDims(const NodeView& n) {
   ASSIGN_OR_RETURN(int axis, n.Axis(*given, y.rank() + 1));
   y.dims().insert(y.dims().begin() + axis, Expr(1));
   Fact fact = n.Moved(0, std::move(y));
-  fact.content = n.input(0).content;
+  FollowInOrder(n.input(0), &fact);
   return Facts{std::move(fact)};
 }
 

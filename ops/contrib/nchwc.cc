@@ -115,7 +115,9 @@ absl::StatusOr<Facts> InferReorderInput(const NodeView& n) {
   const Shape y = n.Flag("channels_last") ? ChannelsFirst(n.input(0)).shape : x;
   const Expr eights = CeilDiv(y[1], 8) * 8, sixteens = CeilDiv(y[1], 16) * 16;
   Shape blocked = y;
-  blocked[1] = eights == sixteens ? eights : n.FreshDim(0, 1, "blocked-channels");
+  blocked[1] = eights == sixteens
+                   ? eights
+                   : n.FreshDim(0, 1, "blocked-channels", SymbolOrigin::Kind::kMachine);
   return Facts{n.Moved(0, std::move(blocked))};
 }
 

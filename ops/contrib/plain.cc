@@ -66,7 +66,7 @@ Facts OutputsOf(const NodeView& n) {
 Fact ChannelsFirst(const Fact& fact) {
   if (!HasChannels(fact)) return fact;
   Fact moved = fact;
-  moved.content = nullptr;
+  moved.DropContent();
   Dims& dims = moved.shape.dims();
   std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
   return moved;
@@ -75,7 +75,7 @@ Fact ChannelsFirst(const Fact& fact) {
 Fact ChannelsLast(const Fact& fact) {
   if (!HasChannels(fact)) return fact;
   Fact moved = fact;
-  moved.content = nullptr;
+  moved.DropContent();
   Dims& dims = moved.shape.dims();
   std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   return moved;

@@ -170,7 +170,7 @@ Facts EncoderInputs(const NodeView& n, const Graph& body, const Search& s) {
     if (facts.empty()) {
       Fact prompt = n.input(0);
       prompt.dtype = DeclaredDType(n, id, n.dtype(0));
-      prompt.content = nullptr;
+      prompt.DropContent();
       facts.push_back(std::move(prompt));
     } else if (absl::StrContains(name, "decoder_input_ids")) {
       facts.push_back(Fact::Tensor(ids, Shape{s.batch, s.start}));

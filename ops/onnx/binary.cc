@@ -59,9 +59,9 @@ absl::StatusOr<Facts> InferWhere(const NodeView& n) {
 
 absl::StatusOr<Facts> InferMod(const NodeView& n) {
   ASSIGN_OR_RETURN(Facts facts, InferBinary(n));
-  if (n.Flag("fmod") && facts[0].has_content()) {
+  if (n.Flag("fmod") && (facts[0].has_content() || facts[0].has_rule())) {
     const Fact* inputs[] = {&n.input(0), &n.input(1)};
-    facts[0].content = nullptr;
+    facts[0].DropContent();
     EvaluateBroadcast(inputs, EvaluateTruncMod, &facts[0]);
   }
   return facts;

@@ -34,7 +34,8 @@ absl::StatusOr<Facts> InferNonMaxSuppression(const NodeView& n) {
   RETURN_IF_ERROR(n.RequireSame("boxes", boxes[1], scores[2]));
   RETURN_IF_ERROR(n.RequireSame("coordinates", boxes[2], 4));
   const std::optional<Expr> most = n.HasInput(2) ? n.KnownInt(2) : Expr(0);
-  const Expr selected = most == Expr(0) ? Expr(0) : n.FreshDim(0, 0, "nonmaxsuppression");
+  const Expr selected =
+      most == Expr(0) ? Expr(0) : n.FreshDim(0, 0, "nonmaxsuppression", SymbolOrigin::Kind::kData);
   return Facts{Fact::Tensor(DType::kInt64, {selected, 3})};
 }
 
@@ -203,7 +204,7 @@ constexpr OpDef kDetectionRows[] = {
          "how many points there are: not known from the graph."},
     {.name = "MaxRoiPool",
      .versions = kMaxRoiPoolVersions,
-     .formula = "X[N,C,H,W], rois[R,5] -> Y[R,C,ph,pw]; cmp = C * elements that lie in the regions",
+     .formula = "Y[R,C,ph,pw] = the largest element of X[N,C,H,W] in each bin of rois[R,5]",
      .infer = InferMaxRoiPool,
      .examples = kMaxRoiPoolExamples,
      .traits = Traits::kUnknown,

@@ -4,10 +4,12 @@
 // Negation and absolute value change a sign bit and Cast converts: free.
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "ops/element_rule.h"
 #include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/rules.h"
@@ -38,11 +40,12 @@ absl::StatusOr<Facts> InferClip(const NodeView& n) {
   ASSIGN_OR_RETURN(Fact high, ClipBound(n, 2, "max"));
   Fact result = n.Like(0, shape);
   result.content = n.input(0).content;
+  result.rule = n.input(0).rule;
   for (const Fact* bound : {&low, &high}) {
     if (bound->absent()) continue;
     const Fact unbounded = result;
     const Fact* inputs[] = {&unbounded, bound};
-    result.content = nullptr;
+    result.DropContent();
     EvaluateBroadcast(inputs, bound == &low ? EvaluateMax : EvaluateMin, &result);
   }
   return Facts{std::move(result)};
@@ -97,7 +100,24 @@ absl::StatusOr<Facts> InferBitCast(const NodeView& n) {
   return Facts{Fact::Tensor(type, std::move(shape))};
 }
 
-// CumSum, CumProd: content of one-dimensional shape arithmetic only.
+// The running sum of a rule along an axis: of what is before a place and, unless exclusive, at it.
+void FollowRunningSum(const NodeView& n, int axis, Fact* result) {
+  const std::optional<Scalar> rule = RuleOf(n.input(0));
+  if (n.op_type() != "CumSum" || !rule.has_value() || !rule->is_int()) return;
+  const std::string index = IndexSymbol(axis).ToString();
+  const Expr exclusive = n.Flag("exclusive") ? 1 : 0;
+  const bool reverse = n.Flag("reverse");
+  const Expr before = IndexSymbol(axis) + (reverse ? exclusive : 1 - exclusive);
+  std::optional<Expr> sum = SumOver(rule->i, index, before);
+  if (reverse && sum.has_value()) {
+    const std::optional<Expr> all = SumOver(rule->i, index, result->shape[axis]);
+    if (!all.has_value()) return;
+    sum = *all - *sum;
+  }
+  if (sum.has_value()) SetRule(InType(Scalar::Int(*sum), result->dtype), result);
+}
+
+// CumSum, CumProd: lists of one dimension, and rules.
 absl::StatusOr<Facts> InferCumulative(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape shape, n.ShapeOfRankAtLeast(0, 1));
   std::optional<Expr> axis = n.KnownInt(1);
@@ -106,6 +126,11 @@ absl::StatusOr<Facts> InferCumulative(const NodeView& n) {
   }
   Fact result = n.Like(0, shape);
   const Fact& input = n.input(0);
+  if (input.has_rule() && axis.has_value() && axis->AsInt64().has_value()) {
+    ASSIGN_OR_RETURN(const int along, n.Axis(*axis->AsInt64(), shape.rank()));
+    FollowRunningSum(n, along, &result);
+    return Facts{std::move(result)};
+  }
   if (!input.has_content() || shape.rank() != 1) return Facts{std::move(result)};
   const bool exclusive = n.Flag("exclusive"), reverse = n.Flag("reverse");
   const size_t size = input.content->size();

@@ -7,6 +7,7 @@
 #include "ops/choice.h"
 #include "ops/content.h"
 #include "ops/dims.h"
+#include "ops/element_rule.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
@@ -42,8 +43,41 @@ absl::Status CheckIndices(const Fact& indices, const Expr& size) {
 //
 // y[before.., indices.., after..] = data[before.., index, after..], the index along axis.
 
+// Where data or indices are not small, and both follow rules: data's rule at the place that the
+// rule of the indices gives.
+void FollowGatherRules(const Fact& data, const Fact& indices, int axis, Fact* fact) {
+  const std::optional<Scalar> rule = RuleOf(data);
+  if (!rule.has_value() || !DependsOnPlace(*rule)) {
+    if (rule.has_value()) SetRule(*rule, fact);
+    return;
+  }
+  const int rank = indices.shape.rank();
+  const int moved = axis + rank;  // the place in the result of what is behind the axis
+  Dims index;
+  for (int i = 0; i < data.shape.rank(); ++i) {
+    index.push_back(IndexSymbol(i < axis ? i : i == axis ? 0 : i - axis - 1 + moved));
+  }
+  if (DependsOnPlace(*rule, axis)) {
+    const std::optional<Scalar> place = RuleOf(indices);
+    if (!place.has_value() || !place->is_int()) return;
+    Dims at;
+    for (int i = 0; i < rank; ++i) at.push_back(IndexSymbol(axis + i));
+    Expr taken = ElementOfRule(*place, at).i;
+    if ((-1 - taken).AtLeast(0)) taken += data.shape[axis];  // counted from the end
+    if (!taken.AtLeast(0)) return;
+    index[static_cast<size_t>(axis)] = std::move(taken);
+  } else {
+    index[static_cast<size_t>(axis)] = 0;
+  }
+  SetRule(ElementOfRule(*rule, index), fact);
+}
+
 void FollowGather(const NodeView& n, int axis, Fact* fact) {
   const Fact &data = n.input(0), &indices = n.input(1);
+  if (data.has_rule() || (data.has_content() && !SmallSizes(*fact).has_value())) {
+    FollowGatherRules(data, indices, axis, fact);
+    return;
+  }
   const std::optional<Sizes> from = SmallSizes(data), index_sizes = SmallSizes(indices);
   if (!from.has_value() || !index_sizes.has_value() || !data.has_content()) return;
   if (!SmallSizes(*fact).has_value()) return;
@@ -95,6 +129,10 @@ absl::StatusOr<Facts> InferGatherElements(const NodeView& n) {
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
   RETURN_IF_ERROR(CheckIndices(n.input(1), data[axis]));
   Fact fact = n.Moved(0, indices);
+  if (const std::optional<Scalar> constant = ConstantElement(n.input(0))) {
+    SetRule(*constant, &fact);
+    return Facts{std::move(fact)};
+  }
   const std::optional<Sizes> from = SmallSizes(n.input(0)), to = SmallSizes(fact);
   if (!from.has_value() || !to.has_value() || !n.input(0).has_content()) {
     return Facts{std::move(fact)};
@@ -171,6 +209,9 @@ std::optional<int64_t> TuplePosition(const Fact& indices, int64_t tuple, const I
 
 void FollowGatherND(const NodeView& n, const IndexTuples& tuples, Fact* fact) {
   const Fact &data = n.input(0), &indices = n.input(1);
+  if (const std::optional<Scalar> constant = ConstantElement(data)) {
+    return SetRule(*constant, fact);
+  }
   const std::optional<Sizes> from = SmallSizes(data), to = SmallSizes(*fact),
                              index_sizes = SmallSizes(indices);
   if (!from.has_value() || !to.has_value() || !index_sizes.has_value() || !data.has_content()) {
@@ -251,7 +292,18 @@ Content ElementsOf(const Fact& fact, const Sizes& sizes) {
   return Content(static_cast<size_t>(ProductOf(sizes, 0, sizes.size())));
 }
 
+// Whether what is written is what is there already, everywhere: then it stays what it is.
+bool FollowEqualUpdates(const NodeView& n, Fact* fact) {
+  if (n.String("reduction", "none") != "none") return false;
+  const std::optional<Scalar> data = ConstantElement(n.input(0));
+  const std::optional<Scalar> updates = ConstantElement(n.input(2));
+  if (!data.has_value() || !updates.has_value() || *data != *updates) return false;
+  SetRule(*data, fact);
+  return true;
+}
+
 void FollowScatterElements(const NodeView& n, int axis, Fact* fact) {
+  if (FollowEqualUpdates(n, fact)) return;
   const std::optional<Sizes> to = SmallSizes(*fact), from = SmallSizes(n.input(1));
   if (!to.has_value() || !from.has_value() || !HasContentToScatter(n)) return;
   const Sizes strides = RowMajorStrides(*to);
@@ -322,6 +374,7 @@ void FollowScatterND(const NodeView& n, const IndexTuples& tuples, Fact* fact) {
 absl::StatusOr<Facts> InferScatterND(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.ShapeOfRankAtLeast(0, 1));
   Fact fact = n.Like(0, data);
+  if (FollowEqualUpdates(n, &fact)) return Facts{std::move(fact)};
   if (!HasRank(n, 1) || !HasContentToScatter(n)) return Facts{std::move(fact)};
   ASSIGN_OR_RETURN(const Shape indices, n.ShapeOfRankAtLeast(1, 1));
   const absl::StatusOr<IndexTuples> tuples = TuplesOf(n, data, indices);
@@ -370,6 +423,33 @@ constexpr OpExample kTensorScatterExamples[] = {
 };
 
 // ---- OneHot: off_value everywhere but on_value at the index, along a new axis of size depth
+
+// The content: known where the indices are, or where both values are the same.
+void FollowOneHot(const NodeView& n, int axis, Fact* fact) {
+  const Fact &indices = n.input(0), &values = n.input(2);
+  if (!values.has_content() || values.content->size() != 2) return;
+  const Scalar off = ElementAt(values, 0), on = ElementAt(values, 1);
+  if (off == on) return SetRule(on, fact);
+  const std::optional<Sizes> sizes = SmallSizes(*fact);
+  if (!sizes.has_value() || !indices.has_content()) return;
+  const auto at = static_cast<size_t>(axis);
+  const int64_t depth = (*sizes)[at], inner = ProductOf(*sizes, at + 1, sizes->size());
+  Content content;
+  ForEachIndex(*sizes, [&](const Sizes& index) {
+    const auto position = static_cast<int64_t>(content.size());
+    const int64_t before = position / (depth * inner);
+    const Scalar hot = ElementAt(indices, before * inner + position % inner);
+    const std::optional<int64_t> place = hot.is_int() ? hot.i.AsInt64() : std::nullopt;
+    if (!place.has_value()) {
+      content.push_back({});
+    } else {
+      // One that is outside of the depth, on either side, turns nothing on.
+      content.push_back((*place < 0 ? *place + depth : *place) == index[at] ? on : off);
+    }
+  });
+  SetFollowed(std::move(content), fact);
+}
+
 absl::StatusOr<Facts> InferOneHot(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape indices, n.RankedShape(0));
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", -1, indices.rank() + 1));
@@ -386,7 +466,9 @@ absl::StatusOr<Facts> InferOneHot(const NodeView& n) {
   }
   Shape out = indices;
   out.dims().insert(out.dims().begin() + axis, OrFresh(n, depth, 0, axis, "onehot"));
-  return Facts{Fact::Tensor(n.dtype(2), std::move(out))};
+  Fact fact = Fact::Tensor(n.dtype(2), std::move(out));
+  FollowOneHot(n, axis, &fact);
+  return Facts{std::move(fact)};
 }
 
 constexpr int kOneHotVersions[] = {9, 11, 28};
@@ -396,6 +478,9 @@ constexpr OpExample kOneHotExamples[] = {
      "free"},
     {"g (int64[N] i, int32[2] v) => (int32[5,N] y) <float d = {5.0}> { y = OneHot<axis=0>(i, d, v) "
      "}",
+     "free"},
+    {"g (float[N,4] x) => (float[N,12] y) <int64[1] i = {1}, int64 d = {2}, int64[2] v = {1, 3}, "
+     "int64[1] f = {-1}> { h = OneHot(i, d, v) r = Reshape(h, f) y = Tile(x, r) }",
      "free"},
 };
 

@@ -9,6 +9,7 @@
 #include "ops/choice.h"
 #include "ops/content.h"
 #include "ops/dims.h"
+#include "ops/element_rule.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/limits.h"
@@ -23,7 +24,11 @@ absl::StatusOr<Facts> InferTranspose(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   Sizes perm;
   if (n.HasAttr("perm")) {
-    for (int64_t axis : n.Ints("perm")) perm.push_back(axis);
+    for (int64_t axis : n.Ints("perm")) {
+      // Only as ONNX writes it: runtimes refuse an axis that is counted from the end.
+      if (axis < 0) return absl::InvalidArgumentError(absl::StrCat("perm has an axis of ", axis));
+      perm.push_back(axis);
+    }
   } else {
     for (int i = data.rank(); i-- > 0;) perm.push_back(i);
   }
@@ -35,12 +40,11 @@ absl::StatusOr<Facts> InferTranspose(const NodeView& n) {
   Shape out;
   for (int axis : axes) out.push_back(data[axis]);
   Fact fact = n.Moved(0, std::move(out));
-  if (const std::optional<Sizes> sizes = SmallSizes(n.input(0))) {
-    const Sizes from = RowMajorStrides(*sizes);
-    Sizes strides;
-    for (int axis : axes) strides.push_back(from[static_cast<size_t>(axis)]);
-    FollowStrides(n.input(0), 0, strides, &fact);
+  std::vector<AxisSource> sources(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    sources[static_cast<size_t>(axes[i])].axis = static_cast<int>(i);
   }
+  FollowAxes(n.input(0), sources, &fact);
   return Facts{std::move(fact)};
 }
 
@@ -52,6 +56,27 @@ constexpr OpExample kTransposeExamples[] = {
 };
 
 // ---- Concat: the inputs one after another along axis
+
+// The content of tensors that are not small, where all inputs follow one rule.
+void FollowConcatRules(const NodeView& n, int axis, absl::Span<const Expr> lengths, Fact* fact) {
+  std::optional<Scalar> rule;
+  Expr begin = 0;
+  for (int i = 0; i < n.num_inputs(); ++i) {
+    const Expr& length = lengths[static_cast<size_t>(i)];
+    if (length == Expr(0)) continue;
+    std::optional<Scalar> next = RuleOf(n.input(i));
+    if (!next.has_value()) return;
+    if (!rule.has_value()) rule = next;
+    Dims index;
+    for (int d = 0; d < fact->shape.rank(); ++d) {
+      index.push_back(IndexSymbol(d) + (d == axis ? begin : Expr(0)));
+    }
+    if (ElementOfRule(*rule, index) != *next) return;
+    begin += length;
+  }
+  if (rule.has_value()) SetRule(*rule, fact);
+}
+
 absl::StatusOr<Facts> InferConcat(const NodeView& n) {
   if (n.num_inputs() == 0) return absl::InvalidArgumentError("there are no inputs");
   ASSIGN_OR_RETURN(Shape out, n.RankedShape(0));
@@ -73,7 +98,10 @@ absl::StatusOr<Facts> InferConcat(const NodeView& n) {
   out[axis] = Sum(lengths);
   Fact fact = same_stored ? n.Moved(0, std::move(out)) : n.Like(0, std::move(out));
   const std::optional<Sizes> sizes = SmallSizes(fact);
-  if (!sizes.has_value()) return Facts{std::move(fact)};
+  if (!sizes.has_value()) {
+    FollowConcatRules(n, axis, lengths, &fact);
+    return Facts{std::move(fact)};
+  }
   const auto at = static_cast<size_t>(axis);
   const int64_t outer = ProductOf(*sizes, 0, at);
   const int64_t inner = ProductOf(*sizes, at + 1, sizes->size());
@@ -96,6 +124,13 @@ constexpr OpExample kConcatExamples[] = {
      "Constant<value_ints=[6]>() t = Concat<axis=-1>(s, six) y = ConstantOfShape(t) }",
      "free"},
 };
+
+// Every element stays on its axes.
+std::vector<AxisSource> SameAxes(int rank) {
+  std::vector<AxisSource> sources(static_cast<size_t>(rank));
+  for (int i = 0; i < rank; ++i) sources[static_cast<size_t>(i)].axis = i;
+  return sources;
+}
 
 // ---- Split: the input cut along axis into parts of the given sizes, or into equal ones
 //
@@ -153,18 +188,15 @@ absl::StatusOr<Facts> InferSplit(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
   ASSIGN_OR_RETURN(const std::vector<Expr> parts, PartSizes(n, data[axis], axis));
-  const std::optional<Sizes> sizes = SmallSizes(n.input(0));
-  const Sizes strides = sizes.has_value() ? RowMajorStrides(*sizes) : Sizes();
+  std::vector<AxisSource> sources = SameAxes(data.rank());
   Facts facts;
   Expr offset = 0;
   for (const Expr& part : parts) {
     Shape shape = data;
     shape[axis] = part;
     Fact fact = n.Moved(0, std::move(shape));
-    if (sizes.has_value() && offset.is_literal() && data[axis].AtLeast(offset)) {
-      const int64_t stride = strides[static_cast<size_t>(axis)];
-      FollowStrides(n.input(0), offset.AsInt64().value_or(0) * stride, strides, &fact);
-    }
+    sources[static_cast<size_t>(axis)].first = offset;
+    if (data[axis].AtLeast(offset)) FollowAxes(n.input(0), sources, &fact);
     offset += part;
     facts.push_back(std::move(fact));
   }
@@ -293,28 +325,22 @@ absl::StatusOr<Facts> InferSlice(const NodeView& n) {
     for (int i = 0; i < data.rank(); ++i) out[i] = n.FreshDim(0, i, "slice");
     return Facts{n.Moved(0, std::move(out))};
   }
-  const std::optional<Sizes> sizes = SmallSizes(n.input(0));
-  Sizes strides = sizes.has_value() ? RowMajorStrides(*sizes) : Sizes();
-  bool followed = sizes.has_value();
-  int64_t offset = 0;
+  std::vector<AxisSource> sources = SameAxes(data.rank());
   for (const Cut& cut : *cuts) {
     ASSIGN_OR_RETURN(const std::optional<CutResult> result, Resolve(cut, data[cut.axis]));
+    AxisSource& source = sources[static_cast<size_t>(cut.axis)];
     if (!result.has_value()) {
       out[cut.axis] = n.FreshDim(0, cut.axis, "slice");
-      followed = false;
+      source.axis = AxisSource::kUnknown;
       continue;
     }
     out[cut.axis] = result->size;
-    followed = followed && result->first.is_literal() && cut.step->is_literal();
-    if (!followed) continue;
+    source.first = result->first;
     // A step beyond the axis selects one element, and its length does not matter.
-    const Expr step = Min(Max(*cut.step, -kFarEnd), kFarEnd);
-    int64_t& stride = strides[static_cast<size_t>(cut.axis)];
-    offset += result->first.AsInt64().value_or(0) * stride;
-    stride *= step.AsInt64().value_or(0);
+    source.step = cut.step->is_literal() ? Min(Max(*cut.step, -kFarEnd), kFarEnd) : *cut.step;
   }
   Fact fact = n.Moved(0, std::move(out));
-  if (followed) FollowStrides(n.input(0), offset, strides, &fact);
+  FollowAxes(n.input(0), sources, &fact);
   return Facts{std::move(fact)};
 }
 
@@ -350,6 +376,19 @@ absl::StatusOr<MaybeInts> Repeats(const NodeView& n, int rank) {
   return repeats;
 }
 
+// Of a tensor that is not small: the index on an axis is what is left of the size repeated.
+void FollowRepeatedRule(const Fact& from, const MaybeInts& repeats, Fact* to) {
+  if (SmallSizes(*to).has_value()) return;
+  const std::optional<Scalar> rule = RuleOf(from);
+  if (!rule.has_value()) return;
+  Dims index;
+  for (int i = 0; i < from.shape.rank(); ++i) {
+    const bool once = repeats[static_cast<size_t>(i)] == Expr(1);
+    index.push_back(once ? IndexSymbol(i) : Mod(IndexSymbol(i), from.shape[i]));
+  }
+  SetRule(ElementOfRule(*rule, index), to);
+}
+
 absl::StatusOr<Facts> InferTile(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   ASSIGN_OR_RETURN(const MaybeInts repeats, Repeats(n, data.rank()));
@@ -359,9 +398,12 @@ absl::StatusOr<Facts> InferTile(const NodeView& n) {
     if (times.has_value() && times->is_literal() && times->literal() < 0) {
       return absl::InvalidArgumentError(absl::StrCat("repeated ", times->ToString(), " times"));
     }
-    out.push_back(times.has_value() ? data[i] * *times : n.FreshDim(0, i, "tile"));
+    out.push_back(data[i] * (times.has_value()
+                                 ? *times
+                                 : n.FreshDim(0, i, "repeats", SymbolOrigin::Kind::kRepeats)));
   }
   Fact fact = n.Moved(0, std::move(out));
+  FollowRepeatedRule(n.input(0), repeats, &fact);
   const std::optional<Sizes> from = SmallSizes(n.input(0)), to = SmallSizes(fact);
   if (from.has_value() && to.has_value() && n.input(0).has_content()) {
     const Sizes strides = RowMajorStrides(*from);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "ops/element_rule.h"
 #include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/rules.h"
@@ -94,9 +95,54 @@ constexpr ReductionSteps kReduceProdSteps = {{}, {.mul = 1}, {}, EvaluateMul, 1}
 constexpr ReductionSteps kReduceSumSteps = {{}, {.add = 1}, {}, EvaluateAdd, 0};
 constexpr ReductionSteps kReduceSumSquareSteps = {{.mul = 1}, {.add = 1}, {}};
 
+// An extreme along an axis of elements that progress in equal steps: the first or the last one.
+Scalar ExtremeOfRule(const Scalar& rule, int axis, const Expr& size, EvaluateFn evaluate,
+                     DType type) {
+  const auto at = [&](const Expr& place) {
+    Dims index;
+    for (int i = 0; i <= axis; ++i) index.push_back(IndexSymbol(i));
+    index[static_cast<size_t>(axis)] = place;
+    return ElementOfRule(rule, index);
+  };
+  const Scalar first = at(0), second = at(1), next = at(IndexSymbol(axis) + 1);
+  if (!rule.is_int() || next.i - rule.i != second.i - first.i) return {};
+  const std::array<Scalar, 2> ends = {first, at(size - 1)};
+  return evaluate(ends, type);
+}
+
+// What a reduction makes of a rule along one axis; unknown where that is no rule.
+Scalar FoldedRule(const Scalar& rule, int axis, const Expr& size, const ReductionSteps& steps,
+                  DType type) {
+  if (steps.evaluate == EvaluateMax || steps.evaluate == EvaluateMin) {
+    if (!size.AtLeast(1)) return {};
+    if (!DependsOnPlace(rule, axis)) return rule;
+    return ExtremeOfRule(rule, axis, size, steps.evaluate, type);
+  }
+  if (steps.evaluate != EvaluateAdd || !rule.is_int()) return {};
+  const std::optional<Expr> sum = SumOver(rule.i, IndexSymbol(axis).ToString(), size);
+  return sum.has_value() ? InType(Scalar::Int(*sum), type) : Scalar{};
+}
+
+// The content of `result` from the rule of an input that is not small.
+void FoldRule(const Fact& input, const AxisMask& mask, const ReductionSteps& steps, Fact* result) {
+  Scalar rule = *input.rule;
+  Dims places(mask.size(), Expr(0));  // of the axes that stay, in the result
+  const bool keep = result->shape.rank() == input.shape.rank();
+  for (int i = 0, next = 0; i < input.shape.rank(); ++i) {
+    const bool reduced = mask[static_cast<size_t>(i)];
+    if (reduced && rule.known()) {
+      rule = FoldedRule(rule, i, input.shape[i], steps, result->dtype);
+    }
+    if (!reduced) places[static_cast<size_t>(i)] = IndexSymbol(next);
+    if (!reduced || keep) ++next;
+  }
+  SetRule(ElementOfRule(rule, places), result);
+}
+
 // The content of `result` from that of a small input.
 void FoldContent(const Fact& input, const AxisMask& mask, const ReductionSteps& steps,
                  Fact* result) {
+  if (input.has_rule()) return FoldRule(input, mask, steps, result);
   std::optional<int64_t> size = ContentSize(result->dtype, result->shape);
   if (!input.has_content() || steps.evaluate == nullptr || !size.has_value()) return;
   const auto rank = mask.size();

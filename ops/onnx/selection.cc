@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/content.h"
+#include "ops/element_rule.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
@@ -37,6 +38,12 @@ std::optional<Sizes> TruePositions(const Fact& fact) {
   return positions;
 }
 
+// Of a tensor that is not small: whether all elements are other than 0, or none; nullopt where that
+// is not known.
+std::optional<bool> AllTrue(const Fact& fact) {
+  return fact.has_rule() ? IsTrue(*fact.rule) : std::nullopt;
+}
+
 // The comparisons that find an element's place among k sorted ones by halving:
 // ceil(log2(k + 1)), the number of binary digits of k. Of a symbolic k, the sum over all digits of
 // "k has this digit", so that it is exact at every binding.
@@ -53,10 +60,13 @@ Expr Halvings(const Expr& k) {
 
 // ---- Compress: the slices along axis (without axis: the elements) where condition is true
 
-// How many are selected: exactly, where the condition is known.
-std::optional<Expr> SelectedCount(const std::optional<Sizes>& selected) {
-  if (!selected.has_value()) return std::nullopt;
-  return Expr(static_cast<int64_t>(selected->size()));
+// How many of `all` are selected: exactly, where the condition is known.
+std::optional<Expr> SelectedCount(const Fact& condition, const std::optional<Sizes>& selected,
+                                  const Expr& all) {
+  if (selected.has_value()) return Expr(static_cast<int64_t>(selected->size()));
+  const std::optional<bool> every = AllTrue(condition);
+  if (!every.has_value()) return std::nullopt;
+  return *every ? all : Expr(0);
 }
 
 absl::StatusOr<Facts> InferCompress(const NodeView& n) {
@@ -64,7 +74,8 @@ absl::StatusOr<Facts> InferCompress(const NodeView& n) {
   const bool flat = !n.HasAttr("axis");
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
   const std::optional<Sizes> selected = TruePositions(n.input(1));
-  const Expr count = OrFresh(n, SelectedCount(selected), 0, axis, "compress");
+  const Expr length = n.input(1).shape.ranked() ? n.input(1).shape.NumElements() : Expr(0);
+  const Expr count = OrFresh(n, SelectedCount(n.input(1), selected, length), 0, axis, "compress");
   Shape out = data;
   if (flat) {
     out = Shape{count};
@@ -91,8 +102,12 @@ constexpr OpExample kCompressExamples[] = {
 absl::StatusOr<Facts> InferNonZero(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
   const std::optional<Sizes> places = TruePositions(n.input(0));
-  const Expr count = OrFresh(n, SelectedCount(places), 0, 1, "nonzero");
+  const Expr count =
+      OrFresh(n, SelectedCount(n.input(0), places, x.NumElements()), 0, 1, "nonzero");
   Fact fact = Fact::Tensor(DType::kInt64, {x.rank(), count});
+  if (x.rank() == 1 && AllTrue(n.input(0)).has_value()) {
+    SetRule(Scalar::Int(IndexSymbol(1)), &fact);
+  }
   const std::optional<Sizes> sizes = SmallSizes(n.input(0));
   if (!places.has_value() || !sizes.has_value()) return Facts{std::move(fact)};
   const Sizes strides = RowMajorStrides(*sizes);
@@ -110,6 +125,9 @@ constexpr int kNonZeroVersions[] = {9, 13};
 constexpr OpExample kNonZeroExamples[] = {
     {"g (float[N,7] x) => (int64[2,K] y) { y = NonZero(x) }", "cmp=7*N"},
     {"g () => (int64[2,3] y) <bool[2,2] x = {1, 0, 1, 1}> { y = NonZero(x) }", "int_cmp=4"},
+    {"g (float[N] x) => (int64[1,N] y) { s = Shape(x) c = ConstantOfShape<value = int64[1] "
+     "{1}>(s) y = NonZero(c) }",
+     "int_cmp=N"},
 };
 
 // ---- Unique: the distinct elements (with axis: slices), and where they are

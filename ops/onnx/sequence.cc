@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/content.h"
 #include "ops/dims.h"
+#include "ops/element_rule.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/limits.h"
@@ -225,9 +226,24 @@ constexpr OpExample kSequenceLengthExamples[] = {
 // Parts of the given sizes along axis; parts of one size, the last one smaller; or, without
 // `split`, the slices of size 1, with keepdims = 0 without the axis.
 
-Fact WithAxis(const NodeView& n, Shape shape, int axis, Expr size) {
+// A part whose place is not known: of its content only what all elements have in common.
+Fact AnyPart(const NodeView& n, Shape shape, int axis, Expr size) {
   shape[axis] = std::move(size);
-  return n.Moved(0, std::move(shape));
+  Fact part = n.Moved(0, std::move(shape));
+  if (const std::optional<Scalar> all = ConstantElement(n.input(0))) SetRule(*all, &part);
+  return part;
+}
+
+// The part that begins at `first`.
+Fact PartAt(const NodeView& n, Shape shape, int axis, const Expr& first, Expr size) {
+  std::vector<AxisSource> sources(shape.dims().size());
+  for (int i = 0; i < shape.rank(); ++i) sources[static_cast<size_t>(i)].axis = i;
+  sources[static_cast<size_t>(axis)].first = first;
+  const bool inside = shape[axis].AtLeast(first);
+  shape[axis] = std::move(size);
+  Fact part = n.Moved(0, std::move(shape));
+  if (inside) FollowAxes(n.input(0), sources, &part);
+  return part;
 }
 
 Fact SliceSequence(const NodeView& n, const Shape& data, int axis) {
@@ -237,7 +253,9 @@ Fact SliceSequence(const NodeView& n, const Shape& data, int axis) {
   } else {
     slice.dims().erase(slice.dims().begin() + axis);
   }
-  return Fact::Sequence(n.Moved(0, std::move(slice)), data[axis]);
+  Fact element = n.Moved(0, std::move(slice));
+  if (const std::optional<Scalar> all = ConstantElement(n.input(0))) SetRule(*all, &element);
+  return Fact::Sequence(std::move(element), data[axis]);
 }
 
 absl::StatusOr<Fact> EqualSequence(const NodeView& n, const Shape& data, int axis,
@@ -247,14 +265,17 @@ absl::StatusOr<Fact> EqualSequence(const NodeView& n, const Shape& data, int axi
   }
   const Expr length = CeilDiv(data[axis], part);
   if (DivideExactly(data[axis], part).has_value()) {
-    return Fact::Sequence(WithAxis(n, data, axis, part), length);
+    return Fact::Sequence(AnyPart(n, data, axis, part), length);
   }
   const std::optional<int64_t> count = length.AsInt64();
   if (!count.has_value() || *count < 1 || *count > kMaxSequenceItems) {
-    return Fact::Sequence(WithAxis(n, data, axis, n.FreshDim(0, axis, "splittosequence")), length);
+    return Fact::Sequence(AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence")), length);
   }
-  Items items(static_cast<size_t>(*count), WithAxis(n, data, axis, part));
-  items.back() = WithAxis(n, data, axis, data[axis] - part * (*count - 1));
+  Items items;
+  for (int64_t i = 0; i < *count; ++i) {
+    const Expr first = part * i;
+    items.push_back(PartAt(n, data, axis, first, i + 1 < *count ? part : data[axis] - first));
+  }
   return SequenceOf(n, std::move(items));
 }
 
@@ -266,20 +287,29 @@ absl::StatusOr<Facts> InferSplitToSequence(const NodeView& n) {
   if (split.rank() == 0) {
     const std::optional<Expr> part = n.KnownInt(1);
     if (!part.has_value()) {
-      return Facts{Fact::Sequence(WithAxis(n, data, axis, n.FreshDim(0, axis, "splittosequence")),
+      return Facts{Fact::Sequence(AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence")),
                                   std::nullopt)};
     }
     ASSIGN_OR_RETURN(Fact sequence, EqualSequence(n, data, axis, *part));
     return Facts{std::move(sequence)};
   }
+  const std::optional<Scalar> equal = ConstantElement(n.input(1));
+  if (n.input(1).has_rule() && equal.has_value() && equal->is_int()) {
+    RETURN_IF_ERROR(n.RequireSame("the sum of the parts", split[0] * equal->i, data[axis]));
+    return Facts{Fact::Sequence(AnyPart(n, data, axis, equal->i), split[0])};
+  }
   const std::optional<Dims> parts = n.KnownInts(1);
   if (!parts.has_value() || parts->empty()) {
     return Facts{
-        Fact::Sequence(WithAxis(n, data, axis, n.FreshDim(0, axis, "splittosequence")), split[0])};
+        Fact::Sequence(AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence")), split[0])};
   }
   RETURN_IF_ERROR(n.RequireSame("the sum of the parts", Sum(*parts), data[axis]));
   Items items;
-  for (const Expr& part : *parts) items.push_back(WithAxis(n, data, axis, part));
+  Expr first = 0;
+  for (const Expr& part : *parts) {
+    items.push_back(PartAt(n, data, axis, first, part));
+    first += part;
+  }
   return Facts{SequenceOf(n, std::move(items))};
 }
 

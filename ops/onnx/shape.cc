@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/content.h"
+#include "ops/element_rule.h"
+#include "ops/evaluate.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "src/base/limits.h"
@@ -336,7 +338,7 @@ absl::StatusOr<Facts> InferConstantOfShape(const NodeView& n) {
     shape.push_back(OrFresh(n, sizes[i], 0, static_cast<int>(i), "constantofshape"));
   }
   Fact fact = Fact::Tensor(value.dtype, std::move(shape));
-  FollowStrides(value, 0, Sizes(sizes.size(), 0), &fact);
+  FollowAxes(value, std::vector<AxisSource>(value.shape.dims().size()), &fact);
   return Facts{std::move(fact)};
 }
 
@@ -373,12 +375,13 @@ absl::StatusOr<Facts> InferExpand(const NodeView& n) {
     out.push_back(*std::move(dim));
   }
   Fact fact = n.Moved(0, std::move(out));
-  if (const std::optional<Sizes> sizes = SmallSizes(n.input(0))) {
-    Sizes strides = RowMajorStrides(*sizes);
-    for (size_t i = 0; i < strides.size(); ++i) strides[i] = (*sizes)[i] == 1 ? 0 : strides[i];
-    strides.insert(strides.begin(), static_cast<size_t>(data_offset), 0);
-    FollowStrides(n.input(0), 0, strides, &fact);
+  std::vector<AxisSource> sources(data.dims().size());
+  for (int i = 0; i < data.rank(); ++i) {
+    const bool same = fact.shape[data_offset + i] == data[i];
+    if (data[i] == Expr(1)) continue;
+    sources[static_cast<size_t>(i)].axis = same ? data_offset + i : AxisSource::kUnknown;
   }
+  FollowAxes(n.input(0), sources, &fact);
   return Facts{std::move(fact)};
 }
 
@@ -398,19 +401,26 @@ struct Limit {
   int64_t denominator = 1;
 };
 
-std::optional<Limit> AsLimit(const Scalar& value) {
+std::optional<Limit> AsLimit(const Scalar& value, int64_t most_parts) {
   if (value.is_int()) return Limit{value.i};
   if (value.is_ratio()) return Limit{value.i, static_cast<int64_t>(value.f)};
   constexpr double kExact = 0x1p53;
   if (!value.is_float() || !(value.f > -kExact && value.f < kExact)) return std::nullopt;
-  const auto whole = static_cast<int64_t>(value.f);
-  if (static_cast<double>(whole) != value.f) return std::nullopt;
-  return Limit{whole};
+  for (int64_t parts = 1; parts <= most_parts; parts *= 2) {
+    const double scaled = value.f * static_cast<double>(parts);
+    if (scaled == std::floor(scaled)) return Limit{static_cast<int64_t>(scaled), parts};
+  }
+  return std::nullopt;
 }
 
 std::optional<Expr> ExactRangeLength(const Scalar& start, const Scalar& limit,
                                      const Scalar& delta) {
-  const std::optional<Limit> first = AsLimit(start), end = AsLimit(limit), step = AsLimit(delta);
+  // Beside symbolic sizes, halves and the like; no other fraction is exact in binary. Of numbers
+  // alone, runtimes round the distance.
+  const bool numbers = start.is_float() && limit.is_float() && delta.is_float();
+  const int64_t parts = numbers ? 1 : 4096;
+  const std::optional<Limit> first = AsLimit(start, parts), end = AsLimit(limit, parts),
+                             step = AsLimit(delta, parts);
   if (!first.has_value() || !end.has_value() || !step.has_value()) return std::nullopt;
   Expr distance = end->numerator * first->denominator - first->numerator * end->denominator;
   distance *= step->denominator;
@@ -453,7 +463,12 @@ absl::StatusOr<Facts> InferRange(const NodeView& n) {
   const DType type = n.dtype(0);
   ASSIGN_OR_RETURN(const std::optional<Expr> length, RangeLength(start, limit, delta, type));
   Fact fact = Fact::Tensor(type, {OrFresh(n, length, 0, 0, "range")});
-  if (const std::optional<int64_t> size = ContentSize(type, fact.shape)) {
+  if (!ContentSize(type, fact.shape).has_value()) {
+    const Scalar steps[] = {delta, Scalar::Int(IndexSymbol(0))};
+    const Scalar elements[] = {start, EvaluateMul(steps, type)};
+    SetRule(EvaluateAdd(elements, type), &fact);
+  } else {
+    const std::optional<int64_t> size = ContentSize(type, fact.shape);
     Content content;
     for (int64_t i = 0; i < *size; ++i) content.push_back(RangeElement(start, delta, i, type));
     SetFollowed(std::move(content), &fact);
@@ -469,6 +484,9 @@ constexpr OpExample kRangeExamples[] = {
     {"g () => (float[4] y) <float a = {1.0}, float b = {3.0}, float d = {0.5}> { y = Range(a, b, "
      "d) }",
      "add=4"},
+    {"g (float[N] x) => (float[N] y) <float a = {0.5}, float d = {1.0}> { s = Shape(x) t = "
+     "Squeeze(s) n = Cast<to=1>(t) y = Range(a, n, d) }",
+     "add=N"},
     {"g () => (int64[3] y) <int64 a = {10}, int64 b = {4}, int64 d = {-2}> { y = Range(a, b, d) }",
      "int_add=3"},
 };

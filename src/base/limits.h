@@ -33,6 +33,9 @@ inline constexpr int64_t kMaxIntContent = 1024;
 // Float tensors up to this size have their content followed: Resize scales and Range limits are
 // this small, weights are not, and following a weight would tell equal layers apart.
 inline constexpr int64_t kMaxFloatContent = 16;
+// Terms of the rule that gives all elements of a larger tensor: real ones have up to four, and
+// arithmetic on tensors of any length must not make them grow.
+inline constexpr int64_t kMaxRuleTerms = 32;
 // Loops whose shapes change from one trip to the next are followed trip by trip up to here; beyond,
 // what changes is a symbol.
 inline constexpr int64_t kMaxUnrolledTrips = 64;

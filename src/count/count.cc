@@ -106,6 +106,18 @@ const char* ErrorOf(const Tally& tally) {
   return error != nullptr ? error : tally.amounts.error();
 }
 
+// Every number of a tally, in one order.
+std::vector<Expr> AmountsOf(const Tally& tally) {
+  std::vector<Expr> amounts;
+  for (int i = 0; i < kNumKinds; ++i) {
+    amounts.push_back(tally.flops[static_cast<Kind>(i)]);
+    amounts.push_back(tally.int_ops[static_cast<Kind>(i)]);
+  }
+  for (const Quantity& quantity : kQuantities) amounts.push_back(tally.amounts.*quantity.value);
+  for (const auto& [types, amount] : tally.macs_by_dtype) amounts.push_back(amount);
+  return amounts;
+}
+
 int64_t TermsOf(const Tally& tally) {
   int64_t terms = tally.amounts.bytes_read.NumTerms() + tally.amounts.bytes_written.NumTerms();
   const auto add = [&](Kind, const Expr& amount) { terms += amount.NumTerms(); };
@@ -158,12 +170,17 @@ class Counter {
   void FindReached() {
     reached_.assign(in_.instances.size(), false);
     reached_[0] = true;
+    shown_ = reached_;
     for (size_t i = in_.callees_first.size(); i-- > 0;) {
-      const InstanceId id = in_.callees_first[i];
-      if (!reached_[static_cast<size_t>(id)]) continue;
-      for (CallId call : in_.instance(id).calls) {
+      const auto id = static_cast<size_t>(in_.callees_first[i]);
+      if (!reached_[id]) continue;
+      for (CallId call : in_.instances[id].calls) {
         for (const BodyRun& run : in_.call(call).bodies) {
           reached_[static_cast<size_t>(run.instance)] = true;
+        }
+        if (!shown_[id]) continue;
+        for (const BodyRun& run : in_.call(call).shown_bodies()) {
+          shown_[static_cast<size_t>(run.instance)] = true;
         }
       }
     }
@@ -209,7 +226,7 @@ class Counter {
     Tally& total = out_.instances[static_cast<size_t>(id)];
     total = sum.Total();
     terms_ += TermsOf(total);
-    CoverNodes(instance, occurrences);
+    if (shown_[static_cast<size_t>(id)]) CoverNodes(instance, occurrences);
     return absl::OkStatus();
   }
 
@@ -270,13 +287,14 @@ class Counter {
     } else if (call.def != nullptr) {
       RETURN_IF_ERROR(CountOperator(call, result));
     }
+    if (!call.bodies.empty()) CountBodies(call, result);
     result->own.lower_bound = result->coverage == Coverage::kUnknown;
     Tally tally;
     Tally* all = &result->own;
     if (!call.bodies.empty()) {
       tally = result->own;
       all = &tally;
-      AddBodies(call, result, all);
+      AddBodies(call, *result, all);
     }
     if (call.constant) all->amounts.foldable_flops = all->amounts.flops;
     terms_ += TermsOf(*all);
@@ -289,10 +307,35 @@ class Counter {
                                    ": its cost ", error));
   }
 
-  void AddBodies(const Call& call, CallCost* result, Tally* tally) {
+  // How often the bodies count.
+  void CountBodies(const Call& call, CallCost* result) {
     result->body_times = BodyTimes(call);
+    if (!call.growing.has_value() || HasSumOfTrips(call, *result)) return;
+    result->coverage = Coverage::kUnknown;
+    result->problem = absl::UnimplementedError(
+        "the work of its trips is no polynomial of the trip's number, and its sum has no closed "
+        "form");
+    result->body_times.assign(call.bodies.size(), 0);
+  }
+
+  // Whether every amount of a body is a polynomial of the trip's number, whose sum over all trips
+  // is that of the samples.
+  bool HasSumOfTrips(const Call& call, const CallCost& cost) const {
+    Tally sum;
+    AddBodies(call, cost, &sum);
+    std::vector<Expr> sums = AmountsOf(sum);
+    std::vector<Expr> trip =
+        AmountsOf(out_.instances[static_cast<size_t>(call.bodies[0].instance)]);
+    if (sums.size() != trip.size()) return false;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      if (SumOver(trip[i], call.growing->symbol, call.growing->count) != sums[i]) return false;
+    }
+    return true;
+  }
+
+  void AddBodies(const Call& call, const CallCost& cost, Tally* tally) const {
     for (size_t b = 0; b < call.bodies.size(); ++b) {
-      const Expr& times = result->body_times[b];
+      const Expr& times = cost.body_times[b];
       if (times == Expr(0)) continue;
       tally->Add(out_.instances[static_cast<size_t>(call.bodies[b].instance)], times);
     }
@@ -480,6 +523,7 @@ class Counter {
   int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
   std::vector<bool> reached_;
+  std::vector<bool> shown_;  // the same, with one trip of loops whose sizes change
   std::vector<std::vector<Occurrence>> occurrences_;  // by instance, as far as asked for
   std::vector<int64_t> times_;                        // scratch, by call and shape_work
   std::vector<bool> counted_;                         // by call

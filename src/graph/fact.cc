@@ -3,6 +3,8 @@
 #include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/limits.h"
+#include "src/symbolic/symbol_name.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops {
@@ -29,6 +31,18 @@ bool operator==(const Scalar& a, const Scalar& b) {
   // By bits: a NaN is the same content as itself, and -0 is not 0.
   return a.kind == Scalar::Kind::kUnknown ||
          absl::bit_cast<uint64_t>(a.f) == absl::bit_cast<uint64_t>(b.f);
+}
+
+const Expr& IndexSymbol(int axis) {
+  // No file has a dimension of such a name: it would be written in quotes.
+  static const auto* const symbols = [] {
+    auto* all = new std::vector<Expr>;
+    for (int i = 0; i < kMaxRank; ++i) {
+      all->push_back(Expr::Symbol(DataSymbol("index", std::to_string(i))));
+    }
+    return all;
+  }();
+  return (*symbols)[static_cast<size_t>(axis)];
 }
 
 Fact Fact::Absent() {
@@ -114,8 +128,8 @@ bool SamePointee(const std::shared_ptr<T>& a, const std::shared_ptr<T>& b) {
 bool operator==(const Fact& a, const Fact& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.constant == b.constant &&
          a.from_shapes == b.from_shapes && a.stored == b.stored && a.shape == b.shape &&
-         SamePointee(a.content, b.content) && SamePointee(a.element, b.element) &&
-         a.length == b.length && SamePointee(a.items, b.items);
+         SamePointee(a.content, b.content) && SamePointee(a.rule, b.rule) &&
+         SamePointee(a.element, b.element) && a.length == b.length && SamePointee(a.items, b.items);
 }
 
 }  // namespace onnxflops

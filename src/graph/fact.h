@@ -1,5 +1,5 @@
-// What is known of a value without running the model: type, symbolic shape and, for small tensors,
-// content.
+// What is known of a value without running the model: type, symbolic shape and, where sizes may
+// depend on it, content: of a small tensor each element, of any other a rule for all of them.
 //
 //   Fact image = Fact::Tensor(DType::kFloat32, {Expr::Symbol("batch", 1), 3, 224, 224});
 //   image.shape.ToString()  // "[batch, 3, 224, 224]"
@@ -87,6 +87,9 @@ struct Scalar {
 // The elements of a small tensor in row-major order.
 using Content = std::vector<Scalar>;
 
+// The place of an element on an axis, in the rule of a tensor: 0 or more, below the axis's size.
+const Expr& IndexSymbol(int axis);  // REQUIRES: 0 <= axis < kMaxRank
+
 struct Fact {
   enum class Kind : uint8_t { kAbsent, kUnknown, kTensor, kSequence, kOptional, kMap };
   Kind kind = Kind::kUnknown;
@@ -103,6 +106,10 @@ struct Fact {
   Shape shape;  // of a tensor
   std::shared_ptr<const Content>
       content;  // of a small tensor: as many elements as the shape has, all dims literal; or null
+  // Of a tensor that is not small: its element at any place, in terms of IndexSymbol(0),
+  // IndexSymbol(1), ... 7 is a tensor full of sevens, IndexSymbol(1) + 2 counts columns from 2 on.
+  // Symbolic sizes may be in it. Never unknown; or null.
+  std::shared_ptr<const Scalar> rule;
   // Of a sequence or optional: what every element is (joined). Of a sequence: how many; and the
   // elements one by one where they are known.
   std::shared_ptr<const Fact> element;
@@ -121,6 +128,11 @@ struct Fact {
   bool is_tensor() const { return kind == Kind::kTensor; }
   bool absent() const { return kind == Kind::kAbsent; }
   bool has_content() const { return content != nullptr; }
+  bool has_rule() const { return rule != nullptr; }
+  void DropContent() {
+    content = nullptr;
+    rule = nullptr;
+  }
   // The content as integers, when it is there and every element is known.
   std::optional<Dims> KnownInts() const;
   std::string ToString() const;  // "float32[batch, 3, 224, 224]"
@@ -128,8 +140,9 @@ struct Fact {
   template <typename H>
   friend H AbslHashValue(H h, const Fact& f) {
     h = H::combine(std::move(h), f.kind, f.dtype, f.constant, f.from_shapes, f.stored, f.shape,
-                   f.content != nullptr);
+                   f.content != nullptr, f.rule != nullptr);
     if (f.content != nullptr) h = H::combine(std::move(h), *f.content);
+    if (f.rule != nullptr) h = H::combine(std::move(h), *f.rule);
     if (f.element != nullptr) {
       h = H::combine(std::move(h), f.element->kind, f.element->dtype, f.element->shape);
     }

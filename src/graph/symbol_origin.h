@@ -8,7 +8,15 @@
 namespace onnxflops {
 
 struct SymbolOrigin {
-  enum class Kind : uint8_t { kInput, kData, kTripCount };
+  enum class Kind : uint8_t {
+    kInput,
+    kData,       // depends on what tensors hold
+    kSizes,      // follows from sizes and constants alone, but no formula of them was found
+    kRepeats,    // how often the axis repeats that of the node's input
+    kMachine,    // depends on the processor
+    kTrips,      // changes from trip to trip of a loop
+    kTripCount,  // how often a Loop runs
+  };
   std::string name;  // as it is written: see src/symbolic/symbol_name.h
   Kind kind = Kind::kInput;
   std::string value;  // the tensor whose dimension it is; of a trip count, the Loop's first output

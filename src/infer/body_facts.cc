@@ -28,7 +28,7 @@ std::optional<bool> KnownBool(const Fact& fact) {
 }
 
 Fact WithoutContent(Fact fact) {
-  fact.content = nullptr;
+  fact.DropContent();
   return fact;
 }
 

@@ -51,7 +51,9 @@ Fact ControlNode::Joined(const Fact& a, const Fact& b, int output, absl::string_
   if (!a.shape.ranked() || !b.shape.ranked() || a.shape.rank() != b.shape.rank()) return joined;
   joined.shape = a.shape;
   for (int i = 0; i < a.shape.rank(); ++i) {
-    if (a.shape[i] != b.shape[i]) joined.shape[i] = view_.FreshDim(output, i, hint);
+    if (a.shape[i] == b.shape[i]) continue;
+    joined.shape[i] = view_.FreshDim(
+        output, i, hint, hint == "if" ? SymbolOrigin::Kind::kSizes : SymbolOrigin::Kind::kTrips);
   }
   return joined;
 }

@@ -14,6 +14,7 @@ int64_t TermsOf(const Fact& fact) {
   if (fact.content != nullptr) {
     for (const Scalar& scalar : *fact.content) terms += scalar.i.NumTerms();
   }
+  if (fact.rule != nullptr) terms += fact.rule->i.NumTerms();
   return terms;
 }
 
@@ -24,6 +25,7 @@ int64_t FactTable::ContentOf(const Fact& fact) {
   if (fact.items == nullptr) return static_cast<int64_t>(elements);
   for (const Fact& item : *fact.items) {
     elements += 4 + (item.shape.ranked() ? item.shape.dims().size() : 0);
+    if (item.content != nullptr) elements += item.content->size();
   }
   return static_cast<int64_t>(elements);
 }
@@ -51,7 +53,7 @@ FactId FactTable::WithoutContent(FactId id) {
   FactId stripped = without_content_[static_cast<size_t>(id)];
   if (stripped < 0) {
     Fact fact = facts_[static_cast<size_t>(id)];
-    fact.content = nullptr;
+    fact.DropContent();
     stripped = Intern(std::move(fact));
     without_content_[static_cast<size_t>(id)] = stripped;
   }

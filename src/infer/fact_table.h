@@ -40,7 +40,10 @@ class FactTable {
   static int64_t ContentOf(const Fact& fact);
   // What copying a fact takes, or hashing it, of the steps that a WorkLimit counts.
   static size_t StepsOf(const Fact& fact);
-  bool HasContent(FactId id) const { return facts_[static_cast<size_t>(id)].content != nullptr; }
+  bool HasContent(FactId id) const {
+    const Fact& fact = facts_[static_cast<size_t>(id)];
+    return fact.has_content() || fact.has_rule();
+  }
   std::deque<Fact> Release() && { return std::move(facts_); }
 
  private:

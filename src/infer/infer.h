@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "ops/user/user_rules.h"
 #include "src/base/limits.h"
@@ -54,6 +56,15 @@ struct BodyRun {
   absl::string_view attribute;  // "then_branch", "body"; empty for a function
 };
 
+// The sizes in a Loop's body change from trip to trip, as polynomials in the trip's number. Then
+// bodies[0] is the trip `symbol` and does not count; behind it are trips 0, 1, 2 and 3, as often as
+// SumWeights(count) says: the sum over all trips of whatever is a polynomial of the number, up to
+// power 3. Whether a body's work is one, counting checks.
+struct GrowingTrips {
+  std::string symbol;
+  Expr count;
+};
+
 // One distinct application of an operator.
 struct Call {
   NodeId node = 0;             // the first node it stands for
@@ -66,6 +77,11 @@ struct Call {
   bool from_shapes = false;                     // depends on shapes and constants only
   absl::Span<const Attribute> call_attributes;  // of the function call around it
   std::vector<BodyRun> bodies;
+  std::optional<GrowingTrips> growing;
+  // The bodies whose nodes stand for all: of a loop with growing sizes, the first.
+  absl::Span<const BodyRun> shown_bodies() const {
+    return absl::MakeConstSpan(bodies).first(growing.has_value() ? 1 : bodies.size());
+  }
   // An If whose condition is unknown: of its two bodies the one that costs more counts.
   bool choose_larger = false;
 };

@@ -1,5 +1,6 @@
 // Loop: followed trip by trip where that can be done; else one body stands for all trips.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,15 +11,99 @@
 #include "src/base/status_macros.h"
 #include "src/infer/body_facts.h"
 #include "src/infer/control_flow.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::infer {
 
 namespace {
 
-Fact IterationFact(std::optional<int64_t> number) {
+Fact IterationFact(const std::optional<Expr>& number) {
   if (!number.has_value()) return Fact::Tensor(DType::kInt64, {});
   return Fact::ScalarOf(Scalar::Int(*number), DType::kInt64);
 }
+
+// ---- Values that change from trip to trip, as polynomials in the trip's number
+
+// The polynomial of t with these values at 0, 1 and 2; nullopt if its coefficients are not whole.
+std::optional<Expr> Extrapolated(const Expr& at0, const Expr& at1, const Expr& at2, const Expr& t) {
+  const std::optional<Expr> bend = DivideExactly(at2 - 2 * at1 + at0, 2);
+  if (!bend.has_value()) return std::nullopt;
+  return at0 + (at1 - at0) * t + *bend * t * (t - 1);
+}
+
+// The same of an integer tensor's list, element by element; nullptr where it has none.
+std::shared_ptr<const Content> ExtrapolatedContent(const Fact& at0, const Fact& at1,
+                                                   const Fact& at2, const Expr& t) {
+  if (!at0.has_content() || !at1.has_content() || !at2.has_content()) return nullptr;
+  const Content &a = *at0.content, &b = *at1.content, &c = *at2.content;
+  if (a.size() != b.size() || b.size() != c.size()) return nullptr;
+  Content content;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] && b[i] == c[i]) {
+      content.push_back(a[i]);
+      continue;
+    }
+    if (!a[i].is_int() || !b[i].is_int() || !c[i].is_int()) return nullptr;
+    std::optional<Expr> element = Extrapolated(a[i].i, b[i].i, c[i].i, t);
+    if (!element.has_value()) return nullptr;
+    content.push_back(Scalar::Int(*std::move(element)));
+  }
+  return std::make_shared<const Content>(std::move(content));
+}
+
+// The same of a sequence of equal items, which gets longer, and may be empty at first.
+std::optional<Fact> ExtrapolatedSequence(const Fact& at0, const Fact& at1, const Fact& at2,
+                                         const Expr& t) {
+  if (at1.kind != at0.kind || at2.kind != at0.kind || at1.element == nullptr ||
+      at2.element == nullptr || at0.element == nullptr) {
+    return std::nullopt;
+  }
+  const bool begins_empty = at0.length == Expr(0);
+  if (!SameKnowledge(*at1.element, *at2.element)) return std::nullopt;
+  if (!begins_empty && !SameKnowledge(*at0.element, *at1.element)) return std::nullopt;
+  if (!at0.length.has_value() || !at1.length.has_value() || !at2.length.has_value()) {
+    return std::nullopt;
+  }
+  std::optional<Expr> length = Extrapolated(*at0.length, *at1.length, *at2.length, t);
+  if (!length.has_value()) return std::nullopt;
+  return Fact::Sequence(*at1.element, std::move(length));
+}
+
+// The fact at trip t, from those before trips 0, 1 and 2; nullopt where no polynomial gives it.
+std::optional<Fact> ExtrapolatedFact(const Fact& at0, const Fact& at1, const Fact& at2,
+                                     const Expr& t) {
+  if (SameKnowledge(at0, at1) && SameKnowledge(at1, at2)) return at0;
+  if (at0.kind == Fact::Kind::kSequence) return ExtrapolatedSequence(at0, at1, at2, t);
+  for (const Fact* fact : {&at0, &at1, &at2}) {
+    if (!fact->is_tensor() || !fact->shape.ranked()) return std::nullopt;
+    if (fact->dtype != at0.dtype || fact->shape.rank() != at0.shape.rank()) return std::nullopt;
+  }
+  Fact fact = WithoutContent(at0);
+  fact.constant = at0.constant && at1.constant;
+  fact.from_shapes = at0.from_shapes && at1.from_shapes;
+  for (int i = 0; i < fact.shape.rank(); ++i) {
+    std::optional<Expr> size = Extrapolated(at0.shape[i], at1.shape[i], at2.shape[i], t);
+    if (!size.has_value()) return std::nullopt;
+    fact.shape[i] = *std::move(size);
+  }
+  fact.content = ExtrapolatedContent(at0, at1, at2, t);
+  return fact;
+}
+
+// The fact with `value` for the trip's symbol.
+Fact AtTrip(Fact fact, const std::string& symbol, const Expr& value) {
+  const Replacements trip = {{symbol, value}};
+  for (Expr& dim : fact.shape.dims()) dim = dim.Replace(trip);
+  if (fact.length.has_value()) fact.length = fact.length->Replace(trip);
+  if (fact.content != nullptr) {
+    Content content = *fact.content;
+    for (Scalar& element : content) element.i = element.i.Replace(trip);
+    fact.content = std::make_shared<const Content>(std::move(content));
+  }
+  return fact;
+}
+
+// ---- The loop
 
 // One Loop. Owns what is carried from trip to trip while it is followed, and the runs.
 class LoopRun {
@@ -34,14 +119,25 @@ class LoopRun {
   // Follows the loop trip by trip, with contents. Fails with Unimplemented where that cannot be
   // done, or not within the limits. REQUIRES: it enters.
   absl::Status Unroll();
+  // Whether what changes from trip to trip does so as a polynomial of the trip's number, and the
+  // trips could be run so. `first` is a run on what the loop begins with.
+  absl::StatusOr<bool> Grow(const BodyResult& first, int64_t evaluations);
+  // What is carried into trip `symbol`, from three runs, one on what the other gives.
+  absl::StatusOr<std::optional<FactIds>> Extrapolate(const BodyResult& first,
+                                                     const std::string& symbol);
+  // The runs at trips `symbol`, 0, 1, 2 and 3. False if they do not carry on as extrapolated.
+  absl::StatusOr<bool> RunSamples(const FactIds& carried, const std::string& symbol);
+  FactIds CarriedAt(const FactIds& carried, const std::string& symbol, const Expr& trip) const;
   // One body for all trips: what changes from trip to trip becomes unknown content, or a symbol for
   // a dimension.
   absl::Status Generalize();
   // Why `trip` is not followed any more, if a limit is why.
   std::string LimitAt(int64_t trip, int64_t budget) const;
-  FactIds TripInputs(std::optional<int64_t> trip, const FactIds& carried) const;
+  FactIds TripInputs(const std::optional<Expr>& trip, const FactIds& carried) const;
   // What a trip carries on with, and how that joins what it began with. False if nothing is new.
   bool TakeCarried(const BodyResult& run, int pass, FactIds* carried) const;
+  // Whether what a trip carries on with has other sizes than what it began with.
+  bool ChangesSizes(const BodyResult& run) const;
   void SetTrips(const BodyResult& run);
   void AddElements(const BodyResult& run, bool is_first, FactIds* elements) const;
 
@@ -58,7 +154,9 @@ class LoopRun {
   FactIds scan_elements_;          // what one trip adds to each scan output
   Expr trips_;
   std::vector<BodyRun> runs_;
-  std::string limit_;  // why it was not followed trip by trip, if a limit is why
+  std::optional<GrowingTrips> growing_;
+  bool changes_sizes_ = false;  // from trip to trip, in a way that has no closed form
+  std::string limit_;           // why it was not followed trip by trip, if a limit is why
 };
 
 absl::Status LoopRun::ReadInputs() {
@@ -79,7 +177,7 @@ absl::Status LoopRun::ReadInputs() {
 }
 
 // The inputs of a body: the trip's number, the condition, and what is carried.
-FactIds LoopRun::TripInputs(std::optional<int64_t> trip, const FactIds& carried) const {
+FactIds LoopRun::TripInputs(const std::optional<Expr>& trip, const FactIds& carried) const {
   FactIds inputs;
   inputs.reserve(carried.size() + 2);
   inputs.push_back(facts().Intern(IterationFact(trip)));
@@ -126,7 +224,8 @@ absl::Status LoopRun::Unroll() {
   for (int64_t trip = 0; running && trip < *bound; ++trip) {
     limit_ = LimitAt(trip, budget);
     if (!limit_.empty()) return absl::UnimplementedError("too many trips");
-    ASSIGN_OR_RETURN(const BodyResult run, node_.RunTrip(body_, TripInputs(trip, carried), trip));
+    ASSIGN_OR_RETURN(const BodyResult run,
+                     node_.RunTrip(body_, TripInputs(Expr(trip), carried), trip));
     runs.push_back({run.instance, 1, true, "body"});
     const std::optional<bool> goes_on = KnownBool(facts()[run.outputs[0]]);
     if (!goes_on.has_value()) return absl::UnimplementedError("condition unknown");
@@ -160,6 +259,14 @@ bool LoopRun::TakeCarried(const BodyResult& run, int pass, FactIds* carried) con
   return changed;
 }
 
+bool LoopRun::ChangesSizes(const BodyResult& run) const {
+  for (size_t i = 0; i < initial_.size(); ++i) {
+    const Fact &before = facts()[initial_[i]], &after = facts()[run.outputs[i + 1]];
+    if (before.shape != after.shape || before.length != after.length) return true;
+  }
+  return false;
+}
+
 void LoopRun::SetTrips(const BodyResult& run) {
   const bool always = KnownBool(facts()[run.outputs[0]]).value_or(false);
   if (enters_ == false) {
@@ -171,10 +278,89 @@ void LoopRun::SetTrips(const BodyResult& run) {
   }
 }
 
+FactIds LoopRun::CarriedAt(const FactIds& carried, const std::string& symbol,
+                           const Expr& trip) const {
+  FactIds at;
+  for (FactId id : carried) at.push_back(facts().Intern(AtTrip(facts()[id], symbol, trip)));
+  return at;
+}
+
+absl::StatusOr<std::optional<FactIds>> LoopRun::Extrapolate(const BodyResult& first,
+                                                            const std::string& symbol) {
+  const size_t count = initial_.size();
+  const auto carried_by = [&](const BodyResult& run) {
+    const auto begin = run.outputs.begin() + 1;
+    return FactIds(begin, begin + static_cast<int64_t>(count));
+  };
+  const FactIds after_one = carried_by(first);
+  ASSIGN_OR_RETURN(const BodyResult second, node_.Run(body_, TripInputs(Expr(1), after_one)));
+  const FactIds after_two = carried_by(second);
+  const Expr t = Expr::Symbol(symbol);
+  FactIds carried;
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<Fact> fact =
+        ExtrapolatedFact(facts()[initial_[i]], facts()[after_one[i]], facts()[after_two[i]], t);
+    if (!fact.has_value()) return std::nullopt;
+    carried.push_back(facts().Intern(*fact));
+  }
+  return carried;
+}
+
+absl::StatusOr<bool> LoopRun::RunSamples(const FactIds& carried, const std::string& symbol) {
+  const Expr t = Expr::Symbol(symbol);
+  const FactIds next = CarriedAt(carried, symbol, t + 1);
+  const std::vector<Expr> weights = SumWeights(trips_);
+  runs_.clear();
+  scan_elements_.clear();
+  for (int i = -1; i < static_cast<int>(weights.size()); ++i) {
+    const bool is_symbol = i < 0;
+    const Expr trip = is_symbol ? t : Expr(i);
+    const FactIds inputs = is_symbol ? carried : CarriedAt(carried, symbol, trip);
+    ASSIGN_OR_RETURN(const BodyResult run, node_.Run(body_, TripInputs(trip, inputs)));
+    if (KnownBool(facts()[run.outputs[0]]) != true) return false;
+    // What holds of any trip and the next one holds of all, for it holds of the first.
+    for (size_t k = 0; is_symbol && k < next.size(); ++k) {
+      const FactId after = run.outputs[k + 1];
+      const FactId known = facts().HasContent(next[k]) ? after : facts().WithoutContent(after);
+      if (!SameKnowledge(facts()[known], facts()[next[k]])) return false;
+    }
+    runs_.push_back(
+        {run.instance, is_symbol ? trips_ : weights[static_cast<size_t>(i)], !is_symbol, "body"});
+    if (!is_symbol) AddElements(run, i == 0, &scan_elements_);
+  }
+  return true;
+}
+
+absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations) {
+  constexpr int64_t kRuns = 8;  // at most, each about as long as the first
+  if (enters_ != true || !max_trips_.has_value()) return false;
+  if (kRuns * evaluations > evaluations_left() / 2) return false;
+  // Of nested loops each has its own symbol: a node does not run within itself.
+  const std::string symbol = DataSymbol("trip", absl::StrCat(node_.call().node));
+  trips_ = Max(*max_trips_, 0);
+  // A trip that the loop may never make can be wrong where the others are not.
+  const absl::StatusOr<std::optional<FactIds>> carried = Extrapolate(first, symbol);
+  if (absl::IsInvalidArgument(carried.status())) return false;
+  if (!carried.ok()) return carried.status();
+  if (!carried->has_value()) return false;
+  const absl::StatusOr<bool> grows = RunSamples(**carried, symbol);
+  if (absl::IsInvalidArgument(grows.status())) return false;
+  if (!grows.ok() || !*grows) return grows;
+  carried_ = CarriedAt(**carried, symbol, trips_);
+  growing_ = GrowingTrips{symbol, trips_};
+  return true;
+}
+
 absl::Status LoopRun::Generalize() {
   FactIds carried = initial_;
   for (int pass = 0;; ++pass) {
+    const int64_t before = evaluations_left();
     ASSIGN_OR_RETURN(const BodyResult run, node_.Run(body_, TripInputs(std::nullopt, carried)));
+    if (pass == 0 && ChangesSizes(run)) {
+      ASSIGN_OR_RETURN(const bool grows, Grow(run, before - evaluations_left()));
+      if (grows) return absl::OkStatus();
+      changes_sizes_ = true;
+    }
     if (TakeCarried(run, pass, &carried)) continue;
     SetTrips(run);
     carried_ = std::move(carried);
@@ -195,9 +381,17 @@ absl::Status LoopRun::Follow() {
   Session& session = node_.session();
   const int64_t symbols_before = session.symbols().fresh_uses();
   RETURN_IF_ERROR(Generalize());
-  if (!limit_.empty() && session.symbols().fresh_uses() > symbols_before) {
-    session.Warn(absl::StrCat(DescribeNode(session.model(), node_.call().node), ": ", limit_,
-                              ", so sizes that change from trip to trip are symbols"));
+  if (session.symbols().fresh_uses() == symbols_before) return absl::OkStatus();
+  const std::string place = DescribeNode(session.model(), node_.call().node);
+  if (changes_sizes_) {
+    session.Warn(absl::StrCat(place,
+                              ": its sizes change from trip to trip, and their sum has no closed "
+                              "form; each is one symbol for all trips and for what comes out: with "
+                              "the largest size the count is an upper bound"));
+  }
+  if (!limit_.empty()) {
+    session.Warn(
+        absl::StrCat(place, ": ", limit_, ", so sizes that change from trip to trip are symbols"));
   }
   return absl::OkStatus();
 }
@@ -205,10 +399,11 @@ absl::Status LoopRun::Follow() {
 Facts LoopRun::TakeOutputs() {
   if (enters_ == false) carried_ = initial_;
   node_.call().bodies = std::move(runs_);
+  node_.call().growing = growing_;
   Facts outputs;
   for (size_t i = 0; i < carried_.size(); ++i) {
     // With no trip at all the initial value comes out.
-    const bool runs_once = trips_.AtLeast(1) || enters_ == false;
+    const bool runs_once = trips_.AtLeast(1) || enters_ == false || growing_.has_value();
     outputs.push_back(facts()[runs_once ? carried_[i]
                                         : node_.Join(facts().WithoutContent(initial_[i]),
                                                      facts().WithoutContent(carried_[i]),

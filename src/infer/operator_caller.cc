@@ -42,12 +42,13 @@ class Host final : public RuleHost {
   Host(Session* session, BodyRunner* runner, const Frame& frame, Call* call)
       : session_(*session), runner_(*runner), frame_(frame), call_(*call) {}
 
-  Expr FreshDim(int output, int axis, absl::string_view hint) override {
+  Expr FreshDim(int output, int axis, absl::string_view hint, SymbolOrigin::Kind kind) override {
+    if (kind == SymbolOrigin::Kind::kSizes && !FollowsFromSizes()) kind = SymbolOrigin::Kind::kData;
     absl::string_view tensor;
     if (const OptionalValueId v = node().output(static_cast<size_t>(output))) {
       tensor = session_.model().value(*v).name;
     }
-    return Fresh(SymbolOrigin::Kind::kData, hint, output, tensor, axis);
+    return Fresh(kind, hint, output, tensor, axis);
   }
 
   Expr FreshTripCount(absl::string_view hint) override {
@@ -75,6 +76,16 @@ class Host final : public RuleHost {
 
  private:
   const Node& node() const { return session_.model().node(call_.node); }
+  // Whether what decides the sizes of outputs depends on shapes and constants alone.
+  bool FollowsFromSizes() const {
+    const uint32_t deciding = call_.def == nullptr ? 0 : call_.def->shape_inputs;
+    if (deciding == 0) return call_.from_shapes;
+    for (size_t i = 0; i < call_.inputs.size() && i < 32; ++i) {
+      const Fact& fact = session_.facts()[call_.inputs[i]];
+      if ((deciding >> i & 1) != 0 && !fact.absent() && !fact.from_shapes) return false;
+    }
+    return true;
+  }
   Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, int output, absl::string_view tensor,
              int axis) {
     return session_.symbols().Fresh(kind, hint, PlaceIn(session_.model(), frame_, call_.node),

@@ -209,6 +209,11 @@ std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
     if (times == Expr(0)) return "not counted: it costs less";
     return "counted at the sizes at which it costs more";
   }
+  if (call.growing.has_value()) {
+    return absl::StrCat("runs ", call.growing->count.Shortened(kMaxShownFormula),
+                        " times, with other sizes in each; this is trip ", call.growing->symbol,
+                        ", counted from 0");
+  }
   if (!run.counted) return "not run";
   if (absl::EndsWith(run.attribute, "_branch")) return "taken: the condition is known";
   return absl::StrCat("runs ", run.times.Shortened(kMaxShownFormula), " times");
@@ -218,7 +223,8 @@ std::string HowItCounts(const Call& call, const CallCost& cost, size_t body) {
 void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost, Explanation* e) {
   for (size_t b = 0; b < call.bodies.size(); ++b) {
     const BodyRun& run = call.bodies[b];
-    if (run.attribute.empty()) continue;  // a function: its cost is the node's
+    if (run.attribute.empty()) continue;           // a function: its cost is the node's
+    if (call.growing.has_value() && b > 0) break;  // the first stands for all trips
     const Tally& tally = counts.instances[static_cast<size_t>(run.instance)];
     e->bodies.push_back({std::string(run.attribute), HowItCounts(call, cost, b),
                          tally.amounts.flops, tally.amounts.macs});

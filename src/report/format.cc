@@ -181,6 +181,14 @@ absl::string_view OriginKindName(SymbolOrigin::Kind kind) {
       return "input";
     case SymbolOrigin::Kind::kData:
       return "data";
+    case SymbolOrigin::Kind::kSizes:
+      return "sizes";
+    case SymbolOrigin::Kind::kRepeats:
+      return "repeats";
+    case SymbolOrigin::Kind::kMachine:
+      return "machine";
+    case SymbolOrigin::Kind::kTrips:
+      return "trips";
     case SymbolOrigin::Kind::kTripCount:
       return "trip_count";
   }

@@ -61,7 +61,7 @@ class ReferenceValues {
 };
 
 absl::string_view StatusName(Coverage status);              // "counted", "free", "unknown"
-absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", "trip_count"
+absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", ...
 
 // ---- names: data from strangers
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
@@ -76,6 +78,9 @@ struct NodeRun {
   CallId call = 0;
   bool shape_work = false;
   Expr times;
+  // Of a loop whose sizes change from trip to trip: `call` is a trip of any number, and what counts
+  // are these, each so often.
+  std::vector<std::pair<CallId, Expr>> samples = {};
 };
 
 // Visits the runs of nodes of the main graph and, depth first, of the bodies of its control flow,
@@ -86,7 +91,7 @@ class Walk {
       : in_(inference), model_(*inference.model), counts_(counts) {}
 
   void Run(absl::FunctionRef<bool(const NodeRun&)> visit) {
-    std::vector<Frame> stack = {{0, 1, 0}};
+    std::vector<Frame> stack = {{0, 1, 0, {}}};
     while (!stack.empty()) {
       Frame& frame = stack.back();
       const Instance& instance = in_.instance(frame.instance);
@@ -95,11 +100,14 @@ class Walk {
         continue;
       }
       const size_t i = frame.next++;
-      const NodeRun run = {model_.graph(instance.graph).nodes[i], instance.calls[i],
-                           i < instance.shape_work.size() && instance.shape_work[i], frame.times};
+      NodeRun run = {model_.graph(instance.graph).nodes[i], instance.calls[i],
+                     i < instance.shape_work.size() && instance.shape_work[i], frame.times};
+      for (const auto& [sample, times] : frame.samples) {
+        run.samples.emplace_back(in_.instance(sample).calls[i], times);
+      }
       if (visit(run)) return;
       if (model_.node(run.node).function || run.shape_work) continue;
-      PushBodies(run.call, run.times, &stack);
+      PushBodies(run, &stack);
     }
   }
 
@@ -108,13 +116,62 @@ class Walk {
     InstanceId instance;
     Expr times;
     size_t next;
+    std::vector<std::pair<InstanceId, Expr>> samples;  // as of a NodeRun
   };
 
-  void PushBodies(CallId id, const Expr& times, std::vector<Frame>* stack) {
-    const Call& call = in_.call(id);
-    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
-    for (size_t b = call.bodies.size(); b-- > 0;) {
-      stack->push_back({call.bodies[b].instance, times * cost.body_times[b], 0});
+  using Samples = std::vector<std::pair<CallId, Expr>>;
+
+  // The bodies that `body` of each sample runs, each once, with how often it does in all.
+  void AddSamples(const Samples& samples, size_t body, Frame* frame) const {
+    absl::flat_hash_map<InstanceId, size_t> places;
+    for (size_t i = 0; i < frame->samples.size(); ++i) places[frame->samples[i].first] = i;
+    for (const auto& [id, times] : samples) {
+      const InstanceId instance = in_.call(id).bodies[body].instance;
+      const Expr runs = times * counts_.calls[static_cast<size_t>(id)].body_times[body];
+      frame->times += runs;
+      const auto [place, is_new] = places.try_emplace(instance, frame->samples.size());
+      if (is_new) {
+        frame->samples.emplace_back(instance, runs);
+      } else {
+        frame->samples[place->second].second += runs;
+      }
+    }
+  }
+
+  // Whether the samples run what `call` does, in other sizes.
+  bool RunAlike(const Call& call, const Samples& samples) const {
+    return std::all_of(samples.begin(), samples.end(), [&](const auto& sample) {
+      const Call& other = in_.call(sample.first);
+      return other.bodies.size() == call.bodies.size() &&
+             other.growing.has_value() == call.growing.has_value();
+    });
+  }
+
+  void PushBodies(const NodeRun& run, std::vector<Frame>* stack) const {
+    const Call& call = in_.call(run.call);
+    Samples samples = run.samples;
+    if (samples.empty() && call.growing.has_value()) samples = {{run.call, run.times}};
+    if (samples.empty()) {
+      const CallCost& cost = counts_.calls[static_cast<size_t>(run.call)];
+      for (size_t b = call.bodies.size(); b-- > 0;) {
+        stack->push_back({call.bodies[b].instance, run.times * cost.body_times[b], 0, {}});
+      }
+      return;
+    }
+    if (!RunAlike(call, samples)) {
+      // What is in it differs from trip to trip: row by row.
+      for (size_t i = samples.size(); i-- > 0;) {
+        PushBodies({run.node, samples[i].first, false, samples[i].second, {}}, stack);
+      }
+      return;
+    }
+    for (size_t shown = call.shown_bodies().size(); shown-- > 0;) {
+      Frame frame = {call.bodies[shown].instance, 0, 0, {}};
+      const size_t end = call.growing.has_value() ? call.bodies.size() : shown + 1;
+      for (size_t b = call.growing.has_value() ? 1 : shown; b < end; ++b) {
+        AddSamples(samples, b, &frame);
+      }
+      stack->push_back(std::move(frame));
     }
   }
 
@@ -130,11 +187,14 @@ NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleT
   row.module = tree.node_module[static_cast<size_t>(run.node)];
   row.multiplicity = run.times;
   const bool whole = inference.model->node(run.node).function.has_value();
-  if (run.shape_work) {
-    row.Add(cost.tally().ShapeWorkAmounts(), run.times);
-  } else {
-    row.Add((whole ? cost.tally() : cost.own).amounts, run.times);
-  }
+  const auto add = [&](CallId call, const Expr& times) {
+    const CallCost& one = counts.calls[static_cast<size_t>(call)];
+    row.Add(
+        run.shape_work ? one.tally().ShapeWorkAmounts() : (whole ? one.tally() : one.own).amounts,
+        times);
+  };
+  if (run.samples.empty()) add(run.call, run.times);
+  for (const auto& [call, times] : run.samples) add(call, times);
   row.status = cost.coverage;
   if (row.status == Coverage::kCounted && run.shape_work && cost.tally().amounts.macs == Expr(0)) {
     row.status = Coverage::kFree;

@@ -119,7 +119,7 @@ std::vector<bool> Reached(const Inference& inference) {
     const size_t id = static_cast<size_t>(inference.callees_first[i]);
     if (!reached[id]) continue;
     for (CallId call : inference.instances[id].calls) {
-      for (const BodyRun& run : inference.call(call).bodies) {
+      for (const BodyRun& run : inference.call(call).shown_bodies()) {
         reached[static_cast<size_t>(run.instance)] = true;
       }
     }

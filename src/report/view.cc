@@ -447,6 +447,17 @@ std::string OriginText(const SymbolOrigin& s) {
       return absl::StrCat(s.name, "  axis ", s.axis, " of input ", s.value);
     case SymbolOrigin::Kind::kData:
       return absl::StrCat(s.name, "  axis ", s.axis, " of ", s.value, ", depends on data");
+    case SymbolOrigin::Kind::kSizes:
+      return absl::StrCat(s.name, "  axis ", s.axis, " of ", s.value,
+                          ", follows from sizes, but not by a formula");
+    case SymbolOrigin::Kind::kRepeats:
+      return absl::StrCat(s.name, "  how often axis ", s.axis, " of ", s.value,
+                          " repeats that of the input");
+    case SymbolOrigin::Kind::kMachine:
+      return absl::StrCat(s.name, "  axis ", s.axis, " of ", s.value, ", depends on the processor");
+    case SymbolOrigin::Kind::kTrips:
+      return absl::StrCat(s.name, "  axis ", s.axis, " of ", s.value,
+                          ", changes from trip to trip");
     case SymbolOrigin::Kind::kTripCount:
       return absl::StrCat(s.name, "  trips of the loop that makes ", s.value);
   }

@@ -39,6 +39,9 @@ namespace onnxflops {
 
 // Values of symbols, by name.
 using Bindings = absl::btree_map<std::string, int64_t>;
+class Expr;
+// What stands for symbols, by name.
+using Replacements = absl::btree_map<std::string, Expr>;
 
 class Expr {
  public:
@@ -99,6 +102,8 @@ class Expr {
   absl::StatusOr<absl::int128> Evaluate(const Bindings& bindings) const;
   // Replaces the bound symbols; others stay.
   Expr Substitute(const Bindings& bindings) const;
+  // The same by expressions, all at once, whose values must lie within the symbols' ranges.
+  Expr Replace(const Replacements& replacements) const;
 
   // Terms by falling degree, then by name: "512*batch*seq^2 + 768*seq - 3". Atoms: floor(a/b),
   // min(a, b), max(a, b), broadcast(a, b). An error prints as "(overflows 128 bits)".
@@ -154,6 +159,18 @@ std::optional<Expr> BroadcastDim(const Expr& a, const Expr& b);
 std::optional<bool> ProvablyEqual(const Expr& a, const Expr& b);
 std::optional<bool> ProvablyLess(const Expr& a, const Expr& b);
 Expr Power(const Expr& base, int exponent);  // REQUIRES: exponent >= 0.
+
+// Sums of polynomials p over t = 0, 1, ..., count - 1 (Faulhaber's), in Newton's form: the sum is
+// that of difference k of p at 0 times count over k + 1, a binomial coefficient, which is written
+// as a floor that is exact. So sums of equal differences are equal expressions.
+
+// Powers of t above this one have no sum here.
+inline constexpr int kMaxSummedPower = 3;
+// What p(0), p(1), p(2) and p(3) add to the sum, as factors. REQUIRES: count >= 0.
+std::vector<Expr> SumWeights(const Expr& count);
+// The sum of `term` over the symbol `index`; nullopt unless it is a polynomial in the symbol, of
+// powers up to kMaxSummedPower. REQUIRES: the symbol's bound is 0; count >= 0.
+std::optional<Expr> SumOver(const Expr& term, absl::string_view index, const Expr& count);
 
 // Parses what ToString prints: integers, written symbols (symbol_name.h), + - * ^, parentheses,
 // floor(a/b), a//b, min, max, broadcast. Errors: InvalidArgument with the column (from 1), also

@@ -6,6 +6,7 @@
 //   division.cc  floors and exact quotients
 //   expr.cc      min, max, broadcast, and the interface
 //   value.cc     evaluation and substitution;  text.cc, parse.cc: print and parse
+//   sum.cc       sums over a symbol
 //   work.cc      what all of it takes
 #ifndef ONNXFLOPS_SRC_SYMBOLIC_POLY_H_
 #define ONNXFLOPS_SRC_SYMBOLIC_POLY_H_

@@ -3,7 +3,7 @@
 //   batch                    a dimension that the file names, if that is a plain identifier
 //   'past + 1', '1000'       any other name of the file: quoted, so that it looks like nothing else
 //   pixels.0                 axis 0 of the input pixels, where the file gives no name
-//   nonzero(/head/NonZero)   a size that depends on data, and the node that decides it
+//   nonzero(/head/NonZero)   a size that is not known, and the node that decides it
 //   'a very long na...'#1    the first name that is too long, and begins like this
 //
 // The rule: symbol = head ["(" place ")"] {("." | "#") digits}. A head is an identifier
@@ -26,7 +26,7 @@ namespace onnxflops {
 std::string FileSymbol(absl::string_view name);
 // A dimension of an input that has no name.
 std::string AxisSymbol(absl::string_view input, int axis);
-// A size that depends on data.
+// A size that is not known.
 std::string DataSymbol(absl::string_view hint, absl::string_view place);
 // A name that is too long for an expression: its beginning, of at most so many bytes as written,
 // and a number that tells it from others.

@@ -133,9 +133,10 @@ bool Evaluator::BroadcastValue(const Atom& atom, Int* out) {
 }
 
 // Replaces symbols, bottom up, each atom once.
+template <typename Values>
 class Substituter {
  public:
-  explicit Substituter(const Bindings& bindings) : bindings_(bindings) {}
+  explicit Substituter(const Values& values) : values_(values) {}
 
   Expr Rebuild(const Expr& e);
 
@@ -143,11 +144,12 @@ class Substituter {
   Expr RebuildAtom(const std::shared_ptr<const Atom>& atom);
   Expr Compute(const Atom& atom);
 
-  const Bindings& bindings_;
+  const Values& values_;
   absl::flat_hash_map<const Atom*, Expr> done_;
 };
 
-Expr Substituter::Rebuild(const Expr& e) {
+template <typename Values>
+Expr Substituter<Values>::Rebuild(const Expr& e) {
   if (e.is_literal() || e.error() != nullptr) return e;
   TermAccumulator sum;
   for (const Term& t : TermsOf(e)) {
@@ -159,12 +161,13 @@ Expr Substituter::Rebuild(const Expr& e) {
   return std::move(sum).Finish();
 }
 
-Expr Substituter::RebuildAtom(const std::shared_ptr<const Atom>& atom) {
+template <typename Values>
+Expr Substituter<Values>::RebuildAtom(const std::shared_ptr<const Atom>& atom) {
   if (const auto it = done_.find(atom.get()); it != done_.end()) return it->second;
   Expr result;
   if (atom->kind == Kind::kSymbol) {
-    const auto it = bindings_.find(atom->name);
-    result = it == bindings_.end() ? FromAtom(atom) : Expr(it->second);
+    const auto it = values_.find(atom->name);
+    result = it == values_.end() ? FromAtom(atom) : Expr(it->second);
   } else {
     result = Compute(*atom);
   }
@@ -172,7 +175,8 @@ Expr Substituter::RebuildAtom(const std::shared_ptr<const Atom>& atom) {
   return result;
 }
 
-Expr Substituter::Compute(const Atom& atom) {
+template <typename Values>
+Expr Substituter<Values>::Compute(const Atom& atom) {
   Expr result = Rebuild(atom.args[0]);
   for (size_t i = 1; i < atom.args.size(); ++i) {
     const Expr arg = Rebuild(atom.args[i]);
@@ -221,6 +225,11 @@ Expr Expr::Substitute(const Bindings& bindings) const {
   Evaluator evaluator(bindings);
   Int value;
   return evaluator.Value(*this, &value) ? Literal(value) : Substituter(bindings).Rebuild(*this);
+}
+
+Expr Expr::Replace(const Replacements& replacements) const {
+  if (replacements.empty() || is_literal()) return *this;
+  return Substituter(replacements).Rebuild(*this);
 }
 
 std::vector<std::string> Expr::Symbols() const {

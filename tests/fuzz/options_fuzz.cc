@@ -78,7 +78,7 @@ absl::Status Parse(uint8_t option, absl::string_view text) {
     case 1:
       return ParseInput(text, &shapes);
     case 2:
-      return ParseValue(text, &values);
+      return ParseValue(text, &values, &shapes);
     case 3:
       return ParseFormula(text);
     default:

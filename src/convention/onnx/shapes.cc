@@ -46,7 +46,7 @@ bool IsWhole(const Fact& fact) {
 Fact Common(const Fact& a, const Fact& b) {
   if (a.kind != b.kind) return Fact::Unknown();
   Fact common = a;
-  common.content = nullptr;
+  common.DropContent();
   if (a.element != nullptr && b.element != nullptr) {
     common.element = std::make_shared<const Fact>(Common(*a.element, *b.element));
   }
@@ -61,7 +61,7 @@ Fact Common(const Fact& a, const Fact& b) {
 }
 
 Fact WithoutShape(Fact fact) {
-  fact.content = nullptr;
+  fact.DropContent();
   fact.items = nullptr;
   fact.length = std::nullopt;
   fact.shape = Shape::UnknownRank();
@@ -84,6 +84,7 @@ Fact Merged(const Fact& a, const Fact& b) {
 
 // The fact as it is kept: what is not literal is not known.
 Fact Kept(Fact fact) {
+  fact.rule = nullptr;  // ONNX follows lists alone
   for (Expr& dim : fact.shape.dims()) {
     if (!dim.is_literal()) dim = UnknownSize();
   }
@@ -135,7 +136,7 @@ class OnnxShapes::Mask : public RuleHost {
   }
 
   // ---- what rules ask
-  Expr FreshDim(int, int, absl::string_view) override { return NextSymbol(); }
+  Expr FreshDim(int, int, absl::string_view, SymbolOrigin::Kind) override { return NextSymbol(); }
   Expr FreshTripCount(absl::string_view) override { return NextSymbol(); }
   absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute, absl::Span<const Fact> inputs,
                                       const Expr&) override {
@@ -241,7 +242,7 @@ class OnnxShapes::Mask : public RuleHost {
     Facts outputs;
     for (ValueId id : graph.outputs) {
       outputs.push_back(At(id));
-      if (ConstantIn(id)) outputs.back().content = nullptr;
+      if (ConstantIn(id)) outputs.back().DropContent();
     }
     return outputs;
   }
@@ -313,7 +314,7 @@ class OnnxShapes::Mask : public RuleHost {
     Expr length = UnknownSize();
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       inputs.push_back(node.inputs[i] ? At(*node.inputs[i]) : Fact::Absent());
-      inputs.back().content = nullptr;
+      inputs.back().DropContent();
       if (i < carried || !IsRanked(inputs.back())) continue;
       Dims& dims = inputs.back().shape.dims();
       const auto axis = AxisAt(in_axes, i - carried, dims.size());
@@ -396,8 +397,9 @@ class OnnxShapes::Mask : public RuleHost {
     const bool stored = Has(view.def().traits, Traits::kStored);
     const bool of_rank = rank_lent_ && Has(view.def().traits, Traits::kShapeOnly);
     if ((!stored && !FollowsContent(view)) || of_rank || !SpendContent(*fact)) {
-      fact->content = nullptr;
+      fact->DropContent();
     }
+    fact->rule = nullptr;
     if (!IsRanked(*fact)) return;
     if (onnx.finds == Finds::kRanks || of_rank || !AreConstant(node, onnx.ranks_without)) {
       for (Expr& dim : fact->shape.dims()) dim = UnknownSize();
@@ -450,7 +452,7 @@ class OnnxShapes::Mask : public RuleHost {
       }
       fact.element = std::make_shared<const Fact>(std::move(element));
     }
-    if (ConstantIn(*id) && !IsConstant(id)) fact.content = nullptr;
+    if (ConstantIn(*id) && !IsConstant(id)) fact.DropContent();
     SeeContent(*call.def, call.opset, i, IsConstant(id), &fact);
     return fact;
   }
@@ -469,13 +471,13 @@ class OnnxShapes::Mask : public RuleHost {
     const bool decides = (def.shape_inputs & bit) != 0;
     const bool followed = decides ? (FollowedInputs(def, opset) & bit) != 0 : Follows(def, opset);
     if (constant && (decides || !followed)) {
-      if (!SpendContent(*fact)) fact->content = nullptr;
+      if (!SpendContent(*fact)) fact->DropContent();
       return;
     }
     // Only lists of integers and single ones are followed.
     if (!followed || !options_.data_propagation || !IsRanked(*fact) || fact->shape.rank() > 1 ||
         (constant && !IsInteger(fact->dtype)) || !SpendContent(*fact)) {
-      fact->content = nullptr;
+      fact->DropContent();
     }
     if (followed && content_left_ >= 0) SymbolsForUnknown(fact);
   }

@@ -1,0 +1,148 @@
+// Loops whose sizes change from trip to trip: sums over trips against loops that are written out,
+// and against adding up by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "tests/model_text.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr int kOpset = 20;
+
+struct LoopCase {
+  const char* name;
+  int64_t begin;  // the size of y before trip 0
+  // Of a body with inputs i, c and the carried y [B, size, 4]; it makes y_out.
+  const char* body;
+  // FLOPs of one trip, by the first size of y before it.
+  int64_t (*flops)(int64_t batch, int64_t size);
+  int64_t (*next)(int64_t size);
+};
+
+constexpr char kAddRow[] =
+    "sizes = Constant<value_ints=[4,8]>() e = ConstantOfShape(sizes) h = MatMul(y, e) k = "
+    "Constant<value_ints=[1]>() batch = Shape<start=0, end=1>(y) four = Constant<value_ints=[4]>() "
+    "r = Concat<axis=0>(batch, k, four) z = ConstantOfShape(r) y_out = Concat<axis=1>(y, z)";
+
+const LoopCase kCases[] = {
+    {"RowsAreAdded", 2, kAddRow, [](int64_t b, int64_t s) { return 2 * 4 * 8 * b * s; },
+     [](int64_t s) { return s + 1; }},
+    {"RowsAreAddedToNone", 0, kAddRow, [](int64_t b, int64_t s) { return 2 * 4 * 8 * b * s; },
+     [](int64_t s) { return s + 1; }},
+    {"AttentionOverAllBefore", 2,
+     "t = Transpose<perm=[0,2,1]>(y) s = MatMul(y, t) o = MatMul(s, y) two = "
+     "Slice(o, from, to, axes) y_out = Concat<axis=1>(y, two)",
+     [](int64_t b, int64_t s) { return 2 * 2 * 4 * b * s * s; }, [](int64_t s) { return s + 1; }},
+    {"ThirdPower", 2,
+     "t = Transpose<perm=[0,2,1]>(y) s = MatMul(y, t) p = MatMul(s, s) q = MatMul(p, y) "
+     "two = Slice(q, from, to, axes) y_out = Concat<axis=1>(two, y)",
+     [](int64_t b, int64_t s) { return b * (2 * 4 * s * s + 2 * s * s * s + 2 * 4 * s * s); },
+     [](int64_t s) { return s + 1; }},
+};
+
+// T trips of the body.
+std::string OpenText(const std::string& body, int64_t begin) {
+  return absl::StrCat(
+      "g (float[B,", begin,
+      ",4] x, float[T] steps) => (float[B,S,4] out) <int64[1] from = {0}, int64[1] to = {1}, "
+      "int64[1] axes = {1}, int64[1] three = {3}, bool yes = {1}> { s = Shape(steps) n = "
+      "Squeeze(s) out = Loop<body = g (int64 i, bool c, float[B,P,4] y) => (bool c_out, "
+      "float[B,Q,4] y_out) { c_out = Identity(c) ",
+      body, " }>(n, yes, x) }");
+}
+
+std::string OpenText(const LoopCase& c) { return OpenText(c.body, c.begin); }
+
+int64_t FlopsByHand(const LoopCase& c, int64_t batch, int64_t trips) {
+  int64_t flops = 0, size = c.begin;
+  for (int64_t t = 0; t < trips; ++t, size = c.next(size)) flops += c.flops(batch, size);
+  return flops;
+}
+
+absl::StatusOr<Counts> CountText(const std::string& text, const Bindings& dims) {
+  const absl::StatusOr<Inference> inference = Infer(ModelFromText(text, kOpset), {.dims = dims});
+  if (!inference.ok()) return inference.status();
+  return Count(*inference);
+}
+
+class GrowingLoopTest : public testing::TestWithParam<LoopCase> {};
+
+TEST_P(GrowingLoopTest, OpenTripsAreTheSumOfAll) {
+  const Counts open = CountText(OpenText(GetParam()), {}).value();
+  EXPECT_EQ(open.unknown, 0);
+  for (const int64_t batch : {1, 3}) {
+    for (const int64_t trips : {1, 2, 3, 4, 6, 17, 100}) {
+      const Bindings sizes = {{"B", batch}, {"T", trips}};
+      EXPECT_EQ(static_cast<int64_t>(open.total.amounts.flops.Evaluate(sizes).value()),
+                FlopsByHand(GetParam(), batch, trips))
+          << open.total.amounts.flops.ToString() << " at " << trips;
+    }
+  }
+}
+
+// Up to 64 trips are followed one by one.
+TEST_P(GrowingLoopTest, SumsAreThoseOfTripsFollowed) {
+  const Counts open = CountText(OpenText(GetParam()), {}).value();
+  for (const int64_t trips : {1, 5, 64, 65, 200}) {
+    const Counts bound = CountText(OpenText(GetParam()), {{"B", 2}, {"T", trips}}).value();
+    const Bindings sizes = {{"B", 2}, {"T", trips}};
+    for (const Quantity& q : kQuantities) {
+      EXPECT_EQ((open.total.amounts.*q.value).Evaluate(sizes).value(),
+                (bound.total.amounts.*q.value).literal())
+          << q.key << " at " << trips;
+    }
+    EXPECT_EQ(static_cast<int64_t>(bound.total.amounts.flops.literal()),
+              FlopsByHand(GetParam(), 2, trips));
+  }
+}
+
+TEST_P(GrowingLoopTest, WhatComesOutHasTheLastSize) {
+  const Model model = ModelFromText(OpenText(GetParam()), kOpset);
+  const Inference inference = Infer(model).value();
+  const Fact* out = inference.FactOf(model->graphs[0].outputs[0]);
+  ASSERT_NE(out, nullptr);
+  EXPECT_EQ(out->shape.ToString(), GetParam().begin == 0 ? "[B, T, 4]" : "[B, T + 2, 4]");
+  EXPECT_EQ(inference.symbols.size(), 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GrowingLoopTest, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(GrowingLoop, FiguresByHand) {
+  const Counts open = CountText(OpenText(kAddRow, 0), {}).value();
+  EXPECT_EQ(open.total.amounts.flops.Evaluate({{"B", 2}, {"T", 6}}).value(), 1920);
+  EXPECT_EQ(open.total.amounts.flops.Evaluate({{"B", 2}, {"T", 100}}).value(), 633600);
+}
+
+// No power of the trip's number is a minimum: what is not known is not printed as known.
+TEST(GrowingLoop, WorkThatIsNoPolynomialIsUnknown) {
+  const Counts open =
+      CountText(OpenText(absl::StrCat("few = Slice(y, from, three, axes) few_t = "
+                                      "Transpose<perm=[0,2,1]>(few) q = MatMul(few_t, few) ",
+                                      kAddRow),
+                         0),
+                {})
+          .value();
+  EXPECT_EQ(open.unknown, 1);
+  ASSERT_EQ(open.unknown_items.size(), 1u);
+  EXPECT_THAT(open.unknown_items[0].reason, testing::HasSubstr("no closed form"));
+  EXPECT_TRUE(open.total.lower_bound);
+}
+
+TEST(GrowingLoop, SizesWithoutAFormulaAreSymbolsAndSaidToBe) {
+  const Model model = ModelFromText(OpenText("y_out = Concat<axis=1>(y, y)", 2), kOpset);
+  const Inference inference = Infer(model).value();
+  EXPECT_EQ(inference.FactOf(model->graphs[0].outputs[0])->shape.ToString(), "[B, loop(n2), 4]");
+  ASSERT_EQ(inference.warnings.size(), 1u);
+  EXPECT_THAT(inference.warnings[0], testing::HasSubstr("upper bound"));
+}
+
+}  // namespace
+}  // namespace onnxflops
