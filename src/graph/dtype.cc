@@ -5,32 +5,32 @@
 namespace onnxflops {
 namespace {
 
-enum class Kind : uint8_t { kOther, kFloat, kComplex, kInteger };
+enum class Number : uint8_t { kOther, kFloat, kComplex, kInteger };
 
 struct Row {
   const char* name;   // NumPy's, or ml_dtypes' where NumPy has none
   const char* alias;  // ONNX's text form where it differs
   int bits;
-  Kind kind;
+  Number kind;
 };
 
 // Indexed by the number of TensorProto.DataType.
 constexpr std::array<Row, kNumDTypes> kRows = {{
-    {"undefined", nullptr, 0, Kind::kOther},      {"float32", "float", 32, Kind::kFloat},
-    {"uint8", nullptr, 8, Kind::kInteger},        {"int8", nullptr, 8, Kind::kInteger},
-    {"uint16", nullptr, 16, Kind::kInteger},      {"int16", nullptr, 16, Kind::kInteger},
-    {"int32", nullptr, 32, Kind::kInteger},       {"int64", nullptr, 64, Kind::kInteger},
-    {"string", nullptr, 0, Kind::kOther},         {"bool", nullptr, 8, Kind::kOther},
-    {"float16", nullptr, 16, Kind::kFloat},       {"float64", "double", 64, Kind::kFloat},
-    {"uint32", nullptr, 32, Kind::kInteger},      {"uint64", nullptr, 64, Kind::kInteger},
-    {"complex64", nullptr, 64, Kind::kComplex},   {"complex128", nullptr, 128, Kind::kComplex},
-    {"bfloat16", nullptr, 16, Kind::kFloat},      {"float8e4m3fn", nullptr, 8, Kind::kFloat},
-    {"float8e4m3fnuz", nullptr, 8, Kind::kFloat}, {"float8e5m2", nullptr, 8, Kind::kFloat},
-    {"float8e5m2fnuz", nullptr, 8, Kind::kFloat}, {"uint4", nullptr, 4, Kind::kInteger},
-    {"int4", nullptr, 4, Kind::kInteger},         {"float4e2m1", nullptr, 4, Kind::kFloat},
-    {"float8e8m0", nullptr, 8, Kind::kFloat},     {"uint2", nullptr, 2, Kind::kInteger},
-    {"int2", nullptr, 2, Kind::kInteger},         {"float6e2m3", nullptr, 6, Kind::kFloat},
-    {"float6e3m2", nullptr, 6, Kind::kFloat},
+    {"undefined", nullptr, 0, Number::kOther},      {"float32", "float", 32, Number::kFloat},
+    {"uint8", nullptr, 8, Number::kInteger},        {"int8", nullptr, 8, Number::kInteger},
+    {"uint16", nullptr, 16, Number::kInteger},      {"int16", nullptr, 16, Number::kInteger},
+    {"int32", nullptr, 32, Number::kInteger},       {"int64", nullptr, 64, Number::kInteger},
+    {"string", nullptr, 0, Number::kOther},         {"bool", nullptr, 8, Number::kOther},
+    {"float16", nullptr, 16, Number::kFloat},       {"float64", "double", 64, Number::kFloat},
+    {"uint32", nullptr, 32, Number::kInteger},      {"uint64", nullptr, 64, Number::kInteger},
+    {"complex64", nullptr, 64, Number::kComplex},   {"complex128", nullptr, 128, Number::kComplex},
+    {"bfloat16", nullptr, 16, Number::kFloat},      {"float8e4m3fn", nullptr, 8, Number::kFloat},
+    {"float8e4m3fnuz", nullptr, 8, Number::kFloat}, {"float8e5m2", nullptr, 8, Number::kFloat},
+    {"float8e5m2fnuz", nullptr, 8, Number::kFloat}, {"uint4", nullptr, 4, Number::kInteger},
+    {"int4", nullptr, 4, Number::kInteger},         {"float4e2m1", nullptr, 4, Number::kFloat},
+    {"float8e8m0", nullptr, 8, Number::kFloat},     {"uint2", nullptr, 2, Number::kInteger},
+    {"int2", nullptr, 2, Number::kInteger},         {"float6e2m3", nullptr, 6, Number::kFloat},
+    {"float6e3m2", nullptr, 6, Number::kFloat},
 }};
 
 constexpr const Row& RowOf(DType type) {
@@ -59,11 +59,11 @@ std::optional<DType> DTypeFromOnnx(int64_t number) {
 int BitsPerElement(DType type) { return RowOf(type).bits; }
 
 bool IsFloat(DType type) {
-  return RowOf(type).kind == Kind::kFloat || RowOf(type).kind == Kind::kComplex;
+  return RowOf(type).kind == Number::kFloat || RowOf(type).kind == Number::kComplex;
 }
 
-bool IsComplex(DType type) { return RowOf(type).kind == Kind::kComplex; }
+bool IsComplex(DType type) { return RowOf(type).kind == Number::kComplex; }
 
-bool IsInteger(DType type) { return RowOf(type).kind == Kind::kInteger; }
+bool IsInteger(DType type) { return RowOf(type).kind == Number::kInteger; }
 
 }  // namespace onnxflops
