@@ -44,13 +44,15 @@ namespace {
 // Of the rule of a tensor whose sizes are literal, or whose element at this position is certain.
 Scalar RuleAtPosition(const Fact& fact, int64_t position) {
   if (!DependsOnPlace(*fact.rule)) return *fact.rule;
+  constexpr size_t kStepsPerPosition = 64;
+  SpendSteps(kStepsPerPosition);
   Dims index(fact.shape.dims().size(), Expr(0));
   Expr left = position;
   for (int i = fact.shape.rank(); i-- > 0 && left != Expr(0);) {
     index[static_cast<size_t>(i)] = i == 0 ? left : Mod(left, fact.shape[i]);
     left = FloorDiv(left, fact.shape[i]);
   }
-  return ElementOfRule(*fact.rule, index);
+  return ElementIn(ElementOfRule(*fact.rule, index), fact.dtype);
 }
 
 }  // namespace

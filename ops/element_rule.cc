@@ -15,7 +15,8 @@ namespace onnxflops {
 
 namespace {
 
-constexpr size_t kStepsToCompare = 4;
+// What it takes to find an element of a rule at one place, of the steps of a WorkLimit.
+constexpr size_t kStepsPerPlace = 24;
 
 const std::string& IndexName(int axis) {
   static const auto* const names = [] {
@@ -35,6 +36,21 @@ Scalar Replaced(const Scalar& rule, const Replacements& indices) {
   Scalar result = rule;
   result.i = rule.i.Replace(indices);
   return result.i.error() == nullptr ? result : Scalar{};
+}
+
+// The elements that a rule gives a small tensor, one after another.
+template <typename Visit>
+void ForEachElement(const Scalar& rule, const Sizes& sizes, Visit visit) {
+  const bool constant = !DependsOnPlace(rule);
+  Bindings place;
+  Scalar element = rule;
+  ForEachIndex(sizes, [&](const Sizes& index) {
+    if (constant) return visit(rule);
+    SpendSteps(kStepsPerPlace);
+    for (size_t i = 0; i < index.size(); ++i) place[IndexName(static_cast<int>(i))] = index[i];
+    element.i = rule.i.Substitute(place);
+    visit(element.i.error() == nullptr ? element : Scalar{});
+  });
 }
 
 // The rule that the first element and its neighbors suggest; nullopt where that is none.
@@ -76,22 +92,34 @@ std::optional<Scalar> RuleOf(const Fact& fact) {
   if (!fact.has_content() || !sizes.has_value() || fact.content->empty()) return std::nullopt;
   const std::optional<Scalar> rule = SuggestedRule(*fact.content, *sizes);
   if (!rule.has_value() || !rule->known()) return std::nullopt;
-  SpendSteps(kStepsToCompare * fact.content->size());
   bool follows = true;
   size_t position = 0;
-  const bool constant = !DependsOnPlace(*rule);
-  ForEachIndex(*sizes, [&](const Sizes& index) {
-    const Scalar& element = (*fact.content)[position++];
-    if (!follows) return;
-    const Dims at(index.begin(), index.end());
-    follows = element == (constant ? *rule : ElementOfRule(*rule, at));
+  ForEachElement(*rule, *sizes, [&](const Scalar& element) {
+    follows = follows && element == (*fact.content)[position];
+    ++position;
   });
   return follows ? rule : std::nullopt;
 }
 
 std::optional<Scalar> ConstantElement(const Fact& fact) {
-  std::optional<Scalar> rule = RuleOf(fact);
-  return rule.has_value() && !DependsOnPlace(*rule) ? rule : std::nullopt;
+  if (fact.has_rule()) {
+    return DependsOnPlace(*fact.rule) ? std::nullopt : std::optional<Scalar>(*fact.rule);
+  }
+  if (!fact.has_content() || fact.content->empty() || !fact.content->front().known()) {
+    return std::nullopt;
+  }
+  SpendSteps(fact.content->size());
+  const Scalar& first = fact.content->front();
+  for (const Scalar& element : *fact.content) {
+    if (element != first) return std::nullopt;
+  }
+  return first;
+}
+
+Scalar ElementIn(const Scalar& element, DType type) {
+  if (!element.known() || !element.i.is_literal() || !IsFloat(type)) return element;
+  if (!element.is_ratio()) return InType(element, type);
+  return InType(Scalar::Float(static_cast<double>(element.i.literal()) / element.f), type);
 }
 
 Scalar ElementOfRule(const Scalar& rule, absl::Span<const Expr> index) {
@@ -104,14 +132,13 @@ void SetRule(const Scalar& rule, Fact* fact) {
   if (!rule.known() || !fact->shape.ranked() || fact->shape.rank() > kMaxRank) return;
   if (IsSymbolic(rule) && (rule.i.error() != nullptr || rule.i.NumTerms() > kMaxRuleTerms)) return;
   const std::optional<Sizes> sizes = SmallSizes(*fact);
-  if (!sizes.has_value()) {
+  if (!sizes.has_value() || ProductOf(*sizes, 0, sizes->size()) > kMaxListOfRule) {
     fact->rule = std::make_shared<const Scalar>(rule);
     return;
   }
   Content content;
-  const bool constant = !DependsOnPlace(rule);
-  ForEachIndex(*sizes, [&](const Sizes& index) {
-    content.push_back(constant ? rule : ElementOfRule(rule, Dims(index.begin(), index.end())));
+  ForEachElement(rule, *sizes, [&](const Scalar& element) {
+    content.push_back(ElementIn(element, fact->dtype));
   });
   SetFollowed(std::move(content), fact);
 }

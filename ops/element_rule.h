@@ -1,5 +1,5 @@
-// Contents of tensors that are not small: one rule for all elements (Fact::rule). A list of a small
-// tensor whose elements follow a rule is one, too, so that both meet in the same arithmetic.
+// Contents that one rule gives for all elements (Fact::rule), of tensors that are not small. A list
+// of a small tensor whose elements follow a rule is one, too, so that both meet in one arithmetic.
 #ifndef ONNXFLOPS_OPS_ELEMENT_RULE_H_
 #define ONNXFLOPS_OPS_ELEMENT_RULE_H_
 
@@ -20,10 +20,13 @@ bool DependsOnPlace(const Scalar& rule, int axis);
 // The value of all elements, if it is one for all.
 std::optional<Scalar> ConstantElement(const Fact& fact);
 
+// A number as an element of a tensor of this type: what is a formula for a rule may be a fraction
+// at a place.
+Scalar ElementIn(const Scalar& element, DType type);
 // The element at a place; where the index on each axis is an expression, a rule again.
 Scalar ElementOfRule(const Scalar& rule, absl::Span<const Expr> index);
 // `fact`, of which type and shape are set, gets the content that the rule gives: as a list if it is
-// small. Left alone by a rule that is unknown or too large.
+// of kMaxListOfRule elements at most. Left alone by a rule that is unknown or too large.
 void SetRule(const Scalar& rule, Fact* fact);
 
 // What `evaluate` makes of the rules of all inputs, broadcast to the shape of `result`.

@@ -322,7 +322,9 @@ constexpr size_t kMaxEvaluatedOperands = 64;
 void EvaluateBroadcast(absl::Span<const Fact* const> inputs, EvaluateFn evaluate, Fact* result) {
   if (inputs.size() > kMaxEvaluatedOperands) return;
   std::optional<int64_t> size = ContentSize(result->dtype, result->shape);
-  if (!size.has_value()) return EvaluateRules(inputs, evaluate, result);
+  const bool has_rule = std::any_of(inputs.begin(), inputs.end(),
+                                    [](const Fact* input) { return input->has_rule(); });
+  if (!size.has_value() || has_rule) return EvaluateRules(inputs, evaluate, result);
   for (const Fact* input : inputs) {
     if (!input->has_content() || !FitsResult(input->shape, result->shape)) return;
   }

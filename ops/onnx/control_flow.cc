@@ -77,7 +77,9 @@ constexpr OpDef kControlFlowRows[] = {
      .onnx = {.finds = OnnxInference::Finds::kLoop},
      .note =
          "Trips that are known and few are followed one by one; otherwise M, where the condition "
-         "stays true, or a symbol."},
+         "stays true, or a symbol. Sizes that change from trip to trip as polynomials of the "
+         "trip's "
+         "number are summed over all trips."},
     {.name = "Scan",
      .versions = kScanVersions,
      .formula =

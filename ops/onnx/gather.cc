@@ -10,6 +10,7 @@
 #include "ops/element_rule.h"
 #include "ops/families.h"
 #include "ops/rules.h"
+#include "src/base/limits.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -72,11 +73,35 @@ void FollowGatherRules(const Fact& data, const Fact& indices, int axis, Fact* fa
   SetRule(ElementOfRule(*rule, index), fact);
 }
 
+// Data's rule at places that are listed.
+void FollowGatherPlaces(const Fact& data, const Fact& indices, int axis, Fact* fact) {
+  const Sizes sizes = *SmallSizes(*fact);
+  if (ProductOf(sizes, 0, sizes.size()) > kMaxListOfRule) return;
+  const auto at = static_cast<size_t>(axis), rank = indices.shape.dims().size();
+  const Sizes strides = RowMajorStrides(
+      Sizes(sizes.begin() + axis, sizes.begin() + axis + static_cast<int64_t>(rank)));
+  Content content;
+  ForEachIndex(sizes, [&](const Sizes& index) {
+    int64_t position = 0;
+    for (size_t i = 0; i < rank; ++i) position += index[at + i] * strides[i];
+    const Scalar taken = ElementAt(indices, position);
+    const std::optional<int64_t> place = taken.is_int() ? taken.i.AsInt64() : std::nullopt;
+    if (!place.has_value()) return content.push_back({});
+    Dims from(index.begin(), index.begin() + axis);
+    from.push_back(*place < 0 ? data.shape[axis] + *place : Expr(*place));
+    from.insert(from.end(), index.begin() + axis + static_cast<int64_t>(rank), index.end());
+    content.push_back(ElementIn(ElementOfRule(*data.rule, from), fact->dtype));
+  });
+  SetFollowed(std::move(content), fact);
+}
+
 void FollowGather(const NodeView& n, int axis, Fact* fact) {
   const Fact &data = n.input(0), &indices = n.input(1);
+  if (data.has_rule() && indices.has_content() && SmallSizes(*fact).has_value()) {
+    return FollowGatherPlaces(data, indices, axis, fact);
+  }
   if (data.has_rule() || (data.has_content() && !SmallSizes(*fact).has_value())) {
-    FollowGatherRules(data, indices, axis, fact);
-    return;
+    return FollowGatherRules(data, indices, axis, fact);
   }
   const std::optional<Sizes> from = SmallSizes(data), index_sizes = SmallSizes(indices);
   if (!from.has_value() || !index_sizes.has_value() || !data.has_content()) return;

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/content.h"
 #include "ops/dims.h"
@@ -355,6 +357,14 @@ Items WithNewAxis(Items items, int axis) {
   return items;
 }
 
+// Whether elements may differ in a size that is known of any of them: symbols of the file's own
+// have one value, but one that a node made may stand for several.
+bool MayDiffer(const Expr& size) {
+  const std::vector<std::string> symbols = size.Symbols();
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [](const std::string& symbol) { return absl::StrContains(symbol, "("); });
+}
+
 absl::StatusOr<Facts> InferConcatFromSequence(const NodeView& n) {
   ASSIGN_OR_RETURN(const Fact sequence, SequenceInput(n));
   if (!n.HasAttr("axis")) return absl::InvalidArgumentError("attribute axis is missing");
@@ -375,8 +385,7 @@ absl::StatusOr<Facts> InferConcatFromSequence(const NodeView& n) {
   if (stack) items = WithNewAxis(std::move(items), axis);
   if (sequence.items != nullptr) return ConcatItems(n, items, axis);
   Fact fact = Fact::Tensor(items.front().dtype, items.front().shape);
-  // Elements whose size on this axis is a symbol may differ in it.
-  const bool exact = sequence.length.has_value() && (stack || fact.shape[axis].is_literal());
+  const bool exact = sequence.length.has_value() && (stack || !MayDiffer(fact.shape[axis]));
   fact.shape[axis] =
       exact ? fact.shape[axis] * *sequence.length : n.FreshDim(0, axis, "concatfromsequence");
   return Facts{std::move(fact)};

@@ -36,6 +36,11 @@ inline constexpr int64_t kMaxFloatContent = 16;
 // Terms of the rule that gives all elements of a larger tensor: real ones have up to four, and
 // arithmetic on tensors of any length must not make them grow.
 inline constexpr int64_t kMaxRuleTerms = 32;
+// Elements that a rule is written out for: shapes, axes and single places of longer tensors.
+inline constexpr int64_t kMaxListOfRule = 64;
+// Loops within loops whose sizes change from trip to trip and are summed: each multiplies the runs
+// of its body, and the sums of sums grow.
+inline constexpr int kMaxGrowingLoops = 2;
 // Loops whose shapes change from one trip to the next are followed trip by trip up to here; beyond,
 // what changes is a symbol.
 inline constexpr int64_t kMaxUnrolledTrips = 64;

@@ -106,7 +106,7 @@ struct Fact {
   Shape shape;  // of a tensor
   std::shared_ptr<const Content>
       content;  // of a small tensor: as many elements as the shape has, all dims literal; or null
-  // Of a tensor that is not small: its element at any place, in terms of IndexSymbol(0),
+  // Of a tensor without such a list: its element at any place, in terms of IndexSymbol(0),
   // IndexSymbol(1), ... 7 is a tensor full of sevens, IndexSymbol(1) + 2 counts columns from 2 on.
   // Symbolic sizes may be in it. Never unknown; or null.
   std::shared_ptr<const Scalar> rule;

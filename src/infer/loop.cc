@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
@@ -335,6 +336,10 @@ absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations)
   constexpr int64_t kRuns = 8;  // at most, each about as long as the first
   if (enters_ != true || !max_trips_.has_value()) return false;
   if (kRuns * evaluations > evaluations_left() / 2) return false;
+  int& growing = node_.session().growing_loops();
+  if (growing == kMaxGrowingLoops) return false;
+  ++growing;
+  const absl::Cleanup done = [&] { --growing; };
   // Of nested loops each has its own symbol: a node does not run within itself.
   const std::string symbol = DataSymbol("trip", absl::StrCat(node_.call().node));
   trips_ = Max(*max_trips_, 0);

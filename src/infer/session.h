@@ -39,6 +39,8 @@ class Session {
   SymbolTable& symbols() { return symbols_; }
   Budget& budget() { return budget_; }
   Inference& result() { return result_; }
+  // How many loops whose sizes change from trip to trip are being run.
+  int& growing_loops() { return growing_loops_; }
   // kNone where not reached.
   OptionalFactId& fact_of(ValueId value) { return values_[static_cast<size_t>(value)]; }
 
@@ -62,6 +64,7 @@ class Session {
   SymbolTable symbols_;
   std::vector<OptionalFactId> values_;
   absl::flat_hash_set<std::string> warned_;
+  int growing_loops_ = 0;
   Budget budget_;
 };
 

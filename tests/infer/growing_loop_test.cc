@@ -121,6 +121,17 @@ TEST(GrowingLoop, FiguresByHand) {
   EXPECT_EQ(open.total.amounts.flops.Evaluate({{"B", 2}, {"T", 100}}).value(), 633600);
 }
 
+TEST(GrowingLoop, SequencesGetLonger) {
+  const Model model = ModelFromText(
+      "g (float[B,2,4] x, float[T] steps) => (float[N,2,4] out) <bool yes = {1}> { s = "
+      "Shape(steps) n = Squeeze(s) none = SequenceEmpty() all = Loop<body = g (int64 i, bool c, "
+      "seq(float[P,2,4]) y) => (bool c_out, seq(float[Q,2,4]) y_out) { c_out = Identity(c) y_out = "
+      "SequenceInsert(y, x) }>(n, yes, none) out = ConcatFromSequence<axis=0>(all) }",
+      kOpset);
+  const Inference inference = Infer(model).value();
+  EXPECT_EQ(inference.FactOf(model->graphs[0].outputs[0])->shape.ToString(), "[B*T, 2, 4]");
+}
+
 // No power of the trip's number is a minimum: what is not known is not printed as known.
 TEST(GrowingLoop, WorkThatIsNoPolynomialIsUnknown) {
   const Counts open =

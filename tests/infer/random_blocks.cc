@@ -283,4 +283,50 @@ bool RandomGraph::Stacked(const Tensor& x) {
   return Add(stacked, dims);
 }
 
+// A loop that makes its state longer by x in every trip.
+bool RandomGraph::Growing(const Tensor& x) {
+  if (x.rank() == 0) return false;
+  const size_t axis = Below(x.rank());
+  GraphProto body;
+  body.set_name(FreshName());
+  const std::string trip = FreshName(), go = FreshName(), state = FreshName();
+  Declare(body.add_input(), trip, TensorProto::INT64);
+  Declare(body.add_input(), go, TensorProto::BOOL);
+  Declare(body.add_input(), state);
+  const std::string still = FreshName(), longer = FreshName(), next = FreshName();
+  AddNode(&body, "Identity", {go}, still);
+  AddNode(&body, "Concat", {state, x.name}, longer);
+  *body.mutable_node(1)->add_attribute() = Int("axis", static_cast<int64_t>(axis));
+  AddNode(&body, Below(2) == 0 ? "Relu" : "Tanh", {longer}, next);
+  Declare(body.add_output(), still, TensorProto::BOOL);
+  Declare(body.add_output(), next);
+  const std::string trips = Below(3) == 0 ? Index(5) : SizeOf(x, Below(x.rank()), true);
+  std::vector<Dim> dims = x.dims;
+  dims[axis] = FreshDim();
+  return Result("Loop", {trips, Bool(true), x.name}, dims, {Body("body", body)});
+}
+
+// All places of an axis, as what is not 0 in a tensor of ones; or as the axis itself, counted.
+bool RandomGraph::Ones(const Tensor& x) {
+  if (x.rank() == 0) return false;
+  const size_t axis = Below(x.rank());
+  AttributeProto one;
+  one.set_name("value");
+  one.set_type(AttributeProto::TENSOR);
+  one.mutable_t()->set_data_type(TensorProto::INT64);
+  one.mutable_t()->add_dims(1);
+  one.mutable_t()->add_int64_data(1);
+  const std::string ones = Node("ConstantOfShape", {SizeOf(x, axis, false)}, {one});
+  std::string places;
+  if (Below(2) == 0) {
+    places = Node("Squeeze", {Node("NonZero", {ones}), Ints({0})});
+  } else {
+    places = Node("Sub", {Node("CumSum", {ones, Index(0)}), Index(1)});
+    const std::string count =
+        Node("Add", {Node("ReduceMax", {places, Ints({0})}, {Int("keepdims", 0)}), Index(1)});
+    places = Node("Range", {Index(0), count, Index(1)});
+  }
+  return Result("Gather", {x.name, places}, x.dims, {Int("axis", static_cast<int64_t>(axis))});
+}
+
 }  // namespace onnxflops

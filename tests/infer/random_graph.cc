@@ -449,6 +449,8 @@ const RandomGraph::Family RandomGraph::kFamilies[] = {
     {"Function", &RandomGraph::Function},
     {"Nested", &RandomGraph::Nested},
     {"Stacked", &RandomGraph::Stacked},
+    {"Growing", &RandomGraph::Growing},
+    {"Ones", &RandomGraph::Ones},
 };
 
 onnx::ModelProto RandomGraph::Build() {

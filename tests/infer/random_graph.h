@@ -105,6 +105,8 @@ class RandomGraph {
   bool Function(const Tensor& x);
   bool Nested(const Tensor& x);
   bool Stacked(const Tensor& x);
+  bool Growing(const Tensor& x);
+  bool Ones(const Tensor& x);
 
   std::mt19937 random_;
   onnx::ModelProto model_;
