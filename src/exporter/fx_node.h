@@ -38,6 +38,9 @@ absl::string_view FxValueName(absl::string_view arg);
 // "c_lifted_tensor_0", a constant.
 bool IsFxPlaceholder(absl::string_view value_name);
 
+// What the text of a call holds that works on a parameter.
+inline constexpr absl::string_view kFxParameter = "%p_";
+
 // "linear_12" -> ("linear", 12), "linear" -> ("linear", 0): how torch.fx numbers equal names.
 std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name);
 

@@ -14,6 +14,8 @@ NodeMetadata::NodeMetadata(MetadataProps props) {
       name_space = value;
     } else if (key == kFxNodeKey) {
       fx_node = value;
+    } else if (key == kStackTraceKey) {
+      stack_trace = value;
     } else if (key == kRewriterRuleKey) {
       rewriter_rule = value;
     }

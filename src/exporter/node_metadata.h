@@ -4,6 +4,7 @@
 //   pkg.torch.onnx.class_hierarchy      ['m.CLIP', 'm.Vision', 'nn.Conv2d', 'aten.conv2d.default']
 //   namespace                           : m.CLIP/visual: m.Vision/conv2d: aten.conv2d.default
 //   pkg.torch.onnx.fx_node              %conv2d : [num_users=1] = call_function[target=...](...)
+//   pkg.torch.onnx.stack_trace          see source_line.h
 //   pkg.onnxscript.rewriter.rule_name   what its optimizer made the node of
 #ifndef ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
 #define ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_
@@ -21,6 +22,7 @@ inline constexpr absl::string_view kNameScopesKey = "pkg.torch.onnx.name_scopes"
 inline constexpr absl::string_view kClassHierarchyKey = "pkg.torch.onnx.class_hierarchy";
 inline constexpr absl::string_view kNamespaceKey = "namespace";
 inline constexpr absl::string_view kFxNodeKey = "pkg.torch.onnx.fx_node";
+inline constexpr absl::string_view kStackTraceKey = "pkg.torch.onnx.stack_trace";
 inline constexpr absl::string_view kRewriterRuleKey = "pkg.onnxscript.rewriter.rule_name";
 
 using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string_view>>;
@@ -29,7 +31,8 @@ using MetadataProps = absl::Span<const std::pair<absl::string_view, absl::string
 struct NodeMetadata {
   explicit NodeMetadata(MetadataProps props);
 
-  std::optional<absl::string_view> name_scopes, class_hierarchy, name_space, fx_node, rewriter_rule;
+  std::optional<absl::string_view> name_scopes, class_hierarchy, name_space, fx_node, stack_trace,
+      rewriter_rule;
 
   // The dynamo exporter says which call of PyTorch the node comes from.
   bool StatesCall() const;

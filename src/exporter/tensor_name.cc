@@ -38,6 +38,11 @@ bool IsParameterName(absl::string_view name) {
          !absl::StrContains(name, "/");
 }
 
+bool IsRunningStatistic(absl::string_view name) {
+  return absl::EndsWith(name, ".running_mean") || absl::EndsWith(name, ".running_var") ||
+         absl::EndsWith(name, ".num_batches_tracked");
+}
+
 bool IsInProjection(absl::string_view name) {
   return absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight");
 }

@@ -20,6 +20,8 @@ std::optional<absl::string_view> ModuleOfParameter(absl::string_view name);
 // Whether the name is that of a parameter in all likelihood: of a module, and neither of
 // TorchScript nor with the path of a node.
 bool IsParameterName(absl::string_view name);
+// What a BatchNorm keeps: a buffer, no parameter.
+bool IsRunningStatistic(absl::string_view name);
 // An input projection of torch.nn.MultiheadAttention.
 bool IsInProjection(absl::string_view name);
 

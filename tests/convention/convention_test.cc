@@ -249,7 +249,7 @@ TEST(VersionTest, AnUnknownOneNamesTheOthers) {
       {"deepspeed@0.20", "there are deepspeed@0.19.7, deepspeed@0.19.6"},
       {"deepspeed@", "there are deepspeed@0.19.7, deepspeed@0.19.6"},
       {"fvcore@torch1@", "there are fvcore@torch2, fvcore@torch1"},
-      {"thop@0.1.1", "thop has no versions"},
+      {"torchstat@0.0.7", "torchstat has no versions"},
       {"@2.14", "there are macs, thop, "},
       {"deep@0.19.7", "there are macs, thop, "},
   };

@@ -43,8 +43,11 @@ void ExpectFigures(const std::string& what, const CompareReport& report, const F
   EXPECT_EQ(got, want) << what;
 }
 
+// Of the model with a parameter beside: calflops stops at one without.
 void ExpectFigures(const std::string& what, const ModelMaker& make, const Figures& want) {
-  absl::StatusOr<Model> model = make.Load();
+  ModelMaker with_parameter = make;
+  with_parameter.Weight("another.weight", {1});
+  absl::StatusOr<Model> model = with_parameter.Load();
   ASSERT_TRUE(model.ok()) << what << ": " << model.status();
   ExpectFigures(what, CompareAll(*model), want);
 }
@@ -222,6 +225,14 @@ TorchMaker ConvTranspose(int64_t kernel, int64_t groups, const std::vector<int64
   make.From(Nn("conv.ConvTranspose2d"), "conv_transpose2d",
             absl::StrCat("%x, %p_m_weight, ", bias ? "%p_m_bias" : "None", ", [2, 2]"));
   return make;
+}
+
+// By the input, as it is.
+TEST(TorchConventionTest, TransposedConvolutionsOfUltralyticsThop) {
+  for (const char* version : {"thop@ultralytics-2.0.18", "thop@ultralytics-2.2.3"}) {
+    EXPECT_EQ(FigureAs(ConvTranspose(2, 1, {4, 12, 2, 2}, true), version), "4800");
+    EXPECT_EQ(FigureAs(ConvTranspose(3, 2, {8, 3, 3, 3}, false), version), "5400");
+  }
 }
 
 TEST(TorchConventionTest, TransposedConvolutions) {
@@ -439,6 +450,13 @@ TEST(TorchConventionTest, AdditionsAndMultiplications) {
     make.From(kNet, call, "%p_w, %x");
     ExpectFigures(call, make, {{"torch-profiler", "3"}, {"calflops", "0"}, {"fvcore", "0"}});
   }
+}
+
+TEST(TorchConventionTest, CalflopsNeedsAParameter) {
+  TorchMaker make;
+  make.Input("x", {"2", "3"}).Node("n", "Relu", {"x"}, {"y"}).Output("y");
+  make.From(Nn("activation.ReLU"), "relu", "%x");
+  EXPECT_EQ(FigureAs(make, "calflops"), "-");
 }
 
 TEST(TorchConventionTest, Upsampling) {

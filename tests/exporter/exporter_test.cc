@@ -18,6 +18,7 @@
 #include "src/exporter/node_name.h"
 #include "src/exporter/python_list.h"
 #include "src/exporter/scope.h"
+#include "src/exporter/source_line.h"
 #include "src/exporter/tensor_name.h"
 #include "src/graph/model.h"
 
@@ -226,10 +227,86 @@ TEST(NodeMetadataTest, Keys) {
   EXPECT_EQ(metadata.class_hierarchy, "c");
   EXPECT_EQ(metadata.name_scopes, "s");
   EXPECT_EQ(metadata.fx_node, "f");
+  EXPECT_EQ(metadata.stack_trace, "t");
   EXPECT_TRUE(metadata.StatesCall());
   EXPECT_TRUE(metadata.IsFusedBatchNorm());
   const NodeMetadata some(absl::MakeConstSpan(props).subspan(0, 2));
   EXPECT_FALSE(some.StatesCall() || some.IsFusedBatchNorm() || some.fx_node.has_value());
+}
+
+// ---- lines of source
+
+TEST(SourceLineTest, TheLastOfAStackTrace) {
+  EXPECT_EQ(LastSourceLine("File \"a.py\", line 1, in forward\n    x = self.m(x)\n"
+                           "  File \"b.py\", line 2, in forward\n    out += x"),
+            "out += x");
+  for (const char* none : {"", "x", "\n", "a\n  File \"b.py\", line 2, in forward"}) {
+    EXPECT_EQ(LastSourceLine(none), "") << none;
+  }
+}
+
+TEST(SourceLineTest, OfTorchNn) {
+  const std::string nn =
+      "File \"/x/torch/nn/modules/linear.py\", line 1, in forward\n  F.linear(x)";
+  EXPECT_TRUE(IsLineOfTorchNn(nn));
+  EXPECT_FALSE(IsLineOfTorchNn(nn + "\n  File \"m.py\", line 2, in forward\n    x + y"));
+  EXPECT_FALSE(IsLineOfTorchNn(""));
+}
+
+constexpr char kSpellings[] = "nsitmfv";  // by Spelling
+
+// "s": x + y, settled; "s?": it may be called otherwise, too.
+std::string Spelled(absl::string_view line, absl::string_view name, char symbol) {
+  const auto is_module = [](absl::string_view part) { return part == "norm"; };
+  const SpelledCall call = FindSpelling(line, name, symbol, is_module);
+  return std::string(1, kSpellings[static_cast<size_t>(call.spelling)]) +
+         (call.is_settled ? "" : "?");
+}
+
+TEST(SourceLineTest, HowALineCallsAnOperator) {
+  struct Case {
+    const char *line, *name;
+    char symbol;
+    const char* want;
+  } const cases[] = {
+      {"return x + y", "add", '+', "s"},
+      {"return x + y  # torch.add(x, y)", "add", '+', "s"},
+      {"out += identity", "add", '+', "i"},
+      {"out.add_(identity)", "add", '+', "i"},
+      {"y = torch.add(x, y)", "add", '+', "t"},
+      {"y = x.view(2, -1).add(z)", "add", '+', "m"},
+      {"y = self.norm(x) + x", "add", '+', "s"},
+      {"y = y + self.weight.t()", "add", '+', "s"},
+      {"return x * y", "mul", '*', "s"},
+      {"x *= y", "mul", '*', "i"},
+      {"return x.view(*sizes)", "mul", '*', "n?"},
+      {"return x ** 2", "mul", '*', "n?"},
+      {"return q @ k.transpose(-2, -1)", "matmul", '@', "s"},
+      {"a = torch.matmul(q, k)", "matmul", '@', "t"},
+      {"return F.relu(x)", "relu", 0, "f"},
+      {"return nn.functional.relu(x, inplace=True)", "relu", 0, "f"},
+      {"return torch.relu(x)", "relu", 0, "t"},
+      {"return x.relu()", "relu", 0, "m"},
+      {"return f'{x + y}', x.add(y)", "add", '+', "m"},
+      {"return -x, +y", "add", '+', "n?"},
+      {"return x[..., 1 + i]", "add", '+', "s"},
+      // What else the line calls may do it.
+      {"return helper(x) + y", "add", '+', "s?"},
+      {"return self.dropout(x) + y", "add", '+', "s?"},
+      {"return torch.addcmul(x, y, z) + y", "add", '+', "s?"},
+      {"return F.normalize(x) + y", "add", '+', "s?"},
+      {"return x.some_method() + y", "add", '+', "s?"},
+      // Of a statement of several lines.
+      {"z = torch.matmul(", "matmul", '@', "t?"},
+      {"y = (torch.add(x, y)", "add", '+', "t?"},
+      {"y) + z", "add", '+', "s?"},
+      {"y = x + \\", "add", '+', "s?"},
+      {"y = x + 'abc", "add", '+', "s?"},
+      // More than one way.
+      {"return torch.add(x, y) + z", "add", '+', "v?"},
+      {"", "add", '+', "n?"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(Spelled(c.line, c.name, c.symbol), c.want) << c.line;
 }
 
 // ---- names
@@ -283,6 +360,8 @@ TEST(TensorNameTest, Parameters) {
   for (const char* name : {"weight", "onnx::MatMul_12.x", "/visual/Constant_1.x", ""}) {
     EXPECT_FALSE(IsParameterName(name)) << name;
   }
+  EXPECT_TRUE(IsRunningStatistic("bn1.running_var"));
+  EXPECT_FALSE(IsRunningStatistic("bn1.weight"));
   EXPECT_TRUE(IsInProjection("attn.in_proj_weight") && IsInProjection("attn.in_proj_bias"));
   EXPECT_FALSE(IsInProjection("attn.out_proj.weight") || IsInProjection("in_proj_weight"));
 }

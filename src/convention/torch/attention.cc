@@ -64,11 +64,13 @@ class AttentionFinder {
     attention.end_call = static_cast<int32_t>(end);
     int in_projections = 0;
     const TorchCall* attending = nullptr;
+    bool adds_mask = false;
     for (size_t i = begin; i < end; ++i) {
       TorchCall& call = trace_.calls[i];
       if (call.scope != trace_.calls[begin].scope) continue;
       trace_.attention_of[i] = static_cast<int32_t>(trace_.attentions.size());
       if (IsAttending(call)) attending = &call;
+      adds_mask = adds_mask || call.op == Aten::kBaddbmm;
       if (call.op != Aten::kLinear) continue;
       call.is_out_proj = attending != nullptr;
       if (call.is_out_proj) continue;
@@ -76,12 +78,12 @@ class AttentionFinder {
       if (attention.in_proj == nullptr) attention.in_proj = &call;
     }
     attention.is_packed = in_projections == 1;
-    attention.batch_first = BeginsWithBatch(trace_.calls[begin]);
+    attention.batch_first = BeginsWithBatch(trace_.calls[begin]) || FollowsBatchFirst(begin);
     if (attention.is_packed && attending != nullptr) {
       const KnownHeads& heads = HeadsOf(attending->x, attention.in_proj->x);
       attention.heads = heads.number;
-      attention.fast_path = attention.batch_first && attention.in_proj->has_bias &&
-                            attending->op == Aten::kSdpa && !HasMask(*attending) && heads.even;
+      attention.fast_path = attention.batch_first && attention.in_proj->has_bias && !adds_mask &&
+                            !HasMask(*attending) && heads.even;
     }
     trace_.attentions.push_back(attention);
   }
@@ -104,6 +106,14 @@ class AttentionFinder {
     const auto entries = trace_.entries_of(call);
     return std::any_of(entries.begin(), entries.end(),
                        [&](EntryId id) { return evidence_.Ours(Unit::kFlop, id) != kZero; });
+  }
+
+  // The run before ends where this one transposes its input.
+  bool FollowsBatchFirst(size_t begin) const {
+    if (trace_.attentions.empty()) return false;
+    const TorchAttention& before = trace_.attentions.back();
+    const TorchCall& first = trace_.calls[static_cast<size_t>(before.first_call)];
+    return before.batch_first && first.scope == trace_.calls[begin].scope;
   }
 
   // batch_first puts the batch second before anything else.

@@ -6,7 +6,11 @@ namespace onnxflops::convention {
 namespace calflops {
 namespace {
 
-Ledger Apply(Evidence* evidence) { return WrappedFunctions(evidence).Run(kWrappedRules); }
+Ledger Apply(Evidence* evidence) {
+  WrappedFunctions calflops(evidence);
+  calflops.StopWithoutParameters("calflops stops with StopIteration: no parameter is used");
+  return calflops.Run(kWrappedRules);
+}
 
 }  // namespace
 }  // namespace calflops

@@ -12,15 +12,24 @@ namespace {
 constexpr char kOnlyProducts[] = "2 per multiply-accumulate";
 
 constexpr AtenRules<WrappedFunctions> kRules = kWrappedRules.With({
-    {Aten::kConvTranspose, &WrappedFunctions::TwiceProductsAndBias, kWrappedTwiceAndBias},
+    {Aten::kConvTranspose, &WrappedFunctions::Conv, kWrappedTwiceAndBias},
     {Aten::kMatmul, &WrappedFunctions::Matmul, "prod(first) * last of second"},
-    {Aten::kMm, &WrappedFunctions::TwiceProducts, kOnlyProducts},
-    {Aten::kBmm, &WrappedFunctions::TwiceProducts, kOnlyProducts},
-    {Aten::kSdpa, &WrappedFunctions::TwiceProducts, "the two products only"},
+    {Aten::kMm, &WrappedFunctions::MatmulByName, kOnlyProducts},
+    {Aten::kBmm, &WrappedFunctions::MatmulByName, kOnlyProducts},
+    {Aten::kSdpa, &WrappedFunctions::Attention, "the two products only"},
+    {Aten::kUpsampleNearest, &WrappedFunctions::ResizeByFactor, kWrappedPerResult},
+    {Aten::kUpsampleLinear, &WrappedFunctions::ResizeByFactor, kWrappedPerResult},
+    {Aten::kUpsampleBilinear, &WrappedFunctions::ResizeByFactor, kWrappedPerResult},
+    {Aten::kUpsampleBicubic, &WrappedFunctions::ResizeByFactor, kWrappedPerResult},
+    {Aten::kUpsampleTrilinear, &WrappedFunctions::ResizeByFactor, kWrappedPerResult},
+    {Aten::kAdd, &WrappedFunctions::OperatorByResult, kWrappedOperators},
+    {Aten::kMul, &WrappedFunctions::OperatorByResult, kWrappedOperators},
 });
 
 // Before pull request 8323, as calflops.
 constexpr AtenRules<WrappedFunctions> kOldRules = kRules.With({
+    {Aten::kAdd, &WrappedFunctions::Operator, kWrappedOperators},
+    {Aten::kMul, &WrappedFunctions::Operator, kWrappedOperators},
     {Aten::kConvTranspose, &WrappedFunctions::ConvTransposeAsForward, kWrappedAsForward},
 });
 
@@ -38,7 +47,8 @@ constexpr Convention kNewest = {
     {"deepspeed@0.19.7", Unit::kFlop, kHeadline,
      "DeepSpeed 0.19.7 (2026-09): deepspeed/profiling/flops_profiler/profiler.py:523-1109",
      kIncludes, kMisses, "0.19.7", "2026-09",
-     "transposed convolutions: groups divide once, the bias counts per result (pull request 8323)"},
+     "transposed convolutions: groups divide once, the bias counts per result (pull request 8323); "
+     "torch.add and torch.mul count per result"},
     Apply,
 };
 
@@ -47,7 +57,7 @@ constexpr Convention kOld = {
      "DeepSpeed (edaa722, 2026-08): deepspeed/profiling/flops_profiler/profiler.py:523-1109",
      kIncludes, kMisses, "0.19.6", "",
      "transposed convolutions: groups divide twice, the bias has the size of a forward "
-     "convolution"},
+     "convolution; torch.add and torch.mul compare sizes from the first"},
     ApplyOld,
 };
 

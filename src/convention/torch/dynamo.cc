@@ -9,15 +9,20 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "src/convention/torch/functions.h"
 #include "src/convention/torch/trace.h"
 #include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
 #include "src/exporter/python_list.h"
+#include "src/exporter/source_line.h"
 #include "src/exporter/tensor_name.h"
 
 namespace onnxflops::convention {
 namespace {
 
+constexpr absl::string_view kAdaptive = "adaptive";
+constexpr absl::string_view kAdaptivePool = "adaptive_avg_pool2d";
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
 
 NnClass ConvClassOfRank(bool transposed, int rank) {
@@ -44,10 +49,12 @@ struct CallText {
   Aten op = Aten::kOther;
   int32_t target_number = 0;
   OptionalId<struct ScopeTag> scope;  // once it is made
-  absl::string_view target, scopes, classes, fx_node;
+  absl::string_view target, scopes, classes, fx_node, source_line;
   bool is_parsed = false;  // the rest
   FxArgs args;
   TorchArguments arguments;
+  bool reads_copy = false, has_parameters = false;
+  bool in_torch_nn = false;                            // the line of source is torch.nn's
   absl::flat_hash_set<absl::string_view> value_names;  // of many args
 };
 
@@ -73,10 +80,12 @@ class DynamoTracer {
       if (evidence_.exhausted()) break;
       FindOperands(&evidence_, &trace_, &trace_.calls[i]);
       ReadArguments(&trace_.calls[i], origins_[i].text);
+      ReadSpelling(&trace_.calls[i], origins_[i].text);
       NoteNumber(origins_[i].name);
     }
     FindUnseen();
     FindDecomposed();
+    FindParameters();
     FindAttentions(evidence_, &trace_);
     return std::move(trace_);
   }
@@ -122,6 +131,8 @@ class DynamoTracer {
         targets_.try_emplace(text.target, static_cast<int32_t>(targets_.size())).first->second;
     text.op = AtenOf(text.target);
     text.fx_node = metadata.fx_node.value_or("");
+    text.source_line = LastSourceLine(metadata.stack_trace.value_or(""));
+    text.in_torch_nn = IsLineOfTorchNn(metadata.stack_trace.value_or(""));
     return text;
   }
 
@@ -130,8 +141,16 @@ class DynamoTracer {
       text->is_parsed = true;
       text->args = ParseFxArgs(text->fx_node);
       text->arguments = ArgumentsOf(*text);
+      text->reads_copy = ReadsCopy(text->args);
+      text->has_parameters = absl::StrContains(text->fx_node, kFxParameter);
     }
     return text->args;
+  }
+
+  static bool ReadsCopy(const FxArgs& args) {
+    return std::any_of(args.args.begin(), args.args.end(), [](absl::string_view arg) {
+      return SplitFxName(FxValueName(arg)).first == "clone";
+    });
   }
 
   static TorchArguments ArgumentsOf(const CallText& text) {
@@ -235,6 +254,9 @@ class DynamoTracer {
       scope.module = entry.module;
       scope.class_name = chain.last();
       scope.nn_class = NnClassOf(scope.class_name);
+      // Its rotary embeddings write x @ y.
+      scope.of_transformers = absl::StartsWith(scope.class_name, "transformers.") &&
+                              !absl::EndsWith(scope.class_name, "RotaryEmbedding");
       for (; !chain.empty(); chain.DropLast()) {
         scope.in_timm_attention =
             scope.in_timm_attention || NnClassOf(chain.last()) == NnClass::kTimmAttention;
@@ -291,8 +313,10 @@ class DynamoTracer {
   void ReadArguments(TorchCall* call, CallText* text) {
     const NnClass nn_class = trace_.nn_class(*call);
     if (nn_class == NnClass::kRecurrentCell) ++trace_.recurrent_cells;
-    if (call->op == Aten::kOther) return NoteFolded(*call, text);
     const FxArgs& args = ArgsOf(text);
+    call->reads_copy = text->reads_copy;
+    trace_.has_parameters = trace_.has_parameters || text->has_parameters;
+    if (call->op == Aten::kOther) return NoteFolded(*call, text);
     call->arguments = text->arguments;
     if (call->op == Aten::kSdpa) return;
     // Synthesised calls have a name only.
@@ -319,10 +343,12 @@ class DynamoTracer {
         call->is_affine = args.Has(1, "weight");
         break;
       case Aten::kAvgPool:
-        if (IsAdaptiveAvgPoolClass(nn_class)) call->op = Aten::kAdaptiveAvgPool;
+        if (IsAdaptiveAvgPoolClass(nn_class) || CallsIn(*call, *text, kAdaptivePool)) {
+          call->op = Aten::kAdaptiveAvgPool;
+        }
         break;
       case Aten::kMean:
-        if (IsGlobalPool(*call, args)) call->op = Aten::kAdaptiveAvgPool;
+        if (IsGlobalPool(*call, *text, args)) call->op = Aten::kAdaptiveAvgPool;
         break;
       default:
         break;
@@ -335,11 +361,76 @@ class DynamoTracer {
     NoteFolded(*call, text);
   }
 
+  // A module of torch.nn calls functions of torch.nn.functional, and nn.MultiheadAttention some of
+  // torch; of others the line of source may tell.
+  void ReadSpelling(TorchCall* call, CallText* text) {
+    if (call->op == Aten::kOther) return;
+    const TorchScope& scope = trace_.scope(*call);
+    const bool is_arithmetic = call->op == Aten::kAdd || call->op == Aten::kMul;
+    // A class that is taken for one of torch.nn has been assumed already.
+    call->in_torch_nn = text->in_torch_nn;
+    const bool is_of_nn = text->in_torch_nn || absl::StartsWith(scope.class_name, "torch.nn.") ||
+                          (scope.is_assumed && scope.nn_class != NnClass::kNone);
+    if (KeepsFunction(scope) && IsActivation(call->op)) {
+      call->spelling = OpenFact<Spelling>::Stated(Spelling::kNone);
+      return;
+    }
+    if (is_of_nn && !is_arithmetic) {
+      call->spelling = OpenFact<Spelling>::Stated(SpellingOfNn(call->op));
+      return;
+    }
+    const SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
+    const bool is_told =
+        spelled.spelling != Spelling::kNone && spelled.spelling != Spelling::kSeveral;
+    const Spelling likely = is_told ? spelled.spelling : LikelySpelling(evidence_, scope, *call);
+    call->spelling =
+        spelled.is_settled ? OpenFact<Spelling>::Stated(likely) : OpenFact<Spelling>(likely);
+  }
+
+  static Spelling SpellingOfNn(Aten op) {
+    const bool is_of_torch =
+        IsMatmul(op) || op == Aten::kAddmm || op == Aten::kBaddbmm || op == Aten::kEinsum;
+    return is_of_torch ? Spelling::kTorch : Spelling::kFunctional;
+  }
+
+  SpelledCall SpelledIn(const TorchCall& call, const CallText& text, absl::string_view name) const {
+    const char symbol = call.op == Aten::kAdd   ? '+'
+                        : call.op == Aten::kMul ? '*'
+                        : IsMatmul(call.op)     ? '@'
+                                                : '\0';
+    const absl::string_view module = evidence_.paths().path(trace_.scope(call).module);
+    const auto is_module = [&](absl::string_view part) {
+      const std::string path = module.empty() ? std::string(part) : absl::StrCat(module, ".", part);
+      return evidence_.paths().Find(path).has_value();
+    };
+    return FindSpelling(text.source_line, name, symbol, is_module);
+  }
+
+  // Whether the line of source calls this, and nothing else that may be behind the call.
+  bool CallsIn(const TorchCall& call, const CallText& text, absl::string_view name) const {
+    return SpelledIn(call, text, name).is_settled;
+  }
+
+  // How source code names the operator.
+  static absl::string_view SpelledName(const TorchCall& call) {
+    if (IsResizing(call.op)) return "interpolate";
+    if (call.op == Aten::kRelu6) return "relu6";
+    if (call.op == Aten::kBatchNorm) return "batch_norm";
+    absl::string_view name = AtenName(call.target);
+    if (call.op == Aten::kAdaptiveAvgPool && !absl::StrContains(name, kAdaptive)) {
+      return kAdaptivePool;
+    }
+    absl::ConsumePrefix(&name, "_");
+    absl::ConsumePrefix(&name, "native_");
+    return name;
+  }
+
   // torch.export writes adaptive_avg_pool to one element as mean(x, [-1, -2], True).
-  bool IsGlobalPool(const TorchCall& call, const FxArgs& args) {
+  bool IsGlobalPool(const TorchCall& call, const CallText& text, const FxArgs& args) {
     if (IsAdaptiveAvgPoolClass(trace_.nn_class(call))) return true;
     if (args.Arg(1) != "[-1, -2]" || args.Get(2, "keepdim") != "True") return false;
-    ++functional_pools_;
+    if (CallsIn(call, text, "mean")) return false;
+    if (!CallsIn(call, text, kAdaptivePool)) ++functional_pools_;
     return true;
   }
 
@@ -414,6 +505,15 @@ class DynamoTracer {
                        " calls mean(x, [-1, -2], True) are taken for adaptive_avg_pool2d to one "
                        "element, which exports write that way"));
     }
+  }
+
+  // Exports of old versions name parameters by the names of tensors only.
+  void FindParameters() {
+    const auto& values = evidence_.model().values;
+    trace_.has_parameters =
+        trace_.has_parameters || std::any_of(values.begin(), values.end(), [](const Value& v) {
+          return v.initializer && ModuleOfParameter(v.name) && !IsRunningStatistic(v.name);
+        });
   }
 
   void FindDecomposed() {

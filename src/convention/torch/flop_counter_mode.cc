@@ -44,12 +44,12 @@ class FlopCounter : public TorchTool {
   }
 
   Decision Attention(const TorchCall& call) {
-    if (IsFusedOnCpu(call)) AssumeVersion();
+    if (IsFusedOnCpu(call, true)) AssumeVersion();
     return TwiceProducts(call);
   }
 
   Decision AttentionUnlessFused(const TorchCall& call) {
-    if (!IsFusedOnCpu(call)) return TwiceProducts(call);
+    if (!IsFusedOnCpu(call, false)) return TwiceProducts(call);
     AssumeVersion();
     return {kZero, "the fused kernel of the CPU is not registered"};
   }
@@ -66,10 +66,7 @@ class FlopCounter : public TorchTool {
       ledger().Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
       return true;
     }
-    const TorchAttention* attention = AttentionOf(call);
-    if (attention == nullptr || !attention->fast_path) return false;
-    ledger().Assume(kFastPathAssumption);
-    return true;
+    return TakesFastPath(call);
   }
 
   static bool HasFastPath(const TorchTrace& trace) {

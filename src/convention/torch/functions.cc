@@ -1,44 +1,77 @@
 #include "src/convention/torch/functions.h"
 
-#include "absl/strings/match.h"
+#include <algorithm>
+
+#include "absl/strings/string_view.h"
 
 namespace onnxflops::convention {
 
-bool CallsFunction(TorchTool* tool, const TorchScope& scope) {
-  if (absl::StartsWith(scope.class_name, "transformers.")) {
-    tool->ledger().Assume(
-        "modules of transformers call torch.matmul and F.softmax by name; the file does not tell");
-    return true;
+namespace {
+
+// Whether a convolution, or the BatchNorm behind one, gave what is added.
+bool AddsToConvolution(const Evidence& evidence, const TorchCall& call) {
+  constexpr absl::string_view kConvolutions[] = {"Conv", "BatchNormalization"};
+  for (OptionalValueId input : evidence.node(evidence.entry(call.main)).inputs) {
+    if (!input) continue;
+    const OptionalNodeId maker = evidence.model().value(*input).producer;
+    if (maker && IsOneOf(evidence.model().node(*maker).op_type, kConvolutions)) return true;
   }
-  tool->ledger().Assume(
-      "products and softmax outside of torch.nn are taken for x @ y and torch.softmax, which have "
-      "no wrapper; the file does not tell");
   return false;
 }
 
-void AssumeSpelling(TorchTool* tool, const TorchCall& call) {
-  if (call.op == Aten::kAdd || call.op == Aten::kMul) {
-    tool->ledger().Assume(
-        "additions and multiplications are taken for the operators + and *, not torch.add and "
-        "torch.mul; the file does not tell");
-    return;
-  }
-  const bool by_name = IsActivation(call.op) || (IsPooling(call.op) && call.op != Aten::kMean);
-  if (!by_name || absl::StartsWith(tool->trace().scope(call).class_name, "torch.nn.")) return;
-  tool->ledger().Assume(
-      "activations and pooling outside of torch.nn are taken for calls of torch.nn.functional; the "
-      "file does not tell");
+}  // namespace
+
+Spelling LikelySpelling(const Evidence& evidence, const TorchScope& scope, const TorchCall& call) {
+  const Aten op = call.op;
+  if (op == Aten::kAdd && AddsToConvolution(evidence, call)) return Spelling::kInPlace;
+  if (op == Aten::kAdd || op == Aten::kMul) return Spelling::kSymbol;
+  if (op == Aten::kMatmul) return scope.of_transformers ? Spelling::kTorch : Spelling::kSymbol;
+  if (op == Aten::kSoftmax && !scope.of_transformers) return Spelling::kTorch;
+  const bool is_of_torch = IsMatmul(op) || op == Aten::kMv || op == Aten::kAddmm ||
+                           op == Aten::kBaddbmm || op == Aten::kEinsum || op == Aten::kMean;
+  return is_of_torch ? Spelling::kTorch : Spelling::kFunctional;
+}
+
+bool IsFunctional(TorchTool* tool, const TorchCall& call) {
+  return tool->SpellingOf(call) == Spelling::kFunctional;
+}
+
+bool IsByName(TorchTool* tool, const TorchCall& call) {
+  const Spelling spelling = tool->SpellingOf(call);
+  return spelling == Spelling::kTorch || spelling == Spelling::kMethod;
 }
 
 bool KeepsFunction(const TorchScope& scope) {
-  return scope.class_name == "transformers.activations.GELUActivation";
+  constexpr absl::string_view kKeepers[] = {
+      kGeluOfTransformers,
+      "torch.nn.modules.transformer.TransformerEncoderLayer",
+      "torch.nn.modules.transformer.TransformerDecoderLayer",
+  };
+  return IsOneOf(scope.class_name, kKeepers);
+}
+
+AmountId ElementsByName(TorchTool* tool, const TorchCall& call) {
+  const Shape& x = call.shape_of_x();
+  const Shape& w = call.shape_of_w();
+  if (!x.ranked() || !w.ranked()) return call.out;
+  Expr elements = 1;
+  for (int i = 0; i < std::max(x.rank(), w.rank()); ++i) {
+    const Expr a = i < x.rank() ? x[i] : Expr(1);
+    const Expr b = i < w.rank() ? w[i] : Expr(1);
+    elements *= a == b ? a : Max(a, b);
+  }
+  return tool->Times(call, elements);
 }
 
 AmountId AddedElements(TorchTool* tool, const TorchCall& call) {
-  // A bias: one per column. What is added to a batch of products has their shape.
-  const Shape& y = call.shape_of_y();
-  if (call.op != Aten::kAddmm || !y.ranked() || y.rank() == 0) return call.out;
-  return tool->Times(call, y[y.rank() - 1]);
+  constexpr size_t kAdded = 2;  // of Gemm
+  const Entry& main = tool->evidence().entry(call.main);
+  const Fact& added = tool->evidence().Input(main, kAdded);
+  if (added.is_tensor() && added.shape.ranked()) {
+    return tool->Times(call, added.shape.NumElements());
+  }
+  // What is added to a batch of products has their shape.
+  return call.out;
 }
 
 Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product) {

@@ -7,17 +7,20 @@
 
 namespace onnxflops::convention {
 
-// Whether a module calls torch.matmul and F.softmax by these names, as transformers does, and not
-// the operator @ and torch.softmax. Assumes it aloud.
-bool CallsFunction(TorchTool* tool, const TorchScope& scope);
+// Whether a wrapper sees the call: of functions of torch.nn.functional; of functions of torch, and
+// methods of tensors.
+bool IsFunctional(TorchTool* tool, const TorchCall& call);
+bool IsByName(TorchTool* tool, const TorchCall& call);
 
-// Says what is taken for what where a call is not made by a module of torch.nn: relu for F.relu,
-// addition for the operator +.
-void AssumeSpelling(TorchTool* tool, const TorchCall& call);
-
+// The class of transformers that does so with F.gelu.
+inline constexpr absl::string_view kGeluOfTransformers = "transformers.activations.GELUActivation";
 // Whether the module keeps a function of torch.nn.functional from when it was made, before a tool
 // wraps it.
 bool KeepsFunction(const TorchScope& scope);
+
+// What torch.add and torch.mul count: elements of the larger in each dimension, of which the first
+// is compared with the first.
+AmountId ElementsByName(TorchTool* tool, const TorchCall& call);
 
 // Elements of what addmm or baddbmm adds.
 AmountId AddedElements(TorchTool* tool, const TorchCall& call);

@@ -29,13 +29,28 @@ class Fvcore : public TorchTool {
 
   // ---- what rows say
   Decision Matmul(const TorchCall& call) {
-    const std::optional<AmountId> amount = MatmulByFirst(call);
-    if (!amount.has_value()) {
+    const Shape& w = call.shape_of_w();
+    if (call.w->is_tensor() && w.ranked() && w.rank() < 2) {
       Abort(absl::StrCat("fvcore stops with IndexError at a product with a vector (", call.name,
                          ")"));
       return {};
     }
-    return {*amount};
+    return {MatmulByFirst(call)};
+  }
+
+  // Other functions, such as tensordot, are exported as these and have no handle.
+  Decision Mm(const TorchCall& call) {
+    AssumeOwnCall(call);
+    return Matmul(call);
+  }
+  Decision Bmm(const TorchCall& call) {
+    AssumeOwnCall(call);
+    return Products(call);
+  }
+
+  Decision Conv(const TorchCall& call) {
+    AssumeNumericPadding(call);
+    return Products(call);
   }
 
   // Half of what NumPy's path prints. Two forms are counted as they are.
@@ -65,7 +80,7 @@ class Fvcore : public TorchTool {
   Decision BatchNorm(const TorchCall& call) { return {Scaled(call.in, call.is_affine ? 2 : 1)}; }
 
   Decision AvgPool(const TorchCall& call) {
-    if (IsImage(call) && trace().nn_class(call) == NnClass::kNone) {
+    if (IsImage(call) && !call.spelling.is_stated()) {
       ledger().Assume(
           "functional avg_pool2d is taken for itself: exports write adaptive_avg_pool2d that way, "
           "too");
@@ -79,22 +94,25 @@ class Fvcore : public TorchTool {
   Decision FourPerImageOut(const TorchCall& call) { return OfImage(call, Scaled(call.out, 4)); }
 
  private:
-  // In eval mode without gradients, self-attention with batch_first takes the fast path.
-  bool HidesAttention(const TorchCall& call) {
-    if (torch1_) return false;
-    const TorchAttention* attention = AttentionOf(call);
-    if (attention == nullptr || !attention->fast_path) return false;
-    ledger().Assume(kFastPathAssumption);
-    return true;
+  void AssumeOwnCall(const TorchCall& call) {
+    if (call.spelling.is_stated()) return;
+    ledger().Assume(
+        "products that the file names mm and bmm are taken for calls of these, not for parts of "
+        "functions without a handle, such as tensordot");
   }
+
+  // In eval mode without gradients, self-attention with batch_first takes the fast path.
+  bool HidesAttention(const TorchCall& call) { return !torch1_ && TakesFastPath(call); }
 
   static bool IsImage(const TorchCall& call) {
     constexpr int kImageRank = 4;
     return call.shape_of_x().ranked() && call.shape_of_x().rank() == kImageRank;
   }
 
-  static Decision OfImage(const TorchCall& call, AmountId amount) {
-    if (!IsImage(call)) return {kZero, kNoHandle};
+  Decision OfImage(const TorchCall& call, AmountId amount) {
+    const bool of_other_rank = trace().nn_class(call) == NnClass::kAdaptiveAvgPool1d ||
+                               trace().nn_class(call) == NnClass::kAdaptiveAvgPool3d;
+    if (!IsImage(call) || of_other_rank) return {kZero, kNoHandle};
     return {amount};
   }
 
@@ -105,13 +123,13 @@ constexpr AtenRules<Fvcore> kRules = {{
     {Aten::kOther, kNotCounted, kNoHandle},
     {Aten::kLinear, &Fvcore::Products},
     {Aten::kMatmul, &Fvcore::Matmul, kByFirst},
-    {Aten::kMm, &Fvcore::Matmul, kByFirst},
-    {Aten::kBmm, &Fvcore::Products},
+    {Aten::kMm, &Fvcore::Mm, kByFirst},
+    {Aten::kBmm, &Fvcore::Bmm},
     {Aten::kMv, kNotCounted, kNoHandle},
     {Aten::kAddmm, &Fvcore::Products},
     {Aten::kBaddbmm, kNotCounted, kNoHandle},
     {Aten::kEinsum, &Fvcore::Einsum},
-    {Aten::kConv, &Fvcore::Products},
+    {Aten::kConv, &Fvcore::Conv},
     {Aten::kConvTranspose, &Fvcore::Products},
     {Aten::kSdpa, kNotCounted, kNoHandle},
     {Aten::kLstm, kNotCounted, kNoHandle},

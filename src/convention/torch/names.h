@@ -3,8 +3,10 @@
 #ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_
 #define ONNXFLOPS_SRC_CONVENTION_TORCH_NAMES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "absl/strings/string_view.h"
 
@@ -63,6 +65,11 @@ enum class Aten : uint8_t {
 // A new operator needs a row in the table of every tool (aten_rules.h).
 inline constexpr size_t kNumAtens = static_cast<size_t>(Aten::kEnd);
 
+template <size_t kSize>
+bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 // Of "aten.conv2d.default"; kOther for operators that no rule names.
 Aten AtenOf(absl::string_view target);
 // "aten.conv2d.default" -> "conv2d".
@@ -71,6 +78,7 @@ absl::string_view AtenName(absl::string_view target);
 absl::string_view AtenLabel(Aten op);
 // A product of matrices, a convolution, attention or a recurrent layer.
 bool IsContraction(Aten op);
+bool IsMatmul(Aten op);  // matmul, mm, bmm: what the operator @ may be
 bool IsNormalization(Aten op);
 bool IsActivation(Aten op);  // not softmax
 bool IsPooling(Aten op);

@@ -16,10 +16,6 @@ class Profiler : public TorchTool {
   explicit Profiler(Evidence* evidence) : TorchTool(evidence, Unit::kFlop, {}) {}
 
   Ledger Run(const AtenRules<Profiler>& rules) {
-    ledger().Assume(
-        "additions and multiplications are taken for x + y and x * y: the export writes in-place "
-        "ones "
-        "(x += y), which the profiler does not count, in the same way");
     ledger().Assume("those inside of other operators of PyTorch are not in the file");
     return Apply(rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); });
   }
@@ -37,11 +33,15 @@ class Profiler : public TorchTool {
 
   // The children of nn.MultiheadAttention's fast path are seen.
   Decision Attention(const TorchCall& call) {
-    const TorchAttention* attention = AttentionOf(call);
-    if (attention != nullptr && attention->fast_path) return TwiceProducts(call);
-    if (IsFusedOnCpu(call)) return {kZero, "the fused kernel of the CPU has no rule"};
+    if (TakesFastPath(call)) return TwiceProducts(call);
+    if (IsFused(call)) return {kZero, "the fused kernel of the CPU has no rule"};
     ledger().Assume("attention that the CPU does not fuse is taken for two products");
     return TwiceProducts(call);
+  }
+
+  Decision Elementwise(const TorchCall& call) {
+    if (SpellingOf(call) == Spelling::kInPlace) return {kZero, "in place: no rule"};
+    return ElementsIn(call);
   }
 
   // One operator; only the sums of its two biases are seen.
@@ -93,8 +93,8 @@ constexpr AtenRules<Profiler> kRules = {{
     {Aten::kUpsampleBicubic, kNotCounted, kNoRule},
     {Aten::kUpsampleTrilinear, kNotCounted, kNoRule},
     {Aten::kGridSampler, kNotCounted, kNoRule},
-    {Aten::kAdd, &Profiler::ElementsIn, kFirst},
-    {Aten::kMul, &Profiler::ElementsIn, kFirst},
+    {Aten::kAdd, &Profiler::Elementwise, kFirst},
+    {Aten::kMul, &Profiler::Elementwise, kFirst},
     {Aten::kTranspose, kNotCounted, kNoRule},
 }};
 

@@ -15,6 +15,7 @@ namespace {
 constexpr char kBias[] = "1 per result where there is a bias";
 constexpr char kBeside[] = "elements, counted beside the MACs";
 constexpr char kTwice[] = "elements, once by the module and once by the function it calls";
+constexpr char kKept[] = "the module keeps the function from before it was wrapped";
 constexpr char kNotSeen[] = "no hook and no wrapper: not seen";
 
 class Ptflops : public TorchTool {
@@ -49,12 +50,19 @@ class Ptflops : public TorchTool {
   }
 
   Decision ProductsAndAdded(const TorchCall& call) {
+    if (!IsByName(this, call)) return {kZero, kNotSeen};
+    return {Plus(call.macs, AddedElements(this, call))};
+  }
+
+  // torch.baddbmm has a wrapper, the method of a tensor has none.
+  Decision Baddbmm(const TorchCall& call) {
+    if (SpellingOf(call) != Spelling::kTorch) return {kZero, kNotSeen};
     return {Plus(call.macs, AddedElements(this, call))};
   }
 
   Decision Matmul(const TorchCall& call) {
-    if (!CallsFunction(this, trace().scope(call))) return {kZero, "the operator @ has no wrapper"};
-    return {MatmulByFirst(call).value_or(call.macs)};
+    if (!IsByName(this, call)) return {kZero, "the operator @ has no wrapper"};
+    return {MatmulByFirst(call)};
   }
 
   Decision Normalization(const TorchCall& call) {
@@ -68,34 +76,33 @@ class Ptflops : public TorchTool {
   }
 
   Decision Softmax(const TorchCall& call) {
-    const TorchScope& scope = trace().scope(call);
-    if (scope.nn_class == NnClass::kSoftmax || scope.nn_class == NnClass::kMultiheadAttention ||
-        CallsFunction(this, scope)) {
-      return {call.in};
-    }
-    return {kZero, "torch.softmax has no wrapper"};
+    if (!IsFunctional(this, call)) return {kZero, "torch.softmax has no wrapper"};
+    return {call.in};
   }
 
   Decision Relu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kReLU); }
   Decision Elu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kELU); }
   Decision Prelu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kPReLU); }
-  Decision Gelu(const TorchCall& call) {
-    if (KeepsFunction(trace().scope(call))) {
-      return {kZero, "the module keeps the function from before it was wrapped"};
-    }
-    return HookedOrWrapped(call, NnClass::kGELU);
-  }
+  Decision Gelu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kGELU); }
   // nn.ReLU6 has a hook and calls hardtanh, which is not wrapped; F.relu6 is wrapped.
-  Decision Relu6(const TorchCall& call) { return Elements(call, 1); }
+  Decision Relu6(const TorchCall& call) {
+    if (trace().nn_class(call) == NnClass::kReLU6) return Elements(call, 1);
+    return Elements(call, IsFunctional(this, call) ? 1 : 0);
+  }
   Decision LeakyRelu(const TorchCall& call) {
     return Elements(call, trace().nn_class(call) == NnClass::kLeakyReLU ? 1 : 0);
   }
+  Decision Silu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kNone); }
   Decision Pool(const TorchCall& call) {
-    return Elements(call, trace().nn_class(call) == NnClass::kNone ? 1 : 2);
+    const NnClass c = trace().nn_class(call);
+    return HookedOrWrapped(call, IsPooling(OperatorOf(c)) ? c : NnClass::kNone);
   }
 
-  // torch.add and torch.mul are wrapped; the file does not tell them from + and *.
-  Decision Operator(const TorchCall&) { return {}; }
+  // torch.add and torch.mul, as functions and as methods.
+  Decision Operator(const TorchCall& call) {
+    if (!IsByName(this, call)) return {kZero, kNotSeen};
+    return {ElementsByName(this, call), kBeside};
+  }
 
   // The module counts one image, the function that it calls the batch.
   Decision Resize(const TorchCall& call) {
@@ -132,26 +139,33 @@ class Ptflops : public TorchTool {
 
   Decision Decide(const AtenRules<Ptflops>& rules, const TorchCall& call) {
     if (!IsContraction(call.op) && !IsNormalization(call.op)) {
-      AssumeSpelling(this, call);
       const bool in_timm = trace().scope(call).in_timm_attention;
       if (in_timm && call.op != Aten::kSoftmax) return {kZero, kNotSeen};
     }
+    if (TakesFastPath(call)) return {kZero, "the fast path is one native operator"};
     return rules.Decide(this, call);
   }
 
   // Of a convolution.
   Decision OfClass(const TorchCall& call, bool hooked) {
     if (!hooked) return {kZero, "no module of torch.nn does it"};
+    if (IsUnbatched(call)) {
+      ledger().Assume("a convolution of an image without batch is counted as one with batch 1");
+    }
     return ProductsAndBias(call);
   }
 
   // Once by a module of the class, which has a hook, and once by the function.
   Decision HookedOrWrapped(const TorchCall& call, NnClass c) {
-    return Elements(call, trace().nn_class(call) == c ? 2 : 1);
+    const bool is_hooked = c != NnClass::kNone && trace().nn_class(call) == c;
+    const bool is_wrapped = is_hooked || IsFunctional(this, call);
+    return Elements(call, (is_hooked ? 1 : 0) + (is_wrapped ? 1 : 0));
   }
 
   Decision Elements(const TorchCall& call, int64_t times) {
-    if (times == 0) return {kZero, kNotSeen};
+    if (times == 0) {
+      return {kZero, KeepsFunction(trace().scope(call)) ? kKept : kNotSeen};
+    }
     return {Scaled(call.in, times), times == 2 ? kTwice : kBeside};
   }
 
@@ -194,17 +208,18 @@ class Ptflops : public TorchTool {
 };
 
 constexpr char kOwnFormula[] = "its own formula, with biases and products of gates";
+constexpr char kByFirst[] = "prod(first) * last of second";
 constexpr char kAndAdded[] = "and the elements of what is added";
 
 constexpr AtenRules<Ptflops> kRules = {{
     {Aten::kOther, kNotCounted, kNotSeen},
     {Aten::kLinear, &Ptflops::Linear, kBias},
-    {Aten::kMatmul, &Ptflops::Matmul, "prod(first) * last of second"},
-    {Aten::kMm, &Ptflops::Products},
-    {Aten::kBmm, &Ptflops::Products},
+    {Aten::kMatmul, &Ptflops::Matmul, kByFirst},
+    {Aten::kMm, &Ptflops::Matmul, kByFirst},
+    {Aten::kBmm, &Ptflops::Matmul, kByFirst},
     {Aten::kMv, kNotCounted, kNotSeen},
     {Aten::kAddmm, &Ptflops::ProductsAndAdded, kAndAdded},
-    {Aten::kBaddbmm, &Ptflops::ProductsAndAdded, kAndAdded},
+    {Aten::kBaddbmm, &Ptflops::Baddbmm, kAndAdded},
     {Aten::kEinsum, kNotCounted, kNotSeen},
     {Aten::kConv, &Ptflops::Conv, kBias},
     {Aten::kConvTranspose, &Ptflops::ConvTranspose, kBias},
@@ -223,7 +238,7 @@ constexpr AtenRules<Ptflops> kRules = {{
     {Aten::kElu, &Ptflops::Elu},
     {Aten::kPrelu, &Ptflops::Prelu},
     {Aten::kGelu, &Ptflops::Gelu},
-    {Aten::kSilu, &Ptflops::ElementsIn, kBeside},
+    {Aten::kSilu, &Ptflops::Silu},
     {Aten::kMaxPool, &Ptflops::Pool},
     {Aten::kAvgPool, &Ptflops::Pool},
     {Aten::kAdaptiveAvgPool, &Ptflops::Pool},

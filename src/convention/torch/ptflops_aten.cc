@@ -16,9 +16,7 @@ class PtflopsAten : public TorchTool {
 
   Ledger Run(const AtenRules<PtflopsAten>& rules) {
     return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
-      const TorchAttention* attention = AttentionOf(call);
-      if (attention != nullptr && attention->fast_path) {
-        ledger().Assume(kFastPathAssumption);
+      if (TakesFastPath(call)) {
         return {kZero, "the fast path is one native operator, not in its table"};
       }
       return rules.Decide(this, call);
@@ -32,8 +30,9 @@ class PtflopsAten : public TorchTool {
   Decision Linear(const TorchCall& call) {
     if (IsVectorProduct(call)) return {kZero, kVector};
     const Shape& x = call.shape_of_x();
-    const bool is_addmm = (x.ranked() && x.rank() == 2) || call.is_contiguous;
-    return {Plus(call.macs, call.has_bias && is_addmm ? call.out : kZero)};
+    if (!call.has_bias) return Products(call);
+    const bool is_addmm = (x.ranked() && x.rank() == 2) || IsContiguous(call);
+    return {Plus(call.macs, is_addmm ? call.out : kZero)};
   }
 
   Decision Matmul(const TorchCall& call) {
@@ -43,11 +42,18 @@ class PtflopsAten : public TorchTool {
 
   Decision Addmm(const TorchCall& call) { return {Plus(call.macs, call.out)}; }
 
-  Decision Attention(const TorchCall& call) { return {IsFusedOnCpu(call) ? kZero : call.macs}; }
+  Decision Attention(const TorchCall& call) { return {IsFused(call) ? kZero : call.macs}; }
 
   Decision Recurrent(const TorchCall& call) {
-    ledger().Assume("biases of GRU and RNN are left out");
-    return Products(call);
+    ledger().Assume(
+        "biases of GRU and RNN are counted as parts of addmm, but those of an input in another "
+        "order in memory");
+    const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
+    if (!sizes.has_value() || !sizes->bias) return Products(call);
+    const int64_t gates = call.op == Aten::kGru ? 3 : 1;
+    const Expr biases = sizes->hidden * (sizes->layers * 2 - (sizes->batch_first ? 1 : 0));
+    return {Plus(call.macs,
+                 Times(call, biases * gates * sizes->directions * sizes->steps * sizes->batch))};
   }
 };
 

@@ -16,7 +16,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "src/base/limits.h"
+#include "src/convention/torch/functions.h"
 #include "src/convention/torch/trace.h"
 #include "src/exporter/tensor_name.h"
 
@@ -28,6 +30,15 @@ constexpr absl::string_view kLayerNorm[] = {"ReduceMean", "Sub",  "Pow", "Reduce
 constexpr absl::string_view kLinearOnly[] = {"MatMul", "Gemm",     "Add",     "Transpose",
                                              "Cast",   "Constant", "Identity"};
 constexpr absl::string_view kFree[] = {"Constant", "Identity"};
+// Names that modules have in transformers, and in no other library that we know.
+constexpr absl::string_view kOfTransformers[] = {"intermediate_act_fn", "DenseReluDense",
+                                                 "word_embeddings",     "SelfAttention",
+                                                 "vision_model",        "text_model",
+                                                 "activation_fn",       "layernorm_before",
+                                                 "input_layernorm",     "post_attention_layernorm"};
+// Of these, modules that are an activation.
+constexpr absl::string_view kActivationsOfTransformers[] = {"intermediate_act_fn", "activation_fn",
+                                                            "act_fn", "act"};
 
 struct NodeRule {
   absl::string_view op_type;
@@ -59,11 +70,6 @@ constexpr NodeRule kNodes[] = {
     {"Mul", Aten::kMul},
 };
 
-template <size_t kSize>
-bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 // The class of torch.nn for one, two or three dimensions.
 NnClass OfRank(NnClass first, int rank) {
   constexpr int kFirstRank = 3;
@@ -87,6 +93,7 @@ class TorchScriptTracer {
     for (TorchCall& call : trace_.calls) {
       if (evidence_.exhausted()) break;
       FindOperands(&evidence_, &trace_, &call);
+      call.spelling = SpellingOf(call);
       if (call.op == Aten::kOther && call.macs != kZero) {
         return Unreadable(
             absl::StrCat(NodeOf(call.main).op_type,
@@ -192,6 +199,9 @@ class TorchScriptTracer {
     }
     for (size_t i = 0; i < modules_.size(); ++i) {
       absl::string_view path = evidence_.paths().path(static_cast<ModuleId>(i));
+      for (const absl::string_view part : absl::StrSplit(path, '.')) {
+        of_transformers_ = of_transformers_ || IsOneOf(part, kOfTransformers);
+      }
       for (size_t dot = path.rfind('.'); dot != absl::string_view::npos; dot = path.rfind('.')) {
         path = path.substr(0, dot);
         const OptionalModuleId parent = evidence_.paths().Find(path);
@@ -200,6 +210,12 @@ class TorchScriptTracer {
         FactsOf(*parent).has_children = true;
       }
     }
+  }
+
+  // The last part of the module's path.
+  absl::string_view PartOf(ModuleId id) const {
+    const absl::string_view path = evidence_.paths().path(id);
+    return path.substr(path.rfind('.') + 1);
   }
 
   // An input is a parameter of an nn.MultiheadAttention; each node is looked at once.
@@ -245,6 +261,16 @@ class TorchScriptTracer {
     trace_.calls.push_back(call);
   }
 
+  // Modules of torch.nn call functions of torch.nn.functional.
+  OpenFact<Spelling> SpellingOf(const TorchCall& call) const {
+    const TorchScope& scope = trace_.scope(call);
+    if (KeepsFunction(scope) && IsActivation(call.op)) {
+      return OpenFact<Spelling>(Spelling::kNone);
+    }
+    if (scope.nn_class != NnClass::kNone) return OpenFact<Spelling>::Stated(Spelling::kFunctional);
+    return OpenFact<Spelling>(LikelySpelling(evidence_, scope, call));
+  }
+
   ScopeId ScopeOf(ModuleId module, NnClass nn_class) {
     const auto [it, is_new] =
         scopes_.try_emplace({module, nn_class}, static_cast<ScopeId>(trace_.scopes.size()));
@@ -254,6 +280,13 @@ class TorchScriptTracer {
       scope.module = module;
       scope.class_name = evidence_.paths().type(module);
       scope.is_assumed = true;
+      // Its rotary embeddings write x @ y.
+      scope.of_transformers = of_transformers_ && PartOf(module) != "rotary_emb";
+      if (of_transformers_ && nn_class == NnClass::kGELU &&
+          IsOneOf(PartOf(module), kActivationsOfTransformers)) {
+        scope.nn_class = NnClass::kNone;
+        scope.class_name = kGeluOfTransformers;
+      }
       trace_.scopes.push_back(scope);
     }
     return it->second;
@@ -269,6 +302,7 @@ class TorchScriptTracer {
     if (type == "Div" && RecogniseGelu(id)) return;
     if (type == "Sigmoid" && RecogniseSilu(id)) return;
     if (type == "Mul" && RecogniseAttention(id)) return;
+    if (type == "Mul" && IsOfVariance(id)) return Add(Aten::kOther, NnClass::kNone, {id});
     if (type == "Clip" && IsAlone(id)) return Add(Aten::kRelu6, NnClass::kReLU6, {id});
     for (const NodeRule& rule : kNodes) {
       if (rule.op_type != type || IsShapeWork(id)) continue;
@@ -460,6 +494,16 @@ class TorchScriptTracer {
     return true;
   }
 
+  // torch.var is exported as the mean of d * d, where d = x - mean(x).
+  bool IsOfVariance(EntryId id) const {
+    const Node& node = NodeOf(id);
+    const OptionalEntryId difference = MakerOf(id, 0), user = UserOf(id);
+    if (!difference || !user || node.input(0) != node.input(1)) return false;
+    const OptionalEntryId mean = MakerOf(*difference, 1);
+    return NodeOf(*difference).op_type == "Sub" && NodeOf(*user).op_type == "ReduceMean" && mean &&
+           NodeOf(*mean).op_type == "ReduceMean";
+  }
+
   bool RecogniseGelu(EntryId id) {
     constexpr absl::string_view kGelu[] = {"Div", "Erf", "Add", "Mul", "Mul"};
     std::vector<EntryId> entries;
@@ -521,6 +565,7 @@ class TorchScriptTracer {
   std::vector<OptionalNodeId> consumer_;   // by ValueId: the first
   std::vector<bool> taken_;                // by EntryId
   std::vector<ModuleFacts> modules_;
+  bool of_transformers_ = false;
   std::vector<int8_t> has_in_projection_;  // by NodeId: 0 where not asked
   // Of recurrent layers, made when the first is met: where they are, by module and operator; and,
   // by EntryId, the next entry that costs something, itself included, and of one that does the next

@@ -8,7 +8,10 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "src/convention/conventions.h"
+#include "src/convention/torch/functions.h"
 #include "src/convention/torch/tool.h"
 
 namespace onnxflops::convention {
@@ -17,18 +20,25 @@ namespace {
 
 constexpr char kNoHook[] = "no hook for this class: the count is 0";
 constexpr char kFunction[] = "a function, no module: not seen";
+constexpr char kNoFunction[] = "not among the functions that it watches";
 constexpr char kNoModule[] = "no module of torch.nn does it";
 
 class Thop : public TorchTool {
  public:
-  explicit Thop(Evidence* evidence)
-      : TorchTool(evidence, Unit::kMac, {.classes = true, .products = false}) {}
+  // `functions`: products of functions are counted, too.
+  explicit Thop(Evidence* evidence, bool functions = false)
+      : TorchTool(evidence, Unit::kMac, {.classes = true, .products = functions}),
+        counts_parameters_(!functions) {}
 
   Ledger Run(const AtenRules<Thop>& rules) {
     Ledger ledger = Apply(
-        rules.Counted(), [&](const TorchCall& call) { return rules.Decide(this, call); },
+        rules.Counted(),
+        [&](const TorchCall& call) {
+          if (!counts_parameters_) AssumeOwnFormula(call);
+          return rules.Decide(this, call);
+        },
         [&](const TorchCall& call, const Decision& decision) { AddParameters(call, decision); });
-    if (!ledger.lines.empty()) {
+    if (counts_parameters_ && !ledger.lines.empty()) {
       std::vector<Expr> parts;
       for (const auto& [amount, modules] : params_) {
         parts.push_back(evidence().amount(amount) * modules);
@@ -48,7 +58,15 @@ class Thop : public TorchTool {
 
   Decision Conv(const TorchCall& call) {
     if (!IsConvClass(trace().nn_class(call))) return {kZero, kNoHook};
-    return Products(call);
+    if (!IsUnbatched(call)) return Products(call);
+    // Channels are read at dimension 1, which is the height of an image without batch.
+    const Shape& x = call.shape_of_x();
+    const Shape& w = call.shape_of_w();
+    if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() < 3) return {call.macs};
+    const Attribute* group = MainAttribute(call, "group");
+    const Expr channels = FloorDiv(x[2], group == nullptr ? 1 : group->i);
+    return {evidence().Intern(evidence().amount(call.out) * channels * w.Product(2, w.rank())),
+            "an image without batch: its height is taken for its channels"};
   }
 
   // By the output, as if it were not transposed: N * (Cin / groups) * kernel.
@@ -78,6 +96,9 @@ class Thop : public TorchTool {
   // 3 d - 1 for every row of d.
   Decision Softmax(const TorchCall& call) {
     if (trace().nn_class(call) != NnClass::kSoftmax) return {kZero, kNoModule};
+    return SoftmaxOf(call);
+  }
+  Decision SoftmaxOf(const TorchCall& call) {
     const Expr n = evidence().amount(call.in);
     return {evidence().Intern(n * 3 - FloorDiv(n, SoftmaxSize(call)))};
   }
@@ -120,7 +141,104 @@ class Thop : public TorchTool {
     return {Times(call, cells * sizes->directions * sizes->steps * sizes->batch)};
   }
 
+  // ---- what rows of ultralytics-thop say
+  // By the input: the products that it does.
+  Decision ConvTransposeByInput(const TorchCall& call) {
+    if (!IsConvTransposeClass(trace().nn_class(call))) return OfSubclass(call, call.macs);
+    return Products(call);
+  }
+  Decision UpsampleTrilinear(const TorchCall& call) { return Upsample(call, 31); }
+  Decision ConvOrSubclass(const TorchCall& call) {
+    if (!IsConvClass(trace().nn_class(call))) return OfSubclass(call, call.macs);
+    return Products(call);
+  }
+  Decision NormalizationOrSubclass(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    const AmountId amount = Scaled(call.in, call.is_affine ? 4 : 2);
+    const bool is_hooked = c == NnClass::kLayerNorm || c == NnClass::kGroupNorm ||
+                           IsBatchNormClass(c) || IsInstanceNormClass(c);
+    if (!is_hooked) return OfSubclass(call, amount);
+    return {amount};
+  }
+  // Of a module or of a function that does products, whatever its spelling.
+  Decision LinearOrFunction(const TorchCall& call) {
+    if (trace().nn_class(call) != NnClass::kNone || IsFunctional(this, call)) return Products(call);
+    return {kZero, kNoFunction};
+  }
+  Decision MatmulOrMethod(const TorchCall& call) { return Products(call); }
+  Decision Mm(const TorchCall& call) {
+    if (InAttention(call)) return Products(call);
+    return {kZero, kNoFunction};
+  }
+  Decision EinsumOfTwo(const TorchCall& call) {
+    const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
+    if (cost.has_value()) return {Times(call, Expr(cost->combinations))};
+    ledger().Assume("an einsum of other than two operands of known sizes counts as its products");
+    return Products(call);
+  }
+  // nn.MultiheadAttention counts its softmax, the function does not.
+  Decision Sdpa(const TorchCall& call) {
+    if (!InAttention(call)) return Products(call);
+    const Shape& q = call.shape_of_x();
+    const Shape& k = call.shape_of_w();
+    constexpr int kRank = 4;
+    if (!q.ranked() || !k.ranked() || q.rank() != kRank || k.rank() != kRank) {
+      ledger().Assume("the softmax of an attention of unknown sizes is left out");
+      return Products(call);
+    }
+    const Expr keys = k[kRank - 1] == q[kRank - 1] ? k[kRank - 2] : k[kRank - 1];
+    return {Plus(call.macs, Times(call, q.Product(0, kRank - 1) * (keys * 3 - 1)))};
+  }
+  Decision SoftmaxOrAttention(const TorchCall& call) {
+    if (trace().nn_class(call) != NnClass::kSoftmax && !InAttention(call)) {
+      return {kZero, kNoModule};
+    }
+    return SoftmaxOf(call);
+  }
+  // The elements of all windows, and a division per result.
+  Decision AvgPoolByWindow(const TorchCall& call) {
+    const NnClass c = trace().nn_class(call);
+    if (c < NnClass::kAvgPool1d || c > NnClass::kAvgPool3d) return {kZero, kNoModule};
+    const Attribute* kernel = MainAttribute(call, "kernel_shape");
+    if (kernel == nullptr || MainAttribute(call, "pads") != nullptr) {
+      ledger().Assume("windows of a padded nn.AvgPool are taken for whole ones");
+    }
+    Expr window = 1;
+    if (kernel != nullptr) {
+      for (int64_t size : kernel->ints) window *= size;
+    }
+    return {evidence().Intern(evidence().amount(call.out) * (window + 1))};
+  }
+
  private:
+  // Modules that ultralytics-thop has formulas for, and we have none.
+  void AssumeOwnFormula(const TorchCall& call) {
+    constexpr absl::string_view kModules[] = {
+        "torch.nn.modules.activation.LogSoftmax", "torch.nn.modules.activation.Softmin",
+        "torch.nn.modules.activation.Softmax2d", "torch.nn.modules.normalization.RMSNorm",
+        "torch.nn.modules.linear.Bilinear"};
+    if (!IsOneOf(trace().scope(call).class_name, kModules)) return;
+    ledger().Assume(absl::StrCat(trace().scope(call).class_name,
+                                 " is counted by its calls, not by the formula of the tool"));
+  }
+
+  bool InAttention(const TorchCall& call) const {
+    return trace().nn_class(call) == NnClass::kMultiheadAttention;
+  }
+
+  // A layer of a class that is not torch.nn's: of one that is derived from it, or of a function.
+  Decision OfSubclass(const TorchCall& call, AmountId amount) {
+    if (call.in_torch_nn) return {amount};
+    const absl::string_view name = trace().scope(call).class_name;
+    const bool named = absl::StrContains(name.substr(name.rfind('.') + 1),
+                                         IsNormalization(call.op) ? "Norm" : "Conv");
+    ledger().Assume(
+        "layers in classes outside of torch.nn are taken for classes derived from torch.nn's, "
+        "which count, where they are named Norm or Conv; the file does not tell");
+    if (!named) return {kZero, kNoModule};
+    return {amount};
+  }
+
   // Parameters of the modules that a hook was called for, each module once.
   void AddParameters(const TorchCall& call, const Decision& decision) {
     const TorchScope& scope = trace().scope(call);
@@ -189,6 +307,7 @@ class Thop : public TorchTool {
     return state;
   }
 
+  const bool counts_parameters_;
   absl::flat_hash_set<std::pair<ModuleId, NnClass>> seen_;
   absl::flat_hash_map<int32_t, AmountId> params_of_kind_;
   absl::btree_map<AmountId, int64_t> params_;  // how many modules have so many
@@ -244,21 +363,78 @@ constexpr AtenRules<Thop> kRules = {{
     {Aten::kTranspose, kNotCounted, kNoModule},
 }};
 
+// ultralytics-thop 2.0: the same table, two formulas mended.
+constexpr AtenRules<Thop> kUltralytics20 = kRules.With({
+    {Aten::kConvTranspose, &Thop::ConvTransposeByInput},
+    {Aten::kUpsampleTrilinear, &Thop::UpsampleTrilinear, kPerResult},
+});
+
+// ultralytics-thop 2.2: classes derived from torch.nn's, and functions that do products.
+constexpr AtenRules<Thop> kUltralytics22 = kUltralytics20.With({
+    {Aten::kLinear, &Thop::LinearOrFunction},
+    {Aten::kMatmul, &Thop::MatmulOrMethod},
+    {Aten::kMm, &Thop::Mm, kNoFunction},
+    {Aten::kBmm, &Thop::MatmulOrMethod},
+    {Aten::kBaddbmm, &Thop::Mm, kNoFunction},
+    {Aten::kMv, kNotCounted, kNoFunction},
+    {Aten::kEinsum, &Thop::EinsumOfTwo},
+    {Aten::kConv, &Thop::ConvOrSubclass},
+    {Aten::kSdpa, &Thop::Sdpa, kBeside},
+    {Aten::kBatchNorm, &Thop::NormalizationOrSubclass, kPerElement},
+    {Aten::kLayerNorm, &Thop::NormalizationOrSubclass, kPerElement},
+    {Aten::kGroupNorm, &Thop::NormalizationOrSubclass, kPerElement},
+    {Aten::kInstanceNorm, &Thop::NormalizationOrSubclass, kPerElement},
+    {Aten::kSoftmax, &Thop::SoftmaxOrAttention, kBeside},
+    {Aten::kAvgPool, &Thop::AvgPoolByWindow, kBeside},
+    {Aten::kUpsampleNearest, kNotCounted, "nearest neighbours count as 0"},
+});
+
 Ledger Apply(Evidence* evidence) { return Thop(evidence).Run(kRules); }
+Ledger Apply20(Evidence* evidence) { return Thop(evidence).Run(kUltralytics20); }
+Ledger Apply22(Evidence* evidence) { return Thop(evidence, true).Run(kUltralytics22); }
+
+constexpr char kHeadline[] =
+    "MACs (total_ops of thop.profile; often doubled or called FLOPs by its users)";
+constexpr char kIncludes[] =
+    "modules of exactly these classes: Linear, Conv, ConvTranspose, BatchNorm, LayerNorm, "
+    "InstanceNorm, PReLU, Softmax, AvgPool, AdaptiveAvgPool, Upsample, RNN, GRU, LSTM";
+constexpr char kMisses[] =
+    "functions and tensor operators (matmul, attention, F.linear), subclasses, "
+    "nn.MultiheadAttention, GroupNorm, GELU";
+
+constexpr Convention kOriginal = {
+    {"thop@0.1.1", Unit::kMac, kHeadline,
+     "pytorch-OpCounter 0.1.1 (43c064a): thop/profile.py:21-66, vision/basic_hooks.py, "
+     "vision/calc_func.py, rnn_hooks.py",
+     kIncludes, kMisses, "0.1.1", "2022-09", "the last version of thop itself"},
+    thop::Apply,
+};
+
+constexpr Convention kFork22 = {
+    {"thop@ultralytics-2.2.3", Unit::kMac, kHeadline,
+     "ultralytics-thop 2.2.3 (2026-10): thop/profile.py:40-240, vision/basic_hooks.py",
+     "as thop, and classes derived from those, GroupNorm, nn.MultiheadAttention; functions: "
+     "F.linear, matmul, bmm, einsum, scaled_dot_product_attention",
+     "mm, addmm, baddbmm, convolutions of functions, activations", "ultralytics-2.2.3", "2026-10",
+     "a fork of the same name: functions that do products count, GroupNorm and attention, too"},
+    thop::Apply22,
+};
+
+constexpr Convention kFork20 = {
+    {"thop@ultralytics-2.0.18", Unit::kMac, kHeadline,
+     "ultralytics-thop 2.0.18 (2025): thop/profile.py:33-79, vision/basic_hooks.py", kIncludes,
+     kMisses, "ultralytics-2.0.18", "",
+     "a fork of the same name: transposed convolutions are counted by their input, trilinear "
+     "resizing counts"},
+    thop::Apply20,
+};
+
+// Not by age: the plain name is thop itself.
+constexpr const Convention* kVersions[] = {&kOriginal, &kFork22, &kFork20};
 
 }  // namespace
 }  // namespace thop
 
-const Convention kThop = {
-    {"thop", Unit::kMac,
-     "MACs (total_ops of thop.profile; often doubled or called FLOPs by its users)",
-     "pytorch-OpCounter 0.1.1 (43c064a): thop/profile.py:21-66, vision/basic_hooks.py, "
-     "vision/calc_func.py, rnn_hooks.py",
-     "modules of exactly these classes: Linear, Conv, ConvTranspose, BatchNorm, LayerNorm, "
-     "InstanceNorm, PReLU, Softmax, AvgPool, AdaptiveAvgPool, Upsample, RNN, GRU, LSTM",
-     "functions and tensor operators (matmul, attention, F.linear), subclasses, "
-     "nn.MultiheadAttention, GroupNorm, GELU"},
-    thop::Apply,
-};
+constinit const Convention kThop = NewestOf("thop", thop::kVersions);
 
 }  // namespace onnxflops::convention

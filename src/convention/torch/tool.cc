@@ -198,11 +198,90 @@ const TorchAttention* TorchTool::AttentionOf(const TorchCall& call) const {
   return &trace_.attentions[static_cast<size_t>(trace_.attention_of[i])];
 }
 
-std::optional<AmountId> TorchTool::MatmulByFirst(const TorchCall& call) {
+namespace {
+
+// What is assumed of how the source calls the operator.
+absl::string_view AssumedSpelling(const TorchScope& scope, Aten op, bool is_in_place) {
+  if (is_in_place) {
+    return "additions to what a convolution gives are taken for x += y, as torchvision and timm "
+           "write most of them; the file does not tell";
+  }
+  if (op == Aten::kAdd || op == Aten::kMul) {
+    return "additions and multiplications are taken for the operators + and *, not torch.add and "
+           "torch.mul; the file does not tell";
+  }
+  if (IsActivation(op) || IsPooling(op)) {
+    return "activations and pooling outside of torch.nn are taken for calls of "
+           "torch.nn.functional; the file does not tell";
+  }
+  if (op != Aten::kSoftmax && !IsMatmul(op)) {
+    return "layers outside of torch.nn are taken for calls of torch.nn.functional; the file does "
+           "not tell";
+  }
+  if (scope.of_transformers) {
+    return "modules of transformers call torch.matmul and F.softmax by name; the file does not "
+           "tell";
+  }
+  return "products and softmax outside of torch.nn are taken for x @ y and torch.softmax, which "
+         "have no wrapper; the file does not tell";
+}
+
+}  // namespace
+
+Spelling TorchTool::SpellingOf(const TorchCall& call) {
+  const Spelling spelling = call.spelling.value_;
+  if (!call.spelling.is_stated()) {
+    ledger_.Assume(AssumedSpelling(trace_.scope(call), call.op, spelling == Spelling::kInPlace));
+  }
+  return spelling;
+}
+
+void TorchTool::AssumeNumericPadding(const TorchCall& call) {
+  if (AtenName(call.target) != "convolution") return;
+  ledger_.Assume(
+      "convolutions that the file names aten.convolution are taken for ones with padding in "
+      "numbers, not 'same' or 'valid'");
+}
+
+bool TorchTool::IsContiguous(const TorchCall& call) {
+  if (!call.is_contiguous.is_stated()) {
+    ledger_.Assume(
+        "the layout in memory of what some linear layers work on is not known: a bias is counted "
+        "where it is taken to be in order");
+  }
+  return call.is_contiguous.value_;
+}
+
+bool TorchTool::IsFused(const TorchCall& call) {
+  if (call.arguments.groups_heads) {
+    ledger_.Assume(
+        trace_.fuses_groups
+            ? "attention with fewer heads of k and v is one operator on a CPU, as in "
+              "PyTorch 2.15, which exported the file"
+            : "attention with fewer heads of k and v is two products on a CPU, as before "
+              "PyTorch 2.15");
+  }
+  return IsFusedOnCpu(call, trace_.fuses_groups);
+}
+
+bool TorchTool::TakesFastPath(const TorchCall& call) {
+  const TorchAttention* attention = AttentionOf(call);
+  if (attention == nullptr || !attention->fast_path) return false;
+  ledger_.Assume(
+      "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
+      "torch.backends.mha on");
+  return true;
+}
+
+AmountId TorchTool::MatmulByFirst(const TorchCall& call) {
   const Shape& w = call.shape_of_w();
-  if (!call.w->is_tensor() || !w.ranked()) return call.macs;
-  if (w.rank() < 2) return std::nullopt;
+  if (!call.w->is_tensor() || !w.ranked() || w.rank() == 0) return call.macs;
   return evidence_.Intern(evidence_.amount(call.in) * w[w.rank() - 1]);
+}
+
+bool TorchTool::IsUnbatched(const TorchCall& call) const {
+  const EntryId first = trace_.entries_of(call).front();
+  return first != call.main && evidence_.node(evidence_.entry(first)).op_type == "Unsqueeze";
 }
 
 Expr TorchTool::SoftmaxSize(const TorchCall& call) const {
@@ -289,7 +368,8 @@ bool IsVectorProduct(const TorchCall& call) {
     return fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 1;
   };
   if (call.op == Aten::kMatmul) return has_rank_1(*call.w);
-  return call.op == Aten::kMv || (call.op == Aten::kLinear && has_rank_1(*call.x));
+  return call.op == Aten::kMv ||
+         (call.op == Aten::kLinear && !call.has_bias && has_rank_1(*call.x));
 }
 
 namespace {
@@ -330,8 +410,8 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
   return sizes;
 }
 
-bool IsFusedOnCpu(const TorchCall& call) {
-  if (call.arguments.groups_heads) return false;
+bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups) {
+  if (call.arguments.groups_heads && !fuses_groups) return false;
   const Shape& q = call.shape_of_x();
   const Shape& out = call.shape_of_y();
   if (!q.ranked() || !out.ranked()) return true;

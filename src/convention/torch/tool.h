@@ -55,6 +55,20 @@ class TorchTool {
   // The run of nn.MultiheadAttention that the call is part of; nullptr if it is part of none.
   const TorchAttention* AttentionOf(const TorchCall& call) const;
 
+  // ---- what a file may leave open: each makes the figure assumed where it does
+  // How the source calls the operator.
+  Spelling SpellingOf(const TorchCall& call);
+  // Padding 'same' and 'valid' are operators of their own, which some exports do not tell.
+  void AssumeNumericPadding(const TorchCall& call);
+  // Whether what the call works on lies in memory in the order of its elements.
+  bool IsContiguous(const TorchCall& call);
+  // Whether the call is part of an nn.MultiheadAttention that one native operator does.
+  bool TakesFastPath(const TorchCall& call);
+
+  // Whether the CPU fuses the attention, in the PyTorch that exported the file: a version decides
+  // it where heads are grouped.
+  bool IsFused(const TorchCall& call);
+
   // ---- what many rows say
   Decision Products(const TorchCall& call) { return {call.macs}; }
   Decision TwiceProducts(const TorchCall& call) { return {evidence_.Doubled(call.macs)}; }
@@ -76,9 +90,10 @@ class TorchTool {
   AmountId Times(const TorchCall& call, const Expr& once) {
     return evidence_.Intern(once * evidence_.times(evidence_.entry(call.main)));
   }
-  // prod(x) * w[-1], as tools count a matmul; right unless x is broadcast. nullopt if w is a
-  // vector.
-  std::optional<AmountId> MatmulByFirst(const TorchCall& call);
+  // prod(x) * w[-1], as tools count a matmul; right unless x is broadcast or w is a vector.
+  AmountId MatmulByFirst(const TorchCall& call);
+  // Whether the operand of a convolution lacks the batch, which the export adds.
+  bool IsUnbatched(const TorchCall& call) const;
   // The size of the dimension that a softmax is over.
   Expr SoftmaxSize(const TorchCall& call) const;
   const Attribute* MainAttribute(const TorchCall& call, absl::string_view name) const {
@@ -110,7 +125,8 @@ class TorchTool {
   int unknown_ = 0;  // operators that do products and that no rule knows
 };
 
-// Whether the product is one with a vector, which PyTorch dispatches as mv or dot.
+// Whether the product is one with a vector, which PyTorch dispatches as mv or dot; a linear layer
+// with a bias makes a matrix of the vector.
 bool IsVectorProduct(const TorchCall& call);
 
 // FLOPs of an einsum of two operands as NumPy's einsum_path prints them, which tools read: 2 per
@@ -133,14 +149,10 @@ struct RecurrentSizes {
 std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const TorchTrace& trace,
                                                const TorchCall& call);
 
-// Why the parts of an nn.MultiheadAttention are not seen.
-inline constexpr char kFastPathAssumption[] =
-    "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
-    "torch.backends.mha on";
-
 // Whether PyTorch on a CPU computes attention with its fused kernel, which tools do not see, and
 // not as two products: four dimensions, as many heads of q as of k and v, all of one size.
-bool IsFusedOnCpu(const TorchCall& call);
+// From 2.15 on also with fewer heads of k and v.
+bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups);
 
 }  // namespace onnxflops::convention
 

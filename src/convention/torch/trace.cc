@@ -1,6 +1,7 @@
 #include "src/convention/torch/trace.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -92,7 +93,10 @@ TorchTrace TraceTorch(Evidence* evidence) {
   TorchTrace trace;
   if (exporter == Exporter::kDynamo) trace = TraceDynamo(evidence);
   if (exporter == Exporter::kTorchScript) trace = TraceTorchScript(evidence);
-  FindContiguous(*evidence, &trace);
+  constexpr TorchRelease kFusesGroups = {2, 15};
+  const std::optional<TorchRelease> release = TorchReleaseOf(evidence->model());
+  trace.fuses_groups = release && *release >= kFusesGroups;
+  FindLayouts(*evidence, &trace);
   FindKinds(*evidence, &trace);
   return trace;
 }
@@ -113,7 +117,7 @@ class Numbering {
 };
 
 // What rules see of a scope: its place is no part of it.
-using ScopeKey = std::tuple<NnClass, absl::string_view, bool, bool, bool>;
+using ScopeKey = std::tuple<NnClass, absl::string_view, bool, bool, bool, bool>;
 
 // What rules see of a call, besides its scope, its target and its entries.
 int32_t Flags(const TorchTrace& trace, size_t call) {
@@ -123,7 +127,7 @@ int32_t Flags(const TorchTrace& trace, size_t call) {
       c.has_bias,
       c.is_affine,
       c.is_out_proj,
-      c.is_contiguous,
+      c.in_torch_nn,
       attention >= 0,
       attention >= 0 && trace.attentions[static_cast<size_t>(attention)].fast_path,
       c.arguments.has_output_size,
@@ -144,15 +148,17 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
   std::vector<int32_t> kind_of_scope;
   kind_of_scope.reserve(trace->scopes.size());
   for (const TorchScope& s : trace->scopes) {
-    kind_of_scope.push_back(scope_kinds(
-        {s.nn_class, s.class_name, s.is_assumed, s.in_timm_attention, s.in_encoder_layer}));
+    kind_of_scope.push_back(
+        scope_kinds({s.nn_class, s.class_name, s.is_assumed, s.in_timm_attention,
+                     s.in_encoder_layer, s.of_transformers}));
   }
   Numbering<std::vector<int32_t>> kinds;
   std::vector<int32_t> key;
   for (size_t i = 0; i < trace->calls.size(); ++i) {
     TorchCall& call = trace->calls[i];
     key = {static_cast<int32_t>(call.op), kind_of_scope[static_cast<size_t>(call.scope)],
-           Flags(*trace, i), call.arguments.normalized_dims,
+           Flags(*trace, i), call.arguments.normalized_dims, call.is_contiguous.key(),
+           call.spelling.key(),
            // Only what no rule knows is named.
            call.op == Aten::kOther ? call.target_number : -1};
     for (EntryId id : trace->entries_of(call)) {

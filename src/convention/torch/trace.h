@@ -20,8 +20,33 @@
 #include "absl/types/span.h"
 #include "src/convention/evidence.h"
 #include "src/convention/torch/names.h"
+#include "src/exporter/source_line.h"
 
 namespace onnxflops::convention {
+
+// Something about a call that a file may leave open. Only a TorchTool can read it: a rule that goes
+// by what the file does not state makes the figure assumed.
+template <typename T>
+class OpenFact {
+ public:
+  OpenFact() = default;
+  explicit OpenFact(T guess) : value_(guess) {}
+
+  static OpenFact Stated(T value) {
+    OpenFact fact(value);
+    fact.is_stated_ = true;
+    return fact;
+  }
+  bool is_stated() const { return is_stated_; }
+  // Equal facts have equal keys.
+  int32_t key() const { return static_cast<int32_t>(value_) * 2 + (is_stated_ ? 1 : 0); }
+
+ private:
+  friend class TorchTool;
+
+  T value_ = {};
+  bool is_stated_ = false;
+};
 
 // A module whose forward made calls.
 struct TorchScope {
@@ -31,6 +56,7 @@ struct TorchScope {
   bool is_assumed = false;         // the class is recognised, not stated
   bool in_timm_attention = false;  // inside of timm's Attention
   bool in_encoder_layer = false;   // inside of an nn.TransformerEncoderLayer
+  bool of_transformers = false;    // a class of Hugging Face's transformers
 };
 using ScopeId = int32_t;
 
@@ -61,16 +87,20 @@ struct TorchCall {
   // Rules count all calls of one kind alike: they have equal classes, arguments and operands.
   int32_t kind = 0;
   // See also shape_of_x() and its like.
-  const Fact* x = nullptr;    // first operand (of a product; of addmm, the second)
-  const Fact* w = nullptr;    // second operand of a product, weight of a convolution
-  const Fact* y = nullptr;    // result
-  AmountId macs = kZero;      // of its nodes; this and the next in all runs
-  AmountId in = kZero;        // elements of x
-  AmountId out = kZero;       // elements of y
-  bool has_bias = false;      // of a linear layer or convolution
-  bool is_out_proj = false;   // the last linear layer of an nn.MultiheadAttention
-  bool is_affine = false;     // of a normalisation
-  bool is_contiguous = true;  // of a linear layer with a bias: see FindContiguous
+  const Fact* x = nullptr;   // first operand (of a product; of addmm, the second)
+  const Fact* w = nullptr;   // second operand of a product, weight of a convolution
+  const Fact* y = nullptr;   // result
+  AmountId macs = kZero;     // of its nodes; this and the next in all runs
+  AmountId in = kZero;       // elements of x
+  AmountId out = kZero;      // elements of y
+  bool has_bias = false;     // of a linear layer or convolution
+  bool is_out_proj = false;  // the last linear layer of an nn.MultiheadAttention
+  bool is_affine = false;    // of a normalisation
+  // Of a linear layer with a bias: see FindLayouts.
+  OpenFact<bool> is_contiguous = OpenFact<bool>(true);
+  OpenFact<Spelling> spelling;
+  bool in_torch_nn = false;  // the forward of a class of torch.nn, or one derived from it, made it
+  bool reads_copy = false;   // of an operand: the file lacks the node that copied it
   TorchArguments arguments;
 
   // Of unknown rank where it is no tensor.
@@ -104,6 +134,11 @@ struct TorchTrace {
   std::vector<int32_t> attention_of;  // by call; -1
   int32_t kinds = 0;                  // TorchCall::kind is below
 
+  // The PyTorch that exported it fuses attention with fewer heads of k and v on a CPU.
+  bool fuses_groups = false;
+  // A call names a parameter; kDynamo only.
+  bool has_parameters = false;
+
   // What the file does not tell, as far as it lets one see that.
   std::vector<std::string> assumptions;
   int64_t unattributed = 0;     // nodes that compute and that no call claims
@@ -132,13 +167,17 @@ TorchTrace TraceTorch(Evidence* evidence);
 TorchTrace TraceDynamo(Evidence* evidence);
 TorchTrace TraceTorchScript(Evidence* evidence);
 
+// How the source most likely calls an operator, where the file does not tell. REQUIRES: operands
+// are known.
+Spelling LikelySpelling(const Evidence& evidence, const TorchScope& scope, const TorchCall& call);
+
 // Fills in what a call works on, from its nodes.
 void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call);
 // Fills in TorchTrace::attentions. REQUIRES: operands and arguments are known.
 void FindAttentions(const Evidence& evidence, TorchTrace* trace);
 // Fills in TorchCall::is_contiguous: whether the first operand lies in memory in the order of its
 // elements, not behind a transposition or a slice that nothing has copied.
-void FindContiguous(const Evidence& evidence, TorchTrace* trace);
+void FindLayouts(const Evidence& evidence, TorchTrace* trace);
 // Fills in TorchCall::kind. REQUIRES: all else is known.
 void FindKinds(const Evidence& evidence, TorchTrace* trace);
 

@@ -1,37 +1,71 @@
 #include "src/convention/torch/wrapped_functions.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "src/convention/torch/functions.h"
 
 namespace onnxflops::convention {
 
 Ledger WrappedFunctions::Run(const AtenRules<WrappedFunctions>& rules) {
   return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
-    const TorchAttention* attention = AttentionOf(call);
-    if (attention != nullptr && attention->fast_path) {
-      ledger().Assume(kFastPathAssumption);
+    if (TakesFastPath(call)) {
       return {kZero, "the fast path is one native operator: no wrapper"};
     }
-    if (!IsContraction(call.op)) AssumeSpelling(this, call);
     return rules.Decide(this, call);
   });
 }
 
+void WrappedFunctions::StopWithoutParameters(std::string reason) {
+  if (trace().origin == TorchTrace::Origin::kDynamo && !trace().has_parameters) {
+    Abort(std::move(reason));
+  }
+}
+
+Decision WrappedFunctions::Linear(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  return TwiceProducts(call);
+}
+
+Decision WrappedFunctions::Conv(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  AssumeNumericPadding(call);
+  if (IsUnbatched(call)) {
+    Abort(absl::StrCat("it stops with AssertionError at a convolution of an image without batch (",
+                       call.name, ")"));
+    return {};
+  }
+  return TwiceProductsAndBias(call);
+}
+
+Decision WrappedFunctions::Attention(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  return TwiceProducts(call);
+}
+
 Decision WrappedFunctions::Matmul(const TorchCall& call) {
-  return {evidence().Doubled(MatmulByFirst(call).value_or(call.macs))};
+  return {evidence().Doubled(MatmulByFirst(call))};
 }
 
 Decision WrappedFunctions::MatmulByName(const TorchCall& call) {
-  if (!CallsFunction(this, trace().scope(call))) return {kZero, "the operator @ has no wrapper"};
+  if (!IsByName(this, call)) return {kZero, "the operator @ has no wrapper"};
   return Matmul(call);
 }
 
-Decision WrappedFunctions::TwiceProductsAndAdded(const TorchCall& call) {
+Decision WrappedFunctions::Addmm(const TorchCall& call) {
+  if (!IsByName(this, call)) return {kZero, kWrappedNoWrapper};
+  return {Plus(evidence().Doubled(call.macs), AddedElements(this, call))};
+}
+
+Decision WrappedFunctions::Baddbmm(const TorchCall& call) {
+  if (SpellingOf(call) != Spelling::kTorch) return {kZero, kWrappedNoWrapper};
   return {Plus(evidence().Doubled(call.macs), AddedElements(this, call))};
 }
 
 Decision WrappedFunctions::Einsum(const TorchCall& call) {
+  if (SpellingOf(call) != Spelling::kTorch) return {kZero, kWrappedNoWrapper};
   const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
   if (!cost.has_value()) {
     ledger().Assume(
@@ -43,6 +77,7 @@ Decision WrappedFunctions::Einsum(const TorchCall& call) {
 }
 
 Decision WrappedFunctions::ConvTransposeAsForward(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
   const Shape& x = call.shape_of_x();
   const Shape& w = call.shape_of_w();
   if (!x.ranked() || !w.ranked() || x.rank() < 3 || w.rank() != x.rank()) {
@@ -79,34 +114,42 @@ Decision WrappedFunctions::Recurrent(const TorchCall& call) {
 }
 
 Decision WrappedFunctions::BatchNorm(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
   return {Scaled(call.in, call.is_affine ? 2 : 1)};
 }
 
 Decision WrappedFunctions::Normalization(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
   return {Scaled(call.in, call.is_affine ? 5 : 4)};
 }
 
 Decision WrappedFunctions::Softmax(const TorchCall& call) {
-  const TorchScope& scope = trace().scope(call);
-  if (scope.nn_class == NnClass::kSoftmax || scope.nn_class == NnClass::kMultiheadAttention ||
-      CallsFunction(this, scope)) {
-    return ElementsIn(call);
-  }
-  return {kZero, "torch.softmax has no wrapper"};
+  if (!IsFunctional(this, call)) return {kZero, "torch.softmax has no wrapper"};
+  return ElementsIn(call);
 }
 
 Decision WrappedFunctions::Activation(const TorchCall& call) {
-  if (KeepsFunction(trace().scope(call))) {
-    return {kZero, "the module keeps the function from before it was wrapped"};
-  }
-  return ElementsIn(call);
+  if (IsFunctional(this, call)) return ElementsIn(call);
+  const bool kept = KeepsFunction(trace().scope(call));
+  return {kZero,
+          kept ? "the module keeps the function from before it was wrapped" : kWrappedNoWrapper};
 }
 
 Decision WrappedFunctions::Relu6(const TorchCall& call) {
   if (trace().nn_class(call) == NnClass::kReLU6) {
     return {kZero, "nn.ReLU6 calls hardtanh: no wrapper"};
   }
+  return Activation(call);
+}
+
+Decision WrappedFunctions::Pool(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
   return ElementsIn(call);
+}
+
+Decision WrappedFunctions::Operator(const TorchCall& call) {
+  if (!IsByName(this, call)) return {kZero, kWrappedOperators};
+  return {ElementsByName(this, call), kWrappedPerResult};
 }
 
 Decision WrappedFunctions::Resize(const TorchCall& call) {
@@ -115,6 +158,20 @@ Decision WrappedFunctions::Resize(const TorchCall& call) {
     return {Times(call, y.Product(2, y.rank())), "the size without batch and channels"};
   }
   return ElementsIn(call);
+}
+
+Decision WrappedFunctions::ResizeByFactor(const TorchCall& call) {
+  if (call.arguments.has_output_size) return Resize(call);
+  const Expr results = evidence().amount(call.out);
+  if (Mod(results, evidence().amount(call.in)) != Expr(0)) {
+    ledger().Assume("resizing by a factor that is not whole is taken for its results");
+  }
+  return {call.out, kWrappedPerResult};
+}
+
+Decision WrappedFunctions::OperatorByResult(const TorchCall& call) {
+  if (!IsByName(this, call)) return {kZero, kWrappedOperators};
+  return {call.out, kWrappedPerResult};
 }
 
 }  // namespace onnxflops::convention

@@ -3,6 +3,8 @@
 #ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_WRAPPED_FUNCTIONS_H_
 #define ONNXFLOPS_SRC_CONVENTION_TORCH_WRAPPED_FUNCTIONS_H_
 
+#include <string>
+
 #include "src/convention/torch/tool.h"
 
 namespace onnxflops::convention {
@@ -13,13 +15,20 @@ class WrappedFunctions : public TorchTool {
       : TorchTool(evidence, Unit::kFlop, {.biases = true}) {}
 
   Ledger Run(const AtenRules<WrappedFunctions>& rules);
+  // Where the model has no parameter: as the tool stops.
+  void StopWithoutParameters(std::string reason);
 
   // ---- what rows say
+  // Of functions of torch.nn.functional: as the others do.
+  Decision Linear(const TorchCall& call);
+  Decision Conv(const TorchCall& call);
+  Decision Attention(const TorchCall& call);
   // prod(first) * last of second.
   Decision Matmul(const TorchCall& call);
   // The same where it is called by name; the operator @ has no wrapper.
   Decision MatmulByName(const TorchCall& call);
-  Decision TwiceProductsAndAdded(const TorchCall& call);
+  Decision Addmm(const TorchCall& call);
+  Decision Baddbmm(const TorchCall& call);
   Decision Einsum(const TorchCall& call);
   // Cin * (w[1] / groups) * kernel for every input position: groups divide once too often. The bias
   // is sized as if it were not transposed.
@@ -32,8 +41,13 @@ class WrappedFunctions : public TorchTool {
   Decision Relu6(const TorchCall& call);
   // By a scale factor: elements of the input, since the factor is lost; by a size: that size.
   Decision Resize(const TorchCall& call);
-  // torch.add and torch.mul are wrapped; the file does not tell them from + and *.
-  Decision Operator(const TorchCall&) { return {}; }
+  // The same, and the factor counts.
+  Decision ResizeByFactor(const TorchCall& call);
+  Decision Pool(const TorchCall& call);
+  // torch.add and torch.mul, as functions and as methods.
+  Decision Operator(const TorchCall& call);
+  // The same, by the result.
+  Decision OperatorByResult(const TorchCall& call);
 
  private:
   // Results of a convolution that is not transposed, over the same input.
@@ -48,6 +62,7 @@ inline constexpr char kWrappedAsForward[] = "groups divide twice, the bias has t
 inline constexpr char kWrappedOwnFormula[] = "its own formula";
 inline constexpr char kWrappedEstimate[] = "an estimate per element";
 inline constexpr char kWrappedElements[] = "1 per element of the input";
+inline constexpr char kWrappedPerResult[] = "1 per result";
 inline constexpr char kWrappedFactorLost[] = "elements of the input: the factor is lost";
 inline constexpr char kWrappedNoWrapper[] = "no wrapper: not seen";
 inline constexpr char kWrappedOperators[] = "the operators + and * have no wrapper";
@@ -55,15 +70,15 @@ inline constexpr char kWrappedOperators[] = "the operators + and * have no wrapp
 // The rows of calflops. DeepSpeed has others for some operators.
 inline constexpr AtenRules<WrappedFunctions> kWrappedRules = {{
     {Aten::kOther, kNotCounted, kWrappedNoWrapper},
-    {Aten::kLinear, &WrappedFunctions::TwiceProducts, kWrappedTwice},
+    {Aten::kLinear, &WrappedFunctions::Linear, kWrappedTwice},
     {Aten::kMatmul, &WrappedFunctions::MatmulByName, "prod(first) * last of second"},
     {Aten::kMm, kNotCounted, kWrappedNoWrapper},
     {Aten::kBmm, kNotCounted, kWrappedNoWrapper},
     {Aten::kMv, kNotCounted, kWrappedNoWrapper},
-    {Aten::kAddmm, &WrappedFunctions::TwiceProductsAndAdded, kWrappedAndAdded},
-    {Aten::kBaddbmm, &WrappedFunctions::TwiceProductsAndAdded, kWrappedAndAdded},
+    {Aten::kAddmm, &WrappedFunctions::Addmm, kWrappedAndAdded},
+    {Aten::kBaddbmm, &WrappedFunctions::Baddbmm, kWrappedAndAdded},
     {Aten::kEinsum, &WrappedFunctions::Einsum, kWrappedFourDigits},
-    {Aten::kConv, &WrappedFunctions::TwiceProductsAndBias, kWrappedTwiceAndBias},
+    {Aten::kConv, &WrappedFunctions::Conv, kWrappedTwiceAndBias},
     {Aten::kConvTranspose, &WrappedFunctions::ConvTransposeAsForward, kWrappedAsForward},
     {Aten::kSdpa, kNotCounted, kWrappedNoWrapper},
     {Aten::kLstm, &WrappedFunctions::Recurrent, kWrappedOwnFormula},
@@ -81,10 +96,10 @@ inline constexpr AtenRules<WrappedFunctions> kWrappedRules = {{
     {Aten::kPrelu, &WrappedFunctions::Activation, kWrappedElements},
     {Aten::kGelu, &WrappedFunctions::Activation, kWrappedElements},
     {Aten::kSilu, &WrappedFunctions::Activation, kWrappedElements},
-    {Aten::kMaxPool, &WrappedFunctions::ElementsIn, kWrappedElements},
-    {Aten::kAvgPool, &WrappedFunctions::ElementsIn, kWrappedElements},
-    {Aten::kAdaptiveAvgPool, &WrappedFunctions::ElementsIn, kWrappedElements},
-    {Aten::kAdaptiveMaxPool, &WrappedFunctions::ElementsIn, kWrappedElements},
+    {Aten::kMaxPool, &WrappedFunctions::Pool, kWrappedElements},
+    {Aten::kAvgPool, &WrappedFunctions::Pool, kWrappedElements},
+    {Aten::kAdaptiveAvgPool, &WrappedFunctions::Pool, kWrappedElements},
+    {Aten::kAdaptiveMaxPool, &WrappedFunctions::Pool, kWrappedElements},
     {Aten::kMean, kNotCounted, kWrappedNoWrapper},
     {Aten::kUpsampleNearest, &WrappedFunctions::Resize, kWrappedFactorLost},
     {Aten::kUpsampleLinear, &WrappedFunctions::Resize, kWrappedFactorLost},

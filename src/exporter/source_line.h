@@ -1,0 +1,54 @@
+// The line of Python behind a node. The dynamo exporter writes a stack trace to every node, with
+// the frames of methods that are named forward:
+//
+//   File "torchvision/models/resnet.py", line 285, in forward
+//     return self._forward_impl(x)
+//   File "torchvision/models/resnet.py", line 102, in forward
+//     out += identity
+//
+// The last line called the operator, or it called a function that did: frames of functions are not
+// there.
+#ifndef ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_
+#define ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// "out += identity"; empty if there is none.
+absl::string_view LastSourceLine(absl::string_view stack_trace);
+
+// Whether the last line is one of torch.nn's own modules: the forward of a class that is derived
+// from one is, too.
+bool IsLineOfTorchNn(absl::string_view stack_trace);
+
+// How a line calls an operator.
+enum class Spelling : uint8_t {
+  kNone,        // it does not: another function does it
+  kSymbol,      // x + y
+  kInPlace,     // x += y, x.add_(y)
+  kTorch,       // torch.add(x, y)
+  kMethod,      // x.add(y)
+  kFunctional,  // F.relu(x), nn.functional.relu(x)
+  kSeveral,     // more than one of these
+};
+
+struct SpelledCall {
+  Spelling spelling = Spelling::kNone;
+  // The line is the whole statement, calls the operator in this way only, and nothing else that it
+  // calls may call it.
+  bool is_settled = false;
+};
+
+// How the line calls the operator of this name ("add"), which the Python operator `symbol` ('+';
+// 0: none) stands for as well. `is_module` tells whether a name after "self." is a module: what
+// a module calls has a line of its own.
+SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
+                         absl::FunctionRef<bool(absl::string_view)> is_module);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_
