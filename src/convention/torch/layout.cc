@@ -344,7 +344,7 @@ class LayoutFinder {
     if (sizes.has_value()) y = *sizes;
     y.strides = InOrder(y);
     if (is_last && IsOneOf(aten, kMakeInOrder)) return Sure(y);
-    if (call != nullptr && call->op == Aten::kSdpa) return Attention(*call, y, is_last);
+    if (call != nullptr && call->op == Aten::kSdpa && is_last) return Attention(*call, y);
     if (call != nullptr && call->arguments.batch_first && IsBatchFirst(entry)) {
       return Recurrent(y);
     }
@@ -376,9 +376,9 @@ class LayoutFinder {
 
   // The kernel of the CPU makes it [batch, length, heads, size] and gives a view of that, or, from
   // some version on, makes it as the queries lie. Mostly both are the same.
-  Layout Attention(const TorchCall& call, Layout y, bool is_last) const {
+  Layout Attention(const TorchCall& call, Layout y) const {
     constexpr int kRank = 4;
-    if (!is_last || !y.is_known) return y;
+    if (!y.is_known) return y;
     if (!IsFusedOnCpu(call, trace_.fuses_groups) || y.rank != kRank) return Sure(y);
     const Layout q = Of(evidence_.entry(call.main), 0);
     if (q.is_known && IsInOrder(q) && !IsOfHeadsInside(q)) return y;
