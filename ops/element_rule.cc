@@ -147,7 +147,7 @@ namespace {
 
 // The rule of an operand at the places of the result that it is broadcast to.
 std::optional<Scalar> BroadcastRule(const Fact& operand, const Shape& result) {
-  const std::optional<Scalar> rule = RuleOf(operand);
+  std::optional<Scalar> rule = RuleOf(operand);
   if (!rule.has_value() || !DependsOnPlace(*rule)) return rule;
   const int offset = result.rank() - operand.shape.rank();
   Dims index;

@@ -348,7 +348,7 @@ absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations)
   if (absl::IsInvalidArgument(carried.status())) return false;
   if (!carried.ok()) return carried.status();
   if (!carried->has_value()) return false;
-  const absl::StatusOr<bool> grows = RunSamples(**carried, symbol);
+  absl::StatusOr<bool> grows = RunSamples(**carried, symbol);
   if (absl::IsInvalidArgument(grows.status())) return false;
   if (!grows.ok() || !*grows) return grows;
   carried_ = CarriedAt(**carried, symbol, trips_);
