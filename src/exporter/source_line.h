@@ -18,6 +18,9 @@
 
 namespace onnxflops {
 
+// Bytes of a line; of a longer one nothing is concluded.
+inline constexpr int64_t kMaxSourceLine = 1024;
+
 // "out += identity"; empty if there is none.
 absl::string_view LastSourceLine(absl::string_view stack_trace);
 

@@ -70,6 +70,7 @@ absl::StatusOr<Facts> InferIf(const ControlNode& node) {
   node.call().bodies = {{then_run.instance, 1, true, "then_branch"},
                         {else_run.instance, 1, true, "else_branch"}};
   node.call().choose_larger = true;
+  ++node.session().undecided_branches();
   Facts outputs;
   for (size_t i = 0; i < std::min(then_run.outputs.size(), else_run.outputs.size()); ++i) {
     outputs.push_back(node.facts()[node.Join(then_run.outputs[i], else_run.outputs[i],

@@ -343,6 +343,13 @@ absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations)
   // Of nested loops each has its own symbol: a node does not run within itself.
   const std::string symbol = DataSymbol("trip", absl::StrCat(node_.call().node));
   trips_ = Max(*max_trips_, 0);
+  // A size that depends on data has one name in all runs, but is another in every trip; and which
+  // branch runs may hang on the trip.
+  Session& session = node_.session();
+  const auto unknowns = [&session] {
+    return session.symbols().fresh_uses() + session.undecided_branches();
+  };
+  const int64_t unknowns_before = unknowns();
   // A trip that the loop may never make can be wrong where the others are not.
   const absl::StatusOr<std::optional<FactIds>> carried = Extrapolate(first, symbol);
   if (absl::IsInvalidArgument(carried.status())) return false;
@@ -351,6 +358,7 @@ absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations)
   absl::StatusOr<bool> grows = RunSamples(**carried, symbol);
   if (absl::IsInvalidArgument(grows.status())) return false;
   if (!grows.ok() || !*grows) return grows;
+  if (unknowns() != unknowns_before) return false;
   carried_ = CarriedAt(**carried, symbol, trips_);
   growing_ = GrowingTrips{symbol, trips_};
   return true;

@@ -41,6 +41,8 @@ class Session {
   Inference& result() { return result_; }
   // How many loops whose sizes change from trip to trip are being run.
   int& growing_loops() { return growing_loops_; }
+  // How often it was not known which branch of an If runs.
+  int64_t& undecided_branches() { return undecided_branches_; }
   // kNone where not reached.
   OptionalFactId& fact_of(ValueId value) { return values_[static_cast<size_t>(value)]; }
 
@@ -65,6 +67,7 @@ class Session {
   std::vector<OptionalFactId> values_;
   absl::flat_hash_set<std::string> warned_;
   int growing_loops_ = 0;
+  int64_t undecided_branches_ = 0;
   Budget budget_;
 };
 

@@ -147,6 +147,23 @@ TEST(GrowingLoop, WorkThatIsNoPolynomialIsUnknown) {
   EXPECT_TRUE(open.total.lower_bound);
 }
 
+// What grows by data, or has a branch that hangs on the trip, is no sum over alike trips.
+TEST(GrowingLoop, WhatDiffersFromTripToTripIsSaidToBeABound) {
+  for (const char* body :
+       {"nz = NonZero(y) cols = Shape<start=1>(nz) b = Shape<start=0,end=1>(y) w = "
+        "Shape<start=2>(y) target = Concat<axis=0>(b, cols, w) row = Slice(y, from, to, axes) u = "
+        "Expand(row, target) y_out = Concat<axis=1>(y, u)",
+        "four = Constant<value = int64 {4}>() early = Less(i, four) z = If<then_branch = g () => "
+        "(float[B,P,4] a) { a = Relu(y) }, else_branch = g () => (float[B,P,4] b) { b = "
+        "Identity(y) }>(early) row = Slice(z, from, to, axes) y_out = Concat<axis=1>(z, row)"}) {
+    const Model model = ModelFromText(OpenText(body, 2), kOpset);
+    const absl::StatusOr<Inference> inference = Infer(model);
+    ASSERT_TRUE(inference.ok()) << inference.status();
+    ASSERT_EQ(inference->warnings.size(), 1u) << body;
+    EXPECT_THAT(inference->warnings[0], testing::HasSubstr("upper bound"));
+  }
+}
+
 TEST(GrowingLoop, SizesWithoutAFormulaAreSymbolsAndSaidToBe) {
   const Model model = ModelFromText(OpenText("y_out = Concat<axis=1>(y, y)", 2), kOpset);
   const Inference inference = Infer(model).value();

@@ -3,6 +3,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -393,21 +394,26 @@ class DynamoTracer {
     return is_of_torch ? Spelling::kTorch : Spelling::kFunctional;
   }
 
-  SpelledCall SpelledIn(const TorchCall& call, const CallText& text, absl::string_view name) const {
+  // Of a function that is called often, each line is read once per module.
+  SpelledCall SpelledIn(const TorchCall& call, const CallText& text, absl::string_view name) {
+    if (static_cast<int64_t>(text.source_line.size()) > kMaxSourceLine) return {};
     const char symbol = call.op == Aten::kAdd   ? '+'
                         : call.op == Aten::kMul ? '*'
                         : IsMatmul(call.op)     ? '@'
                                                 : '\0';
-    const absl::string_view module = evidence_.paths().path(trace_.scope(call).module);
+    const ModuleId id = trace_.scope(call).module;
+    const auto [known, is_new] = spelled_.try_emplace({text.source_line.data(), name, symbol, id});
+    if (!is_new) return known->second;
+    const absl::string_view module = evidence_.paths().path(id);
     const auto is_module = [&](absl::string_view part) {
       const std::string path = module.empty() ? std::string(part) : absl::StrCat(module, ".", part);
       return evidence_.paths().Find(path).has_value();
     };
-    return FindSpelling(text.source_line, name, symbol, is_module);
+    return known->second = FindSpelling(text.source_line, name, symbol, is_module);
   }
 
   // Whether the line of source calls this, and nothing else that may be behind the call.
-  bool CallsIn(const TorchCall& call, const CallText& text, absl::string_view name) const {
+  bool CallsIn(const TorchCall& call, const CallText& text, absl::string_view name) {
     return SpelledIn(call, text, name).is_settled;
   }
 
@@ -554,6 +560,9 @@ class DynamoTracer {
   absl::flat_hash_map<NodeId, CallText*> text_of_call_;
   std::deque<CallText> call_texts_;
   CallText no_text_;
+  // By line, name, symbol and module.
+  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>, SpelledCall>
+      spelled_;
   std::vector<FxName> names_;
   std::vector<Numbers> numbers_;
   absl::flat_hash_map<absl::string_view, int32_t> name_ids_, targets_, numbers_of_;
