@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "src/base/limits.h"
 
@@ -78,13 +79,56 @@ constexpr absl::string_view kPlainFunctionals[] = {
 constexpr absl::string_view kBuiltins[] = {"bool",  "enumerate",  "float", "getattr", "hasattr",
                                            "int",   "isinstance", "len",   "list",    "print",
                                            "range", "reversed",   "str",   "tuple",   "zip"};
+// Words that begin a statement, and words that no value ends with: `return -x`.
+constexpr absl::string_view kStatements[] = {"return", "yield", "assert", "if", "elif", "while"};
+constexpr absl::string_view kKeywords[] = {"return", "in",   "and",    "or",    "not",    "if",
+                                           "elif",   "else", "lambda", "yield", "assert", "while"};
 
 template <size_t kSize>
 bool IsOneOf(absl::string_view name, const absl::string_view (&names)[kSize]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+// Python's names may hold any letter.
+bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '_' || !absl::ascii_isascii(c); }
+
+// The end of the text in quotes that begins at `begin`; the end of the line if it goes on there.
+size_t EndOfText(absl::string_view line, size_t begin) {
+  for (size_t at = begin + 1; at < line.size(); ++at) {
+    if (line[at] == '\\') {
+      ++at;
+    } else if (line[at] == line[begin]) {
+      return at + 1;
+    }
+  }
+  return line.size() + 1;
+}
+
+// Whether a call is given nothing but numbers, texts and names of settings: "(-1, keepdim=True)".
+// So it can't work on a tensor other than the one before its dot.
+bool HasPlainArguments(absl::string_view line, size_t opening) {
+  constexpr absl::string_view kPlain[] = {"True", "False", "None"};
+  int depth = 0;
+  for (size_t at = opening; at < line.size();) {
+    const char c = line[at];
+    if (c == '"' || c == '\'') {
+      at = EndOfText(line, at);
+      continue;
+    }
+    if (IsNameChar(c) || c == '.') {
+      const size_t begin = at;
+      while (at < line.size() && (IsNameChar(line[at]) || line[at] == '.')) ++at;
+      const absl::string_view word = line.substr(begin, at - begin);
+      const bool names_setting = at + 1 < line.size() && line[at] == '=' && line[at + 1] != '=';
+      if (!absl::ascii_isdigit(c) && !names_setting && !IsOneOf(word, kPlain)) return false;
+      continue;
+    }
+    if (c == '(' || c == '[') ++depth;
+    if ((c == ')' || c == ']') && --depth == 0) return true;
+    ++at;
+  }
+  return false;
+}
 
 // What stands in a line, one after another.
 class LineReader {
@@ -99,7 +143,7 @@ class LineReader {
     if (found_.size() == 1) call.spelling = found_[0];
     if (found_.size() > 1) call.spelling = Spelling::kSeveral;
     // What a statement does in its other lines is not there.
-    const bool is_whole = depth_ == 0 && !absl::EndsWith(line_, "\\");
+    const bool is_whole = is_statement_ && depth_ == 0 && !absl::EndsWith(line_, "\\");
     call.is_settled = is_whole && !others_ && found_.size() == 1;
     return call;
   }
@@ -107,30 +151,42 @@ class LineReader {
  private:
   void Step() {
     const char c = line_[at_];
-    if (c == '"' || c == '\'') return SkipText(c);
+    if (c == '"' || c == '\'') return SkipText();
     if (absl::ascii_isdigit(c)) return SkipNumber();
     if (IsNameChar(c)) return ReadName();
     if (c == symbol_) return ReadSymbol();
+    if (c == '=') ReadAssignment();
+    if (c == '(' && after_bracket_) others_ = true;  // self.layers[0](x), make()(x)
     constexpr absl::string_view kOpening = "([{", kClosing = ")]}";
     const bool closes = absl::StrContains(kClosing, c);
     if (absl::StrContains(kOpening, c)) ++depth_;
     if (closes) --depth_;
     if (depth_ < 0) others_ = true;
-    if (!absl::ascii_isspace(c)) after_value_ = closes;
+    if (!absl::ascii_isspace(c)) after_value_ = after_bracket_ = closes;
     ++at_;
   }
 
-  void SkipText(char quote) {
-    const size_t end = line_.find(quote, at_ + 1);
+  // "y = " or "y += ": it begins a statement; "dim=1" is an argument of another line's call.
+  void ReadAssignment() {
+    constexpr absl::string_view kOfAssignment = " +-*/@";
+    const bool compares = at_ + 1 < line_.size() && line_[at_ + 1] == '=';
+    const bool begins = depth_ == 0 && at_ > 0 && absl::StrContains(kOfAssignment, line_[at_ - 1]);
+    if (begins && !compares) is_statement_ = true;
+  }
+
+  void SkipText() {
+    const size_t end = EndOfText(line_, at_);
     // A text that goes on in another line hides what stands there.
-    others_ = others_ || end == absl::string_view::npos;
-    at_ = std::min(end, line_.size() - 1) + 1;
+    others_ = others_ || end > line_.size();
+    at_ = std::min(end, line_.size());
     after_value_ = true;
+    after_bracket_ = false;
   }
 
   void SkipNumber() {
     while (at_ < line_.size() && (IsNameChar(line_[at_]) || line_[at_] == '.')) ++at_;
     after_value_ = true;
+    after_bracket_ = false;
   }
 
   // x + y, or x += y; not the sign of a number, and not ** or *args.
@@ -140,7 +196,7 @@ class LineReader {
     const bool single = at_ - begin == 1;
     const bool assigns = at_ < line_.size() && line_[at_] == '=';
     if (single && after_value_) Found(assigns ? Spelling::kInPlace : Spelling::kSymbol);
-    after_value_ = false;
+    after_value_ = after_bracket_ = false;
   }
 
   // "torch.add", or "add" after a value and a dot.
@@ -148,40 +204,59 @@ class LineReader {
     const bool of_value = at_ > 0 && line_[at_ - 1] == '.';
     const size_t begin = at_;
     while (at_ < line_.size() && (IsNameChar(line_[at_]) || line_[at_] == '.')) ++at_;
-    absl::string_view chain = line_.substr(begin, at_ - begin);
-    // A keyword is no value: `return -x`.
-    constexpr absl::string_view kKeywords[] = {"return", "in",   "and",    "or",    "not",
-                                               "if",     "else", "lambda", "yield", "assert"};
+    const absl::string_view chain = line_.substr(begin, at_ - begin);
     const bool is_keyword = !of_value && IsOneOf(chain, kKeywords);
+    if (begin == 0 && IsOneOf(chain, kStatements)) is_statement_ = true;
     after_value_ = !is_keyword;
+    after_bracket_ = false;
     size_t next = at_;
     while (next < line_.size() && line_[next] == ' ') ++next;
-    if (is_keyword || next >= line_.size() || line_[next] != '(') return;
-    Called(chain, of_value);
+    if (is_keyword || next >= line_.size()) return;
+    const bool is_prefix = line_[next] == '"' || line_[next] == '\'';
+    if (is_prefix) others_ = true;  // f"{what is computed}"
+    if (line_[next] == '(') Called(chain, of_value, next);
   }
 
-  void Called(absl::string_view chain, bool of_value) {
+  // "torch.relu(" or, of a value, what stands between the dot and its bracket.
+  void Called(absl::string_view chain, bool of_value, size_t opening) {
     const size_t dot = chain.rfind('.');
     const absl::string_view last = dot == absl::string_view::npos ? chain : chain.substr(dot + 1);
     const absl::string_view from =
         dot == absl::string_view::npos ? absl::string_view() : chain.substr(0, dot);
-    if (!of_value && from.empty()) {
+    if (of_value) return CalledMethod(last, opening);
+    if (from.empty()) {
       others_ = others_ || !IsOneOf(last, kBuiltins);
       return;
     }
-    const bool of_nn = from == "F" || absl::EndsWith(from, "nn.functional");
-    if (!of_value && of_nn) return CalledOf(Spelling::kFunctional, last, kPlainFunctionals);
-    if (!of_value && from == "torch") return CalledOf(Spelling::kTorch, last, kPlainCalls);
-    if (!of_value && from == "math") return;
-    if (!of_value && absl::ConsumePrefix(&chain, "self.") && is_module_(chain)) return;
-    // self.norm(x) may be anything; self.weight.t() is a method of a tensor.
-    if (!of_value && from == "self") {
+    if (from == "F" || from == "nn.functional" || from == "torch.nn.functional") {
+      return CalledOf(Spelling::kFunctional, last, kPlainFunctionals);
+    }
+    if (from == "torch") return CalledOf(Spelling::kTorch, last, kPlainCalls);
+    if (from == "math") return;
+    if (absl::StartsWith(from, "torch.")) {  // torch.linalg.matmul, torch.ops.aten.add
       others_ = true;
       return;
     }
+    absl::string_view member = chain;
+    if (!absl::ConsumePrefix(&member, "self.")) return CalledMethod(last, opening);
+    if (is_module_(member)) return;
+    // self.norm(x) may be anything, and so may a method of a module.
+    absl::string_view owner = from;
+    if (!absl::ConsumePrefix(&owner, "self.") || is_module_(owner)) {
+      others_ = true;
+      return;
+    }
+    CalledMethod(last, opening);
+  }
+
+  // What stands before the dot may be a module of Python, too: ops.relu(x). Only without a tensor
+  // among the arguments is it the tensor.
+  void CalledMethod(absl::string_view last, size_t opening) {
     if (last.size() == name_.size() + 1 && absl::StartsWith(last, name_) && last.back() == '_') {
+      is_statement_ = is_statement_ || depth_ == 0;
       return Found(Spelling::kInPlace);
     }
+    if (last == name_ && !HasPlainArguments(line_, opening)) others_ = true;
     CalledOf(Spelling::kMethod, last, kPlainCalls);
   }
 
@@ -202,9 +277,11 @@ class LineReader {
   const char symbol_;
   const absl::FunctionRef<bool(absl::string_view)> is_module_;
   size_t at_ = 0;
-  int depth_ = 0;             // brackets that are open
-  bool after_value_ = false;  // what stands before is a value, so that + and * have two sides
-  bool others_ = false;       // it calls what may call the operator
+  int depth_ = 0;               // brackets that are open
+  bool after_value_ = false;    // what stands before is a value, so that + and * have two sides
+  bool after_bracket_ = false;  // it ends with a bracket
+  bool is_statement_ = false;   // the line begins a statement
+  bool others_ = false;         // it calls what may call the operator
   std::vector<Spelling> found_;
 };
 
@@ -224,12 +301,14 @@ bool IsLineOfTorchNn(absl::string_view stack_trace) {
   const size_t file = stack_trace.rfind(kFile);
   if (file == absl::string_view::npos) return false;
   stack_trace.remove_prefix(file + kFile.size());
-  return absl::StrContains(stack_trace.substr(0, stack_trace.find('"')), "torch/nn/modules/");
+  constexpr absl::string_view kFolder = "torch/nn/modules/";
+  const absl::string_view path = stack_trace.substr(0, stack_trace.find('"'));
+  return absl::StartsWith(path, kFolder) || absl::StrContains(path, absl::StrCat("/", kFolder));
 }
 
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
                          absl::FunctionRef<bool(absl::string_view)> is_module) {
-  if (line.empty() || line.size() > kMaxScopesText) return {};
+  if (line.empty() || line.size() > kMaxSourceLine) return {};
   return LineReader(line, name, symbol, is_module).Read();
 }
 

@@ -18,9 +18,6 @@
 
 namespace onnxflops {
 
-// Bytes of a line; of a longer one nothing is concluded.
-inline constexpr int64_t kMaxSourceLine = 1024;
-
 // "out += identity"; empty if there is none.
 absl::string_view LastSourceLine(absl::string_view stack_trace);
 
@@ -48,7 +45,7 @@ struct SpelledCall {
 
 // How the line calls the operator of this name ("add"), which the Python operator `symbol` ('+';
 // 0: none) stands for as well. `is_module` tells whether a name after "self." is a module: what
-// a module calls has a line of its own.
+// a module calls has a line of its own. Nothing is concluded of a line beyond kMaxSourceLine.
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
                          absl::FunctionRef<bool(absl::string_view)> is_module);
 

@@ -396,7 +396,6 @@ class DynamoTracer {
 
   // Of a function that is called often, each line is read once per module.
   SpelledCall SpelledIn(const TorchCall& call, const CallText& text, absl::string_view name) {
-    if (static_cast<int64_t>(text.source_line.size()) > kMaxSourceLine) return {};
     const char symbol = call.op == Aten::kAdd   ? '+'
                         : call.op == Aten::kMul ? '*'
                         : IsMatmul(call.op)     ? '@'

@@ -27,6 +27,10 @@ constexpr int kMaxLayoutRank = 8;
 // Elements of tensors that are followed: no product of sizes overflows.
 constexpr int64_t kMaxLayoutElements = int64_t{1} << 48;
 
+// The ranks of tensors that may lie with their channels last: [batch, channels, height, width] and
+// one more.
+constexpr int kImage = 4, kVolume = 5;
+
 using Numbers = std::array<int64_t, kMaxLayoutRank>;
 
 struct Layout {
@@ -249,6 +253,8 @@ constexpr absl::string_view kOnImages[] = {
     "BatchNormalization",
 };
 
+constexpr absl::string_view kPools[] = {"MaxPool", "AveragePool", "GlobalAveragePool"};
+
 class LayoutFinder {
  public:
   LayoutFinder(const Evidence& evidence, TorchTrace* trace) : evidence_(evidence), trace_(*trace) {}
@@ -301,6 +307,16 @@ class LayoutFinder {
     return layout;
   }
 
+  // An image may lie with its channels last; nothing in the file tells. One channel or one element
+  // lies the same way nonetheless.
+  static bool MayBeImage(const Fact& fact, const Layout& x) {
+    const Shape& shape = ShapeOf(fact);
+    if (shape.ranked() && shape.rank() != kImage && shape.rank() != kVolume) return false;
+    if (!x.is_known) return true;
+    const auto is_one = [](int64_t n) { return n == 1; };
+    return At(x.sizes, 1) != 1 && !std::all_of(x.shape().begin() + 2, x.shape().end(), is_one);
+  }
+
   // What no node made is in order, as people and files give it.
   Layout Found(const Entry& entry, size_t i) const {
     const OptionalValueId id = evidence_.node(entry).input(i);
@@ -310,8 +326,9 @@ class LayoutFinder {
     if (it != layouts_.end()) return it->second;
     if (std::optional<Layout> sizes = SizesOf(evidence_.Input(entry, i))) layout = *sizes;
     layout.strides = InOrder(layout);
-    layout.is_sure =
-        !evidence_.model().value(*id).producer.has_value() && evidence_.node(entry).graph == 0;
+    layout.is_sure = !evidence_.model().value(*id).producer.has_value() &&
+                     evidence_.node(entry).graph == 0 &&
+                     !MayBeImage(evidence_.Input(entry, i), layout);
     return layout;
   }
 
@@ -349,7 +366,12 @@ class LayoutFinder {
       return Recurrent(y);
     }
     const bool copies = call != nullptr && call->reads_copy;
-    if (KeepsOrder(entry, type)) return Sure(y);
+    const bool convolves = type == "Conv" || type == "ConvTranspose";
+    const bool lies_in_one_way = !MayBeImage(output, y);
+    const bool of_images = convolves || IsOneOf(type, kPools);
+    if (of_images && lies_in_one_way && y.is_known && y.rank >= kImage) return Sure(y);
+    // A convolution gives its channels last if its weight has them so.
+    if ((!convolves || lies_in_one_way) && KeepsOrder(entry, type)) return Sure(y);
     if (!sizes.has_value()) return y;
     if (copies && IsOneOf(type, kShapeOnly)) return ViewOfCopy(entry, y);
     if (copies || aten == "clone") return y;

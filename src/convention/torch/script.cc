@@ -101,7 +101,7 @@ class TorchScriptTracer {
       }
     }
     FindAttentions(evidence_, &trace_);
-    trace_.assumptions.push_back(
+    trace_.assumptions.emplace_back(
         "calls and classes are recognised from structure: a TorchScript export states paths only");
     return std::move(trace_);
   }
