@@ -1,6 +1,7 @@
 #include "src/graph/dtype.h"
 
 #include <array>
+#include <cstddef>
 
 namespace onnxflops {
 namespace {

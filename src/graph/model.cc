@@ -1,5 +1,7 @@
 #include "src/graph/model.h"
 
+#include <cstddef>
+
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 

@@ -11,6 +11,7 @@
 #ifndef ONNXFLOPS_SRC_GRAPH_MODEL_H_
 #define ONNXFLOPS_SRC_GRAPH_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <memory_resource>

@@ -1,6 +1,7 @@
 #include "src/load/arena.h"
 
 #include <new>
+#include <utility>
 
 namespace onnxflops {
 

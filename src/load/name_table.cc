@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 
 namespace onnxflops::load {

@@ -8,6 +8,7 @@
 #ifndef ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_
 #define ONNXFLOPS_SRC_LOAD_NAME_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,6 @@
 #include "src/load/write_application.h"
 
+#include <cstddef>
 #include <protozero/pbf_builder.hpp>
 #include <protozero/types.hpp>
 

@@ -14,6 +14,7 @@ def n_(i):
 
 
 SCOPES, CLASSES, FX = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.onnx.fx_node"
+STACK = "pkg.torch.onnx.stack_trace"
 MHA = "torch.nn.modules.activation.MultiheadAttention"
 ENCODER_LAYER = "torch.nn.modules.transformer.TransformerEncoderLayer"
 PYTORCH = msg(2, "pytorch")
@@ -103,6 +104,34 @@ def scopes_text_in_function():
     """A list of scopes of 300 kB, and classes of 300 kB, on a node that runs 10,000 times."""
     mm = node("MatMul", ["x", "x"], ["y"]) + torch("linear", "aten.linear.default", "%x", scopes="'" + "s" * 300000 + "'", classes="'" + "c" * 300000 + "'")
     return called_often([mm], 10000)
+
+
+def in_line(source):
+    return prop(STACK, f'File "net.py", line 1, in forward\n    {source}')
+
+
+def source_line_in_function():
+    """A line of source of 1,000 bytes that calls 100 modules, on a node that runs 20,000 times."""
+    line = "return x * y, " + "self.a(), " * 98
+    return called_often([node("Mul", ["x", "x"], ["y"]) + torch("mul", "aten.mul.Tensor", "%x, %x") + in_line(line)])
+
+
+def source_lines_of_modules():
+    """The same in 1,500 modules with paths of 3 kB, and a line of its own on each of 20 nodes."""
+    path = ".".join(["q" * 60] * 48)
+    nodes = [node("Mul", ["x", "x"], [f"y{i}"]) + torch(f"mul_{i}", "aten.mul.Tensor", "%x, %x", f"'', '{path}'") + in_line(f"return x * y, {i}, " + "self.a(), " * 95)
+             for i in range(20)]
+    return called_often([*nodes, node("Relu", ["y0"], ["y"])], 1500)
+
+
+def source_line_methods():
+    """A line of 140 calls in each other, of which each looks for the end of its arguments; 20,000 nodes have it."""
+    return called_often([node("Softmax", ["x"], ["y"]) + torch("softmax", "aten.softmax.int", "%x, -1") + in_line("return x" + ".softmax(1" * 100 + ")" * 100)])
+
+
+def source_lines_long():
+    """Stack traces of 400 kB without an end of a line."""
+    return called_often([node("Mul", ["x", "x"], ["y"]) + torch("mul", "aten.mul.Tensor", "%x, %x") + in_line("(" * 400000)], 10000)
 
 
 def call_name_in_function():

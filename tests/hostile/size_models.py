@@ -5,7 +5,7 @@ MODELS maps the name of each to a function that returns its bytes. Names say wha
 
 import random
 
-from models import function, graph, integer, model, msg, node, tensor, text, value
+from models import BOOL, INT64, body, function, graph, integer, model, msg, node, num, tensor, text, value
 
 
 def coefficient_hash():
@@ -66,6 +66,47 @@ def divisions():
     return model(
         graph(ns, [value("x", [f"s{k}" for k in range(60)])], [msg(1, "z0")], [tensor(f"i{k}", [1], [k]) for k in range(61)] + [tensor("one", [1], [1])])
     )
+
+
+def growing(trips, nodes, x="x", out="y", tag=""):
+    """A Loop that carries a tensor which gets longer: `nodes` make "w" of "v" in each trip."""
+    inner = graph([*nodes, node("Identity", ["c" + tag], ["d" + tag])], [value("i" + tag, [], INT64), value("c" + tag, [], BOOL), msg(1, "v" + tag)],
+                  [msg(1, "d" + tag), msg(1, "w" + tag)])
+    return node("Loop", [trips, "", x], [out], body("body", inner))
+
+
+def append(x, to, out):
+    return node("Concat", [to, x], [out], integer("axis", 0))
+
+
+def growing_loops():
+    """400 loops after each other, each of 2^40 trips and grown by the one before."""
+    n = 400
+    loops = [growing("n", [append(f"y{k}", "v", "w"), node("Gemm", ["w", "m"], ["s"])], "x", f"y{k+1}") for k in range(n)]
+    return model(graph([node("Identity", ["x"], ["y0"]), *loops], [value("x", ["a", 4]), value("m", [4, 8])], [msg(1, f"y{n}")], [tensor("n", [], [1 << 40])]))
+
+
+def growing_loops_inside():
+    """Growing loops eleven deep."""
+    nodes = [append("x", "v10", "w10"), node("MatMul", ["w10", "m"], ["s"])]
+    for k in range(10, -1, -1):
+        nodes = [growing("n", nodes, f"v{k-1}" if k else "x", f"w{k-1}" if k else "y", f"{k}")]
+    return model(graph(nodes, [value("x", ["a", 4]), value("m", [4, 8])], [msg(1, "y")], [tensor("n", [], [100])]))
+
+
+def growing_loop_of_symbols():
+    """A loop of a symbol's trips that adds a sum of 300 symbols to three sizes, whose products are powers of long sums."""
+    k = 300
+    sizes = [value(f"a{i}", [f"s{i}", 1, 1]) for i in range(k)]
+    long = node("Concat", [f"a{i}" for i in range(k)], ["a"], integer("axis", 0))
+    grows = [append("a", "v", "w"), node("Transpose", ["w"], ["t"]), node("MatMul", ["w", "t"], ["p"]), node("MatMul", ["p", "w"], ["q"])]
+    return model(graph([long, growing("n", grows, "a")], sizes + [value("n", [], INT64)], [msg(1, "y")]))
+
+
+def growing_loop_wide():
+    """A growing loop of 8,000 nodes, each of whose costs is summed over the trips."""
+    nodes = [append("x", "v", "w"), *(node("Relu", ["w"], [f"r{i:x}"]) for i in range(8000))]
+    return model(graph([growing("n", nodes)], [value("x", ["a", "b"])], [msg(1, "y")], [tensor("n", [], [1 << 30])]))
 
 
 def heavy_weight():
@@ -279,6 +320,10 @@ MODELS = {
         dim_param_powers,
         divisions,
         heavy_weight,
+        growing_loop_of_symbols,
+        growing_loop_wide,
+        growing_loops,
+        growing_loops_inside,
         long_names_evaluated,
         long_symbol,
         long_symbol_terms,

@@ -1,5 +1,7 @@
 #include "decoder.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
 #include <string>

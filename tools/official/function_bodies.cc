@@ -1,6 +1,7 @@
 #include "tools/official/function_bodies.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <set>
