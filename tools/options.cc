@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -78,7 +79,7 @@ absl::StatusOr<Scalar> ParseScalar(absl::string_view option, absl::string_view t
   double d = 0;
   if (absl::SimpleAtoi(item, &i)) return Scalar::Int(i);
   if (item == "true" || item == "false") return Scalar::Int(item == "true" ? 1 : 0);
-  if (absl::SimpleAtod(item, &d)) return Scalar::Float(d);
+  if (absl::SimpleAtod(item, &d) && std::isfinite(d)) return Scalar::Float(d);
   return Bad(option, text, absl::StrCat(Quoted(item), " is not a number"));
 }
 
@@ -344,6 +345,7 @@ class ValueReader {
       i = end + 1;
     }
     if (open_.size() != (bare ? 1 : 0)) return Bad("--value", text_, "a bracket is missing");
+    if (after_comma_) return Bad("--value", text_, kNoElement);
     if (bare) RETURN_IF_ERROR(Close());
     const bool is_even = content_.empty() || depth_of_items_ == sizes_.size();
     return is_even ? absl::OkStatus() : Uneven();
@@ -353,6 +355,9 @@ class ValueReader {
   const Dims& sizes() const { return sizes_; }
 
  private:
+  static constexpr char kNoElement[] = "an element is missing";
+  static constexpr char kNoComma[] = "a comma is missing";
+
   void Open() {
     if (!open_.empty()) ++open_.back();
     open_.push_back(0);
@@ -373,6 +378,11 @@ class ValueReader {
   absl::Status Uneven() const { return Bad("--value", text_, "its rows differ in length"); }
 
   absl::Status Take(char sign) {
+    if (sign != '[' && after_comma_) return Bad("--value", text_, kNoElement);
+    if (sign == ',' && !after_value_) return Bad("--value", text_, kNoElement);
+    if (sign == '[' && after_value_) return Bad("--value", text_, kNoComma);
+    after_comma_ = sign == ',';
+    after_value_ = sign == ']';
     if (sign == ',') return absl::OkStatus();
     if (sign == ']') return Close();
     if (began_ && open_.empty()) return Bad("--value", text_, "a bracket is missing");
@@ -386,6 +396,9 @@ class ValueReader {
 
   absl::Status Take(absl::string_view item) {
     if (open_.empty()) return Bad("--value", text_, "a bracket is missing");
+    if (after_value_) return Bad("--value", text_, kNoComma);
+    after_comma_ = false;
+    after_value_ = true;
     if (depth_of_items_ == 0) depth_of_items_ = open_.size();
     if (depth_of_items_ != open_.size()) return Uneven();
     ++open_.back();
@@ -399,7 +412,9 @@ class ValueReader {
   Dims sizes_;
   std::vector<int64_t> open_;  // what each open bracket holds so far
   size_t depth_of_items_ = 0;
-  bool began_ = false;  // the outermost bracket has been opened
+  bool began_ = false;        // the outermost bracket has been opened
+  bool after_comma_ = false;  // an element has to follow
+  bool after_value_ = false;  // none can follow
 };
 
 }  // namespace

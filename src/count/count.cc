@@ -142,6 +142,7 @@ class Counter {
     for (InstanceId id : in_.callees_first) {
       if (reached_[static_cast<size_t>(id)]) RETURN_IF_ERROR(CountInstance(id));
     }
+    WarnOfOpenBranches();
     out_.total = out_.instances[0];
     if (const char* error = ErrorOf(out_.total)) {
       return LimitError(LimitOf(error), absl::StrCat(Escaped(model_.path), ": the total ", error));
@@ -358,15 +359,40 @@ class Counter {
     const Tally& b = out_.instances[static_cast<size_t>(call.bodies[1].instance)];
     const Expr difference =
         b.amounts.flops + b.amounts.int_ops - a.amounts.flops - a.amounts.int_ops;
-    if (difference.AtLeast(1)) return 1;
-    if (ProvablyLess(difference, 1).value_or(false)) return 0;
+    if (difference == Expr(0)) return 0;
+    const bool second = difference.AtLeast(1);
+    if (second || ProvablyLess(difference, 1).value_or(false)) {
+      NoteOpenBranch(call, a, b);
+      return second ? 1 : 0;
+    }
     out_.warnings.push_back(absl::StrCat(
         DescribeCall(in_, call, call.node),
-        ": which branch costs more depends on the symbols; at each size the larger one is counted "
-        "(FLOPs of then_branch ",
-        Escaped(a.amounts.flops.ToString()), ", of else_branch ",
-        Escaped(b.amounts.flops.ToString()), ")"));
+        ": which branch costs more depends on the symbols; at each size the larger one is counted",
+        FlopsOfBranches(a, b)));
     return Min(1, Max(0, difference));
+  }
+
+  // Nothing where a formula is longer than a line.
+  static std::string FlopsOfBranches(const Tally& a, const Tally& b) {
+    constexpr size_t kLine = 80;
+    const std::string first = a.amounts.flops.ToString(), second = b.amounts.flops.ToString();
+    if (first.size() > kLine || second.size() > kLine) return "";
+    return absl::StrCat(" (FLOPs of then_branch ", Escaped(first), ", of else_branch ",
+                        Escaped(second), ")");
+  }
+
+  // The first is described; the others are counted.
+  void NoteOpenBranch(const Call& call, const Tally& a, const Tally& b) {
+    if (++open_branches_ > 1) return;
+    open_branch_ = absl::StrCat(DescribeCall(in_, call, call.node),
+                                ": which branch runs is not known; the larger one is counted",
+                                FlopsOfBranches(a, b));
+  }
+
+  void WarnOfOpenBranches() {
+    if (open_branches_ == 0) return;
+    if (open_branches_ > 1) absl::StrAppend(&open_branch_, "; so in ", open_branches_ - 1, " more");
+    out_.warnings.push_back(std::move(open_branch_));
   }
 
   absl::Status CountOperator(const Call& call, CallCost* result) {
@@ -528,6 +554,8 @@ class Counter {
   std::vector<int64_t> times_;                        // scratch, by call and shape_work
   std::vector<bool> counted_;                         // by call
   std::vector<std::optional<Expr>> bytes_;            // by fact; nullopt: not asked for yet
+  int64_t open_branches_ = 0;  // Ifs of which either branch may run, and they cost different work
+  std::string open_branch_;    // the first of them
   const WorkLimit* work_ = nullptr;
   struct OpSums {
     ExprSum nodes;

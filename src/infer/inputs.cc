@@ -153,7 +153,18 @@ absl::Status InputBinder::ApplyValueOption(const std::string& name, const Conten
   if (elements != Expr(static_cast<int64_t>(content.size()))) {
     return mismatch(fact->shape.ToString());
   }
-  fact->content = std::make_shared<const Content>(content);
+  Content elements_of_type = content;
+  for (Scalar& element : elements_of_type) {
+    if (IsFloat(fact->dtype) && element.is_int()) {
+      element = Scalar::Float(static_cast<double>(element.i.AsInt64().value_or(0)));
+    }
+    if (!IsFloat(fact->dtype) && !element.is_int()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(model_.path), ": value of input ", Quoted(name), ": ", element.f,
+          " is no whole number of 64 bits, as ", DTypeName(fact->dtype), " needs"));
+    }
+  }
+  fact->content = std::make_shared<const Content>(std::move(elements_of_type));
   return absl::OkStatus();
 }
 

@@ -139,6 +139,10 @@ class LoopRun {
   bool TakeCarried(const BodyResult& run, int pass, FactIds* carried) const;
   // Whether what a trip carries on with has other sizes than what it began with.
   bool ChangesSizes(const BodyResult& run) const;
+  // Whether it carries on with other contents, which sizes may follow from.
+  bool ChangesContents(const BodyResult& run) const;
+  // Grow, for a loop whose sizes in a trip follow from contents. All stays as it is if it can't.
+  absl::StatusOr<bool> GrowByContents();
   void SetTrips(const BodyResult& run);
   void AddElements(const BodyResult& run, bool is_first, FactIds* elements) const;
 
@@ -156,8 +160,10 @@ class LoopRun {
   Expr trips_;
   std::vector<BodyRun> runs_;
   std::optional<GrowingTrips> growing_;
-  bool changes_sizes_ = false;  // from trip to trip, in a way that has no closed form
-  std::string limit_;           // why it was not followed trip by trip, if a limit is why
+  std::optional<BodyResult> first_;  // the run on what the loop begins with
+  int64_t first_evaluations_ = 0;    // what it took
+  bool changes_sizes_ = false;       // from trip to trip, in a way that has no closed form
+  std::string limit_;                // why it was not followed trip by trip, if a limit is why
 };
 
 absl::Status LoopRun::ReadInputs() {
@@ -268,6 +274,14 @@ bool LoopRun::ChangesSizes(const BodyResult& run) const {
   return false;
 }
 
+bool LoopRun::ChangesContents(const BodyResult& run) const {
+  for (size_t i = 0; i < initial_.size(); ++i) {
+    const FactId before = initial_[i], after = run.outputs[i + 1];
+    if (facts().HasContent(before) && !SameKnowledge(facts()[before], facts()[after])) return true;
+  }
+  return false;
+}
+
 void LoopRun::SetTrips(const BodyResult& run) {
   const bool always = KnownBool(facts()[run.outputs[0]]).value_or(false);
   if (enters_ == false) {
@@ -369,10 +383,14 @@ absl::Status LoopRun::Generalize() {
   for (int pass = 0;; ++pass) {
     const int64_t before = evaluations_left();
     ASSIGN_OR_RETURN(const BodyResult run, node_.Run(body_, TripInputs(std::nullopt, carried)));
-    if (pass == 0 && ChangesSizes(run)) {
-      ASSIGN_OR_RETURN(const bool grows, Grow(run, before - evaluations_left()));
-      if (grows) return absl::OkStatus();
-      changes_sizes_ = true;
+    if (pass == 0) {
+      first_ = run;
+      first_evaluations_ = before - evaluations_left();
+      if (ChangesSizes(run)) {
+        ASSIGN_OR_RETURN(const bool grows, Grow(run, first_evaluations_));
+        if (grows) return absl::OkStatus();
+        changes_sizes_ = true;
+      }
     }
     if (TakeCarried(run, pass, &carried)) continue;
     SetTrips(run);
@@ -382,6 +400,18 @@ absl::Status LoopRun::Generalize() {
     runs_ = {{run.instance, trips_, true, "body"}};
     return absl::OkStatus();
   }
+}
+
+absl::StatusOr<bool> LoopRun::GrowByContents() {
+  const std::vector<BodyRun> runs = runs_;
+  const FactIds elements = scan_elements_;
+  const Expr trips = trips_;
+  ASSIGN_OR_RETURN(const bool grows, Grow(*first_, first_evaluations_));
+  if (grows) return true;
+  runs_ = runs;
+  scan_elements_ = elements;
+  trips_ = trips;
+  return false;
 }
 
 absl::Status LoopRun::Follow() {
@@ -395,12 +425,17 @@ absl::Status LoopRun::Follow() {
   const int64_t symbols_before = session.symbols().fresh_uses();
   RETURN_IF_ERROR(Generalize());
   if (session.symbols().fresh_uses() == symbols_before) return absl::OkStatus();
+  if (!changes_sizes_ && !growing_.has_value() && ChangesContents(*first_)) {
+    ASSIGN_OR_RETURN(const bool grows, GrowByContents());
+    if (grows) return absl::OkStatus();
+    changes_sizes_ = true;
+  }
   const std::string place = DescribeNode(session.model(), node_.call().node);
   if (changes_sizes_) {
     session.Warn(absl::StrCat(place,
                               ": its sizes change from trip to trip, and their sum has no closed "
-                              "form; each is one symbol for all trips and for what comes out: with "
-                              "the largest size the count is an upper bound"));
+                              "form; each is one symbol for all trips and for what comes out, so "
+                              "the count holds only where all trips are alike"));
   }
   if (!limit_.empty()) {
     session.Warn(

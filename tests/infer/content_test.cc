@@ -174,6 +174,7 @@ class Chain {
   void Start();
   void Extend();
   void Arithmetic(const Value& x);
+  void Limit(const Value& x);
   void Condition(const Value& x);
   void Move(const Value& x);
   void Views(const Value& x);
@@ -223,6 +224,7 @@ void Chain::Arithmetic(const Value& x) {
     Add(x, absl::StrCat("Cast<to=7>(", x.name, ")"), x.rank, [](const Array& a) { return a; });
     return;
   }
+  if (Below(6) == 0) return Limit(x);
   const char* const ops[] = {"Add", "Sub", "Mul", "Min", "Max"};
   const size_t op = Below(std::size(ops));
   const int64_t other = Pick({-1, 0, 1, 2, 7});
@@ -233,6 +235,21 @@ void Chain::Arithmetic(const Value& x) {
       const int64_t l = At(a, index), r = self ? l : other;
       const int64_t results[] = {l + r, l - r, l * r, std::min(l, r), std::max(l, r)};
       return results[op];
+    });
+  });
+}
+
+// A Clip by one bound or by both.
+void Chain::Limit(const Value& x) {
+  const size_t bounds = Below(3);
+  const bool has_low = bounds != 0, has_high = bounds != 1;
+  const int64_t low = Pick({-1, 0, 2}), high = Pick({2, 3, 30});
+  const std::string from = has_low ? Number(low) : "";
+  const std::string to = has_high ? absl::StrCat(", ", Number(high)) : "";
+  Add(x, absl::StrCat("Clip(", x.name, ", ", from, to, ")"), x.rank, [=](const Array& a) {
+    return Make(a.dims, [&](const Ints& index) {
+      const int64_t raised = has_low ? std::max(At(a, index), low) : At(a, index);
+      return has_high ? std::min(raised, high) : raised;
     });
   });
 }

@@ -148,7 +148,7 @@ TEST(GrowingLoop, WorkThatIsNoPolynomialIsUnknown) {
 }
 
 // What grows by data, or has a branch that hangs on the trip, is no sum over alike trips.
-TEST(GrowingLoop, WhatDiffersFromTripToTripIsSaidToBeABound) {
+TEST(GrowingLoop, WhatDiffersFromTripToTripIsSaidSo) {
   for (const char* body :
        {"nz = NonZero(y) cols = Shape<start=1>(nz) b = Shape<start=0,end=1>(y) w = "
         "Shape<start=2>(y) target = Concat<axis=0>(b, cols, w) row = Slice(y, from, to, axes) u = "
@@ -160,7 +160,7 @@ TEST(GrowingLoop, WhatDiffersFromTripToTripIsSaidToBeABound) {
     const absl::StatusOr<Inference> inference = Infer(model);
     ASSERT_TRUE(inference.ok()) << inference.status();
     ASSERT_EQ(inference->warnings.size(), 1u) << body;
-    EXPECT_THAT(inference->warnings[0], testing::HasSubstr("upper bound"));
+    EXPECT_THAT(inference->warnings[0], testing::HasSubstr("only where all trips are alike"));
   }
 }
 
@@ -169,7 +169,26 @@ TEST(GrowingLoop, SizesWithoutAFormulaAreSymbolsAndSaidToBe) {
   const Inference inference = Infer(model).value();
   EXPECT_EQ(inference.FactOf(model->graphs[0].outputs[0])->shape.ToString(), "[B, loop(n2), 4]");
   ASSERT_EQ(inference.warnings.size(), 1u);
-  EXPECT_THAT(inference.warnings[0], testing::HasSubstr("upper bound"));
+  EXPECT_THAT(inference.warnings[0], testing::HasSubstr("only where all trips are alike"));
+}
+
+// Nobody knows which branch runs, here in 100 trips: the larger one is counted, and it says so.
+TEST(OpenBranch, IsSaidToBeWhereTheOtherCostsLess) {
+  const auto counts = [](const char* else_branch) {
+    const std::string text = absl::StrCat(
+        "g (float[4,4] x) => (float[4,4] out) <int64 n = {100}, bool yes = {1}, int64 two = {2}> { "
+        "out = Loop<body = g (int64 i, bool c, float[4,4] y) => (bool c_out, float[4,4] y_out) { "
+        "early = Less(i, two) y_out = If<then_branch = g () => (float[4,4] a) { a = MatMul(y, y) "
+        "}, else_branch = g () => (float[4,4] b) { b = ",
+        else_branch, " }>(early) c_out = Identity(c) }>(n, yes, x) }");
+    return Count(Infer(ModelFromText(text, kOpset)).value()).value();
+  };
+  const Counts open = counts("Relu(y)");
+  EXPECT_EQ(open.total.amounts.macs, Expr(100 * 4 * 4 * 4));
+  ASSERT_EQ(open.warnings.size(), 1u);
+  EXPECT_THAT(open.warnings[0], testing::HasSubstr("which branch runs is not known"));
+  EXPECT_THAT(open.warnings[0], testing::HasSubstr("then_branch 128, of else_branch 16"));
+  EXPECT_THAT(counts("MatMul(y, x)").warnings, testing::IsEmpty());
 }
 
 }  // namespace

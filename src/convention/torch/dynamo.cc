@@ -55,7 +55,8 @@ struct CallText {
   FxArgs args;
   TorchArguments arguments;
   bool reads_copy = false, has_parameters = false;
-  bool in_torch_nn = false;                            // the line of source is torch.nn's
+  bool in_torch_nn = false;  // the line of source is torch.nn's
+  bool are_arguments_noted = false;
   absl::flat_hash_set<absl::string_view> value_names;  // of many args
 };
 
@@ -83,6 +84,7 @@ class DynamoTracer {
       ReadArguments(&trace_.calls[i], origins_[i].text);
       ReadSpelling(&trace_.calls[i], origins_[i].text);
       NoteNumber(origins_[i].name);
+      NoteArguments(origins_[i].text);
     }
     FindUnseen();
     FindDecomposed();
@@ -163,7 +165,7 @@ class DynamoTracer {
     }
     a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
     a.groups_heads = text.op == Aten::kSdpa && args.Kwarg("enable_gqa") == "True";
-    const bool recurrent = text.op == Aten::kLstm || text.op == Aten::kGru || text.op == Aten::kRnn;
+    const bool recurrent = IsRecurrent(text.op);
     a.of_recurrent = recurrent && args.args.size() > kBatchFirst;
     a.has_biases = a.of_recurrent && args.Arg(kHasBiases) == "True";
     a.batch_first = a.of_recurrent && args.Arg(kBatchFirst) == "True";
@@ -180,7 +182,7 @@ class DynamoTracer {
     if (const Aten op = AtenOf(absl::StrCat("aten.", base)); op != Aten::kOther) {
       const auto [at, new_base] =
           numbers_of_.try_emplace(base, static_cast<int32_t>(numbers_.size()));
-      if (new_base) numbers_.push_back({op, 0, 0});
+      if (new_base) numbers_.push_back({op, -1, 0});
       name.numbers = at->second;
     }
     names_.push_back(name);
@@ -370,7 +372,15 @@ class DynamoTracer {
     const bool is_arithmetic = call->op == Aten::kAdd || call->op == Aten::kMul;
     // A class that is taken for one of torch.nn has been assumed already.
     call->in_torch_nn = text->in_torch_nn;
-    const bool is_of_nn = text->in_torch_nn || absl::StartsWith(scope.class_name, "torch.nn.") ||
+    const bool has_class_of_nn = absl::StartsWith(scope.class_name, "torch.nn.");
+    // A hook, of which no line is there.
+    const bool by_others = has_class_of_nn && !text->in_torch_nn && !text->source_line.empty();
+    if (by_others) ++trace_.calls_of_hooks;
+    const bool has_whole_layer = IsMatmul(call->op) || call->op == Aten::kSdpa ||
+                                 call->op == Aten::kAddmm || call->op == Aten::kBaddbmm ||
+                                 IsRecurrent(call->op);
+    if (text->in_torch_nn && !has_class_of_nn && has_whole_layer) ++trace_.derived_layers;
+    const bool is_of_nn = text->in_torch_nn || (has_class_of_nn && !by_others) ||
                           (scope.is_assumed && scope.nn_class != NnClass::kNone);
     if (KeepsFunction(scope) && IsActivation(call->op)) {
       call->spelling = OpenFact<Spelling>::Stated(Spelling::kNone);
@@ -495,14 +505,33 @@ class DynamoTracer {
     ++numbers.count;
   }
 
-  // torch.fx numbers calls of one operator without gaps; what is missing was folded or found
-  // unused.
+  // A result that is worked on, "%linear_1", was made by a call; the file lacks it where the
+  // exporter merged equal ones.
+  void NoteArguments(CallText* text) {
+    if (text->are_arguments_noted) return;
+    text->are_arguments_noted = true;
+    for (absl::string_view arg : ArgsOf(text).args) {
+      for (size_t at = arg.find('%'); at != absl::string_view::npos; at = arg.find('%')) {
+        arg.remove_prefix(at);
+        const absl::string_view name = FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
+        if (!name.empty() && !IsFxPlaceholder(name)) {
+          const FxName& made = names_[static_cast<size_t>(NameOf(name))];
+          if (made.numbers) {
+            int64_t& highest = numbers_[static_cast<size_t>(*made.numbers)].highest;
+            highest = std::max(highest, made.number);
+          }
+        }
+        arg.remove_prefix(1);
+      }
+    }
+  }
+
+  // torch.fx numbers calls of one operator without gaps; what is missing was merged with an equal
+  // one, folded or found unused.
   void FindUnseen() {
     for (const Numbers& numbers : numbers_) {
       const int64_t missing = numbers.highest + 1 - numbers.count;
-      if (numbers.count > 0 && missing > 0) {
-        trace_.unseen[static_cast<size_t>(numbers.op)] += missing;
-      }
+      if (missing > 0) trace_.unseen[static_cast<size_t>(numbers.op)] += missing;
     }
     if (functional_pools_ > 0) {
       trace_.assumptions.push_back(

@@ -169,6 +169,7 @@ absl::string_view AtenLabel(Aten op) {
 }
 
 bool IsContraction(Aten op) { return op >= Aten::kLinear && op <= Aten::kRnn; }
+bool IsRecurrent(Aten op) { return op == Aten::kLstm || op == Aten::kGru || op == Aten::kRnn; }
 bool IsMatmul(Aten op) { return op >= Aten::kMatmul && op <= Aten::kBmm; }
 bool IsActivation(Aten op) { return op >= Aten::kRelu && op <= Aten::kSilu; }
 bool IsNormalization(Aten op) { return op >= Aten::kBatchNorm && op <= Aten::kInstanceNorm; }

@@ -78,6 +78,7 @@ absl::string_view AtenName(absl::string_view target);
 absl::string_view AtenLabel(Aten op);
 // A product of matrices, a convolution, attention or a recurrent layer.
 bool IsContraction(Aten op);
+bool IsRecurrent(Aten op);
 bool IsMatmul(Aten op);  // matmul, mm, bmm: what the operator @ may be
 bool IsNormalization(Aten op);
 bool IsActivation(Aten op);  // not softmax

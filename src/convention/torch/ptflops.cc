@@ -107,6 +107,7 @@ class Ptflops : public TorchTool {
   // The module counts one image, the function that it calls the batch.
   Decision Resize(const TorchCall& call) {
     const bool hooked = trace().nn_class(call) == NnClass::kUpsample;
+    if (!hooked && !IsFunctional(this, call)) return {kZero, kNotSeen};
     if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0) return {call.out};
     const Expr& batch = call.shape_of_y()[0];
     const Expr results = evidence().amount(call.out);

@@ -174,6 +174,21 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
     ledger_.Assume(absl::StrCat("the arguments of ", trace_.unknown_args,
                                 " calls are not in the file: taken for no bias and no weight"));
   }
+  if (trace_.calls_of_hooks > 0) {
+    ledger_.Assume(absl::StrCat("of ", trace_.calls_of_hooks,
+                                " calls in modules of torch.nn the source is not torch.nn's, as of "
+                                "hooks: taken for calls by their module"));
+  }
+  if (trace_.derived_layers > 0) {
+    ledger_.Assume(absl::StrCat(trace_.derived_layers,
+                                " calls stand in attention or recurrent layers of classes derived "
+                                "from torch.nn's, which the tool may not know"));
+  }
+  if (trace_.calls_in_bodies > 0) {
+    ledger_.Assume(absl::StrCat(trace_.calls_in_bodies,
+                                " calls stand in branches or loops: the tool may run others, or "
+                                "stop"));
+  }
   if (trace_.recurrent_cells > 0) {
     ledger_.Assume("recurrent cells are counted by the operators that they were exported as");
   }
@@ -234,6 +249,13 @@ Spelling TorchTool::SpellingOf(const TorchCall& call) {
     ledger_.Assume(AssumedSpelling(trace_.scope(call), call.op, spelling == Spelling::kInPlace));
   }
   return spelling;
+}
+
+void TorchTool::AssumeWrapped(const TorchCall& call) {
+  if (call.spelling.is_stated()) return;
+  ledger_.Assume(
+      "products outside of torch.nn are taken for x @ y, x.matmul(y) or torch.matmul(x, y), which "
+      "have wrappers; the file does not tell");
 }
 
 void TorchTool::AssumeNumericPadding(const TorchCall& call) {

@@ -58,6 +58,8 @@ class TorchTool {
   // ---- what a file may leave open: each makes the figure assumed where it does
   // How the source calls the operator.
   Spelling SpellingOf(const TorchCall& call);
+  // For tools that count all ways to spell a product: any of them is meant.
+  void AssumeWrapped(const TorchCall& call);
   // Padding 'same' and 'valid' are operators of their own, which some exports do not tell.
   void AssumeNumericPadding(const TorchCall& call);
   // Whether what the call works on lies in memory in the order of its elements.

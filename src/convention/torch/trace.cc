@@ -88,6 +88,24 @@ void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
   call->out = call->y == call->x ? call->in : elements(*call->y);
 }
 
+namespace {
+
+// Calls in the bodies of torch.cond, torch.while_loop and scan; a model with such bodies mostly has
+// no functions.
+void CountCallsInBodies(const Evidence& evidence, TorchTrace* trace) {
+  const auto& calls = evidence.inference().calls;
+  const bool has_bodies = std::any_of(calls.begin(), calls.end(), [](const Call& call) {
+    return std::any_of(call.bodies.begin(), call.bodies.end(),
+                       [](const BodyRun& run) { return !run.attribute.empty(); });
+  });
+  if (!has_bodies) return;
+  for (const TorchCall& call : trace->calls) {
+    if (evidence.node(evidence.entry(call.main)).graph != 0) ++trace->calls_in_bodies;
+  }
+}
+
+}  // namespace
+
 TorchTrace TraceTorch(Evidence* evidence) {
   const Exporter exporter = ExporterOf(evidence->model());
   TorchTrace trace;
@@ -96,6 +114,7 @@ TorchTrace TraceTorch(Evidence* evidence) {
   constexpr TorchRelease kFusesGroups = {2, 15};
   const std::optional<TorchRelease> release = TorchReleaseOf(evidence->model());
   trace.fuses_groups = release && *release >= kFusesGroups;
+  CountCallsInBodies(*evidence, &trace);
   FindLayouts(*evidence, &trace);
   FindKinds(*evidence, &trace);
   return trace;

@@ -147,6 +147,9 @@ struct TorchTrace {
   int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
   int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
   int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
+  int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
+  int64_t derived_layers = 0;   // attention and recurrent layers of classes derived from torch.nn's
+  int64_t calls_in_bodies = 0;  // of torch.cond, while_loop and scan
   // By Aten: calls that torch.fx numbered and the file lacks; modules of torch.nn that should call
   // the operator and do not, since the exporter wrote it as smaller ones.
   std::array<int64_t, kNumAtens> unseen{}, decomposed{};

@@ -45,13 +45,16 @@ Decision WrappedFunctions::Attention(const TorchCall& call) {
   return TwiceProducts(call);
 }
 
+// The tensor's method, the operator @ and torch.matmul all have wrappers; torch.linalg.matmul and
+// a name from before they were wrapped have none.
 Decision WrappedFunctions::Matmul(const TorchCall& call) {
+  AssumeWrapped(call);
   return {evidence().Doubled(MatmulByFirst(call))};
 }
 
 Decision WrappedFunctions::MatmulByName(const TorchCall& call) {
   if (!IsByName(this, call)) return {kZero, "the operator @ has no wrapper"};
-  return Matmul(call);
+  return {evidence().Doubled(MatmulByFirst(call))};
 }
 
 Decision WrappedFunctions::Addmm(const TorchCall& call) {
@@ -153,6 +156,7 @@ Decision WrappedFunctions::Operator(const TorchCall& call) {
 }
 
 Decision WrappedFunctions::Resize(const TorchCall& call) {
+  if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
   const Shape& y = call.shape_of_y();
   if (call.arguments.has_output_size && y.ranked() && y.rank() > 2) {
     return {Times(call, y.Product(2, y.rank())), "the size without batch and channels"};
@@ -161,7 +165,7 @@ Decision WrappedFunctions::Resize(const TorchCall& call) {
 }
 
 Decision WrappedFunctions::ResizeByFactor(const TorchCall& call) {
-  if (call.arguments.has_output_size) return Resize(call);
+  if (call.arguments.has_output_size || !IsFunctional(this, call)) return Resize(call);
   const Expr results = evidence().amount(call.out);
   if (Mod(results, evidence().amount(call.in)) != Expr(0)) {
     ledger().Assume("resizing by a factor that is not whole is taken for its results");
