@@ -47,21 +47,38 @@ Expr WeightedValues(absl::Span<const Expr> taps) {
 //
 // Y[floor(d_i * scale_i)] or Y[sizes_i], sampled from X.
 
-// The size of an axis scaled: floor(size * scale), with the scale exactly as a float32 holds it.
-// nullopt where the scale is not known.
+struct Fraction {
+  int64_t numerator, denominator;
+};
+
+// The first fraction of a continued one that rounds to this float32: 7/10 of 0.7, 5/6 of 0.8333333.
+Fraction FractionOf(double value) {
+  constexpr double kMost = 0x1p53;
+  Fraction before = {0, 1}, at = {1, 0};
+  for (double rest = value; rest < kMost; rest = 1 / (rest - std::floor(rest))) {
+    const auto whole = static_cast<int64_t>(rest);
+    const Fraction next = {whole * at.numerator + before.numerator,
+                           whole * at.denominator + before.denominator};
+    before = at;
+    at = next;
+    const double reached = static_cast<double>(at.numerator) / static_cast<double>(at.denominator);
+    if (static_cast<float>(reached) == static_cast<float>(value)) break;
+  }
+  return at;
+}
+
+// The size of an axis scaled: floor(size * scale). 10 * 0.7 is 7, as in PyTorch and in ONNX
+// Runtime's float32, though the float32 nearest to 0.7 is less. nullopt where the scale is not
+// known.
 absl::StatusOr<std::optional<Expr>> ScaledSize(const Expr& size, const Scalar& scale) {
   if (scale.is_int()) return size * scale.i;
   if (scale.is_ratio()) return FloorDiv(size * scale.i, static_cast<int64_t>(scale.f));
   if (!scale.is_float()) return std::nullopt;
   if (!(scale.f > 0)) return absl::InvalidArgumentError(absl::StrCat("a scale of ", scale.f));
-  // scale = digits / 2^places
-  constexpr int kMostPlaces = 60;
-  double digits = scale.f;
-  int places = 0;
-  for (; digits != std::floor(digits) && places < kMostPlaces; ++places) digits *= 2;
-  constexpr double kMostDigits = 0x1p53;
-  if (digits != std::floor(digits) || digits > kMostDigits) return std::nullopt;
-  return FloorDiv(size * static_cast<int64_t>(digits), int64_t{1} << places);
+  constexpr double kMost = 0x1p53, kLeast = 0x1p-40;
+  if (scale.f > kMost || scale.f < kLeast) return std::nullopt;
+  const Fraction fraction = FractionOf(scale.f);
+  return FloorDiv(size * fraction.numerator, fraction.denominator);
 }
 
 bool IsGiven(const NodeView& n, int input) {

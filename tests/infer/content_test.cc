@@ -514,5 +514,21 @@ TEST(ContentTest, AgreesWithTextbookLoops) {
   EXPECT_GE(checked.rules, 10'000);
 }
 
+// A scale is the fraction that it stands for, not the float32 beside it: 10 * 0.7 is 7.
+TEST(ResizeTest, SizesAreThoseOfTheFraction) {
+  for (int hundredths = 5; hundredths < 400; hundredths += 5) {
+    const std::string scale = absl::StrCat(hundredths / 100.0);
+    const Model model = ModelFromText(
+        absl::StrCat("g (float[1,A] x) => (float[1,B] y) { s = Constant<value = float[2] {1.0, ",
+                     scale, "}>() y = Resize(x, , s) }"),
+        kOpset);
+    for (int64_t size = 1; size < 300; size += 7) {
+      const Inference inference = Infer(model, {.dims = {{"A", size}}}).value();
+      const Fact* y = inference.FactOf(inference.model->graphs[0].outputs[0]);
+      ASSERT_EQ(y->shape[1], Expr(size * hundredths / 100)) << size << " * " << scale;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onnxflops

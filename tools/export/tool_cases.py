@@ -6,10 +6,13 @@ A ";" ends a line. Inputs are "name:sizes" of floats, "name:int:sizes" of intege
 
 PRELUDE = '''
 import math
+import operator
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch import Tensor
+import torch.nn.functional as functions
+from torch import Tensor, matmul
+from torch.nn.functional import interpolate
 
 
 def helper_add(x, y):
@@ -40,6 +43,14 @@ class MyNorm(nn.LayerNorm):
 
 
 class MyRelu(nn.ReLU):
+    pass
+
+
+class MyLstm(nn.LSTM):
+    pass
+
+
+class MyAttention(nn.MultiheadAttention):
     pass
 
 
@@ -491,4 +502,20 @@ CASES = [
     ("detection_head", "x:1,6,4,4", "self.c = nn.Conv2d(6, 8, 1)", "y = self.c(x).flatten(2).permute(0, 2, 1); box, cls = y.split((4, 4), -1); return torch.cat((box.sigmoid() * 2, cls.softmax(-1)), -1)"),
     ("causal_conv", "x:1,6,5", "self.c = nn.Conv1d(6, 6, 3, groups=6, padding=2)", "y = self.c(x)[..., :5]; return F.silu(y)"),
     ("spatial_reduction", "x:1,16,6", "self.q = nn.Linear(6, 6); self.r = nn.Conv2d(6, 6, 2, 2); self.k = nn.Linear(6, 12); self.n = nn.LayerNorm(6)", "r = self.n(self.r(x.transpose(1, 2).reshape(1, 6, 4, 4)).flatten(2).transpose(1, 2)); k, v = self.k(r).chunk(2, -1); q = self.q(x); a = (q @ k.transpose(-2, -1)).softmax(dim=-1); return a @ v"),
+    # Calls that the exporter merges, and calls that a line of source does not settle.
+    ("merged_linear", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x) + self.l(x)"),
+    ("merged_conv", "x:1,3,6,6", "self.c = nn.Conv2d(3, 4, 3)", "return self.c(x) * torch.sigmoid(self.c(x))"),
+    ("merged_norms", "x:2,3,8", "self.a = nn.LayerNorm(8); self.b = nn.LayerNorm(8); self.l = nn.Linear(8, 8); self.m = nn.Linear(8, 8)", "return self.l(self.a(x)) + self.m(self.b(x))"),
+    ("equal_weights", "x:2,3,8", "self.a = nn.Linear(8, 8); self.b = nn.Linear(8, 8); nn.init.zeros_(self.a.weight); nn.init.zeros_(self.b.weight); self.b.bias = self.a.bias", "return self.a(x) - self.b(x)"),
+    ("relu_clamped", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return torch.relu(self.l(x)).clamp(max=6)"),
+    ("imported_matmul", "x:2,3,8", "", "return matmul(x, x.transpose(1, 2))"),
+    ("linalg_matmul", "x:2,3,8", "", "return torch.linalg.matmul(x, x.transpose(1, 2))"),
+    ("operator_matmul", "x:2,3,8", "", "return operator.matmul(x, x.transpose(1, 2))"),
+    ("imported_interpolate", "x:1,3,6,6", "", "return interpolate(x, scale_factor=2)"),
+    ("functions_linear", "x:2,3,8", "self.w = nn.Parameter(torch.randn(8, 8))", "return functions.relu(functions.linear(x, self.w))"),
+    ("own_lstm", "x:3,2,4", "self.r = MyLstm(4, 5)", "return self.r(x)[0]"),
+    ("own_attention", "x:2,3,8", "self.a = MyAttention(8, 2, batch_first=True)", "return self.a(x, x, x, need_weights=False)[0]"),
+    ("hook_after", "x:2,3,8", "self.l = nn.Linear(8, 8); self.l.register_forward_hook(lambda m, i, o: F.linear(o, m.weight, m.bias))", "return self.l(x)"),
+    ("hook_before", "x:3,8,8", "self.l = nn.Linear(8, 8); self.l.register_forward_pre_hook(lambda m, i: (i[0] @ i[0],))", "return self.l(x)"),
+    ("channels_last", "x:2,3,6,6", "self.c = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last); self.l = nn.Linear(4, 5)", "return self.l(self.c(x).permute(0, 2, 3, 1))"),
 ]

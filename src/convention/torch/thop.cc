@@ -165,12 +165,16 @@ class Thop : public TorchTool {
     if (trace().nn_class(call) != NnClass::kNone || IsFunctional(this, call)) return Products(call);
     return {kZero, kNoFunction};
   }
-  Decision MatmulOrMethod(const TorchCall& call) { return Products(call); }
+  Decision MatmulOrMethod(const TorchCall& call) {
+    AssumeWrapped(call);
+    return Products(call);
+  }
   Decision Mm(const TorchCall& call) {
     if (InAttention(call)) return Products(call);
     return {kZero, kNoFunction};
   }
   Decision EinsumOfTwo(const TorchCall& call) {
+    AssumeWrapped(call);
     const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
     if (cost.has_value()) return {Times(call, Expr(cost->combinations))};
     ledger().Assume("an einsum of other than two operands of known sizes counts as its products");
@@ -178,7 +182,10 @@ class Thop : public TorchTool {
   }
   // nn.MultiheadAttention counts its softmax, the function does not.
   Decision Sdpa(const TorchCall& call) {
-    if (!InAttention(call)) return Products(call);
+    if (!InAttention(call)) {
+      AssumeWrapped(call);
+      return Products(call);
+    }
     const Shape& q = call.shape_of_x();
     const Shape& k = call.shape_of_w();
     constexpr int kRank = 4;
