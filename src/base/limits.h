@@ -192,6 +192,14 @@ inline constexpr size_t kMaxParsedTerms = 200;
 inline constexpr int kMaxParsedDepth = 100;
 // Terms of an operand in a dimension of a file, "past + seq": what has more is a name.
 inline constexpr size_t kMaxDimTerms = 16;
+// Letters of names that are compared to find those that a mistyped one may stand for, and how many
+// of these a message lists.
+inline constexpr size_t kMaxComparedName = 64;
+inline constexpr size_t kMaxSuggestedNames = 3;
+// Models of one call, points of a sweep, threads (-j).
+inline constexpr size_t kMaxModels = 100'000;
+inline constexpr size_t kMaxSweepPoints = 1000;
+inline constexpr int kMaxThreads = 256;
 // Highest IR version that this loader knows.
 inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.

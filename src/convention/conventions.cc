@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 
 namespace onnxflops::convention {
 
@@ -85,10 +87,17 @@ absl::StatusOr<const Convention*> RequireConvention(absl::string_view name) {
   if (convention != nullptr) return convention;
   const Convention* tool = FindTool(SplitVersion(name).first);
   if (tool != nullptr) return NoVersion(*tool, name);
+  const std::vector<std::string> names = ConventionNames();
+  const std::string similar = DidYouMean(name, names);
   return absl::NotFoundError(absl::StrCat(
-      "no convention is named ", Quoted(name), "; there are ",
-      absl::StrJoin(Conventions(), ", ",
-                    [](std::string* out, const Convention* c) { out->append(c->name); })));
+      "no convention is named ", Quoted(name),
+      similar.empty() ? absl::StrCat("; there are ", absl::StrJoin(names, ", ")) : similar));
+}
+
+std::vector<std::string> ConventionNames() {
+  std::vector<std::string> names;
+  for (const Convention* convention : Conventions()) names.emplace_back(convention->name);
+  return names;
 }
 
 }  // namespace onnxflops::convention

@@ -6,6 +6,9 @@
 #ifndef ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
 #define ONNXFLOPS_SRC_CONVENTION_CONVENTIONS_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -34,9 +37,10 @@ extern const Convention kTorchstat;
 
 // In the order in which they are shown. Each tool is there once, in its newest version.
 absl::Span<const Convention* const> Conventions();
+std::vector<std::string> ConventionNames();
 // Of NAME or NAME@VERSION; nullptr if there is none.
 const Convention* FindConvention(absl::string_view name);
-// NotFound, with the names or versions that there are, instead of nullptr.
+// NotFound instead of nullptr, with similar names, or the names or versions that there are.
 absl::StatusOr<const Convention*> RequireConvention(absl::string_view name);
 
 }  // namespace onnxflops::convention

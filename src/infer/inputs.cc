@@ -1,7 +1,10 @@
 #include "src/infer/inputs.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -9,6 +12,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/symbolic/parse.h"
 #include "src/symbolic/symbol_name.h"
@@ -36,6 +40,8 @@ class InputBinder {
   // --input NAME=SHAPE: binds the named dimensions of the input, and states the others.
   absl::Status ApplyShapeOption(const std::string& name, const Dims& dims, const Value& value);
   absl::Status ApplyValueOption(const std::string& name, const Content& content, Fact* fact) const;
+  // A size that the export fixed, and how to export the model so that it is open.
+  absl::Status Fixed(const std::string& name, size_t axis, int64_t size, int64_t given) const;
 
   const ModelData& model_;
   const InferOptions& options_;
@@ -107,6 +113,18 @@ Shape InputBinder::DeclaredShape(const Value& value) {
   return shape;
 }
 
+absl::Status InputBinder::Fixed(const std::string& name, size_t axis, int64_t size,
+                                int64_t given) const {
+  const std::string dynamic =
+      absl::StrCat("{", Quoted(name), ": {", axis, ": ",
+                   axis == 0 ? std::string("'batch'") : absl::StrCat("'size_", axis, "'"), "}}");
+  return absl::InvalidArgumentError(
+      absl::StrCat(Escaped(model_.path), ": dimension ", axis, " of input ", Quoted(name), " is ",
+                   size, " in the file, but ", given,
+                   " was given; to leave it open, export the model with dynamic_shapes=", dynamic,
+                   " (dynamo=True) or dynamic_axes=", dynamic));
+}
+
 absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& dims,
                                            const Value& value) {
   const DeclaredType* type = value.declared;
@@ -120,13 +138,16 @@ absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& 
     const DeclaredDim& declared = type->dims[i];
     const auto given = dims[i].AsInt64();
     if (!given.has_value()) continue;
-    if (declared.size >= 0 && declared.size != *given) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(model_.path), ": dimension ", i, " of input ", Quoted(name), " is ",
-                       declared.size, " in the file, but ", *given, " was given"));
-    }
+    if (declared.size >= 0 && declared.size != *given) return Fixed(name, i, declared.size, *given);
     if (declared.size >= 0) continue;
     const std::string symbol = symbols_.NameOf(declared, name, static_cast<int>(i));
+    const auto dim = symbols_.bound().find(symbol);
+    if (dim != symbols_.bound().end() && dim->second != *given) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(model_.path), ": ", Escaped(QuotedSymbol(symbol)), " is given as ",
+                       dim->second, " by --dim and as ", *given, " by --input (dimension ", i,
+                       " of ", Quoted(name), "); leave one of them out"));
+    }
     const auto [bound, is_new] = from_input_shapes_.try_emplace(symbol, *given);
     if (!is_new && bound->second != *given) {
       return absl::InvalidArgumentError(
@@ -228,11 +249,12 @@ absl::StatusOr<std::vector<BoundInput>> InputBinder::Bind() {
     return nullptr;
   };
   const auto unknown_input = [&](const std::string& name) {
-    std::vector<absl::string_view> names;
-    for (ValueId v : main.inputs) names.push_back(model_.value(v).name);
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(model_.path), ": no input is named ", Quoted(name),
-                     "; inputs: ", Printable(absl::StrJoin(names, ", "))));
+    std::vector<std::string> names;
+    for (ValueId v : main.inputs) names.emplace_back(model_.value(v).name);
+    const std::string similar = DidYouMean(name, names);
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(model_.path), ": no input is named ", Quoted(name), similar,
+        similar.empty() ? "; inputs: " : " inputs: ", Printable(absl::StrJoin(names, ", "))));
   };
   for (const auto& [name, dims] : options_.input_shapes) {
     const Value* value = value_of(name);

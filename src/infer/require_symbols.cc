@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -20,8 +22,16 @@ constexpr size_t kFewComparisons = 64;
 
 absl::Status NoSymbol(absl::string_view name, absl::Span<const SymbolOrigin> symbols) {
   std::string text = absl::StrCat("no symbol is named ", Escaped(QuotedSymbol(name)));
-  if (symbols.empty()) return absl::InvalidArgumentError(text + "; the model has none");
-  absl::StrAppend(&text, "; symbols: ");
+  if (symbols.empty()) {
+    return absl::InvalidArgumentError(
+        text +
+        "; the model has none: its export fixed every size, and torch.onnx.export leaves "
+        "those open that dynamic_shapes= (dynamo=True) or dynamic_axes= names");
+  }
+  std::vector<std::string> names;
+  for (const SymbolOrigin& symbol : symbols) names.push_back(symbol.name);
+  absl::StrAppend(&text, DidYouMean(name, names));
+  absl::StrAppend(&text, text.back() == '?' ? " symbols: " : "; symbols: ");
   for (size_t i = 0; i < std::min(kListed, symbols.size()); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", Escaped(symbols[i].name));
   }
