@@ -1,12 +1,17 @@
 // onnxflops: counts the arithmetic of ONNX models. The verbs, and what they have in common.
-#include <cstring>
-#include <iterator>
+#include <unistd.h>
+
 #include <new>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "src/api/version.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -40,7 +45,7 @@ std::string Help() {
     lead = "      ";
   }
   absl::StrAppend(&out, R"(
-       onnxflops VERB --help              options and examples of a verb
+       onnxflops help VERB                options and examples of a verb
        onnxflops --version
 
 Examples:
@@ -61,26 +66,55 @@ std::string Version() {
                       kMaxOpset, ")\n");
 }
 
+absl::StatusOr<ExitCode> Print(const std::string& text) {
+  const absl::Status written = WriteOutput(text, "-", {});
+  if (!written.ok()) return written;
+  return kFine;
+}
+
+std::vector<std::string> VerbNames() {
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  names.emplace_back("help");
+  return names;
+}
+
+absl::Status NoVerb(const std::string& word, const char* what) {
+  const std::string similar = DidYouMean(word, VerbNames());
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quoted(word), " is ", what, similar,
+                   similar.empty() ? "; the verbs are " + absl::StrJoin(VerbNames(), ", ") : "",
+                   " (see onnxflops --help)"));
+}
+
+// The verb `help`, with the arguments after it.
+absl::StatusOr<ExitCode> RunHelp(const Arguments& arguments) {
+  if (arguments.empty() || arguments[0] == "help") return Print(Help());
+  for (const Verb& verb : kVerbs) {
+    if (arguments[0] == verb.name) return verb.run({"--help"});
+  }
+  return NoVerb(arguments[0], "not a verb");
+}
+
+// Whether a word cannot be meant as a file: none has this name, and it has neither a folder nor an
+// extension, nor is it a pattern.
+bool IsMistypedVerb(const std::string& word) {
+  return word.find_first_of("./*?[-") == std::string::npos && access(word.c_str(), F_OK) != 0;
+}
+
 absl::StatusOr<ExitCode> Run(Arguments arguments) {
   if (arguments.empty()) {
     return absl::InvalidArgumentError("no model is given (see onnxflops --help)");
   }
-  const std::string& first = arguments[0];
-  if (first == "--help" || first == "-h" || first == "help") {
-    const absl::Status written = WriteOutput(Help(), "-", {});
-    if (!written.ok()) return written;
-    return kFine;
-  }
-  if (first == "--version") {
-    const absl::Status written = WriteOutput(Version(), "-", {});
-    if (!written.ok()) return written;
-    return kFine;
-  }
+  const std::string first = arguments[0];
+  if (first == "--help" || first == "-h") return Print(Help());
+  if (first == "--version") return Print(Version());
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  if (first == "help") return RunHelp(rest);
   for (const Verb& verb : kVerbs) {
-    if (first != verb.name) continue;
-    arguments.erase(arguments.begin());
-    return verb.run(arguments);
+    if (first == verb.name) return verb.run(rest);
   }
+  if (IsMistypedVerb(first)) return NoVerb(first, "neither a verb nor a file");
   return kVerbs[0].run(arguments);
 }
 

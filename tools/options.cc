@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cerrno>
@@ -22,15 +21,13 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::tools {
 namespace {
-
-constexpr size_t kHelpColumn = 26;
-constexpr size_t kHelpWidth = 80;
 
 absl::Status Bad(absl::string_view option, absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text), ": ", why));
@@ -106,119 +103,25 @@ absl::StatusOr<std::string> ReadRules(const std::string& file) {
   return text;
 }
 
-// One option as a line of help, its text broken into the second column.
-void AppendOption(const CLI::Option& option, std::string* out) {
-  std::string line = absl::StrCat("  ", option.get_name(false, true));
-  std::replace(line.begin(), line.end(), ',', ' ');
-  if (option.get_positional()) line = absl::StrCat("  ", option.get_name(true, false));
-  if (const std::string type = option.get_type_name(); !type.empty()) {
-    absl::StrAppend(&line, option.get_positional() ? "" : " ", type);
+// The format that the name of a file says, or "".
+std::string FormatOfFile(absl::string_view file) {
+  constexpr std::pair<absl::string_view, absl::string_view> kExtensions[] = {
+      {".csv", "csv"},     {".json", "json"}, {".jsonl", "jsonl"},
+      {".md", "markdown"}, {".txt", "table"},
+  };
+  for (const auto& [extension, format] : kExtensions) {
+    if (absl::EndsWith(file, extension)) return std::string(format);
   }
-  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
-  for (absl::string_view word : absl::StrSplit(option.get_description(), ' ')) {
-    if (line.size() + word.size() > kHelpWidth) {
-      line.erase(line.find_last_not_of(' ') + 1);
-      absl::StrAppend(out, line, "\n");
-      line = std::string(kHelpColumn, ' ');
-    }
-    absl::StrAppend(&line, word, " ");
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  absl::StrAppend(out, line, "\n");
+  return "";
 }
 
-std::string HelpText(const VerbHelp& verb, const CLI::App& app) {
-  std::string out = absl::StrCat("usage: ", verb.usage, "\n\n", verb.text, "\nOptions:\n");
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_positional()) AppendOption(*option, &out);
-  }
-  absl::StrAppend(&out, "  -h --help               Show this.\n\nExamples:\n", verb.examples);
-  return out;
+// "table, json or csv".
+std::string OneOf(absl::Span<const std::string> names) {
+  if (names.size() == 1) return names[0];
+  return absl::StrCat(absl::StrJoin(names.first(names.size() - 1), ", "), " or ", names.back());
 }
 
 }  // namespace
-
-void OptionList::AddPositional(const char* name, std::vector<std::string>* values, int min,
-                               int max) {
-  options_.push_back({.name = name, .values = values, .positional = true, .min = min, .max = max});
-}
-
-void OptionList::AddFlag(const char* name, bool* value, const char* text) {
-  options_.push_back({.name = name, .text = text, .flag = value});
-}
-
-void OptionList::AddValue(const char* name, const char* type, std::string* value,
-                          const char* text) {
-  options_.push_back({.name = name, .type = type, .text = text, .value = value});
-}
-
-void OptionList::AddValues(const char* name, const char* type, std::vector<std::string>* values,
-                           const char* text) {
-  options_.push_back({.name = name, .type = type, .text = text, .values = values});
-}
-
-void OptionList::DeclareTo(CLI::App* app) const {
-  app->set_help_flag();  // we have our own
-  for (const Option& o : options_) {
-    if (o.positional) {
-      CLI::Option* option = app->add_option(o.name, *o.values);
-      if (o.min > 0) option->required();
-      if (o.max < kAnyNumber) option->expected(o.min, o.max);
-    } else if (o.flag != nullptr) {
-      app->add_flag(o.name, *o.flag, o.text);
-    } else if (o.value != nullptr) {
-      app->add_option(o.name, *o.value, o.text)->type_name(o.type);
-    } else {
-      app->add_option(o.name, *o.values, o.text)->type_name(o.type)->allow_extra_args(false);
-    }
-  }
-}
-
-// Takes the arguments if all of them are positional and as many as there have to be. To CLI11 an
-// argument in brackets is a list.
-bool OptionList::TakePlain(const Arguments& arguments) const {
-  const auto is_plain = [](const std::string& a) {
-    return !a.empty() && a[0] != '[' && (a[0] != '-' || a == "-");
-  };
-  if (!std::all_of(arguments.begin(), arguments.end(), is_plain)) return false;
-  const Option* positional = nullptr;
-  for (const Option& o : options_) {
-    if (!o.positional) continue;
-    if (positional != nullptr) return false;
-    positional = &o;
-  }
-  const auto given = static_cast<int64_t>(arguments.size());
-  if (positional == nullptr || given == 0 || given < positional->min || given > positional->max) {
-    return false;
-  }
-  *positional->values = arguments;
-  return true;
-}
-
-absl::StatusOr<bool> OptionList::Parse(const VerbHelp& verb, Arguments arguments,
-                                       std::string* help) {
-  if (TakePlain(arguments)) return true;
-  CLI::App app;
-  DeclareTo(&app);
-  const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  const auto asks = [&](const char* flag) {
-    return std::find(arguments.begin(), end, flag) != end;
-  };
-  if (asks("--help") || asks("-h")) {
-    *help = HelpText(verb, app);
-    return false;
-  }
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& error) {
-    // "onnxflops count MODEL" of the usage tells where to ask.
-    const std::vector<std::string> words = absl::StrSplit(verb.usage, ' ');
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(error.what()), " (see ", words[0], " ", words[1], " --help)"));
-  }
-  return true;
-}
 
 void RulesArgument::AddTo(OptionList* list) {
   list->AddValue("--rules", "FILE", &file,
@@ -235,7 +138,8 @@ absl::StatusOr<Rules> RulesArgument::Parse() const {
 void CausalArgument::AddTo(OptionList* list) {
   list->AddValue("--causal", "HOW", &how,
                  "Causal attention: full, or half for only the pairs that its mask lets through. "
-                 "Default: full.");
+                 "Default: full.",
+                 {"full", "half"});
 }
 
 absl::StatusOr<CausalCounting> CausalArgument::Parse() const {
@@ -244,22 +148,36 @@ absl::StatusOr<CausalCounting> CausalArgument::Parse() const {
   return Bad("--causal", how, "it should be full or half");
 }
 
-void SizeArguments::AddTo(OptionList* list) {
-  list->AddValues("--dim", "NAME=N", &dims,
-                  "Give a symbolic dimension a size. The others stay symbolic.");
+void SizeArguments::AddTo(OptionList* list, bool sweeps) {
+  list->AddValues("--dim", "NAME=N,..", &dims,
+                  absl::StrCat("Give symbolic dimensions a size, as batch=8,seq=128. The others "
+                               "stay symbolic.",
+                               sweeps ? " Several sizes are a sweep, a column each: seq=128,512 or "
+                                        "seq=1..4096*2 or seq=10..100+10."
+                                      : ""));
   list->AddValues("--input", "NAME=SHAPE", &inputs,
                   "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.");
   list->AddValues(
       "--value", "NAME=VALUE", &values,
       "Set the value of a small input that shapes depend on, as 5, [1,3,224] or [[4,4],[2,8]].");
   rules.AddTo(list);
+  std::vector<std::string> limit_names;
+  for (const SettableLimit& limit : kSettableLimits) limit_names.push_back(std::string(limit.name));
   list->AddValues("--limit", "NAME=N", &limits,
-                  "Raise a limit named in an error message, as unrolled-trips=1000.");
+                  "Set a limit that an error message names, as unrolled-trips=1000.", limit_names);
 }
 
-absl::StatusOr<CountOptions> SizeArguments::Parse() const {
+absl::StatusOr<CountOptions> SizeArguments::Parse(std::vector<DimSizes>* sweep) const {
   CountOptions options;
-  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDim(dim, &options.bindings));
+  std::vector<DimSizes> all;
+  for (const std::string& dim : dims) RETURN_IF_ERROR(ParseDims(dim, &all));
+  for (DimSizes& dim : all) {
+    if (dim.sizes.size() == 1) {
+      options.bindings.emplace(std::move(dim.name), dim.sizes[0]);
+    } else {
+      sweep->push_back(std::move(dim));
+    }
+  }
   for (const std::string& input : inputs) {
     RETURN_IF_ERROR(ParseInput(input, &options.input_shapes));
   }
@@ -271,30 +189,178 @@ absl::StatusOr<CountOptions> SizeArguments::Parse() const {
   return options;
 }
 
-void OutputArguments::AddTo(OptionList* list, const char* formats) {
-  list->AddValue("--format", "FORMAT", &format, absl::StrCat(formats, ". Default: table.").c_str());
+absl::StatusOr<CountOptions> SizeArguments::Parse() const {
+  std::vector<DimSizes> sweep;
+  ASSIGN_OR_RETURN(CountOptions options, Parse(&sweep));
+  if (sweep.empty()) return options;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--dim gives ", Escaped(QuotedSymbol(sweep[0].name)), " ", sweep[0].sizes.size(),
+                   " sizes: only onnxflops count takes more than one"));
+}
+
+void OutputArguments::AddTo(OptionList* list, std::vector<std::string> names) {
+  formats = std::move(names);
+  list->AddValue("--format", "FORMAT", &format,
+                 absl::StrCat(OneOf(formats), ". Default: as the name of -o says, else table."),
+                 formats);
   list->AddValue("-o", "FILE", &file,
                  "Write to FILE. It is complete or not there. Default: standard output.");
 }
 
 absl::StatusOr<Format> OutputArguments::ParseFormat() const {
-  if (format == "table") return Format::kTable;
-  if (format == "json") return Format::kJson;
-  if (format == "csv") return Format::kCsv;
-  if (format == "markdown") return Format::kMarkdown;
-  return Bad("--format", format, "it should be table, json, csv or markdown");
+  constexpr std::pair<absl::string_view, Format> kFormats[] = {
+      {"table", Format::kTable}, {"json", Format::kJson},         {"jsonl", Format::kJsonLines},
+      {"csv", Format::kCsv},     {"markdown", Format::kMarkdown},
+  };
+  std::string name = format.empty() ? FormatOfFile(file) : format;
+  if (name.empty() || name == "text") name = "table";
+  if (name == "md") name = "markdown";
+  const bool known = std::find(formats.begin(), formats.end(), name) != formats.end();
+  for (const auto& [text, value] : kFormats) {
+    if (known && name == text) return value;
+  }
+  if (format.empty()) {
+    return Bad(
+        "-o", file,
+        absl::StrCat("this verb writes ", OneOf(formats), ", not ", name, "; --format says which"));
+  }
+  return Bad("--format", format,
+             absl::StrCat("it should be ", OneOf(formats), DidYouMean(format, formats)));
+}
+
+namespace {
+
+// The sizes that one text says: "8", "1..10", "1..100+10", "1..4096*2".
+class SizeReader {
+ public:
+  explicit SizeReader(absl::string_view option_text) : option_text_(option_text) {}
+
+  // Whether `text` has the form of sizes; no more is checked.
+  static bool IsSize(absl::string_view text) {
+    text = absl::StripAsciiWhitespace(text);
+    size_t digits = 0;
+    while (digits < text.size() && absl::ascii_isdigit(text[digits])) ++digits;
+    if (digits == 0) return false;
+    text.remove_prefix(digits);
+    return text.empty() || absl::StartsWith(text, "..");
+  }
+
+  absl::Status Read(absl::string_view text, std::vector<int64_t>* sizes) const {
+    text = absl::StripAsciiWhitespace(text);
+    const size_t dots = text.find("..");
+    if (dots == absl::string_view::npos) {
+      ASSIGN_OR_RETURN(const int64_t size, Number(text));
+      return Add(size, sizes);
+    }
+    ASSIGN_OR_RETURN(const int64_t first, Number(text.substr(0, dots)));
+    absl::string_view rest = text.substr(dots + 2);
+    const size_t sign = rest.find_first_of("*+");
+    ASSIGN_OR_RETURN(const int64_t last, Number(rest.substr(0, sign)));
+    const bool times = sign != absl::string_view::npos && rest[sign] == '*';
+    int64_t step = 1;
+    if (sign != absl::string_view::npos) {
+      ASSIGN_OR_RETURN(step, Number(rest.substr(sign + 1)));
+    }
+    if (first > last) return Wrong(absl::StrCat(first, " is above ", last));
+    if (times && (first < 1 || step < 2)) {
+      return Wrong("with *, the first size must be 1 or more and the factor 2 or more");
+    }
+    if (step < 1) return Wrong("the step must be 1 or more");
+    int64_t size = first;
+    while (true) {
+      RETURN_IF_ERROR(Add(size, sizes));
+      if (times ? size > last / step : size > last - step) return absl::OkStatus();
+      size = times ? size * step : size + step;
+    }
+  }
+
+ private:
+  absl::Status Wrong(absl::string_view why) const { return Bad("--dim", option_text_, why); }
+
+  absl::StatusOr<int64_t> Number(absl::string_view text) const {
+    int64_t size = 0;
+    if (absl::SimpleAtoi(text, &size) && size >= 0) return size;
+    return Wrong(absl::StrCat(Quoted(text), " must be a whole number, 0 or more"));
+  }
+
+  // A size that is there already is not added again: ranges may overlap.
+  absl::Status Add(int64_t size, std::vector<int64_t>* sizes) const {
+    if (std::find(sizes->begin(), sizes->end(), size) != sizes->end()) return absl::OkStatus();
+    if (sizes->size() == kMaxSweepPoints) {
+      return LimitError("sweep-points", absl::StrCat("--dim ", Quoted(option_text_), ": more than ",
+                                                     kMaxSweepPoints, " sizes (sweep-points)"));
+    }
+    sizes->push_back(size);
+    return absl::OkStatus();
+  }
+
+  absl::string_view option_text_;
+};
+
+// Where the sizes of the first name of `text` begin: behind the first "=" that a size follows. A
+// quoted name may hold anything; names of other forms may hold "=", or commas before the first "=".
+size_t SizesBegin(absl::string_view text) {
+  size_t equals = text.find('=', SymbolLength(text));
+  for (; equals != absl::string_view::npos; equals = text.find('=', equals + 1)) {
+    const absl::string_view rest = text.substr(equals + 1);
+    const size_t comma = rest.find(',');
+    if (SizeReader::IsSize(rest.substr(0, comma))) return equals + 1;
+    if (comma < rest.find('=')) break;  // "batch=many,seq=3"
+  }
+  return absl::string_view::npos;
+}
+
+absl::Status NoSizes(absl::string_view text, absl::string_view rest) {
+  const absl::string_view first = rest.substr(0, rest.find(','));
+  const size_t equals = first.rfind('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return Bad("--dim", text, "it should be NAME=N, as batch=8");
+  }
+  return Bad("--dim", text,
+             absl::StrCat(Quoted(first.substr(equals + 1)), " must be a whole number, 0 or more"));
+}
+
+absl::Status AddDim(absl::string_view text, DimSizes dim, std::vector<DimSizes>* dims) {
+  const auto known = std::find_if(dims->begin(), dims->end(),
+                                  [&](const DimSizes& d) { return d.name == dim.name; });
+  if (known == dims->end()) {
+    dims->push_back(std::move(dim));
+  } else if (known->sizes != dim.sizes) {
+    return Bad("--dim", text,
+               absl::StrCat("it was given as ", absl::StrJoin(known->sizes, ","), " before"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ParseDims(absl::string_view text, std::vector<DimSizes>* dims) {
+  const SizeReader reader(text);
+  absl::string_view rest = text;
+  while (true) {
+    const size_t begin = SizesBegin(rest);
+    if (begin == absl::string_view::npos || begin == 1) return NoSizes(text, rest);
+    DimSizes dim = {TypedSymbol(rest.substr(0, begin - 1)), {}};
+    rest.remove_prefix(begin);
+    size_t comma;
+    do {
+      comma = rest.find(',');
+      RETURN_IF_ERROR(reader.Read(rest.substr(0, comma), &dim.sizes));
+      rest.remove_prefix(comma == absl::string_view::npos ? rest.size() : comma + 1);
+    } while (comma != absl::string_view::npos &&
+             SizeReader::IsSize(rest.substr(0, rest.find(','))));
+    RETURN_IF_ERROR(AddDim(text, std::move(dim), dims));
+    if (comma == absl::string_view::npos) return absl::OkStatus();
+  }
 }
 
 absl::Status ParseDim(absl::string_view text, Bindings* bindings) {
-  ASSIGN_OR_RETURN(const auto split, SplitName("--dim", text, "NAME=N, as batch=8"));
-  int64_t size = 0;
-  if (!absl::SimpleAtoi(split.second, &size) || size < 0) {
-    return Bad("--dim", text,
-               absl::StrCat(Quoted(split.second), " must be a whole number, 0 or more"));
-  }
-  const auto [it, is_new] = bindings->emplace(TypedSymbol(split.first), size);
-  if (!is_new && it->second != size) {
-    return Bad("--dim", text, absl::StrCat("it was given as ", it->second, " before"));
+  std::vector<DimSizes> dims;
+  for (const auto& [name, size] : *bindings) dims.push_back({name, {size}});
+  RETURN_IF_ERROR(ParseDims(text, &dims));
+  for (DimSizes& dim : dims) {
+    if (dim.sizes.size() > 1) return Bad("--dim", text, "it should be one size");
+    bindings->emplace(std::move(dim.name), dim.sizes[0]);
   }
   return absl::OkStatus();
 }
@@ -438,9 +504,9 @@ absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Con
 
 absl::Status ParseLimit(absl::string_view text, Limits* limits) {
   ASSIGN_OR_RETURN(const auto split, SplitName("--limit", text, "NAME=N, as unrolled-trips=1000"));
-  std::vector<absl::string_view> names;
+  std::vector<std::string> names;
   for (const SettableLimit& limit : kSettableLimits) {
-    names.push_back(limit.name);
+    names.emplace_back(limit.name);
     if (split.first != limit.name) continue;
     int64_t value = 0;
     if (!absl::SimpleAtoi(split.second, &value) || value < 0 || value > limit.most) {
@@ -450,7 +516,8 @@ absl::Status ParseLimit(absl::string_view text, Limits* limits) {
     return absl::OkStatus();
   }
   return Bad("--limit", text,
-             absl::StrCat("those that can be set are ", absl::StrJoin(names, ", ")));
+             absl::StrCat("those that can be set are ", absl::StrJoin(names, ", "),
+                          DidYouMean(split.first, names)));
 }
 
 std::string LimitHint(const absl::Status& error) {

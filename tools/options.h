@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TOOLS_OPTIONS_H_
 #define ONNXFLOPS_TOOLS_OPTIONS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,60 +13,9 @@
 #include "ops/user/user_rules.h"
 #include "src/api/count.h"
 #include "src/report/report.h"
-
-namespace CLI {
-class App;
-}
+#include "tools/option_list.h"
 
 namespace onnxflops::tools {
-
-using Arguments = std::vector<std::string>;
-
-// What a verb's --help says beside its options.
-struct VerbHelp {
-  const char* usage;     // "onnxflops count MODEL... [options]"
-  const char* text;      // what it does
-  const char* examples;  // commands, each after a line that says what for
-};
-
-// The options of a verb: declared first, then parsed into the variables that they were declared
-// with. The parser, CLI11, is seen by options.cc alone, since its header takes seconds to compile,
-// and made only if an option is given, since declaring options to it takes longer than the rest of
-// a program's start.
-class OptionList {
- public:
-  // What stands without a name, from `min` to `max` times.
-  void AddPositional(const char* name, std::vector<std::string>* values, int min = 0,
-                     int max = kAnyNumber);
-  void AddFlag(const char* name, bool* value, const char* text);
-  // `type` is what --help calls the value.
-  void AddValue(const char* name, const char* type, std::string* value, const char* text);
-  // May be given again.
-  void AddValues(const char* name, const char* type, std::vector<std::string>* values,
-                 const char* text);
-
-  // False when the arguments ask for help, which is then in `*help`. An error is one line that
-  // names the argument.
-  absl::StatusOr<bool> Parse(const VerbHelp& verb, Arguments arguments, std::string* help);
-
- private:
-  static constexpr int kAnyNumber = 1 << 29;
-  struct Option {
-    const char* name;
-    const char* type = nullptr;
-    std::string text;
-    // Where what is given goes: one of these.
-    bool* flag = nullptr;
-    std::string* value = nullptr;
-    std::vector<std::string>* values = nullptr;
-    bool positional = false;
-    int min = 0, max = kAnyNumber;  // of a positional one
-  };
-  void DeclareTo(CLI::App* app) const;
-  bool TakePlain(const Arguments& arguments) const;
-
-  std::vector<Option> options_;
-};
 
 // --rules: a file with operators of the user's own.
 struct RulesArgument {
@@ -81,25 +31,40 @@ struct CausalArgument {
   absl::StatusOr<CausalCounting> Parse() const;
 };
 
+// What --dim says of one dimension: a size, or those of a sweep.
+struct DimSizes {
+  std::string name;            // as TypedSymbol has it
+  std::vector<int64_t> sizes;  // at least one
+};
+
 // --dim, --input, --value, --rules and --limit, as typed.
 struct SizeArguments {
   std::vector<std::string> dims, inputs, values, limits;
   RulesArgument rules;
-  void AddTo(OptionList* list);
+  void AddTo(OptionList* list, bool sweeps = false);
+  // An error if --dim gives one dimension several sizes.
   absl::StatusOr<CountOptions> Parse() const;
+  // Dimensions with several sizes go to `sweep`, in the order of the call.
+  absl::StatusOr<CountOptions> Parse(std::vector<DimSizes>* sweep) const;
 };
 
-enum class Format { kTable, kJson, kCsv, kMarkdown };
+enum class Format { kTable, kJson, kJsonLines, kCsv, kMarkdown };
 
 // --format and -o.
 struct OutputArguments {
-  std::string format = "table";
+  std::string format;      // "" if not given: as the name of the file says, or else a table
   std::string file = "-";  // standard output
-  void AddTo(OptionList* list, const char* formats = "table, json, csv or markdown");
+  std::vector<std::string> formats;  // that the verb writes
+  void AddTo(OptionList* list,
+             std::vector<std::string> names = {"table", "json", "csv", "markdown"});
   absl::StatusOr<Format> ParseFormat() const;
 };
 
-// "batch=8".
+// "batch=8"; "a=1,b=2"; "seq=128,512,2048": sizes one by one. A comma and a size go on with the
+// sizes, a comma and anything else begins the next name. "1..10" is every size from 1 to 10,
+// "1..100+10" every tenth, "1..4096*2" each twice the one before.
+absl::Status ParseDims(absl::string_view text, std::vector<DimSizes>* dims);
+// The same without sweeps.
 absl::Status ParseDim(absl::string_view text, Bindings* bindings);
 // "image=1x3x224x224"; "image=batch,3,224,224" gives a name to what stays open; "x=" is a scalar.
 // "image=[1,3,224,224]" is the same as 1x3x224x224.

@@ -1,13 +1,28 @@
 // onnxflops count: cost by module, operator or node.
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "src/api/load.h"
+#include "src/api/sweep.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/convention/conventions.h"
 #include "src/onnxflops.h"
 #include "src/report/format.h"
+#include "src/report/model_rows.h"
+#include "src/report/sweep_report.h"
+#include "tools/each_model.h"
+#include "tools/model_files.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -17,8 +32,10 @@ namespace {
 constexpr VerbHelp kVerbCountHelp = {
     "onnxflops count MODEL... [options]",
     R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights are
-not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONNX's own),
-.textproto, .json. The verb may be left out.
+not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any depth), a
+pattern such as 'exported/**/*.onnx', or "-" for standard input. A file may be written as
+text: .onnxtxt (ONNX's own), .textproto, .json. Several models are one table with a row
+each. The verb may be left out.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -32,6 +49,12 @@ not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONN
     onnxflops resnet50.onnx --by node --format json -o resnet50.json
   As thop counts, module by module:
     onnxflops resnet50.onnx --convention thop
+  Fifty models in one table, and all that is known of them:
+    onnxflops exported/
+    onnxflops exported/ --format jsonl -o exported.jsonl
+  One model at several sizes:
+    onnxflops gpt2.onnx --dim batch=1,seq=128,512,2048
+    onnxflops gpt2.onnx --dim batch=1,seq=1..1024*2 --by module --plot
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
@@ -43,26 +66,32 @@ struct CountArguments {
   SizeArguments sizes;
   CausalArgument causal;
   OutputArguments output;
-  std::string by = "module";
+  JobsArgument jobs;
+  std::string by;
   std::string depth;
   std::string convention;
-  bool no_fold = false, exact = false, strict = false;
+  bool no_fold = false, exact = false, strict = false, plot = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
-    sizes.AddTo(list);
+    sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
-    list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.");
+    list->AddValue("--by", "KEY", &by,
+                   "Rows: module, op or node. Default: module; of several models, a row each.",
+                   {"module", "op", "node"});
     list->AddValue("--depth", "D", &depth,
                    "Depth of the module tree; 0 is the model. Default: as deep as 40 rows allow.");
     list->AddFlag("--no-fold", &no_fold,
                   "Do not merge equal modules; also list nodes that cost nothing.");
     list->AddFlag("--exact", &exact, "Print every digit instead of k, M, G, T, P, E.");
+    list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
     list->AddValue("--convention", "NAME", &convention,
-                   "Count as another tool does. `onnxflops compare --list` has the names.");
+                   "Count as another tool does. `onnxflops compare --list` has the names.",
+                   convention::ConventionNames());
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a node is not counted, or if there is a warning.");
-    output.AddTo(list);
+    jobs.AddTo(list);
+    output.AddTo(list, {"table", "json", "jsonl", "csv", "markdown"});
   }
 
   absl::StatusOr<ViewOptions> View() const {
@@ -73,9 +102,10 @@ struct CountArguments {
       view.by = GroupBy::kOp;
     } else if (by == "node") {
       view.by = GroupBy::kNode;
-    } else if (by != "module") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--by ", Quoted(by), ": it should be module, op or node"));
+    } else if (by != "module" && !by.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(by),
+                                                     ": it should be module, op or node",
+                                                     DidYouMean(by, {"module", "op", "node"})));
     }
     if (!depth.empty() && (!absl::SimpleAtoi(depth, &view.depth) || view.depth < 0)) {
       return absl::InvalidArgumentError(
@@ -83,27 +113,10 @@ struct CountArguments {
     }
     return view;
   }
-};
 
-std::string Render(const std::vector<Report>& reports, Format format, const ViewOptions& view,
-                   const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-      return reports.size() == 1 ? ToJson(reports[0]) : ToJson(reports);
-    case Format::kCsv:
-      return ToCsv(reports, view);
-    case Format::kTable:
-    case Format::kMarkdown:
-      break;
-  }
-  std::string text;
-  for (const Report& report : reports) {
-    absl::StrAppend(
-        &text, text.empty() ? "" : "\n",
-        format == Format::kTable ? ToTable(report, view, style) : ToMarkdown(report, view));
-  }
-  return text;
-}
+  // Whether rows are asked for: without, several models are a row each.
+  bool rows() const { return !by.empty() || !depth.empty(); }
+};
 
 // What --strict objects to, or nothing.
 std::string Objection(const Report& report) {
@@ -118,6 +131,180 @@ std::string Objection(const Report& report) {
   return "";
 }
 
+// What stays of a model when it is counted, so that memory does not grow with what models hold.
+struct Outcome {
+  absl::Status fault;
+  std::string text;  // the report in the format, or its part of it
+  ModelRow row;      // of a table of models
+  std::string objection;
+};
+
+// Counts the models of a call and writes what they cost.
+class Counter {
+ public:
+  Counter(const CountArguments& args, const CountOptions& options, const ViewOptions& view,
+          Format format)
+      : args_(args),
+        options_(options),
+        view_(view),
+        format_(format),
+        style_(StyleFor(args.output.file)) {}
+
+  absl::StatusOr<ExitCode> Run(const ModelFiles& models, int threads);
+
+ private:
+  // A report, or a row for each of several models.
+  bool has_rows() const { return one_file_ || args_.rows(); }
+  Outcome CountFile(const ModelFile& file) const;
+  absl::StatusOr<Outcome> TryCountFile(const std::string& path) const;
+  std::string Render(const Report& report) const;
+  std::string Join(std::vector<Outcome> outcomes) const;
+
+  const CountArguments& args_;
+  const CountOptions& options_;
+  const ViewOptions& view_;
+  const Format format_;
+  const TableStyle style_;
+  bool one_file_ = false;
+};
+
+std::string Counter::Render(const Report& report) const {
+  switch (format_) {
+    case Format::kJson:
+      return one_file_ ? ToJson(report) : ToJsonElement(report);
+    case Format::kJsonLines:
+      return ToJsonLine(report);
+    case Format::kCsv:
+      return has_rows() ? ToCsv({&report, 1}, view_) : "";
+    case Format::kTable:
+      return has_rows() ? ToTable(report, view_, style_) : "";
+    case Format::kMarkdown:
+      return has_rows() ? ToMarkdown(report, view_) : "";
+  }
+  return "";
+}
+
+absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path) const {
+  ASSIGN_OR_RETURN(const Model model, Load(path, options_.limits));
+  ASSIGN_OR_RETURN(const Report report, args_.convention.empty()
+                                            ? Count(model, options_)
+                                            : CountAs(model, options_, args_.convention));
+  return Outcome{absl::OkStatus(), Render(report), MakeModelRow(report),
+                 args_.strict ? Objection(report) : ""};
+}
+
+Outcome Counter::CountFile(const ModelFile& file) const {
+  if (!file.fault.ok()) return {file.fault};
+  try {
+    absl::StatusOr<Outcome> outcome = TryCountFile(file.path);
+    if (outcome.ok()) return *std::move(outcome);
+    return {outcome.status()};
+  } catch (const std::bad_alloc&) {
+    return {absl::ResourceExhaustedError(
+        absl::StrCat(Escaped(file.path), ": there is not enough memory"))};
+  }
+}
+
+std::string Counter::Join(std::vector<Outcome> outcomes) const {
+  std::vector<ModelRow> rows;
+  std::vector<std::string> texts;
+  for (Outcome& outcome : outcomes) {
+    if (!outcome.fault.ok()) continue;
+    // Lines of CSV follow those of the first model; its line of titles is the same.
+    const bool titles = format_ == Format::kCsv && has_rows() && !texts.empty();
+    texts.push_back(titles ? outcome.text.substr(outcome.text.find('\n') + 1)
+                           : std::move(outcome.text));
+    rows.push_back(std::move(outcome.row));
+  }
+  if (one_file_ || format_ == Format::kJsonLines) return absl::StrJoin(texts, "");
+  if (format_ == Format::kJson) return JoinJson(texts);
+  if (has_rows()) return absl::StrJoin(texts, format_ == Format::kCsv ? "" : "\n");
+  if (format_ == Format::kCsv) return ToCsv(rows);
+  return format_ == Format::kTable ? ToTable(rows, view_, style_) : ToMarkdown(rows, view_);
+}
+
+absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
+  one_file_ = models.one_file;
+  const size_t count = models.files.size();
+  std::vector<Outcome> outcomes(count);
+  ForEach(count, threads, [&](size_t i) { outcomes[i] = CountFile(models.files[i]); });
+  if (one_file_ && !outcomes[0].fault.ok()) return outcomes[0].fault;
+  std::vector<std::string> objections;
+  std::vector<absl::Status> faults;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.objection.empty()) objections.push_back(outcome.objection);
+    if (!outcome.fault.ok()) faults.push_back(outcome.fault);
+  }
+  if (faults.size() < count) {
+    std::vector<std::string> inputs = models.paths();
+    inputs.push_back(args_.sizes.rules.file);
+    RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
+  }
+  for (const absl::Status& fault : faults) {
+    WriteError(absl::StrCat(fault.message(), LimitHint(fault)));
+  }
+  for (const std::string& objection : objections) {
+    WriteError(absl::StrCat("--strict: ", objection));
+  }
+  if (faults.empty()) return objections.empty() ? kFine : kFailed;
+  if (count == 1) return kTrouble;
+  WriteError(absl::StrCat(faults.size(), " of ", Plural(static_cast<int64_t>(count), "model"),
+                          " could not be counted"));
+  return kTrouble;
+}
+
+absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
+                                        const ViewOptions& view, const TableStyle& style,
+                                        bool plot) {
+  switch (format) {
+    case Format::kJson:
+      return ToJson(sweep);
+    case Format::kCsv:
+      return ToCsv(sweep);
+    case Format::kMarkdown:
+      return ToMarkdown(sweep, view);
+    case Format::kTable:
+      break;
+    case Format::kJsonLines:
+      return absl::InvalidArgumentError(
+          "--format jsonl: a sweep is one document; write it as table, json, csv or markdown");
+  }
+  std::string text = ToTable(sweep, view, style);
+  if (!plot) return text;
+  ASSIGN_OR_RETURN(const std::string bars, DrawPlot(sweep, style));
+  return text + bars;
+}
+
+absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
+                                  const ViewOptions& view, Format format,
+                                  const std::vector<DimSizes>& dims, const ModelFiles& models) {
+  if (!models.one_file) {
+    return absl::InvalidArgumentError(
+        "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
+  }
+  if (view.by == GroupBy::kNode) {
+    return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
+  }
+  if (args.plot && format != Format::kTable) {
+    return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
+  }
+  std::vector<SweptSymbol> swept;
+  for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
+  const std::string& path = models.files[0].path;
+  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(
+      const SweepReport sweep,
+      CountSweep(model, options, args.convention, swept,
+                 args.rows() ? std::optional<ViewOptions>(view) : std::optional<ViewOptions>()));
+  ASSIGN_OR_RETURN(const std::string text,
+                   RenderSweep(sweep, format, view, StyleFor(args.output.file), args.plot));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  const std::string objection = args.strict ? Objection(sweep.report) : "";
+  if (objection.empty()) return kFine;
+  WriteError(absl::StrCat("--strict: ", objection));
+  return kFailed;
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
@@ -130,31 +317,22 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  std::vector<DimSizes> sweep;
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(const ViewOptions view, args.View());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
+  if (!args.convention.empty()) {
+    RETURN_IF_ERROR(convention::RequireConvention(args.convention).status());
+  }
   options.node_rows = view.by == GroupBy::kNode;
-  std::vector<Report> reports;
-  for (const std::string& path : args.models) {
-    ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
-    ASSIGN_OR_RETURN(Report report, args.convention.empty()
-                                        ? Count(model, options)
-                                        : CountAs(model, options, args.convention));
-    reports.push_back(std::move(report));
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  if (!sweep.empty()) return RunSweep(args, options, view, format, sweep, models);
+  if (args.plot) {
+    return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }
-  const TableStyle style = StyleFor(args.output.file);
-  std::vector<std::string> inputs = args.models;
-  inputs.push_back(args.sizes.rules.file);
-  RETURN_IF_ERROR(WriteOutput(Render(reports, format, view, style), args.output.file, inputs));
-  ExitCode code = kFine;
-  for (const Report& report : reports) {
-    const std::string objection = args.strict ? Objection(report) : "";
-    if (objection.empty()) continue;
-    WriteError(absl::StrCat("--strict: ", objection));
-    code = kFailed;
-  }
-  return code;
+  return Counter(args, options, view, format).Run(models, threads);
 }
 
 }  // namespace onnxflops::tools

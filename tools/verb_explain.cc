@@ -1,18 +1,23 @@
 // onnxflops explain: the formula of an operator, or of a node with its sizes filled in.
-#include <utility>
+#include <unistd.h>
 
-#include "absl/strings/ascii.h"
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ops/registry.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/load/load.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
 #include "src/report/operators.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -34,8 +39,7 @@ its outputs. With OP, tells the formula, versions and examples of an operator.
 
 absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, int width) {
   std::string out;
-  const std::string lower = absl::AsciiStrToLower(name);
-  std::vector<std::string> similar;
+  std::vector<std::string> labels;  // of the others
   std::vector<OpFamily> families(rules.families().begin(), rules.families().end());
   families.insert(families.end(), AllFamilies().begin(), AllFamilies().end());
   for (const OpFamily& family : families) {
@@ -46,16 +50,37 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
       if (here) {
         absl::StrAppend(&out, out.empty() ? "" : "\n",
                         ToText(OperatorLine{family.domain, &row}, width));
-      } else if (absl::AsciiStrToLower(row.name).find(lower) != std::string::npos &&
-                 similar.size() < 8) {
-        similar.push_back(Escaped(label));
+      } else if (std::find(labels.begin(), labels.end(), label) == labels.end()) {
+        labels.push_back(label);
       }
     }
   }
   if (!out.empty()) return out;
   std::string message = absl::StrCat("no operator is named ", Quoted(name));
-  if (!similar.empty()) absl::StrAppend(&message, "; similar: ", absl::StrJoin(similar, ", "));
+  absl::StrAppend(&message, DidYouMean(name, labels));
   return absl::NotFoundError(absl::StrCat(message, " (to explain a node, give MODEL and NODE)"));
+}
+
+// Whether one argument can be an operator: it is no file, and no option is about a model.
+absl::Status RequireOperator(const std::string& name, const SizeArguments& sizes,
+                             const CausalArgument& causal) {
+  if (access(name.c_str(), F_OK) == 0 || name == "-") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("explain needs a NODE of the model ", Quoted(name),
+                     " as well; `onnxflops count --by node` lists them"));
+  }
+  const std::pair<const char*, bool> given[] = {{"--dim", !sizes.dims.empty()},
+                                                {"--input", !sizes.inputs.empty()},
+                                                {"--value", !sizes.values.empty()},
+                                                {"--limit", !sizes.limits.empty()},
+                                                {"--causal", causal.how != CausalArgument().how}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " is about a model: explain needs MODEL and NODE with it, not only ",
+                     Quoted(name)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -66,7 +91,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   SizeArguments sizes;
   CausalArgument causal;
   std::string file = "-";
-  list.AddPositional("WHAT", &what, 0, 2);
+  list.AddPositional("MODEL and NODE, or OP", &what, 0, 2);
   sizes.AddTo(&list);
   causal.AddTo(&list);
   list.AddValue("-o", "FILE", &file,
@@ -84,6 +109,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   const TableStyle style = StyleFor(file);
   std::string text;
   if (what.size() == 1) {
+    RETURN_IF_ERROR(RequireOperator(what[0], sizes, causal));
     ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
     ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, style.line_width()));
   } else {

@@ -4,6 +4,7 @@
 
 #include "src/base/status_macros.h"
 #include "src/report/operators.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
 
@@ -50,6 +51,8 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
       break;
     case Format::kCsv:
       text = DrawCsv(OperatorTable(lines));
+      break;
+    case Format::kJsonLines:
       break;
     case Format::kMarkdown:
       text = DrawMarkdown(OperatorTable(lines));

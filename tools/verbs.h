@@ -3,7 +3,7 @@
 #define ONNXFLOPS_TOOLS_VERBS_H_
 
 #include "absl/status/statusor.h"
-#include "tools/options.h"
+#include "tools/option_list.h"
 
 namespace onnxflops::tools {
 

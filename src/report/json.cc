@@ -2,6 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
@@ -234,8 +236,9 @@ void WriteNodes(const Report& report, JsonWriter* json) {
   WriteOmitted("nodes_omitted", report.nodes_omitted, json);
 }
 
-void WriteReport(const Report& report, JsonWriter* json) {
-  json->BeginObject();
+void WriteReport(const Report& report, JsonWriter* json,
+                 JsonWriter::Layout layout = JsonWriter::Layout::kLines) {
+  json->BeginObject(layout);
   json->Key("schema").String("onnxflops.report/1");
   WriteModel(report.model, json);
   json->Key("bindings").BeginObject(kOneLine);
@@ -266,15 +269,34 @@ std::string ToJson(const Report& report) {
   return json.TakeText();
 }
 
-std::string ToJson(absl::Span<const Report> reports) {
+std::string ToJsonLine(const Report& report) {
   JsonWriter json;
-  json.BeginObject();
-  json.Key("schema").String("onnxflops.reports/1");
-  json.Key("reports").BeginArray();
-  for (const Report& report : reports) WriteReport(report, &json);
-  json.EndArray();
-  json.EndObject();
+  WriteReport(report, &json, kOneLine);
   return json.TakeText();
+}
+
+std::string ToJsonElement(const Report& report) {
+  JsonWriter json(2);
+  WriteReport(report, &json);
+  return json.TakeText();
+}
+
+std::string JoinJson(absl::Span<const std::string> elements) {
+  constexpr absl::string_view kSchema = "onnxflops.reports/1";
+  std::string out = absl::StrCat("{\n  \"schema\": \"", kSchema, "\",\n  \"reports\": [");
+  const char* separator = "\n    ";
+  for (absl::string_view element : elements) {
+    absl::StrAppend(&out, separator, absl::StripSuffix(element, "\n"));
+    separator = ",\n    ";
+  }
+  return absl::StrCat(out, "\n  ]\n}\n");
+}
+
+std::string ToJson(absl::Span<const Report> reports) {
+  std::vector<std::string> elements;
+  elements.reserve(reports.size());
+  for (const Report& report : reports) elements.push_back(ToJsonElement(report));
+  return JoinJson(elements);
 }
 
 }  // namespace onnxflops

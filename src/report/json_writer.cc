@@ -41,7 +41,7 @@ std::string UniqueKey(absl::string_view key) {
 
 void JsonWriter::NewLine() {
   out_ += '\n';
-  out_.append(2 * levels_.size(), ' ');
+  out_.append(2 * (depth_ + levels_.size()), ' ');
 }
 
 void JsonWriter::Separate() {

@@ -9,6 +9,7 @@
 #ifndef ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_
 #define ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ class JsonWriter {
  public:
   // A container on one line has all that it holds on that line.
   enum class Layout { kLines, kOneLine };
+
+  JsonWriter() = default;
+  // Of a value that stands inside of so many others, whose text is written elsewhere.
+  explicit JsonWriter(size_t depth) : depth_(depth) {}
 
   void BeginObject(Layout layout = Layout::kLines) { Begin('{', layout); }
   void EndObject() { End('}'); }
@@ -54,6 +59,7 @@ class JsonWriter {
 
   std::string out_;
   std::vector<Level> levels_;
+  size_t depth_ = 0;
   bool after_key_ = false;
 };
 

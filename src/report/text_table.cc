@@ -205,8 +205,8 @@ std::string DrawMarkdown(const TextTable& table) {
   std::string out = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    // Of titles, only "FLOPs x batch" has text of a file.
-    const bool ours = !absl::StrContains(column.title, " x ");
+    // "FLOPs x batch" has text of a file.
+    const bool ours = !column.foreign && !absl::StrContains(column.title, " x ");
     absl::StrAppend(&out, " ", ours ? column.title : CodeSpan(column.title, true), " |");
     rule += column.right ? " ---: |" : " :--- |";
   }
@@ -228,7 +228,9 @@ std::string DrawMarkdown(const TextTable& table) {
 std::string DrawCsv(const TextTable& table) {
   std::string out;
   for (size_t c = 0; c < table.columns.size(); ++c) {
-    absl::StrAppend(&out, c > 0 ? "," : "", table.columns[c].title);
+    const TextTable::Column& column = table.columns[c];
+    absl::StrAppend(&out, c > 0 ? "," : "",
+                    column.foreign ? CsvField(column.title, true) : column.title);
   }
   out += "\n";
   for (const TextTable::Row& row : table.rows) {

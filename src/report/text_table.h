@@ -17,6 +17,7 @@ struct TextTable {
     bool right = false;  // aligned
     // Where the terminal is too narrow: columns to drop go first, then others are cut.
     enum class Narrow { kKeep, kCutBeginning, kCutEnd, kDrop } narrow = Narrow::kKeep;
+    bool foreign = false;  // the title holds text of a file
   };
   struct Row {
     std::vector<std::string> cells;

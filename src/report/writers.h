@@ -21,6 +21,12 @@ std::string ToTable(const Report& report, const ViewOptions& options, const Tabl
 std::string ToJson(const Report& report);
 // Several reports: "onnxflops.reports/1".
 std::string ToJson(absl::Span<const Report> reports);
+// The same in parts, so that no more than one report has to be in memory:
+//   ToJson({a, b}) == JoinJson({ToJsonElement(a), ToJsonElement(b)})
+std::string ToJsonElement(const Report& report);
+std::string JoinJson(absl::Span<const std::string> elements);
+// "onnxflops.report/1" on one line, for streams of reports.
+std::string ToJsonLine(const Report& report);
 
 // One line per module, operator or node, with exact digits (an expression where something is not
 // bound), after one line of titles; the first column is the model. What a spreadsheet would take

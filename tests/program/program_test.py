@@ -79,6 +79,35 @@ class InputTest(ProgramTest):
         self.shell("onnxflops ops --rules /", 2, "--rules '/': is a directory, not a file")
 
 
+class ManyModelsTest(ProgramTest):
+    def test_threads_do_not_change_what_is_printed(self):
+        self.shell("mkdir m; for i in 1 2 3 4 5 6 7 8 9; do cp $M m/$i.onnx; cp $C m/c$i.onnx; done; echo x > m/bad.onnx; : > m/empty.onnx")
+        run = lambda jobs: subprocess.run([PROGRAM, "m", "-j", jobs], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        one, many = run("1"), run("16")
+        self.assertEqual((one.returncode, one.stdout, one.stderr), (many.returncode, many.stdout, many.stderr))
+        self.assertEqual(one.returncode, 2)
+        self.assertEqual([line.split(":")[1].strip() for line in one.stderr.splitlines()[:-1]], ["m/bad.onnx", "m/empty.onnx"])
+        names = re.findall(r"^\| m/(\S+)", one.stdout, re.MULTILINE)
+        self.assertEqual(names, sorted(names))
+        self.assertEqual(len(names), 18)
+
+    def test_a_terminal_shows_progress_and_then_nothing_of_it(self):
+        self.shell("mkdir m; for i in {1..400}; do cp $M m/$i.onnx; done")
+        master, slave = os.openpty()
+        run = subprocess.Popen([PROGRAM, "m", "--format", "jsonl", "-j", "1"], cwd=self.folder, stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        lines = run.stdout.read().count(b"\n")
+        self.assertEqual((run.wait(), lines), (0, 400))
+        run.stdout.close()
+        os.set_blocking(master, False)
+        try:
+            shown = os.read(master, 1 << 16).decode()
+        except OSError:
+            shown = ""  # it was done before the first bar
+        os.close(master)
+        self.assertRegex(shown, r"^((\r\[#* *\] \d+ of 400 models)+\r\x1b\[K)?$")
+
+
 class PrintTest(ProgramTest):
     CALLS = (
         "count M",
@@ -93,6 +122,9 @@ class PrintTest(ProgramTest):
         "--version",
         "--help",
         "count --help",
+        "count M C",
+        "count M --dim x=1,2 --help",
+        "help count",
         "compare --help",
         "explain --help",
         "ops --help",

@@ -1,0 +1,163 @@
+#include "src/report/model_rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "src/base/quote.h"
+#include "src/report/format.h"
+
+namespace onnxflops {
+namespace {
+
+using report::GroupedDigits;
+using report::MarkdownCode;
+using report::ReferenceValues;
+using report::SiNumber;
+using report::WithByteUnit;
+
+constexpr size_t kMaxListedSizes = 4;
+
+// The quantities that people look for first.
+constexpr Expr Amounts::*kMainQuantities[] = {&Amounts::flops, &Amounts::macs, &Amounts::params,
+                                              &Amounts::bytes_read, &Amounts::bytes_written};
+
+bool IsMain(const Quantity& q) {
+  return std::find(std::begin(kMainQuantities), std::end(kMainQuantities), q.value) !=
+         std::end(kMainQuantities);
+}
+
+// "batch = 1, seq = 128, 29 data-dependent sizes = 1".
+std::string SizesText(const Report& report, const Bindings& reference) {
+  Bindings named = report.bindings;
+  size_t of_data = 0;
+  for (const SymbolOrigin& symbol : report.symbols) {
+    const auto at = reference.find(symbol.name);
+    if (at == reference.end()) continue;
+    if (symbol.kind == SymbolOrigin::Kind::kInput) {
+      named.insert(*at);
+    } else {
+      ++of_data;
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [name, size] : named) {
+    if (texts.size() == kMaxListedSizes) {
+      texts.push_back(Plural(static_cast<int64_t>(named.size() - texts.size()), "other"));
+      break;
+    }
+    texts.push_back(absl::StrCat(Escaped(name), " = ", size));
+  }
+  if (of_data > 0) {
+    texts.push_back(
+        absl::StrCat(of_data, " data-dependent ", of_data == 1 ? "size" : "sizes", " = 1"));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exact) {
+  if (!row.shown[i]) return row.exact[i].empty() ? "" : "?";
+  std::string text = exact ? GroupedDigits(*row.shown[i]) : SiNumber(*row.shown[i]);
+  if (q.unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
+  return row.lower_bound && q.of == Quantity::Of::kWork ? absl::StrCat(">= ", text) : text;
+}
+
+std::string CoverageText(const ModelRow& row) {
+  if (row.unknown > 0) return absl::StrCat("all but ", Plural(row.unknown, "node"));
+  return row.lower_bound ? "in part" : "all";
+}
+
+bool HasSizes(const ModelRow& row) { return !row.sizes.empty(); }
+
+}  // namespace
+
+ModelRow MakeModelRow(const Report& report) {
+  ModelRow row;
+  const ReferenceValues values(report);
+  row.path = report.model.path;
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    const Quantity& q = kQuantities[i];
+    if (!report.Has(q)) continue;
+    row.exact[i] = (report.totals.*q.value).ToString();
+    row.shown[i] = values.Of(report.totals.*q.value);
+  }
+  row.nodes = report.coverage.nodes;
+  row.unknown = report.coverage.unknown;
+  row.lower_bound = report.totals.lower_bound;
+  row.open = !values.sizes().empty();
+  row.sizes = SizesText(report, values.sizes());
+  return row;
+}
+
+TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options) {
+  using Narrow = TextTable::Column::Narrow;
+  const bool has_sizes = std::any_of(rows.begin(), rows.end(), HasSizes);
+  TextTable table;
+  table.columns.push_back({"model", false, Narrow::kCutBeginning});
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    const Quantity& q = kQuantities[i];
+    const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
+    if (!IsMain(q) || std::none_of(rows.begin(), rows.end(), has)) continue;
+    shown.push_back(i);
+    const bool bytes = q.unit == Quantity::Unit::kBytes;
+    table.columns.push_back({std::string(q.title), true, bytes ? Narrow::kDrop : Narrow::kKeep});
+  }
+  table.columns.push_back({"counted"});
+  if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kCutEnd});
+  for (const ModelRow& row : rows) {
+    std::vector<std::string> cells = {row.path};
+    for (size_t i : shown) cells.push_back(ShownText(kQuantities[i], row, i, options.exact));
+    cells.push_back(CoverageText(row));
+    if (has_sizes) cells.push_back(row.sizes);
+    table.rows.push_back({std::move(cells)});
+  }
+  if (std::any_of(rows.begin(), rows.end(), [](const ModelRow& row) { return row.open; })) {
+    table.notes.emplace_back(
+        "sizes that a file leaves open are those of the last column; --dim NAME=N sets others");
+  }
+  return table;
+}
+
+std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
+                    const TableStyle& style) {
+  TextTable table = ModelTable(rows, options);
+  const std::vector<std::string> notes = std::exchange(table.notes, {});
+  std::string out = DrawText(std::move(table), style);
+  for (const std::string& note : notes) {
+    std::vector<std::string> words = absl::StrSplit(absl::StrCat("(", note, ")"), ' ');
+    absl::StrAppend(&out, report::DrawWrapped(words, " ", style.line_width()));
+  }
+  return out;
+}
+
+std::string ToMarkdown(absl::Span<const ModelRow> rows, const ViewOptions& options) {
+  const TextTable table = ModelTable(rows, options);
+  std::string out = DrawMarkdown(table);
+  for (const std::string& note : table.notes) {
+    absl::StrAppend(&out, "\n", MarkdownCode(note), "\n");
+  }
+  return out;
+}
+
+std::string ToCsv(absl::Span<const ModelRow> rows) {
+  TextTable table;
+  table.columns = {{"model"}};
+  for (const Quantity& q : kQuantities) table.columns.push_back({std::string(q.key)});
+  for (const char* title : {"nodes", "unknown", "lower_bound"}) table.columns.push_back({title});
+  for (const ModelRow& row : rows) {
+    std::vector<std::string> cells = {row.path};
+    cells.insert(cells.end(), row.exact.begin(), row.exact.end());
+    cells.push_back(absl::StrCat(row.nodes));
+    cells.push_back(absl::StrCat(row.unknown));
+    cells.emplace_back(row.lower_bound ? "true" : "false");
+    table.rows.push_back({std::move(cells)});
+  }
+  return DrawCsv(table);
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,43 @@
+// Several models in one table: a row per model.
+#ifndef ONNXFLOPS_SRC_REPORT_MODEL_ROWS_H_
+#define ONNXFLOPS_SRC_REPORT_MODEL_ROWS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "absl/types/span.h"
+#include "src/cost/amounts.h"
+#include "src/report/report.h"
+#include "src/report/text_table.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops {
+
+// What the table needs of a report. It is small, so that a thousand of them are.
+struct ModelRow {
+  std::string path;
+  // Quantities in the order of kQuantities. `exact` is a formula where sizes are open, `shown` its
+  // value at `sizes`. Both have nothing for a quantity that another tool's count does not have.
+  std::array<std::string, kNumQuantities> exact;
+  std::array<std::optional<absl::int128>, kNumQuantities> shown;
+  int64_t nodes = 0, unknown = 0;
+  bool lower_bound = false;
+  bool open = false;  // the file leaves sizes open
+  std::string sizes;  // "batch = 1, seq = 128": those given, and those that `shown` is at
+};
+ModelRow MakeModelRow(const Report& report);
+
+// For people: the main quantities.
+TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options);
+std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
+                    const TableStyle& style = {});
+std::string ToMarkdown(absl::Span<const ModelRow> rows, const ViewOptions& options);
+// For programs: every quantity, exact.
+std::string ToCsv(absl::Span<const ModelRow> rows);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_MODEL_ROWS_H_

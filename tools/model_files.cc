@@ -1,0 +1,155 @@
+#include "tools/model_files.h"
+
+#include <fnmatch.h>
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr absl::string_view kExtensions[] = {".onnx", ".onnxtxt"};
+constexpr char kAnyFolders[] = "**/";
+
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool Exists(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0;
+}
+
+bool IsModelName(absl::string_view path) {
+  return std::any_of(std::begin(kExtensions), std::end(kExtensions),
+                     [&](absl::string_view end) { return absl::EndsWith(path, end); });
+}
+
+absl::Status TooMany() {
+  return LimitError("models", absl::StrCat("more than ", kMaxModels, " models in one call"));
+}
+
+// The files below a folder, by name. Links to folders are not followed, so that it ends.
+absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  const auto skip = std::filesystem::directory_options::skip_permission_denied;
+  std::filesystem::recursive_directory_iterator it(folder, skip, error);
+  for (; !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code no_type;
+    if (it->is_directory(no_type)) continue;
+    if (found.size() == kMaxModels) return TooMany();
+    found.push_back(it->path().string());
+  }
+  if (error) return absl::UnknownError(absl::StrCat("cannot be read: ", error.message()));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<std::string> Matches(const std::string& pattern) {
+  glob_t result = {};
+  const absl::Cleanup release = [&] { globfree(&result); };
+  if (glob(pattern.c_str(), 0, nullptr, &result) != 0) return {};
+  return std::vector<std::string>(result.gl_pathv, result.gl_pathv + result.gl_pathc);
+}
+
+// "a/**/b*.onnx": what "b*.onnx" matches in a, or in a folder below it.
+absl::StatusOr<std::vector<std::string>> MatchesAtAnyDepth(const std::string& pattern) {
+  const size_t at = pattern.find(kAnyFolders);
+  const std::string base = at == 0 ? "." : pattern.substr(0, at);
+  const std::string rest = pattern.substr(at + absl::string_view(kAnyFolders).size());
+  std::vector<std::string> matching;
+  for (const std::string& folder : Matches(base)) {
+    if (!IsFolder(folder)) continue;
+    ASSIGN_OR_RETURN(const std::vector<std::string> below, FilesBelow(folder));
+    for (const std::string& file : below) {
+      absl::string_view tail = absl::string_view(file).substr(folder.size());
+      for (size_t slash = 0; slash != absl::string_view::npos; slash = tail.find('/')) {
+        tail.remove_prefix(slash + (slash > 0 || absl::StartsWith(tail, "/") ? 1 : 0));
+        if (fnmatch(rest.c_str(), std::string(tail).c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) {
+          continue;
+        }
+        matching.push_back(at == 0 ? file.substr(2) : file);
+        break;
+      }
+    }
+  }
+  return matching;
+}
+
+absl::StatusOr<std::vector<std::string>> ModelsIn(const std::string& folder) {
+  ASSIGN_OR_RETURN(std::vector<std::string> files, FilesBelow(folder));
+  files.erase(std::remove_if(files.begin(), files.end(),
+                             [](const std::string& file) { return !IsModelName(file); }),
+              files.end());
+  if (files.empty()) {
+    return absl::NotFoundError("the folder has no *.onnx or *.onnxtxt file, at any depth");
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<std::string>> ModelsLike(const std::string& pattern) {
+  std::vector<std::string> files;
+  if (absl::StrContains(pattern, kAnyFolders)) {
+    ASSIGN_OR_RETURN(files, MatchesAtAnyDepth(pattern));
+  } else {
+    files = Matches(pattern);
+  }
+  if (files.empty()) return absl::NotFoundError("no file matches this pattern");
+  return files;
+}
+
+absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
+  if (IsFolder(word)) return ModelsIn(word);
+  return ModelsLike(word);
+}
+
+}  // namespace
+
+std::vector<std::string> ModelFiles::paths() const {
+  std::vector<std::string> result;
+  for (const ModelFile& file : files) result.push_back(file.path);
+  return result;
+}
+
+absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
+  ModelFiles models;
+  const auto is_file = [](const std::string& word) {
+    const bool pattern = word.find_first_of("*?[") != std::string::npos;
+    return word == "-" || (Exists(word) ? !IsFolder(word) : !pattern);
+  };
+  for (const std::string& word : words) {
+    if (is_file(word)) {
+      models.files.push_back({word, absl::OkStatus()});
+    } else if (absl::StatusOr<std::vector<std::string>> found = Expand(word); found.ok()) {
+      for (std::string& path : *found) models.files.push_back({std::move(path), absl::OkStatus()});
+    } else {
+      models.files.push_back(
+          {word, WithMessage(found.status(),
+                             absl::StrCat(Escaped(word), ": ", found.status().message()))});
+    }
+    if (models.files.size() > kMaxModels) return TooMany();
+  }
+  models.one_file = words.size() == 1 && is_file(words[0]);
+  if (std::count(words.begin(), words.end(), "-") > 1) {
+    return absl::InvalidArgumentError("- is given twice: standard input can be read only once");
+  }
+  return models;
+}
+
+}  // namespace onnxflops::tools
