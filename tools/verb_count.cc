@@ -19,6 +19,7 @@
 #include "src/onnxflops.h"
 #include "src/report/format.h"
 #include "src/report/model_rows.h"
+#include "src/report/redact.h"
 #include "src/report/sweep_report.h"
 #include "tools/each_model.h"
 #include "tools/model_files.h"
@@ -70,7 +71,7 @@ struct CountArguments {
   std::string by;
   std::string depth;
   std::string convention;
-  bool no_fold = false, exact = false, strict = false, plot = false;
+  bool no_fold = false, exact = false, strict = false, plot = false, redact = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
@@ -90,6 +91,8 @@ struct CountArguments {
                    convention::ConventionNames());
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a node is not counted, or if there is a warning.");
+    list->AddFlag("--redact-names", &redact,
+                  "Replace every name of the model, to share structure and figures without them.");
     jobs.AddTo(list);
     output.AddTo(list, {"table", "json", "jsonl", "csv", "markdown"});
   }
@@ -155,8 +158,8 @@ class Counter {
  private:
   // A report, or a row for each of several models.
   bool has_rows() const { return one_file_ || args_.rows(); }
-  Outcome CountFile(const ModelFile& file) const;
-  absl::StatusOr<Outcome> TryCountFile(const std::string& path) const;
+  Outcome CountFile(const ModelFile& file, size_t number) const;
+  absl::StatusOr<Outcome> TryCountFile(const std::string& path, size_t number) const;
   std::string Render(const Report& report) const;
   std::string Join(std::vector<Outcome> outcomes) const;
 
@@ -184,19 +187,22 @@ std::string Counter::Render(const Report& report) const {
   return "";
 }
 
-absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path) const {
+absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t number) const {
   ASSIGN_OR_RETURN(const Model model, Load(path, options_.limits));
-  ASSIGN_OR_RETURN(const Report report, args_.convention.empty()
-                                            ? Count(model, options_)
-                                            : CountAs(model, options_, args_.convention));
+  ASSIGN_OR_RETURN(Report report, args_.convention.empty()
+                                      ? Count(model, options_)
+                                      : CountAs(model, options_, args_.convention));
+  if (args_.redact) {
+    RETURN_IF_ERROR(Redactor(one_file_ ? "model" : absl::StrCat("model", number)).Redact(&report));
+  }
   return Outcome{absl::OkStatus(), Render(report), MakeModelRow(report),
                  args_.strict ? Objection(report) : ""};
 }
 
-Outcome Counter::CountFile(const ModelFile& file) const {
+Outcome Counter::CountFile(const ModelFile& file, size_t number) const {
   if (!file.fault.ok()) return {file.fault};
   try {
-    absl::StatusOr<Outcome> outcome = TryCountFile(file.path);
+    absl::StatusOr<Outcome> outcome = TryCountFile(file.path, number);
     if (outcome.ok()) return *std::move(outcome);
     return {outcome.status()};
   } catch (const std::bad_alloc&) {
@@ -227,7 +233,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   one_file_ = models.one_file;
   const size_t count = models.files.size();
   std::vector<Outcome> outcomes(count);
-  ForEach(count, threads, [&](size_t i) { outcomes[i] = CountFile(models.files[i]); });
+  ForEach(count, threads, [&](size_t i) { outcomes[i] = CountFile(models.files[i], i + 1); });
   if (one_file_ && !outcomes[0].fault.ok()) return outcomes[0].fault;
   std::vector<std::string> objections;
   std::vector<absl::Status> faults;
@@ -292,10 +298,10 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
   const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
-  ASSIGN_OR_RETURN(
-      const SweepReport sweep,
-      CountSweep(model, options, args.convention, swept,
-                 args.rows() ? std::optional<ViewOptions>(view) : std::optional<ViewOptions>()));
+  const std::optional<ViewOptions> rows =
+      args.rows() ? std::optional<ViewOptions>(view) : std::nullopt;
+  ASSIGN_OR_RETURN(const SweepReport sweep,
+                   CountSweep(model, options, args.convention, swept, rows, args.redact));
   ASSIGN_OR_RETURN(const std::string text,
                    RenderSweep(sweep, format, view, StyleFor(args.output.file), args.plot));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));

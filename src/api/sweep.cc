@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
-#include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/infer/require_symbols.h"
+#include "src/report/redact.h"
 
 namespace onnxflops {
 namespace {
@@ -58,22 +62,85 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
   return largest;
 }
 
+// The names of the swept symbols in a report, which people may type in other ways.
+absl::StatusOr<std::vector<std::string>> NamesIn(const Report& report,
+                                                 absl::Span<const SweptSymbol> swept) {
+  std::vector<std::string> names;
+  for (const auto& [name, sizes] : swept) {
+    if (report.bindings.contains(name)) {
+      names.push_back(name);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Bindings resolved, ResolveSymbols({{name, 1}}, report.symbols));
+    names.push_back(resolved.begin()->first);
+  }
+  return names;
+}
+
+// The points with new names for the symbols.
+std::vector<Bindings> Rename(const std::vector<Bindings>& points,
+                             absl::Span<const SweptSymbol> swept,
+                             const std::vector<std::string>& names) {
+  std::vector<Bindings> renamed(points.size());
+  for (size_t i = 0; i < points.size(); ++i) {
+    for (size_t s = 0; s < swept.size(); ++s) renamed[i][names[s]] = points[i].at(swept[s].first);
+  }
+  return renamed;
+}
+
+// The sweep of one report whose sizes are open.
+absl::StatusOr<SweepReport> SweepOf(Report report, absl::Span<const SweptSymbol> swept,
+                                    const std::vector<Bindings>& points,
+                                    const std::optional<ViewOptions>& rows, bool redact_names) {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, NamesIn(report, swept));
+  if (redact_names) {
+    Redactor redactor;
+    RETURN_IF_ERROR(redactor.Redact(&report));
+    for (std::string& name : names) name = redactor.Symbol(name);
+  }
+  const std::vector<Bindings> renamed = Rename(points, swept, names);
+  return MakeSweep(std::move(report), std::move(names), renamed, rows);
+}
+
+// The sweep of a model that is counted at every point.
+absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
+                                            absl::Span<const SweptSymbol> swept,
+                                            const std::vector<Bindings>& points,
+                                            bool redact_names) {
+  Redactor redactor;
+  std::vector<std::string> names;
+  std::vector<Report> reports;
+  for (const Bindings& point : points) {
+    ASSIGN_OR_RETURN(Report report, sweeper.CountAt(point));
+    if (names.empty()) {
+      ASSIGN_OR_RETURN(names, NamesIn(report, swept));
+    }
+    report.modules.clear();  // only totals are kept
+    if (redact_names) RETURN_IF_ERROR(redactor.Redact(&report));
+    reports.push_back(std::move(report));
+  }
+  if (redact_names) {
+    for (std::string& name : names) name = redactor.Symbol(name);
+  }
+  const std::vector<Bindings> renamed = Rename(points, swept, names);
+  return MakeSweep(std::move(reports), std::move(names), renamed);
+}
+
 }  // namespace
 
 absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& options,
                                        absl::string_view convention,
                                        absl::Span<const SweptSymbol> swept,
-                                       const std::optional<ViewOptions>& rows) {
+                                       const std::optional<ViewOptions>& rows, bool redact_names) {
   ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
-  std::vector<std::string> symbols;
-  for (const auto& [name, sizes] : swept) symbols.push_back(name);
   const Sweeper sweeper(model, options, convention);
   // A formula does not know which sizes a model takes. A count does.
-  ASSIGN_OR_RETURN(const Report largest, sweeper.CountAt(LargestOf(swept)));
+  RETURN_IF_ERROR(sweeper.CountAt(LargestOf(swept)).status());
   absl::StatusOr<Report> open = sweeper.CountAt({});
   absl::Status fault = open.status();
   if (open.ok()) {
-    absl::StatusOr<SweepReport> sweep = MakeSweep(*std::move(open), symbols, points, rows);
+    absl::StatusOr<SweepReport> sweep =
+        SweepOf(*std::move(open), swept, points, rows, redact_names);
     if (sweep.ok()) return sweep;
     fault = sweep.status();
   }
@@ -81,13 +148,7 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
     return absl::FailedPreconditionError(absl::StrCat(
         "a sweep with --by needs formulas, and the model has none: ", fault.message()));
   }
-  std::vector<Report> reports;
-  for (const Bindings& point : points) {
-    ASSIGN_OR_RETURN(Report report, sweeper.CountAt(point));
-    report.modules.clear();  // only totals are kept
-    reports.push_back(std::move(report));
-  }
-  return MakeSweep(std::move(reports), std::move(symbols), points);
+  return SweepByCounting(sweeper, swept, points, redact_names);
 }
 
 }  // namespace onnxflops

@@ -24,11 +24,12 @@ using SweptSymbol = std::pair<std::string, std::vector<int64_t>>;
 // these sizes are evaluated at each point. A model that has none, because a size decides what runs,
 // is counted at each point. `convention` as of CountAs, or "". Errors, beside those of Count:
 // OutOfRange for more than kMaxSweepPoints; FailedPrecondition for rows of a model that has no
-// formulas.
+// formulas. With `redact_names`, as Redactor has it.
 absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& options,
                                        absl::string_view convention,
                                        absl::Span<const SweptSymbol> swept,
-                                       const std::optional<ViewOptions>& rows);
+                                       const std::optional<ViewOptions>& rows,
+                                       bool redact_names = false);
 
 }  // namespace onnxflops
 

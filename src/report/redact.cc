@@ -1,0 +1,214 @@
+#include "src/report/redact.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ops/registry.h"
+#include "src/base/limits.h"
+#include "src/cost/cost.h"
+#include "src/graph/symbol_origin.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr char kLeftOut[] = "left out by --redact-names";
+
+bool IsKnownDomain(absl::string_view domain) {
+  if (domain == "ai.onnx") return true;
+  return std::any_of(AllFamilies().begin(), AllFamilies().end(),
+                     [&](const OpFamily& family) { return domain == family.domain; });
+}
+
+bool IsKnownOperator(absl::string_view domain, absl::string_view op) {
+  const FoundOp found = FindOp(domain, op, kMaxOpset);
+  return found.def != nullptr || found.known_name;
+}
+
+bool IsNumber(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+}
+
+}  // namespace
+
+std::string Redactor::Replace(absl::string_view kind, absl::string_view name) {
+  if (name.empty()) return "";
+  std::string& replaced = names_[absl::StrCat(kind, " ", name)];
+  if (replaced.empty()) replaced = absl::StrCat(kind, ++numbers_[kind]);
+  return replaced;
+}
+
+// Numbers stay, and so do our own "(own)" and "(outside any module)", which are not asked for.
+std::string Redactor::Path(absl::string_view path) {
+  return absl::StrJoin(
+      absl::StrSplit(path, '.'), ".", [&](std::string* out, absl::string_view part) {
+        absl::StrAppend(out, IsNumber(part) ? std::string(part) : Replace("m", part));
+      });
+}
+
+void Redactor::Domain(std::string* domain) {
+  if (!IsKnownDomain(*domain)) *domain = Replace("d", *domain);
+}
+
+void Redactor::Operator(std::string* op, std::string* domain) {
+  if (!IsKnownOperator(*domain, *op)) *op = Replace("op", *op);
+  Domain(domain);
+}
+
+void Redactor::Formula(Expr* expr) {
+  if (expr->is_literal() || !status_.ok()) return;
+  const std::string text = expr->ToString();
+  const auto known = formulas_.find(text);
+  if (known != formulas_.end()) {
+    *expr = known->second;
+    return;
+  }
+  std::string renamed;
+  for (size_t i = 0; i < text.size();) {
+    const absl::string_view rest = absl::string_view(text).substr(i);
+    const size_t word = IdentifierLength(rest);
+    const bool calls =
+        word > 0 && word < rest.size() && rest[word] == '(' && IsFunctionName(rest.substr(0, word));
+    const size_t symbol = calls ? 0 : SymbolLength(rest);
+    absl::StrAppend(&renamed, symbol > 0 ? Symbol(rest.substr(0, symbol))
+                                         : std::string(rest.substr(0, std::max<size_t>(word, 1))));
+    i += std::max<size_t>({symbol, word, 1});
+  }
+  absl::StatusOr<Expr> parsed = ParseExpr(renamed);
+  if (!parsed.ok()) {
+    status_ = absl::OutOfRangeError(
+        "a formula of the model is too long for --redact-names; give sizes with --dim NAME=N");
+    return;
+  }
+  formulas_.emplace(text, *parsed);
+  *expr = *std::move(parsed);
+}
+
+void Redactor::AllAmounts(Amounts* amounts) {
+  for (const Quantity& q : kQuantities) Formula(&(amounts->*q.value));
+}
+
+void Redactor::AllDims(Shape* shape) {
+  if (!shape->ranked()) return;
+  for (Expr& dim : shape->dims()) Formula(&dim);
+}
+
+void Redactor::Tensors(std::vector<TensorInfo>* tensors) {
+  for (TensorInfo& tensor : *tensors) {
+    tensor.name = Replace("t", tensor.name);
+    AllDims(&tensor.shape);
+  }
+}
+
+void Redactor::ModelAndSymbols(Report* report) {
+  report->model.path = model_name_;
+  report->model.producer.clear();
+  absl::btree_map<std::string, int64_t> opsets;
+  for (auto& [name, version] : report->model.opsets) {
+    std::string domain = name;
+    Domain(&domain);
+    opsets.emplace(std::move(domain), version);
+  }
+  report->model.opsets = std::move(opsets);
+  for (InputInfo& input : report->inputs) {
+    input.name = Replace("t", input.name);
+    AllDims(&input.shape);
+    AllDims(&input.declared);
+  }
+  Tensors(&report->outputs);
+  Bindings bindings;
+  for (const auto& [name, size] : report->bindings) bindings.emplace(Symbol(name), size);
+  report->bindings = std::move(bindings);
+  for (SymbolOrigin& symbol : report->symbols) {
+    symbol.name = Symbol(symbol.name);
+    symbol.value = Replace("t", symbol.value);
+  }
+}
+
+void Redactor::Work(Report* report) {
+  AllAmounts(&report->totals);
+  for (const DerivedQuantity& q : kDerivedQuantities) Formula(&(report->totals.*q.value));
+  for (Census* census : {&report->census, &report->int_census}) {
+    const Census before = *census;
+    before.ForEach([&](Kind kind, const Expr&) { Formula(&(*census)[kind]); });
+  }
+  for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
+  if (report->tool) {
+    Formula(&report->tool->headline);
+    Formula(&report->tool->of_model);
+  }
+}
+
+void Redactor::Modules(std::vector<Module>* modules) {
+  for (Module& m : *modules) {
+    const absl::string_view whole = m.path;
+    const std::string before =
+        whole.substr(0, m.name_begin).empty() ? "" : Path(whole.substr(0, m.name_begin - 1)) + ".";
+    const std::string name =
+        m.own ? std::string(whole.substr(m.name_begin)) : Path(whole.substr(m.name_begin));
+    m.path = before + name;
+    m.name_begin = before.size();
+    m.type = Replace("c", m.type);
+    // Modules of one kind go on sharing theirs.
+    std::shared_ptr<const Amounts>& shared = amounts_[m.amounts.get()];
+    if (shared == nullptr) {
+      Amounts copy = *m.amounts;
+      AllAmounts(&copy);
+      shared = std::make_shared<const Amounts>(std::move(copy));
+      originals_.push_back(m.amounts);
+    }
+    m.amounts = shared;
+  }
+}
+
+void Redactor::Rows(Report* report) {
+  for (OpRow& row : report->by_op) {
+    Operator(&row.op, &row.domain);
+    AllAmounts(&row);
+    Formula(&row.runs);
+  }
+  for (NodeRow& row : report->nodes) {
+    row.name = Replace("n", row.name);
+    Operator(&row.op, &row.domain);
+    Tensors(&row.inputs);
+    Tensors(&row.outputs);
+    AllAmounts(&row);
+    Formula(&row.multiplicity);
+  }
+  for (CoverageItem& item : report->coverage.items) {
+    item.node = Replace("n", item.node);
+    Operator(&item.op, &item.domain);
+    item.reason = absl::StrCat("its reason is ", kLeftOut);
+  }
+}
+
+// Sentences about the model may hold any name of it.
+void Redactor::Sentences(Report* report) {
+  for (std::string& warning : report->warnings) {
+    warning = absl::StrCat("a warning whose text is ", kLeftOut);
+  }
+  if (!report->tool) return;
+  for (std::string& assumption : report->tool->assumptions) {
+    assumption = absl::StrCat("an assumption whose text is ", kLeftOut);
+  }
+}
+
+absl::Status Redactor::Redact(Report* report) {
+  ModelAndSymbols(report);
+  Work(report);
+  Modules(&report->modules);
+  Rows(report);
+  Sentences(report);
+  return status_;
+}
+
+}  // namespace onnxflops
