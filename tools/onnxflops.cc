@@ -18,27 +18,11 @@
 namespace onnxflops::tools {
 namespace {
 
-struct Verb {
-  const char* name;
-  const char* arguments;
-  const char* summary;
-  absl::StatusOr<ExitCode> (*run)(const Arguments&);
-};
-
-// The first is the default: what is no verb is a model to count.
-constexpr Verb kVerbs[] = {
-    {"count", "MODEL...", "cost by module, operator or node (the default verb)", RunCount},
-    {"compare", "MODEL", "what other tools report, and why they differ", RunCompare},
-    {"explain", "MODEL NODE | OP", "formula, shapes and terms of one node, or of an operator",
-     RunExplain},
-    {"ops", "", "which operators are supported, and what they cost", RunOps},
-};
-
 std::string Help() {
   std::string out =
       "onnxflops counts the arithmetic of ONNX models, exactly and without running them.\n\n";
   const char* lead = "usage:";
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : Verbs()) {
     std::string line = absl::StrCat(lead, " onnxflops ", verb.name, " ", verb.arguments);
     line.resize(42, ' ');
     absl::StrAppend(&out, line, verb.summary, "\n");
@@ -74,7 +58,7 @@ absl::StatusOr<ExitCode> Print(const std::string& text) {
 
 std::vector<std::string> VerbNames() {
   std::vector<std::string> names;
-  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  for (const Verb& verb : Verbs()) names.emplace_back(verb.name);
   names.emplace_back("help");
   return names;
 }
@@ -90,7 +74,7 @@ absl::Status NoVerb(const std::string& word, const char* what) {
 // The verb `help`, with the arguments after it.
 absl::StatusOr<ExitCode> RunHelp(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "help") return Print(Help());
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : Verbs()) {
     if (arguments[0] == verb.name) return verb.run({"--help"});
   }
   return NoVerb(arguments[0], "not a verb");
@@ -111,11 +95,11 @@ absl::StatusOr<ExitCode> Run(Arguments arguments) {
   if (first == "--version") return Print(Version());
   const Arguments rest(arguments.begin() + 1, arguments.end());
   if (first == "help") return RunHelp(rest);
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : Verbs()) {
     if (first == verb.name) return verb.run(rest);
   }
   if (IsMistypedVerb(first)) return NoVerb(first, "neither a verb nor a file");
-  return kVerbs[0].run(arguments);
+  return Verbs()[0].run(arguments);
 }
 
 }  // namespace

@@ -125,6 +125,13 @@ absl::StatusOr<std::string> List(const OutputArguments& output, const TableStyle
 
 }  // namespace
 
+void DescribeCompare(const UseVerb& use) {
+  OptionList list;
+  CompareArguments args;
+  args.AddTo(&list);
+  use(kVerbCompareHelp, list);
+}
+
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   OptionList list;
   CompareArguments args;

@@ -313,6 +313,13 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
 
 }  // namespace
 
+void DescribeCount(const UseVerb& use) {
+  OptionList list;
+  CountArguments args;
+  args.AddTo(&list);
+  use(kVerbCountHelp, list);
+}
+
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   OptionList list;
   CountArguments args;

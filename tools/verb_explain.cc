@@ -37,6 +37,21 @@ its outputs. With OP, tells the formula, versions and examples of an operator.
     onnxflops explain com.microsoft.FusedMatMul
 )"};
 
+struct ExplainArguments {
+  std::vector<std::string> what;
+  SizeArguments sizes;
+  CausalArgument causal;
+  std::string file = "-";
+
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL and NODE, or OP", &what, 0, 2);
+    sizes.AddTo(list);
+    causal.AddTo(list);
+    list->AddValue("-o", "FILE", &file,
+                   "Write to FILE. It is complete or not there. Default: standard output.");
+  }
+};
+
 absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, int width) {
   std::string out;
   std::vector<std::string> labels;  // of the others
@@ -85,17 +100,18 @@ absl::Status RequireOperator(const std::string& name, const SizeArguments& sizes
 
 }  // namespace
 
+void DescribeExplain(const UseVerb& use) {
+  OptionList list;
+  ExplainArguments args;
+  args.AddTo(&list);
+  use(kVerbExplainHelp, list);
+}
+
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   OptionList list;
-  std::vector<std::string> what;
-  SizeArguments sizes;
-  CausalArgument causal;
-  std::string file = "-";
-  list.AddPositional("MODEL and NODE, or OP", &what, 0, 2);
-  sizes.AddTo(&list);
-  causal.AddTo(&list);
-  list.AddValue("-o", "FILE", &file,
-                "Write to FILE. It is complete or not there. Default: standard output.");
+  ExplainArguments args;
+  args.AddTo(&list);
+  const auto& [what, sizes, causal, file] = args;
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbExplainHelp, arguments, &help));
   if (!run) {

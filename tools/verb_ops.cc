@@ -24,14 +24,30 @@ something), whether they do arithmetic, and the formula of what they cost.
     onnxflops ops --rules my_ops.toml
 )"};
 
+struct OpsArguments {
+  OutputArguments output;
+  RulesArgument rules_file;
+
+  void AddTo(OptionList* list) {
+    rules_file.AddTo(list);
+    output.AddTo(list);
+  }
+};
+
 }  // namespace
+
+void DescribeOps(const UseVerb& use) {
+  OptionList list;
+  OpsArguments args;
+  args.AddTo(&list);
+  use(kVerbOpsHelp, list);
+}
 
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
   OptionList list;
-  OutputArguments output;
-  RulesArgument rules_file;
-  rules_file.AddTo(&list);
-  output.AddTo(&list);
+  OpsArguments args;
+  args.AddTo(&list);
+  const auto& [output, rules_file] = args;
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbOpsHelp, arguments, &help));
   if (!run) {

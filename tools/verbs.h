@@ -1,8 +1,11 @@
-// The verbs of the program: a file and a row of the table in onnxflops.cc each.
+// The verbs of the program: a file and a row of the table in verbs.cc each.
 #ifndef ONNXFLOPS_TOOLS_VERBS_H_
 #define ONNXFLOPS_TOOLS_VERBS_H_
 
+#include <functional>
+
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "tools/option_list.h"
 
 namespace onnxflops::tools {
@@ -15,6 +18,26 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
+
+// What --help says of a verb, and its options. They are there for the time of the call.
+using UseVerb = std::function<void(const VerbHelp& help, const OptionList& options)>;
+void DescribeCount(const UseVerb& use);
+void DescribeCompare(const UseVerb& use);
+void DescribeExplain(const UseVerb& use);
+void DescribeOps(const UseVerb& use);
+void DescribeCompletion(const UseVerb& use);
+
+struct Verb {
+  const char* name;
+  const char* arguments;
+  const char* summary;
+  absl::StatusOr<ExitCode> (*run)(const Arguments& arguments);
+  void (*describe)(const UseVerb& use);
+};
+
+// The first is the default: what is no verb is a model to count.
+absl::Span<const Verb> Verbs();
 
 }  // namespace onnxflops::tools
 

@@ -215,5 +215,42 @@ class OutputFileTest(ProgramTest):
                     os.remove(path)
 
 
+class CompletionTest(ProgramTest):
+    VERBS = ("count", "compare", "explain", "ops", "completion")
+
+    def complete(self, *words):
+        """What bash offers for the last word."""
+        line = " ".join(f"'{word}'" for word in words)
+        script = f"source <(onnxflops completion bash); COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _onnxflops; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        return self.shell(script).split()
+
+    def test_every_option_is_in_each(self):
+        spelled = {
+            "bash": lambda name: rf"[\" ]{name}[\" ]",
+            "zsh": lambda name: rf"'\*?{name}\[",
+            "fish": lambda name: rf" -[ls] {name.lstrip('-')} ",
+            "man": lambda name: rf"(?m)^\.B {re.escape(name.replace('-', chr(92) + '-'))}( |$)",
+        }
+        for form, pattern in spelled.items():
+            text = self.shell(f"onnxflops completion {form}")
+            for verb in self.VERBS:
+                names = re.findall(r"(?m)^  (--?[a-z-]+)", self.shell(f"onnxflops {verb} --help"))
+                for name in set(names) - {"-h"}:
+                    self.assertRegex(text, pattern(name), (form, verb))
+
+    def test_bash_offers_what_fits(self):
+        self.shell("mkdir d; touch d/a.onnx model.onnx")
+        self.assertEqual(self.complete("onnxflops", "co"), ["count", "compare", "completion"])
+        self.assertEqual(self.complete("onnxflops", "mo"), ["model.onnx"])
+        self.assertEqual(self.complete("onnxflops", "count", "--by", ""), ["module", "op", "node"])
+        self.assertEqual(self.complete("onnxflops", "model.onnx", "--by", "n"), ["node"])
+        self.assertEqual(self.complete("onnxflops", "compare", "model.onnx", "--by", ""), ["module"])
+        self.assertEqual(self.complete("onnxflops", "count", "model.onnx", "--redact"), ["--redact-names"])
+        self.assertEqual(self.complete("onnxflops", "compare", "model.onnx", "--redact"), [])
+        self.assertEqual(self.complete("onnxflops", "count", "--convention", "tho"), ["thop"])
+        self.assertEqual(self.complete("onnxflops", "count", "d/"), ["d/a.onnx"])
+        self.assertEqual(self.complete("onnxflops", "count", "--dim", ""), [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,20 @@
+#include "tools/verbs.h"
+
+namespace onnxflops::tools {
+
+absl::Span<const Verb> Verbs() {
+  static constexpr Verb kVerbs[] = {
+      {"count", "MODEL...", "cost by module, operator or node (the default verb)", RunCount,
+       DescribeCount},
+      {"compare", "MODEL", "what other tools report, and why they differ", RunCompare,
+       DescribeCompare},
+      {"explain", "MODEL NODE | OP", "formula, shapes and terms of one node, or of an operator",
+       RunExplain, DescribeExplain},
+      {"ops", "", "which operators are supported, and what they cost", RunOps, DescribeOps},
+      {"completion", "SHELL", "completion for bash, zsh or fish; or the man page", RunCompletion,
+       DescribeCompletion},
+  };
+  return kVerbs;
+}
+
+}  // namespace onnxflops::tools
