@@ -45,9 +45,10 @@ std::optional<size_t> Distance(absl::string_view typed, absl::string_view name) 
   if (typed.size() > kMaxComparedName || name.size() > kMaxComparedName) return std::nullopt;
   const size_t shorter = std::min(typed.size(), name.size());
   const size_t longer = std::max(typed.size(), name.size());
-  if (shorter >= kShortest && (absl::StartsWith(name, typed) || absl::StartsWith(typed, name))) {
+  if (shorter >= kShortest && absl::StartsWith(name, typed)) {
     return std::min(kMaxDistance, longer - shorter);
   }
+  if (shorter >= kShortest && absl::StartsWith(typed, name)) return kMaxDistance + 1;
   const size_t most = std::min(kMaxDistance, typed.size() / kLettersPerDifference);
   if (longer - shorter > most) return std::nullopt;
   const size_t distance = EditDistance(typed, name);
