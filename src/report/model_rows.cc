@@ -8,19 +8,25 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
 
 namespace onnxflops {
 namespace {
 
+using report::DisplayWidth;
 using report::GroupedDigits;
+using report::kLineMark;
 using report::MarkdownCode;
 using report::ReferenceValues;
 using report::SiNumber;
 using report::WithByteUnit;
+using report::WithoutEnd;
 
 constexpr size_t kMaxListedSizes = 4;
+constexpr int kGap = 2;        // between columns, as DrawText has it
+constexpr int kMinSizes = 14;  // columns: "batch = 1, .."
 
 // The quantities that people look for first.
 constexpr Expr Amounts::*kMainQuantities[] = {&Amounts::flops, &Amounts::macs, &Amounts::params,
@@ -69,6 +75,23 @@ std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exa
 std::string CoverageText(const ModelRow& row) {
   if (row.unknown > 0) return absl::StrCat("all but ", Plural(row.unknown, "node"));
   return row.lower_bound ? "in part" : "all";
+}
+
+// Cuts the last column, the sizes, before DrawText cuts the names of models.
+void CutSizes(int width, TextTable* table) {
+  int needed = static_cast<int>(absl::string_view(kLineMark).size()) - kGap;
+  int sizes = 0;
+  for (size_t c = 0; c < table->columns.size(); ++c) {
+    sizes = DisplayWidth(table->columns[c].title);
+    for (const TextTable::Row& row : table->rows) {
+      sizes = std::max(sizes, DisplayWidth(Printable(row.cells[c])));
+    }
+    const bool dropped = table->columns[c].narrow == TextTable::Column::Narrow::kDrop;
+    if (!dropped) needed += sizes + kGap;
+  }
+  if (needed <= width) return;
+  const int room = std::max(kMinSizes, sizes - (needed - width));
+  for (TextTable::Row& row : table->rows) row.cells.back() = WithoutEnd(row.cells.back(), room);
 }
 
 bool HasSizes(const ModelRow& row) { return !row.sizes.empty(); }
@@ -127,6 +150,9 @@ std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
                     const TableStyle& style) {
   TextTable table = ModelTable(rows, options);
   const std::vector<std::string> notes = std::exchange(table.notes, {});
+  if (style.width > 0 && table.columns.back().narrow == TextTable::Column::Narrow::kCutEnd) {
+    CutSizes(style.width, &table);
+  }
   std::string out = DrawText(std::move(table), style);
   for (const std::string& note : notes) {
     std::vector<std::string> words = absl::StrSplit(absl::StrCat("(", note, ")"), ' ');
