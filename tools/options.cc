@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -80,8 +80,27 @@ absl::StatusOr<Scalar> ParseScalar(absl::string_view option, absl::string_view t
   return Bad(option, text, absl::StrCat(Quoted(item), " is not a number"));
 }
 
-// The text of a rules file; LoadRules() refuses what is too long.
-absl::StatusOr<std::string> ReadRules(const std::string& file) {
+// The format that the name of a file says, or "".
+std::string FormatOfFile(absl::string_view file) {
+  constexpr std::pair<absl::string_view, absl::string_view> kExtensions[] = {
+      {".csv", "csv"},     {".json", "json"}, {".jsonl", "jsonl"},
+      {".md", "markdown"}, {".txt", "table"},
+  };
+  for (const auto& [extension, format] : kExtensions) {
+    if (absl::EndsWith(file, extension)) return std::string(format);
+  }
+  return "";
+}
+
+// "table, json or csv".
+std::string OneOf(absl::Span<const std::string> names) {
+  if (names.size() == 1) return names[0];
+  return absl::StrCat(absl::StrJoin(names.first(names.size() - 1), ", "), " or ", names.back());
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadSmallFile(const std::string& file) {
   ASSIGN_OR_RETURN(const int fd, OpenForReading(file));
   const absl::Cleanup close_file = [fd] { close(fd); };
   struct stat info;
@@ -103,26 +122,6 @@ absl::StatusOr<std::string> ReadRules(const std::string& file) {
   return text;
 }
 
-// The format that the name of a file says, or "".
-std::string FormatOfFile(absl::string_view file) {
-  constexpr std::pair<absl::string_view, absl::string_view> kExtensions[] = {
-      {".csv", "csv"},     {".json", "json"}, {".jsonl", "jsonl"},
-      {".md", "markdown"}, {".txt", "table"},
-  };
-  for (const auto& [extension, format] : kExtensions) {
-    if (absl::EndsWith(file, extension)) return std::string(format);
-  }
-  return "";
-}
-
-// "table, json or csv".
-std::string OneOf(absl::Span<const std::string> names) {
-  if (names.size() == 1) return names[0];
-  return absl::StrCat(absl::StrJoin(names.first(names.size() - 1), ", "), " or ", names.back());
-}
-
-}  // namespace
-
 void RulesArgument::AddTo(OptionList* list) {
   list->AddValue("--rules", "FILE", &file,
                  "A TOML file that defines operators of your own. See the README.");
@@ -130,7 +129,7 @@ void RulesArgument::AddTo(OptionList* list) {
 
 absl::StatusOr<Rules> RulesArgument::Parse() const {
   if (file.empty()) return Rules();
-  const absl::StatusOr<std::string> text = ReadRules(file);
+  const absl::StatusOr<std::string> text = ReadSmallFile(file);
   if (!text.ok()) return Bad("--rules", file, text.status().message());
   return LoadRules(*text, file);
 }

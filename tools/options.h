@@ -74,6 +74,9 @@ absl::Status ParseInput(absl::string_view text, absl::btree_map<std::string, Dim
 absl::Status ParseValue(absl::string_view text, absl::btree_map<std::string, Content>* values,
                         absl::btree_map<std::string, Dims>* shapes);
 
+// The text of a small file that a person wrote: at most one byte more than kMaxRulesBytes.
+absl::StatusOr<std::string> ReadSmallFile(const std::string& file);
+
 // "unrolled-trips=1000".
 absl::Status ParseLimit(absl::string_view text, Limits* limits);
 // What to add to an error that names a limit that can be set: how to set it.

@@ -11,6 +11,8 @@ absl::Span<const Verb> Verbs() {
       {"explain", "MODEL NODE | OP", "formula, shapes and terms of one node, or of an operator",
        RunExplain, DescribeExplain},
       {"ops", "", "which operators are supported, and what they cost", RunOps, DescribeOps},
+      {"audit", "FILE.csv", "which convention gives each published figure", RunAudit,
+       DescribeAudit},
       {"completion", "SHELL", "completion for bash, zsh or fish; or the man page", RunCompletion,
        DescribeCompletion},
   };

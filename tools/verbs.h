@@ -18,6 +18,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 
 // What --help says of a verb, and its options. They are there for the time of the call.
@@ -26,6 +27,7 @@ void DescribeCount(const UseVerb& use);
 void DescribeCompare(const UseVerb& use);
 void DescribeExplain(const UseVerb& use);
 void DescribeOps(const UseVerb& use);
+void DescribeAudit(const UseVerb& use);
 void DescribeCompletion(const UseVerb& use);
 
 struct Verb {

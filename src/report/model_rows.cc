@@ -26,7 +26,7 @@ using report::WithoutEnd;
 
 constexpr size_t kMaxListedSizes = 4;
 constexpr int kGap = 2;        // between columns, as DrawText has it
-constexpr int kMinSizes = 14;  // columns: "batch = 1, .."
+constexpr int kMinSizes = 20;  // columns: "batch = 1, seq = 128"
 
 // The quantities that people look for first.
 constexpr Expr Amounts::*kMainQuantities[] = {&Amounts::flops, &Amounts::macs, &Amounts::params,

@@ -237,7 +237,7 @@ std::string DrawCsv(const TextTable& table) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const std::string& cell = row.cells[c];
       // A line begins with a quote, also where a file is called 1000.
-      const bool bare = c > 0 && IsInteger(cell);
+      const bool bare = c > 0 && IsInteger(absl::StripPrefix(cell, "-"));
       absl::StrAppend(&out, c > 0 ? "," : "", bare ? cell : CsvField(cell, c == 0));
     }
     out += "\n";

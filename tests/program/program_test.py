@@ -216,7 +216,7 @@ class OutputFileTest(ProgramTest):
 
 
 class CompletionTest(ProgramTest):
-    VERBS = ("count", "compare", "explain", "ops", "completion")
+    VERBS = ("count", "compare", "explain", "ops", "audit", "completion")
 
     def complete(self, *words):
         """What bash offers for the last word."""
