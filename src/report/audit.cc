@@ -21,7 +21,6 @@
 namespace onnxflops {
 namespace {
 
-using report::GroupedDigits;
 using report::JsonWriter;
 using report::kOneLine;
 using report::SiNumber;
@@ -94,11 +93,11 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
     table.rows.push_back(
         {{row.name, row.published.text, UnitText(row.counts_macs),
           row.matches ? Listed(row.conventions) : absl::StrCat("nearest: ", row.conventions[0]),
-          GroupedDigits(row.figure), row.matches ? "-" : Difference(row)}});
+          SiNumber(row.figure), row.matches ? "-" : Difference(row)}});
   }
   table.notes.push_back(absl::StrCat(same, " of ", rows.size(),
-                                     " figures are those of a convention, to the last digit; ",
-                                     misnamed, " of them count in another unit than they say"));
+                                     " figures are those of a convention, to the last digit"));
+  table.notes.push_back(absl::StrCat(misnamed, " of these count in another unit than they say"));
   return table;
 }
 
@@ -194,7 +193,7 @@ std::string ToTable(absl::Span<const AuditRow> rows, const TableStyle& style) {
 
 std::string ToMarkdown(absl::Span<const AuditRow> rows) {
   const TextTable table = AuditTable(rows);
-  return absl::StrCat(DrawMarkdown(table), "\n", table.notes[0], "\n");
+  return absl::StrCat(DrawMarkdown(table), "\n", absl::StrJoin(table.notes, "; "), ".\n");
 }
 
 std::string ToCsv(absl::Span<const AuditRow> rows) {

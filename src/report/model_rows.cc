@@ -17,6 +17,7 @@ namespace {
 
 using report::DisplayWidth;
 using report::GroupedDigits;
+using report::kColumnGap;
 using report::kLineMark;
 using report::MarkdownCode;
 using report::ReferenceValues;
@@ -25,7 +26,6 @@ using report::WithByteUnit;
 using report::WithoutEnd;
 
 constexpr size_t kMaxListedSizes = 4;
-constexpr int kGap = 2;        // between columns, as DrawText has it
 constexpr int kMinSizes = 20;  // columns: "batch = 1, seq = 128"
 
 // The quantities that people look for first.
@@ -79,7 +79,7 @@ std::string CoverageText(const ModelRow& row) {
 
 // Cuts the last column, the sizes, before DrawText cuts the names of models.
 void CutSizes(int width, TextTable* table) {
-  int needed = static_cast<int>(absl::string_view(kLineMark).size()) - kGap;
+  int needed = static_cast<int>(absl::string_view(kLineMark).size()) - kColumnGap;
   int sizes = 0;
   for (size_t c = 0; c < table->columns.size(); ++c) {
     sizes = DisplayWidth(table->columns[c].title);
@@ -87,7 +87,7 @@ void CutSizes(int width, TextTable* table) {
       sizes = std::max(sizes, DisplayWidth(Printable(row.cells[c])));
     }
     const bool dropped = table->columns[c].narrow == TextTable::Column::Narrow::kDrop;
-    if (!dropped) needed += sizes + kGap;
+    if (!dropped) needed += sizes + kColumnGap;
   }
   if (needed <= width) return;
   const int room = std::max(kMinSizes, sizes - (needed - width));

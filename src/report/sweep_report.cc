@@ -24,6 +24,7 @@ namespace {
 using report::DisplayWidth;
 using report::DrawWrapped;
 using report::JsonWriter;
+using report::kColumnGap;
 using report::kLineMark;
 using report::kOneLine;
 using report::MarkdownCode;
@@ -32,7 +33,6 @@ using report::ShowExpr;
 using report::WithByteUnit;
 using report::WithoutEnd;
 
-constexpr int kGap = 2;            // between columns, as DrawText has it
 constexpr int kMaxPlotLabel = 40;  // columns
 constexpr int kMinBar = 10;
 
@@ -178,7 +178,7 @@ size_t BlockEnd(const TextTable& table, size_t begin, int width) {
   int used = static_cast<int>(absl::string_view(kLineMark).size()) + column_width(0);
   size_t end = begin;
   for (; end + 1 < table.columns.size(); ++end) {
-    used += kGap + column_width(end + 1);
+    used += kColumnGap + column_width(end + 1);
     if (used > width && end > begin) break;
   }
   return end;
@@ -338,7 +338,7 @@ absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle&
   }
   const auto most = static_cast<double>(*std::max_element(values.begin(), values.end()));
   const int room =
-      std::max(kMinBar, style.line_width() - 2 - label_width - figure_width - 2 * kGap);
+      std::max(kMinBar, style.line_width() - 2 - label_width - figure_width - 2 * kColumnGap);
   std::string out = absl::StrCat("\n  ", has_flops ? "FLOPs" : "MACs", " at ",
                                  Printable(absl::StrJoin(sweep.symbols, ", ")), "\n");
   for (size_t i = 0; i < values.size(); ++i) {
@@ -346,9 +346,9 @@ absl::StatusOr<std::string> DrawPlot(const SweepReport& sweep, const TableStyle&
     const double share = most > 0 ? static_cast<double>(values[i]) / most : 0;
     const int bar = values[i] > 0 ? std::max(1, static_cast<int>(std::lround(share * room))) : 0;
     const auto pad = [](int columns) { return std::string(static_cast<size_t>(columns), ' '); };
-    absl::StrAppend(&out, "  ", pad(label_width - DisplayWidth(labels[i])), labels[i], pad(kGap),
-                    pad(figure_width - DisplayWidth(figures[i])), figures[i], pad(kGap),
-                    std::string(static_cast<size_t>(bar), '#'), "\n");
+    absl::StrAppend(&out, "  ", pad(label_width - DisplayWidth(labels[i])), labels[i],
+                    pad(kColumnGap), pad(figure_width - DisplayWidth(figures[i])), figures[i],
+                    pad(kColumnGap), std::string(static_cast<size_t>(bar), '#'), "\n");
   }
   return out;
 }

@@ -17,11 +17,11 @@ namespace onnxflops {
 namespace {
 
 using report::DisplayWidth;
+using report::kColumnGap;
 using report::kLineMark;
 using report::WithoutBeginning;
 using report::WithoutEnd;
 
-constexpr int kGapWidth = 2;     // between columns
 constexpr int kMinWidth = 12;    // of a column that was made narrower
 constexpr int kMaxPadded = 250;  // one name of a megabyte does not make every row as wide
 constexpr char kBold[] = "\x1b[1m";
@@ -56,8 +56,8 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   if (limit <= 0) return;
   limit -= kMarkWidth;
   using Column = TextTable::Column;
-  int total = -kGapWidth;
-  for (int width : *widths) total += width + kGapWidth;
+  int total = -kColumnGap;
+  for (int width : *widths) total += width + kColumnGap;
   for (size_t c = 0; c < widths->size() && total > limit; ++c) {
     if (table.columns[c].narrow != Column::Narrow::kDrop) continue;
     int& width = (*widths)[c];
@@ -65,7 +65,7 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
       width -= total - limit;
       return;
     }
-    total -= width + kGapWidth;
+    total -= width + kColumnGap;
     width = 0;
   }
   for (size_t c = 0; c < widths->size() && total > limit; ++c) {
@@ -87,7 +87,7 @@ std::string RowLine(const TextTable& table, const std::vector<std::string>& cell
         cut_end ? WithoutEnd(cells[c], widths[c]) : WithoutBeginning(cells[c], widths[c]);
     const int column = std::min(widths[c], kMaxPadded);
     const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cell))), ' ');
-    if (c > 0) line.append(kGapWidth, ' ');
+    if (c > 0) line.append(kColumnGap, ' ');
     line += table.columns[c].right ? pad + cell : cell + pad;
   }
   line.erase(line.find_last_not_of(' ') + 1);

@@ -48,6 +48,8 @@ namespace onnxflops::report {
 // Stands at the beginning of a line that would otherwise begin with text of a file. For programs
 // that read comments and logs, "/merge" or "+++" at the beginning of a line is a command.
 inline constexpr char kLineMark[] = "| ";
+// Spaces between columns.
+inline constexpr int kColumnGap = 2;
 
 // Texts side by side, broken at the width; later lines are indented by `indent`, at least 2, the
 // mark included. The first text must begin with a word of ours.
