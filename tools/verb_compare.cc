@@ -107,7 +107,7 @@ std::string Render(const CompareReport& report, Format format, const TableStyle&
     case Format::kTable:
       return ToTable(report, waterfalls, style);
     case Format::kCsv:
-      return ToCsv(report, waterfalls);
+      return ToCompareCsv(report, waterfalls);
     case Format::kJsonLines:
       break;
   }

@@ -44,7 +44,7 @@ void AddWaterfall(const CompareReport& report, const ToolRow& tool, TextTable* t
 
 }  // namespace
 
-std::string ToCsv(const CompareReport& report, bool waterfalls) {
+std::string ToCompareCsv(const CompareReport& report, bool waterfalls) {
   TextTable table;
   const std::vector<const char*> titles =
       waterfalls

@@ -73,7 +73,7 @@ std::string ToJson(const CompareReport& report);
 std::string ToMarkdown(const CompareReport& report, bool waterfalls);
 // A line for every tool; with `waterfalls`, a line for the start, every term and the figure of
 // each. Exact digits.
-std::string ToCsv(const CompareReport& report, bool waterfalls);
+std::string ToCompareCsv(const CompareReport& report, bool waterfalls);
 
 // Every convention: unit, source, what it includes and misses, and the versions that differ.
 std::string ListConventions(const TableStyle& style = {});

@@ -144,7 +144,7 @@ TEST(ReportTest, TotalsAtOtherSizes) {
   EXPECT_EQ(at->params, 32);
   EXPECT_EQ(report->At({})->flops, report->totals.flops);
   EXPECT_EQ(report->At({{"bacth", 1}}).status().message(),
-            "no symbol is named 'bacth'; symbols: batch");
+            "no symbol is named 'bacth'; did you mean batch? symbols: batch");
 }
 
 TEST(ReportTest, TotalsOfABoundSymbol) {
@@ -274,7 +274,8 @@ TEST(EscapeTest, Spreadsheets) {
   const std::pair<const char*, const char*> cases[] = {
       {"=1+1", "\"'=1+1\""},
       {"+1", "\"'+1\""},
-      {"-1", "\"'-1\""},
+      {"-1", "-1"},  // a number
+      {"-1+x", "\"'-1+x\""},
       {"@x", "\"'@x\""},
       {" =x", "\"' =x\""},
       {"\uff1dx", "\"'\uff1dx\""},
