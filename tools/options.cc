@@ -25,6 +25,7 @@
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/output.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -275,14 +276,32 @@ void OutputArguments::AddTo(OptionList* list, const char* formats) {
   list->AddValue("--format", "FORMAT", &format, absl::StrCat(formats, ". Default: table.").c_str());
   list->AddValue("-o", "FILE", &file,
                  "Write to FILE. It is complete or not there. Default: standard output.");
+  list->AddValue("--color", "WHEN", &color,
+                 "Color: always, never, or auto: on a terminal, unless NO_COLOR is set. Default: "
+                 "auto.");
+}
+
+void OutputArguments::AddWithTextTo(OptionList* list) {
+  has_text = true;
+  AddTo(list, "table, text (for comparing texts), json, csv or markdown");
 }
 
 absl::StatusOr<Format> OutputArguments::ParseFormat() const {
   if (format == "table") return Format::kTable;
+  if (format == "text" && has_text) return Format::kText;
   if (format == "json") return Format::kJson;
   if (format == "csv") return Format::kCsv;
   if (format == "markdown") return Format::kMarkdown;
-  return Bad("--format", format, "it should be table, json, csv or markdown");
+  return Bad(
+      "--format", format,
+      absl::StrCat("it should be table, ", has_text ? "text, " : "", "json, csv or markdown"));
+}
+
+absl::StatusOr<TableStyle> OutputArguments::Style() const {
+  if (color == "auto") return StyleFor(file, ColorWhen::kAuto);
+  if (color == "always") return StyleFor(file, ColorWhen::kAlways);
+  if (color == "never") return StyleFor(file, ColorWhen::kNever);
+  return Bad("--color", color, "it should be auto, always or never");
 }
 
 absl::Status ParseDim(absl::string_view text, Bindings* bindings) {

@@ -12,6 +12,7 @@
 #include "ops/user/user_rules.h"
 #include "src/api/count.h"
 #include "src/report/report.h"
+#include "src/report/view_options.h"
 
 namespace CLI {
 class App;
@@ -89,14 +90,20 @@ struct SizeArguments {
   absl::StatusOr<CountOptions> Parse() const;
 };
 
-enum class Format { kTable, kJson, kCsv, kMarkdown };
+enum class Format { kTable, kText, kJson, kCsv, kMarkdown };
 
-// --format and -o.
+// --format, -o and --color.
 struct OutputArguments {
   std::string format = "table";
   std::string file = "-";  // standard output
+  std::string color = "auto";
+  bool has_text = false;
   void AddTo(OptionList* list, const char* formats = "table, json, csv or markdown");
+  // The same with `text`.
+  void AddWithTextTo(OptionList* list);
   absl::StatusOr<Format> ParseFormat() const;
+  // How wide and in what color tables are.
+  absl::StatusOr<TableStyle> Style() const;
 };
 
 // "batch=8".

@@ -100,6 +100,7 @@ absl::StatusOr<std::string> Render(const CompareReport& report, Format format,
     case Format::kMarkdown:
       return ToMarkdown(report, waterfalls);
     case Format::kTable:
+    case Format::kText:
       return ToTable(report, waterfalls, style);
     case Format::kCsv:
       break;
@@ -124,7 +125,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbCompareHelp, arguments, &help));
-  const TableStyle style = StyleFor(args.output.file);
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   if (!run || args.conventions) {
     std::string text = help;
     if (run) {

@@ -1,7 +1,6 @@
 // onnxflops count: cost by module, operator or node.
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/load.h"
 #include "src/base/quote.h"
@@ -10,15 +9,16 @@
 #include "src/report/format.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
+#include "tools/view_arguments.h"
 
 namespace onnxflops::tools {
 namespace {
 
 constexpr VerbHelp kVerbCountHelp = {
     "onnxflops count MODEL... [options]",
-    R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights are
-not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONNX's own),
-.textproto, .json. The verb may be left out.
+    R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights
+are not read. MODEL may be "-" for standard input, or written as text: .onnxtxt
+(ONNX's own), .textproto, .json. The verb may be left out.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -28,12 +28,21 @@ not read. MODEL may be "-" for standard input, or written as text: .onnxtxt (ONN
     onnxflops detector.onnx --input image=1x3x800x1200
   Which operators do the work:
     onnxflops resnet50.onnx --by op
+  The ten dearest nodes, and the dearest modules by bytes that they read:
+    onnxflops resnet50.onnx --top 10
+    onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
+  One part of a model:
+    onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
     onnxflops resnet50.onnx --by node --format json -o resnet50.json
   As thop counts, module by module:
     onnxflops resnet50.onnx --convention thop
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
+
+--format text is a stable form for comparing two texts: no color, no path, every
+digit, columns of one width, rows in the order of the model. A row changes only
+if its own figures do.
 
 Exit codes: 0 success, 1 --strict failed, 2 error.
 )"};
@@ -43,45 +52,20 @@ struct CountArguments {
   SizeArguments sizes;
   CausalArgument causal;
   OutputArguments output;
-  std::string by = "module";
-  std::string depth;
+  ViewArguments view;
   std::string convention;
-  bool no_fold = false, exact = false, strict = false;
+  bool strict = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     sizes.AddTo(list);
     causal.AddTo(list);
-    list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.");
-    list->AddValue("--depth", "D", &depth,
-                   "Depth of the module tree; 0 is the model. Default: as deep as 40 rows allow.");
-    list->AddFlag("--no-fold", &no_fold,
-                  "Do not merge equal modules; also list nodes that cost nothing.");
-    list->AddFlag("--exact", &exact, "Print every digit instead of k, M, G, T, P, E.");
+    view.AddTo(list);
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.");
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a node is not counted, or if there is a warning.");
-    output.AddTo(list);
-  }
-
-  absl::StatusOr<ViewOptions> View() const {
-    ViewOptions view;
-    view.fold = !no_fold;
-    view.exact = exact;
-    if (by == "op") {
-      view.by = GroupBy::kOp;
-    } else if (by == "node") {
-      view.by = GroupBy::kNode;
-    } else if (by != "module") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--by ", Quoted(by), ": it should be module, op or node"));
-    }
-    if (!depth.empty() && (!absl::SimpleAtoi(depth, &view.depth) || view.depth < 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--depth ", Quoted(depth), ": it should be a number, 0 or more"));
-    }
-    return view;
+    output.AddWithTextTo(list);
   }
 };
 
@@ -93,6 +77,7 @@ std::string Render(const std::vector<Report>& reports, Format format, const View
     case Format::kCsv:
       return ToCsv(reports, view);
     case Format::kTable:
+    case Format::kText:
     case Format::kMarkdown:
       break;
   }
@@ -100,9 +85,16 @@ std::string Render(const std::vector<Report>& reports, Format format, const View
   for (const Report& report : reports) {
     absl::StrAppend(
         &text, text.empty() ? "" : "\n",
-        format == Format::kTable ? ToTable(report, view, style) : ToMarkdown(report, view));
+        format == Format::kMarkdown ? ToMarkdown(report, view) : ToTable(report, view, style));
   }
   return text;
+}
+
+// A form for comparing texts: see ViewOptions::stable.
+void MakeStable(size_t models, ViewOptions* view) {
+  view->stable = true;
+  view->exact = true;
+  view->title = models > 1 ? ViewOptions::Title::kFileName : ViewOptions::Title::kNone;
 }
 
 // What --strict objects to, or nothing.
@@ -132,8 +124,10 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(const ViewOptions view, args.View());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
+  if (format == Format::kText) MakeStable(args.models.size(), &view);
+  options.module = args.view.module;
   options.node_rows = view.by == GroupBy::kNode;
   std::vector<Report> reports;
   for (const std::string& path : args.models) {
@@ -143,7 +137,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
                                         : CountAs(model, options, args.convention));
     reports.push_back(std::move(report));
   }
-  const TableStyle style = StyleFor(args.output.file);
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   std::vector<std::string> inputs = args.models;
   inputs.push_back(args.sizes.rules.file);
   RETURN_IF_ERROR(WriteOutput(Render(reports, format, view, style), args.output.file, inputs));
