@@ -1,12 +1,13 @@
 #include "tools/option_list.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -48,20 +49,19 @@ void AppendOption(const Option& option, std::string* out) {
   absl::StrAppend(out, line, "\n");
 }
 
-// "--name=value" or "-ovalue" as name and value.
-struct Split {
-  std::string name;
-  bool has_value = false;
-  std::string value;
-};
-
-Split SplitWord(absl::string_view word) {
-  if (!absl::StartsWith(word, "--")) {
-    return {std::string(word.substr(0, 2)), word.size() > 2, std::string(word.substr(2))};
+// Declares what has a name to CLI11, which puts what is given with it into `given`, by option.
+void Declare(absl::Span<const Option> options, std::vector<Arguments>* given, CLI::App* app) {
+  app->set_help_flag();  // a verb has its own
+  app->allow_extras();   // positional ones, and names that are no option
+  for (size_t i = 0; i < options.size(); ++i) {
+    const Option& option = options[i];
+    if (option.positional) continue;
+    if (option.flag != nullptr) {
+      app->add_flag(option.name, *option.flag)->disable_flag_override();
+    } else {
+      app->add_option(option.name, (*given)[i])->allow_extra_args(false);
+    }
   }
-  const size_t equals = word.find('=');
-  if (equals == absl::string_view::npos) return {std::string(word)};
-  return {std::string(word.substr(0, equals)), true, std::string(word.substr(equals + 1))};
 }
 
 }  // namespace
@@ -95,48 +95,50 @@ void OptionList::AddValues(absl::string_view name, absl::string_view type,
                       .values = values});
 }
 
-const Option* OptionList::Find(absl::string_view name) const {
-  const auto it = std::find_if(options_.begin(), options_.end(),
-                               [&](const Option& o) { return !o.positional && o.name == name; });
-  return it == options_.end() ? nullptr : &*it;
+// What CLI11 says begins with the name of the option: "--dim: 1 required TEXT missing".
+absl::Status OptionList::Rephrase(const VerbHelp& verb, absl::string_view error) const {
+  const absl::string_view name = error.substr(0, error.find_first_of(": "));
+  for (const Option& option : options_) {
+    if (option.positional || option.name != name) continue;
+    if (option.flag != nullptr) return WrongCall(verb, absl::StrCat(name, " takes no value"));
+    return WrongCall(verb, absl::StrCat(name, " needs a value: ", name, " ", option.type));
+  }
+  return WrongCall(verb, Escaped(error));
 }
 
-absl::Status OptionList::TakeOption(const VerbHelp& verb, const Arguments& arguments, size_t* at,
-                                    std::vector<const Option*>* given) const {
-  Split word = SplitWord(arguments[*at]);
-  const Option* option = Find(word.name);
-  if (option == nullptr) {
-    std::vector<std::string> names = {"--help"};
-    for (const Option& o : options_) names.push_back(o.name);
-    return WrongCall(verb, absl::StrCat(Escaped(word.name), " is not an option of ", VerbName(verb),
-                                        DidYouMean(word.name, names)));
+absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
+                                   Arguments* others) const {
+  std::vector<Arguments> given(options_.size());
+  CLI::App app;
+  Declare(options_, &given, &app);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    return Rephrase(verb, error.what());
   }
-  if (option->flag != nullptr) {
-    if (word.has_value) return WrongCall(verb, absl::StrCat(option->name, " takes no value"));
-    *option->flag = true;
-    return absl::OkStatus();
-  }
-  if (!word.has_value) {
-    const bool last = *at + 1 == arguments.size();
-    if (last || (LooksLikeOption(arguments[*at + 1]) &&
-                 Find(SplitWord(arguments[*at + 1]).name) != nullptr)) {
-      return WrongCall(
-          verb, absl::StrCat(option->name, " needs a value: ", option->name, " ", option->type));
+  for (size_t i = 0; i < options_.size(); ++i) {
+    const Option& option = options_[i];
+    if (option.values != nullptr && !option.positional) *option.values = std::move(given[i]);
+    if (option.value == nullptr || given[i].empty()) continue;
+    if (given[i].size() > 1) {
+      return WrongCall(verb, absl::StrCat(option.name, " is given twice, as ", Quoted(given[i][0]),
+                                          " and as ", Quoted(given[i][1])));
     }
-    word.value = arguments[++*at];
+    *option.value = std::move(given[i][0]);
   }
-  if (option->values != nullptr) {
-    option->values->push_back(std::move(word.value));
-    return absl::OkStatus();
-  }
-  const bool again = std::find(given->begin(), given->end(), option) != given->end();
-  given->push_back(option);
-  if (again) {
-    return WrongCall(verb, absl::StrCat(option->name, " is given twice, as ",
-                                        Quoted(*option->value), " and as ", Quoted(word.value)));
-  }
-  *option->value = std::move(word.value);
+  *others = app.remaining();
   return absl::OkStatus();
+}
+
+absl::Status OptionList::NoSuchOption(const VerbHelp& verb, absl::string_view word) const {
+  const absl::string_view name = word.substr(0, word.find('='));
+  std::vector<std::string> names = {"--help"};
+  for (const Option& option : options_) {
+    if (!option.positional) names.push_back(option.name);
+  }
+  return WrongCall(verb, absl::StrCat(Escaped(name), " is not an option of ", VerbName(verb),
+                                      DidYouMean(name, names)));
 }
 
 absl::Status OptionList::TakePositional(const VerbHelp& verb, Arguments words) const {
@@ -158,18 +160,15 @@ absl::Status OptionList::TakePositional(const VerbHelp& verb, Arguments words) c
 }
 
 absl::Status OptionList::Take(const VerbHelp& verb, const Arguments& arguments) const {
-  Arguments words;
-  std::vector<const Option*> given;
-  bool options_end = false;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!options_end && arguments[i] == "--") {
-      options_end = true;
-    } else if (!options_end && LooksLikeOption(arguments[i])) {
-      RETURN_IF_ERROR(TakeOption(verb, arguments, &i, &given));
-    } else {
-      words.push_back(arguments[i]);
-    }
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const bool has_options = std::any_of(arguments.begin(), end, LooksLikeOption);
+  Arguments words(arguments.begin(), end);
+  if (has_options) {  // CLI11 is not set up for nothing
+    RETURN_IF_ERROR(TakeNamed(verb, Arguments(arguments.begin(), end), &words));
   }
+  const auto unknown = std::find_if(words.begin(), words.end(), LooksLikeOption);
+  if (unknown != words.end()) return NoSuchOption(verb, *unknown);
+  if (end != arguments.end()) words.insert(words.end(), end + 1, arguments.end());
   return TakePositional(verb, std::move(words));
 }
 

@@ -64,12 +64,12 @@ class OptionList {
 
  private:
   absl::Status Take(const VerbHelp& verb, const Arguments& arguments) const;
-  // Takes the option at `*at`, and the word behind it if that is its value. `given` is what was
-  // taken before.
-  absl::Status TakeOption(const VerbHelp& verb, const Arguments& arguments, size_t* at,
-                          std::vector<const Option*>* given) const;
+  // Takes the options and their values; what is left goes to `others`.
+  absl::Status TakeNamed(const VerbHelp& verb, Arguments arguments, Arguments* others) const;
   absl::Status TakePositional(const VerbHelp& verb, Arguments words) const;
-  const Option* Find(absl::string_view name) const;
+  // Errors in our words.
+  absl::Status Rephrase(const VerbHelp& verb, absl::string_view error) const;
+  absl::Status NoSuchOption(const VerbHelp& verb, absl::string_view word) const;
   std::string HelpText(const VerbHelp& verb) const;
 
   std::vector<Option> options_;

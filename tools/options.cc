@@ -25,6 +25,7 @@
 #include "src/base/status_macros.h"
 #include "src/load/input_file.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/output.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -204,19 +205,32 @@ void OutputArguments::AddTo(OptionList* list, std::vector<std::string> names) {
                  formats);
   list->AddValue("-o", "FILE", &file,
                  "Write to FILE. It is complete or not there. Default: standard output.");
+  list->AddValue("--color", "WHEN", &color,
+                 "Color: always, never, or auto: on a terminal, unless NO_COLOR is set. Default: "
+                 "auto.",
+                 {"auto", "always", "never"});
+}
+
+absl::StatusOr<TableStyle> OutputArguments::Style() const {
+  if (color == "auto") return StyleFor(file, ColorWhen::kAuto);
+  if (color == "always") return StyleFor(file, ColorWhen::kAlways);
+  if (color == "never") return StyleFor(file, ColorWhen::kNever);
+  return Bad("--color", color, "it should be auto, always or never");
 }
 
 absl::StatusOr<Format> OutputArguments::ParseFormat() const {
   constexpr std::pair<absl::string_view, Format> kFormats[] = {
       {"table", Format::kTable}, {"json", Format::kJson},         {"jsonl", Format::kJsonLines},
-      {"csv", Format::kCsv},     {"markdown", Format::kMarkdown},
+      {"csv", Format::kCsv},     {"markdown", Format::kMarkdown}, {"text", Format::kText},
   };
   std::string name = format.empty() ? FormatOfFile(file) : format;
-  if (name.empty() || name == "text") name = "table";
+  const auto is_known = [&] {
+    return std::find(formats.begin(), formats.end(), name) != formats.end();
+  };
+  if (name.empty() || (name == "text" && !is_known())) name = "table";
   if (name == "md") name = "markdown";
-  const bool known = std::find(formats.begin(), formats.end(), name) != formats.end();
   for (const auto& [text, value] : kFormats) {
-    if (known && name == text) return value;
+    if (is_known() && name == text) return value;
   }
   if (format.empty()) {
     return Bad(

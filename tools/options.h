@@ -13,6 +13,7 @@
 #include "ops/user/user_rules.h"
 #include "src/api/count.h"
 #include "src/report/report.h"
+#include "src/report/view_options.h"
 #include "tools/option_list.h"
 
 namespace onnxflops::tools {
@@ -48,16 +49,19 @@ struct SizeArguments {
   absl::StatusOr<CountOptions> Parse(std::vector<DimSizes>* sweep) const;
 };
 
-enum class Format { kTable, kJson, kJsonLines, kCsv, kMarkdown };
+enum class Format { kTable, kText, kJson, kJsonLines, kCsv, kMarkdown };
 
-// --format and -o.
+// --format, -o and --color.
 struct OutputArguments {
   std::string format;      // "" if not given: as the name of the file says, or else a table
   std::string file = "-";  // standard output
+  std::string color = "auto";
   std::vector<std::string> formats;  // that the verb writes
   void AddTo(OptionList* list,
              std::vector<std::string> names = {"table", "json", "csv", "markdown"});
   absl::StatusOr<Format> ParseFormat() const;
+  // How wide and in what color tables are.
+  absl::StatusOr<TableStyle> Style() const;
 };
 
 // "batch=8"; "a=1,b=2"; "seq=128,512,2048": sizes one by one. A comma and a size go on with the

@@ -135,19 +135,46 @@ void WriteError(absl::string_view message) {
   WriteAll(STDERR_FILENO, absl::StrCat("onnxflops: ", message, "\n")).IgnoreError();
 }
 
-TableStyle StyleFor(const std::string& file) {
-  TableStyle style;
-  if (file != "-" || !isatty(STDOUT_FILENO)) return style;
+namespace {
+
+// The columns that standard output has; 0: as many as it takes.
+int WidthOfOutput(bool is_terminal) {
   const char* columns = getenv("COLUMNS");
-  winsize size;
-  if (columns == nullptr || !absl::SimpleAtoi(columns, &style.width) || style.width <= 0 ||
-      style.width > kMaxWidth) {
-    style.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 80;
+  int width = 0;
+  if (columns != nullptr && absl::SimpleAtoi(columns, &width) && width > 0 && width <= kMaxWidth) {
+    return width;
   }
-  const char* no_color = getenv("NO_COLOR");
+  winsize size;
+  if (!is_terminal) return 0;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 80;
+}
+
+bool IsSet(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+bool IsZero(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && strcmp(value, "0") == 0;
+}
+
+bool IsColored(ColorWhen color, bool is_terminal) {
+  if (color != ColorWhen::kAuto) return color == ColorWhen::kAlways;
+  if (IsSet("NO_COLOR")) return false;
+  if (IsSet("CLICOLOR_FORCE") && !IsZero("CLICOLOR_FORCE")) return true;
   const char* term = getenv("TERM");
   const bool dumb = term == nullptr || strcmp(term, "dumb") == 0;
-  style.color = (no_color == nullptr || *no_color == '\0') && !dumb;
+  return is_terminal && !dumb && !IsZero("CLICOLOR");
+}
+
+}  // namespace
+
+TableStyle StyleFor(const std::string& file, ColorWhen color) {
+  const bool is_terminal = file == "-" && isatty(STDOUT_FILENO) != 0;
+  TableStyle style;
+  if (file == "-") style.width = WidthOfOutput(is_terminal);
+  style.color = IsColored(color, is_terminal);
   return style;
 }
 

@@ -165,6 +165,7 @@ std::string RenderAudit(const std::vector<AuditRow>& rows, Format format, const 
     case Format::kMarkdown:
       return ToMarkdown(rows);
     case Format::kTable:
+    case Format::kText:
     case Format::kJsonLines:
       break;
   }

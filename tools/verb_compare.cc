@@ -105,6 +105,7 @@ std::string Render(const CompareReport& report, Format format, const TableStyle&
     case Format::kMarkdown:
       return ToMarkdown(report, waterfalls);
     case Format::kTable:
+    case Format::kText:
       return ToTable(report, waterfalls, style);
     case Format::kCsv:
       return ToCompareCsv(report, waterfalls);
@@ -138,7 +139,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   args.AddTo(&list);
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbCompareHelp, arguments, &help));
-  const TableStyle style = StyleFor(args.output.file);
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   if (!run || args.conventions) {
     std::string text = help;
     if (run) {

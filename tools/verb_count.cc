@@ -26,17 +26,18 @@
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
+#include "tools/view_arguments.h"
 
 namespace onnxflops::tools {
 namespace {
 
 constexpr VerbHelp kVerbCountHelp = {
     "onnxflops count MODEL... [options]",
-    R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights are
-not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any depth), a
-pattern such as 'exported/**/*.onnx', or "-" for standard input. A file may be written as
-text: .onnxtxt (ONNX's own), .textproto, .json. Several models are one table with a row
-each. The verb may be left out.
+    R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights
+are not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any
+depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A file
+may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several models
+are one table with a row each. The verb may be left out.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -46,6 +47,11 @@ each. The verb may be left out.
     onnxflops detector.onnx --input image=1x3x800x1200
   Which operators do the work:
     onnxflops resnet50.onnx --by op
+  The ten dearest nodes, and the dearest modules by bytes that they read:
+    onnxflops resnet50.onnx --top 10
+    onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
+  One part of a model:
+    onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
     onnxflops resnet50.onnx --by node --format json -o resnet50.json
   As thop counts, module by module:
@@ -59,6 +65,10 @@ each. The verb may be left out.
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
+--format text is a stable form for comparing two texts: no color, no path, every
+digit, columns of one width, rows in the order of the model. A row changes only
+if its own figures do.
+
 Exit codes: 0 success, 1 --strict failed, 2 error.
 )"};
 
@@ -68,23 +78,15 @@ struct CountArguments {
   CausalArgument causal;
   OutputArguments output;
   JobsArgument jobs;
-  std::string by;
-  std::string depth;
+  ViewArguments view;
   std::string convention;
-  bool no_fold = false, exact = false, strict = false, plot = false, redact = false;
+  bool strict = false, plot = false, redact = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
-    list->AddValue("--by", "KEY", &by,
-                   "Rows: module, op or node. Default: module; of several models, a row each.",
-                   {"module", "op", "node"});
-    list->AddValue("--depth", "D", &depth,
-                   "Depth of the module tree; 0 is the model. Default: as deep as 40 rows allow.");
-    list->AddFlag("--no-fold", &no_fold,
-                  "Do not merge equal modules; also list nodes that cost nothing.");
-    list->AddFlag("--exact", &exact, "Print every digit instead of k, M, G, T, P, E.");
+    view.AddTo(list);
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
@@ -94,32 +96,19 @@ struct CountArguments {
     list->AddFlag("--redact-names", &redact,
                   "Replace every name of the model, to share structure and figures without them.");
     jobs.AddTo(list);
-    output.AddTo(list, {"table", "json", "jsonl", "csv", "markdown"});
-  }
-
-  absl::StatusOr<ViewOptions> View() const {
-    ViewOptions view;
-    view.fold = !no_fold;
-    view.exact = exact;
-    if (by == "op") {
-      view.by = GroupBy::kOp;
-    } else if (by == "node") {
-      view.by = GroupBy::kNode;
-    } else if (by != "module" && !by.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(by),
-                                                     ": it should be module, op or node",
-                                                     DidYouMean(by, {"module", "op", "node"})));
-    }
-    if (!depth.empty() && (!absl::SimpleAtoi(depth, &view.depth) || view.depth < 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--depth ", Quoted(depth), ": it should be a number, 0 or more"));
-    }
-    return view;
+    output.AddTo(list, {"table", "text", "json", "jsonl", "csv", "markdown"});
   }
 
   // Whether rows are asked for: without, several models are a row each.
-  bool rows() const { return !by.empty() || !depth.empty(); }
+  bool rows() const { return view.rows(); }
 };
+
+// A form for comparing texts: see ViewOptions::stable.
+void MakeStable(size_t models, ViewOptions* view) {
+  view->stable = true;
+  view->exact = true;
+  view->title = models > 1 ? ViewOptions::Title::kFileName : ViewOptions::Title::kNone;
+}
 
 // What --strict objects to, or nothing.
 std::string Objection(const Report& report) {
@@ -146,18 +135,14 @@ struct Outcome {
 class Counter {
  public:
   Counter(const CountArguments& args, const CountOptions& options, const ViewOptions& view,
-          Format format)
-      : args_(args),
-        options_(options),
-        view_(view),
-        format_(format),
-        style_(StyleFor(args.output.file)) {}
+          Format format, const TableStyle& style)
+      : args_(args), options_(options), view_(view), format_(format), style_(style) {}
 
   absl::StatusOr<ExitCode> Run(const ModelFiles& models, int threads);
 
  private:
   // A report, or a row for each of several models.
-  bool has_rows() const { return one_file_ || args_.rows(); }
+  bool has_rows() const { return one_file_ || args_.rows() || format_ == Format::kText; }
   Outcome CountFile(const ModelFile& file, size_t number) const;
   absl::StatusOr<Outcome> TryCountFile(const std::string& path, size_t number) const;
   std::string Render(const Report& report) const;
@@ -180,6 +165,7 @@ std::string Counter::Render(const Report& report) const {
     case Format::kCsv:
       return has_rows() ? ToCsv({&report, 1}, view_) : "";
     case Format::kTable:
+    case Format::kText:
       return has_rows() ? ToTable(report, view_, style_) : "";
     case Format::kMarkdown:
       return has_rows() ? ToMarkdown(report, view_) : "";
@@ -271,9 +257,10 @@ absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
       return ToMarkdown(sweep, view);
     case Format::kTable:
       break;
+    case Format::kText:
     case Format::kJsonLines:
       return absl::InvalidArgumentError(
-          "--format jsonl: a sweep is one document; write it as table, json, csv or markdown");
+          "a sweep is written as table, json, csv or markdown, not as text or jsonl");
   }
   std::string text = ToTable(sweep, view, style);
   if (!plot) return text;
@@ -282,7 +269,7 @@ absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
 }
 
 absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
-                                  const ViewOptions& view, Format format,
+                                  const ViewOptions& view, Format format, const TableStyle& style,
                                   const std::vector<DimSizes>& dims, const ModelFiles& models) {
   if (!models.one_file) {
     return absl::InvalidArgumentError(
@@ -302,8 +289,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
       args.rows() ? std::optional<ViewOptions>(view) : std::nullopt;
   ASSIGN_OR_RETURN(const SweepReport sweep,
                    CountSweep(model, options, args.convention, swept, rows, args.redact));
-  ASSIGN_OR_RETURN(const std::string text,
-                   RenderSweep(sweep, format, view, StyleFor(args.output.file), args.plot));
+  ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.plot));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
   const std::string objection = args.strict ? Objection(sweep.report) : "";
   if (objection.empty()) return kFine;
@@ -333,19 +319,22 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(const ViewOptions view, args.View());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   if (!args.convention.empty()) {
     RETURN_IF_ERROR(convention::RequireConvention(args.convention).status());
   }
+  options.module = args.view.module;
   options.node_rows = view.by == GroupBy::kNode;
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
-  if (!sweep.empty()) return RunSweep(args, options, view, format, sweep, models);
+  if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
+  if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (args.plot) {
     return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }
-  return Counter(args, options, view, format).Run(models, threads);
+  return Counter(args, options, view, format, style).Run(models, threads);
 }
 
 }  // namespace onnxflops::tools

@@ -55,12 +55,14 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
     return kFine;
   }
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
+  ASSIGN_OR_RETURN(const TableStyle style, output.Style());
   ASSIGN_OR_RETURN(const Rules rules, rules_file.Parse());
   const std::vector<OperatorLine> lines = ListOperators(rules);
   std::string text;
   switch (format) {
     case Format::kTable:
-      text = DrawText(OperatorTable(lines), StyleFor(output.file));
+    case Format::kText:
+      text = DrawText(OperatorTable(lines), style);
       break;
     case Format::kJson:
       text = ToJson(lines);

@@ -54,7 +54,7 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
 }
 
 ReportOptions ReportOptionsOf(const CountOptions& options) {
-  return {options.causal, options.node_rows};
+  return {options.causal, options.node_rows, options.module};
 }
 
 }  // namespace
@@ -71,6 +71,11 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path),
                      ": rows by node of a model with functions are only there as we count"));
+  }
+  if (!options.module.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat(Escaped(model->path), ": a part of a model (--module ", Quoted(options.module),
+                     ") is only there as we count, not as ", name));
   }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -42,6 +42,9 @@ struct CountOptions {
   CausalCounting causal = CausalCounting::kFull;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
+  // Only a part of the model, as if it were the model: the modules of this path, or of a glob like
+  // "visual.*.mlp". Empty: all. Errors: NotFound, with paths that are similar.
+  std::string module;
   // Where operators without a rule are looked up; null: nowhere. By default the official library,
   // which is asked in a process of its own, where that program is installed.
   const FunctionBodySource* bodies = InstalledBodies();

@@ -1,7 +1,6 @@
 #include "src/count/count.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/cost/amounts_sum.h"
+#include "src/count/tally_sum.h"
 #include "src/symbolic/expr_sum.h"
 #include "src/symbolic/work.h"
 
@@ -53,47 +53,6 @@ namespace {
 
 // What looking at an input or output takes, of the steps of a WorkLimit.
 constexpr size_t kStepsPerFact = 4;
-
-// Many tallies added up, as Tally::Add does one by one.
-class TallySum {
- public:
-  void Add(const Tally& tally, const Expr& times) {
-    const bool once = times == Expr(1);
-    const auto add = [&](ExprSum* to, const Expr& amount) {
-      to->Add(once ? amount : amount * times);
-    };
-    tally.flops.ForEach(
-        [&](Kind kind, const Expr& amount) { add(&flops_[static_cast<size_t>(kind)], amount); });
-    tally.int_ops.ForEach(
-        [&](Kind kind, const Expr& amount) { add(&int_ops_[static_cast<size_t>(kind)], amount); });
-    amounts_.Add(tally.amounts, times);
-    for (const auto& [types, amount] : tally.macs_by_dtype) add(&macs_by_dtype_[types], amount);
-    lower_bound_ = lower_bound_ || tally.lower_bound;
-  }
-
-  Tally Total() const {
-    Tally total;
-    const auto set = [](Census* census, int kind, const ExprSum& sum) {
-      if (Expr amount = sum.Total(); amount != Expr(0)) {
-        (*census)[static_cast<Kind>(kind)] = std::move(amount);
-      }
-    };
-    for (int i = 0; i < kNumKinds; ++i) {
-      set(&total.flops, i, flops_[static_cast<size_t>(i)]);
-      set(&total.int_ops, i, int_ops_[static_cast<size_t>(i)]);
-    }
-    total.amounts = amounts_.Total();
-    for (const auto& [types, sum] : macs_by_dtype_) total.macs_by_dtype[types] = sum.Total();
-    total.lower_bound = lower_bound_;
-    return total;
-  }
-
- private:
-  std::array<ExprSum, kNumKinds> flops_, int_ops_;
-  AmountsSum amounts_;
-  absl::btree_map<MacOperands, ExprSum> macs_by_dtype_;
-  bool lower_bound_ = false;
-};
 
 // The first thing wrong with a tally's numbers, or nullptr.
 const char* ErrorOf(const Tally& tally) {
@@ -519,8 +478,8 @@ class Counter {
       }
     }
     for (const auto& [key, sums] : op_sums_) {
-      out_.by_op[{std::string(key.first), std::string(key.second)}] = {sums.nodes.Total(),
-                                                                       sums.amounts.Total()};
+      out_.by_op[{std::string(key.first), std::string(key.second)}] = {
+          sums.nodes.Total(), sums.amounts.Total(), sums.lower_bound};
     }
   }
 
@@ -536,6 +495,7 @@ class Counter {
     if (node.function) return;  // its nodes are counted themselves
     OpSums& sums = op_sums_[{node.domain, node.op_type}];
     sums.nodes.Add(times);
+    sums.lower_bound = sums.lower_bound || cost.coverage == Coverage::kUnknown;
     if (occurrence.shape_work) {
       sums.amounts.Add(cost.own.ShapeWorkAmounts(), times);
     } else {
@@ -560,6 +520,7 @@ class Counter {
   struct OpSums {
     ExprSum nodes;
     AmountsSum amounts;
+    bool lower_bound = false;
   };
   absl::btree_map<std::pair<absl::string_view, absl::string_view>, OpSums> op_sums_;
 };

@@ -59,6 +59,7 @@ struct CallCost {
 struct OpTally {
   Expr nodes;  // executions in one run
   Amounts amounts;
+  bool lower_bound = false;  // some of them are unknown
 };
 using OpKey = std::pair<std::string, std::string>;  // domain, operator
 

@@ -12,8 +12,8 @@
 #include "src/convention/conventions.h"
 #include "src/report/compare_report.h"
 #include "src/report/format.h"
+#include "src/report/summary.h"
 #include "src/report/text_table.h"
-#include "src/report/view.h"
 
 namespace onnxflops {
 namespace {
@@ -29,8 +29,6 @@ using report::MarkdownCode;
 using report::Percent;
 using report::ReferenceValues;
 using report::ShowExpr;
-using report::Summarize;
-using report::Summary;
 using report::WrapLines;
 
 constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
@@ -330,7 +328,7 @@ std::vector<std::string> VersionWords(const Convention& tool, const Convention& 
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
   const Figures figures(report);
   const int width = style.line_width();
-  std::string out = DrawHead(Summarize(report.ours, {}), width);
+  std::string out = DrawHead(report.ours, width);
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
     const char* at_least = ours.lower_bound ? ">= " : "";
@@ -346,8 +344,7 @@ std::string ToTable(const CompareReport& report, bool waterfalls, const TableSty
 
 std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
   const Figures figures(report);
-  const Summary summary = Summarize(report.ours, {});
-  std::string out = absl::StrCat("### ", MarkdownCode(summary.title), "\n");
+  std::string out = absl::StrCat("### ", MarkdownCode(report.ours.model.path), "\n");
   if (!waterfalls) {
     const Totals& ours = report.ours.totals;
     const char* at_least = ours.lower_bound ? ">= " : "";

@@ -1,9 +1,12 @@
 // The report for spreadsheets and scripts.
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/text_table.h"
 #include "src/report/writers.h"
@@ -11,62 +14,131 @@
 namespace onnxflops {
 namespace {
 
+using report::CostQuantity;
+using report::FigureColumns;
+using report::Intensity;
+using report::OperationsOf;
+using report::Percent;
+using report::ReferenceValues;
 using report::StatusName;
 using report::TensorText;
+using Known = FigureColumns::Known;
 
 void AddColumns(std::initializer_list<const char*> titles, TextTable* table) {
   for (const char* title : titles) table->columns.push_back({title});
 }
 
-bool IsColumn(const Quantity& q, bool weights) { return weights || q.of != Quantity::Of::kWeights; }
-
-// A column of every quantity. Nodes and operators have no weights.
-void AddAmountColumns(bool weights, TextTable* table) {
+// The columns of figures: those asked for, else every quantity. Nodes and operators have no
+// weights.
+std::vector<Figure> FiguresOf(const ViewOptions& options) {
+  if (!options.columns.empty()) return options.columns;
+  std::vector<Figure> figures;
   for (const Quantity& q : kQuantities) {
-    if (IsColumn(q, weights)) table->columns.push_back({std::string(q.key)});
+    if (options.by == GroupBy::kModule || q.of != Quantity::Of::kWeights) {
+      figures.push_back({Figure::Kind::kQuantity, &q});
+    }
   }
+  return figures;
 }
 
-// Exact digits; nothing for a quantity that another tool's count does not have, or an unknown one.
-void AddAmounts(const Report& report, const Amounts& amounts, bool weights, bool known,
-                std::vector<std::string>* cells) {
-  for (const Quantity& q : kQuantities) {
-    if (!IsColumn(q, weights)) continue;
-    cells->push_back(known && report.Has(q) ? (amounts.*q.value).ToString() : "");
-  }
-}
+// The lines of one report, before they are text.
+class Lines {
+ public:
+  // `report` and `options` must outlive it.
+  Lines(const Report& report, const ViewOptions& options)
+      : report_(report),
+        options_(options),
+        figures_(FiguresOf(options)),
+        columns_(report, options),
+        values_(report) {}
 
-void AddModules(const Report& report, const ViewOptions& options, TextTable* table) {
-  for (const Module& m : report.modules) {
+  // `before` and `after` the figures.
+  void Add(const Amounts& amounts, Known known, std::vector<std::string> before,
+           std::vector<std::string> after) {
+    Line line;
+    line.key = columns_.SortKey(amounts);
+    line.cells = std::move(before);
+    for (const Figure& figure : figures_) line.cells.push_back(Cell(figure, amounts, known));
+    line.cells.insert(line.cells.end(), after.begin(), after.end());
+    lines_.push_back(std::move(line));
+  }
+
+  void MoveTo(TextTable* table) {
+    if (options_.sort || options_.top > 0) {
+      std::stable_sort(lines_.begin(), lines_.end(),
+                       [](const Line& a, const Line& b) { return a.key > b.key; });
+    }
+    if (options_.top > 0 && lines_.size() > static_cast<size_t>(options_.top)) {
+      lines_.resize(static_cast<size_t>(options_.top));
+    }
+    for (Line& line : lines_) table->rows.push_back({std::move(line.cells)});
+  }
+
+ private:
+  struct Line {
+    absl::int128 key = 0;
+    std::vector<std::string> cells;
+  };
+
+  // Exact digits; nothing for a quantity that another tool's count does not have, or an unknown
+  // one. Shares and intensities are of numbers.
+  std::string Cell(const Figure& figure, const Amounts& amounts, Known known) const {
+    if (figure.kind == Figure::Kind::kQuantity) {
+      const Quantity& q = *figure.quantity;
+      const Expr& amount = amounts.*(q.value);
+      const bool unknown =
+          known == Known::kNothing ||
+          (known == Known::kAtLeast && amount == Expr(0) && q.of == Quantity::Of::kWork);
+      return !unknown && report_.Has(q) ? amount.ToString() : "";
+    }
+    if (known == Known::kNothing) return "";
+    const bool share = figure.kind == Figure::Kind::kShare;
+    const Quantity& cost = CostQuantity(report_, options_);
+    const auto part = values_.Of(share ? amounts.*(cost.value) : OperationsOf(report_, amounts));
+    const auto whole = values_.Of(share ? report_.totals.*(cost.value)
+                                        : amounts.bytes_read + amounts.bytes_written);
+    if (!part || !whole) return "";
+    const std::string text = share ? Percent(*part, *whole) : Intensity(*part, *whole);
+    return text == "-" ? "" : text;
+  }
+
+  const Report& report_;
+  const ViewOptions& options_;
+  const std::vector<Figure> figures_;
+  const FigureColumns columns_;
+  const ReferenceValues values_;
+  std::vector<Line> lines_;
+};
+
+void AddModules(const Report& report, const ViewOptions& options, Lines* lines) {
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& m = report.modules[i];
     if (options.depth >= 0 && m.depth > options.depth) continue;
-    std::vector<std::string> cells = {report.model.path, m.path, m.type, absl::StrCat(m.depth),
-                                      absl::StrCat(m.nodes)};
-    AddAmounts(report, *m.amounts, /*weights=*/true, /*known=*/true, &cells);
-    cells.push_back(m.lower_bound ? "true" : "false");
-    table->rows.push_back({std::move(cells)});
+    // The dearest of those that hold no others.
+    if (options.top > 0 && m.end != static_cast<int32_t>(i) + 1) continue;
+    lines->Add(*m.amounts, m.lower_bound ? Known::kAtLeast : Known::kAll,
+               {report.model.path, m.path, m.type, absl::StrCat(m.depth), absl::StrCat(m.nodes)},
+               {m.lower_bound ? "true" : "false"});
   }
 }
 
-void AddOps(const Report& report, TextTable* table) {
+void AddOps(const Report& report, Lines* lines) {
   for (const OpRow& row : report.by_op) {
-    std::vector<std::string> cells = {report.model.path, row.domain, row.op,
-                                      absl::StrCat(row.nodes), row.runs.ToString()};
-    AddAmounts(report, row, /*weights=*/false, /*known=*/true, &cells);
-    table->rows.push_back({std::move(cells)});
+    lines->Add(
+        row, row.lower_bound ? Known::kAtLeast : Known::kAll,
+        {report.model.path, row.domain, row.op, absl::StrCat(row.nodes), row.runs.ToString()}, {});
   }
 }
 
-void AddNodes(const Report& report, TextTable* table) {
+void AddNodes(const Report& report, Lines* lines) {
   for (const NodeRow& row : report.nodes) {
     std::string output;
     if (!row.outputs.empty()) output = TensorText(row.outputs[0].type, row.outputs[0].shape);
     const Module& module = report.modules[static_cast<size_t>(row.module)];
-    std::vector<std::string> cells = {
-        report.model.path,          row.name, row.domain, row.op, module.path, std::move(output),
-        row.multiplicity.ToString()};
-    AddAmounts(report, row, /*weights=*/false, row.status != Coverage::kUnknown, &cells);
-    cells.emplace_back(StatusName(row.status));
-    table->rows.push_back({std::move(cells)});
+    lines->Add(row, row.status == Coverage::kUnknown ? Known::kNothing : Known::kAll,
+               {report.model.path, row.name, row.domain, row.op, module.path, std::move(output),
+                row.multiplicity.ToString()},
+               {std::string(StatusName(row.status))});
   }
 }
 
@@ -77,21 +149,25 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
   switch (options.by) {
     case GroupBy::kModule:
       AddColumns({"model", "module", "type", "depth", "nodes"}, &table);
-      AddAmountColumns(/*weights=*/true, &table);
-      AddColumns({"lower_bound"}, &table);
-      for (const Report& report : reports) AddModules(report, options, &table);
       break;
     case GroupBy::kOp:
       AddColumns({"model", "domain", "operator", "nodes", "runs"}, &table);
-      AddAmountColumns(/*weights=*/false, &table);
-      for (const Report& report : reports) AddOps(report, &table);
       break;
     case GroupBy::kNode:
       AddColumns({"model", "node", "domain", "operator", "module", "output", "runs"}, &table);
-      AddAmountColumns(/*weights=*/false, &table);
-      AddColumns({"status"}, &table);
-      for (const Report& report : reports) AddNodes(report, &table);
       break;
+  }
+  for (const Figure& figure : FiguresOf(options)) {
+    table.columns.push_back({std::string(figure.key())});
+  }
+  if (options.by == GroupBy::kModule) AddColumns({"lower_bound"}, &table);
+  if (options.by == GroupBy::kNode) AddColumns({"status"}, &table);
+  for (const Report& report : reports) {
+    Lines lines(report, options);
+    if (options.by == GroupBy::kModule) AddModules(report, options, &lines);
+    if (options.by == GroupBy::kOp) AddOps(report, &lines);
+    if (options.by == GroupBy::kNode) AddNodes(report, &lines);
+    lines.MoveTo(&table);
   }
   return DrawCsv(table);
 }

@@ -25,6 +25,7 @@
 namespace onnxflops {
 namespace {
 
+using report::BytesText;
 using report::DescribedNode;
 using report::DescribeNode;
 using report::DescribeNodeInside;
@@ -32,6 +33,7 @@ using report::DrawWrapped;
 using report::ExceptionText;
 using report::FormulaLine;
 using report::GroupedDigits;
+using report::IsPlainFloat;
 using report::Percent;
 using report::ShowExpr;
 using report::SiExpr;
@@ -193,6 +195,7 @@ void DescribeCost(const Call& call, const CallCost& cost, const std::vector<Form
                       : e->is_function || !e->bodies.empty() ? cost.tally()
                                                              : cost.own;
   e->amounts = tally.amounts;
+  e->macs_by_dtype = tally.macs_by_dtype;
   if (cost.coverage == Coverage::kUnknown) e->reason = std::string(cost.problem.message());
   const bool flops = AddTerms(tally.flops, /*is_int=*/false, formulas, e);
   const bool int_ops = AddTerms(tally.int_ops, /*is_int=*/true, formulas, e);
@@ -296,6 +299,8 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
   Explanation e;
   e.model = model.path;
   e.total_flops = counts.total.amounts.flops;
+  const MacsByDType& types = counts.total.macs_by_dtype;
+  e.one_type = types.size() == 1 && IsPlainFloat(types.begin()->first);
   e.number = found.number;
   e.nodes_of_that_name = found.nodes;
   e.node = std::move(described->row);
@@ -344,6 +349,12 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
                                 Show(term.amount, /*exact=*/true)),
                    width, &out);
   }
+  for (const auto& [operands, macs] : e.macs_by_dtype) {
+    if (e.one_type) break;
+    AppendLabelled("types",
+                   absl::StrCat(operands.ToString(), operands.qdq ? " (computed in float)" : ""),
+                   width, &out);
+  }
   for (const Explanation::Body& body : e.bodies) {
     AppendLabelled("inside",
                    absl::StrCat(body.name, "  FLOPs ", Show(body.flops, true), ", MACs ",
@@ -363,8 +374,11 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
     sums.back() += absl::StrCat(" (", Percent(e.amounts.flops.literal(), e.total_flops.literal()),
                                 " % of the model's ", SiExpr(e.total_flops), ")");
   }
-  sums.push_back(absl::StrCat("bytes read ", Show(e.amounts.bytes_read, false), ", written ",
-                              Show(e.amounts.bytes_written, false)));
+  const auto bytes = [](const Expr& amount) {
+    return amount.is_literal() ? BytesText(amount) : absl::StrCat(Show(amount, false), " bytes");
+  };
+  sums.push_back(absl::StrCat("read ", bytes(e.amounts.bytes_read), ", written ",
+                              bytes(e.amounts.bytes_written)));
   return absl::StrCat(out, "\n", DrawWrapped(sums, "   ", width));
 }
 

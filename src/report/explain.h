@@ -53,8 +53,10 @@ struct Explanation {
   std::string reason;                   // why it is unknown
   std::vector<Term> terms;              // of one run
   std::vector<Body> bodies;
-  Amounts amounts;   // of one run
-  Expr total_flops;  // of the model
+  MacsByDType macs_by_dtype;  // of one run
+  Amounts amounts;            // of one run
+  bool one_type = false;      // everything that the model multiplies is of one plain type
+  Expr total_flops;           // of the model
 };
 
 // `node` is a node's name, or the name of one of its outputs. Where several nodes have one name it

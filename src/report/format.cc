@@ -109,9 +109,12 @@ std::string Percent(absl::int128 part, absl::int128 whole) {
   return absl::StrCat(Int128ToString(tenths / 10), ".", Int128ToString(tenths % 10));
 }
 
-std::string SiExpr(const Expr& expr) {
+namespace {
+
+// The polynomial with its coefficients as `show` writes numbers.
+std::string WithCoefficients(const Expr& expr, std::string (*show)(absl::int128)) {
   if (expr.error() != nullptr) return expr.ToString();
-  if (expr.is_literal()) return SiNumber(expr.literal());
+  if (expr.is_literal()) return show(expr.literal());
   const std::string text = expr.ToString();
   std::string result;
   size_t done = 0;
@@ -120,7 +123,7 @@ std::string SiExpr(const Expr& expr) {
     const absl::string_view coefficient = term.substr(0, term.find('*'));
     result.append(text, done, begin - done);
     if (const auto value = ParseDigits(coefficient)) {
-      absl::StrAppend(&result, SiNumber(*value), term.substr(coefficient.size()));
+      absl::StrAppend(&result, show(*value), term.substr(coefficient.size()));
     } else {
       absl::StrAppend(&result, term);
     }
@@ -129,10 +132,13 @@ std::string SiExpr(const Expr& expr) {
   return result;
 }
 
+}  // namespace
+
+std::string SiExpr(const Expr& expr) { return WithCoefficients(expr, SiNumber); }
+std::string GroupedExpr(const Expr& expr) { return WithCoefficients(expr, GroupedDigits); }
+
 std::string ShowExpr(const Expr& expr, bool exact) {
-  if (!exact) return SiExpr(expr);
-  return expr.is_literal() && expr.error() == nullptr ? GroupedDigits(expr.literal())
-                                                      : expr.ToString();
+  return exact ? GroupedExpr(expr) : SiExpr(expr);
 }
 
 std::string WithByteUnit(std::string number) {
@@ -141,7 +147,7 @@ std::string WithByteUnit(std::string number) {
 }
 
 std::string BytesText(const Expr& bytes) {
-  return bytes.is_literal() ? WithByteUnit(SiExpr(bytes)) : SiExpr(bytes);
+  return bytes.is_literal() ? WithByteUnit(SiExpr(bytes)) : absl::StrCat(SiExpr(bytes), " bytes");
 }
 
 Bindings ReferenceSizes(const Report& report) {
@@ -161,6 +167,10 @@ std::optional<absl::int128> ReferenceValues::Of(const Expr& expr) const {
     if (value.ok()) it->second = *value;
   }
   return it->second;
+}
+
+bool IsPlainFloat(const MacOperands& operands) {
+  return operands.a == operands.b && !operands.qdq && IsFloat(operands.a);
 }
 
 absl::string_view StatusName(Coverage status) {

@@ -35,12 +35,14 @@ std::string Percent(absl::int128 part, absl::int128 whole);
 // An expression with SI coefficients: "395.2 G*batch + 12.35 k". An atom that is no plain
 // polynomial is written out, as Expr::ToString does.
 std::string SiExpr(const Expr& expr);
-// SiExpr, or, with `exact`, every digit: "395,219,472,384", "395219472384*batch".
+// The same with every digit: "395,219,472,384*batch + 12,345".
+std::string GroupedExpr(const Expr& expr);
+// SiExpr, or, with `exact`, GroupedExpr.
 std::string ShowExpr(const Expr& expr, bool exact);
 
 // "1.710 G" -> "1.710 GB", "12" -> "12 B".
 std::string WithByteUnit(std::string number);
-// "1.710 GB"; an expression has no unit.
+// "1.710 GB"; of an expression: "4*batch bytes".
 std::string BytesText(const Expr& bytes);
 
 // What an expression is where nothing is bound: batch-like symbols (the first axis of an input) and
@@ -59,6 +61,9 @@ class ReferenceValues {
   const Bindings sizes_;
   mutable absl::flat_hash_map<Expr, std::optional<absl::int128>> known_;
 };
+
+// Whether a contraction multiplies values of one floating-point type as they are stored.
+bool IsPlainFloat(const MacOperands& operands);
 
 absl::string_view StatusName(Coverage status);              // "counted", "free", "unknown"
 absl::string_view OriginKindName(SymbolOrigin::Kind kind);  // "input", "data", ...

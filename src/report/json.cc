@@ -241,6 +241,7 @@ void WriteReport(const Report& report, JsonWriter* json,
   json->BeginObject(layout);
   json->Key("schema").String("onnxflops.report/1");
   WriteModel(report.model, json);
+  if (!report.part.empty()) json->Key("part").String(report.part);
   json->Key("bindings").BeginObject(kOneLine);
   for (const auto& [name, value] : report.bindings) json->Key(name).Int(value);
   json->EndObject();

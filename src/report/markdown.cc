@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/report/format.h"
+#include "src/report/summary.h"
 #include "src/report/text_table.h"
 #include "src/report/view.h"
 #include "src/report/writers.h"
@@ -11,6 +12,7 @@
 namespace onnxflops {
 namespace {
 
+using report::LabelledLine;
 using report::MakeTable;
 using report::MarkdownCode;
 using report::Summarize;
@@ -24,11 +26,13 @@ void AppendMarkdownList(absl::string_view title, const std::vector<std::string>&
 }
 
 // An item of a list; nothing if there are no texts.
-std::string Item(const std::vector<std::string>& texts) {
+std::string Item(absl::string_view label, const std::vector<std::string>& texts) {
   const auto code = [](std::string* out, const std::string& text) {
     absl::StrAppend(out, MarkdownCode(text));
   };
-  return texts.empty() ? "" : absl::StrCat("- ", absl::StrJoin(texts, ", ", code), "\n");
+  return texts.empty() ? ""
+                       : absl::StrCat("- ", label, label.empty() ? "" : ": ",
+                                      absl::StrJoin(texts, ", ", code), "\n");
 }
 
 }  // namespace
@@ -36,10 +40,13 @@ std::string Item(const std::vector<std::string>& texts) {
 std::string ToMarkdown(const Report& report, const ViewOptions& options) {
   const Summary summary = Summarize(report, options);
   const TextTable table = MakeTable(report, options);
-  std::string out = absl::StrCat("### ", MarkdownCode(summary.title), "\n\n", Item(summary.model),
-                                 Item(summary.inputs), "\n", DrawMarkdown(table), "\n");
-  for (const std::string& note : table.notes) absl::StrAppend(&out, Item({note}));
-  for (const std::vector<std::string>& line : summary.totals) absl::StrAppend(&out, Item(line));
+  std::string out;
+  if (!summary.title.empty()) out = absl::StrCat("### ", MarkdownCode(summary.title), "\n\n");
+  for (const auto* lines : {&summary.head, &summary.totals}) {
+    for (const LabelledLine& line : *lines) out += Item(line.label, line.texts);
+  }
+  if (!table.rows.empty()) absl::StrAppend(&out, "\n", DrawMarkdown(table), "\n");
+  for (const std::string& note : table.notes) out += Item("", {note});
   AppendMarkdownList("Symbols:", summary.symbols, &out);
   if (report.totals.lower_bound) {
     AppendMarkdownList(absl::StrCat("Not counted: ", Plural(report.coverage.unknown, "node"),

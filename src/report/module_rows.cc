@@ -1,29 +1,35 @@
 // Which rows of the module tree are shown.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/cost/amounts_sum.h"
+#include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/view.h"
 
 namespace onnxflops::report {
 namespace {
 
-// Without --depth, the tree is opened as far as this many rows allow, but no further than
-// kMaxAutoDepth and at least to depth 1.
-constexpr size_t kPageRows = 40;
-constexpr int kMaxAutoDepth = 5;
-// Rows under one parent before the smallest become "[12 others]".
+// Without --depth, the dearest rows are opened first, as far as this many rows allow.
+constexpr size_t kPageRows = 32;
+// Rows under one parent before the smallest are joined.
 constexpr size_t kMaxSiblings = 24;
+// A row of less than one in so many parts of the model is joined with others like it.
+constexpr int kLeastPart = 100;
+constexpr int kMaxJoinedNames = 16;  // columns of the names in a row that joins others
 
 // One row under a parent: a module, equal neighbours that are numbered, or others.
 struct Group : Amounts {        // of all of them
   int32_t first = 0, last = 0;  // -1: others, which are not opened
   int64_t count = 1;
   std::string label;
+  bool lower_bound = false;
 };
 
 struct NumberedName {
@@ -70,69 +76,60 @@ class RowMaker {
  public:
   RowMaker(const Report& report, const ViewOptions& options)
       : modules_(report.modules),
-        fold_(options.fold),
-        exact_(options.exact),
-        shorten_(options.fold && options.depth < 0),
-        by_macs_(!report.has_flops()),
-        reference_(report),
-        total_work_(reference_.Of(WorkOf(report.totals)).value_or(0)) {}
-
-  // Rows to `depth`, or nothing when there are more than `limit`.
-  std::vector<ModuleRow> Make(int depth, size_t limit) {
-    rows_.clear();
-    rows_.reserve(std::min(limit, kPageRows) + 1);
-    Group root = GroupOf(0);
-    std::vector<Group> top = Unchain(&root);
-    const int64_t below_root = root.count;
-    Add(std::move(root), 0, 1);
-    std::vector<Frame> stack;
-    if (depth > 0) stack.push_back({std::move(top), 0, below_root, 1});
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next == frame.groups.size()) {
-        stack.pop_back();
-        continue;
-      }
-      Group group = std::move(frame.groups[frame.next++]);
-      const int indent = frame.indent;
-      const int64_t times = frame.times;
-      std::vector<Group> below = Unchain(&group);
-      const int64_t times_below = times * group.count;
-      Add(std::move(group), indent, times);
-      if (rows_.size() > limit) return {};
-      if (indent < depth && !below.empty()) {
-        stack.push_back({std::move(below), 0, times_below, indent + 1});
-      }
+        options_(options),
+        by_cost_(options.depth < 0 && options.fold && options.top == 0 && !options.stable),
+        cost_(report, options),
+        total_(cost_.Cost(report.totals)) {
+    for (const Figure& figure : ShownFigures(report, options)) {
+      if (figure.kind == Figure::Kind::kQuantity) shown_.push_back(figure.quantity);
+      if (figure.kind == Figure::Kind::kIntensity) has_rest_ = true;
     }
-    return std::move(rows_);
+    for (const Quantity* q : shown_) {
+      has_rest_ = has_rest_ || (q->of == Quantity::Of::kWork && q->value != &Amounts::flops &&
+                                q->value != &Amounts::macs);
+    }
+  }
+
+  ModuleView Make() {
+    AddRoot();
+    if (by_cost_) {
+      OpenByCost();
+    } else {
+      OpenToDepth(options_.depth >= 0 && options_.top == 0 ? options_.depth : kMaxModuleDepth);
+    }
+    if (options_.top > 0) return Leaves();
+    return InOrder();
   }
 
  private:
-  struct Frame {
-    std::vector<Group> groups;
-    size_t next;
-    int64_t times;
-    int indent;
+  // A row with those below it, which are known before it is opened.
+  struct Place {
+    Group group;
+    Amounts amounts;    // in the model: of `times` times the group
+    int64_t times = 1;  // that the row above stands for
+    int indent = 0;
+    std::vector<Group> below;
+    std::vector<size_t> rows;  // of those that are shown
   };
 
   const Module& At(int32_t i) const { return modules_[static_cast<size_t>(i)]; }
-  // Of a module or group: FLOPs, or the MACs of a tool that counts those.
-  const Expr& WorkOf(const Amounts& a) const { return by_macs_ ? a.macs : a.flops; }
+  absl::int128 CostOf(const Amounts& amounts) const { return cost_.Cost(amounts); }
+  // Whether `times` such costs are small. Rounds up instead of multiplying, which may overflow.
+  bool IsSmall(absl::int128 cost, int64_t times = 1) const {
+    const auto divide = [](absl::int128 a, absl::int128 b) { return a / b + (a % b > 0 ? 1 : 0); };
+    return cost < divide(divide(total_, kLeastPart), times);
+  }
 
-  // Modules that do nothing, and own work that would be shown as less than 0.1 percent.
+  // Modules that have nothing of what is shown.
   bool Hidden(const Module& m) const {
-    if (!fold_ || m.lower_bound) return false;
-    const Amounts& amounts = *m.amounts;
-    if (amounts.flops == Expr(0) && amounts.macs == Expr(0)) return amounts.params == Expr(0);
-    if (!m.own || m.parent == 0 || exact_) return false;
-    const auto work = reference_.Of(WorkOf(amounts));
-    return work && *work < total_work_ / 1000 &&
-           amounts.params.literal() < modules_[0].amounts->params.literal() / 1000;
+    if (!options_.fold || m.lower_bound) return false;
+    return std::all_of(shown_.begin(), shown_.end(),
+                       [&](const Quantity* q) { return (*m.amounts).*(q->value) == Expr(0); });
   }
 
   Group GroupOf(int32_t index) const {
     const Module& m = At(index);
-    return {*m.amounts, index, index, 1, std::string(m.name())};
+    return {*m.amounts, index, index, 1, std::string(m.name()), m.lower_bound};
   }
 
   // The children of a module, equal neighbours together.
@@ -140,7 +137,7 @@ class RowMaker {
     std::vector<Group> groups;
     for (int32_t c = parent + 1; c < At(parent).end; c = At(c).end) {
       if (Hidden(At(c))) continue;
-      if (fold_ && !groups.empty() && Extends(groups.back(), At(c))) {
+      if (options_.fold && !groups.empty() && Extends(groups.back(), At(c))) {
         ++groups.back().count;
         groups.back().last = c;
         continue;
@@ -153,14 +150,15 @@ class RowMaker {
       group.Amounts::operator=({});
       group.Amounts::Add(*At(group.first).amounts, group.count);  // exact in what tells kinds apart
     }
-    if (shorten_ && groups.size() > kMaxSiblings) JoinSmallest(&groups);
     return groups;
   }
 
-  // Whether a module is the next of a group: of the same kind, with the next number.
+  // Whether a module is the next of a group: of the same kind, with the next number. Kinds do not
+  // tell bytes and the like apart.
   bool Extends(const Group& group, const Module& next) const {
     const Module& first = At(group.first);
     if (first.kind != next.kind || first.own || next.own) return false;
+    if (has_rest_ && !(*first.amounts == *next.amounts)) return false;
     // What is equal at the beginning and at the end, so that no number is compared with the rest of
     // the names.
     const absl::string_view name = next.name();
@@ -188,42 +186,13 @@ class RowMaker {
     return group.label;
   }
 
-  // Leaves the largest, in their order, and puts what is left into a last row.
-  void JoinSmallest(std::vector<Group>* groups) const {
-    std::vector<std::pair<absl::int128, size_t>> by_size;
-    for (size_t i = 0; i < groups->size(); ++i) {
-      by_size.emplace_back(reference_.Of(WorkOf((*groups)[i])).value_or(0), i);
-    }
-    std::sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    });
-    std::vector<bool> keep(groups->size(), false);
-    for (size_t i = 0; i + 1 < kMaxSiblings; ++i) keep[by_size[i].second] = true;
-    std::vector<Group> kept;
-    Group others{{}, -1, -1, 0};
-    AmountsSum sum;
-    for (size_t i = 0; i < groups->size(); ++i) {
-      Group& group = (*groups)[i];
-      if (keep[i]) {
-        kept.push_back(std::move(group));
-        continue;
-      }
-      others.count += group.count;
-      sum.Add(group);
-    }
-    static_cast<Amounts&>(others) = sum.Total();
-    others.label = absl::StrCat("[", others.count, " others]");
-    kept.push_back(std::move(others));
-    *groups = std::move(kept);
-  }
-
   // A module with one child row only is shown together with it, but the model not with a row of
   // many. Returns the rows below.
   std::vector<Group> Unchain(Group* group) const {
     if (group->first < 0) return {};
     std::vector<Group> below = Groups(group->first);
-    while (fold_ && below.size() == 1 && !At(below[0].first).own &&
-           (!group->label.empty() || below[0].count == 1)) {
+    while (options_.fold && below.size() == 1 && !At(below[0].first).own &&
+           (below[0].count == 1 || (!group->label.empty() && !has_rest_))) {
       group->label = absl::StrCat(group->label, group->label.empty() ? "" : ".", below[0].label);
       group->first = below[0].first;
       group->count *= below[0].count;
@@ -232,48 +201,240 @@ class RowMaker {
     return below;
   }
 
-  void Add(Group group, int indent, int64_t times) {
-    ModuleRow& row = rows_.emplace_back();
-    row.label = std::move(group.label);
-    row.indent = indent;
-    row.module = group.first;
+  void AddRoot() {
+    Group root = GroupOf(0);
+    AddPlace(std::move(root), 1, 0);
+  }
+
+  size_t AddPlace(Group group, int64_t times, int indent) {
+    Place& place = places_.emplace_back();
+    place.times = times;
+    place.indent = indent;
+    place.below = Unchain(&group);
     if (times == 1) {
-      Amounts& amounts = group;
-      row.Amounts::operator=(std::move(amounts));
+      place.amounts = static_cast<Amounts&>(group);
     } else {
-      row.Amounts::Add(group, times);
+      place.amounts.Add(group, times);
     }
-    if (group.first >= 0) {
-      row.repeated = group.count;
-      row.type = At(group.first).type;
-      row.lower_bound = At(group.first).lower_bound;
+    place.group = std::move(group);
+    return places_.size() - 1;
+  }
+
+  // What the row has beside those below it: bytes that a module moves itself, for example. Makes
+  // what is shown add up.
+  void AddRest(const Place& place, std::vector<Group>* below) const {
+    const int64_t times = place.times * place.group.count;
+    Amounts rest = place.amounts;
+    for (const Group& group : *below) rest.Add(group, -times);
+    const bool none = std::all_of(shown_.begin(), shown_.end(),
+                                  [&](const Quantity* q) { return rest.*(q->value) == Expr(0); });
+    if (none || below->empty()) return;
+    // In terms of one of the rows above, as the others are; whole numbers by construction.
+    Group group{{}, -1, -1, 1, "(moving data)"};
+    for (const Quantity& q : kQuantities) {
+      const std::optional<Expr> one = DivideExactly(rest.*q.value, Expr(times));
+      group.*q.value = one.value_or(0);
+    }
+    below->push_back(std::move(group));
+  }
+
+  // By falling keys; equal ones keep their order.
+  template <typename Key>
+  static void Sort(const Key& key, std::vector<Group>* groups) {
+    std::vector<std::pair<absl::int128, size_t>> order;
+    order.reserve(groups->size());
+    for (size_t i = 0; i < groups->size(); ++i) order.emplace_back(key((*groups)[i]), i);
+    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
+    std::vector<Group> sorted;
+    sorted.reserve(groups->size());
+    for (const auto& [cost, i] : order) sorted.push_back(std::move((*groups)[i]));
+    *groups = std::move(sorted);
+  }
+
+  void SortAsAsked(std::vector<Group>* groups) const {
+    Sort([&](const Group& group) { return cost_.SortKey(group); }, groups);
+  }
+
+  // The rows below a place as they would be shown.
+  std::vector<Group> RowsBelow(const Place& place) const {
+    std::vector<Group> below = place.below;
+    if (has_rest_) AddRest(place, &below);
+    if (by_cost_) JoinSmall(place.times * place.group.count, &below);
+    const bool done = by_cost_ && options_.sort && options_.sort->kind == Figure::Kind::kQuantity;
+    if (options_.sort && !done) SortAsAsked(&below);
+    return below;
+  }
+
+  // Sorts the groups, leaves the dearest and puts those of less than 1 % into a last row.
+  void JoinSmall(int64_t times, std::vector<Group>* groups) const {
+    Sort([&](const Group& group) { return CostOf(group); }, groups);
+    size_t kept = 0;
+    while (kept < groups->size() && kept + 1 < kMaxSiblings &&
+           !IsSmall(CostOf((*groups)[kept]), times)) {
+      ++kept;
+    }
+    *groups = Joined(std::move(*groups), kept);
+  }
+
+  // The groups from `kept` on in one row, unless that is one group only.
+  std::vector<Group> Joined(std::vector<Group> groups, size_t kept) const {
+    if (groups.size() < kept + 2) return groups;
+    Group others{{}, -1, -1, 0};
+    AmountsSum sum;
+    for (size_t i = kept; i < groups.size(); ++i) {
+      sum.Add(groups[i]);
+      others.count += groups[i].count;
+      others.lower_bound = others.lower_bound || groups[i].lower_bound;
+    }
+    static_cast<Amounts&>(others) = sum.Total();
+    others.label = JoinedLabel(absl::MakeConstSpan(groups).subspan(kept), others.count);
+    groups.resize(kept);
+    groups.push_back(std::move(others));
+    return groups;
+  }
+
+  // "[ln_1, ln_2 and 3 others]", with the names that have room.
+  static std::string JoinedLabel(absl::Span<const Group> groups, int64_t count) {
+    std::vector<absl::string_view> names;
+    int columns = 0;
+    int64_t left = count;
+    for (const Group& group : groups) {
+      columns += DisplayWidth(group.label) + 2;
+      if (columns > kMaxJoinedNames || names.size() == 2) break;
+      names.push_back(group.label);
+      left -= group.count;
+    }
+    std::string label = absl::StrJoin(names, ", ");
+    if (left > 0) {
+      absl::StrAppend(&label, names.empty() ? "" : " and ", GroupedDigits(left),
+                      left == 1 ? " other" : " others");
+    }
+    return absl::StrCat("[", label, "]");
+  }
+
+  void Open(size_t at, std::vector<Group> below) {
+    const int64_t times = places_[at].times * places_[at].group.count;
+    const int indent = places_[at].indent + 1;
+    for (Group& group : below) {
+      const size_t row = AddPlace(std::move(group), times, indent);
+      places_[at].rows.push_back(row);
     }
   }
 
+  // The dearest row first. A row is not opened if nothing in it would stand alone.
+  void OpenByCost() {
+    std::vector<std::pair<absl::int128, size_t>> queue = {{total_, 0}};
+    while (!queue.empty()) {
+      const auto next =
+          std::max_element(queue.begin(), queue.end(), [](const auto& a, const auto& b) {
+            return a.first != b.first ? a.first < b.first : a.second > b.second;
+          });
+      const size_t at = next->second;
+      queue.erase(next);
+      std::vector<Group> below = RowsBelow(places_[at]);
+      if (below.empty() || (below.size() == 1 && below[0].first < 0)) continue;
+      if (at != 0 && places_.size() + below.size() > kPageRows) {
+        ++closed_;
+        continue;
+      }
+      Open(at, std::move(below));
+      for (size_t row : places_[at].rows) {
+        const Place& place = places_[row];
+        joined_ = joined_ || (place.group.first < 0 && place.group.count > 1);
+        const absl::int128 cost = CostOf(place.amounts);
+        if (!place.below.empty() && !IsSmall(cost)) queue.emplace_back(cost, row);
+      }
+    }
+  }
+
+  void OpenToDepth(int depth) {
+    for (size_t at = 0; at < places_.size(); ++at) {
+      if (places_[at].indent >= depth) continue;
+      std::vector<Group> below = RowsBelow(places_[at]);
+      places_[at].below.clear();
+      Open(at, std::move(below));
+    }
+  }
+
+  ModuleRow RowOf(Place* place) const {
+    ModuleRow row;
+    row.Amounts::operator=(std::move(place->amounts));
+    row.label = std::move(place->group.label);
+    row.indent = place->indent;
+    row.module = place->group.first;
+    row.lower_bound = place->group.lower_bound;
+    if (place->group.first >= 0) {
+      row.repeated = place->group.count;
+      row.type = At(place->group.first).type;
+    }
+    return row;
+  }
+
+  // Each place before those below it.
+  ModuleView InOrder() {
+    ModuleView view;
+    view.closed = closed_;
+    view.joined = joined_;
+    std::vector<size_t> stack = {0};
+    while (!stack.empty()) {
+      Place& place = places_[stack.back()];
+      stack.pop_back();
+      stack.insert(stack.end(), place.rows.rbegin(), place.rows.rend());
+      view.rows.push_back(RowOf(&place));
+    }
+    return view;
+  }
+
+  // The dearest of the modules that have no others inside, with their paths, and what is left.
+  ModuleView Leaves() {
+    std::vector<Group> leaves;
+    std::vector<std::pair<size_t, std::string>> stack = {{0, ""}};
+    while (!stack.empty()) {
+      auto [at, path] = std::move(stack.back());
+      stack.pop_back();
+      Place& place = places_[at];
+      const std::string& label = place.group.label;
+      path = absl::StrCat(path, path.empty() || label.empty() ? "" : ".", label);
+      for (auto row = place.rows.rbegin(); row != place.rows.rend(); ++row) {
+        stack.emplace_back(*row, path);
+      }
+      if (!place.rows.empty()) continue;
+      Group leaf = std::move(place.group);
+      leaf.Amounts::operator=(std::move(place.amounts));
+      leaf.count *= place.times;
+      leaf.label = std::move(path);
+      leaves.push_back(std::move(leaf));
+    }
+    SortAsAsked(&leaves);
+    leaves = Joined(std::move(leaves), static_cast<size_t>(options_.top));
+    ModuleView view;
+    for (Group& leaf : leaves) {
+      Place place;
+      place.amounts = static_cast<Amounts&>(leaf);
+      place.group = std::move(leaf);
+      view.rows.push_back(RowOf(&place));
+    }
+    return view;
+  }
+
   const std::vector<Module>& modules_;
-  const bool fold_;
-  const bool exact_;
-  const bool shorten_;
-  const bool by_macs_;
-  ReferenceValues reference_;
-  const absl::int128 total_work_;
-  std::vector<ModuleRow> rows_;
+  const ViewOptions& options_;
+  const bool by_cost_;  // opened where the cost is
+  const FigureColumns cost_;
+  const absl::int128 total_;
+  std::vector<const Quantity*> shown_;
+  bool has_rest_ = false;  // something is shown that children of a module need not add up to
+  std::vector<Place> places_;
+  int64_t closed_ = 0;
+  bool joined_ = false;
 };
 
 }  // namespace
 
-std::vector<ModuleRow> ModuleRows(const Report& report, const ViewOptions& options) {
-  RowMaker maker(report, options);
-  constexpr size_t kNoLimit = static_cast<size_t>(-1);
-  if (options.depth >= 0) return maker.Make(options.depth, kNoLimit);
-  if (!options.fold) return maker.Make(kMaxModuleDepth, kNoLimit);
-  std::vector<ModuleRow> rows = maker.Make(1, kNoLimit);
-  for (int depth = 2; depth <= kMaxAutoDepth; ++depth) {
-    std::vector<ModuleRow> more = maker.Make(depth, kPageRows);
-    if (more.empty() || more.size() == rows.size()) break;
-    rows = std::move(more);
-  }
-  return rows;
+ModuleView ModuleRows(const Report& report, const ViewOptions& options) {
+  return RowMaker(report, options).Make();
 }
 
 }  // namespace onnxflops::report

@@ -98,9 +98,10 @@ std::vector<OperatorLine> ListOperators(const Rules& rules) {
 
 TextTable OperatorTable(const std::vector<OperatorLine>& lines) {
   TextTable table;
-  table.columns = {{"domain"},     {"operator"},
-                   {"versions"},   {"status"},
-                   {"formula is"}, {"formula", false, TextTable::Column::Narrow::kCutEnd}};
+  using Narrow = TextTable::Column::Narrow;
+  table.columns = {{"domain", false, Narrow::kCutEnd},        {"operator"},
+                   {"versions", false, Narrow::kCutEnd},      {"status", false, Narrow::kDropWhole},
+                   {"formula is", false, Narrow::kDropWhole}, {"formula", false, Narrow::kCutEnd}};
   for (const OperatorLine& line : lines) {
     table.rows.push_back({{*line.domain == '\0' ? "ai.onnx" : line.domain, line.row->name,
                            absl::StrJoin(line.row->versions, " "), StatusOf(*line.row),

@@ -112,6 +112,7 @@ void Redactor::Tensors(std::vector<TensorInfo>* tensors) {
 void Redactor::ModelAndSymbols(Report* report) {
   report->model.path = model_name_;
   report->model.producer.clear();
+  if (!report->part.empty()) report->part = absl::StrCat("a part whose name is ", kLeftOut);
   absl::btree_map<std::string, int64_t> opsets;
   for (auto& [name, version] : report->model.opsets) {
     std::string domain = name;

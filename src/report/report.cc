@@ -16,6 +16,7 @@
 #include "src/report/format.h"
 #include "src/report/formula_text.h"
 #include "src/report/node_rows.h"
+#include "src/report/part.h"
 
 namespace onnxflops {
 namespace {
@@ -25,6 +26,7 @@ using report::DescribeTensor;
 using report::FormulaText;
 using report::MaxRowText;
 using report::NodeLabel;
+using report::TakePart;
 
 ModelInfo DescribeModel(const ModelData& model) {
   ModelInfo info;
@@ -144,7 +146,7 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
   std::vector<OpRow> rows;
   for (const auto& [key, tally] : counts.by_op) {
     const int64_t n = by_op[{key.first, key.second}];
-    rows.push_back({tally.amounts, key.second, key.first, n, tally.nodes});
+    rows.push_back({tally.amounts, key.second, key.first, n, tally.nodes, tally.lower_bound});
   }
   return rows;
 }
@@ -203,7 +205,11 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   report.by_op = DescribeOps(inference, counts);
   report.has_nodes = options.node_rows;
   if (options.node_rows) DescribeNodes(inference, counts, tree, &report);
-  report.modules = std::move(tree.modules);
+  if (!options.module.empty()) {
+    RETURN_IF_ERROR(TakePart(inference, counts, tree, options.module, &report));
+  } else {
+    report.modules = std::move(tree.modules);
+  }
   report.warnings = model.warnings;
   for (const std::vector<std::string>& more :
        {std::cref(inference.warnings), std::cref(counts.warnings),

@@ -39,6 +39,7 @@ struct Inference;  // of src/infer/infer.h
 struct ReportOptions {
   CausalCounting causal = CausalCounting::kFull;  // how Counts were made
   bool node_rows = false;                         // fill in Report::nodes
+  std::string module;                             // only the modules of this path or glob
 };
 
 struct TensorInfo {
@@ -93,9 +94,10 @@ struct CoverageInfo {
 
 // Amounts: of all runs.
 struct OpRow : Amounts {
-  std::string op, domain;  // "" for ai.onnx
-  int64_t nodes = 0;       // as evaluated: a body or function once per different call
-  Expr runs;               // in one run of the model
+  std::string op, domain;    // "" for ai.onnx
+  int64_t nodes = 0;         // as evaluated: a body or function once per different call
+  Expr runs;                 // in one run of the model
+  bool lower_bound = false;  // some of them are unknown
 };
 
 // Amounts: of all runs, without the bodies of an If or Loop, which have their own rows.
@@ -124,6 +126,7 @@ struct ToolFigure {
 
 struct Report {
   ModelInfo model;
+  std::string part;                               // ReportOptions::module; "": the whole model
   std::vector<InputInfo> inputs;                  // of the graph, initializers not included
   std::vector<TensorInfo> outputs;                // of the graph
   Bindings bindings;                              // what was bound
@@ -158,7 +161,7 @@ struct Report {
   bool has_rows() const { return !tool || tool->has_rows; }
 };
 
-// OutOfRange if the formulas are too long.
+// OutOfRange if the formulas are too long; NotFound for a module that is not there.
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
                                   const ReportOptions& options);
 

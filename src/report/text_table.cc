@@ -17,6 +17,7 @@ namespace onnxflops {
 namespace {
 
 using report::DisplayWidth;
+using report::DrawSentence;
 using report::kColumnGap;
 using report::kLineMark;
 using report::WithoutBeginning;
@@ -59,9 +60,10 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   int total = -kColumnGap;
   for (int width : *widths) total += width + kColumnGap;
   for (size_t c = 0; c < widths->size() && total > limit; ++c) {
-    if (table.columns[c].narrow != Column::Narrow::kDrop) continue;
+    const Column::Narrow narrow = table.columns[c].narrow;
+    if (narrow != Column::Narrow::kDrop && narrow != Column::Narrow::kDropWhole) continue;
     int& width = (*widths)[c];
-    if (width - (total - limit) >= kMinWidth) {
+    if (narrow == Column::Narrow::kDrop && width - (total - limit) >= kMinWidth) {
       width -= total - limit;
       return;
     }
@@ -69,22 +71,29 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
     width = 0;
   }
   for (size_t c = 0; c < widths->size() && total > limit; ++c) {
-    if (table.columns[c].narrow == Column::Narrow::kKeep) continue;
+    const Column::Narrow narrow = table.columns[c].narrow;
+    if (narrow == Column::Narrow::kKeep || narrow == Column::Narrow::kDropLast) continue;
     int& width = (*widths)[c];
     const int cut = std::min(total - limit, std::max(0, width - kMinWidth));
     width -= cut;
     total -= cut;
   }
+  for (size_t c = widths->size(); c-- > 0 && total > limit;) {
+    if (table.columns[c].narrow != Column::Narrow::kDropLast) continue;
+    total -= (*widths)[c] + kColumnGap;
+    (*widths)[c] = 0;
+  }
 }
 
 std::string RowLine(const TextTable& table, const std::vector<std::string>& cells,
-                    const std::vector<int>& widths) {
+                    const std::vector<int>& widths, bool cut, bool joined) {
   std::string line;
   for (size_t c = 0; c < cells.size(); ++c) {
     if (widths[c] == 0) continue;
-    const bool cut_end = table.columns[c].narrow == TextTable::Column::Narrow::kCutEnd;
-    const std::string cell =
-        cut_end ? WithoutEnd(cells[c], widths[c]) : WithoutBeginning(cells[c], widths[c]);
+    const bool cut_end = joined || table.columns[c].narrow == TextTable::Column::Narrow::kCutEnd;
+    const std::string cell = !cut      ? cells[c]
+                             : cut_end ? WithoutEnd(cells[c], widths[c])
+                                       : WithoutBeginning(cells[c], widths[c]);
     const int column = std::min(widths[c], kMaxPadded);
     const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cell))), ' ');
     if (c > 0) line.append(kColumnGap, ' ');
@@ -175,16 +184,12 @@ std::string MarkdownCell(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"<", "&lt;"}, {">", "&gt;"}});
 }
 
-}  // namespace
-
-std::string DrawText(TextTable table, const TableStyle& style) {
-  Clean(&table);
-  std::vector<int> widths = Widths(table);
-  Narrow(table, style.width, &widths);
+std::string DrawAt(const std::vector<int>& widths, const TextTable& table, const TableStyle& style,
+                   bool cut = true) {
   std::string out;
-  const auto add = [&](const char* escape, const char* mark,
-                       const std::vector<std::string>& cells) {
-    const std::string line = absl::StrCat(mark, RowLine(table, cells, widths));
+  const auto add = [&](const char* escape, const char* mark, const std::vector<std::string>& cells,
+                       bool joined) {
+    const std::string line = absl::StrCat(mark, RowLine(table, cells, widths, cut, joined));
     if (style.color && escape != nullptr) {
       absl::StrAppend(&out, escape, line, kPlain, "\n");
     } else {
@@ -193,20 +198,46 @@ std::string DrawText(TextTable table, const TableStyle& style) {
   };
   std::vector<std::string> titles;
   for (const TextTable::Column& column : table.columns) titles.push_back(column.title);
-  add(kFaint, "  ", titles);
+  if (!table.rows.empty()) add(kFaint, "  ", titles, false);
   for (const TextTable::Row& row : table.rows) {
-    add(row.strong ? kBold : nullptr, kLineMark, row.cells);
+    add(row.strong ? kBold : (row.faint ? kFaint : nullptr), kLineMark, row.cells, row.faint);
   }
-  for (const std::string& note : table.notes) absl::StrAppend(&out, "(", Printable(note), ")\n");
+  for (const std::string& note : table.notes) {
+    const std::string text = DrawSentence("", absl::StrCat("(", note, ")"), style.line_width());
+    absl::StrAppend(&out, style.color ? kFaint : "", text, style.color ? kPlain : "");
+  }
   return out;
+}
+
+}  // namespace
+
+std::string DrawText(TextTable table, const TableStyle& style) {
+  Clean(&table);
+  std::vector<int> widths = Widths(table);
+  Narrow(table, style.width, &widths);
+  return DrawAt(widths, table, style);
+}
+
+std::string DrawStableText(TextTable table) {
+  Clean(&table);
+  constexpr int kNameWidth = 56;
+  constexpr int kFigureWidth = 20;
+  std::vector<int> widths;
+  for (const TextTable::Column& column : table.columns) {
+    widths.push_back(column.right ? kFigureWidth : kNameWidth);
+  }
+  return DrawAt(widths, table, {}, /*cut=*/false);
 }
 
 std::string DrawMarkdown(const TextTable& table) {
   std::string out = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    // "FLOPs x batch" has text of a file.
-    const bool ours = !column.foreign && !absl::StrContains(column.title, " x ");
+    // Of titles, "FLOPs per batch" has text of a file, and "FLOPs x batch". "FLOP/byte" could be a
+    // repository.
+    const bool ours = !column.foreign && !absl::StrContains(column.title, " per ") &&
+                      !absl::StrContains(column.title, " x ") &&
+                      !absl::StrContains(column.title, "/");
     absl::StrAppend(&out, " ", ours ? column.title : CodeSpan(column.title, true), " |");
     rule += column.right ? " ---: |" : " :--- |";
   }
@@ -280,6 +311,106 @@ std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view
     lines[i].replace(static_cast<size_t>(indent) - mark, mark, kLineMark);
   }
   return lines.empty() ? "" : absl::StrJoin(lines, "\n") + "\n";
+}
+
+namespace {
+
+// Words of a text that are not divided: a unit stays with its number.
+std::vector<std::string> WordsOf(absl::string_view text) {
+  std::vector<std::string> words;
+  for (absl::string_view word : absl::StrSplit(text, ' ')) {
+    const bool unit = word.size() <= 3 && !word.empty() && absl::StrContains("kMGTPE", word[0]) &&
+                      word.find_first_not_of("kMGTPEB,)") == std::string::npos;
+    if (unit && !words.empty() && !words.back().empty() && IsDigit(words.back().back())) {
+      absl::StrAppend(&words.back(), " ", word);
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+// Fills lines with words. What begins a later line is the mark and an indent.
+class Filler {
+ public:
+  Filler(std::string begin, int width, int indent)
+      : out_(std::move(begin)), width_(width), indent_(indent), used_(DisplayWidth(out_)) {}
+
+  void AddWord(std::string word, absl::string_view gap) {
+    if (!fresh_ && used_ + static_cast<int>(gap.size()) + DisplayWidth(word) > width_) Break();
+    if (!fresh_) Append(gap);
+    // At least a few signs fit into a line, whatever its width.
+    const int room = std::max(width_ - indent_, kMinWidth);
+    while (DisplayWidth(word) > std::max(width_ - used_, fresh_ ? kMinWidth : 0)) {
+      if (used_ > indent_ && DisplayWidth(word) <= room) {
+        Break();
+        continue;
+      }
+      const size_t end = PrefixOf(word, std::max(width_ - used_, kMinWidth));
+      Append(word.substr(0, end));
+      word.erase(0, end);
+      Break();
+    }
+    Append(word);
+    fresh_ = false;
+  }
+
+  // All of a short text in one line, if there is a line of it.
+  void Add(absl::string_view text, absl::string_view gap) {
+    const int needed = static_cast<int>(gap.size()) + DisplayWidth(text);
+    if (!fresh_ && used_ + needed > width_ && 2 * needed <= width_) Break();
+    for (std::string& word : WordsOf(text)) {
+      AddWord(std::move(word), gap);
+      gap = " ";
+    }
+  }
+
+  std::string Finish() { return absl::StrCat(out_, "\n"); }
+
+ private:
+  void Append(absl::string_view text) {
+    absl::StrAppend(&out_, text);
+    used_ += DisplayWidth(text);
+  }
+  void Break() {
+    out_.erase(out_.find_last_not_of(' ') + 1);
+    const size_t spaces = static_cast<size_t>(indent_) - absl::string_view(kLineMark).size();
+    absl::StrAppend(&out_, "\n", kLineMark, std::string(spaces, ' '));
+    used_ = indent_;
+    fresh_ = true;
+  }
+  // Bytes of a text that take so many columns.
+  static size_t PrefixOf(absl::string_view text, int columns) {
+    size_t end = 0;
+    for (int used = 0; end < text.size(); ++end) {
+      const bool starts = (static_cast<uint8_t>(text[end]) & 0xc0) != 0x80;
+      if (starts && ++used > columns) break;
+    }
+    return end;
+  }
+
+  std::string out_;
+  const int width_, indent_;
+  int used_;
+  bool fresh_ = true;  // no word yet in this line
+};
+
+}  // namespace
+
+std::string DrawLabelled(const LabelledLine& line, int width) {
+  constexpr int kIndent = 8;
+  if (line.texts.empty()) return "";
+  std::string begin = line.label.empty() ? std::string(kLineMark) : line.label;
+  begin.resize(std::max<size_t>(kIndent, begin.size() + 1), ' ');
+  Filler filler(std::move(begin), width, kIndent);
+  for (const std::string& text : line.texts) filler.Add(Printable(text), "   ");
+  return filler.Finish();
+}
+
+std::string DrawSentence(absl::string_view begin, absl::string_view text, int width) {
+  Filler filler(std::string(begin), width, 4);
+  filler.Add(Printable(text), "");
+  return filler.Finish();
 }
 
 std::string MarkdownCode(absl::string_view text) { return CodeSpan(text, /*in_table=*/false); }

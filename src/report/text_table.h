@@ -16,21 +16,32 @@ struct TextTable {
     std::string title;
     bool right = false;  // aligned
     // Where the terminal is too narrow: columns to drop go first, then others are cut.
-    enum class Narrow { kKeep, kCutBeginning, kCutEnd, kDrop } narrow = Narrow::kKeep;
+    enum class Narrow {
+      kKeep,
+      kCutBeginning,
+      kCutEnd,
+      kDrop,       // made narrower, or dropped
+      kDropWhole,  // dropped
+      kDropLast,   // dropped from the right where cutting the others is not enough
+    } narrow = Narrow::kKeep;
     bool foreign = false;  // the title holds text of a file
   };
   struct Row {
     std::vector<std::string> cells;
     int indent = 0;  // of the first cell
     bool strong = false;
+    bool faint = false;  // stands for others
   };
   std::vector<Column> columns;
   std::vector<Row> rows;
   std::vector<std::string> notes;  // sentences about the table
 };
 
-// For terminals and logs: escaped by Printable, each row after report::kLineMark.
+// For terminals and logs: escaped by Printable, each row after report::kLineMark. A table without
+// rows is its notes.
 std::string DrawText(TextTable table, const TableStyle& style);
+// The same with columns of one width, so that a row is the same text whatever the others hold.
+std::string DrawStableText(TextTable table);
 
 // As GitHub reads it. Figures are plain text, any other cell is a code span: see
 // report::MarkdownCode.
@@ -58,6 +69,17 @@ std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view
 // The same as lines, with spaces for the mark.
 std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
                                    int width, int indent);
+
+// Texts under a label, which is ours: "params  427.9 M (1.712 GB)   read 5.645 GB".
+struct LabelledLine {
+  std::string label;
+  std::vector<std::string> texts;
+};
+// Broken between words where the width asks for it, inside a word where one is longer than a line.
+// A line without texts is nothing.
+std::string DrawLabelled(const LabelledLine& line, int width);
+// A sentence broken at its words; later lines are indented. It begins with `begin`, which is ours.
+std::string DrawSentence(absl::string_view begin, absl::string_view text, int width);
 
 // Text that may hold text of a file, outside of tables: a code span, in which nothing is HTML,
 // emphasis, a link or a reference. Nor is it a mention, but programs look for @name in the source,

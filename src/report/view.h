@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_REPORT_VIEW_H_
 #define ONNXFLOPS_SRC_REPORT_VIEW_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,22 +21,16 @@ struct ModuleRow : Amounts {  // of all of them
   int32_t module = 0;  // index in Report::modules; -1: others that are not shown one by one
   bool lower_bound = false;
 };
-std::vector<ModuleRow> ModuleRows(const Report& report, const ViewOptions& options);
-
-// The table of a report.
-TextTable MakeTable(const Report& report, const ViewOptions& options);
-
-// What stands above and below the table, as lists of short texts that may share a line.
-struct Summary {
-  std::string title;                                    // the file
-  std::vector<std::string> model;                       // opset, producer, nodes, parameters
-  std::vector<std::string> inputs;                      // shapes, then bindings
-  std::vector<std::vector<std::string>> totals;         // a line each
-  std::vector<std::string> symbols, unknown, warnings;  // a line each
+struct ModuleView {
+  std::vector<ModuleRow> rows;
+  bool joined = false;  // some rows hold several small modules
+  int64_t closed = 0;   // rows that are not opened since there is no room
 };
-Summary Summarize(const Report& report, const ViewOptions& options);
-// The lines above a table: the file, and what goes in.
-std::string DrawHead(const Summary& summary, int width);
+// The rows below a row add up to it, in everything that is shown.
+ModuleView ModuleRows(const Report& report, const ViewOptions& options);
+
+// The table of a report. `bars`: with a column that draws the share.
+TextTable MakeTable(const Report& report, const ViewOptions& options, bool bars = false);
 
 }  // namespace onnxflops::report
 

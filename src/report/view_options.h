@@ -2,20 +2,57 @@
 #ifndef ONNXFLOPS_SRC_REPORT_VIEW_OPTIONS_H_
 #define ONNXFLOPS_SRC_REPORT_VIEW_OPTIONS_H_
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
+
 namespace onnxflops {
 
 enum class GroupBy { kModule, kOp, kNode };
 
+// What a column shows and rows are sorted by: a quantity, or what follows from quantities.
+struct Figure {
+  enum class Kind : uint8_t {
+    kQuantity,
+    kShare,      // of the total, in percent
+    kIntensity,  // operations per byte read or written
+  };
+  Kind kind = Kind::kQuantity;
+  const Quantity* quantity = nullptr;  // of kQuantity
+
+  absl::string_view key() const;
+  friend bool operator==(const Figure& a, const Figure& b) {
+    return a.kind == b.kind && a.quantity == b.quantity;
+  }
+};
+// By its key: one of kQuantities, "share" or "intensity". InvalidArgument lists the keys.
+absl::StatusOr<Figure> FindFigure(absl::string_view key);
+// "flops, macs, ...".
+std::string FigureKeys();
+
 struct ViewOptions {
   GroupBy by = GroupBy::kModule;
-  int depth = -1;      // of the module tree below the model; -1: what fits on a page
-  bool fold = true;    // equal siblings into one row, only children into their parent's
-  bool exact = false;  // every digit instead of SI units
+  int depth = -1;               // of the module tree below the model; -1: opened where the cost is
+  bool fold = true;             // equal siblings into one row, only children into their parent's
+  bool exact = false;           // every digit instead of SI units
+  int top = 0;                  // only so many rows, the dearest first; 0: all
+  std::optional<Figure> sort;   // what is dear; without it FLOPs, or MACs where they are no FLOPs
+  std::vector<Figure> columns;  // empty: FLOPs, their share, MACs, parameters
+  // For comparing texts: rows keep the order of the model, none is joined or cut, columns have one
+  // width, and a row holds nothing that depends on other rows.
+  bool stable = false;
+  // What stands for the file.
+  enum class Title : uint8_t { kPath, kFileName, kNone } title = Title::kPath;
 };
 
 struct TableStyle {
   int width = 0;       // columns of the terminal; 0: as wide as it gets
-  bool color = false;  // bold and faint text by terminal escapes
+  bool color = false;  // bold, faint and yellow text by terminal escapes
 
   // Where texts are broken.
   int line_width() const { return width > 0 ? width : 100; }

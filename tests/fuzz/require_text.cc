@@ -23,7 +23,9 @@ constexpr absl::string_view kLineBegins[] = {
     "parameters ", "bytes ",    "written ", "integer ", "foldable ",  "at the ",   "causal ",
     "assumed: ",   "symbols (", "not ",     "ours",     "no figure:", "its ",      "figures ",
     "shares ",     "warnings:", "module",   "input ",   "output ",    "formula ",  "note ",
-    "except ",     "cost ",     "inside ",  "runs ",    "|",          "names ",    "where ",
+    "model ",      "inputs ",   "params ",  "train ",   "types ",     "figure ",   "folded ",
+    "assumed ",    "except ",   "cost ",    "inside ",  "runs ",      "|",         "names ",
+    "where ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -43,12 +45,15 @@ bool BeginsWithOurs(absl::string_view line) {
 
 const std::set<absl::string_view>& OurWords() {
   static const auto* words = new std::set<absl::string_view>{
-      "FLOPs",  "MACs",  "module", "type",    "params", "operator", "nodes",   "node",    "runs",
-      "output", "tool",  "its",    "figure",  "unit",   "of",       "ours",    "status",  "as",
-      "the",    "calls", "it",     "Symbols", "no",     "Warnings", "Not",     "these",   "for",
-      "model",  "a",     "whole",  "beside",  "nodes",  "reports",  "counted", "so",      "that",
-      "totals", "are",   "lower",  "bounds",  "domain", "versions", "assumed", "formula", "k",
-      "M",      "G",     "T",      "P",       "E",      "emsp",     "lt",      "gt",      "is"};
+      "FLOPs",   "MACs",        "module",  "type",    "params", "operator", "nodes",   "node",
+      "runs",    "output",      "tool",    "its",     "figure", "unit",     "of",      "ours",
+      "status",  "as",          "the",     "calls",   "it",     "Symbols",  "no",      "Warnings",
+      "Not",     "these",       "for",     "model",   "a",      "whole",    "beside",  "nodes",
+      "reports", "counted",     "so",      "that",    "totals", "are",      "lower",   "bounds",
+      "domain",  "versions",    "assumed", "formula", "k",      "inputs",   "integer", "types",
+      "folded",  "train",       "causal",  "per",     "FLOP",   "byte",     "bytes",   "read",
+      "written", "activations", "other",   "ops",     "param",  "foldable", "M",       "G",
+      "T",       "P",           "E",       "emsp",    "shapes", "lt",       "gt",      "is"};
   return *words;
 }
 

@@ -176,7 +176,7 @@ TableStyle MakeStyle(Choices* choose) {
 
 void RequireTable(std::string text, const TableStyle& style) {
   if (style.color) {
-    for (const char* sequence : {"\x1b[0m", "\x1b[1m", "\x1b[2m"}) {
+    for (const char* sequence : {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"}) {
       text = absl::StrReplaceAll(text, {{sequence, ""}});
     }
   }
@@ -229,6 +229,12 @@ void RequireReport(const Report& report, Choices* choose) {
   view.fold = choose->Coin();
   view.exact = choose->Coin();
   view.depth = static_cast<int>(choose->Below(5)) - 1;
+  view.top = static_cast<int>(choose->Below(3));
+  view.stable = choose->Coin();
+  for (const char* key : {"bytes_read", "share", "intensity", "macs"}) {
+    if (choose->Below(4) == 0) view.sort = FindFigure(key).value();
+    if (choose->Below(4) == 0) view.columns.push_back(FindFigure(key).value());
+  }
   const TableStyle style = MakeStyle(choose);
   for (GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
     view.by = by;

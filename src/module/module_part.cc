@@ -1,0 +1,179 @@
+#include "src/module/module_part.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/cost/amounts_sum.h"
+#include "src/count/tally_sum.h"
+#include "src/module/attribution.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr size_t kMaxSuggestions = 5;
+
+// In one pass: a star that fails later takes one sign more.
+bool Matches(absl::string_view glob, absl::string_view text) {
+  size_t g = 0, t = 0;
+  size_t star = absl::string_view::npos, after_star = 0;
+  while (t < text.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      after_star = t;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
+      ++g;
+      ++t;
+    } else if (star != absl::string_view::npos) {
+      g = star + 1;
+      t = ++after_star;
+    } else {
+      return false;
+    }
+  }
+  return glob.find_first_not_of('*', g) == absl::string_view::npos;
+}
+
+// How much of two names is equal at their ends.
+size_t Likeness(absl::string_view a, absl::string_view b) {
+  const size_t most = std::min(a.size(), b.size());
+  size_t begin = 0, end = 0;
+  while (begin < most && a[begin] == b[begin]) ++begin;
+  while (end < most - begin && a[a.size() - 1 - end] == b[b.size() - 1 - end]) ++end;
+  return begin + end;
+}
+
+absl::Status NoSuchModule(const std::vector<Module>& modules, absl::string_view glob) {
+  std::vector<std::pair<size_t, const Module*>> similar;
+  for (const Module& m : modules) {
+    if (m.path.empty() || m.own) continue;
+    const size_t likeness = Likeness(m.path, glob);
+    if (2 * likeness >= std::max(m.path.size(), glob.size())) similar.emplace_back(likeness, &m);
+  }
+  const bool found = !similar.empty();
+  for (const Module& m : modules) {
+    if (!found && m.depth == 1) similar.emplace_back(0, &m);
+  }
+  std::stable_sort(similar.begin(), similar.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (similar.size() > kMaxSuggestions) similar.resize(kMaxSuggestions);
+  std::string message = absl::StrCat("no module is called ", Quoted(glob));
+  if (!similar.empty()) {
+    absl::StrAppend(&message, found ? "; similar: " : "; modules are ",
+                    absl::StrJoin(similar, ", ", [](std::string* out, const auto& item) {
+                      absl::StrAppend(out, Quoted(item.second->path));
+                    }));
+  }
+  return absl::NotFoundError(message);
+}
+
+// Appends a module of the tree with all that is inside of it.
+void Append(const ModuleTree& tree, int32_t from, int32_t parent, ModulePart* part) {
+  const Module& top = tree.modules[static_cast<size_t>(from)];
+  const auto to = static_cast<int32_t>(part->modules.size());
+  const int32_t depth = parent < 0 ? 0 : 1;
+  for (int32_t i = from; i < top.end; ++i) {
+    Module& m = part->modules.emplace_back(tree.modules[static_cast<size_t>(i)]);
+    m.parent = i == from ? parent : m.parent - from + to;
+    m.depth += depth - top.depth;
+    m.end += to - from;
+    part->place[static_cast<size_t>(i)] = i - from + to;
+  }
+  Module& moved = part->modules[static_cast<size_t>(to)];
+  moved.name_begin = 0;  // its parent is not shown
+}
+
+}  // namespace
+
+absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view glob) {
+  std::vector<int32_t> selected;
+  const auto size = static_cast<int32_t>(tree.modules.size());
+  for (int32_t i = 1; i < size;) {
+    const Module& m = tree.modules[static_cast<size_t>(i)];
+    const bool matches = Matches(glob, m.path);
+    if (matches) selected.push_back(i);
+    i = matches ? m.end : i + 1;
+  }
+  if (selected.empty()) return NoSuchModule(tree.modules, glob);
+  ModulePart part;
+  part.place.assign(tree.modules.size(), -1);
+  if (selected.size() == 1) {
+    Append(tree, selected[0], -1, &part);
+    part.modules[0].own = false;
+    return part;
+  }
+  part.modules.emplace_back().path = std::string(glob);
+  AmountsSum sum;
+  for (int32_t i : selected) {
+    const Module& m = tree.modules[static_cast<size_t>(i)];
+    sum.Add(*m.amounts);
+    part.modules[0].nodes += m.nodes;
+    part.modules[0].lower_bound = part.modules[0].lower_bound || m.lower_bound;
+    Append(tree, i, 0, &part);
+  }
+  part.modules[0].amounts = std::make_shared<const Amounts>(sum.Total());
+  part.modules[0].end = static_cast<int32_t>(part.modules.size());
+  part.modules[0].kind = -1;
+  return part;
+}
+
+PartCounts CountPart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
+                     const ModulePart& part) {
+  // A module's own work is a row of the tree, but no module.
+  absl::flat_hash_set<absl::string_view> paths;
+  for (size_t i = 0; i < tree.modules.size(); ++i) {
+    if (part.place[i] < 0) continue;
+    const Module& m = tree.modules[i];
+    paths.insert(m.own ? tree.modules[static_cast<size_t>(m.parent)].path : m.path);
+  }
+  const Attribution attribution = AttributeNodes(inference, counts, ExecutionFilter::kAll);
+  PartCounts result;
+  result.in_part.assign(inference.model->nodes.size(), false);
+  TallySum total;
+  // An addition of expressions is much dearer than an execution: equal ones are counted first.
+  absl::btree_map<std::pair<int32_t, int32_t>, int64_t> executions;
+  for (const Execution& e : attribution.executions) {
+    if (!paths.contains(attribution.paths.path(e.module))) continue;
+    ++executions[{e.work, e.times}];
+    const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
+    const Node& node = inference.model->node(e.node);
+    const size_t id = static_cast<size_t>(e.node);
+    if (result.in_part[id]) continue;
+    result.in_part[id] = true;
+    ++result.nodes;
+    ++(cost.coverage == Coverage::kCounted ? result.counted
+       : cost.coverage == Coverage::kFree  ? result.free
+                                           : result.unknown);
+    result.causal += cost.causal ? 1 : 0;
+    ++result.op_nodes[{std::string(node.domain), std::string(node.op_type)}];
+  }
+  absl::flat_hash_map<OpKey, AmountsSum> sums;
+  for (const auto& [execution, count] : executions) {
+    const Execution e = {kRootModule, execution.first, execution.second, 0};
+    const Call& call = inference.call(e.call());
+    const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
+    const Node& node = inference.model->node(call.node);
+    const Expr times = attribution.times[static_cast<size_t>(e.times)] * count;
+    const Tally tally = e.part() == CostPart::kOwn         ? cost.own
+                        : e.part() == CostPart::kShapeWork ? cost.tally().AsShapeWork()
+                                                           : cost.tally();
+    total.Add(tally, times);
+    const OpKey key = {std::string(node.domain), std::string(node.op_type)};
+    sums[key].Add(tally.amounts, times);
+    OpTally& op = result.by_op[key];
+    op.nodes += times;
+    op.lower_bound = op.lower_bound || tally.lower_bound;
+  }
+  for (auto& [key, op] : result.by_op) op.amounts = sums[key].Total();
+  result.total = total.Total();
+  return result;
+}
+
+}  // namespace onnxflops

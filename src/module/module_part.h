@@ -1,0 +1,42 @@
+// Some modules of a tree as if they were the model, and what the nodes in them do.
+//
+//   absl::StatusOr<ModulePart> part = SelectModules(tree, "visual.*.mlp");
+//   PartCounts counts = CountPart(inference, counts, tree, *part);
+#ifndef ONNXFLOPS_SRC_MODULE_MODULE_PART_H_
+#define ONNXFLOPS_SRC_MODULE_MODULE_PART_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/module/module.h"
+#include "src/module/module_tree.h"
+
+namespace onnxflops {
+
+struct ModulePart {
+  std::vector<Module> modules;  // as in a ModuleTree; [0] is the one selected, or holds them all
+  std::vector<int32_t> place;   // by index in the whole tree: the index in `modules`, or -1
+};
+
+// The modules whose paths match: * stands for any signs, ? for one. What is inside of a module that
+// matches belongs to it. NotFound, with paths that are similar.
+absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_view glob);
+
+struct PartCounts {
+  Tally total;
+  absl::btree_map<OpKey, OpTally> by_op;
+  absl::btree_map<OpKey, int64_t> op_nodes;
+  std::vector<bool> in_part;                                          // by NodeId
+  int64_t nodes = 0, counted = 0, free = 0, unknown = 0, causal = 0;  // as of Counts
+};
+PartCounts CountPart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
+                     const ModulePart& part);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MODULE_MODULE_PART_H_

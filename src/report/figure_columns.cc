@@ -1,0 +1,273 @@
+#include "src/report/figure_columns.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+
+namespace onnxflops {
+
+absl::string_view Figure::key() const {
+  switch (kind) {
+    case Kind::kQuantity:
+      return quantity->key;
+    case Kind::kShare:
+      return "share";
+    case Kind::kIntensity:
+      return "intensity";
+  }
+  return "";
+}
+
+namespace {
+
+std::vector<Figure> AllFigures() {
+  std::vector<Figure> all;
+  for (const Quantity& q : kQuantities) all.push_back({Figure::Kind::kQuantity, &q});
+  all.push_back({Figure::Kind::kShare, nullptr});
+  all.push_back({Figure::Kind::kIntensity, nullptr});
+  return all;
+}
+
+}  // namespace
+
+std::string FigureKeys() {
+  return absl::StrJoin(AllFigures(), ", ", [](std::string* out, const Figure& figure) {
+    absl::StrAppend(out, figure.key());
+  });
+}
+
+absl::StatusOr<Figure> FindFigure(absl::string_view key) {
+  for (const Figure& figure : AllFigures()) {
+    if (figure.key() == key) return figure;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quoted(key), " is no quantity; there are ", FigureKeys()));
+}
+
+}  // namespace onnxflops
+
+namespace onnxflops::report {
+namespace {
+
+constexpr size_t kMaxFactorColumns = 16;  // of a factor in a title
+constexpr int kBarWidth = 6;
+
+const Quantity& QuantityOf(Expr Amounts::*value) {
+  return *std::find_if(std::begin(kQuantities), std::end(kQuantities),
+                       [&](const Quantity& q) { return q.value == value; });
+}
+
+// A bar of as many signs as sixths of the total, rounded; negative parts have none.
+std::string Bar(absl::int128 part, absl::int128 whole) {
+  if (part <= 0 || whole <= 0) return "";
+  while (std::max(part, whole) > absl::Int128Max() / (4 * kBarWidth)) {
+    part /= 2;
+    whole /= 2;
+  }
+  if (whole == 0) return "";
+  const absl::int128 signs = (2 * kBarWidth * part + whole) / (2 * whole);
+  return std::string(static_cast<size_t>(std::min<absl::int128>(signs, kBarWidth)), '=');
+}
+
+}  // namespace
+
+const Quantity& MainQuantity(const Report& report) {
+  const bool macs = !report.has_flops() || report.int_census[Kind::kMac] != Expr(0);
+  return QuantityOf(macs ? &Amounts::macs : &Amounts::flops);
+}
+
+const Quantity& CostQuantity(const Report& report, const ViewOptions& options) {
+  const bool given = options.sort && options.sort->kind == Figure::Kind::kQuantity;
+  return given ? *options.sort->quantity : MainQuantity(report);
+}
+
+std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& options) {
+  if (!options.columns.empty()) return options.columns;
+  const Figure share = {Figure::Kind::kShare, nullptr};
+  std::vector<Figure> shown;
+  const auto add = [&](const Figure& figure) {
+    if (std::find(shown.begin(), shown.end(), figure) == shown.end()) shown.push_back(figure);
+  };
+  const auto add_quantity = [&](const Quantity& q) { add({Figure::Kind::kQuantity, &q}); };
+  if (options.sort) add(*options.sort);
+  add_quantity(CostQuantity(report, options));
+  if (!options.stable) add(share);
+  add_quantity(MainQuantity(report));
+  if (options.by == GroupBy::kNode && options.top > 0) return shown;  // with room for shapes
+  if (report.has_flops()) add_quantity(QuantityOf(&Amounts::flops));
+  if (report.has_macs() && report.totals.macs != Expr(0)) {
+    add_quantity(QuantityOf(&Amounts::macs));
+  }
+  if (options.by == GroupBy::kModule && !report.tool && report.totals.params != Expr(0)) {
+    add_quantity(QuantityOf(&Amounts::params));
+  }
+  return shown;
+}
+
+std::optional<Expr> FactorOf(const Expr& total) {
+  if (total.is_literal() || total.error() != nullptr) return std::nullopt;
+  if (total.NumTerms() > static_cast<int64_t>(kMaxFactorColumns)) return std::nullopt;
+  const std::string text = total.ToString();
+  absl::string_view digits(text);
+  digits = digits.substr(0, digits.find_first_not_of("0123456789"));
+  const absl::StatusOr<Expr> coefficient = ParseExpr(digits.empty() ? "1" : digits);
+  if (!coefficient.ok()) return std::nullopt;
+  std::optional<Expr> factor = DivideExactly(total, *coefficient);
+  if (!factor || factor->is_literal()) return std::nullopt;
+  const std::string written = factor->ToString();
+  if (written.size() > kMaxFactorColumns || written.find_first_of("+-") != std::string::npos) {
+    return std::nullopt;
+  }
+  return factor;
+}
+
+std::string Intensity(absl::int128 operations, absl::int128 bytes) {
+  if (bytes <= 0 || operations < 0) return "-";
+  while (std::max(operations, bytes) > absl::Int128Max() / 1000) {
+    operations /= 2;
+    bytes /= 2;
+  }
+  if (bytes == 0) return "-";
+  const auto rounded = [&](int times) { return (times * operations * 2 + bytes) / (2 * bytes); };
+  if (operations >= 100 * bytes) return GroupedDigits(rounded(1));
+  const int decimals = operations >= 10 * bytes ? 1 : 2;
+  std::string digits = Int128ToString(rounded(decimals == 1 ? 10 : 100));
+  if (digits.size() <= static_cast<size_t>(decimals)) {
+    digits.insert(0, static_cast<size_t>(decimals) + 1 - digits.size(), '0');
+  }
+  digits.insert(digits.size() - static_cast<size_t>(decimals), ".");
+  return operations > 0 && digits == "0.00" ? "<0.01" : digits;
+}
+
+Expr OperationsOf(const Report& report, const Amounts& amounts) {
+  const bool integers = report.int_census[Kind::kMac] != Expr(0);
+  return integers ? amounts.flops + amounts.int_ops : amounts.flops;
+}
+
+FigureColumns::FigureColumns(const Report& report, const ViewOptions& options)
+    : report_(report),
+      options_(options),
+      cost_(CostQuantity(report, options)),
+      values_(report),
+      factor_(FactorOf(report.totals.*(MainQuantity(report).value))) {
+  for (const Figure& figure : ShownFigures(report, options)) {
+    columns_.push_back({figure, factor_.has_value() && figure.kind == Figure::Kind::kQuantity &&
+                                    figure.quantity->of == Quantity::Of::kWork});
+  }
+  Consider(report.totals);
+}
+
+void FigureColumns::Consider(const Amounts& amounts) {
+  for (Column& column : columns_) {
+    if (!column.by_factor) continue;
+    const Expr& amount = amounts.*(column.figure.quantity->value);
+    if (amount == Expr(0)) continue;
+    const std::optional<Expr> quotient = DivideExactly(amount, *factor_);
+    column.by_factor = quotient && quotient->is_literal();
+  }
+}
+
+void FigureColumns::AddColumns(bool bars, TextTable* table) const {
+  // Columns that nobody asked for may go where the terminal is very narrow, but not the first and
+  // the share.
+  constexpr size_t kKept = 2;
+  using Narrow = TextTable::Column::Narrow;
+  for (const Column& column : columns_) {
+    const auto place = static_cast<size_t>(&column - columns_.data());
+    const bool kept = !options_.columns.empty() || place < kKept;
+    table->columns.push_back({Title(column), true, kept ? Narrow::kKeep : Narrow::kDropLast});
+    if (bars && column.figure.kind == Figure::Kind::kShare) {
+      table->columns.push_back({"", false, TextTable::Column::Narrow::kDropWhole});
+    }
+  }
+}
+
+std::string FigureColumns::Title(const Column& column) const {
+  switch (column.figure.kind) {
+    case Figure::Kind::kShare: {
+      // A share is of the column before it, or else says of what it is.
+      const auto it = std::find_if(columns_.begin(), columns_.end(), [](const Column& c) {
+        return c.figure.kind == Figure::Kind::kShare;
+      });
+      const bool after = it != columns_.begin() && std::prev(it)->figure.quantity == &cost_;
+      return after ? "%" : absl::StrCat("% of ", cost_.title);
+    }
+    case Figure::Kind::kIntensity:
+      return report_.int_census[Kind::kMac] != Expr(0) ? "ops/byte" : "FLOP/byte";
+    case Figure::Kind::kQuantity:
+      break;
+  }
+  const std::string title(column.figure.quantity->title);
+  return column.by_factor ? absl::StrCat(title, " per ", factor_->ToString()) : title;
+}
+
+std::string FigureColumns::Show(const Column& column, const Expr& amount) const {
+  if (column.by_factor && !amount.is_literal()) {
+    return ShowExpr(*DivideExactly(amount, *factor_), options_.exact);
+  }
+  if (amount.is_literal() || options_.stable) return ShowExpr(amount, options_.exact);
+  const auto value = values_.Of(amount);
+  // Below 0 the sizes do not fit the model.
+  return value && *value >= 0 ? ShowExpr(*value, options_.exact) : "?";
+}
+
+std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Known known) const {
+  const char* at_least = known == Known::kAtLeast ? ">= " : "";
+  switch (column.figure.kind) {
+    case Figure::Kind::kShare: {
+      const bool none = known == Known::kAtLeast && amounts.*(cost_.value) == Expr(0);
+      if (known == Known::kNothing || none) return "-";
+      const auto part = values_.Of(amounts.*(cost_.value));
+      const auto whole = values_.Of(report_.totals.*(cost_.value));
+      return part && whole ? Percent(*part, *whole) : "-";
+    }
+    case Figure::Kind::kIntensity: {
+      if (known == Known::kNothing) return "unknown";
+      const auto work = values_.Of(OperationsOf(report_, amounts));
+      const auto bytes = values_.Of(amounts.bytes_read + amounts.bytes_written);
+      return work && bytes ? Intensity(*work, *bytes) : "-";
+    }
+    case Figure::Kind::kQuantity:
+      break;
+  }
+  const Quantity& q = *column.figure.quantity;
+  if (!report_.Has(q) && q.of == Quantity::Of::kWork) return "-";
+  const Expr& amount = amounts.*(q.value);
+  if (q.of == Quantity::Of::kWeights) {
+    return amount == Expr(0) ? "" : ShowExpr(amount, options_.exact);
+  }
+  if (known == Known::kNothing) return "unknown";
+  if (known == Known::kAtLeast && amount == Expr(0)) return "unknown";
+  return absl::StrCat(at_least, Show(column, amount));
+}
+
+void FigureColumns::AddCells(const Amounts& amounts, Known known, bool bars,
+                             std::vector<std::string>* cells) const {
+  for (const Column& column : columns_) {
+    cells->push_back(Cell(column, amounts, known));
+    if (bars && column.figure.kind == Figure::Kind::kShare) {
+      cells->push_back(Bar(Cost(amounts), Cost(report_.totals)));
+    }
+  }
+}
+
+absl::int128 FigureColumns::SortKey(const Amounts& amounts) const {
+  if (!options_.sort || options_.sort->kind != Figure::Kind::kIntensity) {
+    return Cost(amounts);
+  }
+  absl::int128 bytes = ValueOf(amounts.bytes_read + amounts.bytes_written);
+  absl::int128 work = ValueOf(OperationsOf(report_, amounts));
+  constexpr int kPrecision = 1'000'000;  // in millionths, so that close ones have an order
+  while (work > absl::Int128Max() / kPrecision) {
+    work /= 2;
+    bytes /= 2;
+  }
+  return bytes <= 0 ? 0 : work * kPrecision / bytes;
+}
+
+}  // namespace onnxflops::report

@@ -1,0 +1,73 @@
+// The columns of figures of a table, and what stands in them.
+#ifndef ONNXFLOPS_SRC_REPORT_FIGURE_COLUMNS_H_
+#define ONNXFLOPS_SRC_REPORT_FIGURE_COLUMNS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/report/format.h"
+#include "src/report/report.h"
+#include "src/report/text_table.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops::report {
+
+// What a report is about: FLOPs; MACs of a tool that counts those, and where integers are
+// multiplied, for then most of the work is no FLOPs.
+const Quantity& MainQuantity(const Report& report);
+// What rows are sorted by, and opened by.
+const Quantity& CostQuantity(const Report& report, const ViewOptions& options);
+// The columns, as asked for or by default. Operators and nodes have no weights.
+std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& options);
+
+// One common factor of a total: batch of 3*batch; nullopt of a sum, and of what would not fit into
+// a title.
+std::optional<Expr> FactorOf(const Expr& total);
+
+// Operations per byte, with about three digits: "41.8", "0.52"; "-" where nothing is moved.
+std::string Intensity(absl::int128 operations, absl::int128 bytes);
+// What it counts: FLOPs, and work on integers where integers are multiplied.
+Expr OperationsOf(const Report& report, const Amounts& amounts);
+
+// Amounts that times one factor (batch) make all rows of a column are shown as its numbers, and the
+// factor stands in the title. Others are shown at the sizes that the screen states; in the stable
+// form, which depends on no sizes, as formulas.
+class FigureColumns {
+ public:
+  // `report` and `options` must outlive it.
+  FigureColumns(const Report& report, const ViewOptions& options);
+
+  // REQUIRES: called for every row before one is shown.
+  void Consider(const Amounts& amounts);
+
+  enum class Known { kAll, kAtLeast, kNothing };
+  void AddColumns(bool bars, TextTable* table) const;
+  void AddCells(const Amounts& amounts, Known known, bool bars,
+                std::vector<std::string>* cells) const;
+  // What the share is of; 0 where it has no value.
+  absl::int128 Cost(const Amounts& amounts) const { return ValueOf(amounts.*(cost_.value)); }
+  // What rows are sorted by, in whole numbers.
+  absl::int128 SortKey(const Amounts& amounts) const;
+
+ private:
+  struct Column {
+    Figure figure;
+    bool by_factor = false;
+  };
+  std::string Title(const Column& column) const;
+  std::string Cell(const Column& column, const Amounts& amounts, Known known) const;
+  std::string Show(const Column& column, const Expr& amount) const;
+  absl::int128 ValueOf(const Expr& amount) const { return values_.Of(amount).value_or(0); }
+
+  const Report& report_;
+  const ViewOptions& options_;
+  const Quantity& cost_;
+  ReferenceValues values_;
+  std::optional<Expr> factor_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_REPORT_FIGURE_COLUMNS_H_

@@ -1,0 +1,21 @@
+// A part of a model as a report of its own.
+#ifndef ONNXFLOPS_SRC_REPORT_PART_H_
+#define ONNXFLOPS_SRC_REPORT_PART_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "src/module/module_tree.h"
+#include "src/report/report.h"
+
+namespace onnxflops::report {
+
+// Leaves the modules that match `glob` in a report of the whole model, whose tree this is: their
+// totals, operators, nodes and coverage. What goes into the model and comes out of it stays, and so
+// do symbols and warnings. NotFound, with paths that are similar.
+absl::Status TakePart(const Inference& inference, const Counts& counts, const ModuleTree& tree,
+                      const std::string& glob, Report* report);
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_REPORT_PART_H_

@@ -1,0 +1,424 @@
+#include "src/report/summary.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/limits.h"
+#include "src/report/figure_columns.h"
+#include "src/report/format.h"
+
+namespace onnxflops::report {
+namespace {
+
+constexpr size_t kMaxShownInputs = 8;     // of a graph; key-value caches have a hundred
+constexpr size_t kMaxShownSizes = 8;      // in the title
+constexpr size_t kMaxShownItems = 12;     // symbols, unknown nodes
+constexpr size_t kMaxTotalColumns = 160;  // of a formula in the lines of totals
+constexpr int kNamedOthers = 2;           // operators named as the rest of the FLOPs
+constexpr int kLeastWork = 1000;          // of the work: less of another kind is not mentioned
+
+std::string FileName(absl::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));  // npos + 1 is 0
+}
+
+// Of a figure of which nothing is known, "unknown".
+std::string AtLeast(bool lower_bound, const Expr& amount, absl::string_view text) {
+  if (lower_bound && amount == Expr(0)) return "unknown";
+  return absl::StrCat(lower_bound ? ">= " : "", text);
+}
+
+// ---- the sizes that figures are shown at
+
+// Symbols that some total depends on.
+absl::flat_hash_set<std::string> SymbolsOf(const Totals& totals) {
+  absl::flat_hash_set<std::string> names;
+  for (const Quantity& q : kQuantities) {
+    for (std::string& name : (totals.*q.value).Symbols()) names.insert(std::move(name));
+  }
+  return names;
+}
+
+// "batch = 8", "seq = 128 (assumed)", "5 sizes that depend on data = 1 (assumed)"; what is assumed
+// is never left out.
+std::vector<std::string> SizeTexts(const Report& report, bool assume) {
+  std::vector<std::string> texts;
+  for (const auto& [name, size] : report.bindings) {
+    if (texts.size() == kMaxShownSizes) {
+      texts.push_back(absl::StrCat("and ", report.bindings.size() - texts.size(), " more"));
+      break;
+    }
+    texts.push_back(absl::StrCat(name, " = ", size));
+  }
+  const Bindings sizes = ReferenceSizes(report);
+  const absl::flat_hash_set<std::string> used = SymbolsOf(report.totals);
+  std::vector<std::string> open;
+  int64_t inside = 0, more = 0;
+  for (const SymbolOrigin& s : report.symbols) {
+    if (s.kind != SymbolOrigin::Kind::kInput) {
+      inside += used.contains(s.name) ? 1 : 0;
+    } else if (!assume || used.contains(s.name)) {
+      if (open.size() == kMaxShownSizes) {
+        ++more;
+        continue;
+      }
+      open.push_back(assume ? absl::StrCat(s.name, " = ", sizes.at(s.name)) : s.name);
+    }
+  }
+  if (more > 0) open.push_back(absl::StrCat("and ", more, " more"));
+  if (!open.empty()) {
+    texts.push_back(
+        absl::StrCat(absl::StrJoin(open, ", "), assume ? " (assumed; --dim sets sizes)" : " open"));
+  }
+  if (inside > 0) {
+    texts.push_back(absl::StrCat(Plural(inside, "size"),
+                                 inside == 1 ? " that depends on data" : " that depend on data",
+                                 assume ? " = 1 (assumed)" : " open"));
+  }
+  return texts;
+}
+
+// ---- the model
+
+// "opset 17", then other domains whose operators are used: exporters import many more.
+std::vector<std::string> OpsetTexts(const Report& report) {
+  std::vector<std::string> texts;
+  const auto& opsets = report.model.opsets;
+  absl::flat_hash_set<absl::string_view> domains;
+  for (const OpRow& row : report.by_op) domains.insert(row.domain);
+  if (const auto main = opsets.find("ai.onnx"); main != opsets.end()) {
+    texts.push_back(absl::StrCat("opset ", main->second));
+  }
+  for (const auto& [domain, version] : opsets) {
+    if (domains.contains(domain)) texts.push_back(absl::StrCat(domain, " ", version));
+  }
+  return texts;
+}
+
+std::string CoverageText(const Report& report) {
+  if (report.coverage.unknown > 0) {
+    return absl::StrCat(GroupedDigits(report.coverage.unknown),
+                        " not counted: totals are lower bounds");
+  }
+  return report.totals.lower_bound ? "a part is unknown: totals are lower bounds" : "all counted";
+}
+
+LabelledLine ModelLine(const Report& report, const std::string& title, bool assume) {
+  LabelledLine line = {"model", {}};
+  if (!title.empty()) line.texts.push_back(title);
+  if (!report.part.empty()) line.texts.push_back(absl::StrCat("only ", report.part));
+  for (std::string& text : SizeTexts(report, assume)) line.texts.push_back(std::move(text));
+  std::vector<std::string> facts = OpsetTexts(report);
+  facts.push_back(Plural(report.part.empty() ? report.model.nodes : report.coverage.nodes, "node"));
+  facts.push_back(report.tool ? absl::StrCat("convention: ", report.convention)
+                              : CoverageText(report));
+  line.texts.push_back(absl::StrJoin(facts, ", "));
+  return line;
+}
+
+LabelledLine InputLine(const Report& report) {
+  LabelledLine line = {"inputs", {}};
+  for (const InputInfo& input : report.inputs) {
+    if (line.texts.size() == kMaxShownInputs && report.inputs.size() > kMaxShownInputs + 1) {
+      line.texts.push_back(absl::StrCat("and ", report.inputs.size() - kMaxShownInputs, " more"));
+      break;
+    }
+    // As declared, with what is bound beside it; as given where the file does not say.
+    const Shape& shape = input.declared.ranked() ? input.declared : input.shape;
+    line.texts.push_back(absl::StrCat(input.name, " ", TensorText(input.type, shape)));
+  }
+  return line;
+}
+
+// ---- totals
+
+// "(Softmax, Add, Gelu, ...)": the operators that do most of what is no contraction.
+std::string NameOthers(const Report& report) {
+  const ReferenceValues values(report);
+  std::vector<std::pair<absl::int128, absl::string_view>> others;
+  for (const OpRow& row : report.by_op) {
+    const absl::int128 flops = values.Of(row.other_flops).value_or(0);
+    if (flops > 0) others.emplace_back(flops, row.op);
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (others.empty()) return "";
+  std::vector<absl::string_view> names;
+  for (size_t i = 0; i < others.size() && i < kNamedOthers; ++i) names.push_back(others[i].second);
+  if (others.size() > kNamedOthers) names.push_back("...");
+  return absl::StrCat(" (", absl::StrJoin(names, ", "), ")");
+}
+
+// The totals as numbers: as they are, or times one factor, or at the sizes of the title.
+class TotalTexts {
+ public:
+  TotalTexts(const Report& report, const ViewOptions& options)
+      : report_(report), exact_(options.exact), values_(report) {
+    const Expr& main = report.totals.*(MainQuantity(report).value);
+    factor_ = FactorOf(main);
+    const Totals& t = report.totals;
+    for (const Expr* e : {&t.flops, &t.macs, &t.other_flops}) {
+      if (!factor_ || e->is_literal()) continue;
+      const std::optional<Expr> one = DivideExactly(*e, *factor_);
+      if (!one || !one->is_literal()) factor_.reset();
+    }
+  }
+
+  // "396.6 G", "12.3 G" of 12.3 G*batch.
+  std::string Number(const Expr& e) const {
+    if (e.is_literal()) return ShowExpr(e, exact_);
+    if (factor_) {
+      const std::optional<Expr> one = DivideExactly(e, *factor_);
+      if (one && one->is_literal()) return ShowExpr(*one, exact_);
+    }
+    const auto value = values_.Of(e);
+    if (!value || *value < 0) return "?";
+    return exact_ ? GroupedDigits(*value) : SiNumber(*value);
+  }
+  // What stands behind a number that is times the factor: " per batch".
+  std::string Per() const { return factor_ ? absl::StrCat(" per ", factor_->ToString()) : ""; }
+  // Never times a factor.
+  std::string Bytes(const Expr& e) const {
+    const auto value = values_.Of(e);
+    if (!value || *value < 0) return "?";
+    return WithByteUnit(exact_ ? GroupedDigits(*value) : SiNumber(*value));
+  }
+  absl::int128 Value(const Expr& e) const { return values_.Of(e).value_or(0); }
+  // Whether the number says less than the expression.
+  bool AtSizes(const Expr& e) const { return !e.is_literal() && !factor_; }
+  // Whether it is worth a line beside the work.
+  bool Matters(const Expr& e) const {
+    const absl::int128 work = std::max(Value(report_.totals.flops), Value(report_.totals.macs));
+    return e != Expr(0) && Value(e) >= work / kLeastWork;
+  }
+
+ private:
+  const Report& report_;
+  const bool exact_;
+  const ReferenceValues values_;
+  std::optional<Expr> factor_;
+};
+
+bool HasIntegerMacs(const Report& report) { return report.int_census[Kind::kMac] != Expr(0); }
+
+// "396.6 G = 2 x 197.6 G MACs + 1.354 G other (Softmax, Gelu, ...)".
+LabelledLine FlopsLine(const Report& report, const TotalTexts& texts) {
+  const Totals& t = report.totals;
+  const Expr& macs = report.census[Kind::kMac];  // those that are FLOPs
+  std::string text =
+      absl::StrCat(AtLeast(t.lower_bound, t.flops, texts.Number(t.flops)), texts.Per());
+  const std::string others = NameOthers(report);
+  if (macs == Expr(0)) {
+    absl::StrAppend(&text, others,
+                    t.flops == Expr(0) || t.lower_bound ? "" : ", no MACs in floating point");
+    return {"FLOPs", {std::move(text)}};
+  }
+  absl::StrAppend(&text, t.lower_bound ? ", of these 2 x " : " = 2 x ", texts.Number(macs), " ",
+                  HasIntegerMacs(report) ? "floating-point MACs" : "MACs");
+  if (t.other_flops != Expr(0)) {
+    absl::StrAppend(&text, " + ", texts.Number(t.other_flops), " other", others);
+  }
+  return {"FLOPs", {std::move(text)}};
+}
+
+// What is multiplied, unless all of it is of one type of floating point.
+void AddTypes(const Report& report, const TotalTexts& texts, std::vector<LabelledLine>* lines) {
+  const MacsByDType& by_type = report.macs_by_dtype;
+  if (by_type.empty() || (by_type.size() == 1 && IsPlainFloat(by_type.begin()->first))) return;
+  std::vector<std::pair<absl::int128, std::string>> types;
+  for (const auto& [operands, macs] : by_type) {
+    types.emplace_back(texts.Value(macs),
+                       absl::StrCat(operands.ToString(), ": ", texts.Number(macs), " MACs"));
+  }
+  std::stable_sort(types.begin(), types.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  LabelledLine line = {"types", {}};
+  for (auto& [value, text] : types) line.texts.push_back(std::move(text));
+  lines->push_back(std::move(line));
+}
+
+LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const TotalTexts& texts) {
+  const Totals& t = report.totals;
+  const std::string params = ShowExpr(t.params, options.exact);
+  LabelledLine line = {
+      "params",
+      {absl::StrCat(params, " (", texts.Bytes(t.param_bytes), ")"),
+       absl::StrCat("read ", AtLeast(t.lower_bound, t.bytes_read, texts.Bytes(t.bytes_read)),
+                    ", written ",
+                    AtLeast(t.lower_bound, t.bytes_written, texts.Bytes(t.bytes_written)))}};
+  const std::string intensity =
+      Intensity(texts.Value(OperationsOf(report, t)), texts.Value(t.bytes_read + t.bytes_written));
+  if (intensity != "-" && !t.lower_bound) {
+    line.texts.push_back(
+        absl::StrCat(intensity, HasIntegerMacs(report) ? " operations/byte" : " FLOP/byte"));
+  }
+  return line;
+}
+
+// The formulas of totals that are numbers at some sizes only.
+void AddFormulas(const Report& report, const ViewOptions& options, const TotalTexts& texts,
+                 std::vector<LabelledLine>* lines) {
+  const std::pair<const char*, const Expr*> formulas[] = {
+      {"FLOPs = ", &report.totals.flops},
+      {"MACs  = ", &report.totals.macs},
+  };
+  const char* label = "formula";
+  for (const auto& [name, e] : formulas) {
+    if (!texts.AtSizes(*e)) continue;
+    const bool too_long =
+        !options.exact && (e->NumTerms() > static_cast<int64_t>(kMaxTotalColumns) ||
+                           e->ToString().size() > kMaxTotalColumns);
+    lines->push_back(
+        {label, {absl::StrCat(name, too_long ? "(long: --exact shows it)" : GroupedExpr(*e))}});
+    label = "";
+  }
+}
+
+// What another tool reports, in its unit and words.
+std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& options) {
+  const TotalTexts texts(report, options);
+  const ToolFigure& tool = *report.tool;
+  const char* unit = tool.counts_macs ? " MACs" : " FLOPs";
+  std::vector<LabelledLine> lines;
+  lines.push_back(
+      {"figure",
+       {absl::StrCat(report.convention, " reports ",
+                     AtLeast(report.totals.lower_bound, tool.headline, texts.Number(tool.headline)),
+                     unit, texts.Per(), ": ", tool.headline_name)}});
+  if (tool.has_rows && tool.of_model != Expr(0)) {
+    lines.push_back({"",
+                     {absl::StrCat("of these, ", texts.Number(tool.of_model), unit, texts.Per(),
+                                   " for the model as a whole, beside its nodes")}});
+  }
+  AddFormulas(report, options, texts, &lines);
+  if (tool.params) {
+    lines.push_back(
+        {"params", {absl::StrCat("its parameters ", ShowExpr(*tool.params, options.exact))}});
+  }
+  for (const std::string& text : tool.assumptions) lines.push_back({"assumed", {text}});
+  return lines;
+}
+
+std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& options) {
+  if (report.tool) return ToolLines(report, options);
+  const TotalTexts texts(report, options);
+  const Totals& t = report.totals;
+  std::vector<LabelledLine> lines;
+  if (HasIntegerMacs(report)) {
+    lines.push_back(
+        {"MACs",
+         {absl::StrCat(AtLeast(t.lower_bound, t.macs, texts.Number(t.macs)), texts.Per())}});
+  }
+  lines.push_back(FlopsLine(report, texts));
+  AddFormulas(report, options, texts, &lines);
+  if (HasIntegerMacs(report) || texts.Matters(t.int_ops)) {
+    lines.push_back({"integer",
+                     {absl::StrCat(AtLeast(t.lower_bound, t.int_ops, texts.Number(t.int_ops)),
+                                   " operations", texts.Per())}});
+  }
+  AddTypes(report, texts, &lines);
+  lines.push_back(ParamsLine(report, options, texts));
+  if (texts.Matters(t.foldable_flops)) {
+    lines.push_back({"folded",
+                     {absl::StrCat("of the FLOPs, ", texts.Number(t.foldable_flops),
+                                   " work on constants; a runtime computes them once")}});
+  }
+  // Nobody trains what multiplies integers.
+  if (!HasIntegerMacs(report) && t.flops != Expr(0)) {
+    lines.push_back(
+        {"train",
+         {absl::StrCat(AtLeast(t.lower_bound, t.training_flops, texts.Number(t.training_flops)),
+                       " FLOPs a step", texts.Per(), " (3 x forward)")}});
+  }
+  if (report.causal_nodes > 0) {
+    const bool half = report.causal == CausalCounting::kHalf;
+    lines.push_back({"causal",
+                     {absl::StrCat("attention in ", Plural(report.causal_nodes, "node"),
+                                   half ? ": masked pairs are not counted (--causal half)"
+                                        : " is counted in full (--causal half counts the "
+                                          "triangle)")}});
+  }
+  return lines;
+}
+
+// ---- lists
+
+std::string OriginText(const SymbolOrigin& s) {
+  const std::string axis = absl::StrCat(s.name, "  axis ", s.axis, " of ");
+  switch (s.kind) {
+    case SymbolOrigin::Kind::kInput:
+      return absl::StrCat(axis, "input ", s.value);
+    case SymbolOrigin::Kind::kData:
+      return absl::StrCat(axis, s.value, ", depends on data");
+    case SymbolOrigin::Kind::kSizes:
+      return absl::StrCat(axis, s.value, ", follows from sizes, but not by a formula");
+    case SymbolOrigin::Kind::kRepeats:
+      return absl::StrCat(s.name, "  how often axis ", s.axis, " of ", s.value,
+                          " repeats that of the input");
+    case SymbolOrigin::Kind::kMachine:
+      return absl::StrCat(axis, s.value, ", depends on the processor");
+    case SymbolOrigin::Kind::kTrips:
+      return absl::StrCat(axis, s.value, ", changes from trip to trip");
+    case SymbolOrigin::Kind::kTripCount:
+      return absl::StrCat(s.name, "  trips of the loop that makes ", s.value);
+  }
+  return s.name;
+}
+
+// `omitted`: how many even JSON does not have.
+void AddRest(size_t total, int64_t omitted, std::vector<std::string>* lines) {
+  if (total <= kMaxShownItems) return;
+  const size_t more = total - kMaxShownItems + static_cast<size_t>(omitted);
+  lines->push_back(absl::StrCat("and ", more, " more (--format json has ",
+                                omitted > 0 ? "some of them)" : "all)"));
+}
+
+// A warning that names a limit which can be raised says how.
+std::string WarningText(const std::string& warning) {
+  if (absl::StrContains(warning, "--limit")) return warning;
+  for (const SettableLimit& limit : kSettableLimits) {
+    if (absl::StrContains(warning, limit.name)) {
+      return absl::StrCat(warning, "; raise it with --limit ", limit.name, "=N");
+    }
+  }
+  return warning;
+}
+
+}  // namespace
+
+Summary Summarize(const Report& report, const ViewOptions& options) {
+  Summary s;
+  if (options.title == ViewOptions::Title::kPath) s.title = report.model.path;
+  if (options.title == ViewOptions::Title::kFileName) s.title = FileName(report.model.path);
+  s.head = {ModelLine(report, s.title, /*assume=*/true), InputLine(report)};
+  s.totals = TotalLines(report, options);
+  // The lines of inputs say where their symbols stand, if all inputs are there.
+  const bool all_inputs = report.inputs.size() <= kMaxShownInputs + 1;
+  size_t symbols = 0;
+  for (const SymbolOrigin& symbol : report.symbols) {
+    if (all_inputs && symbol.kind == SymbolOrigin::Kind::kInput) continue;
+    if (++symbols <= kMaxShownItems) s.symbols.push_back(OriginText(symbol));
+  }
+  AddRest(symbols, 0, &s.symbols);
+  for (const CoverageItem& item : report.coverage.items) {
+    if (s.unknown.size() == kMaxShownItems) break;
+    s.unknown.push_back(
+        absl::StrCat(item.node, " (", OpLabel(item.domain, item.op), "): ", item.reason));
+  }
+  AddRest(report.coverage.items.size(), report.coverage.items_omitted, &s.unknown);
+  for (const std::string& warning : report.warnings) s.warnings.push_back(WarningText(warning));
+  return s;
+}
+
+std::string DrawHead(const Report& report, int width) {
+  LabelledLine model = ModelLine(report, report.model.path, /*assume=*/false);
+  if (!report.model.producer.empty()) model.texts.push_back(report.model.producer);
+  model.texts.push_back(absl::StrCat(SiExpr(report.totals.params), " parameters"));
+  return absl::StrCat(DrawLabelled(model, width), DrawLabelled(InputLine(report), width));
+}
+
+}  // namespace onnxflops::report

@@ -1,0 +1,27 @@
+// What stands above and below the table of a report, as short texts that may share a line.
+#ifndef ONNXFLOPS_SRC_REPORT_SUMMARY_H_
+#define ONNXFLOPS_SRC_REPORT_SUMMARY_H_
+
+#include <string>
+#include <vector>
+
+#include "src/report/report.h"
+#include "src/report/text_table.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops::report {
+
+struct Summary {
+  std::string title;  // the file; empty if it is not to be named
+  // The model with the sizes at which figures are shown, its inputs; then the totals.
+  std::vector<LabelledLine> head, totals;
+  std::vector<std::string> symbols, unknown, warnings;  // a line each
+};
+Summary Summarize(const Report& report, const ViewOptions& options);
+
+// The lines above a comparison: the file, its sizes, and what goes in. Nothing is assumed.
+std::string DrawHead(const Report& report, int width);
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_REPORT_SUMMARY_H_
