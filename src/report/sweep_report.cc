@@ -46,7 +46,7 @@ std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
     return rows;
   }
   std::vector<std::string> parents;  // paths, by indent
-  for (const ModuleRow& m : report::ModuleRows(report, options)) {
+  for (const ModuleRow& m : report::ModuleRows(report, options).rows) {
     parents.resize(static_cast<size_t>(m.indent));
     const std::string parent = parents.empty() ? "" : parents.back();
     const std::string path =
