@@ -13,13 +13,13 @@
 namespace onnxflops::tools {
 namespace {
 
-absl::Status Bad(absl::string_view option, absl::string_view text, absl::string_view why) {
+absl::Status BadView(absl::string_view option, absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text), ": ", why));
 }
 
 absl::Status ParseCount(absl::string_view option, const std::string& text, int least, int* value) {
   if (text.empty() || (absl::SimpleAtoi(text, value) && *value >= least)) return absl::OkStatus();
-  return Bad(option, text, absl::StrCat("it should be a number, ", least, " or more"));
+  return BadView(option, text, absl::StrCat("it should be a number, ", least, " or more"));
 }
 
 absl::StatusOr<Figure> ParseFigure(absl::string_view option, absl::string_view key, GroupBy by) {
@@ -30,7 +30,7 @@ absl::StatusOr<Figure> ParseFigure(absl::string_view option, absl::string_view k
   const bool weights =
       figure->kind == Figure::Kind::kQuantity && figure->quantity->of == Quantity::Of::kWeights;
   if (weights && by != GroupBy::kModule) {
-    return Bad(option, key, "only modules hold parameters (--by module)");
+    return BadView(option, key, "only modules hold parameters (--by module)");
   }
   return figure;
 }
@@ -69,7 +69,7 @@ absl::StatusOr<ViewOptions> ViewArguments::Parse(Format format) const {
   } else if (by == "node" || (by.empty() && view.top > 0)) {
     view.by = GroupBy::kNode;
   } else if (!by.empty() && by != "module") {
-    return Bad(
+    return BadView(
         "--by", by,
         absl::StrCat("it should be module, op or node", DidYouMean(by, {"module", "op", "node"})));
   }
