@@ -23,9 +23,8 @@ bool IsFatal(const absl::Status& status) {
 // Whether looking at the content of inputs can change what the operator yields.
 bool ContentMatters(const OpDef& def, const FactTable& facts, const FactIds& inputs) {
   if (def.evaluate == nullptr) return true;
-  return std::all_of(inputs.begin(), inputs.end(), [&](FactId id) {
-    return facts.HasContent(id) || facts[id].absent();
-  });
+  return std::all_of(inputs.begin(), inputs.end(),
+                     [&](FactId id) { return facts.HasContent(id) || facts[id].absent(); });
 }
 
 // Tools that raise the opset of a file leave an attribute `axes` behind that became an input: its

@@ -172,6 +172,25 @@ TEST(GrowingLoop, SizesWithoutAFormulaAreSymbolsAndSaidToBe) {
   EXPECT_THAT(inference.warnings[0], testing::HasSubstr("only where all trips are alike"));
 }
 
+// Shapes are carried as they are; what a trip makes is as long as a counter says.
+TEST(GrowingLoop, SizesThatFollowFromACounter) {
+  const Model model = ModelFromText(
+      "g (float[20,M] w, float[T] steps) => (int64[1] out) <int64[1] begin = {1}, int64[1] three = "
+      "{3}, int64[1] width = {20}, bool yes = {1}> { s = Shape(steps) n = Squeeze(s) out = "
+      "Loop<body = g (int64 i, bool c, int64[1] k) => (bool c_out, int64[1] k_out) { c_out = "
+      "Identity(c) size = Concat<axis=0>(k, width) e = ConstantOfShape(size) h = MatMul(e, w) "
+      "k_out = Add(k, three) }>(n, yes, begin) }",
+      kOpset);
+  const Inference open = Infer(model).value();
+  EXPECT_THAT(open.warnings, testing::IsEmpty());
+  const Expr macs = Count(open).value().total.amounts.macs;
+  for (const int64_t trips : {1, 2, 5, 100}) {
+    int64_t expected = 0;
+    for (int64_t i = 0; i < trips; ++i) expected += (1 + 3 * i) * 20 * 7;
+    EXPECT_EQ(macs.Substitute({{"T", trips}, {"M", 7}}), Expr(expected)) << trips;
+  }
+}
+
 // Nobody knows which branch runs, here in 100 trips: the larger one is counted, and it says so.
 TEST(OpenBranch, IsSaidToBeWhereTheOtherCostsLess) {
   const auto counts = [](const char* else_branch) {
