@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
@@ -95,12 +97,17 @@ void OptionList::AddValues(absl::string_view name, absl::string_view type,
                       .values = values});
 }
 
-// What CLI11 says begins with the name of the option: "--dim: 1 required TEXT missing".
+// What CLI11 says begins with the name of the option: "--dim: 1 required TEXT missing", of a flag
+// without its dashes.
 absl::Status OptionList::Rephrase(const VerbHelp& verb, absl::string_view error) const {
   const absl::string_view name = error.substr(0, error.find_first_of(": "));
   for (const Option& option : options_) {
-    if (option.positional || option.name != name) continue;
-    if (option.flag != nullptr) return WrongCall(verb, absl::StrCat(name, " takes no value"));
+    if (option.positional) continue;
+    if (option.flag != nullptr &&
+        absl::StripPrefix(option.name, "--") == absl::StripPrefix(name, "--")) {
+      return WrongCall(verb, absl::StrCat(option.name, " takes no value"));
+    }
+    if (option.name != name) continue;
     return WrongCall(verb, absl::StrCat(name, " needs a value: ", name, " ", option.type));
   }
   return WrongCall(verb, Escaped(error));
