@@ -126,6 +126,12 @@ absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
   }
   for (size_t i = 0; i < options_.size(); ++i) {
     const Option& option = options_[i];
+    for (const std::string& value : given[i]) {  // which CLI11 takes whatever it looks like
+      const auto is_value = [&value](const Option& o) { return o.positional || o.name != value; };
+      if (std::all_of(options_.begin(), options_.end(), is_value)) continue;
+      return WrongCall(
+          verb, absl::StrCat(option.name, " needs a value: ", option.name, " ", option.type));
+    }
     if (option.values != nullptr && !option.positional) *option.values = std::move(given[i]);
     if (option.value == nullptr || given[i].empty()) continue;
     if (given[i].size() > 1) {

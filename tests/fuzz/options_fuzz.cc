@@ -3,14 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "src/api/count.h"
 #include "src/base/limits.h"
+#include "src/base/status_macros.h"
+#include "src/report/audit.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
 #include "tests/fuzz/require.h"
 #include "tools/options.h"
+#include "tools/view_arguments.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -19,17 +23,36 @@ namespace {
 absl::Status ParseLine(absl::string_view text) {
   OptionList list;
   SizeArguments sizes;
+  ViewArguments view;
   OutputArguments output;
   std::vector<std::string> models;
   list.AddPositional("MODEL", &models, 1);
   sizes.AddTo(&list);
+  view.AddTo(&list);
   output.AddTo(&list);
   std::string help;
   const absl::StatusOr<bool> run =
       list.Parse({"onnxflops count MODEL", "Counts.\n", ""}, absl::StrSplit(text, '\n'), &help);
   if (!run.ok() || !*run) return run.status();
   const absl::StatusOr<CountOptions> options = sizes.Parse();
-  return options.ok() ? output.ParseFormat().status() : options.status();
+  RETURN_IF_ERROR(options.status());
+  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
+  return view.Parse(format).status();
+}
+
+absl::Status ParseSweep(absl::string_view text) {
+  std::vector<DimSizes> dims;
+  const absl::Status status = ParseDims(text, &dims);
+  for (const DimSizes& dim : dims) {
+    Require(dim.sizes.size() <= kMaxSweepPoints, "a sweep has more points than its limit");
+  }
+  return status;
+}
+
+absl::Status ParsePublished(absl::string_view text) {
+  const absl::StatusOr<PublishedFigure> figure = ParseFigure(text);
+  if (figure.ok()) RequirePrintable(figure->text);
+  return figure.status();
 }
 
 // What is printed of an expression is read again as the same.
@@ -72,7 +95,7 @@ absl::Status ParseBinding(absl::string_view text) {
 absl::Status Parse(uint8_t option, absl::string_view text) {
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
-  switch (option % 5) {
+  switch (option % 7) {
     case 0:
       return ParseBinding(text);
     case 1:
@@ -81,8 +104,12 @@ absl::Status Parse(uint8_t option, absl::string_view text) {
       return ParseValue(text, &values, &shapes);
     case 3:
       return ParseFormula(text);
-    default:
+    case 4:
       return ParseLine(text);
+    case 5:
+      return ParseSweep(text);
+    default:
+      return ParsePublished(text);
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a file uses of the standard library and of Abseil, it includes: by itself or by headers of ours.
 
-The library is compiled with a precompiled header of both, so that the compiler does not tell.
+The library is compiled in batches, or with a precompiled header of both, so that the compiler does not tell.
 """
 
 import pathlib

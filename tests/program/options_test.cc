@@ -169,7 +169,7 @@ std::string FormatOf(const std::string& format, const std::string& file) {
   output.file = file;
   const absl::StatusOr<Format> parsed = output.ParseFormat();
   if (!parsed.ok()) return std::string(parsed.status().message());
-  constexpr const char* kNames[] = {"table", "json", "jsonl", "csv", "markdown"};
+  constexpr const char* kNames[] = {"table", "text", "json", "jsonl", "csv", "markdown"};
   return kNames[static_cast<size_t>(*parsed)];
 }
 

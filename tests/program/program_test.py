@@ -36,7 +36,7 @@ class ProgramTest(unittest.TestCase):
         return run.stdout
 
     def totals(self, command):
-        return re.findall(r"^(?:MACs|parameters) .*", self.shell(command), re.MULTILINE)
+        return re.findall(r"^(?:FLOPs|params) .*", self.shell(command), re.MULTILINE)
 
 
 class InputTest(ProgramTest):

@@ -288,6 +288,7 @@ def check_program(outputs):
         check_model(outputs, model)
     outputs.run("count", *models[:3])
     outputs.run("count", "models/gpt2.onnx", "--causal", "half")
+    outputs.run("count", "models/clip-vit-b-32.ts17.onnx", "--module", "visual")
     outputs.run("count", "models/custom-op.onnx", "--rules", "models/custom-op.toml", "--by", "node")
     check_hostile(outputs)
     outputs.run("ops")
