@@ -20,6 +20,7 @@
 #include "src/report/format.h"
 #include "src/report/model_rows.h"
 #include "src/report/redact.h"
+#include "src/report/summary.h"
 #include "src/report/sweep_report.h"
 #include "tools/each_model.h"
 #include "tools/model_files.h"
@@ -92,7 +93,8 @@ struct CountArguments {
                    "Count as another tool does. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
     list->AddFlag("--strict", &strict,
-                  "Exit with 1 if a node is not counted, or if there is a warning.");
+                  "Exit with 1 if a node is not counted, if a size that depends on data is open, "
+                  "or if there is a warning.");
     list->AddFlag("--redact-names", &redact,
                   "Replace every name of the model, to share structure and figures without them.");
     jobs.AddTo(list);
@@ -119,6 +121,11 @@ std::string Objection(const Report& report) {
   if (report.totals.lower_bound) return absl::StrCat(path, ": a part is unknown");
   if (!report.warnings.empty()) {
     return absl::StrCat(path, ": warning: ", Printable(report.warnings[0]));
+  }
+  if (const int64_t open = report::SizesInside(report); open > 0) {
+    return absl::StrCat(path, ": ", Plural(open, "size"),
+                        open == 1 ? " depends on data and is open" : " depend on data and are open",
+                        "; --dim sets sizes");
   }
   return "";
 }

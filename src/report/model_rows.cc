@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
+#include "src/report/summary.h"
 
 namespace onnxflops {
 namespace {
@@ -40,15 +41,9 @@ bool IsMain(const Quantity& q) {
 // "batch = 1, seq = 128, 29 data-dependent sizes = 1".
 std::string SizesText(const Report& report, const Bindings& reference) {
   Bindings named = report.bindings;
-  size_t of_data = 0;
   for (const SymbolOrigin& symbol : report.symbols) {
     const auto at = reference.find(symbol.name);
-    if (at == reference.end()) continue;
-    if (symbol.kind == SymbolOrigin::Kind::kInput) {
-      named.insert(*at);
-    } else {
-      ++of_data;
-    }
+    if (symbol.kind == SymbolOrigin::Kind::kInput && at != reference.end()) named.insert(*at);
   }
   std::vector<std::string> texts;
   for (const auto& [name, size] : named) {
@@ -58,7 +53,7 @@ std::string SizesText(const Report& report, const Bindings& reference) {
     }
     texts.push_back(absl::StrCat(Escaped(name), " = ", size));
   }
-  if (of_data > 0) {
+  if (const int64_t of_data = onnxflops::report::SizesInside(report); of_data > 0) {
     texts.push_back(
         absl::StrCat(of_data, " data-dependent ", of_data == 1 ? "size" : "sizes", " = 1"));
   }

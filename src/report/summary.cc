@@ -1,6 +1,7 @@
 #include "src/report/summary.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -57,11 +58,9 @@ std::vector<std::string> SizeTexts(const Report& report, bool assume) {
   const Bindings sizes = ReferenceSizes(report);
   const absl::flat_hash_set<std::string> used = SymbolsOf(report.totals);
   std::vector<std::string> open;
-  int64_t inside = 0, more = 0;
+  int64_t more = 0;
   for (const SymbolOrigin& s : report.symbols) {
-    if (s.kind != SymbolOrigin::Kind::kInput) {
-      inside += used.contains(s.name) ? 1 : 0;
-    } else if (!assume || used.contains(s.name)) {
+    if (s.kind == SymbolOrigin::Kind::kInput && (!assume || used.contains(s.name))) {
       if (open.size() == kMaxShownSizes) {
         ++more;
         continue;
@@ -74,7 +73,7 @@ std::vector<std::string> SizeTexts(const Report& report, bool assume) {
     texts.push_back(
         absl::StrCat(absl::StrJoin(open, ", "), assume ? " (assumed; --dim sets sizes)" : " open"));
   }
-  if (inside > 0) {
+  if (const int64_t inside = SizesInside(report); inside > 0) {
     texts.push_back(absl::StrCat(Plural(inside, "size"),
                                  inside == 1 ? " that depends on data" : " that depend on data",
                                  assume ? " = 1 (assumed)" : " open"));
@@ -278,6 +277,39 @@ void AddFormulas(const Report& report, const ViewOptions& options, const TotalTe
   }
 }
 
+// "at least 13.44 G MACs, at most 81.01 G"; nothing if only one value is possible.
+std::string RangeText(const Quantity& q, const Expr& amount, bool lower_bound, bool exact) {
+  if (amount.is_literal()) return "";
+  const auto low = amount.LowerBound(), high = amount.UpperBound();
+  const auto number = [exact](absl::int128 n) { return exact ? GroupedDigits(n) : SiNumber(n); };
+  const bool is_bounded = high && !lower_bound;
+  return absl::StrCat("at least ", number(std::max<absl::int128>(low.value_or(0), 0)), " ", q.title,
+                      is_bounded ? ", at most " : ", no upper bound is known",
+                      is_bounded ? number(*high) : "");
+}
+
+// The least and the most work that sizes which depend on data allow, at the inputs' sizes of the
+// title.
+void AddRange(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
+  const int64_t inside = SizesInside(report);
+  if (inside == 0) return;
+  Bindings sizes = ReferenceSizes(report);
+  for (const SymbolOrigin& s : report.symbols) {
+    if (s.kind != SymbolOrigin::Kind::kInput) sizes.erase(s.name);
+  }
+  LabelledLine line = {"range", {}};
+  for (const Quantity& q : kQuantities) {
+    if (q.value != &Amounts::flops && q.value != &Amounts::macs) continue;
+    std::string text = RangeText(q, (report.totals.*q.value).Substitute(sizes),
+                                 report.totals.lower_bound, options.exact);
+    if (!text.empty()) line.texts.push_back(std::move(text));
+  }
+  if (line.texts.empty()) return;
+  line.texts.push_back(
+      absl::StrCat("(", Plural(inside, "size"), inside == 1 ? " depends" : " depend", " on data)"));
+  lines->push_back(std::move(line));
+}
+
 // What another tool reports, in its unit and words.
 std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& options) {
   const TotalTexts texts(report, options);
@@ -314,6 +346,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
          {absl::StrCat(AtLeast(t.lower_bound, t.macs, texts.Number(t.macs)), texts.Per())}});
   }
   lines.push_back(FlopsLine(report, texts));
+  AddRange(report, options, &lines);
   AddFormulas(report, options, texts, &lines);
   if (HasIntegerMacs(report) || texts.Matters(t.int_ops)) {
     lines.push_back({"integer",
@@ -389,6 +422,13 @@ std::string WarningText(const std::string& warning) {
 }
 
 }  // namespace
+
+int64_t SizesInside(const Report& report) {
+  const absl::flat_hash_set<std::string> used = SymbolsOf(report.totals);
+  return std::count_if(report.symbols.begin(), report.symbols.end(), [&](const SymbolOrigin& s) {
+    return s.kind != SymbolOrigin::Kind::kInput && used.contains(s.name);
+  });
+}
 
 Summary Summarize(const Report& report, const ViewOptions& options) {
   Summary s;

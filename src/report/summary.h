@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_REPORT_SUMMARY_H_
 #define ONNXFLOPS_SRC_REPORT_SUMMARY_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Summary {
   std::vector<std::string> symbols, unknown, warnings;  // a line each
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
+
+// How many sizes the totals depend on that no input has: they follow from what tensors hold.
+int64_t SizesInside(const Report& report);
 
 // The lines above a comparison: the file, its sizes, and what goes in. Nothing is assumed.
 std::string DrawHead(const Report& report, int width);

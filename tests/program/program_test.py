@@ -39,6 +39,20 @@ class ProgramTest(unittest.TestCase):
         return re.findall(r"^(?:FLOPs|params) .*", self.shell(command), re.MULTILINE)
 
 
+class StrictTest(ProgramTest):
+    MODEL = """<ir_version: 8, opset_import: ["": 17]> g (float[4,4] x) => (float[2,n] y)
+    { i = NonZero(x)  f = Cast<to = 1>(i)  y = Relu(f) }"""
+
+    def test_a_size_that_depends_on_data(self):
+        with open(os.path.join(self.folder, "a.onnxtxt"), "w", encoding="utf-8") as file:
+            file.write(self.MODEL)
+        text = self.shell("onnxflops a.onnxtxt")
+        self.assertRegex(text, r"(?m)^range +at least 16 FLOPs, no upper bound is known +\(1 size depends on data\)$")
+        name = re.search(r"(?m)^[| ]*(nonzero\S*)  axis", text)
+        self.shell("onnxflops a.onnxtxt --strict | cat", 1, "--strict: a.onnxtxt: 1 size depends on data and is open; --dim sets sizes")
+        self.shell(f"onnxflops a.onnxtxt --strict --dim '{name[1]}=3'")
+
+
 class InputTest(ProgramTest):
     def test_a_model_comes_through_any_pipe(self):
         expected = self.totals("onnxflops $M")
