@@ -336,19 +336,22 @@ class Filler {
   Filler(std::string begin, int width, int indent)
       : out_(std::move(begin)), width_(width), indent_(indent), used_(DisplayWidth(out_)) {}
 
-  void AddWord(std::string word, absl::string_view gap) {
-    if (!fresh_ && used_ + static_cast<int>(gap.size()) + DisplayWidth(word) > width_) Break();
+  void AddWord(absl::string_view word, absl::string_view gap) {
+    int left = DisplayWidth(word);  // a word may be a megabyte: its width is counted once
+    if (!fresh_ && used_ + static_cast<int>(gap.size()) + left > width_) Break();
     if (!fresh_) Append(gap);
     // At least a few signs fit into a line, whatever its width.
     const int room = std::max(width_ - indent_, kMinWidth);
-    while (DisplayWidth(word) > std::max(width_ - used_, fresh_ ? kMinWidth : 0)) {
-      if (used_ > indent_ && DisplayWidth(word) <= room) {
+    while (left > std::max(width_ - used_, fresh_ ? kMinWidth : 0)) {
+      if (used_ > indent_ && left <= room) {
         Break();
         continue;
       }
-      const size_t end = PrefixOf(word, std::max(width_ - used_, kMinWidth));
-      Append(word.substr(0, end));
-      word.erase(0, end);
+      const absl::string_view part =
+          word.substr(0, PrefixOf(word, std::max(width_ - used_, kMinWidth)));
+      Append(part);
+      word.remove_prefix(part.size());
+      left -= DisplayWidth(part);
       Break();
     }
     Append(word);
@@ -359,8 +362,8 @@ class Filler {
   void Add(absl::string_view text, absl::string_view gap) {
     const int needed = static_cast<int>(gap.size()) + DisplayWidth(text);
     if (!fresh_ && used_ + needed > width_ && 2 * needed <= width_) Break();
-    for (std::string& word : WordsOf(text)) {
-      AddWord(std::move(word), gap);
+    for (const std::string& word : WordsOf(text)) {
+      AddWord(word, gap);
       gap = " ";
     }
   }
