@@ -289,6 +289,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
   }
   std::vector<SweptSymbol> swept;
+  swept.reserve(dims.size());
   for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
   const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));

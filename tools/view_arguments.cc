@@ -23,7 +23,7 @@ absl::Status ParseCount(absl::string_view option, const std::string& text, int l
 }
 
 absl::StatusOr<Figure> ParseFigure(absl::string_view option, absl::string_view key, GroupBy by) {
-  const absl::StatusOr<Figure> figure = FindFigure(key);
+  absl::StatusOr<Figure> figure = FindFigure(key);
   if (!figure.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(option, ": ", figure.status().message()));
   }
