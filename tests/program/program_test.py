@@ -93,6 +93,30 @@ class InputTest(ProgramTest):
         self.shell("onnxflops ops --rules /", 2, "--rules '/': is a directory, not a file")
 
 
+def terminal():
+    """Both ends of a pseudo-terminal. Where /dev/pts is not mounted, as in a bare chroot, there is none to try."""
+    try:
+        return os.openpty()
+    except OSError as error:
+        raise unittest.SkipTest(f"no pseudo-terminals here: {error}") from error
+
+
+class ColorTest(ProgramTest):
+    def sequences(self, **variables):
+        """How many lines of a table on a terminal hold an escape sequence."""
+        master, slave = terminal()
+        env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR")} | {"TERM": "xterm"} | variables
+        subprocess.run([PROGRAM, MODELS["M"], "--depth", "0"], cwd=self.folder, env=env, stdout=slave, check=True, timeout=60)
+        os.close(slave)
+        shown = os.read(master, 1 << 16)
+        os.close(master)
+        return sum(b"\x1b[" in line for line in shown.split(b"\n"))
+
+    def test_a_terminal_has_color_unless_it_is_switched_off(self):
+        self.assertGreater(self.sequences(), 0)
+        self.assertEqual((self.sequences(NO_COLOR="1"), self.sequences(CLICOLOR="0")), (0, 0))
+
+
 class ManyModelsTest(ProgramTest):
     def test_threads_do_not_change_what_is_printed(self):
         self.shell("mkdir m; for i in 1 2 3 4 5 6 7 8 9; do cp $M m/$i.onnx; cp $C m/c$i.onnx; done; echo x > m/bad.onnx; : > m/empty.onnx")
@@ -107,7 +131,7 @@ class ManyModelsTest(ProgramTest):
 
     def test_a_terminal_shows_progress_and_then_nothing_of_it(self):
         self.shell("mkdir m; for i in {1..400}; do cp $M m/$i.onnx; done")
-        master, slave = os.openpty()
+        master, slave = terminal()
         run = subprocess.Popen([PROGRAM, "m", "--format", "jsonl", "-j", "1"], cwd=self.folder, stdout=subprocess.PIPE, stderr=slave)
         os.close(slave)
         lines = run.stdout.read().count(b"\n")
