@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 // Functions of torch, and methods of tensors, that are one operator: they call no other that a
@@ -312,4 +312,4 @@ SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char sy
   return LineReader(line, name, symbol, is_module).Read();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

@@ -16,7 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // "out += identity"; empty if there is none.
 absl::string_view LastSourceLine(absl::string_view stack_trace);
@@ -49,6 +49,6 @@ struct SpelledCall {
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
                          absl::FunctionRef<bool(absl::string_view)> is_module);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_

@@ -133,13 +133,14 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
     const Module& m = tree.modules[i];
     paths.insert(m.own ? tree.modules[static_cast<size_t>(m.parent)].path : m.path);
   }
-  const Attribution attribution = AttributeNodes(inference, counts, ExecutionFilter::kAll);
+  const modules::Attribution attribution =
+      modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
   PartCounts result;
   result.in_part.assign(inference.model->nodes.size(), false);
   TallySum total;
   // An addition of expressions is much dearer than an execution: equal ones are counted first.
   absl::btree_map<std::pair<int32_t, int32_t>, int64_t> executions;
-  for (const Execution& e : attribution.executions) {
+  for (const modules::Execution& e : attribution.executions) {
     if (!paths.contains(attribution.paths.path(e.module))) continue;
     ++executions[{e.work, e.times}];
     const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
@@ -156,14 +157,14 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
   }
   absl::flat_hash_map<OpKey, AmountsSum> sums;
   for (const auto& [execution, count] : executions) {
-    const Execution e = {kRootModule, execution.first, execution.second, 0};
+    const modules::Execution e = {kRootModule, execution.first, execution.second, 0};
     const Call& call = inference.call(e.call());
     const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
     const Node& node = inference.model->node(call.node);
     const Expr times = attribution.times[static_cast<size_t>(e.times)] * count;
-    const Tally tally = e.part() == CostPart::kOwn         ? cost.own
-                        : e.part() == CostPart::kShapeWork ? cost.tally().AsShapeWork()
-                                                           : cost.tally();
+    const Tally tally = e.part() == modules::CostPart::kOwn         ? cost.own
+                        : e.part() == modules::CostPart::kShapeWork ? cost.tally().AsShapeWork()
+                                                                    : cost.tally();
     total.Add(tally, times);
     const OpKey key = {std::string(node.domain), std::string(node.op_type)};
     sums[key].Add(tally.amounts, times);

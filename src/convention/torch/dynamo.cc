@@ -52,7 +52,7 @@ struct CallText {
   OptionalId<struct ScopeTag> scope;  // once it is made
   absl::string_view target, scopes, classes, fx_node, source_line;
   bool is_parsed = false;  // the rest
-  FxArgs args;
+  exporter::FxArgs args;
   TorchArguments arguments;
   bool reads_copy = false, has_parameters = false;
   bool in_torch_nn = false;  // the line of source is torch.nn's
@@ -110,11 +110,11 @@ class DynamoTracer {
     if (text.is_asked) return text;
     text.is_asked = true;
     const Node& node = evidence_.model().node(id);
-    const NodeMetadata metadata(node.metadata);
+    const exporter::NodeMetadata metadata(node.metadata);
     text.is_complete = metadata.StatesCall();
     if (!text.is_complete) return text;
     text.is_fused = metadata.IsFusedBatchNorm();
-    text.name = NameOf(PyStrings(*metadata.name_scopes).last());
+    text.name = NameOf(exporter::PyStrings(*metadata.name_scopes).last());
     return text;
   }
 
@@ -123,8 +123,8 @@ class DynamoTracer {
     if (!is_new) return *it->second;
     CallText& text = call_texts_.emplace_back();
     it->second = &text;
-    const NodeMetadata metadata(evidence_.model().node(id).metadata);
-    PyStrings scopes(*metadata.name_scopes), classes(*metadata.class_hierarchy);
+    const exporter::NodeMetadata metadata(evidence_.model().node(id).metadata);
+    exporter::PyStrings scopes(*metadata.name_scopes), classes(*metadata.class_hierarchy);
     text.target = classes.last();
     scopes.DropLast();
     classes.DropLast();
@@ -134,34 +134,34 @@ class DynamoTracer {
         targets_.try_emplace(text.target, static_cast<int32_t>(targets_.size())).first->second;
     text.op = AtenOf(text.target);
     text.fx_node = metadata.fx_node.value_or("");
-    text.source_line = LastSourceLine(metadata.stack_trace.value_or(""));
-    text.in_torch_nn = IsLineOfTorchNn(metadata.stack_trace.value_or(""));
+    text.source_line = exporter::LastSourceLine(metadata.stack_trace.value_or(""));
+    text.in_torch_nn = exporter::IsLineOfTorchNn(metadata.stack_trace.value_or(""));
     return text;
   }
 
-  static const FxArgs& ArgsOf(CallText* text) {
+  static const exporter::FxArgs& ArgsOf(CallText* text) {
     if (!text->is_parsed) {
       text->is_parsed = true;
-      text->args = ParseFxArgs(text->fx_node);
+      text->args = exporter::ParseFxArgs(text->fx_node);
       text->arguments = ArgumentsOf(*text);
       text->reads_copy = ReadsCopy(text->args);
-      text->has_parameters = absl::StrContains(text->fx_node, kFxParameter);
+      text->has_parameters = absl::StrContains(text->fx_node, exporter::kFxParameter);
     }
     return text->args;
   }
 
-  static bool ReadsCopy(const FxArgs& args) {
+  static bool ReadsCopy(const exporter::FxArgs& args) {
     return std::any_of(args.args.begin(), args.args.end(), [](absl::string_view arg) {
-      return SplitFxName(FxValueName(arg)).first == "clone";
+      return exporter::SplitFxName(exporter::FxValueName(arg)).first == "clone";
     });
   }
 
   static TorchArguments ArgumentsOf(const CallText& text) {
     constexpr size_t kHasBiases = 3, kBatchFirst = 8;  // of lstm and its like
-    const FxArgs& args = text.args;
+    const exporter::FxArgs& args = text.args;
     TorchArguments a;
     if (text.op == Aten::kLayerNorm) {
-      a.normalized_dims = static_cast<int32_t>(PyItems(args.Arg(1)).size());
+      a.normalized_dims = static_cast<int32_t>(exporter::PyItems(args.Arg(1)).size());
     }
     a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
     a.groups_heads = text.op == Aten::kSdpa && args.Kwarg("enable_gqa") == "True";
@@ -177,7 +177,7 @@ class DynamoTracer {
     if (!is_new) return it->second;
     FxName name;
     name.text = text;
-    const auto [base, number] = SplitFxName(text);
+    const auto [base, number] = exporter::SplitFxName(text);
     name.number = number;
     if (const Aten op = AtenOf(absl::StrCat("aten.", base)); op != Aten::kOther) {
       const auto [at, new_base] =
@@ -252,7 +252,7 @@ class DynamoTracer {
     const auto [it, is_new] = scopes_.try_emplace({text->scopes, text->classes},
                                                   static_cast<ScopeId>(trace_.scopes.size()));
     if (is_new) {
-      PyStrings chain(text->classes);
+      exporter::PyStrings chain(text->classes);
       TorchScope scope;
       scope.module = entry.module;
       scope.class_name = chain.last();
@@ -287,7 +287,7 @@ class DynamoTracer {
     TorchCall call;
     call.op = !conv ? Aten::kLinear : transposed ? Aten::kConvTranspose : Aten::kConv;
     const absl::string_view arg = ArgsOf(&CallTextOf(entry.node)).Arg(0);
-    const int32_t name = NameOf(FxValueName(arg));
+    const int32_t name = NameOf(exporter::FxValueName(arg));
     call.name = names_[static_cast<size_t>(name)].text;
     call.scope = static_cast<ScopeId>(trace_.scopes.size());
     trace_.scopes.push_back(scope);
@@ -316,7 +316,7 @@ class DynamoTracer {
   void ReadArguments(TorchCall* call, CallText* text) {
     const NnClass nn_class = trace_.nn_class(*call);
     if (nn_class == NnClass::kRecurrentCell) ++trace_.recurrent_cells;
-    const FxArgs& args = ArgsOf(text);
+    const exporter::FxArgs& args = ArgsOf(text);
     call->reads_copy = text->reads_copy;
     trace_.has_parameters = trace_.has_parameters || text->has_parameters;
     if (call->op == Aten::kOther) return NoteFolded(*call, text);
@@ -390,7 +390,7 @@ class DynamoTracer {
       call->spelling = OpenFact<Spelling>::Stated(SpellingOfNn(call->op));
       return;
     }
-    const SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
+    const exporter::SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
     const bool is_told =
         spelled.spelling != Spelling::kNone && spelled.spelling != Spelling::kSeveral;
     const Spelling likely = is_told ? spelled.spelling : LikelySpelling(evidence_, scope, *call);
@@ -405,7 +405,8 @@ class DynamoTracer {
   }
 
   // Of a function that is called often, each line is read once per module.
-  SpelledCall SpelledIn(const TorchCall& call, const CallText& text, absl::string_view name) {
+  exporter::SpelledCall SpelledIn(const TorchCall& call, const CallText& text,
+                                  absl::string_view name) {
     const char symbol = call.op == Aten::kAdd   ? '+'
                         : call.op == Aten::kMul ? '*'
                         : IsMatmul(call.op)     ? '@'
@@ -418,7 +419,7 @@ class DynamoTracer {
       const std::string path = module.empty() ? std::string(part) : absl::StrCat(module, ".", part);
       return evidence_.paths().Find(path).has_value();
     };
-    return known->second = FindSpelling(text.source_line, name, symbol, is_module);
+    return known->second = exporter::FindSpelling(text.source_line, name, symbol, is_module);
   }
 
   // Whether the line of source calls this, and nothing else that may be behind the call.
@@ -441,7 +442,7 @@ class DynamoTracer {
   }
 
   // torch.export writes adaptive_avg_pool to one element as mean(x, [-1, -2], True).
-  bool IsGlobalPool(const TorchCall& call, const CallText& text, const FxArgs& args) {
+  bool IsGlobalPool(const TorchCall& call, const CallText& text, const exporter::FxArgs& args) {
     if (IsAdaptiveAvgPoolClass(trace_.nn_class(call))) return true;
     if (args.Arg(1) != "[-1, -2]" || args.Get(2, "keepdim") != "True") return false;
     if (CallsIn(call, text, "mean")) return false;
@@ -476,23 +477,23 @@ class DynamoTracer {
 
   // Lookups and vectors are no products; what has a module is a parameter.
   bool IsMatrixOfNoModule(const Value& value) const {
-    if (!value.initializer || ModuleOfParameter(value.name)) return false;
+    if (!value.initializer || exporter::ModuleOfParameter(value.name)) return false;
     const Tensor& tensor = evidence_.model().tensor(*value.initializer);
     return IsFloat(tensor.dtype) && tensor.elements > 1 && tensor.dims.size() >= 2 &&
-           !IsFoldedLookup(value.name);
+           !exporter::IsFoldedLookup(value.name);
   }
 
   // Whether the call names the value, which is no placeholder.
   bool IsArgument(absl::string_view name, CallText* text) {
     constexpr size_t kMany = 8;
     const std::vector<absl::string_view>& args = ArgsOf(text).args;
-    if (name.empty() || IsFxPlaceholder(name)) return false;
+    if (name.empty() || exporter::IsFxPlaceholder(name)) return false;
     if (args.size() <= kMany) {
       return std::any_of(args.begin(), args.end(),
-                         [&](absl::string_view arg) { return FxValueName(arg) == name; });
+                         [&](absl::string_view arg) { return exporter::FxValueName(arg) == name; });
     }
     if (text->value_names.empty()) {
-      for (absl::string_view arg : args) text->value_names.insert(FxValueName(arg));
+      for (absl::string_view arg : args) text->value_names.insert(exporter::FxValueName(arg));
     }
     return text->value_names.contains(name);
   }
@@ -513,8 +514,9 @@ class DynamoTracer {
     for (absl::string_view arg : ArgsOf(text).args) {
       for (size_t at = arg.find('%'); at != absl::string_view::npos; at = arg.find('%')) {
         arg.remove_prefix(at);
-        const absl::string_view name = FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
-        if (!name.empty() && !IsFxPlaceholder(name)) {
+        const absl::string_view name =
+            exporter::FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
+        if (!name.empty() && !exporter::IsFxPlaceholder(name)) {
           const FxName& made = names_[static_cast<size_t>(NameOf(name))];
           if (made.numbers) {
             int64_t& highest = numbers_[static_cast<size_t>(*made.numbers)].highest;
@@ -546,7 +548,8 @@ class DynamoTracer {
     const auto& values = evidence_.model().values;
     trace_.has_parameters =
         trace_.has_parameters || std::any_of(values.begin(), values.end(), [](const Value& v) {
-          return v.initializer && ModuleOfParameter(v.name) && !IsRunningStatistic(v.name);
+          return v.initializer && exporter::ModuleOfParameter(v.name) &&
+                 !exporter::IsRunningStatistic(v.name);
         });
   }
 
@@ -589,7 +592,8 @@ class DynamoTracer {
   std::deque<CallText> call_texts_;
   CallText no_text_;
   // By line, name, symbol and module.
-  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>, SpelledCall>
+  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>,
+                      exporter::SpelledCall>
       spelled_;
   std::vector<FxName> names_;
   std::vector<Numbers> numbers_;
