@@ -85,12 +85,11 @@ bool IsShown(const SweepReport& sweep, const Quantity& q) {
                      [&](const SweepPoint& p) { return !(p.totals.*q.value).is_zero(); });
 }
 
-// How the cells of a table are written: for people, or exact.
+// How the cells of a table are written.
 struct CellStyle {
-  bool for_people = true, exact = false;
+  bool exact = false;
 
   std::string Text(const Expr& value, bool bytes, bool lower_bound) const {
-    if (!for_people) return value.ToString();
     std::string text = ShowExpr(value, exact);
     if (bytes && value.is_literal()) text = WithByteUnit(std::move(text));
     return lower_bound ? absl::StrCat(">= ", text) : text;
@@ -112,8 +111,8 @@ TextTable EmptyTable(const SweepReport& sweep, size_t begin, size_t end) {
 void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
                    TextTable* table) {
   for (const Quantity& q : kQuantities) {
-    if (style.for_people ? !IsShown(sweep, q) : !sweep.report.Has(q)) continue;
-    TextTable::Row row = {{std::string(style.for_people ? q.title : q.key)}};
+    if (!IsShown(sweep, q)) continue;
+    TextTable::Row row = {{std::string(q.title)}};
     const bool bytes = q.unit == Quantity::Unit::kBytes;
     for (size_t i = begin; i < end; ++i) {
       const Totals& totals = sweep.points[i].totals;
@@ -131,8 +130,8 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, siz
     const SweepRow& from = sweep.rows[r];
     const std::string times = from.repeated > 1 ? absl::StrCat("  ", from.repeated, "x") : "";
     TextTable::Row row;
-    row.cells = {style.for_people ? absl::StrCat(from.label, times) : from.path};
-    row.indent = style.for_people ? from.indent : 0;
+    row.cells = {absl::StrCat(from.label, times)};
+    row.indent = from.indent;
     for (size_t i = begin; i < end; ++i) {
       const SweepPoint& point = sweep.points[i];
       row.cells.push_back(
@@ -151,6 +150,72 @@ TextTable MakeSweepTable(const SweepReport& sweep, const CellStyle& style, size_
     AddRows(sweep, style, begin, end, &table);
   }
   return table;
+}
+
+// A row per point, for more points than columns fit.
+TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, true, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+  for (const SweepPoint& point : sweep.points) {
+    TextTable::Row row;
+    for (const std::string& name : sweep.symbols)
+      row.cells.push_back(absl::StrCat(point.at.at(name)));
+    table.rows.push_back(std::move(row));
+  }
+  for (const Quantity& q : kQuantities) {
+    if (!IsShown(sweep, q)) continue;
+    table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kDropLast});
+    const bool bytes = q.unit == Quantity::Unit::kBytes;
+    for (size_t i = 0; i < sweep.points.size(); ++i) {
+      const Totals& totals = sweep.points[i].totals;
+      const bool least = totals.lower_bound && q.of == Quantity::Of::kWork;
+      table.rows[i].cells.push_back(style.Text(totals.*q.value, bytes, least));
+    }
+  }
+  return table;
+}
+
+// The sizes of a point.
+std::vector<std::string> PointFields(const SweepReport& sweep, const SweepPoint& point) {
+  std::vector<std::string> fields;
+  for (const std::string& name : sweep.symbols) fields.push_back(absl::StrCat(point.at.at(name)));
+  return fields;
+}
+
+// A line per point: its sizes, then every quantity.
+void AddPointLines(const SweepReport& sweep, TextTable* table) {
+  for (const Quantity& q : kQuantities) {
+    if (sweep.report.Has(q)) table->columns.push_back({std::string(q.key)});
+  }
+  table->columns.push_back({"lower_bound"});
+  for (const SweepPoint& point : sweep.points) {
+    std::vector<std::string> fields = PointFields(sweep, point);
+    for (const Quantity& q : kQuantities) {
+      if (sweep.report.Has(q)) fields.push_back((point.totals.*q.value).ToString());
+    }
+    fields.emplace_back(point.totals.lower_bound ? "true" : "false");
+    table->rows.push_back({std::move(fields)});
+  }
+}
+
+// A line per point and row.
+void AddRowLines(const SweepReport& sweep, TextTable* table) {
+  const bool has_flops = sweep.report.has_flops(), has_macs = sweep.report.has_macs();
+  for (const char* title : {"row", "repeated"}) table->columns.push_back({title});
+  if (has_flops) table->columns.push_back({"flops"});
+  if (has_macs) table->columns.push_back({"macs"});
+  for (const SweepPoint& point : sweep.points) {
+    for (size_t r = 0; r < sweep.rows.size(); ++r) {
+      std::vector<std::string> fields = PointFields(sweep, point);
+      fields.push_back(sweep.rows[r].path);
+      fields.push_back(absl::StrCat(sweep.rows[r].repeated));
+      if (has_flops) fields.push_back(point.flops[r].ToString());
+      if (has_macs) fields.push_back(point.macs[r].ToString());
+      table->rows.push_back({std::move(fields)});
+    }
+  }
 }
 
 // Above the table: the model, what is fixed, and what the figures are.
@@ -219,10 +284,14 @@ SweepReport MakeSweep(std::vector<Report> reports, std::vector<std::string> symb
 
 std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const TableStyle& style) {
   std::string out = DrawWrapped(HeadOf(sweep), "   ", style.line_width());
-  const CellStyle cells = {true, options.exact};
+  const CellStyle cells = {options.exact};
   const TextTable whole = MakeSweepTable(sweep, cells, 0, sweep.points.size());
+  const bool is_wide = BlockEnd(whole, 0, style.line_width()) < sweep.points.size();
+  if (is_wide && sweep.rows.empty()) {
+    return absl::StrCat(out, "\n", DrawText(PointTable(sweep, cells), style));
+  }
   for (size_t begin = 0; begin < sweep.points.size();) {
-    const size_t end = style.width > 0 ? BlockEnd(whole, begin, style.width) : sweep.points.size();
+    const size_t end = BlockEnd(whole, begin, style.line_width());
     absl::StrAppend(&out, "\n", DrawText(MakeSweepTable(sweep, cells, begin, end), style));
     begin = end;
   }
@@ -233,13 +302,21 @@ std::string ToMarkdown(const SweepReport& sweep, const ViewOptions& options) {
   std::string out;
   for (const std::string& text : HeadOf(sweep))
     absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
-  return absl::StrCat(
-      out, "\n",
-      DrawMarkdown(MakeSweepTable(sweep, {true, options.exact}, 0, sweep.points.size())));
+  return absl::StrCat(out, "\n",
+                      DrawMarkdown(MakeSweepTable(sweep, {options.exact}, 0, sweep.points.size())));
 }
 
 std::string ToCsv(const SweepReport& sweep) {
-  return DrawCsv(MakeSweepTable(sweep, {false, true}, 0, sweep.points.size()));
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+  if (sweep.rows.empty()) {
+    AddPointLines(sweep, &table);
+  } else {
+    AddRowLines(sweep, &table);
+  }
+  return DrawCsv(table);
 }
 
 namespace {
