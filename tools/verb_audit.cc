@@ -25,16 +25,18 @@ namespace {
 
 constexpr VerbHelp kVerbAuditHelp = {
     "onnxflops audit FILE.csv [options]",
-    R"(Tells for published figures which convention gives them, to the last digit that is
-written, or else which comes nearest. FILE has a line of titles and a line per figure:
+    R"(Tells for published figures which convention gives them, to the last digit that
+is written, or else which comes nearest. FILE has a line of titles and a line per
+figure:
 
   name,model,figure
   ResNet-50,resnet50.onnx,4.089 GFLOPs
 
-A model's path is relative to the folder of FILE. A column dim gives sizes that a model
-leaves open, as batch=1. Further columns are ignored. Many published "FLOPs" are MACs, so
-figures of both units are compared, and the table says which are. A file with other titles
-is read with --titles, --unit and --models. A line that cannot be read is listed.
+A model's path is relative to the folder of FILE. A column dim gives sizes that a
+model leaves open, as batch=1. Further columns are ignored. Many published "FLOPs"
+are MACs, so figures of both units are compared, and a star marks those that are
+called what they are not. A file with other titles is read with --titles, --unit
+and --models. A line that cannot be read is listed.
 )",
     R"(  All figures of a table:
     onnxflops audit zoo.csv

@@ -24,10 +24,10 @@ namespace {
 
 constexpr VerbHelp kVerbCompareHelp = {
     "onnxflops compare MODEL... [options]",
-    R"(Computes the figures that other tools report for a model, digit for digit, from the ONNX
-file alone. Terms lead from our count to theirs: start + terms = the tool's figure, exactly.
-Figures with a star rest on what the file does not tell, which --with prints. Several
-models are one table with a row each.
+    R"(Computes the figures that other tools report for a model, digit for digit, from
+the ONNX file alone. Terms lead from our count to theirs: start + terms = the
+tool's figure, exactly. Figures with a star rest on a guess, which --with prints.
+Several models are one table with a row each.
 )",
     R"(  The figures of every tool for CLIP:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1

@@ -39,9 +39,9 @@ constexpr VerbHelp kVerbCountHelp = {
     "onnxflops count MODEL... [options]",
     R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights
 are not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any
-depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A file
-may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several models
-are one table with a row each. The verb may be left out.
+depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A
+file may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several
+models are one table with a row each. The verb may be left out.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx

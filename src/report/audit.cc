@@ -64,11 +64,10 @@ bool IsSame(const PublishedFigure& published, absl::int128 value) {
 
 const char* UnitText(bool macs) { return macs ? "MACs" : "FLOPs"; }
 
-// "MACs, not FLOPs" where a figure is called what it is not.
+// "MACs*" where a figure is called FLOPs.
 std::string CountsText(const AuditRow& row) {
   const bool misnamed = row.matches && row.counts_macs != row.published.is_macs;
-  return absl::StrCat(UnitText(row.counts_macs), misnamed ? ", not " : "",
-                      misnamed ? UnitText(row.published.is_macs) : "");
+  return absl::StrCat(UnitText(row.counts_macs), misnamed ? "*" : "");
 }
 
 std::string Difference(const AuditRow& row) {
@@ -89,7 +88,7 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
   table.columns = {{"name", false, Narrow::kCutEnd}, {"published", true},  {"counts", false},
                    {"by", false, Narrow::kCutEnd},   {"its figure", true}, {"difference", true}};
   size_t same = 0;
-  size_t misnamed = 0;
+  int64_t macs = 0, flops = 0;  // that are called by the other unit
   int64_t faults = 0;
   for (const AuditRow& row : rows) {
     if (!row.fault.empty()) {
@@ -98,7 +97,7 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
       continue;
     }
     same += row.matches ? 1 : 0;
-    misnamed += row.matches && row.counts_macs != row.published.is_macs ? 1 : 0;
+    if (row.matches && row.counts_macs != row.published.is_macs) ++(row.counts_macs ? macs : flops);
     table.rows.push_back(
         {{row.name, row.published.text, CountsText(row),
           row.matches ? Listed(row.conventions) : absl::StrCat("nearest: ", row.conventions[0]),
@@ -106,10 +105,11 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
   }
   table.notes.push_back(absl::StrCat(same, " of ", rows.size(),
                                      " figures are those of a convention, to the last digit"));
-  if (misnamed > 0) {
-    table.notes.push_back(
-        absl::StrCat(misnamed, " of these ", misnamed == 1 ? "is" : "are",
-                     " of another unit than they are called: the column counts has the true one"));
+  if (macs > 0) {
+    table.notes.push_back(absl::StrCat("* called FLOPs, but they are MACs: ", macs));
+  }
+  if (flops > 0) {
+    table.notes.push_back(absl::StrCat("* called MACs, but they are FLOPs: ", flops));
   }
   if (faults > 0) {
     table.notes.push_back(absl::StrCat(Plural(faults, "line"), " could not be compared"));

@@ -49,15 +49,12 @@ constexpr size_t kMaxNamedNodes = 1000;
 // where an expression is too long for a column, all of them at the reference sizes.
 class Figures {
  public:
-  explicit Figures(const CompareReport& report)
-      : values_(report.ours), factor_(FactorOf(report.ours.totals.flops)) {
-    if (!factor_) factor_ = FactorOf(report.ours.totals.macs);
-    for (const ToolRow& tool : report.tools) {
-      if (!HasFigure(tool)) continue;
-      Consider(tool.start);
-      Consider(tool.headline);
-      for (const TermRow& term : tool.terms) Consider(term.amount);
-    }
+  Figures(const Report& ours, const std::vector<Expr>& shown) : values_(ours) {
+    // What all have in common, the first that is not 0 has.
+    const auto first =
+        std::find_if(shown.begin(), shown.end(), [](const Expr& e) { return e != Expr(0); });
+    if (first != shown.end()) factor_ = FactorOf(*first);
+    for (const Expr& expr : shown) Consider(expr);
   }
 
   static bool HasFigure(const ToolRow& tool) { return tool.standing != Standing::kNotApplicable; }
@@ -139,18 +136,24 @@ std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
 }
 
 // The tools of one unit by falling figure, ours first. No columns if no tool has a figure in it.
-TextTable UnitTable(const CompareReport& report, Unit unit, const Figures& figures) {
+// Sets `note`, if it is empty, to what a reader must know of the figures.
+TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
+  const Expr ours = OursIn(unit, report.ours);
   std::vector<const ToolRow*> tools;
+  std::vector<Expr> shown = {ours};
   for (const ToolRow& tool : report.tools) {
-    if (tool.convention->unit == unit && Figures::HasFigure(tool)) tools.push_back(&tool);
+    if (tool.convention->unit != unit || !Figures::HasFigure(tool)) continue;
+    tools.push_back(&tool);
+    shown.push_back(tool.headline);
   }
   TextTable table;
   if (tools.empty()) return table;
+  const Figures figures(report.ours, shown);
+  if (note->empty()) *note = figures.Note();
   std::stable_sort(tools.begin(), tools.end(), [&](const ToolRow* a, const ToolRow* b) {
     return figures.Value(a->headline) > figures.Value(b->headline);
   });
   using Column = TextTable::Column;
-  const Expr ours = OursIn(unit, report.ours);
   const bool integers = unit == Unit::kFlop && ours != report.ours.totals.flops;
   table.columns = {{absl::StrCat("tools in ", UnitName(unit)), false},
                    {absl::StrCat(UnitName(unit), figures.Per()), true},
@@ -158,7 +161,10 @@ TextTable UnitTable(const CompareReport& report, Unit unit, const Figures& figur
                    {"largest difference", false, Column::Narrow::kDrop}};
   table.rows.push_back(
       {{integers ? "ours, integer work included" : "ours",
-        absl::StrCat(report.ours.totals.lower_bound ? ">= " : "", figures.Show(ours)), "100.0", ""},
+        ours == Expr(0) && report.ours.totals.lower_bound
+            ? "unknown"
+            : absl::StrCat(report.ours.totals.lower_bound ? ">= " : "", figures.Show(ours)),
+        "100.0", ""},
        0,
        true});
   for (const ToolRow* tool : tools) {
@@ -191,7 +197,7 @@ std::string WithoutFigure(const CompareReport& report) {
 }
 
 // Sentences below the tables.
-std::vector<std::string> TableNotes(const CompareReport& report, const Figures& figures) {
+std::vector<std::string> TableNotes(const CompareReport& report, const std::string& note) {
   std::vector<std::string> notes;
   const bool assumed =
       std::any_of(report.tools.begin(), report.tools.end(),
@@ -199,7 +205,7 @@ std::vector<std::string> TableNotes(const CompareReport& report, const Figures& 
   if (assumed) notes.emplace_back("* rests on a guess, which --with NAME prints");
   const std::string without = WithoutFigure(report);
   if (!without.empty()) notes.push_back(absl::StrCat("no figure: ", without));
-  if (const std::string note = figures.Note(); !note.empty()) notes.push_back(note);
+  if (!note.empty()) notes.push_back(note);
   notes.emplace_back("every term from our count to a tool's: --with NAME, or --with all");
   return notes;
 }
@@ -313,6 +319,16 @@ void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& requ
   }
 }
 
+// Of one tool.
+Figures FiguresOf(const ToolRow& tool, const CompareReport& report) {
+  std::vector<Expr> shown;
+  if (Figures::HasFigure(tool)) {
+    shown = {tool.start, tool.headline};
+    for (const TermRow& term : tool.terms) shown.push_back(term.amount);
+  }
+  return Figures(report.ours, shown);
+}
+
 std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const Figures& figures) {
   std::vector<Step> steps;
   steps.push_back(
@@ -363,8 +379,9 @@ void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::
   }
 }
 
-std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report, const Figures& figures,
+std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report,
                           const TableStyle& style) {
+  const Figures figures = FiguresOf(tool, report);
   const int width = style.line_width();
   const std::vector<Step> steps = Steps(tool, report, figures);
   const std::string unit = absl::StrCat(UnitName(tool.convention->unit), figures.Per());
@@ -383,8 +400,8 @@ std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report, cons
   return out;
 }
 
-std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report,
-                              const Figures& figures) {
+std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) {
+  const Figures figures = FiguresOf(tool, report);
   TextTable table;
   table.columns = {{"", false},
                    {absl::StrCat(UnitName(tool.convention->unit), figures.Per()), true}};
@@ -416,41 +433,41 @@ std::vector<std::string> VersionWords(const Convention& tool, const Convention& 
 }  // namespace
 
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
-  const Figures figures(report);
   const int width = style.line_width();
   std::string out = DrawHead(report.ours, width);
   if (!waterfalls) {
+    std::string about_figures;
     for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
-      TextTable table = UnitTable(report, unit, figures);
+      TextTable table = UnitTable(report, unit, &about_figures);
       if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawText(std::move(table), style));
     }
     absl::StrAppend(&out, "\n");
-    for (const std::string& note : TableNotes(report, figures)) {
+    for (const std::string& note : TableNotes(report, about_figures)) {
       absl::StrAppend(&out, DrawSentence("", note, width));
     }
     return out;
   }
   for (const ToolRow& tool : report.tools) {
-    absl::StrAppend(&out, "\n", DrawWaterfall(tool, report, figures, style));
+    absl::StrAppend(&out, "\n", DrawWaterfall(tool, report, style));
   }
   return out;
 }
 
 std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
-  const Figures figures(report);
   std::string out = absl::StrCat("### ", MarkdownCode(report.ours.model.path), "\n");
   if (!waterfalls) {
+    std::string about_figures;
     for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
-      const TextTable table = UnitTable(report, unit, figures);
+      const TextTable table = UnitTable(report, unit, &about_figures);
       if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawMarkdown(table));
     }
     absl::StrAppend(&out, "\n");
-    for (const std::string& note : TableNotes(report, figures)) {
+    for (const std::string& note : TableNotes(report, about_figures)) {
       absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
     }
     return out;
   }
-  for (const ToolRow& tool : report.tools) out += MarkdownWaterfall(tool, report, figures);
+  for (const ToolRow& tool : report.tools) out += MarkdownWaterfall(tool, report);
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
+#include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
@@ -23,12 +24,14 @@ namespace {
 
 using report::DisplayWidth;
 using report::DrawWrapped;
+using report::Intensity;
 using report::JsonWriter;
 using report::kColumnGap;
 using report::kLineMark;
 using report::kOneLine;
 using report::MarkdownCode;
 using report::ModuleRow;
+using report::OperationsOf;
 using report::ShowExpr;
 using report::WithByteUnit;
 using report::WithoutEnd;
@@ -96,6 +99,17 @@ struct CellStyle {
   }
 };
 
+// Operations per byte at a point; "-" where a size is open.
+std::string IntensityAt(const Report& report, const Totals& totals) {
+  const Expr work = OperationsOf(report, totals), bytes = totals.bytes_read + totals.bytes_written;
+  const bool is_known = work.is_literal() && bytes.is_literal() && !totals.lower_bound;
+  return is_known ? Intensity(work.literal(), bytes.literal()) : "-";
+}
+
+std::string IntensityTitle(const Report& report) {
+  return report.int_census[Kind::kMac] != Expr(0) ? "operations/byte" : "FLOP/byte";
+}
+
 // The columns of points [begin, end), with nothing in them.
 TextTable EmptyTable(const SweepReport& sweep, size_t begin, size_t end) {
   TextTable table;
@@ -121,6 +135,12 @@ void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begi
     }
     table->rows.push_back(std::move(row));
   }
+  if (sweep.report.tool) return;
+  TextTable::Row row = {{IntensityTitle(sweep.report)}};
+  for (size_t i = begin; i < end; ++i) {
+    row.cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
+  }
+  table->rows.push_back(std::move(row));
 }
 
 void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
@@ -174,6 +194,12 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
       table.rows[i].cells.push_back(style.Text(totals.*q.value, bytes, least));
     }
   }
+  if (sweep.report.tool) return table;
+  table.columns.push_back(
+      {IntensityTitle(sweep.report), true, TextTable::Column::Narrow::kDropLast});
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    table.rows[i].cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
+  }
   return table;
 }
 
@@ -225,6 +251,9 @@ std::vector<std::string> HeadOf(const SweepReport& sweep) {
     if (std::find(sweep.symbols.begin(), sweep.symbols.end(), name) != sweep.symbols.end())
       continue;
     head.push_back(absl::StrCat(name, " = ", size));
+  }
+  if (!sweep.report.raised.empty()) {
+    head.emplace_back("sizes that depend on data at the upper bound");
   }
   if (sweep.report.tool) head.push_back(absl::StrCat("convention: ", sweep.report.convention));
   if (!sweep.rows.empty()) head.emplace_back(sweep.report.has_flops() ? "FLOPs" : "MACs");
