@@ -6,9 +6,9 @@ absl::Span<const Verb> Verbs() {
   static constexpr Verb kVerbs[] = {
       {"count", "MODEL...", "cost by module, operator or node (the default verb)", RunCount,
        DescribeCount},
-      {"compare", "MODEL", "what other tools report, and why they differ", RunCompare,
+      {"compare", "MODEL...", "what other tools report, and why they differ", RunCompare,
        DescribeCompare},
-      {"explain", "MODEL NODE | OP", "formula, shapes and terms of one node, or of an operator",
+      {"explain", "MODEL NODE | OP", "formula and terms of a node, a module or an operator",
        RunExplain, DescribeExplain},
       {"ops", "", "which operators are supported, and what they cost", RunOps, DescribeOps},
       {"audit", "FILE.csv", "which convention gives each published figure", RunAudit,

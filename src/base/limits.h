@@ -72,6 +72,13 @@ inline constexpr int64_t kMaxExtraContent = 500'000;
 // Bytes of a symbol's name as it is written: it stands in every term and is printed with it. The
 // same of the tensor that a symbol is said to come from.
 inline constexpr size_t kMaxSymbolName = 256;
+// Terms of what a size that depends on data is at most: real ones have a few. A longer bound is not
+// known.
+inline constexpr int64_t kMaxBoundTerms = 32;
+// Terms of amounts whose range is looked for in all of a report, and the steps that one of them may
+// take. Beyond, no range is known.
+inline constexpr int64_t kMaxRangeTerms = 300'000;
+inline constexpr int64_t kMaxRangeSteps = 2'000'000;
 // Open sizes, per node of the file and on top of it: each has a name, and where it comes from.
 inline constexpr size_t kMaxSymbolsPerNode = 1;
 inline constexpr size_t kMaxExtraSymbols = 20'000;

@@ -288,7 +288,8 @@ void LoopRun::SetTrips(const BodyResult& run) {
   } else if (max_trips_.has_value() && always && enters_.value_or(false)) {
     trips_ = Max(*max_trips_, 0);
   } else {
-    trips_ = node_.view().FreshTripCount("trips");
+    const Expr most = max_trips_.has_value() ? Max(*max_trips_, 0) : Expr(0);
+    trips_ = node_.view().FreshTripCount("trips", {&most, max_trips_.has_value() ? 1U : 0U});
   }
 }
 

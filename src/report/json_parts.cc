@@ -14,6 +14,21 @@ void WriteModel(const ModelInfo& model, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteTensor(const TensorInfo& tensor, JsonWriter* json) {
+  json->BeginObject(kOneLine);
+  json->Key("name").String(tensor.name);
+  json->Key("dtype").String(tensor.type);
+  json->Key("shape");
+  if (tensor.shape.ranked()) {
+    json->BeginArray(kOneLine);
+    for (const Expr& dim : tensor.shape.dims()) json->String(dim.ToString());
+    json->EndArray();
+  } else {
+    json->Null();
+  }
+  json->EndObject();
+}
+
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json) {
   if (items > 0) json->Key(key).Int(items);
 }

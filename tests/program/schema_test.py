@@ -304,6 +304,17 @@ def check_program(outputs):
     for model in models:
         check_model(outputs, model)
     outputs.run("count", *models[:3])
+    outputs.run("compare", *models[:2])
+    outputs.run("count", "models/maskrcnn-r50.onnx", "--upper", "--by", "node")
+    for model, node in (
+        ("models/resnet50.onnx", "/conv1/Conv"),
+        ("models/resnet50.onnx", "layer1.0"),
+        ("models/custom-op.onnx", "/mlp/FusedMlp"),
+        ("models/maskrcnn-r50.onnx", "Loop_3126"),
+        ("models/deployed/resnet50.qdq_s8.onnx", "/conv1/Conv"),
+    ):
+        outputs.run("explain", model, node)
+    outputs.run("explain", "Conv")
     outputs.run("count", "models/gpt2.onnx", "--causal", "half")
     outputs.run("count", "models/clip-vit-b-32.ts17.onnx", "--module", "visual")
     outputs.run("count", "models/custom-op.onnx", "--rules", "models/custom-op.toml", "--by", "node")
