@@ -260,7 +260,10 @@ constexpr char kSpellings[] = "nsitmfv";  // by Spelling
 // "s": x + y, settled; "s?": it may be called otherwise, too.
 std::string Spelled(absl::string_view line, absl::string_view name, char symbol) {
   const auto is_module = [](absl::string_view part) { return part == "norm"; };
-  const SpelledCall call = FindSpelling(line, name, symbol, is_module);
+  const auto is_object = [](absl::string_view value) {
+    return value == "self.bank" || value == "helper";
+  };
+  const SpelledCall call = FindSpelling(line, name, symbol, {is_module, is_object});
   return std::string(1, kSpellings[static_cast<size_t>(call.spelling)]) +
          (call.is_settled ? "" : "?");
 }

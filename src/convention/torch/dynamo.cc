@@ -8,9 +8,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "src/base/limits.h"
 #include "src/convention/torch/functions.h"
 #include "src/convention/torch/trace.h"
 #include "src/exporter/fx_node.h"
@@ -23,6 +25,8 @@ namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kAdaptive = "adaptive";
+// One of several results of a call, as torch.fx names it.
+constexpr absl::string_view kOneOfSeveral = "getitem";
 constexpr absl::string_view kAdaptivePool = "adaptive_avg_pool2d";
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
 
@@ -57,6 +61,7 @@ struct CallText {
   bool reads_copy = false, has_parameters = false;
   bool in_torch_nn = false;  // the line of source is torch.nn's
   bool are_arguments_noted = false;
+  std::vector<absl::string_view> mentioned;            // all values in its arguments, sorted
   absl::flat_hash_set<absl::string_view> value_names;  // of many args
 };
 
@@ -65,6 +70,12 @@ struct FxName {
   absl::string_view text;
   int64_t number = 0;
   OptionalId<struct NumbersTag> numbers;  // in DynamoTracer::numbers_, if a rule knows the operator
+  // See FindMerged.
+  bool is_call = false;
+  int64_t num_users = -1;  // calls that use the result, as torch.fx counted them; -1: not known
+  int64_t uses = 0;        // the same, as the file has them
+  int64_t copies = 0;      // calls that were merged with this one and that arguments name
+  int64_t unnamed = 0;     // and that none names
 };
 
 class DynamoTracer {
@@ -78,14 +89,16 @@ class DynamoTracer {
     if (lost_products_ > 0) return Changed();
     trace_.origin = TorchTrace::Origin::kDynamo;
     GatherEntries();
+    for (const Origin& origin : origins_) NoteArguments(origin);
     for (size_t i = 0; i < trace_.calls.size(); ++i) {
       if (evidence_.exhausted()) break;
       FindOperands(&evidence_, &trace_, &trace_.calls[i]);
       ReadArguments(&trace_.calls[i], origins_[i].text);
       ReadSpelling(&trace_.calls[i], origins_[i].text);
       NoteNumber(origins_[i].name);
-      NoteArguments(origins_[i].text);
+      NoteLost(trace_.calls[i]);
     }
+    FindMerged();
     FindUnseen();
     FindDecomposed();
     FindParameters();
@@ -136,6 +149,7 @@ class DynamoTracer {
     text.fx_node = metadata.fx_node.value_or("");
     text.source_line = LastSourceLine(metadata.stack_trace.value_or(""));
     text.in_torch_nn = IsLineOfTorchNn(metadata.stack_trace.value_or(""));
+    NoteLines(metadata.stack_trace.value_or(""));
     return text;
   }
 
@@ -170,6 +184,17 @@ class DynamoTracer {
     a.has_biases = a.of_recurrent && args.Arg(kHasBiases) == "True";
     a.batch_first = a.of_recurrent && args.Arg(kBatchFirst) == "True";
     return a;
+  }
+
+  // Equal lines are read once.
+  void NoteLines(absl::string_view stack_trace) {
+    for (absl::string_view line : SourceLines(stack_trace)) {
+      if (line.size() > kMaxSourceLine || !lines_.insert(line).second) continue;
+      if (trace_.transform.empty()) trace_.transform = TransformIn(line);
+      if (const absl::string_view object = ObjectMadeIn(line); !object.empty()) {
+        objects_.insert(object);
+      }
+    }
   }
 
   int32_t NameOf(absl::string_view text) {
@@ -418,7 +443,29 @@ class DynamoTracer {
       const std::string path = module.empty() ? std::string(part) : absl::StrCat(module, ".", part);
       return evidence_.paths().Find(path).has_value();
     };
-    return known->second = FindSpelling(text.source_line, name, symbol, is_module);
+    const auto is_object = [&](absl::string_view value) {
+      if (!absl::ConsumePrefix(&value, "self.")) {
+        return objects_.contains(value.substr(0, value.find('.')));
+      }
+      return !HasNumber(text) && !IsPlaceholder(module, value);
+    };
+    return known->second = FindSpelling(text.source_line, name, symbol, {is_module, is_object});
+  }
+
+  // Whether an argument of the call is a number or a tensor of no module: an attribute may be one.
+  static bool HasNumber(const CallText& text) {
+    return std::any_of(text.args.args.begin(), text.args.args.end(), [](absl::string_view arg) {
+      return !arg.empty() && (absl::ascii_isdigit(arg[0]) || arg[0] == '-');
+    });
+  }
+
+  // Whether some call works on the parameter, buffer or constant of this name: "b_blocks_0_mask".
+  bool IsPlaceholder(absl::string_view module, absl::string_view name) const {
+    std::string path = absl::AsciiStrToLower(absl::StrCat(module, module.empty() ? "" : ".", name));
+    for (char& c : path) c = absl::ascii_isalnum(c) ? c : '_';
+    return std::any_of(
+        std::begin(kFxPlaceholders), std::end(kFxPlaceholders),
+        [&](absl::string_view kind) { return placeholders_.contains(absl::StrCat(kind, path)); });
   }
 
   // Whether the line of source calls this, and nothing else that may be behind the call.
@@ -507,22 +554,227 @@ class DynamoTracer {
 
   // A result that is worked on, "%linear_1", was made by a call; the file lacks it where the
   // exporter merged equal ones.
-  void NoteArguments(CallText* text) {
+  void NoteArguments(const Origin& origin) {
+    CallText* text = origin.text;
     if (text->are_arguments_noted) return;
     text->are_arguments_noted = true;
-    for (absl::string_view arg : ArgsOf(text).args) {
+    std::vector<absl::string_view> args = ArgsOf(text).args;
+    for (const auto& [key, arg] : ArgsOf(text).kwargs) args.push_back(arg);
+    for (absl::string_view arg : args) {
       for (size_t at = arg.find('%'); at != absl::string_view::npos; at = arg.find('%')) {
         arg.remove_prefix(at);
         const absl::string_view name = FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
-        if (!name.empty() && !IsFxPlaceholder(name)) {
-          const FxName& made = names_[static_cast<size_t>(NameOf(name))];
-          if (made.numbers) {
-            int64_t& highest = numbers_[static_cast<size_t>(*made.numbers)].highest;
-            highest = std::max(highest, made.number);
-          }
-        }
         arg.remove_prefix(1);
+        if (name.empty()) continue;
+        if (IsFxPlaceholder(name)) {
+          placeholders_.insert(name);
+        } else {
+          NoteMade(name);
+          text->mentioned.push_back(name);
+        }
       }
+    }
+    std::sort(text->mentioned.begin(), text->mentioned.end());
+  }
+
+  // There was a call of this name.
+  void NoteMade(absl::string_view name) {
+    const FxName& made = names_[static_cast<size_t>(NameOf(name))];
+    if (!made.numbers) return;
+    int64_t& highest = numbers_[static_cast<size_t>(*made.numbers)].highest;
+    highest = std::max(highest, made.number);
+  }
+
+  // A product without its node was merged with an equal one; what is added to it differs.
+  void NoteLost(const TorchCall& call) {
+    const bool is_empty = evidence_.amount(call.in) == Expr(0);
+    if (IsContraction(call.op) && call.macs == kZero && !is_empty) {
+      ++trace_.unseen[static_cast<size_t>(call.op)];
+    }
+  }
+
+  // ---- what the exporter merged
+
+  // The exporter computes equal things once. Then a call works on the result of another one than
+  // its arguments name:
+  //
+  //   add(%tanh, %tanh_1) works on tanh twice: tanh_1 was merged
+  //   add(%linear, %dropout) works on linear twice: dropout did nothing and is a user of %linear.
+  //     If torch.fx counted fewer users of %linear, another linear was merged with it
+  //
+  // What a merged call worked on is named nowhere. It is the same as what the other one works on if
+  // that has as many more users, or else it was merged as well.
+  void FindMerged() {
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      if (!IsOfMainGraph(trace_.calls[i])) continue;
+      FxName& name = names_[static_cast<size_t>(origins_[i].name)];
+      name.is_call = true;
+      name.num_users = FxNumUsers(origins_[i].text->fx_node);
+    }
+    for (const Value& value : evidence_.model().values) value_names_.insert(value.name);
+    for (ValueId id : evidence_.model().graph(0).outputs) NoteOutput(evidence_.model().value(id));
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      if (IsOfMainGraph(trace_.calls[i])) NoteUses(i);
+    }
+    CountUses();
+    for (size_t i = trace_.calls.size(); i-- > 0;) {
+      if (IsOfMainGraph(trace_.calls[i])) FollowCopies(i);
+    }
+  }
+
+  bool IsOfMainGraph(const TorchCall& call) const {
+    const EntryId first = trace_.entries_of(call).front();
+    return evidence_.node(evidence_.entry(first)).graph == 0;
+  }
+
+  // A result is named as its call; so a call of that name was dropped.
+  void NoteOutput(const Value& value) {
+    if (!value.producer || !TextOf(*value.producer).is_complete) return;
+    const int32_t made_by = TextOf(*value.producer).name;
+    NoteUse({made_by, value.name}, "output");
+    if (value.name == names_[static_cast<size_t>(made_by)].text) return;
+    NoteMade(value.name);
+    if (HasBase(value.name, made_by)) copies_.emplace_back(made_by, value.name);
+  }
+
+  // Whether the text is another number of the same operator.
+  bool HasBase(absl::string_view text, int32_t name) const {
+    return SplitFxName(text).first == SplitFxName(names_[static_cast<size_t>(name)].text).first;
+  }
+
+  // A value that a call works on, and the call of the main graph that made it.
+  struct Operand {
+    int32_t made_by;
+    absl::string_view value;
+    bool operator<(const Operand& other) const {
+      return std::tie(made_by, value) < std::tie(other.made_by, other.value);
+    }
+    bool operator==(const Operand& other) const {
+      return made_by == other.made_by && value == other.value;
+    }
+  };
+
+  // Of a call that became several nodes, which may use a value again and again, each is there once.
+  std::vector<Operand> OperandsOf(size_t call) {
+    std::vector<Operand> operands;
+    const absl::Span<const EntryId> entries = trace_.entries_of(trace_.calls[call]);
+    for (EntryId id : entries) {
+      for (OptionalValueId input : evidence_.node(evidence_.entry(id)).inputs) {
+        if (!input) continue;
+        const Value& value = evidence_.model().value(*input);
+        if (!value.producer || evidence_.model().node(*value.producer).graph != 0) continue;
+        const NodeText& text = TextOf(*value.producer);
+        if (text.is_complete && text.name != origins_[call].name) {
+          operands.push_back({text.name, value.name});
+        }
+      }
+    }
+    if (entries.size() > 1) {
+      std::sort(operands.begin(), operands.end());
+      operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+    }
+    return operands;
+  }
+
+  // What the arguments name and nothing in the file is.
+  std::vector<absl::string_view> MissingIn(const CallText& text) const {
+    std::vector<absl::string_view> missing;
+    for (absl::string_view name : text.mentioned) {
+      if (value_names_.contains(name)) continue;
+      const auto it = name_ids_.find(name);
+      const bool is_call = it != name_ids_.end() && names_[static_cast<size_t>(it->second)].is_call;
+      if (!is_call) missing.push_back(name);
+    }
+    return missing;
+  }
+
+  // Which operands the call names, and under which other names it works on the rest.
+  void NoteUses(size_t call) {
+    const CallText& text = *origins_[call].text;
+    const absl::string_view user = names_[static_cast<size_t>(origins_[call].name)].text;
+    absl::flat_hash_map<absl::string_view, int> mentions;
+    for (absl::string_view name : text.mentioned) ++mentions[name];
+    std::vector<Operand> others;
+    for (const Operand& operand : OperandsOf(call)) {
+      const absl::string_view name = names_[static_cast<size_t>(operand.made_by)].text;
+      int& mentioned = mentions[mentions.contains(name) ? name : operand.value];
+      if (mentioned-- > 0) {
+        NoteUse(operand, user);
+      } else {
+        others.push_back(operand);
+      }
+    }
+    if (!others.empty()) MatchMissing(user, MissingIn(text), std::move(others));
+  }
+
+  // Tells which of the missing calls was merged with which operand: one of the same operator. Any
+  // other one used an operand and was dropped.
+  void MatchMissing(absl::string_view user, std::vector<absl::string_view> missing,
+                    std::vector<Operand> others) {
+    absl::flat_hash_map<absl::string_view, std::vector<absl::string_view>> by_base;
+    for (absl::string_view name : missing) by_base[SplitFxName(name).first].push_back(name);
+    absl::flat_hash_set<absl::string_view> matched;
+    const auto is_copy = [&](const Operand& operand) {
+      const absl::string_view made_by = names_[static_cast<size_t>(operand.made_by)].text;
+      for (absl::string_view name : {made_by, operand.value}) {
+        const auto it = by_base.find(SplitFxName(name).first);
+        if (it == by_base.end() || it->second.empty()) continue;
+        copies_.emplace_back(operand.made_by, it->second.back());
+        matched.insert(it->second.back());
+        it->second.pop_back();
+        return true;
+      }
+      return false;
+    };
+    others.erase(std::remove_if(others.begin(), others.end(), is_copy), others.end());
+    const auto is_matched = [&](absl::string_view name) { return matched.contains(name); };
+    missing.erase(std::remove_if(missing.begin(), missing.end(), is_matched), missing.end());
+    for (size_t i = 0; i < others.size() && !missing.empty(); ++i) {
+      const bool is_told = others.size() == missing.size();
+      NoteUse(others[i], is_told ? missing[i] : user);
+    }
+  }
+
+  // Of a call with several results, "%getitem_1", torch.fx counts uses of each, and no text is
+  // there.
+  void NoteUse(const Operand& operand, absl::string_view user) {
+    if (SplitFxName(operand.value).first == kOneOfSeveral) {
+      names_[static_cast<size_t>(operand.made_by)].num_users = 0;
+    } else {
+      uses_.emplace_back(operand.made_by, user);
+    }
+  }
+
+  void CountUses() {
+    for (auto* pairs : {&uses_, &copies_}) {
+      std::sort(pairs->begin(), pairs->end());
+      pairs->erase(std::unique(pairs->begin(), pairs->end()), pairs->end());
+    }
+    for (const auto& [made_by, user] : uses_) ++names_[static_cast<size_t>(made_by)].uses;
+    for (const auto& [made_by, copy] : copies_) {
+      FxName& name = names_[static_cast<size_t>(made_by)];
+      ++(HasBase(copy, made_by) ? name.copies : name.unnamed);
+    }
+    for (FxName& name : names_) {
+      if (name.num_users >= 0) name.unnamed += std::max<int64_t>(0, name.uses - name.num_users);
+    }
+  }
+
+  // The calls that were merged with this one are missing, and so may be what they worked on.
+  void FollowCopies(size_t call) {
+    const FxName& name = names_[static_cast<size_t>(origins_[call].name)];
+    const int64_t copies = name.copies + name.unnamed;
+    if (copies == 0) return;
+    trace_.unseen[static_cast<size_t>(trace_.calls[call].op)] += name.unnamed;
+    std::vector<Operand> operands = OperandsOf(call);
+    std::sort(operands.begin(), operands.end());
+    operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+    for (const Operand& operand : operands) {
+      FxName& made = names_[static_cast<size_t>(operand.made_by)];
+      if (made.num_users < 0) continue;
+      const int64_t spare = std::min(copies, std::max<int64_t>(0, made.num_users - made.uses));
+      made.uses += spare;
+      made.unnamed += copies - spare;
     }
   }
 
@@ -599,6 +851,9 @@ class DynamoTracer {
   absl::flat_hash_map<Key, Seen> calls_;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, ScopeId> scopes_;
   absl::flat_hash_map<std::pair<const CallText*, NodeId>, int64_t> folded_;
+  absl::flat_hash_set<absl::string_view> lines_, objects_, placeholders_, value_names_;
+  // Of calls: who uses the result under its own name, and under that of a call that was merged.
+  std::vector<std::pair<int32_t, absl::string_view>> uses_, copies_;
   int64_t functional_pools_ = 0;
   int64_t lost_products_ = 0;  // that carry no metadata
   Key last_key_;

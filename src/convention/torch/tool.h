@@ -32,6 +32,9 @@ struct TorchWatch {
   bool classes = false;  // it goes by the classes of modules
   bool products = true;  // it counts products wherever they are made
   bool biases = false;   // it counts the bias of a convolution
+  // It records a function such as torch.linalg.matrix_power, or a scripted one, as one operator,
+  // where the file has those that it calls.
+  bool whole_functions = false;
 };
 
 class TorchTool {

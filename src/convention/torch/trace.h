@@ -150,6 +150,7 @@ struct TorchTrace {
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
   int64_t derived_layers = 0;   // attention and recurrent layers of classes derived from torch.nn's
   int64_t calls_in_bodies = 0;  // of torch.cond, while_loop and scan
+  absl::string_view transform;  // "torch.vmap", in a line of source: see TransformIn
   // By Aten: calls that torch.fx numbered and the file lacks; modules of torch.nn that should call
   // the operator and do not, since the exporter wrote it as smaller ones.
   std::array<int64_t, kNumAtens> unseen{}, decomposed{};
