@@ -314,7 +314,9 @@ bool IsTransform(absl::string_view chain) {
       "functional_call", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"};
   constexpr absl::string_view kModules[] = {"torch.func.", "torch.jit.", "torch.compile",
                                             "functorch."};
-  return IsOneOf(chain.substr(chain.rfind('.') + 1), kTransforms) ||
+  // OwnFunction.apply, of torch.autograd.Function.
+  const bool is_function = absl::EndsWith(chain, ".apply") && absl::ascii_isupper(chain[0]);
+  return is_function || IsOneOf(chain.substr(chain.rfind('.') + 1), kTransforms) ||
          std::any_of(std::begin(kModules), std::end(kModules),
                      [&](absl::string_view module) { return absl::StartsWith(chain, module); });
 }
@@ -379,11 +381,14 @@ absl::string_view ObjectMadeIn(absl::string_view line) {
   if (variable.empty() || !absl::ConsumePrefix(&line, "= ")) return {};
   const absl::string_view chain = line.substr(0, LengthOfName(line));
   const absl::string_view made = chain.substr(chain.rfind('.') + 1);
-  const bool is_torch = absl::StartsWith(chain, "torch.") || absl::StartsWith(chain, "nn.");
   const bool is_called = chain.size() < line.size() && line[chain.size()] == '(';
-  return is_called && !is_torch && !made.empty() && absl::ascii_isupper(made[0])
-             ? variable
-             : absl::string_view();
+  if (!is_called || made.empty() || absl::StartsWith(chain, "torch.") ||
+      absl::StartsWith(chain, "nn.")) {
+    return {};
+  }
+  // Helper(x), mylib.Helper(x), make_helper(x); not x.view(2).
+  const bool is_function = made == chain && !IsOneOf(made, kBuiltins);
+  return is_function || absl::ascii_isupper(made[0]) ? variable : absl::string_view();
 }
 
 }  // namespace onnxflops

@@ -63,8 +63,8 @@ std::vector<absl::string_view> SourceLines(absl::string_view stack_trace);
 // "torch.vmap": what the line calls that runs other calls in a way of its own, so that tools which
 // watch PyTorch see others than the file has. Empty if it calls nothing such.
 absl::string_view TransformIn(absl::string_view line);
-// "h", of "h = Helper(x)": the variable that the line gives an object of a class that is none of
-// PyTorch's. Empty if it makes none.
+// "h", of "h = Helper(x)" and "h = make(x)": the variable that the line may give an object of a
+// class that is none of PyTorch's. Empty if it makes none.
 absl::string_view ObjectMadeIn(absl::string_view line);
 
 }  // namespace onnxflops

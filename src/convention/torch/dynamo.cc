@@ -61,7 +61,7 @@ struct CallText {
   bool reads_copy = false, has_parameters = false;
   bool in_torch_nn = false;  // the line of source is torch.nn's
   bool are_arguments_noted = false;
-  std::vector<absl::string_view> mentioned;            // all values in its arguments, sorted
+  std::vector<absl::string_view> mentioned;            // values in its arguments, in order
   absl::flat_hash_set<absl::string_view> value_names;  // of many args
 };
 
@@ -101,6 +101,7 @@ class DynamoTracer {
     FindMerged();
     FindUnseen();
     FindDecomposed();
+    FindSharedModules();
     FindParameters();
     FindAttentions(evidence_, &trace_);
     return std::move(trace_);
@@ -397,6 +398,7 @@ class DynamoTracer {
     const bool is_arithmetic = call->op == Aten::kAdd || call->op == Aten::kMul;
     // A class that is taken for one of torch.nn has been assumed already.
     call->in_torch_nn = text->in_torch_nn;
+    call->has_source = !text->source_line.empty();
     const bool has_class_of_nn = absl::StartsWith(scope.class_name, "torch.nn.");
     // A hook, of which no line is there.
     const bool by_others = has_class_of_nn && !text->in_torch_nn && !text->source_line.empty();
@@ -459,10 +461,16 @@ class DynamoTracer {
     });
   }
 
+  // "blocks.0.mask" as torch.export writes it into names: "blocks_0_mask".
+  static std::string AsPlaceholder(absl::string_view path) {
+    std::string name = absl::AsciiStrToLower(path);
+    for (char& c : name) c = absl::ascii_isalnum(c) ? c : '_';
+    return name;
+  }
+
   // Whether some call works on the parameter, buffer or constant of this name: "b_blocks_0_mask".
   bool IsPlaceholder(absl::string_view module, absl::string_view name) const {
-    std::string path = absl::AsciiStrToLower(absl::StrCat(module, module.empty() ? "" : ".", name));
-    for (char& c : path) c = absl::ascii_isalnum(c) ? c : '_';
+    const std::string path = AsPlaceholder(absl::StrCat(module, module.empty() ? "" : ".", name));
     return std::any_of(
         std::begin(kFxPlaceholders), std::end(kFxPlaceholders),
         [&](absl::string_view kind) { return placeholders_.contains(absl::StrCat(kind, path)); });
@@ -574,7 +582,6 @@ class DynamoTracer {
         }
       }
     }
-    std::sort(text->mentioned.begin(), text->mentioned.end());
   }
 
   // There was a call of this name.
@@ -620,6 +627,7 @@ class DynamoTracer {
     for (size_t i = trace_.calls.size(); i-- > 0;) {
       if (IsOfMainGraph(trace_.calls[i])) FollowCopies(i);
     }
+    trace_.has_merged_parts = missing_parts_.size() > parts_.size();
   }
 
   bool IsOfMainGraph(const TorchCall& call) const {
@@ -631,7 +639,7 @@ class DynamoTracer {
   void NoteOutput(const Value& value) {
     if (!value.producer || !TextOf(*value.producer).is_complete) return;
     const int32_t made_by = TextOf(*value.producer).name;
-    NoteUse({made_by, value.name}, "output");
+    if (MakerOf(value) == made_by) NoteUse({made_by, value.name}, "output");
     if (value.name == names_[static_cast<size_t>(made_by)].text) return;
     NoteMade(value.name);
     if (HasBase(value.name, made_by)) copies_.emplace_back(made_by, value.name);
@@ -642,96 +650,97 @@ class DynamoTracer {
     return SplitFxName(text).first == SplitFxName(names_[static_cast<size_t>(name)].text).first;
   }
 
-  // A value that a call works on, and the call of the main graph that made it.
+  // A tensor that a call works on. `made_by` is the call of the main graph whose result it is; -1
+  // for an input, or for what is inside of a call.
   struct Operand {
-    int32_t made_by;
+    int32_t made_by = -1;
     absl::string_view value;
-    bool operator<(const Operand& other) const {
-      return std::tie(made_by, value) < std::tie(other.made_by, other.value);
-    }
-    bool operator==(const Operand& other) const {
-      return made_by == other.made_by && value == other.value;
-    }
   };
 
-  // Of a call that became several nodes, which may use a value again and again, each is there once.
+  // In the order of the nodes and their inputs; constants are left out. Of a call that became
+  // several nodes, which may use a value again and again, each is there once.
   std::vector<Operand> OperandsOf(size_t call) {
     std::vector<Operand> operands;
+    absl::flat_hash_set<absl::string_view> seen;
     const absl::Span<const EntryId> entries = trace_.entries_of(trace_.calls[call]);
     for (EntryId id : entries) {
-      for (OptionalValueId input : evidence_.node(evidence_.entry(id)).inputs) {
-        if (!input) continue;
+      const Entry& entry = evidence_.entry(id);
+      for (size_t i = 0; i < evidence_.node(entry).inputs.size(); ++i) {
+        const OptionalValueId input = evidence_.node(entry).inputs[i];
+        if (!input || evidence_.model().value(*input).initializer) continue;
         const Value& value = evidence_.model().value(*input);
-        if (!value.producer || evidence_.model().node(*value.producer).graph != 0) continue;
-        const NodeText& text = TextOf(*value.producer);
-        if (text.is_complete && text.name != origins_[call].name) {
-          operands.push_back({text.name, value.name});
-        }
+        const bool is_new = entries.size() == 1 || seen.insert(value.name).second;
+        const bool is_own = value.producer && TextOf(*value.producer).name == origins_[call].name;
+        if (is_own || !is_new) continue;
+        if (value.producer && IsPartOfNoCall(*value.producer)) parts_.insert(value.name);
+        operands.push_back(
+            {IsFloatTensor(evidence_.Input(entry, i)) ? MakerOf(value) : -1, value.name});
       }
-    }
-    if (entries.size() > 1) {
-      std::sort(operands.begin(), operands.end());
-      operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
     }
     return operands;
   }
 
-  // What the arguments name and nothing in the file is.
-  std::vector<absl::string_view> MissingIn(const CallText& text) const {
-    std::vector<absl::string_view> missing;
-    for (absl::string_view name : text.mentioned) {
-      if (value_names_.contains(name)) continue;
-      const auto it = name_ids_.find(name);
-      const bool is_call = it != name_ids_.end() && names_[static_cast<size_t>(it->second)].is_call;
-      if (!is_call) missing.push_back(name);
-    }
-    return missing;
+  static bool IsFloatTensor(const Fact& fact) { return fact.is_tensor() && IsFloat(fact.dtype); }
+
+  // A Split, whose node says nothing of its call.
+  bool IsPartOfNoCall(NodeId id) {
+    return !TextOf(id).is_complete && evidence_.model().node(id).outputs.size() > 1;
   }
 
-  // Which operands the call names, and under which other names it works on the rest.
+  int32_t MakerOf(const Value& value) {
+    if (!value.producer || evidence_.model().node(*value.producer).graph != 0) return -1;
+    const NodeText& text = TextOf(*value.producer);
+    const bool is_result = text.is_complete && (HasBase(value.name, text.name) ||
+                                                SplitFxName(value.name).first == kOneOfSeveral);
+    return is_result ? text.name : -1;
+  }
+
+  // Whether no call of the file has the name.
+  bool IsMissing(absl::string_view name) const {
+    const auto it = name_ids_.find(name);
+    const bool is_call = it != name_ids_.end() && names_[static_cast<size_t>(it->second)].is_call;
+    return !is_call && !value_names_.contains(name);
+  }
+
+  // Under which names the call works on its operands.
   void NoteUses(size_t call) {
-    const CallText& text = *origins_[call].text;
     const absl::string_view user = names_[static_cast<size_t>(origins_[call].name)].text;
     absl::flat_hash_map<absl::string_view, int> mentions;
-    for (absl::string_view name : text.mentioned) ++mentions[name];
+    for (absl::string_view name : origins_[call].text->mentioned) {
+      ++mentions[name];
+      if (SplitFxName(name).first == kOneOfSeveral && IsMissing(name)) missing_parts_.insert(name);
+    }
     std::vector<Operand> others;
     for (const Operand& operand : OperandsOf(call)) {
-      const absl::string_view name = names_[static_cast<size_t>(operand.made_by)].text;
-      int& mentioned = mentions[mentions.contains(name) ? name : operand.value];
-      if (mentioned-- > 0) {
-        NoteUse(operand, user);
-      } else {
+      const absl::string_view maker =
+          operand.made_by < 0 ? operand.value : names_[static_cast<size_t>(operand.made_by)].text;
+      int& mentioned = mentions[mentions.contains(maker) ? maker : operand.value];
+      if (mentioned-- <= 0) {
         others.push_back(operand);
+      } else if (operand.made_by >= 0) {
+        NoteUse(operand, user);
       }
     }
-    if (!others.empty()) MatchMissing(user, MissingIn(text), std::move(others));
+    std::vector<absl::string_view> names;
+    for (absl::string_view name : origins_[call].text->mentioned) {
+      if (const auto it = mentions.find(name); it->second > 0) {
+        --it->second;
+        names.push_back(name);
+      }
+    }
+    // The nodes of a call may use what it works on in any order.
+    const bool is_in_order = trace_.calls[call].count == 1 || names.size() == 1;
+    if (names.size() != others.size() || !is_in_order) return;
+    for (size_t i = 0; i < names.size(); ++i) NoteOther(others[i], names[i]);
   }
 
-  // Tells which of the missing calls was merged with which operand: one of the same operator. Any
-  // other one used an operand and was dropped.
-  void MatchMissing(absl::string_view user, std::vector<absl::string_view> missing,
-                    std::vector<Operand> others) {
-    absl::flat_hash_map<absl::string_view, std::vector<absl::string_view>> by_base;
-    for (absl::string_view name : missing) by_base[SplitFxName(name).first].push_back(name);
-    absl::flat_hash_set<absl::string_view> matched;
-    const auto is_copy = [&](const Operand& operand) {
-      const absl::string_view made_by = names_[static_cast<size_t>(operand.made_by)].text;
-      for (absl::string_view name : {made_by, operand.value}) {
-        const auto it = by_base.find(SplitFxName(name).first);
-        if (it == by_base.end() || it->second.empty()) continue;
-        copies_.emplace_back(operand.made_by, it->second.back());
-        matched.insert(it->second.back());
-        it->second.pop_back();
-        return true;
-      }
-      return false;
-    };
-    others.erase(std::remove_if(others.begin(), others.end(), is_copy), others.end());
-    const auto is_matched = [&](absl::string_view name) { return matched.contains(name); };
-    missing.erase(std::remove_if(missing.begin(), missing.end(), is_matched), missing.end());
-    for (size_t i = 0; i < others.size() && !missing.empty(); ++i) {
-      const bool is_told = others.size() == missing.size();
-      NoteUse(others[i], is_told ? missing[i] : user);
+  // The call works on an operand that its arguments name otherwise.
+  void NoteOther(const Operand& operand, absl::string_view name) {
+    if (operand.made_by < 0 || !IsMissing(name)) return;
+    if (SplitFxName(name).first == SplitFxName(operand.value).first) {
+      copies_.emplace_back(operand.made_by, name);
+    } else {
+      NoteUse(operand, name);
     }
   }
 
@@ -766,10 +775,9 @@ class DynamoTracer {
     const int64_t copies = name.copies + name.unnamed;
     if (copies == 0) return;
     trace_.unseen[static_cast<size_t>(trace_.calls[call].op)] += name.unnamed;
-    std::vector<Operand> operands = OperandsOf(call);
-    std::sort(operands.begin(), operands.end());
-    operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
-    for (const Operand& operand : operands) {
+    absl::flat_hash_set<int32_t> seen;
+    for (const Operand& operand : OperandsOf(call)) {
+      if (operand.made_by < 0 || !seen.insert(operand.made_by).second) continue;
       FxName& made = names_[static_cast<size_t>(operand.made_by)];
       if (made.num_users < 0) continue;
       const int64_t spare = std::min(copies, std::max<int64_t>(0, made.num_users - made.uses));
@@ -791,6 +799,53 @@ class DynamoTracer {
                        " calls mean(x, [-1, -2], True) are taken for adaptive_avg_pool2d to one "
                        "element, which exports write that way"));
     }
+  }
+
+  // A module of torch.nn that works on the parameters of a path that is not its own stands in
+  // several places of the model. An embedding whose weight a linear layer uses is no such module.
+  void FindSharedModules() {
+    absl::flat_hash_map<std::string, absl::string_view> classes;  // by path
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      const TorchScope& scope = trace_.scope(trace_.calls[i]);
+      if (scope.nn_class != NnClass::kNone) classes.emplace(PathOf(i), scope.class_name);
+    }
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      const TorchScope& scope = trace_.scope(trace_.calls[i]);
+      if (scope.nn_class == NnClass::kNone) continue;
+      const std::vector<absl::string_view> parameters = ParametersOf(*origins_[i].text);
+      const std::string own = PathOf(i);
+      const bool is_shared =
+          !parameters.empty() &&
+          std::none_of(parameters.begin(), parameters.end(), [&](absl::string_view parameter) {
+            return absl::StartsWith(parameter, own) || HasOtherClass(parameter, scope, classes);
+          });
+      if (is_shared) ++trace_.shared_modules;
+    }
+  }
+
+  // "blocks_0_fc_", of the innermost module of the call.
+  std::string PathOf(size_t call) const {
+    return absl::StrCat(AsPlaceholder(PyStrings(origins_[call].text->scopes).last()), "_");
+  }
+
+  // "blocks_0_fc_weight".
+  static std::vector<absl::string_view> ParametersOf(const CallText& text) {
+    std::vector<absl::string_view> parameters;
+    for (absl::string_view arg : text.args.args) {
+      if (absl::ConsumePrefix(&arg, kFxParameter)) parameters.push_back(arg);
+    }
+    return parameters;
+  }
+
+  // Whether the parameter is of a module of another class that makes calls.
+  static bool HasOtherClass(absl::string_view parameter, const TorchScope& scope,
+                            const absl::flat_hash_map<std::string, absl::string_view>& classes) {
+    for (size_t end = parameter.rfind('_'); end != absl::string_view::npos && end > 0;
+         end = parameter.substr(0, end).rfind('_')) {
+      const auto it = classes.find(parameter.substr(0, end + 1));
+      if (it != classes.end()) return it->second != scope.class_name;
+    }
+    return false;
   }
 
   // Exports of old versions name parameters by the names of tensors only.
@@ -852,6 +907,9 @@ class DynamoTracer {
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, ScopeId> scopes_;
   absl::flat_hash_map<std::pair<const CallText*, NodeId>, int64_t> folded_;
   absl::flat_hash_set<absl::string_view> lines_, objects_, placeholders_, value_names_;
+  // Results of calls with several, as arguments name them, and as nodes that name no call give
+  // them.
+  absl::flat_hash_set<absl::string_view> missing_parts_, parts_;
   // Of calls: who uses the result under its own name, and under that of a call that was merged.
   std::vector<std::pair<int32_t, absl::string_view>> uses_, copies_;
   int64_t functional_pools_ = 0;
