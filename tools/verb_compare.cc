@@ -21,7 +21,8 @@ constexpr VerbHelp kVerbCompareHelp = {
     "onnxflops compare MODEL [options]",
     R"(Computes the figures that other tools report for a model, digit for digit, from the ONNX
 file alone. Terms lead from our count to theirs: start + terms = the tool's figure, exactly.
-"exact" figures follow from the file. "assumed" figures rest on a guess, which --with prints.
+"exact" figures follow from the file; work whose result nobody uses is in no file. "assumed"
+figures rest on a guess, which --with prints.
 )",
     R"(  The figures of every tool for CLIP:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1

@@ -312,8 +312,8 @@ size_t LengthOfName(absl::string_view text) {
 bool IsTransform(absl::string_view chain) {
   constexpr absl::string_view kTransforms[] = {
       "functional_call", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"};
-  constexpr absl::string_view kModules[] = {"torch.func.", "torch.jit.", "torch.compile",
-                                            "functorch."};
+  constexpr absl::string_view kModules[] = {"torch.func.", "torch.jit.", "torch.ops.",
+                                            "torch.compile", "functorch."};
   // OwnFunction.apply, of torch.autograd.Function.
   const bool is_function = absl::EndsWith(chain, ".apply") && absl::ascii_isupper(chain[0]);
   return is_function || IsOneOf(chain.substr(chain.rfind('.') + 1), kTransforms) ||

@@ -417,7 +417,11 @@ class DynamoTracer {
       call->spelling = OpenFact<Spelling>::Stated(SpellingOfNn(call->op));
       return;
     }
-    const SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
+    SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
+    // An equation in another form than a text has no wrapper.
+    const bool has_equation = absl::StrContains(text->source_line, "einsum(\"") ||
+                              absl::StrContains(text->source_line, "einsum('");
+    if (call->op == Aten::kEinsum && !has_equation) spelled.is_settled = false;
     const bool is_told =
         spelled.spelling != Spelling::kNone && spelled.spelling != Spelling::kSeveral;
     const Spelling likely = is_told ? spelled.spelling : LikelySpelling(evidence_, scope, *call);
@@ -635,10 +639,17 @@ class DynamoTracer {
     return evidence_.node(evidence_.entry(first)).graph == 0;
   }
 
-  // A result is named as its call; so a call of that name was dropped.
+  // A result is named as its call; so a call of that name was dropped, or merged with another one,
+  // whose result the file copies.
   void NoteOutput(const Value& value) {
-    if (!value.producer || !TextOf(*value.producer).is_complete) return;
-    const int32_t made_by = TextOf(*value.producer).name;
+    if (!value.producer) return;
+    const Node& node = evidence_.model().node(*value.producer);
+    const bool is_copy = node.op_type == "Identity" && node.input(0) &&
+                         evidence_.model().value(*node.input(0)).producer;
+    const NodeText& text =
+        TextOf(is_copy ? *evidence_.model().value(*node.input(0)).producer : *value.producer);
+    if (!text.is_complete) return;
+    const int32_t made_by = text.name;
     if (MakerOf(value) == made_by) NoteUse({made_by, value.name}, "output");
     if (value.name == names_[static_cast<size_t>(made_by)].text) return;
     NoteMade(value.name);
