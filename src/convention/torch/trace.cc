@@ -147,6 +147,7 @@ int32_t Flags(const TorchTrace& trace, size_t call) {
       c.is_affine,
       c.is_out_proj,
       c.in_torch_nn,
+      c.has_source,
       attention >= 0,
       attention >= 0 && trace.attentions[static_cast<size_t>(attention)].fast_path,
       c.arguments.has_output_size,
