@@ -6,13 +6,16 @@
 #include <fstream>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/api/load.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/load.h"
 #include "src/report/read_report.h"
+#include "tools/git_file.h"
 #include "tools/options.h"
 
 namespace onnxflops::tools {
@@ -63,6 +66,16 @@ absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Model& head,
   }
   ASSIGN_OR_RETURN(const Report report, ReadReport(*text, base));
   return DiffModels(report, head, options);
+}
+
+absl::StatusOr<Diff> DiffWithRevision(const std::string& revision, const std::string& path,
+                                      const Model& head, const CountOptions& options,
+                                      bool missing_is_fine) {
+  const absl::StatusOr<std::string> bytes = ReadGitFile(revision, path);
+  if (missing_is_fine && absl::IsNotFound(bytes.status())) return DiffModels(head, options);
+  if (!bytes.ok()) return bytes.status();
+  ASSIGN_OR_RETURN(const Model model, LoadFromBytes(*bytes, absl::StrCat(revision, ":", path)));
+  return DiffModels(model, head, options);
 }
 
 }  // namespace onnxflops::tools

@@ -28,6 +28,11 @@ struct BaseMissingArgument {
 absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Model& head,
                                   const CountOptions& options, bool missing_is_fine);
 
+// The difference of a file from itself at a revision of its git repository.
+absl::StatusOr<Diff> DiffWithRevision(const std::string& revision, const std::string& path,
+                                      const Model& head, const CountOptions& options,
+                                      bool missing_is_fine);
+
 }  // namespace onnxflops::tools
 
 #endif  // ONNXFLOPS_TOOLS_BASE_MODEL_H_

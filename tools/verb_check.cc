@@ -2,7 +2,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,14 +12,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/check/budgets.h"
 #include "src/check/check_writers.h"
+#include "src/check/ci_formats.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
 #include "tools/base_model.h"
@@ -46,6 +51,8 @@ only a lower bound, or that depends on an open size, is "not proven" and does no
     onnxflops check model.onnx --against released.onnx
   A higher cost is wanted: raise the limits, keep the comments:
     onnxflops check model.onnx --update
+  For the screens of a CI system:
+    onnxflops check model.onnx --output junit=budgets.xml --format github
 
 Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 )"};
@@ -53,7 +60,8 @@ Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 struct CheckArguments {
   std::vector<std::string> model;
   std::string budgets, against;
-  bool init = false, update = false;
+  std::vector<std::string> outputs;
+  bool init = false, update = false, summary = false;
   SizeArguments sizes;
   CausalArgument causal;
   BaseMissingArgument base_missing;
@@ -70,7 +78,17 @@ struct CheckArguments {
                   "Raise the limits that the model breaks, in the file. Comments stay.");
     sizes.AddTo(list);
     causal.AddTo(list);
-    output.AddTo(list);
+    list->AddValues("--output", "FORMAT=FILE", &outputs,
+                    "Write to FILE as well, in any format: junit=budgets.xml.");
+    list->AddFlag("--summary", &summary,
+                  "Add Markdown to the file that GITHUB_STEP_SUMMARY names, if it is set.");
+    output.AddTo(list, FormatNames());
+  }
+
+  static std::vector<std::string> FormatNames() {
+    std::vector<std::string> names = {"table", "json", "csv", "markdown"};
+    for (const CiFormat& format : kCiFormats) names.emplace_back(format.name);
+    return names;
   }
 };
 
@@ -138,26 +156,63 @@ absl::StatusOr<CheckReport> JudgeAll(const CheckArguments& args, const Budgets& 
     RETURN_IF_ERROR(Judge(budgets, sizes, diff, today, &report));
   }
   if (report.judgements.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(budgets.file), ": no rule in it is for ", Quoted(args.model[0])));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(budgets.file), ": no rule in it is for ", Quoted(args.model[0])));
   }
   return report;
 }
 
-std::string RenderCheck(const CheckReport& report, Format format, const TableStyle& style) {
+// `format`: one of CheckArguments::FormatNames().
+std::string RenderCheck(const CheckReport& report, absl::string_view format,
+                        const TableStyle& style) {
+  for (const CiFormat& ci : kCiFormats) {
+    if (ci.name == format) return ci.write(report);
+  }
+  if (format == "json") return ToJson(report);
+  if (format == "csv") return ToCsv(report);
+  if (format == "markdown") return ToMarkdown(report);
+  return ToTable(report, style);
+}
+
+// What --format or the name of -o says.
+absl::StatusOr<std::string> FormatOf(const OutputArguments& output) {
+  for (const CiFormat& ci : kCiFormats) {
+    if (ci.name == output.format) return output.format;
+  }
+  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
   switch (format) {
     case Format::kJson:
-      return ToJson(report);
+      return std::string("json");
     case Format::kCsv:
-      return ToCsv(report);
+      return std::string("csv");
     case Format::kMarkdown:
-      return ToMarkdown(report);
+      return std::string("markdown");
     case Format::kTable:
     case Format::kText:
     case Format::kJsonLines:
       break;
   }
-  return ToTable(report, style);
+  return std::string("table");
+}
+
+// --output FORMAT=FILE.
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
+    const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, std::string>> outputs;
+  const std::vector<std::string> names = CheckArguments::FormatNames();
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string format = word.substr(0, equals);
+    const bool known = std::find(names.begin(), names.end(), format) != names.end();
+    if (!known || equals == std::string::npos || equals + 1 == word.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--output ", Quoted(word), ": it should be FORMAT=FILE",
+                       known ? "" : absl::StrCat(", with one of ", absl::StrJoin(names, ", ")),
+                       known ? "" : DidYouMean(format, names)));
+    }
+    outputs.emplace_back(format, word.substr(equals + 1));
+  }
+  return outputs;
 }
 
 absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::string& path,
@@ -197,7 +252,8 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
+  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const std::string path, BudgetsPath(args));
   if (args.init) {
@@ -216,6 +272,10 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   }
   std::vector<std::string> all_inputs = inputs;
   all_inputs.push_back(path);
+  for (const auto& [name, file] : outputs) {
+    RETURN_IF_ERROR(WriteOutput(RenderCheck(report, name, {}), file, all_inputs));
+  }
+  if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report)));
   RETURN_IF_ERROR(WriteOutput(RenderCheck(report, format, style), args.output.file, all_inputs));
   return report.passed() ? kFine : kFailed;
 }

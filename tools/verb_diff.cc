@@ -12,6 +12,7 @@
 #include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/diff/comment.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/view_options.h"
 #include "tools/base_model.h"
@@ -37,7 +38,9 @@ wrote earlier. Sizes that both models leave open are compared as formulas.
     onnxflops count old.onnx --dim batch=1 -o old.json
     onnxflops diff old.json new.onnx --dim batch=1
   For a pull request, without changes below a tenth of a percent:
-    onnxflops diff old.onnx new.onnx --threshold 0.1% --format markdown
+    onnxflops diff old.onnx new.onnx --threshold 0.1% --comment
+  What the working tree changes:
+    onnxflops diff --git HEAD model.onnx
   Node by node, for a script:
     onnxflops diff old.onnx new.onnx --by node --format csv
 
@@ -50,11 +53,13 @@ struct DiffArguments {
   CausalArgument causal;
   BaseMissingArgument base_missing;
   OutputArguments output;
-  std::string by = "module", depth, quantity = "flops", threshold, module;
-  bool exact = false;
+  std::string by = "module", depth, quantity = "flops", threshold, module, git;
+  bool exact = false, comment = false;
 
   void AddTo(OptionList* list) {
-    list->AddPositional("MODEL", &models, 2, 2);
+    list->AddPositional("MODEL", &models, 1, 2);
+    list->AddValue("--git", "REV", &git,
+                   "Compare one model with itself at a revision of its git repository.");
     sizes.AddTo(list);
     causal.AddTo(list);
     base_missing.AddTo(list);
@@ -69,9 +74,23 @@ struct DiffArguments {
     list->AddValue("--threshold", "PERCENT", &threshold,
                    "Join what changes by less than this part of the model, as 0.1%.");
     list->AddFlag("--exact", &exact, "Print every digit instead of SI units.");
+    list->AddFlag("--comment", &comment,
+                  "Write Markdown for a comment on a pull request: folded, at most 60,000 "
+                  "characters, with a hidden first line by which a bot finds it again.");
     list->AddValue("--module", "GLOB", &module,
                    "Compare only this module, as if it were the model.");
     output.AddTo(list);
+  }
+
+  absl::Status CheckModels() const {
+    if (!git.empty() && models.size() == 2) {
+      return absl::InvalidArgumentError("--git REV compares one model with itself: give only HEAD");
+    }
+    if (git.empty() && models.size() == 1) {
+      return absl::InvalidArgumentError(
+          "diff needs BASE and HEAD, or --git REV and HEAD (see onnxflops diff --help)");
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<DiffViewOptions> View() const {
@@ -159,15 +178,20 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
   options.module = args.module;
   options.node_rows = view.by == GroupBy::kNode;
-  const std::string &base = args.models[0], &head = args.models[1];
+  RETURN_IF_ERROR(args.CheckModels());
+  const std::string &base = args.models.front(), &head = args.models.back();
   ASSIGN_OR_RETURN(const Model model, Load(head, options.limits));
-  ASSIGN_OR_RETURN(const Diff diff, DiffWithBase(base, model, options, missing_is_fine));
+  ASSIGN_OR_RETURN(const Diff diff,
+                   args.git.empty()
+                       ? DiffWithBase(base, model, options, missing_is_fine)
+                       : DiffWithRevision(args.git, head, model, options, missing_is_fine));
   if (options.node_rows && !diff.has_nodes) {
     return absl::InvalidArgumentError(absl::StrCat(
         Escaped(base), ": the report has no nodes; write it with --by node for --by node here"));
   }
-  RETURN_IF_ERROR(WriteOutput(RenderDiff(diff, format, view, style), args.output.file,
-                              {base, head, args.sizes.rules.file}));
+  const std::string text =
+      args.comment ? ToComment(diff, view) : RenderDiff(diff, format, view, style);
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {base, head, args.sizes.rules.file}));
   return kFine;
 }
 
