@@ -18,6 +18,7 @@
 
 #include "src/api/count.h"
 #include "src/api/load.h"
+#include "src/api/mfu.h"
 #include "src/api/version.h"
 #include "src/report/writers.h"
 

@@ -18,6 +18,8 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 
@@ -27,6 +29,8 @@ void DescribeCount(const UseVerb& use);
 void DescribeCompare(const UseVerb& use);
 void DescribeExplain(const UseVerb& use);
 void DescribeOps(const UseVerb& use);
+void DescribeMfu(const UseVerb& use);
+void DescribeDevices(const UseVerb& use);
 void DescribeAudit(const UseVerb& use);
 void DescribeCompletion(const UseVerb& use);
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/cost/amounts_sum.h"
 #include "src/count/tally_sum.h"
@@ -19,27 +20,6 @@ namespace onnxflops {
 namespace {
 
 constexpr size_t kMaxSuggestions = 5;
-
-// In one pass: a star that fails later takes one sign more.
-bool Matches(absl::string_view glob, absl::string_view text) {
-  size_t g = 0, t = 0;
-  size_t star = absl::string_view::npos, after_star = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      after_star = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
-      ++g;
-      ++t;
-    } else if (star != absl::string_view::npos) {
-      g = star + 1;
-      t = ++after_star;
-    } else {
-      return false;
-    }
-  }
-  return glob.find_first_not_of('*', g) == absl::string_view::npos;
-}
 
 // How much of two names is equal at their ends.
 size_t Likeness(absl::string_view a, absl::string_view b) {
@@ -97,7 +77,7 @@ absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_vi
   const auto size = static_cast<int32_t>(tree.modules.size());
   for (int32_t i = 1; i < size;) {
     const Module& m = tree.modules[static_cast<size_t>(i)];
-    const bool matches = Matches(glob, m.path);
+    const bool matches = MatchesGlob(glob, m.path);
     if (matches) selected.push_back(i);
     i = matches ? m.end : i + 1;
   }

@@ -18,6 +18,7 @@ using report::OriginKindName;
 using report::StatusName;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WriteTraining;
 
 // Weights are known; work may be an expression.
 void WriteQuantity(const Quantity& q, const Expr& amount, JsonWriter* json) {
@@ -250,6 +251,7 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
   WriteTotals(report, json);
+  if (report.training) WriteTraining(*report.training, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);

@@ -10,6 +10,9 @@ namespace onnxflops::report {
 // "model": {"path", "ir_version", "opsets", "producer", "nodes"}.
 void WriteModel(const ModelInfo& model, JsonWriter* json);
 
+// "training": what CountOptions::training asked for.
+void WriteTraining(const TrainingReport& training, JsonWriter* json);
+
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
 
