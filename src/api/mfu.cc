@@ -12,6 +12,7 @@
 #include "src/api/analysis.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/training/attention_summary.h"
 #include "src/training/backward.h"
@@ -207,6 +208,10 @@ class MfuMaker {
          .source = "PaLM, arXiv 2204.02311, appendix B",
          .chosen = ours && !exact},
         PerStep(kForwardAndBackward * forward));
+    Add({.name = "contractions",
+         .text = "3 x 2 x MACs: matrix products and convolutions alone",
+         .source = "torch.utils.flop_counter"},
+        PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
     if (attention_.layers > 0) {
       Add({.name = "2x_causal_half",
            .text = "3 x forward, half of the products with scores left out",

@@ -149,7 +149,7 @@ TextTable FormulaTable(const MfuReport& report) {
 
 std::string ToTable(const MfuReport& report, const TableStyle& style) {
   std::string text;
-  for (const LabelledLine& line : StepLines(report)) text += DrawLabelled(line, style.width);
+  for (const LabelledLine& line : StepLines(report)) text += DrawLabelled(line, style.line_width());
   return absl::StrCat(text, "\n", DrawText(FormulaTable(report), style));
 }
 
