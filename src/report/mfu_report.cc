@@ -63,8 +63,9 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
   }
   lines.push_back(
       {"peak",
-       {absl::StrCat(RateText(r.peak_flops_per_second), "FLOP/s ", r.dtype, " of ",
-                     r.device.empty() ? "your own" : r.device, " (", r.peak_source, ")"),
+       {absl::StrCat(RateText(r.peak_flops_per_second), "FLOP/s", r.dtype.empty() ? "" : " ",
+                     r.dtype, " of ", r.device.empty() ? "your own" : r.device, " (", r.peak_source,
+                     ")"),
         absl::StrCat("x ", r.devices)}});
   for (const std::string& other : r.other_peaks) lines.push_back({"", {other}});
   lines.push_back(

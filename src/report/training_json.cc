@@ -34,7 +34,7 @@ void WriteGradients(const TrainingReport& training, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
-  WriteOmitted("unknown_omitted", training.unknown_omitted, json);
+  WriteOmitted("items_omitted", training.unknown_omitted, json);
 }
 
 }  // namespace
