@@ -317,6 +317,41 @@ struct FormulaData {
   const char* costs = nullptr;
 };
 
+// What a gradient rule is asked: which inputs of the node need a gradient, and what the node cost.
+struct GradientQuery {
+  absl::Span<const bool> needed;  // by input; at least one is true
+  const Census& forward;          // of floating-point work
+  // Attention keeps no scores: its backward pass computes them again (--attention flash).
+  bool recomputes_scores = false;
+
+  bool Needs(size_t input) const { return input < needed.size() && needed[input]; }
+};
+using GradientFn = absl::StatusOr<Census> (*)(const NodeView& n, const GradientQuery& query);
+
+// What autograd executes for an operator in the backward pass, given the gradient dY of output 0.
+// A sum of these parts; `rule` replaces them where they cannot say it. A row without a formula that
+// does no arithmetic moves its gradient (free); one that does arithmetic has an unknown gradient.
+struct Gradient {
+  const char* formula = nullptr;  // "dX = dY * Y (1 - Y)"
+  // Inputs that are factors of a contraction. The gradient of each is a contraction over the same
+  // index space: as many mac as forward.
+  uint32_t products = 0;
+  // Inputs whose gradient is the sum of dY over what they were spread to (a bias, the table of an
+  // embedding): an add per element of output 0.
+  uint32_t sums = 0;
+  // Other inputs are broadcast: where one is smaller than output 0, its gradient is summed up, an
+  // add per element of output 0.
+  bool broadcast = false;
+  // Per element of output 0: for the gradient of input 0, for that of each other input, and once.
+  ElementCost first = {}, others = {}, shared = {};
+  ElementCost per_input = {};  // once, per element of input 0
+  ElementCost per_root = {};   // once, per sqrt of forward: the rows of a normalization
+  bool as_forward = false;     // once, what forward costs
+  // Makes weights of scores: between two products of activations, this is attention.
+  bool weighs_scores = false;
+  GradientFn rule = nullptr;
+};
+
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible
 // types have no place here.
 struct OpDef {
@@ -346,6 +381,7 @@ struct OpDef {
   const char* note = "";                     // conventions chosen, with the reason
   absl::Span<const OpException> exceptions;  // to the rule that fused costs what decomposed does
   const UserRule* user_rule = nullptr;  // of an operator of the user's own: ops/user/user_rules.h
+  Gradient gradient = {};               // of the backward pass: src/training/
 };
 
 // A family file exposes one of these.

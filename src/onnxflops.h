@@ -20,6 +20,7 @@
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"
+#include "src/api/mfu.h"
 #include "src/api/version.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/read_report.h"

@@ -29,6 +29,7 @@
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/training_arguments.h"
 #include "tools/verbs.h"
 #include "tools/view_arguments.h"
 
@@ -54,6 +55,8 @@ models are one table with a row each. The verb may be left out.
   The ten dearest nodes, and the dearest modules by bytes that they read:
     onnxflops resnet50.onnx --top 10
     onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
+  A training step with a frozen image tower and flash attention:
+    onnxflops clip.onnx --backward exact --frozen visual --attention flash
   One part of a model:
     onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
@@ -82,6 +85,7 @@ struct CountArguments {
   std::vector<std::string> models;
   SizeArguments sizes;
   CausalArgument causal;
+  TrainingArguments training;
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
@@ -92,6 +96,7 @@ struct CountArguments {
     list->AddPositional("MODEL", &models, 1);
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
+    training.AddTo(list);
     view.AddTo(list);
     list->AddFlag("--upper", &upper,
                   "Count sizes that depend on data at their upper bounds, where operators give "
@@ -343,6 +348,9 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
   }
+  if (options.training) {
+    return absl::InvalidArgumentError("--backward exact: a sweep has the forward pass only");
+  }
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
   }
@@ -388,6 +396,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  ASSIGN_OR_RETURN(options.training, args.training.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());

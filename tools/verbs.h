@@ -20,6 +20,8 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 
@@ -31,6 +33,8 @@ void DescribeExplain(const UseVerb& use);
 void DescribeCheck(const UseVerb& use);
 void DescribeDiff(const UseVerb& use);
 void DescribeOps(const UseVerb& use);
+void DescribeMfu(const UseVerb& use);
+void DescribeDevices(const UseVerb& use);
 void DescribeAudit(const UseVerb& use);
 void DescribeCompletion(const UseVerb& use);
 

@@ -25,6 +25,26 @@ absl::StatusOr<Cost> CountGelu(const NodeView& n) {
   return CostIn(n.dtype(0), per_element * shape.NumElements());
 }
 
+// Of 0.5 X (1 + erf(X / sqrt 2)): the cumulative normal distribution again (div, erf, add, mul),
+// its density c e^(-X^2 / 2) (3 mul, exp), times X, their sum, times dY. Of the other form, with u
+// = a (X + b X^3): 0.5 (1 + tanh u) + 0.5 X (1 - tanh^2 u) a (1 + 3 b X^2), times dY.
+absl::StatusOr<Census> GeluGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
+  const bool tanh = n.String("approximate", "none") == "tanh";
+  const ElementCost per_element =
+      tanh ? ElementCost{.add = 5, .mul = 11, .pow = 1, .tanh = 1}
+           : ElementCost{.add = 2, .mul = 6, .div = 1, .exp = 1, .erf = 1};
+  return per_element * shape.NumElements();
+}
+
+// s and 1 - s again, X (1 - s), 1 + it, times s, times dY; alpha twice.
+absl::StatusOr<Census> SwishGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
+  ElementCost per_element = {.add = 3, .mul = 3, .div = 1, .exp = 1};
+  if (n.Float("alpha", 1) != 1) per_element.mul += 2;
+  return per_element * shape.NumElements();
+}
+
 // Swish: X * sigmoid(alpha * X). SwiGLU: Swish(A) * B. The product with alpha only if it is not 1.
 absl::StatusOr<Cost> CountSwish(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
@@ -94,6 +114,13 @@ absl::StatusOr<Cost> CountDropout(const NodeView& n) {
     free.bytes_written = 0;
   }
   return free;
+}
+
+// Of a Dropout that drops: as many products as forward.
+absl::StatusOr<Census> DropoutGradient(const NodeView&, const GradientQuery& query) {
+  Census work;
+  work[Kind::kMul] = query.forward[Kind::kMul];
+  return work;
 }
 
 // ---- versions
@@ -226,7 +253,9 @@ constexpr OpDef kActivationRows[] = {
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kCeluExamples,
-     .per_element = {.add = 1, .mul = 2, .div = 1, .cmp = 1, .exp = 1}},
+     .per_element = {.add = 1, .mul = 2, .div = 1, .cmp = 1, .exp = 1},
+     .gradient = {.formula = "dX = dY where X > 0, else dY * e^(X / alpha)",
+                  .first = {.mul = 1, .div = 1, .cmp = 1, .exp = 1}}},
     {.name = "Dropout",
      .versions = kDropoutVersions,
      .formula = "output = data at inference; in training output = scale * data * (random >= ratio)",
@@ -240,7 +269,8 @@ constexpr OpDef kActivationRows[] = {
      .examples = kDropoutExamples,
      .traits = Traits::kReadsContent,
      .onnx = {.since = 6},
-     .note = "Drawing random numbers is not counted: ONNX does not say how it is done."},
+     .note = "Drawing random numbers is not counted: ONNX does not say how it is done.",
+     .gradient = {.formula = "dX = scale * dY * mask", .rule = DropoutGradient}},
     {.name = "Elu",
      .versions = kSince1_6_22,
      .formula = "Y = X < 0 ? alpha * (e^X - 1) : X",
@@ -248,7 +278,9 @@ constexpr OpDef kActivationRows[] = {
      .count = CountPerOutputElement,
      .examples = kEluExamples,
      .per_element = {.add = 1, .mul = 1, .cmp = 1, .exp = 1},
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula = "dX = dY where X > 0, else dY * (Y + alpha)",
+                  .first = {.add = 1, .mul = 1, .cmp = 1}}},
     {.name = "Gelu",
      .versions = kGeluVersions,
      .formula =
@@ -263,7 +295,10 @@ constexpr OpDef kActivationRows[] = {
      .infer = InferSameAsInput,
      .count = CountGelu,
      .examples = kGeluExamples,
-     .exceptions = kGeluExceptions},
+     .exceptions = kGeluExceptions,
+     .gradient =
+         {.formula = "dX = dY * (cdf(X) + X * pdf(X)); with approximate = tanh that of the formula",
+          .rule = GeluGradient}},
     {.name = "HardSigmoid",
      .versions = kSince1_6_22,
      .formula = "Y = max(0, min(1, alpha * X + beta))",
@@ -271,21 +306,25 @@ constexpr OpDef kActivationRows[] = {
      .count = CountPerOutputElement,
      .examples = kHardSigmoidExamples,
      .per_element = {.add = 1, .mul = 1, .cmp = 2},
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula = "dX = alpha * dY where 0 < Y < 1", .first = {.mul = 1, .cmp = 2}}},
     {.name = "HardSwish",
      .versions = kHardSwishVersions,
      .formula = "Y = X * max(0, min(1, X / 6 + 0.5))",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kHardSwishExamples,
-     .per_element = {.add = 1, .mul = 2, .cmp = 2}},
+     .per_element = {.add = 1, .mul = 2, .cmp = 2},
+     .gradient = {.formula = "dX = dY * (X / 3 + 0.5) where -3 < X < 3, dY above",
+                  .first = {.add = 1, .mul = 2, .cmp = 2}}},
     {.name = "Hardmax",
      .versions = kHardmaxVersions,
      .formula = "Y = 1 at the first maximum along an axis, else 0",
      .infer = InferHardmax,
      .count = CountPerOutputElement,
      .examples = kHardmaxExamples,
-     .per_element = {.cmp = 1}},
+     .per_element = {.cmp = 1},
+     .gradient = {.formula = "dX = 0"}},
     {.name = "LeakyRelu",
      .versions = kLeakyReluVersions,
      .formula = "Y = X < 0 ? alpha * X : X",
@@ -293,14 +332,20 @@ constexpr OpDef kActivationRows[] = {
      .count = CountPerOutputElement,
      .examples = kLeakyReluExamples,
      .per_element = {.mul = 1, .cmp = 1},
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula = "dX = dY where X >= 0, else alpha * dY",
+                  .first = {.mul = 1, .cmp = 1}}},
     {.name = "Mish",
      .versions = kMishVersions,
      .formula = "Y = X * tanh(ln(1 + e^X))",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kMishExamples,
-     .per_element = {.add = 1, .mul = 1, .exp = 1, .log = 1, .tanh = 1}},
+     .per_element = {.add = 1, .mul = 1, .exp = 1, .log = 1, .tanh = 1},
+     .gradient =
+         {.formula =
+              "t = tanh(ln(1 + e^X)), s = e^X / (1 + e^X): dX = dY * (t + X * s * (1 - t^2))",
+          .first = {.add = 3, .mul = 4, .div = 1, .exp = 1, .log = 1, .tanh = 1}}},
     {.name = "PRelu",
      .versions = kPReluVersions,
      .formula = "Y = X < 0 ? slope * X : X, the slope broadcast",
@@ -309,7 +354,12 @@ constexpr OpDef kActivationRows[] = {
      .examples = kPReluExamples,
      .per_element = {.mul = 1, .cmp = 1},
      .operands = {.weights = InputBits({1})},
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula =
+                      "dX = dY where X >= 0, else slope * dY; dslope = sum of X * dY where X < 0",
+                  .broadcast = true,
+                  .first = {.mul = 1, .cmp = 1},
+                  .others = {.mul = 1, .cmp = 1}}},
     {.name = "Relu",
      .versions = kReluVersions,
      .formula = "Y = max(X, 0)",
@@ -318,7 +368,8 @@ constexpr OpDef kActivationRows[] = {
      .examples = kReluExamples,
      .per_element = {.cmp = 1},
      .evaluate = EvaluateRelu,
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula = "dX = dY where Y > 0", .first = {.cmp = 1}}},
     {.name = "Selu",
      .versions = kSince1_6_22,
      .formula = "Y = gamma * (X < 0 ? alpha * e^X - alpha : X)",
@@ -326,14 +377,17 @@ constexpr OpDef kActivationRows[] = {
      .count = CountPerOutputElement,
      .examples = kSeluExamples,
      .per_element = {.add = 1, .mul = 3, .cmp = 1, .exp = 1},
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula = "dX = gamma * dY where X > 0, else dY * (Y + gamma * alpha)",
+                  .first = {.add = 1, .mul = 1, .cmp = 1}}},
     {.name = "Shrink",
      .versions = kShrinkVersions,
      .formula = "Y = X < -lambd ? X + bias : X > lambd ? X - bias : 0",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kShrinkExamples,
-     .per_element = {.add = 2, .cmp = 2}},
+     .per_element = {.add = 2, .cmp = 2},
+     .gradient = {.formula = "dX = dY where |X| > lambd", .first = {.cmp = 1}}},
     {.name = "Sigmoid",
      .versions = kSigmoidVersions,
      .formula = "Y = 1 / (1 + e^-X)",
@@ -341,21 +395,24 @@ constexpr OpDef kActivationRows[] = {
      .count = CountPerOutputElement,
      .examples = kSigmoidExamples,
      .per_element = {.add = 1, .div = 1, .exp = 1},
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula = "dX = dY * Y * (1 - Y)", .first = {.add = 1, .mul = 2}}},
     {.name = "Softplus",
      .versions = kSince1_22,
      .formula = "Y = ln(1 + e^X)",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kSoftplusExamples,
-     .per_element = {.add = 1, .exp = 1, .log = 1}},
+     .per_element = {.add = 1, .exp = 1, .log = 1},
+     .gradient = {.formula = "dX = dY / (1 + e^-X)", .first = {.add = 1, .div = 1, .exp = 1}}},
     {.name = "Softsign",
      .versions = kSince1_22,
      .formula = "Y = X / (1 + |X|)",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kSoftsignExamples,
-     .per_element = {.add = 1, .div = 1}},
+     .per_element = {.add = 1, .div = 1},
+     .gradient = {.formula = "dX = dY / (1 + |X|)^2", .first = {.add = 1, .mul = 1, .div = 1}}},
     {.name = "SwiGLU",
      .versions = kSwiGluVersions,
      .formula = "Y = A * sigmoid(alpha * A) * B",
@@ -380,14 +437,17 @@ constexpr OpDef kActivationRows[] = {
      .count = CountSwish,
      .examples = kSwishExamples,
      .per_element = {.add = 1, .mul = 1, .div = 1, .exp = 1},
-     .exceptions = kSwishExceptions},
+     .exceptions = kSwishExceptions,
+     .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
+                  .rule = SwishGradient}},
     {.name = "ThresholdedRelu",
      .versions = kThresholdedReluVersions,
      .formula = "Y = X > alpha ? X : 0",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kThresholdedReluExamples,
-     .per_element = {.cmp = 1}},
+     .per_element = {.cmp = 1},
+     .gradient = {.formula = "dX = dY where X > alpha", .first = {.cmp = 1}}},
 };
 
 }  // namespace

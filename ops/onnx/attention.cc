@@ -238,6 +238,32 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   return cost;
 }
 
+// Products with the scores P: dV = P' dY, dP = dY V', dQ = dS K, dK = dS' Q. Flash attention keeps
+// no P: it takes S = Q K' and e^(S - L) again and computes all five products, whichever is needed.
+// It needs V as wide as K; otherwise, and where the mask needs a gradient, it is not used.
+absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
+  if (n.Float("softcap", 0) != 0) return absl::UnimplementedError("the gradient of a softcap");
+  const Expr twice = dims.q_heads * TwicePairs(n, dims);
+  const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
+  const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);
+  const bool flash =
+      query.recomputes_scores && !mask && ProvablyEqual(dims.qk_size, dims.v_size).value_or(false);
+  const bool scores = q || k || mask || flash;
+  const auto of = [](bool needed) { return needed ? 1 : 0; };
+  Census work;
+  work[Kind::kMac] = twice * (dims.qk_size * (of(q || flash) + of(k || flash) + of(flash)) +
+                              dims.v_size * (of(v || flash) + of(scores)));
+  if (scores) work += ElementCost{.add = 2, .mul = 2} * twice;  // of the softmax
+  if (flash) work += ElementCost{.add = 1, .exp = 1} * twice;
+  if (mask) work[Kind::kAdd] += twice;
+  work.Halve();
+  const Expr rows = dims.batch * dims.q_heads * dims.qk_size;  // scaled, as in forward
+  if (q || flash) work[Kind::kMul] += rows * dims.q_length;
+  if (k || flash) work[Kind::kMul] += rows * dims.total;
+  return work;
+}
+
 constexpr int kAttentionVersions[] = {23, 24, 25};
 constexpr OpExample kAttentionExamples[] = {
     // 12*8*8 = 768 scores of 64 + 64 products; scaling 12*(8+8)*64.
@@ -540,7 +566,11 @@ constexpr OpDef kAttentionRows[] = {
          "operator with is_causal only the pairs that its mask lets through (query i meets past + "
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body.",
-     .exceptions = kAttentionExceptions},
+     .exceptions = kAttentionExceptions,
+     .gradient = {.formula = "dV = P' dY; dP = dY V'; dS = softmax'; dQ = dS K; dK = dS' Q; flash "
+                             "computes P again",
+                  .weighs_scores = true,
+                  .rule = AttentionGradient}},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
@@ -548,7 +578,8 @@ constexpr OpDef kAttentionRows[] = {
      .infer = InferRotaryEmbedding,
      .count = CountRotaryEmbedding,
      .examples = kRotaryEmbeddingExamples,
-     .operands = {.not_parameters = InputBits({1, 2, 3})}},
+     .operands = {.not_parameters = InputBits({1, 2, 3})},
+     .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     {.name = "LinearAttention",
      .versions = kLinearAttentionVersions,
      .formula =

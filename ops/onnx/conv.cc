@@ -359,7 +359,11 @@ constexpr OpDef kConvRows[] = {
      .count = CountConv,
      .examples = kConvExamples,
      .operands = {.weights = InputBits({1, 2})},
-     .note = "Padding is counted: every output costs its whole window."},
+     .note = "Padding is counted: every output costs its whole window.",
+     .gradient = {.formula = "dX = dY spread by W; dW = dY with X: a product as large as forward "
+                             "for each; dB = sum of dY",
+                  .products = InputBits({0, 1}),
+                  .sums = InputBits({2})}},
     {.name = "ConvTranspose",
      .versions = kConvTransposeVersions,
      .formula = "Y[N,Cout,o1,o2..] = X[N,Cin,i1,i2..] spread by W[Cin,Cout/group,k1,k2..] + B",
@@ -369,7 +373,11 @@ constexpr OpDef kConvRows[] = {
      .count = CountConvTranspose,
      .examples = kConvTransposeExamples,
      .operands = {.weights = InputBits({1, 2})},
-     .note = "Outputs that the padding cuts away are counted."},
+     .note = "Outputs that the padding cuts away are counted.",
+     .gradient = {.formula = "dX = dY with W; dW = dY with X: a product as large as forward for "
+                             "each; dB = sum of dY",
+                  .products = InputBits({0, 1}),
+                  .sums = InputBits({2})}},
     {.name = "ConvInteger",
      .versions = kConvIntegerVersions,
      .formula = "y = (x - x_zero_point) * (w - w_zero_point)",
@@ -424,7 +432,8 @@ constexpr OpDef kConvRows[] = {
      .per_element = {.add = 1},
      .shape_inputs = 1 << 1 | 1 << 2,
      .traits = Traits::kReadsContent,
-     .note = "Elements that fall into the padding are counted."},
+     .note = "Elements that fall into the padding are counted.",
+     .gradient = {.formula = "dX = dY at the places of the blocks"}},
 };
 
 }  // namespace

@@ -302,6 +302,12 @@ absl::StatusOr<Cost> CountScatter(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+absl::StatusOr<Census> ScatterGradient(const NodeView& n, const GradientQuery&) {
+  const absl::string_view reduction = n.String("reduction", "none");
+  if (reduction == "none" || reduction == "add") return Census();
+  return absl::UnimplementedError(absl::StrCat("the gradient of a reduction by '", reduction, "'"));
+}
+
 // Of a reduction, the places written to become unknown.
 Scalar Written(const NodeView& n, int64_t update) {
   if (n.String("reduction", "none") != "none") return {};
@@ -528,21 +534,25 @@ constexpr OpDef kGatherRows[] = {
      .count = CountSelection,
      .examples = kGatherExamples,
      .operands = {.weights = InputBits({0})},
-     .onnx = {.follows_since = 1}},
+     .onnx = {.follows_since = 1},
+     .gradient = {.formula = "ddata = dY, added at the places read", .sums = InputBits({0})}},
     {.name = "GatherElements",
      .versions = kGatherElementsVersions,
      .formula = "y[i,j] = data[indices[i,j], j] along axis",
      .data = kGatherFormulas,
      .infer = InferGatherElements,
      .count = CountSelection,
-     .examples = kGatherElementsExamples},
+     .examples = kGatherElementsExamples,
+     .gradient = {.formula = "ddata = dY, added at the places read", .sums = InputBits({0})}},
     {.name = "GatherND",
      .versions = kGatherNDVersions,
      .formula = "y[b, q, rest] = data[b, indices[b, q, :], rest]",
      .data = kGatherFormulas,
      .infer = InferGatherND,
      .count = CountSelection,
-     .examples = kGatherNDExamples},
+     .examples = kGatherNDExamples,
+     .operands = {.weights = InputBits({0})},
+     .gradient = {.formula = "ddata = dY, added at the places read", .sums = InputBits({0})}},
     {.name = "Scatter",
      .versions = kScatterVersions,
      .formula = "y = data, then y[indices[i,j], j] = updates[i,j]",
@@ -555,14 +565,20 @@ constexpr OpDef kGatherRows[] = {
      .data = kScatterElementsFormulas,
      .infer = InferScatterElements,
      .count = CountScatter,
-     .examples = kScatterElementsExamples},
+     .examples = kScatterElementsExamples,
+     .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
+                             "dupdates = dY at these places",
+                  .rule = ScatterGradient}},
     {.name = "ScatterND",
      .versions = kScatterNDVersions,
      .formula = "output = data, then output[indices[q, :], rest] = updates[q, rest]",
      .data = kScatterElementsFormulas,
      .infer = InferScatterND,
      .count = CountScatter,
-     .examples = kScatterNDExamples},
+     .examples = kScatterNDExamples,
+     .gradient = {.formula = "ddata = dY, 0 at the places written unless these are added to; "
+                             "dupdates = dY at these places",
+                  .rule = ScatterGradient}},
     {.name = "TensorScatter",
      .versions = kTensorScatterVersions,
      .formula = "y = past_cache with update written from write_indices on",

@@ -163,6 +163,24 @@ absl::StatusOr<Cost> CountGemm(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+// alpha scales each gradient of a factor, beta that of C.
+absl::StatusOr<Census> GemmGradient(const NodeView& n, const GradientQuery& query) {
+  Census work;
+  for (int factor : {0, 1}) {
+    if (!query.Needs(static_cast<size_t>(factor))) continue;
+    work[Kind::kMac] += query.forward[Kind::kMac];
+    if (n.Float("alpha", 1) == 1) continue;
+    ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(factor, 2));
+    work[Kind::kMul] += shape.NumElements();
+  }
+  if (!query.Needs(2)) return work;
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const Shape c, n.RankedShape(2));
+  if (!(c == y)) work[Kind::kAdd] += y.NumElements();
+  if (n.Float("beta", 1) != 1) work[Kind::kMul] += c.NumElements();
+  return work;
+}
+
 constexpr int kGemmVersions[] = {1, 6, 7, 9, 11, 13};
 constexpr OpExample kGemmExamples[] = {
     {"g (float[N,512] A, float[10,512] B, float[10] C) => (float[N,10] Y) { Y = Gemm<transB=1>(A, "
@@ -399,6 +417,35 @@ absl::StatusOr<Cost> CountEinsum(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(counter).Work());
 }
 
+// Operands are joined from left to right: the gradient of what is joined so far and that of the
+// next operand take a product as large as the join.
+absl::StatusOr<Census> EinsumGradient(const NodeView& n, const GradientQuery& query) {
+  constexpr size_t kMaxOperandsOfGradient = 16;
+  ASSIGN_OR_RETURN(const Equation equation, ReadEquation(n));
+  const size_t operands = equation.operands.size();
+  if (operands > kMaxOperandsOfGradient) {
+    return absl::UnimplementedError(
+        absl::StrCat("the gradient of more than ", kMaxOperandsOfGradient, " operands"));
+  }
+  Census work, before;
+  bool left = query.Needs(0);
+  for (size_t last = 1; last < operands; ++last) {
+    EinsumCounter counter(equation);
+    for (size_t i = 0; i <= last; ++i) {
+      counter.Join(i, equation.operands[i], n.input(static_cast<int>(i)).shape);
+    }
+    const Census joined = std::move(counter).Work();
+    const int gradients = (left ? 1 : 0) + (query.Needs(last) ? 1 : 0);
+    for (Kind kind : {Kind::kMac, Kind::kMul}) {
+      const Expr join = joined[kind] - std::as_const(before)[kind];
+      if (gradients > 0 && join != Expr(0)) work[kind] += join * gradients;
+    }
+    before = joined;
+    left = left || query.Needs(last);
+  }
+  return work;
+}
+
 constexpr int kEinsumVersions[] = {12, 28};
 constexpr OpExample kEinsumExamples[] = {
     {"g (float[N,12,77,64] q, float[N,12,77,64] k) => (float[N,12,77,77] s) { s = "
@@ -428,7 +475,9 @@ constexpr OpDef kMatMulRows[] = {
      .infer = InferMatMul,
      .count = CountMatMul,
      .examples = kMatMulExamples,
-     .operands = {.weights = InputBits({0, 1})}},
+     .operands = {.weights = InputBits({0, 1})},
+     .gradient = {.formula = "dA = dY B'; dB = A' dY: a product as large as forward for each",
+                  .products = InputBits({0, 1})}},
     {.name = "Gemm",
      .versions = kGemmVersions,
      .formula = "Y[M,N] = alpha * A'[M,K] B'[K,N] + beta * C",
@@ -441,7 +490,10 @@ constexpr OpDef kMatMulRows[] = {
      .count = CountGemm,
      .examples = kGemmExamples,
      .operands = {.weights = InputBits({0, 1, 2})},
-     .onnx = {.since = 6}},
+     .onnx = {.since = 6},
+     .gradient = {.formula = "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward "
+                             "for each; dC = beta * sum of dY",
+                  .rule = GemmGradient}},
     {.name = "Einsum",
      .versions = kEinsumVersions,
      .formula =
@@ -454,7 +506,10 @@ constexpr OpDef kMatMulRows[] = {
      .operands = {.weights = InputBits({0, 1, 2, 3})},
      .note =
          "The order is the one of ONNX Runtime: left to right, labels summed out as soon as they "
-         "occur no more. Transpositions and diagonals are free."},
+         "occur no more. Transpositions and diagonals are free.",
+     .gradient = {.formula =
+                      "for two operands a product as large as forward for the gradient of each",
+                  .rule = EinsumGradient}},
     {.name = "MatMulInteger",
      .versions = kMatMulIntegerVersions,
      .formula = "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point)",

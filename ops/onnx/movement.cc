@@ -507,6 +507,14 @@ absl::StatusOr<Facts> InferPad(const NodeView& n) {
   return Facts{std::move(fact)};
 }
 
+absl::StatusOr<Census> PadGradient(const NodeView& n, const GradientQuery&) {
+  Census work;
+  if (n.String("mode", "constant") == "constant") return work;
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  work[Kind::kAdd] = y.NumElements();
+  return work;
+}
+
 constexpr int kPadVersions[] = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25};
 constexpr OpExample kPadExamples[] = {
     {"g (float[N,3,223,W] x) => (float[N,3,226,W] y) <int64[2] p = {1, 2}, int64[1] a = {-2}> { y "
@@ -659,14 +667,16 @@ constexpr OpDef kMovementRows[] = {
      .examples = kSliceExamples,
      .shape_inputs = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4,
      .traits = Traits::kReadsContent | Traits::kMovesMask,
-     .onnx = {.ranks_without = InputBits({1, 2, 3, 4}), .follows_since = 13}},
+     .onnx = {.ranks_without = InputBits({1, 2, 3, 4}), .follows_since = 13},
+     .gradient = {.formula = "dX = dY at the places read, else 0"}},
     {.name = "Tile",
      .versions = kTileVersions,
      .formula = "y[d_i * repeats_i] = input repeated",
      .infer = InferTile,
      .examples = kTileExamples,
      .shape_inputs = 1 << 1 | 1 << 2,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent,
+     .gradient = {.formula = "dX = dY, summed up over the copies", .broadcast = true}},
     {.name = "Pad",
      .versions = kPadVersions,
      .formula = "y[d_i + begin_i + end_i] = data, padded",
@@ -674,7 +684,11 @@ constexpr OpDef kMovementRows[] = {
      .examples = kPadExamples,
      .shape_inputs = 1 << 1 | 1 << 3,
      .traits = Traits::kReadsContent,
-     .onnx = {.since = 2, .ranks_without = InputBits({1}), .nothing_without = InputBits({3})}},
+     .onnx = {.since = 2, .ranks_without = InputBits({1}), .nothing_without = InputBits({3})},
+     .gradient =
+         {.formula =
+              "ddata = dY cut back; of other modes than constant, what was copied is added up",
+          .rule = PadGradient}},
     {.name = "DepthToSpace",
      .versions = kDepthToSpaceVersions,
      .formula = "y[N, C/b^2, H*b, W*b] = x[N,C,H,W], b = blocksize",

@@ -325,6 +325,16 @@ constexpr FormulaData kRMSNormalizationFormulas = {
         "add = X.elements + rows; mul = 2*X.elements; div = X.elements + (1 + InvRMS.given)*rows; "
         "sqrt = rows"};
 
+// x is computed again (add, mul); g = dY * scale and the two means (mul; add; mul, add), x times
+// its mean (mul), two differences (2 add), times 1 / std (mul). BatchNormalization as in training,
+// with the statistics of its batch.
+constexpr char kNormGradient[] =
+    "x = (X - mean) / std, g = dY * scale: dX = (g - mean(g) - x * mean(g * x)) / std; dscale = "
+    "sum "
+    "of dY * x; dbias = sum of dY";
+constexpr char kRmsNormGradient[] =
+    "x = X / rms, g = dY * scale: dX = (g - x * mean(g * x)) / rms; dscale = sum of dY * x";
+
 constexpr OpDef kNormalizationRows[] = {
     {.name = "BatchNormalization",
      .versions = kBatchNormVersions,
@@ -341,7 +351,13 @@ constexpr OpDef kNormalizationRows[] = {
      .examples = kBatchNormExamples,
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
      .onnx = {.since = 6},
-     .note = "As written, not folded into one product and one sum per element."},
+     .note = "As written, not folded into one product and one sum per element.",
+     .gradient = {.formula = kNormGradient,
+                  .sums = InputBits({2}),
+                  .first = {.add = 4, .mul = 4},
+                  .others = {.add = 1, .mul = 1},
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     {.name = "GroupNormalization",
      .versions = kSince18_21,
      .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + bias[C] by groups of channels",
@@ -354,7 +370,13 @@ constexpr OpDef kNormalizationRows[] = {
      .count = CountGroupNorm,
      .examples = kGroupNormExamples,
      .operands = {.weights = InputBits({1, 2})},
-     .onnx = {.finds = OnnxInference::Finds::kNothing}},
+     .onnx = {.finds = OnnxInference::Finds::kNothing},
+     .gradient = {.formula = kNormGradient,
+                  .sums = InputBits({2}),
+                  .first = {.add = 4, .mul = 4},
+                  .others = {.add = 1, .mul = 1},
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     {.name = "InstanceNormalization",
      .versions = kSince1_6_22,
      .formula =
@@ -368,7 +390,13 @@ constexpr OpDef kNormalizationRows[] = {
      .examples = kInstanceNormExamples,
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.since = 6},
-     .note = "Costs what GroupNormalization with one channel per group does."},
+     .note = "Costs what GroupNormalization with one channel per group does.",
+     .gradient = {.formula = kNormGradient,
+                  .sums = InputBits({2}),
+                  .first = {.add = 4, .mul = 4},
+                  .others = {.add = 1, .mul = 1},
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     {.name = "LRN",
      .versions = kSince1_13,
      .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta",
@@ -395,7 +423,13 @@ constexpr OpDef kNormalizationRows[] = {
      .examples = kLayerNormExamples,
      .operands = {.weights = InputBits({1, 2})},
      .note = "The function body computes InvStdDev even where it is no output; here it is counted "
-             "only where it is one."},
+             "only where it is one.",
+     .gradient = {.formula = kNormGradient,
+                  .sums = InputBits({2}),
+                  .first = {.add = 4, .mul = 4},
+                  .others = {.add = 1, .mul = 1},
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     {.name = "LpNormalization",
      .versions = kSince1_22,
      .formula = "output = input / norm along an axis",
@@ -415,7 +449,13 @@ constexpr OpDef kNormalizationRows[] = {
      .infer = InferMeanVarianceNorm,
      .count = CountMeanVarianceNorm,
      .examples = kMeanVarianceNormExamples,
-     .onnx = {.finds = OnnxInference::Finds::kNothing}},
+     .onnx = {.finds = OnnxInference::Finds::kNothing},
+     .gradient = {.formula = kNormGradient,
+                  .sums = InputBits({2}),
+                  .first = {.add = 4, .mul = 4},
+                  .others = {.add = 1, .mul = 1},
+                  .shared = {.add = 1, .mul = 1},
+                  .per_root = {.div = 2}}},
     {.name = "RMSNormalization",
      .versions = kSince23,
      .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows",
@@ -423,7 +463,12 @@ constexpr OpDef kNormalizationRows[] = {
      .infer = InferRmsNorm,
      .count = CountRmsNorm,
      .examples = kRmsNormExamples,
-     .operands = {.weights = InputBits({1})}},
+     .operands = {.weights = InputBits({1})},
+     .gradient = {.formula = kRmsNormGradient,
+                  .first = {.add = 2, .mul = 4},
+                  .others = {.add = 1, .mul = 1},
+                  .shared = {.mul = 1},
+                  .per_root = {.div = 1}}},
     {.name = "SimplifiedLayerNormalization",
      .versions = kSince1,
      .formula = "Y = RMSNormalization(X)",
@@ -433,7 +478,12 @@ constexpr OpDef kNormalizationRows[] = {
      .examples = kSimplifiedExamples,
      .operands = {.weights = InputBits({1})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
-     .note = "Not in ONNX: ONNX Runtime and onnxscript write it into the domain ai.onnx."},
+     .note = "Not in ONNX: ONNX Runtime and onnxscript write it into the domain ai.onnx.",
+     .gradient = {.formula = kRmsNormGradient,
+                  .first = {.add = 2, .mul = 4},
+                  .others = {.add = 1, .mul = 1},
+                  .shared = {.mul = 1},
+                  .per_root = {.div = 1}}},
 };
 
 }  // namespace

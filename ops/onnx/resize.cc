@@ -210,6 +210,14 @@ absl::StatusOr<Cost> CountResize(const NodeView& n) {
   return cost;
 }
 
+absl::StatusOr<Census> ResizeGradient(const NodeView& n, const GradientQuery& query) {
+  if (!query.forward.IsZero()) return query.forward;
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  Census work;
+  work[Kind::kAdd] = y.NumElements();
+  return work;
+}
+
 constexpr int kUpsampleVersions[] = {1, 7, 9, 10};
 constexpr OpExample kUpsampleExamples[] = {
     {"g (float[N,3,5,7] x) => (float[N,3,10,14] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> { y = "
@@ -376,7 +384,9 @@ constexpr OpDef kResizeRows[] = {
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
      .onnx = {.since = 7},
-     .note = kResizeNote},
+     .note = kResizeNote,
+     .gradient = {.formula = "dX = dY times its weight, added at the places read: as forward",
+                  .rule = ResizeGradient}},
     {.name = "Resize",
      .versions = kResizeVersions,
      .formula = kResizeFormula,
@@ -388,7 +398,9 @@ constexpr OpDef kResizeRows[] = {
      .onnx = {.ranks_without = InputBits({2}),
               .followed_inputs = InputBits({3}),
               .followed_since = 11},
-     .note = kResizeNote},
+     .note = kResizeNote,
+     .gradient = {.formula = "dX = dY times its weight, added at the places read: as forward",
+                  .rule = ResizeGradient}},
     {.name = "GridSample",
      .versions = kGridSampleVersions,
      .formula = "Y[N,C,o1..od] = X sampled at grid",

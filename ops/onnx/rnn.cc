@@ -146,6 +146,47 @@ absl::StatusOr<Cost> CountRnn(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+constexpr char kGateGradient[] =
+    "dX, dW: as many mac as forward has with W; dR: as many as it has with R; dH of a step from "
+    "the "
+    "next: the same, but not for the first step unless initial_h needs a gradient";
+
+// The gradients of the activations are taken from their values: 2 mul and 1 add each. `states`:
+// mul and add per hidden element and step of what combines the gates.
+absl::StatusOr<Census> GateGradient(const NodeView& n, const GradientQuery& query, int gates,
+                                    int activations, const ElementCost& combination) {
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, gates));
+  const Expr states = layer.States();
+  const Expr with_x = gates * states * layer.features, with_h = gates * states * layer.hidden;
+  const Expr first_step = gates * layer.batch * layer.hidden * layer.directions * layer.hidden;
+  Census work = (ElementCost{.add = 1, .mul = 2} * (states * activations));
+  work += combination * states;
+  for (size_t input : {0, 1}) {
+    if (query.Needs(input)) work[Kind::kMac] += with_x;
+  }
+  if (query.Needs(2)) work[Kind::kMac] += with_h;
+  work[Kind::kMac] += query.Needs(5) ? with_h : with_h - first_step;
+  if (query.Needs(3)) work[Kind::kAdd] += 2 * gates * states;
+  return work;
+}
+
+absl::StatusOr<Census> RnnGradient(const NodeView& n, const GradientQuery& query) {
+  return GateGradient(n, query, 1, 1, {});
+}
+
+// dz = dH (h' - h), dh = dH (1 - z), dH of before: dH z; dr and the part through the reset.
+absl::StatusOr<Census> GruGradient(const NodeView& n, const GradientQuery& query) {
+  return GateGradient(n, query, 3, 3, {.add = 4, .mul = 5});
+}
+
+// do = dH h(C), dC += dH o, di = dC c, dc = dC i, df = dC C', dC' = dC f.
+absl::StatusOr<Census> LstmGradient(const NodeView& n, const GradientQuery& query) {
+  if (n.HasInput(7) || n.Flag("input_forget")) {
+    return absl::UnimplementedError("the gradient of peepholes and of input_forget");
+  }
+  return GateGradient(n, query, 4, 5, {.add = 1, .mul = 6});
+}
+
 constexpr int kRnnVersions[] = {1, 7, 14, 22};
 constexpr OpExample kRnnExamples[] = {
     {"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y, float[1,N,5] Yh) { "
@@ -250,7 +291,8 @@ constexpr OpDef kRnnRows[] = {
      .operands = {.weights = InputBits({1, 2, 3}),
                   .not_parameters = InputBits({5}),
                   .states = InputBits({5})},
-     .note = kSequenceNote},
+     .note = kSequenceNote,
+     .gradient = {.formula = kGateGradient, .rule = RnnGradient}},
     {.name = "GRU",
      .versions = kGruVersions,
      .formula =
@@ -264,7 +306,8 @@ constexpr OpDef kRnnRows[] = {
                   .not_parameters = InputBits({5}),
                   .states = InputBits({5})},
      .onnx = {.since = 3},
-     .note = kSequenceNote},
+     .note = kSequenceNote,
+     .gradient = {.formula = kGateGradient, .rule = GruGradient}},
     {.name = "LSTM",
      .versions = kLstmVersions,
      .formula =
@@ -280,7 +323,8 @@ constexpr OpDef kRnnRows[] = {
      .note =
          "With input_forget the forget gate is 1 - it: one gate, activation and peephole less, one "
          "add more. sequence_lens is not looked at: every sequence costs T steps. clip costs 2 "
-         "cmp for each input of an activation."},
+         "cmp for each input of an activation.",
+     .gradient = {.formula = kGateGradient, .rule = LstmGradient}},
 };
 
 }  // namespace

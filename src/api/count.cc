@@ -1,57 +1,18 @@
 #include "src/api/count.h"
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/analysis.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
-#include "src/count/count.h"
-#include "src/infer/infer.h"
-#include "src/resolve/resolve.h"
+#include "src/training/backward.h"
 
 namespace onnxflops {
 namespace {
-
-// The stages that every verb needs.
-struct Analysis {
-  Inference inference;
-  Counts counts;
-};
-
-// Official bodies that do not fit leave their nodes unknown, which they are without.
-absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& resolution,
-                                        const InferOptions& options) {
-  absl::StatusOr<Inference> inference = Infer(resolution.model, options);
-  std::vector<std::string> warnings = resolution.warnings;
-  if (!inference.ok() && resolution.has_bodies) {
-    warnings.push_back(BodiesDoNotFit(inference.status()));
-    inference = Infer(model, options);
-  }
-  if (inference.ok()) {
-    inference->warnings.insert(inference->warnings.end(), warnings.begin(), warnings.end());
-  }
-  return inference;
-}
-
-absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
-                                 CausalCounting causal) {
-  ResolveOptions resolve;
-  resolve.operators.rules = options.rules;
-  resolve.bodies = options.bodies;
-  InferOptions infer;
-  infer.dims = options.bindings;
-  infer.input_shapes = options.input_shapes;
-  infer.input_values = options.input_values;
-  infer.operators = resolve.operators;
-  infer.limits = options.limits;
-  ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
-  ASSIGN_OR_RETURN(Counts counts, Count(inference, causal));
-  return Analysis{std::move(inference), std::move(counts)};
-}
 
 ReportOptions ReportOptionsOf(const CountOptions& options) {
   return {options.causal, options.node_rows, options.module, options.upper_bounds};
@@ -60,8 +21,24 @@ ReportOptions ReportOptionsOf(const CountOptions& options) {
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
+  if (options.training && !options.module.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat(Escaped(model->path),
+                     ": the exact backward pass is there for a whole model, not for a part of it (",
+                     "--module ", Quoted(options.module), ")"));
+  }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
-  return MakeReport(analysis.inference, analysis.counts, ReportOptionsOf(options));
+  ASSIGN_OR_RETURN(Report report,
+                   MakeReport(analysis.inference, analysis.counts, ReportOptionsOf(options)));
+  if (!options.training) return report;
+  const absl::StatusOr<Backward> backward =
+      CountBackward(analysis.inference, analysis.counts, options.causal, *options.training);
+  if (!backward.ok()) {
+    return WithMessage(backward.status(),
+                       absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
+  }
+  SetTraining(*model, *backward, *options.training, &report);
+  return report;
 }
 
 absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
@@ -76,6 +53,10 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path), ": a part of a model (--module ", Quoted(options.module),
                      ") is only there as we count, not as ", name));
+  }
+  if (options.training) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the exact backward pass is there as we count, not as ", name, " does"));
   }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -12,6 +12,7 @@
 #ifndef ONNXFLOPS_SRC_API_COUNT_H_
 #define ONNXFLOPS_SRC_API_COUNT_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/container/btree_map.h"
@@ -26,6 +27,7 @@
 #include "src/report/compare_report.h"
 #include "src/report/explain.h"
 #include "src/report/report.h"
+#include "src/training/training_options.h"
 
 namespace onnxflops {
 
@@ -40,6 +42,10 @@ struct CountOptions {
   // How operators with is_causal or unidirectional count: all pairs of a query and a key, or only
   // those that the mask lets through. A mask that is a tensor of the graph counts in full.
   CausalCounting causal = CausalCounting::kFull;
+  // The backward pass exactly, of what is trained so, instead of twice the forward pass: fills in
+  // Report::training. Errors: NotFound for a pattern that matches nothing; Unimplemented together
+  // with `module`.
+  std::optional<TrainingOptions> training;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like

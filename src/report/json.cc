@@ -21,6 +21,7 @@ using report::StatusName;
 using report::WriteModel;
 using report::WriteOmitted;
 using report::WriteTensors;
+using report::WriteTraining;
 
 // With its range, where it depends on sizes that no input has.
 void WriteWork(const Expr& amount, const Ranges& ranges, JsonWriter* json) {
@@ -251,6 +252,7 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
   WriteTotals(report, ranges, json);
+  if (report.training) WriteTraining(*report.training, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);

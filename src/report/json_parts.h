@@ -21,6 +21,9 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   json->EndArray();
 }
 
+// "training": what CountOptions::training asked for.
+void WriteTraining(const TrainingReport& training, JsonWriter* json);
+
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
 

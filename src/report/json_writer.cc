@@ -1,6 +1,8 @@
 #include "src/report/json_writer.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -119,6 +121,14 @@ size_t JsonWriter::AppendEscaped(absl::string_view text) {
 void JsonWriter::Int(absl::int128 value) {
   Separate();
   out_ += Int128ToString(value);
+}
+
+void JsonWriter::Number(double value) {
+  Separate();
+  constexpr size_t kLongest = 32;
+  char text[kLongest];
+  const std::to_chars_result result = std::to_chars(text, text + kLongest, value);
+  out_.append(text, result.ptr);
 }
 
 void JsonWriter::Bool(bool value) {

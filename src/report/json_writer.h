@@ -39,6 +39,8 @@ class JsonWriter {
   // Invalid UTF-8 becomes U+FFFD; control characters, and those that act on terminals, are escaped.
   void String(absl::string_view value);
   void Int(absl::int128 value);
+  // The shortest text that is read as this number. REQUIRES: finite.
+  void Number(double value);
   void Bool(bool value);
   void Null();
   // {"expr": "2*batch", "value": null}: value is the integer where nothing is open.

@@ -22,6 +22,7 @@ namespace {
 using report::DrawWrapped;
 using report::ExceptionText;
 using report::FormulaLine;
+using report::GradientLine;
 using report::JsonWriter;
 using report::kOneLine;
 
@@ -125,6 +126,7 @@ std::string ToJson(const std::vector<OperatorLine>& lines) {
     json.Key("status").String(StatusOf(*line.row));
     json.Key("formula").String(FormulaLine(*line.row));
     WriteFormulas(*line.row, &json);
+    json.Key("gradient").String(GradientLine(*line.row));
     json.Key("note").String(line.row->note);
     json.Key("exceptions").BeginArray();
     for (const OpException& e : line.row->exceptions) json.String(ExceptionText(e));
@@ -152,6 +154,7 @@ std::string ToText(const OperatorLine& line, int width) {
   } else if (row.user_rule == nullptr) {  // whose formula says it all
     out += CostLines(*formulas, width);
   }
+  out += wrapped("  gradient ", GradientLine(row));
   if (*row.note != '\0') out += wrapped("  note     ", row.note);
   for (const OpException& e : row.exceptions) {
     out += wrapped("  except   ", ExceptionText(e));
@@ -172,6 +175,14 @@ std::string FormulaLine(const OpDef& row) {
   const std::optional<Formulas> formulas = ShownFormulas(row);
   if (!formulas.has_value() || row.user_rule != nullptr) return row.formula;
   return absl::StrCat(row.formula, "; ", CostsText(*formulas));
+}
+
+std::string GradientLine(const OpDef& row) {
+  if (row.gradient.formula != nullptr) return row.gradient.formula;
+  const bool free = row.count == nullptr && row.control_flow == ControlFlow::kNone &&
+                    !Has(row.traits, Traits::kUnknown);
+  if (free) return "free: what there is of it is moved";
+  return row.control_flow == ControlFlow::kNone ? "unknown" : "that of its bodies";
 }
 
 std::string ExceptionText(const OpException& exception) {

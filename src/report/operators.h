@@ -34,6 +34,9 @@ namespace onnxflops::report {
 // What the row computes, and what that costs by kind of work, in one line.
 std::string FormulaLine(const OpDef& row);
 
+// What the gradients of the row's inputs are: "dX = dY * Y"; "unknown".
+std::string GradientLine(const OpDef& row);
+
 // "always: the body ... (costs more in add, cmp)".
 std::string ExceptionText(const OpException& exception);
 

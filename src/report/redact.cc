@@ -146,9 +146,34 @@ void Redactor::Work(Report* report) {
     before.ForEach([&](Kind kind, const Expr&) { Formula(&(*census)[kind]); });
   }
   for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
+  if (report->training) Training(&*report->training);
   if (report->tool) {
     Formula(&report->tool->headline);
     Formula(&report->tool->of_model);
+  }
+}
+
+// Patterns name modules and parameters.
+void Redactor::Training(TrainingReport* training) {
+  for (std::vector<std::string>* patterns :
+       {&training->options.frozen, &training->options.trained}) {
+    for (std::string& pattern : *patterns) pattern = absl::StrCat("a pattern that is ", kLeftOut);
+  }
+  if (!training->options.recompute.glob.empty()) {
+    training->options.recompute.glob = absl::StrCat("a pattern that is ", kLeftOut);
+  }
+  Formula(&training->recompute_flops);
+  Formula(&training->recompute_macs);
+  for (GradientRow& row : training->by_op) {
+    if (!row.op.empty()) Operator(&row.op, &row.domain);
+    Formula(&row.nodes);
+    Formula(&row.flops);
+    Formula(&row.macs);
+  }
+  for (UnknownGradient& row : training->unknown) {
+    row.node = Replace("n", row.node);
+    Operator(&row.op, &row.domain);
+    row.reason = absl::StrCat("its reason is ", kLeftOut);
   }
 }
 

@@ -52,6 +52,7 @@ class Redactor {
   void Work(Report* report);
   void Modules(std::vector<Module>* modules);
   void Rows(Report* report);
+  void Training(TrainingReport* training);
   void Sentences(Report* report);
 
   const std::string model_name_;

@@ -27,12 +27,14 @@
 #include "src/graph/model.h"
 #include "src/graph/symbol_origin.h"
 #include "src/module/module.h"
+#include "src/report/training_report.h"
 
 namespace onnxflops {
 
 namespace convention {
 struct Convention;  // of src/convention/convention.h
 }  // namespace convention
+struct Backward;   // of src/training/backward.h
 struct Counts;     // of src/count/count.h
 struct Inference;  // of src/infer/infer.h
 
@@ -64,7 +66,8 @@ struct ModelInfo {
 
 // What one run of the model takes.
 struct Totals : Amounts {
-  // By the rule that backward takes twice what forward takes (PaLM, appendix B).
+  // By the rule that backward takes twice what forward takes (PaLM, appendix B); exactly, where
+  // Report::training is set.
   Expr backward_flops, backward_macs;
   Expr training_flops;       // forward and backward
   bool lower_bound = false;  // something is unknown: the true figures may be larger
@@ -136,8 +139,9 @@ struct Report {
   CausalCounting causal = CausalCounting::kFull;  // how causal attention was counted
   int64_t causal_nodes = 0;                       // of how many nodes
   Totals totals;
-  Census census;      // of floating-point work
-  Census int_census;  // of integer work
+  std::optional<TrainingReport> training;  // CountOptions::training
+  Census census;                           // of floating-point work
+  Census int_census;                       // of integer work
   MacsByDType macs_by_dtype;
   CoverageInfo coverage;
   std::vector<SymbolOrigin> symbols;  // that are not bound
@@ -172,6 +176,10 @@ struct Report {
 // OutOfRange if the formulas are too long; NotFound for a module that is not there.
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
                                   const ReportOptions& options);
+
+// Puts an exact backward pass into the totals of a report of the whole model, and Report::training.
+void SetTraining(const ModelData& model, const Backward& backward, const TrainingOptions& options,
+                 Report* report);
 
 // The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
 // the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Other

@@ -374,6 +374,43 @@ std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& opt
   return lines;
 }
 
+// An exact backward pass, and what comes with it.
+LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
+                          const TotalTexts& texts) {
+  const Totals& t = report.totals;
+  const TrainingReport& training = *report.training;
+  const bool lower_bound = t.lower_bound || !training.unknown.empty();
+  LabelledLine line = {
+      "train",
+      {absl::StrCat(AtLeast(lower_bound, t.training_flops, texts.Number(t.training_flops)),
+                    " FLOPs a step", texts.Per(), " = forward + ", texts.Number(t.backward_flops),
+                    " backward (exact)")}};
+  const auto params = [&](absl::int128 n) { return ShowExpr(Expr(n), options.exact); };
+  line.texts.push_back(absl::StrCat(params(training.trained_params), " of ",
+                                    params(training.params), " params trained"));
+  if (training.attentions > 0) {
+    line.texts.push_back(absl::StrCat("attention ", AttentionName(training.options.attention), ": ",
+                                      Plural(training.attentions, "place"), ", ",
+                                      training.flash_attentions, " as flash"));
+  }
+  if (training.options.recompute.what != Recompute::What::kNone) {
+    line.texts.push_back(absl::StrCat("recompute ", RecomputeName(training.options.recompute), ": ",
+                                      texts.Number(training.recompute_flops), " more"));
+  }
+  if (training.options.optimizer != Optimizer::kNone) {
+    line.texts.push_back(absl::StrCat("optimizer ", InfoOf(training.options.optimizer).name, ": ",
+                                      texts.Number(training.optimizer_flops), " more"));
+  }
+  if (!training.unknown.empty()) {
+    const UnknownGradient& first = training.unknown[0];
+    line.texts.push_back(
+        absl::StrCat(Plural(static_cast<int64_t>(training.unknown.size()), "gradient"),
+                     " unknown, such as that of ", first.node, " (",
+                     OpLabel(first.domain, first.op), "): ", first.reason));
+  }
+  return line;
+}
+
 std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& options) {
   if (report.tool) return ToolLines(report, options);
   const TotalTexts texts(report, options);
@@ -400,7 +437,9 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
                                    " work on constants; a runtime computes them once")}});
   }
   // Nobody trains what multiplies integers.
-  if (!HasIntegerMacs(report) && t.flops != Expr(0)) {
+  if (report.training) {
+    lines.push_back(TrainingLine(report, options, texts));
+  } else if (!HasIntegerMacs(report) && t.flops != Expr(0)) {
     lines.push_back(
         {"train",
          {absl::StrCat(AtLeast(t.lower_bound, t.training_flops, texts.Number(t.training_flops)),

@@ -1,0 +1,52 @@
+// MFU and HFU of a training run, from the model's graph and the time of a step.
+//
+//   MfuOptions options;
+//   options.count.bindings = {{"batch", 512}};   // the global batch
+//   options.rate.step_seconds = 0.412;
+//   options.devices = 8;
+//   options.device = *FindDevice("h100-sxm");
+//   options.precision = Precision::kBf16;
+//   absl::StatusOr<MfuReport> report = CountMfu(*model, options);
+//   report->mfu
+//
+// For every step of a training loop, count once and keep the FLOPs: Report::At gives them at
+// another batch or length, and Utilisation divides.
+#ifndef ONNXFLOPS_SRC_API_MFU_H_
+#define ONNXFLOPS_SRC_API_MFU_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "src/api/count.h"
+#include "src/hardware/device.h"
+#include "src/hardware/mfu.h"
+#include "src/report/mfu_report.h"
+
+namespace onnxflops {
+
+struct MfuOptions {
+  // Sizes of a step of all devices, divided by `grad_accumulation`. `training` chooses the exact
+  // backward pass instead of twice forward. `module` and `node_rows` are not used.
+  CountOptions count;
+  StepRate rate;
+  int64_t devices = 1;
+  int64_t grad_accumulation = 1;  // runs of the model before the optimizer's step
+  // The peak: of a device in this precision, or in FLOP/s.
+  std::optional<Device> device;
+  std::optional<Precision> precision;
+  double peak = 0;
+  std::string convention;        // the figure of another tool, times 3, is the headline
+  FormulaParameters parameters;  // what is given comes before what the model tells
+  std::optional<absl::int128> measured_flops;  // of a step, by hardware counters of all devices
+};
+
+// Errors, beside those of Count: FailedPrecondition where a size of the model is open, or the peak
+// is not known; InvalidArgument for rates that do not fit together.
+absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_MFU_H_

@@ -1,0 +1,72 @@
+// Devices and their peaks: what a datasheet promises, with the source of every figure.
+//
+//   absl::StatusOr<Device> device = FindDevice("h100-sxm");
+//   device->PeakOf(Precision::kBf16)->giga   // 989400: 989.4 TFLOP/s, dense
+//
+// A row is a chip as frameworks see it, or the whole that a datasheet describes; `unit` says which.
+// All peaks are dense: no structured sparsity. What has no source is not there.
+#ifndef ONNXFLOPS_SRC_HARDWARE_DEVICE_H_
+#define ONNXFLOPS_SRC_HARDWARE_DEVICE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace onnxflops {
+
+// What operands are multiplied in.
+enum class Precision : uint8_t { kFp64, kFp32, kTf32, kBf16, kFp16, kFp8, kFp4, kInt8, kInt4 };
+inline constexpr int kNumPrecisions = 9;
+absl::string_view PrecisionName(Precision precision);  // "bf16"
+// By that name, or ONNX's: "bfloat16", "float16", "float32". InvalidArgument, with the names.
+absl::StatusOr<Precision> ParsePrecision(absl::string_view name);
+
+struct PeakFigure {
+  Precision precision = Precision::kBf16;
+  int64_t giga = 0;        // 10^9 operations per second, a multiply-accumulate being two
+  std::string accumulate;  // the type of the sums, where the device has several: "fp16"
+  std::string source;
+};
+
+struct Device {
+  std::string name;   // "h100-sxm"
+  std::string title;  // "NVIDIA H100 SXM"
+  std::string unit;   // "GPU"; "GCD, half of a module"
+  std::vector<std::string> aliases;
+  // By precision. The first of one is the peak; others are what other sources have.
+  std::vector<PeakFigure> peaks;
+  std::optional<int64_t> memory_bytes, bytes_per_second;
+  std::string memory_source;
+  // Measured: the best bf16 matrix product that somebody found, in 10^9 FLOP/s.
+  std::optional<int64_t> achievable_giga;
+  std::string achievable_source;
+  std::string note;
+
+  const PeakFigure* PeakOf(Precision precision) const;  // nullptr where it is blank
+};
+
+// In the order of the table.
+const std::vector<Device>& AllDevices();
+// Devices of the user's own: a list [[device]] with name, title, aliases, source, memory_bytes,
+// bytes_per_second and a table peaks, in FLOP/s. Errors name the file and the line.
+absl::StatusOr<std::vector<Device>> LoadDevices(absl::string_view toml, absl::string_view file);
+
+// By its name or an alias, whatever their case; never by a part of it. `own` before ours. NotFound,
+// with names that are similar.
+absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Device> own = {});
+// FailedPrecondition where it is blank, with what there is.
+absl::StatusOr<PeakFigure> FindPeak(const Device& device, Precision precision);
+
+// A CPU by formula: cores x clock x operations per cycle and core. `flops_per_cycle` 32 is AVX-512
+// with two units in fp32, 16 AVX2 with two.
+absl::StatusOr<Device> CpuByFormula(int64_t cores, int64_t hertz, int64_t flops_per_cycle,
+                                    Precision precision);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_HARDWARE_DEVICE_H_

@@ -1,0 +1,309 @@
+// The table of devices.
+#include <cstdint>
+
+#include "src/hardware/device.h"
+
+namespace onnxflops {
+namespace {
+
+// ---- Sources
+
+constexpr char kGuide[] = "ml-engineering (S. Bekman), compute/accelerator, 2026-08";
+constexpr char kTorch[] = "PyTorch 2.15 torch/_inductor/analysis/device_info.py";
+constexpr char kAda[] = "NVIDIA Ada GPU architecture whitepaper";
+constexpr char kAmpere[] = "NVIDIA RTX A6000 and A40 datasheets";
+constexpr char kBlackwellRtx[] = "NVIDIA RTX Blackwell GPU architecture whitepaper";
+constexpr char kRtxPro[] = "NVIDIA RTX Blackwell PRO GPU architecture v1.1, table 4";
+constexpr char kHgx[] = "NVIDIA HGX page, per GPU";
+constexpr char kTpu[] = "Google Cloud TPU documentation";
+constexpr char kPalm[] = "PaLM, arXiv 2204.02311, table 3";
+constexpr char kNeuron[] = "AWS Neuron documentation";
+constexpr char kGaudi[] = "Intel, Hot Chips 2024, Gaudi 3 at 1750 MHz";
+constexpr char kDeepSeek[] = "DeepSeek-V3, torchtitan";
+constexpr char kComposer[] = "MosaicML Composer: 1979 / 2";
+
+// ---- Rows
+
+struct PeakRow {
+  Precision precision;
+  int64_t giga;
+  const char* source;
+  const char* accumulate = "";
+};
+
+struct DeviceRow {
+  const char* name;
+  const char* title;
+  const char* unit;
+  absl::Span<const char* const> aliases;
+  absl::Span<const PeakRow> peaks;
+  int64_t memory_bytes = 0;      // 0: blank
+  int64_t bytes_per_second = 0;  // 0: blank
+  const char* memory_source = "";
+  int64_t achievable_giga = 0;  // 0: blank
+  const char* note = "";
+};
+
+constexpr int64_t kGb = 1'000'000'000;
+constexpr int64_t kGib = int64_t{1} << 30;
+using P = Precision;
+
+constexpr PeakRow kA100[] = {{P::kFp32, 19'500, kGuide},  {P::kTf32, 156'000, kGuide},
+                             {P::kBf16, 312'000, kGuide}, {P::kFp16, 312'000, kGuide},
+                             {P::kInt8, 624'000, kGuide}, {P::kInt4, 1'248'000, kGuide}};
+constexpr const char* kA100Sxm80[] = {"a100", "a100-80gb", "NVIDIA A100-SXM4-80GB"};
+constexpr const char* kA100Sxm40[] = {"a100-40gb", "NVIDIA A100-SXM4-40GB",
+                                      "NVIDIA A100-PCIE-40GB"};
+constexpr const char* kA100Pcie80[] = {"NVIDIA A100 80GB PCIe"};
+
+constexpr PeakRow kA10[] = {{P::kFp32, 31'200, kGuide},
+                            {P::kTf32, 62'500, kGuide},
+                            {P::kBf16, 125'000, kGuide},
+                            {P::kFp16, 125'000, kGuide}};
+constexpr const char* kA10Names[] = {"NVIDIA A10"};
+constexpr PeakRow kA40[] = {{P::kFp32, 37'400, kAmpere},
+                            {P::kTf32, 74'800, kAmpere},
+                            {P::kBf16, 149'700, kAmpere},
+                            {P::kFp16, 149'700, kAmpere},
+                            {P::kInt8, 299'000, kAmpere}};
+constexpr const char* kA40Names[] = {"NVIDIA A40"};
+constexpr PeakRow kA6000[] = {{P::kFp32, 38'700, kAmpere},
+                              {P::kTf32, 77'400, kAmpere},
+                              {P::kBf16, 154'800, kAmpere},
+                              {P::kFp16, 154'800, kAmpere},
+                              {P::kInt8, 310'000, kAmpere}};
+constexpr const char* kA6000Names[] = {"NVIDIA RTX A6000"};
+
+constexpr PeakRow kL40S[] = {{P::kFp32, 91'600, kGuide},  {P::kTf32, 183'000, kGuide},
+                             {P::kBf16, 362'000, kGuide}, {P::kFp16, 362'000, kGuide},
+                             {P::kFp8, 733'000, kGuide},  {P::kInt8, 733'000, kGuide}};
+constexpr const char* kL40SNames[] = {"NVIDIA L40S"};
+constexpr PeakRow kRtx4090[] = {{P::kFp32, 82'600, kAda},         {P::kTf32, 82'600, kAda},
+                                {P::kBf16, 165'200, kAda},        {P::kFp16, 165'200, kAda},
+                                {P::kFp8, 330'300, kAda},         {P::kInt8, 661'000, kAda},
+                                {P::kFp16, 330'300, kAda, "fp16"}};
+constexpr const char* kRtx4090Names[] = {"4090", "NVIDIA GeForce RTX 4090"};
+constexpr PeakRow kRtx6000Ada[] = {{P::kFp32, 91'100, kAda},
+                                   {P::kBf16, 364'250, kAda},
+                                   {P::kFp16, 364'250, kAda},
+                                   {P::kFp8, 728'000, kAda},
+                                   {P::kInt8, 728'000, kAda}};
+constexpr const char* kRtx6000AdaNames[] = {"NVIDIA RTX 6000 Ada Generation"};
+constexpr PeakRow kRtx5090[] = {
+    {P::kFp32, 104'800, kBlackwellRtx},       {P::kTf32, 104'800, kBlackwellRtx},
+    {P::kBf16, 209'500, kBlackwellRtx},       {P::kFp16, 209'500, kBlackwellRtx},
+    {P::kFp8, 419'000, kBlackwellRtx},        {P::kFp4, 1'676'000, kBlackwellRtx},
+    {P::kInt8, 838'000, kBlackwellRtx},       {P::kFp16, 419'000, kBlackwellRtx, "fp16"},
+    {P::kFp8, 838'000, kBlackwellRtx, "fp16"}};
+constexpr const char* kRtx5090Names[] = {"5090", "NVIDIA GeForce RTX 5090"};
+constexpr PeakRow kRtxPro6000[] = {
+    {P::kFp32, 125'000, kRtxPro}, {P::kBf16, 503'800, kRtxPro}, {P::kFp16, 503'800, kRtxPro}};
+constexpr const char* kRtxPro6000Names[] = {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition"};
+
+constexpr PeakRow kH100Sxm[] = {{P::kFp32, 67'000, kGuide},     {P::kTf32, 494'500, kGuide},
+                                {P::kBf16, 989'400, kGuide},    {P::kFp16, 989'400, kGuide},
+                                {P::kFp8, 1'979'000, kGuide},   {P::kInt8, 1'979'000, kGuide},
+                                {P::kBf16, 989'000, kDeepSeek}, {P::kBf16, 989'500, kComposer}};
+constexpr const char* kH100SxmNames[] = {"h100", "NVIDIA H100 80GB HBM3"};
+constexpr const char* kH200Names[] = {"h200-sxm", "NVIDIA H200"};
+constexpr const char* kH800Names[] = {"h800", "NVIDIA H800"};
+constexpr const char* kGh200Names[] = {"NVIDIA GH200 480GB"};
+constexpr PeakRow kH100Pcie[] = {{P::kFp32, 51'000, kGuide},   {P::kTf32, 378'000, kGuide},
+                                 {P::kBf16, 756'000, kGuide},  {P::kFp16, 756'000, kGuide},
+                                 {P::kFp8, 1'513'000, kGuide}, {P::kInt8, 1'513'000, kGuide}};
+constexpr const char* kH100PcieNames[] = {"NVIDIA H100 PCIe"};
+constexpr PeakRow kH20[] = {{P::kFp32, 44'000, kGuide},  {P::kTf32, 74'000, kGuide},
+                            {P::kBf16, 148'000, kGuide}, {P::kFp16, 148'000, kGuide},
+                            {P::kFp8, 296'000, kGuide},  {P::kInt8, 296'000, kGuide}};
+constexpr const char* kH20Names[] = {"NVIDIA H20"};
+constexpr PeakRow kB200[] = {
+    {P::kFp32, 75'000, kHgx},    {P::kTf32, 1'100'000, kHgx}, {P::kBf16, 2'250'000, kHgx},
+    {P::kFp16, 2'250'000, kHgx}, {P::kFp8, 4'500'000, kHgx},  {P::kFp4, 9'000'000, kHgx},
+    {P::kInt8, 4'500'000, kHgx}, {P::kFp32, 80'000, kGuide},  {P::kTf32, 1'125'000, kGuide}};
+constexpr const char* kB200Names[] = {"NVIDIA B200"};
+constexpr PeakRow kGb200[] = {{P::kFp32, 80'000, kGuide},    {P::kTf32, 1'250'000, kGuide},
+                              {P::kBf16, 2'500'000, kGuide}, {P::kFp16, 2'500'000, kGuide},
+                              {P::kFp8, 5'000'000, kGuide},  {P::kFp4, 10'000'000, kGuide},
+                              {P::kInt8, 5'000'000, kGuide}};
+constexpr const char* kGb200Names[] = {"NVIDIA GB200"};
+constexpr PeakRow kB300[] = {{P::kTf32, 1'125'000, kHgx}, {P::kBf16, 2'250'000, kHgx},
+                             {P::kFp16, 2'250'000, kHgx}, {P::kFp8, 4'500'000, kHgx},
+                             {P::kInt8, 150'000, kHgx},   {P::kInt8, 4'500'000, kGuide}};
+constexpr const char* kB300Names[] = {"NVIDIA B300"};
+constexpr PeakRow kGb300[] = {{P::kFp32, 80'000, kTorch},    {P::kTf32, 1'250'000, kTorch},
+                              {P::kBf16, 2'500'000, kTorch}, {P::kFp16, 2'500'000, kTorch},
+                              {P::kFp8, 5'000'000, kTorch},  {P::kInt8, 165'000, kTorch}};
+constexpr const char* kGb300Names[] = {"NVIDIA GB300"};
+
+constexpr PeakRow kMi250x[] = {{P::kBf16, 383'000, kGuide}, {P::kFp16, 383'000, kGuide}};
+constexpr PeakRow kMi250xGcd[] = {{P::kBf16, 191'500, kGuide}, {P::kFp16, 191'500, kGuide}};
+constexpr const char* kMi250xGcdNames[] = {"AMD Instinct MI250X"};
+constexpr PeakRow kMi300a[] = {{P::kFp32, 122'600, kTorch},  {P::kTf32, 490'000, kTorch},
+                               {P::kBf16, 980'600, kTorch},  {P::kFp16, 980'600, kTorch},
+                               {P::kFp8, 1'961'000, kTorch}, {P::kInt8, 1'961'000, kTorch}};
+constexpr const char* kMi300aNames[] = {"AMD Instinct MI300A"};
+constexpr PeakRow kMi300x[] = {{P::kFp32, 163'400, kTorch},   {P::kTf32, 653'700, kTorch},
+                               {P::kBf16, 1'307'400, kTorch}, {P::kFp16, 1'307'400, kTorch},
+                               {P::kFp8, 2'614'900, kTorch},  {P::kInt8, 2'614'900, kTorch},
+                               {P::kBf16, 1'300'000, kGuide}};
+constexpr const char* kMi300xNames[] = {"AMD Instinct MI300X"};
+constexpr const char* kMi325xNames[] = {"AMD Instinct MI325X"};
+constexpr PeakRow kMi350x[] = {{P::kFp32, 144'200, kTorch},   {P::kBf16, 2'309'600, kTorch},
+                               {P::kFp16, 2'309'600, kTorch}, {P::kFp8, 4'614'000, kTorch},
+                               {P::kFp4, 9'200'000, kTorch},  {P::kInt8, 4'614'000, kTorch}};
+constexpr const char* kMi350xNames[] = {"AMD Instinct MI350X"};
+constexpr PeakRow kMi355x[] = {{P::kBf16, 2'500'000, kGuide}, {P::kFp16, 2'500'000, kGuide}};
+constexpr const char* kMi355xNames[] = {"AMD Instinct MI355X"};
+
+constexpr PeakRow kTpuV3[] = {{P::kBf16, 123'000, kTpu}};
+constexpr PeakRow kTpuV4[] = {{P::kBf16, 275'000, kTpu}, {P::kBf16, 275'000, kPalm}};
+constexpr PeakRow kTpuV5e[] = {{P::kBf16, 197'000, kTpu}, {P::kInt8, 393'000, kTpu}};
+constexpr PeakRow kTpuV5p[] = {
+    {P::kBf16, 459'000, kTpu}, {P::kFp8, 459'000, kTpu}, {P::kInt8, 918'000, kTpu}};
+constexpr PeakRow kTpuV6e[] = {
+    {P::kBf16, 918'000, kTpu}, {P::kFp8, 918'000, kTpu}, {P::kInt8, 1'836'000, kTpu}};
+constexpr PeakRow kTpuV7x[] = {{P::kBf16, 2'307'000, kTpu}, {P::kFp8, 4'614'000, kTpu}};
+constexpr const char* kTpuV6eNames[] = {"trillium"};
+constexpr const char* kTpuV7xNames[] = {"ironwood", "tpu-v7"};
+
+constexpr PeakRow kGaudi3[] = {{P::kBf16, 1'835'000, kGaudi},
+                               {P::kFp16, 1'835'000, kGaudi},
+                               {P::kFp8, 1'835'000, kGaudi},
+                               {P::kBf16, 1'677'000, kGuide}};
+constexpr PeakRow kTrn1[] = {{P::kFp32, 47'500, kNeuron},  {P::kTf32, 190'000, kNeuron},
+                             {P::kBf16, 190'000, kNeuron}, {P::kFp16, 190'000, kNeuron},
+                             {P::kFp8, 190'000, kNeuron},  {P::kInt8, 380'000, kNeuron}};
+constexpr PeakRow kTrn2[] = {{P::kFp32, 181'000, kNeuron},
+                             {P::kTf32, 667'000, kNeuron},
+                             {P::kBf16, 667'000, kNeuron},
+                             {P::kFp16, 667'000, kNeuron},
+                             {P::kFp8, 1'299'000, kNeuron}};
+constexpr PeakRow kTrn3[] = {{P::kFp32, 183'000, kNeuron},  {P::kTf32, 671'000, kNeuron},
+                             {P::kBf16, 671'000, kNeuron},  {P::kFp16, 671'000, kNeuron},
+                             {P::kFp8, 2'517'000, kNeuron}, {P::kFp4, 2'517'000, kNeuron}};
+constexpr const char* kTrn1Names[] = {"trn1"};
+constexpr const char* kTrn2Names[] = {"trn2"};
+constexpr const char* kTrn3Names[] = {"trn3"};
+
+constexpr char kGpu[] = "GPU";
+constexpr char kChip[] = "chip";
+constexpr DeviceRow kDevices[] = {
+    {"a100-sxm", "NVIDIA A100 SXM 80 GB", kGpu, kA100Sxm80, kA100, 80 * kGb, 2039 * kGb, kGuide,
+     271'200},
+    {"a100-sxm-40gb", "NVIDIA A100 40 GB", kGpu, kA100Sxm40, kA100, 40 * kGb, 1555 * kGb, kGuide,
+     271'200},
+    {"a100-pcie", "NVIDIA A100 PCIe 80 GB", kGpu, kA100Pcie80, kA100, 80 * kGb, 1935 * kGb, kGuide},
+    {"a10", "NVIDIA A10", kGpu, kA10Names, kA10, 24 * kGb, 600 * kGb, kGuide, 0,
+     "The A10G of AWS is another chip, without a published peak."},
+    {"a40", "NVIDIA A40", kGpu, kA40Names, kA40, 48 * kGb, 0, kAmpere},
+    {"a6000", "NVIDIA RTX A6000", kGpu, kA6000Names, kA6000, 48 * kGb, 0, kAmpere},
+    {"l40s", "NVIDIA L40S", kGpu, kL40SNames, kL40S, 48 * kGb, 864 * kGb, kGuide},
+    {"rtx-4090", "NVIDIA GeForce RTX 4090", kGpu, kRtx4090Names, kRtx4090, 24 * kGb, 1008 * kGb,
+     kAda},
+    {"rtx-6000-ada", "NVIDIA RTX 6000 Ada", kGpu, kRtx6000AdaNames, kRtx6000Ada, 48 * kGb,
+     960 * kGb, kAda},
+    {"rtx-5090", "NVIDIA GeForce RTX 5090", kGpu, kRtx5090Names, kRtx5090, 32 * kGb, 1792 * kGb,
+     kBlackwellRtx},
+    {"rtx-pro-6000", "NVIDIA RTX PRO 6000 Blackwell Workstation", kGpu, kRtxPro6000Names,
+     kRtxPro6000, 96 * kGb, 1792 * kGb, kRtxPro},
+    {"h100-sxm", "NVIDIA H100 SXM", kGpu, kH100SxmNames, kH100Sxm, 80 * kGb, 3350 * kGb, kGuide,
+     794'500},
+    {"h100-pcie", "NVIDIA H100 PCIe", kGpu, kH100PcieNames, kH100Pcie, 80 * kGb, 2000 * kGb,
+     kGuide},
+    {"h200", "NVIDIA H200 SXM", kGpu, kH200Names, kH100Sxm, 141 * kGb, 4800 * kGb, kGuide},
+    {"h800-sxm", "NVIDIA H800 SXM", kGpu, kH800Names, kH100Sxm, 80 * kGb, 3350 * kGb, kGuide},
+    {"gh200", "NVIDIA GH200", kGpu, kGh200Names, kH100Sxm, 0, 0, ""},
+    {"h20", "NVIDIA H20", kGpu, kH20Names, kH20, 96 * kGb, 4000 * kGb, kGuide},
+    {"b200", "NVIDIA B200", kGpu, kB200Names, kB200, 180 * kGb, 7700 * kGb, kHgx, 1'745'000},
+    {"gb200", "NVIDIA GB200", "one GPU of two", kGb200Names, kGb200, 186 * kGb, 8000 * kGb, kGuide,
+     1'822'000},
+    {"b300", "NVIDIA B300", kGpu, kB300Names, kB300, 288 * kGb, 8000 * kGb, kHgx, 0,
+     "Sources have 12.6 to 15 PFLOP/s of dense fp4, and 3500 of bf16: fp4 is blank."},
+    {"gb300", "NVIDIA GB300", "one GPU of two", kGb300Names, kGb300, 288 * kGb, 8000 * kGb, kTorch},
+    {"mi250x",
+     "AMD Instinct MI250X",
+     "module of two GCDs",
+     {},
+     kMi250x,
+     128 * kGb,
+     0,
+     kGuide,
+     0,
+     "Frameworks see its halves: mi250x-gcd."},
+    {"mi250x-gcd", "AMD Instinct MI250X, one GCD", "GCD, half of a module", kMi250xGcdNames,
+     kMi250xGcd, 64 * kGb, 0, kGuide},
+    {"mi300a", "AMD Instinct MI300A", "APU", kMi300aNames, kMi300a, 128 * kGb, 5300 * kGb, kTorch},
+    {"mi300x", "AMD Instinct MI300X", kGpu, kMi300xNames, kMi300x, 192 * kGb, 5300 * kGb, kGuide,
+     668'400},
+    {"mi325x", "AMD Instinct MI325X", kGpu, kMi325xNames, kMi300x, 256 * kGb, 6000 * kGb, kGuide,
+     784'900},
+    {"mi350x", "AMD Instinct MI350X", kGpu, kMi350xNames, kMi350x, 288 * kGb, 8000 * kGb, kTorch},
+    {"mi355x", "AMD Instinct MI355X", kGpu, kMi355xNames, kMi355x, 288 * kGb, 8000 * kGb, kGuide,
+     1'565'000},
+    {"tpu-v3", "Google TPU v3", kChip, {}, kTpuV3, 32 * kGib, 900 * kGb, kTpu},
+    {"tpu-v4", "Google TPU v4", kChip, {}, kTpuV4, 32 * kGib, 1200 * kGb, kTpu},
+    {"tpu-v5e", "Google TPU v5e", kChip, {}, kTpuV5e, 16 * kGb, 819 * kGb, kTpu},
+    {"tpu-v5p", "Google TPU v5p", kChip, {}, kTpuV5p, 95 * kGb, 2765 * kGb, kTpu},
+    {"tpu-v6e", "Google TPU v6e (Trillium)", kChip, kTpuV6eNames, kTpuV6e, 32 * kGb, 1640 * kGb,
+     kTpu},
+    {"tpu-v7x", "Google TPU v7x (Ironwood)", kChip, kTpuV7xNames, kTpuV7x, 192 * kGib, 7380 * kGb,
+     kTpu, 0, "A chip has two chiplets, and a framework may see two devices."},
+    {"gaudi3",
+     "Intel Gaudi 3",
+     "accelerator",
+     {},
+     kGaudi3,
+     128 * kGb,
+     3670 * kGb,
+     kGaudi,
+     1'243'000},
+    {"trainium1", "AWS Trainium 1", "chip of two NeuronCores", kTrn1Names, kTrn1, 32 * kGb,
+     820 * kGib, kNeuron},
+    {"trainium2", "AWS Trainium 2", "chip of eight NeuronCores", kTrn2Names, kTrn2, 96 * kGb,
+     2900 * kGb, kNeuron},
+    {"trainium3", "AWS Trainium 3", "chip of eight NeuronCores", kTrn3Names, kTrn3, 144 * kGib,
+     4900 * kGb, kNeuron},
+    {"apple-m",
+     "Apple M-series GPU",
+     kGpu,
+     {},
+     {},
+     0,
+     0,
+     "",
+     0,
+     "Apple publishes no peak; --peak takes yours."},
+};
+
+Device MakeDevice(const DeviceRow& row) {
+  Device device;
+  device.name = row.name;
+  device.title = row.title;
+  device.unit = row.unit;
+  device.aliases.assign(row.aliases.begin(), row.aliases.end());
+  for (const PeakRow& peak : row.peaks) {
+    device.peaks.push_back({peak.precision, peak.giga, peak.accumulate, peak.source});
+  }
+  if (row.memory_bytes != 0) device.memory_bytes = row.memory_bytes;
+  if (row.bytes_per_second != 0) device.bytes_per_second = row.bytes_per_second;
+  device.memory_source = row.memory_source;
+  if (row.achievable_giga != 0) {
+    device.achievable_giga = row.achievable_giga;
+    device.achievable_source = kGuide;
+  }
+  device.note = row.note;
+  return device;
+}
+
+}  // namespace
+
+const std::vector<Device>& AllDevices() {
+  static const auto* const devices = [] {
+    auto* made = new std::vector<Device>;
+    for (const DeviceRow& row : kDevices) made->push_back(MakeDevice(row));
+    return made;
+  }();
+  return *devices;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,214 @@
+#include "src/report/mfu_report.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/report/format.h"
+#include "src/report/json_writer.h"
+#include "src/report/text_table.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+namespace {
+
+using report::DrawLabelled;
+using report::JsonWriter;
+using report::kOneLine;
+using report::LabelledLine;
+using report::SiNumber;
+
+constexpr double kPercent = 100;
+
+std::string PercentText(double share) { return absl::StrFormat("%.2f", kPercent * share); }
+
+// "412.3 T".
+std::string RateText(double per_second) {
+  return per_second < 0x1p62 ? SiNumber(static_cast<int64_t>(per_second))
+                             : absl::StrFormat("%.4g", per_second);
+}
+
+std::string FlopsText(const MfuReport& report, absl::int128 flops) {
+  return absl::StrCat(report.lower_bound ? ">= " : "", SiNumber(flops));
+}
+
+LabelledLine ModelLineOf(const MfuReport& report) {
+  LabelledLine line = {"model", {report.model}};
+  for (const auto& [name, size] : report.bindings) {
+    line.texts.push_back(absl::StrCat(name, " = ", size));
+  }
+  if (report.grad_accumulation > 1) {
+    line.texts.push_back(absl::StrCat(report.grad_accumulation, " runs a step"));
+  }
+  return line;
+}
+
+std::vector<LabelledLine> StepLines(const MfuReport& r) {
+  std::vector<LabelledLine> lines = {ModelLineOf(r)};
+  lines.push_back(
+      {"step",
+       {absl::StrCat(FlopsText(r, r.training_flops), " FLOPs = ", FlopsText(r, r.forward_flops),
+                     " forward + ", FlopsText(r, r.backward_flops), " backward (", r.counted, ")"),
+        absl::StrFormat("in %.6g s", r.step_seconds)}});
+  if (r.recompute_flops != 0) {
+    lines.push_back(
+        {"", {absl::StrCat("recomputed: ", SiNumber(r.recompute_flops), " more, in HFU only")}});
+  }
+  if (r.optimizer_flops != 0) {
+    lines.push_back(
+        {"", {absl::StrCat("optimizer: ", SiNumber(r.optimizer_flops), " more, in neither")}});
+  }
+  lines.push_back(
+      {"peak",
+       {absl::StrCat(RateText(r.peak_flops_per_second), "FLOP/s", r.dtype.empty() ? "" : " ",
+                     r.dtype, " of ", r.device.empty() ? "your own" : r.device, " (", r.peak_source,
+                     ")"),
+        absl::StrCat("x ", r.devices)}});
+  for (const std::string& other : r.other_peaks) lines.push_back({"", {other}});
+  lines.push_back(
+      {"rate", {absl::StrCat(RateText(r.achieved_flops_per_second), "FLOP/s per device")}});
+  lines.push_back({"MFU", {absl::StrCat(PercentText(r.mfu), " %")}});
+  lines.push_back({"HFU",
+                   {absl::StrCat(PercentText(r.hfu), " %",
+                                 r.recompute_flops == 0 ? " (nothing is recomputed)" : "")}});
+  if (r.measured_flops) {
+    lines.push_back(
+        {"measured",
+         {absl::StrCat(SiNumber(*r.measured_flops), " FLOPs executed, ",
+                       absl::StrFormat("%.4g", r.measured_to_counted), " x the counted ones"),
+          absl::StrCat("HFU by counters ", PercentText(r.measured_hfu), " %")}});
+  }
+  for (const std::string& note : r.notes) lines.push_back({"note", {note}});
+  return lines;
+}
+
+void WriteNumber(const char* key, double value, JsonWriter* json) { json->Key(key).Number(value); }
+
+void WriteFormula(const MfuFormula& formula, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("name").String(formula.name);
+  json->Key("formula").String(formula.text);
+  json->Key("source").String(formula.source);
+  json->Key("flops_per_step");
+  if (formula.flops_per_step) {
+    json->Int(*formula.flops_per_step);
+    WriteNumber("mfu", formula.mfu, json);
+    WriteNumber("hfu", formula.hfu, json);
+  } else {
+    json->Null();
+    json->Key("mfu").Null();
+    json->Key("hfu").Null();
+    json->Key("missing").String(formula.missing);
+  }
+  json->Key("parameters").BeginObject(kOneLine);
+  for (const auto& [name, value] : formula.parameters) json->Key(name).Int(value);
+  json->EndObject();
+  json->EndObject();
+}
+
+void WriteMeasured(const MfuReport& r, JsonWriter* json) {
+  if (!r.measured_flops) return;
+  json->Key("measured").BeginObject();
+  json->Key("executed_flops").Int(*r.measured_flops);
+  WriteNumber("executed_to_counted", r.measured_to_counted, json);
+  WriteNumber("hfu", r.measured_hfu, json);
+  json->EndObject();
+}
+
+TextTable FormulaTable(const MfuReport& report) {
+  TextTable table;
+  TextTable::Column formula, flops, mfu, hfu, text;
+  formula.title = "formula";
+  flops.title = "FLOPs a step";
+  mfu.title = "MFU %";
+  hfu.title = "HFU %";
+  flops.right = mfu.right = hfu.right = true;
+  text.title = "what it is";
+  text.narrow = TextTable::Column::Narrow::kCutEnd;
+  table.columns = {formula, flops, mfu, hfu, text};
+  for (const MfuFormula& f : report.formulas) {
+    TextTable::Row row;
+    const std::string values = absl::StrJoin(
+        f.parameters, " ", [](std::string* out, const std::pair<std::string, int64_t>& p) {
+          absl::StrAppend(out, p.first, "=", p.second);
+        });
+    row.cells = {
+        f.name, f.flops_per_step ? SiNumber(*f.flops_per_step) : "",
+        f.flops_per_step ? PercentText(f.mfu) : "", f.flops_per_step ? PercentText(f.hfu) : "",
+        f.missing.empty() ? absl::StrCat(f.text, values.empty() ? "" : "; ", values) : f.missing};
+    row.strong = f.chosen;
+    row.faint = !f.flops_per_step;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string ToTable(const MfuReport& report, const TableStyle& style) {
+  std::string text;
+  for (const LabelledLine& line : StepLines(report)) text += DrawLabelled(line, style.line_width());
+  return absl::StrCat(text, "\n", DrawText(FormulaTable(report), style));
+}
+
+std::string ToMarkdown(const MfuReport& report) {
+  std::string text;
+  for (const LabelledLine& line : StepLines(report)) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : line.texts) cells.push_back(report::MarkdownCode(cell));
+    absl::StrAppend(&text, "- ", line.label, line.label.empty() ? "" : ": ",
+                    absl::StrJoin(cells, " "), "\n");
+  }
+  return absl::StrCat(text, "\n", DrawMarkdown(FormulaTable(report)));
+}
+
+std::string ToCsv(const MfuReport& report) {
+  TextTable table = FormulaTable(report);
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const MfuFormula& f = report.formulas[i];
+    if (!f.flops_per_step) continue;
+    table.rows[i].cells[1] = Int128ToString(*f.flops_per_step);
+  }
+  return DrawCsv(table);
+}
+
+std::string ToJson(const MfuReport& r) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.mfu/1");
+  json.Key("model").String(r.model);
+  json.Key("bindings").BeginObject(kOneLine);
+  for (const auto& [name, size] : r.bindings) json.Key(name).Int(size);
+  json.EndObject();
+  json.Key("counted").String(r.counted);
+  json.Key("lower_bound").Bool(r.lower_bound);
+  json.Key("grad_accumulation").Int(r.grad_accumulation);
+  json.Key("forward_flops").Int(r.forward_flops);
+  json.Key("backward_flops").Int(r.backward_flops);
+  json.Key("training_flops").Int(r.training_flops);
+  json.Key("recompute_flops").Int(r.recompute_flops);
+  json.Key("optimizer_flops").Int(r.optimizer_flops);
+  WriteNumber("step_seconds", r.step_seconds, &json);
+  WriteNumber("achieved_flops_per_second", r.achieved_flops_per_second, &json);
+  WriteNumber("peak_flops_per_second", r.peak_flops_per_second, &json);
+  json.Key("devices").Int(r.devices);
+  WriteNumber("mfu", r.mfu, &json);
+  WriteNumber("hfu", r.hfu, &json);
+  json.Key("device").String(r.device);
+  json.Key("dtype").String(r.dtype);
+  json.Key("peak_source").String(r.peak_source);
+  WriteMeasured(r, &json);
+  json.Key("formulas").BeginArray();
+  for (const MfuFormula& formula : r.formulas) WriteFormula(formula, &json);
+  json.EndArray();
+  json.Key("notes").BeginArray();
+  for (const std::string& note : r.notes) json.String(note);
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,63 @@
+// The object "training" of "onnxflops.report/1".
+#include "src/report/format.h"
+#include "src/report/json_parts.h"
+#include "src/report/json_writer.h"
+
+namespace onnxflops::report {
+namespace {
+
+void WriteTexts(const char* key, const std::vector<std::string>& texts, JsonWriter* json) {
+  json->Key(key).BeginArray(kOneLine);
+  for (const std::string& text : texts) json->String(text);
+  json->EndArray();
+}
+
+void WriteGradients(const TrainingReport& training, JsonWriter* json) {
+  json->Key("by_op").BeginArray();
+  for (const GradientRow& row : training.by_op) {
+    json->BeginObject(kOneLine);
+    json->Key("op").String(row.op);
+    json->Key("domain").String(row.domain);
+    json->Key("nodes").Quantity(row.nodes);
+    json->Key("flops").Quantity(row.flops);
+    json->Key("macs").Quantity(row.macs);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Key("unknown").BeginArray();
+  for (const UnknownGradient& row : training.unknown) {
+    json->BeginObject(kOneLine);
+    json->Key("node").String(row.node);
+    json->Key("op").String(row.op);
+    json->Key("domain").String(row.domain);
+    json->Key("reason").String(row.reason);
+    json->EndObject();
+  }
+  json->EndArray();
+  WriteOmitted("items_omitted", training.unknown_omitted, json);
+}
+
+}  // namespace
+
+void WriteTraining(const TrainingReport& training, JsonWriter* json) {
+  const TrainingOptions& options = training.options;
+  json->Key("training").BeginObject();
+  json->Key("backward").String("exact");
+  WriteTexts("frozen", options.frozen, json);
+  WriteTexts("trained", options.trained, json);
+  json->Key("input_gradients").Bool(options.input_gradients);
+  json->Key("attention").String(AttentionName(options.attention));
+  json->Key("recompute").String(RecomputeName(options.recompute));
+  json->Key("optimizer").String(InfoOf(options.optimizer).name);
+  json->Key("trained_params").Int(training.trained_params);
+  json->Key("params").Int(training.params);
+  json->Key("recompute_flops").Quantity(training.recompute_flops);
+  json->Key("recompute_macs").Quantity(training.recompute_macs);
+  json->Key("optimizer_flops").Quantity(training.optimizer_flops);
+  json->Key("attentions").Int(training.attentions);
+  json->Key("flash_attentions").Int(training.flash_attentions);
+  WriteGradients(training, json);
+  json->EndObject();
+}
+
+}  // namespace onnxflops::report

@@ -1,0 +1,29 @@
+// The attention of a model in the terms of formulas for language models: L layers of H heads of
+// size Q over sequences of T tokens.
+#ifndef ONNXFLOPS_SRC_TRAINING_ATTENTION_SUMMARY_H_
+#define ONNXFLOPS_SRC_TRAINING_ATTENTION_SUMMARY_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+// Of what is written out as products and a Softmax in the main graph.
+struct AttentionSummary {
+  int64_t layers = 0;
+  Expr flops;  // of the two products, forward
+  // Where all layers agree, and queries are [batch, heads, tokens, size] or [batch * heads, ...].
+  std::optional<Expr> heads, head_size, tokens;
+};
+
+// `batch`: of the model's inputs, where it is known.
+AttentionSummary SummarizeAttention(const Inference& inference, const Counts& counts,
+                                    const std::optional<Expr>& batch);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_TRAINING_ATTENTION_SUMMARY_H_

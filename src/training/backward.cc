@@ -1,0 +1,504 @@
+#include "src/training/backward.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_def.h"
+#include "src/base/limit_error.h"
+#include "src/base/status_macros.h"
+#include "src/module/attribution.h"
+#include "src/symbolic/expr_sum.h"
+#include "src/symbolic/work.h"
+#include "src/training/attention_pattern.h"
+#include "src/training/gradient_cost.h"
+#include "src/training/recompute.h"
+#include "src/training/trained.h"
+
+namespace onnxflops {
+namespace training {
+namespace {
+
+// Steps of a WorkLimit that a look at a node takes, and at each of its inputs and outputs.
+constexpr size_t kStepsPerNode = 20;
+constexpr size_t kStepsPerValue = 2;
+
+using OpName = std::pair<absl::string_view, absl::string_view>;  // domain, operator
+
+struct OpGradient {
+  ExprSum nodes, flops, macs;
+};
+using GradientsByOp = absl::btree_map<OpName, OpGradient>;
+
+// How the inputs and outputs of a node with bodies stand to those of a body.
+struct BodyMap {
+  int first_input = 0;       // node input of the body's input 0
+  int first_output = 0;      // body output of the node's output 0
+  size_t carried = 0;        // values handed from trip to trip
+  size_t carried_out = 0;    // the first of them among the body's outputs
+  size_t carried_in = 0;     // and among its inputs
+  bool takes_inputs = true;  // inputs of the node become those of the body
+};
+
+BodyMap MapOf(const Node& node, const Call& call, const Graph& body) {
+  BodyMap map;
+  if (call.def == nullptr) return map;  // a function: one to one
+  switch (call.def->control_flow) {
+    case ControlFlow::kNone:
+    case ControlFlow::kSequence:
+      break;
+    case ControlFlow::kIf:
+      map.takes_inputs = false;
+      break;
+    case ControlFlow::kLoop:  // (trips, condition, v...) runs (number, condition, v...)
+      map.first_output = 1;
+      map.carried_out = 1;
+      map.carried_in = 2;
+      map.carried = body.inputs.size() < 2 ? 0 : body.inputs.size() - 2;
+      break;
+    case ControlFlow::kScan: {
+      const Attribute* scans = node.FindAttribute("num_scan_inputs");
+      const size_t inputs = body.inputs.size();
+      const auto scanned = static_cast<size_t>(scans == nullptr || scans->i < 0 ? 0 : scans->i);
+      map.first_input = call.opset < 9 ? 1 : 0;  // then there are sequence_lens first
+      map.carried = scanned > inputs ? 0 : inputs - scanned;
+      break;
+    }
+  }
+  return map;
+}
+
+class BackwardWalk {
+ public:
+  BackwardWalk(const Inference& inference, const Counts& counts, GradientCosts* costs,
+               const AttentionPatterns& patterns, const std::vector<bool>& trained, bool flash)
+      : in_(inference),
+        model_(*inference.model),
+        counts_(counts),
+        costs_(*costs),
+        patterns_(patterns),
+        trained_(trained),
+        flash_(flash),
+        needs_(model_.values.size(), 0),
+        gets_(model_.values.size(), 0) {}
+
+  absl::Status Run(bool input_gradients) {
+    const WorkLimit work(MaxSteps(model_, in_.limits));
+    work_ = &work;
+    const Graph& graph = model_.graph(0);
+    Needed inputs(graph.inputs.size(), 0);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Fact* fact = in_.FactOf(graph.inputs[i]);
+      inputs[i] = input_gradients && fact != nullptr && MayHaveGradient(*fact) ? 1 : 0;
+    }
+    main_.assign(graph.nodes.size(), NodeBackward::kNone);
+    const Needed outputs = Forward(0, inputs);
+    Pass pass = TakeBack(0, inputs, outputs);
+    by_op_ = std::move(pass.by_op);
+    if (!work.exceeded()) return absl::OkStatus();
+    return LimitError("steps-per-node", absl::StrCat("the backward pass takes more than ",
+                                                     MaxSteps(model_, in_.limits),
+                                                     " steps of arithmetic (steps-per-node)"));
+  }
+
+  const GradientsByOp& by_op() const { return by_op_; }
+  const std::vector<NodeBackward>& main() const { return main_; }
+  const absl::btree_map<NodeId, std::string>& unknown() const { return unknown_; }
+  int64_t attentions() const { return static_cast<int64_t>(attention_.size()); }
+  int64_t flash() const { return static_cast<int64_t>(flash_used_.size()); }
+
+ private:
+  // What a run of an instance does backwards.
+  struct Pass {
+    Needed reached;  // by input of the graph: whether it gets a gradient
+    GradientsByOp by_op;
+  };
+
+  static bool MayHaveGradient(const Fact& fact) {
+    return !fact.is_tensor() || fact.dtype == DType::kUndefined || IsFloat(fact.dtype);
+  }
+  char& Needs(ValueId value) { return needs_[static_cast<size_t>(value)]; }
+  char& Gets(ValueId value) { return gets_[static_cast<size_t>(value)]; }
+  bool NeedsInput(OptionalValueId value) {
+    return value && (Needs(*value) != 0 || trained_[static_cast<size_t>(*value)]);
+  }
+
+  Needed NeededInputs(const Node& node, const Call& call) {
+    Needed needed(node.inputs.size(), 0);
+    for (size_t i = 0; i < needed.size(); ++i) {
+      const bool float_input = i >= call.inputs.size() || MayHaveGradient(in_.fact(call.inputs[i]));
+      needed[i] = float_input && NeedsInput(node.inputs[i]) ? 1 : 0;
+    }
+    return needed;
+  }
+
+  static bool Any(const Needed& needed) { return needed.find('\1') != Needed::npos; }
+
+  // ---- Which values need a gradient
+
+  // Marks the values of an instance, and returns which outputs need a gradient.
+  Needed Forward(InstanceId id, const Needed& inputs) {
+    const Instance& instance = in_.instance(id);
+    const Graph& graph = model_.graph(instance.graph);
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      Needs(graph.inputs[i]) = i < inputs.size() ? inputs[i] : 0;
+    }
+    for (size_t i = 0; i < graph.nodes.size() && !work_->exceeded(); ++i) {
+      const Node& node = model_.node(graph.nodes[i]);
+      SpendSteps(kStepsPerNode + kStepsPerValue * (node.inputs.size() + node.outputs.size()));
+      const bool free = !instance.shape_work.empty() && instance.shape_work[i];
+      const Needed outputs = free ? Needed() : NeededOutputs(node, instance.calls[i]);
+      for (size_t j = 0; j < node.outputs.size(); ++j) {
+        if (node.outputs[j]) Needs(*node.outputs[j]) = j < outputs.size() ? outputs[j] : 0;
+      }
+    }
+    return OutputsOf(graph);
+  }
+
+  Needed OutputsOf(const Graph& graph) {
+    Needed outputs(graph.outputs.size(), 0);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i] = NeedsInput(graph.outputs[i]) ? 1 : 0;
+    }
+    return outputs;
+  }
+
+  Needed NeededOutputs(const Node& node, CallId id) {
+    const Call& call = in_.call(id);
+    Needed outputs(node.outputs.size(), 0);
+    if (!call.bodies.empty()) {
+      outputs = OutputsOfBodies(node, call);
+    } else if (call.def == nullptr || !Has(call.def->traits, Traits::kShapeOnly)) {
+      if (Any(NeededInputs(node, call))) outputs.assign(outputs.size(), 1);
+    }
+    for (size_t j = 0; j < outputs.size() && j < call.outputs.size(); ++j) {
+      if (!MayHaveGradient(in_.fact(call.outputs[j]))) outputs[j] = 0;
+    }
+    return outputs;
+  }
+
+  // What the body's inputs need, carried values after any number of trips, and its outputs then.
+  struct BodyNeeds {
+    Needed inputs, outputs;
+  };
+  BodyNeeds NeedsOfBody(const Node& node, const Call& call, const BodyRun& run) {
+    const Graph& body = model_.graph(in_.instance(run.instance).graph);
+    const BodyMap map = MapOf(node, call, body);
+    BodyNeeds needs{Needed(body.inputs.size(), 0), {}};
+    const Needed given = NeededInputs(node, call);
+    for (size_t i = 0; map.takes_inputs && i < needs.inputs.size(); ++i) {
+      const size_t from = i + static_cast<size_t>(map.first_input);
+      if (from < given.size()) needs.inputs[i] = given[from];
+    }
+    for (bool changed = true; changed && !work_->exceeded();) {
+      needs.outputs = ForwardOfBody(node, run.instance, needs.inputs);
+      changed = false;
+      for (size_t i = 0; i < map.carried; ++i) {
+        const size_t out = map.carried_out + i, in = map.carried_in + i;
+        if (out >= needs.outputs.size() || in >= needs.inputs.size()) break;
+        if (needs.outputs[out] == 0 || needs.inputs[in] != 0) continue;
+        needs.inputs[in] = 1;
+        changed = true;
+      }
+    }
+    return needs;
+  }
+
+  // A function sees nothing but its inputs, so that what it gave before it gives again.
+  Needed ForwardOfBody(const Node& node, InstanceId id, const Needed& inputs) {
+    if (!node.function) return Forward(id, inputs);
+    const auto known = forward_.find({id, inputs});
+    if (known != forward_.end()) return known->second;
+    Needed outputs = Forward(id, inputs);
+    forward_.emplace(std::pair(id, inputs), outputs);
+    return outputs;
+  }
+
+  Needed OutputsOfBodies(const Node& node, const Call& call) {
+    Needed outputs(node.outputs.size(), 0);
+    for (const BodyRun& run : call.bodies) {
+      const BodyMap map = MapOf(node, call, model_.graph(in_.instance(run.instance).graph));
+      const BodyNeeds needs = NeedsOfBody(node, call, run);
+      for (size_t j = 0; j < outputs.size(); ++j) {
+        const size_t from = j + static_cast<size_t>(map.first_output);
+        if (from < needs.outputs.size() && needs.outputs[from] != 0) outputs[j] = 1;
+      }
+    }
+    return outputs;
+  }
+
+  // ---- The gradients
+
+  // REQUIRES: Forward() has marked the instance's values last.
+  Pass TakeBack(InstanceId id, const Needed& inputs, const Needed& outputs) {
+    const Instance& instance = in_.instance(id);
+    const Graph& graph = model_.graph(instance.graph);
+    Pass pass;
+    for (NodeId node : graph.nodes) {
+      for (OptionalValueId value : model_.node(node).outputs) {
+        if (value) Gets(*value) = 0;
+      }
+    }
+    for (ValueId value : graph.inputs) Gets(value) = 0;
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      if (i < outputs.size() && outputs[i] != 0) Gets(graph.outputs[i]) = 1;
+    }
+    for (size_t i = graph.nodes.size(); i-- > 0 && !work_->exceeded();) {
+      const Node& node = model_.node(graph.nodes[i]);
+      SpendSteps(kStepsPerNode + kStepsPerValue * (node.inputs.size() + node.outputs.size()));
+      if (!instance.shape_work.empty() && instance.shape_work[i]) continue;
+      if (GotGradient(node)) TakeNode(id, i, &pass);
+    }
+    pass.reached.assign(inputs.size(), 0);
+    for (size_t i = 0; i < inputs.size() && i < graph.inputs.size(); ++i) {
+      pass.reached[i] = inputs[i] != 0 ? Gets(graph.inputs[i]) : 0;
+    }
+    return pass;
+  }
+
+  bool GotGradient(const Node& node) {
+    for (OptionalValueId value : node.outputs) {
+      if (value && Gets(*value) != 0 && Needs(*value) != 0) return true;
+    }
+    return false;
+  }
+
+  void TakeNode(InstanceId instance, size_t i, Pass* pass) {
+    const CallId id = in_.instance(instance).calls[i];
+    const Call& call = in_.call(id);
+    const NodeId node_id = model_.graph(in_.instance(instance).graph).nodes[i];
+    const Node& node = model_.node(node_id);
+    NodeBackward what = NodeBackward::kReads;
+    if (!call.bodies.empty()) {
+      TakeBodies(node, id, pass);
+    } else {
+      const Needed needed = NeededInputs(node, call);
+      if (!Any(needed)) return;
+      if (call.def != nullptr && !GradientCosts::Saves(*call.def)) what = NodeBackward::kRuns;
+      AddGradient(node_id, id, needed, pass);
+      GiveGradient(node, call, needed, pass);
+    }
+    if (instance == 0) main_[i] = what;
+  }
+
+  // Of a value that has one already, the new one is added to it.
+  void GiveGradient(const Node& node, const Call& call, const Needed& needed, Pass* pass) {
+    for (size_t i = 0; i < needed.size(); ++i) {
+      if (needed[i] == 0) continue;
+      char& gets = Gets(*node.inputs[i]);
+      if (gets != 0 && i < call.inputs.size()) {
+        const Fact& fact = in_.fact(call.inputs[i]);
+        if (fact.is_tensor() && fact.shape.ranked()) {
+          OpGradient& sums = pass->by_op[OpName()];
+          sums.nodes.Add(1);
+          sums.flops.Add(fact.shape.NumElements());
+        }
+      }
+      gets = 1;
+    }
+  }
+
+  void AddGradient(NodeId node, CallId id, const Needed& needed, Pass* pass) {
+    const Call& call = in_.call(id);
+    if (call.def == nullptr) {
+      unknown_.emplace(node, "its operator is not known");
+      return;
+    }
+    const absl::StatusOr<Census>& gradient = costs_.Of(id, needed);
+    if (!gradient.ok()) {
+      unknown_.emplace(node, std::string(gradient.status().message()));
+      return;
+    }
+    OpGradient& sums = pass->by_op[{model_.node(node).domain, model_.node(node).op_type}];
+    sums.nodes.Add(1);
+    Expr macs = (*gradient)[Kind::kMac], other = gradient->Other();
+    AddFlash(node, id, &macs, &other);
+    sums.macs.Add(macs);
+    sums.flops.Add(2 * macs + other);
+  }
+
+  // Written-out attention as one operator would take it back: see Attention of
+  // ops/onnx/attention.cc. Its five products are counted with the last one.
+  void AddFlash(NodeId node, CallId id, Expr* macs, Expr* other) {
+    if (IsAttentionOperator(id)) {
+      attention_.insert(node);
+      if (flash_) flash_used_.insert(node);
+      return;
+    }
+    const auto output = patterns_.by_output.find(node);
+    const auto scores = patterns_.by_scores.find(node);
+    if (output != patterns_.by_output.end()) {
+      attention_.insert(node);
+      const AttentionPattern& pattern = patterns_.patterns[static_cast<size_t>(output->second)];
+      if (!TakesFlash(pattern)) return;
+      flash_used_.insert(node);
+      const Expr& with_k = MacsOf(pattern.scores_call);
+      *macs = 3 * with_k + 2 * MacsOf(id);
+      const Fact& made = in_.fact(in_.call(pattern.scores_call).outputs[0]);
+      *other += 2 * made.shape.NumElements();  // e^(S - L)
+    } else if (scores != patterns_.by_scores.end() &&
+               TakesFlash(patterns_.patterns[static_cast<size_t>(scores->second)])) {
+      *macs = 0;
+    }
+  }
+
+  const Expr& MacsOf(CallId id) const {
+    return counts_.calls[static_cast<size_t>(id)].own.flops[Kind::kMac];
+  }
+
+  bool IsAttentionOperator(CallId id) const {
+    const Call& call = in_.call(id);
+    return call.def->gradient.rule != nullptr && call.def->gradient.weighs_scores;
+  }
+
+  // Not where a mask or scale needs a gradient itself.
+  bool TakesFlash(const AttentionPattern& pattern) {
+    if (!flash_ || !pattern.same_width) return false;
+    for (ValueId value : pattern.beside) {
+      if (NeedsInput(value)) return false;
+    }
+    return true;
+  }
+
+  // ---- Bodies
+
+  void TakeBodies(const Node& node, CallId id, Pass* pass) {
+    const Call& call = in_.call(id);
+    const std::vector<Expr>& times = counts_.calls[static_cast<size_t>(id)].body_times;
+    Needed reached(node.inputs.size(), 0);
+    for (size_t b = 0; b < call.bodies.size(); ++b) {
+      const BodyMap map =
+          MapOf(node, call, model_.graph(in_.instance(call.bodies[b].instance).graph));
+      const std::shared_ptr<const Pass> inside = TakeBody(node, call, call.bodies[b], map);
+      for (size_t i = 0; map.takes_inputs && i < inside->reached.size(); ++i) {
+        const size_t to = i + static_cast<size_t>(map.first_input);
+        if (to < reached.size() && inside->reached[i] != 0) reached[to] = 1;
+      }
+      if (b >= times.size() || times[b] == Expr(0)) continue;
+      for (const auto& [op, sums] : inside->by_op) {
+        OpGradient& own = pass->by_op[op];
+        own.nodes.Add(sums.nodes.Total() * times[b]);
+        own.flops.Add(sums.flops.Total() * times[b]);
+        own.macs.Add(sums.macs.Total() * times[b]);
+      }
+    }
+    const Needed given = NeededInputs(node, call);
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i] == 0) reached[i] = 0;
+    }
+    GiveGradient(node, call, reached, pass);
+  }
+
+  // Outputs of the body that the node's outputs or later trips hand a gradient.
+  std::shared_ptr<const Pass> TakeBody(const Node& node, const Call& call, const BodyRun& run,
+                                       const BodyMap& map) {
+    const BodyNeeds needs = NeedsOfBody(node, call, run);
+    Needed outputs(needs.outputs.size(), 0);
+    for (size_t j = 0; j < node.outputs.size(); ++j) {
+      const size_t to = j + static_cast<size_t>(map.first_output);
+      if (to >= outputs.size() || !node.outputs[j] || Gets(*node.outputs[j]) == 0) continue;
+      outputs[to] = needs.outputs[to];
+    }
+    while (true) {
+      std::shared_ptr<const Pass> pass = PassOf(node, run.instance, needs.inputs, outputs);
+      bool changed = false;
+      for (size_t i = 0; i < map.carried; ++i) {
+        const size_t out = map.carried_out + i, in = map.carried_in + i;
+        if (out >= outputs.size() || in >= pass->reached.size()) break;
+        if (pass->reached[in] == 0 || outputs[out] != 0 || needs.outputs[out] == 0) continue;
+        outputs[out] = 1;
+        changed = true;
+      }
+      if (!changed || work_->exceeded()) return pass;
+    }
+  }
+
+  std::shared_ptr<const Pass> PassOf(const Node& node, InstanceId id, const Needed& inputs,
+                                     const Needed& outputs) {
+    if (!node.function) {
+      Forward(id, inputs);
+      return std::make_shared<const Pass>(TakeBack(id, inputs, outputs));
+    }
+    std::shared_ptr<const Pass>& known = passes_[{id, inputs + outputs}];
+    if (known != nullptr) return known;
+    Forward(id, inputs);
+    auto pass = std::make_shared<const Pass>(TakeBack(id, inputs, outputs));
+    return passes_[{id, inputs + outputs}] = std::move(pass);
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Counts& counts_;
+  GradientCosts& costs_;
+  const AttentionPatterns& patterns_;
+  const std::vector<bool>& trained_;
+  const bool flash_;
+  const WorkLimit* work_ = nullptr;
+  std::vector<char> needs_, gets_;  // by ValueId
+  std::vector<NodeBackward> main_;  // by place in the main graph
+  GradientsByOp by_op_;
+  absl::btree_map<NodeId, std::string> unknown_;
+  absl::flat_hash_set<NodeId> attention_, flash_used_;
+  absl::flat_hash_map<std::pair<InstanceId, Needed>, Needed> forward_;  // of functions
+  absl::flat_hash_map<std::pair<InstanceId, Needed>, std::shared_ptr<const Pass>> passes_;
+};
+
+void Describe(const ModelData& model, const BackwardWalk& walk, Backward* result) {
+  ExprSum flops, macs;
+  for (const auto& [op, sums] : walk.by_op()) {
+    BackwardOp row{std::string(op.second), std::string(op.first), sums.nodes.Total(),
+                   sums.flops.Total(), sums.macs.Total()};
+    flops.Add(row.flops);
+    macs.Add(row.macs);
+    if (row.flops != Expr(0)) result->by_op.push_back(std::move(row));
+  }
+  result->flops = flops.Total();
+  result->macs = macs.Total();
+  for (const auto& [id, reason] : walk.unknown()) {
+    const Node& node = model.node(id);
+    result->unknown.push_back({id, node.op_type, node.domain, reason});
+  }
+  result->attentions = walk.attentions();
+  result->flash = walk.flash();
+}
+
+}  // namespace
+}  // namespace training
+
+absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts& counts,
+                                       CausalCounting causal, const TrainingOptions& options) {
+  const modules::Attribution attribution =
+      modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
+  ASSIGN_OR_RETURN(const training::TrainedParameters trained,
+                   training::FindTrained(*inference.model, attribution, options));
+  const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
+  const bool flash = options.attention == AttentionBackward::kFlash;
+  training::GradientCosts costs(inference, counts, causal, flash);
+  training::BackwardWalk walk(inference, counts, &costs, patterns, trained.value, flash);
+  RETURN_IF_ERROR(walk.Run(options.input_gradients));
+  Backward result;
+  training::Describe(*inference.model, walk, &result);
+  ASSIGN_OR_RETURN(const training::Recomputed recomputed,
+                   training::CountRecomputed(inference, counts, attribution, patterns, walk.main(),
+                                             options.recompute));
+  result.recomputed_flops = recomputed.flops;
+  result.recomputed_macs = recomputed.macs;
+  result.trained_params = trained.elements;
+  result.params = trained.all_elements;
+  result.optimizer_flops = Expr(trained.elements) * InfoOf(options.optimizer).operations;
+  for (const Expr* e : {&result.flops, &result.macs, &result.recomputed_flops}) {
+    if (const char* error = e->error()) {
+      return LimitError(LimitOf(error), absl::StrCat("the cost of the backward pass ", error));
+    }
+  }
+  return result;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,56 @@
+// What a backward pass executes, operator by operator, as autograd does it.
+//
+//   TrainingOptions options;
+//   options.frozen = {"visual"};
+//   absl::StatusOr<Backward> backward = CountBackward(inference, counts, CausalCounting::kFull,
+//   options); backward->flops, backward->macs
+//
+// A value needs a gradient if a trained parameter is upstream of it. The gradients of all
+// floating-point outputs that need one are given; from there on a node's backward pass computes the
+// gradient of each of its inputs that needs one, by the rule of its operator's row (Gradient of
+// ops/op_def.h). A value that several nodes use adds their gradients up. So the first layer
+// computes no gradient of the model's input, and a frozen part at the front has no backward pass.
+//
+// Bodies of control flow and functions are walked with what their call needs. The trips of a loop
+// all count as the general one: a carried value needs a gradient if that of any trip does.
+#ifndef ONNXFLOPS_SRC_TRAINING_BACKWARD_H_
+#define ONNXFLOPS_SRC_TRAINING_BACKWARD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/training/training_options.h"
+
+namespace onnxflops {
+
+// Gradients of an operator's nodes in one step.
+struct BackwardOp {
+  std::string op, domain;  // op "" for sums of gradients of values that are used several times
+  Expr nodes;              // executions that have a backward pass
+  Expr flops, macs;
+};
+
+struct Backward {
+  Expr flops, macs;                        // recomputation apart
+  Expr recomputed_flops, recomputed_macs;  // of the forward pass, again
+  Expr optimizer_flops;
+  absl::int128 trained_params = 0, params = 0;
+  int64_t attentions = 0;  // patterns and operators that --attention decides about
+  int64_t flash = 0;       // of those, counted as flash attention
+  std::vector<BackwardOp> by_op;
+  std::vector<UnknownItem> unknown;  // nodes whose gradient is not known: the sums are lower bounds
+};
+
+// Errors: NotFound for a pattern that matches nothing, and for blocks where there are none;
+// OutOfRange where a limit is met.
+absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts& counts,
+                                       CausalCounting causal, const TrainingOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_TRAINING_BACKWARD_H_

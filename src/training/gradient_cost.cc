@@ -1,0 +1,119 @@
+#include "src/training/gradient_cost.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "ops/op_def.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops::training {
+namespace {
+
+bool IsNothing(const ElementCost& cost) { return (cost * Expr(1)).IsZero(); }
+
+// Sizes that differ, ones at the front apart.
+bool IsBroadcast(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return false;
+  const int offset = to.rank() - from.rank();
+  for (int i = 0; i < to.rank(); ++i) {
+    if ((i < offset ? Expr(1) : from[i - offset]) != to[i]) return true;
+  }
+  return false;
+}
+
+// The sum of the parts of a row's Gradient.
+class Parts {
+ public:
+  Parts(const NodeView& node, const Gradient& gradient, const Census& forward)
+      : node_(node), gradient_(gradient), forward_(forward) {}
+
+  absl::StatusOr<Census> Sum(const Needed& needed) {
+    for (size_t i = 0; i < needed.size(); ++i) {
+      if (needed[i] != 0) RETURN_IF_ERROR(AddInput(i));
+    }
+    RETURN_IF_ERROR(AddPerElement(gradient_.shared));
+    if (!IsNothing(gradient_.per_input)) {
+      ASSIGN_OR_RETURN(const Shape shape, node_.RankedShape(0));
+      work_ += gradient_.per_input * shape.NumElements();
+    }
+    if (!IsNothing(gradient_.per_root)) work_ += gradient_.per_root * forward_[Kind::kSqrt];
+    if (gradient_.as_forward) work_ += forward_;
+    return std::move(work_);
+  }
+
+ private:
+  absl::Status AddInput(size_t input) {
+    const uint32_t bit = input < 32 ? uint32_t{1} << input : 0;
+    if ((gradient_.products & bit) != 0) {
+      work_[Kind::kMac] += forward_[Kind::kMac];
+      return absl::OkStatus();
+    }
+    if ((gradient_.sums & bit) != 0) return AddPerElement({.add = 1});
+    RETURN_IF_ERROR(AddPerElement(input == 0 ? gradient_.first : gradient_.others));
+    if (!gradient_.broadcast) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Shape from, node_.RankedShape(static_cast<int>(input)));
+    ASSIGN_OR_RETURN(const Shape to, node_.OutputShape(0));
+    return IsBroadcast(from, to) ? AddPerElement({.add = 1}) : absl::OkStatus();
+  }
+
+  absl::Status AddPerElement(const ElementCost& cost) {
+    if (IsNothing(cost)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Shape shape, node_.OutputShape(0));
+    work_ += cost * shape.NumElements();
+    return absl::OkStatus();
+  }
+
+  const NodeView& node_;
+  const Gradient& gradient_;
+  const Census& forward_;
+  Census work_;
+};
+
+}  // namespace
+
+bool GradientCosts::Saves(const OpDef& def) {
+  const Gradient& gradient = def.gradient;
+  if (gradient.products != 0 || gradient.as_forward || gradient.rule != nullptr) return true;
+  for (const ElementCost& cost : {gradient.first, gradient.others, gradient.per_input}) {
+    if (!IsNothing(cost)) return true;
+  }
+  return gradient.formula == nullptr && def.count != nullptr;
+}
+
+absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forward,
+                                           const Needed& needed) const {
+  const Gradient& gradient = call.def->gradient;
+  if (gradient.formula == nullptr) {
+    if (call.def->count == nullptr) return Census();
+    return absl::UnimplementedError("its gradient has no rule");
+  }
+  absl::InlinedVector<const Fact*, 8> inputs, outputs;
+  for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));
+  for (FactId fact : call.outputs) outputs.push_back(&in_.fact(fact));
+  const NodeView view(*in_.model, in_.model->node(call.node), *call.def, call.opset, inputs,
+                      outputs, nullptr, call.call_attributes, causal_);
+  absl::StatusOr<Census> census;
+  if (gradient.rule == nullptr) {
+    census = Parts(view, gradient, forward).Sum(needed);
+  } else {
+    const absl::InlinedVector<bool, 8> bits(needed.begin(), needed.end());
+    census = gradient.rule(view, {bits, forward, recomputes_scores_});
+  }
+  if (census.ok() && !view.status().ok()) return view.status();
+  return census;
+}
+
+const absl::StatusOr<Census>& GradientCosts::Of(CallId id, const Needed& needed) {
+  std::unique_ptr<absl::StatusOr<Census>>& known = known_[{id, needed}];
+  if (known == nullptr) {
+    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
+    known = std::make_unique<absl::StatusOr<Census>>(
+        cost.problem.ok() ? Find(in_.call(id), cost.own.flops, needed) : cost.problem);
+  }
+  return *known;
+}
+
+}  // namespace onnxflops::training

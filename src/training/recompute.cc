@@ -1,0 +1,185 @@
+#include "src/training/recompute.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "src/base/glob.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/module/module_path.h"
+#include "src/symbolic/expr_sum.h"
+
+namespace onnxflops::training {
+namespace {
+
+bool IsNumber(absl::string_view text) {
+  for (char c : text) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return false;
+  }
+  return !text.empty();
+}
+
+// Repeated modules, "layers.0" and "layers.1" of one class: the outermost of each path.
+class Blocks {
+ public:
+  explicit Blocks(const modules::ModulePaths& paths) {
+    absl::btree_map<std::pair<absl::string_view, absl::string_view>, int> siblings;
+    absl::flat_hash_set<absl::string_view> parents;
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const absl::string_view path = paths.path(static_cast<ModuleId>(i));
+      if (!path.empty()) parents.insert(modules::ParentPath(path));
+    }
+    const auto is_candidate = [&](absl::string_view path) {
+      const absl::string_view parent = modules::ParentPath(path);
+      return parents.contains(path) &&
+             IsNumber(path.substr(parent.empty() ? 0 : parent.size() + 1));
+    };
+    const auto key = [&](size_t i) {
+      const auto id = static_cast<ModuleId>(i);
+      return std::pair(modules::ParentPath(paths.path(id)), paths.type(id));
+    };
+    for (size_t i = 0; i < paths.size(); ++i) {
+      if (is_candidate(paths.path(static_cast<ModuleId>(i)))) ++siblings[key(i)];
+    }
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const absl::string_view path = paths.path(static_cast<ModuleId>(i));
+      if (is_candidate(path) && siblings[key(i)] > 1) blocks_.insert(path);
+    }
+  }
+
+  bool empty() const { return blocks_.empty(); }
+
+  // The outermost block around a module; "" if there is none.
+  absl::string_view Of(absl::string_view path) const {
+    absl::string_view outermost;
+    for (absl::string_view around = path; !around.empty(); around = modules::ParentPath(around)) {
+      if (blocks_.contains(around)) outermost = around;
+    }
+    return outermost;
+  }
+
+ private:
+  absl::flat_hash_set<absl::string_view> blocks_;
+};
+
+class Recomputer {
+ public:
+  Recomputer(const Inference& inference, const Counts& counts,
+             const modules::Attribution& attribution, const std::vector<NodeBackward>& backward)
+      : counts_(counts),
+        attribution_(attribution),
+        backward_(backward),
+        main_(inference.instance(0)),
+        nodes_(inference.model->graph(main_.graph).nodes) {}
+
+  Recomputed Attention(const AttentionPatterns& patterns) {
+    absl::flat_hash_set<NodeId> inside;
+    for (const AttentionPattern& pattern : patterns.patterns) {
+      inside.insert({pattern.scores, pattern.output});
+      inside.insert(pattern.between.begin(), pattern.between.end());
+    }
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (inside.contains(nodes_[i]) && backward_[i] != NodeBackward::kNone) Add(i);
+    }
+    return Total();
+  }
+
+  absl::StatusOr<Recomputed> Modules(absl::string_view glob) {
+    bool any = false;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const absl::string_view path = PathOf(i);
+      bool matches = MatchesGlob(glob, path);
+      for (absl::string_view at = path; !at.empty() && !matches; at = modules::ParentPath(at)) {
+        matches = MatchesGlob(glob, at);
+      }
+      if (matches) Add(i);
+      any = any || matches;
+    }
+    if (any) return Total();
+    return absl::NotFoundError(absl::StrCat("--recompute ", Quoted(glob),
+                                            ": no node of the main graph is in such a module"));
+  }
+
+  absl::StatusOr<Recomputed> RepeatedModules(bool stops_early) {
+    const Blocks blocks(attribution_.paths);
+    if (blocks.empty()) {
+      return absl::NotFoundError(
+          "--recompute: the model has no repeated modules; name modules by a pattern instead");
+    }
+    absl::btree_map<absl::string_view, std::vector<size_t>> by_block;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const absl::string_view block = blocks.Of(PathOf(i));
+      if (!block.empty()) by_block[block].push_back(i);
+    }
+    for (const auto& [block, nodes] : by_block) AddBlock(nodes, stops_early);
+    return Total();
+  }
+
+ private:
+  absl::string_view PathOf(size_t i) const {
+    const OptionalModuleId id = attribution_.node_module[static_cast<size_t>(nodes_[i])];
+    return id ? attribution_.paths.path(*id) : absl::string_view();
+  }
+
+  // As far as the last node whose backward pass reads something: torch stops as soon as all saved
+  // tensors are there again. What a product reads is its input, so it need not run itself.
+  void AddBlock(const std::vector<size_t>& nodes, bool stops_early) {
+    size_t end = nodes.size();
+    while (end > 0 && backward_[nodes[end - 1]] != NodeBackward::kReads) --end;
+    if (end == 0) return;
+    const CallCost& last = counts_.calls[static_cast<size_t>(main_.calls[nodes[end - 1]])];
+    if (!stops_early) {
+      end = nodes.size();
+    } else if (last.own.flops[Kind::kMac] != Expr(0)) {
+      --end;
+    }
+    for (size_t i = 0; i < end; ++i) Add(nodes[i]);
+  }
+
+  void Add(size_t i) {
+    const CallCost& cost = counts_.calls[static_cast<size_t>(main_.calls[i])];
+    if (!main_.shape_work.empty() && main_.shape_work[i]) return;
+    flops_.Add(cost.tally().amounts.flops);
+    macs_.Add(cost.tally().flops[Kind::kMac]);
+  }
+
+  Recomputed Total() const { return {flops_.Total(), macs_.Total()}; }
+
+  const Counts& counts_;
+  const modules::Attribution& attribution_;
+  const std::vector<NodeBackward>& backward_;
+  const Instance& main_;
+  const std::vector<NodeId>& nodes_;
+  ExprSum flops_, macs_;
+};
+
+}  // namespace
+
+absl::StatusOr<Recomputed> CountRecomputed(const Inference& inference, const Counts& counts,
+                                           const modules::Attribution& attribution,
+                                           const AttentionPatterns& patterns,
+                                           const std::vector<NodeBackward>& backward,
+                                           const Recompute& recompute) {
+  Recomputer recomputer(inference, counts, attribution, backward);
+  switch (recompute.what) {
+    case Recompute::What::kNone:
+      return Recomputed();
+    case Recompute::What::kAttention:
+      return recomputer.Attention(patterns);
+    case Recompute::What::kBlocks:
+    case Recompute::What::kFull:
+      return recomputer.RepeatedModules(recompute.what == Recompute::What::kBlocks);
+    case Recompute::What::kModules:
+      return recomputer.Modules(recompute.glob);
+  }
+  return Recomputed();
+}
+
+}  // namespace onnxflops::training

@@ -1,0 +1,38 @@
+// What of the forward pass activation checkpointing executes again.
+#ifndef ONNXFLOPS_SRC_TRAINING_RECOMPUTE_H_
+#define ONNXFLOPS_SRC_TRAINING_RECOMPUTE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/module/attribution.h"
+#include "src/training/attention_pattern.h"
+#include "src/training/training_options.h"
+
+namespace onnxflops::training {
+
+// What the backward pass of a node of the main graph does.
+enum class NodeBackward : uint8_t {
+  kNone,
+  kRuns,   // reads nothing of the forward pass: a sum
+  kReads,  // tensors that the forward pass saved
+};
+
+struct Recomputed {
+  Expr flops, macs;
+};
+
+// Nodes of the main graph, a call of a function or a loop as one. A block without a backward pass
+// is not computed again. NotFound if there are no repeated modules, or none of the pattern.
+absl::StatusOr<Recomputed> CountRecomputed(const Inference& inference, const Counts& counts,
+                                           const modules::Attribution& attribution,
+                                           const AttentionPatterns& patterns,
+                                           const std::vector<NodeBackward>& backward,
+                                           const Recompute& recompute);
+
+}  // namespace onnxflops::training
+
+#endif  // ONNXFLOPS_SRC_TRAINING_RECOMPUTE_H_

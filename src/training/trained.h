@@ -1,0 +1,31 @@
+// Which parameters a training run changes.
+#ifndef ONNXFLOPS_SRC_TRAINING_TRAINED_H_
+#define ONNXFLOPS_SRC_TRAINING_TRAINED_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "src/graph/model.h"
+#include "src/module/attribution.h"
+#include "src/training/training_options.h"
+
+namespace onnxflops::training {
+
+struct TrainedParameters {
+  std::vector<bool> value;  // by ValueId
+  absl::int128 elements = 0, bytes = 0;
+  absl::int128 all_elements = 0;  // of frozen ones, too
+  int64_t tensors = 0;
+};
+
+// A parameter is known by its name in the file, by the module of the first node that uses it, and
+// by all modules around it. NotFound for a pattern that matches no parameter.
+absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
+                                              const modules::Attribution& attribution,
+                                              const TrainingOptions& options);
+
+}  // namespace onnxflops::training
+
+#endif  // ONNXFLOPS_SRC_TRAINING_TRAINED_H_

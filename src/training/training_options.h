@@ -1,0 +1,77 @@
+// How a model is trained, as far as the file cannot tell.
+#ifndef ONNXFLOPS_SRC_TRAINING_TRAINING_OPTIONS_H_
+#define ONNXFLOPS_SRC_TRAINING_TRAINING_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace onnxflops {
+
+// What attention keeps for its backward pass.
+enum class AttentionBackward : uint8_t {
+  kMath,   // the scores: four products, twice what forward takes
+  kFlash,  // not even those: they are computed again, five products
+};
+
+// Activation checkpointing: what is computed again before the backward pass needs it.
+struct Recompute {
+  enum class What : uint8_t {
+    kNone,
+    kAttention,  // the scores of attention and what is done with them
+    kBlocks,     // repeated modules, up to the last tensor that backward needs, as torch does
+    kFull,       // repeated modules as a whole
+    kModules,    // modules whose paths match `glob`, as a whole
+  };
+  What what = What::kNone;
+  std::string glob;
+};
+
+// "math", "flash".
+absl::string_view AttentionName(AttentionBackward attention);
+// What ParseRecompute reads.
+std::string RecomputeName(const Recompute& recompute);
+// "none", "attention", "blocks", "full"; anything else is a pattern of module paths.
+Recompute ParseRecompute(absl::string_view text);
+
+enum class Optimizer : uint8_t { kNone, kSgd, kAdam, kAdamW, kLion };
+
+// What a step of an optimizer costs per trained parameter, and the bytes of state that it keeps.
+struct OptimizerInfo {
+  Optimizer optimizer;
+  absl::string_view name;
+  int operations;  // floating-point
+  int states;      // numbers kept per parameter
+  absl::string_view formula;
+};
+// A row per optimizer. Operations are those of the formula, with powers of the betas made once.
+inline constexpr OptimizerInfo kOptimizers[] = {
+    {Optimizer::kNone, "none", 0, 0, ""},
+    {Optimizer::kSgd, "sgd", 2, 0, "p -= lr * g"},
+    {Optimizer::kAdam, "adam", 14, 2,
+     "m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g g; p -= lr (m / c1) / (sqrt(v / c2) + eps)"},
+    {Optimizer::kAdamW, "adamw", 15, 2, "p *= 1 - lr * decay; then adam"},
+    {Optimizer::kLion, "lion", 11, 1,
+     "p *= 1 - lr * decay; p -= lr * sign(b1 m + (1 - b1) g), the sign by 2 cmp; m = b2 m + (1 - "
+     "b2) g"},
+};
+const OptimizerInfo& InfoOf(Optimizer optimizer);
+// InvalidArgument, with the names there are.
+absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view name);
+
+struct TrainingOptions {
+  // Patterns (* and ?) of parameter names, or of modules whose parameters are meant. A parameter is
+  // trained if it matches one of `trained` (or there are none) and none of `frozen`.
+  std::vector<std::string> frozen, trained;
+  bool input_gradients = false;  // the model's floating-point inputs need gradients, too
+  AttentionBackward attention = AttentionBackward::kMath;
+  Recompute recompute;
+  Optimizer optimizer = Optimizer::kNone;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_TRAINING_TRAINING_OPTIONS_H_

@@ -1,0 +1,153 @@
+// The exact backward pass of one operator, with some inputs that need a gradient and others that do
+// not: tests/data/backward_micro.json says where its figures come from. And what the walk does with
+// small graphs, worked out by hand.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/model_maker.h"
+#include "tests/model_text.h"
+
+namespace onnxflops {
+namespace {
+
+using Json = nlohmann::json;
+
+// Tensors that need a gradient are inputs, the others frozen weights.
+ModelMaker MakerOf(const Json& row) {
+  ModelMaker make(23);
+  for (const auto& [name, dims] : row["needed"].items()) {
+    ModelMaker::Strings sizes;
+    for (int64_t dim : dims) sizes.push_back(std::to_string(dim));
+    make.Input(name, sizes);
+  }
+  for (const auto& [name, dims] : row["fixed"].items()) {
+    make.Weight(name, dims.get<std::vector<int64_t>>());
+  }
+  make.Node("n", row["op"], row["order"].get<ModelMaker::Strings>(), {"y"},
+            row.value("ints", std::map<std::string, int64_t>()));
+  const Json lists = row.value("lists", Json::object());
+  for (const auto& [name, values] : lists.items()) {
+    onnx::AttributeProto* attribute = make.node->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::INTS);
+    for (int64_t value : values) attribute->add_ints(value);
+  }
+  return make.Output("y");
+}
+
+CountOptions Training(const std::string& attention) {
+  CountOptions options;
+  options.training.emplace().input_gradients = true;
+  if (attention == "flash") options.training->attention = AttentionBackward::kFlash;
+  return options;
+}
+
+TEST(BackwardMicroTest, OperatorsTakeAProductForEachGradient) {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/backward_micro.json");
+  const Json truth = Json::parse(file);
+  ASSERT_GT(truth["cases"].size(), 100);
+  for (const Json& row : truth["cases"]) {
+    SCOPED_TRACE(row["case"].get<std::string>());
+    CountOptions options = Training(row.value("attention", "math"));
+    // A mask is no parameter in any case.
+    if (row["fixed"].size() > row["fixed"].count("mask")) options.training->frozen = {"*"};
+    const absl::StatusOr<Report> report = MakerOf(row).Count(options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ((2 * report->totals.backward_macs).ToString(),
+              std::to_string(row["contraction_flops"].get<int64_t>()));
+    EXPECT_TRUE(report->training->unknown.empty());
+  }
+}
+
+struct WalkCase {
+  const char* what;
+  const char* text;
+  int opset;
+  const char* flops;  // of the backward pass, inputs needing gradients
+};
+
+// By hand: a product per gradient, 2 FLOPs per MAC; sums where gradients meet or were broadcast.
+constexpr WalkCase kWalks[] = {
+    {"two layers",
+     "g (float[4,8] x, float[8,8] a, float[8,2] b) => (float[4,2] y) { h = MatMul(x, "
+     "a) y = MatMul(h, b) }",
+     17, "1280"},  // 2*2*(4*8*8 + 4*8*2)
+    {"a value used twice",
+     "g (float[4,8] x, float[8,8] a) => (float[4,8] y) { h = MatMul(x, a) y = "
+     "Mul(h, h) }",
+     17, "1120"},  // 2*2*256, two products of 32, one sum of 32
+    {"a bias that is broadcast", "g (float[4,8] x, float[8] b) => (float[4,8] y) { y = Add(x, b) }",
+     17, "32"},  // db sums 32 elements
+    {"what no output sees",
+     "g (float[4,8] x, float[8,8] a) => (float[4,8] y) { h = MatMul(x, a) y = "
+     "Relu(x) }",
+     17, "32"},  // a comparison each
+    {"integers end it", "g (float[4,8] x) => (int64[4,1] y) { y = ArgMax<axis=1>(x) }", 17, "0"},
+    {"softmax", "g (float[4,8] x) => (float[4,8] y) { y = Softmax(x) }", 17, "128"},  // 4 each
+    {"sigmoid", "g (float[N] x) => (float[N] y) { y = Sigmoid(x) }", 17, "3*N"},
+    {"embedding", "g (float[9,8] table, int64[5] i) => (float[5,8] y) { y = Gather(table, i) }", 17,
+     "40"},  // 5*8 additions
+    {"a branch",
+     "g (bool c, float[4,8] x, float[8,8] a) => (float[4,8] y) { y = If (c) <then_branch "
+     "= t () => (float[4,8] p) { p = MatMul(x, a) }, else_branch = e () => (float[4,8] q) { q = "
+     "Identity(x) }> }",
+     17, "1024"},  // of the branch that costs more
+    {"a loop",
+     "g (float[4,8] x, float[8,8] a) => (float[4,8] y) <int64 m = {5}, bool c = {1}> { y = "
+     "Loop (m, c, x) <body = b (int64 i, bool ci, float[4,8] h) => (bool co, float[4,8] ho) { co = "
+     "Identity(ci) ho = MatMul(h, a) }> }",
+     17, "5376"},  // 5 trips of 2*2*256, and 4 sums of the 64 of da
+};
+
+TEST(BackwardMicroTest, TheWalkFollowsTheGraph) {
+  for (const WalkCase& c : kWalks) {
+    SCOPED_TRACE(c.what);
+    const absl::StatusOr<Report> report = Count(ModelFromText(c.text, c.opset), Training("math"));
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->totals.backward_flops.ToString(), c.flops);
+    EXPECT_EQ(report->totals.training_flops, report->totals.flops + report->totals.backward_flops);
+  }
+}
+
+TEST(BackwardMicroTest, RowsSumToTheTotal) {
+  const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/models/llama-tiny.onnx");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Report> report = Count(*model, Training("math"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  Expr flops, macs;
+  for (const GradientRow& row : report->training->by_op) {
+    flops += row.flops;
+    macs += row.macs;
+  }
+  EXPECT_EQ(flops, report->totals.backward_flops);
+  EXPECT_EQ(macs, report->totals.backward_macs);
+  EXPECT_NE(report->totals.backward_flops.ToString().find("batch"), std::string::npos);
+}
+
+TEST(BackwardMicroTest, AnUnknownGradientIsALowerBound) {
+  const Model model = ModelFromText("g (float[3,3] x) => (float y) { y = Det(x) }", 17);
+  const absl::StatusOr<Report> report = Count(model, Training("math"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->training->unknown.size(), 1);
+  EXPECT_EQ(report->training->unknown[0].op, "Det");
+}
+
+TEST(BackwardMicroTest, PatternsThatMatchNothingAreErrors) {
+  ModelMaker make;
+  make.Input("x", {"4", "8"}).Weight("fc.weight", {8, 8});
+  make.Node("/fc/MatMul", "MatMul", {"x", "fc.weight"}, {"y"}).Output("y");
+  CountOptions options;
+  options.training.emplace().frozen = {"nothing"};
+  EXPECT_EQ(make.Count(options).status().code(), absl::StatusCode::kNotFound);
+  options.training.emplace().recompute = ParseRecompute("blocks");
+  EXPECT_EQ(make.Count(options).status().code(), absl::StatusCode::kNotFound);
+  options.training.emplace().optimizer = Optimizer::kAdamW;
+  EXPECT_EQ(make.Count(options)->training->optimizer_flops, Expr(64 * 15));
+}
+
+}  // namespace
+}  // namespace onnxflops

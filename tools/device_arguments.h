@@ -1,0 +1,23 @@
+// Options that name devices.
+#ifndef ONNXFLOPS_TOOLS_DEVICE_ARGUMENTS_H_
+#define ONNXFLOPS_TOOLS_DEVICE_ARGUMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/hardware/device.h"
+#include "tools/option_list.h"
+
+namespace onnxflops::tools {
+
+// --devices-file: devices of the user's own.
+struct DevicesFileArgument {
+  std::string file;
+  void AddTo(OptionList* list);
+  absl::StatusOr<std::vector<Device>> Parse() const;
+};
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_DEVICE_ARGUMENTS_H_

@@ -1,0 +1,29 @@
+// Options of how a model is trained, which `count` and `mfu` share.
+#ifndef ONNXFLOPS_TOOLS_TRAINING_ARGUMENTS_H_
+#define ONNXFLOPS_TOOLS_TRAINING_ARGUMENTS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/training/training_options.h"
+#include "tools/option_list.h"
+
+namespace onnxflops::tools {
+
+// --backward and what belongs to it, as typed.
+struct TrainingArguments {
+  std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
+  std::vector<std::string> frozen, trained;
+  bool input_gradients = false;
+
+  void AddTo(OptionList* list);
+  // nullopt for the rule that backward is twice forward. An error if an option is given that only
+  // an exact backward pass reads.
+  absl::StatusOr<std::optional<TrainingOptions>> Parse() const;
+};
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_TRAINING_ARGUMENTS_H_
