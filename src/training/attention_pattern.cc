@@ -7,7 +7,8 @@
 namespace onnxflops::training {
 namespace {
 
-constexpr int kMaxChain = 12;  // nodes between the two products
+constexpr int kMaxChain = 12;          // nodes between the two products
+constexpr size_t kMaxChainInputs = 8;  // of each of them
 
 class Finder {
  public:
@@ -57,12 +58,12 @@ class Finder {
     return call_of_.contains(producer) ? std::optional<NodeId>(producer) : std::nullopt;
   }
 
-  // From a node of the chain to the one before: through a float input of the output's shape. Of several
-  // the one that a node of the graph made last.
+  // From a node of the chain to the one before: through a float input of the output's shape. Of
+  // several the one that a node of the graph made last.
   std::optional<size_t> InputOnChain(NodeId id) const {
     const Call& call = *CallOf(id);
     const Shape* out = ShapeOf(call.outputs, 0);
-    if (out == nullptr) return std::nullopt;
+    if (out == nullptr || model_.node(id).inputs.size() > kMaxChainInputs) return std::nullopt;
     std::optional<size_t> best;
     for (size_t i = 0; i < model_.node(id).inputs.size(); ++i) {
       const Shape* shape = ShapeOf(call.inputs, i);
