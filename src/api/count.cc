@@ -37,7 +37,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     return WithMessage(backward.status(),
                        absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
   }
-  SetTraining(*model, *backward, *options.training, &report);
+  RETURN_IF_ERROR(SetTraining(*model, *backward, *options.training, &report));
   return report;
 }
 

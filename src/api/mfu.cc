@@ -41,7 +41,7 @@ StepSizes SizesOfStep(const Report& report) {
   return sizes;
 }
 
-std::optional<int64_t> Known(const std::optional<Expr>& size) {
+std::optional<int64_t> KnownSize(const std::optional<Expr>& size) {
   return size ? size->AsInt64() : std::nullopt;
 }
 
@@ -89,9 +89,9 @@ class MfuMaker {
       const Expr product = Expr(n.value_or(0)) * options_.grad_accumulation;
       return n ? product.AsInt64() : std::nullopt;
     };
-    FillParameters(sizes, times(Known(sizes.tokens)));
+    FillParameters(sizes, times(KnownSize(sizes.tokens)));
     ASSIGN_OR_RETURN(out_.step_seconds,
-                     StepSeconds(options_.rate, times(Known(sizes.batch)), parameters_.tokens));
+                     StepSeconds(options_.rate, times(KnownSize(sizes.batch)), parameters_.tokens));
     return absl::OkStatus();
   }
 
@@ -103,9 +103,9 @@ class MfuMaker {
     };
     fill(report_.totals.params.AsInt64(), &parameters_.n);
     if (attention_.layers > 0) fill(attention_.layers, &parameters_.l);
-    fill(Known(attention_.heads), &parameters_.h);
-    fill(Known(attention_.head_size), &parameters_.q);
-    fill(Known(attention_.tokens), &parameters_.t);
+    fill(KnownSize(attention_.heads), &parameters_.h);
+    fill(KnownSize(attention_.head_size), &parameters_.q);
+    fill(KnownSize(attention_.tokens), &parameters_.t);
     fill(tokens, &parameters_.tokens);
     constexpr int kLogitsRank = 3;
     for (const TensorInfo& output : report_.outputs) {

@@ -17,6 +17,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/numeric/int128.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
@@ -178,8 +179,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
                                   const ReportOptions& options);
 
 // Puts an exact backward pass into the totals of a report of the whole model, and Report::training.
-void SetTraining(const ModelData& model, const Backward& backward, const TrainingOptions& options,
-                 Report* report);
+// OutOfRange if its formulas are too long.
+absl::Status SetTraining(const ModelData& model, const Backward& backward,
+                         const TrainingOptions& options, Report* report);
 
 // The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
 // the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Other

@@ -2,15 +2,27 @@
 
 #include <utility>
 
-#include "src/report/format.h"
+#include "src/base/status_macros.h"
+#include "src/report/formula_text.h"
 #include "src/report/node_rows.h"
 #include "src/report/report.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {
 
-void SetTraining(const ModelData& model, const Backward& backward, const TrainingOptions& options,
-                 Report* report) {
+absl::Status SetTraining(const ModelData& model, const Backward& backward,
+                         const TrainingOptions& options, Report* report) {
+  report::FormulaText formulas(model);
+  formulas.Add(backward.flops);
+  formulas.Add(backward.macs);
+  formulas.Add(backward.recomputed_flops);
+  formulas.Add(backward.recomputed_macs);
+  for (const BackwardOp& op : backward.by_op) {
+    formulas.Add(op.nodes);
+    formulas.Add(op.flops);
+    formulas.Add(op.macs);
+  }
+  RETURN_IF_ERROR(formulas.Check());
   TrainingReport training;
   training.options = options;
   training.trained_params = backward.trained_params;
@@ -38,6 +50,7 @@ void SetTraining(const ModelData& model, const Backward& backward, const Trainin
   report->totals.backward_macs = backward.macs;
   report->totals.training_flops = report->totals.flops + backward.flops;
   report->training = std::move(training);
+  return absl::OkStatus();
 }
 
 }  // namespace onnxflops

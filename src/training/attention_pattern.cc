@@ -7,7 +7,8 @@
 namespace onnxflops::training {
 namespace {
 
-constexpr int kMaxChain = 12;  // nodes between the two products
+constexpr int kMaxChain = 12;          // nodes between the two products
+constexpr size_t kMaxChainInputs = 8;  // of each of them
 
 class Finder {
  public:
@@ -62,7 +63,7 @@ class Finder {
   std::optional<size_t> InputOnChain(NodeId id) const {
     const Call& call = *CallOf(id);
     const Shape* out = ShapeOf(call.outputs, 0);
-    if (out == nullptr) return std::nullopt;
+    if (out == nullptr || model_.node(id).inputs.size() > kMaxChainInputs) return std::nullopt;
     std::optional<size_t> best;
     for (size_t i = 0; i < model_.node(id).inputs.size(); ++i) {
       const Shape* shape = ShapeOf(call.inputs, i);
