@@ -7,6 +7,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
@@ -61,23 +62,29 @@ std::vector<std::pair<std::string, std::string>> AlignSymbols(const Report& base
   return renamed;
 }
 
-// All symbols become 1 or more, which is what signs are stated for, and what makes formulas of a
-// report that was read back equal to those of one that was counted.
+// All symbols become 1 or more, which is what signs are stated for. Those of inputs are that
+// already.
 absl::Status Rewrite(const std::vector<std::pair<std::string, std::string>>& renamed,
                      Report* report) {
-  absl::flat_hash_map<std::string, std::string> names(renamed.begin(), renamed.end());
+  const absl::flat_hash_map<std::string, std::string> names(renamed.begin(), renamed.end());
+  absl::flat_hash_set<std::string> done;
   for (SymbolOrigin& symbol : report->symbols) {
     const auto it = names.find(symbol.name);
-    if (it != names.end()) symbol.name = it->second;
+    if (it != names.end()) {
+      symbol.name = it->second;
+    } else if (symbol.kind == SymbolOrigin::Kind::kInput) {
+      done.insert(symbol.name);
+    }
   }
   return MapFormulas(
       [&](const Expr& formula) {
         Replacements replacements;
         for (const std::string& name : formula.Symbols()) {
+          if (done.contains(name)) continue;
           const auto it = names.find(name);
           replacements.emplace(name, Expr::Symbol(it == names.end() ? name : it->second, 1));
         }
-        return formula.Replace(replacements);
+        return replacements.empty() ? formula : formula.Replace(replacements);
       },
       report);
 }

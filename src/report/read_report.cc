@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -46,10 +47,10 @@ class ReportReader {
     if (document.is_discarded()) return Fault("", "it is not complete JSON");
     ASSIGN_OR_RETURN(const Json* root, RootOf(document));
     RETURN_IF_ERROR(ReadHead(*root));
+    RETURN_IF_ERROR(ReadSymbols(*root));
     RETURN_IF_ERROR(ReadTensors(*root, "inputs", &report_.inputs));
     RETURN_IF_ERROR(ReadTensors(*root, "outputs", &report_.outputs));
     RETURN_IF_ERROR(ReadTotals(*root));
-    RETURN_IF_ERROR(ReadSymbols(*root));
     RETURN_IF_ERROR(ReadOps(*root));
     RETURN_IF_ERROR(ReadModules(*root));
     RETURN_IF_ERROR(ReadNodes(*root));
@@ -107,6 +108,13 @@ class ReportReader {
     if (!expr.ok()) return Fault(key, expr.status().message());
     if (expr->error() != nullptr) return Fault(key, absl::StrCat("the formula ", expr->error()));
     if (expr->is_literal() && expr->literal() < 0) return Fault(key, "it is negative");
+    // Dimensions of inputs are 1 or more, as they were when the report was made.
+    Replacements inputs;
+    for (const std::string& name : expr->Symbols()) {
+      if (input_symbols_.contains(name)) inputs.emplace(name, Expr::Symbol(name, 1));
+    }
+    if (!inputs.empty()) *expr = expr->Replace(inputs);
+    if (expr->error() != nullptr) return Fault(key, absl::StrCat("the formula ", expr->error()));
     formulas_.emplace(text, *expr);
     return expr;
   }
@@ -224,6 +232,7 @@ class ReportReader {
       for (const SymbolOrigin::Kind known : kOriginKinds) {
         if (report::OriginKindName(known) == kind) symbol.kind = known;
       }
+      if (symbol.kind == SymbolOrigin::Kind::kInput) input_symbols_.insert(symbol.name);
       ASSIGN_OR_RETURN(symbol.value, Text(*origin, "value"));
       ASSIGN_OR_RETURN(const int64_t axis, Number(*origin, "axis"));
       if (axis >= kMaxRank) return Fault("axis", "it is too large");
@@ -332,6 +341,7 @@ class ReportReader {
   const std::string file_;
   Report report_;
   absl::flat_hash_map<std::string, Expr> formulas_;
+  absl::flat_hash_set<std::string> input_symbols_;
 };
 
 }  // namespace
