@@ -37,10 +37,11 @@ Examples:
   onnxflops clip-vit-l-14-336.onnx --by op --format json
   onnxflops compare clip-vit-l-14-336.onnx --with thop
   onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481
+  onnxflops diff released.onnx clip-vit-l-14-336.onnx
   onnxflops explain Conv
 
 FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 success,
-1 --strict failed, 2 error.
+1 a check or --strict failed, 2 error.
 )");
   return out;
 }

@@ -176,6 +176,14 @@ inline constexpr size_t kMaxRecurrentNodes = 4096;
 inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;
 inline constexpr int kMaxRulesNesting = 8;
 inline constexpr int kMaxRulesDots = 64;
+// Bytes of a report that is read back. In memory it takes some ten times as much.
+inline constexpr size_t kMaxReportBytes = size_t{64} << 20;
+// Modules under one parent, in both models together, that are compared with each other because
+// nothing else tells which of them are the same.
+inline constexpr size_t kMaxComparedModules = 128;
+// Rules of a file of budgets, and sets of sizes at which each of them must hold.
+inline constexpr size_t kMaxBudgets = 1000;
+inline constexpr size_t kMaxBudgetSets = 32;
 // How often nodes without a rule are looked up in the official library: the types of one may follow
 // from the body of another.
 inline constexpr int kMaxBodyRounds = 64;

@@ -1,10 +1,13 @@
 #include "src/exporter/fx_node.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "src/exporter/python_list.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 constexpr size_t kMaxNumberDigits = 9;
@@ -46,13 +49,23 @@ FxArgs ParseFxArgs(absl::string_view fx_node) {
   return result;
 }
 
+int64_t FxNumUsers(absl::string_view fx_node) {
+  constexpr absl::string_view kLabel = "[num_users=";
+  const size_t at = fx_node.find(kLabel);
+  if (at == absl::string_view::npos) return -1;
+  fx_node.remove_prefix(at + kLabel.size());
+  const absl::string_view digits = fx_node.substr(0, fx_node.find(']'));
+  int64_t users = 0;
+  return digits.size() <= kMaxNumberDigits && absl::SimpleAtoi(digits, &users) ? users : -1;
+}
+
 absl::string_view FxValueName(absl::string_view arg) {
   return absl::StartsWith(arg, "%") ? arg.substr(1) : absl::string_view();
 }
 
 bool IsFxPlaceholder(absl::string_view value_name) {
-  return absl::StartsWith(value_name, "p_") || absl::StartsWith(value_name, "b_") ||
-         absl::StartsWith(value_name, "c_");
+  return std::any_of(std::begin(kFxPlaceholders), std::end(kFxPlaceholders),
+                     [&](absl::string_view kind) { return absl::StartsWith(value_name, kind); });
 }
 
 std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name) {
@@ -66,4 +79,4 @@ std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name) {
   return {name.substr(0, underscore), number};
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

@@ -14,7 +14,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // Arguments as written, views into the text; "%view" is a value, "None" is none. What cannot be
 // read is not there.
@@ -32,10 +32,14 @@ struct FxArgs {
 };
 FxArgs ParseFxArgs(absl::string_view fx_node);
 
+// Calls that use the result: 1 of "[num_users=1]"; -1 where the text does not say.
+int64_t FxNumUsers(absl::string_view fx_node);
+
 // "%view" -> "view"; empty for an argument that is no value.
 absl::string_view FxValueName(absl::string_view arg);
-// A value that torch.export made a placeholder of: "p_fc_weight", a parameter; "b_mask", a buffer;
-// "c_lifted_tensor_0", a constant.
+// What torch.export makes placeholders of begins with: "p_fc_weight", a parameter; "b_mask", a
+// buffer; "c_lifted_tensor_0", a constant.
+inline constexpr absl::string_view kFxPlaceholders[] = {"p_", "b_", "c_"};
 bool IsFxPlaceholder(absl::string_view value_name);
 
 // What the text of a call holds that works on a parameter.
@@ -44,6 +48,6 @@ inline constexpr absl::string_view kFxParameter = "%p_";
 // "linear_12" -> ("linear", 12), "linear" -> ("linear", 0): how torch.fx numbers equal names.
 std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_FX_NODE_H_

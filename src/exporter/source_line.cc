@@ -7,10 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 // Functions of torch, and methods of tensors, that are one operator: they call no other that a
@@ -133,9 +134,8 @@ bool HasPlainArguments(absl::string_view line, size_t opening) {
 // What stands in a line, one after another.
 class LineReader {
  public:
-  LineReader(absl::string_view line, absl::string_view name, char symbol,
-             absl::FunctionRef<bool(absl::string_view)> is_module)
-      : line_(line), name_(name), symbol_(symbol), is_module_(is_module) {}
+  LineReader(absl::string_view line, absl::string_view name, char symbol, const LineNames& names)
+      : line_(line), name_(name), symbol_(symbol), names_(names) {}
 
   SpelledCall Read() {
     while (at_ < line_.size() && line_[at_] != '#') Step();
@@ -151,6 +151,7 @@ class LineReader {
  private:
   void Step() {
     const char c = line_[at_];
+    if (c == '(' || c == '[') right_of_symbol_ = false;
     if (c == '"' || c == '\'') return SkipText();
     if (absl::ascii_isdigit(c)) return SkipNumber();
     if (IsNameChar(c)) return ReadName();
@@ -195,7 +196,11 @@ class LineReader {
     while (at_ < line_.size() && line_[at_] == symbol_) ++at_;
     const bool single = at_ - begin == 1;
     const bool assigns = at_ < line_.size() && line_[at_] == '=';
-    if (single && after_value_) Found(assigns ? Spelling::kInPlace : Spelling::kSymbol);
+    if (single && after_value_) {
+      Found(assigns ? Spelling::kInPlace : Spelling::kSymbol);
+      if (names_.is_object(operand_)) others_ = true;
+      right_of_symbol_ = true;
+    }
     after_value_ = after_bracket_ = false;
   }
 
@@ -211,10 +216,14 @@ class LineReader {
     after_bracket_ = false;
     size_t next = at_;
     while (next < line_.size() && line_[next] == ' ') ++next;
+    const bool is_called = next < line_.size() && line_[next] == '(';
+    if (!of_value) operand_ = is_called || is_keyword ? absl::string_view() : chain;
+    if (right_of_symbol_ && names_.is_object(operand_)) others_ = true;
+    right_of_symbol_ = false;
     if (is_keyword || next >= line_.size()) return;
     const bool is_prefix = line_[next] == '"' || line_[next] == '\'';
     if (is_prefix) others_ = true;  // f"{what is computed}"
-    if (line_[next] == '(') Called(chain, of_value, next);
+    if (is_called) Called(chain, of_value, next);
   }
 
   // "torch.relu(" or, of a value, what stands between the dot and its bracket.
@@ -238,14 +247,20 @@ class LineReader {
       return;
     }
     absl::string_view member = chain;
-    if (!absl::ConsumePrefix(&member, "self.")) return CalledMethod(last, opening);
-    if (is_module_(member)) return;
+    if (!absl::ConsumePrefix(&member, "self.")) return CalledOnName(from, last, opening);
+    if (names_.is_module(member)) return;
     // self.norm(x) may be anything, and so may a method of a module.
     absl::string_view owner = from;
-    if (!absl::ConsumePrefix(&owner, "self.") || is_module_(owner)) {
+    if (!absl::ConsumePrefix(&owner, "self.") || names_.is_module(owner)) {
       others_ = true;
       return;
     }
+    CalledOnName(from, last, opening);
+  }
+
+  // The method of what this name stands for.
+  void CalledOnName(absl::string_view owner, absl::string_view last, size_t opening) {
+    if (last == name_ && names_.is_object(owner)) others_ = true;
     CalledMethod(last, opening);
   }
 
@@ -275,15 +290,36 @@ class LineReader {
 
   const absl::string_view line_, name_;
   const char symbol_;
-  const absl::FunctionRef<bool(absl::string_view)> is_module_;
+  const LineNames& names_;
   size_t at_ = 0;
   int depth_ = 0;               // brackets that are open
   bool after_value_ = false;    // what stands before is a value, so that + and * have two sides
   bool after_bracket_ = false;  // it ends with a bracket
   bool is_statement_ = false;   // the line begins a statement
   bool others_ = false;         // it calls what may call the operator
+  bool right_of_symbol_ = false;
+  absl::string_view operand_;  // the name that the value before ends or begins with
   std::vector<Spelling> found_;
 };
+
+// The name, with dots, that the text begins with.
+size_t LengthOfName(absl::string_view text) {
+  size_t at = 0;
+  while (at < text.size() && (IsNameChar(text[at]) || text[at] == '.')) ++at;
+  return at;
+}
+
+bool IsTransform(absl::string_view chain) {
+  constexpr absl::string_view kTransforms[] = {
+      "functional_call", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"};
+  constexpr absl::string_view kModules[] = {"torch.func.", "torch.jit.", "torch.ops.",
+                                            "torch.compile", "functorch."};
+  // OwnFunction.apply, of torch.autograd.Function.
+  const bool is_function = absl::EndsWith(chain, ".apply") && absl::ascii_isupper(chain[0]);
+  return is_function || IsOneOf(chain.substr(chain.rfind('.') + 1), kTransforms) ||
+         std::any_of(std::begin(kModules), std::end(kModules),
+                     [&](absl::string_view module) { return absl::StartsWith(chain, module); });
+}
 
 }  // namespace
 
@@ -307,9 +343,52 @@ bool IsLineOfTorchNn(absl::string_view stack_trace) {
 }
 
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
-                         absl::FunctionRef<bool(absl::string_view)> is_module) {
+                         const LineNames& names) {
   if (line.empty() || line.size() > kMaxSourceLine) return {};
-  return LineReader(line, name, symbol, is_module).Read();
+  return LineReader(line, name, symbol, names).Read();
 }
 
-}  // namespace onnxflops
+std::vector<absl::string_view> SourceLines(absl::string_view stack_trace) {
+  std::vector<absl::string_view> lines;
+  bool after_frame = false;
+  for (absl::string_view line : absl::StrSplit(stack_trace, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    const bool is_frame = absl::StartsWith(line, "File \"");
+    if (after_frame && !is_frame) lines.push_back(line);
+    after_frame = is_frame;
+  }
+  return lines;
+}
+
+absl::string_view TransformIn(absl::string_view line) {
+  for (size_t at = 0; at < line.size() && line[at] != '#';) {
+    if (line[at] == '"' || line[at] == '\'') {
+      at = EndOfText(line, at);
+      continue;
+    }
+    const absl::string_view chain = line.substr(at, LengthOfName(line.substr(at)));
+    at += chain.size();
+    if (at < line.size() && line[at] == '(' && IsTransform(chain)) return chain;
+    if (chain.empty()) ++at;
+  }
+  return {};
+}
+
+absl::string_view ObjectMadeIn(absl::string_view line) {
+  const size_t length = LengthOfName(line);
+  const absl::string_view variable = line.substr(0, length);
+  line = absl::StripLeadingAsciiWhitespace(line.substr(length));
+  if (variable.empty() || !absl::ConsumePrefix(&line, "= ")) return {};
+  const absl::string_view chain = line.substr(0, LengthOfName(line));
+  const absl::string_view made = chain.substr(chain.rfind('.') + 1);
+  const bool is_called = chain.size() < line.size() && line[chain.size()] == '(';
+  if (!is_called || made.empty() || absl::StartsWith(chain, "torch.") ||
+      absl::StartsWith(chain, "nn.")) {
+    return {};
+  }
+  // Helper(x), mylib.Helper(x), make_helper(x); not x.view(2).
+  const bool is_function = made == chain && !IsOneOf(made, kBuiltins);
+  return is_function || absl::ascii_isupper(made[0]) ? variable : absl::string_view();
+}
+
+}  // namespace onnxflops::exporter

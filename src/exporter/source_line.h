@@ -12,11 +12,12 @@
 #define ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // "out += identity"; empty if there is none.
 absl::string_view LastSourceLine(absl::string_view stack_trace);
@@ -36,6 +37,15 @@ enum class Spelling : uint8_t {
   kSeveral,     // more than one of these
 };
 
+// What a name in a line may stand for, as far as the file tells.
+struct LineNames {
+  // Whether what stands after "self." is a module: what a module calls has a line of its own.
+  absl::FunctionRef<bool(absl::string_view)> is_module;
+  // Whether "h" or "self.bank" may be an object of a class of the model's own, whose methods and
+  // operators may call anything.
+  absl::FunctionRef<bool(absl::string_view)> is_object;
+};
+
 struct SpelledCall {
   Spelling spelling = Spelling::kNone;
   // The line is the whole statement, calls the operator in this way only, and nothing else that it
@@ -44,11 +54,19 @@ struct SpelledCall {
 };
 
 // How the line calls the operator of this name ("add"), which the Python operator `symbol` ('+';
-// 0: none) stands for as well. `is_module` tells whether a name after "self." is a module: what
-// a module calls has a line of its own. Nothing is concluded of a line beyond kMaxSourceLine.
+// 0: none) stands for as well. Nothing is concluded of a line beyond kMaxSourceLine.
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
-                         absl::FunctionRef<bool(absl::string_view)> is_module);
+                         const LineNames& names);
 
-}  // namespace onnxflops
+// The lines of all frames, from the outermost on.
+std::vector<absl::string_view> SourceLines(absl::string_view stack_trace);
+// "torch.vmap": what the line calls that runs other calls in a way of its own, so that tools which
+// watch PyTorch see others than the file has. Empty if it calls nothing such.
+absl::string_view TransformIn(absl::string_view line);
+// "h", of "h = Helper(x)" and "h = make(x)": the variable that the line may give an object of a
+// class that is none of PyTorch's. Empty if it makes none.
+absl::string_view ObjectMadeIn(absl::string_view line);
+
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_

@@ -41,7 +41,8 @@ class InputBinder {
   absl::Status ApplyShapeOption(const std::string& name, const Dims& dims, const Value& value);
   absl::Status ApplyValueOption(const std::string& name, const Content& content, Fact* fact) const;
   // A size that the export fixed, and how to export the model so that it is open.
-  absl::Status Fixed(const std::string& name, size_t axis, int64_t size, int64_t given) const;
+  absl::Status Fixed(const std::string& name, size_t axis, int64_t size,
+                     const std::string& given) const;
 
   const ModelData& model_;
   const InferOptions& options_;
@@ -114,7 +115,7 @@ Shape InputBinder::DeclaredShape(const Value& value) {
 }
 
 absl::Status InputBinder::Fixed(const std::string& name, size_t axis, int64_t size,
-                                int64_t given) const {
+                                const std::string& given) const {
   const std::string dynamic =
       absl::StrCat("{", Quoted(name), ": {", axis, ": ",
                    axis == 0 ? std::string("'batch'") : absl::StrCat("'size_", axis, "'"), "}}");
@@ -137,10 +138,18 @@ absl::Status InputBinder::ApplyShapeOption(const std::string& name, const Dims& 
   for (size_t i = 0; i < dims.size(); ++i) {
     const DeclaredDim& declared = type->dims[i];
     const auto given = dims[i].AsInt64();
-    if (!given.has_value()) continue;
-    if (declared.size >= 0 && declared.size != *given) return Fixed(name, i, declared.size, *given);
+    if (declared.size >= 0 && dims[i] != Expr(declared.size)) {
+      return Fixed(name, i, declared.size, dims[i].ToString());
+    }
     if (declared.size >= 0) continue;
     const std::string symbol = symbols_.NameOf(declared, name, static_cast<int>(i));
+    if (!given.has_value()) {
+      if (dims[i] == Expr::Symbol(symbol, 1)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(model_.path), ": dimension ", i, " of input ", Quoted(name), " is ",
+          Escaped(QuotedSymbol(symbol)), " in the file, but '", Escaped(dims[i].ToString()),
+          "' was given: give a size, or leave the name as it is"));
+    }
     const auto dim = symbols_.bound().find(symbol);
     if (dim != symbols_.bound().end() && dim->second != *given) {
       return absl::InvalidArgumentError(

@@ -115,7 +115,7 @@ absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& fram
                                                     const FactIds& inputs) {
   const Node& node = session_.model().node(id);
   const int64_t declared_opset = frame.OpsetOf(node.domain);
-  const OperatorRow row = rows_.Find(node.domain, node.op_type, declared_opset);
+  const resolve::OperatorRow row = rows_.Find(node.domain, node.op_type, declared_opset);
   if (row.is_newer) {
     session_.Warn(absl::StrCat(node.op_type, " exists from opset ", row.def->versions.front(),
                                ", but the file declares opset ", declared_opset,
@@ -152,7 +152,7 @@ absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& fram
   return added;
 }
 
-absl::StatusOr<CallId> OperatorCaller::CallUnknown(Call call, const OperatorRow& row) {
+absl::StatusOr<CallId> OperatorCaller::CallUnknown(Call call, const resolve::OperatorRow& row) {
   const Node& node = session_.model().node(call.node);
   call.problem = absl::UnimplementedError(
       row.known_name

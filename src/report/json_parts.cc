@@ -2,8 +2,8 @@
 
 namespace onnxflops::report {
 
-void WriteModel(const ModelInfo& model, JsonWriter* json) {
-  json->Key("model").BeginObject();
+void WriteModel(const ModelInfo& model, JsonWriter* json, absl::string_view key) {
+  json->Key(key).BeginObject();
   json->Key("path").String(model.path);
   json->Key("ir_version").Int(model.ir_version);
   json->Key("opsets").BeginObject(kOneLine);

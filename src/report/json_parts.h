@@ -2,13 +2,14 @@
 #ifndef ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 #define ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 
+#include "absl/strings/string_view.h"
 #include "src/report/json_writer.h"
 #include "src/report/report.h"
 
 namespace onnxflops::report {
 
-// "model": {"path", "ir_version", "opsets", "producer", "nodes"}.
-void WriteModel(const ModelInfo& model, JsonWriter* json);
+// "model": {"path", "ir_version", "opsets", "producer", "nodes"}; or by another key.
+void WriteModel(const ModelInfo& model, JsonWriter* json, absl::string_view key = "model");
 
 // {"name", "dtype", "shape"}.
 void WriteTensor(const TensorInfo& tensor, JsonWriter* json);

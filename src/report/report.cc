@@ -181,6 +181,9 @@ absl::StatusOr<Totals> Report::At(const Bindings& at) const {
 }
 
 bool Report::Has(const Quantity& quantity) const {
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    if (kQuantities[i].value == quantity.value && (absent >> i & 1) != 0) return false;
+  }
   return !tool || quantity.value == (tool->counts_macs ? &Amounts::macs : &Amounts::flops);
 }
 

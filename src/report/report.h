@@ -152,6 +152,8 @@ struct Report {
   bool has_nodes = false;
   int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
   std::vector<std::string> warnings;
+  // A bit per row of kQuantities that a report which was read back (read_report.h) does not have.
+  uint32_t absent = 0;
 
   // The totals at sizes of symbols that are open, without counting again. Symbols that are not
   // named stay. Errors: FailedPrecondition if a symbol was bound to another size before

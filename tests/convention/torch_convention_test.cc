@@ -588,9 +588,9 @@ TorchMaker MultiheadAttention(bool batch_first) {
     make.Input("tokens", {"7", "2", "16"});
   }
   const char kInProj[] = "%tokens, %p_m_in_proj_weight, %p_m_in_proj_bias";
-  make.Node("in", "MatMul", {"tokens", "m.in_proj_weight"}, {"mm"}).Output("mm");
+  make.Node("in", "MatMul", {"tokens", "m.in_proj_weight"}, {"product"}).Output("product");
   make.From(mha, "linear", kInProj);
-  make.Node("in_bias", "Add", {"mm", "m.in_proj_bias"}, {"qkv"}).Output("qkv");
+  make.Node("in_bias", "Add", {"product", "m.in_proj_bias"}, {"qkv"}).Output("qkv");
   make.From(mha, "linear", kInProj);
   make.Input("q", {"2", "4", "7", "4"}).Input("k", {"2", "4", "4", "7"});
   make.Input("v", {"2", "4", "7", "4"}).Input("a", {"14", "16"});

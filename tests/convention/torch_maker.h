@@ -31,9 +31,15 @@ class TorchMaker : public ModelMaker {
     const std::string target = absl::StrCat("aten.", op, ".default");
     Scopes(absl::StrCat("['', 'm', '", name, "']"),
            absl::StrCat("['net.Net', '", class_name, "', '", target, "']"));
-    Metadata("pkg.torch.onnx.fx_node",
-             absl::StrCat("%", name, " : [num_users=1] = call_function[target=torch.ops.", target,
-                          "](args = (", args, "), kwargs = {", kwargs, "})"));
+    Metadata(
+        "pkg.torch.onnx.fx_node",
+        absl::StrCat("%", name, " : [num_users=", num_users_, "] = call_function[target=torch.ops.",
+                     target, "](args = (", args, "), kwargs = {", kwargs, "})"));
+    return *this;
+  }
+  // Calls that use the results of the next calls.
+  TorchMaker& Users(int users) {
+    num_users_ = users;
     return *this;
   }
   TorchMaker& Ints(const std::string& attribute, const std::vector<int64_t>& values) {
@@ -52,6 +58,8 @@ class TorchMaker : public ModelMaker {
   }
 
  private:
+  int num_users_ = 1;
+
   // "linear_1" -> "linear".
   static std::string Operator(const std::string& name) {
     const size_t underscore = name.rfind('_');

@@ -71,6 +71,52 @@ TEST(TorchTraceTest, AConvolutionWithItsBatchNormIsTwoCalls) {
                                        "convolution of torch.nn in m: Conv"));
 }
 
+// A linear layer, with so many users by its text, a call of tanh on it, and a sum of what `inputs`
+// are, which its arguments name as `args`. How many more linear layers and calls with several
+// results there were.
+struct MergedCase {
+  int users;
+  std::vector<std::string> inputs;
+  std::string args;
+  int64_t linears;
+  bool has_parts;
+};
+
+void ExpectMerged(const MergedCase& c) {
+  TorchMaker make;
+  make.Input("x", {"3", "8"}).Weight("m.weight", {8, 8});
+  make.Node("a", "MatMul", {"x", "m.weight"}, {"linear"});
+  make.Users(c.users).From("torch.nn.modules.linear.Linear", "linear", "%x, %p_m_weight");
+  make.Node("t", "Tanh", {"linear"}, {"tanh"});
+  make.Users(1).From("net.Block", "tanh", "%linear");
+  make.Node("s", "Add", c.inputs, {"add"});
+  make.From("net.Block", "add", c.args).Output("add");
+  const Inference inference = Infer(make.Load().value()).value();
+  const Counts counts = Count(inference).value();
+  Evidence evidence(inference, counts);
+  const TorchTrace& trace = evidence.torch_trace();
+  EXPECT_EQ(trace.unseen[static_cast<size_t>(Aten::kLinear)], c.linears) << c.args;
+  EXPECT_EQ(trace.has_merged_parts, c.has_parts) << c.args;
+}
+
+TEST(TorchTraceTest, CallsThatTheExporterMerged) {
+  const MergedCase cases[] = {
+      {2, {"linear", "tanh"}, "%linear, %tanh", 0, false},
+      // torch.tanh(self.l(x)) + torch.tanh(self.l(x)), and both of one self.l(x).
+      {1, {"tanh", "tanh"}, "%tanh, %tanh_1", 1, false},
+      {2, {"tanh", "tanh"}, "%tanh, %tanh_1", 0, false},
+      // self.l(x) + dropout(self.l(x)), and of one.
+      {2, {"linear", "linear"}, "%linear, %dropout", 1, false},
+      {3, {"linear", "linear"}, "%linear, %dropout", 0, false},
+      // x + dropout(tanh).
+      {1, {"x", "tanh"}, "%x, %dropout", 0, false},
+      // A number says that there were more.
+      {2, {"linear", "tanh"}, "%linear_2, %tanh", 2, false},
+      {2, {"linear", "tanh"}, "%linear, %getitem_3", 0, true},
+  };
+  for (const MergedCase& c : cases) ExpectMerged(c);
+}
+
 // TorchScript: a Linear of its own, one that a function does, and a product with a parameter.
 TEST(TorchTraceTest, LinearLayersOfTorchScript) {
   ModelMaker make;

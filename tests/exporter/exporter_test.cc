@@ -22,7 +22,7 @@
 #include "src/exporter/tensor_name.h"
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 using testing::ElementsAre;
@@ -150,6 +150,14 @@ TEST(FxNodeTest, WhatCannotBeReadIsNotThere) {
   EXPECT_THAT(ParseFxArgs("(args = (%x, [, kwargs = {a: b}").kwargs, ElementsAre(Pair("a", "b")));
 }
 
+TEST(FxNodeTest, NumbersOfUsers) {
+  EXPECT_EQ(FxNumUsers("%x : [num_users=12] = call_function[target=f](args = ())"), 12);
+  for (const char* text :
+       {"", "[num_users=", "[num_users=]", "[num_users=x]", "[num_users=12345678901234567890]"}) {
+    EXPECT_EQ(FxNumUsers(text), -1) << text;
+  }
+}
+
 TEST(FxNodeTest, Names) {
   EXPECT_THAT(SplitFxName("linear_12"), Pair("linear", 12));
   for (const char* name : {"linear", "max_pool2d", "_to_copy", "_1", "x_0", "x_-1", "x_",
@@ -260,7 +268,10 @@ constexpr char kSpellings[] = "nsitmfv";  // by Spelling
 // "s": x + y, settled; "s?": it may be called otherwise, too.
 std::string Spelled(absl::string_view line, absl::string_view name, char symbol) {
   const auto is_module = [](absl::string_view part) { return part == "norm"; };
-  const SpelledCall call = FindSpelling(line, name, symbol, is_module);
+  const auto is_object = [](absl::string_view value) {
+    return value == "self.bank" || value == "helper";
+  };
+  const SpelledCall call = FindSpelling(line, name, symbol, {is_module, is_object});
   return std::string(1, kSpellings[static_cast<size_t>(call.spelling)]) +
          (call.is_settled ? "" : "?");
 }
@@ -310,6 +321,42 @@ TEST(SourceLineTest, HowALineCallsAnOperator) {
   });
 }
 
+TEST(SourceLineTest, LinesOfAllFrames) {
+  EXPECT_THAT(
+      SourceLines("File \"a.py\", line 1, in forward\n  y = f(x)\n  File \"b.py\", line 2, in "
+                  "forward\n  File \"c.py\", line 3, in forward\n    return x\n"),
+      ElementsAre("y = f(x)", "return x"));
+  EXPECT_THAT(SourceLines(""), ElementsAre());
+}
+
+TEST(SourceLineTest, WhatRunsOtherCalls) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"y = torch.vmap(f)(x)", "torch.vmap"},
+      {"y = vmap(f)(x)", "vmap"},
+      {"return torch.func.functional_call(self.m, p, x)", "torch.func.functional_call"},
+      {"y = torch.jit.script(f)(x)", "torch.jit.script"},
+      {"return OwnLinear.apply(x, w)", "OwnLinear.apply"},
+      {"y = torch.ops.aten.linear.default(x, w)", "torch.ops.aten.linear.default"},
+      {"return self.f.apply(x)", ""},
+      {"return x  # torch.vmap(f)", ""},
+      {"return d['vmap(f)'], vmap", ""},
+      {"return self.vmapped(x) + torch.function(x)", ""},
+      {"return 'vmap(", ""},
+  };
+  for (const auto& [line, want] : cases) EXPECT_EQ(TransformIn(line), want) << line;
+}
+
+TEST(SourceLineTest, ObjectsThatALineMakes) {
+  for (const char* line : {"h = Helper(x)", "h = lib.Helper(x)", "h = make(x)"}) {
+    EXPECT_EQ(ObjectMadeIn(line), "h") << line;
+  }
+  for (const char* line :
+       {"h = x.view(2)", "h = torch.Tensor(x)", "h = nn.Linear(2, 2)", "h = len(x)", "h = Helper",
+        "h = (Helper(x))", "h == Helper(x)", "h, g = Helper(x)", ""}) {
+    EXPECT_EQ(ObjectMadeIn(line), "") << line;
+  }
+}
+
 TEST(SourceLineTest, WhatALineDoesNotSettle) {
   ExpectSpelled({
       // What else the line calls may do it.
@@ -332,6 +379,14 @@ TEST(SourceLineTest, WhatALineDoesNotSettle) {
       {"return FF.linear(x, w)", "linear", 0, "m?"},
       {"return th.einsum('ij,jk->ik', x, y)", "einsum", 0, "m?"},
       {"return mynn.functional.relu(x)", "relu", 0, "m?"},
+      // An object of a class of the model's own.
+      {"return helper.relu()", "relu", 0, "m?"},
+      {"return self.bank.relu()", "relu", 0, "m?"},
+      {"return helper + x", "add", '+', "s?"},
+      {"return x + helper", "add", '+', "s?"},
+      {"return self.bank @ x", "matmul", '@', "s?"},
+      {"return x @ self.bank", "matmul", '@', "s?"},
+      {"return x * self.bank[0]", "mul", '*', "s?"},
       // Of a statement of several lines.
       {"z = torch.matmul(", "matmul", '@', "t?"},
       {"y = (torch.add(x, y)", "add", '+', "t?"},
@@ -452,4 +507,4 @@ TEST(ExporterTest, NamesModules) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

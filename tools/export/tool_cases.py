@@ -54,6 +54,58 @@ class MyAttention(nn.MultiheadAttention):
     pass
 
 
+@torch.jit.script
+def scripted_matmul(x, y):
+    return torch.relu(torch.matmul(x, y))
+
+
+@torch.jit.script
+def scripted_linear(x, w):
+    return torch.nn.functional.linear(x, w)
+
+
+class Helper:
+    def __init__(self, x):
+        self.x = x
+
+    def relu(self):
+        return F.relu(self.x)
+
+    def softmax(self, dim):
+        return F.softmax(self.x, dim)
+
+    def __add__(self, y):
+        return torch.add(self.x, y)
+
+    def __matmul__(self, y):
+        return torch.matmul(self.x, y)
+
+
+def make_helper(x):
+    return Helper(x)
+
+
+class OwnMatmul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return torch.matmul(x, y)
+
+
+class OwnLinear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        return F.linear(x, w)
+
+
+class Caller(nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+
+    def forward(self, x):
+        return self.f(x)
+
+
 class Scale(nn.Module):
     def __init__(self, dim):
         super().__init__()
@@ -518,4 +570,49 @@ CASES = [
     ("hook_after", "x:2,3,8", "self.l = nn.Linear(8, 8); self.l.register_forward_hook(lambda m, i, o: F.linear(o, m.weight, m.bias))", "return self.l(x)"),
     ("hook_before", "x:3,8,8", "self.l = nn.Linear(8, 8); self.l.register_forward_pre_hook(lambda m, i: (i[0] @ i[0],))", "return self.l(x)"),
     ("channels_last", "x:2,3,6,6", "self.c = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last); self.l = nn.Linear(4, 5)", "return self.l(self.c(x).permute(0, 2, 3, 1))"),
+    # Calls that are merged behind others, and what the names of results and the numbers of users tell of them.
+    ("merged_behind_sigmoid", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return torch.sigmoid(self.l(x)) + torch.sigmoid(self.l(x))"),
+    ("merged_behind_view", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x).view(2, 24) + self.l(x).view(2, 24)"),
+    ("merged_behind_noop", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x) + self.l(x).view(2, 3, 8)"),
+    ("merged_behind_transpose", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x).transpose(1, 2) * self.l(x).transpose(1, 2)"),
+    ("merged_behind_slice", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x)[:, 1:] + self.l(x)[:, 1:]"),
+    ("merged_behind_expand", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x).unsqueeze(0).expand(3, 2, 3, 8) + self.l(x).unsqueeze(0).expand(3, 2, 3, 8)"),
+    ("merged_behind_softmax", "x:2,8,8", "self.l = nn.Linear(8, 8)", "return F.softmax(self.l(x), -1) @ F.softmax(self.l(x), -1)"),
+    ("merged_behind_norm", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return F.layer_norm(self.l(x), (8,)) + F.layer_norm(self.l(x), (8,))"),
+    ("merged_behind_mean", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x).mean(1) - self.l(x).mean(1)"),
+    ("merged_behind_max", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x).max(-1)[0] + self.l(x).max(-1)[0]"),
+    ("merged_behind_chunk", "x:2,3,8", "self.l = nn.Linear(8, 8)", "a, b = self.l(x).chunk(2, -1); c, d = self.l(x).chunk(2, -1); return a * d + b * c"),
+    ("merged_outputs", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return self.l(x), self.l(x)"),
+    ("merged_conv_norms", "x:1,3,6,6", "self.c = nn.Conv2d(3, 4, 3); self.b = nn.BatchNorm2d(4); self.d = nn.BatchNorm2d(3)", "return self.b(self.c(x)) + self.b(self.c(x))"),
+    ("merged_norms_conv", "x:1,3,6,6", "self.c = nn.Conv2d(3, 4, 3); self.b = nn.BatchNorm2d(4); self.d = nn.BatchNorm2d(3)", "return self.c(self.d(x)), self.c(F.relu(self.d(x)))"),
+    ("merged_equal_norms", "x:1,3,6,6", "self.a = nn.BatchNorm2d(3); self.b = nn.BatchNorm2d(3)", "return torch.relu(self.a(x)) + torch.relu(self.b(x))"),
+    ("merged_behind_pool", "x:1,3,6,6", "self.c = nn.Conv2d(3, 4, 3)", "return F.max_pool2d(self.c(x), 2) - F.max_pool2d(self.c(x), 2)"),
+    ("merged_behind_relu", "x:1,3,6,6", "self.c = nn.Conv2d(3, 4, 3)", "return F.relu(self.c(x)) @ F.relu(self.c(x)).transpose(2, 3)"),
+    ("merged_behind_resize", "x:1,3,6,6", "self.c = nn.Conv2d(3, 4, 3)", "return F.interpolate(self.c(x), scale_factor=2) + F.interpolate(self.c(x), scale_factor=2)"),
+    ("merged_lstm", "x:3,2,4", "self.r = nn.LSTM(4, 5)", "return self.r(x)[0] + self.r(x)[0]"),
+    ("merged_attention", "x:2,3,8", "self.a = nn.MultiheadAttention(8, 2)", "return self.a(x, x, x, need_weights=False)[0] + self.a(x, x, x, need_weights=False)[0]"),
+    ("not_merged_views", "x:2,3,8", "self.l = nn.Linear(8, 8)", "y = self.l(x); return y.view(2, 24) + y.view(2, 24)"),
+    ("not_merged_dropout", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "y = x + F.dropout(self.l(x), 0.1, False); return y + F.dropout(self.k(y), 0.1, False)"),
+    ("tied_biases", "x:2,3,8", "self.a = nn.Linear(8, 8, bias=False); self.b = nn.Linear(8, 8); self.b.weight = self.a.weight", "return self.a(x) * self.b(x)"),
+    ("tied_layers", "x:2,3,8", "self.a = nn.Linear(8, 8); self.b = nn.Linear(8, 8); self.b.weight = self.a.weight", "return self.a(x) * self.b(x)"),
+    ("module_in_two_places", "x:2,8,8", "self.l = nn.Linear(8, 8); self.m = Caller(self.l)", "return self.m(x) + self.l(x.relu())"),
+    ("dropped_last", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return torch.add(torch.mul(self.l(x), 1.0), 0.0)"),
+    ("hardtanh", "x:2,3,8", "self.l = nn.Linear(8, 8); self.h = nn.Hardtanh()", "return self.h(self.l(x))"),
+    # Objects of own classes, functions that are one operator, and what runs calls in a way of its own.
+    ("scripted_matmul", "x:2,8,8", "self.l = nn.Linear(8, 8)", "return self.l(scripted_matmul(x, x))"),
+    ("scripted_linear", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return scripted_linear(x, self.l.weight)"),
+    ("matrix_power", "x:2,8,8", "self.l = nn.Linear(8, 8)", "return self.l(torch.linalg.matrix_power(x, 3))"),
+    ("own_function_matmul", "x:2,8,8", "self.l = nn.Linear(8, 8)", "return self.l(OwnMatmul.apply(x, x))"),
+    ("own_function_linear", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return OwnLinear.apply(x, self.l.weight)"),
+    ("vmap_matmul", "x:2,8,8", "self.l = nn.Linear(8, 8)", "return self.l(torch.vmap(torch.matmul)(x, x))"),
+    ("vmap_module", "x:2,8,8", "self.l = nn.Linear(8, 8)", "return torch.vmap(self.l)(x)"),
+    ("functional_call", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "return torch.func.functional_call(self.l, dict(self.k.named_parameters()), (x,))"),
+    ("autocast", "x:2,8,8", "self.l = nn.Linear(8, 8)", "with torch.autocast('cpu', dtype=torch.bfloat16):;     y = self.l(x);     y = y @ y; return y.float()"),
+    ("einsum_lists", "x:2,8,8", "self.l = nn.Linear(8, 8)", "return self.l(torch.einsum(x, [0, 1, 2], x, [0, 2, 3], [0, 1, 3]))"),
+    ("helper_method", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = Helper(self.l(x)); y = h.relu(); return self.k(y)"),
+    ("helper_softmax", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = Helper(self.l(x)); return self.k(h.softmax(-1))"),
+    ("helper_sum", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = Helper(self.l(x)); y = h + x; return self.k(y)"),
+    ("made_helper", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = make_helper(self.l(x)); y = h.relu(); return self.k(y)"),
+    ("made_helper_sum", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = make_helper(self.l(x)); y = h + x; return self.k(y)"),
+    ("held_helper", "x:2,8,8", "self.l = nn.Linear(8, 8); self.p = nn.Parameter(torch.randn(8, 8)); self.h = Helper(self.p)", "y = self.h @ x; return self.l(y)"),
 ]

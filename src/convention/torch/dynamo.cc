@@ -8,9 +8,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "src/base/limits.h"
 #include "src/convention/torch/functions.h"
 #include "src/convention/torch/trace.h"
 #include "src/exporter/fx_node.h"
@@ -23,6 +25,8 @@ namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kAdaptive = "adaptive";
+// One of several results of a call, as torch.fx names it.
+constexpr absl::string_view kOneOfSeveral = "getitem";
 constexpr absl::string_view kAdaptivePool = "adaptive_avg_pool2d";
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
 
@@ -52,11 +56,12 @@ struct CallText {
   OptionalId<struct ScopeTag> scope;  // once it is made
   absl::string_view target, scopes, classes, fx_node, source_line;
   bool is_parsed = false;  // the rest
-  FxArgs args;
+  exporter::FxArgs args;
   TorchArguments arguments;
   bool reads_copy = false, has_parameters = false;
   bool in_torch_nn = false;  // the line of source is torch.nn's
   bool are_arguments_noted = false;
+  std::vector<absl::string_view> mentioned;            // values in its arguments, in order
   absl::flat_hash_set<absl::string_view> value_names;  // of many args
 };
 
@@ -65,6 +70,12 @@ struct FxName {
   absl::string_view text;
   int64_t number = 0;
   OptionalId<struct NumbersTag> numbers;  // in DynamoTracer::numbers_, if a rule knows the operator
+  // See FindMerged.
+  bool is_call = false;
+  int64_t num_users = -1;  // calls that use the result, as torch.fx counted them; -1: not known
+  int64_t uses = 0;        // the same, as the file has them
+  int64_t copies = 0;      // calls that were merged with this one and that arguments name
+  int64_t unnamed = 0;     // and that none names
 };
 
 class DynamoTracer {
@@ -78,16 +89,19 @@ class DynamoTracer {
     if (lost_products_ > 0) return Changed();
     trace_.origin = TorchTrace::Origin::kDynamo;
     GatherEntries();
+    for (const Origin& origin : origins_) NoteArguments(origin);
     for (size_t i = 0; i < trace_.calls.size(); ++i) {
       if (evidence_.exhausted()) break;
       FindOperands(&evidence_, &trace_, &trace_.calls[i]);
       ReadArguments(&trace_.calls[i], origins_[i].text);
       ReadSpelling(&trace_.calls[i], origins_[i].text);
       NoteNumber(origins_[i].name);
-      NoteArguments(origins_[i].text);
+      NoteLost(trace_.calls[i]);
     }
+    FindMerged();
     FindUnseen();
     FindDecomposed();
+    FindSharedModules();
     FindParameters();
     FindAttentions(evidence_, &trace_);
     return std::move(trace_);
@@ -110,11 +124,11 @@ class DynamoTracer {
     if (text.is_asked) return text;
     text.is_asked = true;
     const Node& node = evidence_.model().node(id);
-    const NodeMetadata metadata(node.metadata);
+    const exporter::NodeMetadata metadata(node.metadata);
     text.is_complete = metadata.StatesCall();
     if (!text.is_complete) return text;
     text.is_fused = metadata.IsFusedBatchNorm();
-    text.name = NameOf(PyStrings(*metadata.name_scopes).last());
+    text.name = NameOf(exporter::PyStrings(*metadata.name_scopes).last());
     return text;
   }
 
@@ -123,8 +137,8 @@ class DynamoTracer {
     if (!is_new) return *it->second;
     CallText& text = call_texts_.emplace_back();
     it->second = &text;
-    const NodeMetadata metadata(evidence_.model().node(id).metadata);
-    PyStrings scopes(*metadata.name_scopes), classes(*metadata.class_hierarchy);
+    const exporter::NodeMetadata metadata(evidence_.model().node(id).metadata);
+    exporter::PyStrings scopes(*metadata.name_scopes), classes(*metadata.class_hierarchy);
     text.target = classes.last();
     scopes.DropLast();
     classes.DropLast();
@@ -134,34 +148,35 @@ class DynamoTracer {
         targets_.try_emplace(text.target, static_cast<int32_t>(targets_.size())).first->second;
     text.op = AtenOf(text.target);
     text.fx_node = metadata.fx_node.value_or("");
-    text.source_line = LastSourceLine(metadata.stack_trace.value_or(""));
-    text.in_torch_nn = IsLineOfTorchNn(metadata.stack_trace.value_or(""));
+    text.source_line = exporter::LastSourceLine(metadata.stack_trace.value_or(""));
+    text.in_torch_nn = exporter::IsLineOfTorchNn(metadata.stack_trace.value_or(""));
+    NoteLines(metadata.stack_trace.value_or(""));
     return text;
   }
 
-  static const FxArgs& ArgsOf(CallText* text) {
+  static const exporter::FxArgs& ArgsOf(CallText* text) {
     if (!text->is_parsed) {
       text->is_parsed = true;
-      text->args = ParseFxArgs(text->fx_node);
+      text->args = exporter::ParseFxArgs(text->fx_node);
       text->arguments = ArgumentsOf(*text);
       text->reads_copy = ReadsCopy(text->args);
-      text->has_parameters = absl::StrContains(text->fx_node, kFxParameter);
+      text->has_parameters = absl::StrContains(text->fx_node, exporter::kFxParameter);
     }
     return text->args;
   }
 
-  static bool ReadsCopy(const FxArgs& args) {
+  static bool ReadsCopy(const exporter::FxArgs& args) {
     return std::any_of(args.args.begin(), args.args.end(), [](absl::string_view arg) {
-      return SplitFxName(FxValueName(arg)).first == "clone";
+      return exporter::SplitFxName(exporter::FxValueName(arg)).first == "clone";
     });
   }
 
   static TorchArguments ArgumentsOf(const CallText& text) {
     constexpr size_t kHasBiases = 3, kBatchFirst = 8;  // of lstm and its like
-    const FxArgs& args = text.args;
+    const exporter::FxArgs& args = text.args;
     TorchArguments a;
     if (text.op == Aten::kLayerNorm) {
-      a.normalized_dims = static_cast<int32_t>(PyItems(args.Arg(1)).size());
+      a.normalized_dims = static_cast<int32_t>(exporter::PyItems(args.Arg(1)).size());
     }
     a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
     a.groups_heads = text.op == Aten::kSdpa && args.Kwarg("enable_gqa") == "True";
@@ -172,12 +187,23 @@ class DynamoTracer {
     return a;
   }
 
+  // Equal lines are read once.
+  void NoteLines(absl::string_view stack_trace) {
+    for (absl::string_view line : exporter::SourceLines(stack_trace)) {
+      if (line.size() > kMaxSourceLine || !lines_.insert(line).second) continue;
+      if (trace_.transform.empty()) trace_.transform = exporter::TransformIn(line);
+      if (const absl::string_view object = exporter::ObjectMadeIn(line); !object.empty()) {
+        objects_.insert(object);
+      }
+    }
+  }
+
   int32_t NameOf(absl::string_view text) {
     const auto [it, is_new] = name_ids_.try_emplace(text, static_cast<int32_t>(names_.size()));
     if (!is_new) return it->second;
     FxName name;
     name.text = text;
-    const auto [base, number] = SplitFxName(text);
+    const auto [base, number] = exporter::SplitFxName(text);
     name.number = number;
     if (const Aten op = AtenOf(absl::StrCat("aten.", base)); op != Aten::kOther) {
       const auto [at, new_base] =
@@ -252,7 +278,7 @@ class DynamoTracer {
     const auto [it, is_new] = scopes_.try_emplace({text->scopes, text->classes},
                                                   static_cast<ScopeId>(trace_.scopes.size()));
     if (is_new) {
-      PyStrings chain(text->classes);
+      exporter::PyStrings chain(text->classes);
       TorchScope scope;
       scope.module = entry.module;
       scope.class_name = chain.last();
@@ -287,7 +313,7 @@ class DynamoTracer {
     TorchCall call;
     call.op = !conv ? Aten::kLinear : transposed ? Aten::kConvTranspose : Aten::kConv;
     const absl::string_view arg = ArgsOf(&CallTextOf(entry.node)).Arg(0);
-    const int32_t name = NameOf(FxValueName(arg));
+    const int32_t name = NameOf(exporter::FxValueName(arg));
     call.name = names_[static_cast<size_t>(name)].text;
     call.scope = static_cast<ScopeId>(trace_.scopes.size());
     trace_.scopes.push_back(scope);
@@ -316,7 +342,7 @@ class DynamoTracer {
   void ReadArguments(TorchCall* call, CallText* text) {
     const NnClass nn_class = trace_.nn_class(*call);
     if (nn_class == NnClass::kRecurrentCell) ++trace_.recurrent_cells;
-    const FxArgs& args = ArgsOf(text);
+    const exporter::FxArgs& args = ArgsOf(text);
     call->reads_copy = text->reads_copy;
     trace_.has_parameters = trace_.has_parameters || text->has_parameters;
     if (call->op == Aten::kOther) return NoteFolded(*call, text);
@@ -372,6 +398,7 @@ class DynamoTracer {
     const bool is_arithmetic = call->op == Aten::kAdd || call->op == Aten::kMul;
     // A class that is taken for one of torch.nn has been assumed already.
     call->in_torch_nn = text->in_torch_nn;
+    call->has_source = !text->source_line.empty();
     const bool has_class_of_nn = absl::StartsWith(scope.class_name, "torch.nn.");
     // A hook, of which no line is there.
     const bool by_others = has_class_of_nn && !text->in_torch_nn && !text->source_line.empty();
@@ -390,7 +417,11 @@ class DynamoTracer {
       call->spelling = OpenFact<Spelling>::Stated(SpellingOfNn(call->op));
       return;
     }
-    const SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
+    exporter::SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
+    // An equation in another form than a text has no wrapper.
+    const bool has_equation = absl::StrContains(text->source_line, "einsum(\"") ||
+                              absl::StrContains(text->source_line, "einsum('");
+    if (call->op == Aten::kEinsum && !has_equation) spelled.is_settled = false;
     const bool is_told =
         spelled.spelling != Spelling::kNone && spelled.spelling != Spelling::kSeveral;
     const Spelling likely = is_told ? spelled.spelling : LikelySpelling(evidence_, scope, *call);
@@ -405,7 +436,8 @@ class DynamoTracer {
   }
 
   // Of a function that is called often, each line is read once per module.
-  SpelledCall SpelledIn(const TorchCall& call, const CallText& text, absl::string_view name) {
+  exporter::SpelledCall SpelledIn(const TorchCall& call, const CallText& text,
+                                  absl::string_view name) {
     const char symbol = call.op == Aten::kAdd   ? '+'
                         : call.op == Aten::kMul ? '*'
                         : IsMatmul(call.op)     ? '@'
@@ -418,7 +450,36 @@ class DynamoTracer {
       const std::string path = module.empty() ? std::string(part) : absl::StrCat(module, ".", part);
       return evidence_.paths().Find(path).has_value();
     };
-    return known->second = FindSpelling(text.source_line, name, symbol, is_module);
+    const auto is_object = [&](absl::string_view value) {
+      if (!absl::ConsumePrefix(&value, "self.")) {
+        return objects_.contains(value.substr(0, value.find('.')));
+      }
+      return !HasNumber(text) && !IsPlaceholder(module, value);
+    };
+    return known->second =
+               exporter::FindSpelling(text.source_line, name, symbol, {is_module, is_object});
+  }
+
+  // Whether an argument of the call is a number or a tensor of no module: an attribute may be one.
+  static bool HasNumber(const CallText& text) {
+    return std::any_of(text.args.args.begin(), text.args.args.end(), [](absl::string_view arg) {
+      return !arg.empty() && (absl::ascii_isdigit(arg[0]) || arg[0] == '-');
+    });
+  }
+
+  // "blocks.0.mask" as torch.export writes it into names: "blocks_0_mask".
+  static std::string AsPlaceholder(absl::string_view path) {
+    std::string name = absl::AsciiStrToLower(path);
+    for (char& c : name) c = absl::ascii_isalnum(c) ? c : '_';
+    return name;
+  }
+
+  // Whether some call works on the parameter, buffer or constant of this name: "b_blocks_0_mask".
+  bool IsPlaceholder(absl::string_view module, absl::string_view name) const {
+    const std::string path = AsPlaceholder(absl::StrCat(module, module.empty() ? "" : ".", name));
+    return std::any_of(
+        std::begin(exporter::kFxPlaceholders), std::end(exporter::kFxPlaceholders),
+        [&](absl::string_view kind) { return placeholders_.contains(absl::StrCat(kind, path)); });
   }
 
   // Whether the line of source calls this, and nothing else that may be behind the call.
@@ -441,7 +502,7 @@ class DynamoTracer {
   }
 
   // torch.export writes adaptive_avg_pool to one element as mean(x, [-1, -2], True).
-  bool IsGlobalPool(const TorchCall& call, const CallText& text, const FxArgs& args) {
+  bool IsGlobalPool(const TorchCall& call, const CallText& text, const exporter::FxArgs& args) {
     if (IsAdaptiveAvgPoolClass(trace_.nn_class(call))) return true;
     if (args.Arg(1) != "[-1, -2]" || args.Get(2, "keepdim") != "True") return false;
     if (CallsIn(call, text, "mean")) return false;
@@ -476,23 +537,23 @@ class DynamoTracer {
 
   // Lookups and vectors are no products; what has a module is a parameter.
   bool IsMatrixOfNoModule(const Value& value) const {
-    if (!value.initializer || ModuleOfParameter(value.name)) return false;
+    if (!value.initializer || exporter::ModuleOfParameter(value.name)) return false;
     const Tensor& tensor = evidence_.model().tensor(*value.initializer);
     return IsFloat(tensor.dtype) && tensor.elements > 1 && tensor.dims.size() >= 2 &&
-           !IsFoldedLookup(value.name);
+           !exporter::IsFoldedLookup(value.name);
   }
 
   // Whether the call names the value, which is no placeholder.
   bool IsArgument(absl::string_view name, CallText* text) {
     constexpr size_t kMany = 8;
     const std::vector<absl::string_view>& args = ArgsOf(text).args;
-    if (name.empty() || IsFxPlaceholder(name)) return false;
+    if (name.empty() || exporter::IsFxPlaceholder(name)) return false;
     if (args.size() <= kMany) {
       return std::any_of(args.begin(), args.end(),
-                         [&](absl::string_view arg) { return FxValueName(arg) == name; });
+                         [&](absl::string_view arg) { return exporter::FxValueName(arg) == name; });
     }
     if (text->value_names.empty()) {
-      for (absl::string_view arg : args) text->value_names.insert(FxValueName(arg));
+      for (absl::string_view arg : args) text->value_names.insert(exporter::FxValueName(arg));
     }
     return text->value_names.contains(name);
   }
@@ -507,22 +568,238 @@ class DynamoTracer {
 
   // A result that is worked on, "%linear_1", was made by a call; the file lacks it where the
   // exporter merged equal ones.
-  void NoteArguments(CallText* text) {
+  void NoteArguments(const Origin& origin) {
+    CallText* text = origin.text;
     if (text->are_arguments_noted) return;
     text->are_arguments_noted = true;
-    for (absl::string_view arg : ArgsOf(text).args) {
+    std::vector<absl::string_view> args = ArgsOf(text).args;
+    for (const auto& [key, arg] : ArgsOf(text).kwargs) args.push_back(arg);
+    for (absl::string_view arg : args) {
       for (size_t at = arg.find('%'); at != absl::string_view::npos; at = arg.find('%')) {
         arg.remove_prefix(at);
-        const absl::string_view name = FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
-        if (!name.empty() && !IsFxPlaceholder(name)) {
-          const FxName& made = names_[static_cast<size_t>(NameOf(name))];
-          if (made.numbers) {
-            int64_t& highest = numbers_[static_cast<size_t>(*made.numbers)].highest;
-            highest = std::max(highest, made.number);
-          }
-        }
+        const absl::string_view name =
+            exporter::FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
         arg.remove_prefix(1);
+        if (name.empty()) continue;
+        if (exporter::IsFxPlaceholder(name)) {
+          placeholders_.insert(name);
+        } else {
+          NoteMade(name);
+          text->mentioned.push_back(name);
+        }
       }
+    }
+  }
+
+  // There was a call of this name.
+  void NoteMade(absl::string_view name) {
+    const FxName& made = names_[static_cast<size_t>(NameOf(name))];
+    if (!made.numbers) return;
+    int64_t& highest = numbers_[static_cast<size_t>(*made.numbers)].highest;
+    highest = std::max(highest, made.number);
+  }
+
+  // A product without its node was merged with an equal one; what is added to it differs.
+  void NoteLost(const TorchCall& call) {
+    const bool is_empty = evidence_.amount(call.in) == Expr(0);
+    if (IsContraction(call.op) && call.macs == kZero && !is_empty) {
+      ++trace_.unseen[static_cast<size_t>(call.op)];
+    }
+  }
+
+  // ---- what the exporter merged
+
+  // The exporter computes equal things once. Then a call works on the result of another one than
+  // its arguments name:
+  //
+  //   add(%tanh, %tanh_1) works on tanh twice: tanh_1 was merged
+  //   add(%linear, %dropout) works on linear twice: dropout did nothing and is a user of %linear.
+  //     If torch.fx counted fewer users of %linear, another linear was merged with it
+  //
+  // What a merged call worked on is named nowhere. It is the same as what the other one works on if
+  // that has as many more users, or else it was merged as well.
+  void FindMerged() {
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      if (!IsOfMainGraph(trace_.calls[i])) continue;
+      FxName& name = names_[static_cast<size_t>(origins_[i].name)];
+      name.is_call = true;
+      name.num_users = exporter::FxNumUsers(origins_[i].text->fx_node);
+    }
+    for (const Value& value : evidence_.model().values) value_names_.insert(value.name);
+    for (ValueId id : evidence_.model().graph(0).outputs) NoteOutput(evidence_.model().value(id));
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      if (IsOfMainGraph(trace_.calls[i])) NoteUses(i);
+    }
+    CountUses();
+    for (size_t i = trace_.calls.size(); i-- > 0;) {
+      if (IsOfMainGraph(trace_.calls[i])) FollowCopies(i);
+    }
+    trace_.has_merged_parts = missing_parts_.size() > parts_.size();
+  }
+
+  bool IsOfMainGraph(const TorchCall& call) const {
+    const EntryId first = trace_.entries_of(call).front();
+    return evidence_.node(evidence_.entry(first)).graph == 0;
+  }
+
+  // A result is named as its call; so a call of that name was dropped, or merged with another one,
+  // whose result the file copies.
+  void NoteOutput(const Value& value) {
+    if (!value.producer) return;
+    const Node& node = evidence_.model().node(*value.producer);
+    const bool is_copy = node.op_type == "Identity" && node.input(0) &&
+                         evidence_.model().value(*node.input(0)).producer;
+    const NodeText& text =
+        TextOf(is_copy ? *evidence_.model().value(*node.input(0)).producer : *value.producer);
+    if (!text.is_complete) return;
+    const int32_t made_by = text.name;
+    if (MakerOf(value) == made_by) NoteUse({made_by, value.name}, "output");
+    if (value.name == names_[static_cast<size_t>(made_by)].text) return;
+    NoteMade(value.name);
+    if (HasBase(value.name, made_by)) copies_.emplace_back(made_by, value.name);
+  }
+
+  // Whether the text is another number of the same operator.
+  bool HasBase(absl::string_view text, int32_t name) const {
+    return exporter::SplitFxName(text).first ==
+           exporter::SplitFxName(names_[static_cast<size_t>(name)].text).first;
+  }
+
+  // A tensor that a call works on. `made_by` is the call of the main graph whose result it is; -1
+  // for an input, or for what is inside of a call.
+  struct Operand {
+    int32_t made_by = -1;
+    absl::string_view value;
+  };
+
+  // In the order of the nodes and their inputs; constants are left out. Of a call that became
+  // several nodes, which may use a value again and again, each is there once.
+  std::vector<Operand> OperandsOf(size_t call) {
+    std::vector<Operand> operands;
+    absl::flat_hash_set<absl::string_view> seen;
+    const absl::Span<const EntryId> entries = trace_.entries_of(trace_.calls[call]);
+    for (EntryId id : entries) {
+      const Entry& entry = evidence_.entry(id);
+      for (size_t i = 0; i < evidence_.node(entry).inputs.size(); ++i) {
+        const OptionalValueId input = evidence_.node(entry).inputs[i];
+        if (!input || evidence_.model().value(*input).initializer) continue;
+        const Value& value = evidence_.model().value(*input);
+        const bool is_new = entries.size() == 1 || seen.insert(value.name).second;
+        const bool is_own = value.producer && TextOf(*value.producer).name == origins_[call].name;
+        if (is_own || !is_new) continue;
+        if (value.producer && IsPartOfNoCall(*value.producer)) parts_.insert(value.name);
+        operands.push_back(
+            {IsFloatTensor(evidence_.Input(entry, i)) ? MakerOf(value) : -1, value.name});
+      }
+    }
+    return operands;
+  }
+
+  static bool IsFloatTensor(const Fact& fact) { return fact.is_tensor() && IsFloat(fact.dtype); }
+
+  // A Split, whose node says nothing of its call.
+  bool IsPartOfNoCall(NodeId id) {
+    return !TextOf(id).is_complete && evidence_.model().node(id).outputs.size() > 1;
+  }
+
+  int32_t MakerOf(const Value& value) {
+    if (!value.producer || evidence_.model().node(*value.producer).graph != 0) return -1;
+    const NodeText& text = TextOf(*value.producer);
+    const bool is_result =
+        text.is_complete && (HasBase(value.name, text.name) ||
+                             exporter::SplitFxName(value.name).first == kOneOfSeveral);
+    return is_result ? text.name : -1;
+  }
+
+  // Whether no call of the file has the name.
+  bool IsMissing(absl::string_view name) const {
+    const auto it = name_ids_.find(name);
+    const bool is_call = it != name_ids_.end() && names_[static_cast<size_t>(it->second)].is_call;
+    return !is_call && !value_names_.contains(name);
+  }
+
+  // Under which names the call works on its operands.
+  void NoteUses(size_t call) {
+    const absl::string_view user = names_[static_cast<size_t>(origins_[call].name)].text;
+    absl::flat_hash_map<absl::string_view, int> mentions;
+    for (absl::string_view name : origins_[call].text->mentioned) {
+      ++mentions[name];
+      if (exporter::SplitFxName(name).first == kOneOfSeveral && IsMissing(name))
+        missing_parts_.insert(name);
+    }
+    std::vector<Operand> others;
+    for (const Operand& operand : OperandsOf(call)) {
+      const absl::string_view maker =
+          operand.made_by < 0 ? operand.value : names_[static_cast<size_t>(operand.made_by)].text;
+      int& mentioned = mentions[mentions.contains(maker) ? maker : operand.value];
+      if (mentioned-- <= 0) {
+        others.push_back(operand);
+      } else if (operand.made_by >= 0) {
+        NoteUse(operand, user);
+      }
+    }
+    std::vector<absl::string_view> names;
+    for (absl::string_view name : origins_[call].text->mentioned) {
+      if (const auto it = mentions.find(name); it->second > 0) {
+        --it->second;
+        names.push_back(name);
+      }
+    }
+    // The nodes of a call may use what it works on in any order.
+    const bool is_in_order = trace_.calls[call].count == 1 || names.size() == 1;
+    if (names.size() != others.size() || !is_in_order) return;
+    for (size_t i = 0; i < names.size(); ++i) NoteOther(others[i], names[i]);
+  }
+
+  // The call works on an operand that its arguments name otherwise.
+  void NoteOther(const Operand& operand, absl::string_view name) {
+    if (operand.made_by < 0 || !IsMissing(name)) return;
+    if (exporter::SplitFxName(name).first == exporter::SplitFxName(operand.value).first) {
+      copies_.emplace_back(operand.made_by, name);
+    } else {
+      NoteUse(operand, name);
+    }
+  }
+
+  // Of a call with several results, "%getitem_1", torch.fx counts uses of each, and no text is
+  // there.
+  void NoteUse(const Operand& operand, absl::string_view user) {
+    if (exporter::SplitFxName(operand.value).first == kOneOfSeveral) {
+      names_[static_cast<size_t>(operand.made_by)].num_users = 0;
+    } else {
+      uses_.emplace_back(operand.made_by, user);
+    }
+  }
+
+  void CountUses() {
+    for (auto* pairs : {&uses_, &copies_}) {
+      std::sort(pairs->begin(), pairs->end());
+      pairs->erase(std::unique(pairs->begin(), pairs->end()), pairs->end());
+    }
+    for (const auto& [made_by, user] : uses_) ++names_[static_cast<size_t>(made_by)].uses;
+    for (const auto& [made_by, copy] : copies_) {
+      FxName& name = names_[static_cast<size_t>(made_by)];
+      ++(HasBase(copy, made_by) ? name.copies : name.unnamed);
+    }
+    for (FxName& name : names_) {
+      if (name.num_users >= 0) name.unnamed += std::max<int64_t>(0, name.uses - name.num_users);
+    }
+  }
+
+  // The calls that were merged with this one are missing, and so may be what they worked on.
+  void FollowCopies(size_t call) {
+    const FxName& name = names_[static_cast<size_t>(origins_[call].name)];
+    const int64_t copies = name.copies + name.unnamed;
+    if (copies == 0) return;
+    trace_.unseen[static_cast<size_t>(trace_.calls[call].op)] += name.unnamed;
+    absl::flat_hash_set<int32_t> seen;
+    for (const Operand& operand : OperandsOf(call)) {
+      if (operand.made_by < 0 || !seen.insert(operand.made_by).second) continue;
+      FxName& made = names_[static_cast<size_t>(operand.made_by)];
+      if (made.num_users < 0) continue;
+      const int64_t spare = std::min(copies, std::max<int64_t>(0, made.num_users - made.uses));
+      made.uses += spare;
+      made.unnamed += copies - spare;
     }
   }
 
@@ -541,12 +818,61 @@ class DynamoTracer {
     }
   }
 
+  // A module of torch.nn that works on the parameters of a path that is not its own stands in
+  // several places of the model. An embedding whose weight a linear layer uses is no such module.
+  void FindSharedModules() {
+    absl::flat_hash_map<std::string, absl::string_view> classes;  // by path
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      const TorchScope& scope = trace_.scope(trace_.calls[i]);
+      if (scope.nn_class != NnClass::kNone) classes.emplace(PathOf(i), scope.class_name);
+    }
+    for (size_t i = 0; i < trace_.calls.size(); ++i) {
+      const TorchScope& scope = trace_.scope(trace_.calls[i]);
+      if (scope.nn_class == NnClass::kNone) continue;
+      const std::vector<absl::string_view> parameters = ParametersOf(*origins_[i].text);
+      const std::string own = PathOf(i);
+      const bool is_shared =
+          !parameters.empty() &&
+          std::none_of(parameters.begin(), parameters.end(), [&](absl::string_view parameter) {
+            return absl::StartsWith(parameter, own) || HasOtherClass(parameter, scope, classes);
+          });
+      if (is_shared) ++trace_.shared_modules;
+    }
+  }
+
+  // "blocks_0_fc_", of the innermost module of the call.
+  std::string PathOf(size_t call) const {
+    return absl::StrCat(AsPlaceholder(exporter::PyStrings(origins_[call].text->scopes).last()),
+                        "_");
+  }
+
+  // "blocks_0_fc_weight".
+  static std::vector<absl::string_view> ParametersOf(const CallText& text) {
+    std::vector<absl::string_view> parameters;
+    for (absl::string_view arg : text.args.args) {
+      if (absl::ConsumePrefix(&arg, exporter::kFxParameter)) parameters.push_back(arg);
+    }
+    return parameters;
+  }
+
+  // Whether the parameter is of a module of another class that makes calls.
+  static bool HasOtherClass(absl::string_view parameter, const TorchScope& scope,
+                            const absl::flat_hash_map<std::string, absl::string_view>& classes) {
+    for (size_t end = parameter.rfind('_'); end != absl::string_view::npos && end > 0;
+         end = parameter.substr(0, end).rfind('_')) {
+      const auto it = classes.find(parameter.substr(0, end + 1));
+      if (it != classes.end()) return it->second != scope.class_name;
+    }
+    return false;
+  }
+
   // Exports of old versions name parameters by the names of tensors only.
   void FindParameters() {
     const auto& values = evidence_.model().values;
     trace_.has_parameters =
         trace_.has_parameters || std::any_of(values.begin(), values.end(), [](const Value& v) {
-          return v.initializer && ModuleOfParameter(v.name) && !IsRunningStatistic(v.name);
+          return v.initializer && exporter::ModuleOfParameter(v.name) &&
+                 !exporter::IsRunningStatistic(v.name);
         });
   }
 
@@ -589,7 +915,8 @@ class DynamoTracer {
   std::deque<CallText> call_texts_;
   CallText no_text_;
   // By line, name, symbol and module.
-  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>, SpelledCall>
+  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>,
+                      exporter::SpelledCall>
       spelled_;
   std::vector<FxName> names_;
   std::vector<Numbers> numbers_;
@@ -599,6 +926,12 @@ class DynamoTracer {
   absl::flat_hash_map<Key, Seen> calls_;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, ScopeId> scopes_;
   absl::flat_hash_map<std::pair<const CallText*, NodeId>, int64_t> folded_;
+  absl::flat_hash_set<absl::string_view> lines_, objects_, placeholders_, value_names_;
+  // Results of calls with several, as arguments name them, and as nodes that name no call give
+  // them.
+  absl::flat_hash_set<absl::string_view> missing_parts_, parts_;
+  // Of calls: who uses the result under its own name, and under that of a call that was merged.
+  std::vector<std::pair<int32_t, absl::string_view>> uses_, copies_;
   int64_t functional_pools_ = 0;
   int64_t lost_products_ = 0;  // that carry no metadata
   Key last_key_;

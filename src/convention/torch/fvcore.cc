@@ -16,7 +16,8 @@ constexpr char kByFirst[] = "prod(first) * last of second: a broadcast of the fi
 class Fvcore : public TorchTool {
  public:
   // `torch1`: attention is traced as products, as torch before 2.0 computed it.
-  Fvcore(Evidence* evidence, bool torch1) : TorchTool(evidence, Unit::kMac, {}), torch1_(torch1) {}
+  Fvcore(Evidence* evidence, bool torch1)
+      : TorchTool(evidence, Unit::kMac, {.whole_functions = true}), torch1_(torch1) {}
 
   Ledger Run(const AtenRules<Fvcore>& rules) {
     return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {

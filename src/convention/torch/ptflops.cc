@@ -21,7 +21,7 @@ constexpr char kNotSeen[] = "no hook and no wrapper: not seen";
 class Ptflops : public TorchTool {
  public:
   explicit Ptflops(Evidence* evidence)
-      : TorchTool(evidence, Unit::kMac, {.classes = true, .biases = true}) {}
+      : TorchTool(evidence, Unit::kMac, {.classes = true, .modules = true, .biases = true}) {}
 
   Ledger Run(const AtenRules<Ptflops>& rules) {
     if (!HasBatchOne()) {
@@ -84,10 +84,11 @@ class Ptflops : public TorchTool {
   Decision Elu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kELU); }
   Decision Prelu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kPReLU); }
   Decision Gelu(const TorchCall& call) { return HookedOrWrapped(call, NnClass::kGELU); }
-  // nn.ReLU6 has a hook and calls hardtanh, which is not wrapped; F.relu6 is wrapped.
+  // nn.ReLU6 has a hook; it and nn.Hardtanh call hardtanh, which is not wrapped; F.relu6 is
+  // wrapped.
   Decision Relu6(const TorchCall& call) {
     if (trace().nn_class(call) == NnClass::kReLU6) return Elements(call, 1);
-    return Elements(call, IsFunctional(this, call) ? 1 : 0);
+    return Elements(call, !call.in_torch_nn && IsFunctional(this, call) ? 1 : 0);
   }
   Decision LeakyRelu(const TorchCall& call) {
     return Elements(call, trace().nn_class(call) == NnClass::kLeakyReLU ? 1 : 0);

@@ -27,7 +27,7 @@ class Thop : public TorchTool {
  public:
   // `functions`: products of functions are counted, too.
   explicit Thop(Evidence* evidence, bool functions = false)
-      : TorchTool(evidence, Unit::kMac, {.classes = true, .products = functions}),
+      : TorchTool(evidence, Unit::kMac, {.classes = true, .modules = true, .products = functions}),
         counts_parameters_(!functions) {}
 
   Ledger Run(const AtenRules<Thop>& rules) {

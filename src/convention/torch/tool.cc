@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 
 namespace onnxflops::convention {
 namespace {
@@ -134,6 +135,11 @@ const TorchTool::Known& TorchTool::Ask(absl::FunctionRef<Decision(const TorchCal
   if (call.op == Aten::kOther && call.macs != kZero && watch_.products) {
     AssumeUnknown(call.target);
   }
+  if (watch_.whole_functions && some && call.has_source && !call.spelling.is_stated()) {
+    ledger_.Assume(
+        "layers and products outside of torch.nn are taken for calls of their own, not for parts "
+        "of a function that is one operator, as of torch.jit.script; the file does not tell");
+  }
   return known;
 }
 
@@ -173,6 +179,21 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
   if (trace_.unknown_args > 0) {
     ledger_.Assume(absl::StrCat("the arguments of ", trace_.unknown_args,
                                 " calls are not in the file: taken for no bias and no weight"));
+  }
+  if (trace_.has_merged_parts) {
+    ledger_.Assume(
+        "the exporter merged equal calls that have several results, such as a split: what these "
+        "calls worked on is counted once");
+  }
+  if (trace_.shared_modules > 0 && watch_.modules) {
+    ledger_.Assume(absl::StrCat(trace_.shared_modules,
+                                " calls are of modules that use the weights of another path: "
+                                "taken for modules of their own, not for ones in several places"));
+  }
+  if (!trace_.transform.empty()) {
+    ledger_.Assume(absl::StrCat("the source calls ", Quoted(trace_.transform),
+                                ": the calls that the tool sees under it are taken for those in "
+                                "the file"));
   }
   if (trace_.calls_of_hooks > 0) {
     ledger_.Assume(absl::StrCat("of ", trace_.calls_of_hooks,

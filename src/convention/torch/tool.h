@@ -30,8 +30,12 @@ namespace onnxflops::convention {
 // is assumed for tools whose figure depends on it.
 struct TorchWatch {
   bool classes = false;  // it goes by the classes of modules
+  bool modules = false;  // it adds up over modules, so that one in several places counts again
   bool products = true;  // it counts products wherever they are made
   bool biases = false;   // it counts the bias of a convolution
+  // It records a function such as torch.linalg.matrix_power, or a scripted one, as one operator,
+  // where the file has those that it calls.
+  bool whole_functions = false;
 };
 
 class TorchTool {

@@ -13,7 +13,8 @@ constexpr char kBeside[] = "elements, counted beside the MACs";
 class Torchstat : public TorchTool {
  public:
   explicit Torchstat(Evidence* evidence)
-      : TorchTool(evidence, Unit::kMac, {.classes = true, .products = false, .biases = true}) {}
+      : TorchTool(evidence, Unit::kMac,
+                  {.classes = true, .modules = true, .products = false, .biases = true}) {}
 
   Ledger Run(const AtenRules<Torchstat>& rules) {
     if (std::string problem = InputProblem(); !problem.empty()) Abort(std::move(problem));

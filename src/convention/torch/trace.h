@@ -24,6 +24,9 @@
 
 namespace onnxflops::convention {
 
+// How a call is written in Python: a part of each call of a trace.
+using exporter::Spelling;
+
 // Something about a call that a file may leave open. Only a TorchTool can read it: a rule that goes
 // by what the file does not state makes the figure assumed.
 template <typename T>
@@ -100,6 +103,7 @@ struct TorchCall {
   OpenFact<bool> is_contiguous = OpenFact<bool>(true);
   OpenFact<Spelling> spelling;
   bool in_torch_nn = false;  // the forward of a class of torch.nn, or one derived from it, made it
+  bool has_source = false;   // there is a line of source
   bool reads_copy = false;   // of an operand: the file lacks the node that copied it
   TorchArguments arguments;
 
@@ -150,6 +154,9 @@ struct TorchTrace {
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
   int64_t derived_layers = 0;   // attention and recurrent layers of classes derived from torch.nn's
   int64_t calls_in_bodies = 0;  // of torch.cond, while_loop and scan
+  int64_t shared_modules = 0;   // calls of modules of torch.nn that stand in several places
+  bool has_merged_parts = false;  // the exporter merged calls with several results
+  absl::string_view transform;    // "torch.vmap", in a line of source: see TransformIn
   // By Aten: calls that torch.fx numbered and the file lacks; modules of torch.nn that should call
   // the operator and do not, since the exporter wrote it as smaller ones.
   std::array<int64_t, kNumAtens> unseen{}, decomposed{};

@@ -139,8 +139,8 @@ Decision WrappedFunctions::Activation(const TorchCall& call) {
 }
 
 Decision WrappedFunctions::Relu6(const TorchCall& call) {
-  if (trace().nn_class(call) == NnClass::kReLU6) {
-    return {kZero, "nn.ReLU6 calls hardtanh: no wrapper"};
+  if (call.in_torch_nn || trace().nn_class(call) == NnClass::kReLU6) {
+    return {kZero, "nn.ReLU6 and nn.Hardtanh call hardtanh: no wrapper"};
   }
   return Activation(call);
 }
