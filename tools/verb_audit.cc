@@ -25,23 +25,23 @@ namespace {
 
 constexpr VerbHelp kVerbAuditHelp = {
     "onnxflops audit FILE.csv [options]",
-    R"(Tells for published figures which convention gives them, to the last digit that
-is written, or else which comes nearest. FILE has a line of titles and a line per
-figure:
+    R"(Tells for published figures which convention gives them, to the last digit
+that is written, or else which comes nearest. FILE has a line of titles and a
+line per figure:
 
   name,model,figure
   ResNet-50,resnet50.onnx,4.089 GFLOPs
 
-A model's path is relative to the folder of FILE. A column dim gives sizes that a
-model leaves open, as batch=1. Further columns are ignored. Many published "FLOPs"
-are MACs, so figures of both units are compared, and a star marks those that are
-called what they are not. A file with other titles is read with --titles, --unit
-and --models. A line that cannot be read is listed.
+A model's path is relative to the folder of FILE. A column dim gives sizes that
+a model leaves open, as batch=1. Further columns are ignored. Many published
+"FLOPs" are MACs, so figures of both units are compared, and a star marks those
+that are called what they are not. A file with other titles is read with
+--titles, --unit and --models. A line that cannot be read is listed.
 )",
     R"(  All figures of a table:
     onnxflops audit zoo.csv
-  A table with the titles weights,entry,gmacs_published, of models exported/NAME.onnx:
-    onnxflops audit zoo.csv --titles name=weights,figure=gmacs_published \\
+  A table with the titles weights,gmacs_published, of models exported/NAME.onnx:
+    onnxflops audit zoo.csv --titles name=weights,figure=gmacs_published \
       --unit GMACs --models 'exported/{weights}.onnx'
   For a spreadsheet:
     onnxflops audit zoo.csv -o audit.csv

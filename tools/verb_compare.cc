@@ -26,8 +26,8 @@ constexpr VerbHelp kVerbCompareHelp = {
     "onnxflops compare MODEL... [options]",
     R"(Computes the figures that other tools report for a model, digit for digit, from
 the ONNX file alone. Terms lead from our count to theirs: start + terms = the
-tool's figure, exactly. Figures with a star rest on a guess, which --with prints;
-the others follow from the file. Work whose result nobody uses is in no file.
+tool's figure, exactly. Figures with a star rest on a guess; --with prints it.
+The others follow from the file. Work whose result nobody uses is in no file.
 Several models are one table with a row each.
 )",
     R"(  The figures of every tool for CLIP:

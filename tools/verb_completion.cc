@@ -16,7 +16,8 @@ namespace {
 
 constexpr VerbHelp kVerbCompletionHelp = {
     "onnxflops completion bash|zsh|fish|man [options]",
-    R"(Writes the completion of a shell, or the man page. An installation has them already.
+    R"(Writes the completion of a shell, or the man page. An installation has
+them already.
 )",
     R"(  For this session of bash:
     source <(onnxflops completion bash)

@@ -13,8 +13,8 @@ namespace {
 
 constexpr VerbHelp kVerbOpsHelp = {
     "onnxflops ops [options]",
-    R"(Lists the operators that are supported: domain, versions (the opsets that changed
-something), whether they do arithmetic, and the formula of what they cost.
+    R"(Lists the operators that are supported: domain, versions (the opsets that
+changed something), whether they do arithmetic, and the formula of their cost.
 )",
     R"(  Those of ai.onnx and of ONNX Runtime:
     onnxflops ops

@@ -109,15 +109,17 @@ class Schemas:
 
 
 def quantity_fault(value):
-    """`value` is null while a symbol is open, and else the integer of `expr`."""
+    """`value` is null while a symbol is open, and else the integer of `expr`; what it is at least is no more than what it is at most."""
     if isinstance(value, list):
         return next(filter(None, map(quantity_fault, value)), "")
     if not isinstance(value, dict):
         return ""
-    if set(value) != {"expr", "value"}:
+    if not {"expr", "value"} <= set(value):
         return next(filter(None, map(quantity_fault, value.values())), "")
     whole = re.fullmatch("-?[0-9]+", value["expr"]) is not None
     agree = value["expr"] == str(value["value"]) if whole else value["value"] is None
+    low, high = (value[end]["value"] if value.get(end) else None for end in ("at_least", "at_most"))
+    agree = agree and (low is None or high is None or low <= high)
     return "" if agree else f"a quantity disagrees with itself: {value}"
 
 
@@ -135,7 +137,7 @@ def absence_fault(document):
     if not isinstance(document, dict) or document.get("schema") != "onnxflops.report/1":
         return ""
     if document["convention"] == "onnxflops":
-        missing = nulls(document) - {"value", "shape"}
+        missing = nulls(document) - {"value", "shape", "at_least", "at_most"}
         return f"null: {sorted(missing)}" if missing else ""
     totals = document["totals"]
     there = {field for field, amount in totals.items() if amount is not None} - {"params"}

@@ -663,7 +663,7 @@ TEST(ExplainTest, ANodeByNameOrOutput) {
   EXPECT_EQ(e->terms[0].amount.ToString(), "32*batch");
   EXPECT_EQ(Explain(*model, {}, "a")->node.name, "/fc/MatMul");
   EXPECT_EQ(Explain(*model, {}, "MatMul").status().message(),
-            "test.onnx: no node or tensor is named 'MatMul'; similar: '/fc/MatMul'");
+            "test.onnx: no node, tensor or module is named 'MatMul'; similar: '/fc/MatMul'");
 }
 
 // Two nodes of one name: what is printed of one is of that one.
