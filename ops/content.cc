@@ -171,8 +171,9 @@ absl::StatusOr<Axes> AxesInput(const NodeView& n, int input, int rank) {
 }
 
 Expr OrFresh(const NodeView& n, const std::optional<Expr>& value, int output, int axis,
-             absl::string_view hint) {
-  return value.has_value() ? *value : n.FreshDim(output, axis, hint);
+             absl::string_view hint, absl::Span<const Expr> at_most) {
+  if (value.has_value()) return *value;
+  return n.FreshDim(output, axis, hint, SymbolOrigin::Kind::kSizes, at_most);
 }
 
 absl::StatusOr<Cost> CountSelection(const NodeView& n) {

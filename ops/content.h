@@ -74,9 +74,9 @@ using Axes = absl::InlinedVector<int, 4>;
 absl::StatusOr<Axes> AxesOf(const NodeView& n, absl::Span<const int64_t> axes, int rank);
 absl::StatusOr<Axes> AxesInput(const NodeView& n, int input, int rank);
 
-// The value, or a symbol that depends on data.
+// The value, or a symbol that depends on data, and is at most the largest of `at_most`.
 Expr OrFresh(const NodeView& n, const std::optional<Expr>& value, int output, int axis,
-             absl::string_view hint);
+             absl::string_view hint, absl::Span<const Expr> at_most = {});
 
 // The cost rule of operators that select elements of input 0: no arithmetic; of input 0 only as
 // much is read as output 0 holds, of the other inputs everything.

@@ -215,13 +215,13 @@ Fact NodeView::Moved(int i, Shape shape) const {
   return fact;
 }
 
-Expr NodeView::FreshDim(int output, int axis, absl::string_view hint,
-                        SymbolOrigin::Kind kind) const {
-  return host_ == nullptr ? Expr::Symbol(hint) : host_->FreshDim(output, axis, hint, kind);
+Expr NodeView::FreshDim(int output, int axis, absl::string_view hint, SymbolOrigin::Kind kind,
+                        absl::Span<const Expr> at_most) const {
+  return host_ == nullptr ? Expr::Symbol(hint) : host_->FreshDim(output, axis, hint, kind, at_most);
 }
 
-Expr NodeView::FreshTripCount(absl::string_view hint) const {
-  return host_ == nullptr ? Expr::Symbol(hint) : host_->FreshTripCount(hint);
+Expr NodeView::FreshTripCount(absl::string_view hint, absl::Span<const Expr> at_most) const {
+  return host_ == nullptr ? Expr::Symbol(hint) : host_->FreshTripCount(hint, at_most);
 }
 
 absl::Status NodeView::RequireSame(absl::string_view what, const Expr& a, const Expr& b) const {

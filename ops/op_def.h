@@ -57,8 +57,9 @@ struct BodyFacts {
 class RuleHost {
  public:
   virtual ~RuleHost() = default;
-  virtual Expr FreshDim(int output, int axis, absl::string_view hint, SymbolOrigin::Kind kind) = 0;
-  virtual Expr FreshTripCount(absl::string_view hint) = 0;
+  virtual Expr FreshDim(int output, int axis, absl::string_view hint, SymbolOrigin::Kind kind,
+                        absl::Span<const Expr> at_most) = 0;
+  virtual Expr FreshTripCount(absl::string_view hint, absl::Span<const Expr> at_most) = 0;
   virtual absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute,
                                               absl::Span<const Fact> inputs, const Expr& times) = 0;
 };
@@ -144,9 +145,14 @@ class NodeView {
   // is `nonzero(/head/NonZero)`. Not negative. `output` and `axis` are its origin. The driver
   // substitutes a binding if the user gave one. One (output, axis) gives one symbol.
   // Of kind kSizes, the driver makes it kData where the inputs that decide shapes hold data.
+  // It is at most the largest of `at_most`; without any, no bound is known.
   Expr FreshDim(int output, int axis, absl::string_view hint,
-                SymbolOrigin::Kind kind = SymbolOrigin::Kind::kSizes) const;
-  Expr FreshTripCount(absl::string_view hint) const;
+                SymbolOrigin::Kind kind = SymbolOrigin::Kind::kSizes,
+                absl::Span<const Expr> at_most = {}) const;
+  Expr FreshDim(int output, int axis, absl::string_view hint, const Expr& at_most) const {
+    return FreshDim(output, axis, hint, SymbolOrigin::Kind::kSizes, {&at_most, 1});
+  }
+  Expr FreshTripCount(absl::string_view hint, absl::Span<const Expr> at_most = {}) const;
 
   // ---- checks; messages name both values
   // Two dimensions that must be equal. Symbolic ones that may be equal pass.

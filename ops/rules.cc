@@ -314,9 +314,6 @@ bool FitsResult(const Shape& operand, const Shape& result) {
   return true;
 }
 
-// More operands than any real Max or Sum of shape arithmetic has.
-constexpr size_t kMaxEvaluatedOperands = 64;
-
 }  // namespace
 
 void EvaluateBroadcast(absl::Span<const Fact* const> inputs, EvaluateFn evaluate, Fact* result) {

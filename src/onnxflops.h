@@ -9,6 +9,7 @@
 //   report->totals.flops           // an Expr: exact, printable, comparable: 14827185434*batch + 1
 //   report->At({{"batch", 64}})    // totals at a size, without counting again
 //   std::cout << onnxflops::ToTable(*report, {});
+//   onnxflops::DiffModels(*base, *model)   // what changed, module by module
 //   onnxflops::CompareTools(*model, {}, {.with = {"thop"}})   // what another tool counts, and why
 //
 // Nothing here prints, exits or throws, except when memory runs out. Model and Report are values:
@@ -17,8 +18,11 @@
 #define ONNXFLOPS_SRC_ONNXFLOPS_H_
 
 #include "src/api/count.h"
+#include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/version.h"
+#include "src/diff/diff_writers.h"
+#include "src/report/read_report.h"
 #include "src/report/writers.h"
 
 #endif  // ONNXFLOPS_SRC_ONNXFLOPS_H_

@@ -20,27 +20,28 @@ namespace {
 
 std::string Help() {
   std::string out =
-      "onnxflops counts the arithmetic of ONNX models, exactly and without running them.\n\n";
-  const char* lead = "usage:";
+      "onnxflops counts the arithmetic of ONNX models, exactly, without running them.\n\n"
+      "usage: onnxflops VERB ... [options]\n\n";
+  constexpr size_t kVerbColumns = 27;
   for (const Verb& verb : Verbs()) {
-    std::string line = absl::StrCat(lead, " onnxflops ", verb.name, " ", verb.arguments);
-    line.resize(42, ' ');
+    std::string line = absl::StrCat("  ", verb.name, " ", verb.arguments);
+    line.resize(kVerbColumns, ' ');
     absl::StrAppend(&out, line, verb.summary, "\n");
-    lead = "      ";
   }
   absl::StrAppend(&out, R"(
-       onnxflops help VERB                options and examples of a verb
-       onnxflops --version
+  help VERB                options and examples of a verb
+  --version
 
 Examples:
   onnxflops clip-vit-l-14-336.onnx --dim batch=1
   onnxflops clip-vit-l-14-336.onnx --by op --format json
   onnxflops compare clip-vit-l-14-336.onnx --with thop
   onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481
+  onnxflops diff released.onnx clip-vit-l-14-336.onnx
   onnxflops explain Conv
 
-FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 success, 1 --strict
-failed, 2 error.
+FLOPs = 2 x MACs + every other floating-point operation. Exit codes: 0 success,
+1 a check or --strict failed, 2 error.
 )");
   return out;
 }

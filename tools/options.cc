@@ -102,6 +102,10 @@ std::string OneOf(absl::Span<const std::string> names) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadSmallFile(const std::string& file) {
+  return ReadTextFile(file, kMaxRulesBytes);
+}
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& file, size_t most) {
   ASSIGN_OR_RETURN(const int fd, OpenForReading(file));
   const absl::Cleanup close_file = [fd] { close(fd); };
   struct stat info;
@@ -111,9 +115,10 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& file) {
   if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
     return absl::InvalidArgumentError("is a device, not a file");
   }
-  std::string text(kMaxRulesBytes + 1, '\0');
+  std::string text;
   size_t size = 0;
-  while (size < text.size()) {
+  while (size <= most) {
+    text.resize(std::min(std::max<size_t>(2 * size, 1 << 16), most + 1));
     const ssize_t n = ReadSome(fd, text.data() + size, text.size() - size);
     if (n < 0) return absl::UnknownError(absl::StrCat("cannot be read: ", strerror(errno)));
     if (n == 0) break;

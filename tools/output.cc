@@ -130,6 +130,17 @@ absl::Status WriteOutput(absl::string_view text, const std::string& file,
                             ": ", written.message()));
 }
 
+absl::Status AppendToStepSummary(absl::string_view text) {
+  const char* path = getenv("GITHUB_STEP_SUMMARY");
+  if (path == nullptr || *path == '\0') return absl::OkStatus();
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  absl::Status written = fd < 0 ? FromErrno(errno) : WriteAll(fd, text);
+  if (fd >= 0 && close(fd) != 0 && written.ok()) written = FromErrno(errno);
+  if (written.ok()) return written;
+  return WithMessage(written,
+                     absl::StrCat("cannot write to ", Quoted(path), ": ", written.message()));
+}
+
 void WriteError(absl::string_view message) {
   // There is nowhere left to report an error with this.
   WriteAll(STDERR_FILENO, absl::StrCat("onnxflops: ", message, "\n")).IgnoreError();

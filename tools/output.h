@@ -21,6 +21,10 @@ namespace onnxflops::tools {
 absl::Status WriteOutput(absl::string_view text, const std::string& file,
                          absl::Span<const std::string> inputs);
 
+// Adds `text` at the end of the file that the variable GITHUB_STEP_SUMMARY names; nothing if it is
+// not set.
+absl::Status AppendToStepSummary(absl::string_view text);
+
 // "onnxflops: message" on stderr.
 void WriteError(absl::string_view message);
 

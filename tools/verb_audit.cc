@@ -1,6 +1,5 @@
 // onnxflops audit: which convention gives each of the figures that somebody published.
 #include <cstddef>
-#include <map>
 #include <new>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "tools/each_model.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/published.h"
 #include "tools/verbs.h"
 
 namespace onnxflops::tools {
@@ -25,18 +25,24 @@ namespace {
 
 constexpr VerbHelp kVerbAuditHelp = {
     "onnxflops audit FILE.csv [options]",
-    R"(Tells for published figures which convention gives them, to the last digit that is
-written, or else which comes nearest. FILE has a line of titles and a line per figure:
+    R"(Tells for published figures which convention gives them, to the last digit that
+is written, or else which comes nearest. FILE has a line of titles and a line per
+figure:
 
   name,model,figure
   ResNet-50,resnet50.onnx,4.089 GFLOPs
 
-A model's path is relative to the folder of FILE. A column dim gives sizes that a model
-leaves open, as batch=1. Further columns are ignored. Many published "FLOPs" are MACs, so
-figures of both units are compared.
+A model's path is relative to the folder of FILE. A column dim gives sizes that a
+model leaves open, as batch=1. Further columns are ignored. Many published "FLOPs"
+are MACs, so figures of both units are compared, and a star marks those that are
+called what they are not. A file with other titles is read with --titles, --unit
+and --models. A line that cannot be read is listed.
 )",
     R"(  All figures of a table:
     onnxflops audit zoo.csv
+  A table with the titles weights,entry,gmacs_published, of models exported/NAME.onnx:
+    onnxflops audit zoo.csv --titles name=weights,figure=gmacs_published \\
+      --unit GMACs --models 'exported/{weights}.onnx'
   For a spreadsheet:
     onnxflops audit zoo.csv -o audit.csv
 
@@ -45,95 +51,47 @@ Exit codes: 0 success, 2 if a row has no figure, or for another error.
 
 struct AuditArguments {
   std::vector<std::string> file;
+  std::string titles;
+  PublishedLayout layout;
   SizeArguments sizes;
   OutputArguments output;
   JobsArgument jobs;
 
   void AddTo(OptionList* list) {
     list->AddPositional("FILE.csv", &file, 1, 1);
+    list->AddValue("--titles", "KEY=TITLE,..", &titles,
+                   "The titles of FILE's columns, where they are others: "
+                   "name=weights,figure=gmacs.");
+    list->AddValue("--unit", "UNIT", &layout.unit,
+                   "The unit of figures that are written without one, as GMACs or GFLOPs.");
+    list->AddValue("--models", "PATTERN", &layout.pattern,
+                   "The path of each model, with {TITLE} for a field of its line.");
     sizes.AddTo(list);
     jobs.AddTo(list);
     output.AddTo(list);
   }
 };
 
-// The fields of a text as RFC 4180 has them, by line.
-std::vector<std::vector<std::string>> ParseCsv(absl::string_view text) {
-  std::vector<std::vector<std::string>> lines = {{""}};
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    std::string& field = lines.back().back();
-    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
-      field += '"';
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      lines.back().emplace_back();
-    } else if (c == '\n' && !quoted) {
-      lines.push_back({""});
-    } else if (c != '\r' || quoted) {
-      field += c;
-    }
-  }
-  if (lines.back() == std::vector<std::string>{""}) lines.pop_back();
-  return lines;
-}
-
-struct Published {
-  std::string name, model;
-  Bindings sizes;  // of this row only
-  PublishedFigure figure;
-};
-
-absl::StatusOr<std::vector<Published>> ReadFigures(const std::string& file) {
+absl::StatusOr<std::vector<Published>> ReadFigures(const std::string& file,
+                                                   const PublishedLayout& layout) {
+  const auto about = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(Escaped(file), ": ", status.message()));
+  };
   const absl::StatusOr<std::string> text = ReadSmallFile(file);
-  if (!text.ok()) {
-    return absl::Status(text.status().code(),
-                        absl::StrCat(Escaped(file), ": ", text.status().message()));
-  }
+  if (!text.ok()) return about(text.status());
   if (text->size() > kMaxRulesBytes) {
     return LimitError("rules-bytes", absl::StrCat(Escaped(file), ": is larger than ",
                                                   kMaxRulesBytes, " bytes (rules-bytes)"));
   }
-  const std::vector<std::vector<std::string>> lines = ParseCsv(*text);
-  std::map<std::string, size_t> columns;
-  for (size_t i = 0; !lines.empty() && i < lines[0].size(); ++i) columns.emplace(lines[0][i], i);
-  for (const char* title : {"name", "model", "figure"}) {
-    if (columns.contains(title)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(file), ": has no column ", Quoted(title),
-                                                   "; its first line should be name,model,figure"));
-  }
   const size_t slash = file.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash + 1);
-  std::vector<Published> figures;
-  for (size_t i = 1; i < lines.size(); ++i) {
-    const std::string where = absl::StrCat(Escaped(file), ": line ", i + 1, ": ");
-    if (lines[i].size() < lines[0].size()) {
-      return absl::InvalidArgumentError(absl::StrCat(where, "it has fewer fields than the titles"));
-    }
-    const absl::StatusOr<PublishedFigure> figure = ParseFigure(lines[i][columns["figure"]]);
-    if (!figure.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(where, figure.status().message()));
-    }
-    const std::string& model = lines[i][columns["model"]];
-    Bindings sizes;
-    const auto dim = columns.find("dim");
-    if (dim != columns.end() && !lines[i][dim->second].empty()) {
-      RETURN_IF_ERROR(ParseDim(lines[i][dim->second], &sizes));
-    }
-    const bool relative = model.empty() || model[0] != '/';
-    figures.push_back(
-        {lines[i][columns["name"]], absl::StrCat(relative ? folder : "", model), sizes, *figure});
-  }
-  if (figures.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(file), ": has no figures"));
-  }
+  absl::StatusOr<std::vector<Published>> figures = ParsePublished(*text, layout, folder);
+  if (!figures.ok()) return about(figures.status());
   return figures;
 }
 
 absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions& options) {
+  RETURN_IF_ERROR(published.fault);
   ASSIGN_OR_RETURN(const Model model, Load(published.model, options.limits));
   CountOptions with_sizes = options;
   for (const auto& [name, size] : published.sizes) with_sizes.bindings[name] = size;
@@ -194,13 +152,14 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
-  ASSIGN_OR_RETURN(const std::vector<Published> figures, ReadFigures(args.file[0]));
+  RETURN_IF_ERROR(ParseTitles(args.titles, &args.layout));
+  ASSIGN_OR_RETURN(const std::vector<Published> figures, ReadFigures(args.file[0], args.layout));
   std::vector<AuditRow> rows(figures.size());
   ForEach(rows.size(), threads, [&](size_t i) { rows[i] = RowOf(figures[i], options); });
   std::vector<std::string> inputs = {args.file[0], args.sizes.rules.file};
   for (const Published& published : figures) inputs.push_back(published.model);
-  RETURN_IF_ERROR(
-      WriteOutput(RenderAudit(rows, format, StyleFor(args.output.file)), args.output.file, inputs));
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  RETURN_IF_ERROR(WriteOutput(RenderAudit(rows, format, style), args.output.file, inputs));
   ExitCode code = kFine;
   for (const AuditRow& row : rows) {
     if (row.fault.empty()) continue;

@@ -1,15 +1,20 @@
 // onnxflops compare: what other tools say of a model, and why.
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
+#include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
@@ -18,11 +23,12 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr VerbHelp kVerbCompareHelp = {
-    "onnxflops compare MODEL [options]",
-    R"(Computes the figures that other tools report for a model, digit for digit, from the ONNX
-file alone. Terms lead from our count to theirs: start + terms = the tool's figure, exactly.
-"exact" figures follow from the file; work whose result nobody uses is in no file. "assumed"
-figures rest on a guess, which --with prints.
+    "onnxflops compare MODEL... [options]",
+    R"(Computes the figures that other tools report for a model, digit for digit, from
+the ONNX file alone. Terms lead from our count to theirs: start + terms = the
+tool's figure, exactly. Figures with a star rest on a guess, which --with prints;
+the others follow from the file. Work whose result nobody uses is in no file.
+Several models are one table with a row each.
 )",
     R"(  The figures of every tool for CLIP:
     onnxflops compare clip-vit-l-14-336.onnx --dim batch=1
@@ -31,6 +37,9 @@ figures rest on a guess, which --with prints.
   In which modules, and which nodes:
     onnxflops compare clip-vit-l-14-336.onnx --with thop --by module
     onnxflops compare clip-vit-l-14-336.onnx --with thop --terms-nodes
+  Every tool, term by term; and three tools for a folder of models:
+    onnxflops compare clip-vit-l-14-336.onnx --with all
+    onnxflops compare exported/ --with thop,fvcore,ptflops
   The way from one tool's figure to another's:
     onnxflops compare clip-vit-l-14-336.onnx --from thop --to fvcore
   For a script, and for a pull request:
@@ -44,6 +53,8 @@ figures rest on a guess, which --with prints.
 Exit codes: 0 success, 2 error.
 )"};
 
+constexpr char kAllTools[] = "all";
+
 struct CompareArguments {
   std::vector<std::string> models;
   SizeArguments sizes;
@@ -54,12 +65,14 @@ struct CompareArguments {
 
   void AddTo(OptionList* list) {
     const std::vector<std::string> names = convention::ConventionNames();
-    list->AddPositional("MODEL", &models, 0, 1);
+    std::vector<std::string> with_names = names;
+    with_names.emplace_back(kAllTools);
+    list->AddPositional("MODEL", &models, 0);
     sizes.AddTo(list);
     list->AddValues("--with", "NAME,..", &with,
-                    "Print the terms that lead from our count to this tool's. NAME@VERSION is "
-                    "another version of it.",
-                    names);
+                    "Print the terms that lead from our count to this tool's; all for every tool. "
+                    "NAME@VERSION is another version of it.",
+                    with_names);
     list->AddValue("--from", "NAME", &from, "Start from this tool's figure instead of our count.",
                    names);
     list->AddValue("--to", "NAME", &to, "The tool that --from leads to.", names);
@@ -75,7 +88,13 @@ struct CompareArguments {
     CompareRequest request;
     for (const std::string& names : with) {
       for (absl::string_view name : absl::StrSplit(names, ',', absl::SkipEmpty())) {
-        request.with.emplace_back(name);
+        if (name == kAllTools) {
+          for (const convention::Convention* tool : convention::Conventions()) {
+            request.with.emplace_back(tool->name);
+          }
+        } else {
+          request.with.emplace_back(name);
+        }
       }
     }
     if (from.empty() != to.empty()) {
@@ -114,6 +133,52 @@ std::string Render(const CompareReport& report, Format format, const TableStyle&
       break;
   }
   return "";
+}
+
+absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports, Format format,
+                                         const TableStyle& style) {
+  const CompareRequest& request = reports[0].request;
+  if (format == Format::kJson) return ToJson(reports);
+  if (format == Format::kCsv) {
+    return ToCompareCsv(reports, request.by_module || request.node_names);
+  }
+  if (request.by_module || request.node_names) {
+    return absl::InvalidArgumentError(
+        "--by module and --terms-nodes of several models are written as json or csv");
+  }
+  return format == Format::kMarkdown ? ToMarkdown(reports) : ToTable(reports, style);
+}
+
+absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOptions& options,
+                                          const CompareRequest& request) {
+  RETURN_IF_ERROR(file.fault);
+  ASSIGN_OR_RETURN(const Model model, Load(file.path, options.limits));
+  return CompareTools(model, options, request);
+}
+
+// A row for each; the faults of the others are told at the end.
+absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOptions& options,
+                                       const CompareRequest& request, Format format,
+                                       const OutputArguments& output, const TableStyle& style) {
+  std::vector<CompareReport> reports;
+  std::vector<absl::Status> faults;
+  for (const ModelFile& file : models.files) {
+    absl::StatusOr<CompareReport> report = CompareFile(file, options, request);
+    if (!report.ok()) {
+      faults.push_back(report.status());
+      continue;
+    }
+    report->ours.modules.clear();  // only totals are shown
+    reports.push_back(*std::move(report));
+  }
+  if (!reports.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, RenderModels(reports, format, style));
+    RETURN_IF_ERROR(WriteOutput(text, output.file, models.paths()));
+  }
+  for (const absl::Status& fault : faults) {
+    WriteError(absl::StrCat(fault.message(), LimitHint(fault)));
+  }
+  return faults.empty() ? kFine : kTrouble;
 }
 
 // Of --list.
@@ -155,10 +220,14 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
-  ASSIGN_OR_RETURN(const Model model, Load(args.models[0], options.limits));
-  ASSIGN_OR_RETURN(const CompareReport report, CompareTools(model, options, request));
+  ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  if (!models.one_file) {
+    return CompareModels(models, options, request, format, args.output, style);
+  }
+  ASSIGN_OR_RETURN(const CompareReport report, CompareFile(models.files[0], options, request));
   const std::string text = Render(report, format, style);
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {args.models[0], args.sizes.rules.file}));
+  RETURN_IF_ERROR(
+      WriteOutput(text, args.output.file, {models.files[0].path, args.sizes.rules.file}));
   return kFine;
 }
 

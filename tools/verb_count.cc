@@ -1,6 +1,7 @@
 // onnxflops count: cost by module, operator or node.
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <new>
 #include <optional>
 #include <string>
@@ -16,12 +17,14 @@
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
+#include "src/infer/require_symbols.h"
 #include "src/onnxflops.h"
 #include "src/report/format.h"
 #include "src/report/model_rows.h"
 #include "src/report/redact.h"
 #include "src/report/summary.h"
 #include "src/report/sweep_report.h"
+#include "src/symbolic/symbol_name.h"
 #include "tools/each_model.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
@@ -36,9 +39,9 @@ constexpr VerbHelp kVerbCountHelp = {
     "onnxflops count MODEL... [options]",
     R"(Counts the arithmetic of ONNX models, exactly, from their graphs alone. Weights
 are not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any
-depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A file
-may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several models
-are one table with a row each. The verb may be left out.
+depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A
+file may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several
+models are one table with a row each. The verb may be left out.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -60,6 +63,8 @@ are one table with a row each. The verb may be left out.
   Fifty models in one table, and all that is known of them:
     onnxflops exported/
     onnxflops exported/ --format jsonl -o exported.jsonl
+  A detector, at as many boxes as it may keep:
+    onnxflops maskrcnn.onnx --upper
   One model at several sizes:
     onnxflops gpt2.onnx --dim batch=1,seq=128,512,2048
     onnxflops gpt2.onnx --dim batch=1,seq=1..1024*2 --by module --plot
@@ -81,13 +86,16 @@ struct CountArguments {
   JobsArgument jobs;
   ViewArguments view;
   std::string convention;
-  bool strict = false, plot = false, redact = false;
+  bool strict = false, plot = false, redact = false, upper = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
     view.AddTo(list);
+    list->AddFlag("--upper", &upper,
+                  "Count sizes that depend on data at their upper bounds, where operators give "
+                  "them: at most so many boxes, as NonMaxSuppression may keep.");
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
@@ -122,10 +130,9 @@ std::string Objection(const Report& report) {
   if (!report.warnings.empty()) {
     return absl::StrCat(path, ": warning: ", Printable(report.warnings[0]));
   }
-  if (const int64_t open = report::SizesInside(report); open > 0) {
-    return absl::StrCat(path, ": ", Plural(open, "size"),
-                        open == 1 ? " depends on data and is open" : " depend on data and are open",
-                        "; --dim sets sizes");
+  if (const std::string open = report::SizesInsideText(report); !open.empty()) {
+    return absl::StrCat(path, ": open: ", open, "; --dim sets sizes",
+                        report.upper_bounds ? "" : ", --upper counts at their upper bounds");
   }
   return "";
 }
@@ -136,7 +143,34 @@ struct Outcome {
   std::string text;  // the report in the format, or its part of it
   ModelRow row;      // of a table of models
   std::string objection;
+  std::vector<std::string> missing;  // symbols of --dim that the model does not have
 };
+
+// What --dim names and no model has is an error. What some models have is left out for the others,
+// which is said.
+absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& outcomes) {
+  size_t counted = 0;
+  std::map<std::string, std::vector<std::string>> without;  // models by symbol
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    counted += outcomes[i].fault.ok() ? 1 : 0;
+    for (const std::string& name : outcomes[i].missing) {
+      without[name].push_back(models.files[i].path);
+    }
+  }
+  for (const auto& [name, paths] : without) {
+    if (paths.size() == counted) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim: no model has a symbol named ", Escaped(QuotedSymbol(name))));
+    }
+  }
+  for (const auto& [name, paths] : without) {
+    for (const std::string& path : paths) {
+      WriteError(absl::StrCat(Escaped(path), ": has no symbol named ", Escaped(QuotedSymbol(name)),
+                              ": counted without it"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 // Counts the models of a call and writes what they cost.
 class Counter {
@@ -151,6 +185,10 @@ class Counter {
   // A report, or a row for each of several models.
   bool has_rows() const { return one_file_ || args_.rows() || format_ == Format::kText; }
   Outcome CountFile(const ModelFile& file, size_t number) const;
+  absl::StatusOr<Report> CountModel(const Model& model, const CountOptions& options) const;
+  // Of several models, one may lack symbols of --dim: it is counted without these.
+  absl::StatusOr<Report> CountWithKnownDims(const Model& model,
+                                            std::vector<std::string>* missing) const;
   absl::StatusOr<Outcome> TryCountFile(const std::string& path, size_t number) const;
   std::string Render(const Report& report) const;
   std::string Join(std::vector<Outcome> outcomes) const;
@@ -180,16 +218,38 @@ std::string Counter::Render(const Report& report) const {
   return "";
 }
 
+absl::StatusOr<Report> Counter::CountModel(const Model& model, const CountOptions& options) const {
+  return args_.convention.empty() ? Count(model, options)
+                                  : CountAs(model, options, args_.convention);
+}
+
+absl::StatusOr<Report> Counter::CountWithKnownDims(const Model& model,
+                                                   std::vector<std::string>* missing) const {
+  absl::StatusOr<Report> report = CountModel(model, options_);
+  if (report.ok() || one_file_ || options_.bindings.empty()) return report;
+  CountOptions known = options_;
+  known.bindings.clear();
+  const absl::StatusOr<Report> open = Count(model, known);
+  if (!open.ok()) return report;
+  for (const auto& [name, size] : options_.bindings) {
+    if (ResolveSymbols({{name, size}}, open->symbols).ok()) {
+      known.bindings.emplace(name, size);
+    } else {
+      missing->push_back(name);
+    }
+  }
+  return missing->empty() ? report : CountModel(model, known);
+}
+
 absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t number) const {
   ASSIGN_OR_RETURN(const Model model, Load(path, options_.limits));
-  ASSIGN_OR_RETURN(Report report, args_.convention.empty()
-                                      ? Count(model, options_)
-                                      : CountAs(model, options_, args_.convention));
+  std::vector<std::string> missing;
+  ASSIGN_OR_RETURN(Report report, CountWithKnownDims(model, &missing));
   if (args_.redact) {
     RETURN_IF_ERROR(Redactor(one_file_ ? "model" : absl::StrCat("model", number)).Redact(&report));
   }
   return Outcome{absl::OkStatus(), Render(report), MakeModelRow(report),
-                 args_.strict ? Objection(report) : ""};
+                 args_.strict ? Objection(report) : "", std::move(missing)};
 }
 
 Outcome Counter::CountFile(const ModelFile& file, size_t number) const {
@@ -228,6 +288,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   std::vector<Outcome> outcomes(count);
   ForEach(count, threads, [&](size_t i) { outcomes[i] = CountFile(models.files[i], i + 1); });
   if (one_file_ && !outcomes[0].fault.ok()) return outcomes[0].fault;
+  RETURN_IF_ERROR(TellMissing(models, outcomes));
   std::vector<std::string> objections;
   std::vector<absl::Status> faults;
   for (const Outcome& outcome : outcomes) {
@@ -335,6 +396,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     RETURN_IF_ERROR(convention::RequireConvention(args.convention).status());
   }
   options.module = args.view.module;
+  options.upper_bounds = args.upper;
   options.node_rows = view.by == GroupBy::kNode;
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);

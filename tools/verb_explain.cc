@@ -17,6 +17,9 @@
 #include "src/report/explain.h"
 #include "src/report/format.h"
 #include "src/report/operators.h"
+#include "src/report/text_table.h"
+#include "src/report/view.h"
+#include "src/report/writers.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
@@ -25,13 +28,16 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr VerbHelp kVerbExplainHelp = {
-    "onnxflops explain MODEL NODE [options]\n       onnxflops explain OP",
-    R"(Tells what a node costs and why: its operator's formula, the shapes of its inputs and
-outputs, and the formula with these sizes. NODE is a node's name, or the name of one of
-its outputs. With OP, tells the formula, versions and examples of an operator.
+    "onnxflops explain MODEL NODE|MODULE [options]\n       onnxflops explain OP",
+    R"(Tells what a node costs and why: its operator's formula, the shapes of its
+inputs and outputs, and the formula with these sizes. NODE is a node's name, or
+the name of one of its outputs. Of a MODULE, tells what is in it and its dearest
+nodes. With OP, tells the formula, versions and examples of an operator.
 )",
     R"(  One node, at batch 8:
     onnxflops explain clip-vit-l-14-336.onnx node_Conv_2481 --dim batch=8
+  A module, with its dearest nodes:
+    onnxflops explain clip-vit-l-14-336.onnx visual.transformer.resblocks.0
   An operator, and one of ONNX Runtime:
     onnxflops explain Conv
     onnxflops explain com.microsoft.FusedMatMul
@@ -41,19 +47,20 @@ struct ExplainArguments {
   std::vector<std::string> what;
   SizeArguments sizes;
   CausalArgument causal;
-  std::string file = "-";
+  OutputArguments output;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL and NODE, or OP", &what, 0, 2);
     sizes.AddTo(list);
     causal.AddTo(list);
-    list->AddValue("-o", "FILE", &file,
-                   "Write to FILE. It is complete or not there. Default: standard output.");
+    output.AddTo(list, {"table", "json"});
   }
 };
 
-absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, int width) {
+absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, Format format,
+                                       int width) {
   std::string out;
+  std::vector<OperatorLine> lines;
   std::vector<std::string> labels;  // of the others
   std::vector<OpFamily> families(rules.families().begin(), rules.families().end());
   families.insert(families.end(), AllFamilies().begin(), AllFamilies().end());
@@ -63,14 +70,14 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
       const bool here = name == label || name == row.name ||
                         (*family.domain == '\0' && name == absl::StrCat("ai.onnx.", row.name));
       if (here) {
-        absl::StrAppend(&out, out.empty() ? "" : "\n",
-                        ToText(OperatorLine{family.domain, &row}, width));
+        lines.push_back({family.domain, &row});
+        absl::StrAppend(&out, out.empty() ? "" : "\n", ToText(lines.back(), width));
       } else if (std::find(labels.begin(), labels.end(), label) == labels.end()) {
         labels.push_back(label);
       }
     }
   }
-  if (!out.empty()) return out;
+  if (!out.empty()) return format == Format::kJson ? ToJson(lines) : out;
   std::string message = absl::StrCat("no operator is named ", Quoted(name));
   absl::StrAppend(&message, DidYouMean(name, labels));
   return absl::NotFoundError(absl::StrCat(message, " (to explain a node, give MODEL and NODE)"));
@@ -98,6 +105,31 @@ absl::Status RequireOperator(const std::string& name, const SizeArguments& sizes
   return absl::OkStatus();
 }
 
+// A module: what is in it, and its dearest nodes.
+std::string DescribeModule(const Report& report, Format format, const TableStyle& style) {
+  if (format == Format::kJson) return ToJson(report);
+  constexpr int kDearestNodes = 5;
+  ViewOptions nodes;
+  nodes.by = GroupBy::kNode;
+  nodes.top = kDearestNodes;
+  return absl::StrCat(ToTable(report, {}, style), "\n",
+                      DrawText(report::MakeTable(report, nodes, /*bars=*/true), style));
+}
+
+// A node by its name or, if there is none, a module by its path.
+absl::StatusOr<std::string> DescribePart(const Model& model, CountOptions options,
+                                         const std::string& name, Format format,
+                                         const TableStyle& style) {
+  const absl::StatusOr<Explanation> node = Explain(model, options, name);
+  if (node.ok()) return format == Format::kJson ? ToJson(*node) : ToText(*node, style);
+  if (!absl::IsNotFound(node.status())) return node.status();
+  options.module = name;
+  options.node_rows = true;
+  const absl::StatusOr<Report> part = Count(model, options);
+  if (part.ok()) return DescribeModule(*part, format, style);
+  return absl::IsNotFound(part.status()) ? node.status() : part.status();
+}
+
 }  // namespace
 
 void DescribeExplain(const UseVerb& use) {
@@ -111,7 +143,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   OptionList list;
   ExplainArguments args;
   args.AddTo(&list);
-  const auto& [what, sizes, causal, file] = args;
+  const auto& [what, sizes, causal, output] = args;
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbExplainHelp, arguments, &help));
   if (!run) {
@@ -122,21 +154,21 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         "MODEL and NODE, or an operator, are required (see onnxflops explain --help)");
   }
-  const TableStyle style = StyleFor(file);
+  ASSIGN_OR_RETURN(const TableStyle style, output.Style());
+  ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
   std::string text;
   if (what.size() == 1) {
     RETURN_IF_ERROR(RequireOperator(what[0], sizes, causal));
     ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
-    ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, style.line_width()));
+    ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, format, style.line_width()));
   } else {
     ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
     ASSIGN_OR_RETURN(options.causal, causal.Parse());
     ASSIGN_OR_RETURN(const Model model, Load(what[0], options.limits));
-    ASSIGN_OR_RETURN(const Explanation explanation, Explain(model, options, what[1]));
-    text = ToText(explanation, style);
+    ASSIGN_OR_RETURN(text, DescribePart(model, std::move(options), what[1], format, style));
   }
   const std::string model = what.size() == 2 ? what[0] : "";
-  RETURN_IF_ERROR(WriteOutput(text, file, {model, sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(text, output.file, {model, sizes.rules.file}));
   return kFine;
 }
 

@@ -17,6 +17,8 @@ enum ExitCode { kFine = 0, kFailed = 1, kTrouble = 2 };
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
@@ -26,6 +28,8 @@ using UseVerb = std::function<void(const VerbHelp& help, const OptionList& optio
 void DescribeCount(const UseVerb& use);
 void DescribeCompare(const UseVerb& use);
 void DescribeExplain(const UseVerb& use);
+void DescribeCheck(const UseVerb& use);
+void DescribeDiff(const UseVerb& use);
 void DescribeOps(const UseVerb& use);
 void DescribeAudit(const UseVerb& use);
 void DescribeCompletion(const UseVerb& use);

@@ -146,7 +146,7 @@ absl::StatusOr<Facts> InferRemovePadding(const NodeView& n) {
   if (counts.has_value()) {
     for (const Expr& count : *counts) tokens += count;
   } else {
-    tokens = n.FreshDim(0, 0, "removepadding");
+    tokens = n.FreshDim(0, 0, "removepadding", x[0] * x[1]);
   }
   return Facts{n.Moved(0, Shape{tokens, x[2]}), n.Like(1, Shape{x[0], x[1]}),
                n.Like(1, Shape{x[0] + 1}), n.Like(1, Shape{1})};

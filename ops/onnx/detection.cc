@@ -34,8 +34,11 @@ absl::StatusOr<Facts> InferNonMaxSuppression(const NodeView& n) {
   RETURN_IF_ERROR(n.RequireSame("boxes", boxes[1], scores[2]));
   RETURN_IF_ERROR(n.RequireSame("coordinates", boxes[2], 4));
   const std::optional<Expr> most = n.HasInput(2) ? n.KnownInt(2) : Expr(0);
-  const Expr selected =
-      most == Expr(0) ? Expr(0) : n.FreshDim(0, 0, "nonmaxsuppression", SymbolOrigin::Kind::kData);
+  const Expr per_class = most.has_value() ? Min(Max(*most, 0), boxes[1]) : boxes[1];
+  const Expr bound = scores[0] * scores[1] * per_class;
+  const Expr selected = most == Expr(0) ? Expr(0)
+                                        : n.FreshDim(0, 0, "nonmaxsuppression",
+                                                     SymbolOrigin::Kind::kData, {&bound, 1});
   return Facts{Fact::Tensor(DType::kInt64, {selected, 3})};
 }
 

@@ -14,6 +14,7 @@
 #include "ops/families.h"
 #include "ops/quantization.h"
 #include "ops/rules.h"
+#include "src/base/limits.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops {
@@ -184,8 +185,7 @@ constexpr OpExample kGemmExamples[] = {
 // 52 + i for the i-th dimension from the right that an ellipsis stands for.
 using Label = uint8_t;
 constexpr int kLetters = 52;
-constexpr int kMaxEllipsisRank = 64;
-constexpr int kLabels = kLetters + kMaxEllipsisRank;
+constexpr int kLabels = kLetters + kMaxRank;
 using Labels = absl::InlinedVector<Label, 8>;
 
 bool IsLetter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
@@ -232,7 +232,7 @@ absl::StatusOr<Labels> ParseOperand(absl::string_view term, int index, int rank,
     return absl::InvalidArgumentError(absl::StrCat("operand ", index, " has rank ", rank, " but ",
                                                    letters, " labels in the equation"));
   }
-  if (ellipsis_rank > kMaxEllipsisRank) {
+  if (ellipsis_rank > kMaxRank) {
     return absl::InvalidArgumentError(
         absl::StrCat("'...' stands for ", ellipsis_rank, " dimensions"));
   }

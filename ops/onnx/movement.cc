@@ -179,7 +179,7 @@ absl::StatusOr<std::vector<Expr>> PartSizes(const NodeView& n, const Expr& size,
   for (size_t i = 0; i < parts; ++i) {
     const bool is_rest = !given[i].has_value() && known.size() + 1 == parts;
     sizes.push_back(is_rest ? size - sum
-                            : OrFresh(n, given[i], static_cast<int>(i), axis, "split"));
+                            : OrFresh(n, given[i], static_cast<int>(i), axis, "split", {&size, 1}));
   }
   return sizes;
 }
@@ -322,7 +322,7 @@ absl::StatusOr<Facts> InferSlice(const NodeView& n) {
   ASSIGN_OR_RETURN(const std::optional<std::vector<Cut>> cuts, CutsOf(n, data.rank()));
   Shape out = data;
   if (!cuts.has_value()) {
-    for (int i = 0; i < data.rank(); ++i) out[i] = n.FreshDim(0, i, "slice");
+    for (int i = 0; i < data.rank(); ++i) out[i] = n.FreshDim(0, i, "slice", data[i]);
     return Facts{n.Moved(0, std::move(out))};
   }
   std::vector<AxisSource> sources = SameAxes(data.rank());
@@ -330,7 +330,7 @@ absl::StatusOr<Facts> InferSlice(const NodeView& n) {
     ASSIGN_OR_RETURN(const std::optional<CutResult> result, Resolve(cut, data[cut.axis]));
     AxisSource& source = sources[static_cast<size_t>(cut.axis)];
     if (!result.has_value()) {
-      out[cut.axis] = n.FreshDim(0, cut.axis, "slice");
+      out[cut.axis] = n.FreshDim(0, cut.axis, "slice", data[cut.axis]);
       source.axis = AxisSource::kUnknown;
       continue;
     }

@@ -74,8 +74,11 @@ absl::StatusOr<Facts> InferCompress(const NodeView& n) {
   const bool flat = !n.HasAttr("axis");
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
   const std::optional<Sizes> selected = TruePositions(n.input(1));
-  const Expr length = n.input(1).shape.ranked() ? n.input(1).shape.NumElements() : Expr(0);
-  const Expr count = OrFresh(n, SelectedCount(n.input(1), selected, length), 0, axis, "compress");
+  // The condition may be shorter than the axis, but not longer.
+  const Expr size = flat ? data.NumElements() : data[axis];
+  const Expr length = n.input(1).shape.ranked() ? Min(n.input(1).shape.NumElements(), size) : size;
+  const Expr count =
+      OrFresh(n, SelectedCount(n.input(1), selected, length), 0, axis, "compress", {&length, 1});
   Shape out = data;
   if (flat) {
     out = Shape{count};
@@ -102,8 +105,9 @@ constexpr OpExample kCompressExamples[] = {
 absl::StatusOr<Facts> InferNonZero(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
   const std::optional<Sizes> places = TruePositions(n.input(0));
+  const Expr elements = x.NumElements();
   const Expr count =
-      OrFresh(n, SelectedCount(n.input(0), places, x.NumElements()), 0, 1, "nonzero");
+      OrFresh(n, SelectedCount(n.input(0), places, elements), 0, 1, "nonzero", {&elements, 1});
   Fact fact = Fact::Tensor(DType::kInt64, {x.rank(), count});
   if (x.rank() == 1 && AllTrue(n.input(0)).has_value()) {
     SetRule(Scalar::Int(IndexSymbol(1)), &fact);
@@ -220,7 +224,7 @@ absl::StatusOr<Facts> InferUnique(const NodeView& n) {
   if (const auto known = KnownItems(n.input(0), flat, axis)) {
     return KnownUnique(n, *known, std::move(values), axis);
   }
-  const Expr distinct = n.FreshDim(0, axis, "unique");
+  const Expr distinct = n.FreshDim(0, axis, "unique", items);
   values[axis] = distinct;
   return Facts{n.Moved(0, std::move(values)), Fact::Tensor(DType::kInt64, {distinct}),
                Fact::Tensor(DType::kInt64, {items}), Fact::Tensor(DType::kInt64, {distinct})};
@@ -258,7 +262,7 @@ absl::StatusOr<Expr> TopKCount(const NodeView& n, const Expr& size, int axis) {
     return absl::InvalidArgumentError("attribute k is missing");
   }
   const std::optional<Expr> k = n.version() < 10 ? Expr(n.Int("k", 0)) : n.KnownInt(1);
-  if (!k.has_value()) return n.FreshDim(0, axis, "topk");
+  if (!k.has_value()) return n.FreshDim(0, axis, "topk", size);
   if (ProvablyLess(*k, 0) == true || ProvablyLess(size, *k) == true) {
     return absl::InvalidArgumentError(
         absl::StrCat("k is ", k->ToString(), " on an axis of size ", size.ToString()));

@@ -42,7 +42,9 @@ Fact JoinItems(const NodeView& n, const Fact& a, const Fact& b) {
   if (!a.shape.ranked() || !b.shape.ranked() || a.shape.rank() != b.shape.rank()) return joined;
   joined.shape = a.shape;
   for (int i = 0; i < a.shape.rank(); ++i) {
-    if (a.shape[i] != b.shape[i]) joined.shape[i] = n.FreshDim(0, i, "sequence");
+    const Expr either[] = {a.shape[i], b.shape[i]};
+    if (a.shape[i] == b.shape[i]) continue;
+    joined.shape[i] = n.FreshDim(0, i, "sequence", SymbolOrigin::Kind::kSizes, either);
   }
   return joined;
 }
@@ -271,7 +273,8 @@ absl::StatusOr<Fact> EqualSequence(const NodeView& n, const Shape& data, int axi
   }
   const std::optional<int64_t> count = length.AsInt64();
   if (!count.has_value() || *count < 1 || *count > kMaxSequenceItems) {
-    return Fact::Sequence(AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence")), length);
+    return Fact::Sequence(
+        AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence", data[axis])), length);
   }
   Items items;
   for (int64_t i = 0; i < *count; ++i) {
@@ -289,8 +292,9 @@ absl::StatusOr<Facts> InferSplitToSequence(const NodeView& n) {
   if (split.rank() == 0) {
     const std::optional<Expr> part = n.KnownInt(1);
     if (!part.has_value()) {
-      return Facts{Fact::Sequence(AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence")),
-                                  std::nullopt)};
+      return Facts{
+          Fact::Sequence(AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence", data[axis])),
+                         std::nullopt)};
     }
     ASSIGN_OR_RETURN(Fact sequence, EqualSequence(n, data, axis, *part));
     return Facts{std::move(sequence)};
@@ -302,8 +306,8 @@ absl::StatusOr<Facts> InferSplitToSequence(const NodeView& n) {
   }
   const std::optional<Dims> parts = n.KnownInts(1);
   if (!parts.has_value() || parts->empty()) {
-    return Facts{
-        Fact::Sequence(AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence")), split[0])};
+    return Facts{Fact::Sequence(
+        AnyPart(n, data, axis, n.FreshDim(0, axis, "splittosequence", data[axis])), split[0])};
   }
   RETURN_IF_ERROR(n.RequireSame("the sum of the parts", Sum(*parts), data[axis]));
   Items items;

@@ -25,7 +25,10 @@ absl::StatusOr<Facts> InferStringNormalizer(const NodeView& n) {
     return absl::InvalidArgumentError(absl::StrCat("the input has rank ", x.rank()));
   }
   const int axis = x.rank() - 1;
-  if (!n.Strings("stopwords").empty()) x[axis] = n.FreshDim(0, axis, "stringnormalizer");
+  // Where no word is left, one empty string is.
+  if (!n.Strings("stopwords").empty()) {
+    x[axis] = n.FreshDim(0, axis, "stringnormalizer", Max(x[axis], 1));
+  }
   return Facts{n.Like(0, std::move(x))};
 }
 

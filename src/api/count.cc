@@ -54,7 +54,7 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
 }
 
 ReportOptions ReportOptionsOf(const CountOptions& options) {
-  return {options.causal, options.node_rows, options.module};
+  return {options.causal, options.node_rows, options.module, options.upper_bounds};
 }
 
 }  // namespace

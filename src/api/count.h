@@ -45,6 +45,9 @@ struct CountOptions {
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like
   // "visual.*.mlp". Empty: all. Errors: NotFound, with paths that are similar.
   std::string module;
+  // Sizes that depend on data at their upper bounds, as far as operators give them: at most so many
+  // boxes, as NonMaxSuppression may keep.
+  bool upper_bounds = false;
   // Where operators without a rule are looked up; null: nowhere. By default the official library,
   // which is asked in a process of its own, where that program is installed.
   const FunctionBodySource* bodies = InstalledBodies();

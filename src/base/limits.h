@@ -14,6 +14,9 @@
 
 namespace onnxflops {
 
+// Fields of a file that are looked at to tell whether it is a model: Protobuf writes ir_version and
+// the graph before everything that a model has many of.
+inline constexpr int kMaxProbedFields = 10'000;
 // Graphs inside graphs (If, Loop, Scan bodies). Protobuf's own nesting limit of 100 stops ONNX's
 // reader at 32.
 inline constexpr int kMaxGraphNesting = 64;
@@ -30,6 +33,8 @@ inline constexpr int64_t kMaxElements = int64_t{1} << 62;
 // Integer tensors up to this size have their content followed (shapes, indices, masks of shape
 // arithmetic).
 inline constexpr int64_t kMaxIntContent = 1024;
+// Operands of a Max or Sum whose content is followed: more than any real shape arithmetic has.
+inline constexpr size_t kMaxEvaluatedOperands = 64;
 // Float tensors up to this size have their content followed: Resize scales and Range limits are
 // this small, weights are not, and following a weight would tell equal layers apart.
 inline constexpr int64_t kMaxFloatContent = 16;
@@ -44,6 +49,9 @@ inline constexpr int kMaxGrowingLoops = 2;
 // Loops whose shapes change from one trip to the next are followed trip by trip up to here; beyond,
 // what changes is a symbol.
 inline constexpr int64_t kMaxUnrolledTrips = 64;
+// Passes over the body of a Loop or Scan until nothing new is learned of what it carries. Each pass
+// loses something of some value; then ranks are given up.
+inline constexpr int kMaxBodyPasses = 6;
 // Items of a sequence that are told apart. For a longer one, only what all items share is known.
 inline constexpr int64_t kMaxSequenceItems = 64;
 // Evaluations of nodes, of graphs and of their weights, per node and weight of the file (bodies and
@@ -64,6 +72,13 @@ inline constexpr int64_t kMaxExtraContent = 500'000;
 // Bytes of a symbol's name as it is written: it stands in every term and is printed with it. The
 // same of the tensor that a symbol is said to come from.
 inline constexpr size_t kMaxSymbolName = 256;
+// Terms of what a size that depends on data is at most: real ones have a few. A longer bound is not
+// known.
+inline constexpr int64_t kMaxBoundTerms = 32;
+// Terms of amounts whose range is looked for in all of a report, and the steps that one of them may
+// take. Beyond, no range is known.
+inline constexpr int64_t kMaxRangeTerms = 300'000;
+inline constexpr int64_t kMaxRangeSteps = 2'000'000;
 // Open sizes, per node of the file and on top of it: each has a name, and where it comes from.
 inline constexpr size_t kMaxSymbolsPerNode = 1;
 inline constexpr size_t kMaxExtraSymbols = 20'000;
@@ -125,6 +140,10 @@ inline constexpr int64_t kMaxModulePath = 4096;
 // Bytes of what an exporter says of the modules around a node; a list, of which each beginning is
 // looked up. Real ones have up to 5,000.
 inline constexpr size_t kMaxScopesText = size_t{16} << 10;
+// Dimensions of a tensor whose strides are followed for tools that count copies, and its elements:
+// no product of sizes overflows.
+inline constexpr int kMaxLayoutRank = 8;
+inline constexpr int64_t kMaxLayoutElements = int64_t{1} << 48;
 // Bytes of the line of Python behind a node; of a longer one nothing is concluded.
 inline constexpr size_t kMaxSourceLine = 1024;
 // Modules per node and weight of the file, and on top of it: a name of a few bytes can make 64. In
@@ -157,6 +176,14 @@ inline constexpr size_t kMaxRecurrentNodes = 4096;
 inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;
 inline constexpr int kMaxRulesNesting = 8;
 inline constexpr int kMaxRulesDots = 64;
+// Bytes of a report that is read back. In memory it takes some ten times as much.
+inline constexpr size_t kMaxReportBytes = size_t{64} << 20;
+// Modules under one parent, in both models together, that are compared with each other because
+// nothing else tells which of them are the same.
+inline constexpr size_t kMaxComparedModules = 128;
+// Rules of a file of budgets, and sets of sizes at which each of them must hold.
+inline constexpr size_t kMaxBudgets = 1000;
+inline constexpr size_t kMaxBudgetSets = 32;
 // How often nodes without a rule are looked up in the official library: the types of one may follow
 // from the body of another.
 inline constexpr int kMaxBodyRounds = 64;

@@ -50,7 +50,8 @@ Ledger ApplyFormula(Evidence* evidence, int halves_per_token) {
   const Tokens tokens = FindTokens(*evidence);
   if (!tokens.problem.empty()) return LedgerBuilder::NotApplicable(tokens.problem);
   absl::int128 params = 0;
-  for (const Parameter& parameter : FindParameters(evidence->model())) params += parameter.elements;
+  for (const resolve::Parameter& parameter : resolve::FindParameters(evidence->model()))
+    params += parameter.elements;
   LedgerBuilder ledger(evidence, Unit::kFlop);
   const TermId backward =
       ledger.Term("backward pass", "a training step is counted: twice the forward pass more");

@@ -25,7 +25,7 @@ const Fact& FactAt(const Inference& inference, absl::Span<const FactId> facts, s
 Evidence::Evidence(const Inference& inference, const Counts& counts)
     : inference_(inference),
       counts_(counts),
-      attribution_(AttributeNodes(inference, counts, ExecutionFilter::kAll)),
+      attribution_(modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll)),
       most_terms_(kMaxAmountTerms + inference.limits.terms_per_node *
                                         static_cast<int64_t>(inference.model->nodes.size()) /
                                         kTermsPerAmountTerm) {
@@ -75,7 +75,7 @@ void Evidence::FindOurs() {
     AmountId macs = kZero, flops = kZero;
   };
   constexpr AmountId kNotYet = -1;
-  std::vector<Both> once(counts_.calls.size() * kNumCostParts, Both{kNotYet, kNotYet});
+  std::vector<Both> once(counts_.calls.size() * modules::kNumCostParts, Both{kNotYet, kNotYet});
   absl::flat_hash_map<std::pair<int32_t, int32_t>, Both> repeated;  // by work and times
   for (std::vector<AmountId>& ids : ours_) ids.reserve(entries().size());
   const auto product = [&](const Expr& amount, const Expr& times) {
@@ -91,8 +91,8 @@ void Evidence::FindOurs() {
             : repeated.try_emplace({e.work, e.times}, Both{kNotYet, kNotYet}).first->second;
     if (both.macs == kNotYet) {
       const CallCost& cost = counts_.calls[static_cast<size_t>(e.call())];
-      const bool own = e.part() == CostPart::kOwn;
-      const bool shape_work = e.part() == CostPart::kShapeWork;
+      const bool own = e.part() == modules::CostPart::kOwn;
+      const bool shape_work = e.part() == modules::CostPart::kShapeWork;
       const Tally& tally = own ? cost.own : cost.tally();
       both.macs = product(tally.amounts.macs, times(e));
       both.flops =

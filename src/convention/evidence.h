@@ -35,8 +35,8 @@ namespace onnxflops::convention {
 
 struct TorchTrace;
 
-using Entry = Execution;  // what a ledger accounts for
-using EntryId = int32_t;  // index in Evidence::entries()
+using Entry = modules::Execution;  // what a ledger accounts for
+using EntryId = int32_t;           // index in Evidence::entries()
 using OptionalEntryId = OptionalId<struct EntryTag>;
 using AmountId = int32_t;  // equal ids are equal amounts
 inline constexpr AmountId kZero = 0;
@@ -52,7 +52,7 @@ class Evidence {
   const Inference& inference() const { return inference_; }
   const Counts& counts() const { return counts_; }
   const ModelData& model() const { return *inference_.model; }
-  const ModulePaths& paths() const { return attribution_.paths; }
+  const modules::ModulePaths& paths() const { return attribution_.paths; }
 
   // Every node that runs, in the order of execution; bodies and functions are opened as far as the
   // limits allow: an entry whose part is kWhole stands for its bodies, too.
@@ -92,7 +92,7 @@ class Evidence {
 
   const Inference& inference_;
   const Counts& counts_;
-  const Attribution attribution_;
+  const modules::Attribution attribution_;
   std::deque<Expr> amounts_;
   absl::flat_hash_map<Expr, AmountId> amount_ids_;
   const int64_t most_terms_;

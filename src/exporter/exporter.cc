@@ -10,7 +10,7 @@
 #include "src/exporter/node_metadata.h"
 #include "src/exporter/node_name.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 constexpr absl::string_view kPyTorch = "pytorch";  // as a producer
@@ -46,4 +46,4 @@ bool NamesModules(const ModelData& model) {
   });
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

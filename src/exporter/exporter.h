@@ -12,7 +12,7 @@
 
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 enum class Exporter : uint8_t {
   kDynamo,       // torch.onnx.export(dynamo=True): nodes state the calls of PyTorch
@@ -28,6 +28,6 @@ std::optional<TorchRelease> TorchReleaseOf(const ModelData& model);
 // Whether the file names modules otherwise than by its weights.
 bool NamesModules(const ModelData& model);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_EXPORTER_H_

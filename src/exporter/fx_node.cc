@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "src/exporter/python_list.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 constexpr size_t kMaxNumberDigits = 9;
@@ -79,4 +79,4 @@ std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name) {
   return {name.substr(0, underscore), number};
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

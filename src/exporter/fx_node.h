@@ -14,7 +14,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // Arguments as written, views into the text; "%view" is a value, "None" is none. What cannot be
 // read is not there.
@@ -48,6 +48,6 @@ inline constexpr absl::string_view kFxParameter = "%p_";
 // "linear_12" -> ("linear", 12), "linear" -> ("linear", 0): how torch.fx numbers equal names.
 std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_FX_NODE_H_

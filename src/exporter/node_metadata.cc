@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 NodeMetadata::NodeMetadata(MetadataProps props) {
   for (const auto& [key, value] : props) {
@@ -48,4 +48,4 @@ absl::string_view ClassOfFusedModule(absl::string_view op_type, size_t weight_ra
   return {};
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 inline constexpr absl::string_view kNameScopesKey = "pkg.torch.onnx.name_scopes";
 inline constexpr absl::string_view kClassHierarchyKey = "pkg.torch.onnx.class_hierarchy";
@@ -45,6 +45,6 @@ struct NodeMetadata {
 // "Conv2d"; empty if the operator does not tell.
 absl::string_view ClassOfFusedModule(absl::string_view op_type, size_t weight_rank);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_NODE_METADATA_H_

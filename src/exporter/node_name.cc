@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 // "relu_1" -> "relu"; empty if no number is at the end.
@@ -57,4 +57,4 @@ void ModuleOfComponent(absl::string_view parent, absl::string_view component,
   }
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

@@ -10,7 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // What is before the last slash: "/visual/conv1". nullopt without a slash.
 std::optional<absl::string_view> PathInNodeName(absl::string_view name);
@@ -29,6 +29,6 @@ struct KnownModules {
 void ModuleOfComponent(absl::string_view parent, absl::string_view component,
                        const KnownModules& modules, std::string* path);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_NODE_NAME_H_

@@ -5,7 +5,7 @@
 
 #include "absl/strings/ascii.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 // How the depth changes behind a character.
@@ -77,4 +77,4 @@ size_t PyStrings::LastItem() const {
   return 0;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

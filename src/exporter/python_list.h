@@ -16,7 +16,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // The beginning of the text up to the bracket that closes its first character: "(1, [2])" of
 // "(1, [2]), x". Empty if that is no bracket, or is not closed.
@@ -48,6 +48,6 @@ class PyStrings {
   absl::string_view text_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_PYTHON_LIST_H_

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 // "torch.nn.modules.conv.Conv2d" -> "Conv2d".
@@ -57,4 +57,4 @@ absl::string_view ClassOfFunction(absl::string_view name) {
   return end > 1 && end < name.size() && name[end - 1] == '.' ? name.substr(0, end - 1) : name;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

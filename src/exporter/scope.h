@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "src/exporter/python_list.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // A module that runs around a node.
 struct EnclosingModule {
@@ -68,6 +68,6 @@ bool IsOnnxscriptFunction(absl::string_view domain);
 // modules of one class.
 absl::string_view ClassOfFunction(absl::string_view name);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_SCOPE_H_

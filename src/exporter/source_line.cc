@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 // Functions of torch, and methods of tensors, that are one operator: they call no other that a
@@ -391,4 +391,4 @@ absl::string_view ObjectMadeIn(absl::string_view line) {
   return is_function || absl::ascii_isupper(made[0]) ? variable : absl::string_view();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

@@ -17,7 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // "out += identity"; empty if there is none.
 absl::string_view LastSourceLine(absl::string_view stack_trace);
@@ -67,6 +67,6 @@ absl::string_view TransformIn(absl::string_view line);
 // class that is none of PyTorch's. Empty if it makes none.
 absl::string_view ObjectMadeIn(absl::string_view line);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_SOURCE_LINE_H_

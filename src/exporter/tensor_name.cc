@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "src/exporter/fx_node.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 // What TorchScript's names of its own values begin with.
@@ -74,4 +74,4 @@ bool IsFoldedName(absl::string_view name) {
 
 bool IsFoldedLookup(absl::string_view name) { return SplitFxName(name).first == "embedding"; }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

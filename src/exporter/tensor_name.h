@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 
 // The module that the parameter of this name is of, "visual.conv1"; nullopt for a name without a
 // dot.
@@ -40,6 +40,6 @@ bool IsFoldedName(absl::string_view name);
 // Dynamo: rows of an embedding that the exporter looked up, "embedding_1".
 bool IsFoldedLookup(absl::string_view name);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter
 
 #endif  // ONNXFLOPS_SRC_EXPORTER_TENSOR_NAME_H_

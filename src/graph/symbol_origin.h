@@ -3,7 +3,10 @@
 #define ONNXFLOPS_SRC_GRAPH_SYMBOL_ORIGIN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "src/symbolic/expr.h"
 
 namespace onnxflops {
 
@@ -21,6 +24,9 @@ struct SymbolOrigin {
   Kind kind = Kind::kInput;
   std::string value;  // the tensor whose dimension it is; of a trip count, the Loop's first output
   int axis = 0;
+  // What it is at most, in sizes of inputs; nullopt where no bound is known. Of an input's
+  // dimension none is.
+  std::optional<Expr> at_most;
 };
 
 }  // namespace onnxflops

@@ -52,8 +52,10 @@ Fact ControlNode::Joined(const Fact& a, const Fact& b, int output, absl::string_
   joined.shape = a.shape;
   for (int i = 0; i < a.shape.rank(); ++i) {
     if (a.shape[i] == b.shape[i]) continue;
+    const Expr either[] = {a.shape[i], b.shape[i]};
     joined.shape[i] = view_.FreshDim(
-        output, i, hint, hint == "if" ? SymbolOrigin::Kind::kSizes : SymbolOrigin::Kind::kTrips);
+        output, i, hint, hint == "if" ? SymbolOrigin::Kind::kSizes : SymbolOrigin::Kind::kTrips,
+        either);
   }
   return joined;
 }

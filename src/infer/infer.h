@@ -44,7 +44,7 @@ struct InferOptions {
   Bindings dims;  // symbol -> size; as it is written, or as the file names the dimension
   absl::btree_map<std::string, Dims> input_shapes;     // graph input -> its shape
   absl::btree_map<std::string, Content> input_values;  // graph input -> its content
-  Operators operators;                                 // as Resolve() had them
+  resolve::Operators operators;                        // as Resolve() had them
   Limits limits;
 };
 

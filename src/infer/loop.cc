@@ -249,7 +249,6 @@ absl::Status LoopRun::Unroll() {
 }
 
 bool LoopRun::TakeCarried(const BodyResult& run, int pass, FactIds* carried) const {
-  constexpr int kMaxPasses = 6;  // each pass loses something of some value; then ranks are given up
   bool changed = false;
   for (size_t i = 0; i < carried->size(); ++i) {
     const FactId before = (*carried)[i], after = run.outputs[i + 1];
@@ -261,7 +260,7 @@ bool LoopRun::TakeCarried(const BodyResult& run, int pass, FactIds* carried) con
     changed = true;
     const FactId joined =
         node_.Join(facts().WithoutContent(before), facts().WithoutContent(after), output, "loop");
-    (*carried)[i] = pass < kMaxPasses ? joined : FactTable::kUnknown;
+    (*carried)[i] = pass < kMaxBodyPasses ? joined : FactTable::kUnknown;
   }
   return changed;
 }
@@ -289,7 +288,8 @@ void LoopRun::SetTrips(const BodyResult& run) {
   } else if (max_trips_.has_value() && always && enters_.value_or(false)) {
     trips_ = Max(*max_trips_, 0);
   } else {
-    trips_ = node_.view().FreshTripCount("trips");
+    const Expr most = max_trips_.has_value() ? Max(*max_trips_, 0) : Expr(0);
+    trips_ = node_.view().FreshTripCount("trips", {&most, max_trips_.has_value() ? 1U : 0U});
   }
 }
 

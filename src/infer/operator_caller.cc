@@ -43,22 +43,23 @@ class Host final : public RuleHost {
   Host(Session* session, BodyRunner* runner, const Frame& frame, Call* call)
       : session_(*session), runner_(*runner), frame_(frame), call_(*call) {}
 
-  Expr FreshDim(int output, int axis, absl::string_view hint, SymbolOrigin::Kind kind) override {
+  Expr FreshDim(int output, int axis, absl::string_view hint, SymbolOrigin::Kind kind,
+                absl::Span<const Expr> at_most) override {
     if (kind == SymbolOrigin::Kind::kSizes && !FollowsFromSizes()) kind = SymbolOrigin::Kind::kData;
     absl::string_view tensor;
     if (const OptionalValueId v = node().output(static_cast<size_t>(output))) {
       tensor = session_.model().value(*v).name;
     }
-    return Fresh(kind, hint, output, tensor, axis);
+    return Fresh(kind, hint, output, tensor, axis, at_most);
   }
 
-  Expr FreshTripCount(absl::string_view hint) override {
+  Expr FreshTripCount(absl::string_view hint, absl::Span<const Expr> at_most) override {
     absl::string_view tensor;
     for (OptionalValueId v : node().outputs) {
       if (v && tensor.empty()) tensor = session_.model().value(*v).name;
     }
     constexpr int kNoOutput = -1;
-    return Fresh(SymbolOrigin::Kind::kTripCount, hint, kNoOutput, tensor, 0);
+    return Fresh(SymbolOrigin::Kind::kTripCount, hint, kNoOutput, tensor, 0, at_most);
   }
 
   absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute, absl::Span<const Fact> inputs,
@@ -88,9 +89,9 @@ class Host final : public RuleHost {
     return true;
   }
   Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, int output, absl::string_view tensor,
-             int axis) {
+             int axis, absl::Span<const Expr> at_most) {
     return session_.symbols().Fresh(kind, hint, PlaceIn(session_.model(), frame_, call_.node),
-                                    output, tensor, axis, frame_.depth > 0);
+                                    output, tensor, axis, frame_.depth > 0, at_most);
   }
 
   Session& session_;
@@ -114,7 +115,7 @@ absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& fram
                                                     const FactIds& inputs) {
   const Node& node = session_.model().node(id);
   const int64_t declared_opset = frame.OpsetOf(node.domain);
-  const OperatorRow row = rows_.Find(node.domain, node.op_type, declared_opset);
+  const resolve::OperatorRow row = rows_.Find(node.domain, node.op_type, declared_opset);
   if (row.is_newer) {
     session_.Warn(absl::StrCat(node.op_type, " exists from opset ", row.def->versions.front(),
                                ", but the file declares opset ", declared_opset,
@@ -151,7 +152,7 @@ absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& fram
   return added;
 }
 
-absl::StatusOr<CallId> OperatorCaller::CallUnknown(Call call, const OperatorRow& row) {
+absl::StatusOr<CallId> OperatorCaller::CallUnknown(Call call, const resolve::OperatorRow& row) {
   const Node& node = session_.model().node(call.node);
   call.problem = absl::UnimplementedError(
       row.known_name

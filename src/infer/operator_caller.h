@@ -29,7 +29,7 @@ class OperatorCaller {
   absl::StatusOr<CallId> CallOperator(NodeId id, const Frame& frame, const FactIds& inputs);
 
  private:
-  absl::StatusOr<CallId> CallUnknown(Call call, const OperatorRow& row);
+  absl::StatusOr<CallId> CallUnknown(Call call, const resolve::OperatorRow& row);
   // `fresh` becomes true if the rule made symbols of its own.
   absl::Status RunRule(Call* call, const Frame& frame, const FactIds& inputs, bool* fresh);
   absl::Status TakeOutputs(absl::StatusOr<Facts> facts, Call* call);
@@ -39,7 +39,7 @@ class OperatorCaller {
 
   Session& session_;
   BodyRunner& runner_;
-  RowFinder rows_;
+  resolve::RowFinder rows_;
   CallMemo memo_;
   const int64_t max_terms_;  // of the polynomials in all facts
 };

@@ -83,7 +83,6 @@ absl::Status ReadSlices(const NodeView& view, ScanForm* form) {
 // Joins each state with what the body makes of it. False if nothing is new.
 bool TakeStates(const ControlNode& node, const FactIds& inputs, const BodyResult& run, int pass,
                 ScanForm* form) {
-  constexpr int kMaxPasses = 6;  // each pass loses something of some state; then ranks are given up
   FactTable& facts = node.facts();
   bool changed = false;
   for (int i = 0; i < form->states; ++i) {
@@ -92,7 +91,7 @@ bool TakeStates(const ControlNode& node, const FactIds& inputs, const BodyResult
     const Fact& joined = facts[node.Join(inputs[static_cast<size_t>(i)], after, i, "scan")];
     if (SameKnowledge(state, joined)) continue;
     changed = true;
-    state = pass < kMaxPasses ? joined : Fact::Unknown();
+    state = pass < kMaxBodyPasses ? joined : Fact::Unknown();
   }
   return changed;
 }

@@ -1,5 +1,8 @@
 #include "src/infer/symbol_table.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/utf8.h"
@@ -75,17 +78,19 @@ Expr SymbolTable::BoundOr(const std::string& name, int64_t at_least) {
 }
 
 Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int axis) {
-  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, Beginning(input), axis};
+  const SymbolOrigin origin{name, SymbolOrigin::Kind::kInput, Beginning(input), axis, std::nullopt};
   if (origins_.try_emplace(name, origin).second) order_.push_back(name);
   BoundTo(name);
   return Expr::Symbol(name, 1);
 }
 
 Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,
-                        int output, absl::string_view tensor, int axis, bool inner) {
+                        int output, absl::string_view tensor, int axis, bool inner,
+                        absl::Span<const Expr> at_most) {
   ++fresh_uses_;
   const std::string key = absl::StrCat(hint, "\n", place.key, "\n", output, "\n", axis);
   if (const auto known = by_place_.find(key); known != by_place_.end()) {
+    Bound(known->second, at_most);
     return BoundOr(known->second, 0);
   }
   // The first dimension of a node has the plain name; others say which they are.
@@ -94,7 +99,9 @@ Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const P
   for (const std::string first = name; IsTaken(name);) {
     name = absl::StrCat(first, "#", ++last_number_.try_emplace(first, 1).first->second);
   }
-  origins_[name] = {name, kind, Beginning(tensor), axis};
+  origins_[name] = {name, kind, Beginning(tensor), axis, std::nullopt};
+  bounds_.emplace(name, Expr(0));
+  Bound(name, at_most);
   order_.push_back(name);
   if (inner) inner_.insert(name);
   by_place_[key] = name;
@@ -111,10 +118,59 @@ void SymbolTable::ComesOut(const Expr& dim, absl::string_view tensor, int axis) 
   inner_.erase(name);
 }
 
+// A size that a loop carries is among its own bounds, which says nothing of it: every value that it
+// takes first came from another one.
+void SymbolTable::Bound(const std::string& name, absl::Span<const Expr> at_most) {
+  std::optional<Expr>& bound = bounds_[name];
+  if (at_most.empty()) bound = std::nullopt;
+  const Expr itself = Expr::Symbol(name);
+  for (const Expr& candidate : at_most) {
+    if (!bound.has_value()) return;
+    if (candidate == itself) continue;
+    bound = Max(*bound, candidate);
+    if (bound->error() != nullptr || bound->NumTerms() > kMaxBoundTerms) bound = std::nullopt;
+  }
+}
+
+SizeBounds SymbolTable::SolveBounds() const {
+  Bindings sizes = bound_;
+  sizes.insert(derived_.begin(), derived_.end());
+  SizeBounds solved;
+  // A symbol that is made in a loop may be bounded by one that is made after it, but not often.
+  constexpr int kPasses = 3;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (const std::string& name : order_) {
+      const auto it = bounds_.find(name);
+      if (it == bounds_.end() || !it->second || sizes.contains(name) || solved.contains(name)) {
+        continue;
+      }
+      SizeBounds inside;
+      bool is_ready = true;
+      for (const std::string& symbol : it->second->Symbols()) {
+        if (!bounds_.contains(symbol) || sizes.contains(symbol)) continue;
+        const auto known = solved.find(symbol);
+        is_ready = is_ready && known != solved.end();
+        inside.emplace(symbol, known == solved.end() ? std::nullopt : known->second);
+      }
+      const std::optional<Expr> highest = Extremes(std::move(inside)).Highest(*it->second);
+      if (!highest.has_value() || (!is_ready && pass + 1 < kPasses)) continue;
+      Expr bound = highest->Substitute(sizes);
+      if (bound.error() == nullptr && bound.NumTerms() <= kMaxBoundTerms) {
+        solved.emplace(name, std::move(bound));
+      }
+    }
+  }
+  return solved;
+}
+
 std::vector<SymbolOrigin> SymbolTable::Open() const {
+  const SizeBounds bounds = SolveBounds();
   std::vector<SymbolOrigin> open;
   for (const std::string& name : order_) {
-    if (!bound_.contains(name) && !derived_.contains(name)) open.push_back(origins_.at(name));
+    if (bound_.contains(name) || derived_.contains(name)) continue;
+    open.push_back(origins_.at(name));
+    const auto bound = bounds.find(name);
+    if (bound != bounds.end()) open.back().at_most = bound->second;
   }
   return open;
 }

@@ -12,11 +12,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 #include "src/graph/symbol_origin.h"
 #include "src/infer/frame.h"
 #include "src/symbolic/expr.h"
+#include "src/symbolic/extremes.h"
 
 namespace onnxflops::infer {
 
@@ -37,9 +39,10 @@ class SymbolTable {
   // symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
-  // `tensor` is the output's name, `inner`: made inside a body or a function.
+  // `tensor` is the output's name, `inner`: made inside a body or a function. It is at most the
+  // largest of `at_most`, at any call for it; without any, no bound is known.
   Expr Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place, int output,
-             absl::string_view tensor, int axis, bool inner);
+             absl::string_view tensor, int axis, bool inner, absl::Span<const Expr> at_most);
   // A value of the main graph has this dimension: that is where a symbol made inside comes out, and
   // a user can look it up.
   void ComesOut(const Expr& dim, absl::string_view tensor, int axis);
@@ -53,10 +56,13 @@ class SymbolTable {
   void Bind(const std::string& name, int64_t value) { derived_[name] = value; }
   int64_t fresh_uses() const { return fresh_uses_; }
   size_t size() const { return order_.size(); }
-  // All symbols that are left open, in order of appearance.
+  // All symbols that are left open, in order of appearance, with their bounds.
   std::vector<SymbolOrigin> Open() const;
 
  private:
+  void Bound(const std::string& name, absl::Span<const Expr> at_most);
+  // The bounds of sizes inside of the model, in sizes of inputs.
+  SizeBounds SolveBounds() const;
   Expr BoundOr(const std::string& name, int64_t at_least);
   bool IsTaken(const std::string& name) const {
     return origins_.contains(name) || bare_.contains(name);
@@ -71,6 +77,7 @@ class SymbolTable {
   int64_t fresh_uses_ = 0;                 // how often a data-dependent symbol was asked for
   std::vector<std::string> order_;
   absl::flat_hash_map<std::string, SymbolOrigin> origins_;
+  SizeBounds bounds_;                       // of what was made by Fresh, in symbols of all kinds
   absl::flat_hash_set<std::string> inner_;  // those whose origin is inside a body so far
   absl::flat_hash_map<std::string, std::string> by_place_;
   absl::flat_hash_map<std::string, int> last_number_;  // of names that were made before

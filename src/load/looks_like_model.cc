@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "src/base/limits.h"
 #include "src/load/byte_region.h"
 #include "src/load/wire.h"
 
@@ -14,14 +15,11 @@ namespace onnxflops {
 namespace load {
 namespace {
 
-// Protobuf writes ir_version and the graph before everything that a model has many of.
-constexpr int kMaxFields = 10'000;
-
 bool HasVersionAndGraph(ByteRegion* region) {
   WireReader wire(region);
   Cursor c = {region->begin(), region->end()};
   bool has_version = false, has_graph = false;
-  for (int i = 0; i < kMaxFields && wire.More(c) && !(has_version && has_graph); ++i) {
+  for (int i = 0; i < kMaxProbedFields && wire.More(c) && !(has_version && has_graph); ++i) {
     uint32_t tag;
     if (!wire.Tag(c, tag)) return false;
     int64_t version = 0;

@@ -21,7 +21,7 @@
 #include "src/exporter/tensor_name.h"
 #include "src/symbolic/term_count.h"
 
-namespace onnxflops {
+namespace onnxflops::modules {
 namespace {
 
 // Names of weights that the formal inputs of a function stand for in one call.
@@ -56,7 +56,7 @@ class Walk {
         model_(*inference.model),
         counts_(counts),
         filter_(filter),
-        out_(InitializerNames(model_), !NamesModules(model_), MaxModules(model_)) {}
+        out_(InitializerNames(model_), !exporter::NamesModules(model_), MaxModules(model_)) {}
 
   Attribution Run() {
     out_.node_module.assign(model_.nodes.size(), kNone);
@@ -256,18 +256,19 @@ class Walk {
     known.asked = true;
     const Node& node = model_.node(id);
     if (!node.metadata.empty()) {
-      const NodeMetadata metadata(node.metadata);
+      const exporter::NodeMetadata metadata(node.metadata);
       known.by_metadata = out_.paths.FromMetadata(metadata);
       known.fused = known.by_metadata && node.inputs.size() > 1 && metadata.IsFusedBatchNorm();
       if (known.by_metadata) return known;
     }
     known.by_name = ModuleByName(node);
-    if (const absl::string_view name = SharedParameterName(model_, node); IsParameterPath(name)) {
+    if (const absl::string_view name = exporter::SharedParameterName(model_, node);
+        IsParameterPath(name)) {
       known.by_name = out_.paths.FromWeight(name);
       known.is_alias = true;
     }
     if (IsOfTheFile(node.function)) {
-      known.is_module = !IsOnnxscriptFunction(node.domain);
+      known.is_module = !exporter::IsOnnxscriptFunction(node.domain);
     } else if (!known.by_name) {
       known.first_weight = static_cast<int32_t>(weights_.size());
       FindWeights(node);
@@ -315,7 +316,7 @@ class Walk {
     const ModuleId module = out_.paths.FromWeight(weight);
     if (const OptionalTensorId tensor = model_.value(*node.inputs[1]).initializer) {
       const size_t rank = model_.tensor(*tensor).dims.size();
-      out_.paths.SetTypeIfUnknown(module, ClassOfFusedModule(node.op_type, rank));
+      out_.paths.SetTypeIfUnknown(module, exporter::ClassOfFusedModule(node.op_type, rank));
     }
     return module;
   }
@@ -325,7 +326,7 @@ class Walk {
     const OptionalValueId output = node.output(0);
     if (module || !output) return module;
     const absl::string_view name = model_.value(*output).name;
-    return IsOutputOfNamedNode(name) ? out_.paths.FromNodeName(name) : kNone;
+    return exporter::IsOutputOfNamedNode(name) ? out_.paths.FromNodeName(name) : kNone;
   }
 
   bool IsOfTheFile(OptionalFunctionId function) const {
@@ -367,7 +368,7 @@ class Walk {
       module = ModuleOfCall(id, visit.base);
     }
     if (out_.paths.type(module).empty()) {
-      out_.paths.SetTypeIfUnknown(module, ClassOfFunction(model_.node(id).op_type));
+      out_.paths.SetTypeIfUnknown(module, exporter::ClassOfFunction(model_.node(id).op_type));
     }
     return module;
   }
@@ -376,7 +377,7 @@ class Walk {
     const auto [it, is_new] = module_of_call_.try_emplace({id, base}, base);
     if (is_new) {
       const absl::string_view type =
-          ClassOfFunction(model_.node(id).op_type).substr(0, kMaxModulePath + 1);
+          exporter::ClassOfFunction(model_.node(id).op_type).substr(0, kMaxModulePath + 1);
       const absl::string_view path = out_.paths.path(base);
       it->second =
           out_.paths.Intern(path.empty() ? std::string(type) : absl::StrCat(path, ".", type));
@@ -412,4 +413,4 @@ Attribution AttributeNodes(const Inference& inference, const Counts& counts,
   return Walk(inference, counts, filter).Run();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::modules

@@ -13,7 +13,7 @@
 #include "src/infer/infer.h"
 #include "src/module/module_path.h"
 
-namespace onnxflops {
+namespace onnxflops::modules {
 
 // What of a call's cost an execution stands for.
 enum class CostPart : uint8_t {
@@ -57,6 +57,6 @@ struct Attribution {
 Attribution AttributeNodes(const Inference& inference, const Counts& counts,
                            ExecutionFilter filter = ExecutionFilter::kWithWork);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::modules
 
 #endif  // ONNXFLOPS_SRC_MODULE_ATTRIBUTION_H_

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/cost/amounts_sum.h"
 #include "src/count/tally_sum.h"
@@ -19,27 +20,6 @@ namespace onnxflops {
 namespace {
 
 constexpr size_t kMaxSuggestions = 5;
-
-// In one pass: a star that fails later takes one sign more.
-bool Matches(absl::string_view glob, absl::string_view text) {
-  size_t g = 0, t = 0;
-  size_t star = absl::string_view::npos, after_star = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      after_star = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
-      ++g;
-      ++t;
-    } else if (star != absl::string_view::npos) {
-      g = star + 1;
-      t = ++after_star;
-    } else {
-      return false;
-    }
-  }
-  return glob.find_first_not_of('*', g) == absl::string_view::npos;
-}
 
 // How much of two names is equal at their ends.
 size_t Likeness(absl::string_view a, absl::string_view b) {
@@ -97,7 +77,7 @@ absl::StatusOr<ModulePart> SelectModules(const ModuleTree& tree, absl::string_vi
   const auto size = static_cast<int32_t>(tree.modules.size());
   for (int32_t i = 1; i < size;) {
     const Module& m = tree.modules[static_cast<size_t>(i)];
-    const bool matches = Matches(glob, m.path);
+    const bool matches = MatchesGlob(glob, m.path);
     if (matches) selected.push_back(i);
     i = matches ? m.end : i + 1;
   }
@@ -133,13 +113,14 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
     const Module& m = tree.modules[i];
     paths.insert(m.own ? tree.modules[static_cast<size_t>(m.parent)].path : m.path);
   }
-  const Attribution attribution = AttributeNodes(inference, counts, ExecutionFilter::kAll);
+  const modules::Attribution attribution =
+      modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
   PartCounts result;
   result.in_part.assign(inference.model->nodes.size(), false);
   TallySum total;
   // An addition of expressions is much dearer than an execution: equal ones are counted first.
   absl::btree_map<std::pair<int32_t, int32_t>, int64_t> executions;
-  for (const Execution& e : attribution.executions) {
+  for (const modules::Execution& e : attribution.executions) {
     if (!paths.contains(attribution.paths.path(e.module))) continue;
     ++executions[{e.work, e.times}];
     const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
@@ -156,14 +137,14 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
   }
   absl::flat_hash_map<OpKey, AmountsSum> sums;
   for (const auto& [execution, count] : executions) {
-    const Execution e = {kRootModule, execution.first, execution.second, 0};
+    const modules::Execution e = {kRootModule, execution.first, execution.second, 0};
     const Call& call = inference.call(e.call());
     const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
     const Node& node = inference.model->node(call.node);
     const Expr times = attribution.times[static_cast<size_t>(e.times)] * count;
-    const Tally tally = e.part() == CostPart::kOwn         ? cost.own
-                        : e.part() == CostPart::kShapeWork ? cost.tally().AsShapeWork()
-                                                           : cost.tally();
+    const Tally tally = e.part() == modules::CostPart::kOwn         ? cost.own
+                        : e.part() == modules::CostPart::kShapeWork ? cost.tally().AsShapeWork()
+                                                                    : cost.tally();
     total.Add(tally, times);
     const OpKey key = {std::string(node.domain), std::string(node.op_type)};
     sums[key].Add(tally.amounts, times);

@@ -15,7 +15,7 @@
 #include "src/exporter/scope.h"
 #include "src/exporter/tensor_name.h"
 
-namespace onnxflops {
+namespace onnxflops::modules {
 namespace {
 
 bool IsNumber(absl::string_view text) {
@@ -60,7 +60,7 @@ bool IsWithin(absl::string_view path, absl::string_view base) {
 }
 
 absl::string_view ParentPath(absl::string_view path) {
-  return ModuleOfParameter(path).value_or("");
+  return exporter::ModuleOfParameter(path).value_or("");
 }
 
 absl::string_view CommonPath(absl::string_view a, absl::string_view b) {
@@ -71,7 +71,7 @@ absl::string_view CommonPath(absl::string_view a, absl::string_view b) {
 }
 
 bool IsParameterPath(absl::string_view name) {
-  return static_cast<int64_t>(name.size()) <= kMaxModulePath && IsParameterName(name);
+  return static_cast<int64_t>(name.size()) <= kMaxModulePath && exporter::IsParameterName(name);
 }
 
 OptionalModuleId ModulePaths::Memo::Find(absl::string_view key) {
@@ -148,15 +148,15 @@ ModuleId ModulePaths::ParentOf(ModuleId id) const {
   return LongestKnown(ParentPath(path(id)), around_[static_cast<size_t>(id)]);
 }
 
-OptionalModuleId ModulePaths::FromMetadata(const NodeMetadata& metadata) {
+OptionalModuleId ModulePaths::FromMetadata(const exporter::NodeMetadata& metadata) {
   const absl::string_view classes = metadata.class_hierarchy.value_or("");
   const absl::string_view text = metadata.name_scopes.value_or(metadata.name_space.value_or(""));
   if (text.size() > kMaxScopesText || classes.size() > kMaxScopesText) {
     cut_ = true;
     return kNone;
   }
-  if (metadata.name_scopes) return FromScopes(ScopeList(text, classes));
-  if (metadata.name_space) return FromScopes(NamespaceScopes(text));
+  if (metadata.name_scopes) return FromScopes(exporter::ScopeList(text, classes));
+  if (metadata.name_space) return FromScopes(exporter::NamespaceScopes(text));
   return kNone;
 }
 
@@ -165,7 +165,8 @@ OptionalModuleId ModulePaths::FromMetadata(const NodeMetadata& metadata) {
 template <typename List>
 ModuleId ModulePaths::FromScopes(List list) {
   if (const OptionalModuleId known = by_scopes_.Find(list.key())) return *known;
-  absl::InlinedVector<std::pair<absl::string_view, std::optional<EnclosingModule>>, 16> steps;
+  absl::InlinedVector<std::pair<absl::string_view, std::optional<exporter::EnclosingModule>>, 16>
+      steps;
   ModuleId id = kRootModule;
   for (; !list.empty(); list.DropLast()) {
     if (const OptionalModuleId known = by_scopes_.Find(list.key())) {
@@ -187,7 +188,7 @@ ModuleId ModulePaths::FromScopes(List list) {
 }
 
 OptionalModuleId ModulePaths::FromNodeName(absl::string_view name) {
-  const std::optional<absl::string_view> path = PathInNodeName(name);
+  const std::optional<absl::string_view> path = exporter::PathInNodeName(name);
   if (!path) return kNone;
   if (*path != followed_) Follow(*path);
   return steps_.empty() ? kRootModule : steps_.back().module;
@@ -220,7 +221,7 @@ ModulePaths::Step ModulePaths::StepInto(ModuleId parent, absl::string_view compo
   if (const auto known = by_component_.Find(component, hash, parent)) return {end, *known, false};
   const auto is_known = [this](absl::string_view path) { return ids_.Find(path).has_value(); };
   const auto has_weights = [this](absl::string_view path) { return HasWeights(path); };
-  ModuleOfComponent(path(parent), component, {is_known, has_weights}, &scratch_);
+  exporter::ModuleOfComponent(path(parent), component, {is_known, has_weights}, &scratch_);
   const ModuleId id = Intern(scratch_, parent);
   const bool is_cut = path(id).size() < scratch_.size();
   if (!is_cut) by_component_.Insert(component, hash, id, parent);
@@ -245,7 +246,7 @@ bool ModulePaths::HasWeights(absl::string_view path) {
 }
 
 ModuleId ModulePaths::FromWeight(absl::string_view name) {
-  const absl::string_view path = Limited(ModuleOfParameter(name).value_or(""));
+  const absl::string_view path = Limited(exporter::ModuleOfParameter(name).value_or(""));
   if (const OptionalModuleId known = by_weight_.Find(path)) return *known;
   ModuleId around = kRootModule;
   for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
@@ -257,4 +258,4 @@ ModuleId ModulePaths::FromWeight(absl::string_view name) {
   return by_weight_.Remember(path, Intern(path, around));
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::modules

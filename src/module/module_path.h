@@ -34,6 +34,10 @@ using ModuleId = int32_t;
 inline constexpr ModuleId kRootModule = 0;
 using OptionalModuleId = OptionalId<struct ModuleTag>;
 
+}  // namespace onnxflops
+
+namespace onnxflops::modules {
+
 // `path` is `base` or lies below it.
 bool IsWithin(absl::string_view path, absl::string_view base);
 // The path without what is after the last dot.
@@ -54,7 +58,7 @@ class ModulePaths {
                        size_t max_modules = kAnyNumber);
 
   // kNone when the metadata do not say.
-  OptionalModuleId FromMetadata(const NodeMetadata& metadata);
+  OptionalModuleId FromMetadata(const exporter::NodeMetadata& metadata);
 
   // By a name with slashes, whose last part is the operator: "/visual/conv1/Conv". kNone when
   // there is no slash.
@@ -133,6 +137,6 @@ class ModulePaths {
   absl::flat_hash_set<absl::string_view> weight_prefixes_;
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::modules
 
 #endif  // ONNXFLOPS_SRC_MODULE_MODULE_PATH_H_

@@ -79,12 +79,12 @@ using WorkKind = std::tuple<Expr, Expr, bool>;
 class OwnWorks {
  public:
   // Stops where the sums have more than `most_terms`.
-  OwnWorks(const Attribution& attribution, const Counts& counts, int64_t most_terms)
+  OwnWorks(const modules::Attribution& attribution, const Counts& counts, int64_t most_terms)
       : attribution_(attribution),
         counts_(counts),
         most_terms_(most_terms),
-        scratch_(counts.calls.size() * kNumCostParts) {
-    const std::vector<Execution>& executions = attribution.executions;
+        scratch_(counts.calls.size() * modules::kNumCostParts) {
+    const std::vector<modules::Execution>& executions = attribution.executions;
     const Groups by_module(attribution.paths.size(), executions.size(),
                            [&](size_t i) { return static_cast<size_t>(executions[i].module); });
     of_module_.resize(attribution.paths.size(), 0);
@@ -95,7 +95,8 @@ class OwnWorks {
   }
 
   // Given from outside.
-  OwnWorks(const Attribution& attribution, const Counts& counts, absl::Span<const ModuleWork> given)
+  OwnWorks(const modules::Attribution& attribution, const Counts& counts,
+           absl::Span<const ModuleWork> given)
       : attribution_(attribution), counts_(counts), of_module_(attribution.paths.size(), 0) {
     Intern({});  // nothing is number 0
     for (const ModuleWork& work : given) {
@@ -117,7 +118,7 @@ class OwnWorks {
     result.clear();
     absl::flat_hash_map<std::pair<int32_t, int32_t>, size_t> repeated;  // at other times than once
     for (size_t i = by_module.begin[module]; i < by_module.begin[module + 1]; ++i) {
-      const Execution& execution = attribution_.executions[by_module.order[i]];
+      const modules::Execution& execution = attribution_.executions[by_module.order[i]];
       // Where the work stands in the result, from 1.
       size_t& at = execution.times == 0 ? scratch_[static_cast<size_t>(execution.work)]
                                         : repeated[{execution.work, execution.times}];
@@ -163,11 +164,12 @@ class OwnWorks {
     };
     for (const Repeated& r : repeated) {
       if (terms_ > most_terms_) break;
-      const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / kNumCostParts)];
-      const CostPart part = static_cast<CostPart>(r.work % kNumCostParts);
+      const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / modules::kNumCostParts)];
+      const modules::CostPart part =
+          static_cast<modules::CostPart>(r.work % modules::kNumCostParts);
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
-      const Tally& tally = part == CostPart::kOwn ? cost.own : cost.tally();
-      if (part == CostPart::kShapeWork) {
+      const Tally& tally = part == modules::CostPart::kOwn ? cost.own : cost.tally();
+      if (part == modules::CostPart::kShapeWork) {
         add(tally.ShapeWorkAmounts(), times);
       } else {
         add(tally.amounts, times);
@@ -178,7 +180,7 @@ class OwnWorks {
     return result;
   }
 
-  const Attribution& attribution_;
+  const modules::Attribution& attribution_;
   const Counts& counts_;
   const int64_t most_terms_ = 0;
   int64_t terms_ = 0;
@@ -208,7 +210,7 @@ class Builder {
         work_(MaxSteps(*inference.model, inference.limits)),
         model_(*inference.model),
         most_terms_(MostTerms(inference)),
-        attribution_(AttributeNodes(inference, counts)),
+        attribution_(modules::AttributeNodes(inference, counts)),
         works_(attribution_, counts, most_terms_),
         terms_(works_.terms()),
         params_(attribution_.paths.size()),
@@ -218,7 +220,7 @@ class Builder {
         work_(MaxSteps(*inference.model, inference.limits)),
         model_(*inference.model),
         most_terms_(MostTerms(inference)),
-        attribution_(AttributeNodes(inference, counts)),
+        attribution_(modules::AttributeNodes(inference, counts)),
         works_(attribution_, counts, work),
         params_(attribution_.paths.size()),
         shared_params_(attribution_.paths.size()) {}
@@ -269,15 +271,16 @@ class Builder {
   }
 
   void AddParameters() {
-    const SharedParameters shared = FindSharedParameters(model_);
-    for (const Parameter& p : FindParameters(model_)) {
+    const modules::SharedParameters shared = modules::FindSharedParameters(model_);
+    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
       if (const auto it = shared.find(p.value); it != shared.end()) {
         shared_params_[static_cast<size_t>(attribution_.paths.Around(it->second))].Add(p.elements,
                                                                                        p.bytes);
         continue;
       }
       OptionalModuleId module;
-      if (const auto path = ModuleOfParameter(p.name)) module = attribution_.paths.Find(*path);
+      if (const auto path = exporter::ModuleOfParameter(p.name))
+        module = attribution_.paths.Find(*path);
       if (!module && p.first_user) {
         module = attribution_.node_module[static_cast<size_t>(*p.first_user)];
       }
@@ -459,7 +462,7 @@ class Builder {
   const WorkLimit work_;
   const ModelData& model_;
   const int64_t most_terms_;
-  Attribution attribution_;
+  modules::Attribution attribution_;
   OwnWorks works_;
   int64_t terms_ = 0;                      // of the sums so far
   std::vector<OwnParams> params_;          // by ModuleId

@@ -3,12 +3,12 @@
 #include "src/exporter/tensor_name.h"
 #include "src/module/module_path.h"
 
-namespace onnxflops {
+namespace onnxflops::modules {
 
 SharedParameters FindSharedParameters(const ModelData& model) {
   SharedParameters shared;
   for (const Node& node : model.nodes) {
-    const absl::string_view name = SharedParameterName(model, node);
+    const absl::string_view name = exporter::SharedParameterName(model, node);
     if (!IsParameterPath(name)) continue;
     const ValueId kept = *node.input(0);
     absl::string_view& path =
@@ -18,4 +18,4 @@ SharedParameters FindSharedParameters(const ModelData& model) {
   return shared;
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::modules

@@ -7,12 +7,12 @@
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::modules {
 
 // By the initializer that was kept: the path of the innermost module that all of them are in.
 using SharedParameters = absl::flat_hash_map<ValueId, absl::string_view>;
 SharedParameters FindSharedParameters(const ModelData& model);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::modules
 
 #endif  // ONNXFLOPS_SRC_MODULE_SHARED_PARAMETERS_H_

@@ -64,6 +64,12 @@ bool IsSame(const PublishedFigure& published, absl::int128 value) {
 
 const char* UnitText(bool macs) { return macs ? "MACs" : "FLOPs"; }
 
+// "MACs*" where a figure is called FLOPs.
+std::string CountsText(const AuditRow& row) {
+  const bool misnamed = row.matches && row.counts_macs != row.published.is_macs;
+  return absl::StrCat(UnitText(row.counts_macs), misnamed ? "*" : "");
+}
+
 std::string Difference(const AuditRow& row) {
   const absl::int128 difference = row.figure - row.published.value;
   return absl::StrCat(difference < 0 ? "-" : "+", SiNumber(Distance(difference, 0)));
@@ -82,22 +88,32 @@ TextTable AuditTable(absl::Span<const AuditRow> rows) {
   table.columns = {{"name", false, Narrow::kCutEnd}, {"published", true},  {"counts", false},
                    {"by", false, Narrow::kCutEnd},   {"its figure", true}, {"difference", true}};
   size_t same = 0;
-  size_t misnamed = 0;
+  int64_t macs = 0, flops = 0;  // that are called by the other unit
+  int64_t faults = 0;
   for (const AuditRow& row : rows) {
     if (!row.fault.empty()) {
+      ++faults;
       table.rows.push_back({{row.name, row.published.text, "", row.fault, "", ""}});
       continue;
     }
     same += row.matches ? 1 : 0;
-    misnamed += row.matches && row.counts_macs != row.published.is_macs ? 1 : 0;
+    if (row.matches && row.counts_macs != row.published.is_macs) ++(row.counts_macs ? macs : flops);
     table.rows.push_back(
-        {{row.name, row.published.text, UnitText(row.counts_macs),
+        {{row.name, row.published.text, CountsText(row),
           row.matches ? Listed(row.conventions) : absl::StrCat("nearest: ", row.conventions[0]),
           SiNumber(row.figure), row.matches ? "-" : Difference(row)}});
   }
   table.notes.push_back(absl::StrCat(same, " of ", rows.size(),
                                      " figures are those of a convention, to the last digit"));
-  table.notes.push_back(absl::StrCat(misnamed, " of these count in another unit than they say"));
+  if (macs > 0) {
+    table.notes.push_back(absl::StrCat("* called FLOPs, but they are MACs: ", macs));
+  }
+  if (flops > 0) {
+    table.notes.push_back(absl::StrCat("* called MACs, but they are FLOPs: ", flops));
+  }
+  if (faults > 0) {
+    table.notes.push_back(absl::StrCat(Plural(faults, "line"), " could not be compared"));
+  }
   return table;
 }
 
@@ -148,6 +164,7 @@ absl::StatusOr<PublishedFigure> ParseFigure(absl::string_view text) {
   }
   figure.step = PowerOfTen(exponent - decimals);
   figure.value *= figure.step;
+  figure.is_known = true;
   return figure;
 }
 
@@ -203,9 +220,10 @@ std::string ToCsv(absl::Span<const AuditRow> rows) {
     table.columns.push_back({title});
   }
   for (const AuditRow& row : rows) {
-    const bool has = row.fault.empty();
+    const bool has = row.fault.empty(), known = row.published.is_known;
     table.rows.push_back(
-        {{row.name, row.model, Int128ToString(row.published.value), UnitText(row.published.is_macs),
+        {{row.name, row.model, known ? Int128ToString(row.published.value) : "",
+          known ? UnitText(row.published.is_macs) : "",
           !has          ? "unknown"
           : row.matches ? "same"
                         : "nearest",
@@ -226,9 +244,15 @@ std::string ToJson(absl::Span<const AuditRow> rows) {
     json.BeginObject();
     json.Key("name").String(row.name);
     json.Key("model").String(row.model);
-    json.Key("published").Int(row.published.value);
-    json.Key("published_step").Int(row.published.step);
-    json.Key("published_unit").String(row.published.is_macs ? "mac" : "flop");
+    if (row.published.is_known) {
+      json.Key("published").Int(row.published.value);
+      json.Key("published_step").Int(row.published.step);
+      json.Key("published_unit").String(row.published.is_macs ? "mac" : "flop");
+    } else {
+      for (const char* key : {"published", "published_step", "published_unit"}) {
+        json.Key(key).Null();
+      }
+    }
     json.Key("status").String(!has ? "unknown" : row.matches ? "same" : "nearest");
     json.Key("conventions").BeginArray(kOneLine);
     for (const std::string& name : row.conventions) json.String(name);

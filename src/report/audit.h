@@ -21,6 +21,7 @@ namespace onnxflops {
 // "4.089 GFLOPs": 4089000000, known to the last digit that is written.
 struct PublishedFigure {
   std::string text;
+  bool is_known = false;  // not of a text that is no figure; else
   absl::int128 value = 0;
   absl::int128 step = 1;  // of the last digit; a figure rounds to `value` within half of it
   bool is_macs = false;   // as it is called

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/report/compare_report.h"
 #include "src/report/text_table.h"
@@ -45,6 +46,10 @@ void AddWaterfall(const CompareReport& report, const ToolRow& tool, TextTable* t
 }  // namespace
 
 std::string ToCompareCsv(const CompareReport& report, bool waterfalls) {
+  return ToCompareCsv(absl::MakeConstSpan(&report, 1), waterfalls);
+}
+
+std::string ToCompareCsv(absl::Span<const CompareReport> reports, bool waterfalls) {
   TextTable table;
   const std::vector<const char*> titles =
       waterfalls
@@ -53,11 +58,13 @@ std::string ToCompareCsv(const CompareReport& report, bool waterfalls) {
           : std::vector<const char*>{"model", "convention", "version", "unit",   "status",
                                      "from",  "start",      "figure",  "params", "assumptions"};
   for (const char* title : titles) table.columns.push_back({title});
-  for (const ToolRow& tool : report.tools) {
-    if (waterfalls) {
-      AddWaterfall(report, tool, &table);
-    } else {
-      AddTool(report, tool, &table);
+  for (const CompareReport& report : reports) {
+    for (const ToolRow& tool : report.tools) {
+      if (waterfalls) {
+        AddWaterfall(report, tool, &table);
+      } else {
+        AddTool(report, tool, &table);
+      }
     }
   }
   return DrawCsv(table);

@@ -78,6 +78,20 @@ void WriteTool(const ToolRow& tool, const CompareRequest& request, JsonWriter* j
   json->EndObject();
 }
 
+void WriteComparison(const CompareReport& report, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("schema").String("onnxflops.compare/1");
+  WriteModel(report.ours.model, json);
+  json->Key("bindings").BeginObject(kOneLine);
+  for (const auto& [name, value] : report.ours.bindings) json->Key(name).Int(value);
+  json->EndObject();
+  json->Key("lower_bound").Bool(report.ours.totals.lower_bound);
+  json->Key("conventions").BeginArray();
+  for (const ToolRow& tool : report.tools) WriteTool(tool, report.request, json);
+  json->EndArray();
+  json->EndObject();
+}
+
 void WriteInfo(const ConventionInfo& info, JsonWriter* json) {
   json->Key("name").String(info.name);
   WriteTextOrNull("version", info.version, json);
@@ -107,14 +121,16 @@ void WriteConvention(const Convention& convention, JsonWriter* json) {
 
 std::string ToJson(const CompareReport& report) {
   JsonWriter json;
+  WriteComparison(report, &json);
+  return json.TakeText();
+}
+
+std::string ToJson(absl::Span<const CompareReport> reports) {
+  JsonWriter json;
   json.BeginObject();
-  json.Key("schema").String("onnxflops.compare/1");
-  WriteModel(report.ours.model, &json);
-  json.Key("bindings").BeginObject(kOneLine);
-  for (const auto& [name, value] : report.ours.bindings) json.Key(name).Int(value);
-  json.EndObject();
-  json.Key("conventions").BeginArray();
-  for (const ToolRow& tool : report.tools) WriteTool(tool, report.request, &json);
+  json.Key("schema").String("onnxflops.comparisons/1");
+  json.Key("comparisons").BeginArray();
+  for (const CompareReport& report : reports) WriteComparison(report, &json);
   json.EndArray();
   json.EndObject();
   return json.TakeText();

@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/convention/convention_info.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
@@ -74,6 +78,13 @@ std::string ToMarkdown(const CompareReport& report, bool waterfalls);
 // A line for every tool; with `waterfalls`, a line for the start, every term and the figure of
 // each. Exact digits.
 std::string ToCompareCsv(const CompareReport& report, bool waterfalls);
+
+// Several models: a row for each, with a column per tool.
+std::string ToTable(absl::Span<const CompareReport> reports, const TableStyle& style = {});
+std::string ToMarkdown(absl::Span<const CompareReport> reports);
+// JSON: "onnxflops.comparisons/1".
+std::string ToJson(absl::Span<const CompareReport> reports);
+std::string ToCompareCsv(absl::Span<const CompareReport> reports, bool waterfalls);
 
 // Every convention: unit, source, what it includes and misses, and the versions that differ.
 std::string ListConventions(const TableStyle& style = {});

@@ -1,7 +1,10 @@
 // Comparisons for people: terminals and GitHub.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
@@ -11,6 +14,7 @@
 #include "src/base/quote.h"
 #include "src/convention/conventions.h"
 #include "src/report/compare_report.h"
+#include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/summary.h"
 #include "src/report/text_table.h"
@@ -22,36 +26,50 @@ using convention::Convention;
 using convention::Conventions;
 using report::DisplayWidth;
 using report::DrawHead;
+using report::DrawSentence;
 using report::DrawWrapped;
+using report::FactorOf;
 using report::GroupedDigits;
 using report::kLineMark;
 using report::MarkdownCode;
+using report::OperationsOf;
 using report::Percent;
 using report::ReferenceValues;
 using report::ShowExpr;
+using report::SiNumber;
+using report::WithoutEnd;
 using report::WrapLines;
 
 constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
+constexpr int kMaxReason = 100;        // columns of why a tool has no figure
 constexpr size_t kMaxModuleRows = 24;  // under one term
 constexpr size_t kMaxNamedNodes = 1000;
 
-// Figures with every digit: as they are, or, where an expression is too long for a column, all of
-// them at the reference sizes.
+// Figures with every digit: as they are; times one factor, as batch, where all of them are; or,
+// where an expression is too long for a column, all of them at the reference sizes.
 class Figures {
  public:
-  explicit Figures(const CompareReport& report) : values_(report.ours) {
-    for (const ToolRow& tool : report.tools) {
-      Consider(tool.start);
-      Consider(tool.headline);
-      for (const TermRow& term : tool.terms) Consider(term.amount);
-    }
+  Figures(const Report& ours, const std::vector<Expr>& shown) : values_(ours) {
+    // What all have in common, the first that is not 0 has.
+    const auto first =
+        std::find_if(shown.begin(), shown.end(), [](const Expr& e) { return e != Expr(0); });
+    if (first != shown.end()) factor_ = FactorOf(*first);
+    for (const Expr& expr : shown) Consider(expr);
   }
 
+  static bool HasFigure(const ToolRow& tool) { return tool.standing != Standing::kNotApplicable; }
+
   std::string Show(const Expr& expr) const {
-    if (expr.is_literal() || !at_sizes_) return ShowExpr(expr, true);
+    if (expr.is_literal()) return ShowExpr(expr, true);
+    if (factor_) return ShowExpr(*DivideExactly(expr, *factor_), true);
+    if (!at_sizes_) return ShowExpr(expr, true);
     const auto value = values_.Of(expr);
     return value ? GroupedDigits(*value) : "?";
   }
+  // What stands behind a unit: " per batch".
+  std::string Per() const { return factor_ ? absl::StrCat(" per ", factor_->ToString()) : ""; }
+
+  absl::int128 Value(const Expr& expr) const { return values_.Of(expr).value_or(0); }
 
   // "101.2" percent.
   std::string Share(const Expr& part, const Expr& whole) const {
@@ -62,7 +80,7 @@ class Figures {
 
   // What a reader must know of the figures; empty if nothing.
   std::string Note() const {
-    if (open_.empty()) return "";
+    if (open_.empty() || factor_) return "";
     std::vector<std::string> at;
     for (const std::string& name : open_) {
       const auto it = values_.sizes().find(name);
@@ -71,13 +89,16 @@ class Figures {
     constexpr size_t kShown = 4;
     if (at.size() > kShown) at.resize(kShown);
     return absl::StrCat(at_sizes_ ? "figures are at " : "shares are at ", absl::StrJoin(at, ", "),
-                        "; --dim NAME=N binds a size");
+                        "; --dim NAME=N sets a size");
   }
 
  private:
   void Consider(const Expr& expr) {
-    if (expr.is_literal()) return;
+    if (expr == Expr(0)) return;
     if (!considered_.insert(expr).second) return;
+    const std::optional<Expr> quotient = factor_ ? DivideExactly(expr, *factor_) : std::nullopt;
+    if (!quotient || !quotient->is_literal()) factor_.reset();
+    if (expr.is_literal()) return;
     for (std::string& name : expr.Symbols()) {
       if (known_.insert(name).second) open_.push_back(std::move(name));
     }
@@ -87,32 +108,106 @@ class Figures {
   }
 
   const ReferenceValues values_;
+  std::optional<Expr> factor_;
   absl::flat_hash_set<Expr> considered_;
   std::vector<std::string> open_;  // symbols, in the order in which they are met
   absl::flat_hash_set<std::string> known_;
   bool at_sizes_ = false;
 };
 
-std::string StatusText(const ToolRow& tool) {
-  return tool.standing == Standing::kNotApplicable ? "no figure"
-                                                   : std::string(StandingName(tool.standing));
+// What a tool's figure is compared with. Tools that count FLOPs count integer work among them.
+Expr OursIn(Unit unit, const Report& ours) {
+  return unit == Unit::kMac ? ours.totals.macs : OperationsOf(ours, ours.totals);
 }
 
-TextTable ToolTable(const CompareReport& report, const Figures& figures) {
-  using Column = TextTable::Column;
-  TextTable table;
-  table.columns = {{"tool", false},   {"its figure", true},
-                   {"unit", false},   {"% of ours", true},
-                   {"status", false}, {"as the tool calls it", false, Column::Narrow::kDrop}};
-  for (const ToolRow& tool : report.tools) {
-    const bool none = tool.standing == Standing::kNotApplicable;
-    table.rows.push_back({{tool.convention->name, none ? "-" : figures.Show(tool.headline),
-                           std::string(UnitName(tool.convention->unit)),
-                           none ? "-" : figures.Share(tool.headline, tool.start), StatusText(tool),
-                           tool.convention->headline}});
+// "-1.788 G  linear layers in Attention: no hook": the term that is the most of the way from ours.
+std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
+  std::map<std::string, absl::int128> terms;
+  for (const TermRow& term : tool.terms) {
+    terms[absl::StrCat(term.name, ": ", term.reason)] += figures.Value(term.amount);
   }
-  if (const std::string note = figures.Note(); !note.empty()) table.notes.push_back(note);
+  const auto size = [](absl::int128 value) { return value < 0 ? -value : value; };
+  const auto largest = std::max_element(
+      terms.begin(), terms.end(),
+      [&](const auto& a, const auto& b) { return size(a.second) < size(b.second); });
+  if (largest == terms.end() || largest->second == 0) return "";
+  return absl::StrCat(largest->second > 0 ? "+" : "", SiNumber(largest->second), "  ",
+                      largest->first);
+}
+
+// The tools of one unit by falling figure, ours first. No columns if no tool has a figure in it.
+// Sets `note`, if it is empty, to what a reader must know of the figures.
+TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
+  const Expr ours = OursIn(unit, report.ours);
+  std::vector<const ToolRow*> tools;
+  std::vector<Expr> shown = {ours};
+  for (const ToolRow& tool : report.tools) {
+    if (tool.convention->unit != unit || !Figures::HasFigure(tool)) continue;
+    tools.push_back(&tool);
+    shown.push_back(tool.headline);
+  }
+  TextTable table;
+  if (tools.empty()) return table;
+  const Figures figures(report.ours, shown);
+  if (note->empty()) *note = figures.Note();
+  std::stable_sort(tools.begin(), tools.end(), [&](const ToolRow* a, const ToolRow* b) {
+    return figures.Value(a->headline) > figures.Value(b->headline);
+  });
+  using Column = TextTable::Column;
+  const bool integers = unit == Unit::kFlop && ours != report.ours.totals.flops;
+  table.columns = {{absl::StrCat("tools in ", UnitName(unit)), false},
+                   {absl::StrCat(UnitName(unit), figures.Per()), true},
+                   {"% of ours", true},
+                   {"largest difference", false, Column::Narrow::kDrop}};
+  table.rows.push_back(
+      {{integers ? "ours, integer work included" : "ours",
+        ours == Expr(0) && report.ours.totals.lower_bound
+            ? "unknown"
+            : absl::StrCat(report.ours.totals.lower_bound ? ">= " : "", figures.Show(ours)),
+        "100.0", ""},
+       0,
+       true});
+  for (const ToolRow* tool : tools) {
+    table.rows.push_back(
+        {{absl::StrCat(tool->convention->name, tool->standing == Standing::kAssumed ? "*" : ""),
+          figures.Show(tool->headline), figures.Share(tool->headline, ours),
+          LargestTerm(*tool, figures)}});
+  }
   return table;
+}
+
+// "thop, fvcore (why); torchstat (why)": tools without a figure, by reason.
+std::string WithoutFigure(const CompareReport& report) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (const ToolRow& tool : report.tools) {
+    if (Figures::HasFigure(tool)) continue;
+    const std::string reason = tool.assumptions.empty() ? "" : tool.assumptions[0];
+    const auto same = [&](const auto& group) { return group.first == reason; };
+    const auto group = std::find_if(groups.begin(), groups.end(), same);
+    if (group != groups.end()) {
+      group->second.emplace_back(tool.convention->name);
+    } else {
+      groups.push_back({reason, {tool.convention->name}});
+    }
+  }
+  return absl::StrJoin(groups, "; ", [](std::string* out, const auto& group) {
+    absl::StrAppend(out, absl::StrJoin(group.second, ", "), " (",
+                    WithoutEnd(group.first, kMaxReason), ")");
+  });
+}
+
+// Sentences below the tables.
+std::vector<std::string> TableNotes(const CompareReport& report, const std::string& note) {
+  std::vector<std::string> notes;
+  const bool assumed =
+      std::any_of(report.tools.begin(), report.tools.end(),
+                  [](const ToolRow& tool) { return tool.standing == Standing::kAssumed; });
+  if (assumed) notes.emplace_back("* rests on a guess, which --with NAME prints");
+  const std::string without = WithoutFigure(report);
+  if (!without.empty()) notes.push_back(absl::StrCat("no figure: ", without));
+  if (!note.empty()) notes.push_back(note);
+  notes.emplace_back("every term from our count to a tool's: --with NAME, or --with all");
+  return notes;
 }
 
 // Paths that differ in one number, "resblocks.0.attn" and "resblocks.1.attn", and have the same
@@ -224,6 +319,16 @@ void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& requ
   }
 }
 
+// Of one tool.
+Figures FiguresOf(const ToolRow& tool, const CompareReport& report) {
+  std::vector<Expr> shown;
+  if (Figures::HasFigure(tool)) {
+    shown = {tool.start, tool.headline};
+    for (const TermRow& term : tool.terms) shown.push_back(term.amount);
+  }
+  return Figures(report.ours, shown);
+}
+
 std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const Figures& figures) {
   std::vector<Step> steps;
   steps.push_back(
@@ -274,11 +379,12 @@ void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::
   }
 }
 
-std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report, const Figures& figures,
+std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report,
                           const TableStyle& style) {
+  const Figures figures = FiguresOf(tool, report);
   const int width = style.line_width();
   const std::vector<Step> steps = Steps(tool, report, figures);
-  const std::string unit(UnitName(tool.convention->unit));
+  const std::string unit = absl::StrCat(UnitName(tool.convention->unit), figures.Per());
   int figure_width = DisplayWidth(unit);
   int text_width = 0;
   for (const Step& step : steps) {
@@ -294,10 +400,11 @@ std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report, cons
   return out;
 }
 
-std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report,
-                              const Figures& figures) {
+std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) {
+  const Figures figures = FiguresOf(tool, report);
   TextTable table;
-  table.columns = {{"", false}, {std::string(UnitName(tool.convention->unit)), true}};
+  table.columns = {{"", false},
+                   {absl::StrCat(UnitName(tool.convention->unit), figures.Per()), true}};
   for (Step& step : Steps(tool, report, figures)) {
     table.rows.push_back(
         {{std::move(step.text), std::move(step.figure)}, step.indent, step.strong});
@@ -326,37 +433,41 @@ std::vector<std::string> VersionWords(const Convention& tool, const Convention& 
 }  // namespace
 
 std::string ToTable(const CompareReport& report, bool waterfalls, const TableStyle& style) {
-  const Figures figures(report);
   const int width = style.line_width();
   std::string out = DrawHead(report.ours, width);
   if (!waterfalls) {
-    const Totals& ours = report.ours.totals;
-    const char* at_least = ours.lower_bound ? ">= " : "";
-    return absl::StrCat(out, "\nours: ", at_least, Printable(figures.Show(ours.macs)), " MACs, ",
-                        at_least, Printable(figures.Show(ours.flops)), " FLOPs\n\n",
-                        DrawText(ToolTable(report, figures), style));
+    std::string about_figures;
+    for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
+      TextTable table = UnitTable(report, unit, &about_figures);
+      if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawText(std::move(table), style));
+    }
+    absl::StrAppend(&out, "\n");
+    for (const std::string& note : TableNotes(report, about_figures)) {
+      absl::StrAppend(&out, DrawSentence("", note, width));
+    }
+    return out;
   }
   for (const ToolRow& tool : report.tools) {
-    absl::StrAppend(&out, "\n", DrawWaterfall(tool, report, figures, style));
+    absl::StrAppend(&out, "\n", DrawWaterfall(tool, report, style));
   }
   return out;
 }
 
 std::string ToMarkdown(const CompareReport& report, bool waterfalls) {
-  const Figures figures(report);
   std::string out = absl::StrCat("### ", MarkdownCode(report.ours.model.path), "\n");
   if (!waterfalls) {
-    const Totals& ours = report.ours.totals;
-    const char* at_least = ours.lower_bound ? ">= " : "";
-    absl::StrAppend(&out, "\nours: ", MarkdownCode(at_least + figures.Show(ours.macs)), " MACs, ",
-                    MarkdownCode(at_least + figures.Show(ours.flops)), " FLOPs\n\n",
-                    DrawMarkdown(ToolTable(report, figures)));
-    if (const std::string note = figures.Note(); !note.empty()) {
-      absl::StrAppend(&out, "\n- ", MarkdownCode(note), "\n");
+    std::string about_figures;
+    for (const Unit unit : {Unit::kMac, Unit::kFlop}) {
+      const TextTable table = UnitTable(report, unit, &about_figures);
+      if (!table.columns.empty()) absl::StrAppend(&out, "\n", DrawMarkdown(table));
+    }
+    absl::StrAppend(&out, "\n");
+    for (const std::string& note : TableNotes(report, about_figures)) {
+      absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
     }
     return out;
   }
-  for (const ToolRow& tool : report.tools) out += MarkdownWaterfall(tool, report, figures);
+  for (const ToolRow& tool : report.tools) out += MarkdownWaterfall(tool, report);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // The report for spreadsheets and scripts.
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/ranges.h"
 #include "src/report/text_table.h"
 #include "src/report/writers.h"
 
@@ -19,6 +21,7 @@ using report::FigureColumns;
 using report::Intensity;
 using report::OperationsOf;
 using report::Percent;
+using report::Ranges;
 using report::ReferenceValues;
 using report::StatusName;
 using report::TensorText;
@@ -50,7 +53,8 @@ class Lines {
         options_(options),
         figures_(FiguresOf(options)),
         columns_(report, options),
-        values_(report) {}
+        values_(report),
+        ranges_(report) {}
 
   // `before` and `after` the figures.
   void Add(const Amounts& amounts, Known known, std::vector<std::string> before,
@@ -92,6 +96,9 @@ class Lines {
       return !unknown && report_.Has(q) ? amount.ToString() : "";
     }
     if (known == Known::kNothing) return "";
+    if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
+      return Bound(figure.kind, amounts.*(CostQuantity(report_, options_).value), known);
+    }
     const bool share = figure.kind == Figure::Kind::kShare;
     const Quantity& cost = CostQuantity(report_, options_);
     const auto part = values_.Of(share ? amounts.*(cost.value) : OperationsOf(report_, amounts));
@@ -102,11 +109,20 @@ class Lines {
     return text == "-" ? "" : text;
   }
 
+  // A formula over the sizes of inputs; nothing where no bound is known.
+  std::string Bound(Figure::Kind end, const Expr& amount, Known known) const {
+    if (end == Figure::Kind::kAtMost && known != Known::kAll) return "";
+    const std::optional<Expr> bound =
+        end == Figure::Kind::kAtLeast ? ranges_.Lowest(amount) : ranges_.Highest(amount);
+    return bound ? bound->ToString() : "";
+  }
+
   const Report& report_;
   const ViewOptions& options_;
   const std::vector<Figure> figures_;
   const FigureColumns columns_;
   const ReferenceValues values_;
+  const Ranges ranges_;
   std::vector<Line> lines_;
 };
 

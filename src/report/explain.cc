@@ -11,12 +11,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "ops/formula/formula.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/call_view.h"
 #include "src/module/module_tree.h"
+#include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/node_rows.h"
 #include "src/report/operators.h"
@@ -29,14 +31,15 @@ using report::BytesText;
 using report::DescribedNode;
 using report::DescribeNode;
 using report::DescribeNodeInside;
+using report::DrawSentence;
 using report::DrawWrapped;
 using report::ExceptionText;
+using report::FactorOf;
 using report::FormulaLine;
 using report::GroupedDigits;
 using report::IsPlainFloat;
 using report::Percent;
 using report::ShowExpr;
-using report::SiExpr;
 using report::TensorText;
 
 constexpr size_t kMaxSuggestions = 5;
@@ -98,7 +101,7 @@ absl::StatusOr<NamedNode> FindNode(const ModelData& model, absl::string_view nam
   }
   if (by_output) return NamedNode{*by_output};
   std::string message =
-      absl::StrCat(Escaped(model.path), ": no node or tensor is named ", Quoted(name));
+      absl::StrCat(Escaped(model.path), ": no node, tensor or module is named ", Quoted(name));
   if (!similar.empty()) absl::StrAppend(&message, "; similar: ", absl::StrJoin(similar, ", "));
   return absl::NotFoundError(message);
 }
@@ -258,6 +261,26 @@ void AppendTensors(absl::string_view label, const std::vector<TensorInfo>& tenso
   }
 }
 
+// Each line of a text by itself.
+std::string InBold(absl::string_view text, const TableStyle& style) {
+  if (!style.color) return std::string(text);
+  std::string out;
+  for (absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
+    absl::StrAppend(&out, "\x1b[1m", line, "\x1b[0m\n");
+  }
+  return out;
+}
+
+// Percent of the model, if both are a number, or a number times the same.
+std::optional<std::string> ShareOf(const Expr& part, const Expr& whole) {
+  if (part.is_literal() && whole.is_literal()) return Percent(part.literal(), whole.literal());
+  const std::optional<Expr> factor = FactorOf(whole);
+  if (!factor) return std::nullopt;
+  const std::optional<Expr> p = DivideExactly(part, *factor), w = DivideExactly(whole, *factor);
+  if (!p || !w || !p->is_literal() || !w->is_literal()) return std::nullopt;
+  return Percent(p->literal(), w->literal());
+}
+
 std::string StatusText(const Explanation& e) {
   if (e.node.status == Coverage::kUnknown) return absl::StrCat("unknown: ", e.reason);
   if (e.shape_work) return "free: it only makes shapes, which a runtime folds";
@@ -274,6 +297,89 @@ void AppendRule(const Explanation& e, int width, std::string* out) {
   for (const std::string& exception : e.exceptions) {
     AppendLabelled("except", exception, width, out);
   }
+}
+
+// "node /conv1/Conv (Conv, opset 17, rule of version 11) of resnet50.onnx".
+std::string HeadText(const Explanation& e, const TableStyle& style) {
+  const std::string rule = e.version > 0 ? absl::StrCat(", rule of version ", e.version) : "";
+  const std::string text =
+      DrawSentence("node ",
+                   absl::StrCat(e.node.name, " (", OpLabel(e.node.domain, e.node.op), ", opset ",
+                                e.opset, rule, ") of ", e.model),
+                   style.line_width());
+  return absl::StrCat(InBold(text, style), "\n");
+}
+
+// Which of several nodes it is, and its module.
+void AppendPlace(const Explanation& e, int width, std::string* out) {
+  if (e.nodes_of_that_name > 1) {
+    const int64_t next = e.number < e.nodes_of_that_name ? e.number + 1 : 1;
+    AppendLabelled("name",
+                   absl::StrCat("number ", e.number, " of ", e.nodes_of_that_name,
+                                " nodes of this name; NAME#", next, " explains another"),
+                   width, out);
+  }
+  if (e.module.empty()) return;
+  AppendLabelled("module", absl::StrCat(e.module, e.module_type.empty() ? "" : "  ", e.module_type),
+                 width, out);
+}
+
+void AppendCost(const Explanation& e, int width, std::string* out) {
+  if (const std::string status = StatusText(e); !status.empty()) {
+    AppendLabelled("cost", status, width, out);
+  }
+  for (const Explanation::Term& term : e.terms) {
+    AppendLabelled("cost",
+                   absl::StrCat(term.kind, " = ", term.how, term.how.empty() ? "" : " = ",
+                                Show(term.amount, /*exact=*/true)),
+                   width, out);
+  }
+  for (const auto& [operands, macs] : e.macs_by_dtype) {
+    if (e.one_type) break;
+    AppendLabelled("types",
+                   absl::StrCat(operands.ToString(), operands.qdq ? " (computed in float)" : ""),
+                   width, out);
+  }
+  for (const Explanation::Body& body : e.bodies) {
+    AppendLabelled("inside",
+                   absl::StrCat(body.name, "  FLOPs ", Show(body.flops, true), ", MACs ",
+                                Show(body.macs, true), "  (", body.how, ")"),
+                   width, out);
+  }
+  if (e.node.multiplicity == Expr(1)) return;
+  AppendLabelled("runs", absl::StrCat(Show(e.node.multiplicity, true), "; below is one run"), width,
+                 out);
+}
+
+// "118.0 M"; "118.0 M per batch"; an expression that has no such factor is written out.
+std::string SumText(const Expr& amount, bool bytes) {
+  if (amount.is_literal()) return bytes ? BytesText(amount) : ShowExpr(amount, false);
+  if (const std::optional<Expr> factor = FactorOf(amount)) {
+    const Expr one = *DivideExactly(amount, *factor);
+    const std::string number = bytes ? BytesText(one) : ShowExpr(one, false);
+    return absl::StrCat(number, " per ", factor->ToString());
+  }
+  return absl::StrCat(Show(amount, false), bytes ? " bytes" : "");
+}
+
+// The last line: what one run takes.
+std::string SumsText(const Explanation& e, const TableStyle& style) {
+  if (e.node.status == Coverage::kUnknown) {
+    return InBold("MACs unknown   FLOPs unknown (--rules FILE can give its cost)\n", style);
+  }
+  std::vector<std::string> sums = {absl::StrCat("MACs ", SumText(e.amounts.macs, false)),
+                                   absl::StrCat("FLOPs ", SumText(e.amounts.flops, false))};
+  const auto share = ShareOf(e.amounts.flops, e.total_flops);
+  if (share) {
+    sums.back() +=
+        absl::StrCat(" (", *share, " % of the model's ", SumText(e.total_flops, false), ")");
+  }
+  if (e.amounts.int_ops != Expr(0)) {
+    sums.push_back(absl::StrCat("integer operations ", SumText(e.amounts.int_ops, false)));
+  }
+  sums.push_back(absl::StrCat("read ", SumText(e.amounts.bytes_read, true), ", written ",
+                              SumText(e.amounts.bytes_written, true)));
+  return InBold(DrawWrapped(sums, "   ", style.line_width()), style);
 }
 
 }  // namespace
@@ -321,65 +427,13 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
 
 std::string ToText(const Explanation& e, const TableStyle& style) {
   const int width = style.line_width();
-  std::string out = absl::StrCat("node ", Printable(e.node.name), " (",
-                                 Printable(OpLabel(e.node.domain, e.node.op)), ", opset ", e.opset);
-  if (e.version > 0) absl::StrAppend(&out, ", rule of version ", e.version);
-  absl::StrAppend(&out, ") of ", Printable(e.model), "\n\n");
-  if (e.nodes_of_that_name > 1) {
-    const int64_t next = e.number < e.nodes_of_that_name ? e.number + 1 : 1;
-    AppendLabelled("name",
-                   absl::StrCat("number ", e.number, " of ", e.nodes_of_that_name,
-                                " nodes of this name; NAME#", next, " explains another"),
-                   width, &out);
-  }
-  if (!e.module.empty()) {
-    AppendLabelled("module",
-                   absl::StrCat(e.module, e.module_type.empty() ? "" : "  ", e.module_type), width,
-                   &out);
-  }
+  std::string out = HeadText(e, style);
+  AppendPlace(e, width, &out);
   AppendTensors("input", e.node.inputs, e.node.inputs_omitted, width, &out);
   AppendTensors("output", e.node.outputs, e.node.outputs_omitted, width, &out);
   AppendRule(e, width, &out);
-  if (const std::string status = StatusText(e); !status.empty()) {
-    AppendLabelled("cost", status, width, &out);
-  }
-  for (const Explanation::Term& term : e.terms) {
-    AppendLabelled("cost",
-                   absl::StrCat(term.kind, " = ", term.how, term.how.empty() ? "" : " = ",
-                                Show(term.amount, /*exact=*/true)),
-                   width, &out);
-  }
-  for (const auto& [operands, macs] : e.macs_by_dtype) {
-    if (e.one_type) break;
-    AppendLabelled("types",
-                   absl::StrCat(operands.ToString(), operands.qdq ? " (computed in float)" : ""),
-                   width, &out);
-  }
-  for (const Explanation::Body& body : e.bodies) {
-    AppendLabelled("inside",
-                   absl::StrCat(body.name, "  FLOPs ", Show(body.flops, true), ", MACs ",
-                                Show(body.macs, true), "  (", body.how, ")"),
-                   width, &out);
-  }
-  if (e.node.multiplicity != Expr(1)) {
-    AppendLabelled("runs", absl::StrCat(Show(e.node.multiplicity, true), "; below is one run"),
-                   width, &out);
-  }
-  if (e.node.status == Coverage::kUnknown) {
-    return absl::StrCat(out, "\nMACs unknown   FLOPs unknown (--rules FILE can give its cost)\n");
-  }
-  std::vector<std::string> sums = {absl::StrCat("MACs ", Show(e.amounts.macs, false)),
-                                   absl::StrCat("FLOPs ", Show(e.amounts.flops, false))};
-  if (e.amounts.flops.is_literal() && e.total_flops.is_literal()) {
-    sums.back() += absl::StrCat(" (", Percent(e.amounts.flops.literal(), e.total_flops.literal()),
-                                " % of the model's ", SiExpr(e.total_flops), ")");
-  }
-  const auto bytes = [](const Expr& amount) {
-    return amount.is_literal() ? BytesText(amount) : absl::StrCat(Show(amount, false), " bytes");
-  };
-  sums.push_back(absl::StrCat("read ", bytes(e.amounts.bytes_read), ", written ",
-                              bytes(e.amounts.bytes_written)));
-  return absl::StrCat(out, "\n", DrawWrapped(sums, "   ", width));
+  AppendCost(e, width, &out);
+  return absl::StrCat(out, "\n", SumsText(e, style));
 }
 
 }  // namespace onnxflops

@@ -65,6 +65,8 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
                                             absl::string_view node);
 
 std::string ToText(const Explanation& explanation, const TableStyle& style);
+// JSON: "onnxflops.explain/1" (tools/schema/explain.v1.schema.json).
+std::string ToJson(const Explanation& explanation);
 
 }  // namespace onnxflops
 

@@ -19,6 +19,10 @@ absl::string_view Figure::key() const {
       return "share";
     case Kind::kIntensity:
       return "intensity";
+    case Kind::kAtLeast:
+      return "at_least";
+    case Kind::kAtMost:
+      return "at_most";
   }
   return "";
 }
@@ -28,8 +32,10 @@ namespace {
 std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
   for (const Quantity& q : kQuantities) all.push_back({Figure::Kind::kQuantity, &q});
-  all.push_back({Figure::Kind::kShare, nullptr});
-  all.push_back({Figure::Kind::kIntensity, nullptr});
+  for (const Figure::Kind kind : {Figure::Kind::kShare, Figure::Kind::kIntensity,
+                                  Figure::Kind::kAtLeast, Figure::Kind::kAtMost}) {
+    all.push_back({kind, nullptr});
+  }
   return all;
 }
 
@@ -97,6 +103,10 @@ std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& option
   if (options.sort) add(*options.sort);
   add_quantity(CostQuantity(report, options));
   if (!options.stable) add(share);
+  if (!options.stable && HasRanges(report)) {
+    add({Figure::Kind::kAtLeast, nullptr});
+    add({Figure::Kind::kAtMost, nullptr});
+  }
   add_quantity(MainQuantity(report));
   if (options.by == GroupBy::kNode && options.top > 0) return shown;  // with room for shapes
   if (report.has_flops()) add_quantity(QuantityOf(&Amounts::flops));
@@ -154,6 +164,7 @@ FigureColumns::FigureColumns(const Report& report, const ViewOptions& options)
       options_(options),
       cost_(CostQuantity(report, options)),
       values_(report),
+      ranges_(report),
       factor_(FactorOf(report.totals.*(MainQuantity(report).value))) {
   for (const Figure& figure : ShownFigures(report, options)) {
     columns_.push_back({figure, factor_.has_value() && figure.kind == Figure::Kind::kQuantity &&
@@ -199,6 +210,10 @@ std::string FigureColumns::Title(const Column& column) const {
     }
     case Figure::Kind::kIntensity:
       return report_.int_census[Kind::kMac] != Expr(0) ? "ops/byte" : "FLOP/byte";
+    case Figure::Kind::kAtLeast:
+      return "at least";
+    case Figure::Kind::kAtMost:
+      return "at most";
     case Figure::Kind::kQuantity:
       break;
   }
@@ -214,6 +229,16 @@ std::string FigureColumns::Show(const Column& column, const Expr& amount) const 
   const auto value = values_.Of(amount);
   // Below 0 the sizes do not fit the model.
   return value && *value >= 0 ? ShowExpr(*value, options_.exact) : "?";
+}
+
+std::string FigureColumns::Bound(Figure::Kind end, const Amounts& amounts, Known known) const {
+  const Expr& amount = amounts.*(cost_.value);
+  if (end == Figure::Kind::kAtMost && known != Known::kAll) return "?";
+  if (known == Known::kNothing) return "0";
+  const std::optional<Expr> bound =
+      end == Figure::Kind::kAtLeast ? ranges_.Lowest(amount) : ranges_.Highest(amount);
+  const auto value = bound ? values_.Of(*bound) : std::nullopt;
+  return value ? ShowExpr(*value, options_.exact) : "?";
 }
 
 std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Known known) const {
@@ -232,6 +257,9 @@ std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Kn
       const auto bytes = values_.Of(amounts.bytes_read + amounts.bytes_written);
       return work && bytes ? Intensity(*work, *bytes) : "-";
     }
+    case Figure::Kind::kAtLeast:
+    case Figure::Kind::kAtMost:
+      return Bound(column.figure.kind, amounts, known);
     case Figure::Kind::kQuantity:
       break;
   }

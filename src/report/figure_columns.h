@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/report/format.h"
+#include "src/report/ranges.h"
 #include "src/report/report.h"
 #include "src/report/text_table.h"
 #include "src/report/view_options.h"
@@ -58,12 +59,15 @@ class FigureColumns {
   std::string Title(const Column& column) const;
   std::string Cell(const Column& column, const Amounts& amounts, Known known) const;
   std::string Show(const Column& column, const Expr& amount) const;
+  // What is sorted by is at least or at most that; "?" where it is not known.
+  std::string Bound(Figure::Kind end, const Amounts& amounts, Known known) const;
   absl::int128 ValueOf(const Expr& amount) const { return values_.Of(amount).value_or(0); }
 
   const Report& report_;
   const ViewOptions& options_;
   const Quantity& cost_;
   ReferenceValues values_;
+  const Ranges ranges_;
   std::optional<Expr> factor_;
   std::vector<Column> columns_;
 };

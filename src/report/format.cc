@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "src/base/utf8.h"
 
 namespace onnxflops::report {
@@ -122,8 +123,11 @@ std::string WithCoefficients(const Expr& expr, std::string (*show)(absl::int128)
     const absl::string_view term = absl::string_view(text).substr(begin, end - begin);
     const absl::string_view coefficient = term.substr(0, term.find('*'));
     result.append(text, done, begin - done);
-    if (const auto value = ParseDigits(coefficient)) {
-      absl::StrAppend(&result, show(*value), term.substr(coefficient.size()));
+    // Only the first term has its sign with it.
+    const absl::string_view digits = absl::StripPrefix(coefficient, "-");
+    if (const auto value = ParseDigits(digits)) {
+      absl::StrAppend(&result, digits.size() < coefficient.size() ? "-" : "", show(*value),
+                      term.substr(coefficient.size()));
     } else {
       absl::StrAppend(&result, term);
     }

@@ -7,6 +7,7 @@
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
+#include "src/report/ranges.h"
 #include "src/report/writers.h"
 
 namespace onnxflops {
@@ -15,39 +16,51 @@ namespace {
 using report::JsonWriter;
 using report::kOneLine;
 using report::OriginKindName;
+using report::Ranges;
 using report::StatusName;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WriteTensors;
 
-// Weights are known; work may be an expression.
-void WriteQuantity(const Quantity& q, const Expr& amount, JsonWriter* json) {
-  if (q.of == Quantity::Of::kWeights) {
-    json->Int(amount.literal());
+// With its range, where it depends on sizes that no input has.
+void WriteWork(const Expr& amount, const Ranges& ranges, JsonWriter* json) {
+  if (ranges.Varies(amount)) {
+    json->Range(amount, ranges.Lowest(amount), ranges.Highest(amount));
   } else {
     json->Quantity(amount);
   }
 }
 
+// Weights are known; work may be an expression.
+void WriteQuantity(const Quantity& q, const Expr& amount, const Ranges& ranges, JsonWriter* json) {
+  if (q.of == Quantity::Of::kWeights) {
+    json->Int(amount.literal());
+  } else {
+    WriteWork(amount, ranges, json);
+  }
+}
+
 // Every quantity of a row; those that another tool's count does not have are null. Nodes and
 // operators have no weights.
-void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, JsonWriter* json) {
+void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, const Ranges& ranges,
+                  JsonWriter* json) {
   for (const Quantity& q : kQuantities) {
     if (q.of == Quantity::Of::kWeights && !weights) continue;
     json->Key(q.key);
     if (report.Has(q)) {
-      WriteQuantity(q, amounts.*q.value, json);
+      WriteQuantity(q, amounts.*q.value, ranges, json);
     } else {
       json->Null();
     }
   }
 }
 
-void WriteTotals(const Report& report, JsonWriter* json) {
+void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->Key("totals").BeginObject();
   for (const Quantity& q : kQuantities) {
     json->Key(q.key);
     if (report.Has(q)) {
-      WriteQuantity(q, report.totals.*q.value, json);
+      WriteQuantity(q, report.totals.*q.value, ranges, json);
     } else if (q.value == &Amounts::params && report.tool->params) {
       json->Int(*report.tool->params);
     } else {
@@ -59,7 +72,7 @@ void WriteTotals(const Report& report, JsonWriter* json) {
     if (report.tool) {
       json->Null();
     } else {
-      json->Quantity(report.totals.*q.value);
+      WriteWork(report.totals.*q.value, ranges, json);
     }
   }
   json->EndObject();
@@ -108,28 +121,6 @@ void WriteConvention(const Report& report, JsonWriter* json) {
   json->EndArray();
 }
 
-void WriteTensor(const TensorInfo& tensor, JsonWriter* json) {
-  json->BeginObject(kOneLine);
-  json->Key("name").String(tensor.name);
-  json->Key("dtype").String(tensor.type);
-  json->Key("shape");
-  if (tensor.shape.ranked()) {
-    json->BeginArray(kOneLine);
-    for (const Expr& dim : tensor.shape.dims()) json->String(dim.ToString());
-    json->EndArray();
-  } else {
-    json->Null();
-  }
-  json->EndObject();
-}
-
-template <typename Tensors>
-void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
-  json->Key(key).BeginArray();
-  for (const TensorInfo& tensor : tensors) WriteTensor(tensor, json);
-  json->EndArray();
-}
-
 void WriteCoverage(const Report& report, JsonWriter* json) {
   const CoverageInfo& c = report.coverage;
   json->Key("coverage").BeginObject();
@@ -162,12 +153,20 @@ void WriteSymbols(const std::vector<SymbolOrigin>& symbols, JsonWriter* json) {
     json->Key("value").String(symbol.value);
     json->Key("axis").Int(symbol.axis);
     json->EndObject();
+    if (symbol.at_most) json->Key("at_most").Quantity(*symbol.at_most);
     json->EndObject();
   }
   json->EndArray();
 }
 
-void WriteOps(const Report& report, JsonWriter* json) {
+// What sizes inside the model were set to.
+void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json) {
+  json->Key("upper_bounds").BeginObject();
+  for (const SymbolOrigin& symbol : raised) json->Key(symbol.name).Quantity(*symbol.at_most);
+  json->EndObject();
+}
+
+void WriteOps(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->Key("by_op");
   if (!report.has_rows()) {
     json->Null();
@@ -180,14 +179,14 @@ void WriteOps(const Report& report, JsonWriter* json) {
     json->Key("domain").String(row.domain);
     json->Key("nodes").Int(row.nodes);
     json->Key("runs").Quantity(row.runs);
-    WriteAmounts(report, row, /*weights=*/false, json);
+    WriteAmounts(report, row, /*weights=*/false, ranges, json);
     json->EndObject();
   }
   json->EndArray();
 }
 
 // Modules stand in the order of the text, each before its children: no recursion.
-void WriteModules(const Report& report, JsonWriter* json) {
+void WriteModules(const Report& report, const Ranges& ranges, JsonWriter* json) {
   const std::vector<Module>& modules = report.modules;
   std::vector<int32_t> ends;  // of the open modules
   json->Key("modules");
@@ -198,7 +197,7 @@ void WriteModules(const Report& report, JsonWriter* json) {
     json->Key("type").String(m.type);
     json->Key("path").String(m.path);
     json->Key("nodes").Int(m.nodes);
-    WriteAmounts(report, *m.amounts, /*weights=*/true, json);
+    WriteAmounts(report, *m.amounts, /*weights=*/true, ranges, json);
     json->Key("lower_bound").Bool(m.lower_bound);
     json->Key("children").BeginArray();
     ends.push_back(m.end);
@@ -210,7 +209,7 @@ void WriteModules(const Report& report, JsonWriter* json) {
   }
 }
 
-void WriteNodes(const Report& report, JsonWriter* json) {
+void WriteNodes(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->Key("nodes");
   if (!report.has_rows()) {
     json->Null();
@@ -227,7 +226,7 @@ void WriteNodes(const Report& report, JsonWriter* json) {
     WriteOmitted("inputs_omitted", row.inputs_omitted, json);
     WriteTensors("outputs", row.outputs, json);
     WriteOmitted("outputs_omitted", row.outputs_omitted, json);
-    WriteAmounts(report, row, /*weights=*/false, json);
+    WriteAmounts(report, row, /*weights=*/false, ranges, json);
     json->Key("multiplicity").Quantity(row.multiplicity);
     json->Key("status").String(StatusName(row.status));
     json->EndObject();
@@ -238,6 +237,7 @@ void WriteNodes(const Report& report, JsonWriter* json) {
 
 void WriteReport(const Report& report, JsonWriter* json,
                  JsonWriter::Layout layout = JsonWriter::Layout::kLines) {
+  const Ranges ranges(report);
   json->BeginObject(layout);
   json->Key("schema").String("onnxflops.report/1");
   WriteModel(report.model, json);
@@ -245,17 +245,18 @@ void WriteReport(const Report& report, JsonWriter* json,
   json->Key("bindings").BeginObject(kOneLine);
   for (const auto& [name, value] : report.bindings) json->Key(name).Int(value);
   json->EndObject();
+  if (report.upper_bounds) WriteRaised(report.raised, json);
   WriteConvention(report, json);
   json->Key("causal").String(report.causal == CausalCounting::kHalf ? "half" : "full");
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
-  WriteTotals(report, json);
+  WriteTotals(report, ranges, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);
-  WriteOps(report, json);
-  WriteModules(report, json);
-  if (report.has_nodes) WriteNodes(report, json);
+  WriteOps(report, ranges, json);
+  WriteModules(report, ranges, json);
+  if (report.has_nodes) WriteNodes(report, ranges, json);
   json->Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json->String(warning);
   json->EndArray();

@@ -2,8 +2,8 @@
 
 namespace onnxflops::report {
 
-void WriteModel(const ModelInfo& model, JsonWriter* json) {
-  json->Key("model").BeginObject();
+void WriteModel(const ModelInfo& model, JsonWriter* json, absl::string_view key) {
+  json->Key(key).BeginObject();
   json->Key("path").String(model.path);
   json->Key("ir_version").Int(model.ir_version);
   json->Key("opsets").BeginObject(kOneLine);
@@ -11,6 +11,21 @@ void WriteModel(const ModelInfo& model, JsonWriter* json) {
   json->EndObject();
   json->Key("producer").String(model.producer);
   json->Key("nodes").Int(model.nodes);
+  json->EndObject();
+}
+
+void WriteTensor(const TensorInfo& tensor, JsonWriter* json) {
+  json->BeginObject(kOneLine);
+  json->Key("name").String(tensor.name);
+  json->Key("dtype").String(tensor.type);
+  json->Key("shape");
+  if (tensor.shape.ranked()) {
+    json->BeginArray(kOneLine);
+    for (const Expr& dim : tensor.shape.dims()) json->String(dim.ToString());
+    json->EndArray();
+  } else {
+    json->Null();
+  }
   json->EndObject();
 }
 

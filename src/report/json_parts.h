@@ -2,13 +2,24 @@
 #ifndef ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 #define ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 
+#include "absl/strings/string_view.h"
 #include "src/report/json_writer.h"
 #include "src/report/report.h"
 
 namespace onnxflops::report {
 
-// "model": {"path", "ir_version", "opsets", "producer", "nodes"}.
-void WriteModel(const ModelInfo& model, JsonWriter* json);
+// "model": {"path", "ir_version", "opsets", "producer", "nodes"}; or by another key.
+void WriteModel(const ModelInfo& model, JsonWriter* json, absl::string_view key = "model");
+
+// {"name", "dtype", "shape"}.
+void WriteTensor(const TensorInfo& tensor, JsonWriter* json);
+// A list of TensorInfo, or of what derives from it.
+template <typename Tensors>
+void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
+  json->Key(key).BeginArray();
+  for (const TensorInfo& tensor : tensors) WriteTensor(tensor, json);
+  json->EndArray();
+}
 
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);

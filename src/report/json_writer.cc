@@ -143,6 +143,22 @@ void JsonWriter::Quantity(const Expr& expr) {
   EndObject();
 }
 
+void JsonWriter::Range(const Expr& expr, const std::optional<Expr>& at_least,
+                       const std::optional<Expr>& at_most) {
+  BeginObject(Layout::kOneLine);
+  Key("expr").String(expr.ToString());
+  Key("value").Null();
+  for (const auto& [key, bound] : {std::pair("at_least", &at_least), {"at_most", &at_most}}) {
+    Key(key);
+    if (bound->has_value()) {
+      Quantity(**bound);
+    } else {
+      Null();
+    }
+  }
+  EndObject();
+}
+
 std::string JsonWriter::TakeText() {
   out_ += '\n';
   return std::move(out_);

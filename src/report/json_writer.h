@@ -10,6 +10,7 @@
 #define ONNXFLOPS_SRC_REPORT_JSON_WRITER_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ class JsonWriter {
   void Null();
   // {"expr": "2*batch", "value": null}: value is the integer where nothing is open.
   void Quantity(const Expr& expr);
+  // The same with "at_least" and "at_most", which are quantities; null where no bound is known.
+  void Range(const Expr& expr, const std::optional<Expr>& at_least,
+             const std::optional<Expr>& at_most);
   // Of an object whose end has been written.
   std::string TakeText();
 

@@ -53,9 +53,12 @@ std::string SizesText(const Report& report, const Bindings& reference) {
     }
     texts.push_back(absl::StrCat(Escaped(name), " = ", size));
   }
-  if (const int64_t of_data = onnxflops::report::SizesInside(report); of_data > 0) {
-    texts.push_back(
-        absl::StrCat(of_data, " data-dependent ", of_data == 1 ? "size" : "sizes", " = 1"));
+  if (!report.raised.empty()) {
+    texts.push_back(absl::StrCat(Plural(static_cast<int64_t>(report.raised.size()), "size"),
+                                 " inside at the upper bound"));
+  }
+  if (const int64_t inside = onnxflops::report::SizesInside(report); inside > 0) {
+    texts.push_back(absl::StrCat(Plural(inside, "size"), " inside = 1"));
   }
   return absl::StrJoin(texts, ", ");
 }

@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
@@ -11,6 +10,7 @@
 #include "src/cost/amounts_sum.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/numbered_name.h"
 #include "src/report/view.h"
 
 namespace onnxflops::report {
@@ -31,46 +31,6 @@ struct Group : Amounts {        // of all of them
   std::string label;
   bool lower_bound = false;
 };
-
-struct NumberedName {
-  absl::string_view prefix, digits, suffix;
-};
-
-// All ways to read a name as prefix, number, suffix; numbers of at most 9 digits without leading 0.
-std::vector<NumberedName> Numbers(absl::string_view name) {
-  std::vector<NumberedName> result;
-  for (size_t i = 0; i < name.size();) {
-    if (!absl::ascii_isdigit(name[i])) {
-      ++i;
-      continue;
-    }
-    size_t end = i;
-    while (end < name.size() && absl::ascii_isdigit(name[end])) ++end;
-    if (end - i <= 9 && (name[i] != '0' || end == i + 1)) {
-      result.push_back({name.substr(0, i), name.substr(i, end - i), name.substr(end)});
-    }
-    i = end;
-  }
-  return result;
-}
-
-size_t CommonPrefix(absl::string_view a, absl::string_view b) {
-  const size_t most = std::min(a.size(), b.size());
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + most, b.begin()).first -
-                             a.begin());
-}
-
-size_t CommonSuffix(absl::string_view a, absl::string_view b) {
-  const size_t most = std::min(a.size(), b.size());
-  return static_cast<size_t>(std::mismatch(a.rbegin(), a.rbegin() + most, b.rbegin()).first -
-                             a.rbegin());
-}
-
-int64_t ToNumber(absl::string_view digits) {
-  int64_t value = 0;
-  for (char c : digits) value = value * 10 + (c - '0');
-  return value;
-}
 
 class RowMaker {
  public:
@@ -146,7 +106,7 @@ class RowMaker {
     }
     for (Group& group : groups) {
       if (group.count == 1) continue;
-      group.label = FoldedLabel(group);
+      group.label = NumberedLabel(At(group.first).name(), At(group.last).name(), group.count);
       group.Amounts::operator=({});
       group.Amounts::Add(*At(group.first).amounts, group.count);  // exact in what tells kinds apart
     }
@@ -159,31 +119,7 @@ class RowMaker {
     const Module& first = At(group.first);
     if (first.kind != next.kind || first.own || next.own) return false;
     if (has_rest_ && !(*first.amounts == *next.amounts)) return false;
-    // What is equal at the beginning and at the end, so that no number is compared with the rest of
-    // the names.
-    const absl::string_view name = next.name();
-    const size_t begin = CommonPrefix(first.name(), name);
-    const size_t end = CommonSuffix(first.name(), name);
-    const std::vector<NumberedName> numbers = Numbers(first.name());
-    return std::any_of(numbers.begin(), numbers.end(), [&](const NumberedName& n) {
-      if (n.prefix.size() > begin || n.suffix.size() > end) return false;
-      const std::string number = absl::StrCat(ToNumber(n.digits) + group.count);
-      return name.size() == n.prefix.size() + number.size() + n.suffix.size() &&
-             name.substr(n.prefix.size(), number.size()) == number;
-    });
-  }
-
-  // "resblocks.0" of 24 is "resblocks.0-23".
-  std::string FoldedLabel(const Group& group) const {
-    const absl::string_view last_name = At(group.last).name();
-    const size_t begin = CommonPrefix(At(group.first).name(), last_name);
-    for (const NumberedName& n : Numbers(At(group.first).name())) {
-      const int64_t last = ToNumber(n.digits) + group.count - 1;
-      if (n.prefix.size() <= begin && last_name == absl::StrCat(n.prefix, last, n.suffix)) {
-        return absl::StrCat(n.prefix, n.digits, "-", last, n.suffix);
-      }
-    }
-    return group.label;
+    return ContinuesNumbers(first.name(), group.count, next.name());
   }
 
   // A module with one child row only is shown together with it, but the model not with a row of

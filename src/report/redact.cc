@@ -129,9 +129,12 @@ void Redactor::ModelAndSymbols(Report* report) {
   Bindings bindings;
   for (const auto& [name, size] : report->bindings) bindings.emplace(Symbol(name), size);
   report->bindings = std::move(bindings);
-  for (SymbolOrigin& symbol : report->symbols) {
-    symbol.name = Symbol(symbol.name);
-    symbol.value = Replace("t", symbol.value);
+  for (std::vector<SymbolOrigin>* symbols : {&report->symbols, &report->raised}) {
+    for (SymbolOrigin& symbol : *symbols) {
+      symbol.name = Symbol(symbol.name);
+      symbol.value = Replace("t", symbol.value);
+      if (symbol.at_most) Formula(&*symbol.at_most);
+    }
   }
 }
 

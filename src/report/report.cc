@@ -17,6 +17,7 @@
 #include "src/report/formula_text.h"
 #include "src/report/node_rows.h"
 #include "src/report/part.h"
+#include "src/report/ranges.h"
 
 namespace onnxflops {
 namespace {
@@ -26,6 +27,7 @@ using report::DescribeTensor;
 using report::FormulaText;
 using report::MaxRowText;
 using report::NodeLabel;
+using report::RaiseToUpperBounds;
 using report::TakePart;
 
 ModelInfo DescribeModel(const ModelData& model) {
@@ -179,6 +181,9 @@ absl::StatusOr<Totals> Report::At(const Bindings& at) const {
 }
 
 bool Report::Has(const Quantity& quantity) const {
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    if (kQuantities[i].value == quantity.value && (absent >> i & 1) != 0) return false;
+  }
   return !tool || quantity.value == (tool->counts_macs ? &Amounts::macs : &Amounts::flops);
 }
 
@@ -210,6 +215,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   } else {
     report.modules = std::move(tree.modules);
   }
+  if (options.upper_bounds) RaiseToUpperBounds(&report);
+  report.undecided_branches = std::count_if(inference.calls.begin(), inference.calls.end(),
+                                            [](const Call& call) { return call.choose_larger; });
   report.warnings = model.warnings;
   for (const std::vector<std::string>& more :
        {std::cref(inference.warnings), std::cref(counts.warnings),

@@ -40,6 +40,7 @@ struct ReportOptions {
   CausalCounting causal = CausalCounting::kFull;  // how Counts were made
   bool node_rows = false;                         // fill in Report::nodes
   std::string module;                             // only the modules of this path or glob
+  bool upper_bounds = false;                      // sizes inside the model at their upper bounds
 };
 
 struct TensorInfo {
@@ -140,12 +141,19 @@ struct Report {
   MacsByDType macs_by_dtype;
   CoverageInfo coverage;
   std::vector<SymbolOrigin> symbols;  // that are not bound
-  std::vector<OpRow> by_op;           // by domain and name
-  std::vector<Module> modules;        // a tree: see ModuleTree; [0] is the model
-  std::vector<NodeRow> nodes;         // in the order of execution, with ReportOptions::node_rows
+  // ReportOptions::upper_bounds: figures are what sizes inside the model allow at most. `raised`
+  // are those with a bound, which stand in no figure any more; the others stay in `symbols`.
+  bool upper_bounds = false;
+  std::vector<SymbolOrigin> raised;
+  int64_t undecided_branches = 0;  // If nodes whose larger branch is counted
+  std::vector<OpRow> by_op;        // by domain and name
+  std::vector<Module> modules;     // a tree: see ModuleTree; [0] is the model
+  std::vector<NodeRow> nodes;      // in the order of execution, with ReportOptions::node_rows
   bool has_nodes = false;
   int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
   std::vector<std::string> warnings;
+  // A bit per row of kQuantities that a report which was read back (read_report.h) does not have.
+  uint32_t absent = 0;
 
   // The totals at sizes of symbols that are open, without counting again. Symbols that are not
   // named stay. Errors: FailedPrecondition if a symbol was bound to another size before

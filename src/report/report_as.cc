@@ -146,6 +146,7 @@ class Recount {
     Module& root = report->modules[0];
     Amounts amounts = *root.amounts;
     SetWork(report->tool->headline, &amounts);
+    root.lower_bound = report->totals.lower_bound;
     root.amounts = std::make_shared<const Amounts>(std::move(amounts));
     if (report->tool->has_rows) return absl::OkStatus();
     root.end = 1;
@@ -176,8 +177,11 @@ absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& co
         Escaped(model.path), ": ", convention.name, " gives no figure: ", Printable(reason),
         reason.size() < ledger.assumptions[0].size() ? "..." : ""));
   }
-  ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, options));
+  ReportOptions without_bounds = options;
+  without_bounds.upper_bounds = false;
+  ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, without_bounds));
   RETURN_IF_ERROR(Recount(evidence, convention, ledger).Fill(&report));
+  if (options.upper_bounds) report::RaiseToUpperBounds(&report);
   if (const char* error = report.tool->headline.error()) {
     return LimitError(LimitOf(error), absl::StrCat(Escaped(model.path), ": the figure of ",
                                                    convention.name, " ", error));

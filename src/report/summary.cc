@@ -12,6 +12,7 @@
 #include "src/base/limits.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/ranges.h"
 
 namespace onnxflops::report {
 namespace {
@@ -20,6 +21,7 @@ constexpr size_t kMaxShownInputs = 8;     // of a graph; key-value caches have a
 constexpr size_t kMaxShownSizes = 8;      // in the title
 constexpr size_t kMaxShownItems = 12;     // symbols, unknown nodes
 constexpr size_t kMaxTotalColumns = 160;  // of a formula in the lines of totals
+constexpr size_t kMaxShownBound = 60;     // of what a symbol is at most
 constexpr int kNamedOthers = 2;           // operators named as the rest of the FLOPs
 constexpr int kLeastWork = 1000;          // of the work: less of another kind is not mentioned
 
@@ -42,6 +44,38 @@ absl::flat_hash_set<std::string> SymbolsOf(const Totals& totals) {
     for (std::string& name : (totals.*q.value).Symbols()) names.insert(std::move(name));
   }
   return names;
+}
+
+// "20 sizes that depend on data, 1 loop count".
+std::string KindsText(const std::vector<SymbolOrigin>& symbols) {
+  int64_t of_data = 0, without_formula = 0, of_machine = 0, of_trips = 0, loops = 0;
+  for (const SymbolOrigin& s : symbols) {
+    of_data += s.kind == SymbolOrigin::Kind::kData || s.kind == SymbolOrigin::Kind::kRepeats;
+    without_formula += s.kind == SymbolOrigin::Kind::kSizes;
+    of_machine += s.kind == SymbolOrigin::Kind::kMachine;
+    of_trips += s.kind == SymbolOrigin::Kind::kTrips;
+    loops += s.kind == SymbolOrigin::Kind::kTripCount;
+  }
+  std::vector<std::string> texts;
+  const auto add = [&](int64_t n, const char* one, const char* many) {
+    if (n > 0) texts.push_back(absl::StrCat(GroupedDigits(n), " ", n == 1 ? one : many));
+  };
+  add(of_data, "size that depends on data", "sizes that depend on data");
+  add(of_trips, "size that changes in a loop", "sizes that change in a loop");
+  add(loops, "loop count", "loop counts");
+  add(without_formula, "size without a formula", "sizes without a formula");
+  add(of_machine, "size that depends on the processor", "sizes that depend on the processor");
+  return absl::StrJoin(texts, ", ");
+}
+
+// Sizes that the totals depend on and no input has.
+std::vector<SymbolOrigin> FindSizesInside(const Report& report) {
+  const absl::flat_hash_set<std::string> used = SymbolsOf(report.totals);
+  std::vector<SymbolOrigin> inside;
+  for (const SymbolOrigin& s : report.symbols) {
+    if (s.kind != SymbolOrigin::Kind::kInput && used.contains(s.name)) inside.push_back(s);
+  }
+  return inside;
 }
 
 // "batch = 8", "seq = 128 (assumed)", "5 sizes that depend on data = 1 (assumed)"; what is assumed
@@ -73,10 +107,11 @@ std::vector<std::string> SizeTexts(const Report& report, bool assume) {
     texts.push_back(
         absl::StrCat(absl::StrJoin(open, ", "), assume ? " (assumed; --dim sets sizes)" : " open"));
   }
-  if (const int64_t inside = SizesInside(report); inside > 0) {
-    texts.push_back(absl::StrCat(Plural(inside, "size"),
-                                 inside == 1 ? " that depends on data" : " that depend on data",
-                                 assume ? " = 1 (assumed)" : " open"));
+  if (!report.raised.empty()) {
+    texts.push_back(absl::StrCat(KindsText(report.raised), " at the upper bound"));
+  }
+  if (const std::string inside = SizesInsideText(report); !inside.empty()) {
+    texts.push_back(absl::StrCat(inside, assume ? " = 1 (assumed)" : " open"));
   }
   return texts;
 }
@@ -278,35 +313,39 @@ void AddFormulas(const Report& report, const ViewOptions& options, const TotalTe
 }
 
 // "at least 13.44 G MACs, at most 81.01 G"; nothing if only one value is possible.
-std::string RangeText(const Quantity& q, const Expr& amount, bool lower_bound, bool exact) {
-  if (amount.is_literal()) return "";
-  const auto low = amount.LowerBound(), high = amount.UpperBound();
-  const auto number = [exact](absl::int128 n) { return exact ? GroupedDigits(n) : SiNumber(n); };
-  const bool is_bounded = high && !lower_bound;
-  return absl::StrCat("at least ", number(std::max<absl::int128>(low.value_or(0), 0)), " ", q.title,
-                      is_bounded ? ", at most " : ", no upper bound is known",
-                      is_bounded ? number(*high) : "");
+std::string RangeText(const Report& report, const Ranges& ranges, const Quantity& q, bool exact) {
+  const Expr& amount = report.totals.*q.value;
+  if (!ranges.Varies(amount)) return "";
+  const ReferenceValues values(report);
+  const auto number = [&](const std::optional<Expr>& bound) -> std::string {
+    const auto value = bound ? values.Of(*bound) : std::nullopt;
+    if (!value) return "";
+    return exact ? GroupedDigits(*value) : SiNumber(*value);
+  };
+  const std::string low = number(ranges.Lowest(amount));
+  const std::string high = report.totals.lower_bound ? "" : number(ranges.Highest(amount));
+  return absl::StrCat("at least ", low.empty() ? "0" : low, " ", q.title,
+                      high.empty() ? ", no upper bound is known" : ", at most ", high);
 }
 
-// The least and the most work that sizes which depend on data allow, at the inputs' sizes of the
-// title.
+// The least and the most work that sizes inside the model allow, at the inputs' sizes of the title.
 void AddRange(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
-  const int64_t inside = SizesInside(report);
-  if (inside == 0) return;
-  Bindings sizes = ReferenceSizes(report);
-  for (const SymbolOrigin& s : report.symbols) {
-    if (s.kind != SymbolOrigin::Kind::kInput) sizes.erase(s.name);
-  }
+  const std::string inside = SizesInsideText(report);
+  if (inside.empty()) return;
+  const Ranges ranges(report);
   LabelledLine line = {"range", {}};
   for (const Quantity& q : kQuantities) {
     if (q.value != &Amounts::flops && q.value != &Amounts::macs) continue;
-    std::string text = RangeText(q, (report.totals.*q.value).Substitute(sizes),
-                                 report.totals.lower_bound, options.exact);
+    std::string text = RangeText(report, ranges, q, options.exact);
     if (!text.empty()) line.texts.push_back(std::move(text));
   }
   if (line.texts.empty()) return;
-  line.texts.push_back(
-      absl::StrCat("(", Plural(inside, "size"), inside == 1 ? " depends" : " depend", " on data)"));
+  line.texts.push_back(absl::StrCat("from ", inside));
+  if (report.undecided_branches > 0) {
+    line.texts.push_back(
+        absl::StrCat("with the larger branch of ", Plural(report.undecided_branches, "If node")));
+  }
+  if (!report.upper_bounds) line.texts.push_back("(--upper counts at the upper bounds)");
   lines->push_back(std::move(line));
 }
 
@@ -380,7 +419,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
 
 // ---- lists
 
-std::string OriginText(const SymbolOrigin& s) {
+std::string PlaceText(const SymbolOrigin& s) {
   const std::string axis = absl::StrCat(s.name, "  axis ", s.axis, " of ");
   switch (s.kind) {
     case SymbolOrigin::Kind::kInput:
@@ -400,6 +439,11 @@ std::string OriginText(const SymbolOrigin& s) {
       return absl::StrCat(s.name, "  trips of the loop that makes ", s.value);
   }
   return s.name;
+}
+
+std::string OriginText(const SymbolOrigin& s) {
+  if (!s.at_most) return PlaceText(s);
+  return absl::StrCat(PlaceText(s), ", at most ", s.at_most->Shortened(kMaxShownBound));
 }
 
 // `omitted`: how many even JSON does not have.
@@ -424,11 +468,10 @@ std::string WarningText(const std::string& warning) {
 }  // namespace
 
 int64_t SizesInside(const Report& report) {
-  const absl::flat_hash_set<std::string> used = SymbolsOf(report.totals);
-  return std::count_if(report.symbols.begin(), report.symbols.end(), [&](const SymbolOrigin& s) {
-    return s.kind != SymbolOrigin::Kind::kInput && used.contains(s.name);
-  });
+  return static_cast<int64_t>(FindSizesInside(report).size());
 }
+
+std::string SizesInsideText(const Report& report) { return KindsText(FindSizesInside(report)); }
 
 Summary Summarize(const Report& report, const ViewOptions& options) {
   Summary s;

@@ -20,8 +20,11 @@ struct Summary {
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
 
-// How many sizes the totals depend on that no input has: they follow from what tensors hold.
+// How many sizes the totals depend on that no input has, since they follow from what tensors hold,
+// from the trips of loops, or from sizes by no formula.
 int64_t SizesInside(const Report& report);
+// "20 sizes that depend on data, 1 loop count"; "" if there are none.
+std::string SizesInsideText(const Report& report);
 
 // The lines above a comparison: the file, its sizes, and what goes in. Nothing is assumed.
 std::string DrawHead(const Report& report, int width);

@@ -12,6 +12,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
+#include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
@@ -23,12 +24,14 @@ namespace {
 
 using report::DisplayWidth;
 using report::DrawWrapped;
+using report::Intensity;
 using report::JsonWriter;
 using report::kColumnGap;
 using report::kLineMark;
 using report::kOneLine;
 using report::MarkdownCode;
 using report::ModuleRow;
+using report::OperationsOf;
 using report::ShowExpr;
 using report::WithByteUnit;
 using report::WithoutEnd;
@@ -85,17 +88,27 @@ bool IsShown(const SweepReport& sweep, const Quantity& q) {
                      [&](const SweepPoint& p) { return !(p.totals.*q.value).is_zero(); });
 }
 
-// How the cells of a table are written: for people, or exact.
+// How the cells of a table are written.
 struct CellStyle {
-  bool for_people = true, exact = false;
+  bool exact = false;
 
   std::string Text(const Expr& value, bool bytes, bool lower_bound) const {
-    if (!for_people) return value.ToString();
     std::string text = ShowExpr(value, exact);
     if (bytes && value.is_literal()) text = WithByteUnit(std::move(text));
     return lower_bound ? absl::StrCat(">= ", text) : text;
   }
 };
+
+// Operations per byte at a point; "-" where a size is open.
+std::string IntensityAt(const Report& report, const Totals& totals) {
+  const Expr work = OperationsOf(report, totals), bytes = totals.bytes_read + totals.bytes_written;
+  const bool is_known = work.is_literal() && bytes.is_literal() && !totals.lower_bound;
+  return is_known ? Intensity(work.literal(), bytes.literal()) : "-";
+}
+
+std::string IntensityTitle(const Report& report) {
+  return report.int_census[Kind::kMac] != Expr(0) ? "operations/byte" : "FLOP/byte";
+}
 
 // The columns of points [begin, end), with nothing in them.
 TextTable EmptyTable(const SweepReport& sweep, size_t begin, size_t end) {
@@ -112,8 +125,8 @@ TextTable EmptyTable(const SweepReport& sweep, size_t begin, size_t end) {
 void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
                    TextTable* table) {
   for (const Quantity& q : kQuantities) {
-    if (style.for_people ? !IsShown(sweep, q) : !sweep.report.Has(q)) continue;
-    TextTable::Row row = {{std::string(style.for_people ? q.title : q.key)}};
+    if (!IsShown(sweep, q)) continue;
+    TextTable::Row row = {{std::string(q.title)}};
     const bool bytes = q.unit == Quantity::Unit::kBytes;
     for (size_t i = begin; i < end; ++i) {
       const Totals& totals = sweep.points[i].totals;
@@ -122,6 +135,12 @@ void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begi
     }
     table->rows.push_back(std::move(row));
   }
+  if (sweep.report.tool) return;
+  TextTable::Row row = {{IntensityTitle(sweep.report)}};
+  for (size_t i = begin; i < end; ++i) {
+    row.cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
+  }
+  table->rows.push_back(std::move(row));
 }
 
 void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, size_t end,
@@ -131,8 +150,8 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, siz
     const SweepRow& from = sweep.rows[r];
     const std::string times = from.repeated > 1 ? absl::StrCat("  ", from.repeated, "x") : "";
     TextTable::Row row;
-    row.cells = {style.for_people ? absl::StrCat(from.label, times) : from.path};
-    row.indent = style.for_people ? from.indent : 0;
+    row.cells = {absl::StrCat(from.label, times)};
+    row.indent = from.indent;
     for (size_t i = begin; i < end; ++i) {
       const SweepPoint& point = sweep.points[i];
       row.cells.push_back(
@@ -153,6 +172,78 @@ TextTable MakeSweepTable(const SweepReport& sweep, const CellStyle& style, size_
   return table;
 }
 
+// A row per point, for more points than columns fit.
+TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, true, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+  for (const SweepPoint& point : sweep.points) {
+    TextTable::Row row;
+    for (const std::string& name : sweep.symbols)
+      row.cells.push_back(absl::StrCat(point.at.at(name)));
+    table.rows.push_back(std::move(row));
+  }
+  for (const Quantity& q : kQuantities) {
+    if (!IsShown(sweep, q)) continue;
+    table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kDropLast});
+    const bool bytes = q.unit == Quantity::Unit::kBytes;
+    for (size_t i = 0; i < sweep.points.size(); ++i) {
+      const Totals& totals = sweep.points[i].totals;
+      const bool least = totals.lower_bound && q.of == Quantity::Of::kWork;
+      table.rows[i].cells.push_back(style.Text(totals.*q.value, bytes, least));
+    }
+  }
+  if (sweep.report.tool) return table;
+  table.columns.push_back(
+      {IntensityTitle(sweep.report), true, TextTable::Column::Narrow::kDropLast});
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    table.rows[i].cells.push_back(IntensityAt(sweep.report, sweep.points[i].totals));
+  }
+  return table;
+}
+
+// The sizes of a point.
+std::vector<std::string> PointFields(const SweepReport& sweep, const SweepPoint& point) {
+  std::vector<std::string> fields;
+  for (const std::string& name : sweep.symbols) fields.push_back(absl::StrCat(point.at.at(name)));
+  return fields;
+}
+
+// A line per point: its sizes, then every quantity.
+void AddPointLines(const SweepReport& sweep, TextTable* table) {
+  for (const Quantity& q : kQuantities) {
+    if (sweep.report.Has(q)) table->columns.push_back({std::string(q.key)});
+  }
+  table->columns.push_back({"lower_bound"});
+  for (const SweepPoint& point : sweep.points) {
+    std::vector<std::string> fields = PointFields(sweep, point);
+    for (const Quantity& q : kQuantities) {
+      if (sweep.report.Has(q)) fields.push_back((point.totals.*q.value).ToString());
+    }
+    fields.emplace_back(point.totals.lower_bound ? "true" : "false");
+    table->rows.push_back({std::move(fields)});
+  }
+}
+
+// A line per point and row.
+void AddRowLines(const SweepReport& sweep, TextTable* table) {
+  const bool has_flops = sweep.report.has_flops(), has_macs = sweep.report.has_macs();
+  for (const char* title : {"row", "repeated"}) table->columns.push_back({title});
+  if (has_flops) table->columns.push_back({"flops"});
+  if (has_macs) table->columns.push_back({"macs"});
+  for (const SweepPoint& point : sweep.points) {
+    for (size_t r = 0; r < sweep.rows.size(); ++r) {
+      std::vector<std::string> fields = PointFields(sweep, point);
+      fields.push_back(sweep.rows[r].path);
+      fields.push_back(absl::StrCat(sweep.rows[r].repeated));
+      if (has_flops) fields.push_back(point.flops[r].ToString());
+      if (has_macs) fields.push_back(point.macs[r].ToString());
+      table->rows.push_back({std::move(fields)});
+    }
+  }
+}
+
 // Above the table: the model, what is fixed, and what the figures are.
 std::vector<std::string> HeadOf(const SweepReport& sweep) {
   std::vector<std::string> head = {absl::StrCat("model: ", Printable(sweep.report.model.path))};
@@ -160,6 +251,9 @@ std::vector<std::string> HeadOf(const SweepReport& sweep) {
     if (std::find(sweep.symbols.begin(), sweep.symbols.end(), name) != sweep.symbols.end())
       continue;
     head.push_back(absl::StrCat(name, " = ", size));
+  }
+  if (!sweep.report.raised.empty()) {
+    head.emplace_back("sizes that depend on data at the upper bound");
   }
   if (sweep.report.tool) head.push_back(absl::StrCat("convention: ", sweep.report.convention));
   if (!sweep.rows.empty()) head.emplace_back(sweep.report.has_flops() ? "FLOPs" : "MACs");
@@ -219,10 +313,14 @@ SweepReport MakeSweep(std::vector<Report> reports, std::vector<std::string> symb
 
 std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const TableStyle& style) {
   std::string out = DrawWrapped(HeadOf(sweep), "   ", style.line_width());
-  const CellStyle cells = {true, options.exact};
+  const CellStyle cells = {options.exact};
   const TextTable whole = MakeSweepTable(sweep, cells, 0, sweep.points.size());
+  const bool is_wide = BlockEnd(whole, 0, style.line_width()) < sweep.points.size();
+  if (is_wide && sweep.rows.empty()) {
+    return absl::StrCat(out, "\n", DrawText(PointTable(sweep, cells), style));
+  }
   for (size_t begin = 0; begin < sweep.points.size();) {
-    const size_t end = style.width > 0 ? BlockEnd(whole, begin, style.width) : sweep.points.size();
+    const size_t end = BlockEnd(whole, begin, style.line_width());
     absl::StrAppend(&out, "\n", DrawText(MakeSweepTable(sweep, cells, begin, end), style));
     begin = end;
   }
@@ -233,13 +331,21 @@ std::string ToMarkdown(const SweepReport& sweep, const ViewOptions& options) {
   std::string out;
   for (const std::string& text : HeadOf(sweep))
     absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
-  return absl::StrCat(
-      out, "\n",
-      DrawMarkdown(MakeSweepTable(sweep, {true, options.exact}, 0, sweep.points.size())));
+  return absl::StrCat(out, "\n",
+                      DrawMarkdown(MakeSweepTable(sweep, {options.exact}, 0, sweep.points.size())));
 }
 
 std::string ToCsv(const SweepReport& sweep) {
-  return DrawCsv(MakeSweepTable(sweep, {false, true}, 0, sweep.points.size()));
+  TextTable table;
+  for (const std::string& name : sweep.symbols) {
+    table.columns.push_back({name, false, TextTable::Column::Narrow::kKeep, /*foreign=*/true});
+  }
+  if (sweep.rows.empty()) {
+    AddPointLines(sweep, &table);
+  } else {
+    AddRowLines(sweep, &table);
+  }
+  return DrawCsv(table);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// The cost of one model at many sizes: a column per point.
+// The cost of one model at many sizes.
 #ifndef ONNXFLOPS_SRC_REPORT_SWEEP_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_SWEEP_REPORT_H_
 
@@ -49,11 +49,12 @@ absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> sy
 SweepReport MakeSweep(std::vector<Report> reports, std::vector<std::string> symbols,
                       absl::Span<const Bindings> points);
 
-// A table that is wider than the terminal is divided into several.
+// A column per point. If these are wider than the terminal, a row per point; with rows of modules
+// or operators, several tables.
 std::string ToTable(const SweepReport& sweep, const ViewOptions& options,
                     const TableStyle& style = {});
 std::string ToMarkdown(const SweepReport& sweep, const ViewOptions& options);
-// Exact digits.
+// A line per point, or per point and row, with exact digits.
 std::string ToCsv(const SweepReport& sweep);
 // JSON: "onnxflops.sweep/1" (tools/schema/sweep.v1.schema.json).
 std::string ToJson(const SweepReport& sweep);

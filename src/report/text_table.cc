@@ -135,7 +135,7 @@ bool IsFigure(absl::string_view text) {
   if (text.empty() || text == "-") return true;
   absl::ConsumePrefix(&text, ">= ");
   absl::ConsumePrefix(&text, "<");
-  absl::ConsumePrefix(&text, "-");
+  if (!absl::ConsumePrefix(&text, "-")) absl::ConsumePrefix(&text, "+");
   size_t digits = 0;
   size_t end = 0;
   for (; end < text.size() && (IsDigit(text[end]) || text[end] == ',' || text[end] == '.'); ++end) {

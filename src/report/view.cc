@@ -129,19 +129,19 @@ void AddLines(const FigureColumns& figures, std::vector<Line> lines, bool bars, 
 }
 
 // Whether every quantity that the table shows is nothing.
-bool IsFree(const Report& report, const ViewOptions& options, const Amounts& amounts) {
-  const std::vector<Figure> shown = ShownFigures(report, options);
+bool IsFree(const std::vector<Figure>& shown, const Amounts& amounts) {
   return std::all_of(shown.begin(), shown.end(), [&](const Figure& figure) {
     return figure.kind != Figure::Kind::kQuantity || amounts.*(figure.quantity->value) == Expr(0);
   });
 }
 
 TextTable OpTable(const Report& report, const ViewOptions& options, bool bars) {
+  const std::vector<Figure> shown = ShownFigures(report, options);
   FigureColumns figures(report, options);
   std::vector<Line> lines;
   size_t hidden = 0;
   for (const OpRow& row : report.by_op) {
-    if (options.fold && !row.lower_bound && IsFree(report, options, row)) {
+    if (options.fold && !row.lower_bound && IsFree(shown, row)) {
       ++hidden;
       continue;
     }
@@ -210,13 +210,14 @@ std::vector<EqualNodes> FindEqual(const Report& report, const ViewOptions& optio
 
 // The dearest nodes; equal ones share a row.
 TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) {
+  const std::vector<Figure> shown = ShownFigures(report, options);
   FigureColumns figures(report, options);
   std::vector<Line> lines;
   size_t hidden = 0;
   for (const EqualNodes& group : FindEqual(report, options)) {
     const NodeRow& row = *group.first;
     const bool unknown = row.status == Coverage::kUnknown;
-    if (options.fold && !unknown && IsFree(report, options, row)) {
+    if (options.fold && !unknown && IsFree(shown, row)) {
       hidden += static_cast<size_t>(group.count);
       continue;
     }
@@ -243,12 +244,13 @@ TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) 
 }
 
 TextTable NodeTable(const Report& report, const ViewOptions& options, bool bars) {
+  const std::vector<Figure> shown = ShownFigures(report, options);
   FigureColumns figures(report, options);
   std::vector<Line> lines;
   bool once = true;
   for (const NodeRow& row : report.nodes) {
     const bool unknown = row.status == Coverage::kUnknown;
-    const bool free = row.status == Coverage::kFree && IsFree(report, options, row);
+    const bool free = row.status == Coverage::kFree && IsFree(shown, row);
     if (options.fold && free) continue;
     figures.Consider(row);
     std::string output;

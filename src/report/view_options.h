@@ -21,6 +21,8 @@ struct Figure {
     kQuantity,
     kShare,      // of the total, in percent
     kIntensity,  // operations per byte read or written
+    kAtLeast,    // what rows are sorted by, where sizes depend on data
+    kAtMost,
   };
   Kind kind = Kind::kQuantity;
   const Quantity* quantity = nullptr;  // of kQuantity
@@ -30,7 +32,8 @@ struct Figure {
     return a.kind == b.kind && a.quantity == b.quantity;
   }
 };
-// By its key: one of kQuantities, "share" or "intensity". InvalidArgument lists the keys.
+// By its key: one of kQuantities, "share", "intensity", "at_least" or "at_most". InvalidArgument
+// lists the keys.
 absl::StatusOr<Figure> FindFigure(absl::string_view key);
 // "flops, macs, ...".
 std::string FigureKeys();

@@ -2,7 +2,7 @@
 
 #include "src/base/limits.h"
 
-namespace onnxflops {
+namespace onnxflops::resolve {
 
 OperatorRow RowFinder::LookUp(absl::string_view domain, absl::string_view op_type,
                               int64_t opset) const {
@@ -18,4 +18,4 @@ OperatorRow RowFinder::LookUp(absl::string_view domain, absl::string_view op_typ
   return {found.def, found.version, known_name, true};
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::resolve

@@ -10,7 +10,7 @@
 #include "ops/registry.h"
 #include "ops/user/user_rules.h"
 
-namespace onnxflops {
+namespace onnxflops::resolve {
 
 // Where rows are looked up.
 struct Operators {
@@ -64,6 +64,6 @@ class RowFinder {
   std::array<Slot, kSlots> slots_ = {};
 };
 
-}  // namespace onnxflops
+}  // namespace onnxflops::resolve
 
 #endif  // ONNXFLOPS_SRC_RESOLVE_OPERATORS_H_

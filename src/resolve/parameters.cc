@@ -10,7 +10,7 @@
 #include "src/exporter/tensor_name.h"
 #include "src/resolve/operators.h"
 
-namespace onnxflops {
+namespace onnxflops::resolve {
 namespace {
 
 // A tensor of a Constant node with fewer elements is a constant, whatever it is used for.
@@ -160,9 +160,10 @@ class RoleFinder {
     if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t)) {
       return TensorRole::kBuffer;
     }
-    if (ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
+    if (exporter::ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
     const bool is_number = t.elements == 1 && used;
-    return is_number || IsFoldedName(t.name) ? TensorRole::kConstant : TensorRole::kWeight;
+    return is_number || exporter::IsFoldedName(t.name) ? TensorRole::kConstant
+                                                       : TensorRole::kWeight;
   }
 
   // Tensors of indices may have the place of a weight, in a Gather; weights that are integers have
@@ -188,4 +189,4 @@ std::vector<Parameter> FindParameters(const ModelData& model) {
   return RoleFinder(model).Parameters();
 }
 
-}  // namespace onnxflops
+}  // namespace onnxflops::resolve

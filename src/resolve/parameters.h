@@ -34,7 +34,7 @@
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::resolve {
 
 enum class TensorRole : uint8_t {
   kConstant,  // a number that the graph computes with: a shape, an epsilon, what was folded
@@ -57,6 +57,6 @@ struct Parameter {
 // The weights, each once, in the order of the file.
 std::vector<Parameter> FindParameters(const ModelData& model);
 
-}  // namespace onnxflops
+}  // namespace onnxflops::resolve
 
 #endif  // ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_

@@ -172,7 +172,7 @@ class Resolver {
   }
 
   const ResolveOptions& options_;
-  RowFinder rows_;
+  resolve::RowFinder rows_;
   Resolution result_;
   int64_t default_opset_ = 0;
   size_t looked_at_ = 0;  // nodes

@@ -27,7 +27,7 @@
 namespace onnxflops {
 
 struct ResolveOptions {
-  Operators operators;
+  resolve::Operators operators;
   const FunctionBodySource* bodies = nullptr;  // null: no node gets one
 };
 

@@ -22,7 +22,7 @@
 #include "src/exporter/tensor_name.h"
 #include "src/graph/model.h"
 
-namespace onnxflops {
+namespace onnxflops::exporter {
 namespace {
 
 using testing::ElementsAre;
@@ -507,4 +507,4 @@ TEST(ExporterTest, NamesModules) {
 }
 
 }  // namespace
-}  // namespace onnxflops
+}  // namespace onnxflops::exporter

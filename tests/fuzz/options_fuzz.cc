@@ -14,6 +14,7 @@
 #include "src/symbolic/symbol_name.h"
 #include "tests/fuzz/require.h"
 #include "tools/options.h"
+#include "tools/published.h"
 #include "tools/view_arguments.h"
 
 namespace onnxflops::tools {
@@ -92,7 +93,32 @@ absl::Status ParseBinding(absl::string_view text) {
   return status;
 }
 
+// A file of published figures; its first line is --titles.
+absl::Status ParsePublishedFile(absl::string_view text) {
+  PublishedLayout layout;
+  const size_t end = text.find('\n');
+  RETURN_IF_ERROR(ParseTitles(text.substr(0, end), &layout));
+  if (end == absl::string_view::npos) return absl::OkStatus();
+  layout.unit = "MACs";
+  layout.pattern = "{name}.onnx";
+  const absl::StatusOr<std::vector<Published>> figures =
+      ParsePublished(text.substr(end + 1), layout, "");
+  if (!figures.ok()) return figures.status();
+  for (const Published& figure : *figures) {
+    if (figure.fault.ok()) {
+      Require(figure.figure.is_known, "a line without fault has no figure");
+    } else {
+      RequireOneLine(figure.fault, "");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A first byte that no seed of the other forms has.
+constexpr uint8_t kPublishedFile = 0xf0;
+
 absl::Status Parse(uint8_t option, absl::string_view text) {
+  if (option >= kPublishedFile) return ParsePublishedFile(text);
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
   switch (option % 7) {

@@ -1,5 +1,6 @@
 // The families of larger operators: attention, recurrences, quantised products, local functions and
 // bodies in bodies.
+#include <cstddef>
 #include <utility>
 
 #include "tests/infer/random_graph.h"

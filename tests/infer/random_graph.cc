@@ -1,6 +1,7 @@
 #include "tests/infer/random_graph.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <numeric>
 #include <utility>

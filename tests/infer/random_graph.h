@@ -6,6 +6,7 @@
 #ifndef ONNXFLOPS_TESTS_INFER_RANDOM_GRAPH_H_
 #define ONNXFLOPS_TESTS_INFER_RANDOM_GRAPH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <random>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
 #include "src/load/load.h"
 

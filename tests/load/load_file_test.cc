@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/load/byte_region.h"
 #include "src/load/load.h"

@@ -45,7 +45,7 @@ TEST(ModulePathTest, NamesOfNodesAsTorchScriptWritesThem) {
       // Other exporters.
       {"StatefulPartitionedCall/model/conv1/Conv2D", "StatefulPartitionedCall.model.conv1"},
   };
-  ModulePaths paths({"encoder.layer.layer.0.weight", "head.fc_1.bias"});
+  modules::ModulePaths paths({"encoder.layer.layer.0.weight", "head.fc_1.bias"});
   for (const Case& c : cases) {
     EXPECT_EQ(paths.path(*paths.FromNodeName(c.name)), c.path) << c.name;
   }
@@ -54,8 +54,10 @@ TEST(ModulePathTest, NamesOfNodesAsTorchScriptWritesThem) {
 
 TEST(ModulePathTest, MetadataAsDynamoWritesThem) {
   using Props = std::vector<std::pair<absl::string_view, absl::string_view>>;
-  ModulePaths paths({});
-  const auto from = [&](const Props& props) { return paths.FromMetadata(NodeMetadata(props)); };
+  modules::ModulePaths paths({});
+  const auto from = [&](const Props& props) {
+    return paths.FromMetadata(exporter::NodeMetadata(props));
+  };
   const Props attn = {
       {"namespace", "..."},
       {"pkg.torch.onnx.class_hierarchy",
@@ -83,7 +85,7 @@ TEST(ModulePathTest, MetadataAsDynamoWritesThem) {
 }
 
 TEST(ModulePathTest, LimitsHold) {
-  ModulePaths paths({});
+  modules::ModulePaths paths({});
   std::string deep;
   for (int i = 0; i < 10000; ++i) absl::StrAppend(&deep, "/a", i);
   const absl::string_view path = paths.path(*paths.FromNodeName(deep + "/Add"));
@@ -385,7 +387,7 @@ TEST(ParametersTest, Rule) {
     const absl::StatusOr<Model> model = make.Load();
     ASSERT_TRUE(model.ok()) << c.what << ": " << model.status();
     absl::int128 sum = 0;
-    for (const Parameter& p : FindParameters(**model)) sum += p.elements;
+    for (const resolve::Parameter& p : resolve::FindParameters(**model)) sum += p.elements;
     EXPECT_EQ(Int128ToString(sum), std::to_string(c.expected)) << c.what;
   }
 }

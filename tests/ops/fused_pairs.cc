@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/status/status.h"
 #include "onnx/defs/parser.h"
 #include "src/base/limits.h"
 

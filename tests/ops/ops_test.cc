@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "onnx/onnx_pb.h"
 #include "ops/formula/formula.h"
 #include "ops/registry.h"

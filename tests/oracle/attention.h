@@ -2,6 +2,8 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_ATTENTION_H_
 #define ONNXFLOPS_TESTS_ORACLE_ATTENTION_H_
 
+#include <cstddef>
+
 #include "tests/oracle/softmax.h"
 
 namespace onnxflops::oracle {

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_CONV_H_
 #define ONNXFLOPS_TESTS_ORACLE_CONV_H_
 
+#include <cstddef>
 #include <string>
 
 #include "tests/oracle/matmul.h"

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 namespace onnxflops::oracle {

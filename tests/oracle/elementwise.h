@@ -4,6 +4,7 @@
 #define ONNXFLOPS_TESTS_ORACLE_ELEMENTWISE_H_
 
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "tests/oracle/shapes.h"

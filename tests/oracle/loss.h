@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_LOSS_H_
 #define ONNXFLOPS_TESTS_ORACLE_LOSS_H_
 
+#include <cstddef>
 #include <string>
 
 #include "tests/oracle/softmax.h"

@@ -3,8 +3,10 @@
 #define ONNXFLOPS_TESTS_ORACLE_MATMUL_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "tests/oracle/shapes.h"
 

@@ -2,6 +2,8 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_NORMALIZATION_H_
 #define ONNXFLOPS_TESTS_ORACLE_NORMALIZATION_H_
 
+#include <cstddef>
+
 #include "tests/oracle/softmax.h"
 
 namespace onnxflops::oracle {

@@ -2,6 +2,8 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_QUANTIZATION_H_
 #define ONNXFLOPS_TESTS_ORACLE_QUANTIZATION_H_
 
+#include <cstddef>
+
 #include "tests/oracle/pool.h"
 #include "tests/oracle/reduction.h"
 

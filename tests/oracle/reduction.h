@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_REDUCTION_H_
 #define ONNXFLOPS_TESTS_ORACLE_REDUCTION_H_
 
+#include <cstddef>
 #include <functional>
 #include <set>
 

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_RNN_H_
 #define ONNXFLOPS_TESTS_ORACLE_RNN_H_
 
+#include <cstddef>
 #include <string>
 
 #include "tests/oracle/elementwise.h"

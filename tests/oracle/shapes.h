@@ -3,7 +3,9 @@
 #define ONNXFLOPS_TESTS_ORACLE_SHAPES_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tests/oracle/counted.h"

@@ -2,6 +2,8 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_SOFTMAX_H_
 #define ONNXFLOPS_TESTS_ORACLE_SOFTMAX_H_
 
+#include <cstddef>
+
 #include "tests/oracle/reduction.h"
 
 namespace onnxflops::oracle {

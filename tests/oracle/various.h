@@ -2,6 +2,9 @@
 #ifndef ONNXFLOPS_TESTS_ORACLE_VARIOUS_H_
 #define ONNXFLOPS_TESTS_ORACLE_VARIOUS_H_
 
+#include <cstddef>
+#include <utility>
+
 #include "tests/oracle/shapes.h"
 
 namespace onnxflops::oracle {

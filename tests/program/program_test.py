@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """What the program does with the pipes, files and signals around it: program_test.py PROGRAM, run at the root of the repository."""
 
+import fcntl
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+ROOT = os.path.abspath(".")
 MODELS = {
     "M": os.path.abspath("models/lstm.static.onnx"),
     "C": os.path.abspath("models/custom-op.onnx"),
@@ -47,9 +51,11 @@ class StrictTest(ProgramTest):
         with open(os.path.join(self.folder, "a.onnxtxt"), "w", encoding="utf-8") as file:
             file.write(self.MODEL)
         text = self.shell("onnxflops a.onnxtxt")
-        self.assertRegex(text, r"(?m)^range +at least 16 FLOPs, no upper bound is known +\(1 size depends on data\)$")
+        self.assertRegex(text, r"(?m)^range +at least 16 FLOPs, at most 48 +from 1 size that depends on data\b")
         name = re.search(r"(?m)^[| ]*(nonzero\S*)  axis", text)
-        self.shell("onnxflops a.onnxtxt --strict | cat", 1, "--strict: a.onnxtxt: 1 size depends on data and is open; --dim sets sizes")
+        error = "--strict: a.onnxtxt: open: 1 size that depends on data; --dim sets sizes, --upper counts at their upper bounds"
+        self.shell("onnxflops a.onnxtxt --strict | cat", 1, error)
+        self.shell("onnxflops a.onnxtxt --strict --upper")
         self.shell(f"onnxflops a.onnxtxt --strict --dim '{name[1]}=3'")
 
 
@@ -115,6 +121,52 @@ class ColorTest(ProgramTest):
     def test_a_terminal_has_color_unless_it_is_switched_off(self):
         self.assertGreater(self.sequences(), 0)
         self.assertEqual((self.sequences(NO_COLOR="1"), self.sequences(CLICOLOR="0")), (0, 0))
+
+
+class WidthTest(ProgramTest):
+    """Every screen keeps to the width of its terminal."""
+
+    CALLS = (
+        "count models/clip-vit-l-14-336.onnx",
+        "count models/maskrcnn-r50.onnx",
+        "count models/maskrcnn-r50.onnx --upper --top 5",
+        "count models/resnet50.onnx models/gpt2.onnx",
+        "count models/gpt2.onnx --dim batch=1,seq=1..40",
+        "compare models/clip-vit-l-14-336.onnx",
+        "compare models/gpt2.onnx --with thop",
+        "compare models/lstm.static.onnx --with all",
+        "compare models/resnet50.onnx models/gpt2.onnx",
+        "explain models/resnet50.onnx layer1.0",
+        "explain models/resnet50.onnx /conv1/Conv",
+        "explain models/gpt2.onnx /m/transformer/h.0/attn/c_attn/Gemm",
+        "audit tests/data/audit/published.csv",
+        "ops",
+        "--help",
+        *(f"{verb} --help" for verb in ("count", "compare", "explain", "ops", "audit", "completion")),
+    )
+
+    def screen(self, call, columns):
+        master, slave = terminal()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")} | {"TERM": "xterm"}
+        with subprocess.Popen([PROGRAM, *call.split()], cwd=ROOT, env=env, stdout=slave, stderr=subprocess.PIPE) as run:
+            os.close(slave)
+            shown = b""
+            try:
+                while part := os.read(master, 1 << 16):
+                    shown += part
+            except OSError:
+                pass  # the other end is closed
+            os.close(master)
+            error = run.stderr.read().decode()
+        self.assertEqual((run.returncode, error), (0, ""), call)
+        return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
+
+    def test_no_line_is_wider_than_the_terminal(self):
+        for columns in (60, 80, 120, 200):
+            for call in self.CALLS[: 2 if columns < 80 else None]:
+                wide = [line for line in self.screen(call, columns) if len(line) > columns]
+                self.assertEqual(wide, [], f"{call} at {columns} columns")
 
 
 class ManyModelsTest(ProgramTest):

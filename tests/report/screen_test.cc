@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -103,9 +104,11 @@ TEST(SumTest, RowsOfEveryTreeAddUp) {
       {.stable = true},
   };
   for (const std::string& path : AllModels()) {
-    const absl::StatusOr<Report> report = CountFile(path);
-    ASSERT_TRUE(report.ok()) << report.status();
-    for (const ViewOptions& view : views) ExpectSums(*report, view, path);
+    for (const bool upper : {false, true}) {
+      const absl::StatusOr<Report> report = CountFile(path, {.upper_bounds = upper});
+      ASSERT_TRUE(report.ok()) << report.status();
+      for (const ViewOptions& view : views) ExpectSums(*report, view, path);
+    }
   }
 }
 
@@ -137,6 +140,27 @@ TEST(SumTest, TopRowsAndOthersAreTheTotal) {
             << name << " " << key;
       }
     }
+  }
+}
+
+// ---- words and lines
+
+// A name of a megabyte: no line is wider than the terminal, nothing of it is lost, and one pass is
+// enough (a pass per line took 18 s).
+TEST(WordTest, OneOfAMegabyteIsBrokenIntoLines) {
+  constexpr size_t kLetters = 1'000'000;
+  constexpr int kWidth = 80;
+  const std::string word(kLetters, 'x');
+  const std::string texts[] = {
+      report::DrawLabelled({"inputs", {"a " + word + " b"}}, kWidth),
+      report::DrawSentence("node ", word, kWidth),
+      report::DrawWrapped({"a", word, "b"}, " ", kWidth),
+  };
+  for (const std::string& text : texts) {
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      ASSERT_LE(DisplayWidth(line), kWidth);
+    }
+    EXPECT_EQ(std::count(text.begin(), text.end(), 'x'), kLetters);
   }
 }
 

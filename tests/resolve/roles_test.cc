@@ -18,27 +18,27 @@ struct RoleCase {
   int type;
   const char* op;  // that uses it
   int place;       // at which input
-  TensorRole role;
+  resolve::TensorRole role;
 };
 
 TEST(RolesTest, ATensorsRoleFollowsFromWhereItIsUsed) {
   constexpr int kFloat = onnx::TensorProto::FLOAT, kInt64 = onnx::TensorProto::INT64;
   const RoleCase cases[] = {
-      {"a factor", "w", {8, 8}, kFloat, "MatMul", 1, TensorRole::kWeight},
-      {"a bias", "fc.bias", {8}, kFloat, "Add", 1, TensorRole::kWeight},
+      {"a factor", "w", {8, 8}, kFloat, "MatMul", 1, resolve::TensorRole::kWeight},
+      {"a bias", "fc.bias", {8}, kFloat, "Add", 1, resolve::TensorRole::kWeight},
       {"a running mean",
        "bn.running_mean",
        {8},
        kFloat,
        "BatchNormalization",
        3,
-       TensorRole::kBuffer},
-      {"an initial state", "h", {2, 2, 8}, kFloat, "LSTM", 5, TensorRole::kState},
-      {"a scale", "w_scale", {8}, kFloat, "DequantizeLinear", 1, TensorRole::kBuffer},
-      {"a causal mask", "attn.mask", {1, 8, 8}, kFloat, "Add", 1, TensorRole::kBuffer},
-      {"an epsilon", "eps", {}, kFloat, "Add", 1, TensorRole::kConstant},
-      {"a shape", "shape", {2}, kInt64, "Reshape", 1, TensorRole::kConstant},
-      {"what dynamo folded", "mul_3", {8}, kFloat, "Add", 1, TensorRole::kConstant},
+       resolve::TensorRole::kBuffer},
+      {"an initial state", "h", {2, 2, 8}, kFloat, "LSTM", 5, resolve::TensorRole::kState},
+      {"a scale", "w_scale", {8}, kFloat, "DequantizeLinear", 1, resolve::TensorRole::kBuffer},
+      {"a causal mask", "attn.mask", {1, 8, 8}, kFloat, "Add", 1, resolve::TensorRole::kBuffer},
+      {"an epsilon", "eps", {}, kFloat, "Add", 1, resolve::TensorRole::kConstant},
+      {"a shape", "shape", {2}, kInt64, "Reshape", 1, resolve::TensorRole::kConstant},
+      {"what dynamo folded", "mul_3", {8}, kFloat, "Add", 1, resolve::TensorRole::kConstant},
   };
   for (const RoleCase& c : cases) {
     ModelMaker make;
@@ -48,10 +48,12 @@ TEST(RolesTest, ATensorsRoleFollowsFromWhereItIsUsed) {
     make.Node("n", c.op, inputs, {"y"}).Output("y");
     const absl::StatusOr<Model> model = make.Load();
     ASSERT_TRUE(model.ok()) << c.what << ": " << model.status();
-    const std::vector<TensorRole> roles = FindRoles(**model);
+    const std::vector<resolve::TensorRole> roles = resolve::FindRoles(**model);
     ASSERT_EQ(roles.size(), 1u) << c.what;
     EXPECT_EQ(roles[0], c.role) << c.what;
-    EXPECT_EQ(FindParameters(**model).size(), c.role == TensorRole::kWeight ? 1u : 0u) << c.what;
+    EXPECT_EQ(resolve::FindParameters(**model).size(),
+              c.role == resolve::TensorRole::kWeight ? 1u : 0u)
+        << c.what;
   }
 }
 

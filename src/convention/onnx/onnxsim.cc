@@ -225,7 +225,7 @@ Ledger Apply(Evidence* evidence) {
     ++id;
     // Where there is control flow, nodes of the main graph stand for all that they run.
     if (bodies.control_flow() && evidence->node(entry).graph != 0) continue;
-    const bool whole = bodies.control_flow() || entry.part() != CostPart::kOwn;
+    const bool whole = bodies.control_flow() || entry.part() != modules::CostPart::kOwn;
     const AmountId amount =
         evidence->Intern(whole ? bodies.Whole(entry.call()) : bodies.Own(entry.call()));
     if (amount == kZero && evidence->Ours(Unit::kMac, id) == kZero) continue;

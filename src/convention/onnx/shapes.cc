@@ -136,8 +136,10 @@ class OnnxShapes::Mask : public RuleHost {
   }
 
   // ---- what rules ask
-  Expr FreshDim(int, int, absl::string_view, SymbolOrigin::Kind) override { return NextSymbol(); }
-  Expr FreshTripCount(absl::string_view) override { return NextSymbol(); }
+  Expr FreshDim(int, int, absl::string_view, SymbolOrigin::Kind, absl::Span<const Expr>) override {
+    return NextSymbol();
+  }
+  Expr FreshTripCount(absl::string_view, absl::Span<const Expr>) override { return NextSymbol(); }
   absl::StatusOr<BodyFacts> InferBody(absl::string_view attribute, absl::Span<const Fact> inputs,
                                       const Expr&) override {
     const size_t symbols_used = symbols_used_;

@@ -135,7 +135,7 @@ class Accountant {
       : evidence_(*evidence), program_(*evidence), ledger_(evidence, Unit::kFlop) {}
 
   Ledger Run() {
-    std::vector<bool> is_known(evidence_.counts().calls.size() * kNumCostParts, false);
+    std::vector<bool> is_known(evidence_.counts().calls.size() * modules::kNumCostParts, false);
     std::vector<Parts> known(is_known.size());
     for (size_t i = 0; i < evidence_.entries().size(); ++i) {
       const EntryId id = static_cast<EntryId>(i);
@@ -156,12 +156,12 @@ class Accountant {
     const CallId call = entry.call();
     const CallCost& cost = evidence_.counts().calls[static_cast<size_t>(call)];
     Parts parts;
-    if (entry.part() == CostPart::kShapeWork) {
+    if (entry.part() == modules::CostPart::kShapeWork) {
       parts.base = evidence_.Intern(Program::ShapeWork(cost));
       return parts;
     }
     const bool loops = program_.RunsLoops(call);
-    const bool whole = loops || entry.part() == CostPart::kWhole;
+    const bool whole = loops || entry.part() == modules::CostPart::kWhole;
     const HloCost& hlo = whole ? program_.Whole(call) : program_.Own(call);
     parts.transcendentals = evidence_.Intern(hlo.transcendentals);
     if (loops) {

@@ -58,7 +58,7 @@ struct CallText {
   OptionalId<struct ScopeTag> scope;  // once it is made
   absl::string_view target, scopes, classes, fx_node, source_line;
   bool is_parsed = false;  // the rest
-  FxArgs args;
+  exporter::FxArgs args;
   TorchArguments arguments;
   bool reads_copy = false, has_parameters = false;
   bool in_torch_nn = false;  // the line of source is torch.nn's
@@ -127,11 +127,11 @@ class DynamoTracer {
     if (text.is_asked) return text;
     text.is_asked = true;
     const Node& node = evidence_.model().node(id);
-    const NodeMetadata metadata(node.metadata);
+    const exporter::NodeMetadata metadata(node.metadata);
     text.is_complete = metadata.StatesCall();
     if (!text.is_complete) return text;
     text.is_fused = metadata.IsFusedBatchNorm();
-    text.name = NameOf(PyStrings(*metadata.name_scopes).last());
+    text.name = NameOf(exporter::PyStrings(*metadata.name_scopes).last());
     return text;
   }
 
@@ -140,8 +140,8 @@ class DynamoTracer {
     if (!is_new) return *it->second;
     CallText& text = call_texts_.emplace_back();
     it->second = &text;
-    const NodeMetadata metadata(evidence_.model().node(id).metadata);
-    PyStrings scopes(*metadata.name_scopes), classes(*metadata.class_hierarchy);
+    const exporter::NodeMetadata metadata(evidence_.model().node(id).metadata);
+    exporter::PyStrings scopes(*metadata.name_scopes), classes(*metadata.class_hierarchy);
     text.target = classes.last();
     scopes.DropLast();
     classes.DropLast();
@@ -151,35 +151,35 @@ class DynamoTracer {
         targets_.try_emplace(text.target, static_cast<int32_t>(targets_.size())).first->second;
     text.op = AtenOf(text.target);
     text.fx_node = metadata.fx_node.value_or("");
-    text.source_line = LastSourceLine(metadata.stack_trace.value_or(""));
-    text.in_torch_nn = IsLineOfTorchNn(metadata.stack_trace.value_or(""));
+    text.source_line = exporter::LastSourceLine(metadata.stack_trace.value_or(""));
+    text.in_torch_nn = exporter::IsLineOfTorchNn(metadata.stack_trace.value_or(""));
     NoteLines(metadata.stack_trace.value_or(""));
     return text;
   }
 
-  static const FxArgs& ArgsOf(CallText* text) {
+  static const exporter::FxArgs& ArgsOf(CallText* text) {
     if (!text->is_parsed) {
       text->is_parsed = true;
-      text->args = ParseFxArgs(text->fx_node);
+      text->args = exporter::ParseFxArgs(text->fx_node);
       text->arguments = ArgumentsOf(*text);
       text->reads_copy = ReadsCopy(text->args);
-      text->has_parameters = absl::StrContains(text->fx_node, kFxParameter);
+      text->has_parameters = absl::StrContains(text->fx_node, exporter::kFxParameter);
     }
     return text->args;
   }
 
-  static bool ReadsCopy(const FxArgs& args) {
+  static bool ReadsCopy(const exporter::FxArgs& args) {
     return std::any_of(args.args.begin(), args.args.end(), [](absl::string_view arg) {
-      return SplitFxName(FxValueName(arg)).first == "clone";
+      return exporter::SplitFxName(exporter::FxValueName(arg)).first == "clone";
     });
   }
 
   static TorchArguments ArgumentsOf(const CallText& text) {
     constexpr size_t kHasBiases = 3, kBatchFirst = 8;  // of lstm and its like
-    const FxArgs& args = text.args;
+    const exporter::FxArgs& args = text.args;
     TorchArguments a;
     if (text.op == Aten::kLayerNorm) {
-      a.normalized_dims = static_cast<int32_t>(PyItems(args.Arg(1)).size());
+      a.normalized_dims = static_cast<int32_t>(exporter::PyItems(args.Arg(1)).size());
     }
     a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
     a.groups_heads = text.op == Aten::kSdpa && args.Kwarg("enable_gqa") == "True";
@@ -192,10 +192,10 @@ class DynamoTracer {
 
   // Equal lines are read once.
   void NoteLines(absl::string_view stack_trace) {
-    for (absl::string_view line : SourceLines(stack_trace)) {
+    for (absl::string_view line : exporter::SourceLines(stack_trace)) {
       if (line.size() > kMaxSourceLine || !lines_.insert(line).second) continue;
-      if (trace_.transform.empty()) trace_.transform = TransformIn(line);
-      if (const absl::string_view object = ObjectMadeIn(line); !object.empty()) {
+      if (trace_.transform.empty()) trace_.transform = exporter::TransformIn(line);
+      if (const absl::string_view object = exporter::ObjectMadeIn(line); !object.empty()) {
         objects_.insert(object);
       }
     }
@@ -206,7 +206,7 @@ class DynamoTracer {
     if (!is_new) return it->second;
     FxName name;
     name.text = text;
-    const auto [base, number] = SplitFxName(text);
+    const auto [base, number] = exporter::SplitFxName(text);
     name.number = number;
     if (const Aten op = AtenOf(absl::StrCat("aten.", base)); op != Aten::kOther) {
       const auto [at, new_base] =
@@ -282,7 +282,7 @@ class DynamoTracer {
     const auto [it, is_new] = scopes_.try_emplace({text->scopes, text->classes},
                                                   static_cast<ScopeId>(trace_.scopes.size()));
     if (is_new) {
-      PyStrings chain(text->classes);
+      exporter::PyStrings chain(text->classes);
       TorchScope scope;
       scope.module = entry.module;
       scope.class_name = chain.last();
@@ -317,7 +317,7 @@ class DynamoTracer {
     TorchCall call;
     call.op = !conv ? Aten::kLinear : transposed ? Aten::kConvTranspose : Aten::kConv;
     const absl::string_view arg = ArgsOf(&CallTextOf(entry.node)).Arg(0);
-    const int32_t name = NameOf(FxValueName(arg));
+    const int32_t name = NameOf(exporter::FxValueName(arg));
     call.name = names_[static_cast<size_t>(name)].text;
     call.scope = static_cast<ScopeId>(trace_.scopes.size());
     trace_.scopes.push_back(scope);
@@ -346,7 +346,7 @@ class DynamoTracer {
   void ReadArguments(TorchCall* call, CallText* text) {
     const NnClass nn_class = trace_.nn_class(*call);
     if (nn_class == NnClass::kRecurrentCell) ++trace_.recurrent_cells;
-    const FxArgs& args = ArgsOf(text);
+    const exporter::FxArgs& args = ArgsOf(text);
     call->reads_copy = text->reads_copy;
     trace_.has_parameters = trace_.has_parameters || text->has_parameters;
     if (call->op == Aten::kOther) return NoteFolded(*call, text);
@@ -421,7 +421,7 @@ class DynamoTracer {
       call->spelling = OpenFact<Spelling>::Stated(SpellingOfNn(call->op));
       return;
     }
-    SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
+    exporter::SpelledCall spelled = SpelledIn(*call, *text, SpelledName(*call));
     // An equation in another form than a text has no wrapper.
     const bool has_equation = absl::StrContains(text->source_line, "einsum(\"") ||
                               absl::StrContains(text->source_line, "einsum('");
@@ -440,7 +440,8 @@ class DynamoTracer {
   }
 
   // Of a function that is called often, each line is read once per module.
-  SpelledCall SpelledIn(const TorchCall& call, const CallText& text, absl::string_view name) {
+  exporter::SpelledCall SpelledIn(const TorchCall& call, const CallText& text,
+                                  absl::string_view name) {
     const char symbol = call.op == Aten::kAdd   ? '+'
                         : call.op == Aten::kMul ? '*'
                         : IsMatmul(call.op)     ? '@'
@@ -459,7 +460,8 @@ class DynamoTracer {
       }
       return !HasNumber(text) && !IsPlaceholder(module, value);
     };
-    return known->second = FindSpelling(text.source_line, name, symbol, {is_module, is_object});
+    return known->second =
+               exporter::FindSpelling(text.source_line, name, symbol, {is_module, is_object});
   }
 
   // Whether an argument of the call is a number or a tensor of no module: an attribute may be one.
@@ -480,7 +482,7 @@ class DynamoTracer {
   bool IsPlaceholder(absl::string_view module, absl::string_view name) const {
     const std::string path = AsPlaceholder(absl::StrCat(module, module.empty() ? "" : ".", name));
     return std::any_of(
-        std::begin(kFxPlaceholders), std::end(kFxPlaceholders),
+        std::begin(exporter::kFxPlaceholders), std::end(exporter::kFxPlaceholders),
         [&](absl::string_view kind) { return placeholders_.contains(absl::StrCat(kind, path)); });
   }
 
@@ -504,7 +506,7 @@ class DynamoTracer {
   }
 
   // torch.export writes adaptive_avg_pool to one element as mean(x, [-1, -2], True).
-  bool IsGlobalPool(const TorchCall& call, const CallText& text, const FxArgs& args) {
+  bool IsGlobalPool(const TorchCall& call, const CallText& text, const exporter::FxArgs& args) {
     if (IsAdaptiveAvgPoolClass(trace_.nn_class(call))) return true;
     if (args.Arg(1) != "[-1, -2]" || args.Get(2, "keepdim") != "True") return false;
     if (CallsIn(call, text, "mean")) return false;
@@ -561,23 +563,23 @@ class DynamoTracer {
 
   // Lookups and vectors are no products; what has a module is a parameter.
   bool IsMatrixOfNoModule(const Value& value) const {
-    if (!value.initializer || ModuleOfParameter(value.name)) return false;
+    if (!value.initializer || exporter::ModuleOfParameter(value.name)) return false;
     const Tensor& tensor = evidence_.model().tensor(*value.initializer);
     return IsFloat(tensor.dtype) && tensor.elements > 1 && tensor.dims.size() >= 2 &&
-           !IsFoldedLookup(value.name);
+           !exporter::IsFoldedLookup(value.name);
   }
 
   // Whether the call names the value, which is no placeholder.
   bool IsArgument(absl::string_view name, CallText* text) {
     constexpr size_t kMany = 8;
     const std::vector<absl::string_view>& args = ArgsOf(text).args;
-    if (name.empty() || IsFxPlaceholder(name)) return false;
+    if (name.empty() || exporter::IsFxPlaceholder(name)) return false;
     if (args.size() <= kMany) {
       return std::any_of(args.begin(), args.end(),
-                         [&](absl::string_view arg) { return FxValueName(arg) == name; });
+                         [&](absl::string_view arg) { return exporter::FxValueName(arg) == name; });
     }
     if (text->value_names.empty()) {
-      for (absl::string_view arg : args) text->value_names.insert(FxValueName(arg));
+      for (absl::string_view arg : args) text->value_names.insert(exporter::FxValueName(arg));
     }
     return text->value_names.contains(name);
   }
@@ -601,10 +603,11 @@ class DynamoTracer {
     for (absl::string_view arg : args) {
       for (size_t at = arg.find('%'); at != absl::string_view::npos; at = arg.find('%')) {
         arg.remove_prefix(at);
-        const absl::string_view name = FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
+        const absl::string_view name =
+            exporter::FxValueName(arg.substr(0, arg.find_first_of(",)] ")));
         arg.remove_prefix(1);
         if (name.empty()) continue;
-        if (IsFxPlaceholder(name)) {
+        if (exporter::IsFxPlaceholder(name)) {
           placeholders_.insert(name);
         } else {
           NoteMade(name);
@@ -646,7 +649,7 @@ class DynamoTracer {
       if (!IsOfMainGraph(trace_.calls[i])) continue;
       FxName& name = names_[static_cast<size_t>(origins_[i].name)];
       name.is_call = true;
-      name.num_users = FxNumUsers(origins_[i].text->fx_node);
+      name.num_users = exporter::FxNumUsers(origins_[i].text->fx_node);
     }
     for (const Value& value : evidence_.model().values) value_names_.insert(value.name);
     for (ValueId id : evidence_.model().graph(0).outputs) NoteOutput(evidence_.model().value(id));
@@ -684,7 +687,8 @@ class DynamoTracer {
 
   // Whether the text is another number of the same operator.
   bool HasBase(absl::string_view text, int32_t name) const {
-    return SplitFxName(text).first == SplitFxName(names_[static_cast<size_t>(name)].text).first;
+    return exporter::SplitFxName(text).first ==
+           exporter::SplitFxName(names_[static_cast<size_t>(name)].text).first;
   }
 
   // A tensor that a call works on. `made_by` is the call of the main graph whose result it is; -1
@@ -727,8 +731,9 @@ class DynamoTracer {
   int32_t MakerOf(const Value& value) {
     if (!value.producer || evidence_.model().node(*value.producer).graph != 0) return -1;
     const NodeText& text = TextOf(*value.producer);
-    const bool is_result = text.is_complete && (HasBase(value.name, text.name) ||
-                                                SplitFxName(value.name).first == kOneOfSeveral);
+    const bool is_result =
+        text.is_complete && (HasBase(value.name, text.name) ||
+                             exporter::SplitFxName(value.name).first == kOneOfSeveral);
     return is_result ? text.name : -1;
   }
 
@@ -745,7 +750,8 @@ class DynamoTracer {
     absl::flat_hash_map<absl::string_view, int> mentions;
     for (absl::string_view name : origins_[call].text->mentioned) {
       ++mentions[name];
-      if (SplitFxName(name).first == kOneOfSeveral && IsMissing(name)) missing_parts_.insert(name);
+      if (exporter::SplitFxName(name).first == kOneOfSeveral && IsMissing(name))
+        missing_parts_.insert(name);
     }
     std::vector<Operand> others;
     for (const Operand& operand : OperandsOf(call)) {
@@ -788,7 +794,7 @@ class DynamoTracer {
   // The call works on an operand that its arguments name otherwise.
   void NoteOther(const Operand& operand, absl::string_view name) {
     if (operand.made_by < 0 || !IsMissing(name)) return;
-    if (SplitFxName(name).first == SplitFxName(operand.value).first) {
+    if (exporter::SplitFxName(name).first == exporter::SplitFxName(operand.value).first) {
       copies_.emplace_back(operand.made_by, name);
     } else {
       NoteUse(operand, name);
@@ -798,7 +804,7 @@ class DynamoTracer {
   // Of a call with several results, "%getitem_1", torch.fx counts uses of each, and no text is
   // there.
   void NoteUse(const Operand& operand, absl::string_view user) {
-    if (SplitFxName(operand.value).first == kOneOfSeveral) {
+    if (exporter::SplitFxName(operand.value).first == kOneOfSeveral) {
       names_[static_cast<size_t>(operand.made_by)].num_users = 0;
     } else {
       uses_.emplace_back(operand.made_by, user);
@@ -876,14 +882,15 @@ class DynamoTracer {
 
   // "blocks_0_fc_", of the innermost module of the call.
   std::string PathOf(size_t call) const {
-    return absl::StrCat(AsPlaceholder(PyStrings(origins_[call].text->scopes).last()), "_");
+    return absl::StrCat(AsPlaceholder(exporter::PyStrings(origins_[call].text->scopes).last()),
+                        "_");
   }
 
   // "blocks_0_fc_weight".
   static std::vector<absl::string_view> ParametersOf(const CallText& text) {
     std::vector<absl::string_view> parameters;
     for (absl::string_view arg : text.args.args) {
-      if (absl::ConsumePrefix(&arg, kFxParameter)) parameters.push_back(arg);
+      if (absl::ConsumePrefix(&arg, exporter::kFxParameter)) parameters.push_back(arg);
     }
     return parameters;
   }
@@ -904,7 +911,8 @@ class DynamoTracer {
     const auto& values = evidence_.model().values;
     trace_.has_parameters =
         trace_.has_parameters || std::any_of(values.begin(), values.end(), [](const Value& v) {
-          return v.initializer && ModuleOfParameter(v.name) && !IsRunningStatistic(v.name);
+          return v.initializer && exporter::ModuleOfParameter(v.name) &&
+                 !exporter::IsRunningStatistic(v.name);
         });
   }
 
@@ -947,7 +955,8 @@ class DynamoTracer {
   std::deque<CallText> call_texts_;
   CallText no_text_;
   // By line, name, symbol and module.
-  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>, SpelledCall>
+  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>,
+                      exporter::SpelledCall>
       spelled_;
   std::vector<FxName> names_;
   std::vector<Numbers> numbers_;

@@ -136,11 +136,12 @@ Ledger Apply(Evidence* evidence) { return FlopCounter(evidence, false).Run(kRule
 Ledger ApplyCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kCpuRules); }
 Ledger ApplyOldCpu(Evidence* evidence) { return FlopCounter(evidence, true).Run(kOldCpuRules); }
 
-constexpr TorchRelease kCountsCpuAttention = {2, 15};
+constexpr exporter::TorchRelease kCountsCpuAttention = {2, 15};
 
 // FlopCounterMode is part of PyTorch: what exported the model also counted it.
 Ledger ApplyCpuByFile(Evidence* evidence) {
-  const std::optional<TorchRelease> exporter = TorchReleaseOf(evidence->model());
+  const std::optional<exporter::TorchRelease> exporter =
+      exporter::TorchReleaseOf(evidence->model());
   const bool old = exporter && *exporter < kCountsCpuAttention;
   const std::string from = exporter
                                ? absl::StrCat("PyTorch ", exporter->first, ".", exporter->second,

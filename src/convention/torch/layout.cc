@@ -16,16 +16,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "src/base/limits.h"
 #include "src/convention/torch/tool.h"
 #include "src/convention/torch/trace.h"
 
 namespace onnxflops::convention {
 namespace {
-
-// Ranks beyond are not followed.
-constexpr int kMaxLayoutRank = 8;
-// Elements of tensors that are followed: no product of sizes overflows.
-constexpr int64_t kMaxLayoutElements = int64_t{1} << 48;
 
 // The ranks of tensors that may lie with their channels last: [batch, channels, height, width] and
 // one more.

@@ -225,7 +225,7 @@ class TorchScriptTracer {
     if (known != 0) return known == kYes;
     const auto& inputs = NodeAt(id).inputs;
     const bool has = std::any_of(inputs.begin(), inputs.end(), [&](OptionalValueId input) {
-      return input && IsInProjection(model_.value(*input).name);
+      return input && exporter::IsInProjection(model_.value(*input).name);
     });
     known = has ? kYes : kNo;
     return has;
@@ -314,7 +314,7 @@ class TorchScriptTracer {
   // Arithmetic of sizes, which PyTorch does outside of its operators.
   bool IsShapeWork(EntryId id) const {
     const Fact& fact = evidence_.Output(evidence_.entry(id), 0);
-    return evidence_.entry(id).part() == CostPart::kShapeWork || fact.from_shapes ||
+    return evidence_.entry(id).part() == modules::CostPart::kShapeWork || fact.from_shapes ||
            (fact.is_tensor() && !IsFloat(fact.dtype));
   }
 
@@ -365,7 +365,7 @@ class TorchScriptTracer {
     const bool is_gemm = node.op_type == "Gemm";
     const Attribute* trans_b = node.FindAttribute("transB");
     const bool transposed = trans_b != nullptr && trans_b->i != 0;
-    const bool renamed = IsRenamed(InputName(id, 1)) || MakerOf(id, 1).has_value();
+    const bool renamed = exporter::IsRenamed(InputName(id, 1)) || MakerOf(id, 1).has_value();
     bool has_bias = is_gemm && node.inputs.size() > 2;
     if (!is_gemm) {
       const OptionalEntryId next = UserOf(id);
@@ -390,8 +390,8 @@ class TorchScriptTracer {
     const NnClass nn_class = OfRank(transposed ? NnClass::kConvTranspose1d : NnClass::kConv1d,
                                     x.ranked() ? x.rank() : 0);
     const bool has_bias = NodeOf(id).inputs.size() > 2;
-    const bool fused = has_bias && IsRenamedFor("Conv", InputName(id, 1)) &&
-                       IsRenamedFor("Conv", InputName(id, 2));
+    const bool fused = has_bias && exporter::IsRenamedFor("Conv", InputName(id, 1)) &&
+                       exporter::IsRenamedFor("Conv", InputName(id, 2));
     Add(transposed ? Aten::kConvTranspose : Aten::kConv, nn_class, {id}, has_bias && !fused);
     if (!fused) return;
     ++trace_.assumed_convs;

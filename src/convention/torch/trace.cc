@@ -107,12 +107,12 @@ void CountCallsInBodies(const Evidence& evidence, TorchTrace* trace) {
 }  // namespace
 
 TorchTrace TraceTorch(Evidence* evidence) {
-  const Exporter exporter = ExporterOf(evidence->model());
+  const exporter::Exporter exporter = exporter::ExporterOf(evidence->model());
   TorchTrace trace;
-  if (exporter == Exporter::kDynamo) trace = TraceDynamo(evidence);
-  if (exporter == Exporter::kTorchScript) trace = TraceTorchScript(evidence);
-  constexpr TorchRelease kFusesGroups = {2, 15};
-  const std::optional<TorchRelease> release = TorchReleaseOf(evidence->model());
+  if (exporter == exporter::Exporter::kDynamo) trace = TraceDynamo(evidence);
+  if (exporter == exporter::Exporter::kTorchScript) trace = TraceTorchScript(evidence);
+  constexpr exporter::TorchRelease kFusesGroups = {2, 15};
+  const std::optional<exporter::TorchRelease> release = exporter::TorchReleaseOf(evidence->model());
   trace.fuses_groups = release && *release >= kFusesGroups;
   CountCallsInBodies(*evidence, &trace);
   FindLayouts(*evidence, &trace);

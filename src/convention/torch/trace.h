@@ -24,6 +24,9 @@
 
 namespace onnxflops::convention {
 
+// How a call is written in Python: a part of each call of a trace.
+using exporter::Spelling;
+
 // Something about a call that a file may leave open. Only a TorchTool can read it: a rule that goes
 // by what the file does not state makes the figure assumed.
 template <typename T>

@@ -1,0 +1,80 @@
+#include "src/api/diff.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "src/base/status_macros.h"
+#include "src/infer/require_symbols.h"
+
+namespace onnxflops {
+namespace {
+
+// The bindings of symbols that a report has, open or bound.
+Bindings KnownOf(const Bindings& bindings, const Report& report) {
+  Bindings known;
+  for (const auto& [name, size] : bindings) {
+    if (report.bindings.contains(name) || ResolveSymbols({{name, size}}, report.symbols).ok()) {
+      known.emplace(name, size);
+    }
+  }
+  return known;
+}
+
+struct KnownCount {
+  Report report;
+  Bindings bindings;   // those that the model has symbols for
+  absl::Status fault;  // what an unknown binding would have been told
+};
+
+// Counts with the bindings that the model has symbols for. Others may be of the other model.
+absl::StatusOr<KnownCount> CountWithKnown(const Model& model, const CountOptions& options) {
+  absl::StatusOr<Report> report = Count(model, options);
+  if (report.ok()) return KnownCount{*std::move(report), options.bindings, absl::OkStatus()};
+  if (options.bindings.empty() || !absl::IsInvalidArgument(report.status())) return report.status();
+  CountOptions known = options;
+  known.bindings.clear();
+  const absl::StatusOr<Report> open = Count(model, known);
+  if (!open.ok()) return report.status();
+  known.bindings = KnownOf(options.bindings, *open);
+  if (known.bindings.size() == options.bindings.size()) return report.status();
+  absl::StatusOr<Report> at = Count(model, known);
+  if (!at.ok()) return at.status();
+  return KnownCount{*std::move(at), known.bindings, report.status()};
+}
+
+// An error if a binding is of neither model.
+absl::Status CheckBindings(const Bindings& wanted, const Bindings& of_base,
+                           const KnownCount& head) {
+  for (const auto& [name, size] : wanted) {
+    if (!of_base.contains(name) && !head.bindings.contains(name)) return head.fault;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Diff> DiffModels(const Model& base, const Model& head, const CountOptions& options) {
+  ASSIGN_OR_RETURN(const KnownCount of_base, CountWithKnown(base, options));
+  ASSIGN_OR_RETURN(const KnownCount of_head, CountWithKnown(head, options));
+  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
+  return MakeDiff(&of_base.report, of_head.report);
+}
+
+absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head,
+                                const CountOptions& options) {
+  Report bound = base;
+  const Bindings known = KnownOf(options.bindings, base);
+  RETURN_IF_ERROR(BindReport(known, &bound));
+  ASSIGN_OR_RETURN(const KnownCount of_head, CountWithKnown(head, options));
+  RETURN_IF_ERROR(CheckBindings(options.bindings, known, of_head));
+  return MakeDiff(&bound, of_head.report);
+}
+
+absl::StatusOr<Diff> DiffModels(const Model& head, const CountOptions& options) {
+  ASSIGN_OR_RETURN(const Report report, Count(head, options));
+  return MakeDiff(nullptr, report);
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,29 @@
+// Two models compared: what the verb `diff` does.
+//
+//   absl::StatusOr<onnxflops::Diff> diff = onnxflops::DiffModels(base, head, {});
+//   std::cout << onnxflops::ToTable(*diff, {});
+#ifndef ONNXFLOPS_SRC_API_DIFF_H_
+#define ONNXFLOPS_SRC_API_DIFF_H_
+
+#include "absl/status/statusor.h"
+#include "src/api/count.h"
+#include "src/diff/diff.h"
+#include "src/graph/model.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+// Both are counted with the same options. A binding may be of a symbol that only one of the models
+// has. Errors: those of Count, and of MakeDiff.
+absl::StatusOr<Diff> DiffModels(const Model& base, const Model& head,
+                                const CountOptions& options = {});
+// The base is a report that was written earlier: ReadReport of read_report.h. FailedPrecondition as
+// well where it was counted at other sizes.
+absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head,
+                                const CountOptions& options = {});
+// There is no base: everything is new.
+absl::StatusOr<Diff> DiffModels(const Model& head, const CountOptions& options = {});
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_DIFF_H_

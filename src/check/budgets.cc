@@ -1,0 +1,388 @@
+#include "src/check/budgets.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "src/base/glob.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/base/toml.h"
+#include "src/check/limit_text.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+using check::ParseLimitText;
+
+absl::string_view TextOf(std::string_view text) { return {text.data(), text.size()}; }
+
+class BudgetsReader {
+ public:
+  BudgetsReader(absl::string_view text, absl::string_view file)
+      : text_(text.data(), text.size()), file_(Escaped(file)) {
+    budgets_.file = std::string(file);
+  }
+
+  absl::StatusOr<Budgets> Read() {
+    RETURN_IF_ERROR(CheckTomlText({text_.data(), text_.size()}, file_));
+    const toml::parse_result parsed = toml::parse(text_);
+    if (!parsed) {
+      const toml::parse_error& error = parsed.error();
+      return At(error.source().begin, Escaped(TextOf(error.description())));
+    }
+    const toml::table& root = parsed.table();
+    RETURN_IF_ERROR(CheckKeys(root, {"budget", "modules", "operators", "domains", "opset", "at",
+                                     "allow", "models", "lower_bounds"}));
+    RETURN_IF_ERROR(ReadSections(root, ""));
+    RETURN_IF_ERROR(ReadModels(root));
+    RETURN_IF_ERROR(ReadExceptions(root));
+    RETURN_IF_ERROR(ReadLowerBounds(root));
+    return std::move(budgets_);
+  }
+
+ private:
+  // ---- errors
+  absl::Status At(const toml::source_position& place, absl::string_view what) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_, ":", place.line, ":", place.column, ": ", what));
+  }
+  absl::Status Fault(const toml::node& node, absl::string_view what) const {
+    return At(node.source().begin, what);
+  }
+  absl::Status CheckKeys(const toml::table& table, absl::Span<const std::string> known) const {
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        return UnknownKey(key, known);
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status UnknownKey(const toml::key& key, absl::Span<const std::string> known) const {
+    const absl::string_view name = TextOf(key.str());
+    const std::string similar = DidYouMean(name, known);
+    return At(key.source().begin,
+              absl::StrCat("unknown key ", Quoted(name),
+                           similar.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", "))
+                                           : similar));
+  }
+
+  // ---- values
+  static const toml::node* Get(const toml::table& table, const char* key) { return table.get(key); }
+  absl::StatusOr<const toml::table*> Table(const toml::node& node, absl::string_view key) const {
+    if (!node.is_table()) return Fault(node, absl::StrCat(key, " should be a table"));
+    return node.as_table();
+  }
+  absl::StatusOr<std::string> String(const toml::node& node, absl::string_view key) const {
+    if (!node.is_string()) return Fault(node, absl::StrCat(key, " should be a string"));
+    return node.as_string()->get();
+  }
+  absl::StatusOr<std::vector<std::string>> Strings(const toml::node& node,
+                                                   absl::string_view key) const {
+    std::vector<std::string> strings;
+    if (!node.is_array()) return Fault(node, absl::StrCat(key, " should be a list of strings"));
+    for (const toml::node& item : *node.as_array()) {
+      ASSIGN_OR_RETURN(std::string text, String(item, key));
+      strings.push_back(std::move(text));
+    }
+    return strings;
+  }
+  static BudgetPlace PlaceOf(const toml::source_region& source) {
+    BudgetPlace place = {source.begin.line, source.begin.column, 0};
+    if (source.begin.line == source.end.line) place.length = source.end.column - place.column;
+    return place;
+  }
+
+  // ---- sections, at the top or of [models."GLOB"]
+  absl::Status ReadSections(const toml::table& root, const std::string& models) {
+    models_ = models;
+    if (const toml::node* node = Get(root, "budget")) {
+      ASSIGN_OR_RETURN(const toml::table* table, Table(*node, "budget"));
+      RETURN_IF_ERROR(ReadQuantities(*table, "budget", std::nullopt));
+    }
+    if (const toml::node* node = Get(root, "modules")) {
+      ASSIGN_OR_RETURN(const toml::table* table, Table(*node, "modules"));
+      for (const auto& [key, inside] : *table) {
+        const std::string glob(key.str());
+        ASSIGN_OR_RETURN(const toml::table* rules, Table(inside, "a module's budget"));
+        RETURN_IF_ERROR(ReadQuantities(*rules, absl::StrCat("modules.", glob), glob));
+      }
+    }
+    RETURN_IF_ERROR(ReadPatterns(root, "operators", BudgetRule::Kind::kOperators));
+    RETURN_IF_ERROR(ReadPatterns(root, "domains", BudgetRule::Kind::kDomains));
+    if (const toml::node* node = Get(root, "opset")) RETURN_IF_ERROR(ReadOpset(*node));
+    if (const toml::node* node = Get(root, "at")) RETURN_IF_ERROR(ReadSizes(*node));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadModels(const toml::table& root) {
+    const toml::node* node = Get(root, "models");
+    if (node == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const toml::table* models, Table(*node, "models"));
+    for (const auto& [key, inside] : *models) {
+      ASSIGN_OR_RETURN(const toml::table* table, Table(inside, "a model's budgets"));
+      RETURN_IF_ERROR(
+          CheckKeys(*table, {"budget", "modules", "operators", "domains", "opset", "at"}));
+      RETURN_IF_ERROR(ReadSections(*table, std::string(key.str())));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<BudgetRule*> AddRule(const toml::source_region& source, BudgetRule::Kind kind,
+                                      std::string name) {
+    if (budgets_.rules.size() == kMaxBudgets) {
+      return LimitError("budgets",
+                        absl::StrCat(file_, ": more than ", kMaxBudgets, " rules (budgets)"));
+    }
+    BudgetRule& rule = budgets_.rules.emplace_back();
+    rule.kind = kind;
+    rule.name = models_.empty() ? std::move(name) : absl::StrCat("models.", models_, ".", name);
+    rule.models = models_;
+    rule.place = PlaceOf(source);
+    return &rule;
+  }
+
+  // ---- flops = "16 GFLOP", "other_flops / flops" = { limit = "5%", warn = "4%" }
+  absl::Status ReadQuantities(const toml::table& table, const std::string& section,
+                              const std::optional<std::string>& module) {
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      ASSIGN_OR_RETURN(BudgetRule * rule, AddRule(key.source(), BudgetRule::Kind::kQuantity,
+                                                  absl::StrCat(section, ".", name)));
+      rule->module = module;
+      const size_t slash = name.find('/');
+      ASSIGN_OR_RETURN(rule->quantity, FindQuantity(key, name.substr(0, slash)));
+      if (slash != std::string::npos) {
+        ASSIGN_OR_RETURN(rule->per, FindQuantity(key, name.substr(slash + 1)));
+      }
+      const toml::node* limit = &node;
+      if (const toml::table* both = node.as_table()) {
+        RETURN_IF_ERROR(CheckKeys(*both, {"limit", "warn"}));
+        limit = Get(*both, "limit");
+        if (limit == nullptr) return Fault(node, "the key limit is missing");
+        if (const toml::node* warn = Get(*both, "warn")) {
+          ASSIGN_OR_RETURN(rule->warn, Limit(*warn, *rule));
+        }
+      }
+      ASSIGN_OR_RETURN(rule->limit, Limit(*limit, *rule));
+      if (rule->warn && rule->warn->kind == rule->limit.kind &&
+          rule->warn->value > rule->limit.value) {
+        return Fault(node, "warn is above limit");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<const Quantity*> FindQuantity(const toml::key& key, absl::string_view text) const {
+    const absl::string_view name = absl::StripAsciiWhitespace(text);
+    std::vector<std::string> known;
+    for (const Quantity& q : kQuantities) {
+      if (q.key == name) return &q;
+      known.emplace_back(q.key);
+    }
+    const std::string similar = DidYouMean(name, known);
+    return At(key.source().begin,
+              absl::StrCat("unknown quantity ", Quoted(name),
+                           similar.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", "))
+                                           : similar));
+  }
+
+  absl::StatusOr<BudgetLimit> Limit(const toml::node& node, const BudgetRule& rule) const {
+    std::string text;
+    if (node.is_string()) {
+      text = node.as_string()->get();
+    } else if (node.is_integer()) {
+      text = absl::StrCat(node.as_integer()->get());
+    } else {
+      return Fault(node, "a limit is a string, as \"16 GFLOP\", or a whole number");
+    }
+    absl::StatusOr<BudgetLimit> limit = ParseLimitText(text, *rule.quantity, rule.per != nullptr);
+    if (!limit.ok()) return Fault(node, limit.status().message());
+    if (node.is_integer() && limit->kind == BudgetLimit::Kind::kAbsolute &&
+        node.as_integer()->get() < 0) {
+      return Fault(node, "a limit is 0 or more");
+    }
+    limit->place = PlaceOf(node.source());
+    return limit;
+  }
+
+  // ---- [operators] and [domains]
+  absl::Status ReadPatterns(const toml::table& root, const char* section, BudgetRule::Kind kind) {
+    const toml::node* node = Get(root, section);
+    if (node == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const toml::table* table, Table(*node, section));
+    RETURN_IF_ERROR(CheckKeys(*table, {"allow", "forbid"}));
+    for (const auto& [key, list] : *table) {
+      const absl::string_view name = TextOf(key.str());
+      ASSIGN_OR_RETURN(BudgetRule * rule,
+                       AddRule(key.source(), kind, absl::StrCat(section, ".", name)));
+      ASSIGN_OR_RETURN((name == "allow" ? rule->allow : rule->forbid), Strings(list, name));
+    }
+    return absl::OkStatus();
+  }
+
+  // ---- [opset] min = 17, max = 21; "com.microsoft" = { max = 1 }
+  absl::Status ReadOpset(const toml::node& node) {
+    ASSIGN_OR_RETURN(const toml::table* table, Table(node, "opset"));
+    for (const auto& [key, value] : *table) {
+      const std::string name(key.str());
+      if (value.is_table()) {
+        RETURN_IF_ERROR(CheckKeys(*value.as_table(), {"min", "max"}));
+        for (const auto& [bound, number] : *value.as_table()) {
+          RETURN_IF_ERROR(ReadOpsetBound(bound, number, name));
+        }
+      } else if (name == "min" || name == "max") {
+        RETURN_IF_ERROR(ReadOpsetBound(key, value, "ai.onnx"));
+      } else {
+        return UnknownKey(key, {"min", "max"});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadOpsetBound(const toml::key& key, const toml::node& node,
+                              const std::string& domain) {
+    const auto* number = node.as_integer();
+    if (number == nullptr || number->get() < 1) {
+      return Fault(node, "an opset is a whole number, 1 or more");
+    }
+    const std::string dotted = domain == "ai.onnx" ? "" : absl::StrCat(domain, ".");
+    ASSIGN_OR_RETURN(BudgetRule * rule, AddRule(key.source(), BudgetRule::Kind::kOpset,
+                                                absl::StrCat("opset.", dotted, TextOf(key.str()))));
+    rule->domain = domain;
+    (key.str() == "min" ? rule->min_opset : rule->max_opset) = number->get();
+    return absl::OkStatus();
+  }
+
+  // ---- [at] batch = 1, seq = "1..512"; [at.serving] batch = 8
+  absl::Status ReadSizes(const toml::node& node) {
+    ASSIGN_OR_RETURN(const toml::table* table, Table(node, "at"));
+    BudgetSizes common;
+    common.models = models_;
+    std::vector<std::pair<std::string, const toml::table*>> sets;
+    for (const auto& [key, value] : *table) {
+      if (value.is_table()) {
+        sets.emplace_back(std::string(key.str()), value.as_table());
+      } else {
+        RETURN_IF_ERROR(ReadSize(key, value, &common));
+      }
+    }
+    if (sets.empty()) {
+      if (!common.fixed.empty() || !common.ranges.empty()) budgets_.sizes.push_back(common);
+    }
+    for (const auto& [name, inside] : sets) {
+      BudgetSizes set = common;
+      set.name = name;
+      for (const auto& [key, value] : *inside) RETURN_IF_ERROR(ReadSize(key, value, &set));
+      budgets_.sizes.push_back(std::move(set));
+    }
+    if (budgets_.sizes.size() > kMaxBudgetSets) {
+      return LimitError("budget-sets", absl::StrCat(file_, ": more than ", kMaxBudgetSets,
+                                                    " sets of sizes (budget-sets)"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadSize(const toml::key& key, const toml::node& node, BudgetSizes* sizes) const {
+    constexpr char kForm[] =
+        "a size is a whole number, 0 or more, or a range of sizes of 1 or more, as \"1..8\"";
+    const std::string name = TypedSymbol(TextOf(key.str()));
+    sizes->fixed.erase(name);
+    sizes->ranges.erase(name);
+    if (const auto* number = node.as_integer()) {
+      if (number->get() < 0) return Fault(node, kForm);
+      sizes->fixed[name] = number->get();
+      return absl::OkStatus();
+    }
+    if (!node.is_string()) return Fault(node, kForm);
+    const absl::string_view text = node.as_string()->get();
+    const size_t dots = text.find("..");
+    SizeRange range;
+    if (dots == absl::string_view::npos || !absl::SimpleAtoi(text.substr(0, dots), &range.first) ||
+        !absl::SimpleAtoi(text.substr(dots + 2), &range.last) || range.first < 1 ||
+        range.last < range.first) {
+      return Fault(node, kForm);
+    }
+    sizes->ranges[name] = range;
+    return absl::OkStatus();
+  }
+
+  // ---- [[allow]]
+  absl::Status ReadExceptions(const toml::table& root) {
+    const toml::node* node = Get(root, "allow");
+    if (node == nullptr) return absl::OkStatus();
+    if (!node->is_array_of_tables()) return Fault(*node, "an exception is a table [[allow]]");
+    for (const toml::node& item : *node->as_array()) {
+      const toml::table& table = *item.as_table();
+      RETURN_IF_ERROR(CheckKeys(table, {"rule", "reason", "until"}));
+      for (const char* key : {"rule", "reason", "until"}) {
+        if (Get(table, key) == nullptr) {
+          return Fault(item, absl::StrCat("the key ", key, " is missing"));
+        }
+      }
+      BudgetException exception;
+      ASSIGN_OR_RETURN(exception.rule, String(*Get(table, "rule"), "rule"));
+      ASSIGN_OR_RETURN(exception.reason, String(*Get(table, "reason"), "reason"));
+      const toml::node& until = *Get(table, "until");
+      if (!until.is_date()) return Fault(until, "until should be a date, as 2027-01-31");
+      const toml::date day = until.as_date()->get();
+      exception.until = absl::StrFormat("%04d-%02d-%02d", day.year, day.month, day.day);
+      const bool known = std::any_of(
+          budgets_.rules.begin(), budgets_.rules.end(),
+          [&](const BudgetRule& rule) { return MatchesGlob(exception.rule, rule.name); });
+      if (!known) {
+        std::vector<std::string> names;
+        for (const BudgetRule& rule : budgets_.rules) names.push_back(rule.name);
+        return Fault(*Get(table, "rule"), absl::StrCat("no rule is named ", Quoted(exception.rule),
+                                                       DidYouMean(exception.rule, names)));
+      }
+      budgets_.exceptions.push_back(std::move(exception));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadLowerBounds(const toml::table& root) {
+    const toml::node* node = Get(root, "lower_bounds");
+    if (node == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string what, String(*node, "lower_bounds"));
+    if (what != "pass" && what != "fail") {
+      return Fault(*node, "lower_bounds should be \"fail\" or \"pass\"");
+    }
+    budgets_.lower_bounds_pass = what == "pass";
+    return absl::OkStatus();
+  }
+
+  const std::string_view text_;
+  const std::string file_;
+  std::string models_;  // of the sections that are read
+  Budgets budgets_;
+};
+
+}  // namespace
+
+bool Budgets::NeedsBase() const {
+  return std::any_of(rules.begin(), rules.end(), [](const BudgetRule& rule) {
+    return rule.kind == BudgetRule::Kind::kQuantity &&
+           (rule.limit.kind == BudgetLimit::Kind::kRelative ||
+            (rule.warn && rule.warn->kind == BudgetLimit::Kind::kRelative));
+  });
+}
+
+absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view file) {
+  return BudgetsReader(text, file).Read();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,106 @@
+// What a model may cost, as a TOML file says it.
+//
+//   [budget]                            # the whole model; quantities as in the totals of JSON
+//   macs = "198 GMAC"
+//   flops = "+2%"                       # relative to a base
+//   "other_flops / flops" = "1%"        # a ratio
+//   params = { limit = "430 M", warn = "428 M" }
+//   [modules."visual.transformer.*"]    # every module that matches
+//   flops = "16 GFLOP"
+//   [operators]                         # also: allow; and [domains] with both
+//   forbid = ["Loop", "com.microsoft.*"]
+//   [opset]
+//   min = 17
+//   [at]                                # sizes; [at.NAME] for several sets of them
+//   batch = "1..8"
+//   [[allow]]
+//   rule = "budget.flops"
+//   reason = "until the new head is trained"
+//   until = 2027-01-31
+//   [models."text-*.onnx".budget]       # the same for files that match
+//
+// The README describes every key.
+#ifndef ONNXFLOPS_SRC_CHECK_BUDGETS_H_
+#define ONNXFLOPS_SRC_CHECK_BUDGETS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
+#include "src/symbolic/interval.h"
+
+namespace onnxflops {
+
+// A place in the file, from 1; and how long the text there is, if it is on one line.
+struct BudgetPlace {
+  size_t line = 0, column = 0, length = 0;
+};
+
+struct BudgetLimit {
+  enum class Kind : uint8_t {
+    kAbsolute,  // value: of the quantity
+    kRelative,  // value: millionths that the base may grow by
+    kRatio,     // value: millionths of the other quantity
+  };
+  Kind kind = Kind::kAbsolute;
+  absl::int128 value = 0;
+  std::string text;  // as written
+  BudgetPlace place;
+};
+
+struct BudgetRule {
+  enum class Kind : uint8_t { kQuantity, kOperators, kDomains, kOpset };
+  Kind kind = Kind::kQuantity;
+  std::string name;    // "budget.flops", "modules.visual.*.flops", "operators.forbid", "opset.max"
+  std::string models;  // a glob of file names; "": all
+  BudgetPlace place;
+  // kQuantity
+  const Quantity* quantity = nullptr;
+  const Quantity* per = nullptr;      // of a ratio, what stands below
+  std::optional<std::string> module;  // a glob; nullopt: the whole model
+  BudgetLimit limit;
+  std::optional<BudgetLimit> warn;
+  // kOperators, kDomains: patterns
+  std::vector<std::string> allow, forbid;
+  // kOpset
+  std::string domain;  // "ai.onnx"
+  std::optional<int64_t> min_opset, max_opset;
+};
+
+struct BudgetSizes {
+  std::string name;    // of [at.NAME]; "": of [at] alone
+  std::string models;  // as of a rule
+  Bindings fixed;
+  SizeRanges ranges;  // what may be any size between two
+};
+
+struct BudgetException {
+  std::string rule;  // a glob of rule names
+  std::string reason;
+  std::string until;  // the last day, "2027-01-31"
+};
+
+struct Budgets {
+  std::string file;
+  std::vector<BudgetRule> rules;
+  std::vector<BudgetSizes> sizes;  // none: as the model has them
+  std::vector<BudgetException> exceptions;
+  // Whether a budget on a lower bound may pass: lower_bounds = "pass".
+  bool lower_bounds_pass = false;
+
+  bool NeedsBase() const;
+};
+
+// `file` names the text in errors. Errors: InvalidArgument, "onnxflops.toml:4:3: unknown key
+// 'flop'; did you mean flops?"; OutOfRange for more than kMaxBudgets rules.
+absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view file);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CHECK_BUDGETS_H_

@@ -1,0 +1,41 @@
+// "onnxflops.check/1": tools/schema/check.v1.schema.json describes every field.
+#include <string>
+
+#include "src/check/check_writers.h"
+#include "src/report/json_parts.h"
+#include "src/report/json_writer.h"
+
+namespace onnxflops {
+
+std::string ToJson(const CheckReport& report) {
+  report::JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.check/1");
+  report::WriteModel(report.head, &json);
+  if (report.has_base) report::WriteModel(report.base, &json, "base");
+  json.Key("budgets").String(report.budgets);
+  json.Key("passed").Bool(report.passed());
+  json.Key("rules").BeginArray();
+  for (const Judgement& j : report.judgements) {
+    json.BeginObject();
+    json.Key("name").String(j.rule);
+    json.Key("kind").String(j.kind);
+    json.Key("where").String(j.where);
+    json.Key("at").String(j.at);
+    json.Key("line").Int(static_cast<int64_t>(j.place.line));
+    json.Key("limit").String(j.limit);
+    json.Key("actual").String(j.actual);
+    json.Key("margin").String(j.margin);
+    if (j.limit_value) json.Key("limit_value").Int(*j.limit_value);
+    if (j.actual_value) json.Key("actual_value").Int(*j.actual_value);
+    json.Key("verdict").String(NameOf(j.verdict));
+    json.Key("passed").Bool(j.passed());
+    json.Key("detail").String(j.detail);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+}  // namespace onnxflops

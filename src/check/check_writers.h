@@ -1,0 +1,24 @@
+// Verdicts as text, one function per format. Nothing of a file becomes markup or a command.
+#ifndef ONNXFLOPS_SRC_CHECK_CHECK_WRITERS_H_
+#define ONNXFLOPS_SRC_CHECK_CHECK_WRITERS_H_
+
+#include <string>
+
+#include "src/check/judge.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops {
+
+// What failed first; then every rule with its limit, the figure and what is left.
+std::string ToTable(const CheckReport& report, const TableStyle& style = {});
+std::string ToMarkdown(const CheckReport& report);
+std::string ToCsv(const CheckReport& report);
+// JSON: "onnxflops.check/1" (tools/schema/check.v1.schema.json).
+std::string ToJson(const CheckReport& report);
+
+// "failed: 2 of 7 rules", "passed: 7 rules, 1 warning".
+std::string CheckInWords(const CheckReport& report);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CHECK_CHECK_WRITERS_H_

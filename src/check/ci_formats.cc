@@ -1,0 +1,270 @@
+#include "src/check/ci_formats.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "src/base/quote.h"
+#include "src/check/check_writers.h"
+#include "src/check/limit_text.h"
+#include "src/diff/comment.h"
+#include "src/report/json_writer.h"
+#include "src/report/text_table.h"
+
+namespace onnxflops {
+namespace {
+
+using report::JsonWriter;
+using report::MarkdownCode;
+
+// "budget.flops of visual at batch = 1".
+std::string SubjectOf(const Judgement& j) {
+  return absl::StrCat(j.rule, j.where.empty() ? "" : " of ", j.where, j.at.empty() ? "" : " at ",
+                      j.at);
+}
+
+// "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
+std::string MessageOf(const Judgement& j) {
+  return absl::StrCat(j.actual, ", limit ", j.limit, j.margin.empty() ? "" : " (", j.margin,
+                      j.margin.empty() ? "" : ")", ": ",
+                      j.verdict == Verdict::kNotProven ? "not proven" : NameOf(j.verdict),
+                      j.detail.empty() ? "" : "; ", j.detail);
+}
+
+// Those that somebody should look at.
+std::vector<const Judgement*> Alarming(const CheckReport& report) {
+  std::vector<const Judgement*> alarming;
+  for (const Judgement& j : report.judgements) {
+    if (!j.passed() || j.verdict == Verdict::kWarned) alarming.push_back(&j);
+  }
+  return alarming;
+}
+
+// In an attribute or between tags. Printable leaves nothing that XML does not have.
+std::string XmlText(absl::string_view text) {
+  return absl::StrReplaceAll(
+      Printable(text),
+      {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
+}
+
+// What GitHub's runner takes back: after the command, and as a property of it.
+std::string AnnotationText(absl::string_view text) {
+  return absl::StrReplaceAll(Printable(text), {{"%", "%25"}});
+}
+std::string AnnotationProperty(absl::string_view text) {
+  return absl::StrReplaceAll(AnnotationText(text), {{":", "%3A"}, {",", "%2C"}});
+}
+
+// A relative reference: what stands for itself in a path of a URI, all else by its bytes.
+std::string UriOf(absl::string_view path) {
+  std::string uri;
+  for (char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (absl::ascii_isalnum(byte) ||
+        absl::string_view("-._~/").find(c) != absl::string_view::npos) {
+      uri += c;
+    } else {
+      absl::StrAppend(&uri, "%",
+                      absl::AsciiStrToUpper(absl::StrCat(absl::Hex(byte, absl::kZeroPad2))));
+    }
+  }
+  return uri;
+}
+
+// The same text has the same print on every machine: FNV-1a.
+std::string FingerprintOf(absl::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
+}
+
+constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
+    {"amount", "A quantity has a limit."},
+    {"growth", "A quantity may grow from the base by so much."},
+    {"ratio", "A quantity may be so much of another."},
+    {"operators", "Operators that a model may use."},
+    {"domains", "Domains of operators that a model may use."},
+    {"opset", "Opsets that a model may import."},
+};
+
+void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("ruleId").String(j.kind);
+  json->Key("level").String(j.passed() ? "warning" : "error");
+  json->Key("message").BeginObject();
+  json->Key("text").String(absl::StrCat(SubjectOf(j), ": ", MessageOf(j)));
+  json->EndObject();
+  json->Key("locations").BeginArray();
+  json->BeginObject();
+  json->Key("physicalLocation").BeginObject();
+  json->Key("artifactLocation").BeginObject();
+  json->Key("uri").String(UriOf(report.budgets));
+  json->EndObject();
+  json->Key("region").BeginObject();
+  json->Key("startLine").Int(static_cast<int64_t>(j.place.line));
+  json->EndObject();
+  json->EndObject();
+  json->Key("logicalLocations").BeginArray();
+  json->BeginObject();
+  json->Key("fullyQualifiedName").String(j.where.empty() ? report.head.path : j.where);
+  json->Key("kind").String("module");
+  json->EndObject();
+  json->EndArray();
+  json->EndObject();
+  json->EndArray();
+  json->Key("partialFingerprints").BeginObject();
+  json->Key("rule/v1").String(FingerprintOf(absl::StrCat(report.head.path, "\n", SubjectOf(j))));
+  json->EndObject();
+  json->EndObject();
+}
+
+}  // namespace
+
+std::string ToComment(const CheckReport& report) {
+  const std::string begin =
+      absl::StrCat(CommentMarker("check", report.head.path), "**", MarkdownCode(report.head.path),
+                   "** ", MarkdownCode(CheckInWords(report)), "\n");
+  std::string broken;
+  for (const Judgement* j : Alarming(report)) {
+    absl::StrAppend(&broken, "- ", MarkdownCode(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j))),
+                    "\n");
+  }
+  if (!broken.empty()) broken.insert(0, "\n");
+  constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops check prints all of it.\n";
+  const std::string all = FoldedDetails("All rules", ToMarkdown(report));
+  const size_t room = kMaxCommentBytes - sizeof(kLeftOut);
+  std::string out = begin;
+  const bool has_broken = out.size() + broken.size() <= room;
+  if (has_broken) out += broken;
+  const bool has_all = out.size() + all.size() <= room;
+  if (has_all) out += all;
+  if (!has_broken || !has_all) out += kLeftOut;
+  return out;
+}
+
+std::string ToJunit(const CheckReport& report) {
+  const int64_t skipped = report.Count(Verdict::kSkipped);
+  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
+  const std::string counts = absl::StrCat("tests=\"", report.judgements.size(), "\" failures=\"",
+                                          failed, "\" errors=\"0\" skipped=\"", skipped, "\"");
+  std::string out = absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ",
+                                 "name=\"onnxflops\" ", counts, ">\n  <testsuite name=\"",
+                                 XmlText(report.head.path), "\" ", counts, ">\n");
+  for (const Judgement& j : report.judgements) {
+    absl::StrAppend(&out, "    <testcase classname=\"", XmlText(j.kind), "\" name=\"",
+                    XmlText(SubjectOf(j)), "\" time=\"0\">");
+    const std::string message = XmlText(MessageOf(j));
+    if (!j.passed()) {
+      absl::StrAppend(&out, "<failure message=\"", message, "\" type=\"", NameOf(j.verdict), "\">",
+                      message, "</failure>");
+    } else if (j.verdict == Verdict::kSkipped) {
+      absl::StrAppend(&out, "<skipped message=\"", message, "\"/>");
+    } else {
+      absl::StrAppend(&out, "<system-out>", message, "</system-out>");
+    }
+    out += "</testcase>\n";
+  }
+  return out + "  </testsuite>\n</testsuites>\n";
+}
+
+std::string ToGithubAnnotations(const CheckReport& report) {
+  std::string out;
+  for (const Judgement* j : Alarming(report)) {
+    absl::StrAppend(&out, j->passed() ? "::warning" : "::error",
+                    " file=", AnnotationProperty(report.budgets), ",line=", j->place.line,
+                    ",title=", AnnotationProperty(report.head.path),
+                    "::", AnnotationText(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j))), "\n");
+  }
+  return out;
+}
+
+std::string ToGitlab(const CheckReport& report) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const Judgement* j : Alarming(report)) {
+    json.BeginObject();
+    json.Key("description").String(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j)));
+    json.Key("check_name").String(absl::StrCat("onnxflops/", j->kind));
+    json.Key("fingerprint")
+        .String(FingerprintOf(absl::StrCat(report.head.path, "\n", SubjectOf(*j))));
+    json.Key("severity").String(j->passed() ? "minor" : "major");
+    json.Key("location").BeginObject();
+    json.Key("path").String(report.budgets);
+    json.Key("lines").BeginObject();
+    json.Key("begin").Int(static_cast<int64_t>(j->place.line));
+    json.EndObject();
+    json.EndObject();
+    json.EndObject();
+  }
+  json.EndArray();
+  return json.TakeText();
+}
+
+std::string ToSarif(const CheckReport& report) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("$schema").String("https://json.schemastore.org/sarif-2.1.0.json");
+  json.Key("version").String("2.1.0");
+  json.Key("runs").BeginArray();
+  json.BeginObject();
+  json.Key("tool").BeginObject();
+  json.Key("driver").BeginObject();
+  json.Key("name").String("onnxflops");
+  json.Key("rules").BeginArray();
+  for (const auto& [kind, text] : kKinds) {
+    json.BeginObject();
+    json.Key("id").String(kind);
+    json.Key("shortDescription").BeginObject();
+    json.Key("text").String(text);
+    json.EndObject();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  json.EndObject();
+  json.Key("results").BeginArray();
+  for (const Judgement* j : Alarming(report)) WriteSarifResult(report, *j, &json);
+  json.EndArray();
+  json.EndObject();
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ToBenchmark(const CheckReport& report) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const Judgement& j : report.judgements) {
+    if (!j.actual_value) continue;
+    json.BeginObject();
+    json.Key("name").String(absl::StrCat(report.head.path, ": ", SubjectOf(j)));
+    json.Key("unit").String(check::UnitOf(*j.quantity));
+    json.Key("value").Int(*j.actual_value);
+    json.Key("extra").String(absl::StrCat("limit ", j.limit));
+    json.EndObject();
+  }
+  json.EndArray();
+  return json.TakeText();
+}
+
+std::string ToBadge(const CheckReport& report) {
+  const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
+  const bool warned = report.Count(Verdict::kWarned) > 0;
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schemaVersion").Int(1);
+  json.Key("label").String("budgets");
+  json.Key("message").String(failed > 0 ? absl::StrCat(failed, " failed")
+                             : warned   ? "near a limit"
+                                        : "passed");
+  json.Key("color").String(failed > 0 ? "red" : warned ? "yellow" : "brightgreen");
+  json.EndObject();
+  return json.TakeText();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,109 @@
+#include "src/check/edit_budgets.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "src/base/quote.h"
+#include "src/check/limit_text.h"
+#include "src/report/format.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+using check::LimitTextFor;
+
+// The figure and 1 %, rounded up; the figure itself where that is too large.
+absl::int128 WithMargin(absl::int128 value) {
+  return value > absl::Int128Max() / 2 ? value : value + (value + 99) / 100;
+}
+
+// A basic string of TOML: only what Printable leaves stands in it.
+std::string TomlString(absl::string_view text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(Printable(text), {{"\\", "\\\\"}, {"\"", "\\\""}}),
+                      "\"");
+}
+
+}  // namespace
+
+std::string InitialBudgets(const Report& report) {
+  const report::ReferenceValues values(report);
+  std::string out = absl::StrCat(
+      "# What this model may cost: what it costs now, and 1 %. `onnxflops check MODEL` holds it "
+      "to\n"
+      "# this file. A limit is an amount (\"16 GFLOP\", \"400 MB\"), what a base may grow by "
+      "(\"+2%\",\n"
+      "# with --against BASE), or { limit = ..., warn = ... }. `onnxflops check --update` raises "
+      "it.\n"
+      "\n[budget]\n");
+  for (const Quantity& q : kQuantities) {
+    const auto value = values.Of(report.totals.*q.value);
+    if (!value || *value == 0) continue;
+    absl::StrAppend(&out, q.key, " = \"", LimitTextFor(WithMargin(*value), q), "\"\n");
+  }
+  absl::StrAppend(&out, "\n# Single modules, by their paths; * stands for any signs:\n",
+                  "# [modules.\"encoder.layers.*\"]\n# flops = \"+0%\"\n");
+  const auto opset = report.model.opsets.find("ai.onnx");
+  if (opset != report.model.opsets.end()) {
+    absl::StrAppend(&out, "\n[opset]\nmax = ", opset->second, "\n");
+  }
+  absl::StrAppend(&out, "\n# [operators]\n# forbid = [\"Loop\", \"com.microsoft.*\"]\n");
+  if (!values.sizes().empty()) {
+    absl::StrAppend(
+        &out, "\n# Sizes that the model leaves open: a number, or a range as \"1..8\".\n[at]\n");
+    for (const auto& [name, size] : values.sizes()) {
+      absl::StrAppend(&out, TomlString(BareName(name)), " = ", size, "\n");
+    }
+  }
+  return out;
+}
+
+std::string RaisedBudgets(absl::string_view text, const Budgets& budgets,
+                          const CheckReport& report) {
+  // By place, the last first, so that places before stay what they are.
+  std::map<std::pair<size_t, size_t>, std::pair<size_t, std::string>> edits;
+  for (const BudgetRule& rule : budgets.rules) {
+    if (rule.kind != BudgetRule::Kind::kQuantity || rule.limit.place.length == 0 ||
+        rule.limit.kind != BudgetLimit::Kind::kAbsolute) {
+      continue;
+    }
+    absl::int128 most = -1;
+    for (const Judgement& j : report.judgements) {
+      const bool same = j.place.line == rule.place.line && j.place.column == rule.place.column;
+      if (same && j.verdict == Verdict::kFailed && j.actual_value) {
+        most = std::max(most, *j.actual_value);
+      }
+    }
+    if (most < 0) continue;
+    edits[{rule.limit.place.line, rule.limit.place.column}] = {
+        rule.limit.place.length,
+        absl::StrCat("\"", LimitTextFor(WithMargin(most), *rule.quantity), "\"")};
+  }
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
+    const auto& [place, what] = *edit;
+    std::string& line = lines[place.first - 1];
+    // The parser counts columns in characters.
+    const auto byte_of = [&](size_t column) {
+      size_t byte = 0;
+      for (size_t seen = 0; byte < line.size(); ++byte) {
+        if ((static_cast<unsigned char>(line[byte]) & 0xc0) != 0x80 && seen++ == column) break;
+      }
+      return byte;
+    };
+    const size_t begin = byte_of(place.second - 1);
+    const size_t end = byte_of(place.second - 1 + what.first);
+    line.replace(begin, end - begin, what.second);
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,25 @@
+// Files of budgets, written and mended by the program.
+#ifndef ONNXFLOPS_SRC_CHECK_EDIT_BUDGETS_H_
+#define ONNXFLOPS_SRC_CHECK_EDIT_BUDGETS_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "src/check/budgets.h"
+#include "src/check/judge.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+// A file with comments, whose budgets are what the model costs and 1 %. Totals with open sizes are
+// at the sizes that [at] says there.
+std::string InitialBudgets(const Report& report);
+
+// The same file with every broken limit that is an amount raised to what was found and 1 %.
+// Comments and everything else stay. `text` is what `budgets` was read from.
+std::string RaisedBudgets(absl::string_view text, const Budgets& budgets,
+                          const CheckReport& report);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CHECK_EDIT_BUDGETS_H_

@@ -1,0 +1,366 @@
+#include "src/check/judge.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/glob.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/check/limit_text.h"
+#include "src/report/format.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+using check::UnitOf;
+using report::SiNumber;
+
+constexpr absl::int128 kWhole = 1'000'000;  // of millionths
+constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
+constexpr size_t kListedNames = 8;
+
+std::string FigureText(absl::int128 value, const Quantity& q) {
+  std::string text = SiNumber(value);
+  const absl::string_view unit = UnitOf(q);
+  const bool prefixed = !text.empty() && text.find(' ') != std::string::npos;
+  return absl::StrCat(text, prefixed || unit.empty() ? "" : " ", unit);
+}
+
+// Hundredths of a percent: "+2.15 %".
+std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
+  if (whole <= 0) return "";
+  const bool negative = part < 0;
+  absl::int128 size = negative ? -part : part;
+  while (size > absl::Int128Max() / 10'000) {
+    size /= 2;
+    whole /= 2;
+  }
+  if (whole == 0) return "";
+  const absl::int128 hundredths = size * 10'000 / whole;
+  const std::string digits = absl::StrCat(Int128ToString(hundredths % 100 + 100)).substr(1);
+  return absl::StrCat(negative ? "-"
+                      : sign   ? "+"
+                               : "",
+                      Int128ToString(hundredths / 100), ".", digits, " %");
+}
+
+// How a limit and a figure stand to each other.
+enum class Standing { kHolds, kBroken, kOpen };
+
+class RuleJudge {
+ public:
+  RuleJudge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff)
+      : budgets_(budgets), diff_(diff) {
+    if (sizes == nullptr) return;
+    // A range is of a symbol by its name as it is written, or as the file has it.
+    for (const auto& [name, range] : sizes->ranges) {
+      ranges_[name] = range;
+      for (const auto& [symbol, size] : diff.sizes) {
+        if (TypedSymbol(BareName(symbol)) == name) ranges_[symbol] = range;
+      }
+    }
+  }
+
+  // `m`: the module that the rule is about.
+  Judgement OfQuantity(const BudgetRule& rule, const ModuleDiff& m) const {
+    Judgement judgement = Begin(rule);
+    judgement.where = rule.module ? m.path : "";
+    judgement.quantity = rule.quantity;
+    judgement.limit = rule.limit.text;
+    const bool relative = rule.limit.kind == BudgetLimit::Kind::kRelative;
+    judgement.kind = rule.per != nullptr ? "ratio" : relative ? "growth" : "amount";
+    if (!Knows(*rule.quantity) || (rule.per != nullptr && !Knows(*rule.per))) {
+      judgement.verdict = Verdict::kNotProven;
+      judgement.detail = "the base is a report without this quantity";
+      return judgement;
+    }
+    if (relative &&
+        (!diff_.has_base || m.status == DiffStatus::kNew || m.status == DiffStatus::kMovedHere)) {
+      judgement.verdict = Verdict::kSkipped;
+      judgement.detail = "the base does not have it";
+      judgement.actual = ActualText(rule, m, {});
+      return judgement;
+    }
+    JudgeLimit(rule, m, &judgement);
+    return judgement;
+  }
+
+  Judgement OfNames(const BudgetRule& rule) const {
+    Judgement judgement = Begin(rule);
+    const bool domains = rule.kind == BudgetRule::Kind::kDomains;
+    judgement.kind = domains ? "domains" : "operators";
+    const bool forbids = rule.allow.empty();
+    judgement.limit = absl::StrCat(forbids ? "none of " : "only ",
+                                   absl::StrJoin(forbids ? rule.forbid : rule.allow, ", "));
+    std::vector<std::string> wrong;
+    for (const OpDiff& op : diff_.ops) {
+      if (op.head_nodes == 0) continue;
+      const std::string domain = op.domain.empty() ? "ai.onnx" : op.domain;
+      const std::string name = domains ? domain : OpLabel(op.domain, op.op);
+      const std::string full = domains ? domain : absl::StrCat(domain, ".", op.op);
+      const auto matches = [&](const std::string& glob) {
+        return MatchesGlob(glob, name) || MatchesGlob(glob, full);
+      };
+      const auto& list = forbids ? rule.forbid : rule.allow;
+      const bool listed = std::any_of(list.begin(), list.end(), matches);
+      const bool seen = std::find(wrong.begin(), wrong.end(), name) != wrong.end();
+      if (listed == forbids && !seen) wrong.push_back(name);
+    }
+    judgement.actual = wrong.empty() ? "-" : absl::StrJoin(wrong, ", ");
+    if (wrong.size() > kListedNames) {
+      wrong.resize(kListedNames);
+      judgement.actual = absl::StrCat(absl::StrJoin(wrong, ", "), ", ...");
+    }
+    if (!wrong.empty()) judgement.verdict = Verdict::kFailed;
+    return judgement;
+  }
+
+  Judgement OfOpset(const BudgetRule& rule) const {
+    Judgement judgement = Begin(rule);
+    judgement.kind = "opset";
+    judgement.limit = rule.min_opset ? absl::StrCat("at least ", *rule.min_opset)
+                                     : absl::StrCat("at most ", *rule.max_opset);
+    const auto opset = diff_.head.opsets.find(rule.domain);
+    if (opset == diff_.head.opsets.end()) {
+      judgement.verdict = Verdict::kSkipped;
+      judgement.actual = "-";
+      judgement.detail = "the model does not import the domain";
+      return judgement;
+    }
+    judgement.actual = absl::StrCat(opset->second);
+    const bool low = rule.min_opset && opset->second < *rule.min_opset;
+    const bool high = rule.max_opset && opset->second > *rule.max_opset;
+    if (low || high) judgement.verdict = Verdict::kFailed;
+    return judgement;
+  }
+
+  static Judgement Begin(const BudgetRule& rule) {
+    Judgement judgement;
+    judgement.rule = rule.name;
+    judgement.place = rule.place;
+    return judgement;
+  }
+
+ private:
+  bool Knows(const Quantity& q) const {
+    return std::find(diff_.quantities.begin(), diff_.quantities.end(), &q) !=
+           diff_.quantities.end();
+  }
+
+  // Above 0 where the limit is broken.
+  static Expr Excess(const BudgetRule& rule, const BudgetLimit& limit, const ModuleDiff& m) {
+    const Expr& head = (*m.head).*(rule.quantity->value);
+    switch (limit.kind) {
+      case BudgetLimit::Kind::kAbsolute:
+        return head - Expr(limit.value);
+      case BudgetLimit::Kind::kRelative:
+        return Expr(kWhole) * head -
+               Expr(kWhole + limit.value) * ((*m.base).*(rule.quantity->value));
+      case BudgetLimit::Kind::kRatio:
+        return Expr(kWhole) * head - Expr(limit.value) * ((*m.head).*(rule.per->value));
+    }
+    return Expr();
+  }
+
+  // `*at`: the sizes where the excess is largest, as far as they are known.
+  Standing StandingOf(const Expr& excess, Bindings* at) const {
+    if (excess.error() != nullptr) return Standing::kOpen;
+    const std::optional<Largest> largest = LargestValue(excess, ranges_);
+    if (largest) *at = largest->at;
+    if (largest && largest->value <= 0) return Standing::kHolds;
+    if (largest && largest->exact) return Standing::kBroken;
+    const std::optional<absl::int128> least = excess.LowerBound();
+    if (least && *least > 0) return Standing::kBroken;
+    // At the ends of the ranges it may be broken for sure.
+    for (const bool last : {true, false}) {
+      Bindings corner;
+      for (const auto& [name, range] : ranges_) corner[name] = last ? range.last : range.first;
+      const absl::StatusOr<absl::int128> value = excess.Evaluate(corner);
+      if (!value.ok() || *value <= 0) continue;
+      *at = corner;
+      return Standing::kBroken;
+    }
+    return Standing::kOpen;
+  }
+
+  void JudgeLimit(const BudgetRule& rule, const ModuleDiff& m, Judgement* judgement) const {
+    const Expr excess = Excess(rule, rule.limit, m);
+    Bindings at;
+    const Standing standing = StandingOf(excess, &at);
+    DescribeActual(rule, m, at, judgement);
+    if (standing == Standing::kBroken) {
+      judgement->verdict = Verdict::kFailed;
+    } else if (standing == Standing::kOpen) {
+      judgement->verdict = Verdict::kNotProven;
+      judgement->detail =
+          absl::StrCat("depends on ", OpenSymbols(excess), ": give it a size or a range in [at]");
+    } else if (m.lower_bound && rule.quantity->of == Quantity::Of::kWork &&
+               !budgets_.lower_bounds_pass) {
+      judgement->verdict = Verdict::kNotProven;
+      judgement->detail = "a part is not counted: the figure is a lower bound";
+    } else if (rule.warn && StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
+      judgement->verdict = Verdict::kWarned;
+      judgement->detail = absl::StrCat("above ", rule.warn->text);
+    }
+  }
+
+  std::string OpenSymbols(const Expr& expr) const {
+    std::vector<std::string> names;
+    for (const std::string& name : expr.Symbols()) {
+      if (!ranges_.contains(name) && names.size() < kListedNames) names.push_back(name);
+    }
+    return names.empty() ? "sizes in a way that no bound is known of" : absl::StrJoin(names, ", ");
+  }
+
+  std::string ActualText(const BudgetRule& rule, const ModuleDiff& m, const Bindings& at) const {
+    const Expr head = ((*m.head).*(rule.quantity->value)).Substitute(at);
+    if (rule.per == nullptr) {
+      if (head.is_literal()) return FigureText(head.literal(), *rule.quantity);
+      return head.Shortened(kMaxShownName);
+    }
+    const Expr per = ((*m.head).*(rule.per->value)).Substitute(at);
+    if (!head.is_literal() || !per.is_literal()) return "depends on sizes";
+    return PercentText(head.literal(), per.literal(), /*sign=*/false);
+  }
+
+  void DescribeActual(const BudgetRule& rule, const ModuleDiff& m, const Bindings& at,
+                      Judgement* judgement) const {
+    judgement->actual = ActualText(rule, m, at);
+    const Expr head = ((*m.head).*(rule.quantity->value)).Substitute(at);
+    if (!head.is_literal()) return;
+    absl::int128 limit = rule.limit.value;
+    if (rule.limit.kind == BudgetLimit::Kind::kRelative) {
+      const Expr base = ((*m.base).*(rule.quantity->value)).Substitute(at);
+      if (!base.is_literal() || base.literal() > absl::Int128Max() / kWhole / 1000) return;
+      limit = base.literal() * (kWhole + rule.limit.value) / kWhole;
+      judgement->actual = absl::StrCat(judgement->actual, " (base ",
+                                       FigureText(base.literal(), *rule.quantity), ")");
+    } else if (rule.limit.kind == BudgetLimit::Kind::kRatio) {
+      return;
+    }
+    judgement->actual_value = head.literal();
+    judgement->limit_value = limit;
+    judgement->margin = PercentText(limit - head.literal(), limit, /*sign=*/true);
+  }
+
+  const Budgets& budgets_;
+  const Diff& diff_;
+  SizeRanges ranges_;
+};
+
+std::string SizesText(const BudgetSizes* sizes) {
+  if (sizes == nullptr) return "";
+  std::vector<std::string> texts;
+  for (const auto& [name, size] : sizes->fixed) texts.push_back(absl::StrCat(name, " = ", size));
+  for (const auto& [name, range] : sizes->ranges) {
+    texts.push_back(absl::StrCat(name, " = ", range.first, "..", range.last));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+// The modules of the head that match; of those inside of each other, the outermost.
+std::vector<const ModuleDiff*> ModulesOf(const Diff& diff, const std::string& glob) {
+  std::vector<const ModuleDiff*> found;
+  for (size_t i = 0; i < diff.modules.size();) {
+    const ModuleDiff& m = diff.modules[i];
+    const bool gone = m.status == DiffStatus::kGone || m.status == DiffStatus::kMovedAway;
+    if (!gone && !m.own && m.parent >= 0 && MatchesGlob(glob, m.path)) {
+      found.push_back(&m);
+      i = static_cast<size_t>(m.end);
+    } else {
+      ++i;
+    }
+  }
+  return found;
+}
+
+Judgement NoSuchModule(const Diff& diff, const BudgetRule& rule) {
+  std::vector<std::string> paths;
+  for (const ModuleDiff& m : diff.modules) {
+    if (m.parent >= 0 && !m.own && paths.size() < kMaxBudgets) paths.push_back(m.path);
+  }
+  Judgement judgement = RuleJudge::Begin(rule);
+  judgement.kind = "amount";
+  judgement.verdict = Verdict::kFailed;
+  judgement.where = *rule.module;
+  judgement.limit = rule.limit.text;
+  judgement.actual = "-";
+  judgement.detail = absl::StrCat("no module is called so", DidYouMean(*rule.module, paths));
+  return judgement;
+}
+
+void ApplyExceptions(const Budgets& budgets, absl::string_view today, Judgement* judgement) {
+  if (judgement->passed()) return;
+  for (const BudgetException& exception : budgets.exceptions) {
+    if (!MatchesGlob(exception.rule, judgement->rule)) continue;
+    const bool valid = today <= exception.until;
+    if (valid) judgement->verdict = Verdict::kAllowed;
+    absl::StrAppend(&judgement->detail, judgement->detail.empty() ? "" : "; ",
+                    valid ? "allowed until " : "was allowed until ", exception.until, ": ",
+                    exception.reason);
+    if (valid) return;
+  }
+}
+
+}  // namespace
+
+absl::string_view NameOf(Verdict verdict) {
+  constexpr absl::string_view kNames[] = {"passed",  "warned",     "skipped",
+                                          "allowed", "not_proven", "failed"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+bool CheckReport::passed() const {
+  return std::all_of(judgements.begin(), judgements.end(),
+                     [](const Judgement& j) { return j.passed(); });
+}
+
+int64_t CheckReport::Count(Verdict verdict) const {
+  return std::count_if(judgements.begin(), judgements.end(),
+                       [&](const Judgement& j) { return j.verdict == verdict; });
+}
+
+bool IsForModel(absl::string_view models, absl::string_view path) {
+  const size_t slash = path.rfind('/');
+  const absl::string_view name = slash == absl::string_view::npos ? path : path.substr(slash + 1);
+  return models.empty() || MatchesGlob(models, name) || MatchesGlob(models, path);
+}
+
+absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
+                   absl::string_view today, CheckReport* report) {
+  const RuleJudge judge(budgets, sizes, diff);
+  const std::string at = SizesText(sizes);
+  const auto add = [&](Judgement judgement) {
+    judgement.at = at;
+    ApplyExceptions(budgets, today, &judgement);
+    report->judgements.push_back(std::move(judgement));
+  };
+  for (const BudgetRule& rule : budgets.rules) {
+    if (!IsForModel(rule.models, diff.head.path)) continue;
+    if (rule.kind == BudgetRule::Kind::kOpset) {
+      add(judge.OfOpset(rule));
+    } else if (rule.kind != BudgetRule::Kind::kQuantity) {
+      add(judge.OfNames(rule));
+    } else if (!rule.module) {
+      add(judge.OfQuantity(rule, diff.modules[0]));
+    } else {
+      const std::vector<const ModuleDiff*> modules = ModulesOf(diff, *rule.module);
+      if (modules.empty()) add(NoSuchModule(diff, rule));
+      for (const ModuleDiff* m : modules) add(judge.OfQuantity(rule, *m));
+    }
+    if (report->judgements.size() > kMaxJudgements) {
+      return LimitError("budgets", absl::StrCat(Escaped(budgets.file), ": more than ",
+                                                kMaxJudgements, " verdicts (budgets)"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnxflops

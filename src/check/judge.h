@@ -1,0 +1,67 @@
+// Budgets against what a model costs.
+#ifndef ONNXFLOPS_SRC_CHECK_JUDGE_H_
+#define ONNXFLOPS_SRC_CHECK_JUDGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/check/budgets.h"
+#include "src/diff/diff.h"
+
+namespace onnxflops {
+
+enum class Verdict : uint8_t {
+  kPassed,
+  kWarned,     // within the limit, but above `warn`
+  kSkipped,    // there is nothing to compare with
+  kAllowed,    // above the limit, by an exception
+  kNotProven,  // the figure is a lower bound, or a size is open
+  kFailed,
+};
+// "passed", "warned", "skipped", "allowed", "not_proven", "failed".
+absl::string_view NameOf(Verdict verdict);
+
+struct Judgement {
+  std::string rule;   // BudgetRule::name
+  std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset"
+  std::string where;  // path of the module; "": the whole model
+  std::string at;     // sizes: "batch = 1, seq = 1..512"
+  Verdict verdict = Verdict::kPassed;
+  std::string limit, actual;  // as text: "16 GFLOP", "16.52 GFLOP"
+  std::string margin;         // what is left of the limit: "+2.1 %", "-0.3 %"; or ""
+  std::string detail;         // what else there is to say: why it is not proven, which operators
+  BudgetPlace place;          // in the file of budgets
+  // Of a limit that is an amount, and the figure at the sizes where it is largest.
+  std::optional<absl::int128> limit_value, actual_value;
+  const Quantity* quantity = nullptr;
+
+  bool passed() const { return verdict < Verdict::kNotProven; }
+};
+
+struct CheckReport {
+  ModelInfo base, head;
+  bool has_base = false;
+  std::string budgets;  // the file
+  std::vector<Judgement> judgements;
+
+  bool passed() const;
+  int64_t Count(Verdict verdict) const;
+};
+
+// The judgements of all rules for the file, at one set of sizes; null: as the model has them. Fixed
+// sizes are bound in `diff` already. `today` as "2027-01-31". OutOfRange if there are too many.
+absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
+                   absl::string_view today, CheckReport* report);
+
+// Whether what is said for files of this pattern holds for a file: by its name, or its path.
+bool IsForModel(absl::string_view models, absl::string_view path);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CHECK_JUDGE_H_

@@ -1,0 +1,177 @@
+#include "src/check/limit_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::check {
+namespace {
+
+constexpr int kMaxDigits = 24;
+constexpr absl::int128 kOne = 1'000'000;  // of millionths
+
+struct Decimal {
+  absl::int128 digits = 0;  // without the point
+  int decimals = 0;         // of them behind the point
+};
+
+absl::Status Wrong(absl::string_view text, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": ", why));
+}
+
+// What stands before the first sign that is no digit; commas may group digits.
+absl::StatusOr<Decimal> TakeDecimal(absl::string_view text, absl::string_view* rest) {
+  Decimal number;
+  int digits = 0;
+  bool point = false;
+  for (; !rest->empty(); rest->remove_prefix(1)) {
+    const char c = (*rest)[0];
+    if (c == '.' && !point) {
+      point = true;
+    } else if (absl::ascii_isdigit(static_cast<unsigned char>(c))) {
+      if (++digits > kMaxDigits) return Wrong(text, "it has too many digits");
+      number.digits = number.digits * 10 + (c - '0');
+      number.decimals += point ? 1 : 0;
+    } else if (c != ',') {
+      break;
+    }
+  }
+  if (digits == 0) return Wrong(text, "it should begin with a number");
+  return number;
+}
+
+// The number times `factor`, which has to be whole.
+absl::StatusOr<absl::int128> Times(absl::string_view text, const Decimal& number,
+                                   absl::int128 factor) {
+  if (number.digits > absl::Int128Max() / kOne / factor) return Wrong(text, "it is too large");
+  absl::int128 unit = 1;
+  for (int i = 0; i < number.decimals; ++i) unit *= 10;
+  if (number.digits * factor % unit != 0) return Wrong(text, "it has more digits than there are");
+  return number.digits * factor / unit;
+}
+
+std::string ExampleFor(const Quantity& quantity, bool ratio) {
+  if (ratio) return "a ratio is a percentage, as \"5%\"";
+  const std::string amount = absl::StrCat("12.5 G", UnitOf(quantity));
+  return absl::StrCat("it should be an amount, as \"", amount,
+                      "\", or what the base may grow by, as \"+2%\"");
+}
+
+struct Prefix {
+  absl::string_view text;
+  absl::int128 factor;
+};
+constexpr int64_t kThousand = 1000, kKibi = 1024;
+const std::vector<Prefix>& Prefixes() {
+  static const auto& prefixes = *new std::vector<Prefix>([] {
+    std::vector<Prefix> list;
+    absl::int128 factor = 1, binary = 1;
+    for (const char* name : {"", "k", "M", "G", "T", "P", "E"}) {
+      list.push_back({name, factor});
+      factor *= kThousand;
+    }
+    for (const char* name : {"Ki", "Mi", "Gi", "Ti", "Pi"}) {
+      binary *= kKibi;
+      list.push_back({name, binary});
+    }
+    return list;
+  }());
+  return prefixes;
+}
+
+// "GFLOPs" -> 10^9, or 0 if the quantity has no such unit.
+absl::int128 FactorOf(absl::string_view unit, const Quantity& quantity) {
+  const bool bytes = quantity.unit == Quantity::Unit::kBytes;
+  for (const Prefix& prefix : Prefixes()) {
+    absl::string_view rest = unit;
+    if (!absl::ConsumePrefix(&rest, prefix.text)) continue;
+    if (absl::EndsWith(prefix.text, "i") && !bytes) continue;
+    const std::string own = UnitOf(quantity);
+    if (rest.empty() || rest == own || (!bytes && !own.empty() && rest == own + "s")) {
+      return prefix.factor;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+const char* UnitOf(const Quantity& quantity) {
+  switch (quantity.unit) {
+    case Quantity::Unit::kFlops:
+      return "FLOP";
+    case Quantity::Unit::kMacs:
+      return "MAC";
+    case Quantity::Unit::kOps:
+      return "op";
+    case Quantity::Unit::kElements:
+      return "";
+    case Quantity::Unit::kBytes:
+      return "B";
+  }
+  return "";
+}
+
+absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantity& quantity,
+                                           bool ratio) {
+  BudgetLimit limit;
+  limit.text = std::string(text);
+  absl::string_view rest = absl::StripAsciiWhitespace(text);
+  const bool plus = absl::ConsumePrefix(&rest, "+");
+  const bool minus = !plus && absl::ConsumePrefix(&rest, "-");
+  absl::StatusOr<Decimal> number = TakeDecimal(text, &rest);
+  if (!number.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(number.status().message(), "; ", ExampleFor(quantity, ratio)));
+  }
+  rest = absl::StripAsciiWhitespace(rest);
+  const bool percent = rest == "%";
+  const bool has_sign = plus || minus;
+  if (ratio ? !percent || has_sign : percent != has_sign) {
+    return Wrong(text, ExampleFor(quantity, ratio));
+  }
+  if (percent) {
+    limit.kind = ratio ? BudgetLimit::Kind::kRatio : BudgetLimit::Kind::kRelative;
+    ASSIGN_OR_RETURN(limit.value, Times(text, *number, kOne / 100));
+    if (minus && limit.value > kOne) return Wrong(text, "nothing shrinks by more than 100%");
+    if (minus) limit.value = -limit.value;
+    return limit;
+  }
+  const absl::int128 factor = FactorOf(rest, quantity);
+  if (factor == 0) return Wrong(text, ExampleFor(quantity, ratio));
+  ASSIGN_OR_RETURN(limit.value, Times(text, *number, factor));
+  return limit;
+}
+
+std::string LimitTextFor(absl::int128 value, const Quantity& quantity) {
+  constexpr absl::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  size_t prefix = 0;
+  absl::int128 unit = 1;
+  while (prefix + 1 < std::size(kPrefixes) && value >= unit * 1000) {
+    unit *= 1000;
+    ++prefix;
+  }
+  // Four digits, rounded up.
+  absl::int128 step = std::max<absl::int128>(unit / 1000, 1);
+  while (value / step >= 10'000) step *= 10;
+  const absl::int128 rounded = (value + step - 1) / step * step;
+  std::string text = Int128ToString(rounded / unit);
+  std::string decimals = Int128ToString(unit + rounded % unit).substr(1);
+  decimals.erase(decimals.find_last_not_of('0') + 1);
+  const absl::string_view name = UnitOf(quantity);
+  const bool gap = prefix > 0 || !name.empty();
+  return absl::StrCat(text, decimals.empty() ? "" : ".", decimals, gap ? " " : "",
+                      kPrefixes[prefix], name);
+}
+
+}  // namespace onnxflops::check

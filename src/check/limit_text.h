@@ -1,0 +1,29 @@
+// Limits as people write them: "395 GFLOP", "400 MB", "+2%", "12.5 M".
+#ifndef ONNXFLOPS_SRC_CHECK_LIMIT_TEXT_H_
+#define ONNXFLOPS_SRC_CHECK_LIMIT_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/check/budgets.h"
+#include "src/cost/amounts.h"
+
+namespace onnxflops::check {
+
+// A limit on a quantity, or with `ratio` on one quantity as a part of another. Its `text` is set.
+// Errors: InvalidArgument, with what is wrong and an example.
+absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantity& quantity,
+                                           bool ratio);
+
+// The shortest such text that is at least `value`, with about four digits: "399.2 GFLOP".
+std::string LimitTextFor(absl::int128 value, const Quantity& quantity);
+
+// "FLOP", "MAC", "op", "", "B".
+const char* UnitOf(const Quantity& quantity);
+
+}  // namespace onnxflops::check
+
+#endif  // ONNXFLOPS_SRC_CHECK_LIMIT_TEXT_H_

@@ -1,0 +1,496 @@
+#include "src/diff/diff.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/diff/map_formulas.h"
+#include "src/diff/match_modules.h"
+#include "src/infer/require_symbols.h"
+#include "src/report/format.h"
+
+namespace onnxflops {
+namespace {
+
+using diff::MapFormulas;
+using diff::MatchModules;
+using diff::ModuleMatch;
+
+const std::shared_ptr<const Amounts>& NoAmounts() {
+  static const auto& none = *new std::shared_ptr<const Amounts>(std::make_shared<Amounts>());
+  return none;
+}
+
+// The name of a dimension that is a symbol alone, or "".
+std::string SymbolOf(const Expr& dim) {
+  if (dim.is_literal()) return "";
+  const std::vector<std::string> names = dim.Symbols();
+  return names.size() == 1 && dim == Expr::Symbol(names[0], 1) ? names[0] : "";
+}
+
+// The base's names of symbols to the head's, where one axis of one input has different names and
+// neither is used in the other model. Inputs are the same by name, or all of them by their order.
+std::vector<std::pair<std::string, std::string>> AlignSymbols(const Report& base,
+                                                              const Report& head) {
+  absl::flat_hash_map<std::string, bool> in_base, in_head;
+  for (const SymbolOrigin& s : base.symbols) in_base[s.name] = true;
+  for (const SymbolOrigin& s : head.symbols) in_head[s.name] = true;
+  absl::flat_hash_map<absl::string_view, const InputInfo*> by_name;
+  for (const InputInfo& input : head.inputs) by_name.try_emplace(input.name, &input);
+  std::vector<std::pair<std::string, std::string>> renamed;
+  for (size_t i = 0; i < base.inputs.size(); ++i) {
+    const InputInfo& from = base.inputs[i];
+    const auto same = by_name.find(from.name);
+    const InputInfo* to = same != by_name.end() ? same->second : nullptr;
+    if (to == nullptr && base.inputs.size() == head.inputs.size()) to = &head.inputs[i];
+    if (to == nullptr || !from.shape.ranked() || !to->shape.ranked()) continue;
+    for (int axis = 0; axis < std::min(from.shape.rank(), to->shape.rank()); ++axis) {
+      const std::string a = SymbolOf(from.shape[axis]), b = SymbolOf(to->shape[axis]);
+      if (a.empty() || b.empty() || in_head.contains(a) || in_base.contains(b)) continue;
+      renamed.emplace_back(a, b);
+      in_head[a] = in_base[b] = true;  // once each
+    }
+  }
+  return renamed;
+}
+
+// All symbols become 1 or more, which is what signs are stated for, and what makes formulas of a
+// report that was read back equal to those of one that was counted.
+absl::Status Rewrite(const std::vector<std::pair<std::string, std::string>>& renamed,
+                     Report* report) {
+  absl::flat_hash_map<std::string, std::string> names(renamed.begin(), renamed.end());
+  for (SymbolOrigin& symbol : report->symbols) {
+    const auto it = names.find(symbol.name);
+    if (it != names.end()) symbol.name = it->second;
+  }
+  return MapFormulas(
+      [&](const Expr& formula) {
+        Replacements replacements;
+        for (const std::string& name : formula.Symbols()) {
+          const auto it = names.find(name);
+          replacements.emplace(name, Expr::Symbol(it == names.end() ? name : it->second, 1));
+        }
+        return formula.Replace(replacements);
+      },
+      report);
+}
+
+// The rows of both module trees as one tree.
+class TreeMaker {
+ public:
+  TreeMaker(const Report& base, const Report& head, const std::vector<const Quantity*>& quantities)
+      : base_(base),
+        head_(head),
+        quantities_(quantities),
+        match_(MatchModules(base.modules, head.modules)),
+        row_of_base_(base.modules.size(), -1),
+        row_of_head_(head.modules.size(), -1) {}
+
+  std::vector<ModuleDiff> Make() {
+    std::vector<Place> stack = {{0, 0, -1}};
+    while (!stack.empty()) {
+      const Place place = stack.back();
+      stack.pop_back();
+      AddRow(place);
+      if (IsMoved(place)) continue;
+      std::vector<Place> inside = Inside(place);
+      stack.insert(stack.end(), inside.rbegin(), inside.rend());
+    }
+    for (size_t i = rows_.size(); i-- > 0;) {
+      rows_[i].end = std::max(rows_[i].end, static_cast<int32_t>(i) + 1);
+      if (rows_[i].parent < 0) continue;
+      int32_t& end = rows_[static_cast<size_t>(rows_[i].parent)].end;
+      end = std::max(end, rows_[i].end);
+    }
+    return std::move(rows_);
+  }
+
+  // The row that a module of the base, or of the head, has; -1 inside of one that moved.
+  const std::vector<int32_t>& row_of_base() const { return row_of_base_; }
+  const std::vector<int32_t>& row_of_head() const { return row_of_head_; }
+
+ private:
+  // A module of the base, of the head or of both; -1 where it is not.
+  struct Place {
+    int32_t base, head, parent;
+  };
+
+  bool IsMoved(const Place& place) const {
+    return (place.base >= 0 && match_.base_moved[static_cast<size_t>(place.base)]) ||
+           (place.head >= 0 && match_.head_moved[static_cast<size_t>(place.head)]);
+  }
+
+  std::vector<Place> Inside(const Place& place) const {
+    const auto row = static_cast<int32_t>(rows_.size()) - 1;
+    std::vector<Place> inside;
+    if (place.head >= 0) {
+      const auto& modules = head_.modules;
+      const int32_t end = modules[static_cast<size_t>(place.head)].end;
+      for (int32_t c = place.head + 1; c < end; c = modules[static_cast<size_t>(c)].end) {
+        const bool moved = match_.head_moved[static_cast<size_t>(c)];
+        inside.push_back({moved ? -1 : match_.of_head[static_cast<size_t>(c)], c, row});
+      }
+    }
+    if (place.base >= 0) {
+      const auto& modules = base_.modules;
+      const int32_t end = modules[static_cast<size_t>(place.base)].end;
+      for (int32_t c = place.base + 1; c < end; c = modules[static_cast<size_t>(c)].end) {
+        const auto at = static_cast<size_t>(c);
+        if (match_.of_base[at] < 0 || match_.base_moved[at]) inside.push_back({c, -1, row});
+      }
+    }
+    return inside;
+  }
+
+  void AddRow(const Place& place) {
+    ModuleDiff& row = rows_.emplace_back();
+    const auto number = static_cast<int32_t>(rows_.size()) - 1;
+    const Module* base = place.base < 0 ? nullptr : &base_.modules[static_cast<size_t>(place.base)];
+    const Module* head = place.head < 0 ? nullptr : &head_.modules[static_cast<size_t>(place.head)];
+    if (base != nullptr) row_of_base_[static_cast<size_t>(place.base)] = number;
+    if (head != nullptr) row_of_head_[static_cast<size_t>(place.head)] = number;
+    const Module& named = head != nullptr ? *head : *base;
+    row.path = named.path;
+    row.name_begin = named.name_begin;
+    row.own = named.own;
+    row.type = named.type.empty() && base != nullptr ? base->type : named.type;
+    row.base = base != nullptr ? base->amounts : NoAmounts();
+    row.head = head != nullptr ? head->amounts : NoAmounts();
+    row.lower_bound =
+        (base != nullptr && base->lower_bound) || (head != nullptr && head->lower_bound);
+    row.parent = place.parent;
+    row.depth = place.parent < 0 ? 0 : rows_[static_cast<size_t>(place.parent)].depth + 1;
+    if (base != nullptr && head != nullptr) {
+      row.base_path = base->path;
+      row.status = StatusOf(row);
+    } else {
+      row.base_path = base != nullptr ? base->path : "";
+      row.status = base != nullptr ? DiffStatus::kGone : DiffStatus::kNew;
+      if (IsMoved(place)) NoteMove(place, &row);
+    }
+  }
+
+  void NoteMove(const Place& place, ModuleDiff* row) const {
+    if (place.head >= 0) {
+      row->status = DiffStatus::kMovedHere;
+      const int32_t from = match_.of_head[static_cast<size_t>(place.head)];
+      row->base_path = base_.modules[static_cast<size_t>(from)].path;
+    } else {
+      row->status = DiffStatus::kMovedAway;
+      const int32_t to = match_.of_base[static_cast<size_t>(place.base)];
+      row->base_path = head_.modules[static_cast<size_t>(to)].path;
+    }
+  }
+
+  DiffStatus StatusOf(const DiffPart& part) const {
+    const bool same = std::all_of(quantities_.begin(), quantities_.end(), [&](const Quantity* q) {
+      return (*part.base).*(q->value) == (*part.head).*(q->value);
+    });
+    return same ? DiffStatus::kSame : DiffStatus::kChanged;
+  }
+
+  const Report &base_, &head_;
+  const std::vector<const Quantity*>& quantities_;
+  const ModuleMatch match_;
+  std::vector<int32_t> row_of_base_, row_of_head_;
+  std::vector<ModuleDiff> rows_;
+};
+
+DiffStatus StatusOfPair(const std::vector<const Quantity*>& quantities, const DiffPart& part,
+                        bool in_base, bool in_head) {
+  if (!in_base) return DiffStatus::kNew;
+  if (!in_head) return DiffStatus::kGone;
+  const bool same = std::all_of(quantities.begin(), quantities.end(), [&](const Quantity* q) {
+    return (*part.base).*(q->value) == (*part.head).*(q->value);
+  });
+  return same ? DiffStatus::kSame : DiffStatus::kChanged;
+}
+
+std::vector<OpDiff> DiffOps(const Report& base, const Report& head,
+                            const std::vector<const Quantity*>& quantities) {
+  struct Pair {
+    const OpRow *base = nullptr, *head = nullptr;
+  };
+  std::map<std::pair<std::string, std::string>, Pair> pairs;
+  for (const OpRow& row : base.by_op) pairs[{row.domain, row.op}].base = &row;
+  for (const OpRow& row : head.by_op) pairs[{row.domain, row.op}].head = &row;
+  std::vector<OpDiff> ops;
+  for (const auto& [key, pair] : pairs) {
+    OpDiff& op = ops.emplace_back();
+    std::tie(op.domain, op.op) = key;
+    op.base = pair.base != nullptr ? std::make_shared<const Amounts>(*pair.base) : NoAmounts();
+    op.head = pair.head != nullptr ? std::make_shared<const Amounts>(*pair.head) : NoAmounts();
+    op.base_nodes = pair.base != nullptr ? pair.base->nodes : 0;
+    op.head_nodes = pair.head != nullptr ? pair.head->nodes : 0;
+    op.status = StatusOfPair(quantities, op, pair.base != nullptr, pair.head != nullptr);
+    if (op.status == DiffStatus::kSame && op.base_nodes != op.head_nodes) {
+      op.status = DiffStatus::kChanged;
+    }
+  }
+  return ops;
+}
+
+// Nodes are the same by name and operator; else by module, operator and cost; else by module and
+// operator, the first with the first.
+class NodeMatcher {
+ public:
+  NodeMatcher(const Report& base, const Report& head, const TreeMaker& tree)
+      : base_(base), head_(head), tree_(tree) {}
+
+  std::vector<NodeDiff> Make(const std::vector<const Quantity*>& quantities) {
+    of_head_.assign(head_.nodes.size(), -1);
+    taken_.assign(base_.nodes.size(), false);
+    Pass([](const NodeRow& row, int32_t) {
+      return std::make_tuple(row.name, row.domain, row.op, int32_t{0}, Amounts());
+    });
+    Pass([](const NodeRow& row, int32_t module) {
+      return std::make_tuple(std::string(), row.domain, row.op, module, Amounts(row));
+    });
+    Pass([](const NodeRow& row, int32_t module) {
+      return std::make_tuple(std::string(), row.domain, row.op, module, Amounts());
+    });
+    std::vector<NodeDiff> nodes;
+    for (size_t i = 0; i < head_.nodes.size(); ++i) {
+      const int32_t b = of_head_[i];
+      const NodeRow* base = b < 0 ? nullptr : &base_.nodes[static_cast<size_t>(b)];
+      nodes.push_back(RowOf(base, &head_.nodes[i], quantities));
+    }
+    for (size_t i = 0; i < base_.nodes.size(); ++i) {
+      if (!taken_[i]) nodes.push_back(RowOf(&base_.nodes[i], nullptr, quantities));
+    }
+    return nodes;
+  }
+
+ private:
+  template <typename KeyOf>
+  void Pass(const KeyOf& key_of) {
+    using Key = std::tuple<std::string, std::string, std::string, int32_t, Amounts>;
+    absl::flat_hash_map<Key, std::vector<int32_t>> free;
+    for (size_t i = base_.nodes.size(); i-- > 0;) {
+      const NodeRow& row = base_.nodes[i];
+      if (taken_[i]) continue;
+      const int32_t module = tree_.row_of_base()[static_cast<size_t>(row.module)];
+      free[key_of(row, module)].push_back(static_cast<int32_t>(i));
+    }
+    for (size_t i = 0; i < head_.nodes.size(); ++i) {
+      const NodeRow& row = head_.nodes[i];
+      if (of_head_[i] >= 0) continue;
+      const int32_t module = tree_.row_of_head()[static_cast<size_t>(row.module)];
+      const auto same = free.find(key_of(row, module));
+      if (same == free.end() || same->second.empty()) continue;
+      of_head_[i] = same->second.back();
+      taken_[static_cast<size_t>(of_head_[i])] = true;
+      same->second.pop_back();
+    }
+  }
+
+  NodeDiff RowOf(const NodeRow* base, const NodeRow* head,
+                 const std::vector<const Quantity*>& quantities) const {
+    NodeDiff node;
+    const NodeRow& named = head != nullptr ? *head : *base;
+    const Report& report = head != nullptr ? head_ : base_;
+    node.op = named.op;
+    node.domain = named.domain;
+    node.name = head != nullptr ? head->name : "";
+    node.base_name = base != nullptr ? base->name : "";
+    node.module = report.modules[static_cast<size_t>(named.module)].path;
+    node.base = base != nullptr ? std::make_shared<const Amounts>(*base) : NoAmounts();
+    node.head = head != nullptr ? std::make_shared<const Amounts>(*head) : NoAmounts();
+    node.status = StatusOfPair(quantities, node, base != nullptr, head != nullptr);
+    return node;
+  }
+
+  const Report &base_, &head_;
+  const TreeMaker& tree_;
+  std::vector<int32_t> of_head_;  // the base's node, or -1
+  std::vector<bool> taken_;       // of the base
+};
+
+// What differs, of two lists of named texts.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<FactDiff> DiffFacts(const Facts& base, const Facts& head) {
+  std::vector<FactDiff> diffs;
+  absl::flat_hash_map<absl::string_view, const std::string*> of_base, of_head;
+  for (const auto& [name, text] : base) of_base.try_emplace(name, &text);
+  for (const auto& [name, text] : head) of_head.try_emplace(name, &text);
+  for (const auto& [name, text] : head) {
+    const auto old = of_base.find(name);
+    if (old == of_base.end()) {
+      diffs.push_back({name, std::nullopt, text});
+    } else if (*old->second != text) {
+      diffs.push_back({name, *old->second, text});
+    }
+  }
+  for (const auto& [name, text] : base) {
+    if (!of_head.contains(name)) diffs.push_back({name, text, std::nullopt});
+  }
+  return diffs;
+}
+
+Facts FactsOf(const ModelInfo& model) {
+  Facts facts = {{"producer", model.producer}, {"IR version", absl::StrCat(model.ir_version)}};
+  for (const auto& [domain, version] : model.opsets) {
+    facts.emplace_back(absl::StrCat("opset ", domain), absl::StrCat(version));
+  }
+  return facts;
+}
+
+template <typename Tensors>
+Facts FactsOf(const Tensors& tensors) {
+  Facts facts;
+  for (const TensorInfo& t : tensors) {
+    facts.emplace_back(t.name, report::TensorText(t.type, t.shape));
+  }
+  return facts;
+}
+
+std::vector<std::string> OnlyIn(const Report& report, const Report& other) {
+  absl::flat_hash_map<absl::string_view, bool> known;
+  for (const SymbolOrigin& s : other.symbols) known[s.name] = true;
+  std::vector<std::string> names;
+  for (const SymbolOrigin& s : report.symbols) {
+    if (!known.contains(s.name)) names.push_back(s.name);
+  }
+  return names;
+}
+
+// Whether the reports count the same things.
+absl::Status CheckComparable(const Report& base, const Report& head) {
+  if (base.tool || head.tool) {
+    return absl::FailedPreconditionError("only our own counts can be compared, not other tools'");
+  }
+  if (base.causal != head.causal) {
+    return absl::FailedPreconditionError(
+        "one counts causal attention in full, the other half of it (--causal)");
+  }
+  if (base.part != head.part) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the base is ", base.part.empty() ? "a whole model" : Quoted(base.part), ", the head ",
+        head.part.empty() ? "a whole model" : Quoted(head.part), " (--module)"));
+  }
+  return absl::OkStatus();
+}
+
+// A model without anything.
+Report NothingLike(const Report& head) {
+  Report nothing;
+  nothing.part = head.part;
+  nothing.causal = head.causal;
+  nothing.has_nodes = head.has_nodes;
+  Module& root = nothing.modules.emplace_back();
+  root.end = 1;
+  root.amounts = NoAmounts();
+  return nothing;
+}
+
+void CompareFiles(const Report& base, const Report& head, Diff* diff) {
+  diff->base = base.model;
+  diff->head = head.model;
+  diff->part = head.part;
+  diff->base_bindings = base.bindings;
+  diff->head_bindings = head.bindings;
+  diff->lower_bound = base.totals.lower_bound || head.totals.lower_bound;
+  if (diff->has_base) {
+    diff->facts = DiffFacts(FactsOf(base.model), FactsOf(head.model));
+    diff->inputs = DiffFacts(FactsOf(base.inputs), FactsOf(head.inputs));
+    diff->outputs = DiffFacts(FactsOf(base.outputs), FactsOf(head.outputs));
+    diff->base_symbols = OnlyIn(base, head);
+    diff->head_symbols = OnlyIn(head, base);
+  }
+  diff->sizes = report::ReferenceSizes(base);
+  for (const auto& [name, size] : report::ReferenceSizes(head)) diff->sizes[name] = size;
+}
+
+}  // namespace
+
+absl::string_view NameOf(DiffStatus status) {
+  constexpr absl::string_view kNames[] = {"same",    "changed",    "added",
+                                          "removed", "moved_here", "moved_away"};
+  return kNames[static_cast<size_t>(status)];
+}
+
+absl::string_view NameOf(DiffSign sign) {
+  constexpr absl::string_view kNames[] = {"zero",       "more",       "less",
+                                          "never_less", "never_more", "open"};
+  return kNames[static_cast<size_t>(sign)];
+}
+
+DiffSign SignOf(const Expr& change) {
+  if (change.is_zero()) return DiffSign::kZero;
+  const auto least = change.LowerBound(), most = change.UpperBound();
+  if (least && *least > 0) return DiffSign::kMore;
+  if (most && *most < 0) return DiffSign::kLess;
+  if (least && *least == 0) return DiffSign::kNeverLess;
+  if (most && *most == 0) return DiffSign::kNeverMore;
+  return DiffSign::kOpen;
+}
+
+bool Diff::IsEmpty() const {
+  const auto is_same = [](const auto& part) {
+    return part.status == DiffStatus::kSame && !(part.base_nodes != part.head_nodes);
+  };
+  return has_base && facts.empty() && inputs.empty() && outputs.empty() && base_symbols.empty() &&
+         head_symbols.empty() && renamed_symbols.empty() &&
+         std::all_of(ops.begin(), ops.end(), is_same) &&
+         std::all_of(
+             modules.begin(), modules.end(),
+             [](const ModuleDiff& m) { return m.status == DiffStatus::kSame && !m.renamed(); }) &&
+         std::all_of(nodes.begin(), nodes.end(), [](const NodeDiff& node) {
+           return node.status == DiffStatus::kSame && node.name == node.base_name;
+         });
+}
+
+absl::StatusOr<Diff> MakeDiff(const Report* base_or_null, const Report& head_as_given) {
+  Diff diff;
+  diff.has_base = base_or_null != nullptr;
+  Report head = head_as_given;
+  Report base = diff.has_base ? *base_or_null : NothingLike(head);
+  RETURN_IF_ERROR(CheckComparable(base, head));
+  diff.renamed_symbols = AlignSymbols(base, head);
+  RETURN_IF_ERROR(Rewrite(diff.renamed_symbols, &base));
+  RETURN_IF_ERROR(Rewrite({}, &head));
+  for (const Quantity& q : kQuantities) {
+    if (base.Has(q) && head.Has(q)) diff.quantities.push_back(&q);
+  }
+  CompareFiles(base, head, &diff);
+  TreeMaker tree(base, head, diff.quantities);
+  diff.modules = tree.Make();
+  if (!diff.has_base) diff.modules[0].status = DiffStatus::kNew;
+  diff.ops = DiffOps(base, head, diff.quantities);
+  diff.has_nodes = base.has_nodes && head.has_nodes;
+  if (diff.has_nodes) diff.nodes = NodeMatcher(base, head, tree).Make(diff.quantities);
+  return diff;
+}
+
+absl::Status BindReport(const Bindings& sizes, Report* report) {
+  Bindings known;
+  for (const auto& [name, size] : sizes) {
+    const auto bound = report->bindings.find(name);
+    if (bound != report->bindings.end() && bound->second != size) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Escaped(report->model.path), ": ", Escaped(name), " was bound to ",
+                       bound->second, " before counting; count without it to ask for other sizes"));
+    }
+    const absl::StatusOr<Bindings> resolved = ResolveSymbols({{name, size}}, report->symbols);
+    if (bound == report->bindings.end() && resolved.ok())
+      known.insert(resolved->begin(), resolved->end());
+  }
+  if (known.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(MapFormulas([&](const Expr& e) { return e.Substitute(known); }, report));
+  report->bindings.insert(known.begin(), known.end());
+  report->symbols.erase(
+      std::remove_if(report->symbols.begin(), report->symbols.end(),
+                     [&](const SymbolOrigin& s) { return known.contains(s.name); }),
+      report->symbols.end());
+  return absl::OkStatus();
+}
+
+}  // namespace onnxflops

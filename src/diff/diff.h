@@ -1,0 +1,128 @@
+// What changed from one model to another: totals, modules, operators, nodes, and what the files
+// declare.
+//
+//   absl::StatusOr<Diff> diff = MakeDiff(&base, head);
+//   diff->modules[0].Change(quantity)          // of the whole model: head - base, exact
+//   SignOf(diff->modules[0].Change(quantity))  // what holds at all sizes
+//
+// Modules are matched by their paths, then by what is in them. So a rename or another exporter does
+// not look like a new model. The changes of the children of a module add up to its own, as FLOPs,
+// MACs and weights of a ModuleTree do.
+#ifndef ONNXFLOPS_SRC_DIFF_DIFF_H_
+#define ONNXFLOPS_SRC_DIFF_DIFF_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
+#include "src/report/report.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+enum class DiffStatus : uint8_t {
+  kSame,
+  kChanged,    // in both, with another cost
+  kNew,        // only in the head
+  kGone,       // only in the base
+  kMovedHere,  // in both, but elsewhere in the base; here it counts as new
+  kMovedAway,  // the same where it was in the base; there it counts as gone
+};
+// "same", "changed", "added", "removed", "moved_here", "moved_away".
+absl::string_view NameOf(DiffStatus status);
+
+// What holds of a change at all sizes of 1 and more.
+enum class DiffSign : uint8_t { kZero, kMore, kLess, kNeverLess, kNeverMore, kOpen };
+// "zero", "more", "less", "never_less", "never_more", "open".
+absl::string_view NameOf(DiffSign sign);
+// kOpen also where a bound is there but was not found.
+DiffSign SignOf(const Expr& change);
+
+// A part of both models. Where a model does not have it, its amounts are 0.
+struct DiffPart {
+  DiffStatus status = DiffStatus::kSame;
+  std::shared_ptr<const Amounts> base, head;  // never null
+
+  Expr Change(const Quantity& q) const { return *head.*q.value - *base.*q.value; }
+};
+
+struct ModuleDiff : DiffPart {
+  std::string path;          // in the head; of one that is not there, in the base
+  std::string base_path;     // in the base; where it moved from or to
+  size_t name_begin = 0;     // of name() in path
+  std::string type;          // class name; of the head where it has one
+  bool own = false;          // not a module, but its parent's own work
+  bool lower_bound = false;  // something in it is unknown, in one of the models
+  int32_t parent = -1;       // index among the modules
+  int32_t depth = 0;         // of the model: 0
+  int32_t end = 0;           // the subtree is [its index, end)
+
+  absl::string_view name() const { return absl::string_view(path).substr(name_begin); }
+  // Whether both models have it, by different paths.
+  bool renamed() const {
+    return path != base_path && (status == DiffStatus::kSame || status == DiffStatus::kChanged);
+  }
+};
+
+struct OpDiff : DiffPart {
+  std::string op, domain;  // "" for ai.onnx
+  int64_t base_nodes = 0, head_nodes = 0;
+};
+
+struct NodeDiff : DiffPart {
+  std::string name, base_name;  // "" where a model does not have it
+  std::string op, domain;
+  std::string module;  // path, as of ModuleDiff
+};
+
+// An input or output, an opset, or another fact of the file: as text, nullopt where it is not
+// there.
+struct FactDiff {
+  std::string name;
+  std::optional<std::string> base, head;
+};
+
+struct Diff {
+  bool has_base = true;  // otherwise everything is new
+  ModelInfo base, head;
+  std::string part;  // of both; "": the whole models
+  Bindings base_bindings, head_bindings;
+  std::vector<const Quantity*> quantities;  // that both models have
+  bool lower_bound = false;                 // something is unknown in one of the models
+
+  std::vector<ModuleDiff> modules;  // each before its children; [0] is the model
+  std::vector<OpDiff> ops;          // by domain and name
+  std::vector<NodeDiff> nodes;      // in the order of the head; those that are gone at the end
+  bool has_nodes = false;
+
+  std::vector<FactDiff> facts;                          // that differ: producer, IR version, opsets
+  std::vector<FactDiff> inputs, outputs;                // that differ
+  std::vector<std::string> base_symbols, head_symbols;  // that only one of the models has
+  // Symbols that stand for the same axis of the same input: the base's name and the head's. All
+  // formulas of the Diff have the head's.
+  std::vector<std::pair<std::string, std::string>> renamed_symbols;
+  Bindings sizes;  // of symbols that are open, at which figures are shown
+
+  // Whether the models differ in nothing that this compares.
+  bool IsEmpty() const;
+};
+
+// Without a base everything is new. Errors: FailedPrecondition if the reports cannot be compared;
+// OutOfRange if a formula gets too long.
+absl::StatusOr<Diff> MakeDiff(const Report* base, const Report& head);
+
+// The same report at these sizes: everywhere, where Report::At has only totals. Symbols that the
+// report does not have are left out. Errors as of Report::At.
+absl::Status BindReport(const Bindings& sizes, Report* report);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_DIFF_DIFF_H_

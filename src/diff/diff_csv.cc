@@ -1,0 +1,71 @@
+// Diffs for spreadsheets and scripts.
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/diff/diff_writers.h"
+#include "src/report/text_table.h"
+
+namespace onnxflops {
+namespace {
+
+void AddTitles(const Diff& diff, bool weights, std::initializer_list<const char*> titles,
+               TextTable* table) {
+  for (const char* title : titles) table->columns.push_back({title});
+  for (const Quantity* q : diff.quantities) {
+    if (q->of == Quantity::Of::kWeights && !weights) continue;
+    for (const char* part : {"base", "head", "change"}) {
+      table->columns.push_back({absl::StrCat(q->key, "_", part)});
+    }
+  }
+}
+
+void AddLine(const Diff& diff, bool weights, const DiffPart& part, std::vector<std::string> cells,
+             TextTable* table) {
+  for (const Quantity* q : diff.quantities) {
+    if (q->of == Quantity::Of::kWeights && !weights) continue;
+    cells.push_back(((*part.base).*(q->value)).ToString());
+    cells.push_back(((*part.head).*(q->value)).ToString());
+    cells.push_back(part.Change(*q).ToString());
+  }
+  table->rows.push_back({std::move(cells)});
+}
+
+std::string StatusText(const DiffPart& part) { return std::string(NameOf(part.status)); }
+
+}  // namespace
+
+std::string ToCsv(const Diff& diff, const DiffViewOptions& options) {
+  TextTable table;
+  switch (options.by) {
+    case GroupBy::kModule:
+      AddTitles(diff, true, {"module", "base_module", "type", "depth", "status"}, &table);
+      for (const ModuleDiff& m : diff.modules) {
+        AddLine(diff, true, m, {m.path, m.base_path, m.type, absl::StrCat(m.depth), StatusText(m)},
+                &table);
+      }
+      break;
+    case GroupBy::kOp:
+      AddTitles(diff, false, {"domain", "operator", "base_nodes", "head_nodes", "status"}, &table);
+      for (const OpDiff& op : diff.ops) {
+        AddLine(diff, false, op,
+                {op.domain, op.op, absl::StrCat(op.base_nodes), absl::StrCat(op.head_nodes),
+                 StatusText(op)},
+                &table);
+      }
+      break;
+    case GroupBy::kNode:
+      AddTitles(diff, false, {"node", "base_node", "domain", "operator", "module", "status"},
+                &table);
+      for (const NodeDiff& n : diff.nodes) {
+        AddLine(diff, false, n, {n.name, n.base_name, n.domain, n.op, n.module, StatusText(n)},
+                &table);
+      }
+      break;
+  }
+  return DrawCsv(table);
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,145 @@
+// "onnxflops.diff/1": tools/schema/diff.v1.schema.json describes every field.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/diff/diff_writers.h"
+#include "src/report/json_parts.h"
+#include "src/report/json_writer.h"
+
+namespace onnxflops {
+namespace {
+
+using report::JsonWriter;
+using report::kOneLine;
+
+void WriteSizes(const char* key, const Bindings& sizes, JsonWriter* json) {
+  json->Key(key).BeginObject(kOneLine);
+  for (const auto& [name, size] : sizes) json->Key(name).Int(size);
+  json->EndObject();
+}
+
+// {"flops": {"base": q, "head": q, "delta": q}, ...}. What changes in totals has a sign as well.
+void WriteChanges(const Diff& diff, const DiffPart& part, bool weights, bool signs,
+                  JsonWriter* json) {
+  for (const Quantity* q : diff.quantities) {
+    if (q->of == Quantity::Of::kWeights && !weights) continue;
+    json->Key(q->key).BeginObject(kOneLine);
+    json->Key("base").Quantity((*part.base).*(q->value));
+    json->Key("head").Quantity((*part.head).*(q->value));
+    const Expr change = part.Change(*q);
+    json->Key("delta").Quantity(change);
+    if (signs) json->Key("sign").String(NameOf(SignOf(change)));
+    json->EndObject();
+  }
+}
+
+void WriteModules(const Diff& diff, JsonWriter* json) {
+  json->Key("modules").BeginArray();
+  for (const ModuleDiff& m : diff.modules) {
+    json->BeginObject();
+    json->Key("path").String(m.path);
+    json->Key("base_path").String(m.base_path);
+    json->Key("type").String(m.type);
+    json->Key("depth").Int(m.depth);
+    json->Key("status").String(NameOf(m.status));
+    json->Key("lower_bound").Bool(m.lower_bound);
+    WriteChanges(diff, m, /*weights=*/true, /*signs=*/false, json);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteOps(const Diff& diff, JsonWriter* json) {
+  json->Key("by_op").BeginArray();
+  for (const OpDiff& op : diff.ops) {
+    json->BeginObject();
+    json->Key("op").String(op.op);
+    json->Key("domain").String(op.domain);
+    json->Key("status").String(NameOf(op.status));
+    json->Key("base_nodes").Int(op.base_nodes);
+    json->Key("head_nodes").Int(op.head_nodes);
+    WriteChanges(diff, op, /*weights=*/false, /*signs=*/false, json);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteNodes(const Diff& diff, JsonWriter* json) {
+  if (!diff.has_nodes) return;
+  json->Key("nodes").BeginArray();
+  for (const NodeDiff& node : diff.nodes) {
+    json->BeginObject();
+    json->Key("name").String(node.name);
+    json->Key("base_name").String(node.base_name);
+    json->Key("op").String(node.op);
+    json->Key("domain").String(node.domain);
+    json->Key("module").String(node.module);
+    json->Key("status").String(NameOf(node.status));
+    WriteChanges(diff, node, /*weights=*/false, /*signs=*/false, json);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+// What one of the files does not have is left out.
+void WriteFacts(const char* key, const std::vector<FactDiff>& facts, JsonWriter* json) {
+  json->Key(key).BeginArray();
+  for (const FactDiff& fact : facts) {
+    json->BeginObject(kOneLine);
+    json->Key("name").String(fact.name);
+    if (fact.base) json->Key("base").String(*fact.base);
+    if (fact.head) json->Key("head").String(*fact.head);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteSymbols(const Diff& diff, JsonWriter* json) {
+  json->Key("symbols").BeginObject();
+  const auto list = [&](const char* key, const std::vector<std::string>& names) {
+    json->Key(key).BeginArray(kOneLine);
+    for (const std::string& name : names) json->String(name);
+    json->EndArray();
+  };
+  list("removed", diff.base_symbols);
+  list("added", diff.head_symbols);
+  json->Key("renamed").BeginArray();
+  for (const auto& [from, to] : diff.renamed_symbols) {
+    json->BeginObject(kOneLine);
+    json->Key("base").String(from);
+    json->Key("head").String(to);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+}  // namespace
+
+std::string ToJson(const Diff& diff) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.diff/1");
+  if (diff.has_base) report::WriteModel(diff.base, &json, "base");
+  report::WriteModel(diff.head, &json, "head");
+  if (!diff.part.empty()) json.Key("part").String(diff.part);
+  WriteSizes("base_bindings", diff.base_bindings, &json);
+  WriteSizes("head_bindings", diff.head_bindings, &json);
+  json.Key("empty").Bool(diff.IsEmpty());
+  json.Key("lower_bound").Bool(diff.lower_bound);
+  json.Key("totals").BeginObject();
+  WriteChanges(diff, diff.modules[0], /*weights=*/true, /*signs=*/true, &json);
+  json.EndObject();
+  WriteFacts("facts", diff.facts, &json);
+  WriteFacts("inputs", diff.inputs, &json);
+  WriteFacts("outputs", diff.outputs, &json);
+  WriteSymbols(diff, &json);
+  WriteOps(diff, &json);
+  WriteModules(diff, &json);
+  WriteNodes(diff, &json);
+  json.EndObject();
+  return json.TakeText();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,389 @@
+#include "src/diff/diff_parts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/limits.h"
+#include "src/diff/diff_rows.h"
+#include "src/report/format.h"
+
+namespace onnxflops::diff {
+namespace {
+
+using report::GroupedDigits;
+using report::LabelledLine;
+using report::Percent;
+using report::ShowExpr;
+using report::SiNumber;
+using report::WithByteUnit;
+using Column = TextTable::Column;
+
+constexpr auto kCutBeginning = Column::Narrow::kCutBeginning;
+constexpr auto kCutEnd = Column::Narrow::kCutEnd;
+constexpr auto kDropLast = Column::Narrow::kDropLast;
+constexpr size_t kMaxListedNodes = 40;
+
+std::string NumberText(absl::int128 value, const Quantity& q, bool exact) {
+  std::string text = exact ? GroupedDigits(value) : SiNumber(value);
+  return q.unit == Quantity::Unit::kBytes ? WithByteUnit(std::move(text)) : text;
+}
+
+std::string FigureText(const Diff& diff, const Expr& amount, const Quantity& q, bool exact) {
+  const std::optional<absl::int128> value = ShownValue(diff, amount);
+  return value ? NumberText(*value, q, exact) : "-";
+}
+
+// The cells of a quantity: base, head, change, percent.
+void AddFigures(const Diff& diff, const Quantity& q, const Amounts& base, const Amounts& head,
+                bool exact, std::vector<std::string>* cells) {
+  const Expr change = head.*q.value - base.*q.value;
+  cells->push_back(FigureText(diff, base.*q.value, q, exact));
+  cells->push_back(FigureText(diff, head.*q.value, q, exact));
+  cells->push_back(ChangeText(diff, change, q, exact));
+  cells->push_back(ChangePercent(ShownValue(diff, base.*q.value).value_or(0),
+                                 ShownValue(diff, head.*q.value).value_or(0)));
+}
+
+void AddFigureColumns(const Quantity& q, TextTable* table) {
+  table->columns.push_back({absl::StrCat("base ", q.title), true});
+  table->columns.push_back({"head", true});
+  table->columns.push_back({"change", true});
+  table->columns.push_back({"%", true});
+}
+
+std::vector<std::string> DescribeFile(const Diff& diff, const ModelInfo& model,
+                                      const Bindings& bindings) {
+  std::vector<std::string> texts = {model.path};
+  for (const auto& [name, size] : bindings) texts.push_back(absl::StrCat(name, " = ", size));
+  std::string facts;
+  const auto opset = model.opsets.find("ai.onnx");
+  if (opset != model.opsets.end()) facts = absl::StrCat("opset ", opset->second, ", ");
+  texts.push_back(absl::StrCat(facts, Plural(model.nodes, "node")));
+  if (!diff.part.empty()) texts.push_back(absl::StrCat("only ", diff.part));
+  return texts;
+}
+
+// What a summary names.
+bool IsMain(const Quantity& q) {
+  return q.value == &Amounts::flops || q.value == &Amounts::macs || q.value == &Amounts::params;
+}
+
+bool HasEqualMainFigures(const Diff& diff, const DiffPart& part) {
+  return std::all_of(diff.quantities.begin(), diff.quantities.end(),
+                     [&](const Quantity* q) { return !IsMain(*q) || part.Change(*q).is_zero(); });
+}
+
+int64_t CountOf(const Diff& diff, DiffStatus status) {
+  // Of what is new or gone as a whole, only the top counts.
+  return std::count_if(diff.modules.begin(), diff.modules.end(), [&](const ModuleDiff& m) {
+    if (m.status != status || m.parent < 0 || m.own) return false;
+    const bool is_leaf = m.end == static_cast<int32_t>(&m - diff.modules.data()) + 1;
+    return status == DiffStatus::kChanged
+               ? is_leaf && !HasEqualMainFigures(diff, m)
+               : diff.modules[static_cast<size_t>(m.parent)].status != status;
+  });
+}
+
+std::vector<std::string> CountsInWords(const Diff& diff) {
+  constexpr std::pair<DiffStatus, const char*> kWords[] = {
+      {DiffStatus::kChanged, "changed"},
+      {DiffStatus::kNew, "new"},
+      {DiffStatus::kGone, "gone"},
+      {DiffStatus::kMovedHere, "moved"},
+  };
+  std::vector<std::string> texts;
+  for (const auto& [status, word] : kWords) {
+    const int64_t count = CountOf(diff, status);
+    if (count == 0) continue;
+    texts.push_back(texts.empty() ? absl::StrCat(Plural(count, "module"), " ", word)
+                                  : absl::StrCat(GroupedDigits(count), " ", word));
+  }
+  return texts;
+}
+
+int64_t Renamed(const Diff& diff) {
+  return std::count_if(diff.modules.begin(), diff.modules.end(),
+                       [](const ModuleDiff& m) { return m.renamed(); });
+}
+
+bool HasParams(const Diff& diff) {
+  const Quantity* params = nullptr;
+  for (const Quantity* q : diff.quantities) {
+    if (q->value == &Amounts::params) params = q;
+  }
+  return params != nullptr &&
+         std::any_of(diff.modules.begin(), diff.modules.end(),
+                     [&](const ModuleDiff& m) { return !m.Change(*params).is_zero(); });
+}
+
+const Quantity& ParamsQuantity() {
+  return *std::find_if(std::begin(kQuantities), std::end(kQuantities),
+                       [](const Quantity& q) { return q.value == &Amounts::params; });
+}
+
+// Changed rows of operators or nodes, the largest change first, as indices.
+template <typename Row>
+std::vector<size_t> ChangedRows(const Diff& diff, const DiffViewOptions& options,
+                                const std::vector<Row>& rows, size_t* hidden) {
+  std::vector<std::pair<absl::int128, size_t>> order;
+  *hidden = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Expr change = rows[i].Change(*options.quantity);
+    if (rows[i].status == DiffStatus::kSame) continue;
+    if (IsBelowThreshold(diff, options, change)) {
+      ++*hidden;
+    } else {
+      order.emplace_back(Magnitude(diff, change), i);
+    }
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::vector<size_t> indices;
+  for (const auto& [magnitude, i] : order) indices.push_back(i);
+  return indices;
+}
+
+void NoteHidden(size_t hidden, const char* noun, TextTable* table) {
+  if (hidden == 0) return;
+  table->notes.push_back(
+      absl::StrCat(Plural(static_cast<int64_t>(hidden), noun), " below the threshold not shown"));
+}
+
+const char* TagOf(DiffStatus status) {
+  return status == DiffStatus::kNew ? "  [new]" : status == DiffStatus::kGone ? "  [gone]" : "";
+}
+
+}  // namespace
+
+std::string ChangeText(const Diff& diff, const Expr& change, const Quantity& q, bool exact) {
+  const std::optional<absl::int128> value = ShownValue(diff, change);
+  if (!value) return "-";
+  if (*value == 0) return "0";
+  return absl::StrCat(*value > 0 ? "+" : "", NumberText(*value, q, exact));
+}
+
+std::string ChangePercent(absl::int128 base, absl::int128 head) {
+  if (base == head) return "0";
+  if (base == 0) return "new";
+  const bool more = head > base;
+  const std::string text = Percent(more ? head - base : base - head, base);
+  return absl::StrCat(text == "<0.1" || text == "-" ? "" : more ? "+" : "-", text);
+}
+
+std::string ChangeInWords(const Diff& diff) {
+  if (!diff.has_base) return "there is no base: everything is new";
+  if (diff.IsEmpty()) return "nothing changed";
+  std::vector<std::string> figures, equal;
+  for (const Quantity* q : diff.quantities) {
+    if (!IsMain(*q)) continue;
+    const absl::int128 base = ShownValue(diff, (*diff.modules[0].base).*(q->value)).value_or(0);
+    const absl::int128 head = ShownValue(diff, (*diff.modules[0].head).*(q->value)).value_or(0);
+    const std::string percent = ChangePercent(base, head);
+    if (base == head) {
+      equal.emplace_back(q->title);
+    } else if (percent == "new") {
+      figures.push_back(absl::StrCat(q->title, " new"));
+    } else {
+      const char* sign = percent != "<0.1" ? "" : head > base ? "+" : "-";
+      figures.push_back(absl::StrCat(q->title, " ", sign, percent, " %"));
+    }
+  }
+  if (!equal.empty()) {
+    const std::string last = equal.back();
+    equal.pop_back();
+    figures.push_back(
+        absl::StrCat("equal ", absl::StrJoin(equal, ", "), equal.empty() ? "" : " and ", last));
+  }
+  std::vector<std::string> parts = {absl::StrJoin(figures, ", ")};
+  const std::vector<std::string> counts = CountsInWords(diff);
+  if (!counts.empty()) parts.push_back(absl::StrJoin(counts, ", "));
+  if (const int64_t renamed = Renamed(diff); renamed > 0) {
+    parts.push_back(absl::StrCat(Plural(renamed, "module"), " renamed"));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+std::vector<LabelledLine> HeadLines(const Diff& diff) {
+  std::vector<LabelledLine> lines;
+  lines.push_back({"base", diff.has_base ? DescribeFile(diff, diff.base, diff.base_bindings)
+                                         : std::vector<std::string>{"none"}});
+  lines.push_back({"head", DescribeFile(diff, diff.head, diff.head_bindings)});
+  if (!diff.sizes.empty()) {
+    LabelledLine sizes = {"sizes", {}};
+    for (const auto& [name, size] : diff.sizes) {
+      sizes.texts.push_back(absl::StrCat(name, " = ", size));
+      if (sizes.texts.size() == kMaxRowTensors) break;
+    }
+    sizes.texts.push_back("(of figures; --dim sets them)");
+    lines.push_back(std::move(sizes));
+  }
+  lines.push_back({"change", {ChangeInWords(diff)}});
+  if (diff.lower_bound) {
+    lines.push_back({"note", {"a part is not counted: totals are lower bounds"}});
+  }
+  return lines;
+}
+
+TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
+  TextTable table;
+  table.columns = {{""}, {"base", true}, {"head", true}, {"change", true}, {"%", true}};
+  const ModuleDiff& model = diff.modules[0];
+  for (const Quantity* q : diff.quantities) {
+    if (((*model.base).*(q->value)).is_zero() && ((*model.head).*(q->value)).is_zero()) continue;
+    TextTable::Row row = {{std::string(q->title)}};
+    AddFigures(diff, *q, *model.base, *model.head, options.exact, &row.cells);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::vector<std::string> ChangeFormulas(const Diff& diff, const DiffViewOptions& options) {
+  constexpr const char* kMeaning[] = {"",
+                                      "more at all sizes",
+                                      "less at all sizes",
+                                      "never less, at any sizes",
+                                      "never more, at any sizes",
+                                      "more or less, as the sizes are"};
+  std::vector<std::string> texts;
+  for (const Quantity* q : diff.quantities) {
+    const Expr change = diff.modules[0].Change(*q);
+    if (change.is_literal() || !IsMain(*q)) continue;
+    std::string formula = change.TextBytes(kMaxShownFormula) > kMaxShownFormula
+                              ? change.Shortened(kMaxShownFormula)
+                              : ShowExpr(change, options.exact);
+    texts.push_back(absl::StrCat(q->title, ": ", std::move(formula), " (",
+                                 kMeaning[static_cast<size_t>(SignOf(change))], ")"));
+  }
+  return texts;
+}
+
+TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
+  const ShownRows shown = DiffRows(diff, options);
+  const bool params = HasParams(diff) && options.quantity->value != &Amounts::params;
+  TextTable table;
+  table.columns = {{"module", false, kCutBeginning}};
+  AddFigureColumns(*options.quantity, &table);
+  if (params) table.columns.push_back({"params", true, kDropLast});
+  for (const ShownRow& row : shown.rows) {
+    TextTable::Row out;
+    out.indent = row.indent;
+    out.strong = row.indent == 0;
+    out.faint = row.others;
+    out.cells.push_back(absl::StrCat(row.label,
+                                     row.repeated > 1 ? absl::StrCat("  ", row.repeated, "x") : "",
+                                     row.note.empty() ? "" : absl::StrCat("  [", row.note, "]")));
+    AddFigures(diff, *options.quantity, row.base, row.head, options.exact, &out.cells);
+    if (params) {
+      const Quantity& q = ParamsQuantity();
+      const std::string change = ChangeText(diff, row.Change(q), q, options.exact);
+      out.cells.push_back(change == "0" ? "" : change);
+    }
+    table.rows.push_back(std::move(out));
+  }
+  if (shown.closed > 0) {
+    table.notes.push_back(absl::StrCat(shown.closed, " closed: --depth N opens them"));
+  }
+  return table;
+}
+
+TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
+  TextTable table;
+  table.columns = {{"operator", false, kCutBeginning}, {"nodes", true}};
+  AddFigureColumns(*options.quantity, &table);
+  size_t hidden = 0, quiet = 0;
+  for (size_t i : ChangedRows(diff, options, diff.ops, &hidden)) {
+    const OpDiff& op = diff.ops[i];
+    if (op.Change(*options.quantity).is_zero()) {
+      ++quiet;
+      continue;
+    }
+    TextTable::Row row = {{absl::StrCat(OpLabel(op.domain, op.op), TagOf(op.status))}};
+    row.cells.push_back(
+        op.base_nodes == op.head_nodes
+            ? GroupedDigits(op.head_nodes)
+            : absl::StrCat(GroupedDigits(op.base_nodes), " -> ", GroupedDigits(op.head_nodes)));
+    AddFigures(diff, *options.quantity, *op.base, *op.head, options.exact, &row.cells);
+    table.rows.push_back(std::move(row));
+  }
+  NoteHidden(hidden, "operator", &table);
+  if (quiet > 0) {
+    table.notes.push_back(absl::StrCat(Plural(static_cast<int64_t>(quiet), "operator"),
+                                       " changed, with equal ", options.quantity->title,
+                                       "; --format csv lists them"));
+  }
+  return table;
+}
+
+TextTable NodeTable(const Diff& diff, const DiffViewOptions& options) {
+  TextTable table;
+  table.columns = {{"node", false, kCutBeginning}, {"operator", false, kCutBeginning}};
+  AddFigureColumns(*options.quantity, &table);
+  size_t hidden = 0;
+  const std::vector<size_t> changed = ChangedRows(diff, options, diff.nodes, &hidden);
+  for (size_t k = 0; k < std::min(changed.size(), kMaxListedNodes); ++k) {
+    const NodeDiff& node = diff.nodes[changed[k]];
+    const std::string& name = node.name.empty() ? node.base_name : node.name;
+    TextTable::Row row = {{absl::StrCat(name, TagOf(node.status)), OpLabel(node.domain, node.op)}};
+    AddFigures(diff, *options.quantity, *node.base, *node.head, options.exact, &row.cells);
+    table.rows.push_back(std::move(row));
+  }
+  NoteHidden(hidden, "node", &table);
+  if (changed.size() > kMaxListedNodes) {
+    table.notes.push_back(
+        absl::StrCat(Plural(static_cast<int64_t>(changed.size() - kMaxListedNodes), "node"),
+                     " more changed; --format csv lists all"));
+  }
+  return table;
+}
+
+TextTable FileTable(const Diff& diff) {
+  TextTable table;
+  table.columns = {
+      {"file", false, kCutBeginning}, {"base", false, kCutEnd}, {"head", false, kCutEnd}};
+  const auto add = [&](absl::string_view kind, const std::vector<FactDiff>& facts) {
+    for (const FactDiff& fact : facts) {
+      table.rows.push_back({{absl::StrCat(kind, fact.name), fact.base.value_or("(none)"),
+                             fact.head.value_or("(none)")}});
+    }
+  };
+  add("", diff.facts);
+  add("input ", diff.inputs);
+  add("output ", diff.outputs);
+  for (const auto& [from, to] : diff.renamed_symbols) table.rows.push_back({{"symbol", from, to}});
+  for (const std::string& name : diff.base_symbols) {
+    table.rows.push_back({{"symbol", name, "(none)"}});
+  }
+  for (const std::string& name : diff.head_symbols) {
+    table.rows.push_back({{"symbol", "(none)", name}});
+  }
+  if (table.rows.size() > kMaxRowTensors) {
+    const auto more = static_cast<int64_t>(table.rows.size() - kMaxRowTensors);
+    table.rows.resize(kMaxRowTensors);
+    table.notes.push_back(absl::StrCat(GroupedDigits(more), " more; --format json lists all"));
+  }
+  return table;
+}
+
+std::vector<Section> Sections(const Diff& diff, const DiffViewOptions& options) {
+  std::vector<Section> sections;
+  if (options.by == GroupBy::kModule && diff.has_base) {
+    sections.push_back({"Modules", ModuleTable(diff, options)});
+    if (sections[0].table.rows.size() == 1) sections.clear();
+  }
+  if (options.by != GroupBy::kNode) sections.push_back({"Operators", OpTable(diff, options)});
+  if (options.by == GroupBy::kNode) sections.push_back({"Nodes", NodeTable(diff, options)});
+  sections.push_back({"Files", FileTable(diff)});
+  sections.erase(std::remove_if(sections.begin(), sections.end(),
+                                [](const Section& section) { return section.table.rows.empty(); }),
+                 sections.end());
+  return sections;
+}
+
+}  // namespace onnxflops::diff

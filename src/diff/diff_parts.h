@@ -1,0 +1,44 @@
+// What the texts of a diff are made of: the same for the terminal and for Markdown.
+#ifndef ONNXFLOPS_SRC_DIFF_DIFF_PARTS_H_
+#define ONNXFLOPS_SRC_DIFF_DIFF_PARTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "src/diff/diff.h"
+#include "src/diff/diff_writers.h"
+#include "src/report/text_table.h"
+
+namespace onnxflops::diff {
+
+// A table with its title, which is ours.
+struct Section {
+  std::string title;
+  TextTable table;
+};
+
+// The files, the sizes of figures, and what changed in a line each.
+std::vector<report::LabelledLine> HeadLines(const Diff& diff);
+// "FLOPs +9.7 %, MACs +9.8 %; 3 modules changed, 1 new": for a title, nothing of a file.
+std::string ChangeInWords(const Diff& diff);
+// A row per quantity that any of the models has.
+TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options);
+// Formulas of changes that depend on open sizes: "FLOPs = +8 G*batch - 8 G, never less".
+std::vector<std::string> ChangeFormulas(const Diff& diff, const DiffViewOptions& options);
+TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options);
+TextTable OpTable(const Diff& diff, const DiffViewOptions& options);
+TextTable NodeTable(const Diff& diff, const DiffViewOptions& options);
+// Producer, opsets, inputs, outputs and symbols that differ.
+TextTable FileTable(const Diff& diff);
+// The tables that the options ask for; those without rows are left out. Totals are not among them.
+std::vector<Section> Sections(const Diff& diff, const DiffViewOptions& options);
+
+// "+795.1 M", "-12", "0"; "-" where a formula has no value.
+std::string ChangeText(const Diff& diff, const Expr& change, const Quantity& q, bool exact);
+// "+9.7", "<0.1", "new" where the base is 0.
+std::string ChangePercent(absl::int128 base, absl::int128 head);
+
+}  // namespace onnxflops::diff
+
+#endif  // ONNXFLOPS_SRC_DIFF_DIFF_PARTS_H_

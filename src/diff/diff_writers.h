@@ -1,0 +1,36 @@
+// Diffs as text, one function per format. Nothing of a file becomes markup or a command.
+#ifndef ONNXFLOPS_SRC_DIFF_DIFF_WRITERS_H_
+#define ONNXFLOPS_SRC_DIFF_DIFF_WRITERS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "src/cost/amounts.h"
+#include "src/diff/diff.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops {
+
+struct DiffViewOptions {
+  GroupBy by = GroupBy::kModule;
+  const Quantity* quantity = &kQuantities[0];  // of the rows: FLOPs
+  int depth = -1;                              // of the module tree; -1: opened where the change is
+  int64_t threshold = 0;                       // millionths of the model: changes below are joined
+  bool exact = false;                          // every digit instead of SI units
+};
+
+// Totals, then what changed, the largest first: modules as a tree with operators below, or only
+// operators, or nodes. What did not change is one row, so that what is shown adds up. Then what the
+// files declare in other ways.
+std::string ToTable(const Diff& diff, const DiffViewOptions& options, const TableStyle& style = {});
+std::string ToMarkdown(const Diff& diff, const DiffViewOptions& options);
+
+// One line per module, operator or node that is in any of the models, with exact digits.
+std::string ToCsv(const Diff& diff, const DiffViewOptions& options);
+
+// JSON: "onnxflops.diff/1" (tools/schema/diff.v1.schema.json). It always holds all of the diff.
+std::string ToJson(const Diff& diff);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_DIFF_DIFF_WRITERS_H_

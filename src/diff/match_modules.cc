@@ -1,0 +1,225 @@
+#include "src/diff/match_modules.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "src/base/limits.h"
+#include "src/cost/amounts.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::diff {
+namespace {
+
+constexpr int32_t kNone = ModuleMatch::kNone;
+
+// One of the models.
+struct Side {
+  absl::Span<const Module> modules;
+  std::vector<int32_t>* partner;
+  std::vector<bool>* moved;
+  std::vector<int32_t> signature;  // equal where MACs, weights and the same of the children are
+  std::vector<bool> inside_moved;
+
+  const Module& At(int32_t i) const { return modules[static_cast<size_t>(i)]; }
+  int32_t PartnerOf(int32_t i) const { return (*partner)[static_cast<size_t>(i)]; }
+  bool IsHeavy(int32_t i) const {
+    const Amounts& amounts = *At(i).amounts;
+    return !amounts.macs.is_zero() || !amounts.params.is_zero();
+  }
+  int32_t Size(int32_t i) const { return At(i).end - i; }
+  std::vector<int32_t> Unmatched(int32_t parent) const {
+    std::vector<int32_t> children;
+    for (int32_t c = parent + 1; c < At(parent).end; c = At(c).end) {
+      if (PartnerOf(c) == kNone) children.push_back(c);
+    }
+    return children;
+  }
+};
+
+class Matcher {
+ public:
+  Matcher(absl::Span<const Module> base, absl::Span<const Module> head) {
+    match_.of_base.assign(base.size(), kNone);
+    match_.of_head.assign(head.size(), kNone);
+    match_.base_moved.resize(base.size());
+    match_.head_moved.resize(head.size());
+    base_ = {base, &match_.of_base, &match_.base_moved, {}, std::vector<bool>(base.size())};
+    head_ = {head, &match_.of_head, &match_.head_moved, {}, std::vector<bool>(head.size())};
+  }
+
+  ModuleMatch Run() {
+    Sign(&base_);
+    Sign(&head_);
+    Match(0, 0);
+    for (size_t i = 0; i < queue_.size(); ++i) {
+      const auto [b, h] = queue_[i];
+      MatchByName(b, h);
+      MatchBySignature(b, h);
+      MatchByLikeness(b, h);
+    }
+    MatchMoved();
+    return std::move(match_);
+  }
+
+ private:
+  void Match(int32_t b, int32_t h) {
+    match_.of_base[static_cast<size_t>(b)] = h;
+    match_.of_head[static_cast<size_t>(h)] = b;
+    queue_.emplace_back(b, h);
+  }
+
+  // Children stand behind their parents, so that they are signed before. What does no work and has
+  // no weights is told apart by its class and FLOPs, and is nothing to its parent: another exporter
+  // may write it in other ways.
+  void Sign(Side* side) {
+    side->signature.resize(side->modules.size());
+    std::vector<std::vector<int32_t>> children(side->modules.size());
+    for (auto i = static_cast<int32_t>(side->modules.size()) - 1; i >= 0; --i) {
+      const Module& m = side->At(i);
+      const bool heavy = side->IsHeavy(i);
+      std::vector<int32_t>& inside = children[static_cast<size_t>(i)];
+      std::sort(inside.begin(), inside.end());
+      Key key = {m.amounts->macs, m.amounts->params, heavy ? Expr() : m.amounts->flops,
+                 heavy ? "" : m.type, std::move(inside)};
+      const int32_t id =
+          ids_.try_emplace(std::move(key), static_cast<int32_t>(ids_.size())).first->second;
+      side->signature[static_cast<size_t>(i)] = id;
+      if (heavy && m.parent >= 0) children[static_cast<size_t>(m.parent)].push_back(id);
+    }
+  }
+
+  void MatchByName(int32_t b, int32_t h) {
+    absl::flat_hash_map<absl::string_view, int32_t> names;
+    for (int32_t c : head_.Unmatched(h)) names.try_emplace(head_.At(c).name(), c);
+    for (int32_t c : base_.Unmatched(b)) {
+      const auto same = names.find(base_.At(c).name());
+      if (same == names.end()) continue;
+      Match(c, same->second);
+      names.erase(same);
+    }
+  }
+
+  // The first of a kind is the same as the first of it in the other model, and so on.
+  void MatchBySignature(int32_t b, int32_t h) {
+    absl::flat_hash_map<int32_t, std::vector<int32_t>> by_signature;
+    const auto is_telling = [](const Side& side, int32_t i) {
+      return side.IsHeavy(i) || !side.At(i).type.empty();
+    };
+    for (int32_t c : head_.Unmatched(h)) {
+      if (is_telling(head_, c)) by_signature[head_.signature[static_cast<size_t>(c)]].push_back(c);
+    }
+    for (auto& [signature, list] : by_signature) std::reverse(list.begin(), list.end());
+    for (int32_t c : base_.Unmatched(b)) {
+      const auto same = by_signature.find(base_.signature[static_cast<size_t>(c)]);
+      if (same == by_signature.end() || same->second.empty()) continue;
+      Match(c, same->second.back());
+      same->second.pop_back();
+    }
+  }
+
+  // A number tells nothing: the first layer of whatever is called 0.
+  static absl::flat_hash_set<absl::string_view> ChildNames(const Side& side, int32_t parent) {
+    absl::flat_hash_set<absl::string_view> names;
+    for (int32_t c = parent + 1; c < side.At(parent).end; c = side.At(c).end) {
+      const absl::string_view name = side.At(c).name();
+      if (name.find_first_not_of("0123456789") != absl::string_view::npos) names.insert(name);
+    }
+    return names;
+  }
+
+  // The most alike first. Of pairs that share a module no two have the same key, so that the order
+  // does not depend on which model is the base.
+  void MatchByLikeness(int32_t b, int32_t h) {
+    const std::vector<int32_t> left = base_.Unmatched(b), right = head_.Unmatched(h);
+    if (left.empty() || right.empty() || left.size() + right.size() > kMaxComparedModules) return;
+    std::vector<std::tuple<int64_t, int64_t, int64_t, int32_t, int32_t>> pairs;
+    for (size_t i = 0; i < left.size(); ++i) {
+      const auto names = ChildNames(base_, left[i]);
+      for (size_t j = 0; j < right.size(); ++j) {
+        const std::string &type = base_.At(left[i]).type, &other = head_.At(right[j]).type;
+        if (type != other && !type.empty() && !other.empty()) continue;
+        const auto others = ChildNames(head_, right[j]);
+        const auto shared = std::count_if(names.begin(), names.end(),
+                                          [&](absl::string_view n) { return others.contains(n); });
+        if (shared == 0 || 2 * shared < static_cast<int64_t>(std::max(names.size(), others.size())))
+          continue;
+        const auto x = static_cast<int64_t>(i), y = static_cast<int64_t>(j);
+        pairs.emplace_back(-shared, std::abs(x - y), x + y, left[i], right[j]);
+      }
+    }
+    std::sort(pairs.begin(), pairs.end());
+    for (const auto& [shared, distance, sum, l, r] : pairs) {
+      if (base_.PartnerOf(l) == kNone && head_.PartnerOf(r) == kNone) Match(l, r);
+    }
+  }
+
+  // What a module that may have moved is known by; the largest come first.
+  using Moving = std::tuple<int32_t, int32_t, absl::string_view>;
+
+  static std::map<Moving, std::vector<int32_t>> Movable(const Side& side) {
+    std::map<Moving, std::vector<int32_t>> movable;
+    for (int32_t i = 0; i < static_cast<int32_t>(side.modules.size()); ++i) {
+      if (side.PartnerOf(i) != kNone || !side.IsHeavy(i) || side.At(i).own) continue;
+      const int32_t size = side.Size(i);
+      movable[{-size, side.signature[static_cast<size_t>(i)],
+               size > 1 ? absl::string_view() : side.At(i).name()}]
+          .push_back(i);
+    }
+    return movable;
+  }
+
+  static void TakeOut(int32_t i, Side* side) {
+    (*side->moved)[static_cast<size_t>(i)] = true;
+    for (int32_t c = i; c < side->At(i).end; ++c) side->inside_moved[static_cast<size_t>(c)] = true;
+  }
+
+  // Whether nothing in it found a partner; what did is not counted twice.
+  static bool IsWhole(const Side& side, int32_t i) {
+    for (int32_t c = i; c < side.At(i).end; ++c) {
+      if (side.PartnerOf(c) != kNone || side.inside_moved[static_cast<size_t>(c)]) return false;
+    }
+    return true;
+  }
+
+  void MatchMoved() {
+    const std::map<Moving, std::vector<int32_t>> from = Movable(base_), to = Movable(head_);
+    for (const auto& [key, left] : from) {
+      const auto found = to.find(key);
+      if (found == to.end()) continue;
+      size_t next = 0;
+      for (int32_t b : left) {
+        if (!IsWhole(base_, b)) continue;
+        while (next < found->second.size() && !IsWhole(head_, found->second[next])) ++next;
+        if (next == found->second.size()) break;
+        const int32_t h = found->second[next++];
+        match_.of_base[static_cast<size_t>(b)] = h;
+        match_.of_head[static_cast<size_t>(h)] = b;
+        TakeOut(b, &base_);
+        TakeOut(h, &head_);
+      }
+    }
+  }
+
+  using Key = std::tuple<Expr, Expr, Expr, std::string, std::vector<int32_t>>;
+
+  ModuleMatch match_;
+  Side base_, head_;
+  absl::flat_hash_map<Key, int32_t> ids_;
+  std::vector<std::pair<int32_t, int32_t>> queue_;
+};
+
+}  // namespace
+
+ModuleMatch MatchModules(absl::Span<const Module> base, absl::Span<const Module> head) {
+  return Matcher(base, head).Run();
+}
+
+}  // namespace onnxflops::diff

@@ -1,0 +1,25 @@
+// Reads a report back that ToJson wrote: the base of a comparison needs no model file then.
+#ifndef ONNXFLOPS_SRC_REPORT_READ_REPORT_H_
+#define ONNXFLOPS_SRC_REPORT_READ_REPORT_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/report/report.h"
+
+namespace onnxflops {
+
+// Whether a text begins as our JSON documents do: an object whose first key is "schema".
+bool LooksLikeReport(absl::string_view beginning);
+inline constexpr size_t kReportPrefix = 256;
+
+// A document "onnxflops.report/1", or "onnxflops.reports/1" with one report. What the document does
+// not hold is not in the Report either: Module::kind, the census, declared shapes of inputs. What
+// an older version of the program did not count is in Report::absent. Every node row has `node` 0.
+//
+// `file` names the text in errors. Errors: InvalidArgument with the field, as "old.json:
+// totals.flops: ..."; OutOfRange for more than kMaxReportBytes.
+absl::StatusOr<Report> ReadReport(absl::string_view json, absl::string_view file);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_READ_REPORT_H_

@@ -1,0 +1,372 @@
+// Budgets: how they are read, and what is said of a model.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/glob.h"
+#include "src/check/budgets.h"
+#include "src/check/check_writers.h"
+#include "src/check/edit_budgets.h"
+#include "src/check/judge.h"
+#include "src/check/limit_text.h"
+#include "src/symbolic/interval.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using check::LimitTextFor;
+using check::ParseLimitText;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Quantity& QuantityNamed(absl::string_view key) {
+  for (const Quantity& q : kQuantities) {
+    if (q.key == key) return q;
+  }
+  ADD_FAILURE() << key;
+  return kQuantities[0];
+}
+
+// ---- limits as text
+
+TEST(LimitTextTest, AmountsGrowthAndRatios) {
+  const struct {
+    const char *text, *quantity;
+    bool ratio;
+    int64_t value;
+    BudgetLimit::Kind kind;
+  } cases[] = {
+      {"395 GFLOP", "flops", false, 395'000'000'000, BudgetLimit::Kind::kAbsolute},
+      {"395.2 GFLOPs", "flops", false, 395'200'000'000, BudgetLimit::Kind::kAbsolute},
+      {"12,345 FLOP", "flops", false, 12'345, BudgetLimit::Kind::kAbsolute},
+      {"198 GMAC", "macs", false, 198'000'000'000, BudgetLimit::Kind::kAbsolute},
+      {"1.5k", "macs", false, 1'500, BudgetLimit::Kind::kAbsolute},
+      {"400 MB", "param_bytes", false, 400'000'000, BudgetLimit::Kind::kAbsolute},
+      {"2 GiB", "bytes_read", false, int64_t{2} << 30, BudgetLimit::Kind::kAbsolute},
+      {"0.5 KiB", "bytes_read", false, 512, BudgetLimit::Kind::kAbsolute},
+      {"25.6 M", "params", false, 25'600'000, BudgetLimit::Kind::kAbsolute},
+      {"0", "int_ops", false, 0, BudgetLimit::Kind::kAbsolute},
+      {"+2%", "flops", false, 20'000, BudgetLimit::Kind::kRelative},
+      {"-0.5 %", "flops", false, -5'000, BudgetLimit::Kind::kRelative},
+      {"+150%", "flops", false, 1'500'000, BudgetLimit::Kind::kRelative},
+      {"5%", "other_flops", true, 50'000, BudgetLimit::Kind::kRatio},
+  };
+  for (const auto& c : cases) {
+    const auto limit = ParseLimitText(c.text, QuantityNamed(c.quantity), c.ratio);
+    ASSERT_TRUE(limit.ok()) << limit.status();
+    EXPECT_EQ(limit->value, c.value) << c.text;
+    EXPECT_EQ(limit->kind, c.kind) << c.text;
+  }
+}
+
+TEST(LimitTextTest, WhatIsNone) {
+  const struct {
+    const char *text, *quantity;
+    bool ratio;
+    const char* why;
+  } cases[] = {
+      {"", "flops", false, "it should begin with a number"},
+      {"395 GMAC", "flops", false, "it should be an amount, as \"12.5 GFLOP\""},
+      {"395 GiFLOP", "flops", false, "it should be an amount"},
+      {"400 MFLOP", "param_bytes", false, "it should be an amount, as \"12.5 GB\""},
+      {"2%", "flops", false, "as \"+2%\""},
+      {"+2", "flops", false, "as \"+2%\""},
+      {"+5%", "other_flops", true, "a ratio is a percentage"},
+      {"5", "other_flops", true, "a ratio is a percentage"},
+      {"-101%", "flops", false, "nothing shrinks by more than 100%"},
+      {"1.2345 k", "macs", false, "it has more digits than there are"},
+      {"+0.00001%", "macs", false, "it has more digits than there are"},
+      {"1000000000000000000000000000000 E", "macs", false, "it has too many digits"},
+      {"999999999999999999999999 E", "macs", false, "it is too large"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(ParseLimitText(c.text, QuantityNamed(c.quantity), c.ratio).status().message(),
+                HasSubstr(c.why))
+        << c.text;
+  }
+}
+
+TEST(LimitTextTest, ALimitForAFigureIsNeverBelowIt) {
+  for (const Quantity& q : kQuantities) {
+    for (absl::int128 value = 1; value < absl::int128(1) << 80; value = value * 7 / 3 + 1) {
+      const std::string text = LimitTextFor(value, q);
+      const auto limit = ParseLimitText(text, q, false);
+      ASSERT_TRUE(limit.ok()) << limit.status();
+      EXPECT_GE(limit->value, value) << text;
+      EXPECT_LE(limit->value, value + value / 999 + 1) << text;
+    }
+  }
+}
+
+TEST(GlobTest, StarsAndMarks) {
+  const struct {
+    const char *glob, *text;
+    bool matches;
+  } cases[] = {
+      {"", "", true},           {"*", "", true},          {"a*c", "abcbc", true},
+      {"a*c", "abcbd", false},  {"a?c", "abc", true},     {"a?c", "ac", false},
+      {"*.mlp", "a.mlp", true}, {"*.mlp", "mlp", false},  {"a", "ab", false},
+      {"**b*", "aab", true},    {"com.*", "com.x", true},
+  };
+  for (const auto& c : cases) EXPECT_EQ(MatchesGlob(c.glob, c.text), c.matches) << c.glob;
+}
+
+// ---- the largest value over ranges, against all of them
+
+TEST(IntervalTest, TheLargestValueIsThatOfAllSizes) {
+  const Expr n = Expr::Symbol("n", 1), m = Expr::Symbol("m", 1);
+  const Expr cases[] = {
+      7 * n * m + 3,
+      Expr(1000) * n - n * n * Expr(40),
+      n * m - Expr(5) * n,
+      FloorDiv(n * m + 3, 4) - n,
+      Min(n, 9) * m - Expr(3) * m,
+      Max(n - 7, Expr(0)) * Max(Expr(6) - m, Expr(0)),
+      Expr(100) - n * n,
+      (n - 5) * (n - 5) + (m - 9) * (m - 9),
+  };
+  for (const Expr& expr : cases) {
+    for (const auto& [first, last] : {std::pair<int64_t, int64_t>{1, 12}, {3, 3}, {5, 20}}) {
+      const SizeRanges ranges = {{"n", {first, last}}, {"m", {1, last}}};
+      std::optional<absl::int128> most;
+      for (int64_t i = first; i <= last; ++i) {
+        for (int64_t j = 1; j <= last; ++j) {
+          const absl::int128 value = expr.Evaluate({{"n", i}, {"m", j}}).value();
+          if (!most || value > *most) most = value;
+        }
+      }
+      const std::optional<Largest> largest = LargestValue(expr, ranges);
+      ASSERT_TRUE(largest) << expr.ToString();
+      EXPECT_TRUE(largest->exact);
+      EXPECT_EQ(largest->value, *most) << expr.ToString() << " " << first << ".." << last;
+      EXPECT_EQ(expr.Substitute(largest->at), Expr(*most));
+    }
+  }
+}
+
+TEST(IntervalTest, BeyondWhatIsTriedOneByOneItIsABound) {
+  const Expr n = Expr::Symbol("n", 1), m = Expr::Symbol("m", 1);
+  // Grows with m, but with n only from 300 on.
+  const Expr expr = n * n - Expr(600) * n + m;
+  const auto largest = LargestValue(expr, {{"n", {1, 5000}}, {"m", {1, 10}}});
+  ASSERT_TRUE(largest);
+  EXPECT_FALSE(largest->exact);
+  EXPECT_GE(largest->value, 5000 * 5000 - 600 * 5000 + 10);
+  EXPECT_FALSE(LargestValue(n + m, {{"n", {1, 5}}}));  // m has no end
+  EXPECT_EQ(LargestValue(n - m, {{"n", {1, 5}}})->value, 4);
+}
+
+// ---- files
+
+std::string FaultOf(absl::string_view text) {
+  return std::string(LoadBudgets(text, "onnxflops.toml").status().message());
+}
+
+TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"[budgets]\n", "onnxflops.toml:1:2: unknown key 'budgets'; did you mean budget?"},
+      {"[budget]\nflop = \"1\"\n",
+       "onnxflops.toml:2:1: unknown quantity 'flop'; did you mean flops"},
+      {"[budget]\nflops = 1.5\n", "onnxflops.toml:2:9: a limit is a string, as \"16 GFLOP\""},
+      {"[budget]\nflops = \"1 GMAC\"\n", "onnxflops.toml:2:9: '1 GMAC': it should be an amount"},
+      {"[budget]\nflops = {warn = \"1\"}\n", "onnxflops.toml:2:9: the key limit is missing"},
+      {"[budget]\nflops = {limit = \"1\", warn = \"2\"}\n",
+       "onnxflops.toml:2:9: warn is above limit"},
+      {"[budget]\nflops = {limit = \"1\", wran = \"2\"}\n",
+       "unknown key 'wran'; did you mean warn?"},
+      {"[modules]\nflops = \"1\"\n", "onnxflops.toml:2:9: a module's budget should be a table"},
+      {"[operators]\nforbid = \"Loop\"\n",
+       "onnxflops.toml:2:10: forbid should be a list of strings"},
+      {"[opset]\nmin = 0\n", "onnxflops.toml:2:7: an opset is a whole number, 1 or more"},
+      {"[at]\nbatch = \"8..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},
+      {"[at]\nbatch = \"0..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},
+      {"[[allow]]\nrule = \"x\"\n", "onnxflops.toml:1:1: the key reason is missing"},
+      {"[budget]\nflops = 1\n[[allow]]\nrule = \"budget.flop\"\nreason = \"\"\nuntil = "
+       "2027-01-31\n",
+       "onnxflops.toml:4:8: no rule is named 'budget.flop'; did you mean budget.flops?"},
+      {"lower_bounds = \"yes\"\n", "lower_bounds should be \"fail\" or \"pass\""},
+      {"[budget\n", "onnxflops.toml:1:8: "},
+  };
+  for (const auto& [text, fault] : cases) EXPECT_THAT(FaultOf(text), HasSubstr(fault)) << text;
+}
+
+// ---- verdicts. The model: `wide` rows of 8 x 16 in a, of 16 x 4 in b; 128 + 64 MACs a row.
+
+ModelMaker TwoLayers(const std::string& batch) {
+  ModelMaker make;
+  make.Input("x", {batch, "8"}).Weight("a.weight", {8, 16}).Weight("b.weight", {16, 4});
+  make.Node("/a/MatMul", "MatMul", {"x", "a.weight"}, {"h"});
+  make.Node("/a/Relu", "Relu", {"h"}, {"r"});
+  make.Node("/b/MatMul", "MatMul", {"r", "b.weight"}, {"y"}).Output("y");
+  return make;
+}
+
+CheckReport CheckText(absl::string_view text, const Diff& diff,
+                      absl::string_view today = "2027-01-15") {
+  const Budgets budgets = LoadBudgets(text, "onnxflops.toml").value();
+  CheckReport report;
+  report.budgets = budgets.file;
+  const BudgetSizes* sizes = budgets.sizes.empty() ? nullptr : &budgets.sizes[0];
+  EXPECT_TRUE(Judge(budgets, sizes, diff, today, &report).ok());
+  return report;
+}
+
+Diff NoBase(const Report& head) { return MakeDiff(nullptr, head).value(); }
+
+std::vector<std::string> Verdicts(const CheckReport& report) {
+  std::vector<std::string> texts;
+  for (const Judgement& j : report.judgements) {
+    texts.push_back(
+        absl::StrCat(j.rule, j.where.empty() ? "" : " ", j.where, " ", NameOf(j.verdict)));
+  }
+  return texts;
+}
+
+TEST(JudgeTest, AmountsOfTheModelAndItsModules) {
+  const Diff diff = NoBase(TwoLayers("2").Count().value());
+  const CheckReport report = CheckText(
+      "[budget]\nmacs = 384\nparams = 191\nflops = {limit = 800, warn = 799}\n"
+      "\"other_flops / flops\" = \"4%\"\n"
+      "[modules.\"*\"]\nmacs = \"200 MAC\"\n[modules.c]\nmacs = 1\n",
+      diff);
+  EXPECT_FALSE(report.passed());
+  // 2 * 384 + 32 FLOPs, of which 32 are the Relu's: 4 %.
+  EXPECT_THAT(Verdicts(report),
+              testing::UnorderedElementsAre(
+                  "budget.macs passed", "budget.params failed", "budget.flops warned",
+                  "budget.other_flops / flops passed", "modules.*.macs a failed",
+                  "modules.*.macs b passed", "modules.c.macs c failed"));
+}
+
+TEST(JudgeTest, GrowthFromTheBase) {
+  const Report base = TwoLayers("100").Count().value(), head = TwoLayers("102").Count().value();
+  const Diff diff = MakeDiff(&base, head).value();
+  const std::pair<const char*, Verdict> cases[] = {
+      {"+2%", Verdict::kPassed}, {"+1.9999%", Verdict::kFailed}, {"+0%", Verdict::kFailed},
+      {"-1%", Verdict::kFailed}, {"+3%", Verdict::kPassed},
+  };
+  for (const auto& [limit, verdict] : cases) {
+    const CheckReport report = CheckText(absl::StrCat("budget.macs = \"", limit, "\""), diff);
+    EXPECT_EQ(report.judgements[0].verdict, verdict) << limit;
+  }
+  const CheckReport none = CheckText("budget.macs = \"+2%\"", NoBase(head));
+  EXPECT_EQ(none.judgements[0].verdict, Verdict::kSkipped);
+}
+
+// With b rows, 192*b MACs: at most 1536 means 8 rows.
+TEST(JudgeTest, ARangeHoldsWhereEverySizeOfItDoes) {
+  const Diff diff = NoBase(TwoLayers("batch").Count().value());
+  for (int last = 1; last <= 12; ++last) {
+    const CheckReport report =
+        CheckText(absl::StrCat("budget.macs = 1536\nat.batch = \"1..", last, "\""), diff);
+    EXPECT_EQ(report.judgements[0].verdict, last <= 8 ? Verdict::kPassed : Verdict::kFailed);
+    EXPECT_EQ(report.judgements[0].actual_value, 192 * last);
+  }
+}
+
+TEST(JudgeTest, AnOpenSizeIsNotProvenButMayFail) {
+  const Diff diff = NoBase(TwoLayers("batch").Count().value());
+  const Judgement open = CheckText("budget.macs = 1536", diff).judgements[0];
+  EXPECT_EQ(open.verdict, Verdict::kNotProven);
+  EXPECT_EQ(open.detail, "depends on batch: give it a size or a range in [at]");
+  EXPECT_EQ(CheckText("budget.macs = 191", diff).judgements[0].verdict, Verdict::kFailed);
+  EXPECT_EQ(CheckText("budget.params = 192", diff).judgements[0].verdict, Verdict::kPassed);
+  // Of both, whatever the batch: 192*b against 192*b.
+  const Report base = TwoLayers("batch").Count().value();
+  const Diff both = MakeDiff(&base, base).value();
+  EXPECT_EQ(CheckText("budget.macs = \"+0%\"", both).judgements[0].verdict, Verdict::kPassed);
+}
+
+TEST(JudgeTest, ALowerBoundCanFailButNotPass) {
+  ModelMaker make = TwoLayers("2");
+  make.Node("/c/Mystery", "Mystery", {"y"}, {"z"}).Output("z");
+  make.node->set_domain("com.example");
+  const Diff diff = NoBase(make.Count().value());
+  EXPECT_EQ(CheckText("budget.macs = 1000", diff).judgements[0].verdict, Verdict::kNotProven);
+  EXPECT_EQ(CheckText("budget.macs = 100", diff).judgements[0].verdict, Verdict::kFailed);
+  EXPECT_EQ(CheckText("budget.params = 192", diff).judgements[0].verdict, Verdict::kPassed);
+  EXPECT_EQ(CheckText("lower_bounds = \"pass\"\nbudget.macs = 1000", diff).judgements[0].verdict,
+            Verdict::kPassed);
+}
+
+TEST(JudgeTest, OperatorsDomainsAndOpsets) {
+  const Diff diff = NoBase(TwoLayers("2").Count().value());
+  const CheckReport report = CheckText(
+      "[operators]\nforbid = [\"Re*\", \"Loop\"]\nallow = [\"MatMul\", \"ai.onnx.Relu\"]\n"
+      "[domains]\nforbid = [\"ai.onnx.ml\"]\n"
+      "[opset]\nmin = 18\nmax = 17\n\"com.microsoft\" = {max = 1}\n",
+      diff);
+  EXPECT_THAT(Verdicts(report),
+              testing::UnorderedElementsAre("operators.forbid failed", "operators.allow passed",
+                                            "domains.forbid passed", "opset.min failed",
+                                            "opset.max passed", "opset.com.microsoft.max skipped"));
+}
+
+TEST(JudgeTest, AnExceptionHoldsUntilItsLastDay) {
+  const Diff diff = NoBase(TwoLayers("2").Count().value());
+  constexpr char kText[] =
+      "budget.macs = 1\n[[allow]]\nrule = \"budget.*\"\nreason = \"why\"\nuntil = 2027-01-15\n";
+  const CheckReport last = CheckText(kText, diff, "2027-01-15");
+  EXPECT_TRUE(last.passed());
+  EXPECT_EQ(last.judgements[0].detail, "allowed until 2027-01-15: why");
+  const CheckReport after = CheckText(kText, diff, "2027-01-16");
+  EXPECT_FALSE(after.passed());
+  EXPECT_EQ(after.judgements[0].detail, "was allowed until 2027-01-15: why");
+}
+
+TEST(JudgeTest, RulesOfOtherModelsSayNothing) {
+  Report head = TwoLayers("2").Count().value();
+  head.model.path = "out/text-large.onnx";
+  const CheckReport report = CheckText(
+      "[models.\"text-*.onnx\".budget]\nmacs = 1\n[models.\"image-*.onnx\".budget]\nmacs = 1\n",
+      NoBase(head));
+  EXPECT_THAT(Verdicts(report), ElementsAre("models.text-*.onnx.budget.macs failed"));
+}
+
+// ---- files that the program writes
+
+TEST(EditBudgetsTest, AnInitialFilePassesAndIsTight) {
+  for (const char* batch : {"2", "batch"}) {
+    const Report report = TwoLayers(batch).Count().value();
+    const std::string text = InitialBudgets(report);
+    const Budgets budgets = LoadBudgets(text, "onnxflops.toml").value();
+    Bindings at;
+    if (!budgets.sizes.empty()) at = budgets.sizes[0].fixed;
+    const Report bound = TwoLayers(batch).Count({.bindings = at}).value();
+    EXPECT_TRUE(CheckText(text, NoBase(bound)).passed()) << text;
+    const Report larger = TwoLayers("3").Count().value();
+    EXPECT_FALSE(CheckText(text, NoBase(larger)).passed()) << text;
+  }
+}
+
+TEST(EditBudgetsTest, RaisedLimitsAndNothingElse) {
+  const Diff diff = NoBase(TwoLayers("2").Count().value());
+  constexpr char kText[] =
+      "# why: \xc3\xa9tat\n[budget]\nmacs = \"300 MAC\"  # as released\n"
+      "flops = {limit = 700, warn = 600}\nparams = \"192\"\n[modules.\"\xc3\xa9\"]\nmacs = 5\n";
+  const Budgets budgets = LoadBudgets(kText, "onnxflops.toml").value();
+  const std::string raised = RaisedBudgets(kText, budgets, CheckText(kText, diff));
+  EXPECT_EQ(raised,
+            "# why: \xc3\xa9tat\n[budget]\nmacs = \"388 MAC\"  # as released\n"
+            "flops = {limit = \"808 FLOP\", warn = 600}\nparams = \"192\"\n"
+            "[modules.\"\xc3\xa9\"]\nmacs = 5\n");
+}
+
+TEST(CheckWritersTest, WhatFailedComesFirst) {
+  const Diff diff = NoBase(TwoLayers("2").Count().value());
+  const std::string screen =
+      ToTable(CheckText("budget.params = 192\nbudget.macs = 1", diff), {.width = 80});
+  EXPECT_THAT(screen, HasSubstr("failed: 1 of 2 rules"));
+  EXPECT_LT(screen.find("budget.macs"), screen.find("budget.params"));
+}
+
+}  // namespace
+}  // namespace onnxflops

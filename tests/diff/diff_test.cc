@@ -1,0 +1,451 @@
+// What changed from one model to another.
+#include "src/diff/diff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/onnxflops.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+// A network of blocks, each of them fc1 [hidden, wide], Relu, fc2 [wide, hidden].
+struct Net {
+  std::string batch = "2", input = "x", stem = "blocks";
+  int blocks = 3;
+  std::vector<int64_t> wide = {16, 16, 16, 16};
+  std::string moved_to;  // where the head is; "": at the top
+};
+constexpr int64_t kHidden = 8;
+
+ModelMaker MakeNet(const Net& net) {
+  ModelMaker make;
+  make.Input(net.input, {net.batch, std::to_string(kHidden)});
+  std::string x = net.input;
+  const auto linear = [&](const std::string& path, const std::string& leaf, int64_t in,
+                          int64_t out) {
+    make.Weight(absl::StrCat(leaf, ".weight"), {in, out});
+    const std::string y = absl::StrCat(leaf, "_out");
+    make.Node(absl::StrCat(path, "/MatMul"), "MatMul", {x, absl::StrCat(leaf, ".weight")}, {y});
+    x = y;
+  };
+  for (int i = 0; i < net.blocks; ++i) {
+    const std::string name = absl::StrCat(net.stem, ".", i);
+    const std::string block = absl::StrCat("/", name);
+    const int64_t wide = net.wide[static_cast<size_t>(i)];
+    linear(absl::StrCat(block, "/fc1"), absl::StrCat(name, ".fc1"), kHidden, wide);
+    const std::string y = absl::StrCat(name, "_act");
+    make.Node(absl::StrCat(block, "/act/Relu"), "Relu", {x}, {y});
+    x = y;
+    linear(absl::StrCat(block, "/fc2"), absl::StrCat(name, ".fc2"), wide, kHidden);
+  }
+  linear(absl::StrCat(net.moved_to, "/head"), "head", kHidden, 4);
+  make.Output(x);
+  return make;
+}
+
+Report CountNet(const Net& net) { return MakeNet(net).Count().value(); }
+
+const Quantity& QuantityOf(absl::string_view key) {
+  return *std::find_if(std::begin(kQuantities), std::end(kQuantities),
+                       [&](const Quantity& q) { return q.key == key; });
+}
+
+// The modules that are not the same: status, path, change of MACs.
+std::vector<std::string> Changes(const Diff& diff) {
+  std::vector<std::string> changes;
+  for (const ModuleDiff& m : diff.modules) {
+    if (m.status == DiffStatus::kSame) continue;
+    changes.push_back(
+        absl::StrCat(NameOf(m.status), " ", m.path, " ", m.Change(QuantityOf("macs")).ToString()));
+  }
+  return changes;
+}
+
+Diff DiffNets(const Net& base, const Net& head) {
+  const Report of_base = CountNet(base);
+  return MakeDiff(&of_base, CountNet(head)).value();
+}
+
+// FLOPs, MACs and weights of a module are the sums of its children's, and so are their changes.
+void ExpectPartsAddUp(const Diff& diff) {
+  for (size_t i = 0; i < diff.modules.size(); ++i) {
+    const ModuleDiff& m = diff.modules[i];
+    if (m.end == static_cast<int32_t>(i) + 1) continue;
+    for (absl::string_view key : {"flops", "macs", "params"}) {
+      Expr sum;
+      for (size_t c = i + 1; c < static_cast<size_t>(m.end);
+           c = static_cast<size_t>(diff.modules[c].end)) {
+        sum += diff.modules[c].Change(QuantityOf(key));
+      }
+      EXPECT_EQ(sum.ToString(), m.Change(QuantityOf(key)).ToString()) << m.path << " " << key;
+    }
+  }
+  Expr of_ops;
+  for (const OpDiff& op : diff.ops) of_ops += op.Change(QuantityOf("flops"));
+  EXPECT_EQ(of_ops, diff.modules[0].Change(QuantityOf("flops")));
+}
+
+// By path, what swapping the models turns around: status and changes.
+std::multimap<std::string, std::string> Turned(const Diff& diff, int sign) {
+  std::multimap<std::string, std::string> rows;
+  for (const ModuleDiff& m : diff.modules) {
+    absl::string_view status = NameOf(m.status);
+    if (sign < 0) {
+      const std::map<absl::string_view, absl::string_view> kOpposite = {
+          {"added", "removed"},         {"removed", "added"}, {"moved_here", "moved_away"},
+          {"moved_away", "moved_here"}, {"same", "same"},     {"changed", "changed"}};
+      status = kOpposite.at(status);
+    }
+    const bool in_head = status != "removed" && status != "moved_away";
+    const bool both = m.status == DiffStatus::kSame || m.status == DiffStatus::kChanged;
+    const std::string& path = both && sign < 0 ? m.base_path : m.path;
+    std::string changes;
+    for (const Quantity& q : kQuantities) {
+      absl::StrAppend(&changes, " ", (m.Change(q) * Expr(sign)).ToString());
+    }
+    rows.emplace(absl::StrCat(in_head ? "" : "-", path), absl::StrCat(status, changes));
+  }
+  return rows;
+}
+
+// ---- known mutations
+
+TEST(DiffTest, AModelIsNotDifferentFromItself) {
+  const Diff diff = DiffNets({}, {});
+  EXPECT_TRUE(diff.IsEmpty());
+  EXPECT_THAT(Changes(diff), IsEmpty());
+}
+
+TEST(DiffTest, OneLayerMore) {
+  Net head;
+  head.blocks = 4;
+  // Two rows, two matrices of 8 x 16.
+  EXPECT_THAT(Changes(DiffNets({}, head)),
+              ElementsAre("changed  512", "added blocks.3 512", "added blocks.3.fc1 256",
+                          "added blocks.3.act 0", "added blocks.3.fc2 256"));
+}
+
+TEST(DiffTest, AWiderLayer) {
+  Net head;
+  head.wide[1] = 20;
+  // 2 * 8 * 4 more in each matrix; the Relu has MACs in neither.
+  EXPECT_THAT(Changes(DiffNets({}, head)),
+              ElementsAre("changed  128", "changed blocks.1 128", "changed blocks.1.fc1 64",
+                          "changed blocks.1.act 0", "changed blocks.1.fc2 64"));
+}
+
+TEST(DiffTest, ARenamedPartIsTheSame) {
+  Net head;
+  head.stem = "layers";
+  const Diff diff = DiffNets({}, head);
+  EXPECT_THAT(Changes(diff), IsEmpty());
+  EXPECT_FALSE(diff.IsEmpty());
+  const auto renamed = std::count_if(diff.modules.begin(), diff.modules.end(),
+                                     [](const ModuleDiff& m) { return m.renamed(); });
+  EXPECT_EQ(renamed, 3 * 4);
+}
+
+TEST(DiffTest, ARenamedAndChangedPartIsTheSamePart) {
+  Net head;
+  head.stem = "layers";
+  head.wide[2] = 24;
+  EXPECT_THAT(Changes(DiffNets({}, head)),
+              ElementsAre("changed  256", "changed layers.2 256", "changed layers.2.fc1 128",
+                          "changed layers.2.act 0", "changed layers.2.fc2 128"));
+}
+
+TEST(DiffTest, AMovedPart) {
+  Net head;
+  head.moved_to = "/tail";
+  EXPECT_THAT(Changes(DiffNets({}, head)),
+              ElementsAre("added tail 64", "moved_here tail.head 64", "moved_away head -64"));
+}
+
+TEST(DiffTest, BatchMadeDynamic) {
+  const Report base = CountNet({});
+  Net head;
+  head.batch = "batch";
+  const Diff diff = MakeDiff(&base, CountNet(head)).value();
+  const Expr change = diff.modules[0].Change(QuantityOf("macs"));
+  EXPECT_EQ(change.ToString(), "800*batch - 1600");  // 3 * 2 * 8 * 16 + 8 * 4 a row; 2 rows before
+  EXPECT_EQ(SignOf(change), DiffSign::kOpen);
+  EXPECT_THAT(diff.head_symbols, ElementsAre("batch"));
+  EXPECT_EQ(diff.inputs.size(), 1u);
+}
+
+TEST(DiffTest, ASymbolOfAnotherNameIsTheSame) {
+  Net base, head;
+  base.batch = "batch";
+  head.batch = "s77";
+  head.wide[0] = 17;
+  const Diff diff = DiffNets(base, head);
+  EXPECT_THAT(diff.renamed_symbols, ElementsAre(Pair("batch", "s77")));
+  const Expr change = diff.modules[0].Change(QuantityOf("macs"));
+  EXPECT_EQ(change.ToString(), "16*s77");
+  EXPECT_EQ(SignOf(change), DiffSign::kMore);
+}
+
+TEST(DiffTest, SignsThatHoldForAllSizes) {
+  const Expr n = Expr::Symbol("n", 1), m = Expr::Symbol("m", 1);
+  const std::pair<Expr, DiffSign> cases[] = {
+      {0, DiffSign::kZero},
+      {3, DiffSign::kMore},
+      {-3, DiffSign::kLess},
+      {n, DiffSign::kMore},
+      {n - 1, DiffSign::kNeverLess},
+      {1 - n * m, DiffSign::kNeverMore},
+      {n * m - n, DiffSign::kNeverLess},
+      {n - m, DiffSign::kOpen},
+      {Expr(-2) * n * n, DiffSign::kLess},
+  };
+  for (const auto& [change, sign] : cases) EXPECT_EQ(SignOf(change), sign) << change.ToString();
+}
+
+TEST(DiffTest, WithoutABaseEverythingIsNew) {
+  const Diff diff = MakeDiff(nullptr, CountNet({})).value();
+  EXPECT_FALSE(diff.IsEmpty());
+  EXPECT_EQ(diff.modules[0].Change(QuantityOf("macs")), Expr(1600));
+  EXPECT_EQ(diff.modules[0].status, DiffStatus::kNew);
+}
+
+TEST(DiffTest, WhatCannotBeCompared) {
+  const Report whole = CountNet({});
+  CountOptions options;
+  options.module = "blocks.0";
+  const Report part = MakeNet({}).Count(options).value();
+  EXPECT_THAT(MakeDiff(&whole, part).status().message(), HasSubstr("(--module)"));
+  Report half = whole;
+  half.causal = CausalCounting::kHalf;
+  EXPECT_THAT(MakeDiff(&whole, half).status().message(), HasSubstr("(--causal)"));
+}
+
+// ---- sizes
+
+TEST(DiffModelsTest, ABindingOfOneOfTheModelsOnly) {
+  Net head;
+  head.batch = "batch";
+  CountOptions options;
+  options.bindings = {{"batch", 2}};
+  const Model fixed = MakeNet({}).Load().value(), open = MakeNet(head).Load().value();
+  for (const auto& [a, b] : {std::tie(fixed, open), std::tie(open, fixed)}) {
+    const absl::StatusOr<Diff> diff = DiffModels(a, b, options);
+    ASSERT_TRUE(diff.ok()) << diff.status();
+    EXPECT_TRUE(diff->modules[0].Change(QuantityOf("flops")).is_zero());
+  }
+  options.bindings = {{"bacth", 2}};
+  EXPECT_THAT(DiffModels(fixed, open, options).status().message(),
+              HasSubstr("no symbol is named 'bacth'; did you mean batch?"));
+}
+
+TEST(DiffModelsTest, AReportIsEvaluatedAtTheSizes) {
+  Net net;
+  net.batch = "batch";
+  const Report base = ReadReport(ToJson(CountNet(net)), "base.json").value();
+  CountOptions options;
+  options.bindings = {{"batch", 5}};
+  const Diff diff = DiffModels(base, MakeNet(net).Load().value(), options).value();
+  EXPECT_EQ(*diff.modules[0].base, *diff.modules[0].head);
+  EXPECT_EQ(diff.modules[0].base->macs, Expr(800 * 5));
+  const Report at_two = MakeNet(net).Count({.bindings = {{"batch", 2}}}).value();
+  EXPECT_THAT(DiffModels(at_two, MakeNet(net).Load().value(), options).status().message(),
+              HasSubstr("batch was bound to 2 before counting"));
+}
+
+// ---- properties, on exports
+
+std::vector<std::string> RepositoryModels() {
+  std::vector<std::string> models;
+  const std::string root = ONNXFLOPS_SOURCE_DIR "/models";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (entry.path().extension() == ".onnx") models.push_back(entry.path().string());
+  }
+  std::sort(models.begin(), models.end());
+  return models;
+}
+
+Report CountFile(const std::string& path) { return Count(Load(path).value()).value(); }
+
+TEST(DiffPropertyTest, AReportReadBackIsTheModel) {
+  int rows = 0;
+  for (const std::string& path : RepositoryModels()) {
+    if (std::filesystem::file_size(path) > 500'000) continue;  // as small ones, but slow
+    const Model model = Load(path).value();
+    const Report report = Count(model, {.node_rows = true}).value();
+    const absl::StatusOr<Report> read = ReadReport(ToJson(report), "base.json");
+    ASSERT_TRUE(read.ok()) << path << ": " << read.status();
+    const Diff diff = MakeDiff(&*read, report).value();
+    EXPECT_TRUE(diff.IsEmpty()) << path;
+    EXPECT_EQ(diff.nodes.size(), report.nodes.size());
+    rows += static_cast<int>(diff.modules.size());
+  }
+  EXPECT_GT(rows, 1000);
+}
+
+TEST(DiffPropertyTest, PartsAddUpAndSwappingTurnsTheSignsAround) {
+  std::vector<Report> reports;
+  for (const char* name : {"resnet50", "mobilenet-v3-large", "gpt2", "lstm",
+                           "deployed/resnet50.qdq_s8", "deployed/resnet50.ort_all"}) {
+    reports.push_back(CountFile(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx")));
+  }
+  for (size_t i = 0; i < reports.size(); ++i) {
+    for (size_t j = i + 1; j < reports.size(); ++j) {
+      const Diff diff = MakeDiff(&reports[i], reports[j]).value();
+      ExpectPartsAddUp(diff);
+      // Names of open sizes follow the head.
+      if (!diff.renamed_symbols.empty()) continue;
+      const Diff back = MakeDiff(&reports[j], reports[i]).value();
+      EXPECT_EQ(Turned(diff, 1), Turned(back, -1)) << i << " " << j;
+    }
+  }
+}
+
+// The same network by two exporters: every module that does multiply has a partner, with equal
+// MACs.
+TEST(DiffPropertyTest, AnotherExporterIsNotAnotherModel) {
+  int networks = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ONNXFLOPS_COMPARE_MODELS_DIR)) {
+    const std::string dynamo = entry.path().string();
+    constexpr absl::string_view kEnd = ".dynamo20.static.onnx";
+    if (!absl::EndsWith(dynamo, kEnd)) continue;
+    const std::string script =
+        absl::StrCat(dynamo.substr(0, dynamo.size() - kEnd.size()), ".ts17.static.onnx");
+    if (!std::filesystem::exists(script)) continue;
+    ++networks;
+    const Report base = CountFile(script);
+    const Diff diff = MakeDiff(&base, CountFile(dynamo)).value();
+    // The one folds the table of rotary embeddings into a constant, the other multiplies it out.
+    const bool has_rotary = absl::StrContains(dynamo, "llama_tiny_gqa.");
+    for (const ModuleDiff& m : diff.modules) {
+      const Expr change = m.Change(QuantityOf("macs"));
+      EXPECT_TRUE(change.is_zero() || (has_rotary && change == Expr(-4096)))
+          << dynamo << " " << NameOf(m.status) << " " << m.path << " " << change.ToString();
+    }
+    EXPECT_FALSE(diff.facts.empty()) << "it says which exporter";
+  }
+  EXPECT_GE(networks, 10);
+}
+
+// ---- reports that are read back
+
+TEST(ReadReportTest, WhatIsNoReport) {
+  const std::string good = ToJson(CountNet({}));
+  const auto spoilt = [&](absl::string_view from, absl::string_view to) {
+    std::string text = good;
+    const size_t at = text.find(from.data(), 0, from.size());
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to.data(), to.size());
+  };
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "old.json: it is not complete JSON"},
+      {good.substr(0, 500), "old.json: it is not complete JSON"},
+      {"[]", "old.json: schema: the field is missing"},
+      {R"({"schema": "onnxflops.ops/1"})",
+       "old.json: schema: 'onnxflops.ops/1' is not onnxflops.report/1, which onnxflops count "
+       "--format json writes"},
+      {R"({"schema": "onnxflops.reports/1", "reports": []})",
+       "old.json: reports: it holds 0 reports, not one"},
+      {spoilt("\"onnxflops\",", "\"thop\","),
+       "old.json: convention: the report counts as 'thop'; only our own counts can be read back"},
+      {spoilt("\"params\": 800", "\"params\": -800"),
+       "old.json: params: it should be a quantity, {\"expr\": \"...\", \"value\": ...}"},
+      {spoilt("\"expr\": \"3296\"", "\"expr\": \"3296 +\""),
+       "old.json: flops: column 7: expected a number, a name or '(', found the end"},
+      {spoilt("\"expr\": \"3296\"", "\"expr\": \"-3296\""), "old.json: flops: it is negative"},
+      {spoilt("\"expr\": \"3296\"", "\"expr\": 3296"),
+       "old.json: flops: it should be a quantity, {\"expr\": \"...\", \"value\": ...}"},
+      {spoilt("\"children\": [", "\"others\": ["), "old.json: children: the field is missing"},
+      {spoilt("\"path\": \"blocks.0\"", "\"path\": \"blocks\""),
+       "old.json: name: it should end the path"},
+      {spoilt("\"lower_bound\": false", "\"lower_bound\": 0"),
+       "old.json: lower_bound: it should be true or false"},
+  };
+  for (const auto& [text, message] : cases) {
+    EXPECT_EQ(std::string(ReadReport(text, "old.json").status().message()), message);
+  }
+}
+
+TEST(ReadReportTest, ModulesThatNestTooDeep) {
+  std::string deep = ToJson(CountNet({}));
+  const size_t at = deep.find("\"children\": [");
+  const std::string module = deep.substr(deep.rfind("\"modules\": {", at) + 11);
+  std::string text = deep.substr(0, at), end;
+  for (int i = 0; i < 200; ++i) {
+    absl::StrAppend(&text, "\"children\": [",
+                    R"({"name": "", "type": "", "path": "", "nodes": 0, "flops": {"expr": "0"},
+"macs": {"expr": "0"}, "other_flops": {"expr": "0"}, "int_ops": {"expr": "0"}, "params": 0,
+"param_bytes": 0, "bytes_read": {"expr": "0"}, "bytes_written": {"expr": "0"},
+"foldable_flops": {"expr": "0"}, "activation_count": {"expr": "0"}, "lower_bound": false, )");
+    absl::StrAppend(&end, "]}");
+  }
+  absl::StrAppend(&text, "\"children\": [", end, "]}, \"warnings\": []}");
+  EXPECT_EQ(ReadReport(text, "old.json").status().message(),
+            "old.json: modules: they nest too deep");
+}
+
+// A report of an older version, which did not count everything.
+TEST(ReadReportTest, AQuantityThatIsNotThereIsUnknownAndNotZero) {
+  std::string text = ToJson(CountNet({}));
+  for (size_t at; (at = text.find(", \"activation_count\": {")) != std::string::npos;) {
+    text.erase(at, text.find('}', at) + 1 - at);
+  }
+  for (size_t at; (at = text.find("\"activation_count\": {")) != std::string::npos;) {
+    text.erase(at, text.find('\n', at) + 1 - at);
+  }
+  const absl::StatusOr<Report> old = ReadReport(text, "old.json");
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_FALSE(old->Has(QuantityOf("activation_count")));
+  const Diff diff = MakeDiff(&*old, CountNet({})).value();
+  EXPECT_TRUE(diff.IsEmpty());
+  EXPECT_EQ(diff.quantities.size(), kNumQuantities - 1);
+}
+
+// ---- writers
+
+std::string Screen(const Diff& diff, DiffViewOptions options = {}) {
+  return ToTable(diff, options, {.width = 80});
+}
+
+TEST(DiffWritersTest, EqualNeighboursShareARowAndTheRestIsOneRow) {
+  Net head;
+  head.wide = {20, 20, 16, 16};
+  const std::string screen = Screen(DiffNets({}, head));
+  EXPECT_THAT(screen, HasSubstr("blocks.0-1  2x"));
+  EXPECT_THAT(screen, HasSubstr("[2 unchanged]"));
+}
+
+TEST(DiffWritersTest, EveryLineFitsAndWhatIsShownAddsUp) {
+  const Report base = CountFile(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx");
+  const Report head = CountFile(ONNXFLOPS_SOURCE_DIR "/models/clip-vit-b-32.onnx");
+  const std::string screen = Screen(MakeDiff(&base, head).value());
+  for (absl::string_view line : absl::StrSplit(screen, '\n')) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(DiffWritersTest, BelowTheThreshold) {
+  Net head;
+  head.wide = {17, 40, 16, 16};
+  const Diff diff = DiffNets({}, head);
+  EXPECT_THAT(Screen(diff), HasSubstr("blocks.0 "));
+  EXPECT_THAT(Screen(diff, {.threshold = 50'000}), HasSubstr("[1 below the threshold]"));
+}
+
+}  // namespace
+}  // namespace onnxflops

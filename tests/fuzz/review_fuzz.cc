@@ -1,0 +1,94 @@
+// Fuzz target: whatever a file of budgets or a report that serves as a base says, it is refused in
+// one line, or models are compared with it and judged by it.
+//
+// A byte of choices, then the file: a report if it begins with {, else budgets.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "src/check/budgets.h"
+#include "src/check/check_writers.h"
+#include "src/check/edit_budgets.h"
+#include "src/check/judge.h"
+#include "src/onnxflops.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/require_text.h"
+#include "tests/model_maker.h"
+
+namespace onnxflops {
+namespace {
+
+// Two layers and what nobody knows, with an open size.
+const Report& Head() {
+  static const Report& head = *new Report([] {
+    ModelMaker make;
+    make.Input("x", {"batch", "8"}).Weight("a.weight", {8, 16}).Weight("b.weight", {16, 4});
+    make.Node("/a/MatMul", "MatMul", {"x", "a.weight"}, {"h"});
+    make.Node("/a/Relu", "Relu", {"h"}, {"r"});
+    make.Node("/b/MatMul", "MatMul", {"r", "b.weight"}, {"y"}).Output("y");
+    make.Node("/c/Mystery", "Mystery", {"y"}, {"z"}).Output("z");
+    CountOptions options;
+    options.bodies = nullptr;
+    options.node_rows = true;
+    return make.Count(options).value();
+  }());
+  return head;
+}
+
+void CompareWith(const Report& base, uint8_t choice) {
+  DiffViewOptions view;
+  view.by = choice % 3 == 0 ? GroupBy::kModule : choice % 3 == 1 ? GroupBy::kOp : GroupBy::kNode;
+  view.depth = choice / 3 % 4 - 1;
+  view.threshold = choice % 2 == 0 ? 0 : 1000;
+  view.exact = choice % 5 == 0;
+  for (const bool swapped : {false, true}) {
+    const absl::StatusOr<Diff> diff = swapped ? MakeDiff(&Head(), base) : MakeDiff(&base, Head());
+    if (!diff.ok()) return RequireOneLine(diff.status(), "");
+    RequireScreen(ToTable(*diff, view, {.width = choice}));
+    RequireMarkdown(ToMarkdown(*diff, view));
+    RequireCsv(ToCsv(*diff, view));
+    RequireJson(ToJson(*diff));
+  }
+}
+
+void JudgeBy(const Budgets& budgets, absl::string_view text) {
+  const Diff diff = MakeDiff(&Head(), Head()).value();
+  CheckReport report;
+  report.budgets = budgets.file;
+  const BudgetSizes* sizes = budgets.sizes.empty() ? nullptr : &budgets.sizes[0];
+  const absl::Status judged = Judge(budgets, sizes, diff, "2027-01-15", &report);
+  if (!judged.ok()) return RequireOneLine(judged, "fuzz.toml:");
+  RequireScreen(ToTable(report, {.width = 80}));
+  RequireMarkdown(ToMarkdown(report));
+  RequireCsv(ToCsv(report));
+  RequireJson(ToJson(report));
+  // What is raised can be read, or there was a limit that no text is for.
+  const std::string raised = RaisedBudgets(text, budgets, report);
+  const absl::StatusOr<Budgets> again = LoadBudgets(raised, "fuzz.toml");
+  Require(again.ok(), "a file of budgets that was raised is none any more");
+}
+
+}  // namespace
+}  // namespace onnxflops
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace onnxflops;  // NOLINT(google-build-using-namespace): two lines
+  if (size == 0) return 0;
+  const absl::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (LooksLikeReport(text)) {
+    const absl::StatusOr<Report> base = ReadReport(text, "fuzz.json");
+    if (!base.ok()) {
+      RequireOneLine(base.status(), "fuzz.json:");
+    } else {
+      CompareWith(*base, data[0]);
+    }
+    return 0;
+  }
+  const absl::StatusOr<Budgets> budgets = LoadBudgets(text, "fuzz.toml");
+  if (budgets.ok()) {
+    JudgeBy(*budgets, text);
+  } else {
+    RequireOneLine(budgets.status(), "fuzz.toml:");
+  }
+  return 0;
+}

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""What `check` and `diff` write for CI systems, and what a pull request does with it.
+
+    ci_test.py PROGRAM
+
+XML and JSON are read back; names that attack each format come out as data. A repository with two commits is
+compared with itself, as the templates of tools/ci/ do.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.path.abspath(sys.argv[1])
+MODEL = os.path.join(ROOT, "models", "lstm.static.onnx")
+FAILING = '[budget]\nmacs = "1 MMAC"\nparams = "1 M"\nflops = {limit = "80 MFLOP", warn = "40 MFLOP"}\n'
+FAULTS = []
+
+
+def expect(condition, what):
+    if not condition:
+        FAULTS.append(what)
+
+
+def run(*arguments, cwd, code=0, **environment):
+    done = subprocess.run([PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+    expect(done.returncode == code, f"{arguments}: exit code {done.returncode}, not {code}: {done.stderr[:300]}")
+    return done.stdout
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def copy(source, target):
+    with open(source, "rb") as file, open(target, "wb") as out:
+        out.write(file.read())
+
+
+FORMATS = ["junit", "github", "gitlab", "sarif", "benchmark", "badge", "comment", "markdown", "json"]
+
+
+def check_formats(folder, model, budgets):
+    """All formats in one call, as texts."""
+    write(os.path.join(folder, "b.toml"), budgets)
+    outputs = [part for name in FORMATS for part in ("--output", f"{name}=out.{name}")]
+    run("check", model, "--budgets", "b.toml", *outputs, cwd=folder, code=1)
+    return {name: read(os.path.join(folder, "out." + name)) for name in FORMATS}
+
+
+def test_formats(folder):
+    copy(MODEL, os.path.join(folder, "m.onnx"))
+    texts = check_formats(folder, "m.onnx", FAILING)
+    suite = ElementTree.fromstring(texts["junit"]).find("testsuite")
+    cases = {case.get("name"): [child.tag for child in case] for case in suite}
+    expect(cases == {"budget.macs": ["failure"], "budget.params": ["system-out"], "budget.flops": ["system-out"]}, f"junit {cases}")
+    expect((suite.get("tests"), suite.get("failures")) == ("3", "1"), "junit's counts")
+    annotations = texts["github"].splitlines()
+    expect(sorted(line.split(" ")[0] for line in annotations) == ["::error", "::warning"], f"github {annotations}")
+    expect("file=b.toml,line=2," in texts["github"], "the place of an annotation")
+    issues = json.loads(texts["gitlab"])
+    expect([i["severity"] for i in issues] == ["minor", "major"] or [i["severity"] for i in issues] == ["major", "minor"], "gitlab")
+    for issue in issues:  # what GitLab's documentation requires
+        expect({"description", "check_name", "fingerprint", "severity", "location"} <= set(issue), "a field of GitLab's")
+        expect(issue["location"]["lines"]["begin"] >= 1, "a line of GitLab's")
+    expect(len({i["fingerprint"] for i in issues}) == 2, "fingerprints differ")
+    sarif = json.loads(texts["sarif"])
+    expect(sarif["version"] == "2.1.0", "sarif's version")
+    rules = {rule["id"] for rule in sarif["runs"][0]["tool"]["driver"]["rules"]}
+    for result in sarif["runs"][0]["results"]:
+        expect(result["ruleId"] in rules, "sarif's rule is declared")
+        expect(result["locations"][0]["physicalLocation"]["region"]["startLine"] >= 1, "sarif's line")
+    expect({r["level"] for r in sarif["runs"][0]["results"]} == {"error", "warning"}, "sarif's levels")
+    figures = {f["name"]: f["value"] for f in json.loads(texts["benchmark"])}
+    expect(figures["m.onnx: budget.macs"] == 23695360, f"benchmark {figures}")
+    expect(json.loads(texts["badge"])["message"] == "1 failed", "badge")
+    expect(texts["comment"].startswith("<!-- onnxflops:check:m.onnx -->\n"), "the marker of a comment")
+    summary = os.path.join(folder, "summary.md")
+    write(summary, "before\n")
+    run("check", "m.onnx", "--budgets", "b.toml", "--summary", cwd=folder, code=1, GITHUB_STEP_SUMMARY=summary)
+    expect(read(summary) == "before\n" + texts["markdown"], "the summary is added")
+
+
+ATTACKS = ["</testsuite><x>&", "]]>", "::error::pwned", "a%0A::warning::b", "`@admin` <img src=x> --> [l](http://x)", "\u202e\x1b[31m\nline", "a|b"]
+
+
+def test_attacks(folder):
+    """Names of files, modules and rules are data in every format."""
+    writer = [sys.executable, "-B", os.path.join(ROOT, "tests", "hostile", "models.py"), "names-that-attack"]
+    model = os.path.join(folder, "<!-- --> @x `m`.onnx")
+    with open(model, "wb") as out:
+        subprocess.run(writer, stdout=out, check=True)
+    rules = "".join(f"[modules.{json.dumps(name)}]\nflops = 1\n" for name in ATTACKS)
+    texts = check_formats(folder, model, '[modules."*"]\nflops = "0"\n' + rules)
+    suite = ElementTree.fromstring(texts["junit"])[0]
+    expect({case.tag for case in suite} == {"testcase"}, "junit's elements")
+    for line in texts["github"].splitlines():
+        expect(re.match(r"::(error|warning) file=[^:,]*,line=\d+,title=[^:,]*::", line), f"an annotation: {line[:100]}")
+        expect("\x1b" not in line and "%0A" not in line.replace("%250A", ""), f"an annotation: {line[:100]}")
+    for name in ("gitlab", "sarif", "benchmark", "badge", "json"):
+        json.loads(texts[name])
+    comment = texts["comment"]
+    expect(len(comment) <= 60_000, "a comment's length")
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", comment)
+    tags = set(re.findall(r"<[^>]*>", outside))
+    expect(tags <= {"<details>", "<summary>", "</summary>", "</details>"} | {comment.split("\n")[0]}, f"tags {tags}")
+    expect("@" not in comment, "a mention")
+
+
+def git(*arguments, cwd):
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+
+def test_repository(folder):
+    """Two commits: what the templates run."""
+    git("init", "-q", cwd=folder)
+    os.mkdir(os.path.join(folder, "models"))
+    model = os.path.join(folder, "models", "m.onnx")
+    copy(MODEL, model)
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "one", cwd=folder)
+    copy(os.path.join(ROOT, "models", "lstm.onnx"), model)
+    git("commit", "-qam", "two", cwd=folder)
+    table = run("diff", "--git", "HEAD~1", "models/m.onnx", cwd=folder)
+    expect("int64[2, 20]" in table and "int64[batch, seq]" in table, table)
+    inside = run("diff", "--git", "HEAD~1", "m.onnx", cwd=os.path.join(folder, "models"))
+    expect(inside.splitlines()[2:] == table.splitlines()[2:], "the same from another folder")
+    expect("nothing changed" in run("diff", "--git", "HEAD", "models/m.onnx", cwd=folder), "no change")
+    comment = run("diff", "--git", "HEAD~1", "models/m.onnx", "--comment", cwd=folder)
+    expect(comment.startswith("<!-- onnxflops:diff:models/m.onnx -->\n"), "the marker")
+    copy(MODEL, os.path.join(folder, "models", "new.onnx"))
+    run("diff", "--git", "HEAD", "models/new.onnx", cwd=folder, code=2)
+    new = run("diff", "--git", "HEAD", "models/new.onnx", "--base-missing", "ok", cwd=folder)
+    expect("everything is new" in new, "a new model")
+    for revision in ("no-such-branch", "-x", "HEAD:models/m.onnx"):
+        run("diff", f"--git={revision}", "models/m.onnx", cwd=folder, code=2)
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 123\n"
+    write(model, pointer)
+    git("commit", "-qam", "three", cwd=folder)
+    copy(MODEL, model)
+    done = subprocess.run([PROGRAM, "diff", "--git", "HEAD", "models/m.onnx"], cwd=folder, capture_output=True, text=True, check=False)
+    expect(done.returncode == 2 and "git lfs pull" in done.stderr, f"a pointer: {done.stderr}")
+    git("config", "diff.onnx.textconv", f"{PROGRAM} count --format text", cwd=folder)
+    write(os.path.join(folder, ".gitattributes"), "*.onnx diff=onnx\n")
+    shown = git("diff", "HEAD~2", "HEAD~1", "--", "models/m.onnx", cwd=folder)
+    expect("MACs" in shown and "Binary files" not in shown, "textconv")
+
+
+def test_templates(folder):
+    """The script that the templates share, in a repository with two commits."""
+    script = os.path.join(ROOT, "tools", "ci", "review.sh")
+    git("init", "-q", cwd=folder)
+    copy(MODEL, os.path.join(folder, "m.onnx"))
+    write(os.path.join(folder, "onnxflops.toml"), "[budget]\nmacs = \"+1%\"\n")
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "one", cwd=folder)
+    copy(os.path.join(ROOT, "models", "mobilenet-v3-large.onnx"), os.path.join(folder, "m.onnx"))
+    copy(MODEL, os.path.join(folder, "same.onnx"))
+    write(os.path.join(folder, "onnxflops.toml"), "[budget]\nmacs = \"+1000000%\"\n")
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "two", cwd=folder)
+    environment = {**os.environ, "ONNXFLOPS": PROGRAM, "BASE": "HEAD~1", "MODELS": "*.onnx", "OUT": "out"}
+    done = subprocess.run([script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    expect(done.returncode == 1, f"the budgets are the base's: {done.returncode} {done.stdout}{done.stderr}")
+    comment = read(os.path.join(folder, "out", "comment.md"))
+    expect(comment.startswith("<!-- onnxflops:review -->\n") and "m.onnx" in comment and "same.onnx" in comment, comment[:300])
+    ElementTree.fromstring(read(os.path.join(folder, "out", "m.onnx.xml")))
+    hook = os.path.join(ROOT, "tools", "ci", "pre_commit.sh")
+    for limit, code in (("+0%", 0), ("-50%", 1)):
+        write(os.path.join(folder, "onnxflops.toml"), f'[budget]\nmacs = "{limit}"\n')
+        done = subprocess.run([hook, "m.onnx"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        expect(done.returncode == code, f"the hook, {limit}: {done.returncode} {done.stdout}{done.stderr}")
+    environment["BASE"] = "HEAD"
+    done = subprocess.run([script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"nothing changed: {done.returncode} {done.stdout}{done.stderr}")
+
+
+def main():
+    for test in (test_formats, test_attacks, test_repository, test_templates):
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+    print("\n".join(FAULTS))
+    return 1 if FAULTS else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+// The model that another is compared with: a file, or a report that was written earlier.
+#ifndef ONNXFLOPS_TOOLS_BASE_MODEL_H_
+#define ONNXFLOPS_TOOLS_BASE_MODEL_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "src/api/count.h"
+#include "src/api/diff.h"
+#include "src/graph/model.h"
+#include "tools/option_list.h"
+
+namespace onnxflops::tools {
+
+// --base-missing.
+struct BaseMissingArgument {
+  std::string what = "fail";
+  void AddTo(OptionList* list);
+  // Whether a base that is not there is fine.
+  absl::StatusOr<bool> Parse() const;
+};
+
+// The difference of a file from a base. A file of JSON that begins as our reports do is a report.
+// If `missing_is_fine`, a base that does not exist makes everything new; so does /dev/null, which
+// git names then.
+absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Model& head,
+                                  const CountOptions& options, bool missing_is_fine);
+
+// The difference of a file from itself at a revision of its git repository.
+absl::StatusOr<Diff> DiffWithRevision(const std::string& revision, const std::string& path,
+                                      const Model& head, const CountOptions& options,
+                                      bool missing_is_fine);
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_BASE_MODEL_H_
