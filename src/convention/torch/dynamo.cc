@@ -533,8 +533,8 @@ class DynamoTracer {
   void NoteFoldedWeight(const TorchCall& call, CallText* text) {
     const bool has_weight = call.op == Aten::kLinear || call.op == Aten::kConv;
     if (!has_weight || !folded_weights_.insert(text).second) return;
-    const absl::string_view weight = FxValueName(ArgsOf(text).Get(1, "weight"));
-    if (weight.empty() || IsFxPlaceholder(weight)) return;
+    const absl::string_view weight = exporter::FxValueName(ArgsOf(text).Get(1, "weight"));
+    if (weight.empty() || exporter::IsFxPlaceholder(weight)) return;
     const OptionalValueId value = evidence_.node(evidence_.entry(call.main)).input(1);
     if (value && evidence_.model().value(*value).initializer) ++trace_.folded;
   }
@@ -544,7 +544,7 @@ class DynamoTracer {
     constexpr absl::string_view kLayers[] = {"elu",  "gelu",    "layer_norm", "leaky_relu", "relu",
                                              "silu", "sigmoid", "softmax",    "softplus",   "tanh"};
     for (const Value& value : evidence_.model().values) {
-      if (value.initializer && IsOneOf(SplitFxName(value.name).first, kLayers)) {
+      if (value.initializer && IsOneOf(exporter::SplitFxName(value.name).first, kLayers)) {
         ++trace_.folded_layers;
       }
     }
@@ -783,10 +783,11 @@ class DynamoTracer {
     if (names.empty()) return;
     absl::flat_hash_map<absl::string_view, int32_t> makers;
     for (const Operand& operand : OperandsOf(call)) {
-      if (operand.made_by >= 0) makers.emplace(SplitFxName(operand.value).first, operand.made_by);
+      if (operand.made_by >= 0)
+        makers.emplace(exporter::SplitFxName(operand.value).first, operand.made_by);
     }
     for (absl::string_view name : names) {
-      const auto it = makers.find(SplitFxName(name).first);
+      const auto it = makers.find(exporter::SplitFxName(name).first);
       if (it != makers.end() && IsMissing(name)) copies_.emplace_back(it->second, name);
     }
   }
