@@ -863,19 +863,22 @@ class DynamoTracer {
   // several places of the model. An embedding whose weight a linear layer uses is no such module.
   void FindSharedModules() {
     absl::flat_hash_map<std::string, absl::string_view> classes;  // by path
+    std::vector<size_t> calls;                                    // one of each text
+    absl::flat_hash_set<const CallText*> seen;
     for (size_t i = 0; i < trace_.calls.size(); ++i) {
       const TorchScope& scope = trace_.scope(trace_.calls[i]);
-      if (scope.nn_class != NnClass::kNone) classes.emplace(PathOf(i), scope.class_name);
+      if (scope.nn_class == NnClass::kNone || !seen.insert(origins_[i].text).second) continue;
+      classes.emplace(PathOf(i), scope.class_name);
+      calls.push_back(i);
     }
-    for (size_t i = 0; i < trace_.calls.size(); ++i) {
-      const TorchScope& scope = trace_.scope(trace_.calls[i]);
-      if (scope.nn_class == NnClass::kNone) continue;
+    for (const size_t i : calls) {
       const std::vector<absl::string_view> parameters = ParametersOf(*origins_[i].text);
       const std::string own = PathOf(i);
       const bool is_shared =
           !parameters.empty() &&
           std::none_of(parameters.begin(), parameters.end(), [&](absl::string_view parameter) {
-            return absl::StartsWith(parameter, own) || HasOtherClass(parameter, scope, classes);
+            return absl::StartsWith(parameter, own) ||
+                   HasOtherClass(parameter, trace_.scope(trace_.calls[i]), classes);
           });
       if (is_shared) ++trace_.shared_modules;
     }
@@ -899,6 +902,7 @@ class DynamoTracer {
   // Whether the parameter is of a module of another class that makes calls.
   static bool HasOtherClass(absl::string_view parameter, const TorchScope& scope,
                             const absl::flat_hash_map<std::string, absl::string_view>& classes) {
+    if (parameter.size() > kMaxSourceLine) return false;  // each part is looked up
     for (size_t end = parameter.rfind('_'); end != absl::string_view::npos && end > 0;
          end = parameter.substr(0, end).rfind('_')) {
       const auto it = classes.find(parameter.substr(0, end + 1));
