@@ -615,4 +615,10 @@ CASES = [
     ("made_helper", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = make_helper(self.l(x)); y = h.relu(); return self.k(y)"),
     ("made_helper_sum", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "h = make_helper(self.l(x)); y = h + x; return self.k(y)"),
     ("held_helper", "x:2,8,8", "self.l = nn.Linear(8, 8); self.p = nn.Parameter(torch.randn(8, 8)); self.h = Helper(self.p)", "y = self.h @ x; return self.l(y)"),
+    # What the exporter computed, and merged within one call.
+    ("folded_layer", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return x + torch.sigmoid(self.l(torch.zeros(8)))"),
+    ("folded_weight", "x:2,3,8", "self.l = nn.Linear(8, 8); self.a = nn.Parameter(torch.randn(8, 2)); self.b = nn.Parameter(torch.randn(2, 8))", "return F.linear(x, self.l.weight + (self.a @ self.b).t())"),
+    ("merged_in_one_call", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return torch.addcmul(x, self.l(x).tanh(), self.l(x).tanh())"),
+    ("merged_behind_gelu", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return F.gelu(self.l(x)) + F.gelu(self.l(x))"),
+    ("merged_blocks", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "return self.k(torch.tanh(self.l(x)).exp()).sin() + self.k(torch.tanh(self.l(x)).exp()).sin()"),
 ]

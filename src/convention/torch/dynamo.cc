@@ -25,6 +25,8 @@ namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kAdaptive = "adaptive";
+// What torch.compile makes of a module holds it under this name.
+constexpr absl::string_view kCompiledModule = "_orig_mod";
 // One of several results of a call, as torch.fx names it.
 constexpr absl::string_view kOneOfSeveral = "getitem";
 constexpr absl::string_view kAdaptivePool = "adaptive_avg_pool2d";
@@ -101,6 +103,7 @@ class DynamoTracer {
     FindMerged();
     FindUnseen();
     FindDecomposed();
+    FindFoldedLayers();
     FindSharedModules();
     FindParameters();
     FindAttentions(evidence_, &trace_);
@@ -275,6 +278,7 @@ class DynamoTracer {
 
   ScopeId ScopeOf(const Entry& entry, CallText* text) {
     if (text->scope) return *text->scope;
+    if (absl::StrContains(text->scopes, kCompiledModule)) trace_.transform = "torch.compile";
     const auto [it, is_new] = scopes_.try_emplace({text->scopes, text->classes},
                                                   static_cast<ScopeId>(trace_.scopes.size()));
     if (is_new) {
@@ -515,12 +519,34 @@ class DynamoTracer {
   // A tensor that arithmetic uses and no call of the file made, though the call names it: what made
   // it was computed by the exporter. Masks and biases of attention are not looked at.
   void NoteFolded(const TorchCall& call, CallText* text) {
+    NoteFoldedWeight(call, text);
     for (EntryId id : trace_.entries_of(call)) {
       if (evidence_.Ours(Unit::kFlop, id) == kZero) continue;
       const NodeId node = evidence_.entry(id).node;
       const auto [it, is_new] = folded_.try_emplace({text, node}, 0);
       if (is_new) it->second = FoldedIn(node, text);
       trace_.folded += it->second;
+    }
+  }
+
+  // A weight that was computed from others has no node, and the name of none.
+  void NoteFoldedWeight(const TorchCall& call, CallText* text) {
+    const bool has_weight = call.op == Aten::kLinear || call.op == Aten::kConv;
+    if (!has_weight || !folded_weights_.insert(text).second) return;
+    const absl::string_view weight = exporter::FxValueName(ArgsOf(text).Get(1, "weight"));
+    if (weight.empty() || exporter::IsFxPlaceholder(weight)) return;
+    const OptionalValueId value = evidence_.node(evidence_.entry(call.main)).input(1);
+    if (value && evidence_.model().value(*value).initializer) ++trace_.folded;
+  }
+
+  // A result of a layer that the exporter computed: "%sigmoid" is a constant.
+  void FindFoldedLayers() {
+    constexpr absl::string_view kLayers[] = {"elu",  "gelu",    "layer_norm", "leaky_relu", "relu",
+                                             "silu", "sigmoid", "softmax",    "softplus",   "tanh"};
+    for (const Value& value : evidence_.model().values) {
+      if (value.initializer && IsOneOf(exporter::SplitFxName(value.name).first, kLayers)) {
+        ++trace_.folded_layers;
+      }
     }
   }
 
@@ -745,10 +771,25 @@ class DynamoTracer {
         names.push_back(name);
       }
     }
+    if (others.empty()) return NoteCopies(call, names);
     // The nodes of a call may use what it works on in any order.
     const bool is_in_order = trace_.calls[call].count == 1 || names.size() == 1;
     if (names.size() != others.size() || !is_in_order) return;
     for (size_t i = 0; i < names.size(); ++i) NoteOther(others[i], names[i]);
+  }
+
+  // All operands are named, and so are these: several names for one of them.
+  void NoteCopies(size_t call, const std::vector<absl::string_view>& names) {
+    if (names.empty()) return;
+    absl::flat_hash_map<absl::string_view, int32_t> makers;
+    for (const Operand& operand : OperandsOf(call)) {
+      if (operand.made_by >= 0)
+        makers.emplace(exporter::SplitFxName(operand.value).first, operand.made_by);
+    }
+    for (absl::string_view name : names) {
+      const auto it = makers.find(exporter::SplitFxName(name).first);
+      if (it != makers.end() && IsMissing(name)) copies_.emplace_back(it->second, name);
+    }
   }
 
   // The call works on an operand that its arguments name otherwise.
@@ -822,19 +863,22 @@ class DynamoTracer {
   // several places of the model. An embedding whose weight a linear layer uses is no such module.
   void FindSharedModules() {
     absl::flat_hash_map<std::string, absl::string_view> classes;  // by path
+    std::vector<size_t> calls;                                    // one of each text
+    absl::flat_hash_set<const CallText*> seen;
     for (size_t i = 0; i < trace_.calls.size(); ++i) {
       const TorchScope& scope = trace_.scope(trace_.calls[i]);
-      if (scope.nn_class != NnClass::kNone) classes.emplace(PathOf(i), scope.class_name);
+      if (scope.nn_class == NnClass::kNone || !seen.insert(origins_[i].text).second) continue;
+      classes.emplace(PathOf(i), scope.class_name);
+      calls.push_back(i);
     }
-    for (size_t i = 0; i < trace_.calls.size(); ++i) {
-      const TorchScope& scope = trace_.scope(trace_.calls[i]);
-      if (scope.nn_class == NnClass::kNone) continue;
+    for (const size_t i : calls) {
       const std::vector<absl::string_view> parameters = ParametersOf(*origins_[i].text);
       const std::string own = PathOf(i);
       const bool is_shared =
           !parameters.empty() &&
           std::none_of(parameters.begin(), parameters.end(), [&](absl::string_view parameter) {
-            return absl::StartsWith(parameter, own) || HasOtherClass(parameter, scope, classes);
+            return absl::StartsWith(parameter, own) ||
+                   HasOtherClass(parameter, trace_.scope(trace_.calls[i]), classes);
           });
       if (is_shared) ++trace_.shared_modules;
     }
@@ -858,6 +902,7 @@ class DynamoTracer {
   // Whether the parameter is of a module of another class that makes calls.
   static bool HasOtherClass(absl::string_view parameter, const TorchScope& scope,
                             const absl::flat_hash_map<std::string, absl::string_view>& classes) {
+    if (parameter.size() > kMaxSourceLine) return false;  // each part is looked up
     for (size_t end = parameter.rfind('_'); end != absl::string_view::npos && end > 0;
          end = parameter.substr(0, end).rfind('_')) {
       const auto it = classes.find(parameter.substr(0, end + 1));
@@ -926,6 +971,7 @@ class DynamoTracer {
   absl::flat_hash_map<Key, Seen> calls_;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, ScopeId> scopes_;
   absl::flat_hash_map<std::pair<const CallText*, NodeId>, int64_t> folded_;
+  absl::flat_hash_set<const CallText*> folded_weights_;
   absl::flat_hash_set<absl::string_view> lines_, objects_, placeholders_, value_names_;
   // Results of calls with several, as arguments name them, and as nodes that name no call give
   // them.

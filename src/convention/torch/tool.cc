@@ -180,6 +180,11 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
     ledger_.Assume(absl::StrCat("the arguments of ", trace_.unknown_args,
                                 " calls are not in the file: taken for no bias and no weight"));
   }
+  if (trace_.folded_layers > 0) {
+    ledger_.Assume(absl::StrCat("the exporter computed ", trace_.folded_layers,
+                                " results of activations or normalisations beforehand: what made "
+                                "them is not in the file"));
+  }
   if (trace_.has_merged_parts) {
     ledger_.Assume(
         "the exporter merged equal calls that have several results, such as a split: what these "

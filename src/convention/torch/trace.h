@@ -149,6 +149,7 @@ struct TorchTrace {
   int64_t unknown_args = 0;     // calls whose arguments are not in the file
   int64_t recurrent_cells = 0;  // calls of nn.LSTMCell and the like
   int64_t folded = 0;           // tensors that the exporter computed beforehand, used in arithmetic
+  int64_t folded_layers = 0;    // of these, results of activations and normalisations
   int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
   int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
