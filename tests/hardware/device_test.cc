@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "absl/status/status.h"
+
 namespace onnxflops {
 namespace {
 
@@ -14,8 +16,9 @@ TEST(DeviceTest, EveryFigureHasASource) {
   for (const Device& device : AllDevices()) {
     SCOPED_TRACE(device.name);
     EXPECT_TRUE(names.insert(device.name).second);
-    for (const std::string& alias : device.aliases)
+    for (const std::string& alias : device.aliases) {
       EXPECT_TRUE(names.insert(alias).second) << alias;
+    }
     for (const PeakFigure& peak : device.peaks) {
       EXPECT_FALSE(peak.source.empty());
       EXPECT_GT(peak.giga, 1000);
@@ -32,8 +35,12 @@ TEST(DeviceTest, NarrowerTypesAreNotSlower) {
     const PeakFigure *wide = device.PeakOf(Precision::kFp32),
                      *half = device.PeakOf(Precision::kBf16);
     const PeakFigure* eight = device.PeakOf(Precision::kFp8);
-    if (wide != nullptr && half != nullptr) EXPECT_LT(wide->giga, half->giga) << device.name;
-    if (half != nullptr && eight != nullptr) EXPECT_LE(half->giga, eight->giga) << device.name;
+    if (wide != nullptr && half != nullptr) {
+      EXPECT_LT(wide->giga, half->giga) << device.name;
+    }
+    if (half != nullptr && eight != nullptr) {
+      EXPECT_LE(half->giga, eight->giga) << device.name;
+    }
   }
 }
 

@@ -74,10 +74,10 @@ struct FxName {
   OptionalId<struct NumbersTag> numbers;  // in DynamoTracer::numbers_, if a rule knows the operator
   // See FindMerged.
   bool is_call = false;
-  int64_t num_users = -1;  // calls that use the result, as torch.fx counted them; -1: not known
-  int64_t uses = 0;        // the same, as the file has them
-  int64_t copies = 0;      // calls that were merged with this one and that arguments name
-  int64_t unnamed = 0;     // and that none names
+  int64_t stated_users = -1;  // calls that use the result, as torch.fx counted them; -1: not known
+  int64_t uses = 0;           // the same, as the file has them
+  int64_t copies = 0;         // calls that were merged with this one and that arguments name
+  int64_t unnamed = 0;        // and that none names
 };
 
 class DynamoTracer {
@@ -649,7 +649,7 @@ class DynamoTracer {
       if (!IsOfMainGraph(trace_.calls[i])) continue;
       FxName& name = names_[static_cast<size_t>(origins_[i].name)];
       name.is_call = true;
-      name.num_users = exporter::FxNumUsers(origins_[i].text->fx_node);
+      name.stated_users = exporter::FxNumUsers(origins_[i].text->fx_node);
     }
     for (const Value& value : evidence_.model().values) value_names_.insert(value.name);
     for (ValueId id : evidence_.model().graph(0).outputs) NoteOutput(evidence_.model().value(id));
@@ -806,7 +806,7 @@ class DynamoTracer {
   // there.
   void NoteUse(const Operand& operand, absl::string_view user) {
     if (exporter::SplitFxName(operand.value).first == kOneOfSeveral) {
-      names_[static_cast<size_t>(operand.made_by)].num_users = 0;
+      names_[static_cast<size_t>(operand.made_by)].stated_users = 0;
     } else {
       uses_.emplace_back(operand.made_by, user);
     }
@@ -823,7 +823,8 @@ class DynamoTracer {
       ++(HasBase(copy, made_by) ? name.copies : name.unnamed);
     }
     for (FxName& name : names_) {
-      if (name.num_users >= 0) name.unnamed += std::max<int64_t>(0, name.uses - name.num_users);
+      if (name.stated_users >= 0)
+        name.unnamed += std::max<int64_t>(0, name.uses - name.stated_users);
     }
   }
 
@@ -837,8 +838,8 @@ class DynamoTracer {
     for (const Operand& operand : OperandsOf(call)) {
       if (operand.made_by < 0 || !seen.insert(operand.made_by).second) continue;
       FxName& made = names_[static_cast<size_t>(operand.made_by)];
-      if (made.num_users < 0) continue;
-      const int64_t spare = std::min(copies, std::max<int64_t>(0, made.num_users - made.uses));
+      if (made.stated_users < 0) continue;
+      const int64_t spare = std::min(copies, std::max<int64_t>(0, made.stated_users - made.uses));
       made.uses += spare;
       made.unnamed += copies - spare;
     }
