@@ -34,7 +34,7 @@ MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 # The promise, as SECURITY.md has it. A second is 3e9 instructions: what a core of 3 GHz does at one per cycle, which is what code does
 # that waits for memory now and then.
 INSTRUCTIONS_PER_SECOND = 3_000_000_000
-SECONDS = {"count": 3.0, "explain": 3.0, "compare": 4.0}
+SECONDS = {"count": 3.0, "explain": 3.0, "mfu": 3.0, "compare": 4.0, "diff": 6.0}
 MEMORY = 640 << 20
 OUTPUT = 320 << 20
 ERRORS = 100_000  # bytes of standard error
@@ -57,6 +57,7 @@ for _ in range(4):
     words.sort()
 """
 
+SELF = "{the model}"  # as an argument
 COUNT = [
     [],
     ["--no-fold", "--exact"],
@@ -74,6 +75,9 @@ COUNT = [
     ["--convention", "onnx-tool", "--by", "op"],
     ["--convention", "xla", "--no-fold"],
     ["--convention", "thop", "--by", "node", "--format", "json"],
+    ["--upper"],
+    ["--backward", "exact"],
+    ["--backward", "exact", "--recompute", "blocks", "--optimizer", "adam", "--format", "json"],
 ]
 COMPARE = [
     [],
@@ -83,6 +87,8 @@ COMPARE = [
     ["--terms-nodes", "--by", "module", "--format", "markdown"],
     ["--from", "thop", "--to", "fvcore"],
 ]
+DIFF = [[SELF], [SELF, "--format", "json"], [SELF, "--by", "node"]]
+MFU = [["--step-time", "1", "--peak", "1e12"]]
 # What runs on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
 # form that is slow with many models is found with a third of them; which third of the models runs a form hangs on the names of both.
 LIST = ["--by", "node", "--format", "csv"]
@@ -215,7 +221,7 @@ class Worker:
         if size >= MODEL:
             self.hunt.note("count", name, {"seconds": 0, "memory": 0, "output": 0}, [f"a model of {size:,} bytes, which no promise is about"])
         refused, explained = False, []
-        for verb, forms in (("count", COUNT), ("compare", COMPARE)):
+        for verb, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("mfu", MFU)):
             for options in self.forms(name, verb, forms):
                 if options and options != LIST and refused and not self.hunt.everything:
                     continue
@@ -237,7 +243,8 @@ class Worker:
         seconds = float("inf")
         for _ in range(TRIES):
             with open(self.out, "wb") as out, open(self.err, "wb") as err:
-                code, instructions, cpu, memory = run([self.hunt.program, verb, self.path, *options], out.fileno(), err.fileno())
+                arguments = [self.path if o == SELF else o for o in options]
+                code, instructions, cpu, memory = run([self.hunt.program, verb, self.path, *arguments], out.fileno(), err.fileno())
             seconds = min(seconds, instructions / INSTRUCTIONS_PER_SECOND if instructions else cpu / self.slowness())
             if seconds <= SECONDS[verb] or seconds >= HARD_SECONDS:
                 break
