@@ -18,15 +18,16 @@ namespace {
 
 // What lines of screens begin with, after spaces.
 constexpr absl::string_view kLineBegins[] = {
-    "of these,",   "| ",        "(",        "model: ",  "inputs: ",   "module ",   "operator ",
-    "node ",       "tool ",     "domain ",  "MACs",     "FLOPs",      "backward ", "training ",
-    "parameters ", "bytes ",    "written ", "integer ", "foldable ",  "at the ",   "causal ",
-    "assumed: ",   "symbols (", "not ",     "ours",     "no figure:", "its ",      "figures ",
-    "shares ",     "warnings:", "module",   "input ",   "output ",    "formula ",  "note ",
-    "model ",      "inputs ",   "params ",  "train ",   "types ",     "figure ",   "folded ",
-    "range ",      "assumed ",  "except ",  "cost ",    "inside ",    "runs ",     "|",
-    "names ",      "where ",    "base ",    "head ",    "sizes ",     "change ",   "operators ",
-    "file ",       "budgets ",  "check ",   "rule ",    "other ",     "base",      "activations ",
+    "of these,",   "| ",        "(",         "model: ",  "inputs: ",   "module ",   "operator ",
+    "node ",       "tool ",     "domain ",   "MACs",     "FLOPs",      "backward ", "training ",
+    "parameters ", "bytes ",    "written ",  "integer ", "foldable ",  "at the ",   "causal ",
+    "assumed: ",   "symbols (", "not ",      "ours",     "no figure:", "its ",      "figures ",
+    "shares ",     "warnings:", "module",    "input ",   "output ",    "formula ",  "note ",
+    "model ",      "inputs ",   "params ",   "train ",   "types ",     "figure ",   "folded ",
+    "range ",      "assumed ",  "except ",   "cost ",    "inside ",    "runs ",     "|",
+    "names ",      "where ",    "base ",     "head ",    "sizes ",     "change ",   "operators ",
+    "file ",       "budgets ",  "check ",    "rule ",    "other ",     "base",      "activations ",
+    "every ",      "* rests",   "tools in ", "models ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -60,7 +61,8 @@ const std::set<absl::string_view>& OurWords() {
       "E",       "emsp",      "shapes",   "lt",     "gt",      "is",          "base",
       "head",    "change",    "sizes",    "new",    "file",    "check",       "budgets",
       "Modules", "Operators", "Nodes",    "Files",  "rule",    "limit",       "actual",
-      "margin",  "verdict",   "note"};
+      "margin",  "verdict",   "note",     "tools",  "in",      "largest",     "difference",
+      "our"};
   return *words;
 }
 
@@ -112,7 +114,9 @@ void RequireOurs(absl::string_view rest) {
         (rest.begin() + static_cast<std::ptrdiff_t>(i)));
     digits = absl::ascii_isdigit(static_cast<unsigned char>(rest[i])) ? digits + 1 : 0;
     Require(digits < 7, "a commit in Markdown");
-    if (letters > 0) Require(OurWords().count(rest.substr(i, letters)) > 0, "a word in Markdown");
+    if (letters > 0) {
+      Require(OurWords().count(rest.substr(i, letters)) > 0, "a word in Markdown", rest.substr(i));
+    }
     i += std::max<size_t>(letters, 1);
   }
 }

@@ -294,9 +294,11 @@ TEST(ScreenTest, AnEmptyTableIsItsNotes) {
 TEST(ScreenTest, AssumedSizesStandInTheTitle) {
   const std::string text = ToTable(CountModel("gpt2.onnx"), {});
   EXPECT_THAT(text.substr(0, text.find('\n')), HasSubstr("batch = 1, seq = 128 (assumed"));
-  const std::string data = ToTable(CountModel("maskrcnn-r50.onnx"), {});
-  EXPECT_THAT(data.substr(0, data.find("inputs")), HasSubstr("sizes that depend on data, "));
-  EXPECT_THAT(data.substr(0, data.find("inputs")), HasSubstr("formula = 1 (assumed)"));
+  // The title names the file, so where its lines break depends on where the file lies.
+  const std::string title = absl::StrReplaceAll(ToTable(CountModel("maskrcnn-r50.onnx"), {}),
+                                                {{"\n|      ", ""}, {"  ", " "}});
+  EXPECT_THAT(title, HasSubstr(" sizes that depend on data, "));
+  EXPECT_THAT(title, HasSubstr(" sizes without a formula = 1 (assumed)"));
 }
 
 TEST(ScreenTest, IntensityHasThreeDigits) {
