@@ -101,7 +101,7 @@ std::string Today() {
   return std::string(text.data(), strftime(text.data(), text.size(), "%Y-%m-%d", &day));
 }
 
-bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool HasFile(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 // Where the file is, or where --init puts it.
 absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
@@ -110,7 +110,7 @@ absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
   const size_t slash = args.model[0].rfind('/');
   const std::string folder = slash == std::string::npos ? "" : args.model[0].substr(0, slash + 1);
   for (const std::string& path : {folder + kBudgetsFile, std::string(kBudgetsFile)}) {
-    if (Exists(path)) return path;
+    if (HasFile(path)) return path;
   }
   return absl::NotFoundError(
       absl::StrCat("there is no ", kBudgetsFile, " beside ", Quoted(args.model[0]),
@@ -119,7 +119,7 @@ absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
 
 absl::StatusOr<ExitCode> WriteInitial(const CheckArguments& args, const std::string& path,
                                       const Model& model, const CountOptions& options) {
-  if (path != "-" && Exists(path)) {
+  if (path != "-" && HasFile(path)) {
     return absl::AlreadyExistsError(
         absl::StrCat(Quoted(path), " exists: --update raises its limits"));
   }

@@ -146,6 +146,7 @@ std::vector<size_t> ChangedRows(const Diff& diff, const DiffViewOptions& options
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
   std::vector<size_t> indices;
+  indices.reserve(order.size());
   for (const auto& [magnitude, i] : order) indices.push_back(i);
   return indices;
 }
@@ -255,10 +256,10 @@ std::vector<std::string> ChangeFormulas(const Diff& diff, const DiffViewOptions&
   for (const Quantity* q : diff.quantities) {
     const Expr change = diff.modules[0].Change(*q);
     if (change.is_literal() || !IsMain(*q)) continue;
-    std::string formula = change.TextBytes(kMaxShownFormula) > kMaxShownFormula
-                              ? change.Shortened(kMaxShownFormula)
-                              : ShowExpr(change, options.exact);
-    texts.push_back(absl::StrCat(q->title, ": ", std::move(formula), " (",
+    const std::string formula = change.TextBytes(kMaxShownFormula) > kMaxShownFormula
+                                    ? change.Shortened(kMaxShownFormula)
+                                    : ShowExpr(change, options.exact);
+    texts.push_back(absl::StrCat(q->title, ": ", formula, " (",
                                  kMeaning[static_cast<size_t>(SignOf(change))], ")"));
   }
   return texts;
