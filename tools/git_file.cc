@@ -21,8 +21,6 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 
-extern char** environ;
-
 namespace onnxflops::tools {
 namespace {
 
@@ -41,6 +39,7 @@ absl::StatusOr<GitRun> RunGit(const std::vector<std::string>& words) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   pid_t pid = -1;
