@@ -108,7 +108,7 @@ std::optional<Expr> EndFinder::FindAtom(const std::shared_ptr<const Atom>& atom,
   if (!AtomVaries(*atom)) return FromAtom(atom);
   Ends& known = end == End::kLow ? low_ : high_;
   if (const auto it = known.find(atom.get()); it != known.end()) return it->second;
-  const std::optional<Expr> found = ComputeAtom(*atom, end);
+  std::optional<Expr> found = ComputeAtom(*atom, end);
   known.emplace(atom.get(), found);
   return found;
 }
