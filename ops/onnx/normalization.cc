@@ -329,9 +329,15 @@ constexpr FormulaData kRMSNormalizationFormulas = {
 // its mean (mul), two differences (2 add), times 1 / std (mul). BatchNormalization as in training,
 // with the statistics of its batch.
 constexpr char kNormGradient[] =
-    "x = (X - mean) / std, g = dY * scale: dX = (g - mean(g) - x * mean(g * x)) / std; dscale = "
-    "sum "
-    "of dY * x; dbias = sum of dY";
+    "x = (X - mean) / std, g = dY * scale: dX = (g - mean(g) - x * mean(g * x)) / std; "
+    "dscale = sum of dY * x; dbias = sum of dY";
+// Inputs 1 and 2, where there are any, are the scale and the bias.
+constexpr Gradient kScaledNormGradient = {.formula = kNormGradient,
+                                          .sums = InputBits({2}),
+                                          .first = {.add = 4, .mul = 4},
+                                          .others = {.add = 1, .mul = 1},
+                                          .shared = {.add = 1, .mul = 1},
+                                          .per_root = {.div = 2}};
 constexpr char kRmsNormGradient[] =
     "x = X / rms, g = dY * scale: dX = (g - x * mean(g * x)) / rms; dscale = sum of dY * x";
 
@@ -352,12 +358,7 @@ constexpr OpDef kNormalizationRows[] = {
      .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4})},
      .onnx = {.since = 6},
      .note = "As written, not folded into one product and one sum per element.",
-     .gradient = {.formula = kNormGradient,
-                  .sums = InputBits({2}),
-                  .first = {.add = 4, .mul = 4},
-                  .others = {.add = 1, .mul = 1},
-                  .shared = {.add = 1, .mul = 1},
-                  .per_root = {.div = 2}}},
+     .gradient = kScaledNormGradient},
     {.name = "GroupNormalization",
      .versions = kSince18_21,
      .formula = "Y = (X - mean) / sqrt(var + eps) * scale[C] + bias[C] by groups of channels",
@@ -371,12 +372,7 @@ constexpr OpDef kNormalizationRows[] = {
      .examples = kGroupNormExamples,
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.finds = OnnxInference::Finds::kNothing},
-     .gradient = {.formula = kNormGradient,
-                  .sums = InputBits({2}),
-                  .first = {.add = 4, .mul = 4},
-                  .others = {.add = 1, .mul = 1},
-                  .shared = {.add = 1, .mul = 1},
-                  .per_root = {.div = 2}}},
+     .gradient = kScaledNormGradient},
     {.name = "InstanceNormalization",
      .versions = kSince1_6_22,
      .formula =
@@ -391,12 +387,7 @@ constexpr OpDef kNormalizationRows[] = {
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.since = 6},
      .note = "Costs what GroupNormalization with one channel per group does.",
-     .gradient = {.formula = kNormGradient,
-                  .sums = InputBits({2}),
-                  .first = {.add = 4, .mul = 4},
-                  .others = {.add = 1, .mul = 1},
-                  .shared = {.add = 1, .mul = 1},
-                  .per_root = {.div = 2}}},
+     .gradient = kScaledNormGradient},
     {.name = "LRN",
      .versions = kSince1_13,
      .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta",
@@ -424,12 +415,7 @@ constexpr OpDef kNormalizationRows[] = {
      .operands = {.weights = InputBits({1, 2})},
      .note = "The function body computes InvStdDev even where it is no output; here it is counted "
              "only where it is one.",
-     .gradient = {.formula = kNormGradient,
-                  .sums = InputBits({2}),
-                  .first = {.add = 4, .mul = 4},
-                  .others = {.add = 1, .mul = 1},
-                  .shared = {.add = 1, .mul = 1},
-                  .per_root = {.div = 2}}},
+     .gradient = kScaledNormGradient},
     {.name = "LpNormalization",
      .versions = kSince1_22,
      .formula = "output = input / norm along an axis",
@@ -450,12 +436,7 @@ constexpr OpDef kNormalizationRows[] = {
      .count = CountMeanVarianceNorm,
      .examples = kMeanVarianceNormExamples,
      .onnx = {.finds = OnnxInference::Finds::kNothing},
-     .gradient = {.formula = kNormGradient,
-                  .sums = InputBits({2}),
-                  .first = {.add = 4, .mul = 4},
-                  .others = {.add = 1, .mul = 1},
-                  .shared = {.add = 1, .mul = 1},
-                  .per_root = {.div = 2}}},
+     .gradient = kScaledNormGradient},
     {.name = "RMSNormalization",
      .versions = kSince23,
      .formula = "Y = X / sqrt(mean of X^2 + eps) * scale by rows",

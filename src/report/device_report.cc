@@ -9,11 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "src/report/format.h"
 #include "src/report/json_writer.h"
 
 namespace onnxflops {
 namespace {
 
+using report::GroupedDigits;
 using report::JsonWriter;
 using report::kOneLine;
 
@@ -107,17 +109,18 @@ TextTable PeakTable(absl::Span<const Device> devices) {
       row.faint = first != &peak;
       table.rows.push_back(std::move(row));
     }
-    table.notes.push_back(absl::StrCat(device.name, ": ", device.title, ", per ", device.unit));
+    table.notes.push_back(absl::StrCat(device.name, device.title.empty() ? "" : ": ", device.title,
+                                       ", per ", device.unit));
     if (!device.aliases.empty()) {
       table.notes.push_back(absl::StrCat("also called ", absl::StrJoin(device.aliases, ", ")));
     }
     if (device.memory_bytes) {
-      table.notes.push_back(
-          absl::StrCat(*device.memory_bytes, " bytes of memory (", device.memory_source, ")"));
+      table.notes.push_back(absl::StrCat(GroupedDigits(*device.memory_bytes), " bytes of memory (",
+                                         device.memory_source, ")"));
     }
     if (device.bytes_per_second) {
-      table.notes.push_back(
-          absl::StrCat(*device.bytes_per_second, " bytes per second (", device.memory_source, ")"));
+      table.notes.push_back(absl::StrCat(GroupedDigits(*device.bytes_per_second),
+                                         " bytes per second (", device.memory_source, ")"));
     }
     if (device.achievable_giga) {
       table.notes.push_back(

@@ -1,16 +1,20 @@
-// Fuzz target: whatever a file of budgets or a report that serves as a base says, it is refused in
-// one line, or models are compared with it and judged by it.
+// Fuzz target: whatever a file of budgets or of devices, or a report that serves as a base says, it
+// is refused in one line, or models are compared with it and judged by it, or devices are listed.
 //
-// A byte of choices, then the file: a report if it begins with {, else budgets.
+// A byte of choices, then the file: a report if it begins with {, else budgets and devices.
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "src/check/budgets.h"
 #include "src/check/check_writers.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
+#include "src/hardware/device.h"
 #include "src/onnxflops.h"
+#include "src/report/device_report.h"
+#include "src/report/text_table.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/require_text.h"
 #include "tests/model_maker.h"
@@ -68,6 +72,19 @@ void JudgeBy(const Budgets& budgets, absl::string_view text) {
   Require(again.ok(), "a file of budgets that was raised is none any more");
 }
 
+void ListDevices(absl::string_view text) {
+  const absl::StatusOr<std::vector<Device>> devices = LoadDevices(text, "fuzz.toml");
+  if (!devices.ok()) return RequireOneLine(devices.status(), "fuzz.toml:");
+  for (const Device& device : *devices) {
+    Require(FindDevice(device.name, *devices).ok(), "a device of a file is not found by its name");
+  }
+  for (const TextTable& table : {DeviceTable(*devices, true), PeakTable(*devices)}) {
+    RequirePrintable(DrawText(table, {.width = 80}));
+    RequireCsv(DrawCsv(table));
+  }
+  RequireJson(DevicesToJson(*devices));
+}
+
 }  // namespace
 }  // namespace onnxflops
 
@@ -84,6 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     return 0;
   }
+  ListDevices(text);
   const absl::StatusOr<Budgets> budgets = LoadBudgets(text, "fuzz.toml");
   if (budgets.ok()) {
     JudgeBy(*budgets, text);

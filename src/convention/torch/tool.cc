@@ -195,6 +195,23 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
                                 " calls are of modules that use the weights of another path: "
                                 "taken for modules of their own, not for ones in several places"));
   }
+  AssumeOfCalls();
+  if (trace_.assumed_convs > 0 && watch_.classes) {
+    ledger_.Assume(absl::StrCat(trace_.assumed_convs,
+                                " BatchNorms were folded into convolutions; assumed to be of "
+                                "torch.nn's classes"));
+  }
+  if (trace_.assumed_convs > 0 && watch_.biases) {
+    ledger_.Assume(absl::StrCat(trace_.assumed_convs,
+                                " BatchNorms were folded into convolutions; assumed that these "
+                                "had no bias"));
+  }
+  if (trace_.unknown_shapes > 0) {
+    ledger_.Assume(absl::StrCat(trace_.unknown_shapes, " operands have an unknown shape"));
+  }
+}
+
+void TorchTool::AssumeOfCalls() {
   if (!trace_.transform.empty()) {
     ledger_.Assume(absl::StrCat("the source calls ", Quoted(trace_.transform),
                                 ": the calls that the tool sees under it are taken for those in "
@@ -217,19 +234,6 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
   }
   if (trace_.recurrent_cells > 0) {
     ledger_.Assume("recurrent cells are counted by the operators that they were exported as");
-  }
-  if (trace_.assumed_convs > 0 && watch_.classes) {
-    ledger_.Assume(absl::StrCat(trace_.assumed_convs,
-                                " BatchNorms were folded into convolutions; assumed to be of "
-                                "torch.nn's classes"));
-  }
-  if (trace_.assumed_convs > 0 && watch_.biases) {
-    ledger_.Assume(absl::StrCat(trace_.assumed_convs,
-                                " BatchNorms were folded into convolutions; assumed that these "
-                                "had no bias"));
-  }
-  if (trace_.unknown_shapes > 0) {
-    ledger_.Assume(absl::StrCat(trace_.unknown_shapes, " operands have an unknown shape"));
   }
 }
 

@@ -117,6 +117,7 @@ class TorchTool {
   const Known& Ask(absl::FunctionRef<Decision(const TorchCall&)> decide, const TorchCall& call);
   void AssumeUnknown(absl::string_view target);
   void AssumeWhatIsHidden(const AtenSet& counted);
+  void AssumeOfCalls();
 
   Evidence& evidence_;
   const TorchTrace& trace_;
