@@ -1,4 +1,7 @@
 // onnxflops count: cost by module, operator or node.
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,6 +27,7 @@
 #include "src/report/redact.h"
 #include "src/report/summary.h"
 #include "src/report/sweep_report.h"
+#include "src/report/viewer_formats.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/each_model.h"
 #include "tools/model_files.h"
@@ -32,6 +36,7 @@
 #include "tools/training_arguments.h"
 #include "tools/verbs.h"
 #include "tools/view_arguments.h"
+#include "tools/write_file.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -71,6 +76,12 @@ models are one table with a row each. The verb may be left out.
   One model at several sizes:
     onnxflops gpt2.onnx --dim batch=1,seq=128,512,2048
     onnxflops gpt2.onnx --dim batch=1,seq=1..1024*2 --by module --plot
+  A copy whose nodes say what they cost, for Netron:
+    onnxflops resnet50.onnx --annotate resnet50.costs.onnx
+  For Model Explorer, for Perfetto, and for flamegraph.pl and speedscope:
+    onnxflops resnet50.onnx --format model-explorer -o resnet50.flops.json
+    onnxflops resnet50.onnx --format perfetto -o resnet50.trace.json
+    onnxflops resnet50.onnx --format folded --sort macs -o resnet50.folded
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
@@ -89,7 +100,7 @@ struct CountArguments {
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
-  std::string convention;
+  std::string convention, annotate;
   bool strict = false, plot = false, redact = false, upper = false;
 
   void AddTo(OptionList* list) {
@@ -110,8 +121,40 @@ struct CountArguments {
                   "or if there is a warning.");
     list->AddFlag("--redact-names", &redact,
                   "Replace every name of the model, to share structure and figures without them.");
+    list->AddValue("--annotate", "OUT.onnx", &annotate,
+                   "Also write a copy of the model in which every node says what it costs "
+                   "(metadata_props), as Netron shows. Weights are copied, not read into memory.");
     jobs.AddTo(list);
-    output.AddTo(list, {"table", "text", "json", "jsonl", "csv", "markdown"});
+    output.AddTo(list, FormatNames());
+  }
+
+  static std::vector<std::string> FormatNames() {
+    std::vector<std::string> names = {"table", "text", "json", "jsonl", "csv", "markdown"};
+    for (const ViewerFormat& format : kViewerFormats) names.emplace_back(format.name);
+    return names;
+  }
+
+  // What --annotate does not go together with.
+  absl::Status CheckAnnotate(bool one_file, bool is_sweep) const {
+    if (annotate.empty()) return absl::OkStatus();
+    const std::pair<bool, const char*> others[] = {
+        {!one_file, "several models"},
+        {is_sweep, "several sizes of a dimension"},
+        {!convention.empty(), "--convention"},
+        {!view.module.empty(), "--module"},
+        {upper, "--upper"},
+        {redact, "--redact-names"},
+    };
+    for (const auto& [given, name] : others) {
+      if (given) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--annotate writes a copy of one model with our costs of its nodes: not with ", name));
+      }
+    }
+    if (models[0] == "-") {
+      return absl::InvalidArgumentError("--annotate copies a file; standard input is read once");
+    }
+    return absl::OkStatus();
   }
 
   // Whether rows are asked for: without, several models are a row each.
@@ -177,12 +220,61 @@ absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& o
   return absl::OkStatus();
 }
 
+// The folder that a file is in; an error if there is none.
+absl::StatusOr<struct stat> FolderInfo(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0) return absl::NotFoundError("no such folder");
+  return info;
+}
+
+// Data in other files is looked for beside the model.
+void WarnOfOtherFolder(const Model& model, const std::string& copy) {
+  const bool external = std::any_of(model->tensors.begin(), model->tensors.end(),
+                                    [](const Tensor& tensor) { return tensor.external; });
+  const absl::StatusOr<struct stat> from = FolderInfo(model->path), to = FolderInfo(copy);
+  if (!external || !from.ok() || !to.ok()) return;
+  if (from->st_dev == to->st_dev && from->st_ino == to->st_ino) return;
+  WriteError(absl::StrCat(Escaped(copy), ": its weights are in files beside ", Escaped(model->path),
+                          ", and programs look for them beside the copy"));
+}
+
+absl::Status WriteAnnotated(const CountArguments& args, const Model& model,
+                            const CountOptions& options) {
+  const auto fill = [&](int fd) {
+    return Annotate(model, options, [fd](absl::string_view piece) { return WriteAll(fd, piece); });
+  };
+  RETURN_IF_ERROR(WriteModelCopy(fill, args.annotate, {model->path, args.sizes.rules.file}));
+  WarnOfOtherFolder(model, args.annotate);
+  return absl::OkStatus();
+}
+
+// What --format says: one of the usual ones, or a viewer's.
+struct CountFormat {
+  Format plain = Format::kTable;
+  const ViewerFormat* viewer = nullptr;
+};
+
+absl::StatusOr<CountFormat> CountFormatOf(const OutputArguments& output) {
+  for (const ViewerFormat& viewer : kViewerFormats) {
+    if (viewer.name == output.format) return CountFormat{Format::kTable, &viewer};
+  }
+  ASSIGN_OR_RETURN(const Format plain, output.ParseFormat());
+  return CountFormat{plain};
+}
+
 // Counts the models of a call and writes what they cost.
 class Counter {
  public:
   Counter(const CountArguments& args, const CountOptions& options, const ViewOptions& view,
-          Format format, const TableStyle& style)
-      : args_(args), options_(options), view_(view), format_(format), style_(style) {}
+          CountFormat format, const TableStyle& style)
+      : args_(args),
+        options_(options),
+        view_(view),
+        format_(format.plain),
+        viewer_(format.viewer),
+        style_(style) {}
 
   absl::StatusOr<ExitCode> Run(const ModelFiles& models, int threads);
 
@@ -202,11 +294,13 @@ class Counter {
   const CountOptions& options_;
   const ViewOptions& view_;
   const Format format_;
+  const ViewerFormat* const viewer_;  // instead of `format_`, if there is one
   const TableStyle style_;
   bool one_file_ = false;
 };
 
 std::string Counter::Render(const Report& report) const {
+  if (viewer_ != nullptr) return viewer_->write(report, view_);
   switch (format_) {
     case Format::kJson:
       return one_file_ ? ToJson(report) : ToJsonElement(report);
@@ -250,6 +344,7 @@ absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t nu
   ASSIGN_OR_RETURN(const Model model, Load(path, options_.limits));
   std::vector<std::string> missing;
   ASSIGN_OR_RETURN(Report report, CountWithKnownDims(model, &missing));
+  if (!args_.annotate.empty()) RETURN_IF_ERROR(WriteAnnotated(args_, model, options_));
   if (args_.redact) {
     RETURN_IF_ERROR(Redactor(one_file_ ? "model" : absl::StrCat("model", number)).Redact(&report));
   }
@@ -316,6 +411,23 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   WriteError(absl::StrCat(faults.size(), " of ", Plural(static_cast<int64_t>(count), "model"),
                           " could not be counted"));
   return kTrouble;
+}
+
+// A viewer shows one model at a time.
+absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer, bool one_file,
+                         bool is_sweep) {
+  if (viewer == nullptr) return absl::OkStatus();
+  if (!one_file || is_sweep) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format ", viewer->name,
+                     " is of one model, named as a file, at one size of each dimension"));
+  }
+  if (!args.view.top.empty() || !args.view.columns.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format ", viewer->name, " shows the quantity of --sort, of all: not --top ",
+                     "or --columns"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
@@ -397,7 +509,8 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(options.training, args.training.Parse());
-  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const CountFormat chosen, CountFormatOf(args.output));
+  const Format format = chosen.plain;
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
@@ -406,14 +519,17 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   }
   options.module = args.view.module;
   options.upper_bounds = args.upper;
-  options.node_rows = view.by == GroupBy::kNode;
+  options.node_rows =
+      view.by == GroupBy::kNode || (chosen.viewer != nullptr && chosen.viewer->nodes);
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
+  RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (args.plot) {
     return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }
-  return Counter(args, options, view, format, style).Run(models, threads);
+  return Counter(args, options, view, chosen, style).Run(models, threads);
 }
 
 }  // namespace onnxflops::tools
