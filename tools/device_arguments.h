@@ -2,10 +2,12 @@
 #ifndef ONNXFLOPS_TOOLS_DEVICE_ARGUMENTS_H_
 #define ONNXFLOPS_TOOLS_DEVICE_ARGUMENTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "src/api/count.h"
 #include "src/hardware/device.h"
 #include "tools/option_list.h"
 
@@ -16,6 +18,14 @@ struct DevicesFileArgument {
   std::string file;
   void AddTo(OptionList* list);
   absl::StatusOr<std::vector<Device>> Parse() const;
+};
+
+// --device, --dtype, --devices-file: what bounds the time of a run.
+struct RooflineArguments {
+  std::string device, dtype;
+  DevicesFileArgument devices_file;
+  void AddTo(OptionList* list);
+  absl::StatusOr<std::optional<DeviceChoice>> Parse() const;
 };
 
 }  // namespace onnxflops::tools

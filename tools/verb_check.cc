@@ -26,6 +26,7 @@
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
 #include "tools/base_model.h"
+#include "tools/device_arguments.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
@@ -64,6 +65,7 @@ struct CheckArguments {
   bool init = false, update = false, summary = false;
   SizeArguments sizes;
   CausalArgument causal;
+  RooflineArguments roofline;
   BaseMissingArgument base_missing;
   OutputArguments output;
 
@@ -78,6 +80,7 @@ struct CheckArguments {
                   "Raise the limits that the model breaks, in the file. Comments stay.");
     sizes.AddTo(list);
     causal.AddTo(list);
+    roofline.AddTo(list);
     list->AddValues("--output", "FORMAT=FILE", &outputs,
                     "Write to FILE as well, in any format: junit=budgets.xml.");
     list->AddFlag("--summary", &summary,
@@ -252,6 +255,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
   ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());

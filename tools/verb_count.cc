@@ -25,6 +25,7 @@
 #include "src/report/summary.h"
 #include "src/report/sweep_report.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/device_arguments.h"
 #include "tools/each_model.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
@@ -57,6 +58,8 @@ models are one table with a row each. The verb may be left out.
     onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
   A training step with a frozen image tower and flash attention:
     onnxflops clip.onnx --backward exact --frozen visual --attention flash
+  What bounds the time of a run on a device, node by node:
+    onnxflops resnet50.onnx --device h100-sxm --dtype bf16 --top 10
   One part of a model:
     onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
@@ -86,6 +89,7 @@ struct CountArguments {
   SizeArguments sizes;
   CausalArgument causal;
   TrainingArguments training;
+  RooflineArguments roofline;
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
@@ -97,6 +101,7 @@ struct CountArguments {
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
     training.AddTo(list);
+    roofline.AddTo(list);
     view.AddTo(list);
     list->AddFlag("--upper", &upper,
                   "Count sizes that depend on data at their upper bounds, where operators give "
@@ -303,6 +308,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   if (faults.size() < count) {
     std::vector<std::string> inputs = models.paths();
     inputs.push_back(args_.sizes.rules.file);
+    inputs.push_back(args_.roofline.devices_file.file);
     RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
   }
   for (const absl::Status& fault : faults) {
@@ -316,6 +322,20 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   WriteError(absl::StrCat(faults.size(), " of ", Plural(static_cast<int64_t>(count), "model"),
                           " could not be counted"));
   return kTrouble;
+}
+
+// Columns and orders that only a device has.
+absl::Status RequireNoDevice(const ViewOptions& view) {
+  std::vector<Figure> figures = view.columns;
+  if (view.sort) figures.push_back(*view.sort);
+  for (const Figure& figure : figures) {
+    const bool of_device = figure.quantity != nullptr ? figure.quantity->needs_device
+                                                      : figure.kind == Figure::Kind::kBound;
+    if (!of_device) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(figure.key(), " needs a device: --device NAME --dtype D"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
@@ -367,7 +387,8 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   ASSIGN_OR_RETURN(const SweepReport sweep,
                    CountSweep(model, options, args.convention, swept, rows, args.redact));
   ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.plot));
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file,
+                              {path, args.sizes.rules.file, args.roofline.devices_file.file}));
   const std::string objection = args.strict ? Objection(sweep.report) : "";
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", objection));
@@ -397,8 +418,10 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
+  if (!options.on_device) RETURN_IF_ERROR(RequireNoDevice(view));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   if (!args.convention.empty()) {

@@ -21,12 +21,14 @@ namespace {
 
 using check::UnitOf;
 using report::SiNumber;
+using report::TimeText;
 
 constexpr absl::int128 kWhole = 1'000'000;  // of millionths
 constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
 constexpr size_t kListedNames = 8;
 
 std::string FigureText(absl::int128 value, const Quantity& q) {
+  if (q.unit == Quantity::Unit::kZeptoseconds && value >= 0) return TimeText(value, false);
   std::string text = SiNumber(value);
   const absl::string_view unit = UnitOf(q);
   const bool prefixed = !text.empty() && text.find(' ') != std::string::npos;

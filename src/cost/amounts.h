@@ -29,6 +29,7 @@ struct Amounts {
   Expr bytes_written;     // by every execution
   Expr foldable_flops;    // of `flops`, on constants only: a runtime folds them
   Expr activation_count;  // elements of the first outputs of nodes that have macs
+  Expr time_bound;        // node by node on a device: see Roofline of src/cost/roofline.h
 
   // this += other * times.
   void Add(const Amounts& other, const Expr& times = 1);
@@ -42,7 +43,7 @@ struct Amounts {
 };
 
 struct Quantity {
-  enum class Unit : uint8_t { kFlops, kMacs, kOps, kElements, kBytes };
+  enum class Unit : uint8_t { kFlops, kMacs, kOps, kElements, kBytes, kZeptoseconds };
   // What a node does, once per execution; or what a module holds, once.
   enum class Of : uint8_t { kWork, kWeights };
 
@@ -51,6 +52,7 @@ struct Quantity {
   Unit unit;
   Of of;
   Expr Amounts::*value;
+  bool needs_device = false;  // a report has it where a device is given
 };
 
 inline constexpr Quantity kQuantities[] = {
@@ -70,6 +72,8 @@ inline constexpr Quantity kQuantities[] = {
      &Amounts::foldable_flops},
     {"activation_count", "activations", Quantity::Unit::kElements, Quantity::Of::kWork,
      &Amounts::activation_count},
+    {"time_bound_zs", "time bound", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork,
+     &Amounts::time_bound, /*needs_device=*/true},
     // clang-format on
 };
 inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);

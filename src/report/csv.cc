@@ -33,25 +33,34 @@ void AddColumns(std::initializer_list<const char*> titles, TextTable* table) {
 
 // The columns of figures: those asked for, else every quantity. Nodes and operators have no
 // weights.
-std::vector<Figure> FiguresOf(const ViewOptions& options) {
+std::vector<Figure> FiguresOf(const ViewOptions& options, bool on_device) {
   if (!options.columns.empty()) return options.columns;
   std::vector<Figure> figures;
   for (const Quantity& q : kQuantities) {
+    if (q.needs_device && !on_device) continue;
     if (options.by == GroupBy::kModule || q.of != Quantity::Of::kWeights) {
       figures.push_back({Figure::Kind::kQuantity, &q});
     }
   }
+  if (on_device) {
+    figures.push_back({Figure::Kind::kIntensity, nullptr});
+    figures.push_back({Figure::Kind::kBound, nullptr});
+  }
   return figures;
+}
+
+bool IsOnDevice(absl::Span<const Report> reports) {
+  return !reports.empty() && reports.front().roofline.has_value();
 }
 
 // The lines of one report, before they are text.
 class Lines {
  public:
   // `report` and `options` must outlive it.
-  Lines(const Report& report, const ViewOptions& options)
+  Lines(const Report& report, const ViewOptions& options, bool on_device)
       : report_(report),
         options_(options),
-        figures_(FiguresOf(options)),
+        figures_(FiguresOf(options, on_device)),
         columns_(report, options),
         values_(report),
         ranges_(report) {}
@@ -98,6 +107,10 @@ class Lines {
     if (known == Known::kNothing) return "";
     if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
       return Bound(figure.kind, amounts.*(CostQuantity(report_, options_).value), known);
+    }
+    if (figure.kind == Figure::Kind::kBound) {
+      const std::string text = columns_.BoundText(amounts);
+      return text == "-" ? "" : text;
     }
     const bool share = figure.kind == Figure::Kind::kShare;
     const Quantity& cost = CostQuantity(report_, options_);
@@ -173,13 +186,14 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
       AddColumns({"model", "node", "domain", "operator", "module", "output", "runs"}, &table);
       break;
   }
-  for (const Figure& figure : FiguresOf(options)) {
+  const bool on_device = IsOnDevice(reports);
+  for (const Figure& figure : FiguresOf(options, on_device)) {
     table.columns.push_back({std::string(figure.key())});
   }
   if (options.by == GroupBy::kModule) AddColumns({"lower_bound"}, &table);
   if (options.by == GroupBy::kNode) AddColumns({"status"}, &table);
   for (const Report& report : reports) {
-    Lines lines(report, options);
+    Lines lines(report, options, on_device);
     if (options.by == GroupBy::kModule) AddModules(report, options, &lines);
     if (options.by == GroupBy::kOp) AddOps(report, &lines);
     if (options.by == GroupBy::kNode) AddNodes(report, &lines);

@@ -198,6 +198,10 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   AddBindingsOfInputs(report.inputs, &report.bindings);
   report.causal = options.causal;
   report.causal_nodes = counts.causal;
+  report.roofline = options.roofline;
+  for (size_t i = 0; i < kNumQuantities && !report.roofline; ++i) {
+    if (kQuantities[i].needs_device) report.absent |= uint32_t{1} << i;
+  }
   ASSIGN_OR_RETURN(ModuleTree tree, BuildModules(inference, counts));
   report.totals = AddUp(counts.total, tree.modules[0]);
   report.census = counts.total.flops;
@@ -230,6 +234,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   }
   FormulaText text(model);
   text.Add(report);
+  if (report.roofline && report.roofline->fused_time_bound) {
+    text.Add(*report.roofline->fused_time_bound);
+  }
   RETURN_IF_ERROR(text.Check());
   return report;
 }
