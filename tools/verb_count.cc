@@ -324,16 +324,21 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   return kTrouble;
 }
 
-// Columns and orders that only a device has.
-absl::Status RequireNoDevice(const ViewOptions& view) {
+// Columns and orders that only a device or an exact backward pass has.
+absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) {
   std::vector<Figure> figures = view.columns;
   if (view.sort) figures.push_back(*view.sort);
   for (const Figure& figure : figures) {
-    const bool of_device = figure.quantity != nullptr ? figure.quantity->needs_device
-                                                      : figure.kind == Figure::Kind::kBound;
-    if (!of_device) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(figure.key(), " needs a device: --device NAME --dtype D"));
+    const Quantity::Needs needs = figure.quantity != nullptr            ? figure.quantity->needs
+                                  : figure.kind == Figure::Kind::kBound ? Quantity::Needs::kDevice
+                                                                        : Quantity::Needs::kNothing;
+    if (needs == Quantity::Needs::kDevice && !options.on_device) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(figure.key(), " needs a device: --device NAME --dtype D"));
+    }
+    if (needs == Quantity::Needs::kTraining && !options.training) {
+      return absl::InvalidArgumentError(absl::StrCat(figure.key(), " needs --backward exact"));
+    }
   }
   return absl::OkStatus();
 }
@@ -367,9 +372,6 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   if (!models.one_file) {
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
-  }
-  if (options.training) {
-    return absl::InvalidArgumentError("--backward exact: a sweep has the forward pass only");
   }
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
@@ -421,7 +423,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
-  if (!options.on_device) RETURN_IF_ERROR(RequireNoDevice(view));
+  RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   if (!args.convention.empty()) {

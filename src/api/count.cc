@@ -57,8 +57,9 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
   if (options.training && !options.module.empty()) {
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path),
-                     ": the exact backward pass is there for a whole model, not for a part of it (",
-                     "--module ", Quoted(options.module), ")"));
+                     ": what needs a gradient depends on the whole model, so a part has no backward pass "
+                     "of its own; leave out --module ", Quoted(options.module),
+                     ", and rows by module have its share"));
   }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
   ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
@@ -69,7 +70,8 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     return WithMessage(backward.status(),
                        absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
   }
-  RETURN_IF_ERROR(SetTraining(*model, *backward, *options.training, &report));
+  RETURN_IF_ERROR(SetTraining(analysis.inference, analysis.counts, *backward, *options.training,
+                              &report));
   return report;
 }
 

@@ -29,6 +29,8 @@ struct Amounts {
   Expr bytes_written;     // by every execution
   Expr foldable_flops;    // of `flops`, on constants only: a runtime folds them
   Expr activation_count;  // elements of the first outputs of nodes that have macs
+  Expr gradient_flops;    // of the backward pass, as autograd executes it
+  Expr gradient_macs;     // of these
   Expr time_bound;        // node by node on a device: see Roofline of src/cost/roofline.h
 
   // this += other * times.
@@ -52,7 +54,9 @@ struct Quantity {
   Unit unit;
   Of of;
   Expr Amounts::*value;
-  bool needs_device = false;  // a report has it where a device is given
+  // A report has it always, with a device, or with an exact backward pass.
+  enum class Needs : uint8_t { kNothing, kDevice, kTraining };
+  Needs needs = Needs::kNothing;
 };
 
 inline constexpr Quantity kQuantities[] = {
@@ -72,8 +76,12 @@ inline constexpr Quantity kQuantities[] = {
      &Amounts::foldable_flops},
     {"activation_count", "activations", Quantity::Unit::kElements, Quantity::Of::kWork,
      &Amounts::activation_count},
+    {"gradient_flops", "backward FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork,
+     &Amounts::gradient_flops, Quantity::Needs::kTraining},
+    {"gradient_macs", "backward MACs", Quantity::Unit::kMacs, Quantity::Of::kWork,
+     &Amounts::gradient_macs, Quantity::Needs::kTraining},
     {"time_bound_zs", "time bound", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork,
-     &Amounts::time_bound, /*needs_device=*/true},
+     &Amounts::time_bound, Quantity::Needs::kDevice},
     // clang-format on
 };
 inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);

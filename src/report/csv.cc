@@ -33,34 +33,30 @@ void AddColumns(std::initializer_list<const char*> titles, TextTable* table) {
 
 // The columns of figures: those asked for, else every quantity. Nodes and operators have no
 // weights.
-std::vector<Figure> FiguresOf(const ViewOptions& options, bool on_device) {
+std::vector<Figure> FiguresOf(const ViewOptions& options, const Report& report) {
   if (!options.columns.empty()) return options.columns;
   std::vector<Figure> figures;
   for (const Quantity& q : kQuantities) {
-    if (q.needs_device && !on_device) continue;
+    if (!report.Has(q) && q.needs != Quantity::Needs::kNothing) continue;
     if (options.by == GroupBy::kModule || q.of != Quantity::Of::kWeights) {
       figures.push_back({Figure::Kind::kQuantity, &q});
     }
   }
-  if (on_device) {
+  if (report.roofline) {
     figures.push_back({Figure::Kind::kIntensity, nullptr});
     figures.push_back({Figure::Kind::kBound, nullptr});
   }
   return figures;
 }
 
-bool IsOnDevice(absl::Span<const Report> reports) {
-  return !reports.empty() && reports.front().roofline.has_value();
-}
-
 // The lines of one report, before they are text.
 class Lines {
  public:
-  // `report` and `options` must outlive it.
-  Lines(const Report& report, const ViewOptions& options, bool on_device)
+  // `report`, `options` and `figures` must outlive it.
+  Lines(const Report& report, const ViewOptions& options, const std::vector<Figure>& figures)
       : report_(report),
         options_(options),
-        figures_(FiguresOf(options, on_device)),
+        figures_(figures),
         columns_(report, options),
         values_(report),
         ranges_(report) {}
@@ -132,7 +128,7 @@ class Lines {
 
   const Report& report_;
   const ViewOptions& options_;
-  const std::vector<Figure> figures_;
+  const std::vector<Figure>& figures_;
   const FigureColumns columns_;
   const ReferenceValues values_;
   const Ranges ranges_;
@@ -186,14 +182,15 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
       AddColumns({"model", "node", "domain", "operator", "module", "output", "runs"}, &table);
       break;
   }
-  const bool on_device = IsOnDevice(reports);
-  for (const Figure& figure : FiguresOf(options, on_device)) {
+  const std::vector<Figure> figures =
+      reports.empty() ? options.columns : FiguresOf(options, reports.front());
+  for (const Figure& figure : figures) {
     table.columns.push_back({std::string(figure.key())});
   }
   if (options.by == GroupBy::kModule) AddColumns({"lower_bound"}, &table);
   if (options.by == GroupBy::kNode) AddColumns({"status"}, &table);
   for (const Report& report : reports) {
-    Lines lines(report, options, on_device);
+    Lines lines(report, options, figures);
     if (options.by == GroupBy::kModule) AddModules(report, options, &lines);
     if (options.by == GroupBy::kOp) AddOps(report, &lines);
     if (options.by == GroupBy::kNode) AddNodes(report, &lines);

@@ -121,6 +121,10 @@ std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& option
   if (report.has_macs() && report.totals.macs != Expr(0)) {
     add_quantity(QuantityOf(&Amounts::macs));
   }
+  if (report.training) {
+    add_quantity(QuantityOf(&Amounts::gradient_flops));
+    add_quantity(QuantityOf(&Amounts::gradient_macs));
+  }
   if (options.by == GroupBy::kModule && !report.tool && report.totals.params != Expr(0)) {
     add_quantity(QuantityOf(&Amounts::params));
   }

@@ -179,7 +179,8 @@ std::string ToCsv(absl::Span<const ModelRow> rows) {
   std::vector<size_t> listed;
   for (size_t i = 0; i < kNumQuantities; ++i) {
     const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
-    if (kQuantities[i].needs_device && std::none_of(rows.begin(), rows.end(), has)) continue;
+    const bool always = kQuantities[i].needs == Quantity::Needs::kNothing;
+    if (!always && std::none_of(rows.begin(), rows.end(), has)) continue;
     listed.push_back(i);
     table.columns.push_back({std::string(kQuantities[i].key)});
   }

@@ -199,8 +199,11 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   report.causal = options.causal;
   report.causal_nodes = counts.causal;
   report.roofline = options.roofline;
-  for (size_t i = 0; i < kNumQuantities && !report.roofline; ++i) {
-    if (kQuantities[i].needs_device) report.absent |= uint32_t{1} << i;
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    const Quantity::Needs needs = kQuantities[i].needs;
+    const bool is_there = needs == Quantity::Needs::kNothing ||
+                          (needs == Quantity::Needs::kDevice && report.roofline.has_value());
+    if (!is_there) report.absent |= uint32_t{1} << i;
   }
   ASSIGN_OR_RETURN(ModuleTree tree, BuildModules(inference, counts));
   report.totals = AddUp(counts.total, tree.modules[0]);

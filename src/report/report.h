@@ -160,8 +160,8 @@ struct Report {
   bool has_nodes = false;
   int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
   std::vector<std::string> warnings;
-  // A bit per row of kQuantities that the report does not have: what needs a device, or what a
-  // report that was read back (read_report.h) lacks.
+  // A bit per row of kQuantities that the report does not have: what needs a device or an
+  // exact backward pass, or what a report that was read back (read_report.h) lacks.
   uint32_t absent = 0;
 
   // The totals at sizes of symbols that are open, without counting again. Symbols that are not
@@ -172,7 +172,9 @@ struct Report {
   // Whether the report has a quantity. Ours has all. A tool's has one, maybe `params` too.
   bool Has(const Quantity& quantity) const;
   // Whether writers have a place for the quantity, if only to say that it is missing.
-  bool Lists(const Quantity& quantity) const { return !quantity.needs_device || Has(quantity); }
+  bool Lists(const Quantity& quantity) const {
+    return quantity.needs == Quantity::Needs::kNothing || Has(quantity);
+  }
   // Whether the report has a count in this unit. Ours has both, another tool's has one.
   bool has_flops() const { return !tool || !tool->counts_macs; }
   bool has_macs() const { return !tool || tool->counts_macs; }
@@ -184,9 +186,9 @@ struct Report {
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
                                   const ReportOptions& options);
 
-// Puts an exact backward pass into the totals of a report of the whole model, and Report::training.
-// OutOfRange if its formulas are too long.
-absl::Status SetTraining(const ModelData& model, const Backward& backward,
+// Puts an exact backward pass into the totals and rows of a report of the whole model, and
+// Report::training. OutOfRange if its formulas are too long.
+absl::Status SetTraining(const Inference& inference, const Counts& counts, const Backward& backward,
                          const TrainingOptions& options, Report* report);
 
 // The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
