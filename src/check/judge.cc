@@ -53,6 +53,18 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
                       Int128ToString(hundredths / 100), ".", digits, " %");
 }
 
+const char* WhyMissing(const Quantity& quantity) {
+  switch (quantity.needs) {
+    case Quantity::Needs::kNothing:
+      break;
+    case Quantity::Needs::kDevice:
+      return "it needs a device, of the base as well: --device NAME --dtype D";
+    case Quantity::Needs::kTraining:
+      return "it needs an exact backward pass, which check does not count";
+  }
+  return "the base is a report without this quantity";
+}
+
 // How a limit and a figure stand to each other.
 enum class Standing { kHolds, kBroken, kOpen };
 
@@ -80,7 +92,7 @@ class RuleJudge {
     judgement.kind = rule.per != nullptr ? "ratio" : relative ? "growth" : "amount";
     if (!Knows(*rule.quantity) || (rule.per != nullptr && !Knows(*rule.per))) {
       judgement.verdict = Verdict::kNotProven;
-      judgement.detail = "the base is a report without this quantity";
+      judgement.detail = WhyMissing(Knows(*rule.quantity) ? *rule.per : *rule.quantity);
       return judgement;
     }
     if (relative &&

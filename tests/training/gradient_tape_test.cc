@@ -284,7 +284,8 @@ std::vector<size_t> DeformableConvolution(Tape* tape, std::vector<Taped>* in) {
   return outputs;
 }
 
-// y[b,c,l] = the last k of past and input up to l, with weight[c,0,k].
+// y[b,c,l] = the last k of past and input up to l, with weight[c,0,k]. Past and input are joined to
+// one tensor, which takes its gradient as a whole.
 std::vector<size_t> CausalConvolution(Tape* tape, std::vector<Taped>* in) {
   Taped &x = (*in)[0], &w = (*in)[1], &past = (*in)[3];
   const int64_t before = w.dims[2] - 1;
@@ -293,7 +294,8 @@ std::vector<size_t> CausalConvolution(Tape* tape, std::vector<Taped>* in) {
     size_t acc = Tape::kConstant;
     for (int64_t k = 0; k <= before; ++k) {
       const int64_t at = y[2] + k - before;
-      tape->MulAcc(&acc, at < 0 ? past.at({y[0], y[1], before + at}) : x.at({y[0], y[1], at}),
+      const size_t own = at < 0 ? past.at({y[0], y[1], before + at}) : x.at({y[0], y[1], at});
+      tape->MulAcc(&acc, tape->Make({own, x.at({0, 0, 0}), past.at({0, 0, 0})}),
                    w.at({y[1], 0, k}));
     }
     outputs.push_back(tape->Make({acc, (*in)[2].at({y[1]})}));
