@@ -29,6 +29,7 @@
 #include "src/report/sweep_report.h"
 #include "src/report/viewer_formats.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/device_arguments.h"
 #include "tools/each_model.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
@@ -62,6 +63,8 @@ models are one table with a row each. The verb may be left out.
     onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
   A training step with a frozen image tower and flash attention:
     onnxflops clip.onnx --backward exact --frozen visual --attention flash
+  What bounds the time of a run on a device, node by node:
+    onnxflops resnet50.onnx --device h100-sxm --dtype bf16 --top 10
   One part of a model:
     onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
@@ -97,6 +100,7 @@ struct CountArguments {
   SizeArguments sizes;
   CausalArgument causal;
   TrainingArguments training;
+  RooflineArguments roofline;
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
@@ -108,6 +112,7 @@ struct CountArguments {
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
     training.AddTo(list);
+    roofline.AddTo(list);
     view.AddTo(list);
     list->AddFlag("--upper", &upper,
                   "Count sizes that depend on data at their upper bounds, where operators give "
@@ -398,6 +403,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   if (faults.size() < count) {
     std::vector<std::string> inputs = models.paths();
     inputs.push_back(args_.sizes.rules.file);
+    inputs.push_back(args_.roofline.devices_file.file);
     RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
   }
   for (const absl::Status& fault : faults) {
@@ -426,6 +432,25 @@ absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer,
     return absl::InvalidArgumentError(
         absl::StrCat("--format ", viewer->name, " shows the quantity of --sort, of all: not --top ",
                      "or --columns"));
+  }
+  return absl::OkStatus();
+}
+
+// Columns and orders that only a device or an exact backward pass has.
+absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) {
+  std::vector<Figure> figures = view.columns;
+  if (view.sort) figures.push_back(*view.sort);
+  for (const Figure& figure : figures) {
+    const Quantity::Needs needs = figure.quantity != nullptr            ? figure.quantity->needs
+                                  : figure.kind == Figure::Kind::kBound ? Quantity::Needs::kDevice
+                                                                        : Quantity::Needs::kNothing;
+    if (needs == Quantity::Needs::kDevice && !options.on_device) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(figure.key(), " needs a device: --device NAME --dtype D"));
+    }
+    if (needs == Quantity::Needs::kTraining && !options.training) {
+      return absl::InvalidArgumentError(absl::StrCat(figure.key(), " needs --backward exact"));
+    }
   }
   return absl::OkStatus();
 }
@@ -460,9 +485,6 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
   }
-  if (options.training) {
-    return absl::InvalidArgumentError("--backward exact: a sweep has the forward pass only");
-  }
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
   }
@@ -479,7 +501,8 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   ASSIGN_OR_RETURN(const SweepReport sweep,
                    CountSweep(model, options, args.convention, swept, rows, args.redact));
   ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.plot));
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file,
+                              {path, args.sizes.rules.file, args.roofline.devices_file.file}));
   const std::string objection = args.strict ? Objection(sweep.report) : "";
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", objection));
@@ -509,9 +532,11 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   ASSIGN_OR_RETURN(const CountFormat chosen, CountFormatOf(args.output));
   const Format format = chosen.plain;
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
+  RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   if (!args.convention.empty()) {

@@ -1,11 +1,13 @@
 #include "src/api/analysis.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/api/official_bodies.h"
 #include "src/base/status_macros.h"
+#include "src/hardware/roofline.h"
 #include "src/resolve/resolve.h"
 
 namespace onnxflops {
@@ -40,7 +42,11 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   infer.operators = resolve.operators;
   infer.limits = options.limits;
   ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
-  ASSIGN_OR_RETURN(Counts counts, Count(inference, causal));
+  std::optional<Roofline> roofline;
+  if (options.on_device) {
+    ASSIGN_OR_RETURN(roofline, RooflineOf(options.on_device->device, options.on_device->precision));
+  }
+  ASSIGN_OR_RETURN(Counts counts, Count(inference, causal, roofline));
   return Analysis{std::move(inference), std::move(counts)};
 }
 

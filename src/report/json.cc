@@ -18,8 +18,10 @@ using report::kOneLine;
 using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
+using report::WriteBound;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WriteRoofline;
 using report::WriteTensors;
 using report::WriteTraining;
 
@@ -46,7 +48,7 @@ void WriteQuantity(const Quantity& q, const Expr& amount, const Ranges& ranges, 
 void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, const Ranges& ranges,
                   JsonWriter* json) {
   for (const Quantity& q : kQuantities) {
-    if (q.of == Quantity::Of::kWeights && !weights) continue;
+    if (!report.Lists(q) || (q.of == Quantity::Of::kWeights && !weights)) continue;
     json->Key(q.key);
     if (report.Has(q)) {
       WriteQuantity(q, amounts.*q.value, ranges, json);
@@ -54,11 +56,13 @@ void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, co
       json->Null();
     }
   }
+  if (report.roofline) WriteBound(report, amounts, json);
 }
 
 void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->Key("totals").BeginObject();
   for (const Quantity& q : kQuantities) {
+    if (!report.Lists(q)) continue;
     json->Key(q.key);
     if (report.Has(q)) {
       WriteQuantity(q, report.totals.*q.value, ranges, json);
@@ -252,6 +256,7 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
   WriteTotals(report, ranges, json);
+  if (report.roofline) WriteRoofline(report, json);
   if (report.training) WriteTraining(*report.training, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);

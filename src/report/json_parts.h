@@ -21,6 +21,11 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   json->EndArray();
 }
 
+// "roofline": the device, and what bounds the time of a run of the model.
+void WriteRoofline(const Report& report, JsonWriter* json);
+// "bound": what bounds the time of a row's work. REQUIRES: Report::roofline.
+void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json);
+
 // "training": what CountOptions::training asked for.
 void WriteTraining(const TrainingReport& training, JsonWriter* json);
 
