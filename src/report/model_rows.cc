@@ -65,9 +65,11 @@ std::string SizesText(const Report& report, const Bindings& reference) {
 
 std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exact) {
   if (!row.shown[i]) return row.exact[i].empty() ? "" : "?";
+  const bool lower_bound = row.lower_bound && q.of == Quantity::Of::kWork;
+  if (lower_bound && *row.shown[i] == 0) return "unknown";
   std::string text = exact ? GroupedDigits(*row.shown[i]) : SiNumber(*row.shown[i]);
   if (q.unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
-  return row.lower_bound && q.of == Quantity::Of::kWork ? absl::StrCat(">= ", text) : text;
+  return lower_bound ? absl::StrCat(">= ", text) : text;
 }
 
 std::string CoverageText(const ModelRow& row) {
