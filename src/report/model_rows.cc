@@ -127,8 +127,10 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
     const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
     if (!IsMain(q) || std::none_of(rows.begin(), rows.end(), has)) continue;
     shown.push_back(i);
-    const bool bytes = q.unit == Quantity::Unit::kBytes;
-    table.columns.push_back({std::string(q.title), true, bytes ? Narrow::kDrop : Narrow::kKeep});
+    const Narrow narrow = q.unit == Quantity::Unit::kBytes ? Narrow::kDrop
+                          : q.of == Quantity::Of::kWeights ? Narrow::kDropLast
+                                                           : Narrow::kKeep;
+    table.columns.push_back({std::string(q.title), true, narrow});
   }
   table.columns.push_back({"counted"});
   if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kCutEnd});

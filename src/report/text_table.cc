@@ -78,10 +78,12 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
     width -= cut;
     total -= cut;
   }
-  for (size_t c = widths->size(); c-- > 0 && total > limit;) {
-    if (table.columns[c].narrow != Column::Narrow::kDropLast) continue;
-    total -= (*widths)[c] + kColumnGap;
-    (*widths)[c] = 0;
+  for (const Column::Narrow last : {Column::Narrow::kDropLast, Column::Narrow::kCutEnd}) {
+    for (size_t c = widths->size(); c-- > 1 && total > limit;) {
+      if (table.columns[c].narrow != last) continue;
+      total -= (*widths)[c] + kColumnGap;
+      (*widths)[c] = 0;
+    }
   }
 }
 
@@ -325,7 +327,7 @@ std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::
       used += static_cast<int>(gap.size());
     }
     // At least a few signs fit into a line, whatever its width.
-    while (needed > std::max(width - used, kMinWidth)) {
+    while (!text.empty() && needed > std::max(width - used, kMinWidth)) {
       const absl::string_view part =
           text.substr(0, BreakOf(text, std::max(width - used, kMinWidth)));
       absl::StrAppend(&lines.back(), part);

@@ -19,7 +19,7 @@ struct TextTable {
     enum class Narrow {
       kKeep,
       kCutBeginning,
-      kCutEnd,
+      kCutEnd,     // also dropped, from the right, where nothing else is enough
       kDrop,       // made narrower, or dropped
       kDropWhole,  // dropped
       kDropLast,   // dropped from the right where cutting the others is not enough
