@@ -105,7 +105,8 @@ struct CountArguments {
   JobsArgument jobs;
   ViewArguments view;
   std::string convention, annotate;
-  bool strict = false, plot = false, redact = false, upper = false;
+  UpperArgument upper;
+  bool strict = false, plot = false, redact = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
@@ -114,9 +115,7 @@ struct CountArguments {
     training.AddTo(list);
     roofline.AddTo(list);
     view.AddTo(list);
-    list->AddFlag("--upper", &upper,
-                  "Count sizes that depend on data at their upper bounds, where operators give "
-                  "them: at most so many boxes, as NonMaxSuppression may keep.");
+    upper.AddTo(list);
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
@@ -488,6 +487,14 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
   }
+  if (!args.view.columns.empty()) {
+    return absl::InvalidArgumentError(
+        "--columns: a sweep has a column for each point; --format csv has MACs as well");
+  }
+  if (view.by == GroupBy::kOp && (view.top > 0 || view.sort)) {
+    return absl::InvalidArgumentError(
+        "--top and --sort: a sweep by op has a row for every operator, in the order of names");
+  }
   if (args.plot && format != Format::kTable) {
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
   }
@@ -543,7 +550,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     RETURN_IF_ERROR(convention::RequireConvention(args.convention).status());
   }
   options.module = args.view.module;
-  options.upper_bounds = args.upper;
+  options.upper_bounds = args.upper.given;
   options.node_rows =
       view.by == GroupBy::kNode || (chosen.viewer != nullptr && chosen.viewer->nodes);
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));

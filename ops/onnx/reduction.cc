@@ -80,7 +80,13 @@ absl::StatusOr<Facts> InferUnknownAxes(const NodeView& n, const Shape& x) {
   }
   const std::string hint = absl::AsciiStrToLower(n.op_type());
   Shape y;
-  for (int i = 0; i < rank; ++i) y.push_back(n.FreshDim(0, i, hint));
+  const int removed = x.rank() - rank;
+  for (int i = 0; i < rank; ++i) {
+    // One of the sizes that so many removed ones before it can leave here, or 1.
+    std::vector<Expr> at_most = {1};
+    for (int from = i; from <= i + removed; ++from) at_most.push_back(x[from]);
+    y.push_back(n.FreshDim(0, i, hint, SymbolOrigin::Kind::kSizes, at_most));
+  }
   return Facts{n.Like(0, std::move(y))};
 }
 

@@ -1,6 +1,7 @@
 #include "src/api/count.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,13 @@ absl::StatusOr<Report> MakeOwnReport(const Analysis& analysis, const CountOption
     }
   }
   return MakeReport(analysis.inference, analysis.counts, how);
+}
+
+// Sizes that were bound to their upper bounds are no bindings of the user's.
+void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
+  report->upper_bounds = true;
+  report->raised = raised;
+  for (const SymbolOrigin& symbol : raised) report->bindings.erase(symbol.name);
 }
 
 }  // namespace
@@ -107,14 +115,21 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
 
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request) {
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, CausalCounting::kFull));
-  return MakeComparison(analysis.inference, analysis.counts, request);
+  ASSIGN_OR_RETURN(const RaisedAnalysis analysis,
+                   AnalyzeAtBounds(model, options, CausalCounting::kFull));
+  ASSIGN_OR_RETURN(CompareReport report,
+                   MakeComparison(analysis.inference, analysis.counts, request));
+  if (options.upper_bounds) SetRaised(analysis.raised, &report.ours);
+  return report;
 }
 
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view node) {
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
-  return MakeExplanation(analysis.inference, analysis.counts, node);
+  ASSIGN_OR_RETURN(const RaisedAnalysis analysis, AnalyzeAtBounds(model, options, options.causal));
+  ASSIGN_OR_RETURN(Explanation explanation,
+                   MakeExplanation(analysis.inference, analysis.counts, node));
+  explanation.raised = analysis.raised;
+  return explanation;
 }
 
 }  // namespace onnxflops

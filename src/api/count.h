@@ -63,7 +63,8 @@ struct CountOptions {
   // "visual.*.mlp". Empty: all. Errors: NotFound, with paths that are similar.
   std::string module;
   // Sizes that depend on data at their upper bounds, as far as operators give them: at most so many
-  // boxes, as NonMaxSuppression may keep.
+  // boxes, as NonMaxSuppression may keep. CompareTools and Explain raise those whose bound is a
+  // number: sizes of inputs have to be given.
   bool upper_bounds = false;
   // Where operators without a rule are looked up; null: nowhere. By default the official library,
   // which is asked in a process of its own, where that program is installed.

@@ -21,6 +21,7 @@ using report::StatusName;
 using report::WriteBound;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WriteRaised;
 using report::WriteRoofline;
 using report::WriteTensors;
 using report::WriteTraining;
@@ -162,13 +163,6 @@ void WriteSymbols(const std::vector<SymbolOrigin>& symbols, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
-}
-
-// What sizes inside the model were set to.
-void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json) {
-  json->Key("upper_bounds").BeginObject();
-  for (const SymbolOrigin& symbol : raised) json->Key(symbol.name).Quantity(*symbol.at_most);
-  json->EndObject();
 }
 
 void WriteOps(const Report& report, const Ranges& ranges, JsonWriter* json) {

@@ -2,7 +2,10 @@
 #ifndef ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 #define ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 
+#include <vector>
+
 #include "absl/strings/string_view.h"
+#include "src/graph/symbol_origin.h"
 #include "src/report/json_writer.h"
 #include "src/report/report.h"
 
@@ -31,6 +34,9 @@ void WriteTraining(const TrainingReport& training, JsonWriter* json);
 
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
+
+// What sizes inside the model were set to: "upper_bounds".
+void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json);
 
 }  // namespace onnxflops::report
 
