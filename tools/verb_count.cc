@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
+#include "src/api/serving.h"
 #include "src/api/sweep.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
@@ -26,6 +27,7 @@
 #include "src/report/sweep_report.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/each_model.h"
+#include "tools/memory_arguments.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -57,6 +59,10 @@ models are one table with a row each. The verb may be left out.
     onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
   A training step with a frozen image tower and flash attention:
     onnxflops clip.onnx --backward exact --frozen visual --attention flash
+  What it holds in memory, and the largest batch that trains in 80 GiB:
+    onnxflops clip.onnx --fit 80GiB --optimizer adamw
+  A prompt of 512 tokens, and the token after it:
+    onnxflops llama-with-past.onnx --prefill 512 --decode 1@512 --dim batch=1
   One part of a model:
     onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
@@ -86,6 +92,8 @@ struct CountArguments {
   SizeArguments sizes;
   CausalArgument causal;
   TrainingArguments training;
+  MemoryArguments memory;
+  ServingArguments serving;
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
@@ -97,6 +105,8 @@ struct CountArguments {
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
     training.AddTo(list);
+    memory.AddTo(list);
+    serving.AddTo(list);
     view.AddTo(list);
     list->AddFlag("--upper", &upper,
                   "Count sizes that depend on data at their upper bounds, where operators give "
@@ -351,6 +361,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   if (options.training) {
     return absl::InvalidArgumentError("--backward exact: a sweep has the forward pass only");
   }
+  if (options.memory) return absl::InvalidArgumentError("--memory: a sweep has no memory");
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
   }
@@ -372,6 +383,42 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", objection));
   return kFailed;
+}
+
+absl::StatusOr<std::string> RenderServing(const ServingReport& report, Format format,
+                                          const ViewOptions& view, const TableStyle& style) {
+  switch (format) {
+    case Format::kJson:
+      return ToJson(report);
+    case Format::kCsv:
+      return ToCsv(report);
+    case Format::kMarkdown:
+      return ToMarkdown(report, view);
+    case Format::kTable:
+      return ToTable(report, view, style);
+    case Format::kText:
+    case Format::kJsonLines:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "--prefill and --decode are written as table, json, csv or markdown, not as text or jsonl");
+}
+
+absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
+                                    const ViewOptions& view, Format format, const TableStyle& style,
+                                    const std::vector<DimSizes>& sweep,
+                                    const ServingRequest& request, const ModelFiles& models) {
+  if (!models.one_file || !sweep.empty() || options.memory || options.training ||
+      !options.module.empty() || !args.convention.empty() || args.redact) {
+    return absl::InvalidArgumentError(
+        "--prefill and --decode count the forward pass of one model, at one size each");
+  }
+  const std::string& path = models.files[0].path;
+  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
+  ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  return kFine;
 }
 
 }  // namespace
@@ -396,7 +443,12 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  ASSIGN_OR_RETURN(const TrainingOptions training, args.training.ParseOptions());
+  ASSIGN_OR_RETURN(options.memory, args.memory.Parse(training));
+  if (!options.memory || args.training.backward == "exact") {
+    ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  }
+  ASSIGN_OR_RETURN(const std::optional<ServingRequest> serving, args.serving.Parse());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
@@ -408,6 +460,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   options.upper_bounds = args.upper;
   options.node_rows = view.by == GroupBy::kNode;
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (args.plot) {

@@ -509,7 +509,8 @@ constexpr OpDef kMatMulRows[] = {
          "occur no more. Transpositions and diagonals are free.",
      .gradient = {.formula =
                       "for two operands a product as large as forward for the gradient of each",
-                  .rule = EinsumGradient}},
+                  .rule = EinsumGradient,
+                  .keeps = {.crosswise = true}}},
     {.name = "MatMulInteger",
      .versions = kMatMulIntegerVersions,
      .formula = "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point)",

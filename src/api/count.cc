@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/analysis.h"
+#include "src/api/memory.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -21,15 +22,21 @@ ReportOptions ReportOptionsOf(const CountOptions& options) {
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
-  if (options.training && !options.module.empty()) {
+  if ((options.training || options.memory) && !options.module.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path),
-                     ": the exact backward pass is there for a whole model, not for a part of it (",
+        absl::StrCat(Escaped(model->path), ": ",
+                     options.training ? "the exact backward pass" : "--memory",
+                     " is there for a whole model, not for a part of it (",
                      "--module ", Quoted(options.module), ")"));
   }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
   ASSIGN_OR_RETURN(Report report,
                    MakeReport(analysis.inference, analysis.counts, ReportOptionsOf(options)));
+  if (options.memory) {
+    if (const absl::Status added = AddMemory(analysis, options, &report); !added.ok()) {
+      return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
+    }
+  }
   if (!options.training) return report;
   const absl::StatusOr<Backward> backward =
       CountBackward(analysis.inference, analysis.counts, options.causal, *options.training);
@@ -57,6 +64,10 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
   if (options.training) {
     return absl::InvalidArgumentError(
         absl::StrCat("the exact backward pass is there as we count, not as ", name, " does"));
+  }
+  if (options.memory) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory is there as we count, not as ", name, " does"));
   }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -24,6 +24,7 @@
 #include "src/cost/cost.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
+#include "src/memory/memory_options.h"
 #include "src/report/compare_report.h"
 #include "src/report/explain.h"
 #include "src/report/report.h"
@@ -46,6 +47,9 @@ struct CountOptions {
   // Report::training. Errors: NotFound for a pattern that matches nothing; Unimplemented together
   // with `module`.
   std::optional<TrainingOptions> training;
+  // What the model holds in memory, in inference and in a training step: fills in Report::memory.
+  // Errors: as of `training`.
+  std::optional<MemoryOptions> memory;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like

@@ -18,8 +18,10 @@ using report::kOneLine;
 using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
+using report::WriteMemory;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WritePeakTotal;
 using report::WriteTensors;
 using report::WriteTraining;
 
@@ -76,6 +78,7 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
       WriteWork(report.totals.*q.value, ranges, json);
     }
   }
+  if (report.memory) WritePeakTotal(*report.memory, json);
   json->EndObject();
 }
 
@@ -253,6 +256,7 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteTensors("outputs", report.outputs, json);
   WriteTotals(report, ranges, json);
   if (report.training) WriteTraining(*report.training, json);
+  if (report.memory) WriteMemory(*report.memory, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);

@@ -18,8 +18,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "src/count/count.h"
@@ -35,6 +38,14 @@ struct BackwardOp {
   Expr flops, macs;
 };
 
+// What the walk found of nodes, for stages that ask what backward reads.
+struct BackwardNodes {
+  // By instance and place in its graph: a byte per input of the node, 1 if it needs a gradient.
+  // Nodes without a backward pass are missing.
+  absl::flat_hash_map<std::pair<InstanceId, int32_t>, std::string> needed;
+  absl::flat_hash_set<NodeId> flash;  // products with values of attention that is taken as flash
+};
+
 struct Backward {
   Expr flops, macs;                        // recomputation apart
   Expr recomputed_flops, recomputed_macs;  // of the forward pass, again
@@ -43,6 +54,7 @@ struct Backward {
   int64_t attentions = 0;  // patterns and operators that --attention decides about
   int64_t flash = 0;       // of those, counted as flash attention
   std::vector<BackwardOp> by_op;
+  BackwardNodes nodes;
   std::vector<UnknownItem> unknown;  // nodes whose gradient is not known: the sums are lower bounds
 };
 
