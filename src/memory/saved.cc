@@ -302,6 +302,16 @@ class SavedWalk {
       if ((keeps.outputs >> j & 1) != 0 && node.outputs[j]) KeepOf(place, *node.outputs[j]);
     }
     KeepMore(node, keeps);
+    KeepFoldedNorm(node);
+  }
+
+  // The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what the
+  // convolution gives, and mean and deviation of each channel.
+  void KeepFoldedNorm(const Node& node) {
+    if (!exporter::NodeMetadata(node.metadata).IsFusedBatchNorm()) return;
+    const Fact& made = in_.fact(call_->outputs[0]);
+    if (!made.is_tensor() || !made.shape.ranked() || made.shape.rank() < 2) return;
+    more_.Add(SizeOf(made) + made.shape[1] * (2 * kStatisticBytes));
   }
 
   // What stands in no tensor of the graph.

@@ -84,9 +84,9 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
   LabelledLine line = {
       "",
       {absl::StrCat("training: ", least, texts.Of(memory.saved_bytes), " of activations kept"),
-       absl::StrCat("gradients ", texts.Of(memory.gradient_bytes)),
+       absl::StrCat("gradients ", texts.Of(Expr(memory.gradient_bytes))),
        absl::StrCat("optimizer ", InfoOf(training.optimizer).name, " ",
-                    texts.Of(memory.optimizer_bytes)),
+                    texts.Of(Expr(memory.optimizer_bytes))),
        absl::StrCat("with params ", least,
                     texts.Of(memory.saved_bytes + memory.param_bytes + memory.gradient_bytes +
                              memory.optimizer_bytes))}};

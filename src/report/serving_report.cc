@@ -129,7 +129,7 @@ void WriteBindings(const char* key, const Bindings& bindings, JsonWriter* json) 
   json->EndObject();
 }
 
-void WriteOptional(const char* key, const std::optional<Expr>& e, JsonWriter* json) {
+void WriteExprOrNull(const char* key, const std::optional<Expr>& e, JsonWriter* json) {
   json->Key(key);
   if (e) {
     json->Quantity(*e);
@@ -151,7 +151,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   } else {
     json->Null();
   }
-  WriteOptional("kv_cache_bytes", column.cache_bytes, json);
+  WriteExprOrNull("kv_cache_bytes", column.cache_bytes, json);
   json->Key("lower_bound").Bool(column.totals.lower_bound);
   json->EndObject();
 }
@@ -166,7 +166,7 @@ std::string ToJson(const ServingReport& report) {
   WriteBindings("bindings", report.bindings, &json);
   WriteBindings("at", report.at, &json);
   json.Key("token_input").String(report.token_input);
-  WriteOptional("kv_cache_bytes_per_token", report.cache_bytes_per_token, &json);
+  WriteExprOrNull("kv_cache_bytes_per_token", report.cache_bytes_per_token, &json);
   json.Key("steps").BeginArray();
   for (const ServingColumn& column : report.columns) WriteServingColumn(column, report.at, &json);
   json.EndArray();
