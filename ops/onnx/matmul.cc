@@ -493,6 +493,7 @@ constexpr OpDef kMatMulRows[] = {
      .onnx = {.since = 6},
      .gradient = {.formula = "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward "
                              "for each; dC = beta * sum of dY",
+                  .products = InputBits({0, 1}),
                   .rule = GemmGradient}},
     {.name = "Einsum",
      .versions = kEinsumVersions,

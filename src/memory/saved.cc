@@ -305,8 +305,8 @@ class SavedWalk {
     KeepFoldedNorm(node);
   }
 
-  // The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what the
-  // convolution gives, and mean and deviation of each channel.
+  // The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what
+  // the convolution gives, and mean and deviation of each channel.
   void KeepFoldedNorm(const Node& node) {
     if (!exporter::NodeMetadata(node.metadata).IsFusedBatchNorm()) return;
     const Fact& made = in_.fact(call_->outputs[0]);
@@ -408,16 +408,33 @@ class SavedWalk {
       absl::btree_set<ValueId> made;
       for (size_t i : group) {
         skipped[i] = true;
-        for (OptionalValueId value : model_.node(graph_->nodes[i]).outputs) {
-          if (value) made.insert(*value);
-        }
+        AddOutputs(i, &made);
       }
+      AddMoves(group, &made);
       for (size_t i : group) {
         call_ = &in_.call(instance_->calls[i]);
         KeepInputs(model_.node(graph_->nodes[i]), made);
       }
     }
     return skipped;
+  }
+
+  void AddOutputs(size_t place, absl::btree_set<ValueId>* made) const {
+    for (OptionalValueId value : model_.node(graph_->nodes[place]).outputs) {
+      if (value) made->insert(*value);
+    }
+  }
+
+  // Exporters leave nodes that only move data without a module: those that look into what the group
+  // made belong to it.
+  void AddMoves(const std::vector<size_t>& group, absl::btree_set<ValueId>* made) const {
+    for (size_t i = group.front(); i <= group.back(); ++i) {
+      const Node& node = model_.node(graph_->nodes[i]);
+      const OpDef* def = in_.call(instance_->calls[i]).def;
+      const bool moves =
+          def != nullptr && (Has(def->traits, Traits::kView) || Has(def->traits, Traits::kStrided));
+      if (moves && node.input(0) && made->contains(*node.input(0))) AddOutputs(i, made);
+    }
   }
 
   // Floating-point activations from outside.
