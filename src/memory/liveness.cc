@@ -21,6 +21,7 @@ namespace memory {
 namespace {
 
 constexpr size_t kStepsPerStep = 20;     // of a WorkLimit: a node, and each of its values
+constexpr int64_t kFormulaShare = 8;     // of the steps, formulas may take one part in so many
 constexpr size_t kMaxShownSums = 8;      // that a peak has as one expression
 constexpr size_t kNeverEnds = SIZE_MAX;  // the end of what stays
 
@@ -137,8 +138,17 @@ class Simulator {
         bytes_(model_.values.size()),
         peaks_(inference.instances.size()) {}
 
+  // As formulas; where these take too much, as numbers at PeakOptions::at.
   absl::StatusOr<MemoryPeak> Run() {
-    const WorkLimit work(MaxSteps(model_, in_.limits));
+    absl::StatusOr<MemoryPeak> peak = RunOnce(MaxSteps(model_, in_.limits) / kFormulaShare);
+    if (peak.ok() || LimitOf(peak.status()) != "steps-per-node") return peak;
+    numbers_ = true;
+    return RunOnce(MaxSteps(model_, in_.limits));
+  }
+
+ private:
+  absl::StatusOr<MemoryPeak> RunOnce(int64_t steps) {
+    const WorkLimit work(steps);
     for (InstanceId id : in_.callees_first) {
       peaks_[static_cast<size_t>(id)] = Simulate(id, kNeverEnds, nullptr);
       if (work.exceeded()) return TooMuchWork();
@@ -148,7 +158,11 @@ class Simulator {
     peak.sums = main.sums;
     peak.value = main.value;
     peak.unknown = main.unknown;
-    peak.bytes = largest_main_.AsOne();
+    if (numbers_) {
+      peak.sums.clear();
+    } else {
+      peak.bytes = largest_main_.AsOne();
+    }
     for (const Expr& sum : main.sums) {
       if (const char* error = sum.error()) {
         return LimitError(LimitOf(error), absl::StrCat("the peak of live activations ", error));
@@ -159,7 +173,6 @@ class Simulator {
     return peak;
   }
 
- private:
   absl::Status TooMuchWork() const {
     return LimitError("steps-per-node",
                       absl::StrCat("live activations take more than ", MaxSteps(model_, in_.limits),
@@ -224,6 +237,11 @@ class Simulator {
   void Allocate(ValueId value, const Fact& fact, int64_t* unknown) {
     absl::StatusOr<Expr> bytes =
         fact.is_tensor() ? BytesOf(fact) : absl::StatusOr<Expr>(absl::FailedPreconditionError(""));
+    if (bytes.ok() && numbers_) {
+      const std::optional<absl::int128> value = ValueOf(*bytes);
+      bytes = value ? absl::StatusOr<Expr>(Expr(*value))
+                    : absl::StatusOr<Expr>(absl::FailedPreconditionError(""));
+    }
     if (!bytes.ok()) ++*unknown;
     Bytes(value) = bytes.ok() ? *std::move(bytes) : Expr(0);
     live_ += Bytes(value);
@@ -373,6 +391,7 @@ class Simulator {
   std::vector<size_t> end_;            // by root: the last step that needs it
   std::vector<Expr> bytes_;            // by root
   std::vector<GraphPeak> peaks_;       // by instance
+  bool numbers_ = false;               // sizes are numbers
   Expr live_;
   std::vector<ValueId> alive_;
   Largest largest_main_;

@@ -40,7 +40,8 @@ std::string PlaceOf(const PeakRow& row) {
 std::string RuleText(const PeakRow& row) {
   if (!row.views) return "if views copy";
   if (!row.in_place) return "views share memory";
-  return row.inputs ? "so, with the model's inputs" : "if element-wise operators write in place";
+  return row.inputs ? "in place, with the model's inputs"
+                    : "if element-wise operators write in place";
 }
 
 LabelledLine PeakLine(const MemoryReport& memory, const ByteTexts& texts) {
@@ -92,7 +93,7 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
                              memory.optimizer_bytes))}};
   if (memory.unknown_saved > 0) {
     line.texts.push_back(
-        absl::StrCat("what ", Plural(memory.unknown_saved, "node"), " keeps is not known"));
+        absl::StrCat("of ", Plural(memory.unknown_saved, "node"), " it is not known"));
   }
   return line;
 }
