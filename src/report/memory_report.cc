@@ -12,7 +12,7 @@
 namespace onnxflops::report {
 namespace {
 
-constexpr size_t kMaxAlive = 100;      // tensors that a report lists
+constexpr size_t kMaxAlive = 16;      // tensors that a report lists
 constexpr size_t kMaxShownAlive = 4;   // of those, for people
 constexpr size_t kMaxShownPeak = 160;  // characters of a formula
 
