@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
+#include "src/api/serving.h"
 #include "src/api/sweep.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
@@ -31,6 +32,7 @@
 #include "src/symbolic/symbol_name.h"
 #include "tools/device_arguments.h"
 #include "tools/each_model.h"
+#include "tools/memory_arguments.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -65,6 +67,10 @@ models are one table with a row each. The verb may be left out.
     onnxflops clip.onnx --backward exact --frozen visual --attention flash
   What bounds the time of a run on a device, node by node:
     onnxflops resnet50.onnx --device h100-sxm --dtype bf16 --top 10
+  What it holds in memory, and the largest batch that trains in 80 GiB:
+    onnxflops clip.onnx --fit 80GiB --optimizer adamw
+  A prompt of 512 tokens, and the token after it:
+    onnxflops llama-with-past.onnx --prefill 512 --decode 1@512 --dim batch=1
   One part of a model:
     onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
@@ -101,6 +107,8 @@ struct CountArguments {
   CausalArgument causal;
   TrainingArguments training;
   RooflineArguments roofline;
+  MemoryArguments memory;
+  ServingArguments serving;
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
@@ -114,6 +122,8 @@ struct CountArguments {
     causal.AddTo(list);
     training.AddTo(list);
     roofline.AddTo(list);
+    memory.AddTo(list);
+    serving.AddTo(list);
     view.AddTo(list);
     upper.AddTo(list);
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
@@ -484,6 +494,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
   }
+  if (options.memory) return absl::InvalidArgumentError("--memory: a sweep has no memory");
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
   }
@@ -516,6 +527,42 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   return kFailed;
 }
 
+absl::StatusOr<std::string> RenderServing(const ServingReport& report, Format format,
+                                          const ViewOptions& view, const TableStyle& style) {
+  switch (format) {
+    case Format::kJson:
+      return ToJson(report);
+    case Format::kCsv:
+      return ToCsv(report);
+    case Format::kMarkdown:
+      return ToMarkdown(report, view);
+    case Format::kTable:
+      return ToTable(report, view, style);
+    case Format::kText:
+    case Format::kJsonLines:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "--prefill and --decode are written as table, json, csv or markdown, not as text or jsonl");
+}
+
+absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
+                                    const ViewOptions& view, Format format, const TableStyle& style,
+                                    const std::vector<DimSizes>& sweep,
+                                    const ServingRequest& request, const ModelFiles& models) {
+  if (!models.one_file || !sweep.empty() || options.memory || options.training ||
+      !options.module.empty() || !args.convention.empty() || args.redact) {
+    return absl::InvalidArgumentError(
+        "--prefill and --decode count the forward pass of one model, at one size each");
+  }
+  const std::string& path = models.files[0].path;
+  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
+  ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  return kFine;
+}
+
 }  // namespace
 
 void DescribeCount(const UseVerb& use) {
@@ -538,7 +585,12 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  ASSIGN_OR_RETURN(const TrainingOptions training, args.training.ParseOptions());
+  ASSIGN_OR_RETURN(options.memory, args.memory.Parse(training));
+  if (!options.memory || args.training.backward == "exact") {
+    ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  }
+  ASSIGN_OR_RETURN(const std::optional<ServingRequest> serving, args.serving.Parse());
   ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   ASSIGN_OR_RETURN(const CountFormat chosen, CountFormatOf(args.output));
   const Format format = chosen.plain;
@@ -556,6 +608,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
+  if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (args.plot) {

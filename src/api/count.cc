@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/analysis.h"
+#include "src/api/memory.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -62,15 +63,22 @@ void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
-  if (options.training && !options.module.empty()) {
+  if ((options.training || options.memory) && !options.module.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path),
-                     ": what needs a gradient depends on the whole model, so a part has no backward pass "
-                     "of its own; leave out --module ", Quoted(options.module),
-                     ", and rows by module have its share"));
+        absl::StrCat(Escaped(model->path), ": ",
+                     options.training ? "what needs a gradient depends on the whole model"
+                                      : "what is alive depends on the whole model",
+                     ", so a part has no ", options.training ? "backward pass" : "memory",
+                     " of its own; leave out --module ", Quoted(options.module),
+                     options.training ? ", and rows by module have its share" : ""));
   }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
   ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
+  if (options.memory) {
+    if (const absl::Status added = AddMemory(analysis, options, &report); !added.ok()) {
+      return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
+    }
+  }
   if (!options.training) return report;
   const absl::StatusOr<Backward> backward =
       CountBackward(analysis.inference, analysis.counts, options.causal, *options.training);
@@ -104,6 +112,10 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::InvalidArgumentError(
         absl::StrCat("the bound on time follows from our count, not from that of ", name,
                      ": leave out --device or --convention"));
+  }
+  if (options.memory) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory is there as we count, not as ", name, " does"));
   }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -25,6 +25,7 @@
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
 #include "src/hardware/device.h"
+#include "src/memory/memory_options.h"
 #include "src/report/compare_report.h"
 #include "src/report/explain.h"
 #include "src/report/report.h"
@@ -57,6 +58,9 @@ struct CountOptions {
   // Errors: FailedPrecondition where the device has no such peak, or no bandwidth; Unimplemented
   // for a loop of growing sizes whose bound has no closed form.
   std::optional<DeviceChoice> on_device;
+  // What the model holds in memory, in inference and in a training step: fills in Report::memory.
+  // Errors: as of `training`.
+  std::optional<MemoryOptions> memory;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like

@@ -19,8 +19,10 @@ using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
 using report::WriteBound;
+using report::WriteMemory;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WritePeakTotal;
 using report::WriteRaised;
 using report::WriteRoofline;
 using report::WriteTensors;
@@ -81,6 +83,7 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
       WriteWork(report.totals.*q.value, ranges, json);
     }
   }
+  if (report.memory) WritePeakTotal(*report.memory, json);
   json->EndObject();
 }
 
@@ -252,6 +255,7 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteTotals(report, ranges, json);
   if (report.roofline) WriteRoofline(report, json);
   if (report.training) WriteTraining(*report.training, json);
+  if (report.memory) WriteMemory(*report.memory, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);

@@ -32,6 +32,10 @@ void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json);
 // "training": what CountOptions::training asked for.
 void WriteTraining(const TrainingReport& training, JsonWriter* json);
 
+// "peak_activation_bytes" of the totals, and "memory": what CountOptions::memory asked for.
+void WritePeakTotal(const MemoryReport& memory, JsonWriter* json);
+void WriteMemory(const MemoryReport& memory, JsonWriter* json);
+
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
 
