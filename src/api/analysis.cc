@@ -6,6 +6,7 @@
 
 #include "src/api/official_bodies.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/resolve/resolve.h"
 
 namespace onnxflops {
@@ -35,6 +36,7 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   resolve.bodies = options.bodies;
   InferOptions infer;
   infer.dims = options.bindings;
+  for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;
