@@ -46,9 +46,11 @@ Tensor Linear(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t 
   return bias ? Add(b, y, b->Weight("bias", {out})) : y;
 }
 
-Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table) {
+Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table,
+                  int64_t bias) {
   const Scope scope(b, name, "Linear");
-  return b->Op("MatMul", {x, Transpose(b, table, {1, 0})});
+  const Tensor y = b->Op("MatMul", {x, Transpose(b, table, {1, 0})});
+  return bias > 0 ? Add(b, y, b->Weight("bias", {bias})) : y;
 }
 
 Tensor LayerNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,

@@ -28,8 +28,9 @@ Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t
 // Rows of a table, which is given back in *table for an output layer that shares it.
 Tensor Embedding(GraphBuilder* b, const Tensor& ids, absl::string_view name, int64_t rows,
                  int64_t width, Tensor* table = nullptr);
-// x by the transposed table.
-Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table);
+// x by the transposed table; with a bias of so many features, if any.
+Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table,
+                  int64_t bias = 0);
 // A convolution with square windows; images [batch, in, h, w].
 struct ConvShape {
   int64_t in, out, kernel, stride;

@@ -11,6 +11,13 @@ namespace onnxflops::family {
 
 absl::StatusOr<std::string> BuildBert(const Config& config);
 absl::StatusOr<std::string> BuildClip(const Config& config);
+absl::StatusOr<std::string> BuildDeit(const Config& config);
+absl::StatusOr<std::string> BuildDinov2(const Config& config);
+absl::StatusOr<std::string> BuildDistilbert(const Config& config);
+absl::StatusOr<std::string> BuildGptNeox(const Config& config);
+absl::StatusOr<std::string> BuildPhi(const Config& config);
+absl::StatusOr<std::string> BuildRoberta(const Config& config);
+absl::StatusOr<std::string> BuildVit(const Config& config);
 absl::StatusOr<std::string> BuildDeepseekV2(const Config& config);
 absl::StatusOr<std::string> BuildDeepseekV3(const Config& config);
 absl::StatusOr<std::string> BuildGemma(const Config& config);
