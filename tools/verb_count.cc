@@ -43,6 +43,9 @@ are not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any
 depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A
 file may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several
 models are one table with a row each. The verb may be left out.
+
+A config.json of a known model family is counted as the graph that it describes,
+with batch, seq and past as sizes; a folder without *.onnx may hold such files.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -71,6 +74,8 @@ models are one table with a row each. The verb may be left out.
   One model at several sizes:
     onnxflops gpt2.onnx --dim batch=1,seq=128,512,2048
     onnxflops gpt2.onnx --dim batch=1,seq=1..1024*2 --by module --plot
+  A configuration, without a model; one step of decoding behind 1,000 tokens:
+    onnxflops config.json --dim batch=1,seq=1,past=1000
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
@@ -89,7 +94,7 @@ struct CountArguments {
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
-  std::string convention;
+  std::string convention, save;
   bool strict = false, plot = false, redact = false, upper = false;
 
   void AddTo(OptionList* list) {
@@ -105,6 +110,8 @@ struct CountArguments {
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
+    list->AddValue("--save", "FILE", &save,
+                   "Write the graph of a configuration as an ONNX model, without weights.");
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a node is not counted, if a size that depends on data is open, "
                   "or if there is a warning.");
@@ -374,6 +381,15 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   return kFailed;
 }
 
+absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
+  if (models.files.size() != 1 || models.files[0].path == "-") {
+    return absl::InvalidArgumentError("--save writes the graph of one configuration, from a file");
+  }
+  RETURN_IF_ERROR(models.files[0].fault);
+  ASSIGN_OR_RETURN(const std::string bytes, ConfigFileToOnnx(models.files[0].path));
+  return WriteOutput(bytes, file, models.paths());
+}
+
 }  // namespace
 
 void DescribeCount(const UseVerb& use) {
@@ -408,6 +424,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   options.upper_bounds = args.upper;
   options.node_rows = view.by == GroupBy::kNode;
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (args.plot) {

@@ -74,7 +74,7 @@ absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name,
   return model;
 }
 
-absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name) {
+absl::StatusOr<std::string> ReadConfig(int fd, absl::string_view name) {
   std::string text;
   std::array<char, size_t{1} << 14> part;
   ssize_t n = 0;
@@ -83,6 +83,11 @@ absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name) {
     text.append(part.data(), static_cast<size_t>(n));
   }
   if (n < 0) return Named(name, absl::UnknownError("cannot be read"));
+  return text;
+}
+
+absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name) {
+  ASSIGN_OR_RETURN(const std::string text, ReadConfig(fd, name));
   return LoadConfig(text, name);
 }
 
@@ -124,6 +129,18 @@ absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
   if (form == TextForm::kNone)
     return S_ISREG(info.st_mode) ? LoadFile(path) : LoadFromStream(*fd, path);
   return LoadText(form, *fd, path, limits);
+}
+
+absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path) {
+  const std::string file = ConfigIn(path);
+  const absl::StatusOr<int> fd = OpenForReading(file);
+  if (!fd.ok()) return Named(file, fd.status());
+  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+  if (!IsOtherJson(Peek(*fd))) {
+    return Named(file, absl::InvalidArgumentError("is no configuration of a model family"));
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadConfig(*fd, file));
+  return ConfigToOnnx(text, file);
 }
 
 }  // namespace onnxflops
