@@ -386,7 +386,7 @@ absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
     return absl::InvalidArgumentError("--save writes the graph of one configuration, from a file");
   }
   RETURN_IF_ERROR(models.files[0].fault);
-  ASSIGN_OR_RETURN(const std::string bytes, ConfigFileToOnnx(models.files[0].path));
+  ASSIGN_OR_RETURN(const std::string bytes, ConfigFileToOnnx(models.files[0].path, file));
   return WriteOutput(bytes, file, models.paths());
 }
 

@@ -131,7 +131,7 @@ absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
   return LoadText(form, *fd, path, limits);
 }
 
-absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path) {
+absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved) {
   const std::string file = ConfigIn(path);
   const absl::StatusOr<int> fd = OpenForReading(file);
   if (!fd.ok()) return Named(file, fd.status());
@@ -140,7 +140,7 @@ absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path) {
     return Named(file, absl::InvalidArgumentError("is no configuration of a model family"));
   }
   ASSIGN_OR_RETURN(const std::string text, ReadConfig(*fd, file));
-  return ConfigToOnnx(text, file);
+  return ConfigToOnnx(text, file, saved.substr(saved.rfind('/') + 1));
 }
 
 }  // namespace onnxflops

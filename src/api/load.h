@@ -20,8 +20,8 @@ namespace onnxflops {
 absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
 
 // The graph of a configuration, as a ModelProto: what Load() counts, to be written to a file. Its
-// weights are external data that is not there.
-absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path);
+// weights are external data that is not there; they name `saved`, the file that it will be in.
+absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved);
 
 }  // namespace onnxflops
 

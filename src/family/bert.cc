@@ -109,7 +109,7 @@ absl::StatusOr<std::string> BuildBertLike(const Config& config, const BertShape&
   const int64_t labels = root == classifier ? config.Labels() : 0;
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const int64_t h = s.encoder.hidden;
   Tensor x, pooled, table;

@@ -1,5 +1,6 @@
 #include "src/family/clip.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -117,8 +118,50 @@ absl::StatusOr<std::string> BuildClip(const Config& config) {
   const std::string root = config.RequireArchitecture({"CLIPModel"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   BuildBothTowers(&b, vision, text, projection);
+  return std::move(b).Finish();
+}
+
+absl::StatusOr<std::string> BuildClipText(const Config& config) {
+  const ClipText text = ReadText(config);
+  const std::string root =
+      config.RequireArchitecture({"CLIPTextModel", "CLIPTextModelWithProjection"});
+  const bool projects = root == "CLIPTextModelWithProjection";
+  const int64_t width = projects ? config.Size("projection_dim", 512) : text.encoder.hidden;
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
+  Tensor x;
+  {
+    std::optional<Scope> tower;
+    if (projects) tower.emplace(&b, "text_model", "CLIPTextModel");
+    x = BuildText(&b, ids, text);
+  }
+  if (projects) x = Linear(&b, x, "text_projection", text.encoder.hidden, width, false);
+  b.Output(projects ? "text_embeds" : "pooler_output", x, dtype, {"batch", width});
+  return std::move(b).Finish();
+}
+
+absl::StatusOr<std::string> BuildClipVisionModel(const Config& config) {
+  const ClipVision vision = ReadClipVision(config);
+  const std::string root =
+      config.RequireArchitecture({"CLIPVisionModel", "CLIPVisionModelWithProjection"});
+  const bool projects = root == "CLIPVisionModelWithProjection";
+  const int64_t width = projects ? config.Size("projection_dim", 512) : vision.encoder.hidden;
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor pixels = PixelValues(&b, vision.image);
+  Tensor x;
+  {
+    std::optional<Scope> tower;
+    if (projects) tower.emplace(&b, "vision_model", "CLIPVisionModel");
+    x = BuildClipVision(&b, pixels, vision, vision.encoder.layers).pooled;
+  }
+  if (projects) x = Linear(&b, x, "visual_projection", vision.encoder.hidden, width, false);
+  b.Output(projects ? "image_embeds" : "pooler_output", x, dtype, {"batch", width});
   return std::move(b).Finish();
 }
 

@@ -22,6 +22,11 @@ const Json* Config::Find(const char* key) const {
 
 bool Config::Has(const char* key) const { return Find(key) != nullptr; }
 
+bool Config::IsFalse(const char* key) const {
+  const Json* value = Find(key);
+  return value != nullptr && value->is_boolean() && !*value->get_ptr<const bool*>();
+}
+
 bool Config::HasNull(const char* key) const {
   if (object_ == nullptr) return false;
   const auto at = object_->find(key);

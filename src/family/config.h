@@ -23,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/base/limits.h"
+#include "src/family/graph_builder.h"
 #include "src/graph/dtype.h"
 
 namespace onnxflops::family {
@@ -31,6 +32,7 @@ namespace onnxflops::family {
 struct ConfigNotes {
   absl::Status status;                // the first fault
   std::vector<std::string> defaults;  // keys that were missing: "hidden_act = gelu"
+  SaveOptions save;
 };
 
 class Config {
@@ -42,6 +44,8 @@ class Config {
 
   // There, and not null.
   bool Has(const char* key) const;
+  // There, and false.
+  bool IsFalse(const char* key) const;
   // There, as null.
   bool HasNull(const char* key) const;
   // A whole number of 1 to kMaxConfigSize.

@@ -265,7 +265,7 @@ absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShap
   const bool with_head = architecture == full;
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(architecture, dtype);
+  GraphBuilder b(architecture, dtype, config.notes().save);
   BuildDecoder(&b, s, with_head);
   return std::move(b).Finish();
 }

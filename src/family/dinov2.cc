@@ -90,7 +90,7 @@ absl::StatusOr<std::string> BuildDinov2(const Config& config) {
   const std::string root = config.RequireArchitecture({"Dinov2Model"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   Tensor x = DinoEmbeddings(&b, PixelValues(&b, s.image), s);
   {
     const Scope encoder(&b, "encoder", "Dinov2Encoder");

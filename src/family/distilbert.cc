@@ -71,7 +71,7 @@ absl::StatusOr<std::string> BuildDistilbert(const Config& config) {
   const int64_t labels = whole || masked ? 0 : config.Labels();
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   Tensor x, table;
   {

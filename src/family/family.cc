@@ -30,6 +30,8 @@ struct Family {
 constexpr Family kFamilies[] = {
     {"bert", BuildBert},
     {"clip", BuildClip},
+    {"clip_text_model", BuildClipText},
+    {"clip_vision_model", BuildClipVisionModel},
     {"deepseek_v2", BuildDeepseekV2},
     {"deepseek_v3", BuildDeepseekV3},
     {"deit", BuildDeit},
@@ -51,6 +53,8 @@ constexpr Family kFamilies[] = {
     {"qwen3_moe", BuildQwen3Moe},
     {"roberta", BuildRoberta},
     {"siglip", BuildSiglip},
+    {"siglip2", BuildSiglip2},
+    {"siglip_vision_model", BuildSiglipVisionModel},
     {"t5", BuildT5},
     {"vit", BuildVit},
     {"whisper", BuildWhisper},
@@ -105,6 +109,10 @@ absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
 absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
   ASSIGN_OR_RETURN(const nlohmann::json document, Parse(json));
   const Config config(&document, "", notes);
+  notes->save.config = std::string(json);
+  if (config.Has("model_cfg") || (config.Has("vision_cfg") && config.Has("text_cfg"))) {
+    return BuildOpenClip(config);
+  }
   if (!config.Has("model_type")) {
     return absl::InvalidArgumentError(
         "is JSON without model_type: neither a configuration nor an ONNX model");
@@ -127,8 +135,10 @@ absl::StatusOr<std::string> BuildNamed(absl::string_view json, absl::string_view
 }  // namespace
 }  // namespace family
 
-absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name) {
+absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,
+                                         absl::string_view weights_at) {
   family::ConfigNotes notes;
+  notes.save.weights_at = std::string(weights_at);
   return family::BuildNamed(json, name, &notes);
 }
 

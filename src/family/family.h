@@ -24,8 +24,10 @@ namespace onnxflops {
 // what is no configuration, or makes no sense; OutOfRange for a limit.
 absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name);
 
-// The same as a ModelProto, whose weights are external data that is not there.
-absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name);
+// The same as a ModelProto. Its weights are external data that is not there: ONNX's checker wants
+// the file that they name to exist, so that the best name is that of the file itself.
+absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,
+                                         absl::string_view weights_at);
 
 // Sizes that the model states for symbols of its inputs where nobody binds them: past = 0.
 std::vector<std::pair<absl::string_view, int64_t>> AssumedDims(const ModelData& model);

@@ -61,7 +61,7 @@ absl::StatusOr<std::string> BuildGpt2(const Config& config) {
   const bool with_head = root == "GPT2LMHeadModel";
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
   Tensor x, table;

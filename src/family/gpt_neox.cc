@@ -72,7 +72,7 @@ absl::StatusOr<std::string> BuildGptNeox(const Config& config) {
   const bool with_head = root == "GPTNeoXForCausalLM";
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
   Tensor x, table;

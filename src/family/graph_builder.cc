@@ -67,7 +67,6 @@ enum class DimField : pbf_tag_type { kSize = 1, kSymbol = 2 };
 constexpr int64_t kIrVersion = 11;
 constexpr int64_t kOpset = 25;  // the first whose Attention has windows
 constexpr int32_t kExternal = 1;
-constexpr char kNowhere[] = "weights-not-here.data";
 
 template <typename Field>
 void AddString(pbf_builder<Field>* message, Field field, absl::string_view text) {
@@ -144,8 +143,11 @@ std::string BytesOf(const std::vector<T>& values) {
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(std::string root, DType dtype)
-    : dtype_(dtype), scopes_("''"), classes_(absl::StrCat("'", root, "'")) {}
+GraphBuilder::GraphBuilder(absl::string_view root, DType dtype, SaveOptions save)
+    : dtype_(dtype),
+      save_(std::move(save)),
+      scopes_("''"),
+      classes_(absl::StrCat("'", root, "'")) {}
 
 GraphBuilder::Scope::Scope(GraphBuilder* b, absl::string_view name, absl::string_view type)
     : b_(*b), path_(b->path_.size()), scopes_(b->scopes_.size()), classes_(b->classes_.size()) {
@@ -184,7 +186,7 @@ Tensor GraphBuilder::Weight(absl::string_view name, std::vector<int64_t> dims) {
     for (int64_t dim : dims) tensor.add_int64(TensorField::kDims, dim);
     tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype_));
     tensor.add_string(TensorField::kName, full);
-    tensor.add_message(TensorField::kExternalData, Entry("location", kNowhere));
+    tensor.add_message(TensorField::kExternalData, Entry("location", save_.weights_at));
     tensor.add_int32(TensorField::kDataLocation, kExternal);
   }
   pbf_builder<GraphField>(initializers_).add_message(GraphField::kInitializer, bytes);
@@ -275,6 +277,9 @@ std::string GraphBuilder::Finish() && {
   model.add_message(ModelField::kGraph, graph);
   model.add_message(ModelField::kOpsetImport, Opset("", kOpset));
   model.add_message(ModelField::kOpsetImport, Opset("com.microsoft", 1));
+  if (!save_.config.empty()) {
+    model.add_message(ModelField::kMetadata, Entry(kConfigKey, save_.config));
+  }
   for (const auto& [symbol, size] : assumed_) {
     model.add_message(ModelField::kMetadata,
                       Entry(absl::StrCat(kAssumedDimPrefix, symbol), absl::StrCat(size)));

@@ -31,7 +31,9 @@ namespace onnxflops::family {
 // The name of a value in the graph; empty for an input that is left out.
 using Tensor = std::string;
 
-// The metadata key of a size that a symbol has where nobody says another: its beginning.
+// Keys of the metadata: the configuration, and the beginning of those of sizes that symbols have
+// where nobody says another.
+inline constexpr absl::string_view kConfigKey = "onnxflops.config";
 inline constexpr absl::string_view kAssumedDimPrefix = "onnxflops.assumed_dim.";
 
 // A dimension of an input or output: a size, or a symbol ("batch", "past + seq").
@@ -45,6 +47,12 @@ struct Dim {
 };
 using Dims = std::vector<Dim>;
 
+// What a graph is written with.
+struct SaveOptions {
+  std::string weights_at = "weights-not-here.data";  // a file's name, where weights should be
+  std::string config;                                // the whole configuration, into the metadata
+};
+
 struct Attr {
   absl::string_view name;
   std::variant<int64_t, float, std::string, std::vector<int64_t>> value;
@@ -54,7 +62,7 @@ using Attrs = std::vector<Attr>;
 class GraphBuilder {
  public:
   // `root`: the class of the whole model.
-  GraphBuilder(std::string root, DType dtype);
+  GraphBuilder(absl::string_view root, DType dtype, SaveOptions save);
 
   // The modules that nodes and weights belong to while it lives.
   class Scope {
@@ -101,6 +109,7 @@ class GraphBuilder {
   Tensor Constant(DType dtype, int64_t count, bool scalar, absl::string_view bytes);
 
   const DType dtype_;
+  const SaveOptions save_;
   std::string path_;              // of the current module, "vision_model.encoder"
   std::string scopes_, classes_;  // the same as the exporter lists it
   std::string nodes_, initializers_, inputs_, outputs_;

@@ -68,7 +68,7 @@ absl::StatusOr<std::string> BuildLlava(const Config& config) {
   const std::string root = config.RequireArchitecture({"LlavaForConditionalGeneration"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   // The text alone: its tokens follow those of the image.
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor pixels = PixelValues(&b, s.vision.image);

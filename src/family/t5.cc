@@ -118,7 +118,7 @@ absl::StatusOr<std::string> BuildT5(const Config& config) {
   const std::string root = config.RequireArchitecture({"T5ForConditionalGeneration", "T5Model"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor decoder_ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "seq"});
   Tensor table;

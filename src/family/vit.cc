@@ -85,7 +85,7 @@ absl::StatusOr<std::string> BuildVitFamily(const Config& config, const VitFamily
   const VitShape s = ReadVit(config, family);
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(s.root, dtype);
+  GraphBuilder b(s.root, dtype, config.notes().save);
   const Tensor pixels = PixelValues(&b, s.image);
   const int64_t h = s.encoder.hidden;
   Tensor x;

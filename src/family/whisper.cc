@@ -99,7 +99,7 @@ absl::StatusOr<std::string> BuildWhisper(const Config& config) {
   const std::string root = config.RequireArchitecture({"WhisperForConditionalGeneration"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype);
+  GraphBuilder b(root, dtype, config.notes().save);
   const Tensor features = b.Input("input_features", dtype, {"batch", s.mels, 2 * s.source});
   const Tensor ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "seq"});
   Tensor x, table;

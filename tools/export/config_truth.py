@@ -48,7 +48,7 @@ CASES = {
     "google/gemma-2-2b": ({"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 256000, "sliding_window": 4096}, CAUSAL),
     "google/gemma-3-1b-pt": ({"model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "hidden_size": 1152, "intermediate_size": 6912, "num_hidden_layers": 26, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 262144, "sliding_window": 512, "sliding_window_pattern": 6}, TEXT + [{"batch": 1, "seq": 1500}, {"batch": 2, "seq": 1, "past": 300}]),
     "deepseek-ai/DeepSeek-V2-Lite": ({"model_type": "deepseek_v2", "architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 2048, "intermediate_size": 10944, "moe_intermediate_size": 1408, "num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16, "n_shared_experts": 2, "n_routed_experts": 64, "num_experts_per_tok": 6, "first_k_dense_replace": 1, "kv_lora_rank": 512, "q_lora_rank": None, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 102400, "norm_topk_prob": False}, CAUSAL),
-    "google/flan-t5-base": ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12, "vocab_size": 32128, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}, TEXT),
+    "google/flan-t5-base": ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12, "vocab_size": 32128, "feed_forward_proj": "gated-gelu"}, TEXT),
     "openai/whisper-tiny": ({"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"], "d_model": 384, "encoder_layers": 4, "decoder_layers": 4, "encoder_attention_heads": 6, "decoder_attention_heads": 6, "encoder_ffn_dim": 1536, "decoder_ffn_dim": 1536, "vocab_size": 51865, "num_mel_bins": 80}, TOWERS),
     "llama-biased": ({"model_type": "llama", "architectures": ["LlamaForCausalLM"], **LLAMA, "attention_bias": True, "mlp_bias": True, "head_dim": 48, "tie_word_embeddings": True}, CAUSAL),
     "llama-model": ({"model_type": "llama", "architectures": ["LlamaModel"], **LLAMA}, CAUSAL),
@@ -95,13 +95,13 @@ def count(config_json, dims_list):
         config._experts_implementation = "batched_mm"
     points, parameters = [], None
     # ViT's initialisation looks at numbers, which fake tensors do not have; tensors of device meta are not looked at.
-    with torch.device("meta") if config.model_type in ("vit", "deit", "dinov2") else FakeTensorMode(allow_non_fake_inputs=True):
+    with torch.device("meta") if config.model_type in ("vit", "deit", "dinov2", "siglip", "siglip2", "siglip_vision_model") else FakeTensorMode(allow_non_fake_inputs=True):
         model = getattr(transformers, config_json["architectures"][0])(config).eval()
         parameters = sum(p.numel() for p in model.parameters())
         for dims in dims_list:
             x = inputs_of(config, model, dims)
             if x.get("spatial_shapes", 0) is None:
-                x["spatial_shapes"] = torch.tensor([[16, 16]] * dims["batch"])
+                x["spatial_shapes"] = torch.tensor([[16, 16]] * dims["batch"], device="cpu")
             with torch.no_grad():
                 if dims.get("past"):
                     cache = DynamicCache(config=config)
