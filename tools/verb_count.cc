@@ -51,6 +51,9 @@ are not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any
 depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A
 file may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several
 models are one table with a row each. The verb may be left out.
+
+A config.json of a known model family is counted as the graph that it describes,
+with batch, seq and past as sizes; a folder without *.onnx may hold such files.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -91,6 +94,8 @@ models are one table with a row each. The verb may be left out.
     onnxflops resnet50.onnx --format model-explorer -o resnet50.flops.json
     onnxflops resnet50.onnx --format perfetto -o resnet50.trace.json
     onnxflops resnet50.onnx --format folded --sort macs -o resnet50.folded
+  A configuration, without a model; one step of decoding behind 1,000 tokens:
+    onnxflops config.json --dim batch=1,seq=1,past=1000
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
@@ -112,7 +117,7 @@ struct CountArguments {
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
-  std::string convention, annotate;
+  std::string convention, annotate, save;
   UpperArgument upper;
   bool strict = false, plot = false, redact = false;
 
@@ -130,6 +135,8 @@ struct CountArguments {
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
+    list->AddValue("--save", "FILE", &save,
+                   "Write the graph of a configuration as an ONNX model, without weights.");
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a node is not counted, if a size that depends on data is open, "
                   "or if there is a warning.");
@@ -563,6 +570,15 @@ absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptio
   return kFine;
 }
 
+absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
+  if (models.files.size() != 1 || models.files[0].path == "-") {
+    return absl::InvalidArgumentError("--save writes the graph of one configuration, from a file");
+  }
+  RETURN_IF_ERROR(models.files[0].fault);
+  ASSIGN_OR_RETURN(const std::string bytes, ConfigFileToOnnx(models.files[0].path, file));
+  return WriteOutput(bytes, file, models.paths());
+}
+
 }  // namespace
 
 void DescribeCount(const UseVerb& use) {
@@ -608,6 +624,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
+  if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);

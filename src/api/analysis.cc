@@ -10,6 +10,7 @@
 #include "src/api/official_bodies.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/hardware/roofline.h"
 #include "src/resolve/resolve.h"
 
@@ -40,6 +41,7 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   resolve.bodies = options.bodies;
   InferOptions infer;
   infer.dims = options.bindings;
+  for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;
