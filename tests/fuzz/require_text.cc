@@ -27,7 +27,7 @@ constexpr absl::string_view kLineBegins[] = {
     "range ",      "assumed ",  "except ",   "cost ",    "inside ",    "runs ",     "|",
     "names ",      "where ",    "base ",     "head ",    "sizes ",     "change ",   "operators ",
     "file ",       "budgets ",  "check ",    "rule ",    "other ",     "base",      "activations ",
-    "every ",      "* rests",   "tools in ", "models ",  "gradient ",
+    "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "at most ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
