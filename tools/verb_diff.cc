@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/api/diff.h"
-#include "src/api/load.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -33,7 +32,7 @@ constexpr VerbHelp kVerbDiffHelp = {
     R"(Compares the cost of two models: totals, then the modules that changed, the
 largest change first, then operators and what the files declare in other ways.
 Modules are matched by path, then by what is in them, so that a rename or
-another exporter does not look like a new model. BASE may be a report that
+another exporter does not look like a new model. BASE and HEAD may be reports that
 `onnxflops count --format json` wrote earlier. Sizes that both models leave open
 are compared as formulas.
 )",
@@ -192,14 +191,15 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   options.node_rows = view.by == GroupBy::kNode;
   RETURN_IF_ERROR(args.CheckModels());
   const std::string &base = args.models.front(), &head = args.models.back();
-  ASSIGN_OR_RETURN(const Model model, Load(head, options.limits));
+  ASSIGN_OR_RETURN(const Side side, LoadSide(head, options));
   ASSIGN_OR_RETURN(const Diff diff,
                    args.git.empty()
-                       ? DiffWithBase(base, model, options, missing_is_fine)
-                       : DiffWithRevision(args.git, head, model, options, missing_is_fine));
+                       ? DiffWithBase(base, side, options, missing_is_fine)
+                       : DiffWithRevision(args.git, head, side, options, missing_is_fine));
   if (options.node_rows && !diff.has_nodes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(base), ": the report has no nodes; write it with --by node for --by node here"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),
+                     ": the report has no nodes; write it with --by node for --by node here"));
   }
   const std::string text =
       args.comment ? ToComment(diff, view) : RenderDiff(diff, format, view, style);

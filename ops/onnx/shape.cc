@@ -605,7 +605,7 @@ constexpr OpDef kShapeRows[] = {
      .infer = InferExpand,
      .examples = kExpandExamples,
      .shape_inputs = 1 << 1,
-     .traits = Traits::kReadsContent | Traits::kMovesMask,
+     .traits = Traits::kReadsContent | Traits::kMovesMask | Traits::kStrided,
      .onnx = {.nothing_without = InputBits({1}),
               .followed_inputs = InputBits({1}),
               .followed_since = 13},

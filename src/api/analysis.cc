@@ -10,6 +10,8 @@
 #include "src/api/official_bodies.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
+#include "src/hardware/roofline.h"
 #include "src/resolve/resolve.h"
 
 namespace onnxflops {
@@ -39,12 +41,17 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   resolve.bodies = options.bodies;
   InferOptions infer;
   infer.dims = options.bindings;
+  for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;
   infer.limits = options.limits;
   ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
-  ASSIGN_OR_RETURN(Counts counts, Count(inference, causal));
+  std::optional<Roofline> roofline;
+  if (options.on_device) {
+    ASSIGN_OR_RETURN(roofline, RooflineOf(options.on_device->device, options.on_device->precision));
+  }
+  ASSIGN_OR_RETURN(Counts counts, Count(inference, causal, roofline));
   return Analysis{std::move(inference), std::move(counts)};
 }
 

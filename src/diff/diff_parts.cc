@@ -21,6 +21,7 @@ using report::LabelledLine;
 using report::Percent;
 using report::ShowExpr;
 using report::SiNumber;
+using report::TimeText;
 using report::WithByteUnit;
 using Column = TextTable::Column;
 
@@ -30,6 +31,9 @@ constexpr auto kDropLast = Column::Narrow::kDropLast;
 constexpr size_t kMaxListedNodes = 40;
 
 std::string NumberText(absl::int128 value, const Quantity& q, bool exact) {
+  if (q.unit == Quantity::Unit::kZeptoseconds) {
+    return absl::StrCat(value < 0 ? "-" : "", TimeText(value < 0 ? -value : value, exact));
+  }
   std::string text = exact ? GroupedDigits(value) : SiNumber(value);
   return q.unit == Quantity::Unit::kBytes ? WithByteUnit(std::move(text)) : text;
 }

@@ -78,7 +78,7 @@ void WriteCost(const Explanation& e, JsonWriter* json) {
   json->Key("runs").Quantity(e.node.multiplicity);
   const bool unknown = e.node.status == Coverage::kUnknown;
   for (const Quantity& q : kQuantities) {
-    if (q.of == Quantity::Of::kWeights) continue;
+    if (q.of == Quantity::Of::kWeights || q.needs != Quantity::Needs::kNothing) continue;
     json->Key(q.key);
     if (unknown) {
       json->Null();
