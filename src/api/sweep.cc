@@ -66,15 +66,16 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
 
 // Whether the formulas of a report give what a count at these sizes gave: integers of the model
 // that overflow are in no formula, and some sizes are known only where others are numbers. What
-// stays open is no difference if `may_be_open`.
-bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted,
-                  bool may_be_open) {
+// stays open is no difference if `for_rows`.
+bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted, bool for_rows) {
   const absl::StatusOr<Totals> given = open.At(sizes);
   if (!given.ok()) return true;  // the sweep says so itself
   return std::all_of(std::begin(kQuantities), std::end(kQuantities), [&](const Quantity& q) {
+    // Rows hold only these two.
+    if (for_rows && q.value != &Amounts::flops && q.value != &Amounts::macs) return true;
     const Expr &a = *given.*q.value, &b = counted.*q.value;
-    if (a == b || a.is_literal() != b.is_literal()) return a == b || may_be_open;
-    if (may_be_open || b.is_literal()) return !b.is_literal();
+    if (a == b || a.is_literal() != b.is_literal()) return a == b || for_rows;
+    if (for_rows || b.is_literal()) return !b.is_literal();
     // Of what is open in the formula, nothing is known in the count.
     const std::vector<std::string> open_there = a.Symbols(), open_here = b.Symbols();
     return std::all_of(open_there.begin(), open_there.end(), [&](const std::string& name) {
