@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/cost/amounts.h"
 #include "src/infer/require_symbols.h"
 #include "src/report/redact.h"
 
@@ -60,6 +62,26 @@ Bindings LargestOf(absl::Span<const SweptSymbol> swept) {
     largest[name] = *std::max_element(sizes.begin(), sizes.end());
   }
   return largest;
+}
+
+// Whether the formulas of a report give what a count at these sizes gave: integers of the model
+// that overflow are in no formula, and some sizes are known only where others are numbers. What
+// stays open is no difference if `for_rows`.
+bool FormulasGive(const Report& open, const Bindings& sizes, const Totals& counted, bool for_rows) {
+  const absl::StatusOr<Totals> given = open.At(sizes);
+  if (!given.ok()) return true;  // the sweep says so itself
+  return std::all_of(std::begin(kQuantities), std::end(kQuantities), [&](const Quantity& q) {
+    // Rows hold only these two.
+    if (for_rows && q.value != &Amounts::flops && q.value != &Amounts::macs) return true;
+    const Expr &a = *given.*q.value, &b = counted.*q.value;
+    if (a == b || a.is_literal() != b.is_literal()) return a == b || for_rows;
+    if (for_rows || b.is_literal()) return !b.is_literal();
+    // Of what is open in the formula, nothing is known in the count.
+    const std::vector<std::string> open_there = a.Symbols(), open_here = b.Symbols();
+    return std::all_of(open_there.begin(), open_there.end(), [&](const std::string& name) {
+      return std::find(open_here.begin(), open_here.end(), name) != open_here.end();
+    });
+  });
 }
 
 // The names of the swept symbols in a report, which people may type in other ways.
@@ -135,10 +157,12 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
   ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
   const Sweeper sweeper(model, options, convention);
   // A formula does not know which sizes a model takes. A count does.
-  RETURN_IF_ERROR(sweeper.CountAt(LargestOf(swept)).status());
+  ASSIGN_OR_RETURN(const Report largest, sweeper.CountAt(LargestOf(swept)));
   absl::StatusOr<Report> open = sweeper.CountAt({});
   absl::Status fault = open.status();
-  if (open.ok()) {
+  if (open.ok() && !FormulasGive(*open, LargestOf(swept), largest.totals, rows.has_value())) {
+    fault = absl::FailedPreconditionError("a count at the largest sizes differs from them");
+  } else if (open.ok()) {
     absl::StatusOr<SweepReport> sweep =
         SweepOf(*std::move(open), swept, points, rows, redact_names);
     if (sweep.ok()) return sweep;

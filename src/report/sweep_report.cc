@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -38,6 +39,9 @@ using report::WithByteUnit;
 using report::WithoutEnd;
 
 constexpr int kMaxPlotLabel = 40;  // columns
+constexpr size_t kMaxCell = 60;    // of a formula
+constexpr size_t kMaxFormula = 4 * kMaxCell;
+constexpr char kLongFormula[] = "(long)";
 constexpr int kMinBar = 10;
 
 std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
@@ -94,10 +98,13 @@ struct CellStyle {
   bool exact = false;
 
   std::string Text(const Expr& value, Quantity::Unit unit, bool lower_bound) const {
-    std::string text = ShowExpr(value, exact);
+    const bool is_long = value.TextBytes(kMaxFormula) > kMaxFormula;
+    std::string text = is_long ? kLongFormula : ShowExpr(value, exact);
     if (value.is_literal()) {
       if (unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
       if (unit == Quantity::Unit::kZeptoseconds) text = TimeText(value.literal(), exact);
+    } else if (text.size() > kMaxCell) {
+      text = kLongFormula;
     }
     return lower_bound ? absl::StrCat(">= ", text) : text;
   }
@@ -262,6 +269,18 @@ std::vector<std::string> HeadOf(const SweepReport& sweep) {
   return head;
 }
 
+// Where a formula has no room: where it is, and what makes it a number.
+void NoteLong(TextTable* table) {
+  const auto is_long = [](const std::string& cell) { return absl::EndsWith(cell, kLongFormula); };
+  const bool any = std::any_of(table->rows.begin(), table->rows.end(), [&](const auto& row) {
+    return std::any_of(row.cells.begin(), row.cells.end(), is_long);
+  });
+  if (any) {
+    table->notes.emplace_back(
+        "long: a formula of sizes that are open; --format csv has it, --dim sets sizes");
+  }
+}
+
 // How many columns a table takes from point `begin` on until the width is used up.
 size_t BlockEnd(const TextTable& table, size_t begin, int width) {
   const auto column_width = [&](size_t c) {
@@ -319,11 +338,15 @@ std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const 
   const TextTable whole = MakeSweepTable(sweep, cells, 0, sweep.points.size());
   const bool is_wide = BlockEnd(whole, 0, style.line_width()) < sweep.points.size();
   if (is_wide && sweep.rows.empty()) {
-    return absl::StrCat(out, "\n", DrawText(PointTable(sweep, cells), style));
+    TextTable table = PointTable(sweep, cells);
+    NoteLong(&table);
+    return absl::StrCat(out, "\n", DrawText(std::move(table), style));
   }
   for (size_t begin = 0; begin < sweep.points.size();) {
     const size_t end = BlockEnd(whole, begin, style.line_width());
-    absl::StrAppend(&out, "\n", DrawText(MakeSweepTable(sweep, cells, begin, end), style));
+    TextTable table = MakeSweepTable(sweep, cells, begin, end);
+    if (end == sweep.points.size()) NoteLong(&table);
+    absl::StrAppend(&out, "\n", DrawText(std::move(table), style));
     begin = end;
   }
   return out;

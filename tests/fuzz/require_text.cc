@@ -29,6 +29,7 @@ constexpr absl::string_view kLineBegins[] = {
     "file ",       "budgets ",  "check ",    "rule ",    "other ",     "base",      "activations ",
     "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
     "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
+    "at most ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {

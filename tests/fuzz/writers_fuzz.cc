@@ -305,6 +305,7 @@ void RequireExplanation(const NodeRow& node, Choices* choose) {
   e.bodies = {{choose->Name(), choose->Name(), choose->Amount(), choose->Amount()}};
   e.names = choose->Name();
   e.where = choose->Names();
+  e.raised = {{choose->Name(), SymbolOrigin::Kind::kData, choose->Name(), 0, choose->Amount()}};
   const TableStyle style = MakeStyle(choose);
   RequireTable(ToText(e, style), style);
 }
