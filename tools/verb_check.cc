@@ -103,7 +103,7 @@ struct CheckArguments {
     causal.AddTo(list);
     rate.AddTo(list);
     devices_file.AddTo(list);
-    list->AddValue("--decision", "FILE.json", &decision,
+    list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
     list->AddValues("--output", "FORMAT=FILE", &outputs,
                     "Write to FILE as well, in any format: junit=budgets.xml.");
