@@ -312,7 +312,7 @@ def check_diffs(outputs):
     outputs.run("diff", "models/custom-op.onnx", "models/lstm.onnx")
     outputs.run("diff", "no-such-base.onnx", clip, "--base-missing", "ok")
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as budgets:
-        budgets.write('budget.flops = "+1000%"\nbudget.params = "1 T"\nopset.max = 99\nat.batch = "1..8"\nat.seq = 8\n')
+        budgets.write('budget.flops = "+1000%"\nbudget.params = "1 T"\nopset.max = 99\nmodels."lstm.onnx".at.batch = "1..8"\nmodels."lstm.onnx".at.seq = 8\n')
         budgets.flush()
         outputs.run("check", "models/lstm.onnx", "--budgets", budgets.name, "--against", "models/lstm.onnx")
         outputs.run("check", "models/lstm.onnx", "models/lstm.static.onnx", "--budgets", budgets.name, "--against", "models")
