@@ -22,6 +22,7 @@
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
+#include "src/api/serving.h"
 #include "src/api/version.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/read_report.h"

@@ -3,12 +3,14 @@
 #define ONNXFLOPS_TOOLS_DEVICE_ARGUMENTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/api/count.h"
 #include "src/hardware/device.h"
 #include "src/hardware/mfu.h"
 #include "tools/option_list.h"
@@ -34,6 +36,14 @@ struct RateArguments {
 // A number above 0; 0 where nothing was given.
 absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text);
 absl::StatusOr<int64_t> ParsePositiveWhole(absl::string_view option, const std::string& text);
+
+// --device, --dtype, --devices-file: what bounds the time of a run.
+struct RooflineArguments {
+  std::string device, dtype;
+  DevicesFileArgument devices_file;
+  void AddTo(OptionList* list);
+  absl::StatusOr<std::optional<DeviceChoice>> Parse() const;
+};
 
 }  // namespace onnxflops::tools
 

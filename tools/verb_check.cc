@@ -50,12 +50,13 @@ constexpr char kBudgetsFile[] = "onnxflops.toml";
 constexpr VerbHelp kVerbCheckHelp = {
     "onnxflops check MODEL... [options]",
     R"(Holds a model to budgets: limits on any quantity of the model or of its modules,
-absolute or relative to a base, at given sizes or at all sizes of a range; on operators,
-domains and opsets. The file is --budgets FILE, else onnxflops.toml beside the model,
-else onnxflops.toml in the working directory. The README describes it. A figure that is
-only a lower bound, or that depends on an open size, is "not proven" and does not pass.
-MODEL may be a report that `onnxflops count --format json` wrote earlier. Of several
-models, [models."GLOB"] in the file says which rules are for which.
+absolute or relative to a base, at given sizes or at all sizes of a range; on
+operators, domains and opsets. The file is --budgets FILE, else onnxflops.toml
+beside the model, else onnxflops.toml in the working directory. The README
+describes it. A figure that is only a lower bound, or that depends on an open
+size, is "not proven" and does not pass. MODEL may be a report that
+`onnxflops count --format json` wrote earlier. Of several models,
+[models."GLOB"] in the file says which rules are for which.
 )",
     R"(  A file of budgets from what the model costs today, with 1 % margin:
     onnxflops check model.onnx --init
@@ -84,9 +85,9 @@ struct CheckArguments {
   bool init = false, update = false, summary = false;
   SizeArguments sizes;
   CausalArgument causal;
+  RooflineArguments roofline;
   BaseMissingArgument base_missing;
   RateArguments rate;
-  DevicesFileArgument devices_file;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
@@ -102,9 +103,9 @@ struct CheckArguments {
     sizes.AddTo(list);
     causal.AddTo(list);
     rate.AddTo(list);
-    devices_file.AddTo(list);
     list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
+    roofline.AddTo(list);
     list->AddValues("--output", "FORMAT=FILE", &outputs,
                     "Write to FILE as well, in any format: junit=budgets.xml.");
     list->AddFlag("--summary", &summary,
@@ -360,9 +361,6 @@ absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::strin
 absl::Status WriteResults(const CheckRun& run, const std::string& budgets,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
   const CheckArguments& args = run.args;
-  ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
-  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
-  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   if (!args.decision.empty()) {
     ASSIGN_OR_RETURN(const DecisionInfo info, DescribeDecision(run, budgets));
     RETURN_IF_ERROR(WriteOutput(ToDecision(report, info), args.decision, inputs));
@@ -399,6 +397,10 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   RETURN_IF_ERROR(FormatOf(args.output).status());
   RETURN_IF_ERROR(ParseOutputs(args.outputs).status());
   RETURN_IF_ERROR(args.output.Style().status());
+  // A file of devices by itself is for budgets on mfu.
+  if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
+    ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
+  }
   ASSIGN_OR_RETURN(const std::string path, BudgetsPath(args));
   if (args.init) {
     if (args.models.size() > 1) {
@@ -407,7 +409,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
     ASSIGN_OR_RETURN(const Model model, Load(args.models[0], options.limits));
     return WriteInitial(args, path, model, options);
   }
-  ASSIGN_OR_RETURN(const std::vector<Device> devices, args.devices_file.Parse());
+  ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
   CheckRun run = {args, options, devices};
   RETURN_IF_ERROR(args.rate.Parse(&run.rate, &run.num_devices));
   ASSIGN_OR_RETURN(run.missing_is_fine, args.base_missing.Parse());
@@ -416,7 +418,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, devices, &text));
   ASSIGN_OR_RETURN(CheckReport report, JudgeAll(run, budgets));
   std::vector<std::string> inputs = run.files.paths();
-  inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.devices_file.file});
+  inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
     ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));

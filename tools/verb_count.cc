@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
+#include "src/api/serving.h"
 #include "src/api/sweep.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
@@ -29,7 +30,9 @@
 #include "src/report/sweep_report.h"
 #include "src/report/viewer_formats.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/device_arguments.h"
 #include "tools/each_model.h"
+#include "tools/memory_arguments.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -48,6 +51,9 @@ are not read. MODEL is a file, a folder (all *.onnx and *.onnxtxt in it, at any
 depth), a pattern such as 'exported/**/*.onnx', or "-" for standard input. A
 file may be written as text: .onnxtxt (ONNX's own), .textproto, .json. Several
 models are one table with a row each. The verb may be left out.
+
+A config.json of a known model family is counted as the graph that it describes,
+with batch, seq and past as sizes; a folder without *.onnx may hold such files.
 )",
     R"(  The cost of every module of CLIP, at the sizes in the file:
     onnxflops clip-vit-l-14-336.onnx
@@ -62,6 +68,12 @@ models are one table with a row each. The verb may be left out.
     onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
   A training step with a frozen image tower and flash attention:
     onnxflops clip.onnx --backward exact --frozen visual --attention flash
+  What bounds the time of a run on a device, node by node:
+    onnxflops resnet50.onnx --device h100-sxm --dtype bf16 --top 10
+  What it holds in memory, and the largest batch that trains in 80 GiB:
+    onnxflops clip.onnx --fit 80GiB --optimizer adamw
+  A prompt of 512 tokens, and the token after it:
+    onnxflops llama-with-past.onnx --prefill 512 --decode 1@512 --dim batch=1
   One part of a model:
     onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
@@ -82,6 +94,8 @@ models are one table with a row each. The verb may be left out.
     onnxflops resnet50.onnx --format model-explorer -o resnet50.flops.json
     onnxflops resnet50.onnx --format perfetto -o resnet50.trace.json
     onnxflops resnet50.onnx --format folded --sort macs -o resnet50.folded
+  A configuration, without a model; one step of decoding behind 1,000 tokens:
+    onnxflops config.json --dim batch=1,seq=1,past=1000
   Fail in CI if anything is not counted:
     onnxflops exported/*.onnx --strict
 
@@ -97,25 +111,32 @@ struct CountArguments {
   SizeArguments sizes;
   CausalArgument causal;
   TrainingArguments training;
+  RooflineArguments roofline;
+  MemoryArguments memory;
+  ServingArguments serving;
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
-  std::string convention, annotate;
-  bool strict = false, plot = false, redact = false, upper = false;
+  std::string convention, annotate, save;
+  UpperArgument upper;
+  bool strict = false, plot = false, redact = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
     training.AddTo(list);
+    roofline.AddTo(list);
+    memory.AddTo(list);
+    serving.AddTo(list);
     view.AddTo(list);
-    list->AddFlag("--upper", &upper,
-                  "Count sizes that depend on data at their upper bounds, where operators give "
-                  "them: at most so many boxes, as NonMaxSuppression may keep.");
+    upper.AddTo(list);
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
+    list->AddValue("--save", "FILE", &save,
+                   "Write the graph of a configuration as an ONNX model, without weights.");
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a node is not counted, if a size that depends on data is open, "
                   "or if there is a warning.");
@@ -398,6 +419,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   if (faults.size() < count) {
     std::vector<std::string> inputs = models.paths();
     inputs.push_back(args_.sizes.rules.file);
+    inputs.push_back(args_.roofline.devices_file.file);
     RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
   }
   for (const absl::Status& fault : faults) {
@@ -426,6 +448,25 @@ absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer,
     return absl::InvalidArgumentError(
         absl::StrCat("--format ", viewer->name, " shows the quantity of --sort, of all: not --top ",
                      "or --columns"));
+  }
+  return absl::OkStatus();
+}
+
+// Columns and orders that only a device or an exact backward pass has.
+absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) {
+  std::vector<Figure> figures = view.columns;
+  if (view.sort) figures.push_back(*view.sort);
+  for (const Figure& figure : figures) {
+    const Quantity::Needs needs = figure.quantity != nullptr            ? figure.quantity->needs
+                                  : figure.kind == Figure::Kind::kBound ? Quantity::Needs::kDevice
+                                                                        : Quantity::Needs::kNothing;
+    if (needs == Quantity::Needs::kDevice && !options.on_device) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(figure.key(), " needs a device: --device NAME --dtype D"));
+    }
+    if (needs == Quantity::Needs::kTraining && !options.training) {
+      return absl::InvalidArgumentError(absl::StrCat(figure.key(), " needs --backward exact"));
+    }
   }
   return absl::OkStatus();
 }
@@ -460,11 +501,17 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
   }
-  if (options.training) {
-    return absl::InvalidArgumentError("--backward exact: a sweep has the forward pass only");
-  }
+  if (options.memory) return absl::InvalidArgumentError("--memory: a sweep has no memory");
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
+  }
+  if (!args.view.columns.empty()) {
+    return absl::InvalidArgumentError(
+        "--columns: a sweep has a column for each point; --format csv has MACs as well");
+  }
+  if (view.by == GroupBy::kOp && (view.top > 0 || view.sort)) {
+    return absl::InvalidArgumentError(
+        "--top and --sort: a sweep by op has a row for every operator, in the order of names");
   }
   if (args.plot && format != Format::kTable) {
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
@@ -479,11 +526,57 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   ASSIGN_OR_RETURN(const SweepReport sweep,
                    CountSweep(model, options, args.convention, swept, rows, args.redact));
   ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.plot));
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file,
+                              {path, args.sizes.rules.file, args.roofline.devices_file.file}));
   const std::string objection = args.strict ? Objection(sweep.report) : "";
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", objection));
   return kFailed;
+}
+
+absl::StatusOr<std::string> RenderServing(const ServingReport& report, Format format,
+                                          const ViewOptions& view, const TableStyle& style) {
+  switch (format) {
+    case Format::kJson:
+      return ToJson(report);
+    case Format::kCsv:
+      return ToCsv(report);
+    case Format::kMarkdown:
+      return ToMarkdown(report, view);
+    case Format::kTable:
+      return ToTable(report, view, style);
+    case Format::kText:
+    case Format::kJsonLines:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "--prefill and --decode are written as table, json, csv or markdown, not as text or jsonl");
+}
+
+absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
+                                    const ViewOptions& view, Format format, const TableStyle& style,
+                                    const std::vector<DimSizes>& sweep,
+                                    const ServingRequest& request, const ModelFiles& models) {
+  if (!models.one_file || !sweep.empty() || options.memory || options.training ||
+      !options.module.empty() || !args.convention.empty() || args.redact) {
+    return absl::InvalidArgumentError(
+        "--prefill and --decode count the forward pass of one model, at one size each");
+  }
+  const std::string& path = models.files[0].path;
+  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
+  ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  return kFine;
+}
+
+absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
+  if (models.files.size() != 1 || models.files[0].path == "-") {
+    return absl::InvalidArgumentError("--save writes the graph of one configuration, from a file");
+  }
+  RETURN_IF_ERROR(models.files[0].fault);
+  ASSIGN_OR_RETURN(const std::string bytes, ConfigFileToOnnx(models.files[0].path, file));
+  return WriteOutput(bytes, file, models.paths());
 }
 
 }  // namespace
@@ -508,22 +601,31 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  ASSIGN_OR_RETURN(const TrainingOptions training, args.training.ParseOptions());
+  ASSIGN_OR_RETURN(options.memory, args.memory.Parse(training));
+  if (!options.memory || args.training.backward == "exact") {
+    ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  }
+  ASSIGN_OR_RETURN(const std::optional<ServingRequest> serving, args.serving.Parse());
+  ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   ASSIGN_OR_RETURN(const CountFormat chosen, CountFormatOf(args.output));
   const Format format = chosen.plain;
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
+  RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   if (!args.convention.empty()) {
     RETURN_IF_ERROR(convention::RequireConvention(args.convention).status());
   }
   options.module = args.view.module;
-  options.upper_bounds = args.upper;
+  options.upper_bounds = args.upper.given;
   options.node_rows =
       view.by == GroupBy::kNode || (chosen.viewer != nullptr && chosen.viewer->nodes);
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
+  if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
+  if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (args.plot) {

@@ -29,8 +29,8 @@ constexpr VerbHelp kVerbMfuHelp = {
     "onnxflops mfu MODEL --step-time SECONDS --device NAME --dtype D [options]",
     R"(Model FLOPs utilisation: the FLOPs of a training step, counted from the model's
 graph, over what the devices could do in that time. HFU counts recomputed
-activations, too. --dim gives the batch of all devices. There is no default device.
-A table shows what readers with another formula would get.
+activations, too. --dim gives the batch of all devices. There is no default
+device. A table shows what readers with another formula would get.
 )",
     R"(  A step of 512 images on eight H100s took 0.412 s:
     onnxflops mfu clip.onnx --dim batch=512 --step-time 0.412 --devices 8 \
@@ -41,11 +41,11 @@ A table shows what readers with another formula would get.
   A device that is not in the table:
     onnxflops mfu gpt2.onnx --dim batch=8,seq=1024 --step-time 0.1 --peak 312e12
   What hardware counters measured beside what is counted:
-    onnxflops mfu gpt2.onnx --dim batch=8,seq=1024 --step-time 0.1 --peak 312e12 \
-      --measured-flops 9.1e12
+    onnxflops mfu gpt2.onnx --dim batch=8,seq=1024 --step-time 0.1 \
+      --peak 312e12 --measured-flops 9.1e12
 
-Exit codes: 0 success, 1 --strict failed (a utilisation above 1, or nodes that are
-not counted), 2 error.
+Exit codes: 0 success, 1 --strict failed (a utilisation above 1, or nodes that
+are not counted), 2 error.
 )"};
 
 struct MfuArguments {

@@ -21,12 +21,14 @@ namespace {
 
 using check::UnitOf;
 using report::SiNumber;
+using report::TimeText;
 
 constexpr absl::int128 kWhole = 1'000'000;  // of millionths
 constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
 constexpr size_t kListedNames = 8;
 
 std::string FigureText(absl::int128 value, const Quantity& q) {
+  if (q.unit == Quantity::Unit::kZeptoseconds && value >= 0) return TimeText(value, false);
   std::string text = SiNumber(value);
   const absl::string_view unit = UnitOf(q);
   const bool prefixed = !text.empty() && text.find(' ') != std::string::npos;
@@ -49,6 +51,18 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
                       : sign   ? "+"
                                : "",
                       Int128ToString(hundredths / 100), ".", digits, " %");
+}
+
+const char* WhyMissing(const Quantity& quantity) {
+  switch (quantity.needs) {
+    case Quantity::Needs::kNothing:
+      break;
+    case Quantity::Needs::kDevice:
+      return "it needs a device, of the base as well: --device NAME --dtype D";
+    case Quantity::Needs::kTraining:
+      return "it needs an exact backward pass, which check does not count";
+  }
+  return "the base is a report without this quantity";
 }
 
 // How a limit and a figure stand to each other.
@@ -78,7 +92,7 @@ class RuleJudge {
     judgement.kind = rule.per != nullptr ? "ratio" : relative ? "growth" : "amount";
     if (!Knows(*rule.quantity) || (rule.per != nullptr && !Knows(*rule.per))) {
       judgement.verdict = Verdict::kNotProven;
-      judgement.detail = "the base is a report without this quantity";
+      judgement.detail = WhyMissing(Knows(*rule.quantity) ? *rule.per : *rule.quantity);
       return judgement;
     }
     if (relative &&

@@ -116,10 +116,21 @@ TEST(GlobTest, StarsAndMarks) {
     const char *glob, *text;
     bool matches;
   } cases[] = {
-      {"", "", true},           {"*", "", true},          {"a*c", "abcbc", true},
-      {"a*c", "abcbd", false},  {"a?c", "abc", true},     {"a?c", "ac", false},
-      {"*.mlp", "a.mlp", true}, {"*.mlp", "mlp", false},  {"a", "ab", false},
-      {"**b*", "aab", true},    {"com.*", "com.x", true},
+      {"", "", true},
+      {"*", "", true},
+      {"a*c", "abcbc", true},
+      {"a*c", "abcbd", false},
+      {"a?c", "abc", true},
+      {"a?c", "ac", false},
+      {"*.mlp", "a.mlp", true},
+      {"*.mlp", "mlp", false},
+      {"a", "ab", false},
+      {"**b*", "aab", true},
+      {"com.*", "com.x", true},
+      {"m?l", "m\u00fcl", true},
+      {"m??l", "m\u00fcl", false},
+      {"*?", "\u00fc", true},
+      {"*??", "\u00fc", false},
   };
   for (const auto& c : cases) EXPECT_EQ(MatchesGlob(c.glob, c.text), c.matches) << c.glob;
 }
