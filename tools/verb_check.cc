@@ -103,7 +103,7 @@ struct CheckArguments {
     sizes.AddTo(list);
     causal.AddTo(list);
     rate.AddTo(list);
-    list->AddValue("--decision", "FILE.json", &decision,
+    list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
     roofline.AddTo(list);
     list->AddValues("--output", "FORMAT=FILE", &outputs,

@@ -142,7 +142,7 @@ struct CountArguments {
                   "or if there is a warning.");
     list->AddFlag("--redact-names", &redact,
                   "Replace every name of the model, to share structure and figures without them.");
-    list->AddValue("--annotate", "OUT.onnx", &annotate,
+    list->AddValue("--annotate", "FILE", &annotate,
                    "Also write a copy of the model in which every node says what it costs "
                    "(metadata_props), as Netron shows. Weights are copied, not read into memory.");
     jobs.AddTo(list);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -72,8 +74,10 @@ std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";
   // Less of the tree, until all tables fit; then what fits.
   DiffViewOptions view = options;
-  for (const int depth : {options.depth, kOpenedByChange, 2, 1}) {
-    view.depth = depth;
+  constexpr std::pair<int, size_t> kLess[] = {
+      {kOpenedByChange, 0}, {kOpenedByChange, 24}, {1, 24}, {1, 6}, {1, 1}};
+  for (size_t tries = 0; tries <= std::size(kLess); ++tries) {
+    if (tries > 0) std::tie(view.depth, view.siblings) = kLess[tries - 1];
     size_t bytes = begin.size();
     for (const std::string& part : PartsOf(diff, view)) bytes += part.size();
     if (bytes <= kMaxCommentBytes) break;

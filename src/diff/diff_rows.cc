@@ -164,6 +164,12 @@ class DiffRowMaker {
     for (Group& group : groups) Finish(&group);
     std::stable_sort(groups.begin(), groups.end(),
                      [](const Group& a, const Group& b) { return a.key > b.key; });
+    if (options_.siblings > 0 && groups.size() > options_.siblings) {
+      Pool more;
+      for (size_t i = options_.siblings; i < groups.size(); ++i) more.Add(groups[i]);
+      groups.resize(options_.siblings);
+      more.MoveTo("with smaller changes", &groups);
+    }
     small.MoveTo("below the threshold", &groups);
     quiet.MoveTo(absl::StrCat("with equal ", q_.title), &groups);
     same.MoveTo("unchanged", &groups);

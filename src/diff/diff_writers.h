@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_DIFF_DIFF_WRITERS_H_
 #define ONNXFLOPS_SRC_DIFF_DIFF_WRITERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -17,6 +18,7 @@ struct DiffViewOptions {
   int depth = -1;                              // of the module tree; -1: opened where the change is
   int64_t threshold = 0;                       // millionths of the model: changes below are joined
   bool exact = false;                          // every digit instead of SI units
+  size_t siblings = 0;  // changed modules below one that have a row, the largest changes; 0: all
 };
 
 // Totals, then what changed, the largest first: modules as a tree with operators below, or only

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -16,7 +18,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "src/diff/comment.h"
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
 
@@ -319,6 +323,71 @@ TEST(DiffPropertyTest, PartsAddUpAndSwappingTurnsTheSignsAround) {
   }
 }
 
+onnx::ModelProto ReadProto(const std::string& name) {
+  std::ifstream file(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx"),
+                     std::ios::binary);
+  onnx::ModelProto proto;
+  EXPECT_TRUE(proto.ParseFromIstream(&file)) << name;
+  proto.mutable_graph()->clear_value_info();
+  return proto;
+}
+
+Report CountProto(const onnx::ModelProto& proto) {
+  return Count(LoadFromBytes(proto.SerializeAsString()).value()).value();
+}
+
+// 256 instead of 224 pixels: every convolution has 64/49 of the work, the classifier the same.
+TEST(DiffPropertyTest, ALargerImage) {
+  onnx::ModelProto proto = ReadProto("resnet50");
+  const Report base = CountProto(proto);
+  auto* shape = proto.mutable_graph()
+                    ->mutable_input(0)
+                    ->mutable_type()
+                    ->mutable_tensor_type()
+                    ->mutable_shape();
+  for (int axis : {2, 3}) shape->mutable_dim(axis)->set_dim_value(256);
+  const Diff diff = MakeDiff(&base, CountProto(proto)).value();
+  int changed = 0;
+  for (const ModuleDiff& m : diff.modules) {
+    if (m.parent < 0) continue;
+    const Expr of_base = (*m.base).macs, of_head = (*m.head).macs;
+    EXPECT_EQ(of_base * Expr(m.path == "fc" ? 49 : 64), of_head * Expr(49)) << m.path;
+    EXPECT_EQ(m.Change(QuantityOf("params")), Expr(0)) << m.path;
+    changed += m.status == DiffStatus::kChanged ? 1 : 0;
+  }
+  EXPECT_GT(changed, 100);
+}
+
+// Between the pooling and the classifier: FLOPs of quantising 2048 numbers there, and no MACs.
+TEST(DiffPropertyTest, QdqInserted) {
+  onnx::ModelProto proto = ReadProto("resnet50");
+  const Report base = CountProto(proto);
+  onnx::GraphProto* graph = proto.mutable_graph();
+  for (const char* name : {"scale", "zero"}) {
+    onnx::TensorProto* tensor = graph->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(*name == 's' ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT8);
+    tensor->set_raw_data(std::string(*name == 's' ? 4 : 1, '\0'));
+  }
+  auto& fc = *std::find_if(graph->mutable_node()->begin(), graph->mutable_node()->end(),
+                           [](const onnx::NodeProto& node) { return node.name() == "/fc/Gemm"; });
+  const std::string input = fc.input(0);
+  fc.set_input(0, "dequantised");
+  ModelMaker::AddNode(graph, "/fc/Q", "QuantizeLinear", {input, "scale", "zero"}, {"q"});
+  ModelMaker::AddNode(graph, "/fc/DQ", "DequantizeLinear", {"q", "scale", "zero"}, {"dequantised"});
+  const Diff diff = MakeDiff(&base, CountProto(proto)).value();
+  for (const ModuleDiff& m : diff.modules) {
+    EXPECT_EQ(m.Change(QuantityOf("macs")), Expr(0)) << m.path;
+    const bool here = m.parent < 0 || m.path == "fc" || absl::StartsWith(m.path, "fc.");
+    EXPECT_EQ(m.Change(QuantityOf("flops")) == Expr(0), !here) << m.path;
+  }
+  std::vector<std::string> ops;
+  for (const OpDiff& op : diff.ops) {
+    if (op.base_nodes != op.head_nodes) ops.push_back(op.op);
+  }
+  EXPECT_THAT(ops, ElementsAre("DequantizeLinear", "QuantizeLinear"));
+}
+
 // The same network by two exporters: every module that does multiply has a partner, with equal
 // MACs.
 TEST(DiffPropertyTest, AnotherExporterIsNotAnotherModel) {
@@ -449,6 +518,45 @@ TEST(DiffWritersTest, BelowTheThreshold) {
   const Diff diff = DiffNets({}, head);
   EXPECT_THAT(Screen(diff), HasSubstr("blocks.0 "));
   EXPECT_THAT(Screen(diff, {.threshold = 50'000}), HasSubstr("[1 below the threshold]"));
+}
+
+// Thousands of modules that all change otherwise, with names as long as they get: a comment has
+// whole tables only, at most 60,000 characters, and still shows modules.
+TEST(CommentTest, FoldsAndCutsNoTable) {
+  const auto wide = [](int64_t more) {
+    ModelMaker make;
+    make.Input("x", {"2", "8"});
+    for (int i = 0; i < 3000; ++i) {
+      const std::string name =
+          absl::StrCat("part|`<b>@", i / 100, std::string(900, 'n'), ".layer", i);
+      const std::string weight = absl::StrCat(name, ".weight");
+      make.Weight(weight, {8, 4 + i + more});
+      make.Node(absl::StrCat("/", name, "/MatMul"), "MatMul", {"x", weight},
+                {absl::StrCat("y", i)});
+      make.Output(absl::StrCat("y", i));
+    }
+    return make.Count().value();
+  };
+  const Report base = wide(0), head = wide(1);
+  const Diff diff = MakeDiff(&base, head).value();
+  for (const int depth : {-1, 1, 64}) {
+    const std::string comment = ToComment(diff, {.depth = depth});
+    EXPECT_LE(comment.size(), kMaxCommentBytes) << depth;
+    EXPECT_THAT(comment, HasSubstr("<summary>Modules</summary>")) << depth;
+    size_t columns = 0;
+    for (absl::string_view line : absl::StrSplit(comment, '\n')) {
+      if (!absl::StartsWith(line, "|")) {
+        columns = 0;
+        continue;
+      }
+      EXPECT_TRUE(absl::EndsWith(line, "|")) << line;
+      const std::vector<std::string> cells =
+          absl::StrSplit(absl::StrReplaceAll(line, {{"\\|", ""}}), '|');
+      const size_t n = cells.size();
+      if (columns == 0) columns = n;
+      EXPECT_EQ(n, columns) << line;
+    }
+  }
 }
 
 }  // namespace

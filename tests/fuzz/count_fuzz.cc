@@ -65,7 +65,8 @@ void RequireGoodCopy(const Model& model, absl::string_view file, const Report& r
   Require(copy->Write([&](absl::string_view piece) {
                 bytes.append(piece.data(), piece.size());
                 return absl::OkStatus();
-              }).ok(),
+              })
+              .ok(),
           "a copy is not written");
   const absl::StatusOr<Model> again = LoadFromBytes(bytes, "fuzz.onnx");
   Require(again.ok() && (*again)->nodes.size() == model->nodes.size(), "a copy does not load");

@@ -62,7 +62,10 @@ def check_formats(folder, model, budgets):
 def test_formats(folder):
     copy(MODEL, os.path.join(folder, "m.onnx"))
     texts = check_formats(folder, "m.onnx", FAILING)
-    suite = ElementTree.fromstring(texts["junit"]).find("testsuite")
+    root = ElementTree.fromstring(texts["junit"])
+    suite = root.find("testsuite")
+    expect(set(root.keys()) <= {"name", "time", "tests", "failures", "errors"}, "attributes that junit-10.xsd has")
+    expect(set(suite.keys()) <= {"name", "time", "tests", "failures", "errors", "skipped", "timestamp", "hostname", "id", "file"}, "and of a suite")
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     expect(cases == {"budget.macs": ["failure"], "budget.params": ["system-out"], "budget.flops": ["system-out"]}, f"junit {cases}")
     expect((suite.get("tests"), suite.get("failures")) == ("3", "1"), "junit's counts")
@@ -182,9 +185,35 @@ def test_templates(folder):
         write(os.path.join(folder, "onnxflops.toml"), f'[budget]\nmacs = "{limit}"\n')
         done = subprocess.run([hook, "m.onnx"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
         expect(done.returncode == code, f"the hook, {limit}: {done.returncode} {done.stdout}{done.stderr}")
+    hostile_fork(folder, script, environment)
     environment["BASE"] = "HEAD"
     done = subprocess.run([script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"nothing changed: {done.returncode} {done.stdout}{done.stderr}")
+
+
+def hostile_fork(folder, script, environment):
+    """A pull request of a stranger: names that attack, a model that is none, a link, and budgets of its own. Nothing runs, and the
+    comment holds what fork-comment.yml lets through."""
+    git("checkout", "-qb", "fork", cwd=folder)
+    name = "a b'$(touch pwned)`touch pwned`;touch pwned @x <b>.onnx"
+    with open(os.path.join(folder, name), "wb") as out:
+        subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tests", "hostile", "models.py"), "names-that-attack"], stdout=out, check=True)
+    write(os.path.join(folder, "-rf.onnx"), "no model")
+    os.symlink("/etc/passwd", os.path.join(folder, "link.onnx"))
+    write(os.path.join(folder, "onnxflops.toml"), "[budget]\nmacs = \"1 PMAC\"\n")
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "attack", cwd=folder)
+    base = {**environment, "BASE": "main~1", "OUT": "fork-out", "MODELS": "*.onnx"}
+    done = subprocess.run([script], cwd=folder, env=base, capture_output=True, text=True, check=False)
+    expect(done.returncode == 2, f"a file that is no model is trouble: {done.returncode} {done.stderr[:300]}")
+    expect(not os.path.exists(os.path.join(folder, "pwned")), "a name ran as a command")
+    expect("root:" not in done.stdout + done.stderr, "a link was read")
+    comment = read(os.path.join(folder, "fork-out", "comment.md"))
+    expect(len(comment) <= 60_000 and "@" not in comment, "what the second workflow checks")
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", comment)
+    tags = {tag for tag in re.findall(r"<[^>]*>", outside) if not tag.startswith("<!-- onnxflops:")}
+    expect(tags <= {"<details>", "<summary>", "</summary>", "</details>"}, f"tags {tags}")
+    git("checkout", "-q", "main", cwd=folder)
 
 
 def main():

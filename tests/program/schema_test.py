@@ -10,6 +10,7 @@ import copy
 import glob
 import hashlib
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -252,7 +253,7 @@ def check_goldens(outputs):
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "*.txt"))):
         text = read(path)
         command, printed = text[text.index("$ ") :].split("\n", 1)
-        if "| head" in command or re.search(r"--format (gitlab|sarif|benchmark|badge)", command):
+        if "| head" in command or re.search(r"--format (gitlab|sarif|benchmark|badge|perfetto|model-explorer)", command):
             continue  # the beginning of a document; documents of others, which ci_test.py reads
         if printed.startswith("{\n") or printed.startswith("[\n"):
             outputs.check(os.path.basename(path), re.sub(r"(?m)^\[(stderr|exit \d+)\]\n(.|\n)*", "", printed))
@@ -311,13 +312,49 @@ def check_diffs(outputs):
     outputs.run("diff", "models/custom-op.onnx", "models/lstm.onnx")
     outputs.run("diff", "no-such-base.onnx", clip, "--base-missing", "ok")
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as budgets:
-        budgets.write('budget.flops = "+1000%"\nbudget.params = "1 T"\nopset.max = 99\nat.batch = "1..8"\nat.seq = 8\n')
+        budgets.write('budget.flops = "+1000%"\nbudget.params = "1 T"\nopset.max = 99\nmodels."lstm.onnx".at.batch = "1..8"\nmodels."lstm.onnx".at.seq = 8\n')
         budgets.flush()
         outputs.run("check", "models/lstm.onnx", "--budgets", budgets.name, "--against", "models/lstm.onnx")
+        outputs.run("check", "models/lstm.onnx", "models/lstm.static.onnx", "--budgets", budgets.name, "--against", "models")
+        with tempfile.NamedTemporaryFile(suffix=".json") as decision:
+            outputs.run("check", "models/lstm.onnx", "--budgets", budgets.name, "--against", "models/lstm.onnx", "--decision", decision.name)
+            document = outputs.check("a decision", read(decision.name))
+            of_model = hashlib.sha256(open(os.path.join(ROOT, "models", "lstm.onnx"), "rb").read()).hexdigest()
+            if document and [m["sha256"] for m in document["models"]] != [of_model]:
+                outputs.faults.append("a decision has another hash than the model")
+
+
+def schema_of_others(name):
+    path = os.path.join(ROOT, "tests", "data", name)
+    schema = json.loads(lzma.open(path).read() if name.endswith(".xz") else read(path))
+    return jsonschema.validators.validator_for(schema)(schema)
+
+
+def check_formats_of_others(outputs):
+    """Documents whose form others set, and Perfetto's slices: a child lies within its parent."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as budgets:
+        budgets.write('[budget]\nmacs = 1\nparams = "1 G"\nflops = {limit = "1 T", warn = 1}\n[modules."*"]\nflops = 0\n')
+        budgets.flush()
+        check = ["check", "models/lstm.static.onnx", "--budgets", budgets.name]
+        documents = {
+            "sarif-2.1.0-rtm.5.json.xz": [*check, "--format", "sarif"],
+            "gitlab_code_quality.schema.json": [*check, "--format", "gitlab"],
+            "model_explorer.schema.json": ["count", "models/maskrcnn-r50.onnx", "--format", "model-explorer"],
+        }
+        for name, arguments in documents.items():
+            printed = subprocess.run([outputs.program, *arguments], capture_output=True, cwd=ROOT, check=False).stdout
+            for error in schema_of_others(name).iter_errors(parse(printed)):
+                outputs.faults.append(f"{name}: {error.message[:300]}")
+    printed = subprocess.run([outputs.program, "models/gpt2.onnx", "--format", "perfetto"], capture_output=True, cwd=ROOT, check=False).stdout
+    slices = [(e["ts"], e["ts"] + e["dur"]) for e in parse(printed)["traceEvents"]]
+    for i, (begin, end) in enumerate(slices):
+        if any(b < begin < e < end for b, e in slices[:i]):
+            outputs.faults.append(f"a slice of Perfetto's crosses another: {begin} to {end}")
 
 
 def check_program(outputs):
     models = sorted(glob.glob("models/**/*.onnx", root_dir=ROOT, recursive=True))
+    check_formats_of_others(outputs)
     for model in models:
         check_model(outputs, model)
     outputs.run("count", *models[:3])
