@@ -460,6 +460,11 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   options.upper_bounds = args.upper;
   options.node_rows = view.by == GroupBy::kNode;
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  if (options.memory && !models.one_file && format != Format::kJson &&
+      format != Format::kJsonLines) {
+    return absl::InvalidArgumentError(
+        "--memory shows one model; of several, --format json and jsonl have it");
+  }
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);

@@ -22,12 +22,15 @@ ReportOptions ReportOptionsOf(const CountOptions& options) {
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
+  if (options.memory && options.upper_bounds) {
+    return absl::UnimplementedError(absl::StrCat(
+        Escaped(model->path), ": --memory is there at open sizes, not at their upper bounds"));
+  }
   if ((options.training || options.memory) && !options.module.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path), ": ",
-                     options.training ? "the exact backward pass" : "--memory",
-                     " is there for a whole model, not for a part of it (",
-                     "--module ", Quoted(options.module), ")"));
+    return absl::UnimplementedError(absl::StrCat(
+        Escaped(model->path), ": ", options.training ? "the exact backward pass" : "--memory",
+        " is there for a whole model, not for a part of it (", "--module ", Quoted(options.module),
+        ")"));
   }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
   ASSIGN_OR_RETURN(Report report,
