@@ -17,6 +17,7 @@
 #ifndef ONNXFLOPS_SRC_ONNXFLOPS_H_
 #define ONNXFLOPS_SRC_ONNXFLOPS_H_
 
+#include "src/api/annotate.h"
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"

@@ -45,6 +45,19 @@ absl::StatusOr<Census> SwishGradient(const NodeView& n, const GradientQuery&) {
   return per_element * shape.NumElements();
 }
 
+// s and s' once; dA = dY B (s + alpha A s (1 - s)), dB = dY A s.
+absl::StatusOr<Census> SwiGluGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape shape, n.OutputShape(0));
+  ElementCost per_element = {.add = 1, .div = 1, .exp = 1};
+  if (n.Float("alpha", 1) != 1) per_element.mul += 1;
+  if (query.Needs(0)) {
+    per_element.add += 2;
+    per_element.mul += n.Float("alpha", 1) != 1 ? 5 : 4;
+  }
+  if (query.Needs(1)) per_element.mul += 2;
+  return per_element * shape.NumElements();
+}
+
 // Swish: X * sigmoid(alpha * X). SwiGLU: Swish(A) * B. The product with alpha only if it is not 1.
 absl::StatusOr<Cost> CountSwish(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape shape, n.OutputShape(0));
@@ -462,7 +475,11 @@ constexpr OpDef kActivationRows[] = {
      .per_element = {.add = 1, .mul = 2, .div = 1, .exp = 1},
      .traits = Traits::kInPlace,
      .note = "With alpha = 1 the function body still multiplies by it; here SiLU costs what "
-             "Sigmoid and Mul do."},
+             "Sigmoid and Mul do.",
+     .gradient =
+         {.formula = "s = sigmoid(alpha A): dA = dY * B * s * (1 + alpha A (1 - s)), dB = dY * A * "
+                     "s",
+          .rule = SwiGluGradient}},
     {.name = "Swish",
      .versions = kSwishVersions,
      .formula = "Y = X * sigmoid(alpha * X)",

@@ -180,6 +180,19 @@ absl::StatusOr<Cost> CountDet(const NodeView& n) {
   return CostIn(n.dtype(0), work);
 }
 
+// The inverse by Gauss-Jordan elimination (N div, N (N - 1) (N + 1) mul, N (N - 1)^2 add), and N^2
+// products with dY * Y.
+absl::StatusOr<Census> DetGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const Expr m = x[x.rank() - 1];
+  Census work;
+  work[Kind::kDiv] = m;
+  work[Kind::kMul] = m * (m - 1) * (m + 1) + m * m + 1;
+  work[Kind::kAdd] = m * (m - 1) * (m - 1);
+  work *= x.Product(0, x.rank() - 2);
+  return work;
+}
+
 // ---- versions
 
 constexpr int kBitCastVersions[] = {26};
@@ -501,7 +514,9 @@ constexpr OpDef kElementwiseRows[] = {
      .count = CountPerOutputElement,
      .examples = kCumProdExamples,
      .per_element = {.mul = 1},
-     .evaluate = EvaluateMul},
+     .evaluate = EvaluateMul,
+     .gradient = {.formula = "dX[k] = sum of (dY * Y)[k..] / X[k]",
+                  .first = {.add = 1, .mul = 1, .div = 1}}},
     {.name = "CumSum",
      .versions = kCumSumVersions,
      .formula = "Y[k] = sum of X[0..k] along an axis",
@@ -521,7 +536,8 @@ constexpr OpDef kElementwiseRows[] = {
      .infer = InferDet,
      .count = CountDet,
      .examples = kDetExamples,
-     .note = "Gaussian elimination; the search for pivots is not counted."},
+     .note = "Gaussian elimination; the search for pivots is not counted.",
+     .gradient = {.formula = "dX = dY * Y * inverse(X)'", .rule = DetGradient}},
     {.name = "Erf",
      .versions = kSince9_13,
      .formula = "Y = erf(X)",

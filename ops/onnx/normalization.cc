@@ -238,6 +238,22 @@ absl::StatusOr<Cost> CountLrn(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+// g = dY * Y / base: the sum of g over each window, times X and the constant (2 mul), taken from
+// dY * base^-beta, which forward kept as Y / X.
+absl::StatusOr<Census> LrnGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const Expr elements = x.NumElements();
+  Census work = ElementCost{.add = 1, .mul = 4, .div = 1} * elements;
+  work[Kind::kAdd] += query.forward[Kind::kAdd] - elements;  // the windows
+  return work;
+}
+
+absl::StatusOr<Census> LpNormGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  const bool squares = n.Int("p", 2) == 2;
+  return ElementCost{.add = 2, .mul = squares ? 2 : 1, .div = 1} * x.NumElements();
+}
+
 // ---- versions
 
 constexpr int kBatchNormVersions[] = {1, 6, 7, 9, 14, 15};
@@ -401,7 +417,12 @@ constexpr OpDef kNormalizationRows[] = {
      .infer = InferLrn,
      .count = CountLrn,
      .examples = kLrnExamples,
-     .note = "Windows are cut at the first and the last channel, as the specification has them."},
+     .note = "Windows are cut at the first and the last channel, as the specification has them.",
+     .gradient =
+         {.formula =
+              "b = bias + alpha / size * sum of X^2: dX = dY * b^-beta - 2 alpha beta / size * "
+              "X * sum over the windows of dY * Y / b",
+          .rule = LrnGradient}},
     {.name = "LayerNormalization",
      .versions = kSince17,
      .formula = "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows",
@@ -429,7 +450,11 @@ constexpr OpDef kNormalizationRows[] = {
                        "2)*input.elements; sqrt = (attr.p == 2)*rows"},
      .infer = InferLpNorm,
      .count = CountLpNorm,
-     .examples = kLpNormExamples},
+     .examples = kLpNormExamples,
+     .gradient =
+         {.formula =
+              "dX = (dY - Y * sum of dY * Y) / norm; for p = 1 sign(X) stands for the first Y",
+          .rule = LpNormGradient}},
     {.name = "MeanVarianceNormalization",
      .versions = kSince9_13,
      .formula = "Y = (X - mean) / (sqrt(mean of X^2 - mean^2) + eps) over the axes; per element "

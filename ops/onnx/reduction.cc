@@ -80,7 +80,13 @@ absl::StatusOr<Facts> InferUnknownAxes(const NodeView& n, const Shape& x) {
   }
   const std::string hint = absl::AsciiStrToLower(n.op_type());
   Shape y;
-  for (int i = 0; i < rank; ++i) y.push_back(n.FreshDim(0, i, hint));
+  const int removed = x.rank() - rank;
+  for (int i = 0; i < rank; ++i) {
+    // One of the sizes that so many removed ones before it can leave here, or 1.
+    std::vector<Expr> at_most = {1};
+    for (int from = i; from <= i + removed; ++from) at_most.push_back(x[from]);
+    y.push_back(n.FreshDim(0, i, hint, SymbolOrigin::Kind::kSizes, at_most));
+  }
   return Facts{n.Like(0, std::move(y))};
 }
 
@@ -390,7 +396,8 @@ constexpr OpDef kReductionRows[] = {
      .axes_attribute_before = 18,
      .reduction = &kReduceLogSumSteps,
      .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})}},
+     .onnx = {.nothing_without = InputBits({1})},
+     .gradient = {.formula = "dX = dY / sum of data, to each element", .shared = {.div = 1}}},
     {.name = "ReduceLogSumExp",
      .versions = kSince1_11_13_18_28,
      .formula = "reduced = ln(sum of e^data)",
@@ -476,7 +483,10 @@ constexpr OpDef kReductionRows[] = {
      .axes_attribute_before = 18,
      .reduction = &kReduceProdSteps,
      .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})}},
+     .onnx = {.nothing_without = InputBits({1})},
+     .gradient = {.formula = "dX = dY * reduced / data",
+                  .shared = {.mul = 1},
+                  .per_input = {.div = 1}}},
     {.name = "ReduceSum",
      .versions = kSince1_11_13,
      .formula = "reduced = sum of data",

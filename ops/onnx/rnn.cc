@@ -180,11 +180,16 @@ absl::StatusOr<Census> GruGradient(const NodeView& n, const GradientQuery& query
 }
 
 // do = dH h(C), dC += dH o, di = dC c, dc = dC i, df = dC C', dC' = dC f.
+// With input_forget, f = 1 - i: di takes both parts. A peephole: dC += d(gate) P, dP += d(gate) C.
 absl::StatusOr<Census> LstmGradient(const NodeView& n, const GradientQuery& query) {
-  if (n.HasInput(7) || n.Flag("input_forget")) {
-    return absl::UnimplementedError("the gradient of peepholes and of input_forget");
+  const int coupled = n.Flag("input_forget") ? 1 : 0;
+  ElementCost combination = {.add = 1 + coupled, .mul = 6};
+  for (const bool peephole : {n.HasInput(7), query.Needs(7)}) {
+    if (!peephole) continue;
+    combination.add += 3 - coupled;
+    combination.mul += 3 - coupled;
   }
-  return GateGradient(n, query, 4, 5, {.add = 1, .mul = 6});
+  return GateGradient(n, query, 4 - coupled, 5 - coupled, combination);
 }
 
 constexpr int kRnnVersions[] = {1, 7, 14, 22};

@@ -322,7 +322,10 @@ def check_program(outputs):
         check_model(outputs, model)
     outputs.run("count", *models[:3])
     outputs.run("compare", *models[:2])
-    outputs.run("count", "models/maskrcnn-r50.onnx", "--upper", "--by", "node")
+    sizes = ("models/maskrcnn-r50.onnx", "--input", "image=3x320x320", "--upper")
+    outputs.run("count", *sizes[:1], "--upper", "--by", "node")
+    outputs.run("compare", *sizes, "--with", "macs")
+    outputs.run("explain", *sizes, "/roi_heads/mask_predictor/relu/Relu")
     for model, node in (
         ("models/resnet50.onnx", "/conv1/Conv"),
         ("models/resnet50.onnx", "layer1.0"),
