@@ -163,7 +163,7 @@ struct CountArguments {
         {is_sweep, "several sizes of a dimension"},
         {!convention.empty(), "--convention"},
         {!view.module.empty(), "--module"},
-        {upper, "--upper"},
+        {upper.given, "--upper"},
         {redact, "--redact-names"},
     };
     for (const auto& [given, name] : others) {
