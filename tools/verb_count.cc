@@ -163,7 +163,7 @@ struct CountArguments {
         {is_sweep, "several sizes of a dimension"},
         {!convention.empty(), "--convention"},
         {!view.module.empty(), "--module"},
-        {upper, "--upper"},
+        {upper.given, "--upper"},
         {redact, "--redact-names"},
     };
     for (const auto& [given, name] : others) {
@@ -625,6 +625,11 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
+  if (options.memory && !models.one_file && format != Format::kJson &&
+      format != Format::kJsonLines) {
+    return absl::InvalidArgumentError(
+        "--memory shows one model; of several, --format json and jsonl have it");
+  }
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);

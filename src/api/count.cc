@@ -63,6 +63,10 @@ void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
+  if (options.memory && options.upper_bounds) {
+    return absl::UnimplementedError(absl::StrCat(
+        Escaped(model->path), ": --memory is there at open sizes, not at their upper bounds"));
+  }
   if ((options.training || options.memory) && !options.module.empty()) {
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path), ": ",

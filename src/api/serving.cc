@@ -44,9 +44,8 @@ absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const De
   for (const auto& [name, size] : sizes) {
     const auto bound = step.bindings.emplace(name, size).first;
     if (bound->second != size) {
-      return absl::FailedPreconditionError(absl::StrCat("--", column.name, " needs ", Escaped(name),
-                                                        " = ", size, ", but --dim sets ",
-                                                        bound->second));
+      return absl::FailedPreconditionError(absl::StrCat("it needs ", Escaped(name), " = ", size,
+                                                        ", but --dim sets ", bound->second));
     }
   }
   if (!decoder.use_cache.empty()) {

@@ -53,11 +53,20 @@ class DecoderFinder {
       if (!ranked) continue;
       inputs_.push_back({absl::AsciiStrToLower(name), name, fact, fact->shape});
     }
+    for (ValueId value : inference.model->graph(0).outputs) {
+      const Fact* fact = inference.FactOf(value);
+      if (fact != nullptr && fact->is_tensor() && fact->shape.ranked()) {
+        outputs_.push_back(fact->shape);
+      }
+    }
   }
 
   absl::StatusOr<Decoder> Find() {
     RETURN_IF_ERROR(FindTokens());
     RETURN_IF_ERROR(FindLength());
+    for (const DecoderInput& input : inputs_) {
+      if (IsPast(input)) FindWidths(input);
+    }
     for (const DecoderInput& input : inputs_) {
       if (IsPast(input)) RETURN_IF_ERROR(AddPast(input));
       AddBeside(input);
@@ -110,8 +119,30 @@ class DecoderFinder {
     return absl::OkStatus();
   }
 
+  // Sizes that only an output tells, which is the input with the new tokens behind it.
+  void FindWidths(const DecoderInput& input) {
+    for (const Shape& output : outputs_) {
+      if (output.rank() != input.shape.rank()) continue;
+      for (int i = 0; i < output.rank(); ++i) {
+        const std::optional<std::string> symbol = SymbolOf(input.shape[i]);
+        const std::optional<int64_t> size = output[i].AsInt64();
+        const bool open = symbol && input.shape[i] != batch_ && input.shape[i] != found_.length;
+        if (open && size && SameBut(input.shape, output, i)) found_.known.emplace(*symbol, *size);
+      }
+    }
+  }
+
+  // The same sizes, but for an axis and that of the length.
+  bool SameBut(const Shape& input, const Shape& output, int axis) const {
+    for (int i = 0; i < input.rank(); ++i) {
+      if (i != axis && input[i] != found_.length && input[i] != output[i]) return false;
+    }
+    return true;
+  }
+
   absl::Status AddPast(const DecoderInput& input) {
-    ASSIGN_OR_RETURN(const Expr bytes, BytesOf(*input.fact));
+    ASSIGN_OR_RETURN(const Expr open, BytesOf(*input.fact));
+    const Expr bytes = open.Substitute(found_.known);
     const auto& dims = input.shape.dims();
     const bool grows = !absl::StrContains(input.name, "encoder") &&
                        std::find(dims.begin(), dims.end(), found_.length) != dims.end();
@@ -140,6 +171,7 @@ class DecoderFinder {
   }
 
   std::vector<DecoderInput> inputs_;
+  std::vector<Shape> outputs_;
   Expr batch_;
   Decoder found_;
 };
@@ -166,7 +198,7 @@ absl::StatusOr<Decoder> FindDecoder(const Inference& inference) {
 }
 
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step) {
-  Bindings bindings;
+  Bindings bindings = decoder.known;
   RETURN_IF_ERROR(memory::BindSize(decoder.tokens, step.tokens,
                                    absl::StrCat("the tokens of ", Escaped(decoder.token_input)),
                                    &bindings));

@@ -30,6 +30,8 @@ struct Decoder {
   std::vector<std::string> equal;  // symbols of new tokens elsewhere: positions
   // Of a merged decoder: the input that says whether there is a past.
   std::string use_cache;
+  // Other sizes of past inputs that the outputs tell, as the width of a head.
+  Bindings known;
 };
 
 // The decoder in a model. NotFound if it has no past inputs, or none that takes tokens.

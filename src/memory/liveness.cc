@@ -21,7 +21,7 @@ namespace memory {
 namespace {
 
 constexpr size_t kStepsPerStep = 20;     // of a WorkLimit: a node, and each of its values
-constexpr int64_t kFormulaShare = 8;     // of the steps, formulas may take one part in so many
+constexpr int64_t kFormulaShare = 2;     // of the steps, formulas may take one part in so many
 constexpr size_t kMaxShownSums = 8;      // that a peak has as one expression
 constexpr size_t kNeverEnds = SIZE_MAX;  // the end of what stays
 
@@ -136,7 +136,8 @@ class Simulator {
         root_(model_.values.size(), kNone),
         end_(model_.values.size(), 0),
         bytes_(model_.values.size()),
-        peaks_(inference.instances.size()) {}
+        peaks_(inference.instances.size()),
+        alive_(model_.values.size(), false) {}
 
   // As formulas; where these take too much, as numbers at PeakOptions::at.
   absl::StatusOr<MemoryPeak> Run() {
@@ -245,7 +246,9 @@ class Simulator {
     if (!bytes.ok()) ++*unknown;
     Bytes(value) = bytes.ok() ? *std::move(bytes) : Expr(0);
     live_ += Bytes(value);
-    alive_.push_back(value);
+    made_.push_back(value);
+    alive_[static_cast<size_t>(value)] = true;
+    if (End(value) < ending_.size()) ending_[End(value)].push_back(value);
   }
 
   // Writes over an input that ends here, as large as the output.
@@ -258,21 +261,16 @@ class Simulator {
       const OptionalValueId root = input ? Root(*input) : kNone;
       if (!root || End(*root) != step || model_.value(*root).is_graph_input) continue;
       if (Bytes(*root) != Bytes(*node.output(0))) continue;
-      const auto at = std::find(alive_.begin(), alive_.end(), *root);
-      if (at == alive_.end()) continue;
-      live_ -= Bytes(*root);
-      alive_.erase(at);
+      if (!alive_[static_cast<size_t>(*root)]) continue;
+      Free(*root);
       return;
     }
   }
 
-  void FreeEnded(size_t step) {
-    const auto ended = [&](ValueId value) {
-      if (End(value) > step) return false;
-      live_ -= Bytes(value);
-      return true;
-    };
-    alive_.erase(std::remove_if(alive_.begin(), alive_.end(), ended), alive_.end());
+  void Free(ValueId value) {
+    if (!alive_[static_cast<size_t>(value)]) return;
+    alive_[static_cast<size_t>(value)] = false;
+    live_ -= Bytes(value);
   }
 
   // What a node's bodies hold while they run: every sum of each of them. Of a loop, its outputs are
@@ -324,7 +322,9 @@ class Simulator {
     const std::vector<size_t> order = FindOrder(model_, graph, options_.order, captured_);
     FindEnds(instance, order);
     live_ = 0;
-    alive_.clear();
+    for (ValueId value : made_) alive_[static_cast<size_t>(value)] = false;
+    made_.clear();
+    ending_.assign(order.size(), {});
     GraphPeak peak;
     Largest largest;
     if (instance.graph == 0 && options_.inputs) AllocateInputs(graph, &peak.unknown);
@@ -340,6 +340,9 @@ class Simulator {
                  &peak.unknown);
       }
       Overwrite(node, call, step);
+      // Up to where something ends, it only grows.
+      const bool ends = !ending_[step].empty() || step + 1 == order.size();
+      if (!ends && call.bodies.empty()) continue;
       std::optional<absl::int128> most = ValueOf(live_);
       largest.Add(live_);
       AddBodies(call, before, &peak, &largest, &most);
@@ -352,7 +355,7 @@ class Simulator {
         peak.value = most;
         peak.step = step;
       }
-      FreeEnded(step);
+      for (ValueId value : ending_[step]) Free(value);
     }
     peak.too_many = peak.too_many || largest.too_many();
     if (!peak.too_many) peak.sums = largest.sums();
@@ -371,7 +374,8 @@ class Simulator {
     peak->node = node;
     absl::int128 own = 0;
     std::vector<std::pair<absl::int128, ValueId>> sorted;
-    for (ValueId value : alive_) {
+    for (ValueId value : made_) {
+      if (!alive_[static_cast<size_t>(value)]) continue;
       const absl::int128 bytes = ValueOf(bytes_[static_cast<size_t>(value)]).value_or(0);
       own += bytes;
       if (bytes > 0) sorted.emplace_back(-bytes, value);
@@ -393,7 +397,9 @@ class Simulator {
   std::vector<GraphPeak> peaks_;       // by instance
   bool numbers_ = false;               // sizes are numbers
   Expr live_;
-  std::vector<ValueId> alive_;
+  std::vector<ValueId> made_;                 // so far
+  std::vector<bool> alive_;                   // by value
+  std::vector<std::vector<ValueId>> ending_;  // by step
   Largest largest_main_;
 };
 

@@ -55,7 +55,7 @@ struct MemoryPeak {
   int64_t unknown = 0;           // outputs of nodes whose size is not known: it is a lower bound
 };
 
-inline constexpr size_t kMaxPeakSums = 24;
+inline constexpr size_t kMaxPeakSums = 64;
 
 // OutOfRange where a limit is met or a size overflows.
 absl::StatusOr<MemoryPeak> FindPeak(const Inference& inference, const PeakOptions& options);

@@ -158,6 +158,7 @@ class SavedWalk {
     groups_ = &groups;
     instance_ = &instance;
     graph_ = &graph;
+    calls_.clear();
     roots_.clear();
     copies_.clear();
     dropped_.clear();
@@ -181,6 +182,7 @@ class SavedWalk {
     for (size_t i = 0; i < graph_->nodes.size(); ++i) {
       const NodeId id = graph_->nodes[i];
       const Call& call = in_.call(instance_->calls[i]);
+      calls_[id] = instance_->calls[i];
       const auto flash = flash_inside_.find(id);
       storages_.Run(model_.node(id), call,
                     flash != flash_inside_.end() && flash->second->output == id);
@@ -362,10 +364,7 @@ class SavedWalk {
   ValueId BeforeRepeating(ValueId value) const {
     while (IsOwn(value)) {
       const Node& node = model_.node(*model_.value(value).producer);
-      const size_t place = static_cast<size_t>(
-          std::find(graph_->nodes.begin(), graph_->nodes.end(), *model_.value(value).producer) -
-          graph_->nodes.begin());
-      const OpDef* def = in_.call(instance_->calls[place]).def;
+      const OpDef* def = in_.call(calls_.at(*model_.value(value).producer)).def;
       if (def == nullptr || !node.input(0)) break;
       if (!Has(def->traits, Traits::kView) && !Has(def->traits, Traits::kStrided)) break;
       value = *node.input(0);
@@ -502,6 +501,7 @@ class SavedWalk {
   const Graph* graph_ = nullptr;
   const CallGroups* groups_ = nullptr;
   const Call* call_ = nullptr;
+  absl::flat_hash_map<NodeId, CallId> calls_;
   absl::btree_set<ValueId> roots_, copies_, counted_inside_;
   absl::btree_map<ValueId, Expr> copy_bytes_;
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept

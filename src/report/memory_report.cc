@@ -12,7 +12,7 @@
 namespace onnxflops::report {
 namespace {
 
-constexpr size_t kMaxAlive = 16;      // tensors that a report lists
+constexpr size_t kMaxAlive = 16;       // tensors that a report lists
 constexpr size_t kMaxShownAlive = 4;   // of those, for people
 constexpr size_t kMaxShownPeak = 160;  // characters of a formula
 
@@ -129,10 +129,13 @@ LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool ex
   return line;
 }
 
-LabelledLine FitLine(const FitReport& fit) {
+// Where something is unknown, less may fit.
+LabelledLine FitLine(const MemoryReport& memory) {
+  const FitReport& fit = *memory.fit;
   LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
   for (const FitRow& row : fit.rows) {
-    line.texts.push_back(absl::StrCat(row.name, ": ", fit.symbol,
+    const bool unknown = (&row == &fit.rows[0] ? memory.unknown_sizes : memory.unknown_saved) > 0;
+    line.texts.push_back(absl::StrCat(row.name, ": ", unknown ? "at most " : "", fit.symbol,
                                       !row.largest ? " of any size"
                                       : *row.largest == 0
                                           ? " = 1 is too large"
@@ -182,7 +185,7 @@ std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& o
                                      KeptLine(memory, texts)};
   AddPeakFormulas(memory, options.exact, &lines);
   if (memory.cache) lines.push_back(CacheLine(*memory.cache, texts, options.exact));
-  if (memory.fit) lines.push_back(FitLine(*memory.fit));
+  if (memory.fit) lines.push_back(FitLine(memory));
   return lines;
 }
 
