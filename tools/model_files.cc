@@ -23,6 +23,7 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr absl::string_view kExtensions[] = {".onnx", ".onnxtxt"};
+constexpr absl::string_view kConfigNames[] = {"config.json", "open_clip_config.json"};
 constexpr char kAnyFolders[] = "**/";
 
 bool IsFolder(const std::string& path) {
@@ -92,15 +93,26 @@ absl::StatusOr<std::vector<std::string>> MatchesAtAnyDepth(const std::string& pa
   return matching;
 }
 
+bool IsConfigName(absl::string_view path) {
+  const absl::string_view name = path.substr(path.rfind('/') + 1);
+  return std::find(std::begin(kConfigNames), std::end(kConfigNames), name) !=
+         std::end(kConfigNames);
+}
+
+// Exports often have the configuration beside them: it counts only where there is no export.
 absl::StatusOr<std::vector<std::string>> ModelsIn(const std::string& folder) {
-  ASSIGN_OR_RETURN(std::vector<std::string> files, FilesBelow(folder));
-  files.erase(std::remove_if(files.begin(), files.end(),
-                             [](const std::string& file) { return !IsModelName(file); }),
-              files.end());
-  if (files.empty()) {
-    return absl::NotFoundError("the folder has no *.onnx or *.onnxtxt file, at any depth");
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder));
+  std::vector<std::string> models, configs;
+  for (const std::string& file : files) {
+    if (IsModelName(file)) models.push_back(file);
+    if (IsConfigName(file)) configs.push_back(file);
   }
-  return files;
+  if (models.empty()) models = std::move(configs);
+  if (models.empty()) {
+    return absl::NotFoundError(
+        "the folder has no *.onnx, *.onnxtxt or config.json file, at any depth");
+  }
+  return models;
 }
 
 absl::StatusOr<std::vector<std::string>> ModelsLike(const std::string& pattern) {

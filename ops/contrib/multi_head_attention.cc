@@ -362,8 +362,11 @@ absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
   RETURN_IF_ERROR(ReadGroupQueryInputs(n, &g));
   std::optional<Expr> total = n.KnownInt(6);
   const bool has_past = n.HasInput(3);
-  if (has_past) RETURN_IF_ERROR(n.RankedShape(3, 4).status());
-  if (!total.has_value() && has_past) total = n.FreshDim(1, 2, "present-length");
+  if (has_past) {
+    ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 4));
+    // All positions: those of the cache, as far as they are filled, and the new ones.
+    if (!total.has_value()) total = n.FreshDim(1, 2, "present-length", past[2] + g.kv_length);
+  }
   ReadGroupQueryCache(n, total, &g);
   Fact key = n.Like(has_past ? 3 : 0, Shape{g.batch, g.kv_heads, g.present, g.size});
   Fact value = n.Like(has_past ? 4 : 0, key.shape);

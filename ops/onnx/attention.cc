@@ -582,7 +582,10 @@ constexpr OpDef kAttentionRows[] = {
      .gradient = {.formula = "dV = P' dY; dP = dY V'; dS = softmax'; dQ = dS K; dK = dS' Q; flash "
                              "computes P again",
                   .weighs_scores = true,
-                  .rule = AttentionGradient}},
+                  .rule = AttentionGradient,
+                  .keeps = {.inputs = InputBits({0, 1, 2}),
+                            .outputs = InputBits({0}),
+                            .scores = true}}},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
@@ -591,7 +594,9 @@ constexpr OpDef kAttentionRows[] = {
      .count = CountRotaryEmbedding,
      .examples = kRotaryEmbeddingExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3})},
-     .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
+     .gradient = {.formula = "dX = dY turned back: as forward",
+                  .as_forward = true,
+                  .keeps = {.inputs = InputBits({1, 2})}}},
     {.name = "LinearAttention",
      .versions = kLinearAttentionVersions,
      .formula =

@@ -353,7 +353,8 @@ constexpr Gradient kScaledNormGradient = {.formula = kNormGradient,
                                           .first = {.add = 4, .mul = 4},
                                           .others = {.add = 1, .mul = 1},
                                           .shared = {.add = 1, .mul = 1},
-                                          .per_root = {.div = 2}};
+                                          .per_root = {.div = 2},
+                                          .keeps = {.inputs = InputBits({0}), .per_root = 2}};
 constexpr char kRmsNormGradient[] =
     "x = X / rms, g = dY * scale: dX = (g - x * mean(g * x)) / rms; dscale = sum of dY * x";
 
@@ -434,6 +435,7 @@ constexpr OpDef kNormalizationRows[] = {
      .count = CountLayerNorm,
      .examples = kLayerNormExamples,
      .operands = {.weights = InputBits({1, 2})},
+     .traits = Traits::kInPlace,
      .note = "The function body computes InvStdDev even where it is no output; here it is counted "
              "only where it is one.",
      .gradient = kScaledNormGradient},
@@ -474,7 +476,8 @@ constexpr OpDef kNormalizationRows[] = {
                   .first = {.add = 2, .mul = 4},
                   .others = {.add = 1, .mul = 1},
                   .shared = {.mul = 1},
-                  .per_root = {.div = 1}}},
+                  .per_root = {.div = 1},
+                  .keeps = {.inputs = InputBits({0}), .per_root = 1}}},
     {.name = "SimplifiedLayerNormalization",
      .versions = kSince1,
      .formula = "Y = RMSNormalization(X)",
@@ -489,7 +492,8 @@ constexpr OpDef kNormalizationRows[] = {
                   .first = {.add = 2, .mul = 4},
                   .others = {.add = 1, .mul = 1},
                   .shared = {.mul = 1},
-                  .per_root = {.div = 1}}},
+                  .per_root = {.div = 1},
+                  .keeps = {.inputs = InputBits({0}), .per_root = 1}}},
 };
 
 }  // namespace

@@ -297,7 +297,9 @@ constexpr OpDef kRnnRows[] = {
                   .not_parameters = InputBits({5}),
                   .states = InputBits({5})},
      .note = kSequenceNote,
-     .gradient = {.formula = kGateGradient, .rule = RnnGradient}},
+     .gradient = {.formula = kGateGradient,
+                  .rule = RnnGradient,
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
     {.name = "GRU",
      .versions = kGruVersions,
      .formula =
@@ -312,7 +314,9 @@ constexpr OpDef kRnnRows[] = {
                   .states = InputBits({5})},
      .onnx = {.since = 3},
      .note = kSequenceNote,
-     .gradient = {.formula = kGateGradient, .rule = GruGradient}},
+     .gradient = {.formula = kGateGradient,
+                  .rule = GruGradient,
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
     {.name = "LSTM",
      .versions = kLstmVersions,
      .formula =
@@ -329,7 +333,9 @@ constexpr OpDef kRnnRows[] = {
          "With input_forget the forget gate is 1 - it: one gate, activation and peephole less, one "
          "add more. sequence_lens is not looked at: every sequence costs T steps. clip costs 2 "
          "cmp for each input of an activation.",
-     .gradient = {.formula = kGateGradient, .rule = LstmGradient}},
+     .gradient = {.formula = kGateGradient,
+                  .rule = LstmGradient,
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
 };
 
 }  // namespace

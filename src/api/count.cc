@@ -1,10 +1,12 @@
 #include "src/api/count.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/analysis.h"
+#include "src/api/memory.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -51,18 +53,32 @@ absl::StatusOr<Report> MakeOwnReport(const Analysis& analysis, const CountOption
   return MakeReport(analysis.inference, analysis.counts, how);
 }
 
+// Sizes that were bound to their upper bounds are no bindings of the user's.
+void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
+  report->upper_bounds = true;
+  report->raised = raised;
+  for (const SymbolOrigin& symbol : raised) report->bindings.erase(symbol.name);
+}
+
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
-  if (options.training && !options.module.empty()) {
+  if ((options.training || options.memory) && !options.module.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path),
-                     ": what needs a gradient depends on the whole model, so a part has no backward pass "
-                     "of its own; leave out --module ", Quoted(options.module),
-                     ", and rows by module have its share"));
+        absl::StrCat(Escaped(model->path), ": ",
+                     options.training ? "what needs a gradient depends on the whole model"
+                                      : "what is alive depends on the whole model",
+                     ", so a part has no ", options.training ? "backward pass" : "memory",
+                     " of its own; leave out --module ", Quoted(options.module),
+                     options.training ? ", and rows by module have its share" : ""));
   }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
   ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
+  if (options.memory) {
+    if (const absl::Status added = AddMemory(analysis, options, &report); !added.ok()) {
+      return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
+    }
+  }
   if (!options.training) return report;
   const absl::StatusOr<Backward> backward =
       CountBackward(analysis.inference, analysis.counts, options.causal, *options.training);
@@ -97,6 +113,10 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
         absl::StrCat("the bound on time follows from our count, not from that of ", name,
                      ": leave out --device or --convention"));
   }
+  if (options.memory) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory is there as we count, not as ", name, " does"));
+  }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(
         name, " counts causal attention in its own way: half of it is only there as we count"));
@@ -107,14 +127,21 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
 
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request) {
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, CausalCounting::kFull));
-  return MakeComparison(analysis.inference, analysis.counts, request);
+  ASSIGN_OR_RETURN(const RaisedAnalysis analysis,
+                   AnalyzeAtBounds(model, options, CausalCounting::kFull));
+  ASSIGN_OR_RETURN(CompareReport report,
+                   MakeComparison(analysis.inference, analysis.counts, request));
+  if (options.upper_bounds) SetRaised(analysis.raised, &report.ours);
+  return report;
 }
 
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view node) {
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
-  return MakeExplanation(analysis.inference, analysis.counts, node);
+  ASSIGN_OR_RETURN(const RaisedAnalysis analysis, AnalyzeAtBounds(model, options, options.causal));
+  ASSIGN_OR_RETURN(Explanation explanation,
+                   MakeExplanation(analysis.inference, analysis.counts, node));
+  explanation.raised = analysis.raised;
+  return explanation;
 }
 
 }  // namespace onnxflops

@@ -9,17 +9,22 @@
 #include <string>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/official_program.h"
 #include "src/api/text_forms.h"
 #include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/load/input_file.h"
 #include "src/load/load.h"
 
 namespace onnxflops {
 namespace {
+
+constexpr const char* kConfigNames[] = {"config.json", "open_clip_config.json"};
 
 // The first bytes that a pipe has or will have, left in it. Blocks until there are some.
 size_t PeekPipe(int fd, char* bytes, size_t size) {
@@ -36,19 +41,21 @@ size_t PeekPipe(int fd, char* bytes, size_t size) {
   return n > 0 ? static_cast<size_t>(n) : 0;
 }
 
-TextForm FormOfStandardInput() {
-  std::array<char, kTextFormPrefix> bytes;
+// The first bytes of a file or a pipe, which stay to be read.
+std::string Peek(int fd) {
+  std::string bytes(kTextFormPrefix, '\0');
   struct stat info;
-  if (fstat(STDIN_FILENO, &info) != 0) return TextForm::kNone;
+  if (fstat(fd, &info) != 0) return "";
   size_t size = 0;
   if (S_ISREG(info.st_mode)) {
-    const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-    const ssize_t n = at < 0 ? 0 : pread(STDIN_FILENO, bytes.data(), bytes.size(), at);
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    const ssize_t n = at < 0 ? 0 : pread(fd, bytes.data(), bytes.size(), at);
     size = n > 0 ? static_cast<size_t>(n) : 0;
   } else if (S_ISFIFO(info.st_mode)) {
-    size = PeekPipe(STDIN_FILENO, bytes.data(), bytes.size());
+    size = PeekPipe(fd, bytes.data(), bytes.size());
   }
-  return TextFormOfBytes(absl::string_view(bytes.data(), size));
+  bytes.resize(size);
+  return bytes;
 }
 
 absl::Status Named(absl::string_view name, const absl::Status& status) {
@@ -67,22 +74,73 @@ absl::StatusOr<Model> LoadText(TextForm form, int fd, absl::string_view name,
   return model;
 }
 
+absl::StatusOr<std::string> ReadConfig(int fd, absl::string_view name) {
+  std::string text;
+  std::array<char, size_t{1} << 14> part;
+  ssize_t n = 0;
+  // One byte beyond the limit tells that the file is too large.
+  while (text.size() <= kMaxConfigBytes && (n = ReadSome(fd, part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<size_t>(n));
+  }
+  if (n < 0) return Named(name, absl::UnknownError("cannot be read"));
+  return text;
+}
+
+absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name) {
+  ASSIGN_OR_RETURN(const std::string text, ReadConfig(fd, name));
+  return LoadConfig(text, name);
+}
+
+// The configuration in a folder, or the folder itself.
+std::string ConfigIn(absl::string_view path) {
+  struct stat info;
+  if (stat(std::string(path).c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return std::string(path);
+  }
+  for (const char* name : kConfigNames) {
+    std::string file = absl::StrCat(path, absl::EndsWith(path, "/") ? "" : "/", name);
+    if (stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return file;
+  }
+  return std::string(path);
+}
+
+absl::StatusOr<Model> LoadStandardInput(const Limits& limits) {
+  const std::string beginning = Peek(STDIN_FILENO);
+  if (IsOtherJson(beginning)) return LoadConfigFrom(STDIN_FILENO, "standard input");
+  const TextForm form = TextFormOfBytes(beginning);
+  if (form == TextForm::kNone) return LoadFile("-");
+  return LoadText(form, STDIN_FILENO, "standard input", limits);
+}
+
 }  // namespace
 
 absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
-  if (path == "-") {
-    const TextForm form = FormOfStandardInput();
-    if (form == TextForm::kNone) return LoadFile(path);
-    return LoadText(form, STDIN_FILENO, "standard input", limits);
-  }
-  const TextForm form = TextFormOfFile(path);
-  if (form == TextForm::kNone) return LoadFile(path);
+  if (path == "-") return LoadStandardInput(limits);
+  const std::string file = ConfigIn(path);
+  path = file;
   const absl::StatusOr<int> fd = OpenForReading(path);
   if (!fd.ok()) return Named(path, fd.status());
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };
   struct stat info;
   if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode)) return LoadFile(path);  // which says why not
+  // A named pipe can be opened once only.
+  if (IsOtherJson(Peek(*fd))) return LoadConfigFrom(*fd, path);
+  const TextForm form = TextFormOfFile(path);
+  if (form == TextForm::kNone)
+    return S_ISREG(info.st_mode) ? LoadFile(path) : LoadFromStream(*fd, path);
   return LoadText(form, *fd, path, limits);
+}
+
+absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved) {
+  const std::string file = ConfigIn(path);
+  const absl::StatusOr<int> fd = OpenForReading(file);
+  if (!fd.ok()) return Named(file, fd.status());
+  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+  if (!IsOtherJson(Peek(*fd))) {
+    return Named(file, absl::InvalidArgumentError("is no configuration of a model family"));
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadConfig(*fd, file));
+  return ConfigToOnnx(text, file, saved.substr(saved.rfind('/') + 1));
 }
 
 }  // namespace onnxflops

@@ -2,6 +2,8 @@
 #ifndef ONNXFLOPS_SRC_API_LOAD_H_
 #define ONNXFLOPS_SRC_API_LOAD_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
@@ -10,11 +12,16 @@
 
 namespace onnxflops {
 
-// A .onnx file, or "-" for standard input; also a model written as text (text_forms.h), which the
-// official library reads in a program of its own. For a file, the extension decides the form.
+// A .onnx file, or "-" for standard input; also a configuration of a model family
+// (src/family/family.h), a folder that holds one, and a model written as text (text_forms.h), which
+// the official library reads in a program of its own. For a file, the extension decides the form.
 // For standard input its first bytes do, if they can be read without consuming them (a file, a
 // pipe). Errors name the file and what is wrong with it: see src/load/load.h.
 absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
+
+// The graph of a configuration, as a ModelProto: what Load() counts, to be written to a file. Its
+// weights are external data that is not there; they name `saved`, the file that it will be in.
+absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved);
 
 }  // namespace onnxflops
 

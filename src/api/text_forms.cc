@@ -113,6 +113,10 @@ TextForm TextFormOfBytes(absl::string_view text) {
   return BeginsWithField(text) ? TextForm::kProtobuf : TextForm::kNone;
 }
 
+bool IsOtherJson(absl::string_view beginning) {
+  return TextFormOfBytes(beginning) == TextForm::kJson && !BeginsWithKey(WithoutMark(beginning));
+}
+
 bool IsTextModel(absl::string_view path, absl::string_view beginning) {
   switch (TextFormOfBytes(beginning)) {
     case TextForm::kOnnx:

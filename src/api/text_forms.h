@@ -28,6 +28,9 @@ TextForm TextFormOfFile(absl::string_view path);
 TextForm TextFormOfBytes(absl::string_view beginning);
 inline constexpr size_t kTextFormPrefix = 256;
 
+// Whether a text is JSON, and no ONNX model: a configuration, if it is anything of ours.
+bool IsOtherJson(absl::string_view beginning);
+
 // Whether a file is a model as text. JSON is one if its first key is a field of ModelProto.
 bool IsTextModel(absl::string_view path, absl::string_view beginning);
 

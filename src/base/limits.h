@@ -176,6 +176,12 @@ inline constexpr size_t kMaxRecurrentNodes = 4096;
 inline constexpr size_t kMaxRulesBytes = size_t{1} << 20;
 inline constexpr int kMaxRulesNesting = 8;
 inline constexpr int kMaxRulesDots = 64;
+// Bytes of a configuration of a model family, brackets inside brackets in it, layers that it asks
+// for, and any other size in it. Real ones have 10 kB, 5, 200, and a vocabulary of 300,000.
+inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
+inline constexpr int kMaxConfigNesting = 32;
+inline constexpr int64_t kMaxConfigLayers = 2048;
+inline constexpr int64_t kMaxConfigSize = int64_t{1} << 28;
 // Bytes of a report that is read back. In memory it takes some ten times as much.
 inline constexpr size_t kMaxReportBytes = size_t{64} << 20;
 // Modules under one parent, in both models together, that are compared with each other because

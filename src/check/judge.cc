@@ -155,6 +155,32 @@ class RuleJudge {
     return judgement;
   }
 
+  // A utilisation above 1 is a wrong peak, time or number of devices: it never passes.
+  static Judgement OfMfu(const BudgetRule& rule, MfuOfRule mfu) {
+    constexpr double kHundredths = 10'000;  // of a percent
+    Judgement judgement = Begin(rule);
+    judgement.kind = "mfu";
+    judgement.limit = absl::StrCat("at least ", rule.limit.text);
+    const absl::StatusOr<double> figure = mfu(rule);
+    if (!figure.ok()) {
+      judgement.verdict = Verdict::kNotProven;
+      judgement.actual = "-";
+      judgement.detail = std::string(figure.status().message());
+      return judgement;
+    }
+    const double millionths = *figure * static_cast<double>(kWhole);
+    judgement.actual = *figure < 100 ? PercentText(static_cast<int64_t>(*figure * kHundredths),
+                                                   static_cast<int64_t>(kHundredths), false)
+                                     : "above 10,000 %";
+    if (*figure > 1) {
+      judgement.verdict = Verdict::kFailed;
+      judgement.detail = "more than the devices can do: a peak, a time or a number is wrong";
+    } else if (!(millionths >= static_cast<double>(rule.limit.value))) {
+      judgement.verdict = Verdict::kFailed;
+    }
+    return judgement;
+  }
+
   static Judgement Begin(const BudgetRule& rule) {
     Judgement judgement;
     judgement.rule = rule.name;
@@ -348,7 +374,7 @@ bool IsForModel(absl::string_view models, absl::string_view path) {
 }
 
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
-                   absl::string_view today, CheckReport* report) {
+                   absl::string_view today, MfuOfRule mfu, CheckReport* report) {
   const RuleJudge judge(budgets, sizes, diff);
   const std::string at = SizesText(sizes);
   const auto add = [&](Judgement judgement) {
@@ -360,6 +386,8 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
     if (!IsForModel(rule.models, diff.head.path)) continue;
     if (rule.kind == BudgetRule::Kind::kOpset) {
       add(judge.OfOpset(rule));
+    } else if (rule.kind == BudgetRule::Kind::kMfu) {
+      add(RuleJudge::OfMfu(rule, mfu));
     } else if (rule.kind != BudgetRule::Kind::kQuantity) {
       add(judge.OfNames(rule));
     } else if (!rule.module) {

@@ -300,7 +300,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
 
 TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
   TextTable table;
-  table.columns = {{"operator", false, kCutBeginning}, {"nodes", true}};
+  table.columns = {{"operator", false, kCutBeginning}, {"nodes", true, kDropLast}};
   AddFigureColumns(*options.quantity, &table);
   size_t hidden = 0, quiet = 0;
   for (size_t i : ChangedRows(diff, options, diff.ops, &hidden)) {

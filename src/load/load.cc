@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
@@ -58,9 +59,10 @@ absl::Status ForeignOr(ByteRegion& region, const absl::Status& status) {
 }
 
 absl::StatusOr<Model> Parse(absl::StatusOr<std::unique_ptr<ByteRegion>> region,
-                            absl::string_view name) {
+                            absl::string_view name, std::vector<std::string> warnings = {}) {
   if (!region.ok()) return Named(name, region.status());
   auto data = std::make_shared<ModelData>();
+  data->warnings = std::move(warnings);
   data->path = std::string(name);
   auto storage = std::make_shared<ModelStorage>(*std::move(region));
   data->bytes = storage;
@@ -126,8 +128,9 @@ absl::StatusOr<Model> LoadFile(absl::string_view path) {
   return load::Parse(load::RegionOf(*fd), path);
 }
 
-absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name) {
-  return load::Parse(load::ByteRegion::OfBytes(bytes), name);
+absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name,
+                                    std::vector<std::string> warnings) {
+  return load::Parse(load::ByteRegion::OfBytes(bytes), name, std::move(warnings));
 }
 
 absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name) {

@@ -14,6 +14,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -25,8 +26,10 @@ namespace onnxflops {
 // `path` may be "-": then the model is called "standard input".
 absl::StatusOr<Model> LoadFile(absl::string_view path);
 
-// Copies what it keeps of `bytes`; `name` stands for the path in errors and reports.
-absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>");
+// Copies what it keeps of `bytes`; `name` stands for the path in errors and reports. `warnings`: of
+// who made the bytes, before those of the model.
+absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>",
+                                    std::vector<std::string> warnings = {});
 
 // `model` with the functions of a ModelProto added after its own. They are marked official. Nothing
 // else of the ModelProto is read. Each pair is a node and the overload of the function that it

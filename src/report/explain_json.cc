@@ -96,6 +96,7 @@ std::string ToJson(const Explanation& explanation) {
   json.BeginObject();
   json.Key("schema").String("onnxflops.explain/1");
   WriteNode(explanation, &json);
+  if (!explanation.raised.empty()) report::WriteRaised(explanation.raised, &json);
   WriteRule(explanation, &json);
   WriteCost(explanation, &json);
   json.EndObject();

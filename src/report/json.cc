@@ -19,8 +19,11 @@ using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
 using report::WriteBound;
+using report::WriteMemory;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WritePeakTotal;
+using report::WriteRaised;
 using report::WriteRoofline;
 using report::WriteTensors;
 using report::WriteTraining;
@@ -80,6 +83,7 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
       WriteWork(report.totals.*q.value, ranges, json);
     }
   }
+  if (report.memory) WritePeakTotal(*report.memory, json);
   json->EndObject();
 }
 
@@ -162,13 +166,6 @@ void WriteSymbols(const std::vector<SymbolOrigin>& symbols, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
-}
-
-// What sizes inside the model were set to.
-void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json) {
-  json->Key("upper_bounds").BeginObject();
-  for (const SymbolOrigin& symbol : raised) json->Key(symbol.name).Quantity(*symbol.at_most);
-  json->EndObject();
 }
 
 void WriteOps(const Report& report, const Ranges& ranges, JsonWriter* json) {
@@ -258,6 +255,7 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteTotals(report, ranges, json);
   if (report.roofline) WriteRoofline(report, json);
   if (report.training) WriteTraining(*report.training, json);
+  if (report.memory) WriteMemory(*report.memory, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);

@@ -70,9 +70,11 @@ std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exa
   if (q.unit == Quantity::Unit::kZeptoseconds) {
     return absl::StrCat(row.lower_bound ? ">= " : "", TimeText(*row.shown[i], exact));
   }
+  const bool lower_bound = row.lower_bound && q.of == Quantity::Of::kWork;
+  if (lower_bound && *row.shown[i] == 0) return "unknown";
   std::string text = exact ? GroupedDigits(*row.shown[i]) : SiNumber(*row.shown[i]);
   if (q.unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
-  return row.lower_bound && q.of == Quantity::Of::kWork ? absl::StrCat(">= ", text) : text;
+  return lower_bound ? absl::StrCat(">= ", text) : text;
 }
 
 std::string CoverageText(const ModelRow& row) {
@@ -130,8 +132,10 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
     const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
     if (!IsMain(q) || std::none_of(rows.begin(), rows.end(), has)) continue;
     shown.push_back(i);
-    const bool bytes = q.unit == Quantity::Unit::kBytes;
-    table.columns.push_back({std::string(q.title), true, bytes ? Narrow::kDrop : Narrow::kKeep});
+    const Narrow narrow = q.unit == Quantity::Unit::kBytes ? Narrow::kDrop
+                          : q.of == Quantity::Of::kWeights ? Narrow::kDropLast
+                                                           : Narrow::kKeep;
+    table.columns.push_back({std::string(q.title), true, narrow});
   }
   table.columns.push_back({"counted"});
   if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kCutEnd});

@@ -28,6 +28,7 @@
 #include "src/graph/model.h"
 #include "src/graph/symbol_origin.h"
 #include "src/module/module.h"
+#include "src/report/memory_report.h"
 #include "src/report/roofline_report.h"
 #include "src/report/training_report.h"
 
@@ -143,6 +144,7 @@ struct Report {
   int64_t causal_nodes = 0;                       // of how many nodes
   Totals totals;
   std::optional<TrainingReport> training;  // CountOptions::training
+  std::optional<MemoryReport> memory;      // CountOptions::memory
   std::optional<RooflineReport> roofline;  // CountOptions::on_device
   Census census;                           // of floating-point work
   Census int_census;                       // of integer work

@@ -13,6 +13,7 @@
 #include "src/base/limits.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
 
 namespace onnxflops::report {
@@ -483,6 +484,9 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
         {"train",
          {absl::StrCat(AtLeast(t.lower_bound, t.training_flops, texts.Number(t.training_flops)),
                        " FLOPs a step", texts.Per(), " (3 x forward)")}});
+  }
+  if (report.memory) {
+    for (LabelledLine& line : MemoryLines(report, options)) lines.push_back(std::move(line));
   }
   if (report.causal_nodes > 0) {
     const bool half = report.causal == CausalCounting::kHalf;

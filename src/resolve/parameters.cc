@@ -161,7 +161,7 @@ class RoleFinder {
       return TensorRole::kBuffer;
     }
     if (exporter::ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
-    const bool is_number = t.elements == 1 && used;
+    const bool is_number = t.elements == 1 && used && !t.external;
     return is_number || exporter::IsFoldedName(t.name) ? TensorRole::kConstant
                                                        : TensorRole::kWeight;
   }

@@ -10,8 +10,8 @@
 //       fused attention;
 //     - it is a mask: square in its last two dimensions, 1 in all others, and used by elementwise
 //       operators and data movement only;
-//     - it has one element, neither a name with a dot nor the place of a weight, and is used: a
-//       constant;
+//     - it has one element, neither a name with a dot nor the place of a weight, is used, and
+//       stands in the file itself: a constant;
 //     - the dynamo exporter made its name up ("val_31", "add_46", "unsqueeze_16": an ATen operator
 //       and a number) and it has nowhere the place of a weight: a folded constant.
 //   An integer initializer is one where it has the place of a quantised weight or bias, and a

@@ -1,5 +1,8 @@
 #include "src/training/attention_summary.h"
 
+#include <initializer_list>
+#include <vector>
+
 #include "src/symbolic/expr_sum.h"
 #include "src/training/attention_pattern.h"
 
@@ -17,32 +20,77 @@ QueryShape ReadQuery(const Shape& query, const std::optional<Expr>& batch) {
   return {DivideExactly(query[0], *batch), query[2], query[1]};
 }
 
+// [batch, tokens, heads * size] with the number of heads in an attribute, or [batch, heads, tokens,
+// size].
+QueryShape ReadPackedQuery(const Node& node, const Shape& query) {
+  if (query.rank() != 3) return ReadQuery(query, std::nullopt);
+  for (const char* name : {"q_num_heads", "num_heads"}) {
+    const Attribute* heads = node.FindAttribute(name);
+    if (heads == nullptr || heads->i < 1) continue;
+    return {Expr(heads->i), DivideExactly(query[2], heads->i), query[1]};
+  }
+  return {};
+}
+
+class Summarizer {
+ public:
+  Summarizer(const Inference& inference, const Counts& counts, const std::optional<Expr>& batch)
+      : in_(inference), counts_(counts), batch_(batch) {}
+
+  AttentionSummary Run() {
+    for (const training::AttentionPattern& pattern :
+         training::FindAttentionPatterns(in_).patterns) {
+      const Fact& query = in_.fact(in_.call(pattern.scores_call).inputs[0]);
+      Add(ReadQuery(query.shape, batch_), {pattern.scores_call, pattern.output_call});
+    }
+    for (InstanceId id : in_.callees_first) AddOperatorsOf(in_.instance(id));
+    summary_.flops = flops_.Total();
+    return summary_;
+  }
+
+ private:
+  const Expr& Macs(CallId call) const {
+    return counts_.calls[static_cast<size_t>(call)].own.flops[Kind::kMac];
+  }
+
+  // Operators that are an attention by themselves: they weigh scores, and multiply.
+  void AddOperatorsOf(const Instance& instance) {
+    const std::vector<NodeId>& nodes = in_.model->graph(instance.graph).nodes;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const CallId id = instance.calls[i];
+      const Call& call = in_.call(id);
+      if (call.def == nullptr || !call.def->gradient.weighs_scores || call.inputs.empty()) continue;
+      const Fact& query = in_.fact(call.inputs[0]);
+      if (Macs(id) == Expr(0) || !query.is_tensor() || !query.shape.ranked()) continue;
+      Add(ReadPackedQuery(in_.model->node(nodes[i]), query.shape), {id});
+    }
+  }
+
+  void Add(const QueryShape& shape, std::initializer_list<CallId> calls) {
+    Agree(&summary_.heads, shape.heads);
+    Agree(&summary_.head_size, shape.head_size);
+    Agree(&summary_.tokens, shape.tokens);
+    ++summary_.layers;
+    for (CallId call : calls) flops_.Add(2 * Macs(call));
+  }
+
+  void Agree(std::optional<Expr>* all, const std::optional<Expr>& one) const {
+    if (summary_.layers == 0) *all = one;
+    if (!one || *all != one) all->reset();
+  }
+
+  const Inference& in_;
+  const Counts& counts_;
+  const std::optional<Expr>& batch_;
+  AttentionSummary summary_;
+  ExprSum flops_;
+};
+
 }  // namespace
 
 AttentionSummary SummarizeAttention(const Inference& inference, const Counts& counts,
                                     const std::optional<Expr>& batch) {
-  AttentionSummary summary;
-  ExprSum flops;
-  bool first = true;
-  const auto agree = [&](std::optional<Expr>* all, const std::optional<Expr>& one) {
-    if (first) *all = one;
-    if (!one || *all != one) all->reset();
-  };
-  for (const training::AttentionPattern& pattern :
-       training::FindAttentionPatterns(inference).patterns) {
-    const Fact& query = inference.fact(inference.call(pattern.scores_call).inputs[0]);
-    const QueryShape shape = ReadQuery(query.shape, batch);
-    agree(&summary.heads, shape.heads);
-    agree(&summary.head_size, shape.head_size);
-    agree(&summary.tokens, shape.tokens);
-    first = false;
-    ++summary.layers;
-    for (CallId call : {pattern.scores_call, pattern.output_call}) {
-      flops.Add(2 * counts.calls[static_cast<size_t>(call)].own.flops[Kind::kMac]);
-    }
-  }
-  summary.flops = flops.Total();
-  return summary;
+  return Summarizer(inference, counts, batch).Run();
 }
 
 }  // namespace onnxflops

@@ -12,7 +12,7 @@
 
 namespace onnxflops {
 
-// Of what is written out as products and a Softmax in the main graph.
+// Of what is written out as products and a Softmax, or is one operator.
 struct AttentionSummary {
   int64_t layers = 0;
   Expr flops;  // of the two products, forward

@@ -117,6 +117,7 @@ class BackwardWalk {
   const std::vector<NodeBackward>& main() const { return main_; }
   const absl::btree_map<NodeId, std::string>& unknown() const { return unknown_; }
   int64_t attentions() const { return static_cast<int64_t>(attention_.size()); }
+  BackwardNodes TakeNodes() { return {std::move(node_needs_), flash_used_}; }
   int64_t flash() const { return static_cast<int64_t>(flash_used_.size()); }
 
  private:
@@ -288,11 +289,19 @@ class BackwardWalk {
     } else {
       const Needed needed = NeededInputs(node, call);
       if (!Any(needed)) return;
+      Record(instance, i, needed);
       if (call.def != nullptr && !GradientCosts::Saves(*call.def)) what = NodeBackward::kRuns;
       AddGradient(node_id, id, needed, pass);
       GiveGradient(node_id, call, needed, pass);
     }
     if (instance == 0) main_[i] = what;
+  }
+
+  // Of a body that is walked several times, all that any walk needs.
+  void Record(InstanceId instance, size_t place, const Needed& needed) {
+    Needed& known = node_needs_[{instance, static_cast<int32_t>(place)}];
+    known.resize(needed.size(), 0);
+    for (size_t i = 0; i < needed.size(); ++i) known[i] = known[i] != 0 || needed[i] != 0 ? 1 : 0;
   }
 
   // Of a value that has one already, the new one is added to it.
@@ -475,6 +484,7 @@ class BackwardWalk {
   GradientsByNode by_node_;
   absl::btree_map<NodeId, std::string> unknown_;
   absl::flat_hash_set<NodeId> attention_, flash_used_;
+  absl::flat_hash_map<std::pair<InstanceId, int32_t>, std::string> node_needs_;
   absl::flat_hash_map<std::pair<InstanceId, Needed>, Needed> forward_;  // of functions
   absl::flat_hash_map<std::pair<InstanceId, Needed>, std::shared_ptr<const Pass>> passes_;
 };
@@ -521,6 +531,7 @@ absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts&
   RETURN_IF_ERROR(walk.Run(options.input_gradients));
   Backward result;
   training::Describe(*inference.model, walk, &result);
+  result.nodes = walk.TakeNodes();
   ASSIGN_OR_RETURN(const training::Recomputed recomputed,
                    training::CountRecomputed(inference, counts, attribution, patterns, walk.main(),
                                              options.recompute));

@@ -18,8 +18,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "src/count/count.h"
@@ -33,6 +36,14 @@ struct BackwardOp {
   std::string op, domain;  // op "" for sums of gradients of values that are used several times
   Expr nodes;              // executions that have a backward pass
   Expr flops, macs;
+};
+
+// What the walk found of nodes, for stages that ask what backward reads.
+struct BackwardNodes {
+  // By instance and place in its graph: a byte per input of the node, 1 if it needs a gradient.
+  // Nodes without a backward pass are missing.
+  absl::flat_hash_map<std::pair<InstanceId, int32_t>, std::string> needed;
+  absl::flat_hash_set<NodeId> flash;  // products with values of attention that is taken as flash
 };
 
 // Of a node of the main graph or of a body, in one step: a call of a function is one node with all
@@ -53,6 +64,7 @@ struct Backward {
   // The same without a row of sums: they count with the operator that gives the second.
   std::vector<BackwardOp> by_giver;
   std::vector<BackwardNode> by_node;  // sums to `flops` and `macs`
+  BackwardNodes nodes;
   std::vector<UnknownItem> unknown;  // nodes whose gradient is not known: the sums are lower bounds
 };
 

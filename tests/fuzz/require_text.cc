@@ -28,6 +28,7 @@ constexpr absl::string_view kLineBegins[] = {
     "names ",      "where ",    "base ",     "head ",    "sizes ",     "change ",   "operators ",
     "file ",       "budgets ",  "check ",    "rule ",    "other ",     "base",      "activations ",
     "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
+    "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {

@@ -1,0 +1,266 @@
+#include "src/family/blocks.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+
+namespace onnxflops::family {
+namespace {
+
+constexpr float kQuickGelu = 1.702F;
+
+struct Function {
+  absl::string_view name, op;
+  Attrs attrs = {};
+};
+
+// The functions of transformers' ACT2FN that ONNX has an operator for.
+absl::Span<const Function> Functions() {
+  static const auto& functions = *new std::vector<Function>{
+      {"gelu", "Gelu"},
+      {"gelu_python", "Gelu"},
+      {"gelu_new", "Gelu", {{"approximate", std::string("tanh")}}},
+      {"gelu_fast", "Gelu", {{"approximate", std::string("tanh")}}},
+      {"gelu_pytorch_tanh", "Gelu", {{"approximate", std::string("tanh")}}},
+      {"quick_gelu", "Swish", {{"alpha", kQuickGelu}}},
+      {"silu", "Swish"},
+      {"swish", "Swish"},
+      {"relu", "Relu"},
+      {"tanh", "Tanh"},
+      {"sigmoid", "Sigmoid"},
+  };
+  return functions;
+}
+
+Tensor SizeOf(GraphBuilder* b, const Tensor& x, int64_t axis) {
+  return b->Op("Shape", {x}, {{"start", axis}, {"end", axis + 1}});
+}
+
+}  // namespace
+
+Tensor Linear(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t in, int64_t out,
+              bool bias) {
+  const Scope scope(b, name, "Linear");
+  const Tensor y = b->Op("MatMul", {x, b->Weight("weight", {in, out})});
+  return bias ? Add(b, y, b->Weight("bias", {out})) : y;
+}
+
+Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table,
+                  int64_t bias) {
+  const Scope scope(b, name, "Linear");
+  const Tensor y = b->Op("MatMul", {x, Transpose(b, table, {1, 0})});
+  return bias > 0 ? Add(b, y, b->Weight("bias", {bias})) : y;
+}
+
+Tensor LayerNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
+                 bool bias) {
+  const Scope scope(b, name, "LayerNorm");
+  std::vector<Tensor> inputs = {x, b->Weight("weight", {width})};
+  if (bias) inputs.push_back(b->Weight("bias", {width}));
+  return b->Op("LayerNormalization", inputs);
+}
+
+Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
+               absl::string_view type) {
+  const Scope scope(b, name, type);
+  return b->Op("RMSNormalization", {x, b->Weight("weight", {width})});
+}
+
+Tensor Embedding(GraphBuilder* b, const Tensor& ids, absl::string_view name, int64_t rows,
+                 int64_t width, Tensor* table) {
+  const Scope scope(b, name, "Embedding");
+  const Tensor weight = b->Weight("weight", {rows, width});
+  if (table != nullptr) *table = weight;
+  return b->Op("Gather", {weight, ids});
+}
+
+Tensor Conv2d(GraphBuilder* b, const Tensor& x, absl::string_view name, const ConvShape& shape) {
+  const Scope scope(b, name, "Conv2d");
+  const int64_t k = shape.kernel, p = shape.padding;
+  std::vector<Tensor> inputs = {x, b->Weight("weight", {shape.out, shape.in / shape.groups, k, k})};
+  if (shape.bias) inputs.push_back(b->Weight("bias", {shape.out}));
+  return b->Op("Conv", inputs,
+               {{"kernel_shape", std::vector<int64_t>{k, k}},
+                {"strides", std::vector<int64_t>{shape.stride, shape.stride}},
+                {"pads", std::vector<int64_t>{p, p, p, p}},
+                {"group", shape.groups}});
+}
+
+std::string ReadActivation(const Config& config, const char* key, absl::string_view otherwise) {
+  std::string name = config.Text(key, otherwise);
+  for (const Function& function : Functions()) {
+    if (function.name == name) return name;
+  }
+  std::string known;
+  for (const Function& function : Functions()) {
+    absl::StrAppend(&known, known.empty() ? "" : ", ", function.name);
+  }
+  config.Fault(key, absl::StrCat("is ", Quoted(name), ": known are ", known));
+  return "relu";
+}
+
+Tensor Activate(GraphBuilder* b, const Tensor& x, absl::string_view name) {
+  for (const Function& function : Functions()) {
+    if (function.name == name) return b->Op(function.op, {x}, function.attrs);
+  }
+  return x;
+}
+
+Tensor Add(GraphBuilder* b, const Tensor& x, const Tensor& y) { return b->Op("Add", {x, y}); }
+Tensor Mul(GraphBuilder* b, const Tensor& x, const Tensor& y) { return b->Op("Mul", {x, y}); }
+
+Tensor Reshape(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& shape) {
+  return b->Op("Reshape", {x, b->Ints(shape)});
+}
+
+Tensor Transpose(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& order) {
+  return b->Op("Transpose", {x}, {{"perm", order}});
+}
+
+Tensor Concat(GraphBuilder* b, const std::vector<Tensor>& parts, int64_t axis) {
+  return b->Op("Concat", parts, {{"axis", axis}});
+}
+
+std::vector<Tensor> Split(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sizes,
+                          int64_t axis) {
+  return b->Ops("Split", {x, b->Ints(sizes)}, std::vector<Tensor>(sizes.size()), {{"axis", axis}});
+}
+
+Tensor TakeToken(GraphBuilder* b, const Tensor& x, int64_t at) {
+  return b->Op("Gather", {x, b->Scalar(at)}, {{"axis", int64_t{1}}});
+}
+
+Tensor TakeAtLargest(GraphBuilder* b, const Tensor& x, const Tensor& ids) {
+  const Tensor at = b->Op("ArgMax", {ids}, {{"axis", int64_t{1}}, {"keepdims", int64_t{1}}});
+  return b->Op("GatherND", {x, at}, {{"batch_dims", int64_t{1}}});
+}
+
+Tensor Positions(GraphBuilder* b, const Tensor& x, int64_t axis) {
+  const Tensor size = b->Op("Squeeze", {SizeOf(b, x, axis)});
+  return b->Op("Range", {b->Scalar(0), size, b->Scalar(1)});
+}
+
+Tensor RepeatForBatch(GraphBuilder* b, const Tensor& row, const Tensor& like,
+                      const std::vector<int64_t>& shape) {
+  return b->Op("Expand", {row, Concat(b, {SizeOf(b, like, 0), b->Ints(shape)}, 0)});
+}
+
+Tensor Normalize(GraphBuilder* b, const Tensor& x) {
+  const Tensor length = b->Op("ReduceL2", {x, b->Ints({-1})}, {{"keepdims", int64_t{1}}});
+  return b->Op("Div", {x, length});
+}
+
+Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionShape& shape, const Tensor& mask) {
+  Attrs attrs = {{"q_num_heads", shape.heads}, {"kv_num_heads", shape.kv_heads}};
+  if (shape.causal) attrs.push_back({"is_causal", int64_t{1}});
+  if (shape.window > 0) attrs.push_back({"left_window_size", shape.window - 1});
+  if (shape.softcap > 0) attrs.push_back({"softcap", static_cast<float>(shape.softcap)});
+  if (!shape.cache) return b->Op("Attention", {q, k, v, mask}, attrs);
+  const int64_t value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
+  std::vector<Tensor> inputs = {q, k, v, mask}, outputs = {""};
+  for (const auto& [what, dim] :
+       {std::pair("key", shape.head_dim), std::pair("value", value_dim)}) {
+    inputs.push_back(b->Input(absl::StrCat("past_key_values.", *shape.cache, ".", what), b->dtype(),
+                              {"batch", shape.kv_heads, "past", dim}));
+    outputs.push_back(absl::StrCat("present.", *shape.cache, ".", what));
+    b->DeclareOutput(outputs.back(), b->dtype(), {"batch", shape.kv_heads, "past + seq", dim});
+  }
+  b->AssumeDim("past", 0);
+  return b->Ops("Attention", inputs, outputs, attrs)[0];
+}
+
+Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, double theta) {
+  std::vector<float> frequencies;
+  for (int64_t i = 0; i < dim; i += 2) {
+    const double power = static_cast<double>(i) / static_cast<double>(dim);
+    frequencies.push_back(static_cast<float>(std::pow(theta, -power)));
+  }
+  const Scope scope(b, "rotary_emb", "RotaryEmbedding");
+  const Tensor at = b->Op("Cast", {positions}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
+  const Tensor column = b->Op("Unsqueeze", {at, b->Ints({-1})});
+  const Tensor angles = Mul(b, column, b->Floats(frequencies));
+  Rotation rotation = {b->Op("Cos", {angles}), b->Op("Sin", {angles})};
+  if (b->dtype() == DType::kFloat32) return rotation;
+  const Attrs to = {{"to", static_cast<int64_t>(b->dtype())}};
+  return {b->Op("Cast", {rotation.cos}, to), b->Op("Cast", {rotation.sin}, to)};
+}
+
+Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads,
+              int64_t dim) {
+  return b->Op("RotaryEmbedding", {x, angles.cos, angles.sin},
+               {{"num_heads", heads}, {"rotary_embedding_dim", dim}});
+}
+
+Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
+                     const ExpertShape& shape, absl::string_view type) {
+  const Scope scope(b, "experts", type);
+  const int64_t e = shape.experts, h = shape.hidden, i = shape.intermediate;
+  return b->Ops(
+      "MoE",
+      {x, scores, b->Weight("gate_up_proj", {e, 2 * i, h}), "", b->Weight("down_proj", {e, h, i})},
+      {""},
+      {{"k", shape.top_k},
+       {"activation_type", std::string("swiglu")},
+       {"swiglu_fusion", int64_t{1}},
+       {"normalize_routing_weights", int64_t{shape.normalize ? 1 : 0}}},
+      "com.microsoft")[0];
+}
+
+Tensor PreNormLayers(GraphBuilder* b, Tensor x, const EncoderShape& s,
+                     const EncoderLayerNames& names, int64_t first) {
+  const int64_t h = s.hidden;
+  for (int64_t i = first; i < s.layers; ++i) {
+    const Scope layer(b, absl::StrCat("layers.", i), names.layer);
+    Tensor y = LayerNorm(b, x, names.norm1, h);
+    {
+      const Scope attention(b, names.attention, names.attention_type);
+      const Tensor q = Linear(b, y, names.query, h, h, s.qkv_bias);
+      const Tensor k = Linear(b, y, names.key, h, h, s.qkv_bias);
+      const Tensor v = Linear(b, y, names.value, h, h, s.qkv_bias);
+      y = Attention(b, q, k, v, {s.heads, s.heads, h / s.heads, s.causal});
+      y = Linear(b, y, names.out, h, h, true);
+    }
+    x = Add(b, x, y);
+    y = LayerNorm(b, x, names.norm2, h);
+    {
+      const Scope mlp(b, names.mlp, names.mlp_type);
+      y = Linear(b, y, names.fc1, h, s.intermediate, true);
+      y = Activate(b, y, s.activation);
+      y = Linear(b, y, names.fc2, s.intermediate, h, true);
+    }
+    x = Add(b, x, y);
+  }
+  return x;
+}
+
+EncoderShape ReadEncoder(const Config& config, int64_t hidden, int64_t heads, int64_t layers,
+                         int64_t intermediate, absl::string_view activation) {
+  EncoderShape shape;
+  shape.hidden = config.Size("hidden_size", hidden);
+  shape.intermediate = config.Size("intermediate_size", intermediate);
+  shape.layers = config.Layers("num_hidden_layers", layers);
+  shape.heads = config.Size("num_attention_heads", heads);
+  shape.activation = ReadActivation(config, "hidden_act", activation);
+  config.RequireDivisible("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
+  return shape;
+}
+
+ImageShape ReadImage(const Config& config, int64_t size, int64_t patch) {
+  ImageShape image;
+  image.channels = config.Size("num_channels", 3);
+  image.size = config.Size("image_size", size);
+  image.patch = config.Size("patch_size", patch);
+  if (image.patch > image.size) config.Fault("patch_size", "is larger than the image");
+  return image;
+}
+
+Tensor PatchEmbedding(GraphBuilder* b, const Tensor& pixels, const ImageShape& image,
+                      int64_t hidden, absl::string_view name, bool bias) {
+  Tensor x = Conv2d(b, pixels, name, {image.channels, hidden, image.patch, image.patch, bias});
+  x = Reshape(b, x, {0, hidden, -1});
+  return Transpose(b, x, {0, 2, 1});
+}
+
+}  // namespace onnxflops::family

@@ -1,0 +1,137 @@
+// What model families are made of, each in the module that the reference implementation has it in.
+#ifndef ONNXFLOPS_SRC_FAMILY_BLOCKS_H_
+#define ONNXFLOPS_SRC_FAMILY_BLOCKS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "src/family/config.h"
+#include "src/family/graph_builder.h"
+
+namespace onnxflops::family {
+
+using Scope = GraphBuilder::Scope;
+
+// ---- single modules
+
+// x W + b in a module of this name, W [in, out].
+Tensor Linear(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t in, int64_t out,
+              bool bias);
+Tensor LayerNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
+                 bool bias = true);
+Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
+               absl::string_view type);
+// Rows of a table, which is given back in *table for an output layer that shares it.
+Tensor Embedding(GraphBuilder* b, const Tensor& ids, absl::string_view name, int64_t rows,
+                 int64_t width, Tensor* table = nullptr);
+// x by the transposed table; with a bias of so many features, if any.
+Tensor TiedLinear(GraphBuilder* b, const Tensor& x, absl::string_view name, const Tensor& table,
+                  int64_t bias = 0);
+// A convolution with square windows; images [batch, in, h, w].
+struct ConvShape {
+  int64_t in, out, kernel, stride;
+  bool bias;
+  int64_t padding = 0, groups = 1;
+};
+Tensor Conv2d(GraphBuilder* b, const Tensor& x, absl::string_view name, const ConvShape& shape);
+
+// ---- activations
+
+// A function's name as configurations write it: gelu, quick_gelu, silu, relu, ... A fault of
+// `config` where it is not known.
+std::string ReadActivation(const Config& config, const char* key, absl::string_view otherwise);
+Tensor Activate(GraphBuilder* b, const Tensor& x, absl::string_view function);
+
+// ---- shapes and arithmetic
+
+Tensor Add(GraphBuilder* b, const Tensor& x, const Tensor& y);
+Tensor Mul(GraphBuilder* b, const Tensor& x, const Tensor& y);
+Tensor Reshape(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& shape);
+Tensor Transpose(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& order);
+Tensor Concat(GraphBuilder* b, const std::vector<Tensor>& parts, int64_t axis);
+std::vector<Tensor> Split(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sizes,
+                          int64_t axis);
+// x[:, at] of [batch, seq, width].
+Tensor TakeToken(GraphBuilder* b, const Tensor& x, int64_t at);
+// x[i, the place of the largest id of ids[i]]: where CLIP's text ends.
+Tensor TakeAtLargest(GraphBuilder* b, const Tensor& x, const Tensor& ids);
+// 0, 1, ... up to the size of dimension `axis` of x.
+Tensor Positions(GraphBuilder* b, const Tensor& x, int64_t axis);
+// A table of [*, rows, width] or [rows, width] by its shape as a parameter, for each of the batch
+// of `like`: [batch, rows, width].
+Tensor RepeatForBatch(GraphBuilder* b, const Tensor& row, const Tensor& like,
+                      const std::vector<int64_t>& shape);
+// x of [batch, width], divided by its length.
+Tensor Normalize(GraphBuilder* b, const Tensor& x);
+
+// ---- attention
+
+struct AttentionShape {
+  int64_t heads, kv_heads, head_dim;
+  bool causal = false;
+  int64_t window = 0;  // that a query looks back, itself included; 0: all
+  double softcap = 0;
+  int64_t value_dim = 0;  // of a head; 0: head_dim
+  // The layer whose keys and values are kept: past_key_values.N.key; none without a cache.
+  std::optional<int64_t> cache;
+};
+
+// softmax(q k') v of [batch, seq, heads * head_dim]; with a cache, after the keys and values that
+// it holds.
+Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionShape& shape, const Tensor& mask = "");
+
+// cos and sin of positions [batch, seq], [batch, seq, dim / 2].
+struct Rotation {
+  Tensor cos, sin;
+};
+Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, double theta);
+// The first `dim` features of each head turned by position.
+Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim);
+
+// ---- experts
+
+struct ExpertShape {
+  int64_t hidden, intermediate, experts, top_k;
+  bool normalize;
+};
+// The top_k of the experts for each token, by scores of a router [tokens, experts], in a module
+// "experts"; x of [batch, seq, hidden].
+Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
+                     const ExpertShape& shape, absl::string_view type);
+
+// ---- towers of CLIP and its kin
+
+// Names of modules differ from family to family, and the rest does not.
+struct EncoderLayerNames {
+  const char *layer, *attention, *query, *key, *value, *out;
+  const char *attention_type, *mlp, *mlp_type, *fc1, *fc2, *norm1, *norm2;
+};
+struct EncoderShape {
+  int64_t hidden, intermediate, layers, heads;
+  std::string activation;
+  bool causal = false;
+  bool qkv_bias = true;
+};
+// Norm, attention, norm, MLP: the layers of an encoder from `first` on, in a module of each.
+Tensor PreNormLayers(GraphBuilder* b, Tensor x, const EncoderShape& shape,
+                     const EncoderLayerNames& names, int64_t first = 0);
+EncoderShape ReadEncoder(const Config& config, int64_t hidden, int64_t heads, int64_t layers,
+                         int64_t intermediate, absl::string_view activation);
+
+struct ImageShape {
+  int64_t channels, size, patch;
+  int64_t Patches() const { return (size / patch) * (size / patch); }
+};
+ImageShape ReadImage(const Config& config, int64_t size, int64_t patch);
+// [batch, channels, size, size] -> [batch, patches, hidden], in a module "patch_embedding".
+Tensor PatchEmbedding(GraphBuilder* b, const Tensor& pixels, const ImageShape& image,
+                      int64_t hidden, absl::string_view name, bool bias);
+
+}  // namespace onnxflops::family
+
+#endif  // ONNXFLOPS_SRC_FAMILY_BLOCKS_H_

@@ -1,0 +1,273 @@
+#include "src/family/decoder.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace onnxflops::family {
+namespace {
+
+class LayerBuilder {
+ public:
+  LayerBuilder(GraphBuilder* b, const DecoderShape& shape, Rotation angles)
+      : b_(b), s_(shape), angles_(std::move(angles)) {}
+
+  Tensor Layer(Tensor x, int64_t index) {
+    const Scope layer(b_, absl::StrCat("layers.", index), absl::StrCat(s_.prefix, "DecoderLayer"));
+    Tensor y = Norm(x, "input_layernorm", s_.hidden);
+    {
+      const Scope attention(b_, "self_attn", absl::StrCat(s_.prefix, "Attention"));
+      y = s_.latent ? Latent(y, index) : Grouped(y, index);
+    }
+    if (s_.sandwich) y = Norm(y, "post_attention_layernorm", s_.hidden);
+    x = Add(b_, x, y);
+    y = Norm(x, s_.sandwich ? "pre_feedforward_layernorm" : "post_attention_layernorm", s_.hidden);
+    const bool experts = !s_.has_experts.empty() && s_.has_experts[static_cast<size_t>(index)];
+    y = experts ? Experts(y) : Mlp(y, "mlp", s_.intermediate);
+    if (s_.sandwich) y = Norm(y, "post_feedforward_layernorm", s_.hidden);
+    return Add(b_, x, y);
+  }
+
+  Tensor Norm(const Tensor& x, const char* name, int64_t width) {
+    return RmsNorm(b_, x, name, width, absl::StrCat(s_.prefix, "RMSNorm"));
+  }
+
+ private:
+  // Over each head of [batch, seq, heads * head_dim].
+  Tensor HeadNorm(const Tensor& x, const char* name, int64_t heads) {
+    if (!s_.head_norms) return x;
+    const Tensor split = Reshape(b_, x, {0, 0, heads, s_.head_dim});
+    return Reshape(b_, Norm(split, name, s_.head_dim), {0, 0, heads * s_.head_dim});
+  }
+
+  Tensor Grouped(const Tensor& x, int64_t index) {
+    const int64_t q_width = s_.heads * s_.head_dim, kv_width = s_.kv_heads * s_.head_dim;
+    Tensor q, k, v;
+    if (s_.fused) {
+      const Tensor all = Linear(b_, x, "qkv_proj", s_.hidden, q_width + 2 * kv_width, s_.qkv_bias);
+      const std::vector<Tensor> parts = Split(b_, all, {q_width, kv_width, kv_width}, -1);
+      q = parts[0], k = parts[1], v = parts[2];
+    } else {
+      q = Linear(b_, x, "q_proj", s_.hidden, q_width, s_.qkv_bias);
+      k = Linear(b_, x, "k_proj", s_.hidden, kv_width, s_.qkv_bias);
+      v = Linear(b_, x, "v_proj", s_.hidden, kv_width, s_.qkv_bias);
+    }
+    q = Rotate(b_, HeadNorm(q, "q_norm", s_.heads), angles_, s_.heads, s_.rotary_dim);
+    k = Rotate(b_, HeadNorm(k, "k_norm", s_.kv_heads), angles_, s_.kv_heads, s_.rotary_dim);
+    AttentionShape shape = {s_.heads, s_.kv_heads, s_.head_dim, true};
+    if (!s_.windows.empty()) shape.window = s_.windows[static_cast<size_t>(index)];
+    shape.softcap = s_.attention_softcap;
+    if (s_.cached) shape.cache = index;
+    const Tensor y = Attention(b_, q, k, v, shape);
+    return Linear(b_, y, "o_proj", q_width, s_.hidden, s_.out_bias);
+  }
+
+  // [batch, seq, heads * dim] -> [batch, heads, seq, dim].
+  Tensor ByHead(const Tensor& x, int64_t heads, int64_t dim) {
+    return Transpose(b_, Reshape(b_, x, {0, 0, heads, dim}), {0, 2, 1, 3});
+  }
+  Tensor RotateByHead(const Tensor& x) {
+    return b_->Op("RotaryEmbedding", {x, angles_.cos, angles_.sin});
+  }
+
+  // What the cache holds of a layer, followed by what is new: [batch, 1, past + seq, dim].
+  Tensor AfterPast(const Tensor& x, int64_t index, const char* what, int64_t dim) {
+    const std::string present = absl::StrCat("present.", index, ".", what);
+    const Tensor past = b_->Input(absl::StrCat("past_key_values.", index, ".", what), b_->dtype(),
+                                  {"batch", 1, "past", dim});
+    b_->AssumeDim("past", 0);
+    b_->DeclareOutput(present, b_->dtype(), {"batch", 1, "past + seq", dim});
+    return b_->Ops("Concat", {past, x}, {present}, {{"axis", int64_t{2}}})[0];
+  }
+
+  Tensor Latent(const Tensor& x, int64_t index) {
+    const LatentAttention& m = *s_.latent;
+    const int64_t qk_dim = m.nope_dim + m.rope_dim, bias = s_.qkv_bias;
+    Tensor q = x;
+    if (m.q_rank > 0) {
+      q = Norm(Linear(b_, x, "q_a_proj", s_.hidden, m.q_rank, bias), "q_a_layernorm", m.q_rank);
+      q = Linear(b_, q, "q_b_proj", m.q_rank, s_.heads * qk_dim, false);
+    } else {
+      q = Linear(b_, x, "q_proj", s_.hidden, s_.heads * qk_dim, false);
+    }
+    const std::vector<Tensor> query =
+        Split(b_, ByHead(q, s_.heads, qk_dim), {m.nope_dim, m.rope_dim}, -1);
+    q = Concat(b_, {query[0], RotateByHead(query[1])}, -1);
+    const Tensor both =
+        Linear(b_, x, "kv_a_proj_with_mqa", s_.hidden, m.kv_rank + m.rope_dim, bias);
+    const std::vector<Tensor> compressed = Split(b_, both, {m.kv_rank, m.rope_dim}, -1);
+    const Tensor latent = Norm(compressed[0], "kv_a_layernorm", m.kv_rank);
+    const Tensor all_latent =
+        AfterPast(b_->Op("Unsqueeze", {latent, b_->Ints({1})}), index, "key", m.kv_rank);
+    const Tensor all_rope =
+        AfterPast(RotateByHead(ByHead(compressed[1], 1, m.rope_dim)), index, "value", m.rope_dim);
+    Tensor kv = b_->Op("Squeeze", {all_latent, b_->Ints({1})});
+    kv = Linear(b_, kv, "kv_b_proj", m.kv_rank, s_.heads * (m.nope_dim + m.value_dim), false);
+    kv = ByHead(kv, s_.heads, m.nope_dim + m.value_dim);
+    const std::vector<Tensor> parts = Split(b_, kv, {m.nope_dim, m.value_dim}, -1);
+    const Tensor heads = b_->Op("Expand", {all_rope, b_->Ints({1, s_.heads, 1, 1})});
+    return Attend(q, Concat(b_, {parts[0], heads}, -1), parts[1]);
+  }
+
+  // Queries are the last of the positions: their number is told where keys have a past.
+  Tensor Attend(const Tensor& q, const Tensor& k, const Tensor& v) {
+    const Tensor batch = b_->Op("Shape", {k}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
+    const Tensor total = b_->Op("Shape", {k}, {{"start", int64_t{2}}, {"end", int64_t{3}}});
+    const Tensor ends = b_->Op("Expand", {total, batch});
+    Tensor y = b_->Op("Attention", {q, k, v, "", "", "", ends}, {{"is_causal", int64_t{1}}});
+    const int64_t width = s_.heads * s_.latent->value_dim;
+    y = Reshape(b_, Transpose(b_, y, {0, 2, 1, 3}), {0, 0, width});
+    return Linear(b_, y, "o_proj", width, s_.hidden, s_.qkv_bias);
+  }
+
+  Tensor Mlp(const Tensor& x, const char* name, int64_t intermediate) {
+    const Scope scope(b_, name, absl::StrCat(s_.prefix, "MLP"));
+    Tensor gate, up;
+    if (s_.fused) {
+      const Tensor both = Linear(b_, x, "gate_up_proj", s_.hidden, 2 * intermediate, s_.mlp_bias);
+      const std::vector<Tensor> parts = Split(b_, both, {intermediate, intermediate}, -1);
+      gate = parts[0], up = parts[1];
+    } else {
+      gate = Linear(b_, x, "gate_proj", s_.hidden, intermediate, s_.mlp_bias);
+      up = Linear(b_, x, "up_proj", s_.hidden, intermediate, s_.mlp_bias);
+    }
+    const Tensor y = Mul(b_, Activate(b_, gate, s_.activation), up);
+    return Linear(b_, y, "down_proj", intermediate, s_.hidden, s_.mlp_bias);
+  }
+
+  Tensor Experts(const Tensor& x) {
+    const Scope scope(b_, "mlp", absl::StrCat(s_.prefix, "SparseMoeBlock"));
+    Tensor scores;
+    {
+      const Scope gate(b_, "gate", absl::StrCat(s_.prefix, "TopKRouter"));
+      const Tensor tokens = Reshape(b_, x, {-1, s_.hidden});
+      scores = b_->Op("MatMul", {tokens, b_->Weight("weight", {s_.hidden, s_.experts.experts})});
+    }
+    const Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
+    if (s_.shared_intermediate == 0) return y;
+    return Add(b_, y, Mlp(x, "shared_experts", s_.shared_intermediate));
+  }
+
+  GraphBuilder* b_;
+  const DecoderShape& s_;
+  const Rotation angles_;
+};
+
+Tensor Softcap(GraphBuilder* b, const Tensor& x, double cap) {
+  Tensor limit = b->Floats({static_cast<float>(cap)});
+  if (b->dtype() != DType::kFloat32) {
+    limit = b->Op("Cast", {limit}, {{"to", static_cast<int64_t>(b->dtype())}});
+  }
+  return Mul(b, b->Op("Tanh", {b->Op("Div", {x, limit})}), limit);
+}
+
+}  // namespace
+
+DecoderShape ReadDecoder(const Config& config, const char* prefix, const DecoderDefaults& d) {
+  DecoderShape s;
+  s.prefix = prefix;
+  s.vocab = config.Size("vocab_size", d.vocab);
+  s.hidden = config.Size("hidden_size", d.hidden);
+  s.intermediate = config.Size("intermediate_size", d.intermediate);
+  s.layers = config.Layers("num_hidden_layers", d.layers);
+  s.heads = config.Size("num_attention_heads", d.heads);
+  s.kv_heads = config.Size("num_key_value_heads", d.kv_heads > 0 ? d.kv_heads : s.heads);
+  s.activation = ReadActivation(config, d.activation_key, d.activation);
+  s.tied = config.Flag("tie_word_embeddings", d.tied);
+  s.theta = config.Has("rope_theta") ? config.Real("rope_theta", 1) : 10000;
+  config.RequireDivisible("num_attention_heads", s.heads, "num_key_value_heads", s.kv_heads);
+  return s;
+}
+
+void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, DecoderShape* s) {
+  if (config.Has("head_dim") || otherwise) {
+    s->head_dim = config.Size("head_dim", otherwise.value_or(1));
+  } else {
+    config.RequireDivisible("hidden_size", s->hidden, "num_attention_heads", s->heads);
+    s->head_dim = std::max<int64_t>(s->hidden / s->heads, 1);
+  }
+  if (s->head_dim % 2 != 0) config.Fault("head_dim", "is odd: features are rotated in pairs");
+  s->rotary_dim = s->head_dim;
+}
+
+void ReadWindows(const Config& config, int64_t window, DecoderShape* s) {
+  const auto layers = static_cast<size_t>(s->layers);
+  s->windows.assign(layers, window);
+  const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
+  if (!types) return;
+  if (types->size() != layers) {
+    return config.Fault("layer_types",
+                        absl::StrCat("has ", types->size(), " entries for ", layers, " layers"));
+  }
+  for (size_t i = 0; i < layers; ++i) {
+    const bool sliding = (*types)[i] == "sliding_attention";
+    if (!sliding && (*types)[i] != "full_attention") {
+      return config.Fault("layer_types", "knows full_attention and sliding_attention");
+    }
+    s->windows[i] = sliding ? window : 0;
+  }
+}
+
+void ReadRotaryPart(const Config& config, const char* key, double otherwise, DecoderShape* s) {
+  const double part = config.Real(key, otherwise);
+  s->rotary_dim = static_cast<int64_t>(static_cast<double>(s->head_dim) * std::min(part, 1.0));
+  if (s->rotary_dim < 2 || s->rotary_dim % 2 != 0) {
+    config.Fault(key, absl::StrCat("rotates ", s->rotary_dim, " features of a head: it should be ",
+                                   "an even number above 0"));
+  }
+}
+
+void RequireExperts(const Config& config, const DecoderShape& s) {
+  if (s.experts.top_k <= s.experts.experts) return;
+  config.Fault("num_experts_per_tok",
+               absl::StrCat("is ", s.experts.top_k, " of ", s.experts.experts, " experts"));
+}
+
+Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& s) {
+  const int64_t rotated = s.latent ? s.latent->rope_dim : s.rotary_dim;
+  LayerBuilder layers(b, s, RotaryAngles(b, positions, rotated, s.theta));
+  for (int64_t i = 0; i < s.layers; ++i) x = layers.Layer(x, i);
+  return layers.Norm(x, "norm", s.hidden);
+}
+
+void BuildDecoder(GraphBuilder* b, const DecoderShape& s, bool with_head) {
+  const Tensor ids = b->Input("input_ids", DType::kInt64, {"batch", "seq"});
+  const Tensor positions = b->Input("position_ids", DType::kInt64, {"batch", "seq"});
+  Tensor x, table;
+  {
+    std::optional<Scope> model;
+    if (with_head) model.emplace(b, "model", absl::StrCat(s.prefix, "Model"));
+    x = Embedding(b, ids, "embed_tokens", s.vocab, s.hidden, &table);
+    if (s.scaled_input) {
+      Tensor scale = b->Floats({1});
+      if (b->dtype() != DType::kFloat32) {
+        scale = b->Op("Cast", {scale}, {{"to", static_cast<int64_t>(b->dtype())}});
+      }
+      x = Mul(b, x, scale);
+    }
+    x = DecoderLayers(b, x, positions, s);
+  }
+  if (!with_head) {
+    b->Output("last_hidden_state", x, b->dtype(), {"batch", "seq", s.hidden});
+    return;
+  }
+  x = s.tied ? TiedLinear(b, x, "lm_head", table)
+             : Linear(b, x, "lm_head", s.hidden, s.vocab, false);
+  if (s.output_softcap > 0) x = Softcap(b, x, s.output_softcap);
+  b->Output("logits", x, b->dtype(), {"batch", "seq", s.vocab});
+}
+
+absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& s) {
+  const std::string full = absl::StrCat(s.prefix, "ForCausalLM");
+  const std::string architecture =
+      config.RequireArchitecture({full, absl::StrCat(s.prefix, "Model")});
+  const bool with_head = architecture == full;
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(architecture, dtype, config.notes().save);
+  BuildDecoder(&b, s, with_head);
+  return std::move(b).Finish();
+}
+
+}  // namespace onnxflops::family

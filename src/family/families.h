@@ -1,0 +1,46 @@
+// The families: each makes a ModelProto of a configuration.
+#ifndef ONNXFLOPS_SRC_FAMILY_FAMILIES_H_
+#define ONNXFLOPS_SRC_FAMILY_FAMILIES_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "src/family/config.h"
+
+namespace onnxflops::family {
+
+absl::StatusOr<std::string> BuildBert(const Config& config);
+absl::StatusOr<std::string> BuildClip(const Config& config);
+absl::StatusOr<std::string> BuildDeit(const Config& config);
+absl::StatusOr<std::string> BuildDinov2(const Config& config);
+absl::StatusOr<std::string> BuildDistilbert(const Config& config);
+absl::StatusOr<std::string> BuildGptNeox(const Config& config);
+absl::StatusOr<std::string> BuildOpenClip(const Config& config);
+absl::StatusOr<std::string> BuildClipText(const Config& config);
+absl::StatusOr<std::string> BuildClipVisionModel(const Config& config);
+absl::StatusOr<std::string> BuildSiglip2(const Config& config);
+absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config);
+absl::StatusOr<std::string> BuildPhi(const Config& config);
+absl::StatusOr<std::string> BuildRoberta(const Config& config);
+absl::StatusOr<std::string> BuildVit(const Config& config);
+absl::StatusOr<std::string> BuildDeepseekV2(const Config& config);
+absl::StatusOr<std::string> BuildDeepseekV3(const Config& config);
+absl::StatusOr<std::string> BuildGemma(const Config& config);
+absl::StatusOr<std::string> BuildGemma2(const Config& config);
+absl::StatusOr<std::string> BuildGemma3(const Config& config);
+absl::StatusOr<std::string> BuildGpt2(const Config& config);
+absl::StatusOr<std::string> BuildLlama(const Config& config);
+absl::StatusOr<std::string> BuildLlava(const Config& config);
+absl::StatusOr<std::string> BuildMistral(const Config& config);
+absl::StatusOr<std::string> BuildMixtral(const Config& config);
+absl::StatusOr<std::string> BuildPhi3(const Config& config);
+absl::StatusOr<std::string> BuildQwen2(const Config& config);
+absl::StatusOr<std::string> BuildQwen3(const Config& config);
+absl::StatusOr<std::string> BuildQwen3Moe(const Config& config);
+absl::StatusOr<std::string> BuildSiglip(const Config& config);
+absl::StatusOr<std::string> BuildT5(const Config& config);
+absl::StatusOr<std::string> BuildWhisper(const Config& config);
+
+}  // namespace onnxflops::family
+
+#endif  // ONNXFLOPS_SRC_FAMILY_FAMILIES_H_

@@ -1,0 +1,167 @@
+#include "src/family/family.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/family/config.h"
+#include "src/family/families.h"
+#include "src/family/graph_builder.h"
+#include "src/load/load.h"
+
+namespace onnxflops {
+namespace family {
+namespace {
+
+struct Family {
+  absl::string_view model_type;
+  absl::StatusOr<std::string> (*build)(const Config& config);
+};
+
+constexpr Family kFamilies[] = {
+    {"bert", BuildBert},
+    {"clip", BuildClip},
+    {"clip_text_model", BuildClipText},
+    {"clip_vision_model", BuildClipVisionModel},
+    {"deepseek_v2", BuildDeepseekV2},
+    {"deepseek_v3", BuildDeepseekV3},
+    {"deit", BuildDeit},
+    {"dinov2", BuildDinov2},
+    {"distilbert", BuildDistilbert},
+    {"gemma", BuildGemma},
+    {"gemma2", BuildGemma2},
+    {"gemma3_text", BuildGemma3},
+    {"gpt2", BuildGpt2},
+    {"gpt_neox", BuildGptNeox},
+    {"llama", BuildLlama},
+    {"llava", BuildLlava},
+    {"mistral", BuildMistral},
+    {"mixtral", BuildMixtral},
+    {"phi", BuildPhi},
+    {"phi3", BuildPhi3},
+    {"qwen2", BuildQwen2},
+    {"qwen3", BuildQwen3},
+    {"qwen3_moe", BuildQwen3Moe},
+    {"roberta", BuildRoberta},
+    {"siglip", BuildSiglip},
+    {"siglip2", BuildSiglip2},
+    {"siglip_vision_model", BuildSiglipVisionModel},
+    {"t5", BuildT5},
+    {"vit", BuildVit},
+    {"whisper", BuildWhisper},
+};
+
+absl::Status UnknownFamily(absl::string_view model_type) {
+  std::vector<std::string> names;
+  for (const Family& family : kFamilies) names.emplace_back(family.model_type);
+  std::string nearest = DidYouMean(model_type, names);
+  if (nearest.empty()) nearest = absl::StrCat("; known are ", absl::StrJoin(names, ", "));
+  return absl::InvalidArgumentError(
+      absl::StrCat("model_type ", Quoted(model_type), " is not known", nearest));
+}
+
+// Brackets inside brackets, outside of strings.
+bool IsTooDeep(absl::string_view json) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxConfigNesting) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
+  if (json.size() > kMaxConfigBytes) {
+    return LimitError(
+        "config-bytes",
+        absl::StrCat("larger than the limit config-bytes = ", kMaxConfigBytes, " bytes"));
+  }
+  if (IsTooDeep(json)) {
+    return LimitError("config-nesting", absl::StrCat("brackets are nested more than ",
+                                                     kMaxConfigNesting, " deep (config-nesting)"));
+  }
+  nlohmann::json document =
+      nlohmann::json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) return absl::InvalidArgumentError("is not complete JSON");
+  if (!document.is_object()) return absl::InvalidArgumentError("is JSON, but no object");
+  return document;
+}
+
+absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
+  ASSIGN_OR_RETURN(const nlohmann::json document, Parse(json));
+  const Config config(&document, "", notes);
+  notes->save.config = std::string(json);
+  if (config.Has("model_cfg") || (config.Has("vision_cfg") && config.Has("text_cfg"))) {
+    return BuildOpenClip(config);
+  }
+  if (!config.Has("model_type")) {
+    return absl::InvalidArgumentError(
+        "is JSON without model_type: neither a configuration nor an ONNX model");
+  }
+  const std::string model_type = config.Text("model_type", "");
+  RETURN_IF_ERROR(notes->status);
+  const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                    [&](const Family& f) { return f.model_type == model_type; });
+  if (family == std::end(kFamilies)) return UnknownFamily(model_type);
+  return family->build(config);
+}
+
+absl::StatusOr<std::string> BuildNamed(absl::string_view json, absl::string_view name,
+                                       ConfigNotes* notes) {
+  absl::StatusOr<std::string> bytes = Build(json, notes);
+  if (bytes.ok()) return bytes;
+  return WithMessage(bytes.status(), absl::StrCat(Escaped(name), ": ", bytes.status().message()));
+}
+
+}  // namespace
+}  // namespace family
+
+absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,
+                                         absl::string_view weights_at) {
+  family::ConfigNotes notes;
+  notes.save.weights_at = std::string(weights_at);
+  return family::BuildNamed(json, name, &notes);
+}
+
+absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name) {
+  family::ConfigNotes notes;
+  ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(json, name, &notes));
+  std::vector<std::string> warnings;
+  if (!notes.defaults.empty()) {
+    warnings.push_back(absl::StrCat("keys that are missing take the defaults of transformers: ",
+                                    absl::StrJoin(notes.defaults, ", ")));
+  }
+  return LoadFromBytes(bytes, name, std::move(warnings));
+}
+
+std::vector<std::pair<absl::string_view, int64_t>> AssumedDims(const ModelData& model) {
+  std::vector<std::pair<absl::string_view, int64_t>> dims;
+  for (const auto& [key, value] : model.metadata) {
+    absl::string_view symbol = key;
+    int64_t size = 0;
+    if (!absl::ConsumePrefix(&symbol, family::kAssumedDimPrefix)) continue;
+    if (absl::SimpleAtoi(value, &size) && size >= 0) dims.emplace_back(symbol, size);
+  }
+  return dims;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,37 @@
+// A configuration of a known model family becomes a Model: the same graph that an export would
+// have, with the symbols batch, seq and past, and with weights that are nowhere.
+//
+//   absl::StatusOr<Model> model = LoadConfig(R"({"model_type": "gpt2"})", "config.json");
+//
+// Families are a table of model_type. Any other model_type is an error that names the nearest. Keys
+// that are missing take the defaults of the reference implementation, which a warning of the model
+// lists.
+#ifndef ONNXFLOPS_SRC_FAMILY_FAMILY_H_
+#define ONNXFLOPS_SRC_FAMILY_FAMILY_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+// `json`: the whole file. `name` stands for the path in errors and reports. InvalidArgument for
+// what is no configuration, or makes no sense; OutOfRange for a limit.
+absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name);
+
+// The same as a ModelProto. Its weights are external data that is not there: ONNX's checker wants
+// the file that they name to exist, so that the best name is that of the file itself.
+absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,
+                                         absl::string_view weights_at);
+
+// Sizes that the model states for symbols of its inputs where nobody binds them: past = 0.
+std::vector<std::pair<absl::string_view, int64_t>> AssumedDims(const ModelData& model);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_FAMILY_FAMILY_H_

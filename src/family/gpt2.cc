@@ -1,0 +1,85 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "src/family/blocks.h"
+#include "src/family/families.h"
+
+namespace onnxflops::family {
+namespace {
+
+struct Gpt2Shape {
+  int64_t vocab, positions, width, inner, layers, heads;
+  std::string activation;
+};
+
+Gpt2Shape ReadGpt2(const Config& config) {
+  Gpt2Shape s;
+  s.vocab = config.Size("vocab_size", 50257);
+  s.positions = config.Size("n_positions", 1024);
+  s.width = config.Size("n_embd", 768);
+  s.layers = config.Layers("n_layer", 12);
+  s.heads = config.Size("n_head", 12);
+  s.inner = config.Size("n_inner", 4 * s.width);
+  s.activation = ReadActivation(config, "activation_function", "gelu_new");
+  config.RequireDivisible("n_embd", s.width, "n_head", s.heads);
+  return s;
+}
+
+Tensor Conv1d(GraphBuilder* b, const Tensor& x, const char* name, int64_t in, int64_t out) {
+  const Scope scope(b, name, "Conv1D");
+  return Add(b, b->Op("MatMul", {x, b->Weight("weight", {in, out})}), b->Weight("bias", {out}));
+}
+
+Tensor BuildBlock(GraphBuilder* b, Tensor x, const Gpt2Shape& s, int64_t index) {
+  const Scope block(b, absl::StrCat("h.", index), "GPT2Block");
+  Tensor y = LayerNorm(b, x, "ln_1", s.width);
+  {
+    const Scope attention(b, "attn", "GPT2Attention");
+    y = Conv1d(b, y, "c_attn", s.width, 3 * s.width);
+    const std::vector<Tensor> qkv = Split(b, y, {s.width, s.width, s.width}, -1);
+    AttentionShape shape = {s.heads, s.heads, s.width / s.heads, true};
+    shape.cache = index;
+    y = Attention(b, qkv[0], qkv[1], qkv[2], shape);
+    y = Conv1d(b, y, "c_proj", s.width, s.width);
+  }
+  x = Add(b, x, y);
+  y = LayerNorm(b, x, "ln_2", s.width);
+  {
+    const Scope mlp(b, "mlp", "GPT2MLP");
+    y = Activate(b, Conv1d(b, y, "c_fc", s.width, s.inner), s.activation);
+    y = Conv1d(b, y, "c_proj", s.inner, s.width);
+  }
+  return Add(b, x, y);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> BuildGpt2(const Config& config) {
+  const Gpt2Shape s = ReadGpt2(config);
+  const bool tied = config.Flag("tie_word_embeddings", true);
+  const std::string root = config.RequireArchitecture({"GPT2LMHeadModel", "GPT2Model"});
+  const bool with_head = root == "GPT2LMHeadModel";
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
+  const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
+  Tensor x, table;
+  {
+    std::optional<Scope> model;
+    if (with_head) model.emplace(&b, "transformer", "GPT2Model");
+    x = Embedding(&b, ids, "wte", s.vocab, s.width, &table);
+    x = Add(&b, x, Embedding(&b, positions, "wpe", s.positions, s.width));
+    for (int64_t i = 0; i < s.layers; ++i) x = BuildBlock(&b, x, s, i);
+    x = LayerNorm(&b, x, "ln_f", s.width);
+  }
+  if (with_head) {
+    x = tied ? TiedLinear(&b, x, "lm_head", table)
+             : Linear(&b, x, "lm_head", s.width, s.vocab, false);
+  }
+  b.Output(with_head ? "logits" : "last_hidden_state", x, dtype,
+           {"batch", "seq", with_head ? s.vocab : s.width});
+  return std::move(b).Finish();
+}
+
+}  // namespace onnxflops::family

@@ -1,0 +1,290 @@
+#include "src/family/graph_builder.h"
+
+#include <cstddef>
+#include <cstring>
+#include <protozero/pbf_builder.hpp>
+#include <protozero/types.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "src/exporter/node_metadata.h"
+
+namespace onnxflops::family {
+namespace {
+
+using protozero::pbf_builder;
+using protozero::pbf_tag_type;
+
+// Messages of onnx.proto and their fields, as far as they are written here.
+enum class ModelField : pbf_tag_type {
+  kIrVersion = 1,
+  kProducerName = 2,
+  kGraph = 7,
+  kOpsetImport = 8,
+  kMetadata = 14,
+};
+enum class OpsetField : pbf_tag_type { kDomain = 1, kVersion = 2 };
+enum class GraphField : pbf_tag_type {
+  kNode = 1,
+  kName = 2,
+  kInitializer = 5,
+  kInput = 11,
+  kOutput = 12,
+};
+enum class NodeField : pbf_tag_type {
+  kInput = 1,
+  kOutput = 2,
+  kName = 3,
+  kOpType = 4,
+  kAttribute = 5,
+  kDomain = 7,
+  kMetadata = 9,
+};
+enum class AttributeField : pbf_tag_type {
+  kName = 1,
+  kFloat = 2,
+  kInt = 3,
+  kString = 4,
+  kTensor = 5,
+  kInts = 8,
+  kType = 20,
+};
+enum class TensorField : pbf_tag_type {
+  kDims = 1,
+  kDataType = 2,
+  kName = 8,
+  kRawData = 9,
+  kExternalData = 13,
+  kDataLocation = 14,
+};
+enum class EntryField : pbf_tag_type { kKey = 1, kValue = 2 };
+enum class ValueField : pbf_tag_type { kName = 1, kType = 2 };
+enum class TypeField : pbf_tag_type { kTensorType = 1 };
+enum class TensorTypeField : pbf_tag_type { kElemType = 1, kShape = 2 };
+enum class ShapeField : pbf_tag_type { kDim = 1 };
+enum class DimField : pbf_tag_type { kSize = 1, kSymbol = 2 };
+
+constexpr int64_t kIrVersion = 11;
+constexpr int64_t kOpset = 25;  // the first whose Attention has windows
+constexpr int32_t kExternal = 1;
+
+template <typename Field>
+void AddString(pbf_builder<Field>* message, Field field, absl::string_view text) {
+  message->add_string(field, text.data(), text.size());
+}
+
+std::string ValueInfo(absl::string_view name, DType dtype, const Dims& dims) {
+  std::string shape_bytes;
+  pbf_builder<ShapeField> shape(shape_bytes);
+  for (const Dim& dim : dims) {
+    std::string bytes;
+    pbf_builder<DimField> one(bytes);
+    if (dim.size >= 0) one.add_int64(DimField::kSize, dim.size);
+    if (dim.size < 0) one.add_string(DimField::kSymbol, dim.symbol);
+    shape.add_message(ShapeField::kDim, bytes);
+  }
+  std::string tensor, type, info;
+  pbf_builder<TensorTypeField> fields(tensor);
+  fields.add_int32(TensorTypeField::kElemType, static_cast<int32_t>(dtype));
+  fields.add_message(TensorTypeField::kShape, shape_bytes);
+  pbf_builder<TypeField>(type).add_message(TypeField::kTensorType, tensor);
+  pbf_builder<ValueField> value(info);
+  AddString(&value, ValueField::kName, name);
+  value.add_message(ValueField::kType, type);
+  return info;
+}
+
+std::string Attribute(const Attr& attr) {
+  std::string bytes;
+  pbf_builder<AttributeField> proto(bytes);
+  AddString(&proto, AttributeField::kName, attr.name);
+  constexpr int32_t kFloat = 1, kInt = 2, kString = 3, kInts = 7;
+  int32_t type = kInt;
+  if (const auto* i = std::get_if<int64_t>(&attr.value)) {
+    proto.add_int64(AttributeField::kInt, *i);
+  } else if (const auto* f = std::get_if<float>(&attr.value)) {
+    proto.add_float(AttributeField::kFloat, *f);
+    type = kFloat;
+  } else if (const auto* s = std::get_if<std::string>(&attr.value)) {
+    proto.add_string(AttributeField::kString, *s);
+    type = kString;
+  } else {
+    for (int64_t i : std::get<std::vector<int64_t>>(attr.value)) {
+      proto.add_int64(AttributeField::kInts, i);
+    }
+    type = kInts;
+  }
+  proto.add_int32(AttributeField::kType, type);
+  return bytes;
+}
+
+std::string Entry(absl::string_view key, absl::string_view value) {
+  std::string bytes;
+  pbf_builder<EntryField> entry(bytes);
+  AddString(&entry, EntryField::kKey, key);
+  AddString(&entry, EntryField::kValue, value);
+  return bytes;
+}
+
+std::string Opset(absl::string_view domain, int64_t version) {
+  std::string bytes;
+  pbf_builder<OpsetField> opset(bytes);
+  AddString(&opset, OpsetField::kDomain, domain);
+  opset.add_int64(OpsetField::kVersion, version);
+  return bytes;
+}
+
+template <typename T>
+std::string BytesOf(const std::vector<T>& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(absl::string_view root, DType dtype, SaveOptions save)
+    : dtype_(dtype),
+      save_(std::move(save)),
+      scopes_("''"),
+      classes_(absl::StrCat("'", root, "'")) {}
+
+GraphBuilder::Scope::Scope(GraphBuilder* b, absl::string_view name, absl::string_view type)
+    : b_(*b), path_(b->path_.size()), scopes_(b->scopes_.size()), classes_(b->classes_.size()) {
+  absl::StrAppend(&b->path_, b->path_.empty() ? "" : ".", name);
+  absl::StrAppend(&b->scopes_, ", '", b->path_, "'");
+  absl::StrAppend(&b->classes_, ", '", type, "'");
+}
+
+GraphBuilder::Scope::~Scope() {
+  b_.path_.resize(path_);
+  b_.scopes_.resize(scopes_);
+  b_.classes_.resize(classes_);
+}
+
+Tensor GraphBuilder::Input(absl::string_view name, DType dtype, const Dims& dims) {
+  pbf_builder<GraphField>(inputs_).add_message(GraphField::kInput, ValueInfo(name, dtype, dims));
+  return Tensor(name);
+}
+
+void GraphBuilder::DeclareOutput(absl::string_view name, DType dtype, const Dims& dims) {
+  pbf_builder<GraphField>(outputs_).add_message(GraphField::kOutput, ValueInfo(name, dtype, dims));
+}
+
+void GraphBuilder::Output(absl::string_view name, const Tensor& value, DType dtype,
+                          const Dims& dims) {
+  Ops("Identity", {value}, {Tensor(name)});
+  DeclareOutput(name, dtype, dims);
+}
+
+Tensor GraphBuilder::Weight(absl::string_view name, std::vector<int64_t> dims) {
+  Tensor full = absl::StrCat(path_, path_.empty() ? "" : ".", name);
+  if (!weights_.insert(full).second) return full;
+  std::string bytes;
+  {
+    pbf_builder<TensorField> tensor(bytes);
+    for (int64_t dim : dims) tensor.add_int64(TensorField::kDims, dim);
+    tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype_));
+    tensor.add_string(TensorField::kName, full);
+    tensor.add_message(TensorField::kExternalData, Entry("location", save_.weights_at));
+    tensor.add_int32(TensorField::kDataLocation, kExternal);
+  }
+  pbf_builder<GraphField>(initializers_).add_message(GraphField::kInitializer, bytes);
+  return full;
+}
+
+// A Constant node, which is never a parameter.
+Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar, absl::string_view bytes) {
+  std::string tensor_bytes, attribute;
+  pbf_builder<TensorField> tensor(tensor_bytes);
+  if (!scalar) tensor.add_int64(TensorField::kDims, count);
+  tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype));
+  tensor.add_bytes(TensorField::kRawData, bytes.data(), bytes.size());
+  constexpr int32_t kTensor = 4;
+  pbf_builder<AttributeField> value(attribute);
+  AddString<AttributeField>(&value, AttributeField::kName, "value");
+  value.add_message(AttributeField::kTensor, tensor_bytes);
+  value.add_int32(AttributeField::kType, kTensor);
+  const std::string name = UniqueName("Constant");
+  std::string node_bytes;
+  pbf_builder<NodeField> node(node_bytes);
+  node.add_string(NodeField::kOutput, name);
+  node.add_string(NodeField::kName, name);
+  AddString<NodeField>(&node, NodeField::kOpType, "Constant");
+  node.add_message(NodeField::kAttribute, attribute);
+  pbf_builder<GraphField>(nodes_).add_message(GraphField::kNode, node_bytes);
+  return name;
+}
+
+Tensor GraphBuilder::Ints(const std::vector<int64_t>& values) {
+  return Constant(DType::kInt64, static_cast<int64_t>(values.size()), false, BytesOf(values));
+}
+
+Tensor GraphBuilder::Floats(const std::vector<float>& values) {
+  return Constant(DType::kFloat32, static_cast<int64_t>(values.size()), false, BytesOf(values));
+}
+
+Tensor GraphBuilder::Scalar(int64_t value) {
+  return Constant(DType::kInt64, 1, true, BytesOf(std::vector<int64_t>{value}));
+}
+
+std::string GraphBuilder::UniqueName(absl::string_view op) {
+  std::string name = absl::StrCat(path_, path_.empty() ? "" : ".", op);
+  const int count = names_[name]++;
+  name = absl::StrReplaceAll(path_, {{".", "/"}});
+  return absl::StrCat(name.empty() ? "" : "/", name, "/", op,
+                      count == 0 ? "" : absl::StrCat("_", count));
+}
+
+Tensor GraphBuilder::Op(absl::string_view type, const std::vector<Tensor>& inputs,
+                        const Attrs& attrs) {
+  return Ops(type, inputs, {""}, attrs)[0];
+}
+
+std::vector<Tensor> GraphBuilder::Ops(absl::string_view type, const std::vector<Tensor>& inputs,
+                                      std::vector<Tensor> outputs, const Attrs& attrs,
+                                      absl::string_view domain) {
+  const std::string name = UniqueName(type);
+  std::string bytes;
+  {
+    pbf_builder<NodeField> node(bytes);
+    for (const Tensor& input : inputs) node.add_string(NodeField::kInput, input);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].empty()) outputs[i] = i == 0 ? name : absl::StrCat(name, ":", i);
+      node.add_string(NodeField::kOutput, outputs[i]);
+    }
+    node.add_string(NodeField::kName, name);
+    AddString(&node, NodeField::kOpType, type);
+    for (const Attr& attr : attrs) node.add_message(NodeField::kAttribute, Attribute(attr));
+    AddString(&node, NodeField::kDomain, domain);
+    node.add_message(NodeField::kMetadata, Entry(exporter::kNameScopesKey,
+                                                 absl::StrCat("[", scopes_, ", '", type, "']")));
+    node.add_message(NodeField::kMetadata, Entry(exporter::kClassHierarchyKey,
+                                                 absl::StrCat("[", classes_, ", '", type, "']")));
+  }
+  pbf_builder<GraphField>(nodes_).add_message(GraphField::kNode, bytes);
+  return outputs;
+}
+
+std::string GraphBuilder::Finish() && {
+  std::string bytes;
+  pbf_builder<ModelField> model(bytes);
+  model.add_int64(ModelField::kIrVersion, kIrVersion);
+  AddString<ModelField>(&model, ModelField::kProducerName, "onnxflops");
+  std::string graph = std::move(nodes_);
+  pbf_builder<GraphField>(graph).add_string(GraphField::kName, "main_graph");
+  absl::StrAppend(&graph, initializers_, inputs_, outputs_);
+  model.add_message(ModelField::kGraph, graph);
+  model.add_message(ModelField::kOpsetImport, Opset("", kOpset));
+  model.add_message(ModelField::kOpsetImport, Opset("com.microsoft", 1));
+  if (!save_.config.empty()) {
+    model.add_message(ModelField::kMetadata, Entry(kConfigKey, save_.config));
+  }
+  for (const auto& [symbol, size] : assumed_) {
+    model.add_message(ModelField::kMetadata,
+                      Entry(absl::StrCat(kAssumedDimPrefix, symbol), absl::StrCat(size)));
+  }
+  return bytes;
+}
+
+}  // namespace onnxflops::family

@@ -1,0 +1,178 @@
+// SigLIP: two encoders without a class token; the image is pooled by attention.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "src/family/blocks.h"
+#include "src/family/clip.h"
+#include "src/family/families.h"
+
+namespace onnxflops::family {
+namespace {
+
+constexpr int64_t kMaxPatch = 4096;
+
+constexpr EncoderLayerNames kSiglipLayer = {
+    "SiglipEncoderLayer", "self_attn", "q_proj",    "k_proj", "v_proj", "out_proj",
+    "SiglipAttention",    "mlp",       "SiglipMLP", "fc1",    "fc2",    "layer_norm1",
+    "layer_norm2"};
+
+constexpr EncoderLayerNames kSiglip2Layer = {
+    "Siglip2EncoderLayer", "self_attn", "q_proj",     "k_proj", "v_proj", "out_proj",
+    "Siglip2Attention",    "mlp",       "Siglip2MLP", "fc1",    "fc2",    "layer_norm1",
+    "layer_norm2"};
+
+struct SiglipShape {
+  const EncoderLayerNames* layer = &kSiglipLayer;
+  std::string prefix = "Siglip";  // of the classes
+  bool patches_given = false;     // pixel_values are patches already: SigLIP 2
+  int64_t num_patches = 0;
+  int64_t vocab, positions, text_out;
+  EncoderShape text, vision;
+  ImageShape image;
+  bool pooled;
+};
+
+// One learned query over all patches, and an MLP: [batch, hidden].
+Tensor AttentionPooling(GraphBuilder* b, const Tensor& x, const EncoderShape& s,
+                        const std::string& prefix) {
+  const Scope head(b, "head", absl::StrCat(prefix, "MultiheadAttentionPoolingHead"));
+  const int64_t h = s.hidden;
+  const Tensor probe = RepeatForBatch(b, b->Weight("probe", {1, 1, h}), x, {1, h});
+  Tensor y;
+  {
+    // The three projections are one parameter, of which the query has the first third.
+    const Scope attention(b, "attention", "MultiheadAttention");
+    const std::vector<Tensor> weights =
+        Split(b, b->Weight("in_proj.weight", {h, 3 * h}), {h, 2 * h}, 1);
+    const std::vector<Tensor> biases = Split(b, b->Weight("in_proj.bias", {3 * h}), {h, 2 * h}, 0);
+    const Tensor q = Add(b, b->Op("MatMul", {probe, weights[0]}), biases[0]);
+    const Tensor kv = Add(b, b->Op("MatMul", {x, weights[1]}), biases[1]);
+    const std::vector<Tensor> parts = Split(b, kv, {h, h}, -1);
+    y = Attention(b, q, parts[0], parts[1], {s.heads, s.heads, h / s.heads});
+    y = Linear(b, y, "out_proj", h, h, true);
+  }
+  Tensor z = LayerNorm(b, y, "layernorm", h);
+  {
+    const Scope mlp(b, "mlp", absl::StrCat(prefix, "MLP"));
+    z = Activate(b, Linear(b, z, "fc1", h, s.intermediate, true), s.activation);
+    z = Linear(b, z, "fc2", s.intermediate, h, true);
+  }
+  return TakeToken(b, Add(b, y, z), 0);
+}
+
+Tensor BuildVision(GraphBuilder* b, const Tensor& pixels, const SiglipShape& s) {
+  const int64_t h = s.vision.hidden;
+  Tensor x;
+  {
+    const Scope embeddings(b, "embeddings", absl::StrCat(s.prefix, "VisionEmbeddings"));
+    // The positions of SigLIP 2 are resized to each image, which is left out: it multiplies
+    // nothing.
+    const int64_t patch = s.image.channels * s.image.patch * s.image.patch;
+    x = s.patches_given ? Linear(b, pixels, "patch_embedding", patch, h, true)
+                        : PatchEmbedding(b, pixels, s.image, h, "patch_embedding", true);
+    const Tensor places = Positions(b, x, 1);
+    x = Add(b, x, Embedding(b, places, "position_embedding", s.num_patches, h));
+  }
+  {
+    const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));
+    x = PreNormLayers(b, x, s.vision, *s.layer);
+  }
+  x = LayerNorm(b, x, "post_layernorm", h);
+  return s.pooled ? AttentionPooling(b, x, s.vision, s.prefix) : TakeToken(b, x, 0);
+}
+
+Tensor BuildText(GraphBuilder* b, const Tensor& ids, const SiglipShape& s) {
+  const int64_t h = s.text.hidden;
+  Tensor x;
+  {
+    const Scope embeddings(b, "embeddings", absl::StrCat(s.prefix, "TextEmbeddings"));
+    x = Embedding(b, ids, "token_embedding", s.vocab, h);
+    const Tensor places = Positions(b, ids, 1);
+    x = Add(b, x, Embedding(b, places, "position_embedding", s.positions, h));
+  }
+  {
+    const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));
+    x = PreNormLayers(b, x, s.text, *s.layer);
+  }
+  x = LayerNorm(b, x, "final_layer_norm", h);
+  return Linear(b, TakeToken(b, x, -1), "head", h, s.text_out, true);
+}
+
+void ReadSiglipVision(const Config& vision, SiglipShape* s) {
+  s->vision = ReadEncoder(vision, 768, 12, 12, 3072, "gelu_pytorch_tanh");
+  s->pooled = vision.Flag("vision_use_head", true);
+  if (!s->patches_given) {
+    s->image = ReadImage(vision, 224, 16);
+    s->num_patches = s->image.Patches();
+    return;
+  }
+  s->image = {vision.Size("num_channels", 3), 0, vision.Size("patch_size", 16)};
+  s->num_patches = vision.Size("num_patches", 256);
+  if (s->image.patch > kMaxPatch) vision.Fault("patch_size", "is too large");
+}
+
+void ReadSiglipText(const Config& text, SiglipShape* s) {
+  s->vocab = text.Size("vocab_size", 32000);
+  s->positions = text.Size("max_position_embeddings", 64);
+  s->text = ReadEncoder(text, 768, 12, 12, 3072, "gelu_pytorch_tanh");
+  s->text_out = text.Size("projection_size", s->text.hidden);
+  if (s->text_out != s->vision.hidden) {
+    text.Fault("projection_size", "is not the hidden_size of the vision model");
+  }
+}
+
+Tensor SiglipPixels(GraphBuilder* b, const SiglipShape& s) {
+  if (!s.patches_given) return PixelValues(b, s.image);
+  const int64_t patch = s.image.channels * s.image.patch * s.image.patch;
+  return b->Input("pixel_values", b->dtype(), {"batch", s.num_patches, patch});
+}
+
+absl::StatusOr<std::string> BuildSiglipModel(const Config& config, SiglipShape s) {
+  ReadSiglipVision(config.Child("vision_config"), &s);
+  ReadSiglipText(config.Child("text_config"), &s);
+  const std::string root = config.RequireArchitecture({absl::StrCat(s.prefix, "Model")});
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
+  const Tensor pixels = SiglipPixels(&b, s);
+  Tensor image, words;
+  {
+    const Scope tower(&b, "vision_model", absl::StrCat(s.prefix, "VisionModel"));
+    image = BuildVision(&b, pixels, s);
+  }
+  {
+    const Scope tower(&b, "text_model", absl::StrCat(s.prefix, "TextModel"));
+    words = BuildText(&b, ids, s);
+  }
+  ContrastiveHead(&b, image, words, s.text_out, {1}, true);
+  return std::move(b).Finish();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> BuildSiglip(const Config& config) {
+  return BuildSiglipModel(config, {});
+}
+
+absl::StatusOr<std::string> BuildSiglip2(const Config& config) {
+  SiglipShape s;
+  s.layer = &kSiglip2Layer;
+  s.prefix = "Siglip2";
+  s.patches_given = true;
+  return BuildSiglipModel(config, s);
+}
+
+absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config) {
+  SiglipShape s;
+  ReadSiglipVision(config, &s);
+  const std::string root = config.RequireArchitecture({"SiglipVisionModel"});
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor x = BuildVision(&b, PixelValues(&b, s.image), s);
+  b.Output("pooler_output", x, dtype, {"batch", s.vision.hidden});
+  return std::move(b).Finish();
+}
+
+}  // namespace onnxflops::family

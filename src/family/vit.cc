@@ -1,0 +1,126 @@
+// ViT and DeiT: an encoder over patches, a class token, and in DeiT one for distillation.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/family/blocks.h"
+#include "src/family/clip.h"
+#include "src/family/families.h"
+
+namespace onnxflops::family {
+namespace {
+
+constexpr EncoderLayerNames kVitLayer = {
+    "ViTLayer",       "attention", "q_proj", "k_proj", "v_proj", "o_proj",
+    "ViTAttention",   "mlp",       "ViTMLP", "fc1",    "fc2",    "layernorm_before",
+    "layernorm_after"};
+constexpr EncoderLayerNames kDeitLayer = {
+    "DeiTLayer",      "attention", "q_proj",  "k_proj", "v_proj", "o_proj",
+    "DeiTAttention",  "mlp",       "DeiTMLP", "fc1",    "fc2",    "layernorm_before",
+    "layernorm_after"};
+
+struct VitFamily {
+  const char *prefix, *module;
+  const EncoderLayerNames& layer;
+  bool distilled;
+};
+constexpr VitFamily kVit = {"ViT", "vit", kVitLayer, false};
+constexpr VitFamily kDeit = {"DeiT", "deit", kDeitLayer, true};
+
+struct VitShape {
+  EncoderShape encoder;
+  ImageShape image;
+  std::string root;
+  int64_t labels = 0, pooled = 0;  // 0: without
+  std::string pooler;
+};
+
+Tensor BuildVitEmbeddings(GraphBuilder* b, const Tensor& pixels, const VitShape& s,
+                          const VitFamily& family) {
+  const Scope embeddings(b, "embeddings", absl::StrCat(family.prefix, "Embeddings"));
+  const int64_t h = s.encoder.hidden, tokens = family.distilled ? 2 : 1;
+  Tensor x;
+  {
+    const Scope patches(b, "patch_embeddings", absl::StrCat(family.prefix, "PatchEmbeddings"));
+    x = PatchEmbedding(b, pixels, s.image, h, "projection", true);
+  }
+  std::vector<Tensor> parts = {RepeatForBatch(b, b->Weight("cls_token", {1, 1, h}), x, {1, h})};
+  if (family.distilled) {
+    parts.push_back(RepeatForBatch(b, b->Weight("distillation_token", {1, 1, h}), x, {1, h}));
+  }
+  parts.push_back(x);
+  x = Concat(b, parts, 1);
+  return Add(b, x, b->Weight("position_embeddings", {1, s.image.Patches() + tokens, h}));
+}
+
+Tensor BuildVitBody(GraphBuilder* b, const Tensor& pixels, const VitShape& s,
+                    const VitFamily& family) {
+  Tensor x = BuildVitEmbeddings(b, pixels, s, family);
+  x = PreNormLayers(b, x, s.encoder, family.layer);
+  return LayerNorm(b, x, "layernorm", s.encoder.hidden);
+}
+
+VitShape ReadVit(const Config& config, const VitFamily& family) {
+  VitShape s;
+  s.encoder = ReadEncoder(config, 768, 12, 12, 3072, "gelu");
+  s.encoder.qkv_bias = config.Flag("qkv_bias", true);
+  s.image = ReadImage(config, 224, 16);
+  const std::string whole = absl::StrCat(family.prefix, "Model");
+  const std::string classifier = absl::StrCat(family.prefix, "ForImageClassification");
+  s.root =
+      family.distilled
+          ? config.RequireArchitecture({classifier, absl::StrCat(classifier, "WithTeacher"), whole})
+          : config.RequireArchitecture({classifier, whole});
+  if (s.root != whole) {
+    s.labels = config.Labels();
+  } else {
+    s.pooled = config.Size("pooler_output_size", s.encoder.hidden);
+    s.pooler = ReadActivation(config, "pooler_act", "tanh");
+  }
+  return s;
+}
+
+absl::StatusOr<std::string> BuildVitFamily(const Config& config, const VitFamily& family) {
+  const VitShape s = ReadVit(config, family);
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(s.root, dtype, config.notes().save);
+  const Tensor pixels = PixelValues(&b, s.image);
+  const int64_t h = s.encoder.hidden;
+  Tensor x;
+  {
+    std::optional<Scope> model;
+    const std::string type = absl::StrCat(family.prefix, "Model");
+    if (s.labels > 0) model.emplace(&b, family.module, type);
+    x = BuildVitBody(&b, pixels, s, family);
+  }
+  const Tensor first = TakeToken(&b, x, 0);
+  if (s.pooled > 0) {
+    const Scope pooler(&b, "pooler", absl::StrCat(family.prefix, "Pooler"));
+    const Tensor pooled = Activate(&b, Linear(&b, first, "dense", h, s.pooled, true), s.pooler);
+    b.Output("last_hidden_state", x, dtype, {"batch", s.image.Patches() + 1 + family.distilled, h});
+    b.Output("pooler_output", pooled, dtype, {"batch", s.pooled});
+    return std::move(b).Finish();
+  }
+  Tensor logits;
+  if (s.root == "DeiTForImageClassificationWithTeacher") {
+    const Tensor both =
+        Add(&b, Linear(&b, first, "cls_classifier", h, s.labels, true),
+            Linear(&b, TakeToken(&b, x, 1), "distillation_classifier", h, s.labels, true));
+    logits = both;
+  } else {
+    logits = Linear(&b, first, "classifier", h, s.labels, true);
+  }
+  b.Output("logits", logits, dtype, {"batch", s.labels});
+  return std::move(b).Finish();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> BuildVit(const Config& config) { return BuildVitFamily(config, kVit); }
+absl::StatusOr<std::string> BuildDeit(const Config& config) {
+  return BuildVitFamily(config, kDeit);
+}
+
+}  // namespace onnxflops::family

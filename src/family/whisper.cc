@@ -1,0 +1,116 @@
+// Whisper: an encoder of spectrograms and a decoder of text.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "src/family/blocks.h"
+#include "src/family/families.h"
+
+namespace onnxflops::family {
+namespace {
+
+struct WhisperShape {
+  int64_t vocab, mels, width, source, target;
+  int64_t encoder_layers, decoder_layers, encoder_heads, decoder_heads;
+  int64_t encoder_inner, decoder_inner;
+  std::string activation;
+};
+
+WhisperShape ReadWhisper(const Config& config) {
+  WhisperShape s;
+  s.vocab = config.Size("vocab_size", 51865);
+  s.mels = config.Size("num_mel_bins", 80);
+  s.width = config.Size("d_model", 384);
+  s.source = config.Size("max_source_positions", 1500);
+  s.target = config.Size("max_target_positions", 448);
+  s.encoder_layers = config.Layers("encoder_layers", 4);
+  s.decoder_layers = config.Layers("decoder_layers", 4);
+  s.encoder_heads = config.Size("encoder_attention_heads", 6);
+  s.decoder_heads = config.Size("decoder_attention_heads", 6);
+  s.encoder_inner = config.Size("encoder_ffn_dim", 1536);
+  s.decoder_inner = config.Size("decoder_ffn_dim", 1536);
+  s.activation = ReadActivation(config, "activation_function", "gelu");
+  config.RequireDivisible("d_model", s.width, "encoder_attention_heads", s.encoder_heads);
+  config.RequireDivisible("d_model", s.width, "decoder_attention_heads", s.decoder_heads);
+  return s;
+}
+
+// A convolution over time, of three frames.
+Tensor Conv1d(GraphBuilder* b, const Tensor& x, const char* name, int64_t in, int64_t out,
+              int64_t stride) {
+  const Scope scope(b, name, "Conv1d");
+  return b->Op("Conv", {x, b->Weight("weight", {out, in, 3}), b->Weight("bias", {out})},
+               {{"kernel_shape", std::vector<int64_t>{3}},
+                {"strides", std::vector<int64_t>{stride}},
+                {"pads", std::vector<int64_t>{1, 1}}});
+}
+
+// With the norm before it and the sum behind it.
+Tensor Attend(GraphBuilder* b, const Tensor& x, const Tensor& other, const char* name,
+              int64_t width, int64_t heads, bool causal) {
+  const Tensor normed = LayerNorm(b, x, absl::StrCat(name, "_layer_norm"), width);
+  const Tensor& source = other.empty() ? normed : other;
+  const Scope attention(b, name, "WhisperAttention");
+  const Tensor q = Linear(b, normed, "q_proj", width, width, true);
+  const Tensor k = Linear(b, source, "k_proj", width, width, false);
+  const Tensor v = Linear(b, source, "v_proj", width, width, true);
+  Tensor y = Attention(b, q, k, v, {heads, heads, width / heads, causal});
+  y = Linear(b, y, "out_proj", width, width, true);
+  return Add(b, x, y);
+}
+
+Tensor FeedForward(GraphBuilder* b, const Tensor& x, int64_t inner, const WhisperShape& s) {
+  Tensor y = LayerNorm(b, x, "final_layer_norm", s.width);
+  y = Activate(b, Linear(b, y, "fc1", s.width, inner, true), s.activation);
+  return Add(b, x, Linear(b, y, "fc2", inner, s.width, true));
+}
+
+Tensor BuildEncoder(GraphBuilder* b, const Tensor& features, const WhisperShape& s) {
+  const Scope encoder(b, "encoder", "WhisperEncoder");
+  Tensor x = b->Op("Gelu", {Conv1d(b, features, "conv1", s.mels, s.width, 1)});
+  x = b->Op("Gelu", {Conv1d(b, x, "conv2", s.width, s.width, 2)});
+  x = Transpose(b, x, {0, 2, 1});
+  x = Add(b, x, Embedding(b, Positions(b, x, 1), "embed_positions", s.source, s.width));
+  for (int64_t i = 0; i < s.encoder_layers; ++i) {
+    const Scope layer(b, absl::StrCat("layers.", i), "WhisperEncoderLayer");
+    x = Attend(b, x, "", "self_attn", s.width, s.encoder_heads, false);
+    x = FeedForward(b, x, s.encoder_inner, s);
+  }
+  return LayerNorm(b, x, "layer_norm", s.width);
+}
+
+Tensor BuildWhisperDecoder(GraphBuilder* b, const Tensor& ids, const Tensor& heard,
+                           const WhisperShape& s, Tensor* table) {
+  const Scope decoder(b, "decoder", "WhisperDecoder");
+  Tensor x = Embedding(b, ids, "embed_tokens", s.vocab, s.width, table);
+  x = Add(b, x, Embedding(b, Positions(b, ids, 1), "embed_positions", s.target, s.width));
+  for (int64_t i = 0; i < s.decoder_layers; ++i) {
+    const Scope layer(b, absl::StrCat("layers.", i), "WhisperDecoderLayer");
+    x = Attend(b, x, "", "self_attn", s.width, s.decoder_heads, true);
+    x = Attend(b, x, heard, "encoder_attn", s.width, s.decoder_heads, false);
+    x = FeedForward(b, x, s.decoder_inner, s);
+  }
+  return LayerNorm(b, x, "layer_norm", s.width);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> BuildWhisper(const Config& config) {
+  const WhisperShape s = ReadWhisper(config);
+  const std::string root = config.RequireArchitecture({"WhisperForConditionalGeneration"});
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor features = b.Input("input_features", dtype, {"batch", s.mels, 2 * s.source});
+  const Tensor ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "seq"});
+  Tensor x, table;
+  {
+    const Scope model(&b, "model", "WhisperModel");
+    const Tensor heard = BuildEncoder(&b, features, s);
+    x = BuildWhisperDecoder(&b, ids, heard, s, &table);
+  }
+  x = TiedLinear(&b, x, "proj_out", table);
+  b.Output("logits", x, dtype, {"batch", "seq", s.vocab});
+  return std::move(b).Finish();
+}
+
+}  // namespace onnxflops::family

@@ -1,0 +1,139 @@
+// Configurations against what PyTorch executes for them: tests/data/config/*.json has FLOPs (2 x
+// MACs) by module and parameters, by FlopCounterMode under FakeTensorMode, and says how.
+#include "src/family/family.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "src/api/count.h"
+#include "src/base/limits.h"
+
+namespace onnxflops {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+Json ReadTruth(const char* file) {
+  std::ifstream stream(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/tests/data/config/", file));
+  return Json::parse(stream)["models"];
+}
+
+std::vector<std::pair<std::string, Json>> Models() {
+  std::vector<std::pair<std::string, Json>> models;
+  for (const char* file : {"truth.json", "more.json"}) {
+    for (const auto& [name, model] : ReadTruth(file).items()) models.emplace_back(name, model);
+  }
+  return models;
+}
+
+class FamilyTruthTest : public testing::TestWithParam<std::pair<std::string, Json>> {};
+
+absl::int128 MacsOf(const Report& report, const std::string& path) {
+  for (const Module& module : report.modules) {
+    if (module.path == path && module.amounts) return module.amounts->macs.literal();
+  }
+  ADD_FAILURE() << "no module " << path;
+  return 0;
+}
+
+TEST_P(FamilyTruthTest, MacsAndParametersAreThoseOfTheReference) {
+  const Json& truth = GetParam().second;
+  const absl::StatusOr<Model> model = LoadConfig(truth["config"].dump(), "config.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  for (const Json& point : truth["points"]) {
+    CountOptions options;
+    for (const auto& [name, size] : point["dims"].items()) options.bindings[name] = size;
+    const absl::StatusOr<Report> report = Count(*model, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_FALSE(report->totals.lower_bound);
+    EXPECT_EQ(2 * report->totals.macs.literal(), absl::int128(point["flops"].get<int64_t>()))
+        << point["dims"];
+    EXPECT_EQ(report->totals.params.literal(), absl::int128(truth["parameters"].get<int64_t>()));
+    for (const auto& [path, flops] : point["modules"].items()) {
+      EXPECT_EQ(2 * MacsOf(*report, path), absl::int128(flops.get<int64_t>())) << path;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, FamilyTruthTest, testing::ValuesIn(Models()),
+                         [](const testing::TestParamInfo<std::pair<std::string, Json>>& info) {
+                           std::string name = info.param.first;
+                           for (char& c : name) {
+                             if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
+                           }
+                           return name;
+                         });
+
+std::string ErrorOf(absl::string_view json) {
+  const absl::StatusOr<Model> model = LoadConfig(json, "c.json");
+  return model.ok() ? "no error" : std::string(model.status().message());
+}
+
+TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {R"({"model_type": "lama"})", "c.json: model_type 'lama' is not known; did you mean llama?"},
+      {R"({"model_type": "xyz"})", "known are bert, clip"},
+      {R"({"hidden_size": 8})", "without model_type"},
+      {R"({"model_type": 3})", "model_type should be a string"},
+      {R"([])", "is JSON, but no object"},
+      {R"({"model_type": "gpt2")", "is not complete JSON"},
+      {R"({"model_type": "gpt2", "n_head": 7})",
+       "n_embd is 768, which is no multiple of n_head, 7"},
+      {R"({"model_type": "gpt2", "n_layer": 1000000000000000000})",
+       "n_layer is 1000000000000000000: it should be a whole number of 1 to 2048"},
+      {R"({"model_type": "gpt2", "n_embd": -768})", "n_embd is -768"},
+      {R"({"model_type": "gpt2", "n_embd": 1.5})", "n_embd is 1.5"},
+      {R"({"model_type": "gpt2", "n_embd": 1e300})", "n_embd is 1e+300"},
+      {R"({"model_type": "gpt2", "n_embd": 18446744073709551615})", "n_embd is 184467"},
+      {R"({"model_type": "gpt2", "activation_function": "warp"})", "is 'warp': known are gelu"},
+      {R"({"model_type": "gpt2", "architectures": ["GPT2ForWeather"]})",
+       "begins with 'GPT2ForWeather': known are GPT2LMHeadModel, GPT2Model"},
+      {R"({"model_type": "clip", "text_config": 3})", "text_config should be an object"},
+      {R"({"model_type": "clip", "vision_config": {"patch_size": 300}})",
+       "vision_config.patch_size is larger than the image"},
+      {R"({"model_type": "llama", "num_key_value_heads": 3})",
+       "no multiple of num_key_value_heads"},
+      {R"({"model_type": "mixtral", "num_experts_per_tok": 9})", "is 9 of 8 experts"},
+      {R"({"model_type": "llama", "dtype": "int3"})", "dtype is 'int3'"},
+      {R"({"model_type": "gemma2", "layer_types": ["full_attention"]})", "1 entries for 26 layers"},
+      {R"({"model_type": "llava", "text_config": {"model_type": "bert"}})", "only llama is known"},
+  };
+  for (const auto& [json, error] : kCases) EXPECT_THAT(ErrorOf(json), HasSubstr(error)) << json;
+}
+
+TEST(FamilyErrorTest, SizesOfTheFileAreLimited) {
+  std::string deep;
+  for (int i = 0; i < 100; ++i) deep += R"({"a":)";
+  EXPECT_THAT(ErrorOf(deep), HasSubstr("config-nesting"));
+  EXPECT_THAT(ErrorOf(std::string(kMaxConfigBytes + 1, ' ')), HasSubstr("config-bytes"));
+}
+
+TEST(FamilyTest, DefaultsAreListed) {
+  const absl::StatusOr<Model> model = LoadConfig(R"({"model_type": "gpt2", "n_layer": 1})", "c");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT((*model)->warnings, testing::ElementsAre(testing::AllOf(
+                                      HasSubstr("n_embd = 768"), HasSubstr("vocab_size = 50257"),
+                                      testing::Not(HasSubstr("n_layer")))));
+}
+
+TEST(FamilyTest, WeightsHaveTheTypeOfTheConfiguration) {
+  const absl::StatusOr<Model> model = LoadConfig(
+      R"({"model_type": "qwen3", "num_hidden_layers": 1, "torch_dtype": "bfloat16"})", "c");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Report> report = Count(*model, {.bindings = {{"batch", 1}, {"seq", 4}}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->totals.param_bytes.literal(), 2 * report->totals.params.literal());
+  EXPECT_FALSE(report->totals.lower_bound);
+}
+
+}  // namespace
+}  // namespace onnxflops

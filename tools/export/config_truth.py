@@ -1,0 +1,136 @@
+"""What transformers executes for configurations of every family: forward FLOPs (2 x MACs) by torch's FlopCounterMode under FakeTensorMode, which needs no weights.
+
+  python3 tools/export/config_truth.py tests/data/config      (torch 2.15.0, transformers 5.23.0)
+
+Writes more.json: {"models": {name: {"config", "parameters", "points": [{"dims", "flops", "modules"}]}}}. Eager attention, causal attention in full, logits of
+every position, exactly top_k experts per token. A point with "past" is one decoding step behind so many tokens.
+"""
+import json
+import re
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")
+import torch
+import transformers
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoConfig, DynamicCache
+
+LAYERS = 4  # whose modules are listed
+TEXT = [{"batch": 1, "seq": 512}, {"batch": 3, "seq": 100}]
+CAUSAL = TEXT + [{"batch": 2, "seq": 1, "past": 300}]
+IMAGE = [{"batch": 1}, {"batch": 5}]
+TOWERS = [{"batch": 1, "seq": 16}, {"batch": 3, "seq": 10}]
+
+LLAMA = {"hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 1000}
+VIT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+CASES = {
+    "google/vit-base-patch16-224": ({"model_type": "vit", "architectures": ["ViTForImageClassification"], **VIT, "image_size": 224, "patch_size": 16, "num_labels": 1000}, IMAGE),
+    "vit-model-pooled": ({"model_type": "vit", "architectures": ["ViTModel"], **VIT, "image_size": 384, "patch_size": 32, "qkv_bias": False}, IMAGE),
+    "facebook/deit-base-distilled-patch16-224": ({"model_type": "deit", "architectures": ["DeiTForImageClassificationWithTeacher"], **VIT, "image_size": 224, "patch_size": 16, "num_labels": 1000}, IMAGE),
+    "deit-model": ({"model_type": "deit", "architectures": ["DeiTModel"], **VIT}, IMAGE),
+    "facebook/dinov2-base": ({"model_type": "dinov2", "architectures": ["Dinov2Model"], "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "mlp_ratio": 4, "image_size": 518, "patch_size": 14}, IMAGE),
+    "facebook/dinov2-giant": ({"model_type": "dinov2", "architectures": ["Dinov2Model"], "hidden_size": 1536, "num_hidden_layers": 40, "num_attention_heads": 24, "mlp_ratio": 4, "image_size": 518, "patch_size": 14, "use_swiglu_ffn": True}, IMAGE),
+    "FacebookAI/roberta-base": ({"model_type": "roberta", "architectures": ["RobertaForMaskedLM"], "vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}, TEXT),
+    "roberta-model": ({"model_type": "roberta", "architectures": ["RobertaModel"], "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 3, "intermediate_size": 500, "max_position_embeddings": 514}, TEXT),
+    "bert-classifier": ({"model_type": "bert", "architectures": ["BertForSequenceClassification"], "num_hidden_layers": 2, "num_labels": 3}, TEXT),
+    "bert-model": ({"model_type": "bert", "architectures": ["BertModel"], "num_hidden_layers": 2}, TEXT),
+    "distilbert/distilbert-base-uncased": ({"model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"], "vocab_size": 30522}, TEXT),
+    "distilbert-model": ({"model_type": "distilbert", "architectures": ["DistilBertModel"], "n_layers": 2}, TEXT),
+    "EleutherAI/pythia-160m": ({"model_type": "gpt_neox", "architectures": ["GPTNeoXForCausalLM"], "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12, "intermediate_size": 3072, "vocab_size": 50304, "rotary_pct": 0.25, "use_parallel_residual": True, "max_position_embeddings": 2048}, CAUSAL),
+    "gpt-neox-serial": ({"model_type": "gpt_neox", "architectures": ["GPTNeoXForCausalLM"], "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 700, "vocab_size": 1000, "use_parallel_residual": False, "attention_bias": False, "tie_word_embeddings": True}, CAUSAL),
+    "microsoft/phi-2": ({"model_type": "phi", "architectures": ["PhiForCausalLM"], "hidden_size": 2560, "intermediate_size": 10240, "num_attention_heads": 32, "num_hidden_layers": 32, "vocab_size": 51200, "partial_rotary_factor": 0.4, "max_position_embeddings": 2048}, CAUSAL),
+    "phi-grouped": ({"model_type": "phi", "architectures": ["PhiForCausalLM"], "hidden_size": 256, "intermediate_size": 500, "num_attention_heads": 8, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 1000, "qk_layernorm": True}, CAUSAL),
+    "Qwen/Qwen3-30B-A3B": ({"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 2048, "intermediate_size": 6144, "moe_intermediate_size": 768, "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "num_experts": 128, "num_experts_per_tok": 8, "norm_topk_prob": True, "vocab_size": 151936, "tie_word_embeddings": False, "decoder_sparse_step": 1, "mlp_only_layers": []}, CAUSAL),
+    "qwen3-moe-mixed": ({"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], **LLAMA, "num_hidden_layers": 5, "moe_intermediate_size": 96, "num_experts": 6, "num_experts_per_tok": 2, "decoder_sparse_step": 2, "mlp_only_layers": [3]}, CAUSAL),
+    "google/gemma-2b": ({"model_type": "gemma", "architectures": ["GemmaForCausalLM"], "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 18, "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 256000, "hidden_activation": "gelu_pytorch_tanh", "hidden_act": "gelu"}, CAUSAL),
+    "google/gemma-2-2b": ({"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 256000, "sliding_window": 4096}, CAUSAL),
+    "google/gemma-3-1b-pt": ({"model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "hidden_size": 1152, "intermediate_size": 6912, "num_hidden_layers": 26, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 262144, "sliding_window": 512, "sliding_window_pattern": 6}, TEXT + [{"batch": 1, "seq": 1500}, {"batch": 2, "seq": 1, "past": 300}]),
+    "deepseek-ai/DeepSeek-V2-Lite": ({"model_type": "deepseek_v2", "architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 2048, "intermediate_size": 10944, "moe_intermediate_size": 1408, "num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16, "n_shared_experts": 2, "n_routed_experts": 64, "num_experts_per_tok": 6, "first_k_dense_replace": 1, "kv_lora_rank": 512, "q_lora_rank": None, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 102400, "norm_topk_prob": False}, CAUSAL),
+    "google/flan-t5-base": ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12, "vocab_size": 32128, "feed_forward_proj": "gated-gelu"}, TEXT),
+    "openai/whisper-tiny": ({"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"], "d_model": 384, "encoder_layers": 4, "decoder_layers": 4, "encoder_attention_heads": 6, "decoder_attention_heads": 6, "encoder_ffn_dim": 1536, "decoder_ffn_dim": 1536, "vocab_size": 51865, "num_mel_bins": 80}, TOWERS),
+    "llama-biased": ({"model_type": "llama", "architectures": ["LlamaForCausalLM"], **LLAMA, "attention_bias": True, "mlp_bias": True, "head_dim": 48, "tie_word_embeddings": True}, CAUSAL),
+    "llama-model": ({"model_type": "llama", "architectures": ["LlamaModel"], **LLAMA}, CAUSAL),
+    "mistral-windowed": ({"model_type": "mistral", "architectures": ["MistralForCausalLM"], **LLAMA, "sliding_window": 64}, TEXT),
+    "phi3-windowed": ({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], **LLAMA, "sliding_window": 64, "pad_token_id": 0}, TEXT),
+    "qwen2-windowed": ({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], **LLAMA, "use_sliding_window": True, "sliding_window": 64, "max_window_layers": 1}, TEXT),
+    "gpt2-inner": ({"model_type": "gpt2", "architectures": ["GPT2Model"], "n_embd": 128, "n_layer": 2, "n_head": 4, "n_inner": 300}, CAUSAL),
+    "siglip-headless": ({"model_type": "siglip", "architectures": ["SiglipModel"], "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2, "image_size": 100, "patch_size": 16}}, TOWERS),
+    "google/siglip2-base-patch16-naflex": ({"model_type": "siglip2", "architectures": ["Siglip2Model"], "text_config": {"vocab_size": 256000}, "vision_config": {"num_patches": 256}}, TOWERS),
+    "clip-text": ({"model_type": "clip_text_model", "architectures": ["CLIPTextModelWithProjection"], "num_hidden_layers": 2, "projection_dim": 300}, TOWERS),
+    "clip-vision": ({"model_type": "clip_vision_model", "architectures": ["CLIPVisionModelWithProjection"], "num_hidden_layers": 2, "projection_dim": 300}, IMAGE),
+    "siglip-vision": ({"model_type": "siglip_vision_model", "architectures": ["SiglipVisionModel"], "num_hidden_layers": 2}, IMAGE),
+    "llava-full": ({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"], "vision_feature_layer": -1, "vision_feature_select_strategy": "full", "text_config": {"model_type": "llama", **LLAMA}, "vision_config": {"model_type": "clip_vision_model", "num_hidden_layers": 2, "image_size": 64, "patch_size": 16, "hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 300}}, []),
+}
+
+
+def inputs_of(config, model, dims):
+    batch, seq, past = dims["batch"], dims.get("seq"), dims.get("past", 0)
+    kind, x = config.model_type, {}
+    ids = lambda: torch.ones(batch, seq, dtype=torch.long)
+    vision = getattr(config, "vision_config", config)
+    if kind == "whisper":
+        return {"input_features": torch.rand(batch, config.num_mel_bins, 2 * config.max_source_positions), "decoder_input_ids": ids()}
+    if kind == "t5":
+        return {"input_ids": ids(), "decoder_input_ids": ids()}
+    if seq:
+        x["input_ids"] = ids()
+    if kind == "siglip2":
+        patches = vision.num_patches
+        side = int(patches**0.5)
+        x["pixel_values"] = torch.rand(batch, patches, 3 * vision.patch_size**2)
+        x["pixel_attention_mask"] = torch.ones(batch, patches, dtype=torch.long)
+        x["spatial_shapes"] = None
+        return x
+    if hasattr(vision, "image_size"):
+        x["pixel_values"] = torch.rand(batch, 3, vision.image_size, vision.image_size)
+    return x
+
+
+def count(config_json, dims_list):
+    config = AutoConfig.for_model(**{k: v for k, v in config_json.items() if k != "architectures"})
+    config._attn_implementation = "eager"
+    if hasattr(config, "_experts_implementation") or "moe" in config.model_type or "deepseek" in config.model_type:
+        config._experts_implementation = "batched_mm"
+    points, parameters = [], None
+    # ViT's initialisation looks at numbers, which fake tensors do not have; tensors of device meta are not looked at.
+    with torch.device("meta") if config.model_type in ("vit", "deit", "dinov2", "siglip", "siglip2", "siglip_vision_model") else FakeTensorMode(allow_non_fake_inputs=True):
+        model = getattr(transformers, config_json["architectures"][0])(config).eval()
+        parameters = sum(p.numel() for p in model.parameters())
+        for dims in dims_list:
+            x = inputs_of(config, model, dims)
+            if x.get("spatial_shapes", 0) is None:
+                x["spatial_shapes"] = torch.tensor([[16, 16]] * dims["batch"], device="cpu")
+            with torch.no_grad():
+                if dims.get("past"):
+                    cache = DynamicCache(config=config)
+                    model(input_ids=torch.ones(dims["batch"], dims["past"], dtype=torch.long), past_key_values=cache, use_cache=True)
+                    x["past_key_values"] = cache
+                counter = FlopCounterMode(display=False, depth=3)
+                with counter:
+                    model(**x, **({} if dims.get("past") else {"use_cache": False} if "seq" in dims and config.model_type not in ("clip_text_model", "siglip", "siglip2", "bert", "roberta", "distilbert") else {}))
+            root = type(model).__name__
+            modules = {k[len(root):].lstrip("."): sum(v.values()) for k, v in counter.get_flop_counts().items() if k.startswith(root)}
+            modules = {k: v for k, v in modules.items() if all(int(n) < LAYERS for n in re.findall(r"\.(\d+)", k))}
+            points.append({"dims": dims, "flops": counter.get_total_flops(), "modules": modules})
+    return {"config": config_json, "parameters": parameters, "points": points}
+
+
+def main():
+    folder = sys.argv[1]
+    only = sys.argv[2:] or CASES
+    out = {}
+    for name in only:
+        try:
+            out[name] = count(*CASES[name])
+            print(name, out[name]["parameters"], [p["flops"] for p in out[name]["points"]], flush=True)
+        except Exception as error:
+            print("FAILED", name, type(error).__name__, str(error)[:300], flush=True)
+    how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode under FakeTensorMode, eager attention, batched_mm experts"
+    with open(f"{folder}/more.json", "w") as file:
+        json.dump({"how": how, "models": out}, file, indent=1)
+        file.write("\n")
+
+
+main()
