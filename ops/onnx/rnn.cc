@@ -176,7 +176,12 @@ absl::StatusOr<Census> RnnGradient(const NodeView& n, const GradientQuery& query
 
 // dz = dH (h' - h), dh = dH (1 - z), dH of before: dH z; dr and the part through the reset.
 absl::StatusOr<Census> GruGradient(const NodeView& n, const GradientQuery& query) {
-  return GateGradient(n, query, 3, 3, {.add = 4, .mul = 5});
+  ASSIGN_OR_RETURN(Census work, GateGradient(n, query, 3, 3, {.add = 4, .mul = 5}));
+  if (n.Flag("linear_before_reset") || query.Needs(5)) return work;
+  // R multiplies rt . Ht-1, which needs a gradient in the first step as well: rt does.
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 3));
+  work[Kind::kMac] += layer.batch * layer.hidden * layer.directions * layer.hidden;
+  return work;
 }
 
 // do = dH h(C), dC += dH o, di = dC c, dc = dC i, df = dC C', dC' = dC f.

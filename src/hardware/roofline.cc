@@ -249,8 +249,12 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
         Escaped(device.name),
         " has no memory bandwidth in the table; --devices-file gives one of your own"));
   }
-  return Roofline{absl::int128(kZsPerGiga) / std::max<int64_t>(peak.giga, 1),
-                  zs / *device.bytes_per_second};
+  if (peak.giga < 1 || peak.giga > kZsPerGiga) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Escaped(device.name), ": a peak of ", peak.giga,
+                     " GFLOP/s is outside of what a bound on time is for, 1 to 10^12"));
+  }
+  return Roofline{absl::int128(kZsPerGiga) / peak.giga, zs / *device.bytes_per_second};
 }
 
 absl::StatusOr<Expr> FusedTimeBound(const Inference& inference, const Counts& counts,

@@ -227,9 +227,10 @@ TEST(MfuTest, MegatronBridge) {
   for (const BridgeRow& row : kRows) {
     for (const auto& [tokens, teraflops] : row.rows) {
       const double found = static_cast<double>(row.model.FlopsPerToken()) * tokens / 1e12;
-      // Tokens per second are whole: half a token of 405B is 1.3 TFLOP/s.
+      // Tokens per second are whole: half a token of 405B is 1.3 TFLOP/s. TFLOP/s are rounded, and
+      // those of Qwen3-235B cut off.
       const double token = static_cast<double>(row.model.FlopsPerToken()) / 1e12;
-      EXPECT_NEAR(found, teraflops, 0.5 + 0.5 * token) << tokens;
+      EXPECT_NEAR(found, teraflops, 1 + 0.5 * token) << tokens;
     }
   }
 }

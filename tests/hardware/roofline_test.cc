@@ -136,6 +136,7 @@ TEST(RooflineTest, WhatIsBlankIsAnError) {
   EXPECT_FALSE(RooflineOf(*FindDevice("a40"), Precision::kBf16).ok());  // no bandwidth
   EXPECT_FALSE(RooflineOf(*FindDevice("cpu:8:3:avx2"), Precision::kFp32).ok());
   EXPECT_TRUE(RooflineOf(*FindDevice("cpu:8:3:avx2:50"), Precision::kFp32).ok());
+  EXPECT_FALSE(RooflineOf(*FindDevice("cpu:1:0.001:avx2:50"), Precision::kFp32).ok());
   CountOptions options;
   options.on_device = OnePerPicosecond();
   const Model model = ModelFromText("g (float[4] x) => (float[4] y) { y = Relu(x) }", 17);

@@ -265,6 +265,68 @@ std::vector<size_t> LongShortTermMemory(Tape* tape, std::vector<Taped>* in) {
   return outputs;
 }
 
+// X W' + H R' by gates; `last` makes the new state of the sums of the gates and the old state.
+using Combine = std::function<size_t(Tape*, const std::vector<size_t>&, size_t)>;
+Loop Recurrent(int64_t gates, const Combine& last) {
+  return [=](Tape* tape, std::vector<Taped>* in) {
+    Taped &x = (*in)[0], &w = (*in)[1], &r = (*in)[2];
+    const int64_t hidden = r.dims[2], batch = x.dims[1];
+    Taped h({batch, hidden});
+    std::vector<size_t> outputs;
+    for (int64_t t = 0; t < x.dims[0]; ++t) {
+      Taped next({batch, hidden});
+      ForEach({batch, hidden}, [&](const Sizes& i) {
+        std::vector<size_t> sums;
+        for (int64_t g = 0; g < gates; ++g) {
+          size_t& acc = sums.emplace_back(Tape::kConstant);
+          for (int64_t f = 0; f < x.dims[2]; ++f) {
+            tape->MulAcc(&acc, x.at({t, i[0], f}), w.at({0, g * hidden + i[1], f}));
+          }
+          for (int64_t f = 0; f < hidden; ++f) {
+            tape->MulAcc(&acc, h.at({i[0], f}), r.at({0, g * hidden + i[1], f}));
+          }
+        }
+        next.at(i) = last(tape, sums, h.at(i));
+        outputs.push_back(next.at(i));
+      });
+      h = next;
+    }
+    return outputs;
+  };
+}
+
+// GRU, the reset before its product: the third gate multiplies rt . Ht-1.
+std::vector<size_t> ResetBefore(Tape* tape, std::vector<Taped>* in) {
+  Taped &x = (*in)[0], &w = (*in)[1], &r = (*in)[2];
+  const int64_t hidden = r.dims[2], batch = x.dims[1];
+  Taped h({batch, hidden});
+  std::vector<size_t> outputs;
+  for (int64_t t = 0; t < x.dims[0]; ++t) {
+    Taped gates[3] = {Taped({batch, hidden}), Taped({batch, hidden}), Taped({batch, hidden})};
+    Taped state = h;
+    for (int64_t g = 0; g < 3; ++g) {
+      ForEach({batch, hidden}, [&](const Sizes& i) {
+        size_t& acc = gates[g].at(i);
+        for (int64_t f = 0; f < x.dims[2]; ++f) {
+          tape->MulAcc(&acc, x.at({t, i[0], f}), w.at({0, g * hidden + i[1], f}));
+        }
+        for (int64_t f = 0; f < hidden; ++f) {
+          tape->MulAcc(&acc, state.at({i[0], f}), r.at({0, g * hidden + i[1], f}));
+        }
+      });
+      if (g != 1) continue;
+      ForEach({batch, hidden}, [&](const Sizes& i) {
+        state.at(i) = tape->Make({gates[1].at(i), h.at(i)});
+      });
+    }
+    ForEach({batch, hidden}, [&](const Sizes& i) {
+      h.at(i) = tape->Make({gates[0].at(i), gates[2].at(i), h.at(i)});
+      outputs.push_back(h.at(i));
+    });
+  }
+  return outputs;
+}
+
 // Columns sampled from four corners each, moved by the offset and weighted by the mask; then a
 // product with W.
 std::vector<size_t> DeformableConvolution(Tape* tape, std::vector<Taped>* in) {
@@ -456,6 +518,34 @@ std::vector<TapeCase> Attentions() {
        {{"num_heads", 4}, {"kv_num_heads", 2}},
        {},
        shared(4, 2)},
+      {"RNN",
+       "RNN",
+       "",
+       14,
+       {{3, 2, 5}, {1, 4, 5}, {1, 4, 4}},
+       {{"hidden_size", 4}},
+       {},
+       Recurrent(1, [](Tape* tape, const std::vector<size_t>& sums,
+                       size_t) { return tape->Make({sums[0]}); })},
+      {"GRU",
+       "GRU",
+       "",
+       14,
+       {{3, 2, 5}, {1, 12, 5}, {1, 12, 4}},
+       {{"hidden_size", 4}, {"linear_before_reset", 1}},
+       {},
+       Recurrent(3,
+                 [](Tape* tape, const std::vector<size_t>& sums, size_t h) {
+                   return tape->Make({sums[0], sums[1], sums[2], h});
+                 })},
+      {"GRU, reset before",
+       "GRU",
+       "",
+       14,
+       {{3, 2, 5}, {1, 12, 5}, {1, 12, 4}},
+       {{"hidden_size", 4}},
+       {},
+       ResetBefore},
       {"LSTM",
        "LSTM",
        "",
