@@ -5,13 +5,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
 #include "src/base/limits.h"
@@ -133,6 +137,87 @@ TEST(FamilyTest, WeightsHaveTheTypeOfTheConfiguration) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->totals.param_bytes.literal(), 2 * report->totals.params.literal());
   EXPECT_FALSE(report->totals.lower_bound);
+}
+
+TEST(FamilyTest, TheFoundingFormulaIsExactToTheDigit) {
+  // The configurations of the three founding models, as far as the formula reads them.
+  const std::pair<const char*, int64_t> kModels[] = {
+      {R"({"embed_dim": 768, "vision_cfg": {"image_size": 336, "layers": 24, "width": 1024,
+           "patch_size": 14}, "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 768,
+           "heads": 12, "layers": 12}})",
+       514129858560},
+      {R"({"model_type": "clip", "projection_dim": 1024, "text_config": {"hidden_size": 1024,
+           "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16},
+           "vision_config": {"hidden_size": 1280, "intermediate_size": 5120, "patch_size": 14,
+           "num_hidden_layers": 32, "num_attention_heads": 16}})",
+       502825582592},
+      {R"({"embed_dim": 1024, "vision_cfg": {"image_size": 224, "layers": 64, "width": 1792,
+           "head_width": 112, "mlp_ratio": 8.571428571428571, "patch_size": 14,
+           "eva_model_name": "eva-clip-4b-14-x", "xattn": true, "postnorm": true}, "text_cfg":
+           {"context_length": 77, "vocab_size": 49408, "width": 1024, "heads": 16,
+           "layers": 24}})",
+       3704566497280},
+  };
+  for (const auto& [json, operations] : kModels) {
+    const absl::StatusOr<Model> model = LoadConfig(json, "config.json");
+    ASSERT_TRUE(model.ok()) << model.status();
+    CountOptions options;
+    options.bindings["batch"] = 1;
+    if (absl::StrContains(json, "model_type")) options.bindings["seq"] = 77;
+    const absl::StatusOr<Report> report = CountAs(*model, options, "config-clip");
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->tool->headline.literal(), absl::int128(operations));
+  }
+}
+
+// ---- mutated configurations
+
+// Each key, of objects inside as well: "text_config/hidden_size".
+std::vector<Json::json_pointer> KeysOf(const Json& config) {
+  std::vector<Json::json_pointer> keys;
+  for (const auto& [path, value] : config.flatten().items()) keys.emplace_back(path);
+  return keys;
+}
+
+// A model that is as deep as it needs to be, so that a thousand of them take no time.
+Json Shallow(Json config) {
+  for (const Json::json_pointer& key : KeysOf(config)) {
+    const bool layers = absl::StrContains(key.back(), "layer") && config[key].is_number_integer();
+    if (layers && config[key] > 2) config[key] = 2;
+  }
+  return config;
+}
+
+void ExpectSenseOf(const Json& config) {
+  const absl::StatusOr<Model> model = LoadConfig(config.dump(), "c.json");
+  if (!model.ok()) {
+    EXPECT_FALSE(model.status().message().empty());
+    return;
+  }
+  const absl::StatusOr<Report> report = Count(*model, {});
+  if (!report.ok()) return;  // a limit
+  EXPECT_EQ(report->coverage.unknown, 0) << config;
+  EXPECT_FALSE(report->totals.macs.ToString() == "0") << config;
+}
+
+TEST(FamilyMutationTest, AThousandMutatedConfigurationsAreCountedOrRefused) {
+  const Json kValues[] = {0,   -1,   1,   3,  int64_t{1} << 40, UINT64_MAX,    1e300,
+                          "x", true, 1.5, 64, Json(nullptr),    Json::array(), Json::object()};
+  int mutants = 0;
+  for (const auto& [name, model] : Models()) {
+    const Json config = Shallow(model["config"]);
+    for (const Json::json_pointer& key : KeysOf(config)) {
+      Json mutant = config;
+      mutant[key] = kValues[static_cast<size_t>(mutants++) % std::size(kValues)];
+      ExpectSenseOf(mutant);
+      mutant = config;
+      if (!mutant[key.parent_pointer()].is_object()) continue;
+      mutant[key.parent_pointer()].erase(key.back());
+      ExpectSenseOf(mutant);
+      ++mutants;
+    }
+  }
+  EXPECT_GE(mutants, 1000);
 }
 
 }  // namespace
