@@ -1,5 +1,5 @@
-// open_clip's own configurations, {"embed_dim", "vision_cfg", "text_cfg"}: two transformers, or
-// EVA's image tower. Image towers of timm, ResNets, text towers of transformers and CoCa are not
+// open_clip's own configurations, {"embed_dim", "vision_cfg", "text_cfg"}: a text transformer, and
+// for images another one, EVA's, or a ResNet. Towers of timm and of transformers, and CoCa, are not
 // known.
 #include <algorithm>
 #include <optional>
@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/family/blocks.h"
+#include "src/family/clip_resnet.h"
 #include "src/family/families.h"
 
 namespace onnxflops::family {
@@ -20,6 +21,7 @@ struct Tower {
 };
 
 struct OpenClipShape {
+  std::optional<ClipResnetShape> resnet;  // in the place of `vision`
   Tower vision, text;
   int64_t image, patch, context, vocab, embed;
   bool norm_before = true, norm_after_pool = false, vision_average = false;
@@ -138,6 +140,10 @@ Tensor Pool(GraphBuilder* b, const Tensor& x, bool average, int64_t tokens) {
 }
 
 Tensor Image(GraphBuilder* b, const Tensor& pixels, const OpenClipShape& s) {
+  if (s.resnet) {
+    const Scope visual(b, "visual", "ModifiedResNet");
+    return BuildClipResnet(b, pixels, *s.resnet, s.embed);
+  }
   const Scope visual(b, "visual", "VisionTransformer");
   const int64_t w = s.vision.width;
   const ImageShape image = {3, s.image, s.patch};
@@ -177,7 +183,14 @@ OpenClipShape ReadOpenClip(const Config& outer) {
   RequireOff(config, "multimodal_cfg");
   OpenClipShape s;
   s.embed = config.Required("embed_dim");
-  s.vision = ReadVision(config.Child("vision_cfg"), &s);
+  const Config vision = config.Child("vision_cfg");
+  if (vision.HasList("layers")) {
+    RequireOff(vision, "timm_model_name");
+    s.resnet = ReadClipResnet(vision);
+    s.image = s.resnet->image;
+  } else {
+    s.vision = ReadVision(vision, &s);
+  }
   s.text = ReadText(config.Child("text_cfg"), &s);
   s.custom_text = config.Flag("custom_text", false);
   s.quick_gelu = config.Flag("quick_gelu", false);

@@ -33,7 +33,7 @@ Json ReadTruth(const char* file) {
 
 std::vector<std::pair<std::string, Json>> Models() {
   std::vector<std::pair<std::string, Json>> models;
-  for (const char* file : {"truth.json", "more.json"}) {
+  for (const char* file : {"truth.json", "more.json", "open_clip.json"}) {
     for (const auto& [name, model] : ReadTruth(file).items()) models.emplace_back(name, model);
   }
   return models;
