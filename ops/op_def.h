@@ -239,6 +239,9 @@ enum class Traits : uint32_t {
   kShapeOnly = 32,  // looks at the shapes of its inputs, never at what they hold: Shape, Size
   kMovesMask = 64,  // moves, tests or adds what may be a mask; to another type (`to`): to bool
   kStored = 128,    // the file holds what it yields: Constant
+  kInPlace = 256,   // a runtime may write output 0 over an input of its size
+  kStrided = 512,   // in PyTorch, outputs look into the memory of input 0: Transpose, Slice
+  kSelects = 1024,  // so they do if input 1 is one constant index: Gather
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -328,6 +331,18 @@ struct GradientQuery {
 };
 using GradientFn = absl::StatusOr<Census> (*)(const NodeView& n, const GradientQuery& query);
 
+// What autograd keeps of the forward pass to take an operator back. Beside it, the gradient of a
+// factor of a contraction keeps the other factors. Parameters are there anyway.
+struct Keeps {
+  uint32_t inputs = 0;     // whichever input needs a gradient
+  bool crosswise = false;  // for the gradient of an input, all other inputs
+  uint32_t outputs = 0;
+  int per_root = 0;     // numbers per sqrt of forward: mean and deviation of a normalization
+  bool places = false;  // an int64 per element of output 0: where a maximum stood
+  bool scores = false;  // attention's: an exp of forward each, or of flash their rows
+  bool gates = false;   // an exp or tanh of forward each
+};
+
 // What autograd executes for an operator in the backward pass, given the gradient dY of output 0.
 // A sum of these parts; `rule` replaces them where they cannot say it. A row without a formula that
 // does no arithmetic moves its gradient (free); one that does arithmetic has an unknown gradient.
@@ -350,6 +365,7 @@ struct Gradient {
   // Makes weights of scores: between two products of activations, this is attention.
   bool weighs_scores = false;
   GradientFn rule = nullptr;
+  Keeps keeps = {};  // nothing for what only moves or adds up gradients
 };
 
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible

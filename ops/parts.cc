@@ -34,6 +34,22 @@ constexpr NamedCost kActivations[] = {
     {"Tanh", {.tanh = 1}},
 };
 
+constexpr NamedCost kActivationGradients[] = {
+    {"", {}},
+    {"none", {}},
+    {"identity", {}},
+    {"Affine", {.mul = 1}},
+    {"Clip", {.cmp = 2}},
+    {"FastGelu", kGeluTanhGradient},
+    {"Gelu", kGeluGradient},
+    {"QuickGelu", kSiluGradient + ElementCost{.mul = 2}},
+    {"ScaledTanh", {.add = 1, .mul = 3}},
+    {"silu", kSiluGradient},
+    {"Softmax", kSoftmaxGradient},
+    {"swish", kSiluGradient},
+    {"Tanh", {.add = 1, .mul = 2}},
+};
+
 }  // namespace
 
 Cost Flops(Census work) {
@@ -52,6 +68,18 @@ absl::StatusOr<ElementCost> ActivationCost(absl::string_view name) {
       return row.per_element;
   }
   return absl::UnimplementedError(absl::StrCat("the activation '", name, "' is not known"));
+}
+
+absl::StatusOr<ElementCost> ActivationGradient(absl::string_view name) {
+  for (const NamedCost& activation : kActivationGradients) {
+    if (absl::EqualsIgnoreCase(activation.name, name)) return activation.cost;
+  }
+  for (const OpDef& row : kActivationFamily.rows) {
+    if (!absl::EqualsIgnoreCase(row.name, name)) continue;
+    if (row.gradient.formula != nullptr && row.gradient.rule == nullptr) return row.gradient.first;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("the gradient of the activation '", name, "' is not known"));
 }
 
 Census StandardizeWork(const Expr& rows, const Expr& elements) {

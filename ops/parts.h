@@ -81,6 +81,15 @@ Cost Flops(Census work);
 // (any case); none for "" and "none". Unimplemented for a name that is not known.
 absl::StatusOr<ElementCost> ActivationCost(absl::string_view name);
 
+// What the gradient of that activation costs per element, from what forward kept.
+absl::StatusOr<ElementCost> ActivationGradient(absl::string_view name);
+// Gradients of Gelu: by erf, and by tanh.
+inline constexpr ElementCost kGeluGradient = {.add = 2, .mul = 6, .div = 1, .exp = 1, .erf = 1};
+inline constexpr ElementCost kGeluTanhGradient = {.add = 5, .mul = 11, .pow = 1, .tanh = 1};
+// Of x * sigmoid(x), the sigmoid made again.
+inline constexpr ElementCost kSiluGradient = {.add = 3, .mul = 3, .div = 1, .exp = 1};
+inline constexpr ElementCost kSoftmaxGradient = {.add = 2, .mul = 2};
+
 // ---- normalizations of `rows` rows, of so many elements in all
 // Mean, variance and the root of the latter plus epsilon for each row, and (x - mean) / root of
 // each element.

@@ -17,10 +17,12 @@
 #ifndef ONNXFLOPS_SRC_ONNXFLOPS_H_
 #define ONNXFLOPS_SRC_ONNXFLOPS_H_
 
+#include "src/api/annotate.h"
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
+#include "src/api/serving.h"
 #include "src/api/version.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/read_report.h"

@@ -52,30 +52,49 @@ absl::StatusOr<bool> BaseMissingArgument::Parse() const {
       absl::StrCat("--base-missing ", Quoted(what), ": it should be fail or ok"));
 }
 
-absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Model& head,
-                                  const CountOptions& options, bool missing_is_fine) {
-  if (missing_is_fine && IsMissing(base)) return DiffModels(head, options);
-  if (!IsReport(base)) {
-    ASSIGN_OR_RETURN(const Model model, Load(base, options.limits));
-    return DiffModels(model, head, options);
+absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& options) {
+  Side side;
+  if (!IsReport(path)) {
+    ASSIGN_OR_RETURN(side.model, Load(path, options.limits));
+    return side;
   }
-  const absl::StatusOr<std::string> text = ReadTextFile(base, kMaxReportBytes);
+  const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxReportBytes);
   if (!text.ok()) {
     return absl::Status(text.status().code(),
-                        absl::StrCat(Escaped(base), ": ", text.status().message()));
+                        absl::StrCat(Escaped(path), ": ", text.status().message()));
   }
-  ASSIGN_OR_RETURN(const Report report, ReadReport(*text, base));
-  return DiffModels(report, head, options);
+  ASSIGN_OR_RETURN(side.report, ReadReport(*text, path));
+  return side;
+}
+
+absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& options) {
+  return head.model ? DiffModels(*head.model, options) : DiffModels(*head.report, options);
+}
+
+absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Side& head,
+                                  const CountOptions& options, bool missing_is_fine) {
+  if (missing_is_fine && IsMissing(base)) return DiffWithNothing(head, options);
+  ASSIGN_OR_RETURN(const Side side, LoadSide(base, options));
+  if (side.model) {
+    return head.model ? DiffModels(*side.model, *head.model, options)
+                      : DiffModels(*side.model, *head.report, options);
+  }
+  return head.model ? DiffModels(*side.report, *head.model, options)
+                    : DiffModels(*side.report, *head.report, options);
 }
 
 absl::StatusOr<Diff> DiffWithRevision(const std::string& revision, const std::string& path,
-                                      const Model& head, const CountOptions& options,
+                                      const Side& head, const CountOptions& options,
                                       bool missing_is_fine) {
+  if (!head.model) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(path), ": a report; --git compares a model with itself at a revision"));
+  }
   const absl::StatusOr<std::string> bytes = ReadGitFile(revision, path);
-  if (missing_is_fine && absl::IsNotFound(bytes.status())) return DiffModels(head, options);
+  if (missing_is_fine && absl::IsNotFound(bytes.status())) return DiffWithNothing(head, options);
   if (!bytes.ok()) return bytes.status();
   ASSIGN_OR_RETURN(const Model model, LoadFromBytes(*bytes, absl::StrCat(revision, ":", path)));
-  return DiffModels(model, head, options);
+  return DiffModels(model, *head.model, options);
 }
 
 }  // namespace onnxflops::tools

@@ -10,6 +10,7 @@
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/graph/model.h"
+#include "src/report/report.h"
 #include "tools/option_list.h"
 
 namespace onnxflops::tools {
@@ -22,15 +23,26 @@ struct BaseMissingArgument {
   absl::StatusOr<bool> Parse() const;
 };
 
-// The difference of a file from a base. A file of JSON that begins as our reports do is a report.
+// A model, or a report of one that was written earlier: a file of JSON that begins as our reports
+// do.
+struct Side {
+  std::optional<Model> model;
+  std::optional<Report> report;  // if there is no model
+};
+absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& options);
+
+// The difference from nothing.
+absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& options);
+
+// The difference of a file from a base, which is a model or a report as well.
 // If `missing_is_fine`, a base that does not exist makes everything new; so does /dev/null, which
 // git names then.
-absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Model& head,
+absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Side& head,
                                   const CountOptions& options, bool missing_is_fine);
 
 // The difference of a file from itself at a revision of its git repository.
 absl::StatusOr<Diff> DiffWithRevision(const std::string& revision, const std::string& path,
-                                      const Model& head, const CountOptions& options,
+                                      const Side& head, const CountOptions& options,
                                       bool missing_is_fine);
 
 }  // namespace onnxflops::tools

@@ -153,6 +153,12 @@ absl::StatusOr<CausalCounting> CausalArgument::Parse() const {
   return Bad("--causal", how, "it should be full or half");
 }
 
+void UpperArgument::AddTo(OptionList* list) {
+  list->AddFlag("--upper", &given,
+                "Count sizes that depend on data at their upper bounds, where operators give "
+                "them: at most so many boxes, as NonMaxSuppression may keep.");
+}
+
 void SizeArguments::AddTo(OptionList* list, bool sweeps) {
   list->AddValues("--dim", "NAME=N,..", &dims,
                   absl::StrCat("Give symbolic dimensions a size, as batch=8,seq=128. The others "

@@ -33,6 +33,12 @@ struct CausalArgument {
   absl::StatusOr<CausalCounting> Parse() const;
 };
 
+// --upper.
+struct UpperArgument {
+  bool given = false;
+  void AddTo(OptionList* list);
+};
+
 // What --dim says of one dimension: a size, or those of a sweep.
 struct DimSizes {
   std::string name;            // as TypedSymbol has it

@@ -14,12 +14,15 @@
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/annotate.h"
 #include "src/api/text_forms.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/load/load.h"
 #include "src/load/looks_like_model.h"
 #include "tools/write_file.h"
 
@@ -90,44 +93,69 @@ bool IsModel(const std::string& path) {
                    LooksLikeModel(fd));
 }
 
-absl::Status WriteFile(absl::string_view text, const std::string& path,
-                       absl::Span<const std::string> inputs) {
+absl::Status RefuseModel(const std::string& path) {
+  if (!IsModel(path)) return absl::OkStatus();
+  return absl::InvalidArgumentError("it is an ONNX model; delete it first, or give another name");
+}
+
+absl::Status RefuseAllButCopies(const std::string& path) {
+  const absl::StatusOr<Model> model = LoadFile(path);
+  if (model.ok() && IsAnnotated(*model)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "it exists, and is no copy of a model with notes; delete it first, or give another name");
+}
+
+// What goes to a file, and which file it may replace.
+struct Output {
+  FileFiller fill;
+  absl::FunctionRef<absl::Status(const std::string& path)> may_replace;
+  absl::Span<const std::string> inputs;
+};
+
+absl::Status WriteFile(const Output& output, const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) return ReplaceFile(path, text);
+  if (stat(path.c_str(), &info) != 0) return ReplaceFile(path, output.fill);
   if (S_ISDIR(info.st_mode)) return FromErrno(EISDIR);
   if (access(path.c_str(), W_OK) != 0) return FromErrno(errno);
-  if (!S_ISREG(info.st_mode)) return WriteToDevice(path, text);
-  RETURN_IF_ERROR(RefuseInput(info, inputs));
-  if (IsModel(path)) {
-    return absl::InvalidArgumentError("it is an ONNX model; delete it first, or give another name");
-  }
-  return ReplaceFile(path, text);
+  if (!S_ISREG(info.st_mode)) return WriteToDevice(path, output.fill);
+  RETURN_IF_ERROR(RefuseInput(info, output.inputs));
+  RETURN_IF_ERROR(output.may_replace(path));
+  return ReplaceFile(path, output.fill);
 }
 
-absl::Status WriteDescriptor(absl::string_view text, int fd, absl::Span<const std::string> inputs) {
+absl::Status WriteDescriptor(const Output& output, int fd) {
   struct stat info;
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) RETURN_IF_ERROR(RefuseInput(info, inputs));
-  return WriteAll(fd, text);
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    RETURN_IF_ERROR(RefuseInput(info, output.inputs));
+  }
+  return output.fill(fd);
 }
 
-absl::Status WriteTo(const std::string& file, absl::string_view text,
-                     absl::Span<const std::string> inputs) {
+absl::Status WriteTo(const std::string& file, const Output& output) {
+  // A limit on file size is an error of write(), not the end of the program.
+  signal(SIGXFSZ, SIG_IGN);
   ASSIGN_OR_RETURN(const Target target, FollowLinks(file));
-  return target.fd >= 0 ? WriteDescriptor(text, target.fd, inputs)
-                        : WriteFile(text, target.path, inputs);
+  return target.fd >= 0 ? WriteDescriptor(output, target.fd) : WriteFile(output, target.path);
+}
+
+absl::Status NamedOutput(const std::string& file, const absl::Status& written) {
+  if (written.ok()) return written;
+  return WithMessage(
+      written, absl::StrCat("cannot write to ", file == "-" ? "standard output" : Quoted(file),
+                            ": ", written.message()));
 }
 
 }  // namespace
 
 absl::Status WriteOutput(absl::string_view text, const std::string& file,
                          absl::Span<const std::string> inputs) {
-  // A limit on file size is an error of write(), not the end of the program.
-  signal(SIGXFSZ, SIG_IGN);
-  absl::Status written = WriteTo(file, text, inputs);
-  if (written.ok()) return written;
-  return WithMessage(
-      written, absl::StrCat("cannot write to ", file == "-" ? "standard output" : Quoted(file),
-                            ": ", written.message()));
+  const auto fill = [&](int fd) { return WriteAll(fd, text); };
+  return NamedOutput(file, WriteTo(file, {fill, RefuseModel, inputs}));
+}
+
+absl::Status WriteModelCopy(FileFiller fill, const std::string& file,
+                            absl::Span<const std::string> inputs) {
+  return NamedOutput(file, WriteTo(file, {fill, RefuseAllButCopies, inputs}));
 }
 
 absl::Status AppendToStepSummary(absl::string_view text) {

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/report/view_options.h"
+#include "tools/write_file.h"
 
 namespace onnxflops::tools {
 
@@ -20,6 +21,11 @@ namespace onnxflops::tools {
 // hold "" for an option that was not given.
 absl::Status WriteOutput(absl::string_view text, const std::string& file,
                          absl::Span<const std::string> inputs);
+
+// The same for a copy of a model that `fill` writes, which may replace an earlier copy (IsAnnotated
+// of src/api/annotate.h) and no other file.
+absl::Status WriteModelCopy(FileFiller fill, const std::string& file,
+                            absl::Span<const std::string> inputs);
 
 // Adds `text` at the end of the file that the variable GITHUB_STEP_SUMMARY names; nothing if it is
 // not set.

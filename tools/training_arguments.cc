@@ -39,7 +39,7 @@ void TrainingArguments::AddTo(OptionList* list) {
                  {"none", "sgd", "adam", "adamw", "lion"});
 }
 
-absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const {
+absl::StatusOr<TrainingOptions> TrainingArguments::ParseOptions() const {
   TrainingOptions options;
   if (attention == "flash") {
     options.attention = AttentionBackward::kFlash;
@@ -52,11 +52,16 @@ absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const 
   options.frozen = frozen;
   options.trained = trained;
   options.input_gradients = input_gradients;
-  if (backward == "exact") return options;
-  if (backward != "2x") {
+  if (backward != "exact" && backward != "2x") {
     return absl::InvalidArgumentError(
         absl::StrCat("--backward ", Quoted(backward), ": it should be 2x or exact"));
   }
+  return options;
+}
+
+absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const {
+  ASSIGN_OR_RETURN(const TrainingOptions options, ParseOptions());
+  if (backward == "exact") return options;
   if (!frozen.empty()) return NeedsExact("--frozen");
   if (!trained.empty()) return NeedsExact("--trained");
   if (input_gradients) return NeedsExact("--input-gradients");

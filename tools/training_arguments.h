@@ -22,6 +22,8 @@ struct TrainingArguments {
   // nullopt for the rule that backward is twice forward. An error if an option is given that only
   // an exact backward pass reads.
   absl::StatusOr<std::optional<TrainingOptions>> Parse() const;
+  // What is trained and how, whatever --backward says: --memory asks for it, too.
+  absl::StatusOr<TrainingOptions> ParseOptions() const;
 };
 
 }  // namespace onnxflops::tools

@@ -1,10 +1,14 @@
 // onnxflops check: whether a model is within its budgets.
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,15 +21,23 @@
 #include "src/api/count.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"
+#include "src/api/mfu.h"
+#include "src/api/version.h"
 #include "src/base/quote.h"
+#include "src/base/sha256.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/check/budgets.h"
 #include "src/check/check_writers.h"
 #include "src/check/ci_formats.h"
+#include "src/check/decision.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
+#include "src/hardware/device.h"
+#include "src/report/format.h"
 #include "tools/base_model.h"
+#include "tools/device_arguments.h"
+#include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
@@ -36,12 +48,15 @@ namespace {
 constexpr char kBudgetsFile[] = "onnxflops.toml";
 
 constexpr VerbHelp kVerbCheckHelp = {
-    "onnxflops check MODEL [options]",
+    "onnxflops check MODEL... [options]",
     R"(Holds a model to budgets: limits on any quantity of the model or of its modules,
-absolute or relative to a base, at given sizes or at all sizes of a range; on operators,
-domains and opsets. The file is --budgets FILE, else onnxflops.toml beside the model,
-else onnxflops.toml in the working directory. The README describes it. A figure that is
-only a lower bound, or that depends on an open size, is "not proven" and does not pass.
+absolute or relative to a base, at given sizes or at all sizes of a range; on
+operators, domains and opsets. The file is --budgets FILE, else onnxflops.toml
+beside the model, else onnxflops.toml in the working directory. The README
+describes it. A figure that is only a lower bound, or that depends on an open
+size, is "not proven" and does not pass. MODEL may be a report that
+`onnxflops count --format json` wrote earlier. Of several models,
+[models."GLOB"] in the file says which rules are for which.
 )",
     R"(  A file of budgets from what the model costs today, with 1 % margin:
     onnxflops check model.onnx --init
@@ -51,6 +66,12 @@ only a lower bound, or that depends on an open size, is "not proven" and does no
     onnxflops check model.onnx --against released.onnx
   A higher cost is wanted: raise the limits, keep the comments:
     onnxflops check model.onnx --update
+  All models of a folder, each against the file of its name in another folder:
+    onnxflops check exported/ --budgets onnxflops.toml --against released/
+  Whether training uses as much of the devices as [mfu] asks for:
+    onnxflops check gpt2.onnx --step-time 0.31 --devices 8
+  A record of what was decided, with hashes of the files:
+    onnxflops check model.onnx --decision decision.json
   For the screens of a CI system:
     onnxflops check model.onnx --output junit=budgets.xml --format github
 
@@ -58,26 +79,33 @@ Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 )"};
 
 struct CheckArguments {
-  std::vector<std::string> model;
-  std::string budgets, against;
+  std::vector<std::string> models;
+  std::string budgets, against, decision;
   std::vector<std::string> outputs;
   bool init = false, update = false, summary = false;
   SizeArguments sizes;
   CausalArgument causal;
+  RooflineArguments roofline;
   BaseMissingArgument base_missing;
+  RateArguments rate;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
-    list->AddPositional("MODEL", &model, 1, 1);
+    list->AddPositional("MODEL", &models, 1);
     list->AddValue("--budgets", "FILE", &budgets, "The file of budgets.");
     list->AddValue("--against", "BASE", &against,
-                   "What relative budgets compare with: a model, or a report in JSON.");
+                   "What relative budgets compare with: a model, or a report in JSON; of several "
+                   "models, a folder with files of the same names.");
     base_missing.AddTo(list);
     list->AddFlag("--init", &init, "Write a file of budgets for the model. It must not exist.");
     list->AddFlag("--update", &update,
                   "Raise the limits that the model breaks, in the file. Comments stay.");
     sizes.AddTo(list);
     causal.AddTo(list);
+    rate.AddTo(list);
+    list->AddValue("--decision", "FILE.json", &decision,
+                   "Write a record of what was decided: hashes of the files, rules, verdicts.");
+    roofline.AddTo(list);
     list->AddValues("--output", "FORMAT=FILE", &outputs,
                     "Write to FILE as well, in any format: junit=budgets.xml.");
     list->AddFlag("--summary", &summary,
@@ -107,13 +135,13 @@ bool HasFile(const std::string& path) { return access(path.c_str(), F_OK) == 0; 
 absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
   if (!args.budgets.empty()) return args.budgets;
   if (args.init) return std::string(kBudgetsFile);
-  const size_t slash = args.model[0].rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : args.model[0].substr(0, slash + 1);
+  const size_t slash = args.models[0].rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : args.models[0].substr(0, slash + 1);
   for (const std::string& path : {folder + kBudgetsFile, std::string(kBudgetsFile)}) {
     if (HasFile(path)) return path;
   }
   return absl::NotFoundError(
-      absl::StrCat("there is no ", kBudgetsFile, " beside ", Quoted(args.model[0]),
+      absl::StrCat("there is no ", kBudgetsFile, " beside ", Quoted(args.models[0]),
                    " or here: --budgets FILE names one, onnxflops check MODEL --init writes one"));
 }
 
@@ -125,41 +153,130 @@ absl::StatusOr<ExitCode> WriteInitial(const CheckArguments& args, const std::str
   }
   ASSIGN_OR_RETURN(const Report report, Count(model, options));
   RETURN_IF_ERROR(
-      WriteOutput(InitialBudgets(report), path, {args.model[0], args.sizes.rules.file}));
+      WriteOutput(InitialBudgets(report), path, {args.models[0], args.sizes.rules.file}));
   return kFine;
 }
 
-absl::StatusOr<Diff> DiffAt(const CheckArguments& args, const Model& model,
-                            const CountOptions& options) {
-  if (args.against.empty()) return DiffModels(model, options);
-  ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
-  return DiffWithBase(args.against, model, options, missing_is_fine);
+// What a check of a call is made with.
+struct CheckRun {
+  const CheckArguments& args;
+  const CountOptions& options;
+  const std::vector<Device>& devices;  // of the user's own
+  StepRate rate;
+  int64_t num_devices = 1;
+  bool missing_is_fine = false;
+  std::string today = Today();
+  ModelFiles files = {};
+};
+
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-absl::StatusOr<CheckReport> JudgeAll(const CheckArguments& args, const Budgets& budgets,
-                                     const Model& model, const CountOptions& options) {
-  CheckReport report;
-  report.budgets = budgets.file;
-  const std::string today = Today();
+// What a model is compared with: of several, a file in the folder of --against.
+absl::StatusOr<std::string> BasePath(const CheckRun& run, const std::string& path) {
+  const std::string& against = run.args.against;
+  if (run.files.one_file || against.empty()) return against;
+  if (!IsFolder(against)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--against ", Quoted(against), ": of several models it is a folder with their bases"));
+  }
+  const std::string whole = absl::StrCat(against, "/", path);
+  if (HasFile(whole)) return whole;
+  return absl::StrCat(against, "/", path.substr(path.rfind('/') + 1));
+}
+
+absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, const Side& side,
+                             const CountOptions& at, const BudgetRule& rule) {
+  if (!run.args.rate.given()) {
+    return absl::FailedPreconditionError("the time of a step is not given: --step-time");
+  }
+  if (!side.model) return absl::FailedPreconditionError("a report has no figures of training");
+  if (sizes != nullptr && !sizes->ranges.empty()) {
+    return absl::FailedPreconditionError("a step has one size of each dimension, and no range");
+  }
+  MfuOptions options;
+  options.count = at;
+  options.rate = run.rate;
+  options.devices = run.num_devices;
+  ASSIGN_OR_RETURN(options.device, FindDevice(rule.device, run.devices));
+  ASSIGN_OR_RETURN(options.precision, ParsePrecision(rule.dtype));
+  ASSIGN_OR_RETURN(const MfuReport report, CountMfu(*side.model, options));
+  return report.mfu;
+}
+
+absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const std::string& path,
+                        CheckReport* report) {
+  ASSIGN_OR_RETURN(const Side side, LoadSide(path, run.options));
+  ASSIGN_OR_RETURN(const std::string base, BasePath(run, path));
   std::vector<const BudgetSizes*> sets;
   for (const BudgetSizes& sizes : budgets.sizes) {
-    if (IsForModel(sizes.models, args.model[0])) sets.push_back(&sizes);
+    if (IsForModel(sizes.models, path)) sets.push_back(&sizes);
   }
   if (sets.empty()) sets.push_back(nullptr);
+  const size_t before = report->judgements.size();
   for (const BudgetSizes* sizes : sets) {
-    CountOptions at = options;
+    CountOptions at = run.options;
     if (sizes != nullptr) at.bindings.insert(sizes->fixed.begin(), sizes->fixed.end());
-    ASSIGN_OR_RETURN(const Diff diff, DiffAt(args, model, at));
-    report.has_base = diff.has_base;
-    report.base = diff.base;
-    report.head = diff.head;
-    RETURN_IF_ERROR(Judge(budgets, sizes, diff, today, &report));
+    ASSIGN_OR_RETURN(const Diff diff, base.empty()
+                                          ? DiffWithNothing(side, at)
+                                          : DiffWithBase(base, side, at, run.missing_is_fine));
+    report->has_base = diff.has_base;
+    report->base = diff.base;
+    report->head = diff.head;
+    const auto mfu = [&](const BudgetRule& rule) { return MfuOf(run, sizes, side, at, rule); };
+    RETURN_IF_ERROR(Judge(budgets, sizes, diff, run.today, mfu, report));
+  }
+  if (run.files.one_file) return absl::OkStatus();
+  for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
+  report->models.push_back(report->head);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CheckReport> JudgeAll(const CheckRun& run, const Budgets& budgets) {
+  CheckReport report;
+  report.budgets = budgets.file;
+  for (const ModelFile& file : run.files.files) {
+    RETURN_IF_ERROR(file.fault);
+    RETURN_IF_ERROR(JudgeModel(run, budgets, file.path, &report));
   }
   if (report.judgements.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(budgets.file), ": no rule in it is for ", Quoted(args.model[0])));
+    return absl::InvalidArgumentError(absl::StrCat(Escaped(budgets.file), ": no rule in it is for ",
+                                                   Quoted(run.files.files[0].path)));
+  }
+  if (!run.files.one_file) {
+    report.has_base = false;
+    report.head = {};
+    report.head.path = Plural(static_cast<int64_t>(report.models.size()), "model");
   }
   return report;
+}
+
+// Of what can be read again.
+std::optional<std::string> HashOf(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  Sha256 hash;
+  std::vector<char> piece(size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    hash.Add(absl::string_view(piece.data(), static_cast<size_t>(file.gcount())));
+  }
+  if (!file.eof()) return std::nullopt;
+  return hash.Hex();
+}
+
+absl::StatusOr<DecisionInfo> DescribeDecision(const CheckRun& run, const std::string& budgets) {
+  DecisionInfo info = {ONNXFLOPS_VERSION, run.today, {budgets, HashOf(budgets)}, {}};
+  for (const ModelFile& file : run.files.files) {
+    DecisionInfo::Model& model = info.models.emplace_back();
+    model.path = file.path;
+    model.sha256 = HashOf(file.path);
+    ASSIGN_OR_RETURN(const std::string base, BasePath(run, file.path));
+    if (!base.empty() && HasFile(base)) model.base = DecidedFile{base, HashOf(base)};
+  }
+  return info;
 }
 
 // `format`: one of CheckArguments::FormatNames().
@@ -216,7 +333,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
 }
 
 absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::string& path,
-                                    std::string* text) {
+                                    const std::vector<Device>& devices, std::string* text) {
   absl::StatusOr<std::string> read = ReadSmallFile(path);
   if (!read.ok()) {
     return absl::Status(read.status().code(),
@@ -228,7 +345,31 @@ absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::strin
     return absl::InvalidArgumentError(absl::StrCat(
         Escaped(path), ": it has a budget that is relative to a base: --against BASE names it"));
   }
+  for (const BudgetRule& rule : budgets.rules) {
+    if (rule.kind != BudgetRule::Kind::kMfu) continue;
+    absl::Status known = FindDevice(rule.device, devices).status();
+    if (known.ok()) known = ParsePrecision(rule.dtype).status();
+    if (!known.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(path), ":", rule.place.line, ": [mfu]: ", known.message()));
+    }
+  }
   return budgets;
+}
+
+// Everywhere where the call asks for it.
+absl::Status WriteResults(const CheckRun& run, const std::string& budgets,
+                          const CheckReport& report, const std::vector<std::string>& inputs) {
+  const CheckArguments& args = run.args;
+  if (!args.decision.empty()) {
+    ASSIGN_OR_RETURN(const DecisionInfo info, DescribeDecision(run, budgets));
+    RETURN_IF_ERROR(WriteOutput(ToDecision(report, info), args.decision, inputs));
+  }
+  for (const auto& [name, file] : outputs) {
+    RETURN_IF_ERROR(WriteOutput(RenderCheck(report, name, {}), file, inputs));
+  }
+  if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report)));
+  return WriteOutput(RenderCheck(report, format, style), args.output.file, inputs);
 }
 
 }  // namespace
@@ -245,38 +386,46 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   CheckArguments args;
   args.AddTo(&list);
   std::string help;
-  ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbCheckHelp, arguments, &help));
-  if (!run) {
+  ASSIGN_OR_RETURN(const bool runs, list.Parse(kVerbCheckHelp, arguments, &help));
+  if (!runs) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
-  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
-  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
+  // Before anything is counted.
+  RETURN_IF_ERROR(FormatOf(args.output).status());
+  RETURN_IF_ERROR(ParseOutputs(args.outputs).status());
+  RETURN_IF_ERROR(args.output.Style().status());
+  // A file of devices by itself is for budgets on mfu.
+  if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
+    ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
+  }
   ASSIGN_OR_RETURN(const std::string path, BudgetsPath(args));
   if (args.init) {
-    ASSIGN_OR_RETURN(const Model model, Load(args.model[0], options.limits));
+    if (args.models.size() > 1) {
+      return absl::InvalidArgumentError("--init writes budgets for one model");
+    }
+    ASSIGN_OR_RETURN(const Model model, Load(args.models[0], options.limits));
     return WriteInitial(args, path, model, options);
   }
+  ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
+  CheckRun run = {args, options, devices};
+  RETURN_IF_ERROR(args.rate.Parse(&run.rate, &run.num_devices));
+  ASSIGN_OR_RETURN(run.missing_is_fine, args.base_missing.Parse());
+  ASSIGN_OR_RETURN(run.files, FindModelFiles(args.models));
   std::string text;
-  ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, &text));
-  ASSIGN_OR_RETURN(const Model model, Load(args.model[0], options.limits));
-  ASSIGN_OR_RETURN(CheckReport report, JudgeAll(args, budgets, model, options));
-  const std::vector<std::string> inputs = {args.model[0], args.against, args.sizes.rules.file};
+  ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, devices, &text));
+  ASSIGN_OR_RETURN(CheckReport report, JudgeAll(run, budgets));
+  std::vector<std::string> inputs = run.files.paths();
+  inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
-    ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, &text));
-    ASSIGN_OR_RETURN(report, JudgeAll(args, raised, model, options));
+    ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));
+    ASSIGN_OR_RETURN(report, JudgeAll(run, raised));
   }
-  std::vector<std::string> all_inputs = inputs;
-  all_inputs.push_back(path);
-  for (const auto& [name, file] : outputs) {
-    RETURN_IF_ERROR(WriteOutput(RenderCheck(report, name, {}), file, all_inputs));
-  }
-  if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report)));
-  RETURN_IF_ERROR(WriteOutput(RenderCheck(report, format, style), args.output.file, all_inputs));
+  inputs.push_back(path);
+  RETURN_IF_ERROR(WriteResults(run, path, report, inputs));
   return report.passed() ? kFine : kFailed;
 }
 

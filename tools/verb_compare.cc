@@ -1,4 +1,6 @@
 // onnxflops compare: what other tools say of a model, and why.
+#include <cstddef>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "src/convention/conventions.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
+#include "tools/each_model.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -58,6 +61,8 @@ constexpr char kAllTools[] = "all";
 struct CompareArguments {
   std::vector<std::string> models;
   SizeArguments sizes;
+  UpperArgument upper;
+  JobsArgument jobs;
   OutputArguments output;
   std::vector<std::string> with;
   std::string from, to, by;
@@ -69,6 +74,7 @@ struct CompareArguments {
     with_names.emplace_back(kAllTools);
     list->AddPositional("MODEL", &models, 0);
     sizes.AddTo(list);
+    upper.AddTo(list);
     list->AddValues("--with", "NAME,..", &with,
                     "Print the terms that lead from our count to this tool's; all for every tool. "
                     "NAME@VERSION is another version of it.",
@@ -81,6 +87,7 @@ struct CompareArguments {
     list->AddFlag("--terms-nodes", &terms_nodes, "List the nodes of every term.");
     list->AddFlag("--list", &conventions,
                   "List the conventions: unit, what each includes and misses, source, versions.");
+    jobs.AddTo(list);
     output.AddTo(list);
   }
 
@@ -156,24 +163,39 @@ absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOpti
   return CompareTools(model, options, request);
 }
 
+// Only totals are shown of several models.
+absl::StatusOr<CompareReport> CompareOneOfMany(const ModelFile& file, const CountOptions& options,
+                                               const CompareRequest& request) {
+  try {
+    ASSIGN_OR_RETURN(CompareReport report, CompareFile(file, options, request));
+    report.ours.modules.clear();
+    return report;
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(Escaped(file.path), ": there is not enough memory"));
+  }
+}
+
 // A row for each; the faults of the others are told at the end.
 absl::StatusOr<ExitCode> CompareModels(const ModelFiles& models, const CountOptions& options,
                                        const CompareRequest& request, Format format,
-                                       const OutputArguments& output, const TableStyle& style) {
+                                       const CompareArguments& args, const TableStyle& style) {
+  ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
+  std::vector<absl::StatusOr<CompareReport>> outcomes(models.files.size());
+  ForEach(outcomes.size(), threads,
+          [&](size_t i) { outcomes[i] = CompareOneOfMany(models.files[i], options, request); });
   std::vector<CompareReport> reports;
   std::vector<absl::Status> faults;
-  for (const ModelFile& file : models.files) {
-    absl::StatusOr<CompareReport> report = CompareFile(file, options, request);
-    if (!report.ok()) {
-      faults.push_back(report.status());
-      continue;
+  for (absl::StatusOr<CompareReport>& outcome : outcomes) {
+    if (outcome.ok()) {
+      reports.push_back(*std::move(outcome));
+    } else {
+      faults.push_back(outcome.status());
     }
-    report->ours.modules.clear();  // only totals are shown
-    reports.push_back(*std::move(report));
   }
   if (!reports.empty()) {
     ASSIGN_OR_RETURN(const std::string text, RenderModels(reports, format, style));
-    RETURN_IF_ERROR(WriteOutput(text, output.file, models.paths()));
+    RETURN_IF_ERROR(WriteOutput(text, args.output.file, models.paths()));
   }
   for (const absl::Status& fault : faults) {
     WriteError(absl::StrCat(fault.message(), LimitHint(fault)));
@@ -217,12 +239,13 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   if (args.models.empty()) {
     return absl::InvalidArgumentError("no MODEL is given (see onnxflops compare --help)");
   }
-  ASSIGN_OR_RETURN(const CountOptions options, args.sizes.Parse());
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  options.upper_bounds = args.upper.given;
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   if (!models.one_file) {
-    return CompareModels(models, options, request, format, args.output, style);
+    return CompareModels(models, options, request, format, args, style);
   }
   ASSIGN_OR_RETURN(const CompareReport report, CompareFile(models.files[0], options, request));
   const std::string text = Render(report, format, style);

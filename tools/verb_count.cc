@@ -1,4 +1,7 @@
 // onnxflops count: cost by module, operator or node.
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
+#include "src/api/serving.h"
 #include "src/api/sweep.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
@@ -24,14 +28,18 @@
 #include "src/report/redact.h"
 #include "src/report/summary.h"
 #include "src/report/sweep_report.h"
+#include "src/report/viewer_formats.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/device_arguments.h"
 #include "tools/each_model.h"
+#include "tools/memory_arguments.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/training_arguments.h"
 #include "tools/verbs.h"
 #include "tools/view_arguments.h"
+#include "tools/write_file.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -60,6 +68,12 @@ with batch, seq and past as sizes; a folder without *.onnx may hold such files.
     onnxflops resnet50.onnx --top 10 --by module --sort bytes_read
   A training step with a frozen image tower and flash attention:
     onnxflops clip.onnx --backward exact --frozen visual --attention flash
+  What bounds the time of a run on a device, node by node:
+    onnxflops resnet50.onnx --device h100-sxm --dtype bf16 --top 10
+  What it holds in memory, and the largest batch that trains in 80 GiB:
+    onnxflops clip.onnx --fit 80GiB --optimizer adamw
+  A prompt of 512 tokens, and the token after it:
+    onnxflops llama-with-past.onnx --prefill 512 --decode 1@512 --dim batch=1
   One part of a model:
     onnxflops clip-vit-l-14-336.onnx --module visual
   Every node with its shapes, for a script:
@@ -74,6 +88,12 @@ with batch, seq and past as sizes; a folder without *.onnx may hold such files.
   One model at several sizes:
     onnxflops gpt2.onnx --dim batch=1,seq=128,512,2048
     onnxflops gpt2.onnx --dim batch=1,seq=1..1024*2 --by module --plot
+  A copy whose nodes say what they cost, for Netron:
+    onnxflops resnet50.onnx --annotate resnet50.costs.onnx
+  For Model Explorer, for Perfetto, and for flamegraph.pl and speedscope:
+    onnxflops resnet50.onnx --format model-explorer -o resnet50.flops.json
+    onnxflops resnet50.onnx --format perfetto -o resnet50.trace.json
+    onnxflops resnet50.onnx --format folded --sort macs -o resnet50.folded
   A configuration, without a model; one step of decoding behind 1,000 tokens:
     onnxflops config.json --dim batch=1,seq=1,past=1000
   Fail in CI if anything is not counted:
@@ -91,21 +111,26 @@ struct CountArguments {
   SizeArguments sizes;
   CausalArgument causal;
   TrainingArguments training;
+  RooflineArguments roofline;
+  MemoryArguments memory;
+  ServingArguments serving;
   OutputArguments output;
   JobsArgument jobs;
   ViewArguments view;
-  std::string convention, save;
-  bool strict = false, plot = false, redact = false, upper = false;
+  std::string convention, annotate, save;
+  UpperArgument upper;
+  bool strict = false, plot = false, redact = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     sizes.AddTo(list, /*sweeps=*/true);
     causal.AddTo(list);
     training.AddTo(list);
+    roofline.AddTo(list);
+    memory.AddTo(list);
+    serving.AddTo(list);
     view.AddTo(list);
-    list->AddFlag("--upper", &upper,
-                  "Count sizes that depend on data at their upper bounds, where operators give "
-                  "them: at most so many boxes, as NonMaxSuppression may keep.");
+    upper.AddTo(list);
     list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
@@ -117,8 +142,40 @@ struct CountArguments {
                   "or if there is a warning.");
     list->AddFlag("--redact-names", &redact,
                   "Replace every name of the model, to share structure and figures without them.");
+    list->AddValue("--annotate", "OUT.onnx", &annotate,
+                   "Also write a copy of the model in which every node says what it costs "
+                   "(metadata_props), as Netron shows. Weights are copied, not read into memory.");
     jobs.AddTo(list);
-    output.AddTo(list, {"table", "text", "json", "jsonl", "csv", "markdown"});
+    output.AddTo(list, FormatNames());
+  }
+
+  static std::vector<std::string> FormatNames() {
+    std::vector<std::string> names = {"table", "text", "json", "jsonl", "csv", "markdown"};
+    for (const ViewerFormat& format : kViewerFormats) names.emplace_back(format.name);
+    return names;
+  }
+
+  // What --annotate does not go together with.
+  absl::Status CheckAnnotate(bool one_file, bool is_sweep) const {
+    if (annotate.empty()) return absl::OkStatus();
+    const std::pair<bool, const char*> others[] = {
+        {!one_file, "several models"},
+        {is_sweep, "several sizes of a dimension"},
+        {!convention.empty(), "--convention"},
+        {!view.module.empty(), "--module"},
+        {upper, "--upper"},
+        {redact, "--redact-names"},
+    };
+    for (const auto& [given, name] : others) {
+      if (given) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--annotate writes a copy of one model with our costs of its nodes: not with ", name));
+      }
+    }
+    if (models[0] == "-") {
+      return absl::InvalidArgumentError("--annotate copies a file; standard input is read once");
+    }
+    return absl::OkStatus();
   }
 
   // Whether rows are asked for: without, several models are a row each.
@@ -184,12 +241,61 @@ absl::Status TellMissing(const ModelFiles& models, const std::vector<Outcome>& o
   return absl::OkStatus();
 }
 
+// The folder that a file is in; an error if there is none.
+absl::StatusOr<struct stat> FolderInfo(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0) return absl::NotFoundError("no such folder");
+  return info;
+}
+
+// Data in other files is looked for beside the model.
+void WarnOfOtherFolder(const Model& model, const std::string& copy) {
+  const bool external = std::any_of(model->tensors.begin(), model->tensors.end(),
+                                    [](const Tensor& tensor) { return tensor.external; });
+  const absl::StatusOr<struct stat> from = FolderInfo(model->path), to = FolderInfo(copy);
+  if (!external || !from.ok() || !to.ok()) return;
+  if (from->st_dev == to->st_dev && from->st_ino == to->st_ino) return;
+  WriteError(absl::StrCat(Escaped(copy), ": its weights are in files beside ", Escaped(model->path),
+                          ", and programs look for them beside the copy"));
+}
+
+absl::Status WriteAnnotated(const CountArguments& args, const Model& model,
+                            const CountOptions& options) {
+  const auto fill = [&](int fd) {
+    return Annotate(model, options, [fd](absl::string_view piece) { return WriteAll(fd, piece); });
+  };
+  RETURN_IF_ERROR(WriteModelCopy(fill, args.annotate, {model->path, args.sizes.rules.file}));
+  WarnOfOtherFolder(model, args.annotate);
+  return absl::OkStatus();
+}
+
+// What --format says: one of the usual ones, or a viewer's.
+struct CountFormat {
+  Format plain = Format::kTable;
+  const ViewerFormat* viewer = nullptr;
+};
+
+absl::StatusOr<CountFormat> CountFormatOf(const OutputArguments& output) {
+  for (const ViewerFormat& viewer : kViewerFormats) {
+    if (viewer.name == output.format) return CountFormat{Format::kTable, &viewer};
+  }
+  ASSIGN_OR_RETURN(const Format plain, output.ParseFormat());
+  return CountFormat{plain};
+}
+
 // Counts the models of a call and writes what they cost.
 class Counter {
  public:
   Counter(const CountArguments& args, const CountOptions& options, const ViewOptions& view,
-          Format format, const TableStyle& style)
-      : args_(args), options_(options), view_(view), format_(format), style_(style) {}
+          CountFormat format, const TableStyle& style)
+      : args_(args),
+        options_(options),
+        view_(view),
+        format_(format.plain),
+        viewer_(format.viewer),
+        style_(style) {}
 
   absl::StatusOr<ExitCode> Run(const ModelFiles& models, int threads);
 
@@ -209,11 +315,13 @@ class Counter {
   const CountOptions& options_;
   const ViewOptions& view_;
   const Format format_;
+  const ViewerFormat* const viewer_;  // instead of `format_`, if there is one
   const TableStyle style_;
   bool one_file_ = false;
 };
 
 std::string Counter::Render(const Report& report) const {
+  if (viewer_ != nullptr) return viewer_->write(report, view_);
   switch (format_) {
     case Format::kJson:
       return one_file_ ? ToJson(report) : ToJsonElement(report);
@@ -257,6 +365,7 @@ absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t nu
   ASSIGN_OR_RETURN(const Model model, Load(path, options_.limits));
   std::vector<std::string> missing;
   ASSIGN_OR_RETURN(Report report, CountWithKnownDims(model, &missing));
+  if (!args_.annotate.empty()) RETURN_IF_ERROR(WriteAnnotated(args_, model, options_));
   if (args_.redact) {
     RETURN_IF_ERROR(Redactor(one_file_ ? "model" : absl::StrCat("model", number)).Redact(&report));
   }
@@ -310,6 +419,7 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   if (faults.size() < count) {
     std::vector<std::string> inputs = models.paths();
     inputs.push_back(args_.sizes.rules.file);
+    inputs.push_back(args_.roofline.devices_file.file);
     RETURN_IF_ERROR(WriteOutput(Join(std::move(outcomes)), args_.output.file, inputs));
   }
   for (const absl::Status& fault : faults) {
@@ -323,6 +433,42 @@ absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
   WriteError(absl::StrCat(faults.size(), " of ", Plural(static_cast<int64_t>(count), "model"),
                           " could not be counted"));
   return kTrouble;
+}
+
+// A viewer shows one model at a time.
+absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer, bool one_file,
+                         bool is_sweep) {
+  if (viewer == nullptr) return absl::OkStatus();
+  if (!one_file || is_sweep) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format ", viewer->name,
+                     " is of one model, named as a file, at one size of each dimension"));
+  }
+  if (!args.view.top.empty() || !args.view.columns.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format ", viewer->name, " shows the quantity of --sort, of all: not --top ",
+                     "or --columns"));
+  }
+  return absl::OkStatus();
+}
+
+// Columns and orders that only a device or an exact backward pass has.
+absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) {
+  std::vector<Figure> figures = view.columns;
+  if (view.sort) figures.push_back(*view.sort);
+  for (const Figure& figure : figures) {
+    const Quantity::Needs needs = figure.quantity != nullptr            ? figure.quantity->needs
+                                  : figure.kind == Figure::Kind::kBound ? Quantity::Needs::kDevice
+                                                                        : Quantity::Needs::kNothing;
+    if (needs == Quantity::Needs::kDevice && !options.on_device) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(figure.key(), " needs a device: --device NAME --dtype D"));
+    }
+    if (needs == Quantity::Needs::kTraining && !options.training) {
+      return absl::InvalidArgumentError(absl::StrCat(figure.key(), " needs --backward exact"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
@@ -355,11 +501,17 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
   }
-  if (options.training) {
-    return absl::InvalidArgumentError("--backward exact: a sweep has the forward pass only");
-  }
+  if (options.memory) return absl::InvalidArgumentError("--memory: a sweep has no memory");
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
+  }
+  if (!args.view.columns.empty()) {
+    return absl::InvalidArgumentError(
+        "--columns: a sweep has a column for each point; --format csv has MACs as well");
+  }
+  if (view.by == GroupBy::kOp && (view.top > 0 || view.sort)) {
+    return absl::InvalidArgumentError(
+        "--top and --sort: a sweep by op has a row for every operator, in the order of names");
   }
   if (args.plot && format != Format::kTable) {
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
@@ -374,11 +526,48 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   ASSIGN_OR_RETURN(const SweepReport sweep,
                    CountSweep(model, options, args.convention, swept, rows, args.redact));
   ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.plot));
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file,
+                              {path, args.sizes.rules.file, args.roofline.devices_file.file}));
   const std::string objection = args.strict ? Objection(sweep.report) : "";
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", objection));
   return kFailed;
+}
+
+absl::StatusOr<std::string> RenderServing(const ServingReport& report, Format format,
+                                          const ViewOptions& view, const TableStyle& style) {
+  switch (format) {
+    case Format::kJson:
+      return ToJson(report);
+    case Format::kCsv:
+      return ToCsv(report);
+    case Format::kMarkdown:
+      return ToMarkdown(report, view);
+    case Format::kTable:
+      return ToTable(report, view, style);
+    case Format::kText:
+    case Format::kJsonLines:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "--prefill and --decode are written as table, json, csv or markdown, not as text or jsonl");
+}
+
+absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
+                                    const ViewOptions& view, Format format, const TableStyle& style,
+                                    const std::vector<DimSizes>& sweep,
+                                    const ServingRequest& request, const ModelFiles& models) {
+  if (!models.one_file || !sweep.empty() || options.memory || options.training ||
+      !options.module.empty() || !args.convention.empty() || args.redact) {
+    return absl::InvalidArgumentError(
+        "--prefill and --decode count the forward pass of one model, at one size each");
+  }
+  const std::string& path = models.files[0].path;
+  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
+  ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
+  return kFine;
 }
 
 absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
@@ -412,25 +601,37 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(options.training, args.training.Parse());
-  ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
+  ASSIGN_OR_RETURN(const TrainingOptions training, args.training.ParseOptions());
+  ASSIGN_OR_RETURN(options.memory, args.memory.Parse(training));
+  if (!options.memory || args.training.backward == "exact") {
+    ASSIGN_OR_RETURN(options.training, args.training.Parse());
+  }
+  ASSIGN_OR_RETURN(const std::optional<ServingRequest> serving, args.serving.Parse());
+  ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
+  ASSIGN_OR_RETURN(const CountFormat chosen, CountFormatOf(args.output));
+  const Format format = chosen.plain;
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
+  RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   if (!args.convention.empty()) {
     RETURN_IF_ERROR(convention::RequireConvention(args.convention).status());
   }
   options.module = args.view.module;
-  options.upper_bounds = args.upper;
-  options.node_rows = view.by == GroupBy::kNode;
+  options.upper_bounds = args.upper.given;
+  options.node_rows =
+      view.by == GroupBy::kNode || (chosen.viewer != nullptr && chosen.viewer->nodes);
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
+  RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
+  if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
   if (args.plot) {
     return absl::InvalidArgumentError("--plot draws a sweep, as --dim seq=128,512,2048 asks for");
   }
-  return Counter(args, options, view, format, style).Run(models, threads);
+  return Counter(args, options, view, chosen, style).Run(models, threads);
 }
 
 }  // namespace onnxflops::tools

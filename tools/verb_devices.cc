@@ -17,9 +17,9 @@ namespace {
 constexpr VerbHelp kVerbDevicesHelp = {
     "onnxflops devices [NAME...] [options]",
     R"(Lists devices with their dense peaks, memory and bandwidth. With names, every
-figure of these devices, its source, and what other sources say. A figure without
-a source is not there. Names and aliases (such as torch.cuda.get_device_name()
-has them) are matched as a whole, never in part.
+figure of these devices, its source, and what other sources say. A figure
+without a source is not there. Names and aliases (such as
+torch.cuda.get_device_name() has them) are matched as a whole, never in part.
 )",
     R"(  All of them:
     onnxflops devices

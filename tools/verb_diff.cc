@@ -1,4 +1,5 @@
 // onnxflops diff: what changed from one model to another.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,11 +8,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/api/diff.h"
-#include "src/api/load.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/cost/amounts.h"
 #include "src/diff/comment.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/view_options.h"
@@ -26,11 +29,12 @@ namespace {
 
 constexpr VerbHelp kVerbDiffHelp = {
     "onnxflops diff BASE HEAD [options]",
-    R"(Compares the cost of two models: totals, then the modules that changed, the largest
-change first, then operators and what the files declare in other ways. Modules are
-matched by path, then by what is in them, so that a rename or another exporter does
-not look like a new model. BASE may be a report that `onnxflops count --format json`
-wrote earlier. Sizes that both models leave open are compared as formulas.
+    R"(Compares the cost of two models: totals, then the modules that changed, the
+largest change first, then operators and what the files declare in other ways.
+Modules are matched by path, then by what is in them, so that a rename or
+another exporter does not look like a new model. BASE and HEAD may be reports that
+`onnxflops count --format json` wrote earlier. Sizes that both models leave open
+are compared as formulas.
 )",
     R"(  What a change of a model costs:
     onnxflops diff old.onnx new.onnx
@@ -46,6 +50,12 @@ wrote earlier. Sizes that both models leave open are compared as formulas.
 
 Exit codes: 0 success, whether anything changed or not; 2 error.
 )"};
+
+std::vector<std::string> QuantityKeys() {
+  std::vector<std::string> keys;
+  for (const Quantity& q : kQuantities) keys.emplace_back(q.key);
+  return keys;
+}
 
 struct DiffArguments {
   std::vector<std::string> models;
@@ -67,10 +77,9 @@ struct DiffArguments {
                    {"module", "op", "node"});
     list->AddValue("--depth", "N", &depth,
                    "Depth of the module tree. Default: opened where the change is.");
-    std::vector<std::string> keys;
-    for (const Quantity& q : kQuantities) keys.emplace_back(q.key);
     list->AddValue("--sort", "KEY", &quantity,
-                   "The quantity that rows show and are sorted by. Default: flops.", keys);
+                   "The quantity that rows show and are sorted by. Default: flops.",
+                   QuantityKeys());
     list->AddValue("--threshold", "PERCENT", &threshold,
                    "Join what changes by less than this part of the model, as 0.1%.");
     list->AddFlag("--exact", &exact, "Print every digit instead of SI units.");
@@ -108,12 +117,14 @@ struct DiffArguments {
       return absl::InvalidArgumentError(
           absl::StrCat("--depth ", Quoted(depth), ": it should be a whole number, 0 or more"));
     }
-    ASSIGN_OR_RETURN(const Figure figure, FindFigure(quantity));
-    if (figure.quantity == nullptr) {
+    const std::vector<std::string> keys = QuantityKeys();
+    const auto key = std::find(keys.begin(), keys.end(), quantity);
+    if (key == keys.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--sort ", Quoted(quantity), ": a difference has no such column"));
+          absl::StrCat("--sort ", Quoted(quantity), ": it should be one of ",
+                       absl::StrJoin(keys, ", "), DidYouMean(quantity, keys)));
     }
-    view.quantity = figure.quantity;
+    view.quantity = &kQuantities[key - keys.begin()];
     ASSIGN_OR_RETURN(view.threshold, Threshold());
     return view;
   }
@@ -180,14 +191,15 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   options.node_rows = view.by == GroupBy::kNode;
   RETURN_IF_ERROR(args.CheckModels());
   const std::string &base = args.models.front(), &head = args.models.back();
-  ASSIGN_OR_RETURN(const Model model, Load(head, options.limits));
+  ASSIGN_OR_RETURN(const Side side, LoadSide(head, options));
   ASSIGN_OR_RETURN(const Diff diff,
                    args.git.empty()
-                       ? DiffWithBase(base, model, options, missing_is_fine)
-                       : DiffWithRevision(args.git, head, model, options, missing_is_fine));
+                       ? DiffWithBase(base, side, options, missing_is_fine)
+                       : DiffWithRevision(args.git, head, side, options, missing_is_fine));
   if (options.node_rows && !diff.has_nodes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(base), ": the report has no nodes; write it with --by node for --by node here"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(side.report && !side.report->has_nodes ? head : base),
+                     ": the report has no nodes; write it with --by node for --by node here"));
   }
   const std::string text =
       args.comment ? ToComment(diff, view) : RenderDiff(diff, format, view, style);

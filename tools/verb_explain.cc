@@ -46,12 +46,14 @@ nodes. With OP, tells the formula, versions and examples of an operator.
 struct ExplainArguments {
   std::vector<std::string> what;
   SizeArguments sizes;
+  UpperArgument upper;
   CausalArgument causal;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL and NODE, or OP", &what, 0, 2);
     sizes.AddTo(list);
+    upper.AddTo(list);
     causal.AddTo(list);
     output.AddTo(list, {"table", "json"});
   }
@@ -84,18 +86,17 @@ absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rul
 }
 
 // Whether one argument can be an operator: it is no file, and no option is about a model.
-absl::Status RequireOperator(const std::string& name, const SizeArguments& sizes,
-                             const CausalArgument& causal) {
+absl::Status RequireOperator(const std::string& name, const ExplainArguments& args) {
+  const auto& [what, sizes, upper, causal, output] = args;
   if (access(name.c_str(), F_OK) == 0 || name == "-") {
     return absl::InvalidArgumentError(
         absl::StrCat("explain needs a NODE of the model ", Quoted(name),
                      " as well; `onnxflops count --by node` lists them"));
   }
-  const std::pair<const char*, bool> given[] = {{"--dim", !sizes.dims.empty()},
-                                                {"--input", !sizes.inputs.empty()},
-                                                {"--value", !sizes.values.empty()},
-                                                {"--limit", !sizes.limits.empty()},
-                                                {"--causal", causal.how != CausalArgument().how}};
+  const std::pair<const char*, bool> given[] = {
+      {"--dim", !sizes.dims.empty()},     {"--input", !sizes.inputs.empty()},
+      {"--value", !sizes.values.empty()}, {"--limit", !sizes.limits.empty()},
+      {"--upper", upper.given},           {"--causal", causal.how != CausalArgument().how}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
     return absl::InvalidArgumentError(
@@ -143,7 +144,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   OptionList list;
   ExplainArguments args;
   args.AddTo(&list);
-  const auto& [what, sizes, causal, output] = args;
+  const auto& [what, sizes, upper, causal, output] = args;
   std::string help;
   ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbExplainHelp, arguments, &help));
   if (!run) {
@@ -158,12 +159,13 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
   std::string text;
   if (what.size() == 1) {
-    RETURN_IF_ERROR(RequireOperator(what[0], sizes, causal));
+    RETURN_IF_ERROR(RequireOperator(what[0], args));
     ASSIGN_OR_RETURN(const Rules rules, sizes.rules.Parse());
     ASSIGN_OR_RETURN(text, DescribeOp(what[0], rules, format, style.line_width()));
   } else {
     ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
     ASSIGN_OR_RETURN(options.causal, causal.Parse());
+    options.upper_bounds = upper.given;
     ASSIGN_OR_RETURN(const Model model, Load(what[0], options.limits));
     ASSIGN_OR_RETURN(text, DescribePart(model, std::move(options), what[1], format, style));
   }

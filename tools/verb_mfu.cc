@@ -29,8 +29,8 @@ constexpr VerbHelp kVerbMfuHelp = {
     "onnxflops mfu MODEL --step-time SECONDS --device NAME --dtype D [options]",
     R"(Model FLOPs utilisation: the FLOPs of a training step, counted from the model's
 graph, over what the devices could do in that time. HFU counts recomputed
-activations, too. --dim gives the batch of all devices. There is no default device.
-A table shows what readers with another formula would get.
+activations, too. --dim gives the batch of all devices. There is no default
+device. A table shows what readers with another formula would get.
 )",
     R"(  A step of 512 images on eight H100s took 0.412 s:
     onnxflops mfu clip.onnx --dim batch=512 --step-time 0.412 --devices 8 \
@@ -41,11 +41,11 @@ A table shows what readers with another formula would get.
   A device that is not in the table:
     onnxflops mfu gpt2.onnx --dim batch=8,seq=1024 --step-time 0.1 --peak 312e12
   What hardware counters measured beside what is counted:
-    onnxflops mfu gpt2.onnx --dim batch=8,seq=1024 --step-time 0.1 --peak 312e12 \
-      --measured-flops 9.1e12
+    onnxflops mfu gpt2.onnx --dim batch=8,seq=1024 --step-time 0.1 \
+      --peak 312e12 --measured-flops 9.1e12
 
-Exit codes: 0 success, 1 --strict failed (a utilisation above 1, or nodes that are
-not counted), 2 error.
+Exit codes: 0 success, 1 --strict failed (a utilisation above 1, or nodes that
+are not counted), 2 error.
 )"};
 
 struct MfuArguments {
@@ -55,20 +55,14 @@ struct MfuArguments {
   TrainingArguments training;
   DevicesFileArgument devices_file;
   OutputArguments output;
-  std::string step_time, steps, samples, tokens;
-  std::string devices = "1", accumulation = "1", device, dtype, peak, measured, convention;
+  RateArguments rate;
+  std::string accumulation = "1", device, dtype, peak, measured, convention;
   std::vector<std::string> parameters;
   bool strict = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 1);
-    list->AddValue("--step-time", "SECONDS", &step_time, "How long a training step takes.");
-    list->AddValue("--steps-per-second", "N", &steps, "Instead of --step-time.");
-    list->AddValue("--samples-per-second", "N", &samples,
-                   "Instead of --step-time: of the batch, over all devices.");
-    list->AddValue("--tokens-per-second", "N", &tokens,
-                   "Instead of --step-time: over all devices.");
-    list->AddValue("--devices", "N", &devices, "How many devices share the step. Default: 1.");
+    rate.AddTo(list);
     list->AddValue("--device", "NAME", &device,
                    "The device. `onnxflops devices` has the names; aliases are whole names, too.");
     list->AddValue("--dtype", "D", &dtype, "What the device computes in: bf16, fp8, tf32, ...",
@@ -95,30 +89,8 @@ struct MfuArguments {
   }
 };
 
-absl::Status BadNumber(const char* option, const std::string& text) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", Quoted(text), ": it should be a number above 0"));
-}
-
-// 0 where nothing was given.
-absl::StatusOr<double> Positive(const char* option, const std::string& text) {
-  if (text.empty()) return 0.0;
-  constexpr double kMost = 1e30, kLeast = 1e-30;
-  double value = 0;
-  if (absl::SimpleAtod(text, &value) && value >= kLeast && value <= kMost) return value;
-  return BadNumber(option, text);
-}
-
-absl::StatusOr<int64_t> PositiveWhole(const char* option, const std::string& text) {
-  constexpr int64_t kMost = int64_t{1} << 40;
-  int64_t value = 0;
-  if (absl::SimpleAtoi(text, &value) && value >= 1 && value <= kMost) return value;
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", Quoted(text), ": it should be a whole number, 1 or more"));
-}
-
 absl::Status ParseDevice(const MfuArguments& args, MfuOptions* options) {
-  ASSIGN_OR_RETURN(options->peak, Positive("--peak", args.peak));
+  ASSIGN_OR_RETURN(options->peak, ParsePositive("--peak", args.peak));
   if (!args.dtype.empty()) {
     ASSIGN_OR_RETURN(options->precision, ParsePrecision(args.dtype));
   }
@@ -136,14 +108,10 @@ absl::StatusOr<MfuOptions> ParseOptions(const MfuArguments& args) {
   ASSIGN_OR_RETURN(options.count, args.sizes.Parse());
   ASSIGN_OR_RETURN(options.count.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(options.count.training, args.training.Parse());
-  ASSIGN_OR_RETURN(options.rate.step_seconds, Positive("--step-time", args.step_time));
-  ASSIGN_OR_RETURN(options.rate.steps_per_second, Positive("--steps-per-second", args.steps));
-  ASSIGN_OR_RETURN(options.rate.samples_per_second, Positive("--samples-per-second", args.samples));
-  ASSIGN_OR_RETURN(options.rate.tokens_per_second, Positive("--tokens-per-second", args.tokens));
-  ASSIGN_OR_RETURN(options.devices, PositiveWhole("--devices", args.devices));
+  RETURN_IF_ERROR(args.rate.Parse(&options.rate, &options.devices));
   ASSIGN_OR_RETURN(options.grad_accumulation,
-                   PositiveWhole("--grad-accumulation", args.accumulation));
-  ASSIGN_OR_RETURN(const double measured, Positive("--measured-flops", args.measured));
+                   ParsePositiveWhole("--grad-accumulation", args.accumulation));
+  ASSIGN_OR_RETURN(const double measured, ParsePositive("--measured-flops", args.measured));
   if (measured > 0) options.measured_flops = static_cast<absl::int128>(measured);
   for (const std::string& text : args.parameters) {
     RETURN_IF_ERROR(SetFormulaParameter(text, &options.parameters));

@@ -58,7 +58,7 @@ std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind
 // What one run writes, and what it replaces.
 struct Replacement {
   const std::string& path;
-  absl::string_view text;
+  FileFiller fill;
   bool exists;
   struct stat old;
 
@@ -68,7 +68,7 @@ struct Replacement {
 };
 
 absl::Status Fill(int fd, const Replacement& what) {
-  RETURN_IF_ERROR(WriteAll(fd, what.text));
+  RETURN_IF_ERROR(what.fill(fd));
   // A filesystem on a network may report a full disk only when a descriptor is closed.
   const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (copy >= 0 && close(copy) != 0) return FromErrno(errno);
@@ -184,17 +184,17 @@ absl::Status WriteAll(int fd, absl::string_view text) {
   return absl::OkStatus();
 }
 
-absl::Status ReplaceFile(const std::string& path, absl::string_view text) {
-  Replacement what = {path, text, false, {}};
+absl::Status ReplaceFile(const std::string& path, FileFiller fill) {
+  Replacement what = {path, fill, false, {}};
   what.exists = stat(path.c_str(), &what.old) == 0;
   absl::Status status = ReplaceByUnnamed(what);
   return absl::IsUnavailable(status) ? ReplaceByTemporary(what) : status;
 }
 
-absl::Status WriteToDevice(const std::string& path, absl::string_view text) {
+absl::Status WriteToDevice(const std::string& path, FileFiller fill) {
   ASSIGN_OR_RETURN(const int fd, OpenDevice(path));
   fcntl(fd, F_SETFL, 0);
-  absl::Status written = WriteAll(fd, text);
+  absl::Status written = fill(fd);
   if (close(fd) != 0 && written.ok()) written = FromErrno(errno);
   return written;
 }

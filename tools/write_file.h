@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -18,15 +19,20 @@ absl::Status FromErrno(int error);
 // with SIGPIPE and without a message, as other Unix programs do.
 absl::Status WriteAll(int fd, absl::string_view text);
 
-// Puts a file that holds `text` in the place of `path`, in one step. It keeps the permissions of
-// the file that was there, and its owner and group where the system allows it. Errors and signals
-// leave the old file, or none if there was none, and no other file: `text` goes to a file without a
-// name (O_TMPFILE). Where the filesystem has none, to a temporary file, while all signals wait.
-absl::Status ReplaceFile(const std::string& path, absl::string_view text);
+// Writes what a file is to hold to an open descriptor. It may be called twice, for another
+// descriptor.
+using FileFiller = absl::FunctionRef<absl::Status(int fd)>;
+
+// Puts a file that holds what `fill` writes in the place of `path`, in one step. It keeps the
+// permissions of the file that was there, and its owner and group where the system allows it.
+// Errors and signals leave the old file, or none if there was none, and no other file: the bytes go
+// to a file without a name (O_TMPFILE). Where the filesystem has none, to a temporary file, while
+// all signals wait.
+absl::Status ReplaceFile(const std::string& path, FileFiller fill);
 
 // Writes to a named pipe or a device. A pipe that no program reads from is an error after
 // kMaxPipeWaitMs.
-absl::Status WriteToDevice(const std::string& path, absl::string_view text);
+absl::Status WriteToDevice(const std::string& path, FileFiller fill);
 
 }  // namespace onnxflops::tools
 

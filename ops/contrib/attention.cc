@@ -24,6 +24,25 @@ Census SdpaWork(const Sdpa& sdpa) {
   return work;
 }
 
+Census SdpaGradient(const Sdpa& sdpa, const SdpaNeeds& needs) {
+  const bool flash = needs.recomputes_scores && !needs.bias &&
+                     ProvablyEqual(sdpa.qk_size, sdpa.v_size).value_or(false);
+  const bool q = needs.q || flash, k = needs.k || flash, v = needs.v || flash;
+  const bool scores = q || k || needs.bias;
+  const auto of = [](bool needed) { return needed ? 1 : 0; };
+  ElementCost per_score;
+  if (scores) per_score = kSoftmaxGradient + ElementCost{.mul = 1};
+  if (scores && sdpa.softcap) per_score = per_score + ElementCost{.add = 1, .mul = 2};
+  if (flash) per_score = per_score + ElementCost{.add = 1, .exp = 1};
+  if (needs.bias) per_score.add += 1;
+  Census work = per_score * sdpa.TwiceScores();
+  work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size * (of(q) + of(k) + of(flash)) +
+                                           sdpa.v_size * (of(v) + of(scores)));
+  work.Halve();
+  if (scores && sdpa.sink) work += ElementCost{.add = 1, .mul = 1} * (sdpa.tokens * sdpa.heads);
+  return work;
+}
+
 Cost SdpaCost(const Sdpa& sdpa) {
   Cost cost = Flops(SdpaWork(sdpa));
   cost.causal = sdpa.causal;
@@ -186,6 +205,26 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   if (n.HasInput(2)) cost.flops[Kind::kAdd] += projected;
   if (n.Flag("do_rotary")) cost.flops += kRotaryCost * RotatedElements(n, a);
   return cost;
+}
+
+// Q, K and V are parts of one product, so that all take gradients if X, W or the bias does.
+absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const SelfAttention a, ReadSelfAttention(n, 4, 6));
+  RETURN_IF_ERROR(RequireTotal(a));
+  const bool projected = query.Needs(0) || query.Needs(1) || query.Needs(2);
+  const bool past = query.Needs(4);
+  Census work = SdpaGradient(ProductsOf(n, a), {.q = projected,
+                                                .k = projected || past,
+                                                .v = projected || past,
+                                                .bias = query.Needs(5),
+                                                .recomputes_scores = query.recomputes_scores});
+  const Expr elements = a.batch * a.length * a.Projected();
+  for (size_t factor : {0, 1}) {
+    if (query.Needs(factor)) work[Kind::kMac] += elements * a.features;
+  }
+  if (query.Needs(2)) work[Kind::kAdd] += elements;
+  if (projected && n.Flag("do_rotary")) work += kRotaryCost * RotatedElements(n, a);
+  return work;
 }
 
 constexpr OpExample kAttentionExamples[] = {
@@ -431,7 +470,13 @@ constexpr OpDef kMsAttentionRows[] = {
      .traits = Traits::kReadsContent,
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
              "otherwise; "
-             "do_rotary: 2 mul and 1 add per rotated element"},
+             "do_rotary: 2 mul and 1 add per rotated element",
+     .gradient = {.formula =
+                      "those of the projection, dX and dW: a product as large as it for each; of "
+                      "Q K' and P V a product for each factor; through the softmax 2 add, 3 "
+                      "mul per score; with --attention flash Q K' again, 1 add, 1 exp",
+                  .weighs_scores = true,
+                  .rule = AttentionGradient}},
     {.name = "DecoderAttention",
      .versions = kSince1,
      .formula = "Y = softmax(scale Q K' + mask) V, of projections of query[S,B,D] and of the keys "

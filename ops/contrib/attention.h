@@ -38,6 +38,14 @@ void MakeCausal(const NodeView& n, const Expr& twice_unmasked, Sdpa* sdpa);
 // mac of Q K' and P V; per score: mul (scale), add for each bias, div, tanh and mul for a softcap,
 // the softmax; per row a sink.
 Census SdpaWork(const Sdpa& sdpa);
+// Which of Q, K, V and the bias of the scores need a gradient.
+struct SdpaNeeds {
+  bool q = false, k = false, v = false, bias = false;
+  bool recomputes_scores = false;  // as flash attention does, if it takes these sizes
+};
+// As Attention of ai.onnx: a product for each gradient of a factor, and that of the softmax where
+// one goes through it.
+Census SdpaGradient(const Sdpa& sdpa, const SdpaNeeds& needs);
 // The same as a cost, to which a rule adds the rest.
 Cost SdpaCost(const Sdpa& sdpa);
 

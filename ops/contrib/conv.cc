@@ -46,6 +46,24 @@ absl::StatusOr<Cost> CountConvIn(const NodeView& n, Layout layout) {
   return cost;
 }
 
+// That of the activation; then as Conv. Z takes what is left as it is.
+absl::StatusOr<Census> FusedConvGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const ElementCost activation, ActivationGradient(n.String("activation", "")));
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  Census work = activation * y.NumElements();
+  for (size_t factor : {0, 1}) {
+    if (query.Needs(factor)) work[Kind::kMac] += query.forward[Kind::kMac];
+  }
+  if (query.Needs(2)) work[Kind::kAdd] += y.NumElements();
+  return work;
+}
+
+constexpr Gradient kFusedConvGradient = {
+    .formula =
+        "that of the activation; dX, dW: a product as large as forward for each; dB = sum "
+        "of dY",
+    .rule = FusedConvGradient};
+
 absl::StatusOr<Facts> InferFusedConv(const NodeView& n) { return InferConvIn(n, {}); }
 absl::StatusOr<Cost> CountFusedConv(const NodeView& n) { return CountConvIn(n, {}); }
 
@@ -307,7 +325,11 @@ constexpr OpDef kMsConvRows[] = {
      .count = CountConvTransposeWithDynamicPads,
      .examples = kConvTransposeWithDynamicPadsExamples,
      .shape_inputs = 1 << 2,
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent,
+     .gradient = {.formula = "dX = dY with W; dW = dY with X: a product as large as forward for "
+                             "each; dB = sum of dY",
+                  .products = InputBits({0, 1}),
+                  .sums = InputBits({3})}},
     {.name = "FusedConv",
      .versions = kSince1,
      .formula = "Y = activation(Conv(X, W, B) + Z)",
@@ -315,7 +337,8 @@ constexpr OpDef kMsConvRows[] = {
      .infer = InferFusedConv,
      .count = CountFusedConv,
      .examples = kFusedConvExamples,
-     .operands = {.weights = InputBits({1, 2})}},
+     .operands = {.weights = InputBits({1, 2})},
+     .gradient = kFusedConvGradient},
     {.name = "MaxpoolWithMask",
      .versions = kSince1,
      .formula = "Y = MaxPool of the elements whose mask is not 0",
@@ -325,7 +348,8 @@ constexpr OpDef kMsConvRows[] = {
                        "Y.elements*attr.kernel_shape[:]"},
      .infer = InferMaxpoolWithMask,
      .count = CountMaxpoolWithMask,
-     .examples = kMaxpoolWithMaskExamples},
+     .examples = kMaxpoolWithMaskExamples,
+     .gradient = {.formula = "dY added to the largest element of its window", .first = {.add = 1}}},
     {.name = "NhwcConv",
      .versions = kSince1,
      .formula = "Y[N,o1,o2..,Cout] = Conv(X[N,i1,i2..,Cin], W, B)",
@@ -336,14 +360,16 @@ constexpr OpDef kMsConvRows[] = {
      .examples = kConvNhwcConvExamples,
      .operands = {.weights = InputBits({1, 2})},
      .note = "W may be [Cout,k1,k2..,Cin/group], as the kernels have it, or [Cout,Cin/group,k1,"
-             "k2..], as documented: whichever fits"},
+             "k2..], as documented: whichever fits",
+     .gradient = kFusedConvGradient},
     {.name = "NhwcFusedConv",
      .versions = kSince1,
      .formula = "Y[N,o1,o2..,Cout] = activation(Conv(X[N,i1,i2..,Cin], W, B) + Z)",
      .data = kFusedConvFormulas,
      .infer = InferNhwcFusedConv,
      .count = CountNhwcFusedConv,
-     .examples = kNhwcFusedConvExamples},
+     .examples = kNhwcFusedConvExamples,
+     .gradient = kFusedConvGradient},
     {.name = "NhwcMaxPool",
      .versions = kSince1,
      .formula = "Y[N,o1,o2..,C] = maximum over windows k1*k2.. of X[N,i1,i2..,C]",

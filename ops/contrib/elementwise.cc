@@ -347,6 +347,44 @@ constexpr FormulaData kBiasDropoutFormulas = {
 constexpr FormulaData kComplexMulFormulas = {.signature = "A B -> C",
                                              .costs = "mul = 4*C[:-1]; add = 2*C[:-1]"};
 
+// ---- gradients
+
+absl::StatusOr<Census> BiasSplitGeluGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ElementCost per_element = kGeluGradient + ElementCost{.mul = 2};
+  if (query.Needs(1)) per_element.add += 2;
+  return per_element * y.NumElements();
+}
+
+// Forward has two mul per element where it drops: the mask and the scale.
+absl::StatusOr<Census> BiasDropoutGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  Census work;
+  work[Kind::kMul] = query.forward[Kind::kMul];
+  const bool has_bias = n.op_type() != "BitmaskDropout";
+  if (has_bias && query.Needs(1)) work[Kind::kAdd] += y.NumElements();
+  return work;
+}
+
+absl::StatusOr<Census> QuickGeluGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ElementCost per_element = kSiluGradient;
+  if (n.Float("alpha", 1.702f) != 1.0f) per_element.mul += 2;
+  return per_element * y.NumElements();
+}
+
+absl::StatusOr<Census> GatedAddGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  Census work;
+  for (size_t input : {1, 2}) {
+    if (query.Needs(input)) work[Kind::kMul] += y.NumElements();
+  }
+  if (!query.Needs(2)) return work;
+  ASSIGN_OR_RETURN(const Shape gate, n.RankedShape(2));
+  if (gate.NumElements() != y.NumElements()) work[Kind::kAdd] += y.NumElements();
+  return work;
+}
+
 constexpr OpDef kMsElementwiseRows[] = {
     {.name = "BiasAdd",
      .versions = kSince1,
@@ -354,7 +392,8 @@ constexpr OpDef kMsElementwiseRows[] = {
      .infer = InferWithBias,
      .count = CountPerOutputElement,
      .examples = kBiasAddExamples,
-     .per_element = {.add = 2}},
+     .per_element = {.add = 2},
+     .gradient = {.formula = "dX = dskip = dY; dbias = sum of dY", .sums = InputBits({1})}},
     {.name = "BiasDropout",
      .versions = kSince1,
      .formula = "output = Dropout(data + bias) + residual",
@@ -364,7 +403,9 @@ constexpr OpDef kMsElementwiseRows[] = {
      .examples = kBiasDropoutExamples,
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
-             "random numbers not counted"},
+             "random numbers not counted",
+     .gradient = {.formula = "ddata = scale * dY * mask; dresidual = dY; dbias = sum of ddata",
+                  .rule = BiasDropoutGradient}},
     {.name = "BiasGelu",
      .versions = kSince1,
      .formula = "Y = Gelu(A + B)",
@@ -372,14 +413,21 @@ constexpr OpDef kMsElementwiseRows[] = {
      .count = CountPerOutputElement,
      .examples = kBiasGeluExamples,
      .per_element = kGeluCost + ElementCost{.add = 1},
-     .operands = {.weights = InputBits({1})}},
+     .operands = {.weights = InputBits({1})},
+     .gradient = {.formula = "dA = dY * (cdf(X) + X * pdf(X)) at X = A + B; dB = sum of dA",
+                  .sums = InputBits({1}),
+                  .shared = kGeluGradient}},
     {.name = "BiasSoftmax",
      .versions = kSince1,
      .formula = "Y = Softmax(X + bias)",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kBiasSoftmaxExamples,
-     .per_element = kSoftmaxCost + ElementCost{.add = 1}},
+     .per_element = kSoftmaxCost + ElementCost{.add = 1},
+     .gradient = {.formula =
+                      "dX = Y * (dY - sum of dY * Y); dbias the same, summed up where broadcast",
+                  .broadcast = true,
+                  .shared = kSoftmaxGradient}},
     {.name = "BiasSplitGelu",
      .versions = kSince1,
      .formula = "Y[N,S,D/2] = left * Gelu(right) of X[N,S,D] + bias[D]",
@@ -388,7 +436,11 @@ constexpr OpDef kMsElementwiseRows[] = {
                   "add = 3*Y.elements; mul = 3*Y.elements; div = Y.elements; erf = Y.elements"},
      .infer = InferBiasSplitGelu,
      .count = CountBiasSplitGelu,
-     .examples = kBiasSplitGeluExamples},
+     .examples = kBiasSplitGeluExamples,
+     .gradient = {.formula =
+                      "dleft = dY * Gelu(right), dright = dY * left * Gelu'(right); dbias = sum of "
+                      "both",
+                  .rule = BiasSplitGeluGradient}},
     {.name = "BitmaskBiasDropout",
      .versions = kSince1,
      .formula = "output = Dropout(data + bias) + residual, with the mask in bits",
@@ -398,7 +450,9 @@ constexpr OpDef kMsElementwiseRows[] = {
      .examples = kBitmaskBiasDropoutExamples,
      .traits = Traits::kReadsContent | Traits::kRandom,
      .note = "dropout costs nothing at inference; in training 1 cmp and 2 mul per element, the "
-             "random numbers not counted"},
+             "random numbers not counted",
+     .gradient = {.formula = "ddata = scale * dY * mask; dresidual = dY; dbias = sum of ddata",
+                  .rule = BiasDropoutGradient}},
     {.name = "BitmaskDropout",
      .versions = kSince1,
      .formula = "output = Dropout(data), with the mask in bits",
@@ -409,21 +463,34 @@ constexpr OpDef kMsElementwiseRows[] = {
      .count = CountBitmaskDropout,
      .examples = kBitmaskDropoutExamples,
      .traits = Traits::kReadsContent | Traits::kRandom,
-     .note = "in training 1 cmp and 2 mul per element, the random numbers not counted"},
+     .note = "in training 1 cmp and 2 mul per element, the random numbers not counted",
+     .gradient = {.formula = "ddata = scale * dY * mask", .rule = BiasDropoutGradient}},
     {.name = "ComplexMul",
      .versions = kSince1,
      .formula = "C[..., 2] = A * B as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
      .count = CountComplexMul,
-     .examples = kComplexMulExamples},
+     .examples = kComplexMulExamples,
+     .gradient =
+         {.formula =
+              "dA = dC conj(B), dB = dC conj(A): as forward for each; summed up where broadcast",
+          .broadcast = true,
+          .first = {.add = 1, .mul = 2},
+          .others = {.add = 1, .mul = 2}}},
     {.name = "ComplexMulConj",
      .versions = kSince1,
      .formula = "C[..., 2] = A * conjugate(B) as complex numbers",
      .data = kComplexMulFormulas,
      .infer = InferComplexMul,
      .count = CountComplexMul,
-     .examples = kComplexMulConjExamples},
+     .examples = kComplexMulConjExamples,
+     .gradient =
+         {.formula =
+              "dA = dC conj(B), dB = dC conj(A): as forward for each; summed up where broadcast",
+          .broadcast = true,
+          .first = {.add = 1, .mul = 2},
+          .others = {.add = 1, .mul = 2}}},
     {.name = "FastGelu",
      .versions = kSince1,
      .formula = "Y = Gelu(X + bias) in its tanh form",
@@ -434,21 +501,27 @@ constexpr OpDef kMsElementwiseRows[] = {
      .count = CountFastGelu,
      .examples = kFastGeluExamples,
      .operands = {.weights = InputBits({1})},
-     .note = "as ai.onnx Gelu with approximate=\"tanh\""},
+     .note = "as ai.onnx Gelu with approximate=\"tanh\"",
+     .gradient = {.formula = "that of Gelu in its tanh form at X + bias; dbias = sum of it",
+                  .sums = InputBits({1}),
+                  .shared = kGeluTanhGradient}},
     {.name = "GatedAdd",
      .versions = kSince1,
      .formula = "Y = A + B * gate",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kGatedAddExamples,
-     .per_element = {.add = 1, .mul = 1}},
+     .per_element = {.add = 1, .mul = 1},
+     .gradient = {.formula = "dA = dY; dB = dY * gate; dgate = sum of dY * B",
+                  .rule = GatedAddGradient}},
     {.name = "Gelu",
      .versions = kSince1,
      .formula = "Y = 0.5 X (1 + erf(X / sqrt 2))",
      .infer = InferSameAsInput,
      .count = CountPerOutputElement,
      .examples = kGeluExamples,
-     .per_element = kGeluCost},
+     .per_element = kGeluCost,
+     .gradient = {.formula = "dX = dY * (cdf(X) + X * pdf(X))", .first = kGeluGradient}},
     {.name = "HyperConnectionPostMix",
      .versions = kSince1,
      .formula = "Y[R,K,H] = sum over c of S[R,C,K] X[R,C,H] + P[R,K] B[R,H]",
@@ -499,7 +572,9 @@ constexpr OpDef kMsElementwiseRows[] = {
                        "Y.elements; div = Y.elements"},
      .infer = InferSameAsInput,
      .count = CountQuickGelu,
-     .examples = kQuickGeluExamples},
+     .examples = kQuickGeluExamples,
+     .gradient = {.formula = "s = sigmoid(alpha X): dX = dY * s * (1 + alpha X (1 - s))",
+                  .rule = QuickGeluGradient}},
     {.name = "SampleOp",
      .versions = kSince1,
      .formula = "Y = X",

@@ -159,6 +159,66 @@ constexpr OpExample kGemmFloat8Examples[] = {
      "mac=144*N add=9*N cmp=9*N"},
 };
 
+// ---- gradients of products
+
+// Each factor takes a product as large as forward; alpha scales its result.
+absl::StatusOr<Census> FusedMatMulGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const ElementCost activation, ActivationGradient(n.String("activation", "")));
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  Census work = activation * y.NumElements();
+  for (int factor : {0, 1}) {
+    if (!query.Needs(static_cast<size_t>(factor))) continue;
+    work[Kind::kMac] += query.forward[Kind::kMac];
+    if (n.Float("alpha", 1.0f) == 1.0f) continue;
+    ASSIGN_OR_RETURN(const Shape shape, n.RankedShape(factor));
+    work[Kind::kMul] += shape.NumElements();
+  }
+  return work;
+}
+
+// beta scales the gradient of C, which is summed up where C was broadcast.
+absl::StatusOr<Census> FusedGemmGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(Census work, FusedMatMulGradient(n, query));
+  if (!query.Needs(2)) return work;
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const Shape c, n.RankedShape(2));
+  if (c.NumElements() != y.NumElements()) work[Kind::kAdd] += y.NumElements();
+  if (n.Float("beta", 1.0f) != 1.0f) work[Kind::kMul] += c.NumElements();
+  return work;
+}
+
+absl::StatusOr<Census> GemmFastGeluGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  Census work = kGeluTanhGradient * y.NumElements();
+  for (size_t factor : {0, 1}) {
+    if (query.Needs(factor)) work[Kind::kMac] += query.forward[Kind::kMac];
+  }
+  if (query.Needs(2)) work[Kind::kAdd] += y.NumElements();
+  return work;
+}
+
+// 2 dC, over 2 C where that is a root; the differences again, times it, added up over the rows of
+// the other side.
+absl::StatusOr<Census> CDistGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape a, n.RankedShape(0, 2));
+  ASSIGN_OR_RETURN(const Shape c, n.OutputShape(0));
+  const bool root = n.String("metric", "sqeuclidean") == "euclidean";
+  Census work = ElementCost{.mul = root ? 0 : 1, .div = root ? 1 : 0} * c.NumElements();
+  const Expr terms = c.NumElements() * a[1];
+  work += ElementCost{.add = 1, .mul = 1} * terms;
+  for (size_t input : {0, 1}) {
+    if (query.Needs(input)) work[Kind::kAdd] += terms;
+  }
+  return work;
+}
+
+absl::StatusOr<Census> InverseGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  Census work;
+  work[Kind::kMac] = 2 * y.NumElements() * y[y.rank() - 1];
+  return work;
+}
+
 // ---- CDist: C[M,K] = distances of the rows of A[M,N] and B[K,N]
 
 absl::StatusOr<Facts> InferCDist(const NodeView& n) {
@@ -231,7 +291,11 @@ constexpr OpDef kMsMatMulRows[] = {
      .count = CountCDist,
      .examples = kCDistExamples,
      .note = "the differences as they are defined, not the product of matrices that they can be "
-             "had from"},
+             "had from",
+     .gradient = {.formula =
+                      "g = 2 dC, or dC / C if euclidean: dA = sum over K of g (A - B), dB = -sum "
+                      "over M of that",
+                  .rule = CDistGradient}},
     {.name = "FusedGemm",
      .versions = kSince1,
      .formula = "Y[M,N] = activation(alpha A'B' + beta C)",
@@ -243,7 +307,11 @@ constexpr OpDef kMsMatMulRows[] = {
      .infer = InferFusedGemm,
      .count = CountFusedGemm,
      .examples = kFusedGemmExamples,
-     .operands = {.weights = InputBits({0, 1, 2})}},
+     .operands = {.weights = InputBits({0, 1, 2})},
+     .gradient = {.formula =
+                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
+                      "each; dC = beta * sum of dY; before, the gradient of the activation",
+                  .rule = FusedGemmGradient}},
     {.name = "FusedMatMul",
      .versions = kSince1,
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
@@ -251,14 +319,22 @@ constexpr OpDef kMsMatMulRows[] = {
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
      .examples = kFusedMatMulExamples,
-     .operands = {.weights = InputBits({0, 1})}},
+     .operands = {.weights = InputBits({0, 1})},
+     .gradient = {.formula =
+                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
+                      "each; before, the gradient of the activation",
+                  .rule = FusedMatMulGradient}},
     {.name = "FusedMatMulActivation",
      .versions = kSince1,
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
-     .examples = kFusedMatMulActivationExamples},
+     .examples = kFusedMatMulActivationExamples,
+     .gradient = {.formula =
+                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
+                      "each; before, the gradient of the activation",
+                  .rule = FusedMatMulGradient}},
     {.name = "GemmFastGelu",
      .versions = kSince1,
      .formula = "Y[..,N] = FastGelu(X[..,K] W[K,N] + bias)",
@@ -268,7 +344,11 @@ constexpr OpDef kMsMatMulRows[] = {
      .infer = InferGemmFastGelu,
      .count = CountGemmFastGelu,
      .examples = kGemmFastGeluExamples,
-     .operands = {.weights = InputBits({1, 2})}},
+     .operands = {.weights = InputBits({1, 2})},
+     .gradient = {.formula =
+                      "that of FastGelu; dX, dW: a product as large as forward for each; dbias = "
+                      "sum of dY",
+                  .rule = GemmFastGeluGradient}},
     {.name = "GemmFloat8",
      .versions = kSince1,
      .formula = "Y[M,N] = activation(alpha A'[M,K] B'[K,N] + beta C) / scaleY",
@@ -290,7 +370,8 @@ constexpr OpDef kMsMatMulRows[] = {
      .infer = InferInverse,
      .count = CountInverse,
      .examples = kInverseExamples,
-     .note = "the search for pivots is not counted"},
+     .note = "the search for pivots is not counted",
+     .gradient = {.formula = "dX = -Y' dY Y': two products of N^3 each", .rule = InverseGradient}},
     {.name = "SparseToDenseMatMul",
      .versions = kSince1,
      .formula = "Y[..,M,N] = alpha A'[M,K] B'[..,K,N], A sparse",
@@ -299,14 +380,22 @@ constexpr OpDef kMsMatMulRows[] = {
      .count = CountFusedMatMul,
      .examples = kSparseToDenseMatMulExamples,
      .note = "Counted as if A were dense: how many of its elements are stored is not known, and "
-             "elements that are 0 are counted elsewhere too."},
+             "elements that are 0 are counted elsewhere too.",
+     .gradient = {.formula =
+                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
+                      "each; before, the gradient of the activation",
+                  .rule = FusedMatMulGradient}},
     {.name = "TransposeMatMul",
      .versions = kSince1,
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
      .data = kFusedMatMulFormulas,
      .infer = InferFusedMatMul,
      .count = CountFusedMatMul,
-     .examples = kTransposeMatMulExamples},
+     .examples = kTransposeMatMulExamples,
+     .gradient = {.formula =
+                      "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
+                      "each; before, the gradient of the activation",
+                  .rule = FusedMatMulGradient}},
 };
 
 }  // namespace

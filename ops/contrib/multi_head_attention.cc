@@ -125,23 +125,46 @@ Facts MhaOutputs(const NodeView& n, const Mha& m) {
           n.Like(0, Shape{m.batch, m.heads, m.length, m.total})};
 }
 
-absl::StatusOr<Cost> CountMhaWith(const NodeView& n, const MhaInputs& in) {
-  ASSIGN_OR_RETURN(Mha m, ReadMha(n, in));
+absl::StatusOr<Sdpa> MhaProducts(const NodeView& n, const Mha& m) {
   if (!m.total_known) return absl::FailedPreconditionError("past_sequence_length is not known");
   Sdpa sdpa = m.Products();
   if (n.Flag("unidirectional")) {
     const Expr past = m.total - m.kv_length;
     MakeCausal(n, m.batch * TwiceCausalPairs(m.length, m.total, past), &sdpa);
   }
+  return sdpa;
+}
+
+// What is added to Q and, where they are projected here, to K and V.
+Expr BiasedElements(const Mha& m) {
+  const Expr q = m.batch * m.length * m.heads * m.qk_size;
+  return m.projected ? q + m.batch * m.kv_length * m.heads * (m.qk_size + m.v_size) : q;
+}
+
+// One input may hold all three, or K and V.
+SdpaNeeds NeedsOf(const NodeView& n, const GradientQuery& query) {
+  const bool packed = !n.HasInput(1);
+  const bool keys_packed = !packed && n.input(1).shape.ranked() && n.input(1).shape.rank() == 5;
+  SdpaNeeds needs;
+  needs.q = query.Needs(0);
+  needs.k = packed ? needs.q : query.Needs(1);
+  needs.v = packed ? needs.q : keys_packed ? needs.k : query.Needs(2);
+  needs.recomputes_scores = query.recomputes_scores;
+  return needs;
+}
+
+constexpr char kAttentionGradient[] =
+    "of Q K' and P V a product for each factor that needs a gradient; through the softmax 2 add, 3 "
+    "mul per score; dbias = sum of what it was added to; with --attention flash Q K' again, 1 add, "
+    "1 exp";
+
+absl::StatusOr<Cost> CountMhaWith(const NodeView& n, const MhaInputs& in) {
+  ASSIGN_OR_RETURN(Mha m, ReadMha(n, in));
+  ASSIGN_OR_RETURN(Sdpa sdpa, MhaProducts(n, m));
   sdpa.biases = (n.HasInput(in.mask) ? 1 : 0) + (n.HasInput(in.attention_bias) ? 1 : 0);
   Cost cost = SdpaCost(sdpa);
   cost.flops_mac_operands = OperandsLike(n, 0);
-  if (n.HasInput(in.bias)) {
-    cost.flops[Kind::kAdd] += m.batch * m.length * m.heads * m.qk_size;
-    if (m.projected) {
-      cost.flops[Kind::kAdd] += m.batch * m.kv_length * m.heads * (m.qk_size + m.v_size);
-    }
-  }
+  if (n.HasInput(in.bias)) cost.flops[Kind::kAdd] += BiasedElements(m);
   return cost;
 }
 
@@ -161,6 +184,24 @@ absl::StatusOr<Facts> InferMultiHeadAttention(const NodeView& n) {
 
 absl::StatusOr<Cost> CountMultiHeadAttention(const NodeView& n) {
   return CountMhaWith(n, MultiHeadInputs(n));
+}
+
+absl::StatusOr<Census> MultiHeadAttentionGradient(const NodeView& n, const GradientQuery& query) {
+  const MhaInputs in = MultiHeadInputs(n);
+  ASSIGN_OR_RETURN(const Mha m, ReadMha(n, in));
+  ASSIGN_OR_RETURN(const Sdpa sdpa, MhaProducts(n, m));
+  SdpaNeeds needs = NeedsOf(n, query);
+  if (query.Needs(3)) {
+    needs.q = true;
+    needs.k = needs.k || m.projected;
+    needs.v = needs.v || m.projected;
+  }
+  needs.k = needs.k || query.Needs(6);
+  needs.v = needs.v || query.Needs(7);
+  needs.bias = query.Needs(5);
+  Census work = SdpaGradient(sdpa, needs);
+  if (query.Needs(3)) work[Kind::kAdd] += BiasedElements(m);
+  return work;
 }
 
 constexpr OpExample kMultiHeadAttentionExamples[] = {
@@ -247,6 +288,18 @@ absl::StatusOr<Cost> CountPackedMha(const NodeView& n) {
   return cost;
 }
 
+absl::StatusOr<Census> PackedMhaGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Mha m, ReadPackedMha(n));
+  Sdpa sdpa = m.Products();
+  ASSIGN_OR_RETURN(sdpa.pairs, PackedPairs(n, 4));
+  SdpaNeeds needs = NeedsOf(n, query);
+  if (query.Needs(3)) needs.q = needs.k = needs.v = true;
+  needs.bias = query.Needs(6);
+  Census work = SdpaGradient(sdpa, needs);
+  if (query.Needs(3)) work[Kind::kAdd] += m.length * m.heads * (2 * m.qk_size + m.v_size);
+  return work;
+}
+
 constexpr OpExample kPackedMhaExamples[] = {
     {"g (float[T,8] Q, float[T,8] K, float[T,8] V, float[24] B, int32[N,5] O, int32[M] C) => "
      "(float[T,8] Y) "
@@ -309,8 +362,11 @@ absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
   RETURN_IF_ERROR(ReadGroupQueryInputs(n, &g));
   std::optional<Expr> total = n.KnownInt(6);
   const bool has_past = n.HasInput(3);
-  if (has_past) RETURN_IF_ERROR(n.RankedShape(3, 4).status());
-  if (!total.has_value() && has_past) total = n.FreshDim(1, 2, "present-length");
+  if (has_past) {
+    ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 4));
+    // All positions: those of the cache, as far as they are filled, and the new ones.
+    if (!total.has_value()) total = n.FreshDim(1, 2, "present-length", past[2] + g.kv_length);
+  }
   ReadGroupQueryCache(n, total, &g);
   Fact key = n.Like(has_past ? 3 : 0, Shape{g.batch, g.kv_heads, g.present, g.size});
   Fact value = n.Like(has_past ? 4 : 0, key.shape);
@@ -338,7 +394,7 @@ Census GroupQueryPreparation(const NodeView& n, const GroupQuery& g, int cos_cac
   return work;
 }
 
-absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
+absl::StatusOr<GroupQuery> ReadGroupQuery(const NodeView& n) {
   GroupQuery g;
   RETURN_IF_ERROR(ReadGroupQueryInputs(n, &g));
   std::optional<Expr> total = n.KnownInt(6);
@@ -350,6 +406,10 @@ absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
     total = present[2];
   }
   ReadGroupQueryCache(n, total, &g);
+  return g;
+}
+
+Sdpa GroupQueryProducts(const NodeView& n, const GroupQuery& g) {
   Sdpa sdpa = {.pairs = g.batch * g.length * g.total,
                .tokens = g.batch * g.length,
                .heads = g.heads,
@@ -361,7 +421,26 @@ absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
   if (n.Flag("causal", true)) {
     MakeCausal(n, g.batch * TwiceCausalPairs(g.length, g.total, g.total - g.length), &sdpa);
   }
-  Cost cost = SdpaCost(sdpa);
+  return sdpa;
+}
+
+// Rotations are turned back as they were made. A cache in few bits is of a run that serves.
+absl::StatusOr<Census> GroupQueryGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const GroupQuery g, ReadGroupQuery(n));
+  if (n.HasInput(14)) return absl::UnimplementedError("the gradient of norms of Q and K");
+  if (n.HasInput(12)) return absl::UnimplementedError("no gradient: the cache is quantised");
+  SdpaNeeds needs = NeedsOf(n, query);
+  needs.k = needs.k || query.Needs(3);
+  needs.v = needs.v || query.Needs(4);
+  needs.bias = query.Needs(10);
+  Census work = SdpaGradient(GroupQueryProducts(n, g), needs);
+  if (needs.q || needs.k) work += GroupQueryPreparation(n, g, 7, 14);
+  return work;
+}
+
+absl::StatusOr<Cost> CountGroupQueryAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const GroupQuery g, ReadGroupQuery(n));
+  Cost cost = SdpaCost(GroupQueryProducts(n, g));
   cost.flops_mac_operands = OperandsLike(n, 0);
   cost.flops += GroupQueryPreparation(n, g, 7, 14);
   const Expr per_position = g.batch * g.kv_heads * g.size;
@@ -531,7 +610,10 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .note = "T is total_sequence_length, not the capacity of a shared buffer; causal attention, "
              "which is the default here, is counted in full unless --causal half says otherwise, "
              "windows always; a quantised cache: what is appended is quantised, "
-             "all that is read dequantised"},
+             "all that is read dequantised",
+     .gradient = {.formula = kAttentionGradient,
+                  .weighs_scores = true,
+                  .rule = GroupQueryGradient}},
     {.name = "MultiHeadAttention",
      .versions = kSince1,
      .formula = kPairsFormula,
@@ -542,7 +624,10 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .operands = {.weights = InputBits({3}), .not_parameters = InputBits({4, 5})},
      .traits = Traits::kReadsContent,
      .note = "add per element of Q, K and V for the bias; causal attention (unidirectional) is "
-             "counted in full unless --causal half says otherwise"},
+             "counted in full unless --causal half says otherwise",
+     .gradient = {.formula = kAttentionGradient,
+                  .weighs_scores = true,
+                  .rule = MultiHeadAttentionGradient}},
     {.name = "PackedMultiHeadAttention",
      .versions = kSince1,
      .formula = "MultiHeadAttention of packed tokens: mac = B*H*S*S*(Dk+Dv); per score: mul, add "
@@ -551,7 +636,8 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .count = CountPackedMha,
      .examples = kPackedMhaExamples,
      .traits = Traits::kReadsContent,
-     .note = "where the lengths of the sequences are not known, each is counted as S, the longest"},
+     .note = "where the lengths of the sequences are not known, each is counted as S, the longest",
+     .gradient = {.formula = kAttentionGradient, .weighs_scores = true, .rule = PackedMhaGradient}},
     {.name = "PagedAttention",
      .versions = kSince1,
      .formula = "as GroupQueryAttention, of T packed queries, each with all the keys of its "

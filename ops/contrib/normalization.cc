@@ -23,6 +23,64 @@ absl::Status CheckVector(const NodeView& n, int input, absl::string_view what, c
   return n.RequireSame(what, size, shape[0]);
 }
 
+// ---- gradients, as those of the plain norms in ops/onnx/normalization.cc
+
+struct NormInputs {
+  uint32_t added = 0;   // inputs that are added up and normalized: the sum takes one gradient
+  uint32_t summed = 0;  // of these, and the bias, what was spread: a sum of dY for each
+  size_t scale = 0;
+  bool has_mean = true;    // not of a root mean square
+  ElementCost after = {};  // of an activation
+};
+
+absl::StatusOr<Census> NormGradient(const NodeView& n, const GradientQuery& query,
+                                    const NormInputs& inputs) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  const Expr elements = y.NumElements();
+  ElementCost per_element = inputs.after + ElementCost{.add = inputs.has_mean ? 1 : 0, .mul = 1};
+  bool is_added_needed = false;
+  for (size_t i = 0; i < query.needed.size() && i < 32; ++i) {
+    if (!query.needed[i]) continue;
+    if ((inputs.added >> i & 1) != 0) is_added_needed = true;
+    if ((inputs.summed >> i & 1) != 0) per_element.add += 1;
+  }
+  if (is_added_needed)
+    per_element = per_element + ElementCost{.add = inputs.has_mean ? 4 : 2, .mul = 4};
+  if (query.Needs(inputs.scale)) per_element = per_element + ElementCost{.add = 1, .mul = 1};
+  Census work = per_element * elements;
+  work[Kind::kDiv] += (inputs.has_mean ? 2 : 1) * query.forward[Kind::kSqrt];
+  return work;
+}
+
+constexpr char kSkipNormGradient[] =
+    "x = (sum - mean) / std, g = dY * scale: dsum = (g - mean(g) - x * mean(g * x)) / std, of "
+    "input and skip alike; dscale = sum of dY * x; dbias = sum of what it was added to";
+
+absl::StatusOr<Census> SkipLayerNormGradient(const NodeView& n, const GradientQuery& query) {
+  return NormGradient(n, query,
+                      {.added = InputBits({0, 1, 4}), .summed = InputBits({3, 4}), .scale = 2});
+}
+
+absl::StatusOr<Census> SkipRmsNormGradient(const NodeView& n, const GradientQuery& query) {
+  return NormGradient(
+      n, query,
+      {.added = InputBits({0, 1, 3}), .summed = InputBits({3}), .scale = 2, .has_mean = false});
+}
+
+// Of the tables, each takes the rows that were looked up.
+absl::StatusOr<Census> EmbedLayerNormGradient(const NodeView& n, const GradientQuery& query) {
+  return NormGradient(
+      n, query, {.added = InputBits({2, 3, 4}), .summed = InputBits({2, 3, 4, 6}), .scale = 5});
+}
+
+absl::StatusOr<Census> GroupNormGradient(const NodeView& n, const GradientQuery& query) {
+  return NormGradient(n, query,
+                      {.added = InputBits({0, 3, 4}),
+                       .summed = InputBits({2, 4}),
+                       .scale = 1,
+                       .after = n.Flag("activation") ? kSiluGradient : ElementCost{}});
+}
+
 // ---- SkipLayerNormalization: of input + skip + bias, which is output 3; outputs 1 and 2 are the
 // means and inverse deviations of its rows.
 
@@ -355,7 +413,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .count = CountEmbedLayerNorm,
      .examples = kEmbedLayerNormExamples,
      .operands = {.weights = InputBits({2, 3, 4, 5, 6})},
-     .note = "reads one row per token of every table"},
+     .note = "reads one row per token of every table",
+     .gradient = {.formula =
+                      "as SkipLayerNormalization; each table takes the sum of the rows that were "
+                      "looked up",
+                  .rule = EmbedLayerNormGradient}},
     {.name = "EngramGate",
      .versions = kSince1,
      .formula = "Y[B,S,M,H] = gate * V[B,S,H], gate = Sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = "
@@ -392,7 +454,9 @@ constexpr OpDef kMsNormalizationRows[] = {
      .infer = InferGroupNorm,
      .count = CountGroupNorm,
      .examples = kGroupNormExamples,
-     .operands = {.weights = InputBits({1, 2})}},
+     .operands = {.weights = InputBits({1, 2})},
+     .gradient = {.formula = "that of SiLU if activation is set; then as GroupNormalization",
+                  .rule = GroupNormGradient}},
     {.name = "QEmbedLayerNormalization",
      .versions = kSince1,
      .formula = "output = EmbedLayerNormalization of dequantised rows",
@@ -434,7 +498,9 @@ constexpr OpDef kMsNormalizationRows[] = {
               "rows; div = (1 + silu)*X.elements + 2*rows; sqrt = rows; exp = silu*X.elements"},
      .infer = InferGroupNorm,
      .count = CountSkipGroupNorm,
-     .examples = kSkipGroupNormExamples},
+     .examples = kSkipGroupNormExamples,
+     .gradient = {.formula = "as GroupNorm, of X and skip alike; dbias = sum of that",
+                  .rule = GroupNormGradient}},
     {.name = "SkipLayerNormalization",
      .versions = kSince1,
      .formula = "output = LayerNormalization(input + skip + bias)",
@@ -447,7 +513,8 @@ constexpr OpDef kMsNormalizationRows[] = {
      .count = CountSkipLayerNorm,
      .examples = kSkipLayerNormExamples,
      .operands = {.weights = InputBits({2, 3, 4})},
-     .note = "the inverse deviation, where it is an output: div = 1 per row more"},
+     .note = "the inverse deviation, where it is an output: div = 1 per row more",
+     .gradient = {.formula = kSkipNormGradient, .rule = SkipLayerNormGradient}},
     {.name = "SkipSimplifiedLayerNormalization",
      .versions = kSince1,
      .formula = "output = RMSNormalization(input + skip + bias)",
@@ -459,7 +526,11 @@ constexpr OpDef kMsNormalizationRows[] = {
      .count = CountSkipRmsNorm,
      .examples = kSkipRmsNormExamples,
      .operands = {.weights = InputBits({2, 3})},
-     .note = "the inverse deviation, where it is an output: div = 1 per row more"},
+     .note = "the inverse deviation, where it is an output: div = 1 per row more",
+     .gradient = {.formula =
+                      "x = sum / rms, g = dY * scale: dsum = (g - x * mean(g * x)) / rms, of input "
+                      "and skip alike; dscale = sum of dY * x; dbias = sum of dsum",
+                  .rule = SkipRmsNormGradient}},
 };
 
 }  // namespace

@@ -13,6 +13,11 @@ namespace onnxflops {
 
 namespace {
 
+// Weights in few bits are not trained: the gradient of A alone, for which they are made again.
+constexpr Gradient kPackedGradient = {
+    .formula = "dA = dY B': a product as large as forward, with B made again; B is not trained",
+    .as_forward = true};
+
 // ---- weights in blocks of few bits: Y[..,N] = A[..,K] W'[K,N], W dequantised first. N and K are
 // attributes: the shape of the packed weight does not tell.
 
@@ -270,7 +275,8 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "attr.block_size); add = bias.given*Y.elements"},
      .infer = InferFp4Weight,
      .count = CountFp4Weight,
-     .examples = kFp4WeightExamples},
+     .examples = kFp4WeightExamples,
+     .gradient = kPackedGradient},
     {.name = "MatMulBlockQuantizedFp8Weight",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = B * block scale",
@@ -279,7 +285,8 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "a_scale.given*A.elements; add = bias.given*Y.elements"},
      .infer = InferFp8Weight,
      .count = CountFp8Weight,
-     .examples = kFp8WeightExamples},
+     .examples = kFp8WeightExamples,
+     .gradient = kPackedGradient},
     {.name = "MatMulBnb4",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W', W[N,K] = table[B] * absmax of its block",
@@ -289,7 +296,8 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .infer = InferMatMulBnb4,
      .count = CountMatMulBnb4,
      .examples = kMatMulBnb4Examples,
-     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true}},
+     .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
+     .gradient = kPackedGradient},
     {.name = "MatMulFpQ4",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W[K,N], W in blocks of 4 bits",
@@ -301,7 +309,8 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .examples = kMatMulFpQ4Examples,
      .shape_inputs = 1 << 2,
      .operands = {.weights = InputBits({1}), .not_parameters = InputBits({2}), .packed = true},
-     .traits = Traits::kReadsContent},
+     .traits = Traits::kReadsContent,
+     .gradient = kPackedGradient},
     {.name = "MatMulNBits",
      .versions = kSince1,
      .formula = "Y[..,N] = A[..,K] W' + bias, W[N,K] = (B - zero_point) * scale",
@@ -315,7 +324,8 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .operands = {.weights = InputBits({1, 5}),
                   .not_parameters = InputBits({2, 3, 4}),
                   .packed = true},
-     .note = "as DequantizeLinear and MatMul: the weight is dequantised once, at every run"},
+     .note = "as DequantizeLinear and MatMul: the weight is dequantised once, at every run",
+     .gradient = kPackedGradient},
     {.name = "MatMulNBitsMlp",
      .versions = kSince1,
      .formula = "Y = activation(X G' + b) * (X U' + c), X = RMSNormalization(A + skip) if asked "

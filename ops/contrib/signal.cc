@@ -88,7 +88,9 @@ constexpr OpExample kIrfftExamples[] = {
 absl::StatusOr<Facts> InferDynamicTimeWarping(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
   if (x.rank() > 3) return absl::InvalidArgumentError(absl::StrCat("rank ", x.rank()));
-  return Facts{Fact::Tensor(DType::kInt32, Shape{2, n.FreshDim(0, 1, "dynamictimewarping")})};
+  // A path enters a row or a column with each step.
+  const Expr most = Max(x[x.rank() - 2] + x[x.rank() - 1] - 1, 0);
+  return Facts{Fact::Tensor(DType::kInt32, Shape{2, n.FreshDim(0, 1, "dynamictimewarping", most)})};
 }
 
 constexpr OpExample kDynamicTimeWarpingExamples[] = {

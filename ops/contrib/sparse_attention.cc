@@ -112,7 +112,8 @@ absl::StatusOr<Facts> InferDynamicSparseAttention(const NodeView& n) {
   if (n.HasInput(3)) {
     ASSIGN_OR_RETURN(Shape past, n.RankedShape(3, 4));
     const std::optional<Expr> total = n.KnownInt(10);
-    length = total.has_value() ? Max(past[2], *total) : n.FreshDim(1, 2, "present-length");
+    length = total.has_value() ? Max(past[2], *total)
+                               : n.FreshDim(1, 2, "present-length", past[2] + query[1]);
   }
   const Fact cache =
       n.Like(n.HasInput(3) ? 3 : 0, Shape{query[0], h.kv, std::move(length), h.size});

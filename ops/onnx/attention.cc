@@ -525,6 +525,18 @@ absl::StatusOr<Cost> CountCausalConv(const NodeView& n) {
   return cost;
 }
 
+// That of the activation; the past takes its part of the product for the input.
+absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const ElementCost activation,
+                   ActivationGradient(n.String("activation", "none")));
+  Census work = activation * y.NumElements();
+  if (query.Needs(0) || query.Needs(3)) work[Kind::kMac] += query.forward[Kind::kMac];
+  if (query.Needs(1)) work[Kind::kMac] += query.forward[Kind::kMac];
+  if (query.Needs(2)) work[Kind::kAdd] += y.NumElements();
+  return work;
+}
+
 constexpr int kCausalConvVersions[] = {27};
 constexpr OpExample kCausalConvExamples[] = {
     {"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
@@ -570,7 +582,10 @@ constexpr OpDef kAttentionRows[] = {
      .gradient = {.formula = "dV = P' dY; dP = dY V'; dS = softmax'; dQ = dS K; dK = dS' Q; flash "
                              "computes P again",
                   .weighs_scores = true,
-                  .rule = AttentionGradient}},
+                  .rule = AttentionGradient,
+                  .keeps = {.inputs = InputBits({0, 1, 2}),
+                            .outputs = InputBits({0}),
+                            .scores = true}}},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
@@ -579,7 +594,9 @@ constexpr OpDef kAttentionRows[] = {
      .count = CountRotaryEmbedding,
      .examples = kRotaryEmbeddingExamples,
      .operands = {.not_parameters = InputBits({1, 2, 3})},
-     .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
+     .gradient = {.formula = "dX = dY turned back: as forward",
+                  .as_forward = true,
+                  .keeps = {.inputs = InputBits({1, 2})}}},
     {.name = "LinearAttention",
      .versions = kLinearAttentionVersions,
      .formula =
@@ -599,7 +616,11 @@ constexpr OpDef kAttentionRows[] = {
          "add = B*C*L if bias is given; silu: exp, add, div, mul per element",
      .infer = InferCausalConv,
      .count = CountCausalConv,
-     .examples = kCausalConvExamples},
+     .examples = kCausalConvExamples,
+     .gradient = {.formula =
+                      "dinput, dweight: a product as large as forward for each; dbias = sum of dy; "
+                      "before, the gradient of the activation",
+                  .rule = CausalConvGradient}},
 };
 
 constexpr OpDef kFlexRows[] = {

@@ -274,6 +274,35 @@ absl::StatusOr<Cost> CountDeformConv(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+// Columns are sampled again for dW. W' dY is one product for X, offset and mask alike: X takes it
+// spread to 2^d corners, an offset the differences of the corners along each axis, the mask the
+// sample.
+absl::StatusOr<Census> DeformConvGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const Expr places_per_pixel, SampledPlaces(n));
+  ASSIGN_OR_RETURN(
+      const Expr cin_per_offset_group,
+      DivideEvenly("Cin per offset group", n.input(0).shape[1], n.Int("offset_group", 1)));
+  const int spatial_rank = y.rank() - 2;
+  const Expr corners = Power(2, spatial_rank);
+  const Expr samples =
+      places_per_pixel * cin_per_offset_group * y[0] * y.Product(2, spatial_rank + 2);
+  const bool columns = query.Needs(0) || query.Needs(2) || query.Needs(4);
+  Census work;
+  if (columns) work[Kind::kMac] += query.forward[Kind::kMac];
+  if (query.Needs(1)) {
+    work += query.forward;
+    if (n.HasInput(3)) work[Kind::kAdd] += Expr(0) - y.NumElements();
+  }
+  if (query.Needs(0)) work += ElementCost{.add = 1, .mul = 1} * (samples * corners);
+  if (query.Needs(2)) {
+    work += ElementCost{.add = 1, .mul = 1} * (samples * corners * spatial_rank);
+  }
+  if (query.Needs(4)) work += ElementCost{.add = 1, .mul = 1} * samples;
+  if (query.Needs(3)) work[Kind::kAdd] += y.NumElements();
+  return work;
+}
+
 constexpr int kDeformConvVersions[] = {19, 22};
 constexpr OpExample kDeformConvExamples[] = {
     // 16 output pixels, 4 places each: add = 64 * (6 + 2 * 4) + 48, mul = 64 * (4 + 2 * 4 + 2).
@@ -422,7 +451,12 @@ constexpr OpDef kConvRows[] = {
      .note =
          "Sampling: a coordinate costs its offset, floor, fraction and 1 - fraction; the weights "
          "of the 2^d corners are shared by the channels of an offset group. Bounds checks are "
-         "addressing: free."},
+         "addressing: free.",
+     .gradient = {.formula =
+                      "dW = dY with the columns, sampled again; one product W' dY for X (spread to "
+                      "the corners), offset (differences of corners) and mask; dB = sum of "
+                      "dY",
+                  .rule = DeformConvGradient}},
     {.name = "Col2Im",
      .versions = kCol2ImVersions,
      .formula = "Y[N,C,h1,h2..] = sum of the blocks X[N,C*b1*b2..,L]",

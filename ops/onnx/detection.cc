@@ -204,7 +204,10 @@ constexpr OpDef kDetectionRows[] = {
      .note =
          "Per point add=8 mul=8 div=2 cmp=6 round=2, shared by the channels; per region mul=4 "
          "div=2 and add=6 (half_pixel) or add=2 cmp=2. With sampling_ratio = 0 the regions decide "
-         "how many points there are: not known from the graph."},
+         "how many points there are: not known from the graph.",
+     .gradient = {.formula =
+                      "dX = dY spread by the weights of the points: as forward; regions take none",
+                  .as_forward = true}},
     {.name = "MaxRoiPool",
      .versions = kMaxRoiPoolVersions,
      .formula = "Y[R,C,ph,pw] = the largest element of X[N,C,H,W] in each bin of rois[R,5]",

@@ -65,6 +65,22 @@ absl::StatusOr<Cost> CountSoftmaxCrossEntropy(const NodeView& n) {
   return cost;
 }
 
+// -dL at the target's place, times its weight, over the sum of the weights.
+absl::StatusOr<Census> LikelihoodGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape target, TargetShape(n));
+  const bool weighted = n.HasAttr("ignore_index") || n.HasInput(2);
+  const bool mean = n.String("reduction", "mean") == "mean";
+  return ElementCost{.mul = weighted ? 1 : 0, .div = mean ? 1 : 0} * target.NumElements();
+}
+
+// Then that of LogSoftmax: dX = g - e^log_prob * sum of g.
+absl::StatusOr<Census> CrossEntropyGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(Census work, LikelihoodGradient(n, query));
+  ASSIGN_OR_RETURN(const Shape scores, n.RankedShape(0));
+  work += ElementCost{.add = 2, .mul = 1, .exp = 1} * scores.NumElements();
+  return work;
+}
+
 constexpr OpExample kNegativeLogLikelihoodExamples[] = {
     {"g (float[N,5] X, int64[N] t) => (float L) { L = NegativeLogLikelihoodLoss(X, t) }",
      "add=N div=1"},
@@ -103,7 +119,12 @@ constexpr OpDef kLossRows[] = {
      .infer = InferLoss,
      .count = CountNegativeLogLikelihood,
      .examples = kNegativeLogLikelihoodExamples,
-     .exceptions = kNegativeLogLikelihoodExceptions},
+     .exceptions = kNegativeLogLikelihoodExceptions,
+     .gradient =
+         {.formula =
+              "dinput[m, target[m]] = -dloss * weight[target[m]], over the sum of weights for the "
+              "mean",
+          .rule = LikelihoodGradient}},
     {.name = "SoftmaxCrossEntropyLoss",
      .versions = kSince12_13,
      .formula = "loss = NegativeLogLikelihoodLoss(LogSoftmax(scores))",
@@ -119,7 +140,10 @@ constexpr OpDef kLossRows[] = {
      .count = CountSoftmaxCrossEntropy,
      .examples = kSoftmaxCrossEntropyExamples,
      .per_element = {.add = 3, .cmp = 1, .exp = 1},
-     .note = "With ignore_index: see NegativeLogLikelihoodLoss."},
+     .note = "With ignore_index: see NegativeLogLikelihoodLoss.",
+     .gradient = {.formula =
+                      "g as of NegativeLogLikelihoodLoss: dscores = g - e^log_prob * sum of g",
+                  .rule = CrossEntropyGradient}},
 };
 
 }  // namespace

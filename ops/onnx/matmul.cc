@@ -493,6 +493,7 @@ constexpr OpDef kMatMulRows[] = {
      .onnx = {.since = 6},
      .gradient = {.formula = "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward "
                              "for each; dC = beta * sum of dY",
+                  .products = InputBits({0, 1}),
                   .rule = GemmGradient}},
     {.name = "Einsum",
      .versions = kEinsumVersions,
@@ -509,7 +510,8 @@ constexpr OpDef kMatMulRows[] = {
          "occur no more. Transpositions and diagonals are free.",
      .gradient = {.formula =
                       "for two operands a product as large as forward for the gradient of each",
-                  .rule = EinsumGradient}},
+                  .rule = EinsumGradient,
+                  .keeps = {.crosswise = true}}},
     {.name = "MatMulInteger",
      .versions = kMatMulIntegerVersions,
      .formula = "Y[..,M,N] = (A[..,M,K] - a_zero_point) (B[..,K,N] - b_zero_point)",

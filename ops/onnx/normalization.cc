@@ -238,6 +238,22 @@ absl::StatusOr<Cost> CountLrn(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+// g = dY * Y / base: the sum of g over each window, times X and the constant (2 mul), taken from
+// dY * base^-beta, which forward kept as Y / X.
+absl::StatusOr<Census> LrnGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 2));
+  const Expr elements = x.NumElements();
+  Census work = ElementCost{.add = 1, .mul = 4, .div = 1} * elements;
+  work[Kind::kAdd] += query.forward[Kind::kAdd] - elements;  // the windows
+  return work;
+}
+
+absl::StatusOr<Census> LpNormGradient(const NodeView& n, const GradientQuery&) {
+  ASSIGN_OR_RETURN(const Shape x, n.RankedShape(0));
+  const bool squares = n.Int("p", 2) == 2;
+  return ElementCost{.add = 2, .mul = squares ? 2 : 1, .div = 1} * x.NumElements();
+}
+
 // ---- versions
 
 constexpr int kBatchNormVersions[] = {1, 6, 7, 9, 14, 15};
@@ -337,7 +353,8 @@ constexpr Gradient kScaledNormGradient = {.formula = kNormGradient,
                                           .first = {.add = 4, .mul = 4},
                                           .others = {.add = 1, .mul = 1},
                                           .shared = {.add = 1, .mul = 1},
-                                          .per_root = {.div = 2}};
+                                          .per_root = {.div = 2},
+                                          .keeps = {.inputs = InputBits({0}), .per_root = 2}};
 constexpr char kRmsNormGradient[] =
     "x = X / rms, g = dY * scale: dX = (g - x * mean(g * x)) / rms; dscale = sum of dY * x";
 
@@ -400,7 +417,12 @@ constexpr OpDef kNormalizationRows[] = {
      .infer = InferLrn,
      .count = CountLrn,
      .examples = kLrnExamples,
-     .note = "Windows are cut at the first and the last channel, as the specification has them."},
+     .note = "Windows are cut at the first and the last channel, as the specification has them.",
+     .gradient =
+         {.formula =
+              "b = bias + alpha / size * sum of X^2: dX = dY * b^-beta - 2 alpha beta / size * "
+              "X * sum over the windows of dY * Y / b",
+          .rule = LrnGradient}},
     {.name = "LayerNormalization",
      .versions = kSince17,
      .formula = "Y = (X - mean) / sqrt(var + eps) * Scale + B by rows",
@@ -413,6 +435,7 @@ constexpr OpDef kNormalizationRows[] = {
      .count = CountLayerNorm,
      .examples = kLayerNormExamples,
      .operands = {.weights = InputBits({1, 2})},
+     .traits = Traits::kInPlace,
      .note = "The function body computes InvStdDev even where it is no output; here it is counted "
              "only where it is one.",
      .gradient = kScaledNormGradient},
@@ -427,7 +450,11 @@ constexpr OpDef kNormalizationRows[] = {
                        "2)*input.elements; sqrt = (attr.p == 2)*rows"},
      .infer = InferLpNorm,
      .count = CountLpNorm,
-     .examples = kLpNormExamples},
+     .examples = kLpNormExamples,
+     .gradient =
+         {.formula =
+              "dX = (dY - Y * sum of dY * Y) / norm; for p = 1 sign(X) stands for the first Y",
+          .rule = LpNormGradient}},
     {.name = "MeanVarianceNormalization",
      .versions = kSince9_13,
      .formula = "Y = (X - mean) / (sqrt(mean of X^2 - mean^2) + eps) over the axes; per element "
@@ -449,7 +476,8 @@ constexpr OpDef kNormalizationRows[] = {
                   .first = {.add = 2, .mul = 4},
                   .others = {.add = 1, .mul = 1},
                   .shared = {.mul = 1},
-                  .per_root = {.div = 1}}},
+                  .per_root = {.div = 1},
+                  .keeps = {.inputs = InputBits({0}), .per_root = 1}}},
     {.name = "SimplifiedLayerNormalization",
      .versions = kSince1,
      .formula = "Y = RMSNormalization(X)",
@@ -464,7 +492,8 @@ constexpr OpDef kNormalizationRows[] = {
                   .first = {.add = 2, .mul = 4},
                   .others = {.add = 1, .mul = 1},
                   .shared = {.mul = 1},
-                  .per_root = {.div = 1}}},
+                  .per_root = {.div = 1},
+                  .keeps = {.inputs = InputBits({0}), .per_root = 1}}},
 };
 
 }  // namespace

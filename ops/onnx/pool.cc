@@ -74,6 +74,25 @@ absl::StatusOr<Cost> CountLpPool(const NodeView& n) {
   return PoolCost(n, norm.per_element, norm.per_output);
 }
 
+// Per output dY * Y^(1 - p), per element of a window that times x |x|^(p - 2), and a sum.
+absl::StatusOr<Census> NormPoolGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  const Expr elements = query.forward[Kind::kAdd];
+  const NormCost norm = PNorm(n);
+  Census work = ElementCost{.add = 1} * elements;
+  if (norm.per_element.mul > 0) {
+    work[Kind::kMul] += elements;
+    work[Kind::kDiv] += y.NumElements();
+  } else if (norm.per_element.pow > 0) {
+    work += ElementCost{.mul = 1, .pow = 1} * elements;
+    work += ElementCost{.mul = 1, .pow = 1} * y.NumElements();
+  }
+  return work;
+}
+
+constexpr char kNormPoolGradient[] =
+    "dx += dY * Y^(1 - p) * x |x|^(p - 2) for each x of its window";
+
 constexpr int kAveragePoolVersions[] = {1, 7, 10, 11, 19, 22};
 constexpr OpExample kAveragePoolExamples[] = {
     {"g (float[N,16,14,14] X) => (float[N,16,7,7] Y) { Y = AveragePool<kernel_shape=[2,2], "
@@ -201,7 +220,9 @@ constexpr OpDef kPoolRows[] = {
      .count = CountAveragePool,
      .examples = kAveragePoolExamples,
      .note = "Padding is counted: every output costs its whole window.",
-     .gradient = {.formula = "dY / k added to each element of its window", .as_forward = true}},
+     .gradient = {.formula = "dY / k added to each element of its window",
+                  .as_forward = true,
+                  .keeps = {.inputs = InputBits({0})}}},
     {.name = "MaxPool",
      .versions = kMaxPoolVersions,
      .formula = "Y[N,C,o1,o2..] = maximum over windows k1*k2..",
@@ -212,7 +233,9 @@ constexpr OpDef kPoolRows[] = {
      .count = CountMaxPool,
      .examples = kMaxPoolExamples,
      .note = "Padding is counted: every output costs its whole window. Indices are free.",
-     .gradient = {.formula = "dY added to the largest element of its window", .first = {.add = 1}}},
+     .gradient = {.formula = "dY added to the largest element of its window",
+                  .first = {.add = 1},
+                  .keeps = {.inputs = InputBits({0}), .places = true}}},
     {.name = "LpPool",
      .versions = kLpPoolVersions,
      .formula = "Y[N,C,o1,o2..] = (sum over windows k1*k2.. of |x|^p)^(1/p)",
@@ -225,7 +248,8 @@ constexpr OpDef kPoolRows[] = {
      .count = CountLpPool,
      .examples = kLpPoolExamples,
      .onnx = {.since = 2},
-     .note = "Padding is counted: every output costs its whole window."},
+     .note = "Padding is counted: every output costs its whole window.",
+     .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
     {.name = "GlobalAveragePool",
      .versions = kGlobalPoolVersions,
      .formula = "Y[N,C,1,1..] = mean of X[N,C,..]",
@@ -241,7 +265,8 @@ constexpr OpDef kPoolRows[] = {
      .count = CountPerInputElement,
      .examples = kGlobalMaxPoolExamples,
      .per_element = {.cmp = 1},
-     .gradient = {.formula = "dY to the largest element"}},
+     .gradient = {.formula = "dY to the largest element",
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
     {.name = "GlobalLpPool",
      .versions = kGlobalLpPoolVersions,
      .formula = "Y[N,C,1,1..] = (sum of |X[N,C,..]|^p)^(1/p)",
@@ -253,7 +278,8 @@ constexpr OpDef kPoolRows[] = {
      .infer = InferGlobalPool,
      .count = CountGlobalLpPool,
      .examples = kGlobalLpPoolExamples,
-     .onnx = {.since = 2}},
+     .onnx = {.since = 2},
+     .gradient = {.formula = kNormPoolGradient, .rule = NormPoolGradient}},
     {.name = "MaxUnpool",
      .versions = kMaxUnpoolVersions,
      .formula = "Y = X[N,C,i1,i2..] at the places I, else 0",

@@ -80,7 +80,13 @@ absl::StatusOr<Facts> InferUnknownAxes(const NodeView& n, const Shape& x) {
   }
   const std::string hint = absl::AsciiStrToLower(n.op_type());
   Shape y;
-  for (int i = 0; i < rank; ++i) y.push_back(n.FreshDim(0, i, hint));
+  const int removed = x.rank() - rank;
+  for (int i = 0; i < rank; ++i) {
+    // One of the sizes that so many removed ones before it can leave here, or 1.
+    std::vector<Expr> at_most = {1};
+    for (int from = i; from <= i + removed; ++from) at_most.push_back(x[from]);
+    y.push_back(n.FreshDim(0, i, hint, SymbolOrigin::Kind::kSizes, at_most));
+  }
   return Facts{n.Like(0, std::move(y))};
 }
 
@@ -355,7 +361,7 @@ constexpr OpDef kReductionRows[] = {
      .reduction = &kReduceL1Steps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY, with the sign of data"}},
+     .gradient = {.formula = "dY, with the sign of data", .keeps = {.inputs = InputBits({0})}}},
     {.name = "ReduceL2",
      .versions = kSince1_11_13_18,
      .formula = "reduced = sqrt(sum of data^2)",
@@ -374,7 +380,8 @@ constexpr OpDef kReductionRows[] = {
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dX = data * (dY / reduced)",
                   .first = {.div = 1},
-                  .per_input = {.mul = 1}}},
+                  .per_input = {.mul = 1},
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
     {.name = "ReduceLogSum",
      .versions = kSince1_11_13_18_28,
      .formula = "reduced = ln(sum of data)",
@@ -389,7 +396,8 @@ constexpr OpDef kReductionRows[] = {
      .axes_attribute_before = 18,
      .reduction = &kReduceLogSumSteps,
      .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})}},
+     .onnx = {.nothing_without = InputBits({1})},
+     .gradient = {.formula = "dX = dY / sum of data, to each element", .shared = {.div = 1}}},
     {.name = "ReduceLogSumExp",
      .versions = kSince1_11_13_18_28,
      .formula = "reduced = ln(sum of e^data)",
@@ -407,7 +415,8 @@ constexpr OpDef kReductionRows[] = {
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
      .gradient = {.formula = "dX = dY * e^(data - reduced)",
-                  .per_input = {.add = 1, .mul = 1, .exp = 1}}},
+                  .per_input = {.add = 1, .mul = 1, .exp = 1},
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
     {.name = "ReduceMax",
      .versions = kSince1_11_12_13_18_20,
      .formula = "reduced = max of data",
@@ -423,7 +432,9 @@ constexpr OpDef kReductionRows[] = {
      .reduction = &kReduceMaxSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY to the element that equals reduced", .per_input = {.cmp = 1}}},
+     .gradient = {.formula = "dY to the element that equals reduced",
+                  .per_input = {.cmp = 1},
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
     {.name = "ReduceMean",
      .versions = kSince1_11_13_18,
      .formula = "reduced = mean of data",
@@ -455,7 +466,9 @@ constexpr OpDef kReductionRows[] = {
      .reduction = &kReduceMinSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY to the element that equals reduced", .per_input = {.cmp = 1}}},
+     .gradient = {.formula = "dY to the element that equals reduced",
+                  .per_input = {.cmp = 1},
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0})}}},
     {.name = "ReduceProd",
      .versions = kSince1_11_13_18,
      .formula = "reduced = product of data",
@@ -470,7 +483,10 @@ constexpr OpDef kReductionRows[] = {
      .axes_attribute_before = 18,
      .reduction = &kReduceProdSteps,
      .traits = Traits::kReadsContent,
-     .onnx = {.nothing_without = InputBits({1})}},
+     .onnx = {.nothing_without = InputBits({1})},
+     .gradient = {.formula = "dX = dY * reduced / data",
+                  .shared = {.mul = 1},
+                  .per_input = {.div = 1}}},
     {.name = "ReduceSum",
      .versions = kSince1_11_13,
      .formula = "reduced = sum of data",
@@ -502,7 +518,9 @@ constexpr OpDef kReductionRows[] = {
      .reduction = &kReduceSumSquareSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dX = 2 * data * dY", .per_input = {.mul = 2}}},
+     .gradient = {.formula = "dX = 2 * data * dY",
+                  .per_input = {.mul = 2},
+                  .keeps = {.inputs = InputBits({0})}}},
 };
 
 }  // namespace

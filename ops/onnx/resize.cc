@@ -295,6 +295,21 @@ absl::StatusOr<Cost> CountGridSample(const NodeView& n) {
   return cost;
 }
 
+// The weights again for each; nearest has no slope.
+absl::StatusOr<Census> GridSampleGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Mode mode, ModeOf(n, "linear"));
+  Census work;
+  if (query.Needs(0)) {
+    work += query.forward;
+    if (mode == Mode::kNearest) {
+      ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+      work[Kind::kAdd] += y.NumElements();
+    }
+  }
+  if (query.Needs(1) && mode != Mode::kNearest) work += query.forward;
+  return work;
+}
+
 constexpr int kGridSampleVersions[] = {16, 20, 22};
 constexpr OpExample kGridSampleExamples[] = {
     {"g (float[N,3,8,8] x, float[N,4,5,2] p) => (float[N,3,4,5] y) { y = GridSample(x, p) }",
@@ -411,7 +426,12 @@ constexpr OpDef kResizeRows[] = {
      .note =
          "Per coordinate of the grid: scaling add=2 mul=1 div=1 (align_corners: add=1), round=1, "
          "linear add=2, cubic add=14 mul=12, padding other than zeros cmp=2. Reflecting a "
-         "coordinate that is outside depends on data and is not counted."},
+         "coordinate that is outside depends on data and is not counted.",
+     .gradient =
+         {.formula =
+              "dX = dY spread by the weights, dgrid = dY with their slopes: as forward for each; "
+              "nearest has no dgrid",
+          .rule = GridSampleGradient}},
     {.name = "AffineGrid",
      .versions = kAffineGridVersions,
      .formula = "grid[N,P,r] = theta[N,r,r+1] * (coordinates of P places, 1)",
@@ -426,7 +446,9 @@ constexpr OpDef kResizeRows[] = {
      .shape_inputs = 1 << 1,
      .traits = Traits::kReadsContent,
      .onnx = {.followed_inputs = InputBits({1})},
-     .exceptions = kAffineGridExceptions},
+     .exceptions = kAffineGridExceptions,
+     .gradient = {.formula = "dtheta = dgrid' with the coordinates: a product as large as forward",
+                  .products = InputBits({0})}},
 };
 
 }  // namespace

@@ -180,11 +180,16 @@ absl::StatusOr<Census> GruGradient(const NodeView& n, const GradientQuery& query
 }
 
 // do = dH h(C), dC += dH o, di = dC c, dc = dC i, df = dC C', dC' = dC f.
+// With input_forget, f = 1 - i: di takes both parts. A peephole: dC += d(gate) P, dP += d(gate) C.
 absl::StatusOr<Census> LstmGradient(const NodeView& n, const GradientQuery& query) {
-  if (n.HasInput(7) || n.Flag("input_forget")) {
-    return absl::UnimplementedError("the gradient of peepholes and of input_forget");
+  const int coupled = n.Flag("input_forget") ? 1 : 0;
+  ElementCost combination = {.add = 1 + coupled, .mul = 6};
+  for (const bool peephole : {n.HasInput(7), query.Needs(7)}) {
+    if (!peephole) continue;
+    combination.add += 3 - coupled;
+    combination.mul += 3 - coupled;
   }
-  return GateGradient(n, query, 4, 5, {.add = 1, .mul = 6});
+  return GateGradient(n, query, 4 - coupled, 5 - coupled, combination);
 }
 
 constexpr int kRnnVersions[] = {1, 7, 14, 22};
@@ -292,7 +297,9 @@ constexpr OpDef kRnnRows[] = {
                   .not_parameters = InputBits({5}),
                   .states = InputBits({5})},
      .note = kSequenceNote,
-     .gradient = {.formula = kGateGradient, .rule = RnnGradient}},
+     .gradient = {.formula = kGateGradient,
+                  .rule = RnnGradient,
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
     {.name = "GRU",
      .versions = kGruVersions,
      .formula =
@@ -307,7 +314,9 @@ constexpr OpDef kRnnRows[] = {
                   .states = InputBits({5})},
      .onnx = {.since = 3},
      .note = kSequenceNote,
-     .gradient = {.formula = kGateGradient, .rule = GruGradient}},
+     .gradient = {.formula = kGateGradient,
+                  .rule = GruGradient,
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
     {.name = "LSTM",
      .versions = kLstmVersions,
      .formula =
@@ -324,7 +333,9 @@ constexpr OpDef kRnnRows[] = {
          "With input_forget the forget gate is 1 - it: one gate, activation and peephole less, one "
          "add more. sequence_lens is not looked at: every sequence costs T steps. clip costs 2 "
          "cmp for each input of an activation.",
-     .gradient = {.formula = kGateGradient, .rule = LstmGradient}},
+     .gradient = {.formula = kGateGradient,
+                  .rule = LstmGradient,
+                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
 };
 
 }  // namespace

@@ -340,7 +340,8 @@ constexpr OpDef kSelectionRows[] = {
      .onnx = {.ranks_without = InputBits({1})},
      .note = "Each element finds its place in a sorted list of the k best by halving. For k = 1 it "
              "is what a maximum costs; for k = n, what sorting by insertion compares.",
-     .gradient = {.formula = "dX = dY at the places of Values, else 0"}},
+     .gradient = {.formula = "dX = dY at the places of Values, else 0",
+                  .keeps = {.outputs = InputBits({1})}}},
 };
 
 }  // namespace

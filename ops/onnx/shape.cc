@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ops/content.h"
 #include "ops/element_rule.h"
 #include "ops/evaluate.h"
@@ -122,7 +123,12 @@ absl::StatusOr<Shape> ReshapedShape(const NodeView& n, const Shape& data, const 
   } else if (open.size() == 1 && (has_wildcard || to != Expr(0))) {
     ASSIGN_OR_RETURN(out[open[0]], RemainingSize(from, to));
   } else {
-    for (int i : open) out[i] = n.FreshDim(0, i, "reshape");
+    // None is more than all that there is to divide, unless nothing is.
+    const Expr rest = to.AtLeast(1) ? FloorDiv(from, to) : from;
+    const auto at_most = absl::MakeConstSpan(&rest, from.AtLeast(1) ? 1 : 0);
+    for (int i : open) {
+      out[i] = n.FreshDim(0, i, "reshape", SymbolOrigin::Kind::kSizes, at_most);
+    }
   }
   return out;
 }
@@ -599,7 +605,7 @@ constexpr OpDef kShapeRows[] = {
      .infer = InferExpand,
      .examples = kExpandExamples,
      .shape_inputs = 1 << 1,
-     .traits = Traits::kReadsContent | Traits::kMovesMask,
+     .traits = Traits::kReadsContent | Traits::kMovesMask | Traits::kStrided,
      .onnx = {.nothing_without = InputBits({1}),
               .followed_inputs = InputBits({1}),
               .followed_since = 13},

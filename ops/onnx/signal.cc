@@ -161,6 +161,21 @@ absl::StatusOr<Cost> CountStft(const NodeView& n) {
   return CostIn(n.dtype(0), std::move(work));
 }
 
+// Each frame transformed back as forward was; times the window, and added up where frames overlap;
+// the window takes the frames.
+absl::StatusOr<Census> StftGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Stft stft, ReadStft(n));
+  ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
+  if (!stft.length.has_value()) {
+    return absl::FailedPreconditionError("frame_length is decided at run time");
+  }
+  const Expr points = y[0] * y[1] * *stft.length * stft.signal.Product(2, stft.signal.rank());
+  Census work = query.forward;
+  if (query.Needs(0)) work[Kind::kAdd] += points;
+  if (query.Needs(2)) work += ElementCost{.add = 1, .mul = 1} * points;
+  return work;
+}
+
 // ---- windows: a0 - a1 cos(2 pi k / size) + a2 cos(4 pi k / size), where only Blackman has an a2
 
 absl::Status RequirePositive(absl::string_view what, const Expr& size) {
@@ -318,7 +333,10 @@ constexpr OpDef kSignalRows[] = {
      .examples = kDftExamples,
      .shape_inputs = 1 << 1 | 1 << 2,
      .traits = Traits::kReadsContent,
-     .note = kFft},
+     .note = kFft,
+     .gradient = {.formula =
+                      "dinput = the inverse transform of doutput, not divided by n: as forward",
+                  .as_forward = true}},
     {.name = "HammingWindow",
      .versions = kSince17,
      .formula = "output[k] = 25/46 - 21/46 cos(2 pi k / size)",
@@ -373,7 +391,12 @@ constexpr OpDef kSignalRows[] = {
      .shape_inputs = 1 << 1 | 1 << 3,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1, 3})},
-     .note = kFft},
+     .note = kFft,
+     .gradient =
+         {.formula =
+              "the frames transformed back, as forward; times the window, added up where they "
+              "overlap; dwindow = sum of that with the frames",
+          .rule = StftGradient}},
 };
 
 }  // namespace

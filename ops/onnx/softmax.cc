@@ -67,7 +67,10 @@ constexpr OpDef kSoftmaxRows[] = {
      .count = CountLogSoftmax,
      .examples = kLogSoftmaxExamples,
      .per_element = {.add = 3, .cmp = 1, .exp = 1},
-     .gradient = {.formula = "dX = dY - e^Y * sum of dY", .first = {.add = 2, .mul = 1, .exp = 1}}},
+     .traits = Traits::kInPlace,
+     .gradient = {.formula = "dX = dY - e^Y * sum of dY",
+                  .first = {.add = 2, .mul = 1, .exp = 1},
+                  .keeps = {.outputs = InputBits({0})}}},
     {.name = "Softmax",
      .versions = kSince1_11_13,
      .formula = "Y = e^(X - max) / sum of e^(X - max) by rows",
@@ -75,9 +78,11 @@ constexpr OpDef kSoftmaxRows[] = {
      .count = CountPerInputElement,
      .examples = kSoftmaxExamples,
      .per_element = {.add = 2, .div = 1, .cmp = 1, .exp = 1},
+     .traits = Traits::kInPlace,
      .gradient = {.formula = "dX = Y * (dY - sum of dY * Y)",
                   .first = {.add = 2, .mul = 2},
-                  .weighs_scores = true}},
+                  .weighs_scores = true,
+                  .keeps = {.outputs = InputBits({0})}}},
 };
 
 }  // namespace

@@ -41,19 +41,13 @@ absl::string_view View(std::string_view text) { return {text.data(), text.size()
 
 }  // namespace
 
-class RulesReader {
+class RulesReader : private TomlFile {
  public:
   RulesReader(absl::string_view text, absl::string_view file)
-      : text_(text), file_(Escaped(file)), data_(std::make_shared<Rules::Data>()) {}
+      : TomlFile(file), text_(text), data_(std::make_shared<Rules::Data>()) {}
 
   absl::StatusOr<Rules> Read() {
-    RETURN_IF_ERROR(CheckTomlText(text_, file_));
-    const toml::parse_result parsed = toml::parse(text_);
-    if (!parsed) {
-      const toml::parse_error& error = parsed.error();
-      return At(error.source().begin, Escaped(View(error.description())));
-    }
-    const toml::table& root = parsed.table();
+    ASSIGN_OR_RETURN(const toml::table root, Parse(text_));
     for (const auto& [key, node] : root) {
       if (key.str() != "op") {
         return At(key.source().begin, absl::StrCat("unknown key ", Quoted(View(key.str())),
@@ -73,13 +67,6 @@ class RulesReader {
 
  private:
   // ---- errors
-  absl::Status At(const toml::source_position& place, absl::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file_, ":", place.line, ":", place.column, ": ", what));
-  }
-  absl::Status Fault(const toml::node& node, absl::string_view what) const {
-    return At(node.source().begin, what);
-  }
   // At a place inside a string: exact where the string is written as it is.
   absl::Status FaultIn(const toml::node& node, size_t at, absl::string_view what) const {
     toml::source_position place = node.source().begin;
@@ -137,7 +124,7 @@ class RulesReader {
     RETURN_IF_ERROR(CheckKeys(op));
     UserRule& rule = data_->rules.emplace_back();
     scope_ = Scope();
-    rule.place = absl::StrCat("rule ", file_, ":", op.source().begin.line);
+    rule.place = absl::StrCat("rule ", file_name(), ":", op.source().begin.line);
     RETURN_IF_ERROR(ReadIdentity(op, &rule));
     RETURN_IF_ERROR(CheckIdentity(*Get(op, "name"), rule));
     RETURN_IF_ERROR(ReadAttributes(op, &rule));
@@ -430,7 +417,6 @@ class RulesReader {
   }
 
   const std::string text_;
-  const std::string file_;
   std::shared_ptr<Rules::Data> data_;
   Scope scope_;  // of the operator that is read
 };

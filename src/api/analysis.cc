@@ -1,12 +1,17 @@
 #include "src/api/analysis.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "src/api/official_bodies.h"
+#include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
+#include "src/hardware/roofline.h"
 #include "src/resolve/resolve.h"
 
 namespace onnxflops {
@@ -42,8 +47,34 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   infer.operators = resolve.operators;
   infer.limits = options.limits;
   ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
-  ASSIGN_OR_RETURN(Counts counts, Count(inference, causal));
+  std::optional<Roofline> roofline;
+  if (options.on_device) {
+    ASSIGN_OR_RETURN(roofline, RooflineOf(options.on_device->device, options.on_device->precision));
+  }
+  ASSIGN_OR_RETURN(Counts counts, Count(inference, causal, roofline));
   return Analysis{std::move(inference), std::move(counts)};
+}
+
+absl::StatusOr<RaisedAnalysis> AnalyzeAtBounds(const Model& model, const CountOptions& options,
+                                               CausalCounting causal) {
+  ASSIGN_OR_RETURN(Analysis open, Analyze(model, options, causal));
+  RaisedAnalysis result{std::move(open), {}};
+  if (!options.upper_bounds) return result;
+  CountOptions bound = options;
+  for (const SymbolOrigin& symbol : result.inference.symbols) {
+    if (symbol.kind == SymbolOrigin::Kind::kInput || !symbol.at_most) continue;
+    const std::optional<int64_t> most = symbol.at_most->AsInt64();
+    if (!most || *most < 0) continue;
+    bound.bindings.emplace(symbol.name, *most);
+    result.raised.push_back(symbol);
+  }
+  if (result.raised.empty()) return result;
+  absl::StatusOr<Analysis> at_bounds = Analyze(model, bound, causal);
+  if (!at_bounds.ok()) {
+    return WithMessage(at_bounds.status(), absl::StrCat(at_bounds.status().message(),
+                                                        "\n  at sizes that are upper bounds"));
+  }
+  return RaisedAnalysis{*std::move(at_bounds), std::move(result.raised)};
 }
 
 }  // namespace onnxflops

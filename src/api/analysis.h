@@ -2,9 +2,12 @@
 #ifndef ONNXFLOPS_SRC_API_ANALYSIS_H_
 #define ONNXFLOPS_SRC_API_ANALYSIS_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "src/api/count.h"
 #include "src/count/count.h"
+#include "src/graph/symbol_origin.h"
 #include "src/infer/infer.h"
 
 namespace onnxflops {
@@ -16,6 +19,15 @@ struct Analysis {
 
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
                                  CausalCounting causal);
+
+// The same and, with CountOptions::upper_bounds, at sizes inside the model that the bounds of these
+// sizes give, as if they were bound: `raised` are those whose bound is a number. The others stay
+// open.
+struct RaisedAnalysis : Analysis {
+  std::vector<SymbolOrigin> raised;
+};
+absl::StatusOr<RaisedAnalysis> AnalyzeAtBounds(const Model& model, const CountOptions& options,
+                                               CausalCounting causal);
 
 }  // namespace onnxflops
 

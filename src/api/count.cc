@@ -1,35 +1,84 @@
 #include "src/api/count.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/analysis.h"
+#include "src/api/memory.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
+#include "src/hardware/roofline.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {
 namespace {
 
 ReportOptions ReportOptionsOf(const CountOptions& options) {
-  return {options.causal, options.node_rows, options.module, options.upper_bounds};
+  ReportOptions report;
+  report.causal = options.causal;
+  report.node_rows = options.node_rows;
+  report.module = options.module;
+  report.upper_bounds = options.upper_bounds;
+  return report;
+}
+
+// REQUIRES: RooflineOf(device, precision) is known.
+RooflineReport DescribeRoofline(const DeviceChoice& on, const Roofline& rates) {
+  RooflineReport report;
+  report.device = on.device.name;
+  report.device_title = on.device.title;
+  report.precision = on.precision;
+  report.peak = *on.device.PeakOf(on.precision);
+  report.bytes_per_second = *on.device.bytes_per_second;
+  report.memory_source = on.device.memory_source;
+  report.rates = rates;
+  return report;
+}
+
+absl::StatusOr<Report> MakeOwnReport(const Analysis& analysis, const CountOptions& options) {
+  ReportOptions how = ReportOptionsOf(options);
+  if (options.on_device) {
+    ASSIGN_OR_RETURN(const Roofline rates,
+                     RooflineOf(options.on_device->device, options.on_device->precision));
+    how.roofline = DescribeRoofline(*options.on_device, rates);
+    if (options.module.empty()) {
+      ASSIGN_OR_RETURN(how.roofline->fused_time_bound,
+                       FusedTimeBound(analysis.inference, analysis.counts, rates));
+    }
+  }
+  return MakeReport(analysis.inference, analysis.counts, how);
+}
+
+// Sizes that were bound to their upper bounds are no bindings of the user's.
+void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
+  report->upper_bounds = true;
+  report->raised = raised;
+  for (const SymbolOrigin& symbol : raised) report->bindings.erase(symbol.name);
 }
 
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
-  if (options.training && !options.module.empty()) {
+  if ((options.training || options.memory) && !options.module.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path),
-                     ": the exact backward pass is there for a whole model, not for a part of it (",
-                     "--module ", Quoted(options.module), ")"));
+        absl::StrCat(Escaped(model->path), ": ",
+                     options.training ? "what needs a gradient depends on the whole model"
+                                      : "what is alive depends on the whole model",
+                     ", so a part has no ", options.training ? "backward pass" : "memory",
+                     " of its own; leave out --module ", Quoted(options.module),
+                     options.training ? ", and rows by module have its share" : ""));
   }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
-  ASSIGN_OR_RETURN(Report report,
-                   MakeReport(analysis.inference, analysis.counts, ReportOptionsOf(options)));
+  ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
+  if (options.memory) {
+    if (const absl::Status added = AddMemory(analysis, options, &report); !added.ok()) {
+      return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
+    }
+  }
   if (!options.training) return report;
   const absl::StatusOr<Backward> backward =
       CountBackward(analysis.inference, analysis.counts, options.causal, *options.training);
@@ -37,7 +86,8 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     return WithMessage(backward.status(),
                        absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
   }
-  RETURN_IF_ERROR(SetTraining(*model, *backward, *options.training, &report));
+  RETURN_IF_ERROR(SetTraining(analysis.inference, analysis.counts, *backward, *options.training,
+                              &report));
   return report;
 }
 
@@ -58,6 +108,15 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
     return absl::InvalidArgumentError(
         absl::StrCat("the exact backward pass is there as we count, not as ", name, " does"));
   }
+  if (options.on_device) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the bound on time follows from our count, not from that of ", name,
+                     ": leave out --device or --convention"));
+  }
+  if (options.memory) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory is there as we count, not as ", name, " does"));
+  }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(
         name, " counts causal attention in its own way: half of it is only there as we count"));
@@ -68,14 +127,21 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
 
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request) {
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, CausalCounting::kFull));
-  return MakeComparison(analysis.inference, analysis.counts, request);
+  ASSIGN_OR_RETURN(const RaisedAnalysis analysis,
+                   AnalyzeAtBounds(model, options, CausalCounting::kFull));
+  ASSIGN_OR_RETURN(CompareReport report,
+                   MakeComparison(analysis.inference, analysis.counts, request));
+  if (options.upper_bounds) SetRaised(analysis.raised, &report.ours);
+  return report;
 }
 
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view node) {
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
-  return MakeExplanation(analysis.inference, analysis.counts, node);
+  ASSIGN_OR_RETURN(const RaisedAnalysis analysis, AnalyzeAtBounds(model, options, options.causal));
+  ASSIGN_OR_RETURN(Explanation explanation,
+                   MakeExplanation(analysis.inference, analysis.counts, node));
+  explanation.raised = analysis.raised;
+  return explanation;
 }
 
 }  // namespace onnxflops

@@ -24,12 +24,20 @@
 #include "src/cost/cost.h"
 #include "src/graph/fact.h"
 #include "src/graph/model.h"
+#include "src/hardware/device.h"
+#include "src/memory/memory_options.h"
 #include "src/report/compare_report.h"
 #include "src/report/explain.h"
 #include "src/report/report.h"
 #include "src/training/training_options.h"
 
 namespace onnxflops {
+
+// A device and what it computes in.
+struct DeviceChoice {
+  Device device;
+  Precision precision = Precision::kBf16;
+};
 
 struct CountOptions {
   // Sizes of symbolic dimensions by name; what is not bound stays symbolic.
@@ -46,13 +54,21 @@ struct CountOptions {
   // Report::training. Errors: NotFound for a pattern that matches nothing; Unimplemented together
   // with `module`.
   std::optional<TrainingOptions> training;
+  // Bounds on the time of a run on a device: fills in Report::roofline and Amounts::time_bound.
+  // Errors: FailedPrecondition where the device has no such peak, or no bandwidth; Unimplemented
+  // for a loop of growing sizes whose bound has no closed form.
+  std::optional<DeviceChoice> on_device;
+  // What the model holds in memory, in inference and in a training step: fills in Report::memory.
+  // Errors: as of `training`.
+  std::optional<MemoryOptions> memory;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like
   // "visual.*.mlp". Empty: all. Errors: NotFound, with paths that are similar.
   std::string module;
   // Sizes that depend on data at their upper bounds, as far as operators give them: at most so many
-  // boxes, as NonMaxSuppression may keep.
+  // boxes, as NonMaxSuppression may keep. CompareTools and Explain raise those whose bound is a
+  // number: sizes of inputs have to be given.
   bool upper_bounds = false;
   // Where operators without a rule are looked up; null: nowhere. By default the official library,
   // which is asked in a process of its own, where that program is installed.

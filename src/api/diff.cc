@@ -44,6 +44,19 @@ absl::StatusOr<KnownCount> CountWithKnown(const Model& model, const CountOptions
   return KnownCount{*std::move(at), known.bindings, report.status()};
 }
 
+// A report at the bindings that it has symbols for.
+absl::StatusOr<KnownCount> BindKnown(const Report& report, const Bindings& bindings) {
+  KnownCount bound = {report, KnownOf(bindings, report), absl::OkStatus()};
+  RETURN_IF_ERROR(BindReport(bound.bindings, &bound.report));
+  for (const auto& [name, size] : bindings) {
+    if (bound.bindings.contains(name)) continue;
+    bound.fault = report.bindings.contains(name)
+                      ? absl::OkStatus()
+                      : ResolveSymbols({{name, size}}, report.symbols).status();
+  }
+  return bound;
+}
+
 // An error if a binding is of neither model.
 absl::Status CheckBindings(const Bindings& wanted, const Bindings& of_base,
                            const KnownCount& head) {
@@ -64,12 +77,32 @@ absl::StatusOr<Diff> DiffModels(const Model& base, const Model& head, const Coun
 
 absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head,
                                 const CountOptions& options) {
-  Report bound = base;
-  const Bindings known = KnownOf(options.bindings, base);
-  RETURN_IF_ERROR(BindReport(known, &bound));
+  ASSIGN_OR_RETURN(const KnownCount of_base, BindKnown(base, options.bindings));
   ASSIGN_OR_RETURN(const KnownCount of_head, CountWithKnown(head, options));
-  RETURN_IF_ERROR(CheckBindings(options.bindings, known, of_head));
-  return MakeDiff(&bound, of_head.report);
+  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
+  return MakeDiff(&of_base.report, of_head.report);
+}
+
+absl::StatusOr<Diff> DiffModels(const Model& base, const Report& head,
+                                const CountOptions& options) {
+  ASSIGN_OR_RETURN(const KnownCount of_base, CountWithKnown(base, options));
+  ASSIGN_OR_RETURN(const KnownCount of_head, BindKnown(head, options.bindings));
+  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
+  return MakeDiff(&of_base.report, of_head.report);
+}
+
+absl::StatusOr<Diff> DiffModels(const Report& base, const Report& head,
+                                const CountOptions& options) {
+  ASSIGN_OR_RETURN(const KnownCount of_base, BindKnown(base, options.bindings));
+  ASSIGN_OR_RETURN(const KnownCount of_head, BindKnown(head, options.bindings));
+  RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
+  return MakeDiff(&of_base.report, of_head.report);
+}
+
+absl::StatusOr<Diff> DiffModels(const Report& head, const CountOptions& options) {
+  ASSIGN_OR_RETURN(const KnownCount bound, BindKnown(head, options.bindings));
+  RETURN_IF_ERROR(CheckBindings(options.bindings, {}, bound));
+  return MakeDiff(nullptr, bound.report);
 }
 
 absl::StatusOr<Diff> DiffModels(const Model& head, const CountOptions& options) {

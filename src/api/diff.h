@@ -23,6 +23,12 @@ absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head,
                                 const CountOptions& options = {});
 // There is no base: everything is new.
 absl::StatusOr<Diff> DiffModels(const Model& head, const CountOptions& options = {});
+// The same with a head that is a report that was written earlier.
+absl::StatusOr<Diff> DiffModels(const Model& base, const Report& head,
+                                const CountOptions& options = {});
+absl::StatusOr<Diff> DiffModels(const Report& base, const Report& head,
+                                const CountOptions& options = {});
+absl::StatusOr<Diff> DiffModels(const Report& head, const CountOptions& options = {});
 
 }  // namespace onnxflops
 

@@ -1,10 +1,14 @@
 #include "src/api/mfu.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -53,6 +57,28 @@ absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
       absl::StrJoin(amount.Symbols(), ", ", [](std::string* out, const std::string& s) {
         absl::StrAppend(out, Escaped(s));
       })));
+}
+
+// Elements of the tables that places of tokens are looked up in: what a Gather takes by indices
+// that depend on shapes alone. nullopt where there is none.
+std::optional<int64_t> PositionParameters(const Inference& inference) {
+  const ModelData& model = *inference.model;
+  const Instance& main = inference.instance(0);
+  const Graph& graph = model.graph(main.graph);
+  absl::flat_hash_set<ValueId> tables;
+  Expr elements = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = model.node(graph.nodes[i]);
+    const Call& call = inference.call(main.calls[i]);
+    if (node.op_type != "Gather" || !node.domain.empty() || node.inputs.empty()) continue;
+    if ((!call.constant && !call.from_shapes) || !node.inputs[0] || call.inputs.empty()) continue;
+    const Fact& table = inference.fact(call.inputs[0]);
+    const bool is_table = model.value(*node.inputs[0]).initializer.has_value() &&
+                          table.is_tensor() && IsFloat(table.dtype) && table.shape.ranked() &&
+                          table.shape.rank() == 2;
+    if (is_table && tables.insert(*node.inputs[0]).second) elements += table.shape.NumElements();
+  }
+  return tables.empty() ? std::nullopt : elements.AsInt64();
 }
 
 class MfuMaker {
@@ -107,6 +133,7 @@ class MfuMaker {
     fill(KnownSize(attention_.head_size), &parameters_.q);
     fill(KnownSize(attention_.tokens), &parameters_.t);
     fill(tokens, &parameters_.tokens);
+    fill(PositionParameters(analysis_.inference), &parameters_.p);
     constexpr int kLogitsRank = 3;
     for (const TensorInfo& output : report_.outputs) {
       if (!output.shape.ranked() || output.shape.rank() != kLogitsRank) continue;

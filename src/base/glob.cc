@@ -3,6 +3,17 @@
 #include <cstddef>
 
 namespace onnxflops {
+namespace {
+
+// Where the next sign begins: in UTF-8 one may be several bytes.
+size_t NextSign(absl::string_view text, size_t at) {
+  do {
+    ++at;
+  } while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
+  return at;
+}
+
+}  // namespace
 
 // In one pass: a star that fails later takes one sign more.
 bool MatchesGlob(absl::string_view glob, absl::string_view text) {
@@ -12,12 +23,15 @@ bool MatchesGlob(absl::string_view glob, absl::string_view text) {
     if (g < glob.size() && glob[g] == '*') {
       star = g++;
       after_star = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
+    } else if (g < glob.size() && glob[g] == '?') {
+      ++g;
+      t = NextSign(text, t);
+    } else if (g < glob.size() && glob[g] == text[t]) {
       ++g;
       ++t;
     } else if (star != absl::string_view::npos) {
       g = star + 1;
-      t = ++after_star;
+      t = after_star = NextSign(text, after_star);
     } else {
       return false;
     }

@@ -6,7 +6,8 @@
 
 namespace onnxflops {
 
-// Whether all of `text` matches: * stands for any signs, ? for one.
+// Whether all of `text` matches: * stands for any signs, ? for one, which in UTF-8 may be several
+// bytes.
 bool MatchesGlob(absl::string_view glob, absl::string_view text);
 
 }  // namespace onnxflops

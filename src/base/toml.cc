@@ -1,17 +1,40 @@
 #include "src/base/toml.h"
 
 #include <cstddef>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/status_macros.h"
 
 namespace onnxflops {
 
-absl::Status CheckTomlText(absl::string_view text, absl::string_view file) {
+TomlFile::TomlFile(absl::string_view file) : name_(Escaped(file)) {}
+
+absl::Status TomlFile::At(const toml::source_position& place, absl::string_view what) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat(name_, ":", place.line, ":", place.column, ": ", what));
+}
+
+absl::Status TomlFile::Fault(const toml::node& node, absl::string_view what) const {
+  return At(node.source().begin, what);
+}
+
+absl::StatusOr<toml::table> TomlFile::Parse(absl::string_view text) const {
+  RETURN_IF_ERROR(CheckText(text));
+  toml::parse_result parsed = toml::parse(std::string_view(text.data(), text.size()));
+  if (parsed) return std::move(parsed).table();
+  const toml::parse_error& error = parsed.error();
+  const std::string_view why = error.description();
+  return At(error.source().begin, Escaped(absl::string_view(why.data(), why.size())));
+}
+
+absl::Status TomlFile::CheckText(absl::string_view text) const {
   if (text.size() > kMaxRulesBytes) {
-    return LimitError("rules-bytes", absl::StrCat(Escaped(file), ": larger than the limit ",
+    return LimitError("rules-bytes", absl::StrCat(name_, ": larger than the limit ",
                                                   "rules-bytes = ", kMaxRulesBytes, " bytes"));
   }
   int number = 1;
@@ -22,7 +45,7 @@ absl::Status CheckTomlText(absl::string_view text, absl::string_view file) {
     }
     if (dots > kMaxRulesDots) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(file), ":", number,
+          absl::StrCat(name_, ":", number,
                        ":1: more dots in a line than the limit rules-dots = ", kMaxRulesDots));
     }
     ++number;

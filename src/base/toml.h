@@ -22,7 +22,10 @@
 #define TOML_UNREACHABLE __builtin_unreachable()
 #include <toml++/toml.h>
 
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
 
@@ -30,8 +33,24 @@ namespace onnxflops {
 
 static_assert(TOML_MAX_NESTED_VALUES == kMaxRulesNesting);
 
-// Refuses what the parser would take too deep, or not at all. `file` names the text in errors.
-absl::Status CheckTomlText(absl::string_view text, absl::string_view file);
+// A file that is read, as errors name it: "rules.toml:4:3: unknown key 'macs'".
+class TomlFile {
+ public:
+  explicit TomlFile(absl::string_view file);
+
+  // `text` must outlive what it returns. Refuses what the parser would take too deep, or not at
+  // all.
+  absl::StatusOr<toml::table> Parse(absl::string_view text) const;
+
+  absl::Status At(const toml::source_position& place, absl::string_view what) const;
+  absl::Status Fault(const toml::node& node, absl::string_view what) const;
+  // Fit for a message.
+  const std::string& file_name() const { return name_; }
+
+ private:
+  absl::Status CheckText(absl::string_view text) const;
+  const std::string name_;
+};
 
 }  // namespace onnxflops
 

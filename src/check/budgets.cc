@@ -29,23 +29,16 @@ using check::ParseLimitText;
 
 absl::string_view TextOf(std::string_view text) { return {text.data(), text.size()}; }
 
-class BudgetsReader {
+class BudgetsReader : private TomlFile {
  public:
-  BudgetsReader(absl::string_view text, absl::string_view file)
-      : text_(text.data(), text.size()), file_(Escaped(file)) {
+  BudgetsReader(absl::string_view text, absl::string_view file) : TomlFile(file), text_(text) {
     budgets_.file = std::string(file);
   }
 
   absl::StatusOr<Budgets> Read() {
-    RETURN_IF_ERROR(CheckTomlText({text_.data(), text_.size()}, file_));
-    const toml::parse_result parsed = toml::parse(text_);
-    if (!parsed) {
-      const toml::parse_error& error = parsed.error();
-      return At(error.source().begin, Escaped(TextOf(error.description())));
-    }
-    const toml::table& root = parsed.table();
-    RETURN_IF_ERROR(CheckKeys(root, {"budget", "modules", "operators", "domains", "opset", "at",
-                                     "allow", "models", "lower_bounds"}));
+    ASSIGN_OR_RETURN(const toml::table root, Parse(text_));
+    RETURN_IF_ERROR(CheckKeys(root, {"budget", "modules", "operators", "domains", "opset", "mfu",
+                                     "at", "allow", "models", "lower_bounds"}));
     RETURN_IF_ERROR(ReadSections(root, ""));
     RETURN_IF_ERROR(ReadModels(root));
     RETURN_IF_ERROR(ReadExceptions(root));
@@ -55,13 +48,6 @@ class BudgetsReader {
 
  private:
   // ---- errors
-  absl::Status At(const toml::source_position& place, absl::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file_, ":", place.line, ":", place.column, ": ", what));
-  }
-  absl::Status Fault(const toml::node& node, absl::string_view what) const {
-    return At(node.source().begin, what);
-  }
   absl::Status CheckKeys(const toml::table& table, absl::Span<const std::string> known) const {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
@@ -124,6 +110,7 @@ class BudgetsReader {
     RETURN_IF_ERROR(ReadPatterns(root, "operators", BudgetRule::Kind::kOperators));
     RETURN_IF_ERROR(ReadPatterns(root, "domains", BudgetRule::Kind::kDomains));
     if (const toml::node* node = Get(root, "opset")) RETURN_IF_ERROR(ReadOpset(*node));
+    if (const toml::node* node = Get(root, "mfu")) RETURN_IF_ERROR(ReadMfu(*node));
     if (const toml::node* node = Get(root, "at")) RETURN_IF_ERROR(ReadSizes(*node));
     return absl::OkStatus();
   }
@@ -135,7 +122,7 @@ class BudgetsReader {
     for (const auto& [key, inside] : *models) {
       ASSIGN_OR_RETURN(const toml::table* table, Table(inside, "a model's budgets"));
       RETURN_IF_ERROR(
-          CheckKeys(*table, {"budget", "modules", "operators", "domains", "opset", "at"}));
+          CheckKeys(*table, {"budget", "modules", "operators", "domains", "opset", "mfu", "at"}));
       RETURN_IF_ERROR(ReadSections(*table, std::string(key.str())));
     }
     return absl::OkStatus();
@@ -145,7 +132,7 @@ class BudgetsReader {
                                       std::string name) {
     if (budgets_.rules.size() == kMaxBudgets) {
       return LimitError("budgets",
-                        absl::StrCat(file_, ": more than ", kMaxBudgets, " rules (budgets)"));
+                        absl::StrCat(file_name(), ": more than ", kMaxBudgets, " rules (budgets)"));
     }
     BudgetRule& rule = budgets_.rules.emplace_back();
     rule.kind = kind;
@@ -290,7 +277,7 @@ class BudgetsReader {
       budgets_.sizes.push_back(std::move(set));
     }
     if (budgets_.sizes.size() > kMaxBudgetSets) {
-      return LimitError("budget-sets", absl::StrCat(file_, ": more than ", kMaxBudgetSets,
+      return LimitError("budget-sets", absl::StrCat(file_name(), ": more than ", kMaxBudgetSets,
                                                     " sets of sizes (budget-sets)"));
     }
     return absl::OkStatus();
@@ -317,6 +304,30 @@ class BudgetsReader {
       return Fault(node, kForm);
     }
     sizes->ranges[name] = range;
+    return absl::OkStatus();
+  }
+
+  // ---- [mfu] min = "40%", device = "h100-sxm", dtype = "bf16"
+  absl::Status ReadMfu(const toml::node& node) {
+    ASSIGN_OR_RETURN(const toml::table* table, Table(node, "mfu"));
+    RETURN_IF_ERROR(CheckKeys(*table, {"min", "device", "dtype"}));
+    for (const char* key : {"min", "device", "dtype"}) {
+      if (Get(*table, key) == nullptr) {
+        return Fault(node, absl::StrCat("the key ", key, " is missing"));
+      }
+    }
+    const auto min = table->find("min");
+    ASSIGN_OR_RETURN(BudgetRule * rule,
+                     AddRule(min->first.source(), BudgetRule::Kind::kMfu, "mfu.min"));
+    ASSIGN_OR_RETURN(const std::string text, String(min->second, "min"));
+    const absl::StatusOr<BudgetLimit> limit = ParseLimitText(text, kQuantities[0], /*ratio=*/true);
+    if (!limit.ok() || limit->value < 1 || limit->value > 1'000'000) {
+      return Fault(min->second, "a utilisation is above 0 % and at most 100 %, as \"40%\"");
+    }
+    rule->limit = *limit;
+    rule->limit.place = PlaceOf(min->second.source());
+    ASSIGN_OR_RETURN(rule->device, String(*Get(*table, "device"), "device"));
+    ASSIGN_OR_RETURN(rule->dtype, String(*Get(*table, "dtype"), "dtype"));
     return absl::OkStatus();
   }
 
@@ -365,8 +376,7 @@ class BudgetsReader {
     return absl::OkStatus();
   }
 
-  const std::string_view text_;
-  const std::string file_;
+  const absl::string_view text_;
   std::string models_;  // of the sections that are read
   Budgets budgets_;
 };
@@ -379,6 +389,11 @@ bool Budgets::NeedsBase() const {
            (rule.limit.kind == BudgetLimit::Kind::kRelative ||
             (rule.warn && rule.warn->kind == BudgetLimit::Kind::kRelative));
   });
+}
+
+bool Budgets::NeedsRate() const {
+  return std::any_of(rules.begin(), rules.end(),
+                     [](const BudgetRule& rule) { return rule.kind == BudgetRule::Kind::kMfu; });
 }
 
 absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view file) {

@@ -13,6 +13,10 @@
 //   min = 17
 //   [at]                                # sizes; [at.NAME] for several sets of them
 //   batch = "1..8"
+//   [mfu]                               # of a training step, whose time --step-time gives
+//   min = "40%"
+//   device = "h100-sxm"
+//   dtype = "bf16"
 //   [[allow]]
 //   rule = "budget.flops"
 //   reason = "until the new head is trained"
@@ -55,7 +59,7 @@ struct BudgetLimit {
 };
 
 struct BudgetRule {
-  enum class Kind : uint8_t { kQuantity, kOperators, kDomains, kOpset };
+  enum class Kind : uint8_t { kQuantity, kOperators, kDomains, kOpset, kMfu };
   Kind kind = Kind::kQuantity;
   std::string name;    // "budget.flops", "modules.visual.*.flops", "operators.forbid", "opset.max"
   std::string models;  // a glob of file names; "": all
@@ -71,6 +75,8 @@ struct BudgetRule {
   // kOpset
   std::string domain;  // "ai.onnx"
   std::optional<int64_t> min_opset, max_opset;
+  // kMfu: limit.value is the least, in millionths
+  std::string device, dtype;
 };
 
 struct BudgetSizes {
@@ -95,6 +101,8 @@ struct Budgets {
   bool lower_bounds_pass = false;
 
   bool NeedsBase() const;
+  // Whether the time of a training step is needed.
+  bool NeedsRate() const;
 };
 
 // `file` names the text in errors. Errors: InvalidArgument, "onnxflops.toml:4:3: unknown key

@@ -7,33 +7,48 @@
 
 namespace onnxflops {
 
+namespace check {
+
+void WriteRules(const CheckReport& report, report::JsonWriter* json) {
+  json->Key("rules").BeginArray();
+  for (const Judgement& j : report.judgements) {
+    json->BeginObject();
+    if (!j.model.empty()) json->Key("model").String(j.model);
+    json->Key("name").String(j.rule);
+    json->Key("kind").String(j.kind);
+    json->Key("where").String(j.where);
+    json->Key("at").String(j.at);
+    json->Key("line").Int(static_cast<int64_t>(j.place.line));
+    json->Key("limit").String(j.limit);
+    json->Key("actual").String(j.actual);
+    json->Key("margin").String(j.margin);
+    if (j.limit_value) json->Key("limit_value").Int(*j.limit_value);
+    if (j.actual_value) json->Key("actual_value").Int(*j.actual_value);
+    json->Key("verdict").String(NameOf(j.verdict));
+    json->Key("passed").Bool(j.passed());
+    json->Key("detail").String(j.detail);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+}  // namespace check
+
 std::string ToJson(const CheckReport& report) {
   report::JsonWriter json;
   json.BeginObject();
   json.Key("schema").String("onnxflops.check/1");
-  report::WriteModel(report.head, &json);
-  if (report.has_base) report::WriteModel(report.base, &json, "base");
+  if (report.models.empty()) {
+    report::WriteModel(report.head, &json);
+    if (report.has_base) report::WriteModel(report.base, &json, "base");
+  } else {
+    json.Key("models").BeginArray();
+    for (const ModelInfo& model : report.models) json.String(model.path);
+    json.EndArray();
+  }
   json.Key("budgets").String(report.budgets);
   json.Key("passed").Bool(report.passed());
-  json.Key("rules").BeginArray();
-  for (const Judgement& j : report.judgements) {
-    json.BeginObject();
-    json.Key("name").String(j.rule);
-    json.Key("kind").String(j.kind);
-    json.Key("where").String(j.where);
-    json.Key("at").String(j.at);
-    json.Key("line").Int(static_cast<int64_t>(j.place.line));
-    json.Key("limit").String(j.limit);
-    json.Key("actual").String(j.actual);
-    json.Key("margin").String(j.margin);
-    if (j.limit_value) json.Key("limit_value").Int(*j.limit_value);
-    if (j.actual_value) json.Key("actual_value").Int(*j.actual_value);
-    json.Key("verdict").String(NameOf(j.verdict));
-    json.Key("passed").Bool(j.passed());
-    json.Key("detail").String(j.detail);
-    json.EndObject();
-  }
-  json.EndArray();
+  check::WriteRules(report, &json);
   json.EndObject();
   return json.TakeText();
 }

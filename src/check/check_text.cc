@@ -38,7 +38,8 @@ std::string PlaceText(const Judgement& judgement) {
   // A rule about one module, which has its name, says it already.
   const bool known =
       judgement.where.empty() || judgement.rule.find(judgement.where) != std::string::npos;
-  std::string text = judgement.rule;
+  std::string text = judgement.model;
+  absl::StrAppend(&text, text.empty() ? "" : ": ", judgement.rule);
   if (!known) absl::StrAppend(&text, "  ", judgement.where);
   if (!judgement.at.empty()) absl::StrAppend(&text, "  (", judgement.at, ")");
   return text;
@@ -72,7 +73,8 @@ std::vector<std::string> Details(const CheckReport& report) {
 }
 
 std::vector<LabelledLine> CheckHead(const CheckReport& report) {
-  std::vector<LabelledLine> lines = {{"model", {report.head.path}}};
+  std::vector<LabelledLine> lines = {
+      {report.models.empty() ? "model" : "models", {report.head.path}}};
   if (report.has_base) lines.push_back({"base", {report.base.path}});
   lines.push_back({"budgets", {report.budgets}});
   lines.push_back({"check", {CheckInWords(report)}});
@@ -124,6 +126,7 @@ std::string ToMarkdown(const CheckReport& report) {
 
 std::string ToCsv(const CheckReport& report) {
   TextTable table;
+  if (!report.models.empty()) table.columns.push_back({"model"});
   for (const char* title : {"rule", "kind", "module", "at", "verdict", "limit", "actual", "margin",
                             "limit_value", "actual_value", "detail"}) {
     table.columns.push_back({title});
@@ -132,9 +135,14 @@ std::string ToCsv(const CheckReport& report) {
     const auto digits = [](const std::optional<absl::int128>& value) {
       return value ? Int128ToString(*value) : "";
     };
-    table.rows.push_back(
-        {{j.rule, j.kind, j.where, j.at, std::string(NameOf(j.verdict)), j.limit, j.actual,
-          j.margin, digits(j.limit_value), digits(j.actual_value), j.detail}});
+    TextTable::Row row;
+    if (!report.models.empty()) row.cells.push_back(j.model);
+    for (const std::string& cell :
+         {j.rule, j.kind, j.where, j.at, std::string(NameOf(j.verdict)), j.limit, j.actual,
+          j.margin, digits(j.limit_value), digits(j.actual_value), j.detail}) {
+      row.cells.push_back(cell);
+    }
+    table.rows.push_back(std::move(row));
   }
   return DrawCsv(table);
 }

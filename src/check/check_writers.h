@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/check/judge.h"
+#include "src/report/json_writer.h"
 #include "src/report/view_options.h"
 
 namespace onnxflops {
@@ -15,6 +16,11 @@ std::string ToMarkdown(const CheckReport& report);
 std::string ToCsv(const CheckReport& report);
 // JSON: "onnxflops.check/1" (tools/schema/check.v1.schema.json).
 std::string ToJson(const CheckReport& report);
+
+namespace check {
+// "rules": every rule and its verdict, in documents of a check.
+void WriteRules(const CheckReport& report, report::JsonWriter* json);
+}  // namespace check
 
 // "failed: 2 of 7 rules", "passed: 7 rules, 1 warning".
 std::string CheckInWords(const CheckReport& report);

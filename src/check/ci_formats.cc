@@ -22,10 +22,10 @@ namespace {
 using report::JsonWriter;
 using report::MarkdownCode;
 
-// "budget.flops of visual at batch = 1".
+// "budget.flops of visual at batch = 1"; of several models, "a.onnx: budget.flops".
 std::string SubjectOf(const Judgement& j) {
-  return absl::StrCat(j.rule, j.where.empty() ? "" : " of ", j.where, j.at.empty() ? "" : " at ",
-                      j.at);
+  return absl::StrCat(j.model, j.model.empty() ? "" : ": ", j.rule, j.where.empty() ? "" : " of ",
+                      j.where, j.at.empty() ? "" : " at ", j.at);
 }
 
 // "16.5 GFLOP, limit 16 GFLOP (-3.13 %): failed; why".
@@ -90,6 +90,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
     {"operators", "Operators that a model may use."},
     {"domains", "Domains of operators that a model may use."},
     {"opset", "Opsets that a model may import."},
+    {"mfu", "The part of what devices can do that training uses."},
 };
 
 void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter* json) {
@@ -111,7 +112,10 @@ void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter*
   json->EndObject();
   json->Key("logicalLocations").BeginArray();
   json->BeginObject();
-  json->Key("fullyQualifiedName").String(j.where.empty() ? report.head.path : j.where);
+  json->Key("fullyQualifiedName")
+      .String(!j.where.empty()   ? j.where
+              : !j.model.empty() ? j.model
+                                 : report.head.path);
   json->Key("kind").String("module");
   json->EndObject();
   json->EndArray();
@@ -129,21 +133,24 @@ std::string ToComment(const CheckReport& report) {
   const std::string begin =
       absl::StrCat(CommentMarker("check", report.head.path), "**", MarkdownCode(report.head.path),
                    "** ", MarkdownCode(CheckInWords(report)), "\n");
-  std::string broken;
-  for (const Judgement* j : Alarming(report)) {
-    absl::StrAppend(&broken, "- ", MarkdownCode(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j))),
-                    "\n");
-  }
-  if (!broken.empty()) broken.insert(0, "\n");
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops check prints all of it.\n";
-  const std::string all = FoldedDetails("All rules", ToMarkdown(report));
   const size_t room = kMaxCommentBytes - sizeof(kLeftOut);
   std::string out = begin;
-  const bool has_broken = out.size() + broken.size() <= room;
-  if (has_broken) out += broken;
-  const bool has_all = out.size() + all.size() <= room;
-  if (has_all) out += all;
-  if (!has_broken || !has_all) out += kLeftOut;
+  bool complete = true;
+  const auto add = [&](const std::string& part) {
+    const bool fits = out.size() + part.size() <= room;
+    if (fits) out += part;
+    complete = complete && fits;
+    return fits;
+  };
+  const char* between = "\n";
+  for (const Judgement* j : Alarming(report)) {
+    const std::string text = MarkdownCode(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j)));
+    if (!add(absl::StrCat(between, "- ", text, "\n"))) break;
+    between = "";
+  }
+  add(FoldedDetails("All rules", ToMarkdown(report)));
+  if (!complete) out += kLeftOut;
   return out;
 }
 
@@ -242,7 +249,8 @@ std::string ToBenchmark(const CheckReport& report) {
   for (const Judgement& j : report.judgements) {
     if (!j.actual_value) continue;
     json.BeginObject();
-    json.Key("name").String(absl::StrCat(report.head.path, ": ", SubjectOf(j)));
+    json.Key("name").String(
+        absl::StrCat(j.model.empty() ? absl::StrCat(report.head.path, ": ") : "", SubjectOf(j)));
     json.Key("unit").String(check::UnitOf(*j.quantity));
     json.Key("value").Int(*j.actual_value);
     json.Key("extra").String(absl::StrCat("limit ", j.limit));

@@ -21,12 +21,14 @@ namespace {
 
 using check::UnitOf;
 using report::SiNumber;
+using report::TimeText;
 
 constexpr absl::int128 kWhole = 1'000'000;  // of millionths
 constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
 constexpr size_t kListedNames = 8;
 
 std::string FigureText(absl::int128 value, const Quantity& q) {
+  if (q.unit == Quantity::Unit::kZeptoseconds && value >= 0) return TimeText(value, false);
   std::string text = SiNumber(value);
   const absl::string_view unit = UnitOf(q);
   const bool prefixed = !text.empty() && text.find(' ') != std::string::npos;
@@ -49,6 +51,18 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
                       : sign   ? "+"
                                : "",
                       Int128ToString(hundredths / 100), ".", digits, " %");
+}
+
+const char* WhyMissing(const Quantity& quantity) {
+  switch (quantity.needs) {
+    case Quantity::Needs::kNothing:
+      break;
+    case Quantity::Needs::kDevice:
+      return "it needs a device, of the base as well: --device NAME --dtype D";
+    case Quantity::Needs::kTraining:
+      return "it needs an exact backward pass, which check does not count";
+  }
+  return "the base is a report without this quantity";
 }
 
 // How a limit and a figure stand to each other.
@@ -78,7 +92,7 @@ class RuleJudge {
     judgement.kind = rule.per != nullptr ? "ratio" : relative ? "growth" : "amount";
     if (!Knows(*rule.quantity) || (rule.per != nullptr && !Knows(*rule.per))) {
       judgement.verdict = Verdict::kNotProven;
-      judgement.detail = "the base is a report without this quantity";
+      judgement.detail = WhyMissing(Knows(*rule.quantity) ? *rule.per : *rule.quantity);
       return judgement;
     }
     if (relative &&
@@ -138,6 +152,32 @@ class RuleJudge {
     const bool low = rule.min_opset && opset->second < *rule.min_opset;
     const bool high = rule.max_opset && opset->second > *rule.max_opset;
     if (low || high) judgement.verdict = Verdict::kFailed;
+    return judgement;
+  }
+
+  // A utilisation above 1 is a wrong peak, time or number of devices: it never passes.
+  static Judgement OfMfu(const BudgetRule& rule, MfuOfRule mfu) {
+    constexpr double kHundredths = 10'000;  // of a percent
+    Judgement judgement = Begin(rule);
+    judgement.kind = "mfu";
+    judgement.limit = absl::StrCat("at least ", rule.limit.text);
+    const absl::StatusOr<double> figure = mfu(rule);
+    if (!figure.ok()) {
+      judgement.verdict = Verdict::kNotProven;
+      judgement.actual = "-";
+      judgement.detail = std::string(figure.status().message());
+      return judgement;
+    }
+    const double millionths = *figure * static_cast<double>(kWhole);
+    judgement.actual = *figure < 100 ? PercentText(static_cast<int64_t>(*figure * kHundredths),
+                                                   static_cast<int64_t>(kHundredths), false)
+                                     : "above 10,000 %";
+    if (*figure > 1) {
+      judgement.verdict = Verdict::kFailed;
+      judgement.detail = "more than the devices can do: a peak, a time or a number is wrong";
+    } else if (!(millionths >= static_cast<double>(rule.limit.value))) {
+      judgement.verdict = Verdict::kFailed;
+    }
     return judgement;
   }
 
@@ -334,7 +374,7 @@ bool IsForModel(absl::string_view models, absl::string_view path) {
 }
 
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
-                   absl::string_view today, CheckReport* report) {
+                   absl::string_view today, MfuOfRule mfu, CheckReport* report) {
   const RuleJudge judge(budgets, sizes, diff);
   const std::string at = SizesText(sizes);
   const auto add = [&](Judgement judgement) {
@@ -346,6 +386,8 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
     if (!IsForModel(rule.models, diff.head.path)) continue;
     if (rule.kind == BudgetRule::Kind::kOpset) {
       add(judge.OfOpset(rule));
+    } else if (rule.kind == BudgetRule::Kind::kMfu) {
+      add(RuleJudge::OfMfu(rule, mfu));
     } else if (rule.kind != BudgetRule::Kind::kQuantity) {
       add(judge.OfNames(rule));
     } else if (!rule.module) {

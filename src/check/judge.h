@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,8 +29,9 @@ enum class Verdict : uint8_t {
 absl::string_view NameOf(Verdict verdict);
 
 struct Judgement {
+  std::string model;  // its path, where several were checked; "" where one was
   std::string rule;   // BudgetRule::name
-  std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset"
+  std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu"
   std::string where;  // path of the module; "": the whole model
   std::string at;     // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
@@ -47,6 +49,8 @@ struct Judgement {
 struct CheckReport {
   ModelInfo base, head;
   bool has_base = false;
+  // Where several models were checked: all of them. `head` has only a path then, "3 models".
+  std::vector<ModelInfo> models;
   std::string budgets;  // the file
   std::vector<Judgement> judgements;
 
@@ -54,10 +58,13 @@ struct CheckReport {
   int64_t Count(Verdict verdict) const;
 };
 
+// The MFU of a rule's device, as a part of 1; an error that says why it is not known.
+using MfuOfRule = absl::FunctionRef<absl::StatusOr<double>(const BudgetRule& rule)>;
+
 // The judgements of all rules for the file, at one set of sizes; null: as the model has them. Fixed
 // sizes are bound in `diff` already. `today` as "2027-01-31". OutOfRange if there are too many.
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
-                   absl::string_view today, CheckReport* report);
+                   absl::string_view today, MfuOfRule mfu, CheckReport* report);
 
 // Whether what is said for files of this pattern holds for a file: by its name, or its path.
 bool IsForModel(absl::string_view models, absl::string_view path);

@@ -62,7 +62,8 @@ absl::StatusOr<absl::int128> Times(absl::string_view text, const Decimal& number
 
 std::string ExampleFor(const Quantity& quantity, bool ratio) {
   if (ratio) return "a ratio is a percentage, as \"5%\"";
-  const std::string amount = absl::StrCat("12.5 G", UnitOf(quantity));
+  const bool time = quantity.unit == Quantity::Unit::kZeptoseconds;
+  const std::string amount = time ? "12.5 ms" : absl::StrCat("12.5 G", UnitOf(quantity));
   return absl::StrCat("it should be an amount, as \"", amount,
                       "\", or what the base may grow by, as \"+2%\"");
 }
@@ -89,8 +90,21 @@ const std::vector<Prefix>& Prefixes() {
   return prefixes;
 }
 
+// A thousand of one are the next.
+constexpr absl::string_view kTimes[] = {"zs", "as", "fs", "ps", "ns", "us", "ms", "s"};
+
+absl::int128 FactorOfTime(absl::string_view unit) {
+  absl::int128 factor = 1;
+  for (absl::string_view name : kTimes) {
+    if (unit == name) return factor;
+    factor *= kThousand;
+  }
+  return 0;
+}
+
 // "GFLOPs" -> 10^9, or 0 if the quantity has no such unit.
 absl::int128 FactorOf(absl::string_view unit, const Quantity& quantity) {
+  if (quantity.unit == Quantity::Unit::kZeptoseconds) return FactorOfTime(unit);
   const bool bytes = quantity.unit == Quantity::Unit::kBytes;
   for (const Prefix& prefix : Prefixes()) {
     absl::string_view rest = unit;
@@ -118,6 +132,8 @@ const char* UnitOf(const Quantity& quantity) {
       return "";
     case Quantity::Unit::kBytes:
       return "B";
+    case Quantity::Unit::kZeptoseconds:
+      return "zs";
   }
   return "";
 }
@@ -155,9 +171,11 @@ absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantit
 
 std::string LimitTextFor(absl::int128 value, const Quantity& quantity) {
   constexpr absl::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  const bool time = quantity.unit == Quantity::Unit::kZeptoseconds;
+  const size_t prefixes = time ? std::size(kTimes) : std::size(kPrefixes);
   size_t prefix = 0;
   absl::int128 unit = 1;
-  while (prefix + 1 < std::size(kPrefixes) && value >= unit * 1000) {
+  while (prefix + 1 < prefixes && value >= unit * 1000) {
     unit *= 1000;
     ++prefix;
   }
@@ -168,6 +186,9 @@ std::string LimitTextFor(absl::int128 value, const Quantity& quantity) {
   std::string text = Int128ToString(rounded / unit);
   std::string decimals = Int128ToString(unit + rounded % unit).substr(1);
   decimals.erase(decimals.find_last_not_of('0') + 1);
+  if (time) {
+    return absl::StrCat(text, decimals.empty() ? "" : ".", decimals, " ", kTimes[prefix]);
+  }
   const absl::string_view name = UnitOf(quantity);
   const bool gap = prefix > 0 || !name.empty();
   return absl::StrCat(text, decimals.empty() ? "" : ".", decimals, gap ? " " : "",

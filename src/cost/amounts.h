@@ -29,6 +29,9 @@ struct Amounts {
   Expr bytes_written;     // by every execution
   Expr foldable_flops;    // of `flops`, on constants only: a runtime folds them
   Expr activation_count;  // elements of the first outputs of nodes that have macs
+  Expr gradient_flops;    // of the backward pass, as autograd executes it
+  Expr gradient_macs;     // of these
+  Expr time_bound;        // node by node on a device: see Roofline of src/cost/roofline.h
 
   // this += other * times.
   void Add(const Amounts& other, const Expr& times = 1);
@@ -42,7 +45,7 @@ struct Amounts {
 };
 
 struct Quantity {
-  enum class Unit : uint8_t { kFlops, kMacs, kOps, kElements, kBytes };
+  enum class Unit : uint8_t { kFlops, kMacs, kOps, kElements, kBytes, kZeptoseconds };
   // What a node does, once per execution; or what a module holds, once.
   enum class Of : uint8_t { kWork, kWeights };
 
@@ -51,6 +54,9 @@ struct Quantity {
   Unit unit;
   Of of;
   Expr Amounts::*value;
+  // A report has it always, with a device, or with an exact backward pass.
+  enum class Needs : uint8_t { kNothing, kDevice, kTraining };
+  Needs needs = Needs::kNothing;
 };
 
 inline constexpr Quantity kQuantities[] = {
@@ -70,6 +76,12 @@ inline constexpr Quantity kQuantities[] = {
      &Amounts::foldable_flops},
     {"activation_count", "activations", Quantity::Unit::kElements, Quantity::Of::kWork,
      &Amounts::activation_count},
+    {"gradient_flops", "backward FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork,
+     &Amounts::gradient_flops, Quantity::Needs::kTraining},
+    {"gradient_macs", "backward MACs", Quantity::Unit::kMacs, Quantity::Of::kWork,
+     &Amounts::gradient_macs, Quantity::Needs::kTraining},
+    {"time_bound_zs", "time bound", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork,
+     &Amounts::time_bound, Quantity::Needs::kDevice},
     // clang-format on
 };
 inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);

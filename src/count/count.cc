@@ -45,8 +45,14 @@ Amounts Tally::ShapeWorkAmounts() const {
   kept.flops = 2 * flops[Kind::kMac];
   kept.other_flops = 0;
   kept.int_ops = 2 * int_ops[Kind::kMac];
+  kept.time_bound = 0;
   if (amounts.foldable_flops != Expr(0)) kept.foldable_flops = kept.flops;
   return kept;
+}
+
+Expr TimedOperations(const Tally& own) {
+  const bool integers = !own.int_ops[Kind::kMac].is_zero();
+  return integers ? own.amounts.flops + own.amounts.int_ops : own.amounts.flops;
 }
 
 namespace {
@@ -78,7 +84,8 @@ std::vector<Expr> AmountsOf(const Tally& tally) {
 }
 
 int64_t TermsOf(const Tally& tally) {
-  int64_t terms = tally.amounts.bytes_read.NumTerms() + tally.amounts.bytes_written.NumTerms();
+  int64_t terms = tally.amounts.bytes_read.NumTerms() + tally.amounts.bytes_written.NumTerms() +
+                  tally.amounts.time_bound.NumTerms();
   const auto add = [&](Kind, const Expr& amount) { terms += amount.NumTerms(); };
   tally.flops.ForEach(add);
   tally.int_ops.ForEach(add);
@@ -87,8 +94,9 @@ int64_t TermsOf(const Tally& tally) {
 
 class Counter {
  public:
-  Counter(const Inference& inference, CausalCounting causal)
-      : in_(inference), model_(*inference.model), causal_(causal) {}
+  Counter(const Inference& inference, CausalCounting causal,
+          const std::optional<Roofline>& roofline)
+      : in_(inference), model_(*inference.model), causal_(causal), roofline_(roofline) {}
 
   absl::StatusOr<Counts> Run() {
     const WorkLimit work(MaxSteps(model_, in_.limits));
@@ -247,7 +255,11 @@ class Counter {
     } else if (call.def != nullptr) {
       RETURN_IF_ERROR(CountOperator(call, result));
     }
-    if (!call.bodies.empty()) CountBodies(call, result);
+    if (roofline_ && !call.constant) AddTime(&result->own);
+    if (!call.bodies.empty()) {
+      CountBodies(call, result);
+      RETURN_IF_ERROR(CheckTimeOfTrips(call, *result));
+    }
     result->own.lower_bound = result->coverage == Coverage::kUnknown;
     Tally tally;
     Tally* all = &result->own;
@@ -278,14 +290,38 @@ class Counter {
     result->body_times.assign(call.bodies.size(), 0);
   }
 
+  void AddTime(Tally* own) const {
+    Amounts& amounts = own->amounts;
+    amounts.time_bound =
+        roofline_->TimeOf(TimedOperations(*own), amounts.bytes_read + amounts.bytes_written);
+  }
+
+  // A bound is a maximum, so that it may be no polynomial of the trip's number where all else is.
+  absl::Status CheckTimeOfTrips(const Call& call, const CallCost& cost) const {
+    if (!roofline_ || !call.growing.has_value()) return absl::OkStatus();
+    Tally sum;
+    AddBodies(call, cost, &sum);
+    const Expr& trip =
+        out_.instances[static_cast<size_t>(call.bodies[0].instance)].amounts.time_bound;
+    if (cost.coverage == Coverage::kUnknown ||
+        SumOver(trip, call.growing->symbol, call.growing->count) == sum.amounts.time_bound) {
+      return absl::OkStatus();
+    }
+    return absl::UnimplementedError(absl::StrCat(
+        Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
+        ": its sizes change from trip to trip, and the bound on its time has no closed form; "
+        "count without --device"));
+  }
+
   // Whether every amount of a body is a polynomial of the trip's number, whose sum over all trips
   // is that of the samples.
   bool HasSumOfTrips(const Call& call, const CallCost& cost) const {
     Tally sum;
     AddBodies(call, cost, &sum);
+    Tally one = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
+    sum.amounts.time_bound = one.amounts.time_bound = 0;
     std::vector<Expr> sums = AmountsOf(sum);
-    std::vector<Expr> trip =
-        AmountsOf(out_.instances[static_cast<size_t>(call.bodies[0].instance)]);
+    std::vector<Expr> trip = AmountsOf(one);
     if (sums.size() != trip.size()) return false;
     for (size_t i = 0; i < sums.size(); ++i) {
       if (SumOver(trip[i], call.growing->symbol, call.growing->count) != sums[i]) return false;
@@ -506,6 +542,7 @@ class Counter {
   const Inference& in_;
   const ModelData& model_;
   const CausalCounting causal_;
+  const std::optional<Roofline> roofline_;
   int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
   std::vector<bool> reached_;
@@ -527,8 +564,9 @@ class Counter {
 
 }  // namespace
 
-absl::StatusOr<Counts> Count(const Inference& inference, CausalCounting causal) {
-  return Counter(inference, causal).Run();
+absl::StatusOr<Counts> Count(const Inference& inference, CausalCounting causal,
+                             const std::optional<Roofline>& roofline) {
+  return Counter(inference, causal, roofline).Run();
 }
 
 }  // namespace onnxflops

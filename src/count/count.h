@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "src/cost/amounts.h"
 #include "src/cost/cost.h"
 #include "src/cost/coverage.h"
+#include "src/cost/roofline.h"
 #include "src/infer/infer.h"
 
 namespace onnxflops {
@@ -69,6 +71,10 @@ struct UnknownItem {
   std::string reason;
 };
 
+// The work of a node that takes time on a device: FLOPs, and where integers are multiplied the work
+// on integers as well.
+Expr TimedOperations(const Tally& own);
+
 struct Counts {
   std::vector<CallCost> calls;   // by CallId
   std::vector<Tally> instances;  // by InstanceId, one run each
@@ -81,8 +87,12 @@ struct Counts {
   std::vector<std::string> warnings;  // choices that another binding might make otherwise
 };
 
+// With a roofline, Amounts::time_bound is the sum of the bounds of all nodes. Work on constants,
+// which a runtime does once, and shape arithmetic take no time. Unimplemented for a loop of growing
+// sizes whose bound has no closed form.
 absl::StatusOr<Counts> Count(const Inference& inference,
-                             CausalCounting causal = CausalCounting::kFull);
+                             CausalCounting causal = CausalCounting::kFull,
+                             const std::optional<Roofline>& roofline = std::nullopt);
 
 }  // namespace onnxflops
 

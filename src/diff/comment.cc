@@ -1,7 +1,9 @@
 #include "src/diff/comment.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -20,6 +22,7 @@ using diff::TotalsTable;
 using report::MarkdownCode;
 
 constexpr size_t kMaxMarkerPath = 200;
+constexpr int kOpenedByChange = -1;  // DiffViewOptions::depth
 
 }  // namespace
 
@@ -38,13 +41,9 @@ std::string FoldedDetails(absl::string_view summary, absl::string_view markdown)
                       "\n</details>\n");
 }
 
-std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
-  std::string out =
-      absl::StrCat(CommentMarker("diff", diff.head.path), "**", MarkdownCode(diff.head.path), "** ",
-                   MarkdownCode(ChangeInWords(diff)), "\n");
-  if (diff.IsEmpty()) return out;
-  if (diff.lower_bound) out += "\nA part is not counted: totals are lower bounds.\n";
-  absl::StrAppend(&out, "\n", DrawMarkdown(TotalsTable(diff, options)));
+namespace {
+
+std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& options) {
   std::vector<std::string> parts;
   std::string formulas;
   for (const std::string& formula : ChangeFormulas(diff, options)) {
@@ -58,14 +57,33 @@ std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
     }
     parts.push_back(FoldedDetails(section.title, text));
   }
+  return parts;
+}
+
+}  // namespace
+
+std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
+  std::string begin =
+      absl::StrCat(CommentMarker("diff", diff.head.path), "**", MarkdownCode(diff.head.path), "** ",
+                   MarkdownCode(ChangeInWords(diff)), "\n");
+  if (diff.IsEmpty()) return begin;
+  if (diff.lower_bound) begin += "\nA part is not counted: totals are lower bounds.\n";
+  absl::StrAppend(&begin, "\n", DrawMarkdown(TotalsTable(diff, options)));
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";
+  // Less of the tree, until all tables fit; then what fits.
+  DiffViewOptions view = options;
+  for (const int depth : {options.depth, kOpenedByChange, 2, 1}) {
+    view.depth = depth;
+    size_t bytes = begin.size();
+    for (const std::string& part : PartsOf(diff, view)) bytes += part.size();
+    if (bytes <= kMaxCommentBytes) break;
+  }
+  std::string out = std::move(begin);
   bool complete = true;
-  for (const std::string& part : parts) {
-    if (out.size() + part.size() + sizeof(kLeftOut) > kMaxCommentBytes) {
-      complete = false;
-    } else {
-      out += part;
-    }
+  for (const std::string& part : PartsOf(diff, view)) {
+    const bool fits = out.size() + part.size() + sizeof(kLeftOut) <= kMaxCommentBytes;
+    if (fits) out += part;
+    complete = complete && fits;
   }
   if (!complete) out += kLeftOut;
   return out;

@@ -21,6 +21,7 @@ using report::LabelledLine;
 using report::Percent;
 using report::ShowExpr;
 using report::SiNumber;
+using report::TimeText;
 using report::WithByteUnit;
 using Column = TextTable::Column;
 
@@ -30,6 +31,9 @@ constexpr auto kDropLast = Column::Narrow::kDropLast;
 constexpr size_t kMaxListedNodes = 40;
 
 std::string NumberText(absl::int128 value, const Quantity& q, bool exact) {
+  if (q.unit == Quantity::Unit::kZeptoseconds) {
+    return absl::StrCat(value < 0 ? "-" : "", TimeText(value < 0 ? -value : value, exact));
+  }
   std::string text = exact ? GroupedDigits(value) : SiNumber(value);
   return q.unit == Quantity::Unit::kBytes ? WithByteUnit(std::move(text)) : text;
 }
@@ -296,7 +300,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
 
 TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
   TextTable table;
-  table.columns = {{"operator", false, kCutBeginning}, {"nodes", true}};
+  table.columns = {{"operator", false, kCutBeginning}, {"nodes", true, kDropLast}};
   AddFigureColumns(*options.quantity, &table);
   size_t hidden = 0, quiet = 0;
   for (size_t i : ChangedRows(diff, options, diff.ops, &hidden)) {

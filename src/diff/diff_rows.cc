@@ -12,6 +12,7 @@
 #include "src/cost/amounts_sum.h"
 #include "src/report/format.h"
 #include "src/report/numbered_name.h"
+#include "src/report/open_place.h"
 
 namespace onnxflops::diff {
 namespace {
@@ -209,12 +210,10 @@ class DiffRowMaker {
   }
 
   void Open(size_t at, std::vector<Group> below) {
-    const int64_t times = places_[at].times * places_[at].group.count;
-    const int indent = places_[at].indent + 1;
-    for (Group& group : below) {
-      const size_t row = AddPlace(std::move(group), times, indent);
-      places_[at].rows.push_back(row);
-    }
+    report::OpenPlace(at, std::move(below), &places_,
+                      [this](Group group, int64_t times, int indent) {
+                        return AddPlace(std::move(group), times, indent);
+                      });
   }
 
   void OpenByChange() {

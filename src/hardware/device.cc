@@ -2,11 +2,12 @@
 
 #include <cstddef>
 
-#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 
@@ -57,6 +58,7 @@ const PeakFigure* Device::PeakOf(Precision precision) const {
 }
 
 absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Device> own) {
+  if (absl::StartsWithIgnoreCase(name, "cpu:")) return ParseCpu(name);
   std::vector<std::string> names;
   for (absl::Span<const Device> devices : {own, absl::MakeConstSpan(AllDevices())}) {
     for (const Device& device : devices) {
@@ -71,38 +73,47 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
                       : ""));
 }
 
+namespace {
+
+// What stands in for a precision that a device has no peak for: the next wider of its kind first,
+// then what is narrower.
+absl::Span<const Precision> NearestOf(Precision precision) {
+  using P = Precision;
+  static constexpr P kFp64[] = {P::kFp32}, kFp32[] = {P::kFp64, P::kTf32, P::kBf16, P::kFp16},
+                     kTf32[] = {P::kFp32, P::kBf16, P::kFp16},
+                     kBf16[] = {P::kFp16, P::kTf32, P::kFp32, P::kFp8},
+                     kFp16[] = {P::kBf16, P::kTf32, P::kFp32, P::kFp8},
+                     kFp8[] = {P::kBf16, P::kFp16, P::kTf32, P::kFp32},
+                     kFp4[] = {P::kFp8, P::kBf16, P::kFp16, P::kFp32},
+                     kInt8[] = {P::kFp8, P::kFp16, P::kBf16, P::kFp32},
+                     kInt4[] = {P::kInt8, P::kFp8, P::kFp16, P::kBf16, P::kFp32};
+  static constexpr absl::Span<const P> kAll[kNumPrecisions] = {kFp64, kFp32, kTf32, kBf16, kFp16,
+                                                               kFp8,  kFp4,  kInt8, kInt4};
+  return kAll[static_cast<size_t>(precision)];
+}
+
+}  // namespace
+
 absl::StatusOr<PeakFigure> FindPeak(const Device& device, Precision precision) {
   if (const PeakFigure* peak = device.PeakOf(precision)) return *peak;
+  std::string nearest;
+  for (Precision other : NearestOf(precision)) {
+    const PeakFigure* peak = device.PeakOf(other);
+    if (peak == nullptr) continue;
+    nearest =
+        absl::StrCat("; the nearest is ", PrecisionName(other), ", ",
+                     absl::StrFormat("%.6g", static_cast<double>(peak->giga) / 1000), " TFLOP/s");
+    break;
+  }
   std::vector<absl::string_view> there;
   for (int i = 0; i < kNumPrecisions; ++i) {
     const auto other = static_cast<Precision>(i);
     if (device.PeakOf(other) != nullptr) there.push_back(PrecisionName(other));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat(Escaped(device.name), " has no ", PrecisionName(precision), " peak in the table",
-                   there.empty() ? "" : absl::StrCat("; it has ", absl::StrJoin(there, ", ")),
-                   "; --peak gives one of your own"));
-}
-
-absl::StatusOr<Device> CpuByFormula(int64_t cores, int64_t hertz, int64_t flops_per_cycle,
-                                    Precision precision) {
-  constexpr int64_t kGiga = 1'000'000'000;
-  constexpr int64_t kMost = int64_t{1} << 20;
-  const bool fits = cores > 0 && cores <= kMost && flops_per_cycle > 0 &&
-                    flops_per_cycle <= kMost && hertz > 0 && hertz <= 100 * kGiga;
-  if (!fits) {
-    return absl::InvalidArgumentError(
-        "a CPU's peak needs cores, hertz and FLOPs per cycle, each above 0");
-  }
-  const absl::int128 giga = absl::int128(cores) * flops_per_cycle * hertz / kGiga;
-  Device device;
-  device.name = "cpu";
-  device.title = absl::StrCat("CPU, ", cores, " cores");
-  device.unit = "CPU";
-  const std::string source =
-      absl::StrCat(cores, " cores x ", hertz, " Hz x ", flops_per_cycle, " FLOPs per cycle");
-  device.peaks.push_back({precision, static_cast<int64_t>(giga), "", source});
-  return device;
+  return absl::FailedPreconditionError(absl::StrCat(
+      Escaped(device.name), " has no ", PrecisionName(precision), " peak in the table", nearest,
+      there.empty() ? "" : absl::StrCat("; it has ", absl::StrJoin(there, ", ")),
+      "; --devices-file gives one of your own"));
 }
 
 }  // namespace onnxflops

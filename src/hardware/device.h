@@ -57,15 +57,34 @@ const std::vector<Device>& AllDevices();
 absl::StatusOr<std::vector<Device>> LoadDevices(absl::string_view toml, absl::string_view file);
 
 // By its name or an alias, whatever their case; never by a part of it. `own` before ours. NotFound,
-// with names that are similar.
+// with names that are similar. "cpu:..." is a CPU by formula: ParseCpu.
 absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Device> own = {});
 // FailedPrecondition where it is blank, with what there is.
 absl::StatusOr<PeakFigure> FindPeak(const Device& device, Precision precision);
 
-// A CPU by formula: cores x clock x operations per cycle and core. `flops_per_cycle` 32 is AVX-512
-// with two units in fp32, 16 AVX2 with two.
+// A CPU by formula: cores x clock x operations per cycle and core.
 absl::StatusOr<Device> CpuByFormula(int64_t cores, int64_t hertz, int64_t flops_per_cycle,
                                     Precision precision);
+// "cpu:64:2.5:avx512" is 64 cores at 2.5 GHz with an instruction set of kCpuSets, "cpu:64:2.5:avx2:
+// 300" with 300 GB/s of memory bandwidth as well. FindDevice takes such names. InvalidArgument,
+// with the form and the sets.
+absl::StatusOr<Device> ParseCpu(absl::string_view text);
+
+// Operations per cycle of a core, a multiply-accumulate being two.
+struct CpuSet {
+  absl::string_view name;
+  absl::string_view how;
+  int fp64, fp32, bf16, fp16, int8;  // 0: no such unit
+};
+inline constexpr CpuSet kCpuSets[] = {
+    {"sse2", "an adder and a multiplier of 128 bits", 4, 8, 0, 0, 0},
+    {"avx", "an adder and a multiplier of 256 bits", 8, 16, 0, 0, 0},
+    {"avx2", "2 FMA units of 256 bits", 16, 32, 0, 0, 0},
+    {"avx512", "2 FMA units of 512 bits", 32, 64, 0, 0, 0},
+    {"avx512-1", "1 FMA unit of 512 bits", 16, 32, 0, 0, 0},
+    {"amx", "a tile unit, beside 2 FMA units of 512 bits", 32, 64, 1024, 0, 2048},
+    {"neon", "2 FMA units of 128 bits", 8, 16, 0, 32, 0},
+};
 
 }  // namespace onnxflops
 

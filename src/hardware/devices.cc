@@ -21,6 +21,18 @@ constexpr char kNeuron[] = "AWS Neuron documentation";
 constexpr char kGaudi[] = "Intel, Hot Chips 2024, Gaudi 3 at 1750 MHz";
 constexpr char kDeepSeek[] = "DeepSeek-V3, torchtitan";
 constexpr char kComposer[] = "MosaicML Composer: 1979 / 2";
+constexpr char kA100Sheet[] = "NVIDIA A100 datasheet (2021)";
+constexpr char kHopperSheet[] = "NVIDIA H100 whitepaper, boost clock x units";
+constexpr char kV100Sheet[] = "NVIDIA V100 datasheet; 640 tensor cores x 128 x 1.53 GHz";
+constexpr char kT4Sheet[] = "NVIDIA T4 datasheet; 320 tensor cores x 128 x 1.59 GHz";
+constexpr char kL4Sheet[] = "NVIDIA L4 datasheet, half of the figures with sparsity";
+constexpr char kL40Sheet[] = "NVIDIA L40 datasheet";
+constexpr char kMi200[] = "AMD, Instinct MI200 series (2021)";
+constexpr char kMi200Vector[] = "AMD, Instinct MI200 series (2021), vector units";
+constexpr char kMi355Clock[] = "256 CUs x 4096 x 2.4 GHz";
+constexpr char kGaudi2[] = "Habana Gaudi 2 whitepaper; clock x units";
+constexpr char kGaudiPress[] = "press, 2024-10";
+constexpr char kNeuronOld[] = "AWS Neuron documentation 2.9";
 
 // ---- Rows
 
@@ -48,9 +60,20 @@ constexpr int64_t kGb = 1'000'000'000;
 constexpr int64_t kGib = int64_t{1} << 30;
 using P = Precision;
 
-constexpr PeakRow kA100[] = {{P::kFp32, 19'500, kGuide},  {P::kTf32, 156'000, kGuide},
-                             {P::kBf16, 312'000, kGuide}, {P::kFp16, 312'000, kGuide},
-                             {P::kInt8, 624'000, kGuide}, {P::kInt4, 1'248'000, kGuide}};
+constexpr PeakRow kV100[] = {
+    {P::kFp64, 7'800, kV100Sheet}, {P::kFp32, 15'700, kV100Sheet}, {P::kFp16, 125'000, kV100Sheet}};
+constexpr const char* kV100Names[] = {"v100", "Tesla V100-SXM2-32GB"};
+constexpr const char* kV100Names16[] = {"Tesla V100-SXM2-16GB"};
+constexpr PeakRow kT4[] = {{P::kFp32, 8'100, kT4Sheet},
+                           {P::kFp16, 65'000, kT4Sheet},
+                           {P::kInt8, 130'000, kT4Sheet},
+                           {P::kInt4, 260'000, kT4Sheet}};
+constexpr const char* kT4Names[] = {"Tesla T4", "NVIDIA T4"};
+
+constexpr PeakRow kA100[] = {{P::kFp64, 19'500, kA100Sheet},   {P::kFp32, 19'500, kA100Sheet},
+                             {P::kTf32, 156'000, kA100Sheet},  {P::kBf16, 312'000, kA100Sheet},
+                             {P::kFp16, 312'000, kA100Sheet},  {P::kInt8, 624'000, kA100Sheet},
+                             {P::kInt4, 1'248'000, kA100Sheet}};
 constexpr const char* kA100Sxm80[] = {"a100", "a100-80gb", "NVIDIA A100-SXM4-80GB"};
 constexpr const char* kA100Sxm40[] = {"a100-40gb", "NVIDIA A100-SXM4-40GB",
                                       "NVIDIA A100-PCIE-40GB"};
@@ -74,6 +97,15 @@ constexpr PeakRow kA6000[] = {{P::kFp32, 38'700, kAmpere},
                               {P::kInt8, 310'000, kAmpere}};
 constexpr const char* kA6000Names[] = {"NVIDIA RTX A6000"};
 
+constexpr PeakRow kL4[] = {{P::kFp32, 30'300, kL4Sheet},  {P::kTf32, 60'000, kL4Sheet},
+                           {P::kBf16, 121'000, kL4Sheet}, {P::kFp16, 121'000, kL4Sheet},
+                           {P::kFp8, 242'500, kL4Sheet},  {P::kInt8, 242'500, kL4Sheet}};
+constexpr const char* kL4Names[] = {"NVIDIA L4"};
+constexpr PeakRow kL40[] = {{P::kFp32, 90'500, kL40Sheet},  {P::kTf32, 90'500, kL40Sheet},
+                            {P::kBf16, 181'050, kL40Sheet}, {P::kFp16, 181'050, kL40Sheet},
+                            {P::kFp8, 362'000, kL40Sheet},  {P::kInt8, 362'000, kL40Sheet},
+                            {P::kInt4, 724'000, kL40Sheet}};
+constexpr const char* kL40Names[] = {"NVIDIA L40"};
 constexpr PeakRow kL40S[] = {{P::kFp32, 91'600, kGuide},  {P::kTf32, 183'000, kGuide},
                              {P::kBf16, 362'000, kGuide}, {P::kFp16, 362'000, kGuide},
                              {P::kFp8, 733'000, kGuide},  {P::kInt8, 733'000, kGuide}};
@@ -100,10 +132,11 @@ constexpr PeakRow kRtxPro6000[] = {
     {P::kFp32, 125'000, kRtxPro}, {P::kBf16, 503'800, kRtxPro}, {P::kFp16, 503'800, kRtxPro}};
 constexpr const char* kRtxPro6000Names[] = {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition"};
 
-constexpr PeakRow kH100Sxm[] = {{P::kFp32, 67'000, kGuide},     {P::kTf32, 494'500, kGuide},
-                                {P::kBf16, 989'400, kGuide},    {P::kFp16, 989'400, kGuide},
-                                {P::kFp8, 1'979'000, kGuide},   {P::kInt8, 1'979'000, kGuide},
-                                {P::kBf16, 989'000, kDeepSeek}, {P::kBf16, 989'500, kComposer}};
+constexpr PeakRow kH100Sxm[] = {{P::kFp64, 67'000, kHopperSheet}, {P::kFp32, 67'000, kGuide},
+                                {P::kTf32, 494'500, kGuide},      {P::kBf16, 989'400, kGuide},
+                                {P::kFp16, 989'400, kGuide},      {P::kFp8, 1'979'000, kGuide},
+                                {P::kInt8, 1'979'000, kGuide},    {P::kBf16, 989'000, kDeepSeek},
+                                {P::kBf16, 989'500, kComposer}};
 constexpr const char* kH100SxmNames[] = {"h100", "NVIDIA H100 80GB HBM3"};
 constexpr const char* kH200Names[] = {"h200-sxm", "NVIDIA H200"};
 constexpr const char* kH800Names[] = {"h800", "NVIDIA H800"};
@@ -126,17 +159,30 @@ constexpr PeakRow kGb200[] = {{P::kFp32, 80'000, kGuide},    {P::kTf32, 1'250'00
                               {P::kFp8, 5'000'000, kGuide},  {P::kFp4, 10'000'000, kGuide},
                               {P::kInt8, 5'000'000, kGuide}};
 constexpr const char* kGb200Names[] = {"NVIDIA GB200"};
-constexpr PeakRow kB300[] = {{P::kTf32, 1'125'000, kHgx}, {P::kBf16, 2'250'000, kHgx},
-                             {P::kFp16, 2'250'000, kHgx}, {P::kFp8, 4'500'000, kHgx},
-                             {P::kInt8, 150'000, kHgx},   {P::kInt8, 4'500'000, kGuide}};
+constexpr PeakRow kB300[] = {{P::kFp32, 75'000, kHgx},     {P::kTf32, 1'125'000, kHgx},
+                             {P::kBf16, 2'250'000, kHgx},  {P::kFp16, 2'250'000, kHgx},
+                             {P::kFp8, 4'500'000, kHgx},   {P::kInt8, 150'000, kHgx},
+                             {P::kInt8, 4'500'000, kGuide}};
 constexpr const char* kB300Names[] = {"NVIDIA B300"};
 constexpr PeakRow kGb300[] = {{P::kFp32, 80'000, kTorch},    {P::kTf32, 1'250'000, kTorch},
                               {P::kBf16, 2'500'000, kTorch}, {P::kFp16, 2'500'000, kTorch},
                               {P::kFp8, 5'000'000, kTorch},  {P::kInt8, 165'000, kTorch}};
 constexpr const char* kGb300Names[] = {"NVIDIA GB300"};
 
-constexpr PeakRow kMi250x[] = {{P::kBf16, 383'000, kGuide}, {P::kFp16, 383'000, kGuide}};
-constexpr PeakRow kMi250xGcd[] = {{P::kBf16, 191'500, kGuide}, {P::kFp16, 191'500, kGuide}};
+constexpr PeakRow kMi250x[] = {{P::kFp64, 95'700, kMi200},       {P::kFp32, 95'700, kMi200},
+                               {P::kBf16, 383'000, kMi200},      {P::kFp16, 383'000, kMi200},
+                               {P::kInt8, 383'000, kMi200},      {P::kInt4, 383'000, kMi200},
+                               {P::kFp64, 47'900, kMi200Vector}, {P::kFp32, 47'900, kMi200Vector}};
+constexpr PeakRow kMi250xGcd[] = {{P::kFp64, 47'850, kMi200},  {P::kFp32, 47'850, kMi200},
+                                  {P::kBf16, 191'500, kMi200}, {P::kFp16, 191'500, kMi200},
+                                  {P::kInt8, 191'500, kMi200}, {P::kInt4, 191'500, kMi200}};
+constexpr PeakRow kMi250[] = {{P::kFp64, 90'500, kMi200},  {P::kFp32, 90'500, kMi200},
+                              {P::kBf16, 362'100, kMi200}, {P::kFp16, 362'100, kMi200},
+                              {P::kInt8, 362'100, kMi200}, {P::kInt4, 362'100, kMi200}};
+constexpr PeakRow kMi250Gcd[] = {{P::kFp64, 45'250, kMi200},  {P::kFp32, 45'250, kMi200},
+                                 {P::kBf16, 181'050, kMi200}, {P::kFp16, 181'050, kMi200},
+                                 {P::kInt8, 181'050, kMi200}, {P::kInt4, 181'050, kMi200}};
+constexpr const char* kMi250GcdNames[] = {"AMD Instinct MI250"};
 constexpr const char* kMi250xGcdNames[] = {"AMD Instinct MI250X"};
 constexpr PeakRow kMi300a[] = {{P::kFp32, 122'600, kTorch},  {P::kTf32, 490'000, kTorch},
                                {P::kBf16, 980'600, kTorch},  {P::kFp16, 980'600, kTorch},
@@ -152,7 +198,9 @@ constexpr PeakRow kMi350x[] = {{P::kFp32, 144'200, kTorch},   {P::kBf16, 2'309'6
                                {P::kFp16, 2'309'600, kTorch}, {P::kFp8, 4'614'000, kTorch},
                                {P::kFp4, 9'200'000, kTorch},  {P::kInt8, 4'614'000, kTorch}};
 constexpr const char* kMi350xNames[] = {"AMD Instinct MI350X"};
-constexpr PeakRow kMi355x[] = {{P::kBf16, 2'500'000, kGuide}, {P::kFp16, 2'500'000, kGuide}};
+constexpr PeakRow kMi355x[] = {{P::kBf16, 2'500'000, kGuide},
+                               {P::kFp16, 2'500'000, kGuide},
+                               {P::kBf16, 2'516'600, kMi355Clock}};
 constexpr const char* kMi355xNames[] = {"AMD Instinct MI355X"};
 
 constexpr PeakRow kTpuV3[] = {{P::kBf16, 123'000, kTpu}};
@@ -166,13 +214,16 @@ constexpr PeakRow kTpuV7x[] = {{P::kBf16, 2'307'000, kTpu}, {P::kFp8, 4'614'000,
 constexpr const char* kTpuV6eNames[] = {"trillium"};
 constexpr const char* kTpuV7xNames[] = {"ironwood", "tpu-v7"};
 
+constexpr PeakRow kGaudi2Peaks[] = {{P::kBf16, 432'000, kGaudi2}, {P::kFp8, 865'000, kGaudi2}};
 constexpr PeakRow kGaudi3[] = {{P::kBf16, 1'835'000, kGaudi},
                                {P::kFp16, 1'835'000, kGaudi},
                                {P::kFp8, 1'835'000, kGaudi},
-                               {P::kBf16, 1'677'000, kGuide}};
-constexpr PeakRow kTrn1[] = {{P::kFp32, 47'500, kNeuron},  {P::kTf32, 190'000, kNeuron},
-                             {P::kBf16, 190'000, kNeuron}, {P::kFp16, 190'000, kNeuron},
-                             {P::kFp8, 190'000, kNeuron},  {P::kInt8, 380'000, kNeuron}};
+                               {P::kBf16, 1'677'000, kGuide},
+                               {P::kBf16, 1'856'000, kGaudiPress}};
+constexpr PeakRow kTrn1[] = {{P::kFp32, 47'500, kNeuron},    {P::kTf32, 190'000, kNeuron},
+                             {P::kBf16, 190'000, kNeuron},   {P::kFp16, 190'000, kNeuron},
+                             {P::kFp8, 190'000, kNeuron},    {P::kInt8, 380'000, kNeuron},
+                             {P::kInt8, 420'000, kNeuronOld}};
 constexpr PeakRow kTrn2[] = {{P::kFp32, 181'000, kNeuron},
                              {P::kTf32, 667'000, kNeuron},
                              {P::kBf16, 667'000, kNeuron},
@@ -187,16 +238,28 @@ constexpr const char* kTrn3Names[] = {"trn3"};
 
 constexpr char kGpu[] = "GPU";
 constexpr char kChip[] = "chip";
+// Not here, for want of a second source: H100 NVL and H200 NVL, V100 PCIe and V100S, A10G (70 or
+// 125), RTX PRO 6000 Max-Q, TPU v2, MI210, Ascend 950DT (486 or 432); and what is announced only:
+// Rubin, MI455X.
 constexpr DeviceRow kDevices[] = {
-    {"a100-sxm", "NVIDIA A100 SXM 80 GB", kGpu, kA100Sxm80, kA100, 80 * kGb, 2039 * kGb, kGuide,
+    {"v100-sxm2", "NVIDIA V100 SXM2 32 GB", kGpu, kV100Names, kV100, 32 * kGb, 900 * kGb,
+     kV100Sheet},
+    {"v100-sxm2-16gb", "NVIDIA V100 SXM2 16 GB", kGpu, kV100Names16, kV100, 16 * kGb, 900 * kGb,
+     kV100Sheet},
+    {"t4", "NVIDIA T4", kGpu, kT4Names, kT4, 16 * kGb, 320 * kGb, kT4Sheet, 0,
+     "Some documents say 300 GB/s."},
+    {"a100-sxm", "NVIDIA A100 SXM 80 GB", kGpu, kA100Sxm80, kA100, 80 * kGb, 2039 * kGb, kA100Sheet,
      271'200},
-    {"a100-sxm-40gb", "NVIDIA A100 40 GB", kGpu, kA100Sxm40, kA100, 40 * kGb, 1555 * kGb, kGuide,
-     271'200},
-    {"a100-pcie", "NVIDIA A100 PCIe 80 GB", kGpu, kA100Pcie80, kA100, 80 * kGb, 1935 * kGb, kGuide},
+    {"a100-sxm-40gb", "NVIDIA A100 40 GB", kGpu, kA100Sxm40, kA100, 40 * kGb, 1555 * kGb,
+     kA100Sheet, 271'200},
+    {"a100-pcie", "NVIDIA A100 PCIe 80 GB", kGpu, kA100Pcie80, kA100, 80 * kGb, 1935 * kGb,
+     kA100Sheet},
     {"a10", "NVIDIA A10", kGpu, kA10Names, kA10, 24 * kGb, 600 * kGb, kGuide, 0,
      "The A10G of AWS is another chip, without a published peak."},
     {"a40", "NVIDIA A40", kGpu, kA40Names, kA40, 48 * kGb, 0, kAmpere},
     {"a6000", "NVIDIA RTX A6000", kGpu, kA6000Names, kA6000, 48 * kGb, 0, kAmpere},
+    {"l4", "NVIDIA L4", kGpu, kL4Names, kL4, 24 * kGb, 300 * kGb, kL4Sheet},
+    {"l40", "NVIDIA L40", kGpu, kL40Names, kL40, 48 * kGb, 864 * kGb, kL40Sheet},
     {"l40s", "NVIDIA L40S", kGpu, kL40SNames, kL40S, 48 * kGb, 864 * kGb, kGuide},
     {"rtx-4090", "NVIDIA GeForce RTX 4090", kGpu, kRtx4090Names, kRtx4090, 24 * kGb, 1008 * kGb,
      kAda},
@@ -218,7 +281,7 @@ constexpr DeviceRow kDevices[] = {
     {"gb200", "NVIDIA GB200", "one GPU of two", kGb200Names, kGb200, 186 * kGb, 8000 * kGb, kGuide,
      1'822'000},
     {"b300", "NVIDIA B300", kGpu, kB300Names, kB300, 288 * kGb, 8000 * kGb, kHgx, 0,
-     "Sources have 12.6 to 15 PFLOP/s of dense fp4, and 3500 of bf16: fp4 is blank."},
+     "Dense fp4 is blank: 13.125 PFLOP/s (HGX datasheet), 14 (HGX page), 15 (Hot Chips 2025)."},
     {"gb300", "NVIDIA GB300", "one GPU of two", kGb300Names, kGb300, 288 * kGb, 8000 * kGb, kTorch},
     {"mi250x",
      "AMD Instinct MI250X",
@@ -226,12 +289,24 @@ constexpr DeviceRow kDevices[] = {
      {},
      kMi250x,
      128 * kGb,
-     0,
-     kGuide,
+     3200 * kGb,
+     kMi200,
      0,
      "Frameworks see its halves: mi250x-gcd."},
     {"mi250x-gcd", "AMD Instinct MI250X, one GCD", "GCD, half of a module", kMi250xGcdNames,
-     kMi250xGcd, 64 * kGb, 0, kGuide},
+     kMi250xGcd, 64 * kGb, 1600 * kGb, kMi200},
+    {"mi250",
+     "AMD Instinct MI250",
+     "module of two GCDs",
+     {},
+     kMi250,
+     128 * kGb,
+     3200 * kGb,
+     kMi200,
+     0,
+     "Frameworks see its halves: mi250-gcd."},
+    {"mi250-gcd", "AMD Instinct MI250, one GCD", "GCD, half of a module", kMi250GcdNames, kMi250Gcd,
+     64 * kGb, 1600 * kGb, kMi200},
     {"mi300a", "AMD Instinct MI300A", "APU", kMi300aNames, kMi300a, 128 * kGb, 5300 * kGb, kTorch},
     {"mi300x", "AMD Instinct MI300X", kGpu, kMi300xNames, kMi300x, 192 * kGb, 5300 * kGb, kGuide,
      668'400},
@@ -242,12 +317,30 @@ constexpr DeviceRow kDevices[] = {
      1'565'000},
     {"tpu-v3", "Google TPU v3", kChip, {}, kTpuV3, 32 * kGib, 900 * kGb, kTpu},
     {"tpu-v4", "Google TPU v4", kChip, {}, kTpuV4, 32 * kGib, 1200 * kGb, kTpu},
-    {"tpu-v5e", "Google TPU v5e", kChip, {}, kTpuV5e, 16 * kGb, 819 * kGb, kTpu},
-    {"tpu-v5p", "Google TPU v5p", kChip, {}, kTpuV5p, 95 * kGb, 2765 * kGb, kTpu},
-    {"tpu-v6e", "Google TPU v6e (Trillium)", kChip, kTpuV6eNames, kTpuV6e, 32 * kGb, 1640 * kGb,
+    {"tpu-v5e",
+     "Google TPU v5e",
+     kChip,
+     {},
+     kTpuV5e,
+     16 * kGb,
+     819 * kGb,
+     kTpu,
+     0,
+     "Another version of the page says 800 GiB/s."},
+    {"tpu-v5p", "Google TPU v5p", kChip, {}, kTpuV5p, 95 * kGib, 2765 * kGb, kTpu},
+    {"tpu-v6e", "Google TPU v6e (Trillium)", kChip, kTpuV6eNames, kTpuV6e, 32 * kGib, 1638 * kGb,
      kTpu},
     {"tpu-v7x", "Google TPU v7x (Ironwood)", kChip, kTpuV7xNames, kTpuV7x, 192 * kGib, 7380 * kGb,
      kTpu, 0, "A chip has two chiplets, and a framework may see two devices."},
+    {"gaudi2",
+     "Intel Gaudi 2",
+     "accelerator",
+     {},
+     kGaudi2Peaks,
+     96 * kGb,
+     2460 * kGb,
+     kGaudi2,
+     418'700},
     {"gaudi3",
      "Intel Gaudi 3",
      "accelerator",
@@ -257,9 +350,9 @@ constexpr DeviceRow kDevices[] = {
      3670 * kGb,
      kGaudi,
      1'243'000},
-    {"trainium1", "AWS Trainium 1", "chip of two NeuronCores", kTrn1Names, kTrn1, 32 * kGb,
+    {"trainium1", "AWS Trainium 1", "chip of two NeuronCores", kTrn1Names, kTrn1, 32 * kGib,
      820 * kGib, kNeuron},
-    {"trainium2", "AWS Trainium 2", "chip of eight NeuronCores", kTrn2Names, kTrn2, 96 * kGb,
+    {"trainium2", "AWS Trainium 2", "chip of eight NeuronCores", kTrn2Names, kTrn2, 96 * kGib,
      2900 * kGb, kNeuron},
     {"trainium3", "AWS Trainium 3", "chip of eight NeuronCores", kTrn3Names, kTrn3, 144 * kGib,
      4900 * kGb, kNeuron},

@@ -25,11 +25,12 @@ constexpr absl::string_view kDeviceKeys[] = {
 
 absl::string_view ViewOf(std::string_view text) { return {text.data(), text.size()}; }
 
-class DeviceReader {
+class DeviceReader : private TomlFile {
  public:
-  explicit DeviceReader(absl::string_view file) : file_(file) {}
+  explicit DeviceReader(absl::string_view file) : TomlFile(file), file_(file) {}
 
-  absl::StatusOr<std::vector<Device>> Read(const toml::table& root) {
+  absl::StatusOr<std::vector<Device>> Read(absl::string_view text) {
+    ASSIGN_OR_RETURN(const toml::table root, Parse(text));
     for (const auto& [key, value] : root) {
       if (ViewOf(key.str()) == "device" && value.is_array()) continue;
       return Fault(value, absl::StrCat("unknown key ", Quoted(ViewOf(key.str())),
@@ -48,11 +49,6 @@ class DeviceReader {
   }
 
  private:
-  absl::Status Fault(const toml::node& node, absl::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(file_), ":", node.source().begin.line, ": ", what));
-  }
-
   absl::StatusOr<std::string> Text(const toml::table& table, absl::string_view key) const {
     const toml::node* node = table.get(std::string_view(key.data(), key.size()));
     if (node == nullptr) return std::string();
@@ -140,14 +136,7 @@ class DeviceReader {
 }  // namespace
 
 absl::StatusOr<std::vector<Device>> LoadDevices(absl::string_view text, absl::string_view file) {
-  RETURN_IF_ERROR(CheckTomlText(text, file));
-  const toml::parse_result result = toml::parse(std::string_view(text.data(), text.size()));
-  if (!result) {
-    return absl::InvalidArgumentError(absl::StrCat(Escaped(file), ":",
-                                                   result.error().source().begin.line, ": ",
-                                                   Escaped(ViewOf(result.error().description()))));
-  }
-  return DeviceReader(file).Read(result.table());
+  return DeviceReader(file).Read(text);
 }
 
 }  // namespace onnxflops

@@ -36,9 +36,13 @@ Fact ControlNode::Joined(const Fact& a, const Fact& b, int output, absl::string_
   if (a.absent() || b.absent()) return a.absent() ? b : a;
   if (a.kind != b.kind) return Fact::Unknown();
   if (a.kind == Fact::Kind::kSequence || a.kind == Fact::Kind::kOptional) {
-    Fact joined = a;
+    // Whatever is said of elements holds of a sequence without any.
+    const bool takes_b = a.kind == Fact::Kind::kSequence && a.length == Expr(0);
+    const bool keeps_a = b.kind == Fact::Kind::kSequence && b.length == Expr(0);
+    Fact joined = takes_b ? b : a;
     joined.items = nullptr;
     if (a.length != b.length) joined.length = std::nullopt;
+    if (takes_b || keeps_a) return joined;
     if (a.element != nullptr && b.element != nullptr) {
       joined.element = std::make_shared<const Fact>(Joined(*a.element, *b.element, output, hint));
     }

@@ -94,13 +94,20 @@ class OwnWorks {
     }
   }
 
-  // Given from outside.
+  // Given from outside. What we do not know of a module is not known to others either.
   OwnWorks(const modules::Attribution& attribution, const Counts& counts,
            absl::Span<const ModuleWork> given)
       : attribution_(attribution), counts_(counts), of_module_(attribution.paths.size(), 0) {
     Intern({});  // nothing is number 0
+    const int32_t nothing_known = Intern({{}, true});
+    for (const modules::Execution& execution : attribution.executions) {
+      if (TallyOf(execution.work).lower_bound) {
+        of_module_[static_cast<size_t>(execution.module)] = nothing_known;
+      }
+    }
     for (const ModuleWork& work : given) {
-      of_module_[static_cast<size_t>(work.module)] = Intern({work.amounts, false});
+      int32_t& id = of_module_[static_cast<size_t>(work.module)];
+      id = Intern({work.amounts, id == nothing_known});
     }
   }
 
@@ -112,6 +119,15 @@ class OwnWorks {
   int64_t terms() const { return terms_; }
 
  private:
+  static modules::CostPart PartOf(int32_t work) {
+    return static_cast<modules::CostPart>(work % modules::kNumCostParts);
+  }
+
+  const Tally& TallyOf(int32_t work) const {
+    const CallCost& cost = counts_.calls[static_cast<size_t>(work / modules::kNumCostParts)];
+    return PartOf(work) == modules::CostPart::kOwn ? cost.own : cost.tally();
+  }
+
   // Until the next call.
   absl::Span<const Repeated> CountUp(const Groups& by_module, size_t module) {
     std::vector<Repeated>& result = counted_;
@@ -164,12 +180,9 @@ class OwnWorks {
     };
     for (const Repeated& r : repeated) {
       if (terms_ > most_terms_) break;
-      const CallCost& cost = counts_.calls[static_cast<size_t>(r.work / modules::kNumCostParts)];
-      const modules::CostPart part =
-          static_cast<modules::CostPart>(r.work % modules::kNumCostParts);
       const Expr times = attribution_.times[static_cast<size_t>(r.times)] * r.count;
-      const Tally& tally = part == modules::CostPart::kOwn ? cost.own : cost.tally();
-      if (part == modules::CostPart::kShapeWork) {
+      const Tally& tally = TallyOf(r.work);
+      if (PartOf(r.work) == modules::CostPart::kShapeWork) {
         add(tally.ShapeWorkAmounts(), times);
       } else {
         add(tally.amounts, times);

@@ -49,7 +49,11 @@ constexpr size_t kMaxNamedNodes = 1000;
 // where an expression is too long for a column, all of them at the reference sizes.
 class Figures {
  public:
-  Figures(const Report& ours, const std::vector<Expr>& shown) : values_(ours) {
+  Figures(const Report& ours, const std::vector<Expr>& shown)
+      : values_(ours), upper_bounds_(ours.upper_bounds) {
+    for (const SymbolOrigin& s : ours.symbols) {
+      if (s.kind != SymbolOrigin::Kind::kInput) inside_.insert(s.name);
+    }
     // What all have in common, the first that is not 0 has.
     const auto first =
         std::find_if(shown.begin(), shown.end(), [](const Expr& e) { return e != Expr(0); });
@@ -81,16 +85,30 @@ class Figures {
   // What a reader must know of the figures; empty if nothing.
   std::string Note() const {
     if (open_.empty() || factor_) return "";
+    constexpr size_t kShown = 4;
     std::vector<std::string> at;
+    int64_t inside = 0;
     for (const std::string& name : open_) {
       const auto it = values_.sizes().find(name);
-      if (it != values_.sizes().end()) at.push_back(absl::StrCat(name, " = ", it->second));
+      if (it == values_.sizes().end()) continue;
+      if (inside_.contains(name)) {
+        ++inside;
+      } else {
+        at.push_back(absl::StrCat(name, " = ", it->second));
+      }
     }
-    constexpr size_t kShown = 4;
-    if (at.size() > kShown) at.resize(kShown);
+    if (at.size() > kShown) {
+      const auto more = static_cast<int64_t>(at.size() - kShown);
+      at.resize(kShown);
+      at.push_back(absl::StrCat(Plural(more, "other size"), " of inputs at 1 or 128"));
+    }
+    if (inside > 0) at.push_back(absl::StrCat(Plural(inside, "size"), " inside the model = 1"));
     return absl::StrCat(at_sizes_ ? "figures are at " : "shares are at ", absl::StrJoin(at, ", "),
-                        "; --dim NAME=N sets a size");
+                        "; --dim NAME=N sets a size",
+                        inside > 0 && !upper_bounds_ ? ", --upper counts at upper bounds" : "");
   }
+  // Whether figures are numbers though sizes are open.
+  bool at_sizes() const { return at_sizes_ && !factor_; }
 
  private:
   void Consider(const Expr& expr) {
@@ -108,6 +126,8 @@ class Figures {
   }
 
   const ReferenceValues values_;
+  const bool upper_bounds_;
+  absl::flat_hash_set<std::string> inside_;  // symbols of no input
   std::optional<Expr> factor_;
   absl::flat_hash_set<Expr> considered_;
   std::vector<std::string> open_;  // symbols, in the order in which they are met
@@ -136,7 +156,7 @@ std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
 }
 
 // The tools of one unit by falling figure, ours first. No columns if no tool has a figure in it.
-// Sets `note`, if it is empty, to what a reader must know of the figures.
+// Sets `note` to what a reader must know of the figures, if that is more than it says already.
 TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   const Expr ours = OursIn(unit, report.ours);
   std::vector<const ToolRow*> tools;
@@ -149,7 +169,7 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   TextTable table;
   if (tools.empty()) return table;
   const Figures figures(report.ours, shown);
-  if (note->empty()) *note = figures.Note();
+  if (note->empty() || figures.at_sizes()) *note = figures.Note();
   std::stable_sort(tools.begin(), tools.end(), [&](const ToolRow* a, const ToolRow* b) {
     return figures.Value(a->headline) > figures.Value(b->headline);
   });

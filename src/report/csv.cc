@@ -33,13 +33,18 @@ void AddColumns(std::initializer_list<const char*> titles, TextTable* table) {
 
 // The columns of figures: those asked for, else every quantity. Nodes and operators have no
 // weights.
-std::vector<Figure> FiguresOf(const ViewOptions& options) {
+std::vector<Figure> FiguresOf(const ViewOptions& options, const Report& report) {
   if (!options.columns.empty()) return options.columns;
   std::vector<Figure> figures;
   for (const Quantity& q : kQuantities) {
+    if (!report.Has(q) && q.needs != Quantity::Needs::kNothing) continue;
     if (options.by == GroupBy::kModule || q.of != Quantity::Of::kWeights) {
       figures.push_back({Figure::Kind::kQuantity, &q});
     }
+  }
+  if (report.roofline) {
+    figures.push_back({Figure::Kind::kIntensity, nullptr});
+    figures.push_back({Figure::Kind::kBound, nullptr});
   }
   return figures;
 }
@@ -47,11 +52,11 @@ std::vector<Figure> FiguresOf(const ViewOptions& options) {
 // The lines of one report, before they are text.
 class Lines {
  public:
-  // `report` and `options` must outlive it.
-  Lines(const Report& report, const ViewOptions& options)
+  // `report`, `options` and `figures` must outlive it.
+  Lines(const Report& report, const ViewOptions& options, const std::vector<Figure>& figures)
       : report_(report),
         options_(options),
-        figures_(FiguresOf(options)),
+        figures_(figures),
         columns_(report, options),
         values_(report),
         ranges_(report) {}
@@ -99,6 +104,10 @@ class Lines {
     if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
       return Bound(figure.kind, amounts.*(CostQuantity(report_, options_).value), known);
     }
+    if (figure.kind == Figure::Kind::kBound) {
+      const std::string text = columns_.BoundText(amounts);
+      return text == "-" ? "" : text;
+    }
     const bool share = figure.kind == Figure::Kind::kShare;
     const Quantity& cost = CostQuantity(report_, options_);
     const auto part = values_.Of(share ? amounts.*(cost.value) : OperationsOf(report_, amounts));
@@ -119,7 +128,7 @@ class Lines {
 
   const Report& report_;
   const ViewOptions& options_;
-  const std::vector<Figure> figures_;
+  const std::vector<Figure>& figures_;
   const FigureColumns columns_;
   const ReferenceValues values_;
   const Ranges ranges_;
@@ -173,13 +182,15 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
       AddColumns({"model", "node", "domain", "operator", "module", "output", "runs"}, &table);
       break;
   }
-  for (const Figure& figure : FiguresOf(options)) {
+  const std::vector<Figure> figures =
+      reports.empty() ? options.columns : FiguresOf(options, reports.front());
+  for (const Figure& figure : figures) {
     table.columns.push_back({std::string(figure.key())});
   }
   if (options.by == GroupBy::kModule) AddColumns({"lower_bound"}, &table);
   if (options.by == GroupBy::kNode) AddColumns({"status"}, &table);
   for (const Report& report : reports) {
-    Lines lines(report, options);
+    Lines lines(report, options, figures);
     if (options.by == GroupBy::kModule) AddModules(report, options, &lines);
     if (options.by == GroupBy::kOp) AddOps(report, &lines);
     if (options.by == GroupBy::kNode) AddNodes(report, &lines);

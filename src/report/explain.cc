@@ -281,6 +281,19 @@ std::optional<std::string> ShareOf(const Expr& part, const Expr& whole) {
   return Percent(p->literal(), w->literal());
 }
 
+// Sizes that are at their upper bounds.
+void AppendRaised(const Explanation& e, int width, std::string* out) {
+  constexpr size_t kShown = 4;
+  if (e.raised.empty()) return;
+  std::vector<std::string> sizes;
+  for (const SymbolOrigin& symbol : e.raised) {
+    if (sizes.size() == kShown) break;
+    sizes.push_back(absl::StrCat(symbol.name, " = ", ShowExpr(*symbol.at_most, true)));
+  }
+  if (e.raised.size() > kShown) sizes.push_back(absl::StrCat(e.raised.size() - kShown, " more"));
+  AppendLabelled("at most", absl::StrJoin(sizes, ", "), width, out);
+}
+
 std::string StatusText(const Explanation& e) {
   if (e.node.status == Coverage::kUnknown) return absl::StrCat("unknown: ", e.reason);
   if (e.shape_work) return "free: it only makes shapes, which a runtime folds";
@@ -431,6 +444,7 @@ std::string ToText(const Explanation& e, const TableStyle& style) {
   AppendPlace(e, width, &out);
   AppendTensors("input", e.node.inputs, e.node.inputs_omitted, width, &out);
   AppendTensors("output", e.node.outputs, e.node.outputs_omitted, width, &out);
+  AppendRaised(e, width, &out);
   AppendRule(e, width, &out);
   AppendCost(e, width, &out);
   return absl::StrCat(out, "\n", SumsText(e, style));

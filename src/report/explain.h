@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/graph/symbol_origin.h"
 #include "src/report/report.h"
 #include "src/report/view_options.h"
 
@@ -57,6 +58,8 @@ struct Explanation {
   Amounts amounts;            // of one run
   bool one_type = false;      // everything that the model multiplies is of one plain type
   Expr total_flops;           // of the model
+  // Sizes inside the model that are at their upper bounds: CountOptions::upper_bounds.
+  std::vector<SymbolOrigin> raised;
 };
 
 // `node` is a node's name, or the name of one of its outputs. Where several nodes have one name it

@@ -78,7 +78,7 @@ void WriteCost(const Explanation& e, JsonWriter* json) {
   json->Key("runs").Quantity(e.node.multiplicity);
   const bool unknown = e.node.status == Coverage::kUnknown;
   for (const Quantity& q : kQuantities) {
-    if (q.of == Quantity::Of::kWeights) continue;
+    if (q.of == Quantity::Of::kWeights || q.needs != Quantity::Needs::kNothing) continue;
     json->Key(q.key);
     if (unknown) {
       json->Null();
@@ -96,6 +96,7 @@ std::string ToJson(const Explanation& explanation) {
   json.BeginObject();
   json.Key("schema").String("onnxflops.explain/1");
   WriteNode(explanation, &json);
+  if (!explanation.raised.empty()) report::WriteRaised(explanation.raised, &json);
   WriteRule(explanation, &json);
   WriteCost(explanation, &json);
   json.EndObject();

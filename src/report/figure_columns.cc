@@ -19,6 +19,8 @@ absl::string_view Figure::key() const {
       return "share";
     case Kind::kIntensity:
       return "intensity";
+    case Kind::kBound:
+      return "bound";
     case Kind::kAtLeast:
       return "at_least";
     case Kind::kAtMost:
@@ -32,8 +34,9 @@ namespace {
 std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
   for (const Quantity& q : kQuantities) all.push_back({Figure::Kind::kQuantity, &q});
-  for (const Figure::Kind kind : {Figure::Kind::kShare, Figure::Kind::kIntensity,
-                                  Figure::Kind::kAtLeast, Figure::Kind::kAtMost}) {
+  for (const Figure::Kind kind :
+       {Figure::Kind::kShare, Figure::Kind::kIntensity, Figure::Kind::kBound,
+        Figure::Kind::kAtLeast, Figure::Kind::kAtMost}) {
     all.push_back({kind, nullptr});
   }
   return all;
@@ -108,10 +111,19 @@ std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& option
     add({Figure::Kind::kAtMost, nullptr});
   }
   add_quantity(MainQuantity(report));
+  if (report.roofline) {
+    add({Figure::Kind::kIntensity, nullptr});
+    add_quantity(QuantityOf(&Amounts::time_bound));
+    add({Figure::Kind::kBound, nullptr});
+  }
   if (options.by == GroupBy::kNode && options.top > 0) return shown;  // with room for shapes
   if (report.has_flops()) add_quantity(QuantityOf(&Amounts::flops));
   if (report.has_macs() && report.totals.macs != Expr(0)) {
     add_quantity(QuantityOf(&Amounts::macs));
+  }
+  if (report.training) {
+    add_quantity(QuantityOf(&Amounts::gradient_flops));
+    add_quantity(QuantityOf(&Amounts::gradient_macs));
   }
   if (options.by == GroupBy::kModule && !report.tool && report.totals.params != Expr(0)) {
     add_quantity(QuantityOf(&Amounts::params));
@@ -152,6 +164,15 @@ std::string Intensity(absl::int128 operations, absl::int128 bytes) {
   }
   digits.insert(digits.size() - static_cast<size_t>(decimals), ".");
   return operations > 0 && digits == "0.00" ? "<0.01" : digits;
+}
+
+const char* BoundName(Bound bound) { return bound == Bound::kCompute ? "compute" : "memory"; }
+
+std::optional<Bound> BoundOf(const Roofline& rates, const Expr& operations, const Expr& bytes) {
+  const Expr compute = rates.ComputeTime(operations), memory = rates.MemoryTime(bytes);
+  if (!compute.is_literal() || !memory.is_literal()) return std::nullopt;
+  if (compute == Expr(0) && memory == Expr(0)) return std::nullopt;
+  return compute.literal() >= memory.literal() ? Bound::kCompute : Bound::kMemory;
 }
 
 Expr OperationsOf(const Report& report, const Amounts& amounts) {
@@ -210,6 +231,8 @@ std::string FigureColumns::Title(const Column& column) const {
     }
     case Figure::Kind::kIntensity:
       return report_.int_census[Kind::kMac] != Expr(0) ? "ops/byte" : "FLOP/byte";
+    case Figure::Kind::kBound:
+      return "bound by";
     case Figure::Kind::kAtLeast:
       return "at least";
     case Figure::Kind::kAtMost:
@@ -222,6 +245,9 @@ std::string FigureColumns::Title(const Column& column) const {
 }
 
 std::string FigureColumns::Show(const Column& column, const Expr& amount) const {
+  if (column.figure.quantity->unit == Quantity::Unit::kZeptoseconds) {
+    return ShowTime(column, amount);
+  }
   if (column.by_factor && !amount.is_literal()) {
     return ShowExpr(*DivideExactly(amount, *factor_), options_.exact);
   }
@@ -231,7 +257,24 @@ std::string FigureColumns::Show(const Column& column, const Expr& amount) const 
   return value && *value >= 0 ? ShowExpr(*value, options_.exact) : "?";
 }
 
-std::string FigureColumns::Bound(Figure::Kind end, const Amounts& amounts, Known known) const {
+std::string FigureColumns::ShowTime(const Column& column, const Expr& zeptoseconds) const {
+  const bool open = !zeptoseconds.is_literal();
+  if (open && options_.stable && !column.by_factor) return ShowExpr(zeptoseconds, options_.exact);
+  const Expr shown =
+      open && column.by_factor ? *DivideExactly(zeptoseconds, *factor_) : zeptoseconds;
+  const auto value = values_.Of(shown);
+  return value && *value >= 0 ? TimeText(*value, options_.exact) : "?";
+}
+
+std::string FigureColumns::BoundText(const Amounts& amounts) const {
+  const auto operations = values_.Of(OperationsOf(report_, amounts));
+  const auto bytes = values_.Of(amounts.bytes_read + amounts.bytes_written);
+  if (!report_.roofline || !operations || !bytes) return "-";
+  const auto bound = BoundOf(report_.roofline->rates, *operations, *bytes);
+  return bound ? BoundName(*bound) : "-";
+}
+
+std::string FigureColumns::RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const {
   const Expr& amount = amounts.*(cost_.value);
   if (end == Figure::Kind::kAtMost && known != Known::kAll) return "?";
   if (known == Known::kNothing) return "0";
@@ -257,9 +300,11 @@ std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Kn
       const auto bytes = values_.Of(amounts.bytes_read + amounts.bytes_written);
       return work && bytes ? Intensity(*work, *bytes) : "-";
     }
+    case Figure::Kind::kBound:
+      return known == Known::kNothing ? "unknown" : BoundText(amounts);
     case Figure::Kind::kAtLeast:
     case Figure::Kind::kAtMost:
-      return Bound(column.figure.kind, amounts, known);
+      return RangeEnd(column.figure.kind, amounts, known);
     case Figure::Kind::kQuantity:
       break;
   }

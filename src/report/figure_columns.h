@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/cost/roofline.h"
 #include "src/report/format.h"
 #include "src/report/ranges.h"
 #include "src/report/report.h"
@@ -28,6 +29,12 @@ std::optional<Expr> FactorOf(const Expr& total);
 
 // Operations per byte, with about three digits: "41.8", "0.52"; "-" where nothing is moved.
 std::string Intensity(absl::int128 operations, absl::int128 bytes);
+// What takes longer on a device: the arithmetic at its peak, or moving the bytes.
+enum class Bound { kCompute, kMemory };
+const char* BoundName(Bound bound);  // "compute", "memory"
+// nullopt where it depends on open sizes, and of what does nothing.
+std::optional<Bound> BoundOf(const Roofline& rates, const Expr& operations, const Expr& bytes);
+
 // What it counts: FLOPs, and work on integers where integers are multiplied.
 Expr OperationsOf(const Report& report, const Amounts& amounts);
 
@@ -48,6 +55,8 @@ class FigureColumns {
                 std::vector<std::string>* cells) const;
   // What the share is of; 0 where it has no value.
   absl::int128 Cost(const Amounts& amounts) const { return ValueOf(amounts.*(cost_.value)); }
+  // "compute", "memory"; "-" without a device, and of what does nothing.
+  std::string BoundText(const Amounts& amounts) const;
   // What rows are sorted by, in whole numbers.
   absl::int128 SortKey(const Amounts& amounts) const;
 
@@ -59,8 +68,9 @@ class FigureColumns {
   std::string Title(const Column& column) const;
   std::string Cell(const Column& column, const Amounts& amounts, Known known) const;
   std::string Show(const Column& column, const Expr& amount) const;
+  std::string ShowTime(const Column& column, const Expr& zeptoseconds) const;
   // What is sorted by is at least or at most that; "?" where it is not known.
-  std::string Bound(Figure::Kind end, const Amounts& amounts, Known known) const;
+  std::string RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const;
   absl::int128 ValueOf(const Expr& amount) const { return values_.Of(amount).value_or(0); }
 
   const Report& report_;

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "src/base/utf8.h"
@@ -28,6 +29,13 @@ absl::int128 PowerOfTen(int exponent) {
 absl::int128 DivideRounded(absl::int128 value, absl::int128 divisor) {
   const absl::int128 quotient = value / divisor;
   return value - quotient * divisor >= divisor - divisor / 2 ? quotient + 1 : quotient;
+}
+
+// That make four significant digits.
+int DecimalsOf(double value) {
+  int decimals = kSignificantDigits - 1;
+  for (double limit = 9.9995; decimals > 0 && value >= limit; limit *= 10) --decimals;
+  return decimals;
 }
 
 // Where the terms of a printed polynomial begin: after " + " and " - " outside of parentheses and
@@ -148,6 +156,19 @@ std::string ShowExpr(const Expr& expr, bool exact) {
 std::string WithByteUnit(std::string number) {
   const bool prefixed = !number.empty() && absl::ascii_isalpha(number.back());
   return absl::StrCat(number, prefixed ? "B" : " B");
+}
+
+std::string TimeText(absl::int128 zeptoseconds, bool exact) {
+  if (exact) return absl::StrCat(GroupedDigits(zeptoseconds), " zs");
+  constexpr std::pair<double, const char*> kUnits[] = {
+      {1e21, "s"}, {1e18, "ms"}, {1e15, "us"}, {1e12, "ns"}, {1e9, "ps"}};
+  const auto value = static_cast<double>(zeptoseconds);
+  if (value == 0) return "0 s";
+  for (const auto& [size, unit] : kUnits) {
+    if (value < 0.99995 * size) continue;
+    return absl::StrFormat("%.*f %s", DecimalsOf(value / size), value / size, unit);
+  }
+  return "<1 ps";
 }
 
 std::string BytesText(const Expr& bytes) {

@@ -42,6 +42,8 @@ std::string ShowExpr(const Expr& expr, bool exact);
 
 // "1.710 G" -> "1.710 GB", "12" -> "12 B".
 std::string WithByteUnit(std::string number);
+// Zeptoseconds as "1.183 ms"; with `exact` every digit: "1,183,000,000,000,000,000 zs".
+std::string TimeText(absl::int128 zeptoseconds, bool exact);
 // "1.710 GB"; of an expression: "4*batch bytes".
 std::string BytesText(const Expr& bytes);
 

@@ -18,8 +18,13 @@ using report::kOneLine;
 using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
+using report::WriteBound;
+using report::WriteMemory;
 using report::WriteModel;
 using report::WriteOmitted;
+using report::WritePeakTotal;
+using report::WriteRaised;
+using report::WriteRoofline;
 using report::WriteTensors;
 using report::WriteTraining;
 
@@ -46,7 +51,7 @@ void WriteQuantity(const Quantity& q, const Expr& amount, const Ranges& ranges, 
 void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, const Ranges& ranges,
                   JsonWriter* json) {
   for (const Quantity& q : kQuantities) {
-    if (q.of == Quantity::Of::kWeights && !weights) continue;
+    if (!report.Lists(q) || (q.of == Quantity::Of::kWeights && !weights)) continue;
     json->Key(q.key);
     if (report.Has(q)) {
       WriteQuantity(q, amounts.*q.value, ranges, json);
@@ -54,11 +59,13 @@ void WriteAmounts(const Report& report, const Amounts& amounts, bool weights, co
       json->Null();
     }
   }
+  if (report.roofline) WriteBound(report, amounts, json);
 }
 
 void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
   json->Key("totals").BeginObject();
   for (const Quantity& q : kQuantities) {
+    if (!report.Lists(q)) continue;
     json->Key(q.key);
     if (report.Has(q)) {
       WriteQuantity(q, report.totals.*q.value, ranges, json);
@@ -76,6 +83,7 @@ void WriteTotals(const Report& report, const Ranges& ranges, JsonWriter* json) {
       WriteWork(report.totals.*q.value, ranges, json);
     }
   }
+  if (report.memory) WritePeakTotal(*report.memory, json);
   json->EndObject();
 }
 
@@ -158,13 +166,6 @@ void WriteSymbols(const std::vector<SymbolOrigin>& symbols, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
-}
-
-// What sizes inside the model were set to.
-void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json) {
-  json->Key("upper_bounds").BeginObject();
-  for (const SymbolOrigin& symbol : raised) json->Key(symbol.name).Quantity(*symbol.at_most);
-  json->EndObject();
 }
 
 void WriteOps(const Report& report, const Ranges& ranges, JsonWriter* json) {
@@ -252,7 +253,9 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteTensors("inputs", report.inputs, json);
   WriteTensors("outputs", report.outputs, json);
   WriteTotals(report, ranges, json);
+  if (report.roofline) WriteRoofline(report, json);
   if (report.training) WriteTraining(*report.training, json);
+  if (report.memory) WriteMemory(*report.memory, json);
   WriteKinds(report, json);
   WriteCoverage(report, json);
   WriteSymbols(report.symbols, json);

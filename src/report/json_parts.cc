@@ -33,4 +33,10 @@ void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json) {
   if (items > 0) json->Key(key).Int(items);
 }
 
+void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json) {
+  json->Key("upper_bounds").BeginObject();
+  for (const SymbolOrigin& symbol : raised) json->Key(symbol.name).Quantity(*symbol.at_most);
+  json->EndObject();
+}
+
 }  // namespace onnxflops::report

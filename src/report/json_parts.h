@@ -2,7 +2,10 @@
 #ifndef ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 #define ONNXFLOPS_SRC_REPORT_JSON_PARTS_H_
 
+#include <vector>
+
 #include "absl/strings/string_view.h"
+#include "src/graph/symbol_origin.h"
 #include "src/report/json_writer.h"
 #include "src/report/report.h"
 
@@ -21,11 +24,23 @@ void WriteTensors(const char* key, const Tensors& tensors, JsonWriter* json) {
   json->EndArray();
 }
 
+// "roofline": the device, and what bounds the time of a run of the model.
+void WriteRoofline(const Report& report, JsonWriter* json);
+// "bound": what bounds the time of a row's work. REQUIRES: Report::roofline.
+void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json);
+
 // "training": what CountOptions::training asked for.
 void WriteTraining(const TrainingReport& training, JsonWriter* json);
 
+// "peak_activation_bytes" of the totals, and "memory": what CountOptions::memory asked for.
+void WritePeakTotal(const MemoryReport& memory, JsonWriter* json);
+void WriteMemory(const MemoryReport& memory, JsonWriter* json);
+
 // How many items a list before it leaves out; nothing if it has all.
 void WriteOmitted(absl::string_view key, int64_t items, JsonWriter* json);
+
+// What sizes inside the model were set to: "upper_bounds".
+void WriteRaised(const std::vector<SymbolOrigin>& raised, JsonWriter* json);
 
 }  // namespace onnxflops::report
 

@@ -23,6 +23,7 @@ using report::kLineMark;
 using report::MarkdownCode;
 using report::ReferenceValues;
 using report::SiNumber;
+using report::TimeText;
 using report::WithByteUnit;
 using report::WithoutEnd;
 
@@ -30,8 +31,9 @@ constexpr size_t kMaxListedSizes = 4;
 constexpr int kMinSizes = 20;  // columns: "batch = 1, seq = 128"
 
 // The quantities that people look for first.
-constexpr Expr Amounts::*kMainQuantities[] = {&Amounts::flops, &Amounts::macs, &Amounts::params,
-                                              &Amounts::bytes_read, &Amounts::bytes_written};
+constexpr Expr Amounts::*kMainQuantities[] = {&Amounts::flops,         &Amounts::macs,
+                                              &Amounts::params,        &Amounts::bytes_read,
+                                              &Amounts::bytes_written, &Amounts::time_bound};
 
 bool IsMain(const Quantity& q) {
   return std::find(std::begin(kMainQuantities), std::end(kMainQuantities), q.value) !=
@@ -65,9 +67,14 @@ std::string SizesText(const Report& report, const Bindings& reference) {
 
 std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exact) {
   if (!row.shown[i]) return row.exact[i].empty() ? "" : "?";
+  if (q.unit == Quantity::Unit::kZeptoseconds) {
+    return absl::StrCat(row.lower_bound ? ">= " : "", TimeText(*row.shown[i], exact));
+  }
+  const bool lower_bound = row.lower_bound && q.of == Quantity::Of::kWork;
+  if (lower_bound && *row.shown[i] == 0) return "unknown";
   std::string text = exact ? GroupedDigits(*row.shown[i]) : SiNumber(*row.shown[i]);
   if (q.unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
-  return row.lower_bound && q.of == Quantity::Of::kWork ? absl::StrCat(">= ", text) : text;
+  return lower_bound ? absl::StrCat(">= ", text) : text;
 }
 
 std::string CoverageText(const ModelRow& row) {
@@ -125,8 +132,10 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
     const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
     if (!IsMain(q) || std::none_of(rows.begin(), rows.end(), has)) continue;
     shown.push_back(i);
-    const bool bytes = q.unit == Quantity::Unit::kBytes;
-    table.columns.push_back({std::string(q.title), true, bytes ? Narrow::kDrop : Narrow::kKeep});
+    const Narrow narrow = q.unit == Quantity::Unit::kBytes ? Narrow::kDrop
+                          : q.of == Quantity::Of::kWeights ? Narrow::kDropLast
+                                                           : Narrow::kKeep;
+    table.columns.push_back({std::string(q.title), true, narrow});
   }
   table.columns.push_back({"counted"});
   if (has_sizes) table.columns.push_back({"sizes", false, Narrow::kCutEnd});
@@ -171,11 +180,18 @@ std::string ToMarkdown(absl::Span<const ModelRow> rows, const ViewOptions& optio
 std::string ToCsv(absl::Span<const ModelRow> rows) {
   TextTable table;
   table.columns = {{"model"}};
-  for (const Quantity& q : kQuantities) table.columns.push_back({std::string(q.key)});
+  std::vector<size_t> listed;
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    const auto has = [&](const ModelRow& row) { return !row.exact[i].empty(); };
+    const bool always = kQuantities[i].needs == Quantity::Needs::kNothing;
+    if (!always && std::none_of(rows.begin(), rows.end(), has)) continue;
+    listed.push_back(i);
+    table.columns.push_back({std::string(kQuantities[i].key)});
+  }
   for (const char* title : {"nodes", "unknown", "lower_bound"}) table.columns.push_back({title});
   for (const ModelRow& row : rows) {
     std::vector<std::string> cells = {row.path};
-    cells.insert(cells.end(), row.exact.begin(), row.exact.end());
+    for (size_t i : listed) cells.push_back(row.exact[i]);
     cells.push_back(absl::StrCat(row.nodes));
     cells.push_back(absl::StrCat(row.unknown));
     cells.emplace_back(row.lower_bound ? "true" : "false");

@@ -11,6 +11,7 @@
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/numbered_name.h"
+#include "src/report/open_place.h"
 #include "src/report/view.h"
 
 namespace onnxflops::report {
@@ -251,12 +252,9 @@ class RowMaker {
   }
 
   void Open(size_t at, std::vector<Group> below) {
-    const int64_t times = places_[at].times * places_[at].group.count;
-    const int indent = places_[at].indent + 1;
-    for (Group& group : below) {
-      const size_t row = AddPlace(std::move(group), times, indent);
-      places_[at].rows.push_back(row);
-    }
+    OpenPlace(at, std::move(below), &places_, [this](Group group, int64_t times, int indent) {
+      return AddPlace(std::move(group), times, indent);
+    });
   }
 
   // The dearest row first. A row is not opened if nothing in it would stand alone.

@@ -143,14 +143,17 @@ std::string ToText(const OperatorLine& line, int width) {
   const auto wrapped = [&](const char* label, absl::string_view text) {
     return Wrapped(label, text, width);
   };
-  std::string out =
-      absl::StrCat("operator ", Printable(OpLabel(line.domain, row.name)),
-                   *line.domain == '\0' ? " (ai.onnx)" : "", ", versions ",
-                   absl::StrJoin(row.versions, ", "), "\n", wrapped("  formula  ", row.formula));
+  const std::string head =
+      absl::StrCat(OpLabel(line.domain, row.name), *line.domain == '\0' ? " (ai.onnx)" : "",
+                   ", versions ", absl::StrJoin(row.versions, ", "));
+  std::string out = absl::StrCat(report::DrawSentence("operator ", head, width),
+                                 wrapped("  formula  ", row.formula));
   const std::optional<Formulas> formulas = ShownFormulas(row);
   if (!formulas.has_value()) {
     const bool counted = StatusOf(row) == absl::string_view("counted");
-    if (counted) out += "           in words only: the language of formulas cannot say it\n";
+    if (counted) {
+      out += wrapped("           ", "in words only: the language of formulas cannot say it");
+    }
   } else if (row.user_rule == nullptr) {  // whose formula says it all
     out += CostLines(*formulas, width);
   }
@@ -161,8 +164,8 @@ std::string ToText(const OperatorLine& line, int width) {
   }
   if (row.user_rule != nullptr) out += "  a rule of your own\n";
   for (const OpExample& example : row.examples) {
-    absl::StrAppend(&out, wrapped("  example  ", example.text), "           cost: ", example.cost,
-                    "\n");
+    absl::StrAppend(&out, wrapped("  example  ", example.text),
+                    wrapped("           ", absl::StrCat("cost: ", example.cost)));
   }
   return out;
 }

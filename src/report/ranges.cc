@@ -56,6 +56,9 @@ void Raiser::PutTotals(Report* report) {
   for (const DerivedQuantity& q : kDerivedQuantities) Put(&(report->totals.*q.value));
   Put(&report->census);
   Put(&report->int_census);
+  if (report->roofline && report->roofline->fused_time_bound) {
+    Put(&*report->roofline->fused_time_bound);
+  }
   for (auto& [operands, amount] : report->macs_by_dtype) Put(&amount);
   if (!report->tool) return;
   Put(&report->tool->headline);

@@ -147,6 +147,7 @@ void Redactor::Work(Report* report) {
   }
   for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
   if (report->training) Training(&*report->training);
+  if (report->memory) Memory(&*report->memory);
   if (report->tool) {
     Formula(&report->tool->headline);
     Formula(&report->tool->of_model);
@@ -175,6 +176,38 @@ void Redactor::Training(TrainingReport* training) {
     Operator(&row.op, &row.domain);
     row.reason = absl::StrCat("its reason is ", kLeftOut);
   }
+}
+
+void Redactor::Memory(MemoryReport* memory) {
+  Bindings at;
+  for (const auto& [name, size] : memory->at) at.emplace(Symbol(name), size);
+  memory->at = std::move(at);
+  std::vector<PeakRow*> peaks = {&memory->peak};
+  for (PeakRow& row : memory->other) peaks.push_back(&row);
+  for (PeakRow* row : peaks) {
+    if (row->bytes) Formula(&*row->bytes);
+    for (Expr& sum : row->sums) Formula(&sum);
+    if (row->node.empty()) continue;
+    row->node = Replace("n", row->node);
+    Operator(&row->op, &row->domain);
+  }
+  for (AliveTensor& tensor : memory->alive) {
+    tensor.name = Replace("t", tensor.name);
+    AllDims(&tensor.shape);
+    Formula(&tensor.bytes);
+  }
+  TrainingOptions& training = memory->options.training;
+  if (!training.recompute.glob.empty()) {
+    training.recompute.glob = absl::StrCat("a pattern that is ", kLeftOut);
+  }
+  Formula(&memory->saved_bytes);
+  Formula(&memory->saved_input_bytes);
+  if (memory->fit) memory->fit->symbol = Symbol(memory->fit->symbol);
+  if (!memory->cache) return;
+  Formula(&memory->cache->length);
+  Formula(&memory->cache->bytes);
+  Formula(&memory->cache->fixed_bytes);
+  if (memory->cache->bytes_per_token) Formula(&*memory->cache->bytes_per_token);
 }
 
 void Redactor::Modules(std::vector<Module>* modules) {

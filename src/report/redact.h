@@ -53,6 +53,7 @@ class Redactor {
   void Modules(std::vector<Module>* modules);
   void Rows(Report* report);
   void Training(TrainingReport* training);
+  void Memory(MemoryReport* memory);
   void Sentences(Report* report);
 
   const std::string model_name_;

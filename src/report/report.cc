@@ -198,6 +198,13 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   AddBindingsOfInputs(report.inputs, &report.bindings);
   report.causal = options.causal;
   report.causal_nodes = counts.causal;
+  report.roofline = options.roofline;
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    const Quantity::Needs needs = kQuantities[i].needs;
+    const bool is_there = needs == Quantity::Needs::kNothing ||
+                          (needs == Quantity::Needs::kDevice && report.roofline.has_value());
+    if (!is_there) report.absent |= uint32_t{1} << i;
+  }
   ASSIGN_OR_RETURN(ModuleTree tree, BuildModules(inference, counts));
   report.totals = AddUp(counts.total, tree.modules[0]);
   report.census = counts.total.flops;
@@ -230,6 +237,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   }
   FormulaText text(model);
   text.Add(report);
+  if (report.roofline && report.roofline->fused_time_bound) {
+    text.Add(*report.roofline->fused_time_bound);
+  }
   RETURN_IF_ERROR(text.Check());
   return report;
 }

@@ -28,6 +28,8 @@
 #include "src/graph/model.h"
 #include "src/graph/symbol_origin.h"
 #include "src/module/module.h"
+#include "src/report/memory_report.h"
+#include "src/report/roofline_report.h"
 #include "src/report/training_report.h"
 
 namespace onnxflops {
@@ -41,6 +43,7 @@ struct Inference;  // of src/infer/infer.h
 
 struct ReportOptions {
   CausalCounting causal = CausalCounting::kFull;  // how Counts were made
+  std::optional<RooflineReport> roofline;         // the same, without fused_time_bound
   bool node_rows = false;                         // fill in Report::nodes
   std::string module;                             // only the modules of this path or glob
   bool upper_bounds = false;                      // sizes inside the model at their upper bounds
@@ -141,6 +144,8 @@ struct Report {
   int64_t causal_nodes = 0;                       // of how many nodes
   Totals totals;
   std::optional<TrainingReport> training;  // CountOptions::training
+  std::optional<MemoryReport> memory;      // CountOptions::memory
+  std::optional<RooflineReport> roofline;  // CountOptions::on_device
   Census census;                           // of floating-point work
   Census int_census;                       // of integer work
   MacsByDType macs_by_dtype;
@@ -157,7 +162,8 @@ struct Report {
   bool has_nodes = false;
   int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
   std::vector<std::string> warnings;
-  // A bit per row of kQuantities that a report which was read back (read_report.h) does not have.
+  // A bit per row of kQuantities that the report does not have: what needs a device or an
+  // exact backward pass, or what a report that was read back (read_report.h) lacks.
   uint32_t absent = 0;
 
   // The totals at sizes of symbols that are open, without counting again. Symbols that are not
@@ -167,6 +173,10 @@ struct Report {
 
   // Whether the report has a quantity. Ours has all. A tool's has one, maybe `params` too.
   bool Has(const Quantity& quantity) const;
+  // Whether writers have a place for the quantity, if only to say that it is missing.
+  bool Lists(const Quantity& quantity) const {
+    return quantity.needs == Quantity::Needs::kNothing || Has(quantity);
+  }
   // Whether the report has a count in this unit. Ours has both, another tool's has one.
   bool has_flops() const { return !tool || !tool->counts_macs; }
   bool has_macs() const { return !tool || tool->counts_macs; }
@@ -178,9 +188,9 @@ struct Report {
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
                                   const ReportOptions& options);
 
-// Puts an exact backward pass into the totals of a report of the whole model, and Report::training.
-// OutOfRange if its formulas are too long.
-absl::Status SetTraining(const ModelData& model, const Backward& backward,
+// Puts an exact backward pass into the totals and rows of a report of the whole model, and
+// Report::training. OutOfRange if its formulas are too long.
+absl::Status SetTraining(const Inference& inference, const Counts& counts, const Backward& backward,
                          const TrainingOptions& options, Report* report);
 
 // The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold

@@ -8,10 +8,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
 
 namespace onnxflops::report {
@@ -33,6 +35,12 @@ std::string FileName(absl::string_view path) {
 std::string AtLeast(bool lower_bound, const Expr& amount, absl::string_view text) {
   if (lower_bound && amount == Expr(0)) return "unknown";
   return absl::StrCat(lower_bound ? ">= " : "", text);
+}
+
+// "989.4 T" -> "989.4 TFLOP/s", "12" -> "12 FLOP/s".
+std::string WithRateUnit(const std::string& number, absl::string_view unit) {
+  const bool prefixed = number.find(' ') != std::string::npos;
+  return absl::StrCat(number, prefixed ? "" : " ", unit);
 }
 
 // ---- the sizes that figures are shown at
@@ -411,6 +419,37 @@ LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
   return line;
 }
 
+// The bound on the time of a run, and what it follows from.
+void AddRoofline(const Report& report, const ViewOptions& options, const TotalTexts& texts,
+                 std::vector<LabelledLine>* lines) {
+  const RooflineReport& roofline = *report.roofline;
+  const Totals& t = report.totals;
+  const auto time = [&](const Expr& e) { return TimeText(texts.Value(e), options.exact); };
+  LabelledLine line = {"time",
+                       {absl::StrCat(">= ", time(t.time_bound), " node by node on ",
+                                     roofline.device, " in ", PrecisionName(roofline.precision))}};
+  if (roofline.fused_time_bound) {
+    line.texts.push_back(absl::StrCat(">= ", time(*roofline.fused_time_bound),
+                                      " with element-wise operators fused into their producers"));
+  }
+  const Expr compute = roofline.rates.ComputeTime(OperationsOf(report, t));
+  const Expr memory = roofline.rates.MemoryTime(t.bytes_read + t.bytes_written);
+  if (texts.Value(memory) > texts.Value(t.time_bound)) {
+    line.texts.emplace_back("(without work on constants, which a runtime does once)");
+  }
+  lines->push_back(std::move(line));
+  lines->push_back(
+      {"",
+       {absl::StrCat(
+            "arithmetic alone ", time(compute), " at ",
+            WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s")),
+        absl::StrCat("bytes alone ", time(memory), " at ",
+                     WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s"),
+                     ", by the types in the file"),
+        absl::StrCat("memory-bound below ", absl::StrFormat("%.4g", roofline.ridge()),
+                     " FLOP/byte")}});
+}
+
 std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& options) {
   if (report.tool) return ToolLines(report, options);
   const TotalTexts texts(report, options);
@@ -436,6 +475,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
                      {absl::StrCat("of the FLOPs, ", texts.Number(t.foldable_flops),
                                    " work on constants; a runtime computes them once")}});
   }
+  if (report.roofline) AddRoofline(report, options, texts, &lines);
   // Nobody trains what multiplies integers.
   if (report.training) {
     lines.push_back(TrainingLine(report, options, texts));
@@ -444,6 +484,9 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
         {"train",
          {absl::StrCat(AtLeast(t.lower_bound, t.training_flops, texts.Number(t.training_flops)),
                        " FLOPs a step", texts.Per(), " (3 x forward)")}});
+  }
+  if (report.memory) {
+    for (LabelledLine& line : MemoryLines(report, options)) lines.push_back(std::move(line));
   }
   if (report.causal_nodes > 0) {
     const bool half = report.causal == CausalCounting::kHalf;

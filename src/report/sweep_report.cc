@@ -33,6 +33,7 @@ using report::MarkdownCode;
 using report::ModuleRow;
 using report::OperationsOf;
 using report::ShowExpr;
+using report::TimeText;
 using report::WithByteUnit;
 using report::WithoutEnd;
 
@@ -92,9 +93,12 @@ bool IsShown(const SweepReport& sweep, const Quantity& q) {
 struct CellStyle {
   bool exact = false;
 
-  std::string Text(const Expr& value, bool bytes, bool lower_bound) const {
+  std::string Text(const Expr& value, Quantity::Unit unit, bool lower_bound) const {
     std::string text = ShowExpr(value, exact);
-    if (bytes && value.is_literal()) text = WithByteUnit(std::move(text));
+    if (value.is_literal()) {
+      if (unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
+      if (unit == Quantity::Unit::kZeptoseconds) text = TimeText(value.literal(), exact);
+    }
     return lower_bound ? absl::StrCat(">= ", text) : text;
   }
 };
@@ -127,11 +131,10 @@ void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begi
   for (const Quantity& q : kQuantities) {
     if (!IsShown(sweep, q)) continue;
     TextTable::Row row = {{std::string(q.title)}};
-    const bool bytes = q.unit == Quantity::Unit::kBytes;
     for (size_t i = begin; i < end; ++i) {
       const Totals& totals = sweep.points[i].totals;
       const bool least = totals.lower_bound && q.of == Quantity::Of::kWork;
-      row.cells.push_back(style.Text(totals.*q.value, bytes, least));
+      row.cells.push_back(style.Text(totals.*q.value, q.unit, least));
     }
     table->rows.push_back(std::move(row));
   }
@@ -155,7 +158,7 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, siz
     for (size_t i = begin; i < end; ++i) {
       const SweepPoint& point = sweep.points[i];
       row.cells.push_back(
-          style.Text((has_flops ? point.flops : point.macs)[r], /*bytes=*/false, false));
+          style.Text((has_flops ? point.flops : point.macs)[r], Quantity::Unit::kFlops, false));
     }
     table->rows.push_back(std::move(row));
   }
@@ -187,11 +190,10 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
   for (const Quantity& q : kQuantities) {
     if (!IsShown(sweep, q)) continue;
     table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kDropLast});
-    const bool bytes = q.unit == Quantity::Unit::kBytes;
     for (size_t i = 0; i < sweep.points.size(); ++i) {
       const Totals& totals = sweep.points[i].totals;
       const bool least = totals.lower_bound && q.of == Quantity::Of::kWork;
-      table.rows[i].cells.push_back(style.Text(totals.*q.value, bytes, least));
+      table.rows[i].cells.push_back(style.Text(totals.*q.value, q.unit, least));
     }
   }
   if (sweep.report.tool) return table;
@@ -362,6 +364,7 @@ void WriteTotalsAt(const SweepReport& sweep, const SweepPoint& point, JsonWriter
   WriteSizes(point.at, &json->Key("sizes"));
   json->Key("totals").BeginObject();
   for (const Quantity& q : kQuantities) {
+    if (!report.Lists(q)) continue;
     json->Key(q.key);
     const Expr& amount = point.totals.*q.value;
     if (!report.Has(q)) {

@@ -78,10 +78,12 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
     width -= cut;
     total -= cut;
   }
-  for (size_t c = widths->size(); c-- > 0 && total > limit;) {
-    if (table.columns[c].narrow != Column::Narrow::kDropLast) continue;
-    total -= (*widths)[c] + kColumnGap;
-    (*widths)[c] = 0;
+  for (const Column::Narrow last : {Column::Narrow::kDropLast, Column::Narrow::kCutEnd}) {
+    for (size_t c = widths->size(); c-- > 1 && total > limit;) {
+      if (table.columns[c].narrow != last) continue;
+      total -= (*widths)[c] + kColumnGap;
+      (*widths)[c] = 0;
+    }
   }
 }
 
@@ -280,21 +282,59 @@ std::string DrawCsv(const TextTable& table) {
 
 namespace onnxflops::report {
 
+namespace {
+
+// Bytes of a text that take so many columns.
+size_t PrefixOf(absl::string_view text, int columns) {
+  size_t end = 0;
+  for (int used = 0; end < text.size(); ++end) {
+    const bool starts = (static_cast<uint8_t>(text[end]) & 0xc0) != 0x80;
+    if (starts && ++used > columns) break;
+  }
+  return end;
+}
+
+// Where a text breaks that has no room in so many columns: at a space, but a unit stays with its
+// number; else inside a word.
+size_t BreakOf(absl::string_view text, int columns) {
+  const size_t end = PrefixOf(text, columns);
+  for (size_t at = std::min(end, text.size() - 1); at > 0; --at) {
+    if (text[at] == ' ' && !absl::StrContains("kMGTPE", text.substr(at + 1, 1))) return at;
+  }
+  return end;
+}
+
+}  // namespace
+
 std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
                                    int width, int indent) {
   std::vector<std::string> lines;
   int used = 0;
+  const auto next_line = [&] {
+    lines.emplace_back(static_cast<size_t>(indent), ' ');
+    used = indent;
+  };
   for (const std::string& raw : texts) {
-    const std::string text = Printable(raw);
-    const int needed = DisplayWidth(text);
+    const std::string printable = Printable(raw);
+    absl::string_view text = printable;
+    int needed = DisplayWidth(text);  // a word may be a megabyte: its width is counted once
     if (lines.empty()) {
       lines.emplace_back();
     } else if (used > 0 && used + static_cast<int>(gap.size()) + needed > width) {
-      lines.emplace_back(static_cast<size_t>(indent), ' ');
-      used = indent;
+      next_line();
     } else if (used > 0) {
       absl::StrAppend(&lines.back(), gap);
       used += static_cast<int>(gap.size());
+    }
+    // At least a few signs fit into a line, whatever its width.
+    while (!text.empty() && needed > std::max(width - used, kMinWidth)) {
+      const absl::string_view part =
+          text.substr(0, BreakOf(text, std::max(width - used, kMinWidth)));
+      absl::StrAppend(&lines.back(), part);
+      text.remove_prefix(part.size());
+      needed -= DisplayWidth(part);
+      if (absl::ConsumePrefix(&text, " ")) --needed;
+      next_line();
     }
     absl::StrAppend(&lines.back(), text);
     used += needed;
@@ -382,16 +422,6 @@ class Filler {
     used_ = indent_;
     fresh_ = true;
   }
-  // Bytes of a text that take so many columns.
-  static size_t PrefixOf(absl::string_view text, int columns) {
-    size_t end = 0;
-    for (int used = 0; end < text.size(); ++end) {
-      const bool starts = (static_cast<uint8_t>(text[end]) & 0xc0) != 0x80;
-      if (starts && ++used > columns) break;
-    }
-    return end;
-  }
-
   std::string out_;
   const int width_, indent_;
   int used_;

@@ -19,7 +19,7 @@ struct TextTable {
     enum class Narrow {
       kKeep,
       kCutBeginning,
-      kCutEnd,
+      kCutEnd,     // also dropped, from the right, where nothing else is enough
       kDrop,       // made narrower, or dropped
       kDropWhole,  // dropped
       kDropLast,   // dropped from the right where cutting the others is not enough
@@ -66,7 +66,7 @@ inline constexpr int kColumnGap = 2;
 // mark included. The first text must begin with a word of ours.
 std::string DrawWrapped(const std::vector<std::string>& texts, absl::string_view gap, int width,
                         int indent = 2);
-// The same as lines, with spaces for the mark.
+// The same as lines, with spaces for the mark. A text that is longer than a line is broken.
 std::vector<std::string> WrapLines(const std::vector<std::string>& texts, absl::string_view gap,
                                    int width, int indent);
 

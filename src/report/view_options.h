@@ -21,6 +21,7 @@ struct Figure {
     kQuantity,
     kShare,      // of the total, in percent
     kIntensity,  // operations per byte read or written
+    kBound,      // what takes longer on a device: "compute" or "memory"
     kAtLeast,    // what rows are sorted by, where sizes depend on data
     kAtMost,
   };
@@ -32,7 +33,7 @@ struct Figure {
     return a.kind == b.kind && a.quantity == b.quantity;
   }
 };
-// By its key: one of kQuantities, "share", "intensity", "at_least" or "at_most". InvalidArgument
+// By its key: one of kQuantities, "share", "intensity", "bound", "at_least" or "at_most". InvalidArgument
 // lists the keys.
 absl::StatusOr<Figure> FindFigure(absl::string_view key);
 // "flops, macs, ...".

@@ -36,6 +36,7 @@ struct OpGradient {
   ExprSum nodes, flops, macs;
 };
 using GradientsByOp = absl::btree_map<OpName, OpGradient>;
+using GradientsByNode = absl::btree_map<NodeId, OpGradient>;
 
 // How the inputs and outputs of a node with bodies stand to those of a body.
 struct BodyMap {
@@ -102,6 +103,8 @@ class BackwardWalk {
     const Needed outputs = Forward(0, inputs);
     Pass pass = TakeBack(0, inputs, outputs);
     by_op_ = std::move(pass.by_op);
+    by_giver_ = std::move(pass.by_giver);
+    by_node_ = std::move(pass.by_node);
     if (!work.exceeded()) return absl::OkStatus();
     return LimitError("steps-per-node", absl::StrCat("the backward pass takes more than ",
                                                      MaxSteps(model_, in_.limits),
@@ -109,9 +112,12 @@ class BackwardWalk {
   }
 
   const GradientsByOp& by_op() const { return by_op_; }
+  const GradientsByOp& by_giver() const { return by_giver_; }
+  const GradientsByNode& by_node() const { return by_node_; }
   const std::vector<NodeBackward>& main() const { return main_; }
   const absl::btree_map<NodeId, std::string>& unknown() const { return unknown_; }
   int64_t attentions() const { return static_cast<int64_t>(attention_.size()); }
+  BackwardNodes TakeNodes() { return {std::move(node_needs_), flash_used_}; }
   int64_t flash() const { return static_cast<int64_t>(flash_used_.size()); }
 
  private:
@@ -119,6 +125,8 @@ class BackwardWalk {
   struct Pass {
     Needed reached;  // by input of the graph: whether it gets a gradient
     GradientsByOp by_op;
+    GradientsByOp by_giver;  // the same, sums of gradients with the operator that gives the second
+    GradientsByNode by_node;
   };
 
   static bool MayHaveGradient(const Fact& fact) {
@@ -277,19 +285,28 @@ class BackwardWalk {
     const Node& node = model_.node(node_id);
     NodeBackward what = NodeBackward::kReads;
     if (!call.bodies.empty()) {
-      TakeBodies(node, id, pass);
+      TakeBodies(node_id, id, pass);
     } else {
       const Needed needed = NeededInputs(node, call);
       if (!Any(needed)) return;
+      Record(instance, i, needed);
       if (call.def != nullptr && !GradientCosts::Saves(*call.def)) what = NodeBackward::kRuns;
       AddGradient(node_id, id, needed, pass);
-      GiveGradient(node, call, needed, pass);
+      GiveGradient(node_id, call, needed, pass);
     }
     if (instance == 0) main_[i] = what;
   }
 
+  // Of a body that is walked several times, all that any walk needs.
+  void Record(InstanceId instance, size_t place, const Needed& needed) {
+    Needed& known = node_needs_[{instance, static_cast<int32_t>(place)}];
+    known.resize(needed.size(), 0);
+    for (size_t i = 0; i < needed.size(); ++i) known[i] = known[i] != 0 || needed[i] != 0 ? 1 : 0;
+  }
+
   // Of a value that has one already, the new one is added to it.
-  void GiveGradient(const Node& node, const Call& call, const Needed& needed, Pass* pass) {
+  void GiveGradient(NodeId id, const Call& call, const Needed& needed, Pass* pass) {
+    const Node& node = model_.node(id);
     for (size_t i = 0; i < needed.size(); ++i) {
       if (needed[i] == 0) continue;
       char& gets = Gets(*node.inputs[i]);
@@ -299,6 +316,8 @@ class BackwardWalk {
           OpGradient& sums = pass->by_op[OpName()];
           sums.nodes.Add(1);
           sums.flops.Add(fact.shape.NumElements());
+          pass->by_node[id].flops.Add(fact.shape.NumElements());
+          pass->by_giver[{node.domain, node.op_type}].flops.Add(fact.shape.NumElements());
         }
       }
       gets = 1;
@@ -322,6 +341,12 @@ class BackwardWalk {
     AddFlash(node, id, &macs, &other);
     sums.macs.Add(macs);
     sums.flops.Add(2 * macs + other);
+    for (OpGradient* own :
+         {&pass->by_node[node],
+          &pass->by_giver[{model_.node(node).domain, model_.node(node).op_type}]}) {
+      own->macs.Add(macs);
+      own->flops.Add(2 * macs + other);
+    }
   }
 
   // Written-out attention as one operator would take it back: see Attention of
@@ -369,7 +394,8 @@ class BackwardWalk {
 
   // ---- Bodies
 
-  void TakeBodies(const Node& node, CallId id, Pass* pass) {
+  void TakeBodies(NodeId node_id, CallId id, Pass* pass) {
+    const Node& node = model_.node(node_id);
     const Call& call = in_.call(id);
     const std::vector<Expr>& times = counts_.calls[static_cast<size_t>(id)].body_times;
     Needed reached(node.inputs.size(), 0);
@@ -388,12 +414,22 @@ class BackwardWalk {
         own.flops.Add(sums.flops.Total() * times[b]);
         own.macs.Add(sums.macs.Total() * times[b]);
       }
+      for (const auto& [op, sums] : inside->by_giver) {
+        OpGradient& own = pass->by_giver[op];
+        own.flops.Add(sums.flops.Total() * times[b]);
+        own.macs.Add(sums.macs.Total() * times[b]);
+      }
+      for (const auto& [inner, sums] : inside->by_node) {
+        OpGradient& own = pass->by_node[node.function ? node_id : inner];
+        own.flops.Add(sums.flops.Total() * times[b]);
+        own.macs.Add(sums.macs.Total() * times[b]);
+      }
     }
     const Needed given = NeededInputs(node, call);
     for (size_t i = 0; i < given.size(); ++i) {
       if (given[i] == 0) reached[i] = 0;
     }
-    GiveGradient(node, call, reached, pass);
+    GiveGradient(node_id, call, reached, pass);
   }
 
   // Outputs of the body that the node's outputs or later trips hand a gradient.
@@ -444,8 +480,11 @@ class BackwardWalk {
   std::vector<char> needs_, gets_;  // by ValueId
   std::vector<NodeBackward> main_;  // by place in the main graph
   GradientsByOp by_op_;
+  GradientsByOp by_giver_;
+  GradientsByNode by_node_;
   absl::btree_map<NodeId, std::string> unknown_;
   absl::flat_hash_set<NodeId> attention_, flash_used_;
+  absl::flat_hash_map<std::pair<InstanceId, int32_t>, std::string> node_needs_;
   absl::flat_hash_map<std::pair<InstanceId, Needed>, Needed> forward_;  // of functions
   absl::flat_hash_map<std::pair<InstanceId, Needed>, std::shared_ptr<const Pass>> passes_;
 };
@@ -458,6 +497,13 @@ void Describe(const ModelData& model, const BackwardWalk& walk, Backward* result
     flops.Add(row.flops);
     macs.Add(row.macs);
     if (row.flops != Expr(0)) result->by_op.push_back(std::move(row));
+  }
+  for (const auto& [op, sums] : walk.by_giver()) {
+    result->by_giver.push_back({std::string(op.second), std::string(op.first), sums.nodes.Total(),
+                                sums.flops.Total(), sums.macs.Total()});
+  }
+  for (const auto& [node, sums] : walk.by_node()) {
+    result->by_node.push_back({node, sums.flops.Total(), sums.macs.Total()});
   }
   result->flops = flops.Total();
   result->macs = macs.Total();
@@ -485,6 +531,7 @@ absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts&
   RETURN_IF_ERROR(walk.Run(options.input_gradients));
   Backward result;
   training::Describe(*inference.model, walk, &result);
+  result.nodes = walk.TakeNodes();
   ASSIGN_OR_RETURN(const training::Recomputed recomputed,
                    training::CountRecomputed(inference, counts, attribution, patterns, walk.main(),
                                              options.recompute));

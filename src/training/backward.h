@@ -18,8 +18,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "src/count/count.h"
@@ -35,6 +38,21 @@ struct BackwardOp {
   Expr flops, macs;
 };
 
+// What the walk found of nodes, for stages that ask what backward reads.
+struct BackwardNodes {
+  // By instance and place in its graph: a byte per input of the node, 1 if it needs a gradient.
+  // Nodes without a backward pass are missing.
+  absl::flat_hash_map<std::pair<InstanceId, int32_t>, std::string> needed;
+  absl::flat_hash_set<NodeId> flash;  // products with values of attention that is taken as flash
+};
+
+// Of a node of the main graph or of a body, in one step: a call of a function is one node with all
+// that it runs. A sum of gradients counts with the node that gives the second.
+struct BackwardNode {
+  NodeId node = 0;
+  Expr flops, macs;
+};
+
 struct Backward {
   Expr flops, macs;                        // recomputation apart
   Expr recomputed_flops, recomputed_macs;  // of the forward pass, again
@@ -43,6 +61,10 @@ struct Backward {
   int64_t attentions = 0;  // patterns and operators that --attention decides about
   int64_t flash = 0;       // of those, counted as flash attention
   std::vector<BackwardOp> by_op;
+  // The same without a row of sums: they count with the operator that gives the second.
+  std::vector<BackwardOp> by_giver;
+  std::vector<BackwardNode> by_node;  // sums to `flops` and `macs`
+  BackwardNodes nodes;
   std::vector<UnknownItem> unknown;  // nodes whose gradient is not known: the sums are lower bounds
 };
 

@@ -88,7 +88,10 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
   const Gradient& gradient = call.def->gradient;
   if (gradient.formula == nullptr) {
     if (call.def->count == nullptr) return Census();
-    return absl::UnimplementedError("its gradient has no rule");
+    return absl::UnimplementedError(in_.model->node(call.node).domain.empty()
+                                        ? "its gradient has no rule"
+                                        : "there is no gradient of it: autograd trains the "
+                                          "operators of ai.onnx that it stands for");
   }
   absl::InlinedVector<const Fact*, 8> inputs, outputs;
   for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));

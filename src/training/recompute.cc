@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -160,7 +161,55 @@ class Recomputer {
   ExprSum flops_, macs_;
 };
 
+// The outermost module around a path that matches; "" if none does.
+absl::string_view OutermostMatch(absl::string_view glob, absl::string_view path) {
+  absl::string_view outermost;
+  for (absl::string_view at = path; !at.empty(); at = modules::ParentPath(at)) {
+    if (MatchesGlob(glob, at)) outermost = at;
+  }
+  return outermost;
+}
+
+std::vector<std::vector<size_t>> AttentionGroups(const std::vector<NodeId>& nodes,
+                                                 const AttentionPatterns& patterns) {
+  absl::flat_hash_map<NodeId, size_t> group_of;
+  for (size_t g = 0; g < patterns.patterns.size(); ++g) {
+    const AttentionPattern& pattern = patterns.patterns[g];
+    group_of[pattern.scores] = group_of[pattern.output] = g;
+    for (NodeId node : pattern.between) group_of[node] = g;
+  }
+  std::vector<std::vector<size_t>> groups(patterns.patterns.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto group = group_of.find(nodes[i]);
+    if (group != group_of.end()) groups[group->second].push_back(i);
+  }
+  return groups;
+}
+
 }  // namespace
+
+std::vector<std::vector<size_t>> RecomputedGroups(const Inference& inference,
+                                                  const modules::Attribution& attribution,
+                                                  const AttentionPatterns& patterns,
+                                                  const Recompute& recompute) {
+  const std::vector<NodeId>& nodes = inference.model->graph(0).nodes;
+  if (recompute.what == Recompute::What::kNone) return {};
+  if (recompute.what == Recompute::What::kAttention) return AttentionGroups(nodes, patterns);
+  const Blocks blocks(attribution.paths);
+  absl::btree_map<absl::string_view, std::vector<size_t>> by_module;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const OptionalModuleId id = attribution.node_module[static_cast<size_t>(nodes[i])];
+    if (!id) continue;
+    const absl::string_view path = attribution.paths.path(*id);
+    const absl::string_view module = recompute.what == Recompute::What::kModules
+                                         ? OutermostMatch(recompute.glob, path)
+                                         : blocks.Of(path);
+    if (!module.empty()) by_module[module].push_back(i);
+  }
+  std::vector<std::vector<size_t>> groups;
+  for (auto& [module, places] : by_module) groups.push_back(std::move(places));
+  return groups;
+}
 
 absl::StatusOr<Recomputed> CountRecomputed(const Inference& inference, const Counts& counts,
                                            const modules::Attribution& attribution,

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_TRAINING_RECOMPUTE_H_
 #define ONNXFLOPS_SRC_TRAINING_RECOMPUTE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -32,6 +33,13 @@ absl::StatusOr<Recomputed> CountRecomputed(const Inference& inference, const Cou
                                            const AttentionPatterns& patterns,
                                            const std::vector<NodeBackward>& backward,
                                            const Recompute& recompute);
+
+// Nodes of the main graph, as places in it, that are computed again together: blocks, modules or
+// attention. Backward keeps what goes into them, and nothing inside.
+std::vector<std::vector<size_t>> RecomputedGroups(const Inference& inference,
+                                                  const modules::Attribution& attribution,
+                                                  const AttentionPatterns& patterns,
+                                                  const Recompute& recompute);
 
 }  // namespace onnxflops::training
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,11 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/glob.h"
+#include "src/base/sha256.h"
 #include "src/check/budgets.h"
 #include "src/check/check_writers.h"
+#include "src/check/ci_formats.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
 #include "src/check/limit_text.h"
+#include "src/diff/comment.h"
 #include "src/symbolic/interval.h"
 #include "tests/model_maker.h"
 
@@ -111,10 +116,21 @@ TEST(GlobTest, StarsAndMarks) {
     const char *glob, *text;
     bool matches;
   } cases[] = {
-      {"", "", true},           {"*", "", true},          {"a*c", "abcbc", true},
-      {"a*c", "abcbd", false},  {"a?c", "abc", true},     {"a?c", "ac", false},
-      {"*.mlp", "a.mlp", true}, {"*.mlp", "mlp", false},  {"a", "ab", false},
-      {"**b*", "aab", true},    {"com.*", "com.x", true},
+      {"", "", true},
+      {"*", "", true},
+      {"a*c", "abcbc", true},
+      {"a*c", "abcbd", false},
+      {"a?c", "abc", true},
+      {"a?c", "ac", false},
+      {"*.mlp", "a.mlp", true},
+      {"*.mlp", "mlp", false},
+      {"a", "ab", false},
+      {"**b*", "aab", true},
+      {"com.*", "com.x", true},
+      {"m?l", "m\u00fcl", true},
+      {"m??l", "m\u00fcl", false},
+      {"*?", "\u00fc", true},
+      {"*??", "\u00fc", false},
   };
   for (const auto& c : cases) EXPECT_EQ(MatchesGlob(c.glob, c.text), c.matches) << c.glob;
 }
@@ -209,13 +225,17 @@ ModelMaker TwoLayers(const std::string& batch) {
   return make;
 }
 
+absl::StatusOr<double> NoMfu(const BudgetRule& /*rule*/) {
+  return absl::FailedPreconditionError("no rate");
+}
+
 CheckReport CheckText(absl::string_view text, const Diff& diff,
                       absl::string_view today = "2027-01-15") {
   const Budgets budgets = LoadBudgets(text, "onnxflops.toml").value();
   CheckReport report;
   report.budgets = budgets.file;
   const BudgetSizes* sizes = budgets.sizes.empty() ? nullptr : &budgets.sizes[0];
-  EXPECT_TRUE(Judge(budgets, sizes, diff, today, &report).ok());
+  EXPECT_TRUE(Judge(budgets, sizes, diff, today, NoMfu, &report).ok());
   return report;
 }
 
@@ -366,6 +386,62 @@ TEST(CheckWritersTest, WhatFailedComesFirst) {
       ToTable(CheckText("budget.params = 192\nbudget.macs = 1", diff), {.width = 80});
   EXPECT_THAT(screen, HasSubstr("failed: 1 of 2 rules"));
   EXPECT_LT(screen.find("budget.macs"), screen.find("budget.params"));
+}
+
+// ---- utilisation of devices
+
+TEST(JudgeTest, MfuOverAllThereIsNeverPasses) {
+  const Budgets budgets =
+      LoadBudgets("[mfu]\nmin = \"40%\"\ndevice = \"d\"\ndtype = \"bf16\"\n", "b.toml").value();
+  const Diff diff = NoBase(TwoLayers("4").Count().value());
+  const std::pair<double, Verdict> cases[] = {
+      {0.4, Verdict::kPassed},       {0.39999, Verdict::kFailed}, {1.0, Verdict::kPassed},
+      {1.000001, Verdict::kFailed},  {1e300, Verdict::kFailed},   {0.0, Verdict::kFailed},
+      {std::nan(""), Verdict::kFailed}};
+  for (const auto& [figure, verdict] : cases) {
+    CheckReport report;
+    const auto mfu = [f = figure](const BudgetRule&) -> absl::StatusOr<double> { return f; };
+    ASSERT_TRUE(Judge(budgets, nullptr, diff, "2027-01-15", mfu, &report).ok());
+    EXPECT_EQ(report.judgements[0].verdict, verdict) << figure;
+  }
+  EXPECT_THAT(Verdicts(CheckText("[mfu]\nmin=\"1%\"\ndevice=\"d\"\ndtype=\"bf16\"\n", diff)),
+              ElementsAre("mfu.min not_proven"));
+}
+
+// ---- comments
+
+// Lines of all rules, each as long as a path may be.
+TEST(CheckCommentTest, FitsWhateverTheRulesAre) {
+  CheckReport report;
+  report.head.path = std::string(4000, '`') + "<!-- -->@x";
+  for (int i = 0; i < 5000; ++i) {
+    Judgement j;
+    j.rule = absl::StrCat("modules.", i, std::string(300, '`'), ".flops");
+    j.where = std::string(4096, '|');
+    j.verdict = Verdict::kFailed;
+    report.judgements.push_back(j);
+  }
+  const std::string comment = ToComment(report);
+  EXPECT_LE(comment.size(), kMaxCommentBytes);
+  EXPECT_THAT(comment, HasSubstr("What did not fit is left out"));
+  EXPECT_GT(comment.size(), kMaxCommentBytes / 2);  // as many rules as there is room for
+}
+
+// ---- SHA-256: the examples of FIPS 180-4, and what Python's hashlib gives
+
+TEST(Sha256Test, KnownValues) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+      {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+      {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+      {std::string(1'000'000, 'a'),
+       "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"}};
+  for (const auto& [text, hex] : cases) {
+    Sha256 hash;
+    for (size_t at = 0; at < text.size(); at += 77) hash.Add(text.substr(at, 77));
+    EXPECT_EQ(hash.Hex(), hex) << text.size();
+  }
 }
 
 }  // namespace

@@ -2,11 +2,19 @@
 // that can hurt nobody.
 //
 // The first byte chooses what is asked for; the rest is the file.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
+#include "src/annotate/annotated_copy.h"
+#include "src/annotate/node_notes.h"
+#include "src/api/analysis.h"
 #include "src/onnxflops.h"
+#include "src/report/viewer_formats.h"
 #include "tests/fuzz/require.h"
 
 namespace onnxflops {
@@ -33,9 +41,39 @@ void RequireSafeText(const Report& report, const ViewOptions& view) {
   RequirePrintable(ToMarkdown(report, view));
   RequirePrintable(ToCsv(absl::MakeConstSpan(&report, 1), view));
   RequireJson(ToJson(report));
+  RequireJson(ToModelExplorer(report, view));
+  RequireJson(ToPerfetto(report, view));
+  RequirePrintable(ToFolded(report, view));
 }
 
-void CountAndWrite(const Model& model, uint8_t choice) {
+// A copy with notes is the same model.
+void RequireGoodCopy(const Model& model, absl::string_view file, const Report& report) {
+  CountOptions options;
+  options.bodies = nullptr;
+  const absl::StatusOr<Analysis> analysis = Analyze(model, options, CausalCounting::kFull);
+  if (!analysis.ok()) return;
+  const absl::StatusOr<annotate::NodeNotes> notes =
+      annotate::MakeNodeNotes(analysis->inference, analysis->counts);
+  if (!notes.ok()) return RequireOneLine(notes.status(), "fuzz.onnx: ");
+  const int fd = memfd_create("copy", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, file.data(), file.size()) != static_cast<ssize_t>(file.size())) return;
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  const absl::StatusOr<annotate::AnnotatedCopy> copy =
+      annotate::AnnotatedCopy::Plan(fd, *model, *notes);
+  if (!copy.ok()) return RequireOneLine(copy.status(), "");
+  std::string bytes;
+  Require(copy->Write([&](absl::string_view piece) {
+                bytes.append(piece.data(), piece.size());
+                return absl::OkStatus();
+              }).ok(),
+          "a copy is not written");
+  const absl::StatusOr<Model> again = LoadFromBytes(bytes, "fuzz.onnx");
+  Require(again.ok() && (*again)->nodes.size() == model->nodes.size(), "a copy does not load");
+  const absl::StatusOr<Report> recount = Count(*again, options);
+  Require(recount.ok() && recount->totals.flops == report.totals.flops, "a copy counts otherwise");
+}
+
+void CountAndWrite(const Model& model, absl::string_view file, uint8_t choice) {
   CountOptions options;
   options.bodies = nullptr;  // which ask in a process of their own
   options.node_rows = (choice & 1) != 0;
@@ -43,6 +81,7 @@ void CountAndWrite(const Model& model, uint8_t choice) {
   const absl::StatusOr<Report> report = Count(model, options);
   if (!report.ok()) return RequireOneLine(report.status(), "fuzz.onnx: ");
   RequireSums(*report);
+  if ((choice & 128) != 0 && options.bindings.empty()) RequireGoodCopy(model, file, *report);
   ViewOptions view;
   view.by = static_cast<GroupBy>((choice >> 2) % 3);
   view.fold = (choice & 16) == 0;
@@ -64,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view file(reinterpret_cast<const char*>(data) + 1, size - 1);
   const absl::StatusOr<Model> model = LoadFromBytes(file, "fuzz.onnx");
   if (model.ok()) {
-    CountAndWrite(*model, data[0]);
+    CountAndWrite(*model, file, data[0]);
   } else {
     RequireOneLine(model.status(), "fuzz.onnx: ");
   }

@@ -3,12 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
 #include "src/api/count.h"
+#include "src/base/glob.h"
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
+#include "src/base/utf8.h"
 #include "src/report/audit.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
@@ -114,11 +117,69 @@ absl::Status ParsePublishedFile(absl::string_view text) {
   return absl::OkStatus();
 }
 
-// A first byte that no seed of the other forms has.
+bool IsText(absl::string_view text) {
+  uint32_t code = 0;
+  while (!text.empty()) {
+    const size_t bytes = DecodeUtf8(text, &code);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
+// Where signs of a text begin, and its end.
+std::vector<size_t> SignsOf(absl::string_view text) {
+  std::vector<size_t> begins;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (i == 0 || (static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) begins.push_back(i);
+  }
+  begins.push_back(text.size());
+  return begins;
+}
+
+// The same by trying everything: matches[i] is whether the glob so far is all of the first i signs.
+bool MatchesSlowly(absl::string_view glob, absl::string_view text) {
+  const std::vector<size_t> glob_signs = SignsOf(glob), signs = SignsOf(text);
+  std::vector<bool> matches(signs.size(), false);
+  matches[0] = true;
+  for (size_t g = 0; g + 1 < glob_signs.size(); ++g) {
+    const absl::string_view sign = glob.substr(glob_signs[g], glob_signs[g + 1] - glob_signs[g]);
+    std::vector<bool> longer(signs.size(), false);
+    for (size_t i = 0; i < signs.size(); ++i) {
+      const bool before = i > 0 && matches[i - 1];
+      if (sign == "*") {
+        longer[i] = matches[i] || (i > 0 && longer[i - 1]);
+      } else {
+        longer[i] =
+            before && (sign == "?" || sign == text.substr(signs[i - 1], signs[i] - signs[i - 1]));
+      }
+    }
+    matches = std::move(longer);
+  }
+  return matches.back();
+}
+
+// A glob, and in the next line what it is to match.
+absl::Status ParseGlob(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('\n', 1));
+  constexpr size_t kMost = 300;  // MatchesSlowly takes the product of both
+  if (parts.first.size() > kMost || parts.second.size() > kMost) return absl::OkStatus();
+  // Of bytes that are no text, what a sign is has no meaning.
+  const bool matches = MatchesGlob(parts.first, parts.second);
+  if (!IsText(parts.first) || !IsText(parts.second)) return absl::OkStatus();
+  Require(matches == MatchesSlowly(parts.first, parts.second),
+          "a glob matches what it should not, or does not what it should");
+  return absl::OkStatus();
+}
+
+// First bytes that no seed of the other forms has.
+constexpr uint8_t kGlob = 0xe0;
 constexpr uint8_t kPublishedFile = 0xf0;
 
 absl::Status Parse(uint8_t option, absl::string_view text) {
   if (option >= kPublishedFile) return ParsePublishedFile(text);
+  if (option >= kGlob) return ParseGlob(text);
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
   switch (option % 7) {

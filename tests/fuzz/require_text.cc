@@ -27,7 +27,8 @@ constexpr absl::string_view kLineBegins[] = {
     "range ",      "assumed ",  "except ",   "cost ",    "inside ",    "runs ",     "|",
     "names ",      "where ",    "base ",     "head ",    "sizes ",     "change ",   "operators ",
     "file ",       "budgets ",  "check ",    "rule ",    "other ",     "base",      "activations ",
-    "every ",      "* rests",   "tools in ", "models ",  "gradient ",
+    "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
+    "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -47,22 +48,23 @@ bool BeginsWithOurs(absl::string_view line) {
 
 const std::set<absl::string_view>& OurWords() {
   static const auto* words = new std::set<absl::string_view>{
-      "FLOPs",   "MACs",      "module",   "type",   "params",  "operator",    "nodes",
-      "node",    "runs",      "output",   "tool",   "its",     "figure",      "unit",
-      "of",      "ours",      "status",   "as",     "the",     "calls",       "it",
-      "Symbols", "no",        "Warnings", "Not",    "these",   "for",         "model",
-      "a",       "whole",     "beside",   "nodes",  "reports", "counted",     "so",
-      "that",    "totals",    "are",      "lower",  "bounds",  "domain",      "versions",
-      "assumed", "formula",   "k",        "inputs", "integer", "types",       "folded",
-      "train",   "causal",    "per",      "FLOP",   "byte",    "bytes",       "read",
-      "written", "range",     "least",    "most",   "upper",   "bound",       "known",
-      "depends", "depend",    "data",     "size",   "sizes",   "activations", "other",
-      "ops",     "param",     "foldable", "M",      "G",       "T",           "P",
-      "E",       "emsp",      "shapes",   "lt",     "gt",      "is",          "base",
-      "head",    "change",    "sizes",    "new",    "file",    "check",       "budgets",
-      "Modules", "Operators", "Nodes",    "Files",  "rule",    "limit",       "actual",
-      "margin",  "verdict",   "note",     "tools",  "in",      "largest",     "difference",
-      "our"};
+      "FLOPs",   "MACs",      "module",   "type",    "params",  "operator",    "nodes",
+      "node",    "runs",      "output",   "tool",    "its",     "figure",      "unit",
+      "of",      "ours",      "status",   "as",      "the",     "calls",       "it",
+      "Symbols", "no",        "Warnings", "Not",     "these",   "for",         "model",
+      "a",       "whole",     "beside",   "nodes",   "reports", "counted",     "so",
+      "that",    "totals",    "are",      "lower",   "bounds",  "domain",      "versions",
+      "assumed", "formula",   "k",        "inputs",  "integer", "types",       "folded",
+      "train",   "causal",    "per",      "FLOP",    "byte",    "bytes",       "read",
+      "written", "range",     "least",    "most",    "upper",   "bound",       "known",
+      "depends", "depend",    "data",     "size",    "sizes",   "activations", "other",
+      "ops",     "param",     "foldable", "M",       "G",       "T",           "P",
+      "E",       "emsp",      "shapes",   "lt",      "gt",      "is",          "base",
+      "head",    "change",    "sizes",    "new",     "file",    "check",       "budgets",
+      "Modules", "Operators", "Nodes",    "Files",   "rule",    "limit",       "actual",
+      "margin",  "verdict",   "note",     "tools",   "in",      "largest",     "difference",
+      "our",     "time",      "by",       "compute", "memory",  "backward",    "zs",
+      "s",       "ms",        "us",       "ns",      "ps"};
   return *words;
 }
 

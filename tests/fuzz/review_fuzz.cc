@@ -60,7 +60,9 @@ void JudgeBy(const Budgets& budgets, absl::string_view text) {
   CheckReport report;
   report.budgets = budgets.file;
   const BudgetSizes* sizes = budgets.sizes.empty() ? nullptr : &budgets.sizes[0];
-  const absl::Status judged = Judge(budgets, sizes, diff, "2027-01-15", &report);
+  const absl::Status judged = Judge(
+      budgets, sizes, diff, "2027-01-15",
+      [](const BudgetRule&) -> absl::StatusOr<double> { return 0.5; }, &report);
   if (!judged.ok()) return RequireOneLine(judged, "fuzz.toml:");
   RequireScreen(ToTable(report, {.width = 80}));
   RequireMarkdown(ToMarkdown(report));

@@ -207,6 +207,10 @@ void RequireExpression(const nlohmann::json& text, const Expr& original) {
 void RequireAmounts(const Report& report, const nlohmann::json& json, const Amounts& amounts) {
   for (const Quantity& q : kQuantities) {
     if (q.of == Quantity::Of::kWeights) continue;
+    if (!report.Lists(q)) {
+      Require(!json.contains(std::string(q.key)), "a quantity that nobody asked for");
+      continue;
+    }
     const nlohmann::json& value = json[std::string(q.key)];
     Require(value.is_null() == !report.Has(q), "a quantity that is not there, or is");
     if (report.Has(q)) RequireExpression(value["expr"], amounts.*q.value);

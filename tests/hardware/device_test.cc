@@ -114,6 +114,17 @@ TEST(DeviceTest, CpusByFormula) {
   ASSERT_TRUE(cpu.ok()) << cpu.status();
   EXPECT_EQ(FindPeak(*cpu, Precision::kFp32)->giga, 5120);
   EXPECT_FALSE(CpuByFormula(0, 1, 1, Precision::kFp32).ok());
+  // 2 FMA units of 16 lanes: 64 FLOPs per cycle; a tile unit of 512 MACs.
+  const absl::StatusOr<Device> named = FindDevice("cpu:56:2.0:amx:300");
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(FindPeak(*named, Precision::kFp32)->giga, 56 * 2 * 64);
+  EXPECT_EQ(FindPeak(*named, Precision::kBf16)->giga, 56 * 2 * 1024);
+  EXPECT_EQ(named->bytes_per_second, 300'000'000'000);
+  for (const char* text :
+       {"cpu:", "cpu:8", "cpu:8:3", "cpu:8:3:mmx", "cpu:0:3:avx2", "cpu:8:-3:avx2",
+        "cpu:8:3:avx2:x", "cpu:8:3:avx2:5:5", "cpu:8:nan:avx2"}) {
+    EXPECT_EQ(FindDevice(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 # The promise, as SECURITY.md has it. A second is 3e9 instructions: what a core of 3 GHz does at one per cycle, which is what code does
 # that waits for memory now and then.
 INSTRUCTIONS_PER_SECOND = 3_000_000_000
-SECONDS = {"count": 3.0, "explain": 3.0, "mfu": 3.0, "compare": 4.0, "diff": 6.0}
+SECONDS = {"count": 3.0, "explain": 3.0, "mfu": 3.0, "compare": 4.0, "diff": 6.0, "check": 6.0}
 MEMORY = 640 << 20
 OUTPUT = 320 << 20
 ERRORS = 100_000  # bytes of standard error
@@ -58,6 +58,7 @@ for _ in range(4):
 """
 
 SELF = "{the model}"  # as an argument
+COPY = "{a copy}"
 COUNT = [
     [],
     ["--no-fold", "--exact"],
@@ -67,6 +68,10 @@ COUNT = [
     ["--format", "csv", "--depth", "64"],
     ["--format", "markdown", "--no-fold"],
     ["--by", "op", "--format", "csv"],
+    ["--format", "model-explorer"],
+    ["--format", "perfetto"],
+    ["--format", "folded"],
+    ["--by", "op", "--annotate", COPY],
     ["--by", "node", "--format", "json"],
     ["--by", "node", "--format", "csv"],
     ["--by", "node", "--format", "markdown", "--no-fold"],
@@ -88,6 +93,31 @@ COMPARE = [
     ["--from", "thop", "--to", "fvcore"],
 ]
 DIFF = [[SELF], [SELF, "--format", "json"], [SELF, "--by", "node"]]
+# A budget of every kind, for everything: one that holds, one that is broken, and those relative to a base.
+BUDGETS = """
+[budget]
+flops = "1 FLOP"
+"other_flops / flops" = "1%"
+bytes_read = {limit = "+1%", warn = "-1%"}
+[modules."*"]
+flops = "+0%"
+[modules."*.*"]
+macs = "1 MAC"
+[operators]
+allow = ["Conv"]
+[domains]
+forbid = ["*"]
+[opset]
+max = 1
+[at]
+batch = "1..8"
+"""
+BUDGETS_FILE = "{the budgets}"  # as an argument
+CHECK = [
+    ["--budgets", BUDGETS_FILE, "--against", SELF],
+    ["--budgets", BUDGETS_FILE, "--against", SELF, "--format", "sarif"],
+    ["--budgets", BUDGETS_FILE, "--against", SELF, "--format", "comment"],
+]
 MFU = [["--step-time", "1", "--peak", "1e12"]]
 # What runs on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
 # form that is slow with many models is found with a third of them; which third of the models runs a form hangs on the names of both.
@@ -211,6 +241,9 @@ class Worker:
     def __init__(self, hunt, folder):
         self.hunt = hunt
         self.path, self.out, self.err = (os.path.join(folder, name) for name in ("model.onnx", "out", "err"))
+        self.files = {SELF: self.path, BUDGETS_FILE: os.path.join(folder, "budgets.toml"), COPY: os.path.join(folder, "copy.onnx")}
+        with open(self.files[BUDGETS_FILE], "w", encoding="utf-8") as file:
+            file.write(BUDGETS)
         self.calibrated, self.pace = 0.0, 1.0
 
     def model(self, name):
@@ -221,7 +254,7 @@ class Worker:
         if size >= MODEL:
             self.hunt.note("count", name, {"seconds": 0, "memory": 0, "output": 0}, [f"a model of {size:,} bytes, which no promise is about"])
         refused, explained = False, []
-        for verb, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("mfu", MFU)):
+        for verb, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("check", CHECK), ("mfu", MFU)):
             for options in self.forms(name, verb, forms):
                 if options and options != LIST and refused and not self.hunt.everything:
                     continue
@@ -243,7 +276,7 @@ class Worker:
         seconds = float("inf")
         for _ in range(TRIES):
             with open(self.out, "wb") as out, open(self.err, "wb") as err:
-                arguments = [self.path if o == SELF else o for o in options]
+                arguments = [self.files.get(o, o) for o in options]
                 code, instructions, cpu, memory = run([self.hunt.program, verb, self.path, *arguments], out.fileno(), err.fileno())
             seconds = min(seconds, instructions / INSTRUCTIONS_PER_SECOND if instructions else cpu / self.slowness())
             if seconds <= SECONDS[verb] or seconds >= HARD_SECONDS:

@@ -48,6 +48,14 @@ TEST(BoundsTest, OperatorsGiveThem) {
       {"g (float[9] x, int64[1] e) => (float[K] y) <int64[1] s = {0}> { y = Slice(x, s, e) }", "9"},
       {"g (string[N] x) => (string[N,K] y, int64[N] z) { y, z = StringSplit<delimiter=\",\">(x) }",
        "?"},
+      {"g (float[N,6] x, int64[2] s) => (float[A,B] y) { y = Reshape(x, s) }", "6*N, 6*N"},
+      {"g (float[4,6] x, int64[2] r) => (float[A,B,3] y) { t = Constant<value_ints=[3]>() "
+       "s = Concat<axis=0>(r, t) y = Reshape(x, s) }",
+       "8, 8"},
+      {"g (float[2,5] x, int64[1] a) => (float[A,B] y) { y = ReduceSum(x, a) }", "2, 5"},
+      {"g (float[9,2,5] x, int64[1] a) => (float[A,B] y) { y = ReduceSum<keepdims=0>(x, a) }",
+       "9, 5"},
+      {"g (float[1,7,9] x) => (int32[2,P] y) { y = com.microsoft.DynamicTimeWarping(x) }", "15"},
       // Of a size that is bounded by another one.
       {"g (float[5] x) => (int64[L] z) { y = NonZero(x) z = Unique(y) }", "5, 5"},
   };

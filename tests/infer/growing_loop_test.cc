@@ -132,6 +132,23 @@ TEST(GrowingLoop, SequencesGetLonger) {
   EXPECT_EQ(inference.FactOf(model->graphs[0].outputs[0])->shape.ToString(), "[B*T, 2, 4]");
 }
 
+// Items of a size that depends on data, as PyTorch exports repeat_interleave by a tensor: what the
+// items have in common stays known, though the sequence begins without any.
+TEST(GrowingLoop, SequencesThatBeginEmptyKeepWhatIsKnownOfItems) {
+  const Model model = ModelFromText(
+      "g (float[B,1,4] x, int64[T] often) => (float[B,N,4] out) <bool yes = {1}> { s = "
+      "Shape(often) n = Squeeze(s) none = SequenceEmpty() all = Loop<body = g (int64 i, bool c, "
+      "seq(float[B,P,4]) y) => (bool c_out, seq(float[B,Q,4]) y_out) { c_out = Identity(c) one = "
+      "Constant<value_ints=[1]>() k = Gather(often, i) kk = Reshape(k, one) e = "
+      "Concat<axis=0>(one, kk, one) item = Expand(x, e) y_out = SequenceInsert(y, item) }>(n, yes, "
+      "none) out = ConcatFromSequence<axis=1>(all) }",
+      kOpset);
+  const Inference inference = Infer(model).value();
+  const std::string shape = inference.FactOf(model->graphs[0].outputs[0])->shape.ToString();
+  EXPECT_THAT(shape, testing::AllOf(testing::StartsWith("[B, concatfromsequence("),
+                                    testing::EndsWith(", 4]")));
+}
+
 // No power of the trip's number is a minimum: what is not known is not printed as known.
 TEST(GrowingLoop, WorkThatIsNoPolynomialIsUnknown) {
   const Counts open =

@@ -43,6 +43,42 @@ class ProgramTest(unittest.TestCase):
         return re.findall(r"^(?:FLOPs|params) .*", self.shell(command), re.MULTILINE)
 
 
+HELPS = ("count", "compare", "explain", "diff", "check", "mfu", "ops", "devices", "audit", "completion")
+
+
+class NarrowTest(ProgramTest):
+    """Every line keeps to a narrow terminal, whatever names are in it."""
+
+    LONG = "a" * 300
+
+    def held(self, command, width):
+        for line in self.shell(f"COLUMNS={width} onnxflops {command}").splitlines():
+            self.assertLessEqual(len(line), width, f"{command}: {line}")
+
+    def test_tables(self):
+        root = os.path.join(ROOT, "models")
+        for width in (60, 80):
+            for command in (
+                "ops",
+                "explain LSTM",
+                "explain Attention",
+                "compare --list",
+                f"explain {root}/clip-vit-l-14-336.onnx visual",
+                f"diff {root}/resnet50.onnx {root}/deployed/resnet50.qdq_s8.onnx",
+                f"audit {ROOT}/tests/data/audit/published.csv",
+                f"{root}/lstm.onnx {root}/custom-op.onnx",
+                f"compare {root}/lstm.onnx {root}/lstm.static.onnx",
+            ):
+                self.held(command, width)
+
+    def test_names_longer_than_a_line(self):
+        text = '<ir_version: 8, opset_import: ["": 17]> g (float[NAMEn,4] NAMEx) => (float[NAMEn,4] y) { y = Relu(NAMEx) }'
+        with open(os.path.join(self.folder, "a.onnxtxt"), "w", encoding="utf-8") as file:
+            file.write(text.replace("NAME", self.LONG))
+        for verb in ("count", "count --by node", "count --top 1", "explain", "compare", "compare --with macs"):
+            self.held(f"{verb} a.onnxtxt{' y' if verb == 'explain' else ''}", 60)
+
+
 class StrictTest(ProgramTest):
     MODEL = """<ir_version: 8, opset_import: ["": 17]> g (float[4,4] x) => (float[2,n] y)
     { i = NonZero(x)  f = Cast<to = 1>(i)  y = Relu(f) }"""
@@ -142,7 +178,7 @@ class WidthTest(ProgramTest):
         "audit tests/data/audit/published.csv",
         "ops",
         "--help",
-        *(f"{verb} --help" for verb in ("count", "compare", "explain", "ops", "audit", "completion")),
+        *(f"{verb} --help" for verb in HELPS),
     )
 
     def screen(self, call, columns):

@@ -322,7 +322,10 @@ def check_program(outputs):
         check_model(outputs, model)
     outputs.run("count", *models[:3])
     outputs.run("compare", *models[:2])
-    outputs.run("count", "models/maskrcnn-r50.onnx", "--upper", "--by", "node")
+    sizes = ("models/maskrcnn-r50.onnx", "--input", "image=3x320x320", "--upper")
+    outputs.run("count", *sizes[:1], "--upper", "--by", "node")
+    outputs.run("compare", *sizes, "--with", "macs")
+    outputs.run("explain", *sizes, "/roi_heads/mask_predictor/relu/Relu")
     for model, node in (
         ("models/resnet50.onnx", "/conv1/Conv"),
         ("models/resnet50.onnx", "layer1.0"),
@@ -335,6 +338,10 @@ def check_program(outputs):
     outputs.run("count", "models/gpt2.onnx", "--causal", "half")
     outputs.run("count", "models/clip-vit-b-32.ts17.onnx", "--module", "visual")
     outputs.run("count", "models/custom-op.onnx", "--rules", "models/custom-op.toml", "--by", "node")
+    past = "models/deployed/gpt2_past.ort_fused.onnx"
+    outputs.run("count", "models/maskrcnn-r50.onnx", "--memory")
+    outputs.run("count", past, "--fit", "8GiB:batch", "--dim", "seq=1,past_seq=15,total_seq=16")
+    outputs.run("count", past, "--prefill", "16", "--decode", "1@16")
     check_diffs(outputs)
     check_hostile(outputs)
     outputs.run("ops")

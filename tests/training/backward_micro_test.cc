@@ -116,7 +116,9 @@ TEST(BackwardMicroTest, TheWalkFollowsTheGraph) {
 TEST(BackwardMicroTest, RowsSumToTheTotal) {
   const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/models/llama-tiny.onnx");
   ASSERT_TRUE(model.ok()) << model.status();
-  const absl::StatusOr<Report> report = Count(*model, Training("math"));
+  CountOptions options = Training("math");
+  options.node_rows = true;
+  const absl::StatusOr<Report> report = Count(*model, options);
   ASSERT_TRUE(report.ok()) << report.status();
   Expr flops, macs;
   for (const GradientRow& row : report->training->by_op) {
@@ -126,14 +128,27 @@ TEST(BackwardMicroTest, RowsSumToTheTotal) {
   EXPECT_EQ(flops, report->totals.backward_flops);
   EXPECT_EQ(macs, report->totals.backward_macs);
   EXPECT_NE(report->totals.backward_flops.ToString().find("batch"), std::string::npos);
+  Expr operators, nodes, modules;
+  for (const OpRow& row : report->by_op) operators += row.gradient_flops;
+  for (const NodeRow& row : report->nodes) nodes += row.gradient_flops;
+  for (const Module& m : report->modules) {
+    if (m.depth == 1) modules += m.amounts->gradient_flops;
+  }
+  for (const Expr& sum : {operators, nodes, modules, report->modules[0].amounts->gradient_flops}) {
+    EXPECT_EQ(sum, report->totals.backward_flops);
+  }
+  EXPECT_EQ(report->modules[0].amounts->gradient_macs, report->totals.backward_macs);
 }
 
 TEST(BackwardMicroTest, AnUnknownGradientIsALowerBound) {
-  const Model model = ModelFromText("g (float[3,3] x) => (float y) { y = Det(x) }", 17);
+  const Model model = ModelFromText(
+      "g (float[2,3,4] q) => (float[2,3,4] y) { y = Attention<q_num_heads = 2, kv_num_heads = 2, "
+      "softcap = 2.0>(q, q, q) }",
+      23);
   const absl::StatusOr<Report> report = Count(model, Training("math"));
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->training->unknown.size(), 1);
-  EXPECT_EQ(report->training->unknown[0].op, "Det");
+  EXPECT_EQ(report->training->unknown[0].op, "Attention");
 }
 
 TEST(BackwardMicroTest, PatternsThatMatchNothingAreErrors) {

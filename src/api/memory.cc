@@ -1,0 +1,144 @@
+#include "src/api/memory.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/infer/require_symbols.h"
+#include "src/memory/fit.h"
+#include "src/memory/kv_cache.h"
+#include "src/memory/liveness.h"
+#include "src/memory/saved.h"
+#include "src/report/format.h"
+#include "src/report/formula_text.h"
+#include "src/report/memory_lines.h"
+
+namespace onnxflops {
+namespace {
+
+struct SharingRule {
+  bool views, in_place, inputs;
+};
+constexpr SharingRule kOtherRules[] = {
+    {false, false, false}, {true, true, false}, {true, true, true}};
+
+// The size that --fit means where the user names none.
+absl::StatusOr<std::string> FitSymbol(const Report& report) {
+  const SymbolOrigin* first = nullptr;
+  std::vector<std::string> names;
+  for (const SymbolOrigin& symbol : report.symbols) {
+    if (symbol.kind != SymbolOrigin::Kind::kInput) continue;
+    names.push_back(Escaped(symbol.name));
+    if (symbol.axis != 0) continue;
+    if (absl::StartsWithIgnoreCase(symbol.name, "batch")) return symbol.name;
+    if (first == nullptr) first = &symbol;
+  }
+  if (first != nullptr) return first->name;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--fit: no input has an open size on its first axis",
+                   names.empty() ? "; export the model with one, and leave it out of --dim"
+                                 : absl::StrCat("; name one, as --fit 80GiB:", names[0],
+                                                ". Open sizes: ", absl::StrJoin(names, ", "))));
+}
+
+absl::StatusOr<FitRow> FitInto(const FitReport& fit, const char* name, std::vector<Expr> sums) {
+  absl::StatusOr<std::optional<int64_t>> largest = LargestThatFits(sums, fit.bytes, fit.symbol);
+  if (largest.ok()) return FitRow{name, *largest};
+  if (!absl::IsFailedPrecondition(largest.status())) return largest.status();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--fit: ", largest.status().message(), "; bind every other size with --dim"));
+}
+
+absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& report) {
+  const MemoryReport& memory = *report.memory;
+  FitReport fit;
+  fit.bytes = request.bytes;
+  if (request.symbol.empty()) {
+    ASSIGN_OR_RETURN(fit.symbol, FitSymbol(report));
+  } else {
+    ASSIGN_OR_RETURN(const Bindings named, ResolveSymbols({{request.symbol, 1}}, report.symbols));
+    fit.symbol = named.begin()->first;
+  }
+  std::vector<Expr> sums = memory.peak.sums;
+  if (sums.empty()) {
+    return absl::InvalidArgumentError(
+        "--fit: the peak has too many forms; bind every other size with --dim");
+  }
+  for (Expr& sum : sums) sum += memory.param_bytes;
+  ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, "inference", std::move(sums)));
+  const Expr kept =
+      memory.saved_bytes + memory.param_bytes + memory.gradient_bytes + memory.optimizer_bytes;
+  ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", {kept}));
+  fit.rows = {std::move(inference), std::move(training)};
+  return fit;
+}
+
+absl::Status AddPeaks(const Inference& inference, const MemoryOptions& options,
+                      MemoryReport* memory) {
+  PeakOptions rule{options.order, /*views=*/true, /*in_place=*/false, /*inputs=*/false, memory->at};
+  ASSIGN_OR_RETURN(const MemoryPeak peak, FindPeak(inference, rule));
+  memory->peak = report::DescribePeak(inference, rule, peak);
+  report::DescribeAlive(inference, peak, memory);
+  for (const SharingRule& other : kOtherRules) {
+    rule.views = other.views;
+    rule.in_place = other.in_place;
+    rule.inputs = other.inputs;
+    ASSIGN_OR_RETURN(const MemoryPeak found, FindPeak(inference, rule));
+    memory->other.push_back(report::DescribePeak(inference, rule, found));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddTraining(const Analysis& analysis, const CountOptions& options,
+                         MemoryReport* memory) {
+  ASSIGN_OR_RETURN(const TrainingMemory training,
+                   FindTrainingMemory(analysis.inference, analysis.counts, options.causal,
+                                      options.memory->training));
+  memory->trained_params = training.trained_params;
+  memory->gradient_bytes = training.gradient_bytes;
+  memory->optimizer_bytes = training.optimizer_bytes;
+  memory->saved_bytes = training.saved_bytes;
+  memory->saved_input_bytes = training.saved_input_bytes;
+  memory->unknown_saved = training.unknown;
+  return absl::OkStatus();
+}
+
+void AddCache(const Inference& inference, MemoryReport* memory) {
+  const absl::StatusOr<Decoder> decoder = FindDecoder(inference);
+  if (!decoder.ok() || decoder->tensors == 0) return;
+  CacheReport cache;
+  cache.tensors = decoder->tensors;
+  cache.length = decoder->length;
+  cache.bytes = decoder->bytes;
+  cache.fixed_bytes = decoder->fixed_bytes;
+  cache.bytes_per_token = DivideExactly(decoder->bytes, decoder->length);
+  memory->cache = std::move(cache);
+}
+
+}  // namespace
+
+absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Report* report) {
+  const ModelData& model = *analysis.inference.model;
+  MemoryReport& memory = report->memory.emplace();
+  memory.options = *options.memory;
+  memory.at = report::ReferenceSizes(*report);
+  memory.param_bytes = report->totals.param_bytes.literal();
+  RETURN_IF_ERROR(AddPeaks(analysis.inference, *options.memory, &memory));
+  RETURN_IF_ERROR(AddTraining(analysis, options, &memory));
+  AddCache(analysis.inference, &memory);
+  if (options.memory->fit) {
+    ASSIGN_OR_RETURN(memory.fit, FindFit(*options.memory->fit, *report));
+  }
+  report::FormulaText formulas(model);
+  for (const PeakRow& row : memory.other) formulas.Add(row.bytes.value_or(0));
+  formulas.Add(memory.peak.bytes.value_or(0));
+  formulas.Add(memory.saved_bytes);
+  return formulas.Check();
+}
+
+}  // namespace onnxflops

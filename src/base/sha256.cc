@@ -1,0 +1,86 @@
+#include "src/base/sha256.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+
+namespace onnxflops {
+namespace {
+
+// The fractional parts of the cube roots of the first 64 primes.
+constexpr std::array<uint32_t, 64> kRounds = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+uint32_t BigEndian(const char* bytes) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[i]);
+  return value;
+}
+
+}  // namespace
+
+void Sha256::AddBlock(const char* block) {
+  std::array<uint32_t, 64> w;
+  for (size_t i = 0; i < 16; ++i) w[i] = BigEndian(block + 4 * i);
+  for (size_t i = 16; i < w.size(); ++i) {
+    const uint32_t a = w[i - 15], b = w[i - 2];
+    const uint32_t s0 = std::rotr(a, 7) ^ std::rotr(a, 18) ^ (a >> 3);
+    const uint32_t s1 = std::rotr(b, 17) ^ std::rotr(b, 19) ^ (b >> 10);
+    w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+  }
+  auto [a, b, c, d, e, f, g, h] = state_;
+  for (size_t i = 0; i < w.size(); ++i) {
+    const uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+    const uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRounds[i] + w[i];
+    const uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+    const uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
+    h = g;
+    g = f;
+    f = e;
+    e = d + t1;
+    d = c;
+    c = b;
+    b = a;
+    a = t1 + t2;
+  }
+  const std::array<uint32_t, 8> sum = {a, b, c, d, e, f, g, h};
+  for (size_t i = 0; i < sum.size(); ++i) state_[i] += sum[i];
+}
+
+void Sha256::Add(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t at = size_ % kBlock;
+    const size_t n = std::min(kBlock - at, bytes.size());
+    std::memcpy(rest_.data() + at, bytes.data(), n);
+    size_ += n;
+    bytes.remove_prefix(n);
+    if (at + n == kBlock) AddBlock(rest_.data());
+  }
+}
+
+std::string Sha256::Hex() const {
+  Sha256 whole = *this;
+  const uint64_t bits = size_ * 8;
+  whole.Add(absl::string_view("\x80", 1));
+  while (whole.size_ % kBlock != kBlock - 8) whole.Add(absl::string_view("\0", 1));
+  std::string digest;
+  for (int shift = 56; shift >= 0; shift -= 8) digest += static_cast<char>(bits >> shift);
+  whole.Add(digest);
+  digest.clear();
+  for (const uint32_t word : whole.state_) {
+    for (int shift = 24; shift >= 0; shift -= 8) digest += static_cast<char>(word >> shift);
+  }
+  return absl::BytesToHexString(digest);
+}
+
+}  // namespace onnxflops

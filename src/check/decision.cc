@@ -1,0 +1,48 @@
+#include "src/check/decision.h"
+
+#include "src/check/check_writers.h"
+#include "src/report/json_writer.h"
+
+namespace onnxflops {
+namespace {
+
+void WriteDecidedFile(const DecidedFile& file, report::JsonWriter* json) {
+  json->Key("path").String(file.path);
+  json->Key("sha256");
+  if (file.sha256) {
+    json->String(*file.sha256);
+  } else {
+    json->Null();
+  }
+}
+
+}  // namespace
+
+std::string ToDecision(const CheckReport& report, const DecisionInfo& info) {
+  report::JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnxflops.decision/1");
+  json.Key("version").String(info.version);
+  json.Key("day").String(info.day);
+  json.Key("models").BeginArray();
+  for (const DecisionInfo::Model& model : info.models) {
+    json.BeginObject(report::JsonWriter::Layout::kOneLine);
+    WriteDecidedFile(model, &json);
+    if (model.base) {
+      json.Key("base").BeginObject();
+      WriteDecidedFile(*model.base, &json);
+      json.EndObject();
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("budgets").BeginObject(report::JsonWriter::Layout::kOneLine);
+  WriteDecidedFile(info.budgets, &json);
+  json.EndObject();
+  json.Key("passed").Bool(report.passed());
+  check::WriteRules(report, &json);
+  json.EndObject();
+  return json.TakeText();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,31 @@
+// The least time that work takes on a device: what it computes at the peak, or what it moves at the
+// full bandwidth, whichever takes longer (Williams et al., "Roofline", CACM 2009).
+//
+//   const Roofline roofline = {1'010'714, 298'507'462};   // H100 in bf16: 989.4 TFLOP/s, 3.35 TB/s
+//   roofline.TimeOf(flops, bytes)   // max(1010714*flops, 298507462*bytes), in zeptoseconds
+//
+// Times are whole numbers of 10^-21 seconds, so that they are exact and may be formulas. The two
+// rates are rounded down, by less than a millionth: what follows is a lower bound.
+#ifndef ONNXFLOPS_SRC_COST_ROOFLINE_H_
+#define ONNXFLOPS_SRC_COST_ROOFLINE_H_
+
+#include "absl/numeric/int128.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+inline constexpr double kZeptosecondsPerSecond = 1e21;
+
+struct Roofline {
+  absl::int128 zs_per_operation = 0, zs_per_byte = 0;
+
+  Expr ComputeTime(const Expr& operations) const { return operations * Expr(zs_per_operation); }
+  Expr MemoryTime(const Expr& bytes) const { return bytes * Expr(zs_per_byte); }
+  Expr TimeOf(const Expr& operations, const Expr& bytes) const {
+    return Max(ComputeTime(operations), MemoryTime(bytes));
+  }
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_COST_ROOFLINE_H_

@@ -1,0 +1,279 @@
+#include "src/hardware/roofline.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ops/op_def.h"
+#include "ops/rules.h"
+#include "src/base/limit_error.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/graph/model.h"
+#include "src/symbolic/expr_sum.h"
+#include "src/symbolic/work.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr size_t kStepsPerFusedNode = 8;
+
+// Each element of the output follows from the elements of the inputs at its place.
+bool IsElementwise(const OpDef& def) {
+  const auto any_of = [](auto rule, auto... rules) { return ((rule == rules) || ...); };
+  return def.count == &CountPerOutputElement || def.evaluate != nullptr ||
+         any_of(def.infer, &InferUnary, &InferUnaryBool, &InferBroadcast, &InferBroadcastBool);
+}
+
+bool IsView(const Call& call) {
+  return call.def != nullptr && Has(call.def->traits, Traits::kView) &&
+         !Has(call.def->traits, Traits::kShapeOnly);
+}
+
+// Values that other graphs read, or callers.
+absl::flat_hash_set<ValueId> FindOutside(const ModelData& model) {
+  absl::flat_hash_map<ValueId, size_t> graph_of;
+  for (size_t g = 0; g < model.graphs.size(); ++g) {
+    for (NodeId node : model.graphs[g].nodes) {
+      for (OptionalValueId value : model.node(node).outputs) {
+        if (value) graph_of[*value] = g;
+      }
+    }
+  }
+  absl::flat_hash_set<ValueId> outside;
+  for (size_t g = 0; g < model.graphs.size(); ++g) {
+    for (ValueId value : model.graphs[g].outputs) outside.insert(value);
+    for (NodeId node : model.graphs[g].nodes) {
+      for (OptionalValueId value : model.node(node).inputs) {
+        const auto made = value ? graph_of.find(*value) : graph_of.end();
+        if (made != graph_of.end() && made->second != g) outside.insert(*value);
+      }
+    }
+  }
+  return outside;
+}
+
+// The kernels of one graph that runs.
+class Fuser {
+ public:
+  // `outside`: see FindOutside. `fused`: by instance, the times of those that this one runs.
+  Fuser(const Inference& inference, const Counts& counts, const Roofline& roofline,
+        const absl::flat_hash_set<ValueId>& outside, const std::vector<Expr>& fused)
+      : in_(inference),
+        model_(*inference.model),
+        counts_(counts),
+        roofline_(roofline),
+        outside_(outside),
+        fused_(fused) {}
+
+  Expr TimeOf(const Instance& instance) {
+    const Graph& graph = model_.graph(instance.graph);
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      SpendSteps(kStepsPerFusedNode);
+      if (!instance.shape_work.empty() && instance.shape_work[i]) continue;
+      if (in_.call(instance.calls[i]).constant) continue;
+      Take(model_.node(graph.nodes[i]), instance.calls[i]);
+    }
+    for (const Made& tensor : tensors_) LeaveUnwritten(tensor);
+    ExprSum sum;
+    for (const Kernel& kernel : kernels_) {
+      sum.Add(roofline_.TimeOf(kernel.operations.Total(), kernel.bytes.Total()));
+      sum.Add(kernel.bodies);
+    }
+    return sum.Total();
+  }
+
+ private:
+  struct Kernel {
+    ExprSum operations, bytes;
+    Expr bodies;
+    int64_t level = 0;     // above that of all kernels whose outputs it reads
+    bool is_read = false;  // by another kernel
+    bool fuses = true;
+  };
+  // A tensor that a kernel makes.
+  struct Made {
+    ValueId value = 0;
+    size_t kernel = 0;
+    Expr bytes;
+    bool is_written_whole = false;
+    bool is_read_inside = false, is_read_outside = false;
+  };
+
+  // What a view shows.
+  ValueId Stored(ValueId value) const {
+    const auto it = stored_.find(value);
+    return it == stored_.end() ? value : it->second;
+  }
+
+  // The tensor behind a value, if a kernel of this graph makes it.
+  Made* MadeBy(OptionalValueId value) {
+    const auto it = value ? made_.find(Stored(*value)) : made_.end();
+    return it == made_.end() ? nullptr : &tensors_[it->second];
+  }
+
+  void Take(const Node& node, CallId id) {
+    const Call& call = in_.call(id);
+    if (IsView(call) && !node.inputs.empty() && node.inputs[0] && node.outputs[0]) {
+      const ValueId stored = stored_[*node.outputs[0]] = Stored(*node.inputs[0]);
+      if (outside_.contains(*node.outputs[0])) seen_outside_.insert(stored);
+      return;
+    }
+    const bool elementwise = call.def != nullptr && call.bodies.empty() && IsElementwise(*call.def);
+    const std::optional<size_t> joined = elementwise ? KernelToJoin(node, call) : std::nullopt;
+    const size_t kernel = joined.value_or(kernels_.size());
+    if (!joined) AddKernel(id);
+    const Tally& own = counts_.calls[static_cast<size_t>(id)].own;
+    kernels_[kernel].operations.Add(TimedOperations(own));
+    kernels_[kernel].bytes.Add(own.amounts.bytes_read + own.amounts.bytes_written);
+    Read(node, call, kernel);
+    Write(node, call, own.amounts.bytes_written, kernel);
+  }
+
+  void AddKernel(CallId id) {
+    const Call& call = in_.call(id);
+    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
+    Kernel& kernel = kernels_.emplace_back();
+    kernel.fuses = call.bodies.empty() && cost.coverage != Coverage::kUnknown;
+    if (call.growing.has_value()) {  // as far as trips can be summed up
+      kernel.bodies = cost.tally().amounts.time_bound - cost.own.amounts.time_bound;
+      return;
+    }
+    ExprSum bodies;
+    for (size_t b = 0; b < call.bodies.size(); ++b) {
+      bodies.Add(fused_[static_cast<size_t>(call.bodies[b].instance)] * cost.body_times[b]);
+    }
+    kernel.bodies = bodies.Total();
+  }
+
+  // A kernel that makes an input of the size of the output, and needs none of what depends on it.
+  std::optional<size_t> KernelToJoin(const Node& node, const Call& call) {
+    const std::optional<Expr> elements = ElementsOf(call.outputs, 0);
+    for (size_t j = 0; elements && j < node.inputs.size(); ++j) {
+      const Made* tensor = MadeBy(node.inputs[j]);
+      if (tensor == nullptr || !kernels_[tensor->kernel].fuses) continue;
+      if (ElementsOf(call.inputs, j) != elements) continue;
+      if (CanWait(node, tensor->kernel)) return tensor->kernel;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Expr> ElementsOf(absl::Span<const FactId> facts, size_t j) const {
+    if (j >= facts.size()) return std::nullopt;
+    const Fact& fact = in_.fact(facts[j]);
+    if (!fact.is_tensor() || !fact.shape.ranked()) return std::nullopt;
+    return fact.shape.NumElements();
+  }
+
+  // Nothing that depends on the kernel may make what the node reads. A kernel that none has read
+  // yet has no dependents; other dependents are of a higher level.
+  bool CanWait(const Node& node, size_t kernel) {
+    if (!kernels_[kernel].is_read) return true;
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](OptionalValueId value) {
+      const Made* tensor = MadeBy(value);
+      return tensor == nullptr || tensor->kernel == kernel ||
+             kernels_[tensor->kernel].level < kernels_[kernel].level;
+    });
+  }
+
+  void Read(const Node& node, const Call& call, size_t kernel) {
+    for (size_t j = 0; j < node.inputs.size(); ++j) {
+      Made* tensor = MadeBy(node.inputs[j]);
+      if (tensor == nullptr) continue;
+      if (tensor->kernel == kernel) {
+        tensor->is_read_inside = true;
+        if (j < call.inputs.size()) kernels_[kernel].bytes.Add(Expr(0) - Bytes(call.inputs[j]));
+        continue;
+      }
+      tensor->is_read_outside = true;
+      Kernel& from = kernels_[tensor->kernel];
+      from.is_read = true;
+      kernels_[kernel].level = std::max(kernels_[kernel].level, from.level + 1);
+    }
+  }
+
+  void Write(const Node& node, const Call& call, const Expr& written, size_t kernel) {
+    ExprSum all;
+    for (FactId fact : call.outputs) all.Add(Bytes(fact));
+    const bool whole = written == all.Total();
+    for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
+      if (!node.outputs[j]) continue;
+      made_[*node.outputs[j]] = tensors_.size();
+      tensors_.push_back({*node.outputs[j], kernel, Bytes(call.outputs[j]), whole});
+    }
+  }
+
+  void LeaveUnwritten(const Made& tensor) {
+    const bool stays = tensor.is_read_inside && !tensor.is_read_outside &&
+                       !outside_.contains(tensor.value) && !seen_outside_.contains(tensor.value);
+    if (stays && tensor.is_written_whole) {
+      kernels_[tensor.kernel].bytes.Add(Expr(0) - tensor.bytes);
+    }
+  }
+
+  Expr Bytes(FactId id) const {
+    const Fact& fact = in_.fact(id);
+    return fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Counts& counts_;
+  const Roofline& roofline_;
+  const absl::flat_hash_set<ValueId>& outside_;
+  const std::vector<Expr>& fused_;
+  absl::flat_hash_map<ValueId, ValueId> stored_;  // of views
+  absl::flat_hash_map<ValueId, size_t> made_;     // place in tensors_
+  absl::flat_hash_set<ValueId> seen_outside_;     // through a view
+  std::vector<Made> tensors_;
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace
+
+absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
+  constexpr int64_t kZsPerGiga = 1'000'000'000'000;
+  const absl::int128 zs = absl::int128(kZsPerGiga) * 1'000'000'000;
+  ASSIGN_OR_RETURN(const PeakFigure peak, FindPeak(device, precision));
+  if (!device.bytes_per_second || *device.bytes_per_second <= 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        Escaped(device.name),
+        " has no memory bandwidth in the table; --devices-file gives one of your own"));
+  }
+  return Roofline{absl::int128(kZsPerGiga) / std::max<int64_t>(peak.giga, 1),
+                  zs / *device.bytes_per_second};
+}
+
+absl::StatusOr<Expr> FusedTimeBound(const Inference& inference, const Counts& counts,
+                                    const Roofline& roofline) {
+  const ModelData& model = *inference.model;
+  const WorkLimit work(MaxSteps(model, inference.limits));
+  const absl::flat_hash_set<ValueId> outside = FindOutside(model);
+  std::vector<Expr> fused(inference.instances.size());
+  for (InstanceId id : inference.callees_first) {
+    if (work.exceeded()) break;
+    fused[static_cast<size_t>(id)] =
+        Fuser(inference, counts, roofline, outside, fused).TimeOf(inference.instance(id));
+  }
+  if (work.exceeded()) {
+    return LimitError(
+        "steps-per-node",
+        absl::StrCat("the bound on time with fused operators takes more than ",
+                     MaxSteps(model, inference.limits), " steps of arithmetic (steps-per-node)"));
+  }
+  if (const char* error = fused[0].error()) {
+    return LimitError(LimitOf(error), absl::StrCat("the bound on time ", error));
+  }
+  return fused[0];
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,28 @@
+// The largest size that fits into memory, from the formulas of what is held.
+//
+//   LargestThatFits({4096 * batch + 1000, 8000 * batch}, 80'000, "batch")   // 10
+#ifndef ONNXFLOPS_SRC_MEMORY_FIT_H_
+#define ONNXFLOPS_SRC_MEMORY_FIT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+// The largest size of `symbol`, from 1 on, at which none of `sums` is above `bytes`; 0 if one is
+// above at 1; nullopt if none ever is. A formula of degree 1 is solved. Any other has to grow with
+// the symbol, and is searched by halves. InvalidArgument for one that is not known to
+// grow; FailedPrecondition for one with other symbols.
+absl::StatusOr<std::optional<int64_t>> LargestThatFits(absl::Span<const Expr> sums,
+                                                       absl::int128 bytes,
+                                                       const std::string& symbol);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MEMORY_FIT_H_

@@ -1,0 +1,181 @@
+#include "src/memory/kv_cache.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/container/btree_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/rules.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+namespace memory {
+namespace {
+
+// What exporters call inputs, in small letters.
+constexpr absl::string_view kPastWords[] = {"past", "cache"};
+constexpr absl::string_view kNoTokens[] = {"mask", "position", "segment", "type",
+                                           "len",  "past",     "cache",   "encoder_input"};
+
+template <size_t N>
+bool HasWord(absl::string_view name, const absl::string_view (&words)[N]) {
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](absl::string_view word) { return absl::StrContains(name, word); });
+}
+
+std::optional<std::string> SymbolOf(const Expr& dim) {
+  std::vector<std::string> symbols = dim.Symbols();
+  if (symbols.size() != 1 || dim != Expr::Symbol(symbols[0], 1)) return std::nullopt;
+  return symbols[0];
+}
+
+struct DecoderInput {
+  std::string name;  // in small letters
+  absl::string_view written;
+  const Fact* fact;
+  Shape shape;  // as inferred
+};
+
+class DecoderFinder {
+ public:
+  explicit DecoderFinder(const Inference& inference) {
+    const std::vector<ValueId>& inputs = inference.model->graph(0).inputs;
+    for (ValueId value : inputs) {
+      const Fact* fact = inference.FactOf(value);
+      if (inference.model->value(value).initializer || fact == nullptr) continue;
+      const absl::string_view name = inference.model->value(value).name;
+      const bool ranked = fact->is_tensor() && fact->shape.ranked();
+      if (!ranked) continue;
+      inputs_.push_back({absl::AsciiStrToLower(name), name, fact, fact->shape});
+    }
+  }
+
+  absl::StatusOr<Decoder> Find() {
+    RETURN_IF_ERROR(FindTokens());
+    RETURN_IF_ERROR(FindLength());
+    for (const DecoderInput& input : inputs_) {
+      if (IsPast(input)) RETURN_IF_ERROR(AddPast(input));
+      AddBeside(input);
+    }
+    return found_;
+  }
+
+ private:
+  static bool IsPast(const DecoderInput& input) {
+    return HasWord(input.name, kPastWords) && input.shape.rank() >= 3;
+  }
+
+  // The first input of one number per token, or of a vector per token.
+  absl::Status FindTokens() {
+    for (const bool vectors : {false, true}) {
+      for (const DecoderInput& input : inputs_) {
+        if (HasWord(input.name, kNoTokens)) continue;
+        const bool integer = IsInteger(input.fact->dtype);
+        if (vectors ? !integer && input.shape.rank() == 3 : integer && input.shape.rank() == 2) {
+          found_.token_input = std::string(input.written);
+          found_.tokens = input.shape[1];
+          batch_ = input.shape[0];
+          return absl::OkStatus();
+        }
+      }
+    }
+    return absl::NotFoundError("no input takes tokens, [batch, tokens]");
+  }
+
+  // The size that past inputs share and that grows: one that is named so, else that of the axis
+  // before the last.
+  absl::Status FindLength() {
+    std::optional<Expr> by_place;
+    bool any = false;
+    for (const DecoderInput& input : inputs_) {
+      if (!IsPast(input) || absl::StrContains(input.name, "encoder")) continue;
+      any = true;
+      for (int i = 0; i < input.shape.rank(); ++i) {
+        const std::optional<std::string> symbol = SymbolOf(input.shape[i]);
+        if (symbol && input.shape[i] != batch_ &&
+            absl::StrContains(absl::AsciiStrToLower(*symbol), "past")) {
+          found_.length = input.shape[i];
+          return absl::OkStatus();
+        }
+      }
+      if (!by_place) by_place = input.shape[input.shape.rank() - 2];
+    }
+    if (!any) return absl::NotFoundError("it has no past inputs (past_key_values, cache)");
+    found_.length = *by_place;
+    return absl::OkStatus();
+  }
+
+  absl::Status AddPast(const DecoderInput& input) {
+    ASSIGN_OR_RETURN(const Expr bytes, BytesOf(*input.fact));
+    const auto& dims = input.shape.dims();
+    const bool grows = !absl::StrContains(input.name, "encoder") &&
+                       std::find(dims.begin(), dims.end(), found_.length) != dims.end();
+    if (grows) {
+      ++found_.tensors;
+      found_.bytes += bytes;
+    } else {
+      found_.fixed_bytes += bytes;
+    }
+    return absl::OkStatus();
+  }
+
+  // Masks cover the past and the new tokens, positions only the new ones.
+  void AddBeside(const DecoderInput& input) {
+    if (IsPast(input)) return;
+    if (absl::StrContains(input.name, "use_cache")) found_.use_cache = std::string(input.written);
+    if (absl::StrContains(input.name, "encoder") || input.shape.rank() == 0) return;
+    const bool mask = absl::StrContains(input.name, "mask");
+    const bool position = absl::StrContains(input.name, "position");
+    if (!mask && !position) return;
+    const Expr& last = input.shape[input.shape.rank() - 1];
+    const std::optional<std::string> symbol = SymbolOf(last);
+    if (!symbol || last == found_.tokens || last == found_.length || last == batch_) return;
+    std::vector<std::string>& list = mask ? found_.total : found_.equal;
+    if (std::find(list.begin(), list.end(), *symbol) == list.end()) list.push_back(*symbol);
+  }
+
+  std::vector<DecoderInput> inputs_;
+  Expr batch_;
+  Decoder found_;
+};
+
+// A symbol takes the size; a number has to be that size.
+absl::Status BindSize(const Expr& dim, int64_t size, absl::string_view what, Bindings* bindings) {
+  if (const std::optional<std::string> symbol = SymbolOf(dim)) {
+    const auto bound = bindings->emplace(*symbol, size).first;
+    if (bound->second == size) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " is ", size, ", but ", Escaped(*symbol), " is ", bound->second));
+  }
+  if (dim == Expr(size)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the export fixed ", what, " to ", Escaped(dim.Shortened(40)), ", so ", size,
+                   " is not possible; export it with open sizes (dynamic_shapes=, dynamic_axes=)"));
+}
+
+}  // namespace
+}  // namespace memory
+
+absl::StatusOr<Decoder> FindDecoder(const Inference& inference) {
+  return memory::DecoderFinder(inference).Find();
+}
+
+absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step) {
+  Bindings bindings;
+  RETURN_IF_ERROR(memory::BindSize(decoder.tokens, step.tokens,
+                                   absl::StrCat("the tokens of ", Escaped(decoder.token_input)),
+                                   &bindings));
+  RETURN_IF_ERROR(memory::BindSize(decoder.length, step.past, "the length of the past", &bindings));
+  for (const std::string& symbol : decoder.total) {
+    bindings.emplace(symbol, step.tokens + step.past);
+  }
+  for (const std::string& symbol : decoder.equal) bindings.emplace(symbol, step.tokens);
+  return bindings;
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,47 @@
+// The cache of keys and values of a decoder, found from its past inputs, and the sizes that a step
+// of serving binds.
+//
+//   absl::StatusOr<Decoder> decoder = FindDecoder(inference);
+//   BindStep(*decoder, {.tokens = 1, .past = 512})
+//       // past_sequence_length = 512, sequence_length = 1, total_sequence_length = 513
+#ifndef ONNXFLOPS_SRC_MEMORY_KV_CACHE_H_
+#define ONNXFLOPS_SRC_MEMORY_KV_CACHE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/graph/model.h"
+#include "src/infer/infer.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+struct Decoder {
+  int64_t tensors = 0;             // past inputs that grow with the tokens
+  Expr length;                     // of the past: a symbol, or a number that the export fixed
+  Expr bytes;                      // of them all
+  Expr fixed_bytes;                // past inputs that don't grow, as those of an encoder
+  std::string token_input;         // "input_ids"
+  Expr tokens;                     // how many it takes
+  std::vector<std::string> total;  // symbols of past and new tokens together: masks
+  std::vector<std::string> equal;  // symbols of new tokens elsewhere: positions
+  // Of a merged decoder: the input that says whether there is a past.
+  std::string use_cache;
+};
+
+// The decoder in a model. NotFound if it has no past inputs, or none that takes tokens.
+absl::StatusOr<Decoder> FindDecoder(const Inference& inference);
+
+// A step of serving: so many new tokens after so many that are in the cache.
+struct ServingStep {
+  int64_t tokens = 1, past = 0;
+};
+// Sizes of a step. FailedPrecondition where the export fixed another size.
+absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MEMORY_KV_CACHE_H_

@@ -1,0 +1,411 @@
+#include "src/memory/liveness.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_def.h"
+#include "ops/rules.h"
+#include "src/base/limit_error.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/memory/captured.h"
+#include "src/symbolic/work.h"
+
+namespace onnxflops {
+namespace memory {
+namespace {
+
+constexpr size_t kStepsPerStep = 20;     // of a WorkLimit: a node, and each of its values
+constexpr int64_t kFormulaShare = 8;     // of the steps, formulas may take one part in so many
+constexpr size_t kMaxShownSums = 8;      // that a peak has as one expression
+constexpr size_t kNeverEnds = SIZE_MAX;  // the end of what stays
+
+// ---- order
+
+// As ONNX Runtime's GraphViewer: from nodes that no other uses, the last one first, each after all
+// that it needs, of which the last one is first as well.
+std::vector<size_t> OrtOrder(const ModelData& model, const Graph& graph,
+                             const CapturedValues& captured) {
+  const size_t count = graph.nodes.size();
+  absl::flat_hash_map<NodeId, size_t> place;
+  for (size_t i = 0; i < count; ++i) place[graph.nodes[i]] = i;
+  std::vector<std::vector<size_t>> needs(count);
+  std::vector<bool> used(count, false);
+  for (size_t i = 0; i < count; ++i) {
+    const auto use = [&](OptionalValueId value) {
+      if (!value || !model.value(*value).producer) return;
+      const auto producer = place.find(*model.value(*value).producer);
+      if (producer == place.end()) return;
+      needs[i].push_back(producer->second);
+      used[producer->second] = true;
+    };
+    for (OptionalValueId value : model.node(graph.nodes[i]).inputs) use(value);
+    for (ValueId value : captured.Of(graph.nodes[i])) use(value);
+    std::sort(needs[i].begin(), needs[i].end());
+  }
+  std::vector<std::pair<size_t, bool>> stack;  // a node, and whether all before it has run
+  for (size_t i = 0; i < count; ++i) {
+    if (!used[i]) stack.emplace_back(i, false);
+  }
+  std::vector<bool> visited(count, false);
+  std::vector<size_t> order;
+  while (!stack.empty()) {
+    const auto [i, ready] = stack.back();
+    stack.pop_back();
+    if (ready) {
+      order.push_back(i);
+      continue;
+    }
+    if (visited[i]) continue;
+    visited[i] = true;
+    stack.emplace_back(i, true);
+    for (size_t before : needs[i]) {
+      if (!visited[before]) stack.emplace_back(before, false);
+    }
+  }
+  return order;
+}
+
+std::vector<size_t> FindOrder(const ModelData& model, const Graph& graph, ExecutionOrder order,
+                              const CapturedValues& captured) {
+  if (order == ExecutionOrder::kOrt) return OrtOrder(model, graph, captured);
+  std::vector<size_t> places(graph.nodes.size());
+  for (size_t i = 0; i < places.size(); ++i) places[i] = i;
+  return places;
+}
+
+// ---- sums
+
+// Sums of which none is always at most another.
+class Largest {
+ public:
+  void Add(const Expr& sum) {
+    if (sum.is_literal() && largest_literal_ && sum.literal() <= *largest_literal_) return;
+    if (too_many_ || sum == last_) return;
+    last_ = sum;
+    for (const Expr& other : sums_) {
+      if (other.AtLeast(sum)) return;
+    }
+    const auto is_less = [&](const Expr& other) { return sum.AtLeast(other); };
+    sums_.erase(std::remove_if(sums_.begin(), sums_.end(), is_less), sums_.end());
+    sums_.push_back(sum);
+    if (sum.is_literal()) largest_literal_ = sum.literal();
+    too_many_ = sums_.size() > kMaxPeakSums;
+    if (too_many_) sums_.clear();
+  }
+
+  bool too_many() const { return too_many_; }
+  const std::vector<Expr>& sums() const { return sums_; }
+  std::optional<Expr> AsOne() const {
+    if (too_many_ || sums_.size() > kMaxShownSums) return std::nullopt;
+    Expr most = 0;
+    for (const Expr& sum : sums_) most = Max(most, sum);
+    return most;
+  }
+
+ private:
+  std::vector<Expr> sums_;
+  std::optional<absl::int128> largest_literal_;
+  Expr last_ = -1;
+  bool too_many_ = false;
+};
+
+// ---- simulation
+
+// What a run of a graph holds at most, beside what is around it.
+struct GraphPeak {
+  std::vector<Expr> sums;
+  bool too_many = false;
+  std::optional<absl::int128> value = 0;
+  size_t step = 0;  // of the order, where `value` is
+  int64_t unknown = 0;
+};
+
+class Simulator {
+ public:
+  Simulator(const Inference& inference, const PeakOptions& options)
+      : in_(inference),
+        model_(*inference.model),
+        options_(options),
+        captured_(model_),
+        root_(model_.values.size(), kNone),
+        end_(model_.values.size(), 0),
+        bytes_(model_.values.size()),
+        peaks_(inference.instances.size()) {}
+
+  // As formulas; where these take too much, as numbers at PeakOptions::at.
+  absl::StatusOr<MemoryPeak> Run() {
+    absl::StatusOr<MemoryPeak> peak = RunOnce(MaxSteps(model_, in_.limits) / kFormulaShare);
+    if (peak.ok() || LimitOf(peak.status()) != "steps-per-node") return peak;
+    numbers_ = true;
+    return RunOnce(MaxSteps(model_, in_.limits));
+  }
+
+ private:
+  absl::StatusOr<MemoryPeak> RunOnce(int64_t steps) {
+    const WorkLimit work(steps);
+    for (InstanceId id : in_.callees_first) {
+      peaks_[static_cast<size_t>(id)] = Simulate(id, kNeverEnds, nullptr);
+      if (work.exceeded()) return TooMuchWork();
+    }
+    const GraphPeak& main = peaks_[0];
+    MemoryPeak peak;
+    peak.sums = main.sums;
+    peak.value = main.value;
+    peak.unknown = main.unknown;
+    if (numbers_) {
+      peak.sums.clear();
+    } else {
+      peak.bytes = largest_main_.AsOne();
+    }
+    for (const Expr& sum : main.sums) {
+      if (const char* error = sum.error()) {
+        return LimitError(LimitOf(error), absl::StrCat("the peak of live activations ", error));
+      }
+    }
+    if (main.value && *main.value > 0) Simulate(0, main.step, &peak);
+    if (work.exceeded()) return TooMuchWork();
+    return peak;
+  }
+
+  absl::Status TooMuchWork() const {
+    return LimitError("steps-per-node",
+                      absl::StrCat("live activations take more than ", MaxSteps(model_, in_.limits),
+                                   " steps of arithmetic (steps-per-node)"));
+  }
+
+  OptionalValueId& Root(ValueId value) { return root_[static_cast<size_t>(value)]; }
+  size_t& End(ValueId value) { return end_[static_cast<size_t>(value)]; }
+  Expr& Bytes(ValueId value) { return bytes_[static_cast<size_t>(value)]; }
+
+  // The output of a view has its input's memory.
+  static bool IsView(const Call& call) {
+    return call.def != nullptr && Has(call.def->traits, Traits::kView) &&
+           !Has(call.def->traits, Traits::kShapeOnly) && !Has(call.def->traits, Traits::kStored);
+  }
+  static bool IsStored(const Call& call) {
+    return call.def != nullptr && Has(call.def->traits, Traits::kStored);
+  }
+
+  // Who holds each value's memory, and the step after which nobody needs it.
+  void FindEnds(const Instance& instance, const std::vector<size_t>& order) {
+    const Graph& graph = model_.graph(instance.graph);
+    for (ValueId value : graph.inputs) {
+      const bool counts =
+          instance.graph == 0 && options_.inputs && !model_.value(value).initializer.has_value();
+      Root(value) = counts ? OptionalValueId(value) : kNone;
+      End(value) = 0;
+    }
+    for (size_t step = 0; step < order.size(); ++step) {
+      const Node& node = model_.node(graph.nodes[order[step]]);
+      const Call& call = in_.call(instance.calls[order[step]]);
+      const bool view = options_.views && IsView(call);
+      for (size_t j = 0; j < node.outputs.size(); ++j) {
+        if (!node.outputs[j]) continue;
+        const ValueId value = *node.outputs[j];
+        Root(value) = IsStored(call) ? kNone : OptionalValueId(value);
+        if (view && j == 0 && node.input(0)) Root(value) = RootIn(graph, *node.input(0));
+        if (Root(value) == value) End(value) = step;
+        Use(value, step);
+      }
+      for (OptionalValueId value : node.inputs) {
+        if (value) Use(*value, step);
+      }
+      for (ValueId value : captured_.Of(graph.nodes[order[step]])) Use(value, step);
+    }
+    for (ValueId value : graph.outputs) Use(value, kNeverEnds);
+  }
+
+  // Values of graphs around this one hold no memory of its own.
+  OptionalValueId RootIn(const Graph& graph, ValueId value) {
+    const OptionalNodeId producer = model_.value(value).producer;
+    const bool own = producer ? &model_.graph(model_.node(*producer).graph) == &graph
+                              : model_.value(value).is_graph_input && &graph == &model_.graph(0);
+    return own ? Root(value) : kNone;
+  }
+
+  void Use(ValueId value, size_t step) {
+    if (const OptionalValueId root = Root(value)) End(*root) = std::max(End(*root), step);
+  }
+
+  // Allocates what the node makes; its size is unknown where the fact does not tell.
+  void Allocate(ValueId value, const Fact& fact, int64_t* unknown) {
+    absl::StatusOr<Expr> bytes =
+        fact.is_tensor() ? BytesOf(fact) : absl::StatusOr<Expr>(absl::FailedPreconditionError(""));
+    if (bytes.ok() && numbers_) {
+      const std::optional<absl::int128> value = ValueOf(*bytes);
+      bytes = value ? absl::StatusOr<Expr>(Expr(*value))
+                    : absl::StatusOr<Expr>(absl::FailedPreconditionError(""));
+    }
+    if (!bytes.ok()) ++*unknown;
+    Bytes(value) = bytes.ok() ? *std::move(bytes) : Expr(0);
+    live_ += Bytes(value);
+    alive_.push_back(value);
+  }
+
+  // Writes over an input that ends here, as large as the output.
+  void Overwrite(const Node& node, const Call& call, size_t step) {
+    if (!options_.in_place || call.def == nullptr || !Has(call.def->traits, Traits::kInPlace)) {
+      return;
+    }
+    if (!node.output(0) || Root(*node.output(0)) != node.output(0)) return;
+    for (OptionalValueId input : node.inputs) {
+      const OptionalValueId root = input ? Root(*input) : kNone;
+      if (!root || End(*root) != step || model_.value(*root).is_graph_input) continue;
+      if (Bytes(*root) != Bytes(*node.output(0))) continue;
+      const auto at = std::find(alive_.begin(), alive_.end(), *root);
+      if (at == alive_.end()) continue;
+      live_ -= Bytes(*root);
+      alive_.erase(at);
+      return;
+    }
+  }
+
+  void FreeEnded(size_t step) {
+    const auto ended = [&](ValueId value) {
+      if (End(value) > step) return false;
+      live_ -= Bytes(value);
+      return true;
+    };
+    alive_.erase(std::remove_if(alive_.begin(), alive_.end(), ended), alive_.end());
+  }
+
+  // What a node's bodies hold while they run: every sum of each of them. Of a loop, its outputs are
+  // there as well.
+  void AddBodies(const Call& call, const Expr& before, GraphPeak* peak, Largest* largest,
+                 std::optional<absl::int128>* most) {
+    const bool loops = call.def != nullptr && (call.def->control_flow == ControlFlow::kLoop ||
+                                               call.def->control_flow == ControlFlow::kScan ||
+                                               call.def->control_flow == ControlFlow::kSequence);
+    const Expr& around = loops ? live_ : before;
+    for (const BodyRun& run : call.shown_bodies()) {
+      if (!run.counted && !call.growing) continue;
+      const GraphPeak& body = peaks_[static_cast<size_t>(run.instance)];
+      peak->unknown += body.unknown;
+      peak->too_many = peak->too_many || body.too_many;
+      std::optional<absl::int128> value = body.value;
+      if (call.growing) value = 0;
+      for (const Expr& sum : body.sums) {
+        const Expr last = call.growing ? InLastTrip(sum, *call.growing) : sum;
+        largest->Add(around + last);
+        if (call.growing && value) value = Larger(value, ValueOf(last));
+      }
+      const std::optional<absl::int128> outside = ValueOf(around);
+      if (value && outside) value = *value + *outside;
+      *most = outside ? Larger(*most, value) : std::nullopt;
+    }
+  }
+
+  // Sizes grow from trip to trip.
+  static Expr InLastTrip(const Expr& sum, const GrowingTrips& growing) {
+    return sum.Replace({{growing.symbol, Max(growing.count - 1, 0)}});
+  }
+
+  static std::optional<absl::int128> Larger(const std::optional<absl::int128>& a,
+                                            const std::optional<absl::int128>& b) {
+    return a && b ? std::optional<absl::int128>(std::max(*a, *b)) : std::nullopt;
+  }
+
+  std::optional<absl::int128> ValueOf(const Expr& e) const {
+    if (e.is_literal()) return e.literal();
+    const absl::StatusOr<absl::int128> value = e.Evaluate(options_.at);
+    return value.ok() ? std::optional<absl::int128>(*value) : std::nullopt;
+  }
+
+  // Stops within step `stop`, and describes it.
+  GraphPeak Simulate(InstanceId id, size_t stop, MemoryPeak* described) {
+    const Instance& instance = in_.instance(id);
+    const Graph& graph = model_.graph(instance.graph);
+    const std::vector<size_t> order = FindOrder(model_, graph, options_.order, captured_);
+    FindEnds(instance, order);
+    live_ = 0;
+    alive_.clear();
+    GraphPeak peak;
+    Largest largest;
+    if (instance.graph == 0 && options_.inputs) AllocateInputs(graph, &peak.unknown);
+    for (size_t step = 0; step < order.size(); ++step) {
+      const Node& node = model_.node(graph.nodes[order[step]]);
+      const Call& call = in_.call(instance.calls[order[step]]);
+      SpendSteps(kStepsPerStep * (1 + node.inputs.size() + node.outputs.size()));
+      const Expr before = live_;
+      for (size_t j = 0; j < node.outputs.size(); ++j) {
+        if (!node.outputs[j] || Root(*node.outputs[j]) != node.outputs[j]) continue;
+        static const Fact unknown;
+        Allocate(*node.outputs[j], j < call.outputs.size() ? in_.fact(call.outputs[j]) : unknown,
+                 &peak.unknown);
+      }
+      Overwrite(node, call, step);
+      std::optional<absl::int128> most = ValueOf(live_);
+      largest.Add(live_);
+      AddBodies(call, before, &peak, &largest, &most);
+      if (step == stop) {
+        Describe(graph.nodes[order[step]], most, described);
+        return peak;
+      }
+      if (!most) peak.value.reset();
+      if (peak.value && *most > *peak.value) {
+        peak.value = most;
+        peak.step = step;
+      }
+      FreeEnded(step);
+    }
+    peak.too_many = peak.too_many || largest.too_many();
+    if (!peak.too_many) peak.sums = largest.sums();
+    if (id == 0) largest_main_ = largest;
+    return peak;
+  }
+
+  void AllocateInputs(const Graph& graph, int64_t* unknown) {
+    for (ValueId value : graph.inputs) {
+      const Fact* fact = Root(value) == value ? in_.FactOf(value) : nullptr;
+      if (fact != nullptr) Allocate(value, *fact, unknown);
+    }
+  }
+
+  void Describe(NodeId node, const std::optional<absl::int128>& most, MemoryPeak* peak) const {
+    peak->node = node;
+    absl::int128 own = 0;
+    std::vector<std::pair<absl::int128, ValueId>> sorted;
+    for (ValueId value : alive_) {
+      const absl::int128 bytes = ValueOf(bytes_[static_cast<size_t>(value)]).value_or(0);
+      own += bytes;
+      if (bytes > 0) sorted.emplace_back(-bytes, value);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (const auto& [bytes, value] : sorted) {
+      peak->alive.push_back({value, bytes_[static_cast<size_t>(value)]});
+    }
+    if (most && *most > own) peak->inside = Expr(*most - own);
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const PeakOptions& options_;
+  const CapturedValues captured_;
+  std::vector<OptionalValueId> root_;  // by value: whose memory it has; kNone if it does not count
+  std::vector<size_t> end_;            // by root: the last step that needs it
+  std::vector<Expr> bytes_;            // by root
+  std::vector<GraphPeak> peaks_;       // by instance
+  bool numbers_ = false;               // sizes are numbers
+  Expr live_;
+  std::vector<ValueId> alive_;
+  Largest largest_main_;
+};
+
+}  // namespace
+}  // namespace memory
+
+std::vector<size_t> OrderOf(const ModelData& model, GraphId graph, ExecutionOrder order) {
+  return memory::FindOrder(model, model.graph(graph), order, memory::CapturedValues(model));
+}
+
+absl::StatusOr<MemoryPeak> FindPeak(const Inference& inference, const PeakOptions& options) {
+  return memory::Simulator(inference, options).Run();
+}
+
+}  // namespace onnxflops

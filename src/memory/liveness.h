@@ -1,0 +1,68 @@
+// The peak of live activations of a run: what all tensors that are still needed take together, at
+// the node where that is most.
+//
+//   absl::StatusOr<MemoryPeak> peak = FindPeak(inference, {});
+//   peak->bytes        // "max(9633792*batch, ...)", if the largest of the steps can be shown
+//   peak->node         // where it is, at PeakOptions::at
+//
+// Every output of a node is there from the node on until its last use; outputs of the model stay.
+// Parameters and constants of the file do not count, nor do inputs of the model unless
+// they are asked for. A body of an If or a function runs inside of its node; a loop holds its
+// outputs while its body runs.
+#ifndef ONNXFLOPS_SRC_MEMORY_LIVENESS_H_
+#define ONNXFLOPS_SRC_MEMORY_LIVENESS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "src/graph/model.h"
+#include "src/infer/infer.h"
+#include "src/memory/memory_options.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+struct PeakOptions {
+  ExecutionOrder order = ExecutionOrder::kFile;
+  // Reshape, Squeeze, Identity and the like share their input's memory.
+  bool views = true;
+  // An element-wise operator writes over an input that ends there and is as large as its output.
+  bool in_place = false;
+  bool inputs = false;  // inputs of the model count until their last use
+  // Sizes of open symbols at which the node and what is alive there are found.
+  Bindings at;
+};
+
+struct LiveValue {
+  ValueId value = 0;
+  Expr bytes;
+};
+
+struct MemoryPeak {
+  // Sums of live bytes, of which none is always below another: the peak is the largest of them.
+  // Empty if there are more than kMaxPeakSums.
+  std::vector<Expr> sums;
+  std::optional<Expr> bytes;  // the largest of them as one expression, if that is short enough
+  // At the sizes of PeakOptions::at; nullopt if one is missing.
+  std::optional<absl::int128> value;
+  OptionalNodeId node;           // of the main graph; kNone if nothing is ever alive
+  std::vector<LiveValue> alive;  // of the main graph, largest first
+  Expr inside;                   // what bodies of the node hold at the peak
+  int64_t unknown = 0;           // outputs of nodes whose size is not known: it is a lower bound
+};
+
+inline constexpr size_t kMaxPeakSums = 24;
+
+// OutOfRange where a limit is met or a size overflows.
+absl::StatusOr<MemoryPeak> FindPeak(const Inference& inference, const PeakOptions& options);
+
+// Nodes of a graph as they run, as places in Graph::nodes.
+std::vector<size_t> OrderOf(const ModelData& model, GraphId graph, ExecutionOrder order);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MEMORY_LIVENESS_H_

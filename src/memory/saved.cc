@@ -1,0 +1,538 @@
+#include "src/memory/saved.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_def.h"
+#include "ops/rules.h"
+#include "src/base/limit_error.h"
+#include "src/base/status_macros.h"
+#include "src/exporter/node_metadata.h"
+#include "src/memory/storage.h"
+#include "src/module/attribution.h"
+#include "src/resolve/parameters.h"
+#include "src/symbolic/expr_sum.h"
+#include "src/symbolic/work.h"
+#include "src/training/attention_pattern.h"
+#include "src/training/backward.h"
+#include "src/training/recompute.h"
+#include "src/training/trained.h"
+
+namespace onnxflops {
+namespace memory {
+namespace {
+
+constexpr size_t kStepsPerSavedNode = 40;
+constexpr int kStatisticBytes = 4;  // of a normalization: float32 at least
+constexpr int kPlaceBytes = 8;      // int64
+
+Expr SizeOf(const Fact& fact) {
+  absl::StatusOr<Expr> bytes = fact.is_tensor() ? BytesOf(fact) : absl::StatusOr<Expr>(Expr(0));
+  return bytes.ok() ? *std::move(bytes) : Expr(0);
+}
+
+// Nodes that the exporter made of one call of PyTorch. What is only between them is not kept.
+class CallGroups {
+ public:
+  CallGroups(const Inference& inference, const Instance& instance) {
+    const ModelData& model = *inference.model;
+    const Graph& graph = model.graph(instance.graph);
+    absl::flat_hash_map<absl::string_view, int32_t> ids;
+    group_.assign(graph.nodes.size(), -1);
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const exporter::NodeMetadata metadata(model.node(graph.nodes[i]).metadata);
+      if (!metadata.fx_node) continue;
+      group_[i] = ids.emplace(*metadata.fx_node, static_cast<int32_t>(ids.size())).first->second;
+    }
+    std::vector<bool> has_product(ids.size(), false);
+    for (size_t i = 0; i < group_.size(); ++i) {
+      const OpDef* def = inference.call(instance.calls[i]).def;
+      const bool product = def == nullptr || def->gradient.products != 0;
+      if (group_[i] >= 0 && product) has_product[static_cast<size_t>(group_[i])] = true;
+    }
+    for (int32_t& group : group_) {
+      if (group >= 0 && has_product[static_cast<size_t>(group)]) group = -1;
+    }
+    FindInner(model, graph);
+  }
+
+  int32_t Of(size_t place) const { return group_[place]; }
+  // Made and used by nodes of one group alone.
+  bool IsInner(ValueId value) const { return inner_.contains(value); }
+
+ private:
+  void FindInner(const ModelData& model, const Graph& graph) {
+    absl::flat_hash_map<ValueId, int32_t> maker;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = model.node(graph.nodes[i]);
+      for (OptionalValueId value : node.outputs) {
+        if (value && group_[i] >= 0) maker[*value] = group_[i];
+      }
+    }
+    absl::flat_hash_map<ValueId, bool> used;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (OptionalValueId value : model.node(graph.nodes[i]).inputs) {
+        const auto made = value ? maker.find(*value) : maker.end();
+        if (made == maker.end()) continue;
+        bool& inside = used.emplace(*value, true).first->second;
+        inside = inside && made->second == group_[i];
+      }
+    }
+    for (ValueId value : graph.outputs) used[value] = false;
+    for (const auto& [value, inside] : used) {
+      if (inside) inner_.insert(value);
+    }
+  }
+
+  std::vector<int32_t> group_;  // by place; -1: none
+  absl::btree_set<ValueId> inner_;
+};
+
+// What a run of a graph keeps.
+struct Kept {
+  Expr bytes;
+  std::vector<bool> inputs;       // by input of the graph: its caller's value is kept
+  std::vector<bool> outputs;      // by output of the graph: `bytes` holds its storage
+  std::vector<ValueId> captured;  // values of graphs around it
+  int64_t unknown = 0;
+};
+
+class SavedWalk {
+ public:
+  SavedWalk(const Inference& inference, const Counts& counts, const TrainingOptions& options,
+            const BackwardNodes& nodes, const training::AttentionPatterns& patterns,
+            std::vector<std::vector<size_t>> recomputed)
+      : in_(inference),
+        model_(*inference.model),
+        counts_(counts),
+        nodes_(nodes),
+        patterns_(patterns),
+        flash_(options.attention == AttentionBackward::kFlash),
+        recomputed_(std::move(recomputed)),
+        storages_(inference),
+        roles_(resolve::FindRoles(model_)),
+        kept_(inference.instances.size()),
+        bytes_(model_.values.size()) {
+    for (const training::AttentionPattern& pattern : patterns_.patterns) {
+      if (!nodes_.flash.contains(pattern.output)) continue;
+      flash_inside_[pattern.scores] = flash_inside_[pattern.output] = &pattern;
+      for (NodeId node : pattern.between) flash_inside_[node] = &pattern;
+    }
+  }
+
+  absl::Status Run(TrainingMemory* memory) {
+    const WorkLimit work(MaxSteps(model_, in_.limits));
+    for (InstanceId id : in_.callees_first) {
+      kept_[static_cast<size_t>(id)] = Walk(id);
+      if (work.exceeded()) {
+        return LimitError("steps-per-node", absl::StrCat("what backward keeps takes more than ",
+                                                         MaxSteps(model_, in_.limits),
+                                                         " steps of arithmetic (steps-per-node)"));
+      }
+    }
+    memory->saved_bytes = kept_[0].bytes + constants_.Total();
+    memory->unknown = kept_[0].unknown;
+    ExprSum inputs;
+    const Graph& graph = model_.graph(0);
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      if (!kept_[0].inputs[i] || model_.value(graph.inputs[i]).initializer) continue;
+      if (const Fact* fact = in_.FactOf(graph.inputs[i])) inputs.Add(SizeOf(*fact));
+    }
+    memory->saved_input_bytes = inputs.Total();
+    return absl::OkStatus();
+  }
+
+ private:
+  Kept Walk(InstanceId id) {
+    const Instance& instance = in_.instance(id);
+    const Graph& graph = model_.graph(instance.graph);
+    const CallGroups groups(in_, instance);
+    groups_ = &groups;
+    instance_ = &instance;
+    graph_ = &graph;
+    roots_.clear();
+    copies_.clear();
+    dropped_.clear();
+    counted_inside_.clear();
+    more_ = ExprSum();
+    unknown_ = 0;
+    storages_.Enter(graph);
+    RunNodes();
+    const std::vector<bool> skipped = id == 0 ? KeepGroups() : std::vector<bool>();
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = model_.node(graph.nodes[i]);
+      SpendSteps(kStepsPerSavedNode + node.inputs.size() + node.outputs.size());
+      if (!skipped.empty() && skipped[i]) continue;
+      KeepNode(id, i);
+    }
+    KeepOfDroppedGroups();
+    return Result();
+  }
+
+  void RunNodes() {
+    for (size_t i = 0; i < graph_->nodes.size(); ++i) {
+      const NodeId id = graph_->nodes[i];
+      const Call& call = in_.call(instance_->calls[i]);
+      const auto flash = flash_inside_.find(id);
+      storages_.Run(model_.node(id), call,
+                    flash != flash_inside_.end() && flash->second->output == id);
+      const Node& node = model_.node(id);
+      for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
+        if (node.outputs[j]) Bytes(*node.outputs[j]) = SizeOf(in_.fact(call.outputs[j]));
+      }
+    }
+  }
+
+  Expr& Bytes(ValueId value) { return bytes_[static_cast<size_t>(value)]; }
+
+  // ---- values
+
+  bool IsOwn(ValueId value) const {
+    const OptionalNodeId producer = model_.value(value).producer;
+    return producer && &model_.graph(model_.node(*producer).graph) == graph_;
+  }
+
+  void Keep(ValueId value) {
+    const ValueId root = storages_.Of(value).root;
+    if (model_.value(root).initializer) {
+      KeepConstant(root);
+    } else {
+      roots_.insert(root);
+    }
+  }
+
+  // What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.
+  void KeepConstant(ValueId value) {
+    const TensorId id = *model_.value(value).initializer;
+    const Tensor& tensor = model_.tensor(id);
+    if (roles_[static_cast<size_t>(id)] != resolve::TensorRole::kConstant) return;
+    if (!IsFloat(tensor.dtype) || tensor.elements <= 1) return;
+    if (constants_kept_.insert(id).second) {
+      constants_.Add(CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8));
+    }
+  }
+
+  // A factor of a contraction. One that a batched product cannot read as it lies is copied.
+  void KeepFactor(const Node& node, size_t i, bool batched) {
+    const ValueId value = *node.inputs[i];
+    const Layout& layout = storages_.Of(value);
+    const Fact* fact = FactOfInput(node, i);
+    const int rank =
+        fact != nullptr && fact->is_tensor() && fact->shape.ranked() ? fact->shape.rank() : 0;
+    const bool as_it_lies = batched ? layout.rows || rank < 4 : layout.contiguous || rank < 3;
+    if (as_it_lies || model_.value(layout.root).initializer) return Keep(value);
+    copies_.insert(value);
+    copy_bytes_[value] = fact == nullptr ? Expr(0) : SizeOf(*fact);
+  }
+
+  const Fact* FactOfInput(const Node&, size_t i) const {
+    return i < call_->inputs.size() ? &in_.fact(call_->inputs[i]) : nullptr;
+  }
+
+  // ---- nodes
+
+  void KeepNode(InstanceId id, size_t i) {
+    const NodeId node_id = graph_->nodes[i];
+    const Node& node = model_.node(node_id);
+    call_ = &in_.call(instance_->calls[i]);
+    if (!call_->bodies.empty()) return KeepBodies(node, instance_->calls[i]);
+    const auto needed = nodes_.needed.find({id, static_cast<int32_t>(i)});
+    if (needed == nodes_.needed.end()) return;
+    if (const auto flash = flash_inside_.find(node_id); flash != flash_inside_.end()) {
+      if (flash->second->output == node_id) KeepFlash(*flash->second);
+      return;
+    }
+    if (call_->def == nullptr ||
+        (call_->def->gradient.formula == nullptr && call_->def->count != nullptr)) {
+      ++unknown_;
+      return;
+    }
+    KeepFactors(node, needed->second);
+    KeepByRow(node, needed->second, i);
+  }
+
+  void KeepFactors(const Node& node, const std::string& needed) {
+    const uint32_t products = call_->def->gradient.products;
+    if (products == 0) return;
+    bool batched = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if ((products >> i & 1) != 0 && node.inputs[i] && IsWeight(*node.inputs[i])) batched = false;
+    }
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+      if ((products >> i & 1) == 0 || needed[i] == 0) continue;
+      for (size_t j = 0; j < node.inputs.size() && j < 32; ++j) {
+        if (j != i && (products >> j & 1) != 0 && node.inputs[j]) KeepFactor(node, j, batched);
+      }
+    }
+  }
+
+  bool IsWeight(ValueId value) const {
+    return model_.value(storages_.Of(value).root).initializer.has_value();
+  }
+
+  // A value that is only inside of a call of PyTorch is not kept.
+  void KeepOf(size_t place, ValueId value) {
+    const int32_t group = groups_->Of(place);
+    if (!groups_->IsInner(value)) {
+      if (group >= 0) dropped_[group].second = true;
+      return Keep(value);
+    }
+    dropped_[group].first = true;
+  }
+
+  void KeepByRow(const Node& node, const std::string& needed, size_t place) {
+    const Keeps& keeps = call_->def->gradient.keeps;
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+      if (!node.inputs[i]) continue;
+      bool others_need = false;
+      for (size_t j = 0; j < needed.size(); ++j) others_need |= j != i && needed[j] != 0;
+      if ((keeps.inputs >> i & 1) != 0 || (keeps.crosswise && others_need)) {
+        KeepOf(place, *node.inputs[i]);
+      }
+    }
+    for (size_t j = 0; j < node.outputs.size() && j < 32; ++j) {
+      if ((keeps.outputs >> j & 1) != 0 && node.outputs[j]) KeepOf(place, *node.outputs[j]);
+    }
+    KeepMore(node, keeps);
+    KeepFoldedNorm(node);
+  }
+
+  // The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what
+  // the convolution gives, and mean and deviation of each channel.
+  void KeepFoldedNorm(const Node& node) {
+    if (!exporter::NodeMetadata(node.metadata).IsFusedBatchNorm()) return;
+    const Fact& made = in_.fact(call_->outputs[0]);
+    if (!made.is_tensor() || !made.shape.ranked() || made.shape.rank() < 2) return;
+    more_.Add(SizeOf(made) + made.shape[1] * (2 * kStatisticBytes));
+  }
+
+  // What stands in no tensor of the graph.
+  void KeepMore(const Node& node, const Keeps& keeps) {
+    const Census& forward = counts_.calls[static_cast<size_t>(CallIdOf(node))].own.flops;
+    const Fact& first = in_.fact(call_->outputs[0]);
+    const int size = BitsPerElement(first.dtype) / 8;
+    if (keeps.per_root > 0) {
+      more_.Add(forward[Kind::kSqrt] * (keeps.per_root * std::max(size, kStatisticBytes)));
+    }
+    if (keeps.places && first.is_tensor() && first.shape.ranked()) {
+      more_.Add(first.shape.NumElements() * kPlaceBytes);
+    }
+    if (keeps.gates) more_.Add((forward[Kind::kExp] + forward[Kind::kTanh]) * size);
+    if (!keeps.scores) return;
+    const Expr& scores = forward[Kind::kExp];
+    if (!flash_) {
+      more_.Add(scores * size);
+      return;
+    }
+    const Fact& keys = in_.fact(call_->inputs[1]);
+    const bool ranked = keys.is_tensor() && keys.shape.ranked() && keys.shape.rank() >= 2;
+    const std::optional<Expr> rows =
+        ranked ? DivideExactly(scores, keys.shape[keys.shape.rank() - 2]) : std::nullopt;
+    if (rows) {
+      more_.Add(*rows * kStatisticBytes);
+    } else {
+      ++unknown_;
+    }
+  }
+
+  CallId CallIdOf(const Node&) const { return static_cast<CallId>(call_ - in_.calls.data()); }
+
+  // Written-out attention as one operator: queries, keys and values as they are before they are
+  // repeated for groups of heads, the output, and a number per row.
+  void KeepFlash(const training::AttentionPattern& pattern) {
+    const Node& scores = model_.node(pattern.scores);
+    const Node& output = model_.node(pattern.output);
+    Keep(*scores.inputs[0]);
+    Keep(BeforeRepeating(*scores.inputs[1]));
+    Keep(BeforeRepeating(*output.inputs[1]));
+    Keep(*output.outputs[0]);
+    const Shape& query = in_.fact(in_.call(pattern.scores_call).inputs[0]).shape;
+    more_.Add(query.Product(0, query.rank() - 1) * kStatisticBytes);
+  }
+
+  // Through views, and through copies that only repeat.
+  ValueId BeforeRepeating(ValueId value) const {
+    while (IsOwn(value)) {
+      const Node& node = model_.node(*model_.value(value).producer);
+      const size_t place = static_cast<size_t>(
+          std::find(graph_->nodes.begin(), graph_->nodes.end(), *model_.value(value).producer) -
+          graph_->nodes.begin());
+      const OpDef* def = in_.call(instance_->calls[place]).def;
+      if (def == nullptr || !node.input(0)) break;
+      if (!Has(def->traits, Traits::kView) && !Has(def->traits, Traits::kStrided)) break;
+      value = *node.input(0);
+    }
+    return value;
+  }
+
+  // ---- bodies
+
+  void KeepBodies(const Node& node, CallId id) {
+    const std::vector<Expr>& times = counts_.calls[static_cast<size_t>(id)].body_times;
+    for (size_t b = 0; b < call_->bodies.size() && b < times.size(); ++b) {
+      if (times[b] == Expr(0)) continue;
+      const BodyRun& run = call_->bodies[b];
+      const Kept& kept = kept_[static_cast<size_t>(run.instance)];
+      more_.Add(kept.bytes * times[b]);
+      unknown_ += kept.unknown;
+      for (ValueId value : kept.captured) Keep(value);
+      if (!node.function) continue;  // elsewhere inputs are values of their own in each trip
+      for (size_t i = 0; i < node.inputs.size() && i < kept.inputs.size(); ++i) {
+        if (node.inputs[i] && kept.inputs[i]) Keep(*node.inputs[i]);
+      }
+      for (size_t j = 0; j < node.outputs.size() && j < kept.outputs.size(); ++j) {
+        if (node.outputs[j] && kept.outputs[j]) counted_inside_.insert(*node.outputs[j]);
+      }
+    }
+  }
+
+  // ---- groups
+
+  // Groups that are computed again keep what goes into them.
+  std::vector<bool> KeepGroups() {
+    std::vector<bool> skipped(graph_->nodes.size(), false);
+    for (const std::vector<size_t>& group : recomputed_) {
+      bool runs_back = false;
+      for (size_t i : group) {
+        runs_back |= nodes_.needed.contains({0, static_cast<int32_t>(i)});
+      }
+      if (!runs_back) continue;
+      absl::btree_set<ValueId> made;
+      for (size_t i : group) {
+        skipped[i] = true;
+        AddOutputs(i, &made);
+      }
+      AddMoves(group, &made);
+      for (size_t i : group) {
+        call_ = &in_.call(instance_->calls[i]);
+        KeepInputs(model_.node(graph_->nodes[i]), made);
+      }
+    }
+    return skipped;
+  }
+
+  void AddOutputs(size_t place, absl::btree_set<ValueId>* made) const {
+    for (OptionalValueId value : model_.node(graph_->nodes[place]).outputs) {
+      if (value) made->insert(*value);
+    }
+  }
+
+  // Exporters leave nodes that only move data without a module: those that look into what the group
+  // made belong to it.
+  void AddMoves(const std::vector<size_t>& group, absl::btree_set<ValueId>* made) const {
+    for (size_t i = group.front(); i <= group.back(); ++i) {
+      const Node& node = model_.node(graph_->nodes[i]);
+      const OpDef* def = in_.call(instance_->calls[i]).def;
+      const bool moves =
+          def != nullptr && (Has(def->traits, Traits::kView) || Has(def->traits, Traits::kStrided));
+      if (moves && node.input(0) && made->contains(*node.input(0))) AddOutputs(i, made);
+    }
+  }
+
+  // Floating-point activations from outside.
+  void KeepInputs(const Node& node, const absl::btree_set<ValueId>& made) {
+    for (size_t i = 0; i < node.inputs.size() && i < call_->inputs.size(); ++i) {
+      if (!node.inputs[i] || made.contains(*node.inputs[i])) continue;
+      const Fact& fact = in_.fact(call_->inputs[i]);
+      if (!fact.is_tensor() || fact.constant || fact.from_shapes || !IsFloat(fact.dtype)) continue;
+      if (!model_.value(storages_.Of(*node.inputs[i]).root).initializer) Keep(*node.inputs[i]);
+    }
+  }
+
+  // A call of PyTorch of which nothing was kept but what is inside keeps what goes into it.
+  void KeepOfDroppedGroups() {
+    for (size_t i = 0; i < graph_->nodes.size(); ++i) {
+      const auto dropped = dropped_.find(groups_->Of(i));
+      if (dropped == dropped_.end() || !dropped->second.first || dropped->second.second) continue;
+      call_ = &in_.call(instance_->calls[i]);
+      absl::btree_set<ValueId> inner;
+      for (OptionalValueId value : model_.node(graph_->nodes[i]).inputs) {
+        if (value && groups_->IsInner(*value)) inner.insert(*value);
+      }
+      KeepInputs(model_.node(graph_->nodes[i]), inner);
+    }
+  }
+
+  Kept Result() {
+    Kept kept;
+    kept.unknown = unknown_;
+    kept.inputs.assign(graph_->inputs.size(), false);
+    for (size_t i = 0; i < graph_->inputs.size(); ++i) {
+      kept.inputs[i] = roots_.erase(graph_->inputs[i]) > 0;
+    }
+    for (ValueId value : graph_->outputs) {
+      kept.outputs.push_back(roots_.contains(storages_.Of(value).root));
+    }
+    for (ValueId root : roots_) {
+      if (!IsOwn(root)) {
+        kept.captured.push_back(root);
+      } else if (!counted_inside_.contains(root)) {
+        more_.Add(Bytes(root));
+      }
+    }
+    for (ValueId value : copies_) more_.Add(copy_bytes_[value]);
+    kept.bytes = more_.Total();
+    return kept;
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Counts& counts_;
+  const BackwardNodes& nodes_;
+  const training::AttentionPatterns& patterns_;
+  const bool flash_;
+  const std::vector<std::vector<size_t>> recomputed_;
+  Storages storages_;
+  const std::vector<resolve::TensorRole> roles_;
+  std::vector<Kept> kept_;   // by instance
+  std::vector<Expr> bytes_;  // by value
+  absl::flat_hash_map<NodeId, const training::AttentionPattern*> flash_inside_;
+  absl::btree_set<TensorId> constants_kept_;
+  ExprSum constants_;
+  // Of the instance that is walked.
+  const Instance* instance_ = nullptr;
+  const Graph* graph_ = nullptr;
+  const CallGroups* groups_ = nullptr;
+  const Call* call_ = nullptr;
+  absl::btree_set<ValueId> roots_, copies_, counted_inside_;
+  absl::btree_map<ValueId, Expr> copy_bytes_;
+  absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
+  ExprSum more_;
+  int64_t unknown_ = 0;
+};
+
+}  // namespace
+}  // namespace memory
+
+absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, const Counts& counts,
+                                                  CausalCounting causal,
+                                                  const TrainingOptions& options) {
+  ASSIGN_OR_RETURN(const Backward backward, CountBackward(inference, counts, causal, options));
+  const modules::Attribution attribution =
+      modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
+  ASSIGN_OR_RETURN(const training::TrainedParameters trained,
+                   training::FindTrained(*inference.model, attribution, options));
+  const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
+  TrainingMemory result;
+  memory::SavedWalk walk(
+      inference, counts, options, backward.nodes, patterns,
+      training::RecomputedGroups(inference, attribution, patterns, options.recompute));
+  RETURN_IF_ERROR(walk.Run(&result));
+  result.trained_params = trained.elements;
+  result.gradient_bytes = trained.bytes;
+  result.optimizer_bytes = trained.bytes * InfoOf(options.optimizer).states;
+  if (const char* error = result.saved_bytes.error()) {
+    return LimitError(LimitOf(error), absl::StrCat("what backward keeps ", error));
+  }
+  return result;
+}
+
+}  // namespace onnxflops

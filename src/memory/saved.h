@@ -1,0 +1,40 @@
+// What a training step keeps: the activations that autograd saves in the forward pass for the
+// backward pass, the gradients of what is trained, and the state of the optimizer.
+//
+//   absl::StatusOr<TrainingMemory> memory = FindTrainingMemory(inference, counts, causal, options);
+//   memory->saved_bytes
+//
+// Counted as autograd counts: memory by storage, each once. Reshape, Transpose and the like look
+// into their input's storage, where PyTorch needs no copy; a storage counts as a whole. Parameters,
+// buffers and inputs of the model are there anyway. Operators that the exporter
+// made of one call of PyTorch keep what the call keeps: nothing between them.
+#ifndef ONNXFLOPS_SRC_MEMORY_SAVED_H_
+#define ONNXFLOPS_SRC_MEMORY_SAVED_H_
+
+#include <cstdint>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/training/training_options.h"
+
+namespace onnxflops {
+
+struct TrainingMemory {
+  Expr saved_bytes;
+  Expr saved_input_bytes;  // inputs of the model that backward reads, not part of saved_bytes
+  int64_t unknown = 0;     // nodes of which is not known what they keep
+  absl::int128 trained_params = 0;
+  absl::int128 gradient_bytes = 0;   // as large as the parameters that are trained
+  absl::int128 optimizer_bytes = 0;  // in their type
+};
+
+// Errors as of CountBackward.
+absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, const Counts& counts,
+                                                  CausalCounting causal,
+                                                  const TrainingOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MEMORY_SAVED_H_

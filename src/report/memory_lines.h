@@ -1,0 +1,23 @@
+// What a report holds in memory: from what the stages found, and as lines for people.
+#ifndef ONNXFLOPS_SRC_REPORT_MEMORY_LINES_H_
+#define ONNXFLOPS_SRC_REPORT_MEMORY_LINES_H_
+
+#include <vector>
+
+#include "src/memory/liveness.h"
+#include "src/report/report.h"
+#include "src/report/text_table.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops::report {
+
+PeakRow DescribePeak(const Inference& inference, const PeakOptions& rule, const MemoryPeak& peak);
+// What is alive at it.
+void DescribeAlive(const Inference& inference, const MemoryPeak& peak, MemoryReport* memory);
+
+// The lines of a summary. REQUIRES: report.memory.
+std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& options);
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_REPORT_MEMORY_LINES_H_

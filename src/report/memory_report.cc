@@ -1,0 +1,189 @@
+#include "src/report/memory_report.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/report/format.h"
+#include "src/report/memory_lines.h"
+#include "src/report/node_rows.h"
+
+namespace onnxflops::report {
+namespace {
+
+constexpr size_t kMaxAlive = 16;      // tensors that a report lists
+constexpr size_t kMaxShownAlive = 4;   // of those, for people
+constexpr size_t kMaxShownPeak = 160;  // characters of a formula
+
+// Figures at the sizes of the title.
+class ByteTexts {
+ public:
+  ByteTexts(const Report& report, bool exact) : values_(report), exact_(exact) {}
+
+  std::string Of(const std::optional<absl::int128>& bytes) const {
+    if (!bytes || *bytes < 0) return "?";
+    return WithByteUnit(exact_ ? GroupedDigits(*bytes) : SiNumber(*bytes));
+  }
+  std::string Of(const Expr& bytes) const { return Of(values_.Of(bytes)); }
+
+ private:
+  const ReferenceValues values_;
+  const bool exact_;
+};
+
+std::string PlaceOf(const PeakRow& row) {
+  return row.node.empty() ? ""
+                          : absl::StrCat(" at ", row.node, " (", OpLabel(row.domain, row.op), ")");
+}
+
+std::string RuleText(const PeakRow& row) {
+  if (!row.views) return "if views copy";
+  if (!row.in_place) return "views share memory";
+  return row.inputs ? "in place, with the model's inputs"
+                    : "if element-wise operators write in place";
+}
+
+LabelledLine PeakLine(const MemoryReport& memory, const ByteTexts& texts) {
+  const char* least = memory.unknown_sizes > 0 ? ">= " : "";
+  LabelledLine line = {
+      "memory",
+      {absl::StrCat("inference: ", least, texts.Of(memory.peak.value),
+                    " of activations at the peak", PlaceOf(memory.peak)),
+       absl::StrCat(RuleText(memory.peak), ", ",
+                    memory.options.order == ExecutionOrder::kOrt ? "ONNX Runtime's order"
+                                                                 : "order of the file")}};
+  for (const PeakRow& row : memory.other) {
+    line.texts.push_back(absl::StrCat(texts.Of(row.value), " ", RuleText(row)));
+  }
+  if (memory.unknown_sizes > 0) {
+    line.texts.push_back(absl::StrCat(Plural(memory.unknown_sizes, "tensor"), " of unknown size"));
+  }
+  return line;
+}
+
+LabelledLine AliveLine(const MemoryReport& memory, const ByteTexts& texts) {
+  LabelledLine line = {"alive", {}};
+  for (const AliveTensor& tensor : memory.alive) {
+    if (line.texts.size() == kMaxShownAlive) break;
+    line.texts.push_back(absl::StrCat("tensor ", tensor.name, " ",
+                                      TensorText(tensor.type, tensor.shape), " ",
+                                      texts.Of(tensor.bytes)));
+  }
+  const int64_t more = static_cast<int64_t>(memory.alive.size()) + memory.alive_omitted -
+                       static_cast<int64_t>(line.texts.size());
+  if (more > 0) line.texts.push_back(absl::StrCat("and ", more, " more"));
+  if (memory.alive_inside != Expr(0)) {
+    line.texts.push_back(absl::StrCat("inside its bodies ", texts.Of(memory.alive_inside)));
+  }
+  return line;
+}
+
+LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
+  const TrainingOptions& training = memory.options.training;
+  const char* least = memory.unknown_saved > 0 ? ">= " : "";
+  LabelledLine line = {
+      "",
+      {absl::StrCat("training: ", least, texts.Of(memory.saved_bytes), " of activations kept"),
+       absl::StrCat("gradients ", texts.Of(Expr(memory.gradient_bytes))),
+       absl::StrCat("optimizer ", InfoOf(training.optimizer).name, " ",
+                    texts.Of(Expr(memory.optimizer_bytes))),
+       absl::StrCat("with params ", least,
+                    texts.Of(memory.saved_bytes + memory.param_bytes + memory.gradient_bytes +
+                             memory.optimizer_bytes))}};
+  if (memory.unknown_saved > 0) {
+    line.texts.push_back(
+        absl::StrCat("of ", Plural(memory.unknown_saved, "node"), " it is not known"));
+  }
+  return line;
+}
+
+void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<LabelledLine>* lines) {
+  const auto add = [&](const char* name, const std::optional<Expr>& bytes) {
+    if (bytes && bytes->is_literal()) return;
+    std::string text = "none is shown: which step is the peak depends on too many sizes";
+    if (bytes) text = GroupedExpr(*bytes);
+    if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
+    lines->push_back({"", {absl::StrCat(name, text)}});
+  };
+  add("peak bytes = ", memory.peak.bytes);
+  add("kept bytes = ", memory.saved_bytes);
+}
+
+LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool exact) {
+  LabelledLine line = {"KV cache", {}};
+  if (cache.bytes_per_token) {
+    line.texts.push_back(
+        absl::StrCat(cache.bytes_per_token->is_literal()
+                         ? texts.Of(*cache.bytes_per_token)
+                         : absl::StrCat(ShowExpr(*cache.bytes_per_token, exact), " bytes"),
+                     " per token"));
+  }
+  line.texts.push_back(
+      absl::StrCat(texts.Of(cache.bytes), " at length ", cache.length.Shortened(kMaxShownPeak)));
+  line.texts.push_back(Plural(cache.tensors, "past input"));
+  if (cache.fixed_bytes != Expr(0)) {
+    line.texts.push_back(
+        absl::StrCat(texts.Of(cache.fixed_bytes), " more that does not grow with tokens"));
+  }
+  return line;
+}
+
+LabelledLine FitLine(const FitReport& fit) {
+  LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
+  for (const FitRow& row : fit.rows) {
+    line.texts.push_back(absl::StrCat(row.name, ": ", fit.symbol,
+                                      !row.largest ? " of any size"
+                                      : *row.largest == 0
+                                          ? " = 1 is too large"
+                                          : absl::StrCat(" = ", GroupedDigits(*row.largest))));
+  }
+  return line;
+}
+
+}  // namespace
+
+PeakRow DescribePeak(const Inference& inference, const PeakOptions& rule, const MemoryPeak& peak) {
+  PeakRow row;
+  row.views = rule.views;
+  row.in_place = rule.in_place;
+  row.inputs = rule.inputs;
+  row.bytes = peak.bytes;
+  row.value = peak.value;
+  row.sums = peak.sums;
+  if (peak.node) {
+    const Node& node = inference.model->node(*peak.node);
+    row.node = NodeLabel(*inference.model, node);
+    row.op = std::string(node.op_type);
+    row.domain = std::string(node.domain);
+  }
+  return row;
+}
+
+void DescribeAlive(const Inference& inference, const MemoryPeak& peak, MemoryReport* memory) {
+  memory->unknown_sizes = peak.unknown;
+  memory->alive_inside = peak.inside;
+  const size_t shown = std::min(peak.alive.size(), kMaxAlive);
+  memory->alive_omitted = static_cast<int64_t>(peak.alive.size() - shown);
+  for (size_t i = 0; i < shown; ++i) {
+    const LiveValue& live = peak.alive[i];
+    const Fact* fact = inference.FactOf(live.value);
+    TensorInfo info = DescribeTensor(std::string(inference.model->value(live.value).name),
+                                     fact == nullptr ? Fact::Unknown() : *fact);
+    memory->alive.push_back(
+        {std::move(info.name), std::move(info.type), std::move(info.shape), live.bytes});
+  }
+}
+
+std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& options) {
+  const MemoryReport& memory = *report.memory;
+  const ByteTexts texts(report, options.exact);
+  std::vector<LabelledLine> lines = {PeakLine(memory, texts), AliveLine(memory, texts),
+                                     KeptLine(memory, texts)};
+  AddPeakFormulas(memory, options.exact, &lines);
+  if (memory.cache) lines.push_back(CacheLine(*memory.cache, texts, options.exact));
+  if (memory.fit) lines.push_back(FitLine(*memory.fit));
+  return lines;
+}
+
+}  // namespace onnxflops::report

@@ -1,0 +1,75 @@
+// The memory part of a report: what inference holds at its peak, what a training step keeps, and
+// the largest size that fits.
+#ifndef ONNXFLOPS_SRC_REPORT_MEMORY_REPORT_H_
+#define ONNXFLOPS_SRC_REPORT_MEMORY_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "src/graph/fact.h"
+#include "src/memory/memory_options.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+// A tensor that is alive at the peak.
+struct AliveTensor {
+  std::string name, type;
+  Shape shape;
+  Expr bytes;
+};
+
+// A peak of live activations, under one rule of what shares memory.
+struct PeakRow {
+  bool views = false, in_place = false, inputs = false;
+  std::optional<Expr> bytes;          // of all sizes; nullopt where the largest cannot be shown
+  std::optional<absl::int128> value;  // at MemoryReport::at
+  std::string node, op, domain;       // where it is, at MemoryReport::at; "" if nothing is alive
+  std::vector<Expr> sums;             // the peak is the largest of them; empty: too many
+};
+
+// The cache of a decoder's keys and values, from its past inputs.
+struct CacheReport {
+  int64_t tensors = 0;                  // past inputs that grow with the tokens
+  Expr length;                          // of the past: a symbol or a number
+  std::optional<Expr> bytes_per_token;  // all tensors, all sequences of a batch
+  Expr bytes;                           // at that length
+  Expr fixed_bytes;                     // past inputs that don't grow, as those of an encoder
+};
+
+// --fit.
+struct FitRow {
+  std::string name;                // "inference", "training"
+  std::optional<int64_t> largest;  // 0: not even one fits; nullopt: every size does
+};
+struct FitReport {
+  absl::int128 bytes = 0;
+  std::string symbol;
+  std::vector<FitRow> rows;
+};
+
+struct MemoryReport {
+  MemoryOptions options;
+  Bindings at;  // sizes of open symbols at which nodes and values are given
+  absl::int128 param_bytes = 0;
+  PeakRow peak;                // views share memory
+  std::vector<PeakRow> other;  // the same by other rules
+  std::vector<AliveTensor> alive;
+  int64_t alive_omitted = 0;
+  Expr alive_inside;          // what bodies of the node hold
+  int64_t unknown_sizes = 0;  // then the peak is a lower bound
+  // Of training.
+  absl::int128 trained_params = 0, gradient_bytes = 0, optimizer_bytes = 0;
+  Expr saved_bytes;           // activations that backward keeps
+  Expr saved_input_bytes;     // inputs of the model that it keeps
+  int64_t unknown_saved = 0;  // nodes of which is not known what they keep: a lower bound
+  std::optional<CacheReport> cache;
+  std::optional<FitReport> fit;
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_MEMORY_REPORT_H_

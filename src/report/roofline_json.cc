@@ -1,0 +1,74 @@
+// The objects "roofline" and "bound" of "onnxflops.report/1".
+#include <optional>
+
+#include "src/cost/roofline.h"
+#include "src/report/figure_columns.h"
+#include "src/report/json_parts.h"
+#include "src/report/json_writer.h"
+
+namespace onnxflops::report {
+namespace {
+
+double SecondsOf(const Expr& zeptoseconds) {
+  return static_cast<double>(zeptoseconds.literal()) / kZeptosecondsPerSecond;
+}
+
+// Null while a size is open.
+void WriteSeconds(const char* key, const Expr& zeptoseconds, JsonWriter* json) {
+  json->Key(key);
+  if (zeptoseconds.is_literal()) {
+    json->Number(SecondsOf(zeptoseconds));
+  } else {
+    json->Null();
+  }
+}
+
+}  // namespace
+
+void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json) {
+  const Roofline& rates = report.roofline->rates;
+  const Expr operations = OperationsOf(report, amounts);
+  const Expr bytes = amounts.bytes_read + amounts.bytes_written;
+  json->Key("bound").BeginObject(kOneLine);
+  json->Key("intensity");
+  if (operations.is_literal() && bytes.is_literal() && bytes != Expr(0)) {
+    json->Number(static_cast<double>(operations.literal()) / static_cast<double>(bytes.literal()));
+  } else {
+    json->Null();
+  }
+  WriteSeconds("seconds", amounts.time_bound, json);
+  WriteSeconds("compute_seconds", rates.ComputeTime(operations), json);
+  WriteSeconds("memory_seconds", rates.MemoryTime(bytes), json);
+  json->Key("by");
+  const std::optional<Bound> bound = BoundOf(rates, operations, bytes);
+  if (bound) {
+    json->String(BoundName(*bound));
+  } else {
+    json->Null();
+  }
+  json->EndObject();
+}
+
+void WriteRoofline(const Report& report, JsonWriter* json) {
+  const RooflineReport& roofline = *report.roofline;
+  json->Key("roofline").BeginObject();
+  json->Key("device").String(roofline.device);
+  json->Key("dtype").String(PrecisionName(roofline.precision));
+  json->Key("peak_flops_per_second").Number(static_cast<double>(roofline.peak.giga) * 1e9);
+  json->Key("peak_source").String(roofline.peak.source);
+  json->Key("bytes_per_second").Int(roofline.bytes_per_second);
+  json->Key("memory_source").String(roofline.memory_source);
+  json->Key("ridge_intensity").Number(roofline.ridge());
+  WriteBound(report, report.totals, json);
+  json->Key("fused_time_bound_zs");
+  if (roofline.fused_time_bound) {
+    json->Quantity(*roofline.fused_time_bound);
+    WriteSeconds("fused_seconds", *roofline.fused_time_bound, json);
+  } else {
+    json->Null();
+    json->Key("fused_seconds").Null();
+  }
+  json->EndObject();
+}
+
+}  // namespace onnxflops::report

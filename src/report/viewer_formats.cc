@@ -1,0 +1,183 @@
+#include "src/report/viewer_formats.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/report/figure_columns.h"
+#include "src/report/format.h"
+#include "src/report/json_writer.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+namespace {
+
+using report::CostQuantity;
+using report::JsonWriter;
+using report::ReferenceValues;
+
+constexpr size_t kMaxNamedSizes = 8;
+// A trace is at most so many microseconds long, of which a viewer shows thousandths.
+constexpr int64_t kMaxTraceTime = 1'000'000'000'000;
+
+// "FLOPs of clip.onnx at batch = 1".
+std::string TitleOf(const Report& report, const Quantity& quantity, const ReferenceValues& values) {
+  const absl::string_view path = report.model.path;
+  std::string title = absl::StrCat(report.totals.lower_bound ? "at least: " : "", quantity.title,
+                                   " of ", path.substr(path.rfind('/') + 1));
+  size_t named = 0;
+  for (const auto& [symbol, size] : values.sizes()) {
+    if (named == kMaxNamedSizes) {
+      absl::StrAppend(&title, ", ", values.sizes().size() - named, " more sizes");
+      break;
+    }
+    absl::StrAppend(&title, named == 0 ? " at " : ", ", symbol, " = ", size);
+    ++named;
+  }
+  return Escaped(title);
+}
+
+// What is shown of the modules of a report.
+class ModuleCosts {
+ public:
+  ModuleCosts(const Report& report, const ViewOptions& options)
+      : report_(report),
+        quantity_(CostQuantity(report, options)),
+        values_(report),
+        title_(TitleOf(report, quantity_, values_)) {}
+
+  const Quantity& quantity() const { return quantity_; }
+  const std::string& title() const { return title_; }
+  // With all that is in it; nullopt if its formula has no value.
+  std::optional<absl::int128> Of(const Module& module) const {
+    return values_.Of((*module.amounts).*quantity_.value);
+  }
+  std::string NameOf(const Module& module) const {
+    return module.depth == 0 ? title_ : Escaped(module.name());
+  }
+
+ private:
+  const Report& report_;
+  const Quantity& quantity_;
+  const ReferenceValues values_;
+  const std::string title_;
+};
+
+}  // namespace
+
+std::string ToModelExplorer(const Report& report, const ViewOptions& options) {
+  const Quantity& quantity = CostQuantity(report, options);
+  const ReferenceValues values(report);
+  absl::flat_hash_map<absl::string_view, std::optional<absl::int128>> results;
+  std::vector<absl::string_view> order;
+  for (const NodeRow& row : report.nodes) {
+    if (row.outputs.empty() || row.status == Coverage::kUnknown) continue;
+    const std::optional<absl::int128> value = values.Of(row.*quantity.value);
+    const auto [known, is_new] = results.try_emplace(row.outputs[0].name, value);
+    if (is_new) {
+      order.push_back(row.outputs[0].name);
+    } else if (known->second) {
+      known->second = value ? std::optional(*known->second + *value) : std::nullopt;
+    }
+  }
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("name").String(TitleOf(report, quantity, values));
+  json.Key("results").BeginObject();
+  for (const absl::string_view name : order) {
+    if (!results[name]) continue;
+    json.Key(name).BeginObject(JsonWriter::Layout::kOneLine);
+    json.Key("value").Int(*results[name]);
+    json.EndObject();
+  }
+  json.EndObject();
+  json.Key("gradient").BeginArray();
+  for (const auto& [stop, color] :
+       {std::pair(0.0, "#ffffff"), {0.5, "#fdbb84"}, {1.0, "#d7301f"}}) {
+    json.BeginObject(JsonWriter::Layout::kOneLine);
+    json.Key("stop").Number(stop);
+    json.Key("bgColor").String(color);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ToPerfetto(const Report& report, const ViewOptions& options) {
+  const ModuleCosts costs(report, options);
+  const absl::int128 total = costs.Of(report.modules[0]).value_or(0);
+  absl::int128 scale = 1;
+  while (total / scale > kMaxTraceTime) scale *= 10;
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("displayTimeUnit").String("ns");
+  json.Key("otherData").BeginObject();
+  json.Key("title").String(costs.title());
+  json.Key("a_microsecond_is")
+      .String(absl::StrCat(Int128ToString(scale), " ", costs.quantity().title));
+  json.EndObject();
+  json.Key("traceEvents").BeginArray();
+  // By module: where its next child begins.
+  std::vector<absl::int128> next(report.modules.size());
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& module = report.modules[i];
+    const std::optional<absl::int128> cost = costs.Of(module);
+    absl::int128* const from =
+        module.parent < 0 ? nullptr : &next[static_cast<size_t>(module.parent)];
+    const absl::int128 begin = from == nullptr ? 0 : *from;
+    next[i] = begin;
+    if (!cost) continue;
+    if (from != nullptr) *from += *cost;
+    json.BeginObject(JsonWriter::Layout::kOneLine);
+    json.Key("name").String(costs.NameOf(module));
+    json.Key("ph").String("X");
+    json.Key("ts").Int(begin / scale);
+    json.Key("dur").Int((begin + *cost) / scale - begin / scale);
+    json.Key("pid").Int(1);
+    json.Key("tid").Int(1);
+    json.Key("args").BeginObject();
+    json.Key("path").String(module.path);
+    if (!module.type.empty()) json.Key("type").String(module.type);
+    json.Key(costs.quantity().key).Int(*cost);
+    json.EndObject();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeText();
+}
+
+std::string ToFolded(const Report& report, const ViewOptions& options) {
+  const ModuleCosts costs(report, options);
+  // What children have is not a module's own.
+  std::vector<std::optional<absl::int128>> own(report.modules.size());
+  for (size_t i = report.modules.size(); i-- > 0;) {
+    const std::optional<absl::int128> cost = costs.Of(report.modules[i]);
+    own[i] = cost ? std::optional(own[i].value_or(0) + *cost) : std::nullopt;
+    const int32_t parent = report.modules[i].parent;
+    if (parent < 0 || !cost) continue;
+    std::optional<absl::int128>& above = own[static_cast<size_t>(parent)];
+    above = above.value_or(0) - *cost;
+  }
+  std::string out;
+  std::vector<std::string> stack;
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& module = report.modules[i];
+    std::string frame = costs.NameOf(module);
+    std::replace(frame.begin(), frame.end(), ';', ',');  // which stands between frames
+    stack.resize(static_cast<size_t>(module.depth));
+    stack.push_back(stack.empty() ? std::move(frame) : absl::StrCat(stack.back(), ";", frame));
+    if (own[i].value_or(0) <= 0) continue;
+    absl::StrAppend(&out, stack.back(), " ", Int128ToString(*own[i]), "\n");
+  }
+  return out;
+}
+
+}  // namespace onnxflops

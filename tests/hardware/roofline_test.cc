@@ -1,0 +1,146 @@
+// Bounds on time, worked out by hand: of a device that does an operation, or moves a byte, in a
+// picosecond.
+#include "src/hardware/roofline.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "src/onnxflops.h"
+#include "tests/model_text.h"
+
+namespace onnxflops {
+namespace {
+
+constexpr int64_t kPicosecond = 1'000'000'000;  // in zeptoseconds
+
+DeviceChoice OnePerPicosecond() {
+  constexpr char kText[] =
+      "[[device]]\nname = \"one\"\nsource = \"made up\"\nbytes_per_second = 1e12\n"
+      "peaks = { bf16 = 1e12, int8 = 4e12 }\n";
+  return {LoadDevices(kText, "one.toml").value()[0], Precision::kBf16};
+}
+
+absl::StatusOr<Report> CountOn(const Model& model) {
+  CountOptions options;
+  options.on_device = OnePerPicosecond();
+  options.node_rows = true;
+  return Count(model, options);
+}
+
+struct BoundCase {
+  const char* what;
+  const char* text;
+  int64_t picoseconds, fused;
+};
+
+// An 8 x 8 product: 2 * 512 FLOPs, 3 * 256 bytes. Relu: 64 FLOPs, 512 bytes. Add, Mul: 64, 768.
+constexpr BoundCase kBounds[] = {
+    {"memory-bound", "g (float[4,8] x, float[8,2] w) => (float[4,2] y) { y = MatMul(x, w) }",
+     (32 + 16 + 8) * 4, 224},
+    {"compute-bound", "g (float[8,8] x, float[8,8] w) => (float[8,8] y) { y = MatMul(x, w) }", 1024,
+     1024},
+    // Inside of the kernel, h is neither written nor read: 768 bytes.
+    {"an activation",
+     "g (float[8,8] x, float[8,8] w) => (float[8,8] y) { h = MatMul(x, w) y = Relu(h) }",
+     1024 + 512, 1088},
+    {"through a view",
+     "g (float[8,8] x, float[8,8] w) => (float[64] y) <int64[1] s = {64}> { h = MatMul(x, w) v = "
+     "Reshape(h, s) y = Relu(v) }",
+     1024 + 512, 1088},
+    // Two Relus move 512 bytes each; h is written, and read by the second, which is a kernel of
+    // MatMul's, too.
+    {"what is also an output",
+     "g (float[64] x) => (float[64] h, float[64] y) { h = Relu(x) y = Relu(h) }", 1024, 768},
+    {"a residual",
+     "g (float[8,8] x, float[8,8] w) => (float[8,8] y) { h = MatMul(x, w) y = Add(x, "
+     "h) }",
+     1024 + 768, 1088},
+    // Sigmoid: 192 FLOPs, 512 bytes. It and Mul join the first product.
+    {"a gate",
+     "g (float[8,8] x, float[8,8] v, float[8,8] w) => (float[8,8] y) { a = MatMul(x, v) b = "
+     "MatMul(x, w) s = Sigmoid(a) y = Mul(s, b) }",
+     2 * 1024 + 512 + 768, 1024 + 192 + 64 + 1024},
+    // Add joins the second product: the first cannot wait for it.
+    {"no kernel waits for itself",
+     "g (float[8,8] x, float[8,8] v, float[8,8] w) => (float[8,8] y) { h = MatMul(x, v) r = "
+     "Relu(h) g = MatMul(r, w) y = Add(r, g) }",
+     2 * 1024 + 512 + 768, 1088 + 1088},
+    {"a broadcast row is no producer",
+     "g (float[8] x, float[8,8] w) => (float[8,8] y) { h = Relu(x) y = Add(h, w) }",
+     64 + 32 + 256 + 256, 64 + 544},
+    {"work on constants is done before",
+     "g (float[8,8] x) => (float[8,8] y) { c = Constant<value = float[2] {1.0, 2.0}>() d = Relu(c) "
+     "y = Relu(x) }",
+     512, 512},
+};
+
+TEST(RooflineTest, BoundsByHand) {
+  for (const BoundCase& c : kBounds) {
+    SCOPED_TRACE(c.what);
+    const absl::StatusOr<Report> report = CountOn(ModelFromText(c.text, 17));
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->totals.time_bound, Expr(c.picoseconds * kPicosecond));
+    EXPECT_EQ(*report->roofline->fused_time_bound, Expr(c.fused * kPicosecond));
+  }
+}
+
+TEST(RooflineTest, OpenSizesStayInTheFormula) {
+  const Model model =
+      ModelFromText("g (float[N,8] x, float[8,8] w) => (float[N,8] y) { y = MatMul(x, w) }", 17);
+  const absl::StatusOr<Report> report = CountOn(model);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->totals.time_bound,
+            Max(128 * kPicosecond * Expr::Symbol("N", 1),
+                64 * kPicosecond * Expr::Symbol("N", 1) + 256 * kPicosecond));
+  EXPECT_EQ(report->At({{"N", 2}})->time_bound, Expr(384 * kPicosecond));
+  EXPECT_EQ(report->At({{"N", 8}})->time_bound, Expr(1024 * kPicosecond));
+}
+
+TEST(RooflineTest, RowsSumToTheModel) {
+  for (const char* name : {"llama-tiny", "lstm", "mobilenet-v3-large"}) {
+    SCOPED_TRACE(name);
+    const std::string path = absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", name, ".onnx");
+    const absl::StatusOr<Model> model = Load(path);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const absl::StatusOr<Report> report = CountOn(*model);
+    ASSERT_TRUE(report.ok()) << report.status();
+    Expr operators, nodes;
+    for (const OpRow& row : report->by_op) operators += row.time_bound;
+    for (const NodeRow& row : report->nodes) nodes += row.time_bound;
+    EXPECT_EQ(operators, report->totals.time_bound);
+    EXPECT_EQ(nodes, report->totals.time_bound);
+    EXPECT_EQ(report->modules[0].amounts->time_bound, report->totals.time_bound);
+    EXPECT_FALSE(report->totals.time_bound.is_zero());
+  }
+}
+
+TEST(RooflineTest, IntegerWorkCountsWhereIntegersAreMultiplied) {
+  const Model model = ModelFromText(
+      "g (int8[8,8] x, int8[8,8] w) => (int32[8,8] y) { y = MatMulInteger(x, w) }", 17);
+  CountOptions options;
+  options.on_device = OnePerPicosecond();
+  options.on_device->precision = Precision::kInt8;
+  const absl::StatusOr<Report> report = Count(model, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  // 1024 operations at 4 a picosecond; 64 + 64 + 256 bytes.
+  EXPECT_EQ(report->totals.time_bound, Expr(384 * kPicosecond));
+}
+
+TEST(RooflineTest, WhatIsBlankIsAnError) {
+  const absl::Status peak = RooflineOf(*FindDevice("a100"), Precision::kFp8).status();
+  EXPECT_EQ(peak.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(peak.message().find("the nearest is bf16, 312 TFLOP/s"), std::string::npos) << peak;
+  EXPECT_FALSE(RooflineOf(*FindDevice("a40"), Precision::kBf16).ok());  // no bandwidth
+  EXPECT_FALSE(RooflineOf(*FindDevice("cpu:8:3:avx2"), Precision::kFp32).ok());
+  EXPECT_TRUE(RooflineOf(*FindDevice("cpu:8:3:avx2:50"), Precision::kFp32).ok());
+  CountOptions options;
+  options.on_device = OnePerPicosecond();
+  const Model model = ModelFromText("g (float[4] x) => (float[4] y) { y = Relu(x) }", 17);
+  EXPECT_EQ(CountAs(model, options, "thop").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace onnxflops

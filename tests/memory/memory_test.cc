@@ -1,0 +1,340 @@
+// What models hold in memory: the peak of live activations against brute force and against ONNX
+// Runtime, what training keeps against torch, the largest batch that fits against trial, and the
+// cache of decoders. tests/data/memory_truth.json says where its figures come from.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "onnx/onnx_pb.h"
+#include "src/api/analysis.h"
+#include "src/memory/fit.h"
+#include "src/memory/liveness.h"
+#include "src/onnxflops.h"
+#include "tests/infer/random_graph.h"
+#include "tests/model_text.h"
+
+namespace onnxflops {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+const Json& Truth() {
+  static const Json truth =
+      Json::parse(std::ifstream(ONNXFLOPS_SOURCE_DIR "/tests/data/memory_truth.json"));
+  return truth;
+}
+
+Report CountAt(const Model& model, CountOptions options) {
+  if (!options.memory) options.memory.emplace();
+  absl::StatusOr<Report> report = Count(model, options);
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? *std::move(report) : Report();
+}
+
+// ---- the peak
+
+TEST(MemoryTest, PeaksAreThoseOfBruteForceAndOfOnnxRuntime) {
+  const std::map<std::string, PeakOptions> rules = {
+      {"plain", {.views = false}},
+      {"views", {}},
+      {"in_place", {.in_place = true}},
+      {"in_place_inputs", {.in_place = true, .inputs = true}}};
+  ASSERT_GT(Truth()["peaks"].size(), 8);
+  for (const Json& row : Truth()["peaks"]) {
+    const std::string name = row["model"];
+    const auto model = Load(ONNXFLOPS_COMPARE_MODELS_DIR "/" + name);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const auto analysis = Analyze(*model, {}, CausalCounting::kFull);
+    ASSERT_TRUE(analysis.ok()) << analysis.status();
+    for (const char* order : {"file", "ort"}) {
+      for (const auto& [rule, options] : rules) {
+        if (!row.contains(order) || !row[order].contains(rule)) continue;
+        PeakOptions ordered = options;
+        if (std::string(order) == "ort") ordered.order = ExecutionOrder::kOrt;
+        const auto peak = FindPeak(analysis->inference, ordered);
+        ASSERT_TRUE(peak.ok()) << peak.status();
+        EXPECT_EQ(peak->bytes, Expr(row[order][rule].get<int64_t>())) << name << order << rule;
+      }
+    }
+  }
+}
+
+TEST(MemoryTest, TheNodeAtThePeakAndWhatIsAliveThere) {
+  const auto model = Load(ONNXFLOPS_COMPARE_MODELS_DIR "/resnet50.ts17.static.onnx");
+  ASSERT_TRUE(model.ok());
+  const Report report = CountAt(*model, {});
+  EXPECT_EQ(report.memory->peak.node, "/layer1/layer1.0/Add");
+  Expr alive = 0;
+  for (const AliveTensor& tensor : report.memory->alive) alive += tensor.bytes;
+  EXPECT_EQ(alive, report.memory->peak.bytes);
+}
+
+// A value is there from its node to its last use, by looking at every pair of them.
+int64_t BruteForce(const Inference& in, const Bindings& at) {
+  const Graph& graph = in.model->graph(0);
+  const auto size = [&](ValueId value) {
+    const Fact* fact = in.FactOf(value);
+    if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) return int64_t{0};
+    const auto elements = fact->shape.NumElements().Evaluate(at);
+    const int bits = BitsPerElement(fact->dtype);
+    return elements.ok() ? (static_cast<int64_t>(*elements) * bits + 7) / 8 : int64_t{0};
+  };
+  int64_t peak = 0;
+  for (size_t step = 0; step < graph.nodes.size(); ++step) {
+    int64_t live = 0;
+    for (size_t maker = 0; maker <= step; ++maker) {
+      const Node& made = in.model->node(graph.nodes[maker]);
+      if (made.op_type == "Constant") continue;
+      for (OptionalValueId value : made.outputs) {
+        if (!value) continue;
+        bool needed =
+            maker == step || std::count(graph.outputs.begin(), graph.outputs.end(), *value);
+        for (size_t user = step; user < graph.nodes.size() && !needed; ++user) {
+          const auto& inputs = in.model->node(graph.nodes[user]).inputs;
+          needed = std::count(inputs.begin(), inputs.end(), value) > 0;
+        }
+        if (needed) live += size(*value);
+      }
+    }
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+// The largest node's inputs and outputs, and the sum of all that nodes make.
+std::pair<int64_t, int64_t> Bounds(const Report& report, const Bindings& at) {
+  int64_t largest = 0, all = 0;
+  for (const NodeRow& row : report.nodes) {
+    for (const TensorInfo& output : row.outputs) {
+      const auto dtype = ParseDType(output.type);
+      if (!dtype || !output.shape.ranked()) continue;
+      const auto elements = output.shape.NumElements().Evaluate(at);
+      if (!elements.ok()) continue;
+      const int64_t bytes = (static_cast<int64_t>(*elements) * BitsPerElement(*dtype) + 7) / 8;
+      all += bytes;
+      largest = std::max(largest, bytes);
+    }
+  }
+  return {largest, all};
+}
+
+bool HasBodies(const onnx::ModelProto& model) {
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    for (const onnx::AttributeProto& a : node.attribute()) {
+      if (a.has_g()) return true;
+    }
+  }
+  return model.functions_size() > 0;
+}
+
+TEST(MemoryTest, RandomGraphsAgreeWithBruteForceAtEverySize) {
+  int compared = 0;
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    RandomGraph graph(seed);
+    const onnx::ModelProto proto = graph.Build();
+    if (HasBodies(proto)) continue;
+    const auto model = LoadFromBytes(proto.SerializeAsString());
+    ASSERT_TRUE(model.ok()) << model.status();
+    const auto open = Analyze(*model, {}, CausalCounting::kFull);
+    ASSERT_TRUE(open.ok()) << open.status();
+    Bindings at;
+    for (const SymbolOrigin& s : open->inference.symbols) at[s.name] = 1 + seed % 7;
+    PeakOptions options{.views = false, .at = at};
+    const auto peak = FindPeak(open->inference, options);
+    ASSERT_TRUE(peak.ok()) << peak.status();
+    if (peak->unknown > 0 || !peak->value) continue;
+    ++compared;
+    EXPECT_EQ(*peak->value, BruteForce(open->inference, at)) << seed;
+    CountOptions counting;
+    counting.node_rows = true;
+    const auto [largest, all] = Bounds(CountAt(*model, counting), at);
+    EXPECT_GE(*peak->value, largest) << seed;
+    EXPECT_LE(*peak->value, all) << seed;
+    if (peak->bytes) {
+      EXPECT_EQ(peak->bytes->Substitute(at), Expr(*peak->value)) << seed;
+    }
+  }
+  EXPECT_GT(compared, 40);
+}
+
+struct PeakCase {
+  const char* what;
+  const char* text;
+  int64_t views, in_place, copies;
+};
+constexpr PeakCase kPeakCases[] = {
+    {"views own nothing",
+     "g (float[8] x, int64[2] s) => (float[2,4] y) { a = Neg(x) b = Reshape(a, s) y = Exp(b) }", 64,
+     32, 64},
+    {"the branch of an If",
+     "g (bool c, float[8] x) => (float[8] y) { y = If(c) <then_branch = t () => (float[8] u) "
+     "{ a = Neg(x) u = Exp(a) }, else_branch = e () => (float[8] w) { w = Exp(x) }> }",
+     64, 32, 64},
+    {"a value that only a body uses",
+     "g (bool c, float[8] x) => (float[8] y) { a = Neg(x) y = If(c) <then_branch = t () => "
+     "(float[8] u) { u = Exp(a) }, else_branch = e () => (float[8] w) { w = Exp(x) }> }",
+     64, 64, 64},
+};
+
+TEST(MemoryTest, PeaksOfSmallGraphs) {
+  for (const PeakCase& c : kPeakCases) {
+    const Model model = ModelFromText(c.text, 20);
+    const Report report = CountAt(model, {});
+    ASSERT_TRUE(report.memory) << c.what;
+    EXPECT_EQ(report.memory->peak.bytes, Expr(c.views)) << c.what;
+    EXPECT_EQ(report.memory->other[0].bytes, Expr(c.copies)) << c.what;
+    EXPECT_EQ(report.memory->other[1].bytes, Expr(c.in_place)) << c.what;
+  }
+}
+
+// ---- training
+
+CountOptions OptionsOf(const Json& row) {
+  CountOptions options;
+  TrainingOptions& training = options.memory.emplace().training;
+  training.frozen = row.value("frozen", std::vector<std::string>());
+  training.trained = row.value("trained", std::vector<std::string>());
+  if (row["attention"] == "flash") training.attention = AttentionBackward::kFlash;
+  training.recompute = ParseRecompute(row.value("recompute", "none"));
+  training.optimizer = Optimizer::kAdamW;
+  return options;
+}
+
+TEST(MemoryTest, TrainingKeepsWhatTorchSaves) {
+  ASSERT_GT(Truth()["training"].size(), 25);
+  for (const Json& row : Truth()["training"]) {
+    SCOPED_TRACE(row["case"].get<std::string>());
+    const auto model = Load(ONNXFLOPS_TRAINING_MODELS_DIR "/" + row["model"].get<std::string>());
+    ASSERT_TRUE(model.ok()) << model.status();
+    const Report report = CountAt(*model, OptionsOf(row));
+    ASSERT_TRUE(report.memory);
+    EXPECT_EQ(report.memory->saved_bytes, Expr(row["saved_bytes"].get<int64_t>()));
+    EXPECT_EQ(report.memory->saved_input_bytes, Expr(row["saved_input_bytes"].get<int64_t>()));
+    EXPECT_EQ(report.memory->unknown_saved, 0);
+    EXPECT_EQ(report.memory->gradient_bytes, report.memory->trained_params * 4);
+    EXPECT_EQ(report.memory->optimizer_bytes, report.memory->trained_params * 8);
+  }
+}
+
+TEST(MemoryTest, FormulasAreTheFiguresAtTheirSizes) {
+  const auto model = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx");
+  ASSERT_TRUE(model.ok());
+  const Report open = CountAt(*model, {});
+  for (const int64_t size : {1, 3, 64}) {
+    CountOptions options;
+    options.bindings = {{"batch", size}, {"seq", 2 * size}};
+    const Report bound = CountAt(*model, options);
+    EXPECT_EQ(open.memory->saved_bytes.Substitute(options.bindings), bound.memory->saved_bytes);
+    EXPECT_EQ(open.memory->peak.bytes->Substitute(options.bindings), bound.memory->peak.bytes);
+  }
+}
+
+// ---- the largest that fits
+
+TEST(MemoryTest, TheLargestSizeIsThatOfTrial) {
+  const Expr n = Expr::Symbol("n", 1);
+  const std::vector<std::vector<Expr>> formulas = {
+      {7 * n + 3}, {n * n + 5 * n, 40 * n}, {Expr(17)}, {3 * n * n * n, 100 * n + 1}};
+  for (const std::vector<Expr>& sums : formulas) {
+    for (int64_t bytes = 0; bytes < 3000; bytes += 37) {
+      const auto fits = [&](int64_t size) {
+        return std::all_of(sums.begin(), sums.end(), [&](const Expr& e) {
+          return *e.Evaluate({{"n", size}}) <= bytes;
+        });
+      };
+      int64_t trial = 0;
+      while (trial < 5000 && fits(trial + 1)) ++trial;
+      const auto found = LargestThatFits(sums, bytes, "n");
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->value_or(5000), trial) << bytes;
+    }
+  }
+}
+
+TEST(MemoryTest, TheLargestBatchFitsAndTheNextDoesNot) {
+  const auto model = Load(ONNXFLOPS_SOURCE_DIR "/models/clip-vit-l-14-336.onnx");
+  ASSERT_TRUE(model.ok());
+  CountOptions options;
+  options.memory.emplace().fit = *ParseFit("8GiB");
+  const Report report = CountAt(*model, options);
+  const MemoryReport& memory = *report.memory;
+  for (const int more : {0, 1}) {
+    const Bindings inference = {{"batch", *memory.fit->rows[0].largest + more}};
+    const Bindings training = {{"batch", *memory.fit->rows[1].largest + more}};
+    const Expr held = memory.peak.bytes->Substitute(inference) + memory.param_bytes;
+    const Expr kept = memory.saved_bytes.Substitute(training) + memory.param_bytes +
+                      memory.gradient_bytes + memory.optimizer_bytes;
+    EXPECT_EQ(held.literal() <= memory.fit->bytes, more == 0);
+    EXPECT_EQ(kept.literal() <= memory.fit->bytes, more == 0);
+  }
+}
+
+TEST(MemoryTest, BytesAreReadAsWritten) {
+  const std::map<std::string, int64_t> sizes = {
+      {"80GiB", int64_t{80} << 30}, {"24GB", 24'000'000'000}, {"17", 17}, {"3 KiB", 3072}};
+  for (const auto& [text, bytes] : sizes) EXPECT_EQ(ParseFit(text)->bytes, bytes) << text;
+  EXPECT_EQ(ParseFit("1MB:seq")->symbol, "seq");
+  for (const char* text : {"", "GiB", "-1", "1.5GiB", "80GiB:", "many"}) {
+    EXPECT_THAT(ParseFit(text).status().message(), HasSubstr("--fit")) << text;
+  }
+}
+
+// ---- serving
+
+TEST(MemoryTest, StepsOfServingBindTheirSizes) {
+  const auto model = Load(ONNXFLOPS_SOURCE_DIR "/models/deployed/gpt2_past.ort_fused.onnx");
+  ASSERT_TRUE(model.ok());
+  CountOptions options;
+  options.bindings = {{"batch", 2}};
+  const auto serving = CountServing(*model, options, {.prefill = 16, .decode = {{1, 16}}});
+  ASSERT_TRUE(serving.ok()) << serving.status();
+  EXPECT_EQ(serving->cache_bytes_per_token, Expr(2 * 12 * 2 * 12 * 64 * 4));  // k and v, 12 layers
+  EXPECT_EQ(serving->columns[1].cache_bytes, *serving->cache_bytes_per_token * 17);
+  options.bindings = {{"batch", 2}, {"seq", 1}, {"past_seq", 16}, {"total_seq", 17}};
+  EXPECT_EQ(serving->columns[1].totals.flops, Count(*model, options)->totals.flops);
+  options.bindings = {{"batch", 2}, {"seq", 16}, {"past_seq", 0}, {"total_seq", 16}};
+  EXPECT_EQ(serving->columns[0].totals.flops, Count(*model, options)->totals.flops);
+}
+
+constexpr char kMerged[] =
+    "g (int64[b,n] input_ids, float[b,4,past_len,8] past_key_values_0_key, bool[1] "
+    "use_cache_branch) => (float[b,4,m,8] present) { present = If(use_cache_branch) "
+    "<then_branch = t () => (float[b,4,m,8] u) { u = Exp(past_key_values_0_key) }, else_branch = "
+    "e () => (float[b,4,m,8] w) { q = Exp(past_key_values_0_key) w = Exp(q) }> }";
+
+TEST(MemoryTest, AMergedDecoderTakesTheBranchOfTheStep) {
+  const auto serving = CountServing(ModelFromText(kMerged, 20), {.bindings = {{"b", 1}}},
+                                    {.prefill = 5, .decode = {{1, 5}}});
+  ASSERT_TRUE(serving.ok()) << serving.status();
+  EXPECT_EQ(serving->use_cache, "use_cache_branch");
+  EXPECT_EQ(serving->columns[0].totals.flops, Expr(0));          // of no past
+  EXPECT_EQ(serving->columns[1].totals.flops, Expr(4 * 5 * 8));  // one Exp
+}
+
+constexpr char kStatic[] =
+    "g (int64[1,1] input_ids, float[1,4,7,8] past_key_values_0_key) => (float[1,4,7,8] present) "
+    "{ present = Exp(past_key_values_0_key) }";
+
+TEST(MemoryTest, WhatCannotBeServedIsSaid) {
+  const Model fixed = ModelFromText(kStatic, 20);
+  EXPECT_THAT(CountServing(fixed, {}, {.prefill = 5}).status().message(),
+              HasSubstr("the export fixed the tokens of input_ids to 1"));
+  EXPECT_THAT(CountServing(fixed, {}, {.decode = {{1, 5}}}).status().message(),
+              HasSubstr("the export fixed the length of the past to 7"));
+  EXPECT_TRUE(CountServing(fixed, {}, {.decode = {{1, 7}}}).ok());
+  const auto model = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx");
+  EXPECT_THAT(CountServing(*model, {}, {.prefill = 5}).status().message(),
+              HasSubstr("it has no past inputs"));
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,62 @@
+#include "tools/memory_arguments.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops::tools {
+
+void MemoryArguments::AddTo(OptionList* list) {
+  list->AddFlag("--memory", &memory,
+                "What the model holds in memory: the peak of live activations of inference, and "
+                "what a training step keeps.");
+  list->AddValue("--order", "ORDER", &order,
+                 "With --memory, the order in which nodes run: file, or ort (ONNX Runtime's). "
+                 "Default: file.",
+                 {"file", "ort"});
+  list->AddValue("--fit", "BYTES", &fit,
+                 "The largest batch that fits into so many bytes: 80GiB, 24GB, or of another size "
+                 "80GiB:seq. Includes --memory.");
+}
+
+absl::StatusOr<std::optional<MemoryOptions>> MemoryArguments::Parse(
+    const TrainingOptions& training) const {
+  if (!asked()) {
+    if (order.empty()) return std::optional<MemoryOptions>();
+    return absl::InvalidArgumentError("--order needs --memory");
+  }
+  MemoryOptions options;
+  options.training = training;
+  if (order == "ort") {
+    options.order = ExecutionOrder::kOrt;
+  } else if (!order.empty() && order != "file") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--order ", Quoted(order), ": it should be file or ort"));
+  }
+  if (!fit.empty()) {
+    ASSIGN_OR_RETURN(options.fit, ParseFit(fit));
+  }
+  return options;
+}
+
+void ServingArguments::AddTo(OptionList* list) {
+  list->AddValue("--prefill", "N", &prefill,
+                 "A decoder with past inputs on a prompt of N tokens; binds its sizes by itself.");
+  list->AddValue("--decode", "N@PAST", &decode,
+                 "The same on N tokens after PAST others, beside --prefill if that is given.");
+}
+
+absl::StatusOr<std::optional<ServingRequest>> ServingArguments::Parse() const {
+  if (prefill.empty() && decode.empty()) return std::optional<ServingRequest>();
+  ServingRequest request;
+  if (!prefill.empty()) {
+    ASSIGN_OR_RETURN(request.prefill, ParsePrefill(prefill));
+  }
+  if (!decode.empty()) {
+    ASSIGN_OR_RETURN(request.decode, ParseDecode(decode));
+  }
+  return request;
+}
+
+}  // namespace onnxflops::tools
