@@ -34,6 +34,7 @@ absl::Span<const Convention* const> Conventions() {
       &kXla,
       &kConfig6n,
       &kConfig25n,
+      &kConfigClip,
       // clang-format on
   };
   return kConventions;

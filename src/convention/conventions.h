@@ -28,6 +28,7 @@ extern const Convention kOnnxsim;
 extern const Convention kXla;
 extern const Convention kConfig6n;
 extern const Convention kConfig25n;
+extern const Convention kConfigClip;
 extern const Convention kTorchProfiler;
 extern const Convention kPtflops;
 extern const Convention kPtflopsAten;

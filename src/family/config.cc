@@ -27,6 +27,11 @@ bool Config::IsFalse(const char* key) const {
   return value != nullptr && value->is_boolean() && !*value->get_ptr<const bool*>();
 }
 
+bool Config::HasList(const char* key) const {
+  const Json* value = Find(key);
+  return value != nullptr && value->is_array();
+}
+
 bool Config::HasNull(const char* key) const {
   if (object_ == nullptr) return false;
   const auto at = object_->find(key);

@@ -46,6 +46,8 @@ class Config {
   bool Has(const char* key) const;
   // There, and false.
   bool IsFalse(const char* key) const;
+  // There, as a list.
+  bool HasList(const char* key) const;
   // There, as null.
   bool HasNull(const char* key) const;
   // A whole number of 1 to kMaxConfigSize.

@@ -153,6 +153,13 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name)
   return LoadFromBytes(bytes, name, std::move(warnings));
 }
 
+absl::string_view ConfigOf(const ModelData& model) {
+  for (const auto& [key, value] : model.metadata) {
+    if (key == family::kConfigKey) return value;
+  }
+  return "";
+}
+
 std::vector<std::pair<absl::string_view, int64_t>> AssumedDims(const ModelData& model) {
   std::vector<std::pair<absl::string_view, int64_t>> dims;
   for (const auto& [key, value] : model.metadata) {

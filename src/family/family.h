@@ -29,6 +29,9 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name)
 absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,
                                          absl::string_view weights_at);
 
+// The configuration that a model was made of, as it was written; empty for all others.
+absl::string_view ConfigOf(const ModelData& model);
+
 // Sizes that the model states for symbols of its inputs where nobody binds them: past = 0.
 std::vector<std::pair<absl::string_view, int64_t>> AssumedDims(const ModelData& model);
 

@@ -1,4 +1,5 @@
 // LLaVA: CLIP's image tower, a projector, and a language model over patches and text.
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"

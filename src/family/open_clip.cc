@@ -1,5 +1,6 @@
-// open_clip's own configurations, {"embed_dim", "vision_cfg", "text_cfg"}: two transformers. Image
-// towers of timm, ResNets, text towers of transformers and CoCa are not known.
+// open_clip's own configurations, {"embed_dim", "vision_cfg", "text_cfg"}: a text transformer, and
+// for images another one, EVA's, or a ResNet. Towers of timm and of transformers, and CoCa, are not
+// known.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 #include "src/family/blocks.h"
+#include "src/family/clip_resnet.h"
 #include "src/family/families.h"
 
 namespace onnxflops::family {
@@ -19,9 +21,11 @@ struct Tower {
 };
 
 struct OpenClipShape {
+  std::optional<ClipResnetShape> resnet;  // in the place of `vision`
   Tower vision, text;
   int64_t image, patch, context, vocab, embed;
   bool norm_before = true, norm_after_pool = false, vision_average = false;
+  bool eva = false;  // norms behind attention and MLP, and a biased head
   bool custom_text = false, quick_gelu = false, logit_bias = false, text_bias = false;
   bool text_projection = true;
   std::string text_pool;
@@ -47,6 +51,8 @@ Tower ReadVision(const Config& config, OpenClipShape* s) {
         "scale_heads", "scale_attn_inner", "scale_attn", "scale_fc"}) {
     RequireOff(config, key);
   }
+  s->eva = config.Has("eva_model_name");
+  for (const char* key : {"rope", "naiveswiglu", "subln"}) RequireOff(config, key);
   Tower t;
   t.width = config.Size("width", 768);
   t.layers = config.Layers("layers", 12);
@@ -134,20 +140,25 @@ Tensor Pool(GraphBuilder* b, const Tensor& x, bool average, int64_t tokens) {
 }
 
 Tensor Image(GraphBuilder* b, const Tensor& pixels, const OpenClipShape& s) {
+  if (s.resnet) {
+    const Scope visual(b, "visual", "ModifiedResNet");
+    return BuildClipResnet(b, pixels, *s.resnet, s.embed);
+  }
   const Scope visual(b, "visual", "VisionTransformer");
   const int64_t w = s.vision.width;
   const ImageShape image = {3, s.image, s.patch};
   const int64_t tokens = image.Patches() + 1;
-  Tensor x = PatchEmbedding(b, pixels, image, w, "conv1", false);
+  Tensor x = PatchEmbedding(b, pixels, image, w, "conv1", s.eva);
   x = Concat(b, {RepeatForBatch(b, b->Weight("class_embedding", {w}), x, {1, w}), x}, 1);
   x = Add(b, x, b->Weight("positional_embedding", {tokens, w}));
-  if (s.norm_before) x = LayerNorm(b, x, "ln_pre", w);
+  if (s.norm_before && !s.eva) x = LayerNorm(b, x, "ln_pre", w);
   x = Blocks(b, x, s.vision, s.quick_gelu);
   if (s.norm_after_pool) {
     x = LayerNorm(b, Pool(b, x, s.vision_average, tokens), "ln_post", w);
   } else {
     x = Pool(b, LayerNorm(b, x, "ln_post", w), s.vision_average, tokens);
   }
+  if (s.eva) return Linear(b, x, "head", w, s.embed, true);
   return b->Op("MatMul", {x, b->Weight("proj", {w, s.embed})});
 }
 
@@ -172,7 +183,14 @@ OpenClipShape ReadOpenClip(const Config& outer) {
   RequireOff(config, "multimodal_cfg");
   OpenClipShape s;
   s.embed = config.Required("embed_dim");
-  s.vision = ReadVision(config.Child("vision_cfg"), &s);
+  const Config vision = config.Child("vision_cfg");
+  if (vision.HasList("layers")) {
+    RequireOff(vision, "timm_model_name");
+    s.resnet = ReadClipResnet(vision);
+    s.image = s.resnet->image;
+  } else {
+    s.vision = ReadVision(vision, &s);
+  }
   s.text = ReadText(config.Child("text_cfg"), &s);
   s.custom_text = config.Flag("custom_text", false);
   s.quick_gelu = config.Flag("quick_gelu", false);

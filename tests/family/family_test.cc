@@ -5,13 +5,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
 #include "src/base/limits.h"
@@ -27,15 +32,25 @@ Json ReadTruth(const char* file) {
   return Json::parse(stream)["models"];
 }
 
-std::vector<std::pair<std::string, Json>> Models() {
-  std::vector<std::pair<std::string, Json>> models;
-  for (const char* file : {"truth.json", "more.json"}) {
-    for (const auto& [name, model] : ReadTruth(file).items()) models.emplace_back(name, model);
-  }
+// By name. GoogleTest prints parameters, and JSON takes it long: names are the parameters.
+const std::map<std::string, Json>& Models() {
+  static const auto& models = *new std::map<std::string, Json>([] {
+    std::map<std::string, Json> all;
+    for (const char* file : {"truth.json", "more.json", "open_clip.json"}) {
+      for (const auto& [name, model] : ReadTruth(file).items()) all[name] = model;
+    }
+    return all;
+  }());
   return models;
 }
 
-class FamilyTruthTest : public testing::TestWithParam<std::pair<std::string, Json>> {};
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const auto& [name, model] : Models()) names.push_back(name);
+  return names;
+}
+
+class FamilyTruthTest : public testing::TestWithParam<std::string> {};
 
 absl::int128 MacsOf(const Report& report, const std::string& path) {
   for (const Module& module : report.modules) {
@@ -46,7 +61,7 @@ absl::int128 MacsOf(const Report& report, const std::string& path) {
 }
 
 TEST_P(FamilyTruthTest, MacsAndParametersAreThoseOfTheReference) {
-  const Json& truth = GetParam().second;
+  const Json& truth = Models().at(GetParam());
   const absl::StatusOr<Model> model = LoadConfig(truth["config"].dump(), "config.json");
   ASSERT_TRUE(model.ok()) << model.status();
   for (const Json& point : truth["points"]) {
@@ -64,9 +79,9 @@ TEST_P(FamilyTruthTest, MacsAndParametersAreThoseOfTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, FamilyTruthTest, testing::ValuesIn(Models()),
-                         [](const testing::TestParamInfo<std::pair<std::string, Json>>& info) {
-                           std::string name = info.param.first;
+INSTANTIATE_TEST_SUITE_P(Models, FamilyTruthTest, testing::ValuesIn(Names()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           std::string name = info.param;
                            for (char& c : name) {
                              if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
                            }
@@ -133,6 +148,87 @@ TEST(FamilyTest, WeightsHaveTheTypeOfTheConfiguration) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->totals.param_bytes.literal(), 2 * report->totals.params.literal());
   EXPECT_FALSE(report->totals.lower_bound);
+}
+
+TEST(FamilyTest, TheFoundingFormulaIsExactToTheDigit) {
+  // The configurations of the three founding models, as far as the formula reads them.
+  const std::pair<const char*, int64_t> kModels[] = {
+      {R"({"embed_dim": 768, "vision_cfg": {"image_size": 336, "layers": 24, "width": 1024,
+           "patch_size": 14}, "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 768,
+           "heads": 12, "layers": 12}})",
+       514129858560},
+      {R"({"model_type": "clip", "projection_dim": 1024, "text_config": {"hidden_size": 1024,
+           "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16},
+           "vision_config": {"hidden_size": 1280, "intermediate_size": 5120, "patch_size": 14,
+           "num_hidden_layers": 32, "num_attention_heads": 16}})",
+       502825582592},
+      {R"({"embed_dim": 1024, "vision_cfg": {"image_size": 224, "layers": 64, "width": 1792,
+           "head_width": 112, "mlp_ratio": 8.571428571428571, "patch_size": 14,
+           "eva_model_name": "eva-clip-4b-14-x", "xattn": true, "postnorm": true}, "text_cfg":
+           {"context_length": 77, "vocab_size": 49408, "width": 1024, "heads": 16,
+           "layers": 24}})",
+       3704566497280},
+  };
+  for (const auto& [json, operations] : kModels) {
+    const absl::StatusOr<Model> model = LoadConfig(json, "config.json");
+    ASSERT_TRUE(model.ok()) << model.status();
+    CountOptions options;
+    options.bindings["batch"] = 1;
+    if (absl::StrContains(json, "model_type")) options.bindings["seq"] = 77;
+    const absl::StatusOr<Report> report = CountAs(*model, options, "config-clip");
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->tool->headline.literal(), absl::int128(operations));
+  }
+}
+
+// ---- mutated configurations
+
+// Each key, of objects inside as well: "text_config/hidden_size".
+std::vector<Json::json_pointer> KeysOf(const Json& config) {
+  std::vector<Json::json_pointer> keys;
+  for (const auto& [path, value] : config.flatten().items()) keys.emplace_back(path);
+  return keys;
+}
+
+// A model that is as deep as it needs to be, so that a thousand of them take no time.
+Json Shallow(Json config) {
+  for (const Json::json_pointer& key : KeysOf(config)) {
+    const bool layers = absl::StrContains(key.back(), "layer") && config[key].is_number_integer();
+    if (layers && config[key] > 2) config[key] = 2;
+  }
+  return config;
+}
+
+void ExpectSenseOf(const Json& config) {
+  const absl::StatusOr<Model> model = LoadConfig(config.dump(), "c.json");
+  if (!model.ok()) {
+    EXPECT_FALSE(model.status().message().empty());
+    return;
+  }
+  const absl::StatusOr<Report> report = Count(*model, {});
+  if (!report.ok()) return;  // a limit
+  EXPECT_EQ(report->coverage.unknown, 0) << config;
+  EXPECT_FALSE(report->totals.macs.ToString() == "0") << config;
+}
+
+TEST(FamilyMutationTest, AThousandMutatedConfigurationsAreCountedOrRefused) {
+  const Json kValues[] = {0,   -1,   1,   3,  int64_t{1} << 40, UINT64_MAX,    1e300,
+                          "x", true, 1.5, 64, Json(nullptr),    Json::array(), Json::object()};
+  int mutants = 0;
+  for (const auto& [name, model] : Models()) {
+    const Json config = Shallow(model["config"]);
+    for (const Json::json_pointer& key : KeysOf(config)) {
+      Json mutant = config;
+      mutant[key] = kValues[static_cast<size_t>(mutants++) % std::size(kValues)];
+      ExpectSenseOf(mutant);
+      mutant = config;
+      if (!mutant[key.parent_pointer()].is_object()) continue;
+      mutant[key.parent_pointer()].erase(key.back());
+      ExpectSenseOf(mutant);
+      ++mutants;
+    }
+  }
+  EXPECT_GE(mutants, 1000);
 }
 
 }  // namespace

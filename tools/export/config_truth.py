@@ -25,6 +25,7 @@ TOWERS = [{"batch": 1, "seq": 16}, {"batch": 3, "seq": 10}]
 
 LLAMA = {"hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 1000}
 VIT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+SMALL = {"hidden_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 200}
 CASES = {
     "google/vit-base-patch16-224": ({"model_type": "vit", "architectures": ["ViTForImageClassification"], **VIT, "image_size": 224, "patch_size": 16, "num_labels": 1000}, IMAGE),
     "vit-model-pooled": ({"model_type": "vit", "architectures": ["ViTModel"], **VIT, "image_size": 384, "patch_size": 32, "qkv_bias": False}, IMAGE),
@@ -57,7 +58,7 @@ CASES = {
     "qwen2-windowed": ({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], **LLAMA, "use_sliding_window": True, "sliding_window": 64, "max_window_layers": 1}, TEXT),
     "gpt2-inner": ({"model_type": "gpt2", "architectures": ["GPT2Model"], "n_embd": 128, "n_layer": 2, "n_head": 4, "n_inner": 300}, CAUSAL),
     "siglip-headless": ({"model_type": "siglip", "architectures": ["SiglipModel"], "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2, "image_size": 100, "patch_size": 16}}, TOWERS),
-    "google/siglip2-base-patch16-naflex": ({"model_type": "siglip2", "architectures": ["Siglip2Model"], "text_config": {"vocab_size": 256000}, "vision_config": {"num_patches": 256}}, TOWERS),
+    "siglip2-small": ({"model_type": "siglip2", "architectures": ["Siglip2Model"], "text_config": {"vocab_size": 1000, **SMALL}, "vision_config": {"num_patches": 256, **SMALL}}, TOWERS),
     "clip-text": ({"model_type": "clip_text_model", "architectures": ["CLIPTextModelWithProjection"], "num_hidden_layers": 2, "projection_dim": 300}, TOWERS),
     "clip-vision": ({"model_type": "clip_vision_model", "architectures": ["CLIPVisionModelWithProjection"], "num_hidden_layers": 2, "projection_dim": 300}, IMAGE),
     "siglip-vision": ({"model_type": "siglip_vision_model", "architectures": ["SiglipVisionModel"], "num_hidden_layers": 2}, IMAGE),
@@ -94,8 +95,9 @@ def count(config_json, dims_list):
     if hasattr(config, "_experts_implementation") or "moe" in config.model_type or "deepseek" in config.model_type:
         config._experts_implementation = "batched_mm"
     points, parameters = [], None
-    # ViT's initialisation looks at numbers, which fake tensors do not have; tensors of device meta are not looked at.
-    with torch.device("meta") if config.model_type in ("vit", "deit", "dinov2", "siglip", "siglip2", "siglip_vision_model") else FakeTensorMode(allow_non_fake_inputs=True):
+    # The initialisation of some looks at numbers, which fake tensors do not have; tensors of device meta are not looked at. SigLIP 2 looks at the sizes of images.
+    kinds = {"siglip2": torch.device("cpu"), **dict.fromkeys(("vit", "deit", "dinov2", "siglip", "siglip_vision_model"), torch.device("meta"))}
+    with kinds.get(config.model_type) or FakeTensorMode(allow_non_fake_inputs=True):
         model = getattr(transformers, config_json["architectures"][0])(config).eval()
         parameters = sum(p.numel() for p in model.parameters())
         for dims in dims_list:
