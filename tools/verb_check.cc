@@ -365,6 +365,9 @@ absl::Status WriteResults(const CheckRun& run, const std::string& budgets,
     ASSIGN_OR_RETURN(const DecisionInfo info, DescribeDecision(run, budgets));
     RETURN_IF_ERROR(WriteOutput(ToDecision(report, info), args.decision, inputs));
   }
+  ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
+  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
+  ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   for (const auto& [name, file] : outputs) {
     RETURN_IF_ERROR(WriteOutput(RenderCheck(report, name, {}), file, inputs));
   }
@@ -418,7 +421,8 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, devices, &text));
   ASSIGN_OR_RETURN(CheckReport report, JudgeAll(run, budgets));
   std::vector<std::string> inputs = run.files.paths();
-  inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file});
+  inputs.insert(inputs.end(),
+                {args.against, args.sizes.rules.file, args.roofline.devices_file.file});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
     ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));
