@@ -90,8 +90,8 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     return WithMessage(backward.status(),
                        absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
   }
-  RETURN_IF_ERROR(SetTraining(analysis.inference, analysis.counts, *backward, *options.training,
-                              &report));
+  RETURN_IF_ERROR(
+      SetTraining(analysis.inference, analysis.counts, *backward, *options.training, &report));
   return report;
 }
 

@@ -159,10 +159,10 @@ std::string ToJunit(const CheckReport& report) {
   const int64_t failed = report.Count(Verdict::kFailed) + report.Count(Verdict::kNotProven);
   const std::string counts = absl::StrCat("tests=\"", report.judgements.size(), "\" failures=\"",
                                           failed, "\" errors=\"0\"");
-  std::string out = absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ",
-                                 "name=\"onnxflops\" ", counts, ">\n  <testsuite name=\"",
-                                 XmlText(report.head.path), "\" ", counts, " skipped=\"",
-                                 skipped, "\">\n");
+  std::string out =
+      absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ",
+                   "name=\"onnxflops\" ", counts, ">\n  <testsuite name=\"",
+                   XmlText(report.head.path), "\" ", counts, " skipped=\"", skipped, "\">\n");
   for (const Judgement& j : report.judgements) {
     absl::StrAppend(&out, "    <testcase classname=\"", XmlText(j.kind), "\" name=\"",
                     XmlText(SubjectOf(j)), "\" time=\"0\">");

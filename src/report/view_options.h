@@ -33,8 +33,8 @@ struct Figure {
     return a.kind == b.kind && a.quantity == b.quantity;
   }
 };
-// By its key: one of kQuantities, "share", "intensity", "bound", "at_least" or "at_most". InvalidArgument
-// lists the keys.
+// By its key: one of kQuantities, "share", "intensity", "bound", "at_least" or "at_most".
+// InvalidArgument lists the keys.
 absl::StatusOr<Figure> FindFigure(absl::string_view key);
 // "flops, macs, ...".
 std::string FigureKeys();

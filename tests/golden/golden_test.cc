@@ -54,8 +54,10 @@ std::string RunCommand(const std::string& command) {
   std::filesystem::create_directories(dir);
   std::filesystem::create_directories(dir + "/bin");
   std::error_code error;
-  const char* program = std::getenv("ONNXFLOPS_PROGRAM");  // compiled once, it runs the program of any build
-  std::filesystem::create_symlink(program != nullptr ? program : ONNXFLOPS_PROGRAM, dir + "/bin/onnxflops", error);
+  const char* program =
+      std::getenv("ONNXFLOPS_PROGRAM");  // compiled once, it runs the program of any build
+  std::filesystem::create_symlink(program != nullptr ? program : ONNXFLOPS_PROGRAM,
+                                  dir + "/bin/onnxflops", error);
   // TMP is a place for what a command writes.
   const std::string shell =
       absl::StrCat("cd ", kRoot, " && unset COLUMNS NO_COLOR && TMP=", dir, " && PATH=", dir,
