@@ -36,7 +36,7 @@ constexpr char kNeuronOld[] = "AWS Neuron documentation 2.9";
 
 // ---- Rows
 
-struct PeakRow {
+struct FlopPeakRow {
   Precision precision;
   int64_t giga;
   const char* source;
@@ -48,7 +48,7 @@ struct DeviceRow {
   const char* title;
   const char* unit;
   absl::Span<const char* const> aliases;
-  absl::Span<const PeakRow> peaks;
+  absl::Span<const FlopPeakRow> peaks;
   int64_t memory_bytes = 0;      // 0: blank
   int64_t bytes_per_second = 0;  // 0: blank
   const char* memory_source = "";
@@ -60,178 +60,179 @@ constexpr int64_t kGb = 1'000'000'000;
 constexpr int64_t kGib = int64_t{1} << 30;
 using P = Precision;
 
-constexpr PeakRow kV100[] = {
+constexpr FlopPeakRow kV100[] = {
     {P::kFp64, 7'800, kV100Sheet}, {P::kFp32, 15'700, kV100Sheet}, {P::kFp16, 125'000, kV100Sheet}};
 constexpr const char* kV100Names[] = {"v100", "Tesla V100-SXM2-32GB"};
 constexpr const char* kV100Names16[] = {"Tesla V100-SXM2-16GB"};
-constexpr PeakRow kT4[] = {{P::kFp32, 8'100, kT4Sheet},
-                           {P::kFp16, 65'000, kT4Sheet},
-                           {P::kInt8, 130'000, kT4Sheet},
-                           {P::kInt4, 260'000, kT4Sheet}};
+constexpr FlopPeakRow kT4[] = {{P::kFp32, 8'100, kT4Sheet},
+                               {P::kFp16, 65'000, kT4Sheet},
+                               {P::kInt8, 130'000, kT4Sheet},
+                               {P::kInt4, 260'000, kT4Sheet}};
 constexpr const char* kT4Names[] = {"Tesla T4", "NVIDIA T4"};
 
-constexpr PeakRow kA100[] = {{P::kFp64, 19'500, kA100Sheet},   {P::kFp32, 19'500, kA100Sheet},
-                             {P::kTf32, 156'000, kA100Sheet},  {P::kBf16, 312'000, kA100Sheet},
-                             {P::kFp16, 312'000, kA100Sheet},  {P::kInt8, 624'000, kA100Sheet},
-                             {P::kInt4, 1'248'000, kA100Sheet}};
+constexpr FlopPeakRow kA100[] = {{P::kFp64, 19'500, kA100Sheet},   {P::kFp32, 19'500, kA100Sheet},
+                                 {P::kTf32, 156'000, kA100Sheet},  {P::kBf16, 312'000, kA100Sheet},
+                                 {P::kFp16, 312'000, kA100Sheet},  {P::kInt8, 624'000, kA100Sheet},
+                                 {P::kInt4, 1'248'000, kA100Sheet}};
 constexpr const char* kA100Sxm80[] = {"a100", "a100-80gb", "NVIDIA A100-SXM4-80GB"};
 constexpr const char* kA100Sxm40[] = {"a100-40gb", "NVIDIA A100-SXM4-40GB",
                                       "NVIDIA A100-PCIE-40GB"};
 constexpr const char* kA100Pcie80[] = {"NVIDIA A100 80GB PCIe"};
 
-constexpr PeakRow kA10[] = {{P::kFp32, 31'200, kGuide},
-                            {P::kTf32, 62'500, kGuide},
-                            {P::kBf16, 125'000, kGuide},
-                            {P::kFp16, 125'000, kGuide}};
+constexpr FlopPeakRow kA10[] = {{P::kFp32, 31'200, kGuide},
+                                {P::kTf32, 62'500, kGuide},
+                                {P::kBf16, 125'000, kGuide},
+                                {P::kFp16, 125'000, kGuide}};
 constexpr const char* kA10Names[] = {"NVIDIA A10"};
-constexpr PeakRow kA40[] = {{P::kFp32, 37'400, kAmpere},
-                            {P::kTf32, 74'800, kAmpere},
-                            {P::kBf16, 149'700, kAmpere},
-                            {P::kFp16, 149'700, kAmpere},
-                            {P::kInt8, 299'000, kAmpere}};
+constexpr FlopPeakRow kA40[] = {{P::kFp32, 37'400, kAmpere},
+                                {P::kTf32, 74'800, kAmpere},
+                                {P::kBf16, 149'700, kAmpere},
+                                {P::kFp16, 149'700, kAmpere},
+                                {P::kInt8, 299'000, kAmpere}};
 constexpr const char* kA40Names[] = {"NVIDIA A40"};
-constexpr PeakRow kA6000[] = {{P::kFp32, 38'700, kAmpere},
-                              {P::kTf32, 77'400, kAmpere},
-                              {P::kBf16, 154'800, kAmpere},
-                              {P::kFp16, 154'800, kAmpere},
-                              {P::kInt8, 310'000, kAmpere}};
+constexpr FlopPeakRow kA6000[] = {{P::kFp32, 38'700, kAmpere},
+                                  {P::kTf32, 77'400, kAmpere},
+                                  {P::kBf16, 154'800, kAmpere},
+                                  {P::kFp16, 154'800, kAmpere},
+                                  {P::kInt8, 310'000, kAmpere}};
 constexpr const char* kA6000Names[] = {"NVIDIA RTX A6000"};
 
-constexpr PeakRow kL4[] = {{P::kFp32, 30'300, kL4Sheet},  {P::kTf32, 60'000, kL4Sheet},
-                           {P::kBf16, 121'000, kL4Sheet}, {P::kFp16, 121'000, kL4Sheet},
-                           {P::kFp8, 242'500, kL4Sheet},  {P::kInt8, 242'500, kL4Sheet}};
+constexpr FlopPeakRow kL4[] = {{P::kFp32, 30'300, kL4Sheet},  {P::kTf32, 60'000, kL4Sheet},
+                               {P::kBf16, 121'000, kL4Sheet}, {P::kFp16, 121'000, kL4Sheet},
+                               {P::kFp8, 242'500, kL4Sheet},  {P::kInt8, 242'500, kL4Sheet}};
 constexpr const char* kL4Names[] = {"NVIDIA L4"};
-constexpr PeakRow kL40[] = {{P::kFp32, 90'500, kL40Sheet},  {P::kTf32, 90'500, kL40Sheet},
-                            {P::kBf16, 181'050, kL40Sheet}, {P::kFp16, 181'050, kL40Sheet},
-                            {P::kFp8, 362'000, kL40Sheet},  {P::kInt8, 362'000, kL40Sheet},
-                            {P::kInt4, 724'000, kL40Sheet}};
+constexpr FlopPeakRow kL40[] = {{P::kFp32, 90'500, kL40Sheet},  {P::kTf32, 90'500, kL40Sheet},
+                                {P::kBf16, 181'050, kL40Sheet}, {P::kFp16, 181'050, kL40Sheet},
+                                {P::kFp8, 362'000, kL40Sheet},  {P::kInt8, 362'000, kL40Sheet},
+                                {P::kInt4, 724'000, kL40Sheet}};
 constexpr const char* kL40Names[] = {"NVIDIA L40"};
-constexpr PeakRow kL40S[] = {{P::kFp32, 91'600, kGuide},  {P::kTf32, 183'000, kGuide},
-                             {P::kBf16, 362'000, kGuide}, {P::kFp16, 362'000, kGuide},
-                             {P::kFp8, 733'000, kGuide},  {P::kInt8, 733'000, kGuide}};
+constexpr FlopPeakRow kL40S[] = {{P::kFp32, 91'600, kGuide},  {P::kTf32, 183'000, kGuide},
+                                 {P::kBf16, 362'000, kGuide}, {P::kFp16, 362'000, kGuide},
+                                 {P::kFp8, 733'000, kGuide},  {P::kInt8, 733'000, kGuide}};
 constexpr const char* kL40SNames[] = {"NVIDIA L40S"};
-constexpr PeakRow kRtx4090[] = {{P::kFp32, 82'600, kAda},         {P::kTf32, 82'600, kAda},
-                                {P::kBf16, 165'200, kAda},        {P::kFp16, 165'200, kAda},
-                                {P::kFp8, 330'300, kAda},         {P::kInt8, 661'000, kAda},
-                                {P::kFp16, 330'300, kAda, "fp16"}};
+constexpr FlopPeakRow kRtx4090[] = {{P::kFp32, 82'600, kAda},         {P::kTf32, 82'600, kAda},
+                                    {P::kBf16, 165'200, kAda},        {P::kFp16, 165'200, kAda},
+                                    {P::kFp8, 330'300, kAda},         {P::kInt8, 661'000, kAda},
+                                    {P::kFp16, 330'300, kAda, "fp16"}};
 constexpr const char* kRtx4090Names[] = {"4090", "NVIDIA GeForce RTX 4090"};
-constexpr PeakRow kRtx6000Ada[] = {{P::kFp32, 91'100, kAda},
-                                   {P::kBf16, 364'250, kAda},
-                                   {P::kFp16, 364'250, kAda},
-                                   {P::kFp8, 728'000, kAda},
-                                   {P::kInt8, 728'000, kAda}};
+constexpr FlopPeakRow kRtx6000Ada[] = {{P::kFp32, 91'100, kAda},
+                                       {P::kBf16, 364'250, kAda},
+                                       {P::kFp16, 364'250, kAda},
+                                       {P::kFp8, 728'000, kAda},
+                                       {P::kInt8, 728'000, kAda}};
 constexpr const char* kRtx6000AdaNames[] = {"NVIDIA RTX 6000 Ada Generation"};
-constexpr PeakRow kRtx5090[] = {
+constexpr FlopPeakRow kRtx5090[] = {
     {P::kFp32, 104'800, kBlackwellRtx},       {P::kTf32, 104'800, kBlackwellRtx},
     {P::kBf16, 209'500, kBlackwellRtx},       {P::kFp16, 209'500, kBlackwellRtx},
     {P::kFp8, 419'000, kBlackwellRtx},        {P::kFp4, 1'676'000, kBlackwellRtx},
     {P::kInt8, 838'000, kBlackwellRtx},       {P::kFp16, 419'000, kBlackwellRtx, "fp16"},
     {P::kFp8, 838'000, kBlackwellRtx, "fp16"}};
 constexpr const char* kRtx5090Names[] = {"5090", "NVIDIA GeForce RTX 5090"};
-constexpr PeakRow kRtxPro6000[] = {
+constexpr FlopPeakRow kRtxPro6000[] = {
     {P::kFp32, 125'000, kRtxPro}, {P::kBf16, 503'800, kRtxPro}, {P::kFp16, 503'800, kRtxPro}};
 constexpr const char* kRtxPro6000Names[] = {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition"};
 
-constexpr PeakRow kH100Sxm[] = {{P::kFp64, 67'000, kHopperSheet}, {P::kFp32, 67'000, kGuide},
-                                {P::kTf32, 494'500, kGuide},      {P::kBf16, 989'400, kGuide},
-                                {P::kFp16, 989'400, kGuide},      {P::kFp8, 1'979'000, kGuide},
-                                {P::kInt8, 1'979'000, kGuide},    {P::kBf16, 989'000, kDeepSeek},
-                                {P::kBf16, 989'500, kComposer}};
+constexpr FlopPeakRow kH100Sxm[] = {
+    {P::kFp64, 67'000, kHopperSheet}, {P::kFp32, 67'000, kGuide},
+    {P::kTf32, 494'500, kGuide},      {P::kBf16, 989'400, kGuide},
+    {P::kFp16, 989'400, kGuide},      {P::kFp8, 1'979'000, kGuide},
+    {P::kInt8, 1'979'000, kGuide},    {P::kBf16, 989'000, kDeepSeek},
+    {P::kBf16, 989'500, kComposer}};
 constexpr const char* kH100SxmNames[] = {"h100", "NVIDIA H100 80GB HBM3"};
 constexpr const char* kH200Names[] = {"h200-sxm", "NVIDIA H200"};
 constexpr const char* kH800Names[] = {"h800", "NVIDIA H800"};
 constexpr const char* kGh200Names[] = {"NVIDIA GH200 480GB"};
-constexpr PeakRow kH100Pcie[] = {{P::kFp32, 51'000, kGuide},   {P::kTf32, 378'000, kGuide},
-                                 {P::kBf16, 756'000, kGuide},  {P::kFp16, 756'000, kGuide},
-                                 {P::kFp8, 1'513'000, kGuide}, {P::kInt8, 1'513'000, kGuide}};
+constexpr FlopPeakRow kH100Pcie[] = {{P::kFp32, 51'000, kGuide},   {P::kTf32, 378'000, kGuide},
+                                     {P::kBf16, 756'000, kGuide},  {P::kFp16, 756'000, kGuide},
+                                     {P::kFp8, 1'513'000, kGuide}, {P::kInt8, 1'513'000, kGuide}};
 constexpr const char* kH100PcieNames[] = {"NVIDIA H100 PCIe"};
-constexpr PeakRow kH20[] = {{P::kFp32, 44'000, kGuide},  {P::kTf32, 74'000, kGuide},
-                            {P::kBf16, 148'000, kGuide}, {P::kFp16, 148'000, kGuide},
-                            {P::kFp8, 296'000, kGuide},  {P::kInt8, 296'000, kGuide}};
+constexpr FlopPeakRow kH20[] = {{P::kFp32, 44'000, kGuide},  {P::kTf32, 74'000, kGuide},
+                                {P::kBf16, 148'000, kGuide}, {P::kFp16, 148'000, kGuide},
+                                {P::kFp8, 296'000, kGuide},  {P::kInt8, 296'000, kGuide}};
 constexpr const char* kH20Names[] = {"NVIDIA H20"};
-constexpr PeakRow kB200[] = {
+constexpr FlopPeakRow kB200[] = {
     {P::kFp32, 75'000, kHgx},    {P::kTf32, 1'100'000, kHgx}, {P::kBf16, 2'250'000, kHgx},
     {P::kFp16, 2'250'000, kHgx}, {P::kFp8, 4'500'000, kHgx},  {P::kFp4, 9'000'000, kHgx},
     {P::kInt8, 4'500'000, kHgx}, {P::kFp32, 80'000, kGuide},  {P::kTf32, 1'125'000, kGuide}};
 constexpr const char* kB200Names[] = {"NVIDIA B200"};
-constexpr PeakRow kGb200[] = {{P::kFp32, 80'000, kGuide},    {P::kTf32, 1'250'000, kGuide},
-                              {P::kBf16, 2'500'000, kGuide}, {P::kFp16, 2'500'000, kGuide},
-                              {P::kFp8, 5'000'000, kGuide},  {P::kFp4, 10'000'000, kGuide},
-                              {P::kInt8, 5'000'000, kGuide}};
+constexpr FlopPeakRow kGb200[] = {{P::kFp32, 80'000, kGuide},    {P::kTf32, 1'250'000, kGuide},
+                                  {P::kBf16, 2'500'000, kGuide}, {P::kFp16, 2'500'000, kGuide},
+                                  {P::kFp8, 5'000'000, kGuide},  {P::kFp4, 10'000'000, kGuide},
+                                  {P::kInt8, 5'000'000, kGuide}};
 constexpr const char* kGb200Names[] = {"NVIDIA GB200"};
-constexpr PeakRow kB300[] = {{P::kFp32, 75'000, kHgx},     {P::kTf32, 1'125'000, kHgx},
-                             {P::kBf16, 2'250'000, kHgx},  {P::kFp16, 2'250'000, kHgx},
-                             {P::kFp8, 4'500'000, kHgx},   {P::kInt8, 150'000, kHgx},
-                             {P::kInt8, 4'500'000, kGuide}};
+constexpr FlopPeakRow kB300[] = {{P::kFp32, 75'000, kHgx},     {P::kTf32, 1'125'000, kHgx},
+                                 {P::kBf16, 2'250'000, kHgx},  {P::kFp16, 2'250'000, kHgx},
+                                 {P::kFp8, 4'500'000, kHgx},   {P::kInt8, 150'000, kHgx},
+                                 {P::kInt8, 4'500'000, kGuide}};
 constexpr const char* kB300Names[] = {"NVIDIA B300"};
-constexpr PeakRow kGb300[] = {{P::kFp32, 80'000, kTorch},    {P::kTf32, 1'250'000, kTorch},
-                              {P::kBf16, 2'500'000, kTorch}, {P::kFp16, 2'500'000, kTorch},
-                              {P::kFp8, 5'000'000, kTorch},  {P::kInt8, 165'000, kTorch}};
+constexpr FlopPeakRow kGb300[] = {{P::kFp32, 80'000, kTorch},    {P::kTf32, 1'250'000, kTorch},
+                                  {P::kBf16, 2'500'000, kTorch}, {P::kFp16, 2'500'000, kTorch},
+                                  {P::kFp8, 5'000'000, kTorch},  {P::kInt8, 165'000, kTorch}};
 constexpr const char* kGb300Names[] = {"NVIDIA GB300"};
 
-constexpr PeakRow kMi250x[] = {{P::kFp64, 95'700, kMi200},       {P::kFp32, 95'700, kMi200},
-                               {P::kBf16, 383'000, kMi200},      {P::kFp16, 383'000, kMi200},
-                               {P::kInt8, 383'000, kMi200},      {P::kInt4, 383'000, kMi200},
-                               {P::kFp64, 47'900, kMi200Vector}, {P::kFp32, 47'900, kMi200Vector}};
-constexpr PeakRow kMi250xGcd[] = {{P::kFp64, 47'850, kMi200},  {P::kFp32, 47'850, kMi200},
-                                  {P::kBf16, 191'500, kMi200}, {P::kFp16, 191'500, kMi200},
-                                  {P::kInt8, 191'500, kMi200}, {P::kInt4, 191'500, kMi200}};
-constexpr PeakRow kMi250[] = {{P::kFp64, 90'500, kMi200},  {P::kFp32, 90'500, kMi200},
-                              {P::kBf16, 362'100, kMi200}, {P::kFp16, 362'100, kMi200},
-                              {P::kInt8, 362'100, kMi200}, {P::kInt4, 362'100, kMi200}};
-constexpr PeakRow kMi250Gcd[] = {{P::kFp64, 45'250, kMi200},  {P::kFp32, 45'250, kMi200},
-                                 {P::kBf16, 181'050, kMi200}, {P::kFp16, 181'050, kMi200},
-                                 {P::kInt8, 181'050, kMi200}, {P::kInt4, 181'050, kMi200}};
+constexpr FlopPeakRow kMi250x[] = {
+    {P::kFp64, 95'700, kMi200},       {P::kFp32, 95'700, kMi200},      {P::kBf16, 383'000, kMi200},
+    {P::kFp16, 383'000, kMi200},      {P::kInt8, 383'000, kMi200},     {P::kInt4, 383'000, kMi200},
+    {P::kFp64, 47'900, kMi200Vector}, {P::kFp32, 47'900, kMi200Vector}};
+constexpr FlopPeakRow kMi250xGcd[] = {{P::kFp64, 47'850, kMi200},  {P::kFp32, 47'850, kMi200},
+                                      {P::kBf16, 191'500, kMi200}, {P::kFp16, 191'500, kMi200},
+                                      {P::kInt8, 191'500, kMi200}, {P::kInt4, 191'500, kMi200}};
+constexpr FlopPeakRow kMi250[] = {{P::kFp64, 90'500, kMi200},  {P::kFp32, 90'500, kMi200},
+                                  {P::kBf16, 362'100, kMi200}, {P::kFp16, 362'100, kMi200},
+                                  {P::kInt8, 362'100, kMi200}, {P::kInt4, 362'100, kMi200}};
+constexpr FlopPeakRow kMi250Gcd[] = {{P::kFp64, 45'250, kMi200},  {P::kFp32, 45'250, kMi200},
+                                     {P::kBf16, 181'050, kMi200}, {P::kFp16, 181'050, kMi200},
+                                     {P::kInt8, 181'050, kMi200}, {P::kInt4, 181'050, kMi200}};
 constexpr const char* kMi250GcdNames[] = {"AMD Instinct MI250"};
 constexpr const char* kMi250xGcdNames[] = {"AMD Instinct MI250X"};
-constexpr PeakRow kMi300a[] = {{P::kFp32, 122'600, kTorch},  {P::kTf32, 490'000, kTorch},
-                               {P::kBf16, 980'600, kTorch},  {P::kFp16, 980'600, kTorch},
-                               {P::kFp8, 1'961'000, kTorch}, {P::kInt8, 1'961'000, kTorch}};
+constexpr FlopPeakRow kMi300a[] = {{P::kFp32, 122'600, kTorch},  {P::kTf32, 490'000, kTorch},
+                                   {P::kBf16, 980'600, kTorch},  {P::kFp16, 980'600, kTorch},
+                                   {P::kFp8, 1'961'000, kTorch}, {P::kInt8, 1'961'000, kTorch}};
 constexpr const char* kMi300aNames[] = {"AMD Instinct MI300A"};
-constexpr PeakRow kMi300x[] = {{P::kFp32, 163'400, kTorch},   {P::kTf32, 653'700, kTorch},
-                               {P::kBf16, 1'307'400, kTorch}, {P::kFp16, 1'307'400, kTorch},
-                               {P::kFp8, 2'614'900, kTorch},  {P::kInt8, 2'614'900, kTorch},
-                               {P::kBf16, 1'300'000, kGuide}};
+constexpr FlopPeakRow kMi300x[] = {{P::kFp32, 163'400, kTorch},   {P::kTf32, 653'700, kTorch},
+                                   {P::kBf16, 1'307'400, kTorch}, {P::kFp16, 1'307'400, kTorch},
+                                   {P::kFp8, 2'614'900, kTorch},  {P::kInt8, 2'614'900, kTorch},
+                                   {P::kBf16, 1'300'000, kGuide}};
 constexpr const char* kMi300xNames[] = {"AMD Instinct MI300X"};
 constexpr const char* kMi325xNames[] = {"AMD Instinct MI325X"};
-constexpr PeakRow kMi350x[] = {{P::kFp32, 144'200, kTorch},   {P::kBf16, 2'309'600, kTorch},
-                               {P::kFp16, 2'309'600, kTorch}, {P::kFp8, 4'614'000, kTorch},
-                               {P::kFp4, 9'200'000, kTorch},  {P::kInt8, 4'614'000, kTorch}};
+constexpr FlopPeakRow kMi350x[] = {{P::kFp32, 144'200, kTorch},   {P::kBf16, 2'309'600, kTorch},
+                                   {P::kFp16, 2'309'600, kTorch}, {P::kFp8, 4'614'000, kTorch},
+                                   {P::kFp4, 9'200'000, kTorch},  {P::kInt8, 4'614'000, kTorch}};
 constexpr const char* kMi350xNames[] = {"AMD Instinct MI350X"};
-constexpr PeakRow kMi355x[] = {{P::kBf16, 2'500'000, kGuide},
-                               {P::kFp16, 2'500'000, kGuide},
-                               {P::kBf16, 2'516'600, kMi355Clock}};
+constexpr FlopPeakRow kMi355x[] = {{P::kBf16, 2'500'000, kGuide},
+                                   {P::kFp16, 2'500'000, kGuide},
+                                   {P::kBf16, 2'516'600, kMi355Clock}};
 constexpr const char* kMi355xNames[] = {"AMD Instinct MI355X"};
 
-constexpr PeakRow kTpuV3[] = {{P::kBf16, 123'000, kTpu}};
-constexpr PeakRow kTpuV4[] = {{P::kBf16, 275'000, kTpu}, {P::kBf16, 275'000, kPalm}};
-constexpr PeakRow kTpuV5e[] = {{P::kBf16, 197'000, kTpu}, {P::kInt8, 393'000, kTpu}};
-constexpr PeakRow kTpuV5p[] = {
+constexpr FlopPeakRow kTpuV3[] = {{P::kBf16, 123'000, kTpu}};
+constexpr FlopPeakRow kTpuV4[] = {{P::kBf16, 275'000, kTpu}, {P::kBf16, 275'000, kPalm}};
+constexpr FlopPeakRow kTpuV5e[] = {{P::kBf16, 197'000, kTpu}, {P::kInt8, 393'000, kTpu}};
+constexpr FlopPeakRow kTpuV5p[] = {
     {P::kBf16, 459'000, kTpu}, {P::kFp8, 459'000, kTpu}, {P::kInt8, 918'000, kTpu}};
-constexpr PeakRow kTpuV6e[] = {
+constexpr FlopPeakRow kTpuV6e[] = {
     {P::kBf16, 918'000, kTpu}, {P::kFp8, 918'000, kTpu}, {P::kInt8, 1'836'000, kTpu}};
-constexpr PeakRow kTpuV7x[] = {{P::kBf16, 2'307'000, kTpu}, {P::kFp8, 4'614'000, kTpu}};
+constexpr FlopPeakRow kTpuV7x[] = {{P::kBf16, 2'307'000, kTpu}, {P::kFp8, 4'614'000, kTpu}};
 constexpr const char* kTpuV6eNames[] = {"trillium"};
 constexpr const char* kTpuV7xNames[] = {"ironwood", "tpu-v7"};
 
-constexpr PeakRow kGaudi2Peaks[] = {{P::kBf16, 432'000, kGaudi2}, {P::kFp8, 865'000, kGaudi2}};
-constexpr PeakRow kGaudi3[] = {{P::kBf16, 1'835'000, kGaudi},
-                               {P::kFp16, 1'835'000, kGaudi},
-                               {P::kFp8, 1'835'000, kGaudi},
-                               {P::kBf16, 1'677'000, kGuide},
-                               {P::kBf16, 1'856'000, kGaudiPress}};
-constexpr PeakRow kTrn1[] = {{P::kFp32, 47'500, kNeuron},    {P::kTf32, 190'000, kNeuron},
-                             {P::kBf16, 190'000, kNeuron},   {P::kFp16, 190'000, kNeuron},
-                             {P::kFp8, 190'000, kNeuron},    {P::kInt8, 380'000, kNeuron},
-                             {P::kInt8, 420'000, kNeuronOld}};
-constexpr PeakRow kTrn2[] = {{P::kFp32, 181'000, kNeuron},
-                             {P::kTf32, 667'000, kNeuron},
-                             {P::kBf16, 667'000, kNeuron},
-                             {P::kFp16, 667'000, kNeuron},
-                             {P::kFp8, 1'299'000, kNeuron}};
-constexpr PeakRow kTrn3[] = {{P::kFp32, 183'000, kNeuron},  {P::kTf32, 671'000, kNeuron},
-                             {P::kBf16, 671'000, kNeuron},  {P::kFp16, 671'000, kNeuron},
-                             {P::kFp8, 2'517'000, kNeuron}, {P::kFp4, 2'517'000, kNeuron}};
+constexpr FlopPeakRow kGaudi2Peaks[] = {{P::kBf16, 432'000, kGaudi2}, {P::kFp8, 865'000, kGaudi2}};
+constexpr FlopPeakRow kGaudi3[] = {{P::kBf16, 1'835'000, kGaudi},
+                                   {P::kFp16, 1'835'000, kGaudi},
+                                   {P::kFp8, 1'835'000, kGaudi},
+                                   {P::kBf16, 1'677'000, kGuide},
+                                   {P::kBf16, 1'856'000, kGaudiPress}};
+constexpr FlopPeakRow kTrn1[] = {{P::kFp32, 47'500, kNeuron},    {P::kTf32, 190'000, kNeuron},
+                                 {P::kBf16, 190'000, kNeuron},   {P::kFp16, 190'000, kNeuron},
+                                 {P::kFp8, 190'000, kNeuron},    {P::kInt8, 380'000, kNeuron},
+                                 {P::kInt8, 420'000, kNeuronOld}};
+constexpr FlopPeakRow kTrn2[] = {{P::kFp32, 181'000, kNeuron},
+                                 {P::kTf32, 667'000, kNeuron},
+                                 {P::kBf16, 667'000, kNeuron},
+                                 {P::kFp16, 667'000, kNeuron},
+                                 {P::kFp8, 1'299'000, kNeuron}};
+constexpr FlopPeakRow kTrn3[] = {{P::kFp32, 183'000, kNeuron},  {P::kTf32, 671'000, kNeuron},
+                                 {P::kBf16, 671'000, kNeuron},  {P::kFp16, 671'000, kNeuron},
+                                 {P::kFp8, 2'517'000, kNeuron}, {P::kFp4, 2'517'000, kNeuron}};
 constexpr const char* kTrn1Names[] = {"trn1"};
 constexpr const char* kTrn2Names[] = {"trn2"};
 constexpr const char* kTrn3Names[] = {"trn3"};
@@ -374,7 +375,7 @@ Device MakeDevice(const DeviceRow& row) {
   device.title = row.title;
   device.unit = row.unit;
   device.aliases.assign(row.aliases.begin(), row.aliases.end());
-  for (const PeakRow& peak : row.peaks) {
+  for (const FlopPeakRow& peak : row.peaks) {
     device.peaks.push_back({peak.precision, peak.giga, peak.accumulate, peak.source});
   }
   if (row.memory_bytes != 0) device.memory_bytes = row.memory_bytes;

@@ -108,7 +108,7 @@ struct Kept {
 class SavedWalk {
  public:
   SavedWalk(const Inference& inference, const Counts& counts, const TrainingOptions& options,
-            const BackwardNodes& nodes, const training::AttentionPatterns& patterns,
+            const NeededGradients& nodes, const training::AttentionPatterns& patterns,
             std::vector<std::vector<size_t>> recomputed)
       : in_(inference),
         model_(*inference.model),
@@ -485,7 +485,7 @@ class SavedWalk {
   const Inference& in_;
   const ModelData& model_;
   const Counts& counts_;
-  const BackwardNodes& nodes_;
+  const NeededGradients& nodes_;
   const training::AttentionPatterns& patterns_;
   const bool flash_;
   const std::vector<std::vector<size_t>> recomputed_;

@@ -117,7 +117,7 @@ class BackwardWalk {
   const std::vector<NodeBackward>& main() const { return main_; }
   const absl::btree_map<NodeId, std::string>& unknown() const { return unknown_; }
   int64_t attentions() const { return static_cast<int64_t>(attention_.size()); }
-  BackwardNodes TakeNodes() { return {std::move(node_needs_), flash_used_}; }
+  NeededGradients TakeNodes() { return {std::move(node_needs_), flash_used_}; }
   int64_t flash() const { return static_cast<int64_t>(flash_used_.size()); }
 
  private:

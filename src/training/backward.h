@@ -39,7 +39,7 @@ struct BackwardOp {
 };
 
 // What the walk found of nodes, for stages that ask what backward reads.
-struct BackwardNodes {
+struct NeededGradients {
   // By instance and place in its graph: a byte per input of the node, 1 if it needs a gradient.
   // Nodes without a backward pass are missing.
   absl::flat_hash_map<std::pair<InstanceId, int32_t>, std::string> needed;
@@ -64,7 +64,7 @@ struct Backward {
   // The same without a row of sums: they count with the operator that gives the second.
   std::vector<BackwardOp> by_giver;
   std::vector<BackwardNode> by_node;  // sums to `flops` and `macs`
-  BackwardNodes nodes;
+  NeededGradients nodes;
   std::vector<UnknownItem> unknown;  // nodes whose gradient is not known: the sums are lower bounds
 };
 
