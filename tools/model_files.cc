@@ -26,11 +26,6 @@ constexpr absl::string_view kExtensions[] = {".onnx", ".onnxtxt"};
 constexpr absl::string_view kConfigNames[] = {"config.json", "open_clip_config.json"};
 constexpr char kAnyFolders[] = "**/";
 
-bool IsFolder(const std::string& path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 bool Exists(const std::string& path) {
   struct stat info;
   return lstat(path.c_str(), &info) == 0;
@@ -132,6 +127,11 @@ absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
 }
 
 }  // namespace
+
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
 
 std::vector<std::string> ModelFiles::paths() const {
   std::vector<std::string> result;

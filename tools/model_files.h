@@ -24,6 +24,8 @@ struct ModelFiles {
   std::vector<std::string> paths() const;
 };
 
+bool IsFolder(const std::string& path);
+
 // A file is itself, and so is "-". A folder stands for all *.onnx and *.onnxtxt in it, at any
 // depth. A pattern (*, ? and [..] as in a shell, ** for folders at any depth) that is not the name
 // of a file stands for what it matches. OutOfRange for more than kMaxModels.

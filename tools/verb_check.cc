@@ -169,11 +169,6 @@ struct CheckRun {
   ModelFiles files = {};
 };
 
-bool IsFolder(const std::string& path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 // What a model is compared with: of several, a file in the folder of --against.
 absl::StatusOr<std::string> BasePath(const CheckRun& run, const std::string& path) {
   const std::string& against = run.args.against;
