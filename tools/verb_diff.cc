@@ -32,9 +32,9 @@ constexpr VerbHelp kVerbDiffHelp = {
     R"(Compares the cost of two models: totals, then the modules that changed, the
 largest change first, then operators and what the files declare in other ways.
 Modules are matched by path, then by what is in them, so that a rename or
-another exporter does not look like a new model. BASE and HEAD may be reports that
-`onnxflops count --format json` wrote earlier. Sizes that both models leave open
-are compared as formulas.
+another exporter does not look like a new model. BASE and HEAD may be reports
+that `onnxflops count --format json` wrote earlier. Sizes that both models leave
+open are compared as formulas.
 )",
     R"(  What a change of a model costs:
     onnxflops diff old.onnx new.onnx

@@ -8,6 +8,7 @@
 #include "ops/op_def.h"
 #include "src/base/limits.h"
 #include "src/exporter/tensor_name.h"
+#include "src/family/family.h"
 #include "src/resolve/operators.h"
 
 namespace onnxflops::resolve {
@@ -161,7 +162,7 @@ class RoleFinder {
       return TensorRole::kBuffer;
     }
     if (exporter::ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
-    const bool is_number = t.elements == 1 && used && !t.external;
+    const bool is_number = t.elements == 1 && used && !(is_config_ && t.external);
     return is_number || exporter::IsFoldedName(t.name) ? TensorRole::kConstant
                                                        : TensorRole::kWeight;
   }
@@ -174,6 +175,7 @@ class RoleFinder {
   }
 
   const ModelData& model_;
+  const bool is_config_ = !ConfigOf(model_).empty();  // its weights are what is outside of the file
   const Operators operators_;
   RowFinder rows_{operators_};
   std::vector<TensorUse> uses_;  // by TensorId

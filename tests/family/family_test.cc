@@ -37,7 +37,8 @@ const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
     for (const char* file : {"truth.json", "more.json", "open_clip.json"}) {
-      for (const auto& [name, model] : ReadTruth(file).items()) all[name] = model;
+      const Json read = ReadTruth(file);
+      for (const auto& [name, model] : read.items()) all[name] = model;
     }
     return all;
   }());
@@ -160,7 +161,7 @@ TEST(FamilyTest, TheFoundingFormulaIsExactToTheDigit) {
       {R"({"model_type": "clip", "projection_dim": 1024, "text_config": {"hidden_size": 1024,
            "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16},
            "vision_config": {"hidden_size": 1280, "intermediate_size": 5120, "patch_size": 14,
-           "num_hidden_layers": 32, "num_attention_heads": 16}})",
+           "image_size": 224, "num_hidden_layers": 32, "num_attention_heads": 16}})",
        502825582592},
       {R"({"embed_dim": 1024, "vision_cfg": {"image_size": 224, "layers": 64, "width": 1792,
            "head_width": 112, "mlp_ratio": 8.571428571428571, "patch_size": 14,
@@ -186,7 +187,8 @@ TEST(FamilyTest, TheFoundingFormulaIsExactToTheDigit) {
 // Each key, of objects inside as well: "text_config/hidden_size".
 std::vector<Json::json_pointer> KeysOf(const Json& config) {
   std::vector<Json::json_pointer> keys;
-  for (const auto& [path, value] : config.flatten().items()) keys.emplace_back(path);
+  const Json flat = config.flatten();
+  for (const auto& [path, value] : flat.items()) keys.emplace_back(path);
   return keys;
 }
 
