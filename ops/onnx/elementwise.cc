@@ -170,7 +170,7 @@ absl::StatusOr<Facts> InferDet(const NodeView& n) {
 // of the pivot row's M-1-k remaining elements from each; then the M pivots are multiplied.
 absl::StatusOr<Cost> CountDet(const NodeView& n) {
   ASSIGN_OR_RETURN(Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const Expr m = x[x.rank() - 1];
+  const Expr& m = x[x.rank() - 1];
   const Expr batch = x.Product(0, x.rank() - 2);
   const Expr updates = FloorDiv((m - 1) * m * (2 * m - 1), 6);
   Census work;
@@ -184,7 +184,7 @@ absl::StatusOr<Cost> CountDet(const NodeView& n) {
 // products with dY * Y.
 absl::StatusOr<Census> DetGradient(const NodeView& n, const GradientQuery&) {
   ASSIGN_OR_RETURN(const Shape x, n.ShapeOfRankAtLeast(0, 2));
-  const Expr m = x[x.rank() - 1];
+  const Expr& m = x[x.rank() - 1];
   Census work;
   work[Kind::kDiv] = m;
   work[Kind::kMul] = m * (m - 1) * (m + 1) + m * m + 1;

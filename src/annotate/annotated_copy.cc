@@ -104,7 +104,7 @@ class PieceWriter {
 
   std::string* pending() { return &pending_; }
   absl::Status Flush() {
-    const absl::Status written = pending_.empty() ? absl::OkStatus() : write_(pending_);
+    absl::Status written = pending_.empty() ? absl::OkStatus() : write_(pending_);
     pending_.clear();
     return written;
   }

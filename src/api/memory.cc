@@ -46,7 +46,8 @@ absl::StatusOr<std::string> FitSymbol(const Report& report) {
                                                 ". Open sizes: ", absl::StrJoin(names, ", "))));
 }
 
-absl::StatusOr<FitRow> FitInto(const FitReport& fit, const char* name, std::vector<Expr> sums) {
+absl::StatusOr<FitRow> FitInto(const FitReport& fit, const char* name,
+                               const std::vector<Expr>& sums) {
   absl::StatusOr<std::optional<int64_t>> largest = LargestThatFits(sums, fit.bytes, fit.symbol);
   if (largest.ok()) return FitRow{name, *largest};
   if (!absl::IsFailedPrecondition(largest.status())) return largest.status();

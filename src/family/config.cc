@@ -173,7 +173,7 @@ std::string Config::Architecture(absl::string_view otherwise) const {
 }
 
 std::string Config::RequireArchitecture(std::initializer_list<absl::string_view> known) const {
-  const std::string name = Architecture(*known.begin());
+  std::string name = Architecture(*known.begin());
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     Fault("architectures",
           absl::StrCat("begins with ", Quoted(name), ": known are ", absl::StrJoin(known, ", ")));

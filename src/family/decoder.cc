@@ -144,7 +144,7 @@ class LayerBuilder {
       const Tensor tokens = Reshape(b_, x, {-1, s_.hidden});
       scores = b_->Op("MatMul", {tokens, b_->Weight("weight", {s_.hidden, s_.experts.experts})});
     }
-    const Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
+    Tensor y = RoutedExperts(b_, x, scores, s_.experts, absl::StrCat(s_.prefix, "Experts"));
     if (s_.shared_intermediate == 0) return y;
     return Add(b_, y, Mlp(x, "shared_experts", s_.shared_intermediate));
   }

@@ -177,7 +177,7 @@ void GraphBuilder::Output(absl::string_view name, const Tensor& value, DType dty
   DeclareOutput(name, dtype, dims);
 }
 
-Tensor GraphBuilder::Weight(absl::string_view name, std::vector<int64_t> dims) {
+Tensor GraphBuilder::Weight(absl::string_view name, const std::vector<int64_t>& dims) {
   Tensor full = absl::StrCat(path_, path_.empty() ? "" : ".", name);
   if (!weights_.insert(full).second) return full;
   std::string bytes;
@@ -205,7 +205,7 @@ Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar, absl::str
   AddString<AttributeField>(&value, AttributeField::kName, "value");
   value.add_message(AttributeField::kTensor, tensor_bytes);
   value.add_int32(AttributeField::kType, kTensor);
-  const std::string name = UniqueName("Constant");
+  std::string name = UniqueName("Constant");
   std::string node_bytes;
   pbf_builder<NodeField> node(node_bytes);
   node.add_string(NodeField::kOutput, name);

@@ -86,7 +86,7 @@ class GraphBuilder {
   void DeclareOutput(absl::string_view name, DType dtype, const Dims& dims);
 
   // A parameter of the current module. The same name twice is the same parameter.
-  Tensor Weight(absl::string_view name, std::vector<int64_t> dims);
+  Tensor Weight(absl::string_view name, const std::vector<int64_t>& dims);
   Tensor Ints(const std::vector<int64_t>& values);
   Tensor Floats(const std::vector<float>& values);
   Tensor Scalar(int64_t value);

@@ -1,5 +1,6 @@
 // CPUs have no row in the table of devices: their peak is a formula.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -34,7 +35,7 @@ absl::Status BadCpu(absl::string_view text) {
 bool ParseGiga(absl::string_view text, double most, int64_t* giga) {
   double value = 0;
   if (!absl::SimpleAtod(text, &value) || !(value > 0) || value > most) return false;
-  *giga = static_cast<int64_t>(value * kPerGiga + 0.5);
+  *giga = std::llround(value * kPerGiga);
   return *giga > 0;
 }
 

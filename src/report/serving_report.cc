@@ -1,5 +1,6 @@
 #include "src/report/serving_report.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -51,7 +52,7 @@ std::optional<double> IntensityOf(const Totals& totals, const Bindings& at) {
 std::string IntensityText(const Totals& totals, const Bindings& at) {
   const std::optional<double> intensity = IntensityOf(totals, at);
   if (!intensity || *intensity < 0) return "?";
-  const auto hundredths = static_cast<int64_t>(*intensity * 100 + 0.5);
+  const int64_t hundredths = std::llround(*intensity * 100);
   return absl::StrCat(hundredths / 100, ".", hundredths / 10 % 10, hundredths % 10);
 }
 

@@ -47,8 +47,7 @@ std::string TitleOf(const Report& report, const Quantity& quantity, const Refere
 class ModuleCosts {
  public:
   ModuleCosts(const Report& report, const ViewOptions& options)
-      : report_(report),
-        quantity_(CostQuantity(report, options)),
+      : quantity_(CostQuantity(report, options)),
         values_(report),
         title_(TitleOf(report, quantity_, values_)) {}
 
@@ -63,7 +62,6 @@ class ModuleCosts {
   }
 
  private:
-  const Report& report_;
   const Quantity& quantity_;
   const ReferenceValues values_;
   const std::string title_;
