@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -121,6 +122,13 @@ absl::StatusOr<std::vector<std::string>> ModelsLike(const std::string& pattern) 
   return files;
 }
 
+// A folder with the configuration of a model, as hubs have them, stands for that model.
+bool IsModelFolder(absl::string_view folder, const ModelFiles& found) {
+  if (found.files.size() != 1) return false;
+  const absl::string_view path = found.files[0].path;
+  return IsConfigName(path) && path.substr(0, path.rfind('/')) == absl::StripSuffix(folder, "/");
+}
+
 absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
   if (IsFolder(word)) return ModelsIn(word);
   return ModelsLike(word);
@@ -157,7 +165,7 @@ absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
     }
     if (models.files.size() > kMaxModels) return TooMany();
   }
-  models.one_file = words.size() == 1 && is_file(words[0]);
+  models.one_file = words.size() == 1 && (is_file(words[0]) || IsModelFolder(words[0], models));
   if (std::count(words.begin(), words.end(), "-") > 1) {
     return absl::InvalidArgumentError("- is given twice: standard input can be read only once");
   }

@@ -159,11 +159,9 @@ struct CountArguments {
   absl::Status CheckAnnotate(bool one_file, bool is_sweep) const {
     if (annotate.empty()) return absl::OkStatus();
     const std::pair<bool, const char*> others[] = {
-        {!one_file, "several models"},
-        {is_sweep, "several sizes of a dimension"},
-        {!convention.empty(), "--convention"},
-        {!view.module.empty(), "--module"},
-        {upper.given, "--upper"},
+        {!one_file, "several models"},      {is_sweep, "several sizes of a dimension"},
+        {!save.empty(), "--save"},          {!convention.empty(), "--convention"},
+        {!view.module.empty(), "--module"}, {upper.given, "--upper"},
         {redact, "--redact-names"},
     };
     for (const auto& [given, name] : others) {
@@ -558,9 +556,10 @@ absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptio
                                     const std::vector<DimSizes>& sweep,
                                     const ServingRequest& request, const ModelFiles& models) {
   if (!models.one_file || !sweep.empty() || options.memory || options.training ||
-      !options.module.empty() || !args.convention.empty() || args.redact) {
+      options.on_device || !options.module.empty() || !args.convention.empty() || args.redact) {
     return absl::InvalidArgumentError(
-        "--prefill and --decode count the forward pass of one model, at one size each");
+        "--prefill and --decode count the forward pass of one model, at one size each: leave out "
+        "--memory, --device and what else asks for more");
   }
   const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));

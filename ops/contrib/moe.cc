@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/contrib/attention.h"
@@ -12,6 +13,7 @@
 #include "ops/rules.h"
 #include "ops/versions.h"
 #include "src/base/status_macros.h"
+#include "src/symbolic/expr.h"
 
 namespace onnxflops {
 
@@ -158,6 +160,20 @@ absl::StatusOr<Cost> CountExperts(const NodeView& n, const Experts& e) {
   return Flops(std::move(work));
 }
 
+// All inputs, but of the weights those of as many experts as can be routed to. They are the inputs
+// from the third on, [E, ...].
+absl::StatusOr<Expr> BytesRead(const NodeView& n, const Experts& e) {
+  constexpr int kFirstWeight = 2;
+  Expr all = 0, of_experts = 0;
+  for (int i = 0; i < n.num_inputs(); ++i) {
+    if (!n.HasInput(i)) continue;
+    ASSIGN_OR_RETURN(const Expr bytes, BytesOf(n.input(i)));
+    (i < kFirstWeight ? all : of_experts) += bytes;
+  }
+  const std::optional<Expr> of_one = DivideExactly(of_experts, e.experts);
+  return all + (of_one ? *of_one * Min(e.experts, e.Rows()) : of_experts);
+}
+
 absl::StatusOr<Facts> InferMoe(const NodeView& n) {
   RETURN_IF_ERROR(ReadMoe(n).status());
   return InferSameAsInput(n);
@@ -166,6 +182,7 @@ absl::StatusOr<Facts> InferMoe(const NodeView& n) {
 absl::StatusOr<Cost> CountMoe(const NodeView& n) {
   ASSIGN_OR_RETURN(Experts e, ReadMoe(n));
   ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e));
+  ASSIGN_OR_RETURN(cost.bytes_read, BytesRead(n, e));
   cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(2)};
   return cost;
 }
@@ -200,6 +217,7 @@ Census ExpertsDequantized(const Experts& e) {
 absl::StatusOr<Cost> CountQMoe(const NodeView& n) {
   ASSIGN_OR_RETURN(Experts e, ReadQMoe(n));
   ASSIGN_OR_RETURN(Cost cost, CountExperts(n, e));
+  ASSIGN_OR_RETURN(cost.bytes_read, BytesRead(n, e));
   cost.flops += ExpertsDequantized(e);
   const absl::string_view type = n.String("quant_type", "int");
   DType weight = e.fc1.bits <= 2 ? DType::kInt2 : e.fc1.bits <= 4 ? DType::kInt4 : DType::kInt8;
@@ -229,7 +247,8 @@ constexpr OpDef kMsMoeRows[] = {
      .count = CountMoe,
      .examples = kMoeExamples,
      .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7})},
-     .note = "SwiGLU: sigmoid, 2 mul, and mul for alpha, add for beta, 3 cmp for the limit"},
+     .note = "the weights of min(E, T*k) experts are read; SwiGLU: sigmoid, 2 mul, and mul for "
+             "alpha, add for beta, 3 cmp for the limit"},
     {.name = "QMoE",
      .versions = kSince1,
      .formula = kFormula,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/api/official_bodies.h"
 #include "src/base/limit_error.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/hardware/roofline.h"
@@ -32,21 +33,45 @@ absl::StatusOr<Inference> InferResolved(const Model& model, const Resolution& re
   return inference;
 }
 
+// What learned positions bound: `dims` are what the user set.
+absl::Status CheckMostDims(const ModelData& model, const Bindings& dims) {
+  for (const auto& [symbol, most] : MostDims(model)) {
+    const auto it = dims.find(symbol);
+    if (it == dims.end() || it->second <= most) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(model.path), ": ", Escaped(symbol), " = ", it->second,
+                     ": the configuration has positions for at most ", most));
+  }
+  return absl::OkStatus();
+}
+
+void NoteMostDims(Inference* inference) {
+  for (const auto& [name, most] : MostDims(*inference->model)) {
+    for (SymbolOrigin& symbol : inference->symbols) {
+      if (symbol.name == name) symbol.at_most = Expr(most);
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
-                                 CausalCounting causal) {
+                                 CausalCounting causal, bool assume) {
+  RETURN_IF_ERROR(CheckMostDims(*model, options.bindings));
   ResolveOptions resolve;
   resolve.operators.rules = options.rules;
   resolve.bodies = options.bodies;
   InferOptions infer;
   infer.dims = options.bindings;
-  for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
+  if (assume) {
+    for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
+  }
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;
   infer.limits = options.limits;
   ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
+  NoteMostDims(&inference);
   std::optional<Roofline> roofline;
   if (options.on_device) {
     ASSIGN_OR_RETURN(roofline, RooflineOf(options.on_device->device, options.on_device->precision));

@@ -17,8 +17,9 @@ struct Analysis {
   Counts counts;
 };
 
+// `assume`: sizes that the model states for symbols that nobody binds (AssumedDims) are bound.
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
-                                 CausalCounting causal);
+                                 CausalCounting causal, bool assume = true);
 
 // The same and, with CountOptions::upper_bounds, at sizes inside the model that the bounds of these
 // sizes give, as if they were bound: `raised` are those whose bound is a number. The others stay

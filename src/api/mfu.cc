@@ -239,7 +239,8 @@ class MfuMaker {
          .text = "3 x 2 x MACs: matrix products and convolutions alone",
          .source = "torch.utils.flop_counter"},
         PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
-    if (attention_.layers > 0) {
+    // With --causal half the forward pass is without them already.
+    if (attention_.layers > 0 && options_.count.causal == CausalCounting::kFull) {
       Add({.name = "2x_causal_half",
            .text = "3 x forward, half of the products with scores left out",
            .source = "attention found in the graph"},

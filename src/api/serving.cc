@@ -109,7 +109,7 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
   // The symbols of its inputs: found where none of them is bound.
   CountOptions open = options;
   open.bindings.clear();
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, open, options.causal));
+  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, open, options.causal, false));
   const absl::StatusOr<Decoder> decoder = FindDecoder(analysis.inference);
   if (!decoder.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -1,8 +1,11 @@
 // BERT and RoBERTa.
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/family/blocks.h"
 #include "src/family/families.h"
 
@@ -26,6 +29,9 @@ Tensor BuildEmbeddings(GraphBuilder* b, const Tensor& ids, const BertShape& s, T
   Tensor x = Embedding(b, ids, "word_embeddings", s.vocab, h, table);
   x = Add(b, x, Embedding(b, b->Scalar(0), "token_type_embeddings", s.types, h));
   x = Add(b, x, Embedding(b, Positions(b, ids, 1), "position_embeddings", s.positions, h));
+  // RoBERTa counts positions from 2, behind the padding token's.
+  const int64_t unused = absl::string_view(s.prefix) == "Roberta" ? 2 : 0;
+  b->LimitDim("seq", std::max<int64_t>(s.positions - unused, 1));
   return LayerNorm(b, x, "LayerNorm", h);
 }
 

@@ -36,6 +36,7 @@ Tensor BuildText(GraphBuilder* b, const Tensor& ids, const ClipText& text) {
     x = Embedding(b, ids, "token_embedding", text.vocab, h);
     const Tensor places = Positions(b, ids, 1);
     x = Add(b, x, Embedding(b, places, "position_embedding", text.positions, h));
+    b->LimitDim("seq", text.positions);
   }
   {
     const Scope encoder(b, "encoder", "CLIPEncoder");

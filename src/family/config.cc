@@ -190,8 +190,12 @@ int64_t Config::Labels() const {
 }
 
 DType Config::Precision() const {
+  if (Has("quantization_config")) notes_.ignored.emplace_back("quantization_config");
   const char* key = Has("dtype") ? "dtype" : "torch_dtype";
-  if (!Has(key)) return DType::kFloat32;
+  if (!Has(key)) {
+    Default("torch_dtype", "float32");
+    return DType::kFloat32;
+  }
   const std::string text = Text(key, "");
   absl::string_view name = text;
   absl::ConsumePrefix(&name, "torch.");

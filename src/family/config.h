@@ -32,6 +32,7 @@ namespace onnxflops::family {
 struct ConfigNotes {
   absl::Status status;                // the first fault
   std::vector<std::string> defaults;  // keys that were missing: "hidden_act = gelu"
+  std::vector<std::string> ignored;   // keys that change the model and are not read
   SaveOptions save;
 };
 

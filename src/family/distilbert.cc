@@ -53,6 +53,7 @@ Tensor DistilBody(GraphBuilder* b, const Tensor& ids, const DistilShape& s, Tens
     x = Embedding(b, ids, "word_embeddings", s.vocab, s.width, table);
     const Tensor places = Positions(b, ids, 1);
     x = Add(b, x, Embedding(b, places, "position_embeddings", s.positions, s.width));
+    b->LimitDim("seq", s.positions);
     x = LayerNorm(b, x, "LayerNorm", s.width);
   }
   const Scope transformer(b, "transformer", "Transformer");

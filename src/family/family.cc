@@ -147,8 +147,12 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name)
   ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(json, name, &notes));
   std::vector<std::string> warnings;
   if (!notes.defaults.empty()) {
-    warnings.push_back(absl::StrCat("keys that are missing take the defaults of transformers: ",
-                                    absl::StrJoin(notes.defaults, ", ")));
+    warnings.push_back(
+        absl::StrCat("keys that are missing take the defaults of the reference implementation: ",
+                     absl::StrJoin(notes.defaults, ", ")));
+  }
+  for (const std::string& key : notes.ignored) {
+    warnings.push_back(absl::StrCat(key, " is not read: weights have the type of torch_dtype"));
   }
   return LoadFromBytes(bytes, name, std::move(warnings));
 }
@@ -160,15 +164,23 @@ absl::string_view ConfigOf(const ModelData& model) {
   return "";
 }
 
-std::vector<std::pair<absl::string_view, int64_t>> AssumedDims(const ModelData& model) {
-  std::vector<std::pair<absl::string_view, int64_t>> dims;
+namespace {
+
+SizesByDim DimsOf(const ModelData& model, absl::string_view prefix) {
+  SizesByDim dims;
   for (const auto& [key, value] : model.metadata) {
     absl::string_view symbol = key;
     int64_t size = 0;
-    if (!absl::ConsumePrefix(&symbol, family::kAssumedDimPrefix)) continue;
+    if (!absl::ConsumePrefix(&symbol, prefix)) continue;
     if (absl::SimpleAtoi(value, &size) && size >= 0) dims.emplace_back(symbol, size);
   }
   return dims;
 }
+
+}  // namespace
+
+SizesByDim AssumedDims(const ModelData& model) { return DimsOf(model, family::kAssumedDimPrefix); }
+
+SizesByDim MostDims(const ModelData& model) { return DimsOf(model, family::kMostDimPrefix); }
 
 }  // namespace onnxflops

@@ -33,7 +33,11 @@ absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_vi
 absl::string_view ConfigOf(const ModelData& model);
 
 // Sizes that the model states for symbols of its inputs where nobody binds them: past = 0.
-std::vector<std::pair<absl::string_view, int64_t>> AssumedDims(const ModelData& model);
+using SizesByDim = std::vector<std::pair<absl::string_view, int64_t>>;
+SizesByDim AssumedDims(const ModelData& model);
+
+// The largest sizes that the model has learned positions for.
+SizesByDim MostDims(const ModelData& model);
 
 }  // namespace onnxflops
 

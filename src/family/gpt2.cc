@@ -64,6 +64,7 @@ absl::StatusOr<std::string> BuildGpt2(const Config& config) {
   GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor positions = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
+  b.LimitDim("seq", s.positions);
   Tensor x, table;
   {
     std::optional<Scope> model;

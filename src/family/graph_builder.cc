@@ -280,10 +280,14 @@ std::string GraphBuilder::Finish() && {
   if (!save_.config.empty()) {
     model.add_message(ModelField::kMetadata, Entry(kConfigKey, save_.config));
   }
-  for (const auto& [symbol, size] : assumed_) {
-    model.add_message(ModelField::kMetadata,
-                      Entry(absl::StrCat(kAssumedDimPrefix, symbol), absl::StrCat(size)));
-  }
+  const auto add_dims = [&](absl::string_view prefix, const auto& dims) {
+    for (const auto& [symbol, size] : dims) {
+      model.add_message(ModelField::kMetadata,
+                        Entry(absl::StrCat(prefix, symbol), absl::StrCat(size)));
+    }
+  };
+  add_dims(kAssumedDimPrefix, assumed_);
+  add_dims(kMostDimPrefix, most_);
   return bytes;
 }
 

@@ -35,6 +35,7 @@ using Tensor = std::string;
 // where nobody says another.
 inline constexpr absl::string_view kConfigKey = "onnxflops.config";
 inline constexpr absl::string_view kAssumedDimPrefix = "onnxflops.assumed_dim.";
+inline constexpr absl::string_view kMostDimPrefix = "onnxflops.most_dim.";
 
 // A dimension of an input or output: a size, or a symbol ("batch", "past + seq").
 struct Dim {
@@ -100,6 +101,8 @@ class GraphBuilder {
 
   // The size that a symbol has where nobody says another.
   void AssumeDim(absl::string_view symbol, int64_t size) { assumed_[symbol] = size; }
+  // The largest size that the model has positions for.
+  void LimitDim(absl::string_view symbol, int64_t most) { most_[symbol] = most; }
 
   // The ModelProto.
   std::string Finish() &&;
@@ -115,7 +118,7 @@ class GraphBuilder {
   std::string nodes_, initializers_, inputs_, outputs_;
   absl::flat_hash_map<std::string, int> names_;
   absl::flat_hash_set<std::string> weights_;
-  absl::btree_map<std::string, int64_t> assumed_;
+  absl::btree_map<std::string, int64_t> assumed_, most_;
 };
 
 }  // namespace onnxflops::family

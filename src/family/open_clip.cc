@@ -205,7 +205,7 @@ OpenClipShape ReadOpenClip(const Config& outer) {
 
 absl::StatusOr<std::string> BuildOpenClip(const Config& config) {
   const OpenClipShape s = ReadOpenClip(config);
-  const DType dtype = config.Precision();
+  const DType dtype = DType::kFloat32;  // open_clip states none
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(s.custom_text ? "CustomTextCLIP" : "CLIP", dtype, config.notes().save);
   const Tensor pixels = b.Input("image", dtype, {"batch", 3, s.image, s.image});

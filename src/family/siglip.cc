@@ -89,6 +89,7 @@ Tensor BuildText(GraphBuilder* b, const Tensor& ids, const SiglipShape& s) {
     x = Embedding(b, ids, "token_embedding", s.vocab, h);
     const Tensor places = Positions(b, ids, 1);
     x = Add(b, x, Embedding(b, places, "position_embedding", s.positions, h));
+    b->LimitDim("seq", s.positions);
   }
   {
     const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));

@@ -83,6 +83,7 @@ Tensor BuildWhisperDecoder(GraphBuilder* b, const Tensor& ids, const Tensor& hea
   const Scope decoder(b, "decoder", "WhisperDecoder");
   Tensor x = Embedding(b, ids, "embed_tokens", s.vocab, s.width, table);
   x = Add(b, x, Embedding(b, Positions(b, ids, 1), "embed_positions", s.target, s.width));
+  b->LimitDim("seq", s.target);
   for (int64_t i = 0; i < s.decoder_layers; ++i) {
     const Scope layer(b, absl::StrCat("layers.", i), "WhisperDecoderLayer");
     x = Attend(b, x, "", "self_attn", s.width, s.decoder_heads, true);

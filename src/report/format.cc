@@ -180,6 +180,8 @@ Bindings ReferenceSizes(const Report& report) {
   for (const SymbolOrigin& s : report.symbols) {
     const bool batch = s.kind != SymbolOrigin::Kind::kInput || s.axis == 0;
     sizes[s.name] = batch ? 1 : 128;
+    if (batch || !s.at_most) continue;
+    if (const auto most = s.at_most->AsInt64()) sizes[s.name] = std::min<int64_t>(128, *most);
   }
   return sizes;
 }

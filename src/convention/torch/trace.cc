@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/exporter/exporter.h"
+#include "src/family/family.h"
 
 namespace onnxflops::convention {
 namespace {
@@ -107,6 +108,11 @@ void CountCallsInBodies(const Evidence& evidence, TorchTrace* trace) {
 }  // namespace
 
 TorchTrace TraceTorch(Evidence* evidence) {
+  if (!ConfigOf(evidence->model()).empty()) {
+    TorchTrace none;
+    none.problem = "the graph is that of a configuration: no program ran that the tool could watch";
+    return none;
+  }
   const exporter::Exporter exporter = exporter::ExporterOf(evidence->model());
   TorchTrace trace;
   if (exporter == exporter::Exporter::kDynamo) trace = TraceDynamo(evidence);
