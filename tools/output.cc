@@ -11,7 +11,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
@@ -93,9 +95,21 @@ bool IsModel(const std::string& path) {
                    LooksLikeModel(fd));
 }
 
-absl::Status RefuseModel(const std::string& path) {
-  if (!IsModel(path)) return absl::OkStatus();
-  return absl::InvalidArgumentError("it is an ONNX model; delete it first, or give another name");
+// Weights, for one, which no program can write again. What we write is text.
+bool IsBinary(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  const absl::Cleanup close_file = [fd] { close(fd); };
+  std::array<char, 4096> bytes;
+  const ssize_t n = pread(fd, bytes.data(), bytes.size(), 0);
+  return n > 0 && std::memchr(bytes.data(), 0, static_cast<size_t>(n)) != nullptr;
+}
+
+absl::Status RefuseModelAndBinary(const std::string& path) {
+  const bool model = IsModel(path);
+  if (!model && !IsBinary(path)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("it is ", model ? "an ONNX model" : "no text file",
+                                                 "; delete it first, or give another name"));
 }
 
 absl::Status RefuseAllButCopies(const std::string& path) {
@@ -150,7 +164,21 @@ absl::Status NamedOutput(const std::string& file, const absl::Status& written) {
 absl::Status WriteOutput(absl::string_view text, const std::string& file,
                          absl::Span<const std::string> inputs) {
   const auto fill = [&](int fd) { return WriteAll(fd, text); };
-  return NamedOutput(file, WriteTo(file, {fill, RefuseModel, inputs}));
+  return NamedOutput(file, WriteTo(file, {fill, RefuseModelAndBinary, inputs}));
+}
+
+absl::Status RequireDistinct(absl::Span<const std::string> files) {
+  const auto plain = [](const std::string& file) {
+    return std::filesystem::path(file).lexically_normal();
+  };
+  for (size_t i = 0; i < files.size(); ++i) {
+    for (size_t j = 0; j < i && !files[i].empty() && files[i] != "-"; ++j) {
+      if (plain(files[i]) != plain(files[j])) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("two outputs have one name: ", Quoted(files[i])));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteModelCopy(FileFiller fill, const std::string& file,

@@ -22,6 +22,9 @@ namespace onnxflops::tools {
 absl::Status WriteOutput(absl::string_view text, const std::string& file,
                          absl::Span<const std::string> inputs);
 
+// Of outputs of one call, the later would replace the earlier. "" is none.
+absl::Status RequireDistinct(absl::Span<const std::string> files);
+
 // The same for a copy of a model that `fill` writes, which may replace an earlier copy (IsAnnotated
 // of src/api/annotate.h) and no other file.
 absl::Status WriteModelCopy(FileFiller fill, const std::string& file,

@@ -393,7 +393,10 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
   // Before anything is counted.
   RETURN_IF_ERROR(FormatOf(args.output).status());
-  RETURN_IF_ERROR(ParseOutputs(args.outputs).status());
+  ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
+  std::vector<std::string> written = {args.decision, args.output.file};
+  for (const auto& [format, file] : outputs) written.push_back(file);
+  RETURN_IF_ERROR(RequireDistinct(written));
   RETURN_IF_ERROR(args.output.Style().status());
   // A file of devices by itself is for budgets on mfu.
   if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {

@@ -621,6 +621,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   options.node_rows =
       view.by == GroupBy::kNode || (chosen.viewer != nullptr && chosen.viewer->nodes);
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
+  RETURN_IF_ERROR(RequireDistinct({args.save, args.annotate, args.output.file}));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -9,9 +10,9 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "src/base/quote.h"
+#include "absl/strings/string_view.h"
+#include "src/base/utf8.h"
 #include "src/check/limit_text.h"
 #include "src/report/format.h"
 #include "src/symbolic/symbol_name.h"
@@ -26,10 +27,26 @@ absl::int128 WithMargin(absl::int128 value) {
   return value > absl::Int128Max() / 2 ? value : value + (value + 99) / 100;
 }
 
-// A basic string of TOML: only what Printable leaves stands in it.
+// A basic string of TOML. What is not printable stands in it as its code, so that it is read as it
+// was written.
 std::string TomlString(absl::string_view text) {
-  return absl::StrCat("\"", absl::StrReplaceAll(Printable(text), {{"\\", "\\\\"}, {"\"", "\\\""}}),
-                      "\"");
+  std::string result = "\"";
+  while (!text.empty()) {
+    uint32_t code = 0;
+    const size_t size = DecodeUtf8(text, &code);
+    const absl::string_view sequence = text.substr(0, std::max<size_t>(size, 1));
+    if (size == 0) {  // no UTF-8, which TOML cannot hold
+      absl::StrAppend(&result, "?");
+    } else if (code == '"' || code == '\\') {
+      absl::StrAppend(&result, "\\", sequence);
+    } else if (IsPrintable(code)) {
+      absl::StrAppend(&result, sequence);
+    } else {
+      absl::StrAppend(&result, "\\U", absl::Hex(code, absl::kZeroPad8));
+    }
+    text.remove_prefix(sequence.size());
+  }
+  return result + "\"";
 }
 
 }  // namespace

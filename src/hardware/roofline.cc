@@ -149,7 +149,7 @@ class Fuser {
       return;
     }
     ExprSum bodies;
-    for (size_t b = 0; b < call.bodies.size(); ++b) {
+    for (size_t b = 0; b < cost.body_times.size(); ++b) {  // none where nothing of it is counted
       bodies.Add(fused_[static_cast<size_t>(call.bodies[b].instance)] * cost.body_times[b]);
     }
     kernel.bodies = bodies.Total();

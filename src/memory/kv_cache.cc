@@ -12,6 +12,7 @@
 #include "ops/rules.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/symbolic/expr_sum.h"
 
 namespace onnxflops {
 namespace memory {
@@ -71,6 +72,8 @@ class DecoderFinder {
       if (IsPast(input)) RETURN_IF_ERROR(AddPast(input));
       AddBeside(input);
     }
+    found_.bytes = bytes_.Total();
+    found_.fixed_bytes = fixed_bytes_.Total();
     return found_;
   }
 
@@ -121,13 +124,15 @@ class DecoderFinder {
 
   // Sizes that only an output tells, which is the input with the new tokens behind it.
   void FindWidths(const DecoderInput& input) {
-    for (const Shape& output : outputs_) {
-      if (output.rank() != input.shape.rank()) continue;
-      for (int i = 0; i < output.rank(); ++i) {
-        const std::optional<std::string> symbol = SymbolOf(input.shape[i]);
-        const std::optional<int64_t> size = output[i].AsInt64();
-        const bool open = symbol && input.shape[i] != batch_ && input.shape[i] != found_.length;
-        if (open && size && SameBut(input.shape, output, i)) found_.known.emplace(*symbol, *size);
+    for (int i = 0; i < input.shape.rank(); ++i) {
+      if (input.shape[i] == batch_ || input.shape[i] == found_.length) continue;
+      const std::optional<std::string> symbol = SymbolOf(input.shape[i]);
+      if (!symbol || found_.known.contains(*symbol)) continue;
+      for (const Shape& output : outputs_) {
+        if (output.rank() != input.shape.rank() || !output[i].is_literal()) continue;
+        if (!SameBut(input.shape, output, i)) continue;
+        if (const auto size = output[i].AsInt64()) found_.known.emplace(*symbol, *size);
+        break;
       }
     }
   }
@@ -146,12 +151,8 @@ class DecoderFinder {
     const auto& dims = input.shape.dims();
     const bool grows = !absl::StrContains(input.name, "encoder") &&
                        std::find(dims.begin(), dims.end(), found_.length) != dims.end();
-    if (grows) {
-      ++found_.tensors;
-      found_.bytes += bytes;
-    } else {
-      found_.fixed_bytes += bytes;
-    }
+    if (grows) ++found_.tensors;
+    (grows ? bytes_ : fixed_bytes_).Add(bytes);
     return absl::OkStatus();
   }
 
@@ -173,6 +174,7 @@ class DecoderFinder {
   std::vector<DecoderInput> inputs_;
   std::vector<Shape> outputs_;
   Expr batch_;
+  ExprSum bytes_, fixed_bytes_;
   Decoder found_;
 };
 

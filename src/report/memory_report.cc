@@ -116,7 +116,9 @@ LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool ex
     line.texts.push_back(
         absl::StrCat(cache.bytes_per_token->is_literal()
                          ? texts.Of(*cache.bytes_per_token)
-                         : absl::StrCat(ShowExpr(*cache.bytes_per_token, exact), " bytes"),
+                         : absl::StrCat(exact ? GroupedExpr(*cache.bytes_per_token)
+                                              : cache.bytes_per_token->Shortened(kMaxShownPeak),
+                                        " bytes"),
                      " per token"));
   }
   line.texts.push_back(
