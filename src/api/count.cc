@@ -90,6 +90,10 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     return WithMessage(backward.status(),
                        absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
   }
+  if (!options.memory) {  // which said them already
+    report.warnings.insert(report.warnings.end(), backward->warnings.begin(),
+                           backward->warnings.end());
+  }
   RETURN_IF_ERROR(
       SetTraining(analysis.inference, analysis.counts, *backward, *options.training, &report));
   return report;

@@ -95,8 +95,8 @@ absl::Status AddPeaks(const Inference& inference, const MemoryOptions& options,
   return absl::OkStatus();
 }
 
-absl::Status AddTraining(const Analysis& analysis, const CountOptions& options,
-                         MemoryReport* memory) {
+absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, Report* report) {
+  MemoryReport* memory = &*report->memory;
   ASSIGN_OR_RETURN(const TrainingMemory training,
                    FindTrainingMemory(analysis.inference, analysis.counts, options.causal,
                                       options.memory->training));
@@ -106,6 +106,8 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options,
   memory->saved_bytes = training.saved_bytes;
   memory->saved_input_bytes = training.saved_input_bytes;
   memory->unknown_saved = training.unknown;
+  report->warnings.insert(report->warnings.end(), training.warnings.begin(),
+                          training.warnings.end());
   return absl::OkStatus();
 }
 
@@ -130,7 +132,7 @@ absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Re
   memory.at = report::ReferenceSizes(*report);
   memory.param_bytes = report->totals.param_bytes.literal();
   RETURN_IF_ERROR(AddPeaks(analysis.inference, *options.memory, &memory));
-  RETURN_IF_ERROR(AddTraining(analysis, options, &memory));
+  RETURN_IF_ERROR(AddTraining(analysis, options, report));
   AddCache(analysis.inference, &memory);
   if (options.memory->fit) {
     ASSIGN_OR_RETURN(memory.fit, FindFit(*options.memory->fit, *report));

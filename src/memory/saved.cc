@@ -526,6 +526,7 @@ absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, co
       inference, counts, options, backward.nodes, patterns,
       training::RecomputedGroups(inference, attribution, patterns, options.recompute));
   RETURN_IF_ERROR(walk.Run(&result));
+  result.warnings = trained.warnings;
   result.trained_params = trained.elements;
   result.gradient_bytes = trained.bytes;
   result.optimizer_bytes = trained.bytes * InfoOf(options.optimizer).states;

@@ -12,6 +12,8 @@
 #define ONNXFLOPS_SRC_MEMORY_SAVED_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
@@ -24,7 +26,8 @@ namespace onnxflops {
 struct TrainingMemory {
   Expr saved_bytes;
   Expr saved_input_bytes;  // inputs of the model that backward reads, not part of saved_bytes
-  int64_t unknown = 0;     // nodes of which is not known what they keep
+  std::vector<std::string> warnings;  // of patterns
+  int64_t unknown = 0;                // nodes of which is not known what they keep
   absl::int128 trained_params = 0;
   absl::int128 gradient_bytes = 0;   // as large as the parameters that are trained
   absl::int128 optimizer_bytes = 0;  // in their type

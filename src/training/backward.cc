@@ -537,6 +537,7 @@ absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts&
                                              options.recompute));
   result.recomputed_flops = recomputed.flops;
   result.recomputed_macs = recomputed.macs;
+  result.warnings = trained.warnings;
   result.trained_params = trained.elements;
   result.params = trained.all_elements;
   result.optimizer_flops = Expr(trained.elements) * InfoOf(options.optimizer).operations;

@@ -65,6 +65,7 @@ struct Backward {
   std::vector<BackwardOp> by_giver;
   std::vector<BackwardNode> by_node;  // sums to `flops` and `macs`
   NeededGradients nodes;
+  std::vector<std::string> warnings;  // of patterns
   std::vector<UnknownItem> unknown;  // nodes whose gradient is not known: the sums are lower bounds
 };
 

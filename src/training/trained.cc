@@ -1,14 +1,18 @@
 #include "src/training/trained.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "src/base/glob.h"
 #include "src/base/quote.h"
+#include "src/base/status_macros.h"
 #include "src/graph/dtype.h"
 #include "src/module/module_path.h"
 #include "src/resolve/parameters.h"
@@ -70,6 +74,17 @@ bool MatchesWithin(absl::string_view glob, absl::string_view path) {
   return false;
 }
 
+// What PyTorch calls a matrix of the module, where the exporter gave it another name: a transposed
+// one, or the first of several that are one.
+std::string NameInModule(const ModelData& model, const resolve::Parameter& parameter,
+                         absl::string_view module) {
+  const OptionalTensorId tensor = model.value(parameter.value).initializer;
+  const bool matrix = tensor && model.tensor(*tensor).dims.size() >= 2;
+  if (module.empty() || !matrix) return "";
+  if (absl::StartsWith(parameter.name, absl::StrCat(module, "."))) return "";
+  return absl::StrCat(module, ".weight");
+}
+
 // Patterns of one option, and which of them met a parameter.
 class Patterns {
  public:
@@ -78,20 +93,28 @@ class Patterns {
 
   bool empty() const { return globs_.empty(); }
 
-  bool Match(absl::string_view name, absl::string_view module) {
+  bool Match(absl::string_view name, absl::string_view module, absl::string_view in_module) {
     bool any = false;
     for (size_t i = 0; i < globs_.size(); ++i) {
-      if (!MatchesWithin(globs_[i], name) && !MatchesWithin(globs_[i], module)) continue;
+      if (!MatchesWithin(globs_[i], name) && !MatchesWithin(globs_[i], module) &&
+          !MatchesGlob(globs_[i], in_module)) {
+        continue;
+      }
       any = met_[i] = true;
     }
     return any;
   }
 
-  absl::Status AllMet(absl::string_view option) const {
+  // One list of patterns may be for several models: what meets nothing is a warning beside another
+  // that meets something.
+  absl::Status CheckMet(absl::string_view option, std::vector<std::string>* warnings) const {
+    const bool any = std::find(met_.begin(), met_.end(), true) != met_.end();
     for (size_t i = 0; i < globs_.size(); ++i) {
       if (met_[i]) continue;
-      return absl::NotFoundError(absl::StrCat(option, " ", Quoted(globs_[i]),
-                                              " matches no parameter and no module with one"));
+      std::string text = absl::StrCat(option, " ", Quoted(globs_[i]),
+                                      " matches no parameter and no module with one");
+      if (!any) return absl::NotFoundError(text);
+      warnings->push_back(std::move(text));
     }
     return absl::OkStatus();
   }
@@ -117,8 +140,9 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
       if (id) module = attribution.paths.path(*id);
     }
     result.all_elements += parameter.elements;
-    const bool freezes = frozen.Match(parameter.name, module);
-    const bool trains = trained.Match(parameter.name, module) || trained.empty();
+    const std::string in_module = NameInModule(model, parameter, module);
+    const bool freezes = frozen.Match(parameter.name, module, in_module);
+    const bool trains = trained.Match(parameter.name, module, in_module) || trained.empty();
     const OptionalTensorId tensor = model.value(parameter.value).initializer;
     const bool is_float = !tensor || IsFloat(model.tensor(*tensor).dtype);
     if (freezes || !trains || !is_float) continue;
@@ -127,9 +151,8 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
     result.bytes += parameter.bytes;
     ++result.tensors;
   }
-  absl::Status status = frozen.AllMet("--frozen");
-  if (status.ok()) status = trained.AllMet("--trained");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(frozen.CheckMet("--frozen", &result.warnings));
+  RETURN_IF_ERROR(trained.CheckMet("--trained", &result.warnings));
   return result;
 }
 

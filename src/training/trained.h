@@ -3,6 +3,7 @@
 #define ONNXFLOPS_SRC_TRAINING_TRAINED_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/numeric/int128.h"
@@ -18,10 +19,12 @@ struct TrainedParameters {
   absl::int128 elements = 0, bytes = 0;
   absl::int128 all_elements = 0;  // of frozen ones, too
   int64_t tensors = 0;
+  std::vector<std::string> warnings;  // patterns that match nothing, beside others that do
 };
 
-// A parameter is known by its name in the file, by the module of the first node that uses it, and
-// by all modules around it. NotFound for a pattern that matches no parameter.
+// A parameter is known by its name in the file, by the module of the first node that uses it, by
+// all modules around it and, a matrix, as the module's weight. NotFound where no pattern of an
+// option matches a parameter.
 absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                                               const modules::Attribution& attribution,
                                               const TrainingOptions& options);
