@@ -405,13 +405,27 @@ TEST_F(OutputTest, WhatIsNoModelIsReplaced) {
       "\x89PNG\r\n\x1a\n",
       kHead + kOpset,
       kGraph + kOpset,
-      std::string("\x08\x01\x12\x02\x0a\x00", 6),  // a SavedModel of TensorFlow
-      std::string(1000, '\0'),
   };
   for (const std::string& other : others) {
     Write(Path("a"), other);
     EXPECT_TRUE(Output("new", Path("a")).ok()) << other;
     EXPECT_EQ(Read(Path("a")), "new");
+  }
+}
+
+// Weights beside a model, above all.
+TEST_F(OutputTest, WhatIsNoTextIsRefused) {
+  const std::string others[] = {
+      std::string("\x08\x01\x12\x02\x0a\x00", 6),  // a SavedModel of TensorFlow
+      std::string(1000, '\0'),
+      std::string("a\0b", 3),
+  };
+  for (const std::string& other : others) {
+    Write(Path("a"), other);
+    EXPECT_EQ(Output("new", Path("a")).message(),
+              "cannot write to '" + Path("a") +
+                  "': it is no text file; delete it first, or give another name");
+    EXPECT_EQ(Read(Path("a")), other);
   }
 }
 
