@@ -71,7 +71,7 @@ absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& repor
         "--fit: the peak has too many forms; bind every other size with --dim");
   }
   for (Expr& sum : sums) sum += memory.param_bytes;
-  ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, "inference", std::move(sums)));
+  ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, "inference", sums));
   const Expr kept =
       memory.saved_bytes + memory.param_bytes + memory.gradient_bytes + memory.optimizer_bytes;
   ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", {kept}));
