@@ -10,10 +10,9 @@
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
-#include "src/base/status_macros.h"
 #include "src/cost/amounts_sum.h"
 #include "src/module/attribution.h"
-#include "src/module/module_tree.h"
+#include "src/module/module_path.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops::annotate {
@@ -31,7 +30,6 @@ class NodeNoteMaker {
         work_(MaxSteps(model_, in_.limits)) {}
 
   absl::StatusOr<NodeNotes> Make() {
-    ASSIGN_OR_RETURN(ModuleTree tree, BuildModules(in_, counts_));
     const Attribution attribution =
         modules::AttributeNodes(in_, counts_, modules::ExecutionFilter::kAll);
     attribution_ = &attribution;
@@ -44,8 +42,12 @@ class NodeNoteMaker {
       notes_.figures_of_node_[node] = FiguresOf(static_cast<NodeId>(node), runs);
       if (work_.exceeded()) return TooMuchWork();
     }
-    notes_.module_of_node_ = std::move(tree.node_module);
-    for (const Module& module : tree.modules) notes_.modules_.push_back(Printable(module.path));
+    for (OptionalModuleId module : attribution.node_module) {
+      notes_.module_of_node_.push_back(module.value_or(kRootModule));
+    }
+    for (size_t m = 0; m < attribution.paths.size(); ++m) {
+      notes_.modules_.push_back(Printable(attribution.paths.path(static_cast<ModuleId>(m))));
+    }
     return std::move(notes_);
   }
 

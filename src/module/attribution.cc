@@ -380,7 +380,7 @@ class Walk {
           exporter::ClassOfFunction(model_.node(id).op_type).substr(0, kMaxModulePath + 1);
       const absl::string_view path = out_.paths.path(base);
       it->second =
-          out_.paths.Intern(path.empty() ? std::string(type) : absl::StrCat(path, ".", type));
+          out_.paths.Intern(path.empty() ? std::string(type) : absl::StrCat(path, ".", type), base);
     }
     return it->second;
   }

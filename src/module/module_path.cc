@@ -114,11 +114,11 @@ ModuleId ModulePaths::Intern(absl::string_view path, ModuleId around) {
   if (const auto known = ids_.Find(path, hash)) return *known;
   if (const absl::string_view limited = Limited(path); limited.size() < path.size()) {
     cut_ = true;
-    return Intern(limited);
+    return Intern(limited, around);
   }
   if (paths_.size() >= max_modules_ || bytes_ + path.size() > max_bytes_) {
     cut_ = true;
-    return LongestKnown(path, kRootModule);
+    return LongestKnown(path, around);
   }
   const ModuleId id = static_cast<ModuleId>(paths_.size());
   bytes_ += path.size();
