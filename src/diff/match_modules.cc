@@ -96,7 +96,7 @@ class Matcher {
     for (size_t i = 0; i < queue_.size(); ++i) {
       const auto [b, h] = queue_[i];
       MatchByName(b, h);
-      while (OpenWrapper(b, h)) MatchByName(b, h);
+      while (OpenWrappers(b, h)) MatchByName(b, h);
       MatchBySignature(b, h);
       MatchByLikeness(b, h);
     }
@@ -142,30 +142,44 @@ class Matcher {
     }
   }
 
-  // The child of `parent` that is a wrapper of what `others` of the other side are; kNone.
-  static int32_t FindWrapper(const Side& side, int32_t parent, const Known& others) {
+  // The child that holds most of its parent's modules and has no partner; kNone.
+  static int32_t MainChild(const Side& side, int32_t parent) {
     for (int32_t c : side.Unmatched(parent)) {
-      if (side.At(c).own || 2 * side.Size(c) <= side.Size(parent)) continue;
-      int64_t children = 0, known = 0;
-      for (int32_t i : side.Unmatched(c)) {
-        if (side.At(i).own) continue;
-        ++children;
-        known += others.Has(side, i) ? 1 : 0;
-      }
-      if (known > 0 && 2 * known >= children) return c;
+      if (!side.At(c).own && 2 * side.Size(c) > side.Size(parent)) return c;
     }
     return kNone;
   }
 
+  // Whether most children of a module are what the other side has.
+  static bool Wraps(const Side& side, int32_t module, const Known& others) {
+    int64_t children = 0, known = 0;
+    for (int32_t c : side.Unmatched(module)) {
+      if (side.At(c).own) continue;
+      ++children;
+      known += others.Has(side, c) ? 1 : 0;
+    }
+    return known > 0 && 2 * known >= children;
+  }
+
+  // The wrappers below `parent` of what the other side has: one, or several around each other.
+  static std::vector<int32_t> FindWrappers(const Side& side, int32_t parent, const Known& others) {
+    std::vector<int32_t> around;
+    for (int32_t c = MainChild(side, parent); c != kNone; c = MainChild(side, c)) {
+      around.push_back(c);
+      if (Wraps(side, c, others)) return around;
+    }
+    return {};
+  }
+
   // Both are looked for before one is opened, so that it does not matter which model is the base.
-  bool OpenWrapper(int32_t b, int32_t h) {
+  bool OpenWrappers(int32_t b, int32_t h) {
     const std::vector<int32_t> left = base_.Unmatched(b), right = head_.Unmatched(h);
     if (left.empty() || right.empty()) return false;
-    const int32_t of_base = FindWrapper(base_, b, Known(head_, right));
-    const int32_t of_head = FindWrapper(head_, h, Known(base_, left));
-    if (of_base != kNone) match_.base_wrapper[static_cast<size_t>(of_base)] = true;
-    if (of_head != kNone) match_.head_wrapper[static_cast<size_t>(of_head)] = true;
-    return of_base != kNone || of_head != kNone;
+    const std::vector<int32_t> of_base = FindWrappers(base_, b, Known(head_, right));
+    const std::vector<int32_t> of_head = FindWrappers(head_, h, Known(base_, left));
+    for (int32_t c : of_base) match_.base_wrapper[static_cast<size_t>(c)] = true;
+    for (int32_t c : of_head) match_.head_wrapper[static_cast<size_t>(c)] = true;
+    return !of_base.empty() || !of_head.empty();
   }
 
   // The first of a kind is the same as the first of it in the other model, and so on.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,7 @@ TEST(DiffPropertyTest, AReportReadBackIsTheModel) {
     ASSERT_TRUE(read.ok()) << path << ": " << read.status();
     const Diff diff = MakeDiff(&*read, report).value();
     EXPECT_TRUE(diff.IsEmpty()) << path;
+    EXPECT_TRUE(MakeDiff(&report, report).value().IsEmpty()) << path;
     EXPECT_EQ(diff.nodes.size(), report.nodes.size());
     rows += static_cast<int>(diff.modules.size());
   }
@@ -54,7 +56,8 @@ TEST(DiffPropertyTest, AReportReadBackIsTheModel) {
 TEST(DiffPropertyTest, PartsAddUpAndSwappingTurnsTheSignsAround) {
   std::vector<Report> reports;
   for (const char* name : {"resnet50", "mobilenet-v3-large", "gpt2", "lstm",
-                           "deployed/resnet50.qdq_s8", "deployed/resnet50.ort_all"}) {
+                           "deployed/resnet50.qdq_s8", "deployed/resnet50.ort_all", "gpt-124m",
+                           "vit-b-16", "hf-clip-vit-l-14-336", "llama-tiny"}) {
     reports.push_back(CountFile(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx")));
   }
   for (size_t i = 0; i < reports.size(); ++i) {
@@ -66,6 +69,35 @@ TEST(DiffPropertyTest, PartsAddUpAndSwappingTurnsTheSignsAround) {
       const Diff back = MakeDiff(&reports[j], reports[i]).value();
       EXPECT_EQ(Turned(diff, 1), Turned(back, -1)) << i << " " << j;
     }
+  }
+}
+
+// What a configuration describes has no wrapper around it; the export was one of a class `m`.
+TEST(DiffPropertyTest, AWrapperIsNotAnotherModel) {
+  const Report exported = CountFile(ONNXFLOPS_SOURCE_DIR "/models/gpt2.onnx");
+  const Report described = CountFile(ONNXFLOPS_SOURCE_DIR "/tests/data/config/gpt2/config.json");
+  for (const auto& [base, head] : {std::tie(exported, described), std::tie(described, exported)}) {
+    const Diff diff = MakeDiff(&base, head).value();
+    ExpectPartsAddUp(diff);
+    for (const ModuleDiff& m : diff.modules) {
+      EXPECT_TRUE(m.Change(QuantityOf("macs")).is_zero()) << NameOf(m.status) << " " << m.path;
+    }
+  }
+}
+
+// What Count finds with --memory, also where that was written and read back.
+TEST(DiffPropertyTest, ThePeakIsThatOfACount) {
+  for (const char* name : {"gpt2", "resnet50", "vit-b-16", "t5-small"}) {
+    const Model model = Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx")).value();
+    const Report alone = Count(model, {.activation_peak = true}).value();
+    const Report full = Count(model, {.memory = MemoryOptions()}).value();
+    ASSERT_TRUE(alone.activation_peak) << name;
+    EXPECT_EQ(alone.activation_peak->bytes, full.memory->peak.bytes) << name;
+    const Report read = ReadReport(ToJson(full), "base.json").value();
+    const Diff diff = MakeDiff(&read, alone).value();
+    EXPECT_TRUE(diff.IsEmpty()) << name;
+    ASSERT_TRUE(diff.peak) << name;
+    EXPECT_EQ(diff.peak->head, alone.activation_peak->bytes) << name;
   }
 }
 

@@ -39,6 +39,7 @@ struct Net {
   int blocks = 3;
   std::vector<int64_t> wide = {16, 16, 16, 16};
   std::string moved_to;  // where the head is; "": at the top
+  std::string wrapper;   // around all of it: "/m"
 };
 constexpr int64_t kHidden = 8;
 
@@ -50,7 +51,8 @@ ModelMaker MakeNet(const Net& net) {
                           int64_t out) {
     make.Weight(absl::StrCat(leaf, ".weight"), {in, out});
     const std::string y = absl::StrCat(leaf, "_out");
-    make.Node(absl::StrCat(path, "/MatMul"), "MatMul", {x, absl::StrCat(leaf, ".weight")}, {y});
+    make.Node(absl::StrCat(net.wrapper, path, "/MatMul"), "MatMul",
+              {x, absl::StrCat(leaf, ".weight")}, {y});
     x = y;
   };
   for (int i = 0; i < net.blocks; ++i) {
@@ -59,7 +61,7 @@ ModelMaker MakeNet(const Net& net) {
     const int64_t wide = net.wide[static_cast<size_t>(i)];
     linear(absl::StrCat(block, "/fc1"), absl::StrCat(name, ".fc1"), kHidden, wide);
     const std::string y = absl::StrCat(name, "_act");
-    make.Node(absl::StrCat(block, "/act/Relu"), "Relu", {x}, {y});
+    make.Node(absl::StrCat(net.wrapper, block, "/act/Relu"), "Relu", {x}, {y});
     x = y;
     linear(absl::StrCat(block, "/fc2"), absl::StrCat(name, ".fc2"), wide, kHidden);
   }
@@ -137,6 +139,21 @@ TEST(DiffTest, AMovedPart) {
   head.moved_to = "/tail";
   EXPECT_THAT(Changes(DiffNets({}, head)),
               ElementsAre("added tail 64", "moved_here tail.head 64", "moved_away head -64"));
+}
+
+// A prefix of all names is no new model: the parts have no other cost, and the level says so once.
+TEST(DiffTest, AWrapperAroundTheModel) {
+  Net wrapped;
+  wrapped.wrapper = "/outer/m";
+  const Diff gone = DiffNets(wrapped, {});
+  EXPECT_THAT(Changes(gone), IsEmpty());
+  EXPECT_FALSE(gone.IsEmpty());
+  Net wider = wrapped;
+  wider.wide[1] = 20;
+  EXPECT_THAT(Changes(DiffNets({}, wider)),
+              ElementsAre("changed  128", "changed outer 128", "changed outer.m 128",
+                          "changed outer.m.blocks.1 128", "changed outer.m.blocks.1.fc1 64",
+                          "changed outer.m.blocks.1.act 0", "changed outer.m.blocks.1.fc2 64"));
 }
 
 TEST(DiffTest, BatchMadeDynamic) {
