@@ -215,7 +215,7 @@ struct AskedSizes {
     std::set<std::string> models, without;
   };
   std::map<std::string, Name> names;
-  std::vector<std::string> symbols;  // that some model has
+  std::set<std::string> symbols;  // that some model has
 };
 
 // Which sizes neither the model nor its base has a symbol for.
@@ -242,7 +242,13 @@ class SizedDiff {
     at_.activation_peak = with_peak;
     if (sizes == nullptr) return;
     sizes_ = *sizes;
-    at_.bindings.insert(sizes->fixed.begin(), sizes->fixed.end());
+    // What the call says comes first.
+    for (const auto& [typed, size] : at_.bindings) {
+      const std::string name = TypedSymbol(typed);
+      const bool in_range = sizes_.ranges.erase(name) > 0;
+      if (in_range || sizes_.fixed.contains(name)) sizes_.fixed[name] = size;
+    }
+    at_.bindings.insert(sizes_.fixed.begin(), sizes_.fixed.end());
   }
 
   const CountOptions& at() const { return at_; }
@@ -273,7 +279,7 @@ class SizedDiff {
 
   // Whether there was any.
   bool LeaveOutUnknown(const std::string& path, const Diff& diff, AskedSizes* asked) {
-    for (const auto& [name, size] : diff.sizes) asked->symbols.push_back(name);
+    for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);
     std::vector<std::string> names;
     for (const auto& [name, size] : at_.bindings) names.push_back(name);
     for (const auto& [name, range] : sizes_.ranges) names.push_back(name);
@@ -297,12 +303,12 @@ class SizedDiff {
 // A size that no model has a symbol for is an error: it is a mistake in its name. One that some
 // have is left out for the others, which is said.
 absl::Status TellUnknownSizes(const std::string& budgets, const AskedSizes& asked) {
+  const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
   for (const auto& [name, of] : asked.names) {
     if (of.without.size() < of.models.size()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
-                     ": no model has a symbol named ", Escaped(QuotedSymbol(name)),
-                     DidYouMean(name, asked.symbols)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
+        ": no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));
   }
   for (const auto& [name, of] : asked.names) {
     for (const std::string& path : of.without) {

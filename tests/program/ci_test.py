@@ -102,6 +102,29 @@ def test_formats(folder):
     expect(read(summary) == "before\n" + texts["markdown"], "the summary is added")
 
 
+def check_sizes(folder, at, *arguments, code=0):
+    write(os.path.join(folder, "s.toml"), f'[budget]\nmacs = "10 GMAC"\n[at]\n{at}\n')
+    done = subprocess.run([PROGRAM, "check", *arguments, "--budgets", "s.toml", "--format", "json"], cwd=folder, capture_output=True, text=True, check=False)
+    expect(done.returncode == code, f"sizes {at}: exit code {done.returncode}: {done.stderr}")
+    return done.stderr, [rule["at"] for rule in json.loads(done.stdout)["rules"]] if code == 0 else []
+
+
+def test_sizes(folder):
+    """Of several models some have the symbols of [at]. A name that none has is a mistake."""
+    for name in ("lstm", "resnet50"):
+        copy(os.path.join(ROOT, "models", name + ".onnx"), os.path.join(folder, name + ".onnx"))
+    both = ("lstm.onnx", "resnet50.onnx")
+    without, at = check_sizes(folder, 'batch = 2\nseq = "1..8"', *both)
+    expect(without.count("resnet50.onnx: has no symbol named") == 2 and "lstm.onnx" not in without, without)
+    expect(at == ["batch = 2, seq = 1..8", ""], f"sizes at {at}")
+    expect(check_sizes(folder, 'batch = 2\nseq = "1..8"', *both, "--dim", "seq=3")[1][0] == "batch = 2, seq = 3", "--dim comes first")
+    for wrong in ("bacth = 2", 'bacth = "1..8"'):
+        error, _ = check_sizes(folder, wrong + "\nseq = 1", *both, code=2)
+        expect("s.toml: [at]: no model has a symbol named 'bacth'; did you mean batch?" in error, error)
+        check_sizes(folder, wrong, "resnet50.onnx", code=2)
+    expect("'seq'" in check_sizes(folder, "batch = 1", *both, "--dim", "seq=3")[0], "a size of the call")
+
+
 ATTACKS = ["</testsuite><x>&", "]]>", "::error::pwned", "a%0A::warning::b", "`@admin` <img src=x> --> [l](http://x)", "\u202e\x1b[31m\nline", "a|b"]
 
 
@@ -225,7 +248,7 @@ def hostile_fork(folder, script, environment):
 
 
 def main():
-    for test in (test_formats, test_attacks, test_repository, test_templates):
+    for test in (test_formats, test_sizes, test_attacks, test_repository, test_templates):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("\n".join(FAULTS))
