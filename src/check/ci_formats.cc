@@ -132,7 +132,7 @@ void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter*
 std::string ToComment(const CheckReport& report) {
   const std::string begin =
       absl::StrCat(CommentMarker("check", report.head.path), "**", MarkdownCode(report.head.path),
-                   "** ", MarkdownCode(CheckInWords(report)), "\n");
+                   "** ", CheckInWords(report), "\n");
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops check prints all of it.\n";
   const size_t room = kMaxCommentBytes - sizeof(kLeftOut);
   std::string out = begin;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "src/diff/diff_parts.h"
 #include "src/report/text_table.h"
 
@@ -67,7 +68,7 @@ std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& option
 std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
   std::string begin =
       absl::StrCat(CommentMarker("diff", diff.head.path), "**", MarkdownCode(diff.head.path), "** ",
-                   MarkdownCode(ChangeInWords(diff)), "\n");
+                   absl::StrReplaceAll(ChangeInWords(diff), {{"<", "&lt;"}}), "\n");
   if (diff.IsEmpty()) return begin;
   if (diff.lower_bound) begin += "\nA part is not counted: totals are lower bounds.\n";
   absl::StrAppend(&begin, "\n", DrawMarkdown(TotalsTable(diff, options)));

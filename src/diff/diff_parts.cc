@@ -242,8 +242,8 @@ std::string ChangeInWords(const Diff& diff) {
     } else if (percent == "new") {
       figures.push_back(absl::StrCat(q->title, " new"));
     } else {
-      const char* sign = percent != "<0.1" ? "" : head > base ? "+" : "-";
-      figures.push_back(absl::StrCat(q->title, " ", sign, percent, " %"));
+      const char* way = percent != "<0.1" ? "" : head > base ? " more" : " less";
+      figures.push_back(absl::StrCat(q->title, " ", percent, " %", way));
     }
   }
   if (!equal.empty()) {
