@@ -1,5 +1,6 @@
 #include "src/check/ci_formats.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,12 +37,14 @@ std::string MessageOf(const Judgement& j) {
                       j.detail.empty() ? "" : "; ", j.detail);
 }
 
-// Those that somebody should look at.
+// Those that somebody should look at, what did not pass first.
 std::vector<const Judgement*> Alarming(const CheckReport& report) {
   std::vector<const Judgement*> alarming;
   for (const Judgement& j : report.judgements) {
     if (!j.passed() || j.verdict == Verdict::kWarned) alarming.push_back(&j);
   }
+  std::stable_partition(alarming.begin(), alarming.end(),
+                        [](const Judgement* j) { return !j->passed(); });
   return alarming;
 }
 

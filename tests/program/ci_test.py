@@ -9,6 +9,7 @@ compared with itself, as the templates of tools/ci/ do.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -222,6 +223,44 @@ def test_templates(folder):
     expect(done.returncode == 0, f"nothing changed: {done.returncode} {done.stdout}{done.stderr}")
 
 
+def is_plain(path):
+    done = subprocess.run([os.path.join(ROOT, "tools", "ci", "plain_comment.sh"), path], capture_output=True, text=True, check=False)
+    expect((done.returncode == 0) == (done.stderr == ""), f"a reason: {done.stderr}")
+    return done.stderr
+
+
+# What a comment of ours never holds, and what it may hold. Backticks, bars and folds are where a reader of the text could be fooled.
+REFUSED = ["hi @x", "<img src=x>", "[a](b)", "![a](b)", "[a]: /x", "http://x", "www.x.org", "see #12", "deadbeef", "`a` <b> `c`", "` <b>",
+           "`a` ``<img>` b", "\\` <b> `", "| `a | <b> ` |", "a | b\n--- | ---\n`a | <b> `", "| a | b |\n| - | - |\n`a | <b> `", "<!-- x -->",
+           "<!-- onnxflops:x --> <b>", "```", "<details>\n`<b>`", "</details>\n<!-- onnxflops:diff:m -->\n`<b>`", "a\x1b[31m", "x" * 60_001]
+PLAIN = ["a `<b>` c", "``a` <b> ``", "`a``<b>`", "```` ` ````", "| `a \\| <b>` |", "- `a|b`", "<details><summary>x</summary>\n\n| `a` |\n\n</details>",
+         "&lt;0.1, 1,630", "<!-- onnxflops:diff:models/m.onnx -->\n**`m`** FLOPs"]
+
+
+def test_plain_comments(folder):
+    path = os.path.join(folder, "comment.md")
+    for text in REFUSED + PLAIN:
+        write(path, text + "\n")
+        expect((is_plain(path) == "") == (text in PLAIN), f"plain: {text[:60]!r}: {is_plain(path)}")
+
+
+def test_workflows(folder):
+    """actionlint, where it is installed, takes the workflows for forks and what action.yml says at its top."""
+    if not shutil.which("actionlint"):
+        return
+    workflows = os.path.join(folder, ".github", "workflows")
+    os.makedirs(workflows)
+    git("init", "-q", cwd=folder)
+    shutil.copytree(os.path.join(ROOT, "tools", "ci"), os.path.join(folder, "tools", "ci"))
+    action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
+    usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
+    texts = {"use.yml": usage, **{name: read(os.path.join(ROOT, "tools", "ci", name)) for name in ("fork-review.yml", "fork-comment.yml")}}
+    for name, text in texts.items():
+        write(os.path.join(workflows, name), text.replace("OWNER/onnxflops/tools/ci@REVISION", "./tools/ci") + "\n")
+    done = subprocess.run(["actionlint"], cwd=folder, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"actionlint: {done.stdout}")
+
+
 def hostile_fork(folder, script, environment):
     """A pull request of a stranger: names that attack, a model that is none, a link, and budgets of its own. Nothing runs, and the
     comment holds what fork-comment.yml lets through."""
@@ -239,8 +278,9 @@ def hostile_fork(folder, script, environment):
     expect(done.returncode == 2, f"a file that is no model is trouble: {done.returncode} {done.stderr[:300]}")
     expect(not os.path.exists(os.path.join(folder, "pwned")), "a name ran as a command")
     expect("root:" not in done.stdout + done.stderr, "a link was read")
-    comment = read(os.path.join(folder, "fork-out", "comment.md"))
-    expect(len(comment) <= 60_000 and "@" not in comment, "what the second workflow checks")
+    path = os.path.join(folder, "fork-out", "comment.md")
+    comment = read(path)
+    expect(is_plain(path) == "", f"what the second workflow checks: {is_plain(path)}")
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", comment)
     tags = {tag for tag in re.findall(r"<[^>]*>", outside) if not tag.startswith("<!-- onnxflops:")}
     expect(tags <= {"<details>", "<summary>", "</summary>", "</details>"}, f"tags {tags}")
@@ -248,7 +288,7 @@ def hostile_fork(folder, script, environment):
 
 
 def main():
-    for test in (test_formats, test_sizes, test_attacks, test_repository, test_templates):
+    for test in (test_formats, test_sizes, test_attacks, test_plain_comments, test_workflows, test_repository, test_templates):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("\n".join(FAULTS))
