@@ -212,6 +212,7 @@ absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, cons
 struct AskedSizes {
   struct Name {
     bool in_budgets = false;
+    bool is_range = false;
     std::set<std::string> models, without;
   };
   std::map<std::string, Name> names;
@@ -258,13 +259,17 @@ class SizedDiff {
     for (const auto& [name, size] : at_.bindings) asked->names[name].models.insert(path);
     for (const auto& [name, range] : sizes_.ranges) asked->names[name].models.insert(path);
     for (const auto& [name, size] : sizes_.fixed) asked->names[name].in_budgets = true;
-    for (const auto& [name, range] : sizes_.ranges) asked->names[name].in_budgets = true;
+    for (const auto& [name, range] : sizes_.ranges) {
+      asked->names[name].in_budgets = asked->names[name].is_range = true;
+    }
     absl::StatusOr<Diff> diff = Count(at_);
-    if (absl::IsInvalidArgument(diff.status()) && !run_.files.one_file) {
+    if (absl::IsInvalidArgument(diff.status())) {
       CountOptions open = at_;
       open.bindings.clear();
       const absl::StatusOr<Diff> without = Count(open);
-      if (!without.ok() || !LeaveOutUnknown(path, *without, asked)) return diff;
+      if (!without.ok() || IsMistake(*without) || !LeaveOutUnknown(path, *without, asked)) {
+        return diff;
+      }
       diff = Count(at_);
     }
     if (diff.ok()) LeaveOutUnknown(path, *diff, asked);
@@ -275,6 +280,12 @@ class SizedDiff {
   absl::StatusOr<Diff> Count(const CountOptions& options) const {
     return base_.empty() ? DiffWithNothing(side_, options)
                          : DiffWithBase(base_, side_, options, run_.missing_is_fine);
+  }
+
+  // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
+  // leaves no size open: the same file may be for other models.
+  bool IsMistake(const Diff& open) const {
+    return run_.files.one_file && (!open.sizes.empty() || !run_.options.bindings.empty());
   }
 
   // Whether there was any.
@@ -300,12 +311,13 @@ class SizedDiff {
   BudgetSizes sizes_;
 };
 
-// A size that no model has a symbol for is an error: it is a mistake in its name. One that some
-// have is left out for the others, which is said.
+// A size that no model has a symbol for is an error where one has other symbols: it is a mistake in
+// its name. Otherwise the model is judged without it, which is said: what stays open is not proven.
 absl::Status TellUnknownSizes(const std::string& budgets, const AskedSizes& asked) {
   const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
   for (const auto& [name, of] : asked.names) {
-    if (of.without.size() < of.models.size()) continue;
+    const bool may_be_for_others = of.in_budgets && (of.is_range || symbols.empty());
+    if (of.without.size() < of.models.size() || may_be_for_others) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
         ": no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));

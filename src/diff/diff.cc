@@ -495,7 +495,8 @@ absl::StatusOr<Diff> MakeDiff(const Report* base_or_null, const Report& head_as_
     if (base.Has(q) && head.Has(q)) diff.quantities.push_back(&q);
   }
   if (!diff.has_base && head.activation_peak) base.activation_peak.emplace();
-  if (base.activation_peak && head.activation_peak) {
+  if (base.activation_peak && head.activation_peak &&
+      (head.activation_peak->bytes - base.activation_peak->bytes).error() == nullptr) {
     diff.peak = {base.activation_peak->bytes, head.activation_peak->bytes,
                  base.activation_peak->lower_bound || head.activation_peak->lower_bound};
   }

@@ -1,6 +1,7 @@
 #include "src/diff/map_formulas.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "src/cost/amounts.h"
 #include "src/graph/fact.h"
 #include "src/module/module.h"
+#include "src/report/memory_report.h"
 
 namespace onnxflops::diff {
 namespace {
@@ -21,7 +23,7 @@ class FormulaMapper {
   absl::Status Map(Report* report) {
     AllAmounts(&report->totals);
     for (const DerivedQuantity& q : kDerivedQuantities) Formula(&(report->totals.*q.value));
-    if (report->activation_peak) Formula(&report->activation_peak->bytes);
+    Peak(&report->activation_peak);
     for (OpRow& row : report->by_op) {
       AllAmounts(&row);
       Formula(&row.runs);
@@ -47,6 +49,12 @@ class FormulaMapper {
     if (const char* error = expr->error()) {
       status_ = LimitError(LimitOf(error), absl::StrCat("a formula ", error));
     }
+  }
+  // A peak whose formula gets too long is not known: the rest is.
+  void Peak(std::optional<ActivationPeak>* peak) const {
+    if (!peak->has_value()) return;
+    (*peak)->bytes = map_((*peak)->bytes);
+    if ((*peak)->bytes.error() != nullptr) peak->reset();
   }
   void AllAmounts(Amounts* amounts) {
     for (const Quantity& q : kQuantities) Formula(&(amounts->*q.value));

@@ -99,6 +99,7 @@ BUDGETS = """
 flops = "1 FLOP"
 "other_flops / flops" = "1%"
 bytes_read = {limit = "+1%", warn = "-1%"}
+peak_activation_bytes = {limit = "+1%", warn = 1}
 [modules."*"]
 flops = "+0%"
 [modules."*.*"]

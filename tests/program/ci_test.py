@@ -119,10 +119,13 @@ def test_sizes(folder):
     expect(without.count("resnet50.onnx: has no symbol named") == 2 and "lstm.onnx" not in without, without)
     expect(at == ["batch = 2, seq = 1..8", ""], f"sizes at {at}")
     expect(check_sizes(folder, 'batch = 2\nseq = "1..8"', *both, "--dim", "seq=3")[1][0] == "batch = 2, seq = 3", "--dim comes first")
-    for wrong in ("bacth = 2", 'bacth = "1..8"'):
-        error, _ = check_sizes(folder, wrong + "\nseq = 1", *both, code=2)
-        expect("s.toml: [at]: no model has a symbol named 'bacth'; did you mean batch?" in error, error)
-        check_sizes(folder, wrong, "resnet50.onnx", code=2)
+    error, _ = check_sizes(folder, "bacth = 2\nseq = 1", *both, code=2)
+    expect("s.toml: [at]: no model has a symbol named 'bacth'; did you mean batch?" in error, error)
+    check_sizes(folder, "bacth = 2\nseq = 1", "lstm.onnx", code=2)
+    check_sizes(folder, "seq = 1", "resnet50.onnx", "--dim", "batch=1", code=2)
+    for sizes in ("batch = 2", 'batch = "1..8"'):
+        expect("checked without it" in check_sizes(folder, sizes, "resnet50.onnx")[0], "a model without open sizes")
+    expect("'bacth': checked without it" in check_sizes(folder, 'bacth = "1..8"', *both, code=1)[0], "what is open is not proven")
     expect("'seq'" in check_sizes(folder, "batch = 1", *both, "--dim", "seq=3")[0], "a size of the call")
 
 
