@@ -1,12 +1,15 @@
 #include "src/hardware/device.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
@@ -30,6 +33,35 @@ bool IsCalled(const Device& device, absl::string_view name) {
     if (absl::EqualsIgnoreCase(alias, name)) return true;
   }
   return false;
+}
+
+// Letters and digits, without the vendor: "NVIDIA H100" is "h100".
+std::string BareName(absl::string_view name) {
+  std::string bare;
+  for (char c : name) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) bare.push_back(absl::ascii_tolower(c));
+  }
+  return std::string(absl::StripPrefix(bare, "nvidia"));
+}
+
+// Names of devices that the typed one is a part of, or that are a part of it. Nobody knows which of
+// them is meant, so none is taken.
+std::vector<std::string> NamesAround(absl::string_view name, absl::Span<const Device> devices) {
+  constexpr size_t kLeast = 3, kMost = 4;
+  const std::string bare = BareName(name);
+  std::vector<std::string> around;
+  if (bare.size() < kLeast) return around;
+  for (const Device& device : devices) {
+    std::vector<std::string> called = device.aliases;
+    called.push_back(device.name);
+    const bool near = std::any_of(called.begin(), called.end(), [&](const std::string& other) {
+      const std::string theirs = BareName(other);
+      return absl::StrContains(theirs, bare) ||
+             (theirs.size() >= kLeast && absl::StrContains(bare, theirs));
+    });
+    if (near && around.size() < kMost) around.push_back(device.name);
+  }
+  return around;
 }
 
 }  // namespace
@@ -66,7 +98,14 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
       names.push_back(device.name);
     }
   }
-  const std::string similar = DidYouMean(name, names);
+  std::vector<std::string> around = NamesAround(name, AllDevices());
+  if (around.size() > 1) {
+    const std::string last = around.back();
+    around.pop_back();
+    return absl::NotFoundError(absl::StrCat("no device is called ", Quoted(name), "; did you mean ",
+                                            absl::StrJoin(around, ", "), " or ", last, "?"));
+  }
+  const std::string similar = DidYouMean(name, around.empty() ? names : around);
   return absl::NotFoundError(absl::StrCat(
       "no device is called ", Quoted(name), similar,
       similar.empty() ? "; `onnxflops devices` lists them, and --peak gives a peak of your own"
