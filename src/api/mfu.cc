@@ -83,34 +83,50 @@ std::optional<int64_t> PositionParameters(const Inference& inference) {
   return tables.empty() ? std::nullopt : elements.AsInt64();
 }
 
-// Of `all` parameters, those that a token meets: without the experts that it is not routed to.
-// nullopt where no operator is a mixture of experts.
-std::optional<int64_t> ActiveParameters(const ModelData& model, const Inference& inference,
-                                        const Expr& all) {
-  absl::flat_hash_map<ValueId, Expr> elements;
-  for (const resolve::Parameter& p : resolve::FindParameters(model)) {
-    elements.emplace(p.value, Expr(p.elements));
-  }
-  Expr idle = 0;
-  bool mixture = false;
-  for (const Call& call : inference.calls) {
-    const uint32_t experts = call.def == nullptr ? 0 : call.def->operands.experts;
-    if (experts == 0) continue;
-    const Node& node = model.node(call.node);
-    const Attribute* k = node.FindAttribute("k");
-    mixture = true;
-    for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size() && i < 32; ++i) {
-      if ((experts >> i & 1) == 0 || !node.inputs[i]) continue;
-      const auto weight = elements.find(*node.inputs[i]);
-      const Fact& fact = inference.fact(call.inputs[i]);
-      if (weight == elements.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
-      const Expr unused = fact.shape[0] - (k == nullptr ? 1 : k->i);
-      idle += FloorDiv(weight->second * unused, fact.shape[0]);
-      elements.erase(weight);  // each once
+// Parameters of experts that a token is not routed to, each tensor once; nullopt where no operator
+// is a mixture of experts.
+class IdleExperts {
+ public:
+  explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+      elements_.emplace(p.value, Expr(p.elements));
     }
   }
-  return mixture ? (all - idle).AsInt64() : std::nullopt;
-}
+
+  std::optional<Expr> Find() {
+    for (InstanceId id : in_.callees_first) {
+      const Instance& instance = in_.instance(id);
+      const std::vector<NodeId>& nodes = model_.graph(instance.graph).nodes;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        Add(model_.node(nodes[i]), in_.call(instance.calls[i]));
+      }
+    }
+    return any_ ? std::optional<Expr>(idle_) : std::nullopt;
+  }
+
+ private:
+  void Add(const Node& node, const Call& call) {
+    const uint32_t experts = call.def == nullptr ? 0 : call.def->operands.experts;
+    if (experts == 0) return;
+    any_ = true;
+    const Attribute* k = node.FindAttribute("k");
+    for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size() && i < 32; ++i) {
+      if ((experts >> i & 1) == 0 || !node.inputs[i]) continue;
+      const auto weight = elements_.find(*node.inputs[i]);
+      const Fact& fact = in_.fact(call.inputs[i]);
+      if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
+      const Expr unused = fact.shape[0] - (k == nullptr ? 1 : k->i);
+      idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
+      elements_.erase(weight);
+    }
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  absl::flat_hash_map<ValueId, Expr> elements_;
+  Expr idle_ = 0;
+  bool any_ = false;
+};
 
 class MfuMaker {
  public:
@@ -159,8 +175,8 @@ class MfuMaker {
       if (!parameter->has_value()) *parameter = value;
     };
     fill(report_.totals.params.AsInt64(), &parameters_.n);
-    fill(ActiveParameters(*analysis_.inference.model, analysis_.inference, report_.totals.params),
-         &parameters_.a);
+    const std::optional<Expr> idle = IdleExperts(analysis_.inference).Find();
+    if (idle) fill((report_.totals.params - *idle).AsInt64(), &parameters_.a);
     if (attention_.layers > 0) fill(attention_.layers, &parameters_.l);
     fill(KnownSize(attention_.heads), &parameters_.h);
     fill(KnownSize(attention_.head_size), &parameters_.q);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
 #include "src/report/format.h"
 #include "src/report/model_rows.h"
 #include "src/report/summary.h"
@@ -66,6 +68,10 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
     cells.push_back(row.sizes);
     table.rows.push_back({std::move(cells)});
   }
+  if (std::any_of(rows.begin(), rows.end(), [](const MemoryRow& row) { return row.open; })) {
+    table.notes.emplace_back(
+        "sizes that a file leaves open are those of the last column; --dim NAME=N sets others");
+  }
   return table;
 }
 
@@ -81,6 +87,10 @@ MemoryRow MakeMemoryRow(const Report& report) {
   const ModelRow model = MakeModelRow(report);
   row.path = model.path;
   row.sizes = model.sizes;
+  row.open = model.open;
+  row.given = absl::StrJoin(report.bindings, ", ", [](std::string* out, const auto& binding) {
+    absl::StrAppend(out, Escaped(binding.first), " = ", binding.second);
+  });
   row.at_node = memory.peak.node;
   MemoryRow::Bytes peak = BytesAt(values, memory.peak.bytes, peak_unknown);
   peak.shown = memory.peak.value;
@@ -119,7 +129,7 @@ std::string ToCsv(absl::Span<const MemoryRow> rows) {
   for (const char* title : {"lower_bound", "at_node"}) table.columns.push_back({title});
   for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
   for (const MemoryRow& row : rows) {
-    std::vector<std::string> cells = {row.path, row.sizes};
+    std::vector<std::string> cells = {row.path, row.given};
     bool at_least = false;
     for (const MemoryRow::Bytes& bytes : row.bytes) {
       cells.push_back(bytes.exact);

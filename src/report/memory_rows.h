@@ -35,7 +35,10 @@ struct MemoryRow {
     std::optional<absl::int128> shown;  // at `sizes`
     bool at_least = false;              // a part is unknown
   };
-  std::string path, sizes;
+  std::string path;
+  std::string sizes;  // "batch = 1": those given, and those that `shown` is at
+  std::string given;  // "batch = 1": those given
+  bool open = false;  // sizes are left open
   Bytes bytes[std::size(kMemoryFigures)];
   std::string at_node;                                    // of the peak
   std::vector<std::pair<std::string, std::string>> fits;  // "fit inference", "batch = 12"
