@@ -44,22 +44,34 @@ std::string BareName(absl::string_view name) {
   return std::string(absl::StripPrefix(bare, "nvidia"));
 }
 
-// Names of devices that the typed one is a part of, or that are a part of it. Nobody knows which of
-// them is meant, so none is taken.
+// How much of the names is the same, if one is a part of the other; else 0.
+size_t SharedPart(absl::string_view typed, const Device& device) {
+  constexpr size_t kLeast = 3;
+  size_t most = 0;
+  std::vector<std::string> called = device.aliases;
+  called.push_back(device.name);
+  for (const std::string& other : called) {
+    const std::string theirs = BareName(other);
+    const absl::string_view part = theirs.size() < typed.size() ? theirs : typed;
+    const absl::string_view whole = theirs.size() < typed.size() ? typed : theirs;
+    if (part.size() >= kLeast && absl::StrContains(whole, part)) most = std::max(most, part.size());
+  }
+  return most;
+}
+
+// Names of devices that the typed one is a part of, or that are a part of it: those with the
+// longest. Nobody knows which of them is meant, so none is taken.
 std::vector<std::string> NamesAround(absl::string_view name, absl::Span<const Device> devices) {
-  constexpr size_t kLeast = 3, kMost = 4;
-  const std::string bare = BareName(name);
+  constexpr size_t kMost = 4;
+  const std::string typed = BareName(name);
+  size_t longest = 1;
   std::vector<std::string> around;
-  if (bare.size() < kLeast) return around;
   for (const Device& device : devices) {
-    std::vector<std::string> called = device.aliases;
-    called.push_back(device.name);
-    const bool near = std::any_of(called.begin(), called.end(), [&](const std::string& other) {
-      const std::string theirs = BareName(other);
-      return absl::StrContains(theirs, bare) ||
-             (theirs.size() >= kLeast && absl::StrContains(bare, theirs));
-    });
-    if (near && around.size() < kMost) around.push_back(device.name);
+    const size_t shared = SharedPart(typed, device);
+    if (shared < longest) continue;
+    if (shared > longest) around.clear();
+    longest = shared;
+    if (around.size() < kMost) around.push_back(device.name);
   }
   return around;
 }
@@ -98,14 +110,12 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
       names.push_back(device.name);
     }
   }
-  std::vector<std::string> around = NamesAround(name, AllDevices());
-  if (around.size() > 1) {
-    const std::string last = around.back();
-    around.pop_back();
+  const std::vector<std::string> around = NamesAround(name, AllDevices());
+  if (!around.empty()) {
     return absl::NotFoundError(absl::StrCat("no device is called ", Quoted(name), "; did you mean ",
-                                            absl::StrJoin(around, ", "), " or ", last, "?"));
+                                            absl::StrJoin(around, " or "), "?"));
   }
-  const std::string similar = DidYouMean(name, around.empty() ? names : around);
+  const std::string similar = DidYouMean(name, names);
   return absl::NotFoundError(absl::StrCat(
       "no device is called ", Quoted(name), similar,
       similar.empty() ? "; `onnxflops devices` lists them, and --peak gives a peak of your own"

@@ -38,7 +38,8 @@ constexpr char kPreview[] = "ai.onnx.preview";
 // `what` is "Attention with a cap of com.microsoft": the operator first, its domain last.
 TapeCase CaseOf(const std::string& what, int opset, const std::vector<Sizes>& inputs,
                 const Ints& ints, const Loop& loop, const Strings& strings = {}) {
-  TapeCase c = {what, what.substr(0, what.find_first_of(" ,")), "", opset, inputs, ints, strings, loop};
+  TapeCase c = {what, what.substr(0, what.find_first_of(" ,")), "", opset, inputs, ints, strings,
+                loop};
   for (const char* domain : {kMs, kPreview}) {
     if (absl::EndsWith(what, domain)) c.domain = domain;
   }
