@@ -121,7 +121,7 @@ void AddCache(const Inference& inference, MemoryReport* memory) {
   cache.length = decoder->length;
   cache.bytes = decoder->bytes;
   cache.fixed_bytes = decoder->fixed_bytes;
-  cache.bytes_per_token = DivideExactly(decoder->bytes, decoder->length);
+  cache.bytes_per_token = CacheBytesPerToken(*decoder);
   memory->cache = std::move(cache);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
+#include "src/resolve/parameters.h"
 #include "src/training/attention_summary.h"
 #include "src/training/backward.h"
 
@@ -81,6 +83,51 @@ std::optional<int64_t> PositionParameters(const Inference& inference) {
   return tables.empty() ? std::nullopt : elements.AsInt64();
 }
 
+// Parameters of experts that a token is not routed to, each tensor once; nullopt where no operator
+// is a mixture of experts.
+class IdleExperts {
+ public:
+  explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+      elements_.emplace(p.value, Expr(p.elements));
+    }
+  }
+
+  std::optional<Expr> Find() {
+    for (InstanceId id : in_.callees_first) {
+      const Instance& instance = in_.instance(id);
+      const std::vector<NodeId>& nodes = model_.graph(instance.graph).nodes;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        Add(model_.node(nodes[i]), in_.call(instance.calls[i]));
+      }
+    }
+    return any_ ? std::optional<Expr>(idle_) : std::nullopt;
+  }
+
+ private:
+  void Add(const Node& node, const Call& call) {
+    const uint32_t experts = call.def == nullptr ? 0 : call.def->operands.experts;
+    if (experts == 0) return;
+    any_ = true;
+    const Attribute* k = node.FindAttribute("k");
+    for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size() && i < 32; ++i) {
+      if ((experts >> i & 1) == 0 || !node.inputs[i]) continue;
+      const auto weight = elements_.find(*node.inputs[i]);
+      const Fact& fact = in_.fact(call.inputs[i]);
+      if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
+      const Expr unused = fact.shape[0] - (k == nullptr ? 1 : k->i);
+      idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
+      elements_.erase(weight);
+    }
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  absl::flat_hash_map<ValueId, Expr> elements_;
+  Expr idle_ = 0;
+  bool any_ = false;
+};
+
 class MfuMaker {
  public:
   MfuMaker(const Analysis& analysis, const MfuOptions& options)
@@ -128,6 +175,8 @@ class MfuMaker {
       if (!parameter->has_value()) *parameter = value;
     };
     fill(report_.totals.params.AsInt64(), &parameters_.n);
+    const std::optional<Expr> idle = IdleExperts(analysis_.inference).Find();
+    if (idle) fill((report_.totals.params - *idle).AsInt64(), &parameters_.a);
     if (attention_.layers > 0) fill(attention_.layers, &parameters_.l);
     fill(KnownSize(attention_.heads), &parameters_.h);
     fill(KnownSize(attention_.head_size), &parameters_.q);
@@ -239,14 +288,19 @@ class MfuMaker {
          .text = "3 x 2 x MACs: matrix products and convolutions alone",
          .source = "torch.utils.flop_counter"},
         PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
-    // With --causal half the forward pass is without them already.
-    if (attention_.layers > 0 && options_.count.causal == CausalCounting::kFull) {
+    // With --causal half the forward pass of causal operators is without them already.
+    const bool halved = options_.count.causal == CausalCounting::kHalf && report_.causal_nodes > 0;
+    if (attention_.layers > 0 && !halved) {
       Add({.name = "2x_causal_half",
            .text = "3 x forward, half of the products with scores left out",
            .source = "attention found in the graph"},
           PerStep(kForwardAndBackward * (forward - FloorDiv(attention_.flops, 2))));
     }
-    for (const FormulaInfo& info : kFormulas) AddKnownFormula(info);
+    for (const FormulaInfo& info : kFormulas) {
+      const bool of_experts =
+          info.formula == Formula::k6nActive || info.formula == Formula::kPalmActive;
+      if (!of_experts || parameters_.a) AddKnownFormula(info);
+    }
     Add({.name = "thop",
          .text = "3 x 2 x the MACs that thop reports",
          .source = "thop",
@@ -289,6 +343,9 @@ class MfuMaker {
           static_cast<double>(*options_.measured_flops) / static_cast<double>(out_.training_flops);
       out_.measured_hfu = Share(*options_.measured_flops);
       out_.notes = ReasonsOfRatio(out_.measured_to_counted);
+    }
+    if (options_.count.causal == CausalCounting::kHalf && report_.causal_nodes == 0) {
+      out_.notes.emplace_back(kNothingCausal);
     }
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
     out_.notes.push_back("a utilisation above 1 cannot be; likely reasons:");
