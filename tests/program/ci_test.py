@@ -214,7 +214,9 @@ def test_templates(folder):
     expect(done.returncode == 1, f"the budgets are the base's: {done.returncode} {done.stdout}{done.stderr}")
     comment = read(os.path.join(folder, "out", "comment.md"))
     expect(comment.startswith("<!-- onnxflops:review -->\n") and "m.onnx" in comment and "same.onnx" in comment, comment[:300])
-    ElementTree.fromstring(read(os.path.join(folder, "out", "m.onnx.xml")))
+    expect_junit(read(os.path.join(folder, "out", "m.onnx.xml")))
+    expect("::error file=onnxflops.toml,line=2," in done.stdout, f"an annotation of the file in the repository: {done.stdout}")
+    expect(tempfile.gettempdir() not in comment + done.stdout, "a path of this machine")
     hook = os.path.join(ROOT, "tools", "ci", "pre_commit.sh")
     for limit, code in (("+0%", 0), ("-50%", 1)):
         write(os.path.join(folder, "onnxflops.toml"), f'[budget]\nmacs = "{limit}"\n')
@@ -279,6 +281,7 @@ def hostile_fork(folder, script, environment):
     base = {**environment, "BASE": "main~1", "OUT": "fork-out", "MODELS": "*.onnx"}
     done = subprocess.run([script], cwd=folder, env=base, capture_output=True, text=True, check=False)
     expect(done.returncode == 2, f"a file that is no model is trouble: {done.returncode} {done.stderr[:300]}")
+    expect("an error came first" in read(os.path.join(folder, "fork-out", "comment.md")), "what is not reviewed is said")
     expect(not os.path.exists(os.path.join(folder, "pwned")), "a name ran as a command")
     expect("root:" not in done.stdout + done.stderr, "a link was read")
     path = os.path.join(folder, "fork-out", "comment.md")

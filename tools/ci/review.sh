@@ -15,13 +15,16 @@ readonly most=60000
 code=0
 worse() { [ "$1" -le "$code" ] || code=$1; }
 
+# Files of the base have the paths that they have in the repository, below $work: results say these, without $work.
+mkdir -p "$(dirname "$work/$budgets")"
 has_budgets=0
-if git cat-file blob "$base:./$budgets" >"$work/onnxflops.toml" 2>/dev/null; then has_budgets=1; fi
+if git cat-file blob "$base:./$budgets" >"$work/$budgets" 2>/dev/null; then has_budgets=1; fi
+without_work() { sed "s|$work/||g" "$1"; }
 
 mapfile -t patterns <<<"${MODELS:-*.onnx}"
 mapfile -d '' -t models < <(git ls-files -z -- "${patterns[@]}")
 printf '<!-- onnxflops:review -->\n' >"$out/comment.md"
-left=0
+left=0 broken=0
 # Appends a part of the comment, if there is room for all of it. The empty line ends the HTML before it.
 add() {
   if [ $(($(wc -c <"$out/comment.md") + $(wc -c <"$1"))) -gt $((most - 200)) ]; then left=$((left + 1)); else { echo; cat "$1"; } >>"$out/comment.md"; fi
@@ -29,18 +32,31 @@ add() {
 for model in "${models[@]}"; do
   if ! "$onnxflops" diff --git "$base" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --comment -o "$work/diff.md" -- "$model"; then
     worse 2
+    broken=$((broken + 1))
     continue
   fi
   if [ "$(wc -l <"$work/diff.md")" -gt 2 ]; then add "$work/diff.md"; fi
   [ $has_budgets = 1 ] || continue
-  old=$work/old.onnx
+  old=$work/base/$model
+  mkdir -p "$(dirname "$old")"
   git cat-file blob "$base:./$model" >"$old" 2>/dev/null || rm -f "$old"
-  "$onnxflops" check --budgets "$work/onnxflops.toml" --against "$old" --base-missing ok \
-    --output junit="$out/${model//\//__}.xml" --output comment="$work/check.md" --format github ${SUMMARY:+--summary} -- "$model"
+  "$onnxflops" check --budgets "$work/$budgets" --against "$old" --base-missing ok --output junit="$work/junit.xml" \
+    --output comment="$work/check.md" --output markdown="$work/summary.md" --format github -o "$work/annotations" -- "$model"
   status=$?
   worse $status
-  if [ $status = 1 ]; then add "$work/check.md"; fi
+  if [ $status = 2 ]; then
+    broken=$((broken + 1))
+    continue
+  fi
+  without_work "$work/annotations"
+  without_work "$work/junit.xml" >"$out/${model//\//__}.xml"
+  if [ -n "${SUMMARY:-}" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then without_work "$work/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
+  if [ $status = 1 ]; then
+    without_work "$work/check.md" >"$work/part.md"
+    add "$work/part.md"
+  fi
 done
 if [ $left -gt 0 ]; then printf '\n%s more parts did not fit.\n' "$left" >>"$out/comment.md"; fi
+if [ $broken -gt 0 ]; then printf '\nNot reviewed, since an error came first (the log says which): %s of %s models.\n' "$broken" "${#models[@]}" >>"$out/comment.md"; fi
 if [ "$(wc -l <"$out/comment.md")" = 1 ]; then printf 'No model changed its cost.\n' >>"$out/comment.md"; fi
 exit "$code"
