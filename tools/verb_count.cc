@@ -472,6 +472,21 @@ absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer,
   return absl::OkStatus();
 }
 
+// Rows of memory have nothing else.
+absl::Status CheckMemoryRows(const CountArguments& args, const CountOptions& options, Format format,
+                             bool one_report) {
+  const bool json = format == Format::kJson || format == Format::kJsonLines;
+  if (!options.memory || json || (one_report && format != Format::kCsv)) return absl::OkStatus();
+  if (format == Format::kCsv && args.rows()) {
+    return absl::InvalidArgumentError(
+        "--memory --format csv has a row for each model: leave out --by, --depth and --top");
+  }
+  if ((!options.on_device && !options.training) || args.rows()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a row of --memory has neither time nor FLOPs: leave out --device and --backward exact, or "
+      "write --format json");
+}
+
 // Columns and orders that only a device or an exact backward pass has.
 absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) {
   std::vector<Figure> figures = view.columns;
@@ -526,17 +541,17 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountO
         "and --convention");
   }
   ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
-  ASSIGN_OR_RETURN(const MemorySweep sweep,
-                   RenderMemorySweep(model, options, swept, args.redact, format, view, style));
-  RETURN_IF_ERROR(WriteOutput(sweep.text, args.output.file,
+  std::string objection;
+  const auto object = [&](const Report& report) {
+    if (args.strict && objection.empty()) objection = Objection(report);
+  };
+  ASSIGN_OR_RETURN(const std::string text, RenderMemorySweep(model, options, swept, args.redact,
+                                                             format, view, style, object));
+  RETURN_IF_ERROR(WriteOutput(text, args.output.file,
                               {path, args.sizes.rules.file, args.roofline.devices_file.file}));
-  for (const Report& report : sweep.reports) {
-    const std::string objection = args.strict ? Objection(report) : "";
-    if (objection.empty()) continue;
-    WriteError(absl::StrCat("--strict: ", objection));
-    return kFailed;
-  }
-  return kFine;
+  if (objection.empty()) return kFine;
+  WriteError(absl::StrCat("--strict: ", objection));
+  return kFailed;
 }
 
 absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
@@ -672,10 +687,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
-  if (options.memory && format == Format::kCsv && args.rows()) {
-    return absl::InvalidArgumentError(
-        "--memory --format csv has a row for each model: leave out --by, --depth and --top");
-  }
+  RETURN_IF_ERROR(CheckMemoryRows(args, options, format, models.one_file && sweep.empty()));
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);
