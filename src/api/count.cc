@@ -88,6 +88,10 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
       return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
     }
   }
+  if (options.activation_peak && !options.memory && options.module.empty() &&
+      !options.upper_bounds) {
+    AddActivationPeak(analysis, &report);
+  }
   if (!options.training) return report;
   const absl::StatusOr<Backward> backward =
       CountBackward(analysis.inference, analysis.counts, options.causal, *options.training);

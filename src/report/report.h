@@ -150,6 +150,8 @@ struct Report {
   Totals totals;
   std::optional<TrainingReport> training;  // CountOptions::training
   std::optional<MemoryReport> memory;      // CountOptions::memory
+  // CountOptions::activation_peak, or memory; nullopt: there is no formula for all sizes.
+  std::optional<ActivationPeak> activation_peak;
   std::optional<RooflineReport> roofline;  // CountOptions::on_device
   Census census;                           // of floating-point work
   Census int_census;                       // of integer work
