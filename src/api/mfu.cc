@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/api/analysis.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -256,7 +258,9 @@ class MfuMaker {
       formula.mfu = Share(*flops);
       formula.hfu = Share(*flops + out_.recompute_flops);
     } else {
-      formula.missing = std::string(flops.status().message());
+      absl::string_view why = flops.status().message();
+      absl::ConsumePrefix(&why, absl::StrCat(Escaped(report_.model.path), ": "));
+      formula.missing = std::string(why);
     }
     out_.formulas.push_back(std::move(formula));
   }
