@@ -117,7 +117,8 @@ class IdleExperts {
       const auto weight = elements_.find(*node.inputs[i]);
       const Fact& fact = in_.fact(call.inputs[i]);
       if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
-      const Expr unused = fact.shape[0] - (k == nullptr ? 1 : k->i);
+      if (fact.shape[0] == Expr(0)) continue;
+      const Expr unused = Max(fact.shape[0] - (k == nullptr ? 1 : k->i), 0);
       idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
       elements_.erase(weight);
     }

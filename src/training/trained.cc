@@ -139,9 +139,11 @@ class OtherNames {
     std::vector<absl::string_view> lookups;
     for (NodeId id : users->second) {
       const absl::string_view module = PathOfModule(attribution_, id);
-      if (module.empty() || absl::StartsWith(parameter.name, absl::StrCat(module, "."))) continue;
+      if (module.empty()) continue;
+      const bool looks_up = IsLookup(model_.node(id));
+      if (looks_up && (lookups.empty() || lookups.back() != module)) lookups.push_back(module);
+      if (absl::StartsWith(parameter.name, absl::StrCat(module, "."))) continue;
       names.push_back({Join(module, "weight")});
-      if (IsLookup(model_.node(id))) lookups.push_back(module);
     }
     if (lookups.size() > 1) {
       names.push_back({Join(CommonParent(lookups), "shared.weight"), true});
