@@ -13,24 +13,25 @@ std::string RenderMemoryRows(const std::vector<MemoryRow>& rows, Format format,
   return format == Format::kMarkdown ? ToMarkdown(rows, view) : ToTable(rows, view, style);
 }
 
-absl::StatusOr<MemorySweep> RenderMemorySweep(const Model& model, const CountOptions& options,
+absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOptions& options,
                                               const std::vector<SweptSymbol>& swept, bool redact,
                                               Format format, const ViewOptions& view,
-                                              const TableStyle& style) {
-  MemorySweep sweep;
-  ASSIGN_OR_RETURN(sweep.reports, CountPoints(model, options, swept));
+                                              const TableStyle& style,
+                                              absl::FunctionRef<void(const Report&)> each) {
   std::vector<MemoryRow> rows;
   std::vector<std::string> elements;
+  std::string lines;
   Redactor redactor;
-  for (Report& report : sweep.reports) {
+  RETURN_IF_ERROR(CountPoints(model, options, swept, [&](Report report) {
     if (redact) RETURN_IF_ERROR(redactor.Redact(&report));
     rows.push_back(MakeMemoryRow(report));
     if (format == Format::kJson) elements.push_back(ToJsonElement(report));
-    if (format == Format::kJsonLines) sweep.text += ToJsonLine(report);
-  }
-  if (format == Format::kJson) sweep.text = JoinJson(elements);
-  if (sweep.text.empty()) sweep.text = RenderMemoryRows(rows, format, view, style);
-  return sweep;
+    if (format == Format::kJsonLines) lines += ToJsonLine(report);
+    each(report);
+    return absl::OkStatus();
+  }));
+  if (format == Format::kJson) return JoinJson(elements);
+  return format == Format::kJsonLines ? lines : RenderMemoryRows(rows, format, view, style);
 }
 
 }  // namespace onnxflops::tools

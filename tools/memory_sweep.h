@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "src/api/sweep.h"
 #include "src/report/memory_rows.h"
@@ -17,15 +18,13 @@ namespace onnxflops::tools {
 std::string RenderMemoryRows(const std::vector<MemoryRow>& rows, Format format,
                              const ViewOptions& view, const TableStyle& style);
 
-struct MemorySweep {
-  std::string text;
-  std::vector<Report> reports;  // by point
-};
-// A row for every point, or reports as JSON. With `redact`, as Redactor has it.
-absl::StatusOr<MemorySweep> RenderMemorySweep(const Model& model, const CountOptions& options,
+// A row for every point, or reports as JSON. With `redact`, as Redactor has it. `each` sees the
+// reports.
+absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOptions& options,
                                               const std::vector<SweptSymbol>& swept, bool redact,
                                               Format format, const ViewOptions& view,
-                                              const TableStyle& style);
+                                              const TableStyle& style,
+                                              absl::FunctionRef<void(const Report&)> each);
 
 }  // namespace onnxflops::tools
 

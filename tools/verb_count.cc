@@ -15,8 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/load.h"
-#include "src/api/serving.h"
-#include "src/api/sweep.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -27,20 +25,15 @@
 #include "src/report/memory_rows.h"
 #include "src/report/model_rows.h"
 #include "src/report/redact.h"
-#include "src/report/summary.h"
-#include "src/report/sweep_report.h"
 #include "src/report/viewer_formats.h"
 #include "src/symbolic/symbol_name.h"
-#include "tools/device_arguments.h"
+#include "tools/count_sweep.h"
 #include "tools/each_model.h"
-#include "tools/memory_arguments.h"
 #include "tools/memory_sweep.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
-#include "tools/training_arguments.h"
 #include "tools/verbs.h"
-#include "tools/view_arguments.h"
 #include "tools/write_file.h"
 
 namespace onnxflops::tools {
@@ -108,102 +101,11 @@ if its own figures do.
 Exit codes: 0 success, 1 --strict failed, 2 error.
 )"};
 
-struct CountArguments {
-  std::vector<std::string> models;
-  SizeArguments sizes;
-  CausalArgument causal;
-  TrainingArguments training;
-  RooflineArguments roofline;
-  MemoryArguments memory;
-  ServingArguments serving;
-  OutputArguments output;
-  JobsArgument jobs;
-  ViewArguments view;
-  std::string convention, annotate, save;
-  UpperArgument upper;
-  bool strict = false, plot = false, redact = false;
-
-  void AddTo(OptionList* list) {
-    list->AddPositional("MODEL", &models, 1);
-    sizes.AddTo(list, /*sweeps=*/true);
-    causal.AddTo(list);
-    training.AddTo(list);
-    roofline.AddTo(list);
-    memory.AddTo(list);
-    serving.AddTo(list);
-    view.AddTo(list);
-    upper.AddTo(list);
-    list->AddFlag("--plot", &plot, "Draw a bar for every point of a sweep.");
-    list->AddValue("--convention", "NAME", &convention,
-                   "Count as another tool does. `onnxflops compare --list` has the names.",
-                   convention::ConventionNames());
-    list->AddValue("--save", "FILE", &save,
-                   "Write the graph of a configuration as an ONNX model, without weights.");
-    list->AddFlag("--strict", &strict,
-                  "Exit with 1 if a node is not counted, if a size that depends on data is open, "
-                  "or if there is a warning.");
-    list->AddFlag("--redact-names", &redact,
-                  "Replace every name of the model, to share structure and figures without them.");
-    list->AddValue("--annotate", "FILE", &annotate,
-                   "Also write a copy of the model in which every node says what it costs "
-                   "(metadata_props), as Netron shows. Weights are copied, not read into memory.");
-    jobs.AddTo(list);
-    output.AddTo(list, FormatNames());
-  }
-
-  static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "text", "json", "jsonl", "csv", "markdown"};
-    for (const ViewerFormat& format : kViewerFormats) names.emplace_back(format.name);
-    return names;
-  }
-
-  // What --annotate does not go together with.
-  absl::Status CheckAnnotate(bool one_file, bool is_sweep) const {
-    if (annotate.empty()) return absl::OkStatus();
-    const std::pair<bool, const char*> others[] = {
-        {!one_file, "several models"},      {is_sweep, "several sizes of a dimension"},
-        {!save.empty(), "--save"},          {!convention.empty(), "--convention"},
-        {!view.module.empty(), "--module"}, {upper.given, "--upper"},
-        {redact, "--redact-names"},
-    };
-    for (const auto& [given, name] : others) {
-      if (given) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "--annotate writes a copy of one model with our costs of its nodes: not with ", name));
-      }
-    }
-    if (models[0] == "-") {
-      return absl::InvalidArgumentError("--annotate copies a file; standard input is read once");
-    }
-    return absl::OkStatus();
-  }
-
-  // Whether rows are asked for: without, several models are a row each.
-  bool rows() const { return view.rows(); }
-};
-
 // A form for comparing texts: see ViewOptions::stable.
 void MakeStable(size_t models, ViewOptions* view) {
   view->stable = true;
   view->exact = true;
   view->title = models > 1 ? ViewOptions::Title::kFileName : ViewOptions::Title::kNone;
-}
-
-// What --strict objects to, or nothing.
-std::string Objection(const Report& report) {
-  const std::string path = Escaped(report.model.path);
-  if (report.coverage.unknown > 0) {
-    return absl::StrCat(path, ": not counted: ", Plural(report.coverage.unknown, "node"));
-  }
-  if (report.totals.lower_bound) return absl::StrCat(path, ": a part is unknown");
-  if (!report.warnings.empty()) {
-    return absl::StrCat(path, ": warning: ", Printable(report.warnings[0]));
-  }
-  if (const std::string open = report::SizesInsideText(report); !open.empty()) {
-    return absl::StrCat(path, ": open: ", open, "; --dim sets sizes",
-                        report.upper_bounds ? "" : ", --upper counts at their upper bounds");
-  }
-  return "";
 }
 
 // What stays of a model when it is counted, so that memory does not grow with what models hold.
@@ -472,6 +374,21 @@ absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer,
   return absl::OkStatus();
 }
 
+// Rows of memory have nothing else.
+absl::Status CheckMemoryRows(const CountArguments& args, const CountOptions& options, Format format,
+                             bool one_report) {
+  const bool json = format == Format::kJson || format == Format::kJsonLines;
+  if (!options.memory || json || (one_report && format != Format::kCsv)) return absl::OkStatus();
+  if (format == Format::kCsv && args.rows()) {
+    return absl::InvalidArgumentError(
+        "--memory --format csv has a row for each model: leave out --by, --depth and --top");
+  }
+  if ((!options.on_device && !options.training) || args.rows()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a row of --memory has neither time nor FLOPs: leave out --device and --backward exact, or "
+      "write --format json");
+}
+
 // Columns and orders that only a device or an exact backward pass has.
 absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) {
   std::vector<Figure> figures = view.columns;
@@ -489,131 +406,6 @@ absl::Status RequireGiven(const ViewOptions& view, const CountOptions& options) 
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
-                                        const ViewOptions& view, const TableStyle& style,
-                                        bool plot) {
-  switch (format) {
-    case Format::kJson:
-      return ToJson(sweep);
-    case Format::kCsv:
-      return ToCsv(sweep);
-    case Format::kMarkdown:
-      return ToMarkdown(sweep, view);
-    case Format::kTable:
-      break;
-    case Format::kText:
-    case Format::kJsonLines:
-      return absl::InvalidArgumentError(
-          "a sweep is written as table, json, csv or markdown, not as text or jsonl");
-  }
-  std::string text = ToTable(sweep, view, style);
-  if (!plot) return text;
-  ASSIGN_OR_RETURN(const std::string bars, DrawPlot(sweep, style));
-  return text + bars;
-}
-
-// What a model holds at every point of a sweep.
-absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountOptions& options,
-                                        const ViewOptions& view, Format format,
-                                        const TableStyle& style,
-                                        const std::vector<SweptSymbol>& swept,
-                                        const std::string& path) {
-  if (args.rows() || args.plot || !args.convention.empty()) {
-    return absl::InvalidArgumentError(
-        "--memory over several sizes has a row for each: leave out --by, --depth, --top, --plot "
-        "and --convention");
-  }
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
-  ASSIGN_OR_RETURN(const MemorySweep sweep,
-                   RenderMemorySweep(model, options, swept, args.redact, format, view, style));
-  RETURN_IF_ERROR(WriteOutput(sweep.text, args.output.file,
-                              {path, args.sizes.rules.file, args.roofline.devices_file.file}));
-  for (const Report& report : sweep.reports) {
-    const std::string objection = args.strict ? Objection(report) : "";
-    if (objection.empty()) continue;
-    WriteError(absl::StrCat("--strict: ", objection));
-    return kFailed;
-  }
-  return kFine;
-}
-
-absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
-                                  const ViewOptions& view, Format format, const TableStyle& style,
-                                  const std::vector<DimSizes>& dims, const ModelFiles& models) {
-  if (!models.one_file) {
-    return absl::InvalidArgumentError(
-        "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
-  }
-  std::vector<SweptSymbol> swept;
-  swept.reserve(dims.size());
-  for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
-  const std::string& path = models.files[0].path;
-  if (options.memory) return RunMemorySweep(args, options, view, format, style, swept, path);
-  if (view.by == GroupBy::kNode) {
-    return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
-  }
-  if (!args.view.columns.empty()) {
-    return absl::InvalidArgumentError(
-        "--columns: a sweep has a column for each point; --format csv has MACs as well");
-  }
-  if (view.by == GroupBy::kOp && (view.top > 0 || view.sort)) {
-    return absl::InvalidArgumentError(
-        "--top and --sort: a sweep by op has a row for every operator, in the order of names");
-  }
-  if (args.plot && format != Format::kTable) {
-    return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
-  }
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
-  const std::optional<ViewOptions> rows =
-      args.rows() ? std::optional<ViewOptions>(view) : std::nullopt;
-  ASSIGN_OR_RETURN(const SweepReport sweep,
-                   CountSweep(model, options, args.convention, swept, rows, args.redact));
-  ASSIGN_OR_RETURN(const std::string text, RenderSweep(sweep, format, view, style, args.plot));
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file,
-                              {path, args.sizes.rules.file, args.roofline.devices_file.file}));
-  const std::string objection = args.strict ? Objection(sweep.report) : "";
-  if (objection.empty()) return kFine;
-  WriteError(absl::StrCat("--strict: ", objection));
-  return kFailed;
-}
-
-absl::StatusOr<std::string> RenderServing(const ServingReport& report, Format format,
-                                          const ViewOptions& view, const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-      return ToJson(report);
-    case Format::kCsv:
-      return ToCsv(report);
-    case Format::kMarkdown:
-      return ToMarkdown(report, view);
-    case Format::kTable:
-      return ToTable(report, view, style);
-    case Format::kText:
-    case Format::kJsonLines:
-      break;
-  }
-  return absl::InvalidArgumentError(
-      "--prefill and --decode are written as table, json, csv or markdown, not as text or jsonl");
-}
-
-absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptions& options,
-                                    const ViewOptions& view, Format format, const TableStyle& style,
-                                    const std::vector<DimSizes>& sweep,
-                                    const ServingRequest& request, const ModelFiles& models) {
-  if (!models.one_file || !sweep.empty() || options.memory || options.training ||
-      options.on_device || !options.module.empty() || !args.convention.empty() || args.redact) {
-    return absl::InvalidArgumentError(
-        "--prefill and --decode count the forward pass of one model, at one size each: leave out "
-        "--memory, --device and what else asks for more");
-  }
-  const std::string& path = models.files[0].path;
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
-  ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
-  ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
-  RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));
-  return kFine;
 }
 
 absl::Status SaveConfig(const std::string& file, const ModelFiles& models) {
@@ -672,10 +464,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
-  if (options.memory && format == Format::kCsv && args.rows()) {
-    return absl::InvalidArgumentError(
-        "--memory --format csv has a row for each model: leave out --by, --depth and --top");
-  }
+  RETURN_IF_ERROR(CheckMemoryRows(args, options, format, models.one_file && sweep.empty()));
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);
   if (format == Format::kText) MakeStable(models.files.size(), &view);

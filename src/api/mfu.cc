@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/api/analysis.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -115,7 +117,8 @@ class IdleExperts {
       const auto weight = elements_.find(*node.inputs[i]);
       const Fact& fact = in_.fact(call.inputs[i]);
       if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
-      const Expr unused = fact.shape[0] - (k == nullptr ? 1 : k->i);
+      if (fact.shape[0] == Expr(0)) continue;
+      const Expr unused = Max(fact.shape[0] - (k == nullptr ? 1 : k->i), 0);
       idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
       elements_.erase(weight);
     }
@@ -256,7 +259,9 @@ class MfuMaker {
       formula.mfu = Share(*flops);
       formula.hfu = Share(*flops + out_.recompute_flops);
     } else {
-      formula.missing = std::string(flops.status().message());
+      absl::string_view why = flops.status().message();
+      absl::ConsumePrefix(&why, absl::StrCat(Escaped(report_.model.path), ": "));
+      formula.missing = std::string(why);
     }
     out_.formulas.push_back(std::move(formula));
   }

@@ -26,8 +26,9 @@ absl::StatusOr<int64_t> ParseTokens(absl::string_view option, absl::string_view 
                                     absl::string_view number, int64_t least) {
   int64_t tokens = 0;
   if (!absl::SimpleAtoi(number, &tokens) || tokens < least || tokens > kMaxTokens) {
-    return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text), ": ", Quoted(number),
-                                                   " must be a whole number, ", least, " or more"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " ", Quoted(text), ": ", Quoted(number), " must be a whole number, ",
+                     least, tokens > kMaxTokens ? absl::StrCat(" to ", kMaxTokens) : " or more"));
   }
   return tokens;
 }

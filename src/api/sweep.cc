@@ -175,16 +175,16 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
   return SweepByCounting(sweeper, swept, points, redact_names);
 }
 
-absl::StatusOr<std::vector<Report>> CountPoints(const Model& model, const CountOptions& options,
-                                                absl::Span<const SweptSymbol> swept) {
+absl::Status CountPoints(const Model& model, const CountOptions& options,
+                         absl::Span<const SweptSymbol> swept,
+                         absl::FunctionRef<absl::Status(Report)> each) {
   ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
   const Sweeper sweeper(model, options, "");
-  std::vector<Report> reports;
   for (const Bindings& point : points) {
-    ASSIGN_OR_RETURN(reports.emplace_back(), sweeper.CountAt(point));
-    reports.back().nodes.clear();
+    ASSIGN_OR_RETURN(Report report, sweeper.CountAt(point));
+    RETURN_IF_ERROR(each(std::move(report)));
   }
-  return reports;
+  return absl::OkStatus();
 }
 
 }  // namespace onnxflops

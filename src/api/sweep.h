@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "src/api/count.h"
@@ -31,10 +33,11 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
                                        const std::optional<ViewOptions>& rows,
                                        bool redact_names = false);
 
-// A report for every combination, each counted on its own: of what no formula gives, as memory.
-// A point that cannot be counted is the error.
-absl::StatusOr<std::vector<Report>> CountPoints(const Model& model, const CountOptions& options,
-                                                absl::Span<const SweptSymbol> swept);
+// Counts at every combination on its own, for what no formula gives, as memory. `each` takes the
+// reports. A point that cannot be counted, or that `each` refuses, is the error.
+absl::Status CountPoints(const Model& model, const CountOptions& options,
+                         absl::Span<const SweptSymbol> swept,
+                         absl::FunctionRef<absl::Status(Report)> each);
 
 }  // namespace onnxflops
 

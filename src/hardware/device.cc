@@ -36,7 +36,7 @@ bool IsCalled(const Device& device, absl::string_view name) {
 }
 
 // Letters and digits, without the vendor: "NVIDIA H100" is "h100".
-std::string BareName(absl::string_view name) {
+std::string BareDeviceName(absl::string_view name) {
   std::string bare;
   for (char c : name) {
     if (absl::ascii_isalnum(static_cast<unsigned char>(c))) bare.push_back(absl::ascii_tolower(c));
@@ -51,7 +51,7 @@ size_t SharedPart(absl::string_view typed, const Device& device) {
   std::vector<std::string> called = device.aliases;
   called.push_back(device.name);
   for (const std::string& other : called) {
-    const std::string theirs = BareName(other);
+    const std::string theirs = BareDeviceName(other);
     const absl::string_view part = theirs.size() < typed.size() ? theirs : typed;
     const absl::string_view whole = theirs.size() < typed.size() ? typed : theirs;
     if (part.size() >= kLeast && absl::StrContains(whole, part)) most = std::max(most, part.size());
@@ -63,7 +63,7 @@ size_t SharedPart(absl::string_view typed, const Device& device) {
 // longest. Nobody knows which of them is meant, so none is taken.
 std::vector<std::string> NamesAround(absl::string_view name, absl::Span<const Device> devices) {
   constexpr size_t kMost = 4;
-  const std::string typed = BareName(name);
+  const std::string typed = BareDeviceName(name);
   size_t longest = 1;
   std::vector<std::string> around;
   for (const Device& device : devices) {

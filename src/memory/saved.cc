@@ -100,6 +100,7 @@ class CallGroups {
 struct Kept {
   Expr bytes;
   std::vector<bool> inputs;       // by input of the graph: its caller's value is kept
+  std::vector<Expr> input_bytes;  // the same: of those that are kept
   std::vector<bool> outputs;      // by output of the graph: `bytes` holds its storage
   std::vector<ValueId> captured;  // values of graphs around it
   int64_t unknown = 0;
@@ -187,6 +188,11 @@ class SavedWalk {
       storages_.Run(model_.node(id), call,
                     flash != flash_inside_.end() && flash->second->output == id);
       const Node& node = model_.node(id);
+      for (size_t j = 0; j < node.inputs.size() && j < call.inputs.size(); ++j) {
+        if (node.inputs[j] && !model_.value(*node.inputs[j]).producer) {
+          Bytes(*node.inputs[j]) = SizeOf(in_.fact(call.inputs[j]));
+        }
+      }
       for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
         if (node.outputs[j]) Bytes(*node.outputs[j]) = SizeOf(in_.fact(call.outputs[j]));
       }
@@ -386,13 +392,37 @@ class SavedWalk {
       more_.Add(kept.bytes * times[b]);
       unknown_ += kept.unknown;
       for (ValueId value : kept.captured) Keep(value);
-      if (!node.function) continue;  // elsewhere inputs are values of their own in each trip
+      if (!node.function) {
+        KeepOfTrips(node, kept, times[b], /*first=*/b == 0);
+        continue;
+      }
       for (size_t i = 0; i < node.inputs.size() && i < kept.inputs.size(); ++i) {
         if (node.inputs[i] && kept.inputs[i]) Keep(*node.inputs[i]);
       }
       for (size_t j = 0; j < node.outputs.size() && j < kept.outputs.size(); ++j) {
         if (node.outputs[j] && kept.outputs[j]) counted_inside_.insert(*node.outputs[j]);
       }
+    }
+  }
+
+  // What trips keep of their inputs: of a carried value, that of the node in the first trip and
+  // what the trip before gave in the others; and their items.
+  void KeepOfTrips(const Node& node, const Kept& kept, const Expr& trips, bool first) {
+    const ControlFlow flow = call_->def == nullptr ? ControlFlow::kNone : call_->def->control_flow;
+    const bool loop = flow == ControlFlow::kLoop;
+    if (!loop && flow != ControlFlow::kScan && flow != ControlFlow::kSequence) return;
+    const Attribute* scans = node.FindAttribute("num_scan_inputs");
+    const size_t items = scans == nullptr || scans->i < 0 ? 0 : static_cast<size_t>(scans->i);
+    const size_t in_node = flow == ControlFlow::kScan && call_->opset < 9 ? 1 : 0;
+    for (size_t i = 0; i < kept.inputs.size(); ++i) {
+      if (!kept.inputs[i]) continue;
+      const bool carried =
+          loop ? i >= 2 : flow == ControlFlow::kScan && i + items < kept.inputs.size();
+      const size_t given = i + in_node, made = loop ? i - 1 : i;
+      const bool first_is_known = carried && first && !call_->growing && given < node.inputs.size();
+      if (first_is_known && node.inputs[given]) Keep(*node.inputs[given]);
+      const bool counted = carried && made < kept.outputs.size() && kept.outputs[made];
+      if (!counted) more_.Add(kept.input_bytes[i] * (first_is_known ? trips - 1 : trips));
     }
   }
 
@@ -469,6 +499,7 @@ class SavedWalk {
     kept.inputs.assign(graph_->inputs.size(), false);
     for (size_t i = 0; i < graph_->inputs.size(); ++i) {
       kept.inputs[i] = roots_.erase(graph_->inputs[i]) > 0;
+      kept.input_bytes.push_back(kept.inputs[i] ? Bytes(graph_->inputs[i]) : Expr(0));
     }
     for (ValueId value : graph_->outputs) {
       kept.outputs.push_back(roots_.contains(storages_.Of(value).root));

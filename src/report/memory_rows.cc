@@ -31,7 +31,7 @@ std::string FitText(const FitReport& fit, const FitRow& row, bool at_most) {
   return absl::StrCat(at_most ? "<= " : "", fit.symbol, " = ", *row.largest);
 }
 
-std::string BytesText(const MemoryRow::Bytes& bytes, bool exact) {
+std::string ShownBytes(const MemoryRow::Bytes& bytes, bool exact) {
   if (!bytes.shown) return bytes.exact.empty() ? "" : "?";
   return absl::StrCat(bytes.at_least ? ">= " : "",
                       WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
@@ -63,7 +63,7 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
   table.columns.push_back({"sizes", false, Narrow::kCutEnd});
   for (const MemoryRow& row : rows) {
     std::vector<std::string> cells = {row.path};
-    for (size_t i : shown) cells.push_back(BytesText(row.bytes[i], exact));
+    for (size_t i : shown) cells.push_back(ShownBytes(row.bytes[i], exact));
     for (const auto& [title, text] : row.fits) cells.push_back(text);
     cells.push_back(row.sizes);
     table.rows.push_back({std::move(cells)});

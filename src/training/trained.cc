@@ -78,7 +78,7 @@ bool MatchesWithin(absl::string_view glob, absl::string_view path) {
   return false;
 }
 
-absl::string_view ModuleOf(const modules::Attribution& attribution, OptionalNodeId node) {
+absl::string_view PathOfModule(const modules::Attribution& attribution, OptionalNodeId node) {
   if (!node) return "";
   const OptionalModuleId module = attribution.node_module[static_cast<size_t>(*node)];
   return module ? attribution.paths.path(*module) : absl::string_view();
@@ -138,16 +138,18 @@ class OtherNames {
     if (users == users_.end()) return names;
     std::vector<absl::string_view> lookups;
     for (NodeId id : users->second) {
-      const absl::string_view module = ModuleOf(attribution_, id);
-      if (module.empty() || absl::StartsWith(parameter.name, absl::StrCat(module, "."))) continue;
+      const absl::string_view module = PathOfModule(attribution_, id);
+      if (module.empty()) continue;
+      const bool looks_up = IsLookup(model_.node(id));
+      if (looks_up && (lookups.empty() || lookups.back() != module)) lookups.push_back(module);
+      if (absl::StartsWith(parameter.name, absl::StrCat(module, "."))) continue;
       names.push_back({Join(module, "weight")});
-      if (IsLookup(model_.node(id))) lookups.push_back(module);
     }
     if (lookups.size() > 1) {
       names.push_back({Join(CommonParent(lookups), "shared.weight"), true});
     }
     if (IsPositions(parameter, users->second)) {
-      const absl::string_view module = ModuleOf(attribution_, users->second[0]);
+      const absl::string_view module = PathOfModule(attribution_, users->second[0]);
       for (absl::string_view name : {"positional_embedding", "position_embedding.weight",
                                      "position_embeddings.weight", "pos_embed"}) {
         names.push_back({Join(module, name), true});
@@ -274,7 +276,7 @@ void WarnOfCopies(const ModelData& model, const modules::Attribution& attributio
         Quoted(copy.name), trained ? " is trained" : " is not trained", ", and ",
         Quoted(table->second->name), trained ? " is not" : " is",
         ". The first may be a transposed copy of the second: if the two are tied, name module ",
-        Quoted(ModuleOf(attribution, copy.first_user)), " as well"));
+        Quoted(PathOfModule(attribution, copy.first_user)), " as well"));
   }
 }
 
@@ -290,7 +292,7 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
   if (!frozen.empty() || !trained.empty()) other_names.emplace(model, attribution);
   const std::vector<resolve::Parameter> parameters = resolve::FindParameters(model);
   for (const resolve::Parameter& parameter : parameters) {
-    const absl::string_view module = ModuleOf(attribution, parameter.first_user);
+    const absl::string_view module = PathOfModule(attribution, parameter.first_user);
     result.all_elements += parameter.elements;
     std::vector<OtherName> others;
     if (other_names) others = other_names->Of(parameter);

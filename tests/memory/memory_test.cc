@@ -349,6 +349,37 @@ constexpr char kStatic[] =
     "g (int64[1,1] input_ids, float[1,4,7,8] past_key_values_0_key) => (float[1,4,7,8] present) "
     "{ present = Exp(past_key_values_0_key) }";
 
+struct LoopCase {
+  const char *what, *body;
+  int64_t saved, inputs;  // bytes
+};
+// 5 trips on h[4,2], of 32 bytes each; a is trained.
+constexpr LoopCase kLoops[] = {
+    {"a product keeps what the trip begins with", "ho = MatMul(h, a)", 4 * 32, 32},
+    {"what the trip before made is there once", "e = MatMul(h, a) ho = Tanh(e)", 5 * 32, 32},
+    {"and what is made inside of a trip", "e = Exp(h) ho = MatMul(e, a)", 5 * 32, 0},
+};
+
+TEST(MemoryTest, TripsOfALoopKeepTheirInputs) {
+  for (const LoopCase& c : kLoops) {
+    SCOPED_TRACE(c.what);
+    CountOptions options;
+    options.memory.emplace();
+    const absl::StatusOr<Report> report =
+        Count(ModelFromText(
+                  absl::StrCat(
+                      "g (float[4,2] x) => (float[4,2] y) <float[2,2] a = {1, 2, 3, 4}, int64 m = "
+                      "{5}, bool c = {1}> { y = Loop (m, c, x) <body = b (int64 i, bool ci, "
+                      "float[4,2] h) => (bool co, float[4,2] ho) { co = Identity(ci) ",
+                      c.body, " }> }"),
+                  17),
+              options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->memory->saved_bytes, Expr(c.saved));
+    EXPECT_EQ(report->memory->saved_input_bytes, Expr(c.inputs));
+  }
+}
+
 // A cache that grows with the square of the tokens has no bytes per token.
 TEST(MemoryTest, QuadraticPastsAreCountedAtTheirLength) {
   const Model model = ModelFromText(

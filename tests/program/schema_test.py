@@ -379,6 +379,8 @@ def check_program(outputs):
     outputs.run("count", "models/custom-op.onnx", "--rules", "models/custom-op.toml", "--by", "node")
     past = "models/deployed/gpt2_past.ort_fused.onnx"
     outputs.run("count", "models/maskrcnn-r50.onnx", "--memory")
+    outputs.run("count", "models/gpt2.onnx", "--memory", "--dim", "seq=16", "--dim", "batch=1,2")
+    outputs.run("count", "models/maskrcnn-r50.onnx", "--memory", "--upper")
     outputs.run("count", past, "--fit", "8GiB:batch", "--dim", "seq=1,past_seq=15,total_seq=16")
     outputs.run("count", past, "--prefill", "16", "--decode", "1@16")
     check_diffs(outputs)

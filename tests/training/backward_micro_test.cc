@@ -205,11 +205,17 @@ TEST(BackwardMicroTest, ATableOfEncoderAndDecoderIsShared) {
   }
   make.Node("/lm_head/MatMul", "MatMul", {"lm_head.weight", "x"}, {"y"}).Output("y");
   CountOptions options;
-  for (const char* name : {"m.shared.weight", "m.decoder.embed.weight", "lm_head"}) {
-    options.training.emplace().frozen = {name};
-    const absl::StatusOr<Report> report = make.Count(options);
-    ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_EQ(report->training->trained_params, 0) << name;
+  for (const char* kept : {"lm_head.weight", "m.encoder.embed.weight"}) {
+    make.proto.mutable_graph()->mutable_initializer(0)->set_name(kept);
+    for (onnx::NodeProto& node : *make.proto.mutable_graph()->mutable_node()) {
+      node.set_input(0, kept);
+    }
+    for (const char* name : {"m.shared.weight", "m.decoder.embed.weight", "lm_head"}) {
+      options.training.emplace().frozen = {name};
+      const absl::StatusOr<Report> report = make.Count(options);
+      ASSERT_TRUE(report.ok()) << report.status();
+      EXPECT_EQ(report->training->trained_params, 0) << kept << " " << name;
+    }
   }
 }
 

@@ -410,12 +410,26 @@ Loop Mixture(int64_t routed, bool fused) {
   };
 }
 
+// y[b,i,k] = sum over j of x[b,i,j] w[j,k,b].
+std::vector<size_t> BatchedSum(Tape* tape, std::vector<Taped>* in) {
+  Taped &x = (*in)[0], &w = (*in)[1];
+  std::vector<size_t> outputs;
+  ForEach({x.dims[0], x.dims[1], w.dims[1]}, [&](const Sizes& y) {
+    size_t& acc = outputs.emplace_back(Tape::kConstant);
+    for (int64_t j = 0; j < x.dims[2]; ++j) {
+      tape->MulAcc(&acc, x.at({y[0], y[1], j}), w.at({j, y[2], y[0]}));
+    }
+  });
+  return outputs;
+}
+
 // ---- the cases: all sizes of one differ
 
 std::vector<TapeCase> Products() {
   const Strings leaky = {{"activation", "LeakyRelu"}};
   return {
       CaseOf("MatMul", 13, {{3, 5}, {5, 7}}, {}, Product(false, false)),
+      CaseOf("Einsum", 12, {{2, 3, 5}, {5, 4, 2}}, {}, BatchedSum, {{"equation", "bij,jkb->bik"}}),
       CaseOf("Gemm", 13, {{5, 3}, {7, 5}, {7}}, {{"transA", 1}, {"transB", 1}},
              Product(true, true)),
       CaseOf("FusedMatMul of com.microsoft", 17, {{5, 3}, {5, 7}}, {{"transA", 1}},
