@@ -360,7 +360,7 @@ absl::StatusOr<Report> Counter::CountWithKnownDims(const Model& model,
 }
 
 absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t number) const {
-  ASSIGN_OR_RETURN(const Model model, Load(path, options_.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options_));
   std::vector<std::string> missing;
   ASSIGN_OR_RETURN(Report report, CountWithKnownDims(model, &missing));
   if (!args_.annotate.empty()) RETURN_IF_ERROR(WriteAnnotated(args_, model, options_));
@@ -518,7 +518,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   swept.reserve(dims.size());
   for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
   const std::string& path = models.files[0].path;
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   const std::optional<ViewOptions> rows =
       args.rows() ? std::optional<ViewOptions>(view) : std::nullopt;
   ASSIGN_OR_RETURN(const SweepReport sweep,
@@ -562,7 +562,7 @@ absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptio
         "--memory, --device and what else asks for more");
   }
   const std::string& path = models.files[0].path;
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
   ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));

@@ -76,7 +76,7 @@ struct MfuArguments {
                    "FLOPs of a step by hardware counters, over all devices.");
     list->AddValues("--parameter", "NAME=N", &parameters,
                     "Give a parameter of the formulas that the model does not tell: n, l, h, q, t, "
-                    "v, p, tokens.");
+                    "v, p, d, f, tokens.");
     list->AddValue("--convention", "NAME", &convention,
                    "3 x what another tool counts. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
@@ -173,7 +173,7 @@ absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   const std::string& path = args.models[0];
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.count.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options.count));
   ASSIGN_OR_RETURN(const MfuReport report, CountMfu(model, options));
   RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file,
                               {path, args.sizes.rules.file, args.devices_file.file}));
