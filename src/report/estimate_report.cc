@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
@@ -113,8 +114,9 @@ TextTable ManyModels(const EstimateReport& report) {
     for (const CompareReport& model : report.models) has = has || HasToolFigure(model.tools[i]);
     if (!has) continue;
     shown.push_back(i);
-    const ConventionInfo& convention = *report.models[0].tools[i].convention;
-    table.columns.push_back({absl::StrCat(convention.name, " %"), true, Narrow::kDropLast});
+    const absl::string_view name = report.models[0].tools[i].convention->name;
+    table.columns.push_back(
+        {std::string(absl::StripPrefix(name, "config-")), true, Narrow::kDropLast});
   }
   for (const CompareReport& model : report.models) {
     const ReferenceValues values(model.ours);
