@@ -271,6 +271,7 @@ struct OperandRoles {
   uint32_t weights = 0;         // the place of a weight
   uint32_t not_parameters = 0;  // statistics, states, scales, zero points, masks, tables of angles
   uint32_t states = 0;          // those of not_parameters that a run begins with
+  uint32_t experts = 0;         // [experts, ...]: a token meets as many as the attribute k says
   bool packed = false;          // weights come as bytes that hold 8/bits elements
 };
 
@@ -337,10 +338,11 @@ struct Keeps {
   uint32_t inputs = 0;     // whichever input needs a gradient
   bool crosswise = false;  // for the gradient of an input, all other inputs
   uint32_t outputs = 0;
-  int per_root = 0;     // numbers per sqrt of forward: mean and deviation of a normalization
-  bool places = false;  // an int64 per element of output 0: where a maximum stood
-  bool scores = false;  // attention's: an exp of forward each, or of flash their rows
-  bool gates = false;   // an exp or tanh of forward each
+  int per_root = 0;      // numbers per sqrt of forward: mean and deviation of a normalization
+  bool places = false;   // an int64 per element of output 0: where a maximum stood
+  bool scores = false;   // attention's: an exp of forward each, or of flash their rows
+  bool gates = false;    // an exp or tanh of forward each
+  bool unknown = false;  // it depends on how the operator is made of others
 };
 
 // What autograd executes for an operator in the backward pass, given the gradient dY of output 0.

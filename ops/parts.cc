@@ -70,6 +70,39 @@ absl::StatusOr<ElementCost> ActivationCost(absl::string_view name) {
   return absl::UnimplementedError(absl::StrCat("the activation '", name, "' is not known"));
 }
 
+Census RecurrenceGradient(const StateRecurrence& r, const RecurrenceNeeds& needs) {
+  const bool beta = r.delta && needs.beta, decay = r.gated && needs.decay;
+  // Of the states that steps leave; of the first one, decayed; of what is added with the key.
+  const bool states = needs.k || needs.v || needs.state || beta || decay;
+  const bool added = needs.v || beta || (r.delta && states);
+  const auto of = [](bool needed) { return needed ? 1 : 0; };
+  const Expr of_state = r.value_heads * r.qk_size * r.v_size;
+  const Expr all = r.tokens * of_state, first = r.batch * of_state;
+  const Expr outputs = r.tokens * r.output_heads * r.v_size;
+  const Expr values = r.tokens * r.value_heads * r.v_size;
+  Census work;
+  work[Kind::kMac] = outputs * r.qk_size * (of(needs.q) + of(states));
+  work[Kind::kMac] += all * (of(needs.k) + of(added));
+  if (needs.q || states) work[Kind::kMul] += outputs;  // the scale
+  if (!states) return work;
+  const Expr from_second = all - first;  // the first state counts only if it is needed
+  if (r.delta) {
+    work[Kind::kMac] += all * of(needs.k) + (needs.state || decay ? all : from_second);
+    work[Kind::kMul] += values;
+    if (beta) work += ElementCost{.add = 1, .mul = 1} * values;
+    if (needs.k) work[Kind::kAdd] += r.tokens * r.value_heads * r.qk_size;
+  }
+  if (r.gated) work[Kind::kMul] += needs.state ? all : from_second;
+  if (decay) {
+    work += ElementCost{.add = 1, .mul = 1} * all;
+    work[Kind::kMul] += r.decays;  // of the exponential
+  }
+  // A state is read, decayed and corrected: the gradients of all uses are added.
+  work[Kind::kAdd] += from_second;
+  if (r.delta) work[Kind::kAdd] += needs.state || decay ? all : from_second;
+  return work;
+}
+
 absl::StatusOr<ElementCost> ActivationGradient(absl::string_view name) {
   for (const NamedCost& activation : kActivationGradients) {
     if (absl::EqualsIgnoreCase(activation.name, name)) return activation.cost;

@@ -89,6 +89,28 @@ inline constexpr ElementCost kGeluTanhGradient = {.add = 5, .mul = 11, .pow = 1,
 // Of x * sigmoid(x), the sigmoid made again.
 inline constexpr ElementCost kSiluGradient = {.add = 3, .mul = 3, .div = 1, .exp = 1};
 inline constexpr ElementCost kSoftmaxGradient = {.add = 2, .mul = 2};
+// cap * tanh(score / cap), and its gradient: those of the three operators.
+inline constexpr ElementCost kSoftcapCost = {.mul = 1, .div = 1, .tanh = 1};
+inline constexpr ElementCost kSoftcapGradient = {.add = 1, .mul = 3, .div = 1};
+
+// ---- the gradient of linear attention
+// A state S[Dk,Dv] per value head that each of `tokens` decays (gated), corrects by what it holds
+// for the key (delta), adds the outer product k u to, and reads for `output_heads` queries.
+struct StateRecurrence {
+  bool gated = false, delta = false;
+  Expr batch, tokens;  // tokens of the whole batch
+  Expr value_heads, output_heads, qk_size, v_size;
+  Expr decays;  // elements of the decay
+};
+struct RecurrenceNeeds {
+  bool q = false, k = false, v = false, state = false, decay = false, beta = false;
+};
+Census RecurrenceGradient(const StateRecurrence& r, const RecurrenceNeeds& needs);
+inline constexpr char kRecurrenceGradient[] =
+    "step by step backwards: dq = do S', dS = q' do; dk = dS u, du = k' dS; delta: dk = S dr, dS = "
+    "k' dr: a product as large as forward for each factor that needs one, that of the first state "
+    "only if it is needed; du = beta * dv, dbeta = sum of du * (v - r); gated: dS * decay, ddecay "
+    "= sum of dS * S; sums of the gradients of a state";
 
 // ---- normalizations of `rows` rows, of so many elements in all
 // Mean, variance and the root of the latter plus epsilon for each row, and (x - mean) / root of

@@ -50,8 +50,9 @@ absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string
   constexpr double kMost = 1e30, kLeast = 1e-30;
   double value = 0;
   if (absl::SimpleAtod(text, &value) && value >= kLeast && value <= kMost) return value;
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", Quoted(text), ": it should be a number above 0"));
+  return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text),
+                                                 ": it should be a number above 0",
+                                                 value > 0 ? ", from 1e-30 to 1e30" : ""));
 }
 
 absl::StatusOr<int64_t> ParsePositiveWhole(absl::string_view option, const std::string& text) {
@@ -59,7 +60,7 @@ absl::StatusOr<int64_t> ParsePositiveWhole(absl::string_view option, const std::
   int64_t value = 0;
   if (absl::SimpleAtoi(text, &value) && value >= 1 && value <= kMost) return value;
   return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", Quoted(text), ": it should be a whole number, 1 or more"));
+      absl::StrCat(option, " ", Quoted(text), ": it should be a whole number from 1 to 2^40"));
 }
 
 void RooflineArguments::AddTo(OptionList* list) {

@@ -10,7 +10,7 @@ namespace onnxflops::tools {
 void MemoryArguments::AddTo(OptionList* list) {
   list->AddFlag("--memory", &memory,
                 "What the model holds in memory: the peak of live activations of inference, and "
-                "what a training step keeps.");
+                "what a training step keeps. Of several models, or at several sizes, a row each.");
   list->AddValue("--order", "ORDER", &order,
                  "With --memory, the order in which nodes run: file, or ort (ONNX Runtime's). "
                  "Default: file.",

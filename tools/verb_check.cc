@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +35,11 @@
 #include "src/check/decision.h"
 #include "src/check/edit_budgets.h"
 #include "src/check/judge.h"
+#include "src/graph/symbol_origin.h"
 #include "src/hardware/device.h"
+#include "src/infer/require_symbols.h"
 #include "src/report/format.h"
+#include "src/symbolic/symbol_name.h"
 #include "tools/base_model.h"
 #include "tools/device_arguments.h"
 #include "tools/model_files.h"
@@ -151,7 +156,9 @@ absl::StatusOr<ExitCode> WriteInitial(const CheckArguments& args, const std::str
     return absl::AlreadyExistsError(
         absl::StrCat(Quoted(path), " exists: --update raises its limits"));
   }
-  ASSIGN_OR_RETURN(const Report report, Count(model, options));
+  CountOptions with_peak = options;
+  with_peak.activation_peak = true;
+  ASSIGN_OR_RETURN(const Report report, Count(model, with_peak));
   RETURN_IF_ERROR(
       WriteOutput(InitialBudgets(report), path, {args.models[0], args.sizes.rules.file}));
   return kFine;
@@ -201,8 +208,119 @@ absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, cons
   return report.mfu;
 }
 
+// Sizes of [at] and --dim, each with the models that it is for and those that have no such symbol.
+struct AskedSizes {
+  struct Name {
+    bool in_budgets = false;
+    std::set<std::string> models, without;
+  };
+  std::map<std::string, Name> names;
+  std::set<std::string> symbols;  // that some model has
+};
+
+// Which sizes neither the model nor its base has a symbol for.
+std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
+  std::vector<SymbolOrigin> symbols;
+  for (const auto& [name, size] : diff.sizes) symbols.push_back({name});
+  for (const auto& [from, to] : diff.renamed_symbols) symbols.push_back({from});
+  for (const Bindings* bound : {&diff.base_bindings, &diff.head_bindings}) {
+    for (const auto& [name, size] : *bound) symbols.push_back({name});
+  }
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    if (!ResolveSymbols({{name, 1}}, symbols).ok()) unknown.push_back(name);
+  }
+  return unknown;
+}
+
+// A model at the sizes of a set, as far as it has symbols for them.
+class SizedDiff {
+ public:
+  SizedDiff(const CheckRun& run, const Side& side, const std::string& base,
+            const BudgetSizes* sizes, bool with_peak)
+      : run_(run), side_(side), base_(base), at_(run.options) {
+    at_.activation_peak = with_peak;
+    if (sizes == nullptr) return;
+    sizes_ = *sizes;
+    // What the call says comes first.
+    for (const auto& [typed, size] : at_.bindings) {
+      const std::string name = TypedSymbol(typed);
+      const bool in_range = sizes_.ranges.erase(name) > 0;
+      if (in_range || sizes_.fixed.contains(name)) sizes_.fixed[name] = size;
+    }
+    at_.bindings.insert(sizes_.fixed.begin(), sizes_.fixed.end());
+  }
+
+  const CountOptions& at() const { return at_; }
+  const BudgetSizes& sizes() const { return sizes_; }
+
+  absl::StatusOr<Diff> Make(const std::string& path, AskedSizes* asked) {
+    for (const auto& [name, size] : at_.bindings) asked->names[name].models.insert(path);
+    for (const auto& [name, range] : sizes_.ranges) asked->names[name].models.insert(path);
+    for (const auto& [name, size] : sizes_.fixed) asked->names[name].in_budgets = true;
+    for (const auto& [name, range] : sizes_.ranges) asked->names[name].in_budgets = true;
+    absl::StatusOr<Diff> diff = Count(at_);
+    if (absl::IsInvalidArgument(diff.status()) && !run_.files.one_file) {
+      CountOptions open = at_;
+      open.bindings.clear();
+      const absl::StatusOr<Diff> without = Count(open);
+      if (!without.ok() || !LeaveOutUnknown(path, *without, asked)) return diff;
+      diff = Count(at_);
+    }
+    if (diff.ok()) LeaveOutUnknown(path, *diff, asked);
+    return diff;
+  }
+
+ private:
+  absl::StatusOr<Diff> Count(const CountOptions& options) const {
+    return base_.empty() ? DiffWithNothing(side_, options)
+                         : DiffWithBase(base_, side_, options, run_.missing_is_fine);
+  }
+
+  // Whether there was any.
+  bool LeaveOutUnknown(const std::string& path, const Diff& diff, AskedSizes* asked) {
+    for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);
+    std::vector<std::string> names;
+    for (const auto& [name, size] : at_.bindings) names.push_back(name);
+    for (const auto& [name, range] : sizes_.ranges) names.push_back(name);
+    const std::vector<std::string> unknown = UnknownSizes(names, diff);
+    for (const std::string& name : unknown) {
+      asked->names[name].without.insert(path);
+      at_.bindings.erase(name);
+      sizes_.fixed.erase(name);
+      sizes_.ranges.erase(name);
+    }
+    return !unknown.empty();
+  }
+
+  const CheckRun& run_;
+  const Side& side_;
+  const std::string& base_;
+  CountOptions at_;
+  BudgetSizes sizes_;
+};
+
+// A size that no model has a symbol for is an error: it is a mistake in its name. One that some
+// have is left out for the others, which is said.
+absl::Status TellUnknownSizes(const std::string& budgets, const AskedSizes& asked) {
+  const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
+  for (const auto& [name, of] : asked.names) {
+    if (of.without.size() < of.models.size()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
+        ": no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));
+  }
+  for (const auto& [name, of] : asked.names) {
+    for (const std::string& path : of.without) {
+      WriteError(absl::StrCat(Escaped(path), ": has no symbol named ", Escaped(QuotedSymbol(name)),
+                              ": checked without it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const std::string& path,
-                        CheckReport* report) {
+                        AskedSizes* asked, CheckReport* report) {
   ASSIGN_OR_RETURN(const Side side, LoadSide(path, run.options));
   ASSIGN_OR_RETURN(const std::string base, BasePath(run, path));
   std::vector<const BudgetSizes*> sets;
@@ -212,11 +330,10 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const std::
   if (sets.empty()) sets.push_back(nullptr);
   const size_t before = report->judgements.size();
   for (const BudgetSizes* sizes : sets) {
-    CountOptions at = run.options;
-    if (sizes != nullptr) at.bindings.insert(sizes->fixed.begin(), sizes->fixed.end());
-    ASSIGN_OR_RETURN(const Diff diff, base.empty()
-                                          ? DiffWithNothing(side, at)
-                                          : DiffWithBase(base, side, at, run.missing_is_fine));
+    SizedDiff sized(run, side, base, sizes, budgets.NeedsPeak());
+    ASSIGN_OR_RETURN(const Diff diff, sized.Make(path, asked));
+    if (sizes != nullptr) sizes = &sized.sizes();
+    const CountOptions& at = sized.at();
     report->has_base = diff.has_base;
     report->base = diff.base;
     report->head = diff.head;
@@ -232,10 +349,12 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const std::
 absl::StatusOr<CheckReport> JudgeAll(const CheckRun& run, const Budgets& budgets) {
   CheckReport report;
   report.budgets = budgets.file;
+  AskedSizes asked;
   for (const ModelFile& file : run.files.files) {
     RETURN_IF_ERROR(file.fault);
-    RETURN_IF_ERROR(JudgeModel(run, budgets, file.path, &report));
+    RETURN_IF_ERROR(JudgeModel(run, budgets, file.path, &asked, &report));
   }
+  RETURN_IF_ERROR(TellUnknownSizes(budgets.file, asked));
   if (report.judgements.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(Escaped(budgets.file), ": no rule in it is for ",
                                                    Quoted(run.files.files[0].path)));

@@ -24,6 +24,7 @@
 #include "src/infer/require_symbols.h"
 #include "src/onnxflops.h"
 #include "src/report/format.h"
+#include "src/report/memory_rows.h"
 #include "src/report/model_rows.h"
 #include "src/report/redact.h"
 #include "src/report/summary.h"
@@ -33,6 +34,7 @@
 #include "tools/device_arguments.h"
 #include "tools/each_model.h"
 #include "tools/memory_arguments.h"
+#include "tools/memory_sweep.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -209,6 +211,7 @@ struct Outcome {
   absl::Status fault;
   std::string text;  // the report in the format, or its part of it
   ModelRow row;      // of a table of models
+  std::optional<MemoryRow> memory;
   std::string objection;
   std::vector<std::string> missing;  // symbols of --dim that the model does not have
 };
@@ -298,6 +301,11 @@ class Counter {
   absl::StatusOr<ExitCode> Run(const ModelFiles& models, int threads);
 
  private:
+  // A row of memory for each model, instead of a report.
+  bool has_memory_rows() const {
+    return options_.memory && (format_ == Format::kCsv || (!one_file_ && !args_.rows()));
+  }
+  std::string RenderMemory(const std::vector<MemoryRow>& rows) const;
   // A report, or a row for each of several models.
   bool has_rows() const { return one_file_ || args_.rows() || format_ == Format::kText; }
   Outcome CountFile(const ModelFile& file, size_t number) const;
@@ -367,8 +375,14 @@ absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t nu
   if (args_.redact) {
     RETURN_IF_ERROR(Redactor(one_file_ ? "model" : absl::StrCat("model", number)).Redact(&report));
   }
-  return Outcome{absl::OkStatus(), Render(report), MakeModelRow(report),
-                 args_.strict ? Objection(report) : "", std::move(missing)};
+  std::optional<MemoryRow> memory;
+  if (has_memory_rows()) memory = MakeMemoryRow(report);
+  return Outcome{absl::OkStatus(),
+                 Render(report),
+                 MakeModelRow(report),
+                 std::move(memory),
+                 args_.strict ? Objection(report) : "",
+                 std::move(missing)};
 }
 
 Outcome Counter::CountFile(const ModelFile& file, size_t number) const {
@@ -385,6 +399,7 @@ Outcome Counter::CountFile(const ModelFile& file, size_t number) const {
 
 std::string Counter::Join(std::vector<Outcome> outcomes) const {
   std::vector<ModelRow> rows;
+  std::vector<MemoryRow> memory;
   std::vector<std::string> texts;
   for (Outcome& outcome : outcomes) {
     if (!outcome.fault.ok()) continue;
@@ -393,12 +408,19 @@ std::string Counter::Join(std::vector<Outcome> outcomes) const {
     texts.push_back(titles ? outcome.text.substr(outcome.text.find('\n') + 1)
                            : std::move(outcome.text));
     rows.push_back(std::move(outcome.row));
+    if (outcome.memory) memory.push_back(*std::move(outcome.memory));
   }
+  const bool json = format_ == Format::kJson || format_ == Format::kJsonLines;
+  if (has_memory_rows() && !json) return RenderMemory(memory);
   if (one_file_ || format_ == Format::kJsonLines) return absl::StrJoin(texts, "");
   if (format_ == Format::kJson) return JoinJson(texts);
   if (has_rows()) return absl::StrJoin(texts, format_ == Format::kCsv ? "" : "\n");
   if (format_ == Format::kCsv) return ToCsv(rows);
   return format_ == Format::kTable ? ToTable(rows, view_, style_) : ToMarkdown(rows, view_);
+}
+
+std::string Counter::RenderMemory(const std::vector<MemoryRow>& rows) const {
+  return RenderMemoryRows(rows, format_, view_, style_);
 }
 
 absl::StatusOr<ExitCode> Counter::Run(const ModelFiles& models, int threads) {
@@ -492,6 +514,31 @@ absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
   return text + bars;
 }
 
+// What a model holds at every point of a sweep.
+absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountOptions& options,
+                                        const ViewOptions& view, Format format,
+                                        const TableStyle& style,
+                                        const std::vector<SweptSymbol>& swept,
+                                        const std::string& path) {
+  if (args.rows() || args.plot || !args.convention.empty()) {
+    return absl::InvalidArgumentError(
+        "--memory over several sizes has a row for each: leave out --by, --depth, --top, --plot "
+        "and --convention");
+  }
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
+  ASSIGN_OR_RETURN(const MemorySweep sweep,
+                   RenderMemorySweep(model, options, swept, args.redact, format, view, style));
+  RETURN_IF_ERROR(WriteOutput(sweep.text, args.output.file,
+                              {path, args.sizes.rules.file, args.roofline.devices_file.file}));
+  for (const Report& report : sweep.reports) {
+    const std::string objection = args.strict ? Objection(report) : "";
+    if (objection.empty()) continue;
+    WriteError(absl::StrCat("--strict: ", objection));
+    return kFailed;
+  }
+  return kFine;
+}
+
 absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions& options,
                                   const ViewOptions& view, Format format, const TableStyle& style,
                                   const std::vector<DimSizes>& dims, const ModelFiles& models) {
@@ -499,7 +546,11 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
     return absl::InvalidArgumentError(
         "--dim gives a dimension several sizes: a sweep is of one model, named as a file");
   }
-  if (options.memory) return absl::InvalidArgumentError("--memory: a sweep has no memory");
+  std::vector<SweptSymbol> swept;
+  swept.reserve(dims.size());
+  for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
+  const std::string& path = models.files[0].path;
+  if (options.memory) return RunMemorySweep(args, options, view, format, style, swept, path);
   if (view.by == GroupBy::kNode) {
     return absl::InvalidArgumentError("--by node: a sweep has rows by module or op");
   }
@@ -514,10 +565,6 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   if (args.plot && format != Format::kTable) {
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
   }
-  std::vector<SweptSymbol> swept;
-  swept.reserve(dims.size());
-  for (const DimSizes& dim : dims) swept.emplace_back(dim.name, dim.sizes);
-  const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   const std::optional<ViewOptions> rows =
       args.rows() ? std::optional<ViewOptions>(view) : std::nullopt;
@@ -625,10 +672,9 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
-  if (options.memory && !models.one_file && format != Format::kJson &&
-      format != Format::kJsonLines) {
+  if (options.memory && format == Format::kCsv && args.rows()) {
     return absl::InvalidArgumentError(
-        "--memory shows one model; of several, --format json and jsonl have it");
+        "--memory --format csv has a row for each model: leave out --by, --depth and --top");
   }
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);
   if (!sweep.empty()) return RunSweep(args, options, view, format, style, sweep, models);

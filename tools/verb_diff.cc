@@ -189,6 +189,7 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const bool missing_is_fine, args.base_missing.Parse());
   options.module = args.module;
   options.node_rows = view.by == GroupBy::kNode;
+  options.activation_peak = true;
   RETURN_IF_ERROR(args.CheckModels());
   const std::string &base = args.models.front(), &head = args.models.back();
   ASSIGN_OR_RETURN(const Side side, LoadSide(head, options));

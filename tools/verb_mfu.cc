@@ -74,9 +74,10 @@ struct MfuArguments {
                    "Runs of the model before a step of the optimizer. Default: 1.");
     list->AddValue("--measured-flops", "N", &measured,
                    "FLOPs of a step by hardware counters, over all devices.");
-    list->AddValues("--parameter", "NAME=N", &parameters,
-                    "Give a parameter of the formulas that the model does not tell: n, l, h, q, t, "
-                    "v, p, d, f, tokens.");
+    list->AddValues(
+        "--parameter", "NAME=N", &parameters,
+        "Give a parameter of the formulas: n (parameters), a (those that a token meets), l, "
+        "h, q, t, v, p, d, f, tokens.");
     list->AddValue("--convention", "NAME", &convention,
                    "3 x what another tool counts. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());

@@ -16,7 +16,7 @@ namespace onnxflops {
 
 Census SdpaWork(const Sdpa& sdpa) {
   ElementCost per_score = kSoftmaxCost + ElementCost{.add = sdpa.biases, .mul = 1};
-  if (sdpa.softcap) per_score = per_score + ElementCost{.mul = 1, .div = 1, .tanh = 1};
+  if (sdpa.softcap) per_score = per_score + kSoftcapCost;
   Census work = per_score * sdpa.TwiceScores();
   work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size + sdpa.v_size);
   work.Halve();
@@ -32,8 +32,9 @@ Census SdpaGradient(const Sdpa& sdpa, const SdpaNeeds& needs) {
   const auto of = [](bool needed) { return needed ? 1 : 0; };
   ElementCost per_score;
   if (scores) per_score = kSoftmaxGradient + ElementCost{.mul = 1};
-  if (scores && sdpa.softcap) per_score = per_score + ElementCost{.add = 1, .mul = 2};
+  if (scores && sdpa.softcap) per_score = per_score + kSoftcapGradient;
   if (flash) per_score = per_score + ElementCost{.add = 1, .exp = 1};
+  if (flash && sdpa.softcap) per_score = per_score + kSoftcapCost;
   if (needs.bias) per_score.add += 1;
   Census work = per_score * sdpa.TwiceScores();
   work[Kind::kMac] = sdpa.TwiceScores() * (sdpa.qk_size * (of(q) + of(k) + of(flash)) +

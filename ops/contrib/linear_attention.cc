@@ -67,6 +67,18 @@ Census DefaultScaleWork(const NodeView& n) {
   return ElementCost{.div = 1, .sqrt = 1} * 1;
 }
 
+StateRecurrence StatesOf(const Recurrence& r, Expr batch) {
+  return {.gated = r.rule.gated,
+          .delta = r.rule.delta,
+          .batch = std::move(batch),
+          .tokens = r.tokens,
+          .value_heads = r.value_heads,
+          .output_heads = r.output_heads,
+          .qk_size = r.qk_size,
+          .v_size = r.v_size,
+          .decays = r.decays};
+}
+
 // ---- LinearAttention: query[B,T,Hq*Dk], key, value[B,T,Hkv*Dv]
 
 struct LinearAttention {
@@ -102,7 +114,7 @@ absl::StatusOr<Facts> InferLinearAttention(const NodeView& n) {
                n.Like(n.HasInput(3) ? 3 : 0, std::move(state))};
 }
 
-absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
+absl::StatusOr<Recurrence> ReadRecurrence(const NodeView& n) {
   ASSIGN_OR_RETURN(LinearAttention l, ReadLinearAttention(n));
   Recurrence r = {.tokens = l.batch * l.length,
                   .value_heads = l.kv_heads,
@@ -114,9 +126,25 @@ absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
     ASSIGN_OR_RETURN(Shape decay, n.RankedShape(4, 3));
     r.decays = decay.NumElements();
   }
+  return r;
+}
+
+absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Recurrence r, ReadRecurrence(n));
   Cost cost = Flops(RecurrenceWork(r));
   cost.flops += DefaultScaleWork(n);
   return cost;
+}
+
+absl::StatusOr<Census> LinearAttentionGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Recurrence r, ReadRecurrence(n));
+  ASSIGN_OR_RETURN(const LinearAttention l, ReadLinearAttention(n));
+  return RecurrenceGradient(StatesOf(r, l.batch), {.q = query.Needs(0),
+                                                   .k = query.Needs(1),
+                                                   .v = query.Needs(2),
+                                                   .state = query.Needs(3),
+                                                   .decay = query.Needs(4),
+                                                   .beta = query.Needs(5)});
 }
 
 constexpr OpExample kLinearAttentionExamples[] = {
@@ -216,13 +244,17 @@ absl::StatusOr<Census> DeltaNetGates(const NodeView& n, const UpdateRule& rule, 
   return work;
 }
 
+Recurrence RecurrenceOf(const DeltaNet& d) {
+  return {.tokens = d.Tokens(),
+          .value_heads = d.v_heads,
+          .output_heads = Max(d.q_heads, d.v_heads),
+          .qk_size = d.qk_size,
+          .v_size = d.v_size};
+}
+
 absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
   ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
-  Recurrence r = {.tokens = d.Tokens(),
-                  .value_heads = d.v_heads,
-                  .output_heads = Max(d.q_heads, d.v_heads),
-                  .qk_size = d.qk_size,
-                  .v_size = d.v_size};
+  Recurrence r = RecurrenceOf(d);
   ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
   ASSIGN_OR_RETURN(Census gates, DeltaNetGates(n, r.rule, &r.decays));
   Cost cost = Flops(RecurrenceWork(r));
@@ -236,6 +268,46 @@ absl::StatusOr<Cost> CountDeltaNet(const NodeView& n) {
   }
   cost.flops_mac_operands = OperandsLike(n, 0);
   return cost;
+}
+
+// Those of the gates that are made here, from what is given.
+absl::StatusOr<Census> GatesGradient(const NodeView& n, const UpdateRule& rule,
+                                     const GradientQuery& query, const Expr& decays) {
+  Census work;
+  const bool qwen = rule.gated && n.String("gate_activation", "none") == "qwen";
+  if (qwen && query.Needs(7)) work += ElementCost{.add = 1, .mul = 1} * decays;
+  if (qwen && query.Needs(8)) work += ElementCost{.add = 1} * decays;
+  if (qwen && (query.Needs(4) || query.Needs(8))) {
+    work += (kSigmoidCost + ElementCost{.mul = 2}) * decays;
+  }
+  if (rule.delta && query.Needs(5) && n.String("beta_activation", "none") == "sigmoid") {
+    ASSIGN_OR_RETURN(Shape beta, n.ShapeOfRankAtLeast(5, 1));
+    work += ElementCost{.add = 1, .mul = 2} * beta.NumElements();
+  }
+  return work;
+}
+
+absl::StatusOr<Census> DeltaNetGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(DeltaNet d, ReadDeltaNet(n));
+  Recurrence r = RecurrenceOf(d);
+  ASSIGN_OR_RETURN(r.rule, ReadUpdateRule(n));
+  RETURN_IF_ERROR(DeltaNetGates(n, r.rule, &r.decays).status());
+  const bool packed = !n.HasInput(1);
+  const RecurrenceNeeds needs = {.q = query.Needs(0),
+                                 .k = query.Needs(packed ? 0 : 1),
+                                 .v = query.Needs(packed ? 0 : 2),
+                                 .state = query.Needs(6),
+                                 .decay = query.Needs(4) || query.Needs(7) || query.Needs(8),
+                                 .beta = query.Needs(5)};
+  Census work = RecurrenceGradient(StatesOf(r, d.batch), needs);
+  ASSIGN_OR_RETURN(const Census gates, GatesGradient(n, r.rule, query, r.decays));
+  work += gates;
+  if (n.Flag("qk_l2_norm")) {
+    const Expr elements = r.tokens * d.q_heads * d.qk_size;
+    const int normed = (needs.q ? 1 : 0) + (needs.k ? 1 : 0);
+    work += ElementCost{.add = 2, .mul = 2, .div = 1} * (elements * normed);
+  }
+  return work;
 }
 
 constexpr OpExample kDeltaNetExamples[] = {
@@ -302,6 +374,24 @@ absl::StatusOr<Cost> CountCausalConv(const NodeView& n) {
   return cost;
 }
 
+// What has the kernel's elements for each output element, and comes back as often: `bias` is the
+// input of the bias, `past` that of the past.
+absl::StatusOr<Census> ConvGradient(const NodeView& n, const GradientQuery& query, size_t bias,
+                                    size_t past) {
+  ASSIGN_OR_RETURN(Shape y, n.OutputShape(0));
+  ASSIGN_OR_RETURN(const ElementCost activation,
+                   ActivationGradient(n.String("activation", "none")));
+  Census work = activation * y.NumElements();
+  if (query.Needs(0) || query.Needs(past)) work[Kind::kMac] += query.forward[Kind::kMac];
+  if (query.Needs(1)) work[Kind::kMac] += query.forward[Kind::kMac];
+  if (query.Needs(bias)) work[Kind::kAdd] += y.NumElements();
+  return work;
+}
+
+absl::StatusOr<Census> CausalConvGradient(const NodeView& n, const GradientQuery& query) {
+  return ConvGradient(n, query, 2, 3);
+}
+
 constexpr OpExample kCausalConvExamples[] = {
     {"g (float[N,6,L] x, float[6,1,4] w, float[6] b, float[N,6,3] p) => (float[N,6,L] y, "
      "float[N,6,3] s) "
@@ -334,6 +424,10 @@ absl::StatusOr<Cost> CountVarlenCausalConv(const NodeView& n) {
   return cost;
 }
 
+absl::StatusOr<Census> VarlenCausalConvGradient(const NodeView& n, const GradientQuery& query) {
+  return ConvGradient(n, query, 3, 4);
+}
+
 constexpr OpExample kVarlenCausalConvExamples[] = {
     {"g (float[T,6] x, float[6,1,4] w, int32[4] c, float[6] b, float[3,6,3] p) => (float[T,6] y, "
      "float[3,6,3] s) "
@@ -347,6 +441,10 @@ constexpr char kRecurrenceFormula[] =
     "= T*Ho*Dv; gated: exp = elements(decay), mul = T*H*Dk*Dv; delta: mac = T*H*Dk*Dv, add and mul "
     "= T*H*Dv; once: sqrt and div if no scale is given";
 
+constexpr char kConvGradient[] =
+    "dx, dweight: a product as large as forward for each; dbias = sum of dy; before, the gradient "
+    "of the activation";
+
 constexpr OpDef kMsLinearAttentionRows[] = {
     {.name = "CausalConvWithState",
      .versions = kSince1,
@@ -354,30 +452,41 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                 "elements(y) for bias; silu: exp, add, div, mul per element",
      .infer = InferCausalConv,
      .count = CountCausalConv,
-     .examples = kCausalConvExamples},
+     .examples = kCausalConvExamples,
+     .gradient = {.formula = kConvGradient,
+                  .rule = CausalConvGradient,
+                  .keeps = {.unknown = true}}},
     {.name = "GatedDeltaNet",
      .versions = kSince1,
      .formula = kRecurrenceFormula,
      .infer = InferDeltaNet,
      .count = CountDeltaNet,
      .examples = kDeltaNetExamples,
-     .note =
-         "as the recurrence, token by token; the gates and norms that are fused in, as their "
-         "parts: -exp(a_log) * Softplus(decay + dt_bias), Sigmoid(beta), L2 norms of each head"},
+     .note = "as the recurrence, token by token; the gates and norms that are fused in, as their "
+             "parts: -exp(a_log) * Softplus(decay + dt_bias), Sigmoid(beta), L2 norms of each head",
+     .gradient = {.formula = kRecurrenceGradient,
+                  .rule = DeltaNetGradient,
+                  .keeps = {.unknown = true}}},
     {.name = "LinearAttention",
      .versions = kSince1,
      .formula = kRecurrenceFormula,
      .infer = InferLinearAttention,
      .count = CountLinearAttention,
      .examples = kLinearAttentionExamples,
-     .note = "as the recurrence, token by token, whatever the chunk size"},
+     .note = "as the recurrence, token by token, whatever the chunk size",
+     .gradient = {.formula = kRecurrenceGradient,
+                  .rule = LinearAttentionGradient,
+                  .keeps = {.unknown = true}}},
     {.name = "VarlenCausalConvWithState",
      .versions = kSince1,
      .formula = "y[T,C] = x after the past * weight[C,1,k]; mac = T*C*k, add = T*C for bias; silu: "
                 "exp, add, div, mul per element",
      .infer = InferVarlenCausalConv,
      .count = CountVarlenCausalConv,
-     .examples = kVarlenCausalConvExamples},
+     .examples = kVarlenCausalConvExamples,
+     .gradient = {.formula = kConvGradient,
+                  .rule = VarlenCausalConvGradient,
+                  .keeps = {.unknown = true}}},
 };
 
 }  // namespace

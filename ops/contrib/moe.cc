@@ -174,6 +174,72 @@ absl::StatusOr<Expr> BytesRead(const NodeView& n, const Experts& e) {
   return all + (of_one ? *of_one * Min(e.experts, e.Rows()) : of_experts);
 }
 
+// ---- gradients
+
+// What of a projection needs a gradient: its input, its weights, its bias.
+struct ProjectionNeeds {
+  bool input = false, weights = false, bias = false;
+  bool Any() const { return input || weights || bias; }
+};
+
+Census ProjectionGradient(const Projection& p, const Expr& rows, const ProjectionNeeds& needs) {
+  const int products = (needs.input ? 1 : 0) + (needs.weights ? 1 : 0);
+  Census work = ElementCost{.mac = products} * (rows * p.weights);
+  if (needs.bias && p.bias) work += ElementCost{.add = 1} * (rows * p.outputs);
+  return work;
+}
+
+// Between the projections, from what forward kept. SwiGLU: of G, s = sigmoid(alpha G) and L; those
+// of the clamps.
+absl::StatusOr<ElementCost> ActivationPartGradient(const NodeView& n, const Experts& e) {
+  if (!e.swiglu) {
+    ASSIGN_OR_RETURN(ElementCost cost, ActivationGradient(n.String("activation_type", "relu")));
+    if (e.has_fc3) cost.mul += 2;
+    return cost;
+  }
+  ElementCost cost = {.add = 2, .mul = 6};
+  if (n.Float("activation_alpha", 1.0f) != 1.0f) cost.mul += 1;
+  if (n.HasAttr("swiglu_limit")) cost.cmp += 3;
+  return cost;
+}
+
+// Of the softmax over the experts, through the weights of those that were chosen.
+Census RoutingGradient(const NodeView& n, const Experts& e) {
+  Census work =
+      ElementCost{.add = 1, .mul = 1} * (e.Rows() * e.hidden);  // dY * what an expert gave
+  if (n.Flag("normalize_routing_weights")) {
+    work += ElementCost{.add = 2, .mul = 1, .div = 1} * e.Rows();
+  }
+  work += kSoftmaxGradient * (e.tokens * e.experts);
+  return work;
+}
+
+absl::StatusOr<Census> ExpertsGradient(const NodeView& n, const GradientQuery& query,
+                                       const Experts& e, const ProjectionInputs (&in)[3]) {
+  const auto needs = [&](int input) { return query.Needs(static_cast<size_t>(input)); };
+  const auto trained = [&](const ProjectionInputs& p) {
+    return ProjectionNeeds{query.Needs(0), needs(p.weights), needs(p.bias)};
+  };
+  const ProjectionNeeds fc1 = trained(in[0]);
+  const ProjectionNeeds fc3 = e.has_fc3 ? trained(in[2]) : ProjectionNeeds();
+  ProjectionNeeds fc2 = trained(in[1]);
+  fc2.input = fc1.Any() || fc3.Any();
+  const Expr rows = e.Rows();
+  Census work;
+  if (query.Needs(1)) work += RoutingGradient(n, e);
+  if (fc2.Any()) work += ElementCost{.mul = 1} * (rows * e.hidden);  // dY * the expert's weight
+  work += ProjectionGradient(e.fc2, rows, fc2);
+  if (fc2.input) {
+    ASSIGN_OR_RETURN(const ElementCost activation, ActivationPartGradient(n, e));
+    work += activation * (rows * (e.fused ? FloorDiv(e.fc1.outputs, 2) : e.fc1.outputs));
+  }
+  work += ProjectionGradient(e.fc1, rows, fc1);
+  if (e.has_fc3) work += ProjectionGradient(e.fc3, rows, fc3);
+  // The gradients that the k experts and the two projections give a token are added up.
+  if (fc1.input) work += ElementCost{.add = e.has_fc3 ? 2 : 1} * (rows * e.hidden);
+  return work;
+}
+
 absl::StatusOr<Facts> InferMoe(const NodeView& n) {
   RETURN_IF_ERROR(ReadMoe(n).status());
   return InferSameAsInput(n);
@@ -185,6 +251,11 @@ absl::StatusOr<Cost> CountMoe(const NodeView& n) {
   ASSIGN_OR_RETURN(cost.bytes_read, BytesRead(n, e));
   cost.flops_mac_operands = {.a = n.dtype(0), .b = n.dtype(2)};
   return cost;
+}
+
+absl::StatusOr<Census> MoeGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Experts e, ReadMoe(n));
+  return ExpertsGradient(n, query, e, {{2, 3, -1}, {4, 5, -1}, {6, 7, -1}});
 }
 
 constexpr OpExample kMoeExamples[] = {
@@ -227,6 +298,15 @@ absl::StatusOr<Cost> CountQMoe(const NodeView& n) {
   return cost;
 }
 
+// Quantised weights are not trained; for the gradient of X they are made again.
+absl::StatusOr<Census> QMoeGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Experts e, ReadQMoe(n));
+  ASSIGN_OR_RETURN(Census work,
+                   ExpertsGradient(n, query, e, {{2, 4, 11}, {5, 7, 12}, {8, 10, 13}}));
+  if (query.Needs(0)) work += ExpertsDequantized(e);
+  return work;
+}
+
 constexpr OpExample kQMoeExamples[] = {
     {"g (float16[2,8] X, float16[2,4] R, uint8[4,16,4] V, float16[4,16] s, uint8[4,8,8] W, "
      "float16[4,8] t) => (float16[2,8] Y) "
@@ -239,6 +319,12 @@ constexpr char kFormula[] =
     "elements of fc1, fc2 and fc3 of one expert; per routed row: add for the biases, the "
     "activation, mul and add per output; routing: softmax over E, the k best (cmp)";
 
+constexpr char kMoeGradient[] =
+    "of the experts that a token is routed to: for each projection a product as large as forward "
+    "for its input and one for its weights, db = sum of dy, the gradient of the activation; dY "
+    "times the expert's weight; dweight = sum of dY * what the expert gave, through softmax to the "
+    "router; sums of dX over the k experts";
+
 constexpr OpDef kMsMoeRows[] = {
     {.name = "MoE",
      .versions = kSince1,
@@ -246,9 +332,11 @@ constexpr OpDef kMsMoeRows[] = {
      .infer = InferMoe,
      .count = CountMoe,
      .examples = kMoeExamples,
-     .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7})},
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6, 7}),
+                  .experts = InputBits({2, 3, 4, 5, 6, 7})},
      .note = "the weights of min(E, T*k) experts are read; SwiGLU: sigmoid, 2 mul, and mul for "
-             "alpha, add for beta, 3 cmp for the limit"},
+             "alpha, add for beta, 3 cmp for the limit",
+     .gradient = {.formula = kMoeGradient, .rule = MoeGradient, .keeps = {.unknown = true}}},
     {.name = "QMoE",
      .versions = kSince1,
      .formula = kFormula,
@@ -257,9 +345,11 @@ constexpr OpDef kMsMoeRows[] = {
      .examples = kQMoeExamples,
      .operands = {.weights = InputBits({2, 4, 5, 7, 8, 10}),
                   .not_parameters = InputBits({3, 6, 9, 11, 12, 13}),
+                  .experts = InputBits({2, 4, 5, 7, 8, 10}),
                   .packed = true},
      .note = "the weights of min(E, T*k) experts are dequantised: mul (and add with zero points) "
-             "per weight; N and K of a weight follow from its bytes and bits"},
+             "per weight; N and K of a weight follow from its bytes and bits",
+     .gradient = {.formula = kMoeGradient, .rule = QMoeGradient, .keeps = {.unknown = true}}},
 };
 
 }  // namespace

@@ -221,7 +221,7 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   ElementCost per_score = kSoftmaxCost;
   if (bias.any()) per_score = per_score + ElementCost{.add = 1};
   if (n.Float("softcap", 0) != 0) {
-    per_score = per_score + ElementCost{.mul = 1, .div = 1, .tanh = 1};
+    per_score = per_score + kSoftcapCost;
   }
   const Expr twice_scores = dims.q_heads * TwicePairs(n, dims);
   Census work = per_score * twice_scores;
@@ -243,7 +243,7 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
 // It needs V as wide as K; otherwise, and where the mask needs a gradient, it is not used.
 absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
-  if (n.Float("softcap", 0) != 0) return absl::UnimplementedError("the gradient of a softcap");
+  const bool softcap = n.Float("softcap", 0) != 0;
   const Expr twice = dims.q_heads * TwicePairs(n, dims);
   const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
   const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);
@@ -255,7 +255,9 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   work[Kind::kMac] = twice * (dims.qk_size * (of(q || flash) + of(k || flash) + of(flash)) +
                               dims.v_size * (of(v || flash) + of(scores)));
   if (scores) work += ElementCost{.add = 2, .mul = 2} * twice;  // of the softmax
+  if (scores && softcap) work += kSoftcapGradient * twice;
   if (flash) work += ElementCost{.add = 1, .exp = 1} * twice;
+  if (flash && softcap) work += kSoftcapCost * twice;
   if (mask) work[Kind::kAdd] += twice;
   work.Halve();
   const Expr rows = dims.batch * dims.q_heads * dims.qk_size;  // scaled, as in forward
@@ -263,6 +265,10 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   if (k || flash) work[Kind::kMul] += rows * dims.total;
   return work;
 }
+
+constexpr char kAttentionGradient[] =
+    "dV = P' dY; dP = dY V'; dS = softmax'; dQ = dS K; dK = dS' Q; softcap: dS * (1 - tanh^2) per "
+    "score; flash computes P again";
 
 constexpr int kAttentionVersions[] = {23, 24, 25};
 constexpr OpExample kAttentionExamples[] = {
@@ -471,6 +477,28 @@ absl::StatusOr<Cost> CountLinearAttention(const NodeView& n) {
   return cost;
 }
 
+absl::StatusOr<Census> LinearAttentionGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const LinearAttentionDims dims, ReadLinearAttention(n));
+  StateRecurrence r = {.gated = dims.gated,
+                       .delta = dims.delta,
+                       .batch = dims.batch,
+                       .tokens = dims.batch * dims.steps,
+                       .value_heads = dims.k.heads,
+                       .output_heads = dims.q.heads,
+                       .qk_size = dims.qk_size,
+                       .v_size = dims.v.size};
+  if (dims.gated) {
+    ASSIGN_OR_RETURN(const Shape decay, n.RankedShape(4, 3));
+    r.decays = decay.NumElements();
+  }
+  return RecurrenceGradient(r, {.q = query.Needs(0),
+                                .k = query.Needs(1),
+                                .v = query.Needs(2),
+                                .state = query.Needs(3),
+                                .decay = query.Needs(4),
+                                .beta = query.Needs(5)});
+}
+
 constexpr int kLinearAttentionVersions[] = {27};
 constexpr OpExample kLinearAttentionExamples[] = {
     // 10 steps of states 2*4*3 = 24, of 4*3 outputs that each read 4 numbers.
@@ -579,8 +607,7 @@ constexpr OpDef kAttentionRows[] = {
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body.",
      .exceptions = kAttentionExceptions,
-     .gradient = {.formula = "dV = P' dY; dP = dY V'; dS = softmax'; dQ = dS K; dK = dS' Q; flash "
-                             "computes P again",
+     .gradient = {.formula = kAttentionGradient,
                   .weighs_scores = true,
                   .rule = AttentionGradient,
                   .keeps = {.inputs = InputBits({0, 1, 2}),
@@ -608,7 +635,10 @@ constexpr OpDef kAttentionRows[] = {
      .examples = kLinearAttentionExamples,
      .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
              "there.",
-     .exceptions = kLinearAttentionExceptions},
+     .exceptions = kLinearAttentionExceptions,
+     .gradient = {.formula = kRecurrenceGradient,
+                  .rule = LinearAttentionGradient,
+                  .keeps = {.unknown = true}}},
     {.name = "CausalConvWithState",
      .versions = kCausalConvVersions,
      .formula =
@@ -620,7 +650,8 @@ constexpr OpDef kAttentionRows[] = {
      .gradient = {.formula =
                       "dinput, dweight: a product as large as forward for each; dbias = sum of dy; "
                       "before, the gradient of the activation",
-                  .rule = CausalConvGradient}},
+                  .rule = CausalConvGradient,
+                  .keeps = {.unknown = true}}},
 };
 
 constexpr OpDef kFlexRows[] = {
@@ -632,7 +663,13 @@ constexpr OpDef kFlexRows[] = {
          "sqrt and 1 div for the scale (1 sqrt if given); and what score_mod and prob_mod cost",
      .infer = InferFlexAttention,
      .count = CountFlexAttention,
-     .examples = kFlexAttentionExamples},
+     .examples = kFlexAttentionExamples,
+     .gradient = {.formula = kAttentionGradient,
+                  .weighs_scores = true,
+                  .rule = AttentionGradient,
+                  .keeps = {.inputs = InputBits({0, 1, 2}),
+                            .outputs = InputBits({0}),
+                            .scores = true}}},
 };
 
 }  // namespace

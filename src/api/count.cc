@@ -53,6 +53,14 @@ absl::StatusOr<Report> MakeOwnReport(const Analysis& analysis, const CountOption
   return MakeReport(analysis.inference, analysis.counts, how);
 }
 
+// With CountOptions::upper_bounds, what is held at the upper bounds of sizes inside the model.
+absl::Status AddMemoryAtBounds(const Model& model, const Analysis& analysis,
+                               const CountOptions& options, Report* report) {
+  if (!options.upper_bounds) return AddMemory(analysis, options, report);
+  ASSIGN_OR_RETURN(const RaisedAnalysis raised, AnalyzeAtBounds(model, options, options.causal));
+  return AddMemory(raised, options, report);
+}
+
 // Sizes that were bound to their upper bounds are no bindings of the user's.
 void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
   report->upper_bounds = true;
@@ -63,10 +71,6 @@ void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
-  if (options.memory && options.upper_bounds) {
-    return absl::UnimplementedError(absl::StrCat(
-        Escaped(model->path), ": --memory is there at open sizes, not at their upper bounds"));
-  }
   if ((options.training || options.memory) && !options.module.empty()) {
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path), ": ",
@@ -79,9 +83,14 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
   ASSIGN_OR_RETURN(Report report, MakeOwnReport(analysis, options));
   if (options.memory) {
-    if (const absl::Status added = AddMemory(analysis, options, &report); !added.ok()) {
+    if (const absl::Status added = AddMemoryAtBounds(model, analysis, options, &report);
+        !added.ok()) {
       return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
     }
+  }
+  if (options.activation_peak && !options.memory && options.module.empty() &&
+      !options.upper_bounds) {
+    AddActivationPeak(analysis, &report);
   }
   if (!options.training) return report;
   const absl::StatusOr<Backward> backward =

@@ -66,6 +66,9 @@ struct CountOptions {
   // What the model holds in memory, in inference and in a training step: fills in Report::memory.
   // Errors: as of `training`.
   std::optional<MemoryOptions> memory;
+  // The peak of activations alone: fills in Report::activation_peak where it can be found, which
+  // is not so for a part of a model.
+  bool activation_peak = false;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like

@@ -1,5 +1,7 @@
 #include "src/api/memory.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,11 +121,29 @@ void AddCache(const Inference& inference, MemoryReport* memory) {
   cache.length = decoder->length;
   cache.bytes = decoder->bytes;
   cache.fixed_bytes = decoder->fixed_bytes;
-  cache.bytes_per_token = DivideExactly(decoder->bytes, decoder->length);
+  cache.bytes_per_token = CacheBytesPerToken(*decoder);
   memory->cache = std::move(cache);
 }
 
+// Nothing if the formula is missing or too long for a report.
+std::optional<ActivationPeak> PeakOf(const ModelData& model, const std::optional<Expr>& bytes,
+                                     int64_t unknown) {
+  if (!bytes || bytes->error() != nullptr) return std::nullopt;
+  report::FormulaText formula(model);
+  formula.Add(*bytes);
+  if (!formula.Check().ok()) return std::nullopt;
+  return ActivationPeak{*bytes, unknown > 0};
+}
+
 }  // namespace
+
+void AddActivationPeak(const Analysis& analysis, Report* report) {
+  PeakOptions rule;
+  rule.at = report::ReferenceSizes(*report);
+  const absl::StatusOr<MemoryPeak> peak = FindPeak(analysis.inference, rule);
+  if (!peak.ok()) return;
+  report->activation_peak = PeakOf(*analysis.inference.model, peak->bytes, peak->unknown);
+}
 
 absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Report* report) {
   const ModelData& model = *analysis.inference.model;
@@ -132,6 +152,9 @@ absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Re
   memory.at = report::ReferenceSizes(*report);
   memory.param_bytes = report->totals.param_bytes.literal();
   RETURN_IF_ERROR(AddPeaks(analysis.inference, *options.memory, &memory));
+  if (memory.options.order == ExecutionOrder::kFile) {
+    report->activation_peak = PeakOf(model, memory.peak.bytes, memory.unknown_sizes);
+  }
   RETURN_IF_ERROR(AddTraining(analysis, options, report));
   AddCache(analysis.inference, &memory);
   if (options.memory->fit) {

@@ -14,6 +14,10 @@ namespace onnxflops {
 // CountBackward; InvalidArgument where --fit has no size to look for.
 absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Report* report);
 
+// Fills in Report::activation_peak, if the peak is found and has a formula for all sizes. REQUIRES:
+// the report is of the whole model.
+void AddActivationPeak(const Analysis& analysis, Report* report);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_API_MEMORY_H_

@@ -189,14 +189,19 @@ class MfuMaker {
          .text = "3 x 2 x MACs: matrix products and convolutions alone",
          .source = "torch.utils.flop_counter"},
         PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
-    // With --causal half the forward pass is without them already.
-    if (facts_.attention.layers > 0 && options_.count.causal == CausalCounting::kFull) {
+    // With --causal half the forward pass of causal operators is without them already.
+    const bool halved = options_.count.causal == CausalCounting::kHalf && report_.causal_nodes > 0;
+    if (facts_.attention.layers > 0 && !halved) {
       Add({.name = "2x_causal_half",
            .text = "3 x forward, half of the products with scores left out",
            .source = "attention found in the graph"},
           PerStep(kForwardAndBackward * (forward - FloorDiv(facts_.attention.flops, 2))));
     }
-    for (const FormulaInfo& info : kFormulas) AddKnownFormula(info);
+    for (const FormulaInfo& info : kFormulas) {
+      const bool of_experts =
+          info.formula == Formula::k6nActive || info.formula == Formula::kPalmActive;
+      if (!of_experts || parameters_.a) AddKnownFormula(info);
+    }
     Add({.name = "thop",
          .text = "3 x 2 x the MACs that thop reports",
          .source = "thop",
@@ -244,6 +249,9 @@ class MfuMaker {
           static_cast<double>(*options_.measured_flops) / static_cast<double>(out_.training_flops);
       out_.measured_hfu = Share(*options_.measured_flops);
       out_.notes = ReasonsOfRatio(out_.measured_to_counted);
+    }
+    if (options_.count.causal == CausalCounting::kHalf && report_.causal_nodes == 0) {
+      out_.notes.emplace_back(kNothingCausal);
     }
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
     out_.notes.push_back("a utilisation above 1 cannot be; likely reasons:");

@@ -67,18 +67,14 @@ class Server {
       if (!options_.bindings.contains(name)) column.bindings.emplace(name, size);
     }
     column.totals = counted.totals;
-    const std::optional<Expr> per_token = PerToken();
-    if (per_token) {
-      column.cache_bytes = per_token->Substitute(options.bindings) * (column.tokens + column.past);
-    }
+    const std::optional<Expr> cache = CacheBytesAt(decoder_, column.tokens + column.past);
+    if (cache) column.cache_bytes = cache->Substitute(options.bindings);
     report->model = counted.model;
     const Bindings at = report::ReferenceSizes(counted);
     report->at.insert(at.begin(), at.end());
     report->columns.push_back(std::move(column));
     return absl::OkStatus();
   }
-
-  std::optional<Expr> PerToken() const { return DivideExactly(decoder_.bytes, decoder_.length); }
 
  private:
   const Model& model_;
@@ -121,7 +117,7 @@ absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOption
   report.bindings = options.bindings;
   report.token_input = decoder->token_input;
   report.use_cache = decoder->use_cache;
-  report.cache_bytes_per_token = server.PerToken();
+  report.cache_bytes_per_token = CacheBytesPerToken(*decoder);
   if (report.cache_bytes_per_token) {
     report.cache_bytes_per_token = report.cache_bytes_per_token->Substitute(options.bindings);
   }

@@ -175,4 +175,16 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
   return SweepByCounting(sweeper, swept, points, redact_names);
 }
 
+absl::StatusOr<std::vector<Report>> CountPoints(const Model& model, const CountOptions& options,
+                                                absl::Span<const SweptSymbol> swept) {
+  ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
+  const Sweeper sweeper(model, options, "");
+  std::vector<Report> reports;
+  for (const Bindings& point : points) {
+    ASSIGN_OR_RETURN(reports.emplace_back(), sweeper.CountAt(point));
+    reports.back().nodes.clear();
+  }
+  return reports;
+}
+
 }  // namespace onnxflops

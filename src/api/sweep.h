@@ -31,6 +31,11 @@ absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& o
                                        const std::optional<ViewOptions>& rows,
                                        bool redact_names = false);
 
+// A report for every combination, each counted on its own: of what no formula gives, as memory.
+// A point that cannot be counted is the error.
+absl::StatusOr<std::vector<Report>> CountPoints(const Model& model, const CountOptions& options,
+                                                absl::Span<const SweptSymbol> swept);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_API_SWEEP_H_

@@ -20,6 +20,7 @@
 #include "src/base/status_macros.h"
 #include "src/base/toml.h"
 #include "src/check/limit_text.h"
+#include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -155,6 +156,11 @@ class BudgetsReader : private TomlFile {
       if (slash != std::string::npos) {
         ASSIGN_OR_RETURN(rule->per, FindQuantity(key, name.substr(slash + 1)));
       }
+      if (module && rule->AsksForPeak()) {
+        return At(
+            key.source().begin,
+            absl::StrCat(kPeakActivations.key, " is of the whole model: it belongs in [budget]"));
+      }
       const toml::node* limit = &node;
       if (const toml::table* both = node.as_table()) {
         RETURN_IF_ERROR(CheckKeys(*both, {"limit", "warn"}));
@@ -180,6 +186,8 @@ class BudgetsReader : private TomlFile {
       if (q.key == name) return &q;
       known.emplace_back(q.key);
     }
+    if (kPeakActivations.key == name) return &kPeakActivations;
+    known.emplace_back(kPeakActivations.key);
     const std::string similar = DidYouMean(name, known);
     return At(key.source().begin,
               absl::StrCat("unknown quantity ", Quoted(name),
@@ -389,6 +397,15 @@ bool Budgets::NeedsBase() const {
            (rule.limit.kind == BudgetLimit::Kind::kRelative ||
             (rule.warn && rule.warn->kind == BudgetLimit::Kind::kRelative));
   });
+}
+
+bool BudgetRule::AsksForPeak() const {
+  return quantity == &kPeakActivations || per == &kPeakActivations;
+}
+
+bool Budgets::NeedsPeak() const {
+  return std::any_of(rules.begin(), rules.end(),
+                     [](const BudgetRule& rule) { return rule.AsksForPeak(); });
 }
 
 bool Budgets::NeedsRate() const {

@@ -77,6 +77,9 @@ struct BudgetRule {
   std::optional<int64_t> min_opset, max_opset;
   // kMfu: limit.value is the least, in millionths
   std::string device, dtype;
+
+  // Whether it is about the peak of activations (kPeakActivations), which not every count has.
+  bool AsksForPeak() const;
 };
 
 struct BudgetSizes {
@@ -101,6 +104,7 @@ struct Budgets {
   bool lower_bounds_pass = false;
 
   bool NeedsBase() const;
+  bool NeedsPeak() const;
   // Whether the time of a training step is needed.
   bool NeedsRate() const;
 };

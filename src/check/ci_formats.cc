@@ -1,5 +1,6 @@
 #include "src/check/ci_formats.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,12 +37,14 @@ std::string MessageOf(const Judgement& j) {
                       j.detail.empty() ? "" : "; ", j.detail);
 }
 
-// Those that somebody should look at.
+// Those that somebody should look at, what did not pass first.
 std::vector<const Judgement*> Alarming(const CheckReport& report) {
   std::vector<const Judgement*> alarming;
   for (const Judgement& j : report.judgements) {
     if (!j.passed() || j.verdict == Verdict::kWarned) alarming.push_back(&j);
   }
+  std::stable_partition(alarming.begin(), alarming.end(),
+                        [](const Judgement* j) { return !j->passed(); });
   return alarming;
 }
 
@@ -132,7 +135,7 @@ void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter*
 std::string ToComment(const CheckReport& report) {
   const std::string begin =
       absl::StrCat(CommentMarker("check", report.head.path), "**", MarkdownCode(report.head.path),
-                   "** ", MarkdownCode(CheckInWords(report)), "\n");
+                   "** ", CheckInWords(report), "\n");
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops check prints all of it.\n";
   const size_t room = kMaxCommentBytes - sizeof(kLeftOut);
   std::string out = begin;

@@ -15,6 +15,7 @@
 #include "src/base/utf8.h"
 #include "src/check/limit_text.h"
 #include "src/report/format.h"
+#include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -65,6 +66,12 @@ std::string InitialBudgets(const Report& report) {
     const auto value = values.Of(report.totals.*q.value);
     if (!value || *value == 0) continue;
     absl::StrAppend(&out, q.key, " = \"", LimitTextFor(WithMargin(*value), q), "\"\n");
+  }
+  const auto peak =
+      report.activation_peak ? values.Of(report.activation_peak->bytes) : std::nullopt;
+  if (peak && *peak > 0) {
+    absl::StrAppend(&out, kPeakActivations.key, " = \"",
+                    LimitTextFor(WithMargin(*peak), kPeakActivations), "\"\n");
   }
   absl::StrAppend(&out, "\n# Single modules, by their paths; * stands for any signs:\n",
                   "# [modules.\"encoder.layers.*\"]\n# flops = \"+0%\"\n");

@@ -14,6 +14,7 @@
 #include "src/base/status_macros.h"
 #include "src/check/limit_text.h"
 #include "src/report/format.h"
+#include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -54,6 +55,9 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
 }
 
 const char* WhyMissing(const Quantity& quantity) {
+  if (&quantity == &kPeakActivations) {
+    return "it has no formula: give it sizes in [at]; a report has it with --memory";
+  }
   switch (quantity.needs) {
     case Quantity::Needs::kNothing:
       break;
@@ -190,21 +194,33 @@ class RuleJudge {
 
  private:
   bool Knows(const Quantity& q) const {
+    if (&q == &kPeakActivations) return diff_.peak.has_value();
     return std::find(diff_.quantities.begin(), diff_.quantities.end(), &q) !=
            diff_.quantities.end();
   }
 
+  // Figures of quantities that are known.
+  const Expr& BaseOf(const ModuleDiff& m, const Quantity& q) const {
+    return &q == &kPeakActivations ? diff_.peak->base : (*m.base).*(q.value);
+  }
+  const Expr& HeadOf(const ModuleDiff& m, const Quantity& q) const {
+    return &q == &kPeakActivations ? diff_.peak->head : (*m.head).*(q.value);
+  }
+  bool IsLowerBound(const ModuleDiff& m, const Quantity& q) const {
+    if (&q == &kPeakActivations) return diff_.peak->lower_bound;
+    return m.lower_bound && q.of == Quantity::Of::kWork;
+  }
+
   // Above 0 where the limit is broken.
-  static Expr Excess(const BudgetRule& rule, const BudgetLimit& limit, const ModuleDiff& m) {
-    const Expr& head = (*m.head).*(rule.quantity->value);
+  Expr Excess(const BudgetRule& rule, const BudgetLimit& limit, const ModuleDiff& m) const {
+    const Expr& head = HeadOf(m, *rule.quantity);
     switch (limit.kind) {
       case BudgetLimit::Kind::kAbsolute:
         return head - Expr(limit.value);
       case BudgetLimit::Kind::kRelative:
-        return Expr(kWhole) * head -
-               Expr(kWhole + limit.value) * ((*m.base).*(rule.quantity->value));
+        return Expr(kWhole) * head - Expr(kWhole + limit.value) * BaseOf(m, *rule.quantity);
       case BudgetLimit::Kind::kRatio:
-        return Expr(kWhole) * head - Expr(limit.value) * ((*m.head).*(rule.per->value));
+        return Expr(kWhole) * head - Expr(limit.value) * HeadOf(m, *rule.per);
     }
     return Expr();
   }
@@ -241,8 +257,7 @@ class RuleJudge {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail =
           absl::StrCat("depends on ", OpenSymbols(excess), ": give it a size or a range in [at]");
-    } else if (m.lower_bound && rule.quantity->of == Quantity::Of::kWork &&
-               !budgets_.lower_bounds_pass) {
+    } else if (IsLowerBound(m, *rule.quantity) && !budgets_.lower_bounds_pass) {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail = "a part is not counted: the figure is a lower bound";
     } else if (rule.warn && StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
@@ -260,12 +275,12 @@ class RuleJudge {
   }
 
   std::string ActualText(const BudgetRule& rule, const ModuleDiff& m, const Bindings& at) const {
-    const Expr head = ((*m.head).*(rule.quantity->value)).Substitute(at);
+    const Expr head = HeadOf(m, *rule.quantity).Substitute(at);
     if (rule.per == nullptr) {
       if (head.is_literal()) return FigureText(head.literal(), *rule.quantity);
       return head.Shortened(kMaxShownName);
     }
-    const Expr per = ((*m.head).*(rule.per->value)).Substitute(at);
+    const Expr per = HeadOf(m, *rule.per).Substitute(at);
     if (!head.is_literal() || !per.is_literal()) return "depends on sizes";
     return PercentText(head.literal(), per.literal(), /*sign=*/false);
   }
@@ -273,11 +288,11 @@ class RuleJudge {
   void DescribeActual(const BudgetRule& rule, const ModuleDiff& m, const Bindings& at,
                       Judgement* judgement) const {
     judgement->actual = ActualText(rule, m, at);
-    const Expr head = ((*m.head).*(rule.quantity->value)).Substitute(at);
+    const Expr head = HeadOf(m, *rule.quantity).Substitute(at);
     if (!head.is_literal()) return;
     absl::int128 limit = rule.limit.value;
     if (rule.limit.kind == BudgetLimit::Kind::kRelative) {
-      const Expr base = ((*m.base).*(rule.quantity->value)).Substitute(at);
+      const Expr base = BaseOf(m, *rule.quantity).Substitute(at);
       if (!base.is_literal() || base.literal() > absl::Int128Max() / kWhole / 1000) return;
       limit = base.literal() * (kWhole + rule.limit.value) / kWhole;
       judgement->actual = absl::StrCat(judgement->actual, " (base ",

@@ -1,6 +1,7 @@
 #include "src/convention/formula_facts.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -146,6 +147,51 @@ const Shape* LogitsOf(const Inference& inference) {
   return nullptr;
 }
 
+// Parameters of experts that a token is not routed to, each tensor once; nullopt where no operator
+// is a mixture of experts.
+class IdleExperts {
+ public:
+  explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+      elements_.emplace(p.value, Expr(p.elements));
+    }
+  }
+
+  std::optional<Expr> Find() {
+    for (InstanceId id : in_.callees_first) {
+      const Instance& instance = in_.instance(id);
+      const std::vector<NodeId>& nodes = model_.graph(instance.graph).nodes;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        Add(model_.node(nodes[i]), in_.call(instance.calls[i]));
+      }
+    }
+    return any_ ? std::optional<Expr>(idle_) : std::nullopt;
+  }
+
+ private:
+  void Add(const Node& node, const Call& call) {
+    const uint32_t experts = call.def == nullptr ? 0 : call.def->operands.experts;
+    if (experts == 0) return;
+    any_ = true;
+    const Attribute* k = node.FindAttribute("k");
+    for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size() && i < 32; ++i) {
+      if ((experts >> i & 1) == 0 || !node.inputs[i]) continue;
+      const auto weight = elements_.find(*node.inputs[i]);
+      const Fact& fact = in_.fact(call.inputs[i]);
+      if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
+      const Expr unused = fact.shape[0] - (k == nullptr ? 1 : k->i);
+      idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
+      elements_.erase(weight);
+    }
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  absl::flat_hash_map<ValueId, Expr> elements_;
+  Expr idle_ = 0;
+  bool any_ = false;
+};
+
 // Of a configuration: the names that families have for it.
 std::optional<Expr> MlpWidthOf(const ModelData& model) {
   using Json = nlohmann::json;
@@ -173,6 +219,7 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   }
   FormulaParameters& p = facts.parameters;
   p.n = Expr(n);
+  if (const std::optional<Expr> idle = IdleExperts(inference).Find()) p.a = *p.n - *idle;
   p.embeddings = tables.only_looked_up;
   if (facts.attention.layers > 0) p.l = Expr(facts.attention.layers);
   p.h = facts.attention.heads;

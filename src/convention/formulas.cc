@@ -32,6 +32,11 @@ class PerToken {
             of_scores * scores_, 0};
   }
 
+  // 6 of those that a token meets.
+  FormulaFlops Active(int of_scores) const {
+    return {6 * (Value(p_.a) - p_.embeddings), 6 * p_.embeddings, of_scores * scores_, 0};
+  }
+
   FormulaFlops Megatron() const {
     return {72 * Value(p_.l) * width_ * width_ + 6 * Value(p_.v) * width_, 0, 12 * scores_, 0};
   }
@@ -73,6 +78,10 @@ FormulaFlops PerStep(Formula formula, const FormulaParameters& p) {
   switch (formula) {
     case Formula::k6n:
       return Times(token.Parameters(6, 0), tokens, 1);
+    case Formula::k6nActive:
+      return Times(token.Active(0), tokens, 1);
+    case Formula::kPalmActive:
+      return Times(token.Active(12), tokens, 1);
     case Formula::k25n:
       return Times(token.Parameters(15, 0), tokens, 2);
     case Formula::kPalm:

@@ -25,6 +25,7 @@ namespace onnxflops {
 // What the formulas read. Where the model does not tell, a parameter is not there.
 struct FormulaParameters {
   std::optional<Expr> n;       // parameters, those of embeddings included
+  std::optional<Expr> a;       // of n, those that a token meets: not experts it is not routed to
   std::optional<Expr> l;       // layers with attention
   std::optional<Expr> h;       // heads
   std::optional<Expr> q;       // size of a head
@@ -44,19 +45,22 @@ struct FormulaParameter {
   std::optional<Expr> FormulaParameters::*value;
 };
 inline constexpr FormulaParameter kFormulaParameters[] = {
-    {"n", &FormulaParameters::n}, {"l", &FormulaParameters::l},
-    {"h", &FormulaParameters::h}, {"q", &FormulaParameters::q},
-    {"t", &FormulaParameters::t}, {"v", &FormulaParameters::v},
-    {"p", &FormulaParameters::p}, {"d", &FormulaParameters::d},
-    {"f", &FormulaParameters::f}, {"tokens", &FormulaParameters::tokens},
+    {"n", &FormulaParameters::n},           {"a", &FormulaParameters::a},
+    {"l", &FormulaParameters::l},           {"h", &FormulaParameters::h},
+    {"q", &FormulaParameters::q},           {"t", &FormulaParameters::t},
+    {"v", &FormulaParameters::v},           {"p", &FormulaParameters::p},
+    {"d", &FormulaParameters::d},           {"f", &FormulaParameters::f},
+    {"tokens", &FormulaParameters::tokens},
 };
 // "n=124439808", "tokens=16384". InvalidArgument, with the names.
 absl::Status SetFormulaParameter(absl::string_view text, FormulaParameters* parameters);
 
 enum class Formula : uint8_t {
   k6n,
+  k6nActive,
   k25n,
   kPalm,
+  kPalmActive,
   kPalmCausalHalf,
   kMegatron,
   kNanoGpt,
@@ -73,10 +77,14 @@ struct FormulaInfo {
 };
 inline constexpr FormulaInfo kFormulas[] = {
     {Formula::k6n, "6n", "6 N tokens", "Kaplan et al., arXiv 2001.08361", "n tokens"},
+    {Formula::k6nActive, "6n_active", "6 A tokens",
+     "mixtures of experts: parameters that a token meets", "a tokens"},
     {Formula::k25n, "2.5n", "7.5 N tokens: 2.5 forward, twice that backward",
      "an estimate in use for models of vision and text", "n tokens"},
     {Formula::kPalm, "palm", "(6 N + 12 L H Q T) tokens", "PaLM, arXiv 2204.02311, appendix B",
      "n l h q t tokens"},
+    {Formula::kPalmActive, "palm_active", "(6 A + 12 L H Q T) tokens",
+     "palm with the parameters that a token meets", "a l h q t tokens"},
     {Formula::kPalmCausalHalf, "palm_causal_half", "(6 N + 6 L H Q T) tokens",
      "palm with half of the scores", "n l h q t tokens"},
     {Formula::kMegatron, "megatron", "72 L (HQ)^2 (1 + T / (6 HQ) + V / (12 HQ L)) tokens",

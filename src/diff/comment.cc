@@ -10,6 +10,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "src/diff/diff_parts.h"
 #include "src/report/text_table.h"
 
@@ -24,6 +26,7 @@ using diff::TotalsTable;
 using report::MarkdownCode;
 
 constexpr size_t kMaxMarkerPath = 200;
+constexpr size_t kMaxCommentSizes = 8;
 constexpr int kOpenedByChange = -1;  // DiffViewOptions::depth
 
 }  // namespace
@@ -44,6 +47,16 @@ std::string FoldedDetails(absl::string_view summary, absl::string_view markdown)
 }
 
 namespace {
+
+// Of open sizes, as many as a line has room for.
+std::string SizesInWords(const Diff& diff) {
+  std::vector<std::string> texts;
+  for (const auto& [name, size] : diff.sizes) {
+    if (texts.size() == kMaxCommentSizes) return absl::StrCat(absl::StrJoin(texts, ", "), ", ...");
+    texts.push_back(MarkdownCode(absl::StrCat(name, " = ", size)));
+  }
+  return absl::StrJoin(texts, ", ");
+}
 
 std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& options) {
   std::vector<std::string> parts;
@@ -67,8 +80,9 @@ std::vector<std::string> PartsOf(const Diff& diff, const DiffViewOptions& option
 std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
   std::string begin =
       absl::StrCat(CommentMarker("diff", diff.head.path), "**", MarkdownCode(diff.head.path), "** ",
-                   MarkdownCode(ChangeInWords(diff)), "\n");
+                   absl::StrReplaceAll(ChangeInWords(diff), {{"<", "&lt;"}}), "\n");
   if (diff.IsEmpty()) return begin;
+  if (!diff.sizes.empty()) absl::StrAppend(&begin, "\nFigures at ", SizesInWords(diff), ".\n");
   if (diff.lower_bound) begin += "\nA part is not counted: totals are lower bounds.\n";
   absl::StrAppend(&begin, "\n", DrawMarkdown(TotalsTable(diff, options)));
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";

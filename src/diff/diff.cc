@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/diff/map_formulas.h"
@@ -20,6 +21,7 @@
 namespace onnxflops {
 namespace {
 
+using diff::ChildrenWithin;
 using diff::MapFormulas;
 using diff::MatchModules;
 using diff::ModuleMatch;
@@ -112,6 +114,7 @@ class TreeMaker {
     }
     for (size_t i = rows_.size(); i-- > 0;) {
       rows_[i].end = std::max(rows_[i].end, static_cast<int32_t>(i) + 1);
+      if (rows_[i].new_level) FillWrapper(i);
       if (rows_[i].parent < 0) continue;
       int32_t& end = rows_[static_cast<size_t>(rows_[i].parent)].end;
       end = std::max(end, rows_[i].end);
@@ -119,7 +122,8 @@ class TreeMaker {
     return std::move(rows_);
   }
 
-  // The row that a module of the base, or of the head, has; -1 inside of one that moved.
+  // The row that a module of the base, or of the head, has; -1 of a wrapper, and inside of one that
+  // moved.
   const std::vector<int32_t>& row_of_base() const { return row_of_base_; }
   const std::vector<int32_t>& row_of_head() const { return row_of_head_; }
 
@@ -128,6 +132,17 @@ class TreeMaker {
   struct Place {
     int32_t base, head, parent;
   };
+
+  // The base of a level that only the head has is what its parts are there.
+  void FillWrapper(size_t at) {
+    ModuleDiff& row = rows_[at];
+    Amounts base;
+    const auto end = static_cast<size_t>(row.end);
+    for (size_t c = at + 1; c < end; c = static_cast<size_t>(rows_[c].end))
+      base.Add(*rows_[c].base);
+    row.base = std::make_shared<const Amounts>(std::move(base));
+    row.status = StatusOf(row);
+  }
 
   bool IsMoved(const Place& place) const {
     return (place.base >= 0 && match_.base_moved[static_cast<size_t>(place.base)]) ||
@@ -146,9 +161,7 @@ class TreeMaker {
       }
     }
     if (place.base >= 0) {
-      const auto& modules = base_.modules;
-      const int32_t end = modules[static_cast<size_t>(place.base)].end;
-      for (int32_t c = place.base + 1; c < end; c = modules[static_cast<size_t>(c)].end) {
+      for (int32_t c : ChildrenWithin(base_.modules, match_.base_wrapper, place.base)) {
         const auto at = static_cast<size_t>(c);
         if (match_.of_base[at] < 0 || match_.base_moved[at]) inside.push_back({c, -1, row});
       }
@@ -174,7 +187,10 @@ class TreeMaker {
         (base != nullptr && base->lower_bound) || (head != nullptr && head->lower_bound);
     row.parent = place.parent;
     row.depth = place.parent < 0 ? 0 : rows_[static_cast<size_t>(place.parent)].depth + 1;
-    if (base != nullptr && head != nullptr) {
+    row.new_level = place.head >= 0 && match_.head_wrapper[static_cast<size_t>(place.head)];
+    if (row.new_level) {
+      row.base_path = rows_[static_cast<size_t>(place.parent)].base_path;
+    } else if (base != nullptr && head != nullptr) {
       row.base_path = base->path;
       row.status = StatusOf(row);
     } else {
@@ -444,15 +460,26 @@ bool Diff::IsEmpty() const {
   const auto is_same = [](const auto& part) {
     return part.status == DiffStatus::kSame && !(part.base_nodes != part.head_nodes);
   };
-  return has_base && facts.empty() && inputs.empty() && outputs.empty() && base_symbols.empty() &&
-         head_symbols.empty() && renamed_symbols.empty() &&
-         std::all_of(ops.begin(), ops.end(), is_same) &&
+  return has_base && (!peak || peak->base == peak->head) && facts.empty() && inputs.empty() &&
+         outputs.empty() && base_symbols.empty() && head_symbols.empty() &&
+         renamed_symbols.empty() && std::all_of(ops.begin(), ops.end(), is_same) &&
          std::all_of(
              modules.begin(), modules.end(),
              [](const ModuleDiff& m) { return m.status == DiffStatus::kSame && !m.renamed(); }) &&
          std::all_of(nodes.begin(), nodes.end(), [](const NodeDiff& node) {
            return node.status == DiffStatus::kSame && node.name == node.base_name;
          });
+}
+
+bool Diff::IsRenamed(const ModuleDiff& m) const {
+  if (!m.renamed() || m.new_level || m.parent < 0) return false;
+  const ModuleDiff& parent = modules[static_cast<size_t>(m.parent)];
+  absl::string_view name = m.path, base_name = m.base_path;
+  const bool within =
+      absl::ConsumePrefix(&name, parent.path) && absl::ConsumePrefix(&base_name, parent.base_path);
+  absl::ConsumePrefix(&name, ".");
+  absl::ConsumePrefix(&base_name, ".");
+  return !within || name != base_name;
 }
 
 absl::StatusOr<Diff> MakeDiff(const Report* base_or_null, const Report& head_as_given) {
@@ -466,6 +493,11 @@ absl::StatusOr<Diff> MakeDiff(const Report* base_or_null, const Report& head_as_
   RETURN_IF_ERROR(Rewrite({}, &head));
   for (const Quantity& q : kQuantities) {
     if (base.Has(q) && head.Has(q)) diff.quantities.push_back(&q);
+  }
+  if (!diff.has_base && head.activation_peak) base.activation_peak.emplace();
+  if (base.activation_peak && head.activation_peak) {
+    diff.peak = {base.activation_peak->bytes, head.activation_peak->bytes,
+                 base.activation_peak->lower_bound || head.activation_peak->lower_bound};
   }
   CompareFiles(base, head, &diff);
   TreeMaker tree(base, head, diff.quantities);

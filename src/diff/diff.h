@@ -55,11 +55,13 @@ struct DiffPart {
 };
 
 struct ModuleDiff : DiffPart {
-  std::string path;          // in the head; of one that is not there, in the base
-  std::string base_path;     // in the base; where it moved from or to
-  size_t name_begin = 0;     // of name() in path
-  std::string type;          // class name; of the head where it has one
-  bool own = false;          // not a module, but its parent's own work
+  std::string path;       // in the head; of one that is not there, in the base
+  std::string base_path;  // in the base; where it moved from or to
+  size_t name_begin = 0;  // of name() in path
+  std::string type;       // class name; of the head where it has one
+  bool own = false;       // not a module, but its parent's own work
+  // A level that only the head has, around parts that both have: `base` is the sum of these.
+  bool new_level = false;
   bool lower_bound = false;  // something in it is unknown, in one of the models
   int32_t parent = -1;       // index among the modules
   int32_t depth = 0;         // of the model: 0
@@ -90,12 +92,19 @@ struct FactDiff {
   std::optional<std::string> base, head;
 };
 
+// The peaks of activations of both models; of no base, 0.
+struct PeakDiff {
+  Expr base, head;
+  bool lower_bound = false;  // in one of the models
+};
+
 struct Diff {
   bool has_base = true;  // otherwise everything is new
   ModelInfo base, head;
   std::string part;  // of both; "": the whole models
   Bindings base_bindings, head_bindings;
   std::vector<const Quantity*> quantities;  // that both models have
+  std::optional<PeakDiff> peak;             // where both models have it
   bool lower_bound = false;                 // something is unknown in one of the models
 
   std::vector<ModuleDiff> modules;  // each before its children; [0] is the model
@@ -111,6 +120,8 @@ struct Diff {
   std::vector<std::pair<std::string, std::string>> renamed_symbols;
   Bindings sizes;  // of symbols that are open, at which figures are shown
 
+  // Whether a module has another name, and not only a parent that has another.
+  bool IsRenamed(const ModuleDiff& m) const;
   // Whether the models differ in nothing that this compares.
   bool IsEmpty() const;
 };

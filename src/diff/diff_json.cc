@@ -6,6 +6,7 @@
 #include "src/diff/diff_writers.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
+#include "src/report/memory_report.h"
 
 namespace onnxflops {
 namespace {
@@ -19,18 +20,22 @@ void WriteSizes(const char* key, const Bindings& sizes, JsonWriter* json) {
   json->EndObject();
 }
 
-// {"flops": {"base": q, "head": q, "delta": q}, ...}. What changes in totals has a sign as well.
+// {"base": q, "head": q, "delta": q}. What changes in totals has a sign as well.
+void WriteChange(const Expr& base, const Expr& head, bool sign, JsonWriter* json) {
+  json->BeginObject(kOneLine);
+  json->Key("base").Quantity(base);
+  json->Key("head").Quantity(head);
+  json->Key("delta").Quantity(head - base);
+  if (sign) json->Key("sign").String(NameOf(SignOf(head - base)));
+  json->EndObject();
+}
+
 void WriteChanges(const Diff& diff, const DiffPart& part, bool weights, bool signs,
                   JsonWriter* json) {
   for (const Quantity* q : diff.quantities) {
     if (q->of == Quantity::Of::kWeights && !weights) continue;
-    json->Key(q->key).BeginObject(kOneLine);
-    json->Key("base").Quantity((*part.base).*(q->value));
-    json->Key("head").Quantity((*part.head).*(q->value));
-    const Expr change = part.Change(*q);
-    json->Key("delta").Quantity(change);
-    if (signs) json->Key("sign").String(NameOf(SignOf(change)));
-    json->EndObject();
+    json->Key(q->key);
+    WriteChange((*part.base).*(q->value), (*part.head).*(q->value), signs, json);
   }
 }
 
@@ -43,6 +48,7 @@ void WriteModules(const Diff& diff, JsonWriter* json) {
     json->Key("type").String(m.type);
     json->Key("depth").Int(m.depth);
     json->Key("status").String(NameOf(m.status));
+    json->Key("new_level").Bool(m.new_level);
     json->Key("lower_bound").Bool(m.lower_bound);
     WriteChanges(diff, m, /*weights=*/true, /*signs=*/false, json);
     json->EndObject();
@@ -130,6 +136,10 @@ std::string ToJson(const Diff& diff) {
   json.Key("lower_bound").Bool(diff.lower_bound);
   json.Key("totals").BeginObject();
   WriteChanges(diff, diff.modules[0], /*weights=*/true, /*signs=*/true, &json);
+  if (diff.peak) {
+    json.Key(kPeakActivations.key);
+    WriteChange(diff.peak->base, diff.peak->head, /*sign=*/true, &json);
+  }
   json.EndObject();
   WriteFacts("facts", diff.facts, &json);
   WriteFacts("inputs", diff.inputs, &json);

@@ -5,19 +5,28 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
 #include "src/diff/diff_rows.h"
 #include "src/report/format.h"
+#include "src/report/memory_report.h"
+#include "src/report/numbered_name.h"
 
 namespace onnxflops::diff {
 namespace {
 
+using report::ContinuesNumbers;
 using report::GroupedDigits;
 using report::LabelledLine;
+using report::NumberedLabel;
 using report::Percent;
 using report::ShowExpr;
 using report::SiNumber;
@@ -44,14 +53,17 @@ std::string FigureText(const Diff& diff, const Expr& amount, const Quantity& q, 
 }
 
 // The cells of a quantity: base, head, change, percent.
+void AddFigures(const Diff& diff, const Quantity& q, const Expr& base, const Expr& head, bool exact,
+                std::vector<std::string>* cells) {
+  cells->push_back(FigureText(diff, base, q, exact));
+  cells->push_back(FigureText(diff, head, q, exact));
+  cells->push_back(ChangeText(diff, head - base, q, exact));
+  cells->push_back(
+      ChangePercent(ShownValue(diff, base).value_or(0), ShownValue(diff, head).value_or(0)));
+}
 void AddFigures(const Diff& diff, const Quantity& q, const Amounts& base, const Amounts& head,
                 bool exact, std::vector<std::string>* cells) {
-  const Expr change = head.*q.value - base.*q.value;
-  cells->push_back(FigureText(diff, base.*q.value, q, exact));
-  cells->push_back(FigureText(diff, head.*q.value, q, exact));
-  cells->push_back(ChangeText(diff, change, q, exact));
-  cells->push_back(ChangePercent(ShownValue(diff, base.*q.value).value_or(0),
-                                 ShownValue(diff, head.*q.value).value_or(0)));
+  AddFigures(diff, q, base.*q.value, head.*q.value, exact, cells);
 }
 
 void AddFigureColumns(const Quantity& q, TextTable* table) {
@@ -113,7 +125,7 @@ std::vector<std::string> CountsInWords(const Diff& diff) {
 
 int64_t Renamed(const Diff& diff) {
   return std::count_if(diff.modules.begin(), diff.modules.end(),
-                       [](const ModuleDiff& m) { return m.renamed(); });
+                       [&](const ModuleDiff& m) { return diff.IsRenamed(m); });
 }
 
 bool HasParams(const Diff& diff) {
@@ -161,6 +173,40 @@ void NoteHidden(size_t hidden, const char* noun, TextTable* table) {
       absl::StrCat(Plural(static_cast<int64_t>(hidden), noun), " below the threshold not shown"));
 }
 
+// Facts that differ alike, of names that are numbered one by one: the caches of all layers.
+struct FactGroup {
+  const FactDiff *first, *last;
+  int64_t count = 1;
+
+  std::string Label() const {
+    if (count == 1) return first->name;
+    return absl::StrCat(NumberedLabel(first->name, last->name, count), "  ", count, "x");
+  }
+};
+
+std::vector<FactGroup> GroupsOf(const std::vector<FactDiff>& facts) {
+  using Key = std::tuple<std::string, std::optional<std::string>, std::optional<std::string>>;
+  std::vector<FactGroup> groups;
+  absl::flat_hash_map<Key, size_t> known;  // the last group of names that differ in digits
+  for (const FactDiff& fact : facts) {
+    std::string name = fact.name;
+    name.erase(std::remove_if(name.begin(), name.end(),
+                              [](unsigned char c) { return absl::ascii_isdigit(c); }),
+               name.end());
+    const auto [at, is_new] =
+        known.try_emplace(Key(std::move(name), fact.base, fact.head), groups.size());
+    FactGroup* group = is_new ? nullptr : &groups[at->second];
+    if (group != nullptr && ContinuesNumbers(group->first->name, group->count, fact.name)) {
+      group->last = &fact;
+      ++group->count;
+      continue;
+    }
+    at->second = groups.size();
+    groups.push_back({&fact, &fact});
+  }
+  return groups;
+}
+
 const char* TagOf(DiffStatus status) {
   return status == DiffStatus::kNew ? "  [new]" : status == DiffStatus::kGone ? "  [gone]" : "";
 }
@@ -196,8 +242,8 @@ std::string ChangeInWords(const Diff& diff) {
     } else if (percent == "new") {
       figures.push_back(absl::StrCat(q->title, " new"));
     } else {
-      const char* sign = percent != "<0.1" ? "" : head > base ? "+" : "-";
-      figures.push_back(absl::StrCat(q->title, " ", sign, percent, " %"));
+      const char* way = percent != "<0.1" ? "" : head > base ? " more" : " less";
+      figures.push_back(absl::StrCat(q->title, " ", percent, " %", way));
     }
   }
   if (!equal.empty()) {
@@ -244,6 +290,12 @@ TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
     if (((*model.base).*(q->value)).is_zero() && ((*model.head).*(q->value)).is_zero()) continue;
     TextTable::Row row = {{std::string(q->title)}};
     AddFigures(diff, *q, *model.base, *model.head, options.exact, &row.cells);
+    table.rows.push_back(std::move(row));
+  }
+  if (diff.peak) {
+    TextTable::Row row = {
+        {absl::StrCat(kPeakActivations.title, diff.peak->lower_bound ? " (at least)" : "")}};
+    AddFigures(diff, kPeakActivations, diff.peak->base, diff.peak->head, options.exact, &row.cells);
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -353,8 +405,9 @@ TextTable FileTable(const Diff& diff) {
   table.columns = {
       {"file", false, kCutBeginning}, {"base", false, kCutEnd}, {"head", false, kCutEnd}};
   const auto add = [&](absl::string_view kind, const std::vector<FactDiff>& facts) {
-    for (const FactDiff& fact : facts) {
-      table.rows.push_back({{absl::StrCat(kind, fact.name), fact.base.value_or("(none)"),
+    for (const FactGroup& group : GroupsOf(facts)) {
+      const FactDiff& fact = *group.first;
+      table.rows.push_back({{absl::StrCat(kind, group.Label()), fact.base.value_or("(none)"),
                              fact.head.value_or("(none)")}});
     }
   };

@@ -255,7 +255,8 @@ class DiffRowMaker {
     }
   }
 
-  static std::string NoteOn(const ModuleDiff& m) {
+  std::string NoteOn(const ModuleDiff& m) const {
+    if (m.new_level) return "new level";
     switch (m.status) {
       case DiffStatus::kNew:
         return "new";
@@ -269,7 +270,7 @@ class DiffRowMaker {
       case DiffStatus::kChanged:
         break;
     }
-    return m.renamed() ? absl::StrCat("was ", m.base_path) : "";
+    return diff_.IsRenamed(m) ? absl::StrCat("was ", m.base_path) : "";
   }
 
   ShownRow RowOf(const Place& place) const {

@@ -21,6 +21,7 @@ class FormulaMapper {
   absl::Status Map(Report* report) {
     AllAmounts(&report->totals);
     for (const DerivedQuantity& q : kDerivedQuantities) Formula(&(report->totals.*q.value));
+    if (report->activation_peak) Formula(&report->activation_peak->bytes);
     for (OpRow& row : report->by_op) {
       AllAmounts(&row);
       Formula(&row.runs);

@@ -25,6 +25,7 @@ struct Side {
   absl::Span<const Module> modules;
   std::vector<int32_t>* partner;
   std::vector<bool>* moved;
+  std::vector<bool>* wrapper;
   std::vector<int32_t> signature;  // equal where MACs, weights and the same of the children are
   std::vector<bool> inside_moved;
 
@@ -36,11 +37,32 @@ struct Side {
   }
   int32_t Size(int32_t i) const { return At(i).end - i; }
   std::vector<int32_t> Unmatched(int32_t parent) const {
-    std::vector<int32_t> children;
-    for (int32_t c = parent + 1; c < At(parent).end; c = At(c).end) {
-      if (PartnerOf(c) == kNone) children.push_back(c);
-    }
+    std::vector<int32_t> children = ChildrenWithin(modules, *wrapper, parent);
+    children.erase(std::remove_if(children.begin(), children.end(),
+                                  [&](int32_t c) { return PartnerOf(c) != kNone; }),
+                   children.end());
     return children;
+  }
+};
+
+// Of what a wrapper is told by: names, and signatures of what has MACs or weights.
+struct Known {
+  absl::flat_hash_set<absl::string_view> names;
+  absl::flat_hash_set<int32_t> signatures;
+
+  Known(const Side& side, const std::vector<int32_t>& modules) {
+    for (int32_t i : modules) {
+      if (side.At(i).own) continue;
+      names.insert(side.At(i).name());
+      if (side.IsHeavy(i)) signatures.insert(side.signature[static_cast<size_t>(i)]);
+    }
+  }
+  bool Has(const Side& side, int32_t i) const {
+    // A number tells nothing: the first layer of whatever is called 0.
+    const absl::string_view name = side.At(i).name();
+    const bool is_number = name.find_first_not_of("0123456789") == absl::string_view::npos;
+    return (!is_number && names.contains(name)) ||
+           (side.IsHeavy(i) && signatures.contains(side.signature[static_cast<size_t>(i)]));
   }
 };
 
@@ -51,8 +73,20 @@ class Matcher {
     match_.of_head.assign(head.size(), kNone);
     match_.base_moved.resize(base.size());
     match_.head_moved.resize(head.size());
-    base_ = {base, &match_.of_base, &match_.base_moved, {}, std::vector<bool>(base.size())};
-    head_ = {head, &match_.of_head, &match_.head_moved, {}, std::vector<bool>(head.size())};
+    match_.base_wrapper.resize(base.size());
+    match_.head_wrapper.resize(head.size());
+    base_ = {base,
+             &match_.of_base,
+             &match_.base_moved,
+             &match_.base_wrapper,
+             {},
+             std::vector<bool>(base.size())};
+    head_ = {head,
+             &match_.of_head,
+             &match_.head_moved,
+             &match_.head_wrapper,
+             {},
+             std::vector<bool>(head.size())};
   }
 
   ModuleMatch Run() {
@@ -62,6 +96,7 @@ class Matcher {
     for (size_t i = 0; i < queue_.size(); ++i) {
       const auto [b, h] = queue_[i];
       MatchByName(b, h);
+      while (OpenWrappers(b, h)) MatchByName(b, h);
       MatchBySignature(b, h);
       MatchByLikeness(b, h);
     }
@@ -105,6 +140,46 @@ class Matcher {
       Match(c, same->second);
       names.erase(same);
     }
+  }
+
+  // The child that holds most of its parent's modules and has no partner; kNone.
+  static int32_t MainChild(const Side& side, int32_t parent) {
+    for (int32_t c : side.Unmatched(parent)) {
+      if (!side.At(c).own && 2 * side.Size(c) > side.Size(parent)) return c;
+    }
+    return kNone;
+  }
+
+  // Whether most children of a module are what the other side has.
+  static bool Wraps(const Side& side, int32_t module, const Known& others) {
+    int64_t children = 0, known = 0;
+    for (int32_t c : side.Unmatched(module)) {
+      if (side.At(c).own) continue;
+      ++children;
+      known += others.Has(side, c) ? 1 : 0;
+    }
+    return known > 0 && 2 * known >= children;
+  }
+
+  // The wrappers below `parent` of what the other side has: one, or several around each other.
+  static std::vector<int32_t> FindWrappers(const Side& side, int32_t parent, const Known& others) {
+    std::vector<int32_t> around;
+    for (int32_t c = MainChild(side, parent); c != kNone; c = MainChild(side, c)) {
+      around.push_back(c);
+      if (Wraps(side, c, others)) return around;
+    }
+    return {};
+  }
+
+  // Both are looked for before one is opened, so that it does not matter which model is the base.
+  bool OpenWrappers(int32_t b, int32_t h) {
+    const std::vector<int32_t> left = base_.Unmatched(b), right = head_.Unmatched(h);
+    if (left.empty() || right.empty()) return false;
+    const std::vector<int32_t> of_base = FindWrappers(base_, b, Known(head_, right));
+    const std::vector<int32_t> of_head = FindWrappers(head_, h, Known(base_, left));
+    for (int32_t c : of_base) match_.base_wrapper[static_cast<size_t>(c)] = true;
+    for (int32_t c : of_head) match_.head_wrapper[static_cast<size_t>(c)] = true;
+    return !of_base.empty() || !of_head.empty();
   }
 
   // The first of a kind is the same as the first of it in the other model, and so on.
@@ -167,7 +242,10 @@ class Matcher {
   static std::map<Moving, std::vector<int32_t>> Movable(const Side& side) {
     std::map<Moving, std::vector<int32_t>> movable;
     for (int32_t i = 0; i < static_cast<int32_t>(side.modules.size()); ++i) {
-      if (side.PartnerOf(i) != kNone || !side.IsHeavy(i) || side.At(i).own) continue;
+      if (side.PartnerOf(i) != kNone || !side.IsHeavy(i) || side.At(i).own ||
+          (*side.wrapper)[static_cast<size_t>(i)]) {
+        continue;
+      }
       const int32_t size = side.Size(i);
       movable[{-size, side.signature[static_cast<size_t>(i)],
                size > 1 ? absl::string_view() : side.At(i).name()}]
@@ -217,6 +295,21 @@ class Matcher {
 };
 
 }  // namespace
+
+std::vector<int32_t> ChildrenWithin(absl::Span<const Module> modules,
+                                    const std::vector<bool>& wrapper, int32_t parent) {
+  std::vector<int32_t> children;
+  const int32_t end = modules[static_cast<size_t>(parent)].end;
+  for (int32_t c = parent + 1; c < end;) {
+    if (wrapper[static_cast<size_t>(c)]) {
+      ++c;  // its first child, if it has one
+      continue;
+    }
+    children.push_back(c);
+    c = modules[static_cast<size_t>(c)].end;
+  }
+  return children;
+}
 
 ModuleMatch MatchModules(absl::Span<const Module> base, absl::Span<const Module> head) {
   return Matcher(base, head).Run();

@@ -1,12 +1,15 @@
 #include "src/hardware/device.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
@@ -30,6 +33,47 @@ bool IsCalled(const Device& device, absl::string_view name) {
     if (absl::EqualsIgnoreCase(alias, name)) return true;
   }
   return false;
+}
+
+// Letters and digits, without the vendor: "NVIDIA H100" is "h100".
+std::string BareName(absl::string_view name) {
+  std::string bare;
+  for (char c : name) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) bare.push_back(absl::ascii_tolower(c));
+  }
+  return std::string(absl::StripPrefix(bare, "nvidia"));
+}
+
+// How much of the names is the same, if one is a part of the other; else 0.
+size_t SharedPart(absl::string_view typed, const Device& device) {
+  constexpr size_t kLeast = 3;
+  size_t most = 0;
+  std::vector<std::string> called = device.aliases;
+  called.push_back(device.name);
+  for (const std::string& other : called) {
+    const std::string theirs = BareName(other);
+    const absl::string_view part = theirs.size() < typed.size() ? theirs : typed;
+    const absl::string_view whole = theirs.size() < typed.size() ? typed : theirs;
+    if (part.size() >= kLeast && absl::StrContains(whole, part)) most = std::max(most, part.size());
+  }
+  return most;
+}
+
+// Names of devices that the typed one is a part of, or that are a part of it: those with the
+// longest. Nobody knows which of them is meant, so none is taken.
+std::vector<std::string> NamesAround(absl::string_view name, absl::Span<const Device> devices) {
+  constexpr size_t kMost = 4;
+  const std::string typed = BareName(name);
+  size_t longest = 1;
+  std::vector<std::string> around;
+  for (const Device& device : devices) {
+    const size_t shared = SharedPart(typed, device);
+    if (shared < longest) continue;
+    if (shared > longest) around.clear();
+    longest = shared;
+    if (around.size() < kMost) around.push_back(device.name);
+  }
+  return around;
 }
 
 }  // namespace
@@ -65,6 +109,11 @@ absl::StatusOr<Device> FindDevice(absl::string_view name, absl::Span<const Devic
       if (IsCalled(device, name)) return device;
       names.push_back(device.name);
     }
+  }
+  const std::vector<std::string> around = NamesAround(name, AllDevices());
+  if (!around.empty()) {
+    return absl::NotFoundError(absl::StrCat("no device is called ", Quoted(name), "; did you mean ",
+                                            absl::StrJoin(around, " or "), "?"));
   }
   const std::string similar = DidYouMean(name, names);
   return absl::NotFoundError(absl::StrCat(

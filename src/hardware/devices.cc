@@ -22,15 +22,24 @@ constexpr char kGaudi[] = "Intel, Hot Chips 2024, Gaudi 3 at 1750 MHz";
 constexpr char kDeepSeek[] = "DeepSeek-V3, torchtitan";
 constexpr char kComposer[] = "MosaicML Composer: 1979 / 2";
 constexpr char kA100Sheet[] = "NVIDIA A100 datasheet (2021)";
-constexpr char kHopperSheet[] = "NVIDIA H100 whitepaper, boost clock x units";
-constexpr char kV100Sheet[] = "NVIDIA V100 datasheet; 640 tensor cores x 128 x 1.53 GHz";
-constexpr char kT4Sheet[] = "NVIDIA T4 datasheet; 320 tensor cores x 128 x 1.59 GHz";
-constexpr char kL4Sheet[] = "NVIDIA L4 datasheet, half of the figures with sparsity";
-constexpr char kL40Sheet[] = "NVIDIA L40 datasheet";
+constexpr char kHopperFp64[] = "528 tensor cores x 64 x 1.98 GHz";
+constexpr char kV100Tensor[] =
+    "NVIDIA blog, Programming Tensor Cores in CUDA 9; 640 tensor cores x 128 x 1.53 GHz";
+constexpr char kV100Cores[] = "5120 cores (fp64: 2560) x 2 x 1.53 GHz";
+constexpr char kV100Memory[] = "4096 bits x 1.76 Gb/s, of HBM2";
+constexpr char kT4Tensor[] = "heise online, 2018-09-13; 320 tensor cores x 128 x 1.59 GHz";
+constexpr char kL4Tensor[] =
+    "half of NVIDIA's figures with sparsity, 242 and 485, as in PyTorch 2.15 device_info.py";
+constexpr char kL4Cores[] = "7424 cores x 2 x 2.04 GHz";
+constexpr char kL4Memory[] = "192 bits x 12.5 Gb/s, of GDDR6";
+constexpr char kL40Sheet[] = "NVIDIA L40 datasheet, as resellers print it";
+constexpr char kA40Memory[] = "384 bits x 14.5 Gb/s, of GDDR6";
+constexpr char kA6000Memory[] = "384 bits x 16 Gb/s, of GDDR6";
+constexpr char kGh200Memory[] = "NVIDIA, announcement of 2023-08-08: 96 GB of HBM3 at 4 TB/s";
 constexpr char kMi200[] = "AMD, Instinct MI200 series (2021)";
 constexpr char kMi200Vector[] = "AMD, Instinct MI200 series (2021), vector units";
 constexpr char kMi355Clock[] = "256 CUs x 4096 x 2.4 GHz";
-constexpr char kGaudi2[] = "Habana Gaudi 2 whitepaper; clock x units";
+constexpr char kGaudi2[] = "Intel, Vision 2024, beside Gaudi 3; clock x units";
 constexpr char kGaudiPress[] = "press, 2024-10";
 constexpr char kNeuronOld[] = "AWS Neuron documentation 2.9";
 
@@ -60,14 +69,15 @@ constexpr int64_t kGb = 1'000'000'000;
 constexpr int64_t kGib = int64_t{1} << 30;
 using P = Precision;
 
-constexpr FlopPeakRow kV100[] = {
-    {P::kFp64, 7'800, kV100Sheet}, {P::kFp32, 15'700, kV100Sheet}, {P::kFp16, 125'000, kV100Sheet}};
+constexpr FlopPeakRow kV100[] = {{P::kFp64, 7'800, kV100Cores},
+                                 {P::kFp32, 15'700, kV100Cores},
+                                 {P::kFp16, 125'000, kV100Tensor}};
 constexpr const char* kV100Names[] = {"v100", "Tesla V100-SXM2-32GB"};
 constexpr const char* kV100Names16[] = {"Tesla V100-SXM2-16GB"};
-constexpr FlopPeakRow kT4[] = {{P::kFp32, 8'100, kT4Sheet},
-                               {P::kFp16, 65'000, kT4Sheet},
-                               {P::kInt8, 130'000, kT4Sheet},
-                               {P::kInt4, 260'000, kT4Sheet}};
+constexpr FlopPeakRow kT4[] = {{P::kFp32, 8'100, kT4Tensor},
+                               {P::kFp16, 65'000, kT4Tensor},
+                               {P::kInt8, 130'000, kT4Tensor},
+                               {P::kInt4, 260'000, kT4Tensor}};
 constexpr const char* kT4Names[] = {"Tesla T4", "NVIDIA T4"};
 
 constexpr FlopPeakRow kA100[] = {{P::kFp64, 19'500, kA100Sheet},   {P::kFp32, 19'500, kA100Sheet},
@@ -97,9 +107,9 @@ constexpr FlopPeakRow kA6000[] = {{P::kFp32, 38'700, kAmpere},
                                   {P::kInt8, 310'000, kAmpere}};
 constexpr const char* kA6000Names[] = {"NVIDIA RTX A6000"};
 
-constexpr FlopPeakRow kL4[] = {{P::kFp32, 30'300, kL4Sheet},  {P::kTf32, 60'000, kL4Sheet},
-                               {P::kBf16, 121'000, kL4Sheet}, {P::kFp16, 121'000, kL4Sheet},
-                               {P::kFp8, 242'500, kL4Sheet},  {P::kInt8, 242'500, kL4Sheet}};
+constexpr FlopPeakRow kL4[] = {{P::kFp32, 30'300, kL4Cores},   {P::kTf32, 60'000, kL4Tensor},
+                               {P::kBf16, 121'000, kL4Tensor}, {P::kFp16, 121'000, kL4Tensor},
+                               {P::kFp8, 242'500, kL4Tensor},  {P::kInt8, 242'500, kL4Tensor}};
 constexpr const char* kL4Names[] = {"NVIDIA L4"};
 constexpr FlopPeakRow kL40[] = {{P::kFp32, 90'500, kL40Sheet},  {P::kTf32, 90'500, kL40Sheet},
                                 {P::kBf16, 181'050, kL40Sheet}, {P::kFp16, 181'050, kL40Sheet},
@@ -132,12 +142,11 @@ constexpr FlopPeakRow kRtxPro6000[] = {
     {P::kFp32, 125'000, kRtxPro}, {P::kBf16, 503'800, kRtxPro}, {P::kFp16, 503'800, kRtxPro}};
 constexpr const char* kRtxPro6000Names[] = {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition"};
 
-constexpr FlopPeakRow kH100Sxm[] = {
-    {P::kFp64, 67'000, kHopperSheet}, {P::kFp32, 67'000, kGuide},
-    {P::kTf32, 494'500, kGuide},      {P::kBf16, 989'400, kGuide},
-    {P::kFp16, 989'400, kGuide},      {P::kFp8, 1'979'000, kGuide},
-    {P::kInt8, 1'979'000, kGuide},    {P::kBf16, 989'000, kDeepSeek},
-    {P::kBf16, 989'500, kComposer}};
+constexpr FlopPeakRow kH100Sxm[] = {{P::kFp64, 67'000, kHopperFp64}, {P::kFp32, 67'000, kGuide},
+                                    {P::kTf32, 494'500, kGuide},     {P::kBf16, 989'400, kGuide},
+                                    {P::kFp16, 989'400, kGuide},     {P::kFp8, 1'979'000, kGuide},
+                                    {P::kInt8, 1'979'000, kGuide},   {P::kBf16, 989'000, kDeepSeek},
+                                    {P::kBf16, 989'500, kComposer}};
 constexpr const char* kH100SxmNames[] = {"h100", "NVIDIA H100 80GB HBM3"};
 constexpr const char* kH200Names[] = {"h200-sxm", "NVIDIA H200"};
 constexpr const char* kH800Names[] = {"h800", "NVIDIA H800"};
@@ -244,10 +253,10 @@ constexpr char kChip[] = "chip";
 // Rubin, MI455X.
 constexpr DeviceRow kDevices[] = {
     {"v100-sxm2", "NVIDIA V100 SXM2 32 GB", kGpu, kV100Names, kV100, 32 * kGb, 900 * kGb,
-     kV100Sheet},
+     kV100Memory},
     {"v100-sxm2-16gb", "NVIDIA V100 SXM2 16 GB", kGpu, kV100Names16, kV100, 16 * kGb, 900 * kGb,
-     kV100Sheet},
-    {"t4", "NVIDIA T4", kGpu, kT4Names, kT4, 16 * kGb, 320 * kGb, kT4Sheet, 0,
+     kV100Memory},
+    {"t4", "NVIDIA T4", kGpu, kT4Names, kT4, 16 * kGb, 320 * kGb, kT4Tensor, 0,
      "Some documents say 300 GB/s."},
     {"a100-sxm", "NVIDIA A100 SXM 80 GB", kGpu, kA100Sxm80, kA100, 80 * kGb, 2039 * kGb, kA100Sheet,
      271'200},
@@ -257,9 +266,9 @@ constexpr DeviceRow kDevices[] = {
      kA100Sheet},
     {"a10", "NVIDIA A10", kGpu, kA10Names, kA10, 24 * kGb, 600 * kGb, kGuide, 0,
      "The A10G of AWS is another chip, without a published peak."},
-    {"a40", "NVIDIA A40", kGpu, kA40Names, kA40, 48 * kGb, 0, kAmpere},
-    {"a6000", "NVIDIA RTX A6000", kGpu, kA6000Names, kA6000, 48 * kGb, 0, kAmpere},
-    {"l4", "NVIDIA L4", kGpu, kL4Names, kL4, 24 * kGb, 300 * kGb, kL4Sheet},
+    {"a40", "NVIDIA A40", kGpu, kA40Names, kA40, 48 * kGb, 696 * kGb, kA40Memory},
+    {"a6000", "NVIDIA RTX A6000", kGpu, kA6000Names, kA6000, 48 * kGb, 768 * kGb, kA6000Memory},
+    {"l4", "NVIDIA L4", kGpu, kL4Names, kL4, 24 * kGb, 300 * kGb, kL4Memory},
     {"l40", "NVIDIA L40", kGpu, kL40Names, kL40, 48 * kGb, 864 * kGb, kL40Sheet},
     {"l40s", "NVIDIA L40S", kGpu, kL40SNames, kL40S, 48 * kGb, 864 * kGb, kGuide},
     {"rtx-4090", "NVIDIA GeForce RTX 4090", kGpu, kRtx4090Names, kRtx4090, 24 * kGb, 1008 * kGb,
@@ -276,7 +285,8 @@ constexpr DeviceRow kDevices[] = {
      kGuide},
     {"h200", "NVIDIA H200 SXM", kGpu, kH200Names, kH100Sxm, 141 * kGb, 4800 * kGb, kGuide},
     {"h800-sxm", "NVIDIA H800 SXM", kGpu, kH800Names, kH100Sxm, 80 * kGb, 3350 * kGb, kGuide},
-    {"gh200", "NVIDIA GH200", kGpu, kGh200Names, kH100Sxm, 0, 0, ""},
+    {"gh200", "NVIDIA GH200", kGpu, kGh200Names, kH100Sxm, 96 * kGb, 4000 * kGb, kGh200Memory, 0,
+     "With HBM3e it has 141 or 144 GB, at 4.9 or 5 TB/s: documents differ."},
     {"h20", "NVIDIA H20", kGpu, kH20Names, kH20, 96 * kGb, 4000 * kGb, kGuide},
     {"b200", "NVIDIA B200", kGpu, kB200Names, kB200, 180 * kGb, 7700 * kGb, kHgx, 1'745'000},
     {"gb200", "NVIDIA GB200", "one GPU of two", kGb200Names, kGb200, 186 * kGb, 8000 * kGb, kGuide,
@@ -341,7 +351,8 @@ constexpr DeviceRow kDevices[] = {
      96 * kGb,
      2460 * kGb,
      kGaudi2,
-     418'700},
+     418'700,
+     "Other documents say 2.45 TB/s."},
     {"gaudi3",
      "Intel Gaudi 3",
      "accelerator",

@@ -1,21 +1,33 @@
 #include "src/hardware/mfu.h"
 
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 
 namespace onnxflops {
 absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> samples,
                                    std::optional<int64_t> tokens) {
   const double given[] = {rate.step_seconds, rate.steps_per_second, rate.samples_per_second,
                           rate.tokens_per_second};
-  int count = 0;
-  for (double value : given) {
-    if (value == 0) continue;
-    ++count;
-    if (!(value > 0) || !std::isfinite(value)) count = 2;
+  constexpr absl::string_view kNames[] = {"--step-time", "--steps-per-second",
+                                          "--samples-per-second", "--tokens-per-second"};
+  std::vector<absl::string_view> names;
+  bool usable = true;
+  for (size_t i = 0; i < std::size(given); ++i) {
+    if (given[i] == 0) continue;
+    names.push_back(kNames[i]);
+    usable = usable && given[i] > 0 && std::isfinite(given[i]);
   }
-  if (count != 1) {
+  if (names.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::StrJoin(names, " and "), ": one of them gives the time of a step"));
+  }
+  if (names.empty() || !usable) {
     return absl::InvalidArgumentError(
         "one of --step-time, --steps-per-second, --samples-per-second and --tokens-per-second is "
         "needed, as a number above 0");

@@ -199,6 +199,25 @@ absl::StatusOr<Decoder> FindDecoder(const Inference& inference) {
   return memory::DecoderFinder(inference).Find();
 }
 
+std::optional<Expr> CacheBytesPerToken(const Decoder& decoder) {
+  std::optional<Expr> per_token = DivideExactly(decoder.bytes, decoder.length);
+  const std::optional<std::string> length = memory::SymbolOf(decoder.length);
+  if (!per_token || !length) return per_token;
+  const std::vector<std::string> symbols = per_token->Symbols();
+  if (std::find(symbols.begin(), symbols.end(), *length) != symbols.end()) return std::nullopt;
+  return per_token;
+}
+
+std::optional<Expr> CacheBytesAt(const Decoder& decoder, const Expr& tokens) {
+  if (const std::optional<Expr> per_token = CacheBytesPerToken(decoder)) {
+    return *per_token * tokens;
+  }
+  const std::optional<std::string> length = memory::SymbolOf(decoder.length);
+  const std::optional<int64_t> size = tokens.AsInt64();
+  if (!length || !size) return std::nullopt;
+  return decoder.bytes.Substitute({{*length, *size}});
+}
+
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step) {
   Bindings bindings = decoder.known;
   RETURN_IF_ERROR(memory::BindSize(decoder.tokens, step.tokens,

@@ -44,6 +44,11 @@ struct ServingStep {
 // Sizes of a step. FailedPrecondition where the export fixed another size.
 absl::StatusOr<Bindings> BindStep(const Decoder& decoder, const ServingStep& step);
 
+// What each token adds to the cache; nullopt where that depends on how many there are.
+std::optional<Expr> CacheBytesPerToken(const Decoder& decoder);
+// The cache of so many tokens; nullopt where the file does not tell.
+std::optional<Expr> CacheBytesAt(const Decoder& decoder, const Expr& tokens);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_MEMORY_KV_CACHE_H_

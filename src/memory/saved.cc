@@ -245,14 +245,17 @@ class SavedWalk {
     const NodeId node_id = graph_->nodes[i];
     const Node& node = model_.node(node_id);
     call_ = &in_.call(instance_->calls[i]);
-    if (!call_->bodies.empty()) return KeepBodies(node, instance_->calls[i]);
+    if (!call_->bodies.empty()) {
+      KeepBodies(node, instance_->calls[i]);
+      if (call_->def == nullptr || call_->def->control_flow != ControlFlow::kNone) return;
+    }
     const auto needed = nodes_.needed.find({id, static_cast<int32_t>(i)});
     if (needed == nodes_.needed.end()) return;
     if (const auto flash = flash_inside_.find(node_id); flash != flash_inside_.end()) {
       if (flash->second->output == node_id) KeepFlash(*flash->second);
       return;
     }
-    if (call_->def == nullptr ||
+    if (call_->def == nullptr || call_->def->gradient.keeps.unknown ||
         (call_->def->gradient.formula == nullptr && call_->def->count != nullptr)) {
       ++unknown_;
       return;

@@ -9,11 +9,17 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "src/cost/amounts.h"
 #include "src/graph/fact.h"
 #include "src/memory/memory_options.h"
 #include "src/symbolic/expr.h"
 
 namespace onnxflops {
+
+// A figure of a whole model: no sum over its parts, so that it is no row of kQuantities.
+inline constexpr Quantity kPeakActivations = {"peak_activation_bytes", "peak activations",
+                                              Quantity::Unit::kBytes, Quantity::Of::kWork,
+                                              /*value=*/nullptr};
 
 // A tensor that is alive at the peak.
 struct AliveTensor {
@@ -49,6 +55,12 @@ struct FitReport {
   absl::int128 bytes = 0;
   std::string symbol;
   std::vector<FitRow> rows;
+};
+
+// The peak of inference alone, where views share memory and nodes run in the order of the file.
+struct ActivationPeak {
+  Expr bytes;
+  bool lower_bound = false;  // sizes of some tensors are unknown
 };
 
 struct MemoryReport {

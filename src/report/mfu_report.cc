@@ -23,12 +23,15 @@ using report::SiNumber;
 
 constexpr double kPercent = 100;
 
-std::string PercentText(double share) { return absl::StrFormat("%.2f", kPercent * share); }
+std::string PercentText(double share) {
+  constexpr double kMost = 1e6;  // what is more is a mistake, and need not be exact
+  return absl::StrFormat(share < kMost ? "%.2f" : "%.4g", kPercent * share);
+}
 
 // "412.3 T".
 std::string RateText(double per_second) {
   return per_second < 0x1p62 ? SiNumber(static_cast<int64_t>(per_second))
-                             : absl::StrFormat("%.4g", per_second);
+                             : absl::StrFormat("%.4g ", per_second);
 }
 
 std::string FlopsText(const MfuReport& report, absl::int128 flops) {

@@ -210,6 +210,7 @@ class ReportReader {
     for (const DerivedQuantity& q : kDerivedQuantities) {
       report_.totals.*q.value = report_.totals.*q.of * Expr(q.times);
     }
+    RETURN_IF_ERROR(ReadPeak(root, *totals));
     ASSIGN_OR_RETURN(const Json* coverage, Get(root, "coverage"));
     ASSIGN_OR_RETURN(report_.coverage.nodes, Number(*coverage, "nodes"));
     ASSIGN_OR_RETURN(report_.coverage.counted, Number(*coverage, "counted"));
@@ -218,6 +219,22 @@ class ReportReader {
     ASSIGN_OR_RETURN(const Json* lower_bound, Get(*coverage, "lower_bound"));
     if (!lower_bound->is_boolean()) return Fault("lower_bound", "it should be true or false");
     report_.totals.lower_bound = *lower_bound->get_ptr<const bool*>();
+    return absl::OkStatus();
+  }
+
+  // The one that Count gives: with --memory, in the order of the file, by a formula.
+  absl::Status ReadPeak(const Json& root, const Json& totals) {
+    const std::string key(kPeakActivations.key);
+    if (!root.contains("memory") || !totals.contains(key)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Json* memory, Get(root, "memory"));
+    ASSIGN_OR_RETURN(const std::string order, Text(*memory, "order"));
+    ASSIGN_OR_RETURN(const Json* for_all_sizes, Get(*memory, "for_all_sizes"));
+    ASSIGN_OR_RETURN(const int64_t unknown, Number(*memory, "unknown_sizes"));
+    if (order != OrderName(ExecutionOrder::kFile) || *for_all_sizes != true) {
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(Expr bytes, Amount(totals[key], kPeakActivations.key));
+    report_.activation_peak = ActivationPeak{std::move(bytes), unknown > 0};
     return absl::OkStatus();
   }
 

@@ -148,6 +148,7 @@ void Redactor::Work(Report* report) {
   for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
   if (report->training) Training(&*report->training);
   if (report->memory) Memory(&*report->memory);
+  if (report->activation_peak) Formula(&report->activation_peak->bytes);
   if (report->tool) {
     Formula(&report->tool->headline);
     Formula(&report->tool->of_model);

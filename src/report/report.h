@@ -132,6 +132,11 @@ struct ToolFigure {
   std::string version;                   // of the tool; empty if its figure never changed
 };
 
+// What to say where half of causal attention is to be left out, and nothing is known to be causal.
+inline constexpr char kNothingCausal[] =
+    "no operator says that it is causal, so --causal half changes nothing; attention under a mask "
+    "that is a tensor counts in full";
+
 struct Report {
   ModelInfo model;
   std::string part;                               // ReportOptions::module; "": the whole model
@@ -145,6 +150,8 @@ struct Report {
   Totals totals;
   std::optional<TrainingReport> training;  // CountOptions::training
   std::optional<MemoryReport> memory;      // CountOptions::memory
+  // CountOptions::activation_peak, or memory; nullopt: there is no formula for all sizes.
+  std::optional<ActivationPeak> activation_peak;
   std::optional<RooflineReport> roofline;  // CountOptions::on_device
   Census census;                           // of floating-point work
   Census int_census;                       // of integer work

@@ -488,8 +488,9 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
   if (report.memory) {
     for (LabelledLine& line : MemoryLines(report, options)) lines.push_back(std::move(line));
   }
+  const bool half = report.causal == CausalCounting::kHalf;
+  if (half && report.causal_nodes == 0) lines.push_back({"causal", {kNothingCausal}});
   if (report.causal_nodes > 0) {
-    const bool half = report.causal == CausalCounting::kHalf;
     lines.push_back({"causal",
                      {absl::StrCat("attention in ", Plural(report.causal_nodes, "node"),
                                    half ? ": masked pairs are not counted (--causal half)"

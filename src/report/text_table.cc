@@ -1,7 +1,9 @@
 #include "src/report/text_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -131,6 +133,16 @@ std::string CsvField(absl::string_view raw, bool quoted) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
+// "G", "MB", "GMAC", "%", "us".
+bool IsUnit(absl::string_view text) {
+  constexpr absl::string_view kUnits[] = {"B", "FLOP", "MAC", "op", "%", "s", "ms", "us", "ns"};
+  if (!text.empty() && absl::StrContains("kMGTPE", text.substr(0, 1))) {
+    text.remove_prefix(1);
+    if (text.empty()) return true;
+  }
+  return std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits);
+}
+
 // "395.2 G", "<0.1", ">= 12", "1,630": no more than seven digits together, which could be the name
 // of a commit.
 bool IsFigure(absl::string_view text) {
@@ -145,8 +157,16 @@ bool IsFigure(absl::string_view text) {
     if (digits == 7) return false;
   }
   text.remove_prefix(end);
-  return end > 0 && (text.empty() || (text.size() == 2 && text[0] == ' ' &&
-                                      absl::StrContains("kMGTPE", text.substr(1))));
+  return end > 0 && (text.empty() || (absl::ConsumePrefix(&text, " ") && IsUnit(text)));
+}
+
+// What our tables say beside figures: "48 -> 0", and words that are no name of anything.
+bool IsPlain(absl::string_view text) {
+  constexpr absl::string_view kWords[] = {"new",     "passed",  "warned",    "failed",
+                                          "skipped", "allowed", "not proven"};
+  if (std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords)) return true;
+  const std::vector<absl::string_view> sides = absl::StrSplit(text, absl::MaxSplits(" -> ", 1));
+  return std::all_of(sides.begin(), sides.end(), IsFigure);
 }
 
 size_t LongestRun(absl::string_view text, char c) {
@@ -182,7 +202,7 @@ std::string CodeSpan(absl::string_view raw, bool in_table) {
 }
 
 std::string MarkdownCell(absl::string_view text) {
-  if (!IsFigure(text)) return CodeSpan(text, /*in_table=*/true);
+  if (!IsPlain(text)) return CodeSpan(text, /*in_table=*/true);
   return absl::StrReplaceAll(text, {{"<", "&lt;"}, {">", "&gt;"}});
 }
 

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_def.h"
 #include "src/base/limit_error.h"
@@ -46,13 +47,17 @@ struct BodyMap {
   size_t carried_out = 0;    // the first of them among the body's outputs
   size_t carried_in = 0;     // and among its inputs
   bool takes_inputs = true;  // inputs of the node become those of the body
+  bool on_scores = false;    // the body runs on scores, which inputs 0 and 1 make
 };
 
 BodyMap MapOf(const Node& node, const Call& call, const Graph& body) {
   BodyMap map;
   if (call.def == nullptr) return map;  // a function: one to one
   switch (call.def->control_flow) {
-    case ControlFlow::kNone:
+    case ControlFlow::kNone:  // an operator with modifiers: FlexAttention
+      map.takes_inputs = false;
+      map.on_scores = call.def->gradient.weighs_scores;
+      break;
     case ControlFlow::kSequence:
       break;
     case ControlFlow::kIf:
@@ -162,6 +167,7 @@ class BackwardWalk {
       const Node& node = model_.node(graph.nodes[i]);
       SpendSteps(kStepsPerNode + kStepsPerValue * (node.inputs.size() + node.outputs.size()));
       const bool free = !instance.shape_work.empty() && instance.shape_work[i];
+      if (!free) NoteQuantization(graph.nodes[i], in_.call(instance.calls[i]));
       const Needed outputs = free ? Needed() : NeededOutputs(node, instance.calls[i]);
       for (size_t j = 0; j < node.outputs.size(); ++j) {
         if (node.outputs[j]) Needs(*node.outputs[j]) = j < outputs.size() ? outputs[j] : 0;
@@ -176,6 +182,14 @@ class BackwardWalk {
       outputs[i] = NeedsInput(graph.outputs[i]) ? 1 : 0;
     }
     return outputs;
+  }
+
+  // Integers have no gradient. Training that makes them on purpose passes it on.
+  void NoteQuantization(NodeId id, const Call& call) {
+    const Node& node = model_.node(id);
+    const bool quantizes = call.def != nullptr && absl::StrContains(node.op_type, "QuantizeLinear");
+    if (!quantizes || !Any(NeededInputs(node, call))) return;
+    unknown_.emplace(id, "it has no gradient; training with fake quantization passes one through");
   }
 
   Needed NeededOutputs(const Node& node, CallId id) {
@@ -204,6 +218,9 @@ class BackwardWalk {
     for (size_t i = 0; map.takes_inputs && i < needs.inputs.size(); ++i) {
       const size_t from = i + static_cast<size_t>(map.first_input);
       if (from < given.size()) needs.inputs[i] = given[from];
+    }
+    if (map.on_scores && !needs.inputs.empty() && given.size() > 1) {
+      needs.inputs[0] = given[0] != 0 || given[1] != 0 ? 1 : 0;
     }
     for (bool changed = true; changed && !work_->exceeded();) {
       needs.outputs = ForwardOfBody(node, run.instance, needs.inputs);
@@ -238,6 +255,7 @@ class BackwardWalk {
         const size_t from = j + static_cast<size_t>(map.first_output);
         if (from < needs.outputs.size() && needs.outputs[from] != 0) outputs[j] = 1;
       }
+      if (map.on_scores && Any(NeededInputs(node, call))) outputs.assign(outputs.size(), 1);
     }
     return outputs;
   }
@@ -284,9 +302,8 @@ class BackwardWalk {
     const NodeId node_id = model_.graph(in_.instance(instance).graph).nodes[i];
     const Node& node = model_.node(node_id);
     NodeBackward what = NodeBackward::kReads;
-    if (!call.bodies.empty()) {
-      TakeBodies(node_id, id, pass);
-    } else {
+    if (!call.bodies.empty()) TakeBodies(node_id, id, pass);
+    if (call.bodies.empty() || HasOwnGradient(call)) {
       const Needed needed = NeededInputs(node, call);
       if (!Any(needed)) return;
       Record(instance, i, needed);
@@ -295,6 +312,11 @@ class BackwardWalk {
       GiveGradient(node_id, call, needed, pass);
     }
     if (instance == 0) main_[i] = what;
+  }
+
+  // Beside those of its bodies, which are modifiers.
+  static bool HasOwnGradient(const Call& call) {
+    return call.def != nullptr && call.def->control_flow == ControlFlow::kNone;
   }
 
   // Of a body that is walked several times, all that any walk needs.

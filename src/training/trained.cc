@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,7 @@
 #include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/exporter/tensor_name.h"
 #include "src/graph/dtype.h"
 #include "src/module/module_path.h"
 #include "src/resolve/parameters.h"
@@ -74,16 +78,127 @@ bool MatchesWithin(absl::string_view glob, absl::string_view path) {
   return false;
 }
 
-// What PyTorch calls a matrix of the module, where the exporter gave it another name: a transposed
-// one, or the first of several that are one.
-std::string NameInModule(const ModelData& model, const resolve::Parameter& parameter,
-                         absl::string_view module) {
-  const OptionalTensorId tensor = model.value(parameter.value).initializer;
-  const bool matrix = tensor && model.tensor(*tensor).dims.size() >= 2;
-  if (module.empty() || !matrix) return "";
-  if (absl::StartsWith(parameter.name, absl::StrCat(module, "."))) return "";
-  return absl::StrCat(module, ".weight");
+absl::string_view ModuleOf(const modules::Attribution& attribution, OptionalNodeId node) {
+  if (!node) return "";
+  const OptionalModuleId module = attribution.node_module[static_cast<size_t>(*node)];
+  return module ? attribution.paths.path(*module) : absl::string_view();
 }
+
+// Rows and features of a table or matrix: the last two sizes, where all before them are 1.
+struct Sizes {
+  int64_t rows = 0, features = 0;
+};
+
+std::optional<Sizes> MatrixSizes(const ModelData& model, ValueId value) {
+  const OptionalTensorId tensor = model.value(value).initializer;
+  if (!tensor) return std::nullopt;
+  const auto& dims = model.tensor(*tensor).dims;
+  if (dims.size() < 2) return std::nullopt;
+  for (size_t i = 0; i + 2 < dims.size(); ++i) {
+    if (dims[i] != 1) return std::nullopt;
+  }
+  return Sizes{dims[dims.size() - 2], dims[dims.size() - 1]};
+}
+
+bool IsLookup(const Node& node) { return node.domain.empty() && node.op_type == "Gather"; }
+
+std::string Join(absl::string_view module, absl::string_view name) {
+  return module.empty() ? std::string(name) : absl::StrCat(module, ".", name);
+}
+
+// What PyTorch calls parameters that have another name in the file, from what uses them.
+//
+//   <module>.weight         a matrix that the module uses: the exporter transposed it, or kept the
+//                           name that it has in another module
+//   <parent>.shared.weight  a table that several modules below the parent look tokens up in
+//   positional_embedding    and the like: what the exporter computed and adds to tokens or patches
+struct OtherName {
+  std::string name;
+  bool guessed = false;  // the last two: the file says less
+};
+
+class OtherNames {
+ public:
+  OtherNames(const ModelData& model, const modules::Attribution& attribution)
+      : model_(model), attribution_(attribution) {
+    for (size_t i = 0; i < model.nodes.size(); ++i) {
+      for (OptionalValueId value : model.nodes[i].inputs) {
+        if (!value || !HasMatrix(*value)) continue;
+        std::vector<NodeId>& users = users_[*value];
+        if (users.empty() || users.back() != static_cast<NodeId>(i)) {
+          users.push_back(static_cast<NodeId>(i));
+        }
+      }
+    }
+  }
+
+  std::vector<OtherName> Of(const resolve::Parameter& parameter) const {
+    std::vector<OtherName> names;
+    const auto users = users_.find(parameter.value);
+    if (users == users_.end()) return names;
+    std::vector<absl::string_view> lookups;
+    for (NodeId id : users->second) {
+      const absl::string_view module = ModuleOf(attribution_, id);
+      if (module.empty() || absl::StartsWith(parameter.name, absl::StrCat(module, "."))) continue;
+      names.push_back({Join(module, "weight")});
+      if (IsLookup(model_.node(id))) lookups.push_back(module);
+    }
+    if (lookups.size() > 1) {
+      names.push_back({Join(CommonParent(lookups), "shared.weight"), true});
+    }
+    if (IsPositions(parameter, users->second)) {
+      const absl::string_view module = ModuleOf(attribution_, users->second[0]);
+      for (absl::string_view name : {"positional_embedding", "position_embedding.weight",
+                                     "position_embeddings.weight", "pos_embed"}) {
+        names.push_back({Join(module, name), true});
+      }
+    }
+    return names;
+  }
+
+ private:
+  bool HasMatrix(ValueId value) const {
+    const OptionalTensorId tensor = model_.value(value).initializer;
+    return tensor && model_.tensor(*tensor).dims.size() >= 2;
+  }
+
+  static absl::string_view CommonParent(const std::vector<absl::string_view>& paths) {
+    absl::string_view parent = modules::ParentPath(paths[0]);
+    for (absl::string_view path : paths) {
+      while (!parent.empty() && !absl::StartsWith(path, absl::StrCat(parent, "."))) {
+        parent = modules::ParentPath(parent);
+      }
+    }
+    return parent;
+  }
+
+  // A matrix without a name of its own that one addition adds to tokens that were looked up, or to
+  // patches that were put in a row.
+  bool IsPositions(const resolve::Parameter& parameter, const std::vector<NodeId>& users) const {
+    if (!exporter::IsRenamed(parameter.name) || users.size() != 1) return false;
+    const Node& node = model_.node(users[0]);
+    if (!node.domain.empty() || node.op_type != "Add" || !MatrixSizes(model_, parameter.value)) {
+      return false;
+    }
+    for (OptionalValueId input : node.inputs) {
+      const Node* made_by = MadeBy(input);
+      if (made_by != nullptr && made_by->op_type == "Cast") made_by = MadeBy(made_by->input(0));
+      if (made_by == nullptr) continue;
+      if (IsLookup(*made_by)) return made_by->input(0) && HasMatrix(*made_by->input(0));
+      if (made_by->op_type == "Concat" || made_by->op_type == "Transpose") return true;
+    }
+    return false;
+  }
+
+  const Node* MadeBy(OptionalValueId value) const {
+    const OptionalNodeId maker = value ? model_.value(*value).producer : OptionalNodeId();
+    return maker ? &model_.node(*maker) : nullptr;
+  }
+
+  const ModelData& model_;
+  const modules::Attribution& attribution_;
+  absl::flat_hash_map<ValueId, std::vector<NodeId>> users_;  // of matrices
+};
 
 // Patterns of one option, and which of them met a parameter.
 class Patterns {
@@ -93,12 +208,20 @@ class Patterns {
 
   bool empty() const { return globs_.empty(); }
 
-  bool Match(absl::string_view name, absl::string_view module, absl::string_view in_module) {
+  bool Match(const resolve::Parameter& parameter, absl::string_view module,
+             const std::vector<OtherName>& others) {
     bool any = false;
     for (size_t i = 0; i < globs_.size(); ++i) {
-      if (!MatchesWithin(globs_[i], name) && !MatchesWithin(globs_[i], module) &&
-          !MatchesGlob(globs_[i], in_module)) {
-        continue;
+      const absl::string_view glob = globs_[i];
+      if (!MatchesWithin(glob, parameter.name) && !MatchesWithin(glob, module)) {
+        const auto other = std::find_if(others.begin(), others.end(), [&](const OtherName& o) {
+          return MatchesWithin(glob, o.name);
+        });
+        if (other == others.end()) continue;
+        if (other->guessed && guesses_.size() < globs_.size()) {
+          guesses_.push_back(absl::StrCat(Quoted(glob), ": no parameter of this name; taken as ",
+                                          Quoted(parameter.name), ", by its use"));
+        }
       }
       any = met_[i] = true;
     }
@@ -108,6 +231,9 @@ class Patterns {
   // One list of patterns may be for several models: what meets nothing is a warning beside another
   // that meets something.
   absl::Status CheckMet(absl::string_view option, std::vector<std::string>* warnings) const {
+    for (const std::string& guess : guesses_) {
+      warnings->push_back(absl::StrCat(option, " ", guess));
+    }
     const bool any = std::find(met_.begin(), met_.end(), true) != met_.end();
     for (size_t i = 0; i < globs_.size(); ++i) {
       if (met_[i]) continue;
@@ -122,7 +248,35 @@ class Patterns {
  private:
   const std::vector<std::string>& globs_;
   std::vector<bool> met_;
+  std::vector<std::string> guesses_;
 };
+
+// An exporter that transposes weights writes a copy of a tied one, without a name. Weights are not
+// read: nobody knows whether it is a copy. Where one is trained and the other is not, say so.
+void WarnOfCopies(const ModelData& model, const modules::Attribution& attribution,
+                  const std::vector<resolve::Parameter>& parameters, TrainedParameters* result) {
+  absl::flat_hash_map<std::pair<int64_t, int64_t>, const resolve::Parameter*> tables;  // by sizes
+  for (const resolve::Parameter& table : parameters) {
+    const std::optional<Sizes> sizes = MatrixSizes(model, table.value);
+    if (!sizes || !table.first_user || !IsLookup(model.node(*table.first_user))) continue;
+    tables.try_emplace({sizes->rows, sizes->features}, &table);
+  }
+  for (const resolve::Parameter& copy : parameters) {
+    const std::optional<Sizes> sizes = MatrixSizes(model, copy.value);
+    if (!sizes || !exporter::IsRenamed(copy.name) || sizes->features <= sizes->rows) continue;
+    const auto table = tables.find({sizes->features, sizes->rows});
+    const bool trained = result->value[static_cast<size_t>(copy.value)];
+    if (table == tables.end() ||
+        trained == result->value[static_cast<size_t>(table->second->value)]) {
+      continue;
+    }
+    result->warnings.push_back(absl::StrCat(
+        Quoted(copy.name), trained ? " is trained" : " is not trained", ", and ",
+        Quoted(table->second->name), trained ? " is not" : " is",
+        ". The first may be a transposed copy of the second: if the two are tied, name module ",
+        Quoted(ModuleOf(attribution, copy.first_user)), " as well"));
+  }
+}
 
 }  // namespace
 
@@ -132,17 +286,16 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
   TrainedParameters result;
   result.value.assign(model.values.size(), false);
   Patterns frozen(options.frozen), trained(options.trained);
-  for (const resolve::Parameter& parameter : resolve::FindParameters(model)) {
-    absl::string_view module;
-    if (parameter.first_user) {
-      const OptionalModuleId id =
-          attribution.node_module[static_cast<size_t>(*parameter.first_user)];
-      if (id) module = attribution.paths.path(*id);
-    }
+  std::optional<OtherNames> other_names;
+  if (!frozen.empty() || !trained.empty()) other_names.emplace(model, attribution);
+  const std::vector<resolve::Parameter> parameters = resolve::FindParameters(model);
+  for (const resolve::Parameter& parameter : parameters) {
+    const absl::string_view module = ModuleOf(attribution, parameter.first_user);
     result.all_elements += parameter.elements;
-    const std::string in_module = NameInModule(model, parameter, module);
-    const bool freezes = frozen.Match(parameter.name, module, in_module);
-    const bool trains = trained.Match(parameter.name, module, in_module) || trained.empty();
+    std::vector<OtherName> others;
+    if (other_names) others = other_names->Of(parameter);
+    const bool freezes = frozen.Match(parameter, module, others);
+    const bool trains = trained.Match(parameter, module, others) || trained.empty();
     const OptionalTensorId tensor = model.value(parameter.value).initializer;
     const bool is_float = !tensor || IsFloat(model.tensor(*tensor).dtype);
     if (freezes || !trains || !is_float) continue;
@@ -153,6 +306,11 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
   }
   RETURN_IF_ERROR(frozen.CheckMet("--frozen", &result.warnings));
   RETURN_IF_ERROR(trained.CheckMet("--trained", &result.warnings));
+  if (result.elements == 0 && result.all_elements > 0 && trained.empty() && frozen.empty()) {
+    result.warnings.emplace_back(
+        "nothing is trained: the parameters are integers, as of a quantised model");
+  }
+  WarnOfCopies(model, attribution, parameters, &result);
   return result;
 }
 

@@ -19,11 +19,12 @@ struct TrainedParameters {
   absl::int128 elements = 0, bytes = 0;
   absl::int128 all_elements = 0;  // of frozen ones, too
   int64_t tensors = 0;
-  std::vector<std::string> warnings;  // patterns that match nothing, beside others that do
+  std::vector<std::string> warnings;  // patterns that match nothing or by a guess; copies
 };
 
 // A parameter is known by its name in the file, by the module of the first node that uses it, by
-// all modules around it and, a matrix, as the module's weight. NotFound where no pattern of an
+// all modules around it and, a matrix, as the weight of each module that uses it. A matrix whose
+// name the exporter dropped is also known by what it is used for. NotFound where no pattern of an
 // option matches a parameter.
 absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                                               const modules::Attribution& attribution,

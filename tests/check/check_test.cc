@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -208,6 +209,8 @@ TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
       {"[budget]\nflops = 1\n[[allow]]\nrule = \"budget.flop\"\nreason = \"\"\nuntil = "
        "2027-01-31\n",
        "onnxflops.toml:4:8: no rule is named 'budget.flop'; did you mean budget.flops?"},
+      {"[modules.a]\npeak_activation_bytes = 1\n",
+       "onnxflops.toml:2:1: peak_activation_bytes is of the whole model: it belongs in [budget]"},
       {"lower_bounds = \"yes\"\n", "lower_bounds should be \"fail\" or \"pass\""},
       {"[budget\n", "onnxflops.toml:1:8: "},
   };
@@ -317,6 +320,31 @@ TEST(JudgeTest, ALowerBoundCanFailButNotPass) {
             Verdict::kPassed);
 }
 
+// Each row of the layers' tensors is alive with the next: 16 + 16 numbers at the Relu, 4 bytes
+// each.
+TEST(JudgeTest, ThePeakOfActivations) {
+  const CountOptions options = {.activation_peak = true};
+  const Report open = TwoLayers("batch").Count(options).value();
+  const std::pair<const char*, Verdict> cases[] = {
+      {"budget.peak_activation_bytes = 512\nat.batch = \"1..4\"", Verdict::kPassed},
+      {"budget.peak_activation_bytes = 511\nat.batch = \"1..4\"", Verdict::kFailed},
+      {"budget.peak_activation_bytes = 127", Verdict::kFailed},
+      {"budget.peak_activation_bytes = \"1 GB\"", Verdict::kNotProven},
+      {"budget.peak_activation_bytes = \"+0%\"", Verdict::kPassed},
+      {"budget.\"peak_activation_bytes / bytes_written\" = \"88.9%\"", Verdict::kPassed},
+      {"budget.\"peak_activation_bytes / bytes_written\" = \"88.8%\"", Verdict::kFailed}};
+  const Diff diff = MakeDiff(&open, open).value();
+  for (const auto& [text, verdict] : cases) {
+    EXPECT_EQ(CheckText(text, diff).judgements[0].verdict, verdict) << text;
+  }
+  // A count that was not asked for it does not say that it is 0.
+  const Judgement unknown =
+      CheckText("budget.peak_activation_bytes = 512", NoBase(TwoLayers("1").Count().value()))
+          .judgements[0];
+  EXPECT_EQ(unknown.verdict, Verdict::kNotProven);
+  EXPECT_THAT(InitialBudgets(open), HasSubstr("peak_activation_bytes = \"130 B\""));
+}
+
 TEST(JudgeTest, OperatorsDomainsAndOpsets) {
   const Diff diff = NoBase(TwoLayers("2").Count().value());
   const CheckReport report = CheckText(
@@ -349,6 +377,69 @@ TEST(JudgeTest, RulesOfOtherModelsSayNothing) {
       "[models.\"text-*.onnx\".budget]\nmacs = 1\n[models.\"image-*.onnx\".budget]\nmacs = 1\n",
       NoBase(head));
   EXPECT_THAT(Verdicts(report), ElementsAre("models.text-*.onnx.budget.macs failed"));
+}
+
+// ---- real models
+
+// What count prints is the least limit that passes, of every quantity and of every module.
+TEST(CheckPropertyTest, AgreesWithCount) {
+  for (const char* name : {"resnet50", "lstm.static", "hf-clip-vit-l-14-336", "maskrcnn-r50",
+                           "deployed/resnet50.qdq_s8", "deployed/bert_base.ort_fused_int8"}) {
+    const Model model = Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx")).value();
+    const Report report = Count(model).value();
+    const Diff diff = NoBase(report);
+    for (const Quantity& q : kQuantities) {
+      const Expr& total = report.totals.*q.value;
+      if (!report.Has(q) || !total.is_literal() || total.is_zero()) continue;
+      for (const int less : {0, 1}) {
+        const Expr limit = total - Expr(less);
+        const CheckReport check = CheckText(absl::StrCat("lower_bounds = \"pass\"\nbudget.", q.key,
+                                                         " = \"", limit.ToString(), "\""),
+                                            diff);
+        EXPECT_EQ(check.passed(), less == 0) << name << " " << q.key;
+        EXPECT_EQ(check.judgements[0].actual_value, total.literal()) << name << " " << q.key;
+      }
+    }
+    const CheckReport modules = CheckText("[modules.\"*\"]\nmacs = 0\n", diff);
+    Expr sum;
+    for (const Judgement& j : modules.judgements) sum += Expr(j.actual_value.value_or(0));
+    for (const Module& m : report.modules) {
+      if (m.own && m.depth == 1) sum += m.amounts->macs;
+    }
+    EXPECT_TRUE(!report.totals.macs.is_literal() || sum == report.totals.macs) << name;
+  }
+}
+
+// The largest value over the range, size by size, is the least limit that passes.
+TEST(CheckPropertyTest, ARangeAgreesWithEverySizeInIt) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"gpt2", "flops"}, {"gpt2", "bytes_written"}, {"lstm", "flops"}, {"t5-small", "macs"}};
+  for (const auto& [name, key] : cases) {
+    const Model model = Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx")).value();
+    const Report report = Count(model).value();
+    const Expr& total = report.totals.*QuantityNamed(key).value;
+    std::vector<Bindings> sizes = {{}};
+    std::string at;
+    int64_t last = 2;
+    for (const std::string& symbol : total.Symbols()) {
+      absl::StrAppend(&at, "at.", symbol, " = \"1..", ++last, "\"\n");
+      std::vector<Bindings> more;
+      for (const Bindings& before : sizes) {
+        for (int64_t size = 1; size <= last; ++size) {
+          more.push_back(before);
+          more.back()[symbol] = size;
+        }
+      }
+      sizes = std::move(more);
+    }
+    absl::int128 most = 0;
+    for (const Bindings& b : sizes) most = std::max(most, total.Evaluate(b).value());
+    for (const int less : {0, 1}) {
+      const std::string text =
+          absl::StrCat("budget.", key, " = \"", Int128ToString(most - less), "\"\n", at);
+      EXPECT_EQ(CheckText(text, NoBase(report)).passed(), less == 0) << name << " " << text;
+    }
+  }
 }
 
 // ---- files that the program writes

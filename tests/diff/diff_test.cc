@@ -22,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "src/diff/comment.h"
 #include "src/onnxflops.h"
+#include "tests/diff/diff_properties.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops {
@@ -38,6 +39,7 @@ struct Net {
   int blocks = 3;
   std::vector<int64_t> wide = {16, 16, 16, 16};
   std::string moved_to;  // where the head is; "": at the top
+  std::string wrapper;   // around all of it: "/m"
 };
 constexpr int64_t kHidden = 8;
 
@@ -49,7 +51,8 @@ ModelMaker MakeNet(const Net& net) {
                           int64_t out) {
     make.Weight(absl::StrCat(leaf, ".weight"), {in, out});
     const std::string y = absl::StrCat(leaf, "_out");
-    make.Node(absl::StrCat(path, "/MatMul"), "MatMul", {x, absl::StrCat(leaf, ".weight")}, {y});
+    make.Node(absl::StrCat(net.wrapper, path, "/MatMul"), "MatMul",
+              {x, absl::StrCat(leaf, ".weight")}, {y});
     x = y;
   };
   for (int i = 0; i < net.blocks; ++i) {
@@ -58,7 +61,7 @@ ModelMaker MakeNet(const Net& net) {
     const int64_t wide = net.wide[static_cast<size_t>(i)];
     linear(absl::StrCat(block, "/fc1"), absl::StrCat(name, ".fc1"), kHidden, wide);
     const std::string y = absl::StrCat(name, "_act");
-    make.Node(absl::StrCat(block, "/act/Relu"), "Relu", {x}, {y});
+    make.Node(absl::StrCat(net.wrapper, block, "/act/Relu"), "Relu", {x}, {y});
     x = y;
     linear(absl::StrCat(block, "/fc2"), absl::StrCat(name, ".fc2"), wide, kHidden);
   }
@@ -68,11 +71,6 @@ ModelMaker MakeNet(const Net& net) {
 }
 
 Report CountNet(const Net& net) { return MakeNet(net).Count().value(); }
-
-const Quantity& QuantityOf(absl::string_view key) {
-  return *std::find_if(std::begin(kQuantities), std::end(kQuantities),
-                       [&](const Quantity& q) { return q.key == key; });
-}
 
 // The modules that are not the same: status, path, change of MACs.
 std::vector<std::string> Changes(const Diff& diff) {
@@ -88,48 +86,6 @@ std::vector<std::string> Changes(const Diff& diff) {
 Diff DiffNets(const Net& base, const Net& head) {
   const Report of_base = CountNet(base);
   return MakeDiff(&of_base, CountNet(head)).value();
-}
-
-// FLOPs, MACs and weights of a module are the sums of its children's, and so are their changes.
-void ExpectPartsAddUp(const Diff& diff) {
-  for (size_t i = 0; i < diff.modules.size(); ++i) {
-    const ModuleDiff& m = diff.modules[i];
-    if (m.end == static_cast<int32_t>(i) + 1) continue;
-    for (absl::string_view key : {"flops", "macs", "params"}) {
-      Expr sum;
-      for (size_t c = i + 1; c < static_cast<size_t>(m.end);
-           c = static_cast<size_t>(diff.modules[c].end)) {
-        sum += diff.modules[c].Change(QuantityOf(key));
-      }
-      EXPECT_EQ(sum.ToString(), m.Change(QuantityOf(key)).ToString()) << m.path << " " << key;
-    }
-  }
-  Expr of_ops;
-  for (const OpDiff& op : diff.ops) of_ops += op.Change(QuantityOf("flops"));
-  EXPECT_EQ(of_ops, diff.modules[0].Change(QuantityOf("flops")));
-}
-
-// By path, what swapping the models turns around: status and changes.
-std::multimap<std::string, std::string> Turned(const Diff& diff, int sign) {
-  std::multimap<std::string, std::string> rows;
-  for (const ModuleDiff& m : diff.modules) {
-    absl::string_view status = NameOf(m.status);
-    if (sign < 0) {
-      const std::map<absl::string_view, absl::string_view> kOpposite = {
-          {"added", "removed"},         {"removed", "added"}, {"moved_here", "moved_away"},
-          {"moved_away", "moved_here"}, {"same", "same"},     {"changed", "changed"}};
-      status = kOpposite.at(status);
-    }
-    const bool in_head = status != "removed" && status != "moved_away";
-    const bool both = m.status == DiffStatus::kSame || m.status == DiffStatus::kChanged;
-    const std::string& path = both && sign < 0 ? m.base_path : m.path;
-    std::string changes;
-    for (const Quantity& q : kQuantities) {
-      absl::StrAppend(&changes, " ", (m.Change(q) * Expr(sign)).ToString());
-    }
-    rows.emplace(absl::StrCat(in_head ? "" : "-", path), absl::StrCat(status, changes));
-  }
-  return rows;
 }
 
 // ---- known mutations
@@ -183,6 +139,21 @@ TEST(DiffTest, AMovedPart) {
   head.moved_to = "/tail";
   EXPECT_THAT(Changes(DiffNets({}, head)),
               ElementsAre("added tail 64", "moved_here tail.head 64", "moved_away head -64"));
+}
+
+// A prefix of all names is no new model: the parts have no other cost, and the level says so once.
+TEST(DiffTest, AWrapperAroundTheModel) {
+  Net wrapped;
+  wrapped.wrapper = "/outer/m";
+  const Diff gone = DiffNets(wrapped, {});
+  EXPECT_THAT(Changes(gone), IsEmpty());
+  EXPECT_FALSE(gone.IsEmpty());
+  Net wider = wrapped;
+  wider.wide[1] = 20;
+  EXPECT_THAT(Changes(DiffNets({}, wider)),
+              ElementsAre("changed  128", "changed outer 128", "changed outer.m 128",
+                          "changed outer.m.blocks.1 128", "changed outer.m.blocks.1.fc1 64",
+                          "changed outer.m.blocks.1.act 0", "changed outer.m.blocks.1.fc2 64"));
 }
 
 TEST(DiffTest, BatchMadeDynamic) {
@@ -273,145 +244,6 @@ TEST(DiffModelsTest, AReportIsEvaluatedAtTheSizes) {
   const Report at_two = MakeNet(net).Count({.bindings = {{"batch", 2}}}).value();
   EXPECT_THAT(DiffModels(at_two, MakeNet(net).Load().value(), options).status().message(),
               HasSubstr("batch was bound to 2 before counting"));
-}
-
-// ---- properties, on exports
-
-std::vector<std::string> RepositoryModels() {
-  std::vector<std::string> models;
-  const std::string root = ONNXFLOPS_SOURCE_DIR "/models";
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    if (entry.path().extension() == ".onnx") models.push_back(entry.path().string());
-  }
-  std::sort(models.begin(), models.end());
-  return models;
-}
-
-Report CountFile(const std::string& path) { return Count(Load(path).value()).value(); }
-
-TEST(DiffPropertyTest, AReportReadBackIsTheModel) {
-  int rows = 0;
-  for (const std::string& path : RepositoryModels()) {
-    if (std::filesystem::file_size(path) > 500'000) continue;  // as small ones, but slow
-    const Model model = Load(path).value();
-    const Report report = Count(model, {.node_rows = true}).value();
-    const absl::StatusOr<Report> read = ReadReport(ToJson(report), "base.json");
-    ASSERT_TRUE(read.ok()) << path << ": " << read.status();
-    const Diff diff = MakeDiff(&*read, report).value();
-    EXPECT_TRUE(diff.IsEmpty()) << path;
-    EXPECT_EQ(diff.nodes.size(), report.nodes.size());
-    rows += static_cast<int>(diff.modules.size());
-  }
-  EXPECT_GT(rows, 1000);
-}
-
-TEST(DiffPropertyTest, PartsAddUpAndSwappingTurnsTheSignsAround) {
-  std::vector<Report> reports;
-  for (const char* name : {"resnet50", "mobilenet-v3-large", "gpt2", "lstm",
-                           "deployed/resnet50.qdq_s8", "deployed/resnet50.ort_all"}) {
-    reports.push_back(CountFile(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx")));
-  }
-  for (size_t i = 0; i < reports.size(); ++i) {
-    for (size_t j = i + 1; j < reports.size(); ++j) {
-      const Diff diff = MakeDiff(&reports[i], reports[j]).value();
-      ExpectPartsAddUp(diff);
-      // Names of open sizes follow the head.
-      if (!diff.renamed_symbols.empty()) continue;
-      const Diff back = MakeDiff(&reports[j], reports[i]).value();
-      EXPECT_EQ(Turned(diff, 1), Turned(back, -1)) << i << " " << j;
-    }
-  }
-}
-
-onnx::ModelProto ReadProto(const std::string& name) {
-  std::ifstream file(absl::StrCat(ONNXFLOPS_SOURCE_DIR, "/models/", name, ".onnx"),
-                     std::ios::binary);
-  onnx::ModelProto proto;
-  EXPECT_TRUE(proto.ParseFromIstream(&file)) << name;
-  proto.mutable_graph()->clear_value_info();
-  return proto;
-}
-
-Report CountProto(const onnx::ModelProto& proto) {
-  return Count(LoadFromBytes(proto.SerializeAsString()).value()).value();
-}
-
-// 256 instead of 224 pixels: every convolution has 64/49 of the work, the classifier the same.
-TEST(DiffPropertyTest, ALargerImage) {
-  onnx::ModelProto proto = ReadProto("resnet50");
-  const Report base = CountProto(proto);
-  auto* shape = proto.mutable_graph()
-                    ->mutable_input(0)
-                    ->mutable_type()
-                    ->mutable_tensor_type()
-                    ->mutable_shape();
-  for (int axis : {2, 3}) shape->mutable_dim(axis)->set_dim_value(256);
-  const Diff diff = MakeDiff(&base, CountProto(proto)).value();
-  int changed = 0;
-  for (const ModuleDiff& m : diff.modules) {
-    if (m.parent < 0) continue;
-    const Expr of_base = (*m.base).macs, of_head = (*m.head).macs;
-    EXPECT_EQ(of_base * Expr(m.path == "fc" ? 49 : 64), of_head * Expr(49)) << m.path;
-    EXPECT_EQ(m.Change(QuantityOf("params")), Expr(0)) << m.path;
-    changed += m.status == DiffStatus::kChanged ? 1 : 0;
-  }
-  EXPECT_GT(changed, 100);
-}
-
-// Between the pooling and the classifier: FLOPs of quantising 2048 numbers there, and no MACs.
-TEST(DiffPropertyTest, QdqInserted) {
-  onnx::ModelProto proto = ReadProto("resnet50");
-  const Report base = CountProto(proto);
-  onnx::GraphProto* graph = proto.mutable_graph();
-  for (const char* name : {"scale", "zero"}) {
-    onnx::TensorProto* tensor = graph->add_initializer();
-    tensor->set_name(name);
-    tensor->set_data_type(*name == 's' ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT8);
-    tensor->set_raw_data(std::string(*name == 's' ? 4 : 1, '\0'));
-  }
-  auto& fc = *std::find_if(graph->mutable_node()->begin(), graph->mutable_node()->end(),
-                           [](const onnx::NodeProto& node) { return node.name() == "/fc/Gemm"; });
-  const std::string input = fc.input(0);
-  fc.set_input(0, "dequantised");
-  ModelMaker::AddNode(graph, "/fc/Q", "QuantizeLinear", {input, "scale", "zero"}, {"q"});
-  ModelMaker::AddNode(graph, "/fc/DQ", "DequantizeLinear", {"q", "scale", "zero"}, {"dequantised"});
-  const Diff diff = MakeDiff(&base, CountProto(proto)).value();
-  for (const ModuleDiff& m : diff.modules) {
-    EXPECT_EQ(m.Change(QuantityOf("macs")), Expr(0)) << m.path;
-    const bool here = m.parent < 0 || m.path == "fc" || absl::StartsWith(m.path, "fc.");
-    EXPECT_EQ(m.Change(QuantityOf("flops")) == Expr(0), !here) << m.path;
-  }
-  std::vector<std::string> ops;
-  for (const OpDiff& op : diff.ops) {
-    if (op.base_nodes != op.head_nodes) ops.push_back(op.op);
-  }
-  EXPECT_THAT(ops, ElementsAre("DequantizeLinear", "QuantizeLinear"));
-}
-
-// The same network by two exporters: every module that does multiply has a partner, with equal
-// MACs.
-TEST(DiffPropertyTest, AnotherExporterIsNotAnotherModel) {
-  int networks = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(ONNXFLOPS_COMPARE_MODELS_DIR)) {
-    const std::string dynamo = entry.path().string();
-    constexpr absl::string_view kEnd = ".dynamo20.static.onnx";
-    if (!absl::EndsWith(dynamo, kEnd)) continue;
-    const std::string script =
-        absl::StrCat(dynamo.substr(0, dynamo.size() - kEnd.size()), ".ts17.static.onnx");
-    if (!std::filesystem::exists(script)) continue;
-    ++networks;
-    const Report base = CountFile(script);
-    const Diff diff = MakeDiff(&base, CountFile(dynamo)).value();
-    // The one folds the table of rotary embeddings into a constant, the other multiplies it out.
-    const bool has_rotary = absl::StrContains(dynamo, "llama_tiny_gqa.");
-    for (const ModuleDiff& m : diff.modules) {
-      const Expr change = m.Change(QuantityOf("macs"));
-      EXPECT_TRUE(change.is_zero() || (has_rotary && change == Expr(-4096)))
-          << dynamo << " " << NameOf(m.status) << " " << m.path << " " << change.ToString();
-    }
-    EXPECT_FALSE(diff.facts.empty()) << "it says which exporter";
-  }
-  EXPECT_GE(networks, 10);
 }
 
 // ---- reports that are read back

@@ -2,6 +2,7 @@
 // first byte chooses the option.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,16 +13,56 @@
 #include "src/base/limits.h"
 #include "src/base/status_macros.h"
 #include "src/base/utf8.h"
+#include "src/hardware/mfu.h"
 #include "src/report/audit.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
 #include "tests/fuzz/require.h"
+#include "tools/device_arguments.h"
+#include "tools/memory_arguments.h"
 #include "tools/options.h"
 #include "tools/published.h"
+#include "tools/training_arguments.h"
 #include "tools/view_arguments.h"
 
 namespace onnxflops::tools {
 namespace {
+
+// What a line says of training, memory, serving and the device.
+struct ModelingLine {
+  CausalArgument causal;
+  TrainingArguments training;
+  MemoryArguments memory;
+  ServingArguments serving;
+  RateArguments rate;
+  RooflineArguments roofline;
+
+  void AddTo(OptionList* list) {
+    causal.AddTo(list);
+    training.AddTo(list);
+    memory.AddTo(list);
+    serving.AddTo(list);
+    rate.AddTo(list);
+    roofline.AddTo(list);
+  }
+
+  absl::Status Parse() {
+    RETURN_IF_ERROR(causal.Parse().status());
+    ASSIGN_OR_RETURN(const TrainingOptions options, training.ParseOptions());
+    RETURN_IF_ERROR(training.Parse().status());
+    ASSIGN_OR_RETURN(const std::optional<MemoryOptions> kept, memory.Parse(options));
+    Require(!kept || !kept->fit || kept->fit->bytes > 0, "--fit into nothing");
+    ASSIGN_OR_RETURN(const std::optional<ServingRequest> request, serving.Parse());
+    Require(!request || request->prefill.value_or(1) > 0, "--prefill of no token");
+    StepRate given;
+    int64_t devices = 0;
+    RETURN_IF_ERROR(rate.Parse(&given, &devices));
+    Require(devices > 0, "no devices share a step");
+    if (rate.given()) RETURN_IF_ERROR(StepSeconds(given, 1, 1).status());
+    roofline.devices_file.file.clear();  // opens no file
+    return roofline.Parse().status();
+  }
+};
 
 // The whole line, words apart by newlines.
 absl::Status ParseLine(absl::string_view text) {
@@ -30,8 +71,10 @@ absl::Status ParseLine(absl::string_view text) {
   ViewArguments view;
   OutputArguments output;
   std::vector<std::string> models;
+  ModelingLine modeling;
   list.AddPositional("MODEL", &models, 1);
   sizes.AddTo(&list);
+  modeling.AddTo(&list);
   view.AddTo(&list);
   output.AddTo(&list);
   std::string help;
@@ -40,6 +83,7 @@ absl::Status ParseLine(absl::string_view text) {
   if (!run.ok() || !*run) return run.status();
   const absl::StatusOr<CountOptions> options = sizes.Parse();
   RETURN_IF_ERROR(options.status());
+  RETURN_IF_ERROR(modeling.Parse());
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
   return view.Parse(format).status();
 }

@@ -65,8 +65,15 @@ const std::set<absl::string_view>& OurWords() {
       "Modules", "Operators", "Nodes",    "Files",   "rule",    "limit",       "actual",
       "margin",  "verdict",   "note",     "tools",   "in",      "largest",     "difference",
       "our",     "time",      "by",       "compute", "memory",  "backward",    "zs",
-      "s",       "ms",        "us",       "ns",      "ps"};
+      "s",       "ms",        "us",       "ns",      "ps",      "passed",      "warned",
+      "failed",  "skipped",   "allowed",  "proven",  "not"};
   return *words;
+}
+
+// "MB", "GMAC", "op": what stands behind a figure.
+bool IsUnit(absl::string_view word) {
+  if (absl::StrContains("kMGTPE", word.substr(0, 1))) word.remove_prefix(1);
+  return word.empty() || word == "B" || word == "FLOP" || word == "MAC" || word == "op";
 }
 
 size_t RunOf(absl::string_view text, char c) {
@@ -118,7 +125,8 @@ void RequireOurs(absl::string_view rest) {
     digits = absl::ascii_isdigit(static_cast<unsigned char>(rest[i])) ? digits + 1 : 0;
     Require(digits < 7, "a commit in Markdown");
     if (letters > 0) {
-      Require(OurWords().count(rest.substr(i, letters)) > 0, "a word in Markdown", rest.substr(i));
+      const absl::string_view word = rest.substr(i, letters);
+      Require(OurWords().contains(word) || IsUnit(word), "a word in Markdown", rest.substr(i));
     }
     i += std::max<size_t>(letters, 1);
   }

@@ -34,6 +34,7 @@ const Report& Head() {
     CountOptions options;
     options.bodies = nullptr;
     options.node_rows = true;
+    options.activation_peak = true;
     return make.Count(options).value();
   }());
   return head;

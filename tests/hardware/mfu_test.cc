@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "src/convention/formulas.h"
 #include "src/family/family.h"
 #include "src/onnxflops.h"
+#include "tests/model_maker.h"
+#include "tests/model_text.h"
 
 namespace onnxflops {
 namespace {
@@ -336,6 +339,67 @@ TEST(MfuTest, PositionsAreFoundInTheGraph) {
   EXPECT_EQ(row->missing, "");
   const std::pair<std::string, int64_t> positions = {"p", 1024 * 768};
   EXPECT_EQ(std::count(row->parameters.begin(), row->parameters.end(), positions), 1);
+}
+
+MfuOptions HalfOfCausal() {
+  MfuOptions options = Eight(1);
+  options.count.causal = CausalCounting::kHalf;
+  return options;
+}
+
+std::optional<absl::int128> FlopsOf(const MfuReport& report, absl::string_view name) {
+  for (const MfuFormula& f : report.formulas) {
+    if (f.name == name) return f.flops_per_step;
+  }
+  return std::nullopt;
+}
+
+// What an operator calls causal is halved once. Where nothing is called so, the report says it.
+TEST(MfuTest, HalfOfCausalAttention) {
+  const Model causal = ModelFromText(
+      "g (float[2,4,16,8] q) => (float[2,4,16,8] y) { y = Attention<is_causal=1>(q, q, q) }", 23);
+  absl::StatusOr<MfuReport> half = CountMfu(causal, HalfOfCausal());
+  ASSERT_TRUE(half.ok()) << half.status();
+  EXPECT_FALSE(FlopsOf(*half, "2x_causal_half"));
+  EXPECT_TRUE(FlopsOf(CountMfu(causal, Eight(1)).value(), "2x_causal_half"));
+  const absl::StatusOr<Model> written_out = Load(ONNXFLOPS_SOURCE_DIR "/models/gpt-124m.onnx");
+  half = CountMfu(written_out.value(), HalfOfCausal());
+  ASSERT_TRUE(half.ok()) << half.status();
+  EXPECT_TRUE(FlopsOf(*half, "2x_causal_half"));
+  EXPECT_EQ(std::count(half->notes.begin(), half->notes.end(), kNothingCausal), 1);
+}
+
+// Two layers of 4 experts with 2 x 8 x 16 weights. A token meets one of each: 256 of 1024.
+TEST(MfuTest, ExpertsThatNoTokenMeetsAreNotActive) {
+  ModelMaker make;
+  make.proto.add_opset_import()->set_domain("com.microsoft");
+  make.proto.mutable_opset_import(1)->set_version(1);
+  make.Input("x", {"3", "8"}).Input("router", {"3", "4"});
+  make.Weight("up", {4, 16, 8}).Weight("down", {4, 8, 16});
+  make.Weight("up2", {4, 16, 8}).Weight("down2", {4, 8, 16});
+  make.Node("moe", "MoE", {"x", "router", "up", "", "down"}, {"h"}, {{"k", 1}});
+  make.node->set_domain("com.microsoft");
+  make.Node("moe2", "MoE", {"h", "router", "up2", "", "down2"}, {"y"}, {{"k", 1}}).Output("y");
+  make.node->set_domain("com.microsoft");
+  MfuOptions options = Eight(1);
+  options.parameters.tokens = 3;
+  const absl::StatusOr<MfuReport> report = CountMfu(make.Load().value(), options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(FlopsOf(*report, "6n"), absl::int128(6 * 2 * 1024 * 3));
+  EXPECT_EQ(FlopsOf(*report, "6n_active"), absl::int128(6 * 2 * 256 * 3));
+  // The bytes of the experts that 3 tokens can be routed to: 3 of 4.
+  const absl::StatusOr<Report> counted = make.Count();
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  EXPECT_EQ(counted->totals.bytes_read, Expr(2 * 4 * (3 * 8 + 3 * 4 + 3 * 256)));
+}
+
+TEST(MfuTest, OneRateGivesTheTime) {
+  MfuOptions options = Eight(0.5);
+  options.rate.tokens_per_second = 1000;
+  const absl::Status both =
+      CountMfu(Load(ONNXFLOPS_SOURCE_DIR "/models/gpt-124m.onnx").value(), options).status();
+  EXPECT_EQ(both.message(),
+            "--step-time and --tokens-per-second: one of them gives the time of a step");
 }
 
 TEST(MfuTest, WhatIsMissingIsAnError) {

@@ -349,6 +349,20 @@ constexpr char kStatic[] =
     "g (int64[1,1] input_ids, float[1,4,7,8] past_key_values_0_key) => (float[1,4,7,8] present) "
     "{ present = Exp(past_key_values_0_key) }";
 
+// A cache that grows with the square of the tokens has no bytes per token.
+TEST(MemoryTest, QuadraticPastsAreCountedAtTheirLength) {
+  const Model model = ModelFromText(
+      "g (int64[b,n] input_ids, float[b,2,past_len,past_len] past_scores) => (float[b,2,m,m] "
+      "present) { present = Exp(past_scores) }",
+      20);
+  const auto serving =
+      CountServing(model, {.bindings = {{"b", 3}}}, {.prefill = 5, .decode = {{1, 7}}});
+  ASSERT_TRUE(serving.ok()) << serving.status();
+  EXPECT_FALSE(serving->cache_bytes_per_token.has_value());
+  EXPECT_EQ(serving->columns[0].cache_bytes, Expr(4 * 3 * 2 * 5 * 5));
+  EXPECT_EQ(serving->columns[1].cache_bytes, Expr(4 * 3 * 2 * 8 * 8));
+}
+
 TEST(MemoryTest, WhatCannotBeServedIsSaid) {
   const Model fixed = ModelFromText(kStatic, 20);
   EXPECT_THAT(CountServing(fixed, {}, {.prefill = 5}).status().message(),

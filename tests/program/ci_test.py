@@ -9,6 +9,7 @@ compared with itself, as the templates of tools/ci/ do.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,16 +60,23 @@ def check_formats(folder, model, budgets):
     return {name: read(os.path.join(folder, "out." + name)) for name in FORMATS}
 
 
+def expect_junit(text, valid=True):
+    """That a text is what tests/data/junit.xsd allows, says xmllint of Debian's libxml2-utils."""
+    schema = os.path.join(ROOT, "tests", "data", "junit.xsd")
+    done = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", schema, "-"], input=text, capture_output=True, text=True, check=False)
+    expect((done.returncode == 0) == valid, f"junit: {done.stderr[:300]}")
+
+
 def test_formats(folder):
     copy(MODEL, os.path.join(folder, "m.onnx"))
     texts = check_formats(folder, "m.onnx", FAILING)
-    root = ElementTree.fromstring(texts["junit"])
-    suite = root.find("testsuite")
-    expect(set(root.keys()) <= {"name", "time", "tests", "failures", "errors"}, "attributes that junit-10.xsd has")
-    expect(set(suite.keys()) <= {"name", "time", "tests", "failures", "errors", "skipped", "timestamp", "hostname", "id", "file"}, "and of a suite")
+    expect_junit(texts["junit"])
+    suite = ElementTree.fromstring(texts["junit"]).find("testsuite")
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     expect(cases == {"budget.macs": ["failure"], "budget.params": ["system-out"], "budget.flops": ["system-out"]}, f"junit {cases}")
     expect((suite.get("tests"), suite.get("failures")) == ("3", "1"), "junit's counts")
+    for old, new in ((" classname=", " class="), (" errors=\"0\"", ""), (" time=\"0\"", ""), ("tests=\"3\"", "tests=\"three\"")):
+        expect_junit(texts["junit"].replace(old, new), valid=False)
     annotations = texts["github"].splitlines()
     expect(sorted(line.split(" ")[0] for line in annotations) == ["::error", "::warning"], f"github {annotations}")
     expect("file=b.toml,line=2," in texts["github"], "the place of an annotation")
@@ -95,6 +103,29 @@ def test_formats(folder):
     expect(read(summary) == "before\n" + texts["markdown"], "the summary is added")
 
 
+def check_sizes(folder, at, *arguments, code=0):
+    write(os.path.join(folder, "s.toml"), f'[budget]\nmacs = "10 GMAC"\n[at]\n{at}\n')
+    done = subprocess.run([PROGRAM, "check", *arguments, "--budgets", "s.toml", "--format", "json"], cwd=folder, capture_output=True, text=True, check=False)
+    expect(done.returncode == code, f"sizes {at}: exit code {done.returncode}: {done.stderr}")
+    return done.stderr, [rule["at"] for rule in json.loads(done.stdout)["rules"]] if code == 0 else []
+
+
+def test_sizes(folder):
+    """Of several models some have the symbols of [at]. A name that none has is a mistake."""
+    for name in ("lstm", "resnet50"):
+        copy(os.path.join(ROOT, "models", name + ".onnx"), os.path.join(folder, name + ".onnx"))
+    both = ("lstm.onnx", "resnet50.onnx")
+    without, at = check_sizes(folder, 'batch = 2\nseq = "1..8"', *both)
+    expect(without.count("resnet50.onnx: has no symbol named") == 2 and "lstm.onnx" not in without, without)
+    expect(at == ["batch = 2, seq = 1..8", ""], f"sizes at {at}")
+    expect(check_sizes(folder, 'batch = 2\nseq = "1..8"', *both, "--dim", "seq=3")[1][0] == "batch = 2, seq = 3", "--dim comes first")
+    for wrong in ("bacth = 2", 'bacth = "1..8"'):
+        error, _ = check_sizes(folder, wrong + "\nseq = 1", *both, code=2)
+        expect("s.toml: [at]: no model has a symbol named 'bacth'; did you mean batch?" in error, error)
+        check_sizes(folder, wrong, "resnet50.onnx", code=2)
+    expect("'seq'" in check_sizes(folder, "batch = 1", *both, "--dim", "seq=3")[0], "a size of the call")
+
+
 ATTACKS = ["</testsuite><x>&", "]]>", "::error::pwned", "a%0A::warning::b", "`@admin` <img src=x> --> [l](http://x)", "\u202e\x1b[31m\nline", "a|b"]
 
 
@@ -106,6 +137,7 @@ def test_attacks(folder):
         subprocess.run(writer, stdout=out, check=True)
     rules = "".join(f"[modules.{json.dumps(name)}]\nflops = 1\n" for name in ATTACKS)
     texts = check_formats(folder, model, '[modules."*"]\nflops = "0"\n' + rules)
+    expect_junit(texts["junit"])
     suite = ElementTree.fromstring(texts["junit"])[0]
     expect({case.tag for case in suite} == {"testcase"}, "junit's elements")
     for line in texts["github"].splitlines():
@@ -191,6 +223,44 @@ def test_templates(folder):
     expect(done.returncode == 0, f"nothing changed: {done.returncode} {done.stdout}{done.stderr}")
 
 
+def is_plain(path):
+    done = subprocess.run([os.path.join(ROOT, "tools", "ci", "plain_comment.sh"), path], capture_output=True, text=True, check=False)
+    expect((done.returncode == 0) == (done.stderr == ""), f"a reason: {done.stderr}")
+    return done.stderr
+
+
+# What a comment of ours never holds, and what it may hold. Backticks, bars and folds are where a reader of the text could be fooled.
+REFUSED = ["hi @x", "<img src=x>", "[a](b)", "![a](b)", "[a]: /x", "http://x", "www.x.org", "see #12", "deadbeef", "`a` <b> `c`", "` <b>",
+           "`a` ``<img>` b", "\\` <b> `", "| `a | <b> ` |", "a | b\n--- | ---\n`a | <b> `", "| a | b |\n| - | - |\n`a | <b> `", "<!-- x -->",
+           "<!-- onnxflops:x --> <b>", "```", "<details>\n`<b>`", "</details>\n<!-- onnxflops:diff:m -->\n`<b>`", "a\x1b[31m", "x" * 60_001]
+PLAIN = ["a `<b>` c", "``a` <b> ``", "`a``<b>`", "```` ` ````", "| `a \\| <b>` |", "- `a|b`", "<details><summary>x</summary>\n\n| `a` |\n\n</details>",
+         "&lt;0.1, 1,630", "<!-- onnxflops:diff:models/m.onnx -->\n**`m`** FLOPs"]
+
+
+def test_plain_comments(folder):
+    path = os.path.join(folder, "comment.md")
+    for text in REFUSED + PLAIN:
+        write(path, text + "\n")
+        expect((is_plain(path) == "") == (text in PLAIN), f"plain: {text[:60]!r}: {is_plain(path)}")
+
+
+def test_workflows(folder):
+    """actionlint, where it is installed, takes the workflows for forks and what action.yml says at its top."""
+    if not shutil.which("actionlint"):
+        return
+    workflows = os.path.join(folder, ".github", "workflows")
+    os.makedirs(workflows)
+    git("init", "-q", cwd=folder)
+    shutil.copytree(os.path.join(ROOT, "tools", "ci"), os.path.join(folder, "tools", "ci"))
+    action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
+    usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
+    texts = {"use.yml": usage, **{name: read(os.path.join(ROOT, "tools", "ci", name)) for name in ("fork-review.yml", "fork-comment.yml")}}
+    for name, text in texts.items():
+        write(os.path.join(workflows, name), text.replace("OWNER/onnxflops/tools/ci@REVISION", "./tools/ci") + "\n")
+    done = subprocess.run(["actionlint"], cwd=folder, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"actionlint: {done.stdout}")
+
+
 def hostile_fork(folder, script, environment):
     """A pull request of a stranger: names that attack, a model that is none, a link, and budgets of its own. Nothing runs, and the
     comment holds what fork-comment.yml lets through."""
@@ -208,8 +278,9 @@ def hostile_fork(folder, script, environment):
     expect(done.returncode == 2, f"a file that is no model is trouble: {done.returncode} {done.stderr[:300]}")
     expect(not os.path.exists(os.path.join(folder, "pwned")), "a name ran as a command")
     expect("root:" not in done.stdout + done.stderr, "a link was read")
-    comment = read(os.path.join(folder, "fork-out", "comment.md"))
-    expect(len(comment) <= 60_000 and "@" not in comment, "what the second workflow checks")
+    path = os.path.join(folder, "fork-out", "comment.md")
+    comment = read(path)
+    expect(is_plain(path) == "", f"what the second workflow checks: {is_plain(path)}")
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", comment)
     tags = {tag for tag in re.findall(r"<[^>]*>", outside) if not tag.startswith("<!-- onnxflops:")}
     expect(tags <= {"<details>", "<summary>", "</summary>", "</details>"}, f"tags {tags}")
@@ -217,7 +288,7 @@ def hostile_fork(folder, script, environment):
 
 
 def main():
-    for test in (test_formats, test_attacks, test_repository, test_templates):
+    for test in (test_formats, test_sizes, test_attacks, test_plain_comments, test_workflows, test_repository, test_templates):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("\n".join(FAULTS))

@@ -339,6 +339,13 @@ TEST(EscapeTest, MarkdownIsCode) {
       {">= 12", "&gt;= 12"},
       {"1234567", "`1234567`"},
       {"12 x", "`12 x`"},
+      {"-154.4 MB", "-154.4 MB"},
+      {"23.70 MMAC", "23.70 MMAC"},
+      {"+99.17 %", "+99.17 %"},
+      {"48 -> 0", "48 -&gt; 0"},
+      {"48 -> 0 -> @x", "`48 -> 0 -> \\x40x`"},
+      {"1 -> 1234567", "`1 -> 1234567`"},
+      {"not proven", "not proven"},
   };
   for (const auto& [text, cell] : cases) {
     TextTable table;

@@ -145,13 +145,72 @@ TEST(BackwardMicroTest, RowsSumToTheTotal) {
 
 TEST(BackwardMicroTest, AnUnknownGradientIsALowerBound) {
   const Model model = ModelFromText(
-      "g (float[2,3,4] q) => (float[2,3,4] y) { y = Attention<q_num_heads = 2, kv_num_heads = 2, "
-      "softcap = 2.0>(q, q, q) }",
-      23);
+      "g (float[2,4] x) => (float[2,4] y) { y = ai.onnx.ml.Normalizer<norm = \"L2\">(x) }", 17);
   const absl::StatusOr<Report> report = Count(model, Training("math"));
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->training->unknown.size(), 1);
-  EXPECT_EQ(report->training->unknown[0].op, "Attention");
+  EXPECT_EQ(report->training->unknown[0].op, "Normalizer");
+}
+
+// Token and position tables, and an output layer whose weight TorchScript transposed.
+ModelMaker TextTower(const std::string& positions) {
+  ModelMaker make;
+  make.Weight("wte.weight", {11, 8}).Weight(positions, {5, 8}).Weight("onnx::MatMul_9", {8, 11});
+  ModelMaker::Declare(make.proto.mutable_graph()->add_input(), "ids", {"2", "5"});
+  make.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(onnx::TensorProto::INT64);
+  make.Node("/wte/Gather", "Gather", {"wte.weight", "ids"}, {"tokens"});
+  make.Node("/Add", "Add", {"tokens", positions}, {"h"});
+  make.Node("/head/MatMul", "MatMul", {"h", "onnx::MatMul_9"}, {"y"}).Output("y");
+  return make;
+}
+
+struct NamingCase {
+  const char *what, *frozen;
+  int64_t trained;
+  const char* warning;
+};
+constexpr NamingCase kNamings[] = {
+    {"a matrix is its module's weight", "head.weight", 88 + 40, "may be a transposed copy"},
+    {"positions by their use", "positional_embedding", 88 + 88, "taken as 'onnx::Add_7'"},
+    {"a table, whose copy is trained", "wte", 88 + 40, "name module 'head' as well"},
+};
+
+TEST(BackwardMicroTest, ParametersThatTheExporterRenamedAreKnown) {
+  for (const NamingCase& c : kNamings) {
+    SCOPED_TRACE(c.what);
+    CountOptions options;
+    options.training.emplace().frozen = {c.frozen};
+    const absl::StatusOr<Report> report = TextTower("onnx::Add_7").Count(options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->training->trained_params, c.trained);
+    ASSERT_EQ(report->warnings.size(), 1);
+    EXPECT_NE(report->warnings[0].find(c.warning), std::string::npos) << report->warnings[0];
+  }
+  CountOptions named;  // a name of its own is no other
+  named.training.emplace().frozen = {"positional_embedding"};
+  EXPECT_EQ(TextTower("table").Count(named).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(BackwardMicroTest, ATableOfEncoderAndDecoderIsShared) {
+  ModelMaker make;
+  make.Weight("lm_head.weight", {11, 8}).Input("x", {"8", "2"});
+  for (const std::string side : {"encoder", "decoder"}) {
+    make.Weight(side + "_ids", {3}, onnx::TensorProto::INT64);
+    make.Node("/m/" + side + "/embed/Gather", "Gather", {"lm_head.weight", side + "_ids"}, {side});
+    make.Output(side);
+  }
+  make.Node("/lm_head/MatMul", "MatMul", {"lm_head.weight", "x"}, {"y"}).Output("y");
+  CountOptions options;
+  for (const char* name : {"m.shared.weight", "m.decoder.embed.weight", "lm_head"}) {
+    options.training.emplace().frozen = {name};
+    const absl::StatusOr<Report> report = make.Count(options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->training->trained_params, 0) << name;
+  }
 }
 
 TEST(BackwardMicroTest, PatternsThatMatchNothingAreErrors) {

@@ -10,7 +10,9 @@
 #include <string>
 
 #include "decoder.h"
+#include "src/api/count.h"
 #include "src/count/count.h"
+#include "src/hardware/mfu.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 
@@ -33,7 +35,7 @@ void ParseWithProtobuf(benchmark::State& state, const std::string& name) {
   }
 }
 
-void Load(benchmark::State& state, const std::string& name) {
+void LoadModel(benchmark::State& state, const std::string& name) {
   const std::string bytes = Bytes(name);
   for (auto _ : state) benchmark::DoNotOptimize(LoadFromBytes(bytes));
 }
@@ -61,6 +63,17 @@ void EvaluateTotal(benchmark::State& state, const std::string& name) {
   for (auto _ : state) benchmark::DoNotOptimize(flops.Evaluate(bindings));
 }
 
+// MFU of a step at other sizes, in a training loop that counted once.
+void EvaluateMfu(benchmark::State& state, const std::string& name) {
+  const Model model = *LoadFromBytes(Bytes(name));
+  const Expr flops = Count(model, CountOptions())->totals.training_flops;
+  Bindings bindings;
+  for (const std::string& symbol : flops.Symbols()) bindings[symbol] = 8;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Utilisation(*flops.Evaluate(bindings), 0.4, 8, 989.4e12));
+  }
+}
+
 void Register() {
   constexpr struct {
     const char* name;
@@ -70,7 +83,8 @@ void Register() {
                  {"infer", InferFacts},
                  {"count", CountCosts},
                  {"load+infer+count", LoadInferCount},
-                 {"evaluate total", EvaluateTotal}};
+                 {"evaluate total", EvaluateTotal},
+                 {"MFU at new sizes", EvaluateMfu}};
   for (const std::string model : {"dec100", "dec100-static", "clip"}) {
     for (const auto& stage : kStages) {
       benchmark::RegisterBenchmark((model + "/" + stage.name).c_str(), stage.run, model)

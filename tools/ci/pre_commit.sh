@@ -8,6 +8,6 @@ old=$(mktemp)
 trap 'rm -f "$old"' EXIT
 for model in "$@"; do
   git cat-file blob "HEAD:./$model" >"$old" 2>/dev/null || rm -f "$old"
-  "${ONNXFLOPS:-onnxflops}" check "$model" --against "$old" --base-missing ok || code=1
+  "${ONNXFLOPS:-onnxflops}" check --against "$old" --base-missing ok -- "$model" || code=1
 done
-exit $code
+exit "$code"

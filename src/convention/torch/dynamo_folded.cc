@@ -1,0 +1,82 @@
+// What an exporter computed while it exported: tensors and layers that are constants of the file.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "src/convention/torch/dynamo_parts.h"
+#include "src/exporter/fx_node.h"
+#include "src/exporter/tensor_name.h"
+
+namespace onnxflops::convention {
+namespace {
+
+// Whether the call names the value, which is no placeholder.
+bool IsArgument(absl::string_view name, CallText* text) {
+  constexpr size_t kMany = 8;
+  const std::vector<absl::string_view>& args = DynamoTexts::ArgsOf(text).args;
+  if (name.empty() || exporter::IsFxPlaceholder(name)) return false;
+  if (args.size() <= kMany) {
+    return std::any_of(args.begin(), args.end(),
+                       [&](absl::string_view arg) { return exporter::FxValueName(arg) == name; });
+  }
+  if (text->value_names.empty()) {
+    for (absl::string_view arg : args) text->value_names.insert(exporter::FxValueName(arg));
+  }
+  return text->value_names.contains(name);
+}
+
+}  // namespace
+
+void FoldedTensors::Note(const TorchCall& call, CallText* text) {
+  NoteWeight(call, text);
+  for (EntryId id : trace_.entries_of(call)) {
+    if (evidence_.Ours(Unit::kFlop, id) == kZero) continue;
+    const NodeId node = evidence_.entry(id).node;
+    const auto [it, is_new] = folded_.try_emplace({text, node}, 0);
+    if (is_new) it->second = FoldedIn(node, text);
+    trace_.folded += it->second;
+  }
+}
+
+// A weight that was computed from others has no node, and the name of none.
+void FoldedTensors::NoteWeight(const TorchCall& call, CallText* text) {
+  const bool has_weight = call.op == Aten::kLinear || call.op == Aten::kConv;
+  if (!has_weight || !folded_weights_.insert(text).second) return;
+  const absl::string_view weight =
+      exporter::FxValueName(DynamoTexts::ArgsOf(text).Get(1, "weight"));
+  if (weight.empty() || exporter::IsFxPlaceholder(weight)) return;
+  const OptionalValueId value = evidence_.node(evidence_.entry(call.main)).input(1);
+  if (value && evidence_.model().value(*value).initializer) ++trace_.folded;
+}
+
+// How many inputs of the node are such tensors.
+int64_t FoldedTensors::FoldedIn(NodeId id, CallText* text) const {
+  int64_t folded = 0;
+  for (OptionalValueId input : evidence_.model().node(id).inputs) {
+    if (!input || !IsMatrixOfNoModule(evidence_.model().value(*input))) continue;
+    if (DynamoTexts::ArgsOf(text).args.empty()) return 0;
+    if (IsArgument(evidence_.model().value(*input).name, text)) ++folded;
+  }
+  return folded;
+}
+
+// Lookups and vectors are no products; what has a module is a parameter.
+bool FoldedTensors::IsMatrixOfNoModule(const Value& value) const {
+  if (!value.initializer || exporter::ModuleOfParameter(value.name)) return false;
+  const Tensor& tensor = evidence_.model().tensor(*value.initializer);
+  return IsFloat(tensor.dtype) && tensor.elements > 1 && tensor.dims.size() >= 2 &&
+         !exporter::IsFoldedLookup(value.name);
+}
+
+void FindFoldedLayers(const Evidence& evidence, TorchTrace* trace) {
+  constexpr absl::string_view kLayers[] = {"elu",  "gelu",    "layer_norm", "leaky_relu", "relu",
+                                           "silu", "sigmoid", "softmax",    "softplus",   "tanh"};
+  for (const Value& value : evidence.model().values) {
+    if (value.initializer && IsOneOf(exporter::SplitFxName(value.name).first, kLayers)) {
+      ++trace->folded_layers;
+    }
+  }
+}
+
+}  // namespace onnxflops::convention

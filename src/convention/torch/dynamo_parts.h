@@ -1,0 +1,85 @@
+// What a dynamo export says of each call beyond its operator, and what the exporter left out.
+#ifndef ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_PARTS_H_
+#define ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_PARTS_H_
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "src/convention/torch/dynamo_texts.h"
+#include "src/exporter/source_line.h"
+
+namespace onnxflops::convention {
+
+inline constexpr absl::string_view kAdaptivePool = "adaptive_avg_pool2d";
+
+// How the source code writes calls. Of a function that is called often, each line is read once per
+// module.
+class Spellings {
+ public:
+  explicit Spellings(DynamoCalls* calls)
+      : evidence_(calls->evidence), trace_(calls->trace), texts_(calls->texts) {}
+
+  // A module of torch.nn calls functions of torch.nn.functional, and nn.MultiheadAttention some of
+  // torch; of others the line of source may tell.
+  void Read(TorchCall* call, const CallText& text);
+  // Whether the line of source calls this, and nothing else that may be behind the call.
+  bool CallsIn(const TorchCall& call, const CallText& text, absl::string_view name);
+
+ private:
+  exporter::SpelledCall SpelledIn(const TorchCall& call, const CallText& text,
+                                  absl::string_view name);
+  bool IsPlaceholder(absl::string_view module, absl::string_view name) const;
+
+  Evidence& evidence_;
+  TorchTrace& trace_;
+  const DynamoTexts& texts_;
+  // By line, name, symbol and module.
+  absl::flat_hash_map<std::tuple<const char*, absl::string_view, char, ModuleId>,
+                      exporter::SpelledCall>
+      spelled_;
+};
+
+// Tensors that arithmetic uses and no call of the file made, though the call names them: what made
+// them was computed by the exporter. Masks and biases of attention are not looked at.
+class FoldedTensors {
+ public:
+  explicit FoldedTensors(DynamoCalls* calls) : evidence_(calls->evidence), trace_(calls->trace) {}
+
+  void Note(const TorchCall& call, CallText* text);
+
+ private:
+  void NoteWeight(const TorchCall& call, CallText* text);
+  int64_t FoldedIn(NodeId id, CallText* text) const;
+  bool IsMatrixOfNoModule(const Value& value) const;
+
+  const Evidence& evidence_;
+  TorchTrace& trace_;
+  absl::flat_hash_map<std::pair<const CallText*, NodeId>, int64_t> folded_;
+  absl::flat_hash_set<const CallText*> folded_weights_;
+};
+
+// Results of layers that the exporter computed: "%sigmoid" is a constant.
+void FindFoldedLayers(const Evidence& evidence, TorchTrace* trace);
+
+// The exporter computes equal things once. Then a call works on the result of another one than
+// its arguments name:
+//
+//   add(%tanh, %tanh_1) works on tanh twice: tanh_1 was merged
+//   add(%linear, %dropout) works on linear twice: dropout did nothing and is a user of %linear.
+//     If torch.fx counted fewer users of %linear, another linear was merged with it
+//
+// What a merged call worked on is named nowhere. It is the same as what the other one works on if
+// that has as many more users, or else it was merged as well.
+void FindMergedCalls(DynamoCalls* calls);
+
+// A module of torch.nn that works on the parameters of a path that is not its own stands in
+// several places of the model. An embedding whose weight a linear layer uses is no such module.
+void FindSharedModules(DynamoCalls* calls);
+
+}  // namespace onnxflops::convention
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_TORCH_DYNAMO_PARTS_H_

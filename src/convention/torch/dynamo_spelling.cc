@@ -1,0 +1,122 @@
+// How source code wrote the calls of a dynamo export: as a function, a method or an operator.
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "src/convention/torch/dynamo_parts.h"
+#include "src/convention/torch/functions.h"
+#include "src/exporter/tensor_name.h"
+
+namespace onnxflops::convention {
+namespace {
+
+constexpr absl::string_view kAdaptive = "adaptive";
+
+Spelling SpellingOfNn(Aten op) {
+  const bool is_of_torch =
+      IsMatmul(op) || op == Aten::kAddmm || op == Aten::kBaddbmm || op == Aten::kEinsum;
+  return is_of_torch ? Spelling::kTorch : Spelling::kFunctional;
+}
+
+// Whether an argument of the call is a number or a tensor of no module: an attribute may be one.
+bool HasNumber(const CallText& text) {
+  return std::any_of(text.args.args.begin(), text.args.args.end(), [](absl::string_view arg) {
+    return !arg.empty() && (absl::ascii_isdigit(arg[0]) || arg[0] == '-');
+  });
+}
+
+// How source code names the operator.
+absl::string_view SpelledName(const TorchCall& call) {
+  if (IsResizing(call.op)) return "interpolate";
+  if (call.op == Aten::kRelu6) return "relu6";
+  if (call.op == Aten::kBatchNorm) return "batch_norm";
+  absl::string_view name = AtenName(call.target);
+  if (call.op == Aten::kAdaptiveAvgPool && !absl::StrContains(name, kAdaptive)) {
+    return kAdaptivePool;
+  }
+  absl::ConsumePrefix(&name, "_");
+  absl::ConsumePrefix(&name, "native_");
+  return name;
+}
+
+}  // namespace
+
+void Spellings::Read(TorchCall* call, const CallText& text) {
+  if (call->op == Aten::kOther) return;
+  const TorchScope& scope = trace_.scope(*call);
+  const bool is_arithmetic = call->op == Aten::kAdd || call->op == Aten::kMul;
+  // A class that is taken for one of torch.nn has been assumed already.
+  call->in_torch_nn = text.in_torch_nn;
+  call->has_source = !text.source_line.empty();
+  const bool has_class_of_nn = absl::StartsWith(scope.class_name, "torch.nn.");
+  // A hook, of which no line is there.
+  const bool by_others = has_class_of_nn && !text.in_torch_nn && !text.source_line.empty();
+  if (by_others) ++trace_.calls_of_hooks;
+  const bool has_whole_layer = IsMatmul(call->op) || call->op == Aten::kSdpa ||
+                               call->op == Aten::kAddmm || call->op == Aten::kBaddbmm ||
+                               IsRecurrent(call->op);
+  if (text.in_torch_nn && !has_class_of_nn && has_whole_layer) ++trace_.derived_layers;
+  const bool is_of_nn = text.in_torch_nn || (has_class_of_nn && !by_others) ||
+                        (scope.is_assumed && scope.nn_class != NnClass::kNone);
+  if (KeepsFunction(scope) && IsActivation(call->op)) {
+    call->spelling = OpenFact<Spelling>::Stated(Spelling::kNone);
+    return;
+  }
+  if (is_of_nn && !is_arithmetic) {
+    call->spelling = OpenFact<Spelling>::Stated(SpellingOfNn(call->op));
+    return;
+  }
+  exporter::SpelledCall spelled = SpelledIn(*call, text, SpelledName(*call));
+  // An equation in another form than a text has no wrapper.
+  const bool has_equation = absl::StrContains(text.source_line, "einsum(\"") ||
+                            absl::StrContains(text.source_line, "einsum('");
+  if (call->op == Aten::kEinsum && !has_equation) spelled.is_settled = false;
+  const bool is_told =
+      spelled.spelling != Spelling::kNone && spelled.spelling != Spelling::kSeveral;
+  const Spelling likely = is_told ? spelled.spelling : LikelySpelling(evidence_, scope, *call);
+  call->spelling =
+      spelled.is_settled ? OpenFact<Spelling>::Stated(likely) : OpenFact<Spelling>(likely);
+}
+
+exporter::SpelledCall Spellings::SpelledIn(const TorchCall& call, const CallText& text,
+                                           absl::string_view name) {
+  const char symbol = call.op == Aten::kAdd   ? '+'
+                      : call.op == Aten::kMul ? '*'
+                      : IsMatmul(call.op)     ? '@'
+                                              : '\0';
+  const ModuleId id = trace_.scope(call).module;
+  const auto [known, is_new] = spelled_.try_emplace({text.source_line.data(), name, symbol, id});
+  if (!is_new) return known->second;
+  const absl::string_view module = evidence_.paths().path(id);
+  const auto is_module = [&](absl::string_view part) {
+    const std::string path = module.empty() ? std::string(part) : absl::StrCat(module, ".", part);
+    return evidence_.paths().Find(path).has_value();
+  };
+  const auto is_object = [&](absl::string_view value) {
+    if (!absl::ConsumePrefix(&value, "self.")) {
+      return texts_.IsObject(value.substr(0, value.find('.')));
+    }
+    return !HasNumber(text) && !IsPlaceholder(module, value);
+  };
+  return known->second =
+             exporter::FindSpelling(text.source_line, name, symbol, {is_module, is_object});
+}
+
+// Whether some call works on the parameter, buffer or constant of this name: "b_blocks_0_mask".
+bool Spellings::IsPlaceholder(absl::string_view module, absl::string_view name) const {
+  const std::string path = AsPlaceholder(absl::StrCat(module, module.empty() ? "" : ".", name));
+  return std::any_of(
+      std::begin(exporter::kFxPlaceholders), std::end(exporter::kFxPlaceholders),
+      [&](absl::string_view kind) { return texts_.IsPlaceholder(absl::StrCat(kind, path)); });
+}
+
+bool Spellings::CallsIn(const TorchCall& call, const CallText& text, absl::string_view name) {
+  return SpelledIn(call, text, name).is_settled;
+}
+
+}  // namespace onnxflops::convention

@@ -1,0 +1,146 @@
+#include "src/report/memory_rows.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/quote.h"
+#include "src/report/format.h"
+#include "src/report/model_rows.h"
+#include "src/report/summary.h"
+
+namespace onnxflops {
+namespace {
+
+using report::GroupedDigits;
+using report::ReferenceValues;
+using report::SiNumber;
+using report::WithByteUnit;
+
+MemoryRow::Bytes BytesAt(const ReferenceValues& values, const std::optional<Expr>& bytes,
+                         bool at_least) {
+  if (!bytes) return {"", std::nullopt, at_least};
+  return {bytes->ToString(), values.Of(*bytes), at_least};
+}
+
+std::string FitText(const FitReport& fit, const FitRow& row, bool at_most) {
+  if (!row.largest) return absl::StrCat("any ", fit.symbol);
+  return absl::StrCat(at_most ? "<= " : "", fit.symbol, " = ", *row.largest);
+}
+
+std::string BytesText(const MemoryRow::Bytes& bytes, bool exact) {
+  if (!bytes.shown) return bytes.exact.empty() ? "" : "?";
+  return absl::StrCat(bytes.at_least ? ">= " : "",
+                      WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
+}
+
+// The titles of what fits, of the first row that asks: all ask the same.
+std::vector<std::string> FitTitles(absl::Span<const MemoryRow> rows) {
+  std::vector<std::string> titles;
+  for (const auto& [title, text] : rows.empty() ? MemoryRow().fits : rows[0].fits) {
+    titles.push_back(title);
+  }
+  return titles;
+}
+
+TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
+  using Narrow = TextTable::Column::Narrow;
+  TextTable table;
+  table.columns.push_back({"model", false, Narrow::kCutBeginning});
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < std::size(kMemoryFigures); ++i) {
+    const auto has = [&](const MemoryRow& row) {
+      return row.bytes[i].shown.has_value() || !row.bytes[i].exact.empty();
+    };
+    if (std::none_of(rows.begin(), rows.end(), has)) continue;
+    shown.push_back(i);
+    table.columns.push_back({kMemoryFigures[i].title, true});
+  }
+  for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
+  table.columns.push_back({"sizes", false, Narrow::kCutEnd});
+  for (const MemoryRow& row : rows) {
+    std::vector<std::string> cells = {row.path};
+    for (size_t i : shown) cells.push_back(BytesText(row.bytes[i], exact));
+    for (const auto& [title, text] : row.fits) cells.push_back(text);
+    cells.push_back(row.sizes);
+    table.rows.push_back({std::move(cells)});
+  }
+  if (std::any_of(rows.begin(), rows.end(), [](const MemoryRow& row) { return row.open; })) {
+    table.notes.emplace_back(
+        "sizes that a file leaves open are those of the last column; --dim NAME=N sets others");
+  }
+  return table;
+}
+
+}  // namespace
+
+MemoryRow MakeMemoryRow(const Report& report) {
+  const MemoryReport& memory = *report.memory;
+  const ReferenceValues values(report);
+  const bool peak_unknown = memory.unknown_sizes > 0, kept_unknown = memory.unknown_saved > 0;
+  const Expr kept =
+      memory.saved_bytes + memory.param_bytes + memory.gradient_bytes + memory.optimizer_bytes;
+  MemoryRow row;
+  const ModelRow model = MakeModelRow(report);
+  row.path = model.path;
+  row.sizes = model.sizes;
+  row.open = model.open;
+  row.given = absl::StrJoin(report.bindings, ", ", [](std::string* out, const auto& binding) {
+    absl::StrAppend(out, Escaped(binding.first), " = ", binding.second);
+  });
+  row.at_node = memory.peak.node;
+  MemoryRow::Bytes peak = BytesAt(values, memory.peak.bytes, peak_unknown);
+  peak.shown = memory.peak.value;
+  const std::optional<Expr> cache =
+      memory.cache ? std::optional<Expr>(memory.cache->bytes) : std::nullopt;
+  MemoryRow::Bytes* const of = row.bytes;  // in the order of kMemoryFigures
+  of[0] = BytesAt(values, Expr(memory.param_bytes), false);
+  of[1] = std::move(peak);
+  of[2] = BytesAt(values, memory.saved_bytes, kept_unknown);
+  of[3] = BytesAt(values, Expr(memory.gradient_bytes), false);
+  of[4] = BytesAt(values, Expr(memory.optimizer_bytes), false);
+  of[5] = BytesAt(values, kept, kept_unknown);
+  of[6] = BytesAt(values, cache, false);
+  if (!memory.fit) return row;
+  for (const FitRow& fit : memory.fit->rows) {
+    const bool at_most = &fit == &memory.fit->rows[0] ? peak_unknown : kept_unknown;
+    row.fits.emplace_back(absl::StrCat("fit ", fit.name), FitText(*memory.fit, fit, at_most));
+  }
+  return row;
+}
+
+std::string ToTable(absl::Span<const MemoryRow> rows, const ViewOptions& options,
+                    const TableStyle& style) {
+  TextTable table = MemoryTable(rows, options.exact);
+  return options.stable ? DrawStableText(table) : DrawText(std::move(table), style);
+}
+
+std::string ToMarkdown(absl::Span<const MemoryRow> rows, const ViewOptions& options) {
+  return DrawMarkdown(MemoryTable(rows, options.exact));
+}
+
+std::string ToCsv(absl::Span<const MemoryRow> rows) {
+  TextTable table;
+  table.columns = {{"model"}, {"sizes"}};
+  for (const MemoryFigure& figure : kMemoryFigures) table.columns.push_back({figure.key});
+  for (const char* title : {"lower_bound", "at_node"}) table.columns.push_back({title});
+  for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
+  for (const MemoryRow& row : rows) {
+    std::vector<std::string> cells = {row.path, row.given};
+    bool at_least = false;
+    for (const MemoryRow::Bytes& bytes : row.bytes) {
+      cells.push_back(bytes.exact);
+      at_least = at_least || bytes.at_least;
+    }
+    cells.emplace_back(at_least ? "true" : "false");
+    cells.push_back(row.at_node);
+    for (const auto& [title, text] : row.fits) cells.push_back(text);
+    table.rows.push_back({std::move(cells)});
+  }
+  return DrawCsv(table);
+}
+
+}  // namespace onnxflops

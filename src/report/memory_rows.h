@@ -1,0 +1,58 @@
+// What several models, or one at several sizes, hold in memory: a row each.
+#ifndef ONNXFLOPS_SRC_REPORT_MEMORY_ROWS_H_
+#define ONNXFLOPS_SRC_REPORT_MEMORY_ROWS_H_
+
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/types/span.h"
+#include "src/report/report.h"
+#include "src/report/text_table.h"
+#include "src/report/view_options.h"
+
+namespace onnxflops {
+
+struct MemoryFigure {
+  const char* key;    // in CSV, as in JSON
+  const char* title;  // for people
+};
+inline constexpr MemoryFigure kMemoryFigures[] = {
+    {"param_bytes", "params"},        {"inference_peak_bytes", "inference peak"},
+    {"training_saved_bytes", "kept"}, {"gradient_bytes", "gradients"},
+    {"optimizer_bytes", "optimizer"}, {"training_bytes", "training"},
+    {"kv_cache_bytes", "KV cache"},
+};
+
+// Small, so that a thousand of them are.
+struct MemoryRow {
+  struct Bytes {
+    std::string exact;                  // a formula where sizes are open; "" if there is none
+    std::optional<absl::int128> shown;  // at `sizes`
+    bool at_least = false;              // a part is unknown
+  };
+  std::string path;
+  std::string sizes;  // "batch = 1": those given, and those that `shown` is at
+  std::string given;  // "batch = 1": those given
+  bool open = false;  // sizes are left open
+  Bytes bytes[std::size(kMemoryFigures)];
+  std::string at_node;                                    // of the peak
+  std::vector<std::pair<std::string, std::string>> fits;  // "fit inference", "batch = 12"
+};
+
+// REQUIRES: report.memory.
+MemoryRow MakeMemoryRow(const Report& report);
+
+std::string ToTable(absl::Span<const MemoryRow> rows, const ViewOptions& options,
+                    const TableStyle& style);
+std::string ToMarkdown(absl::Span<const MemoryRow> rows, const ViewOptions& options);
+// Exact figures: formulas where sizes are open.
+std::string ToCsv(absl::Span<const MemoryRow> rows);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_REPORT_MEMORY_ROWS_H_
