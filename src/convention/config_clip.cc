@@ -142,7 +142,8 @@ std::optional<Figures> FiguresOf(const Towers& towers) {
   const double scores = own.Scores() + image.Scores();
   const double depth = text.Scores() + text.Linear() - whole.Scores() - whole.Linear();
   const double ratio = whole.Linear() - own.Linear();
-  for (double value : {sum, scores, own.Linear(), whole.Linear()}) {
+  for (double value : {sum, scores, own.Linear(), whole.Scores(), whole.Linear(), text.Scores(),
+                       text.Linear(), image.Scores(), image.Linear()}) {
     if (!(value > 0 && value < kMost)) return std::nullopt;
   }
   Figures figures;

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
 #include "src/family/family.h"
 #include "src/memory/kv_cache.h"
 #include "src/resolve/parameters.h"
@@ -200,7 +201,10 @@ std::optional<Expr> MlpWidthOf(const ModelData& model) {
   const Json config = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   for (const char* key : {"intermediate_size", "n_inner", "ffn_dim", "d_ff"}) {
     const auto at = config.is_object() ? config.find(key) : config.end();
-    if (at != config.end() && at->is_number_integer()) return Expr(at->get<int64_t>());
+    const auto* width = at == config.end() ? nullptr : at->get_ptr<const uint64_t*>();
+    if (width != nullptr && *width <= uint64_t{kMaxConfigSize}) {
+      return Expr(static_cast<int64_t>(*width));
+    }
   }
   return std::nullopt;
 }
