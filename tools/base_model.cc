@@ -55,7 +55,7 @@ absl::StatusOr<bool> BaseMissingArgument::Parse() const {
 absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& options) {
   Side side;
   if (!IsReport(path)) {
-    ASSIGN_OR_RETURN(side.model, Load(path, options.limits));
+    ASSIGN_OR_RETURN(side.model, LoadFor(path, options));
     return side;
   }
   const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxReportBytes);

@@ -69,7 +69,7 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountO
         "--memory over several sizes has a row for each: leave out --by, --depth, --top, --plot "
         "and --convention");
   }
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   std::string objection;
   const auto object = [&](const Report& report) {
     if (args.strict && objection.empty()) objection = Objection(report);
@@ -130,7 +130,7 @@ absl::StatusOr<ExitCode> RunSweep(const CountArguments& args, const CountOptions
   if (args.plot && format != Format::kTable) {
     return absl::InvalidArgumentError("--plot draws below a table; leave out --format");
   }
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   const std::optional<ViewOptions> rows =
       args.rows() ? std::optional<ViewOptions>(view) : std::nullopt;
   ASSIGN_OR_RETURN(const SweepReport sweep,
@@ -155,7 +155,7 @@ absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptio
         "--memory, --device and what else asks for more");
   }
   const std::string& path = models.files[0].path;
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));
   ASSIGN_OR_RETURN(const std::string text, RenderServing(report, format, view, style));
   RETURN_IF_ERROR(WriteOutput(text, args.output.file, {path, args.sizes.rules.file}));

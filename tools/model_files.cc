@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -19,6 +20,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "tools/options.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -129,6 +131,27 @@ bool IsModelFolder(absl::string_view folder, const ModelFiles& found) {
   return IsConfigName(path) && path.substr(0, path.rfind('/')) == absl::StripSuffix(folder, "/");
 }
 
+// Folders of a hub hold JSON of other kinds, too: a tokenizer's, an index of weights.
+bool HoldsConfiguration(const std::string& path) {
+  constexpr absl::string_view kKeys[] = {"\"model_type\"", "\"vision_cfg\"", "\"model_cfg\""};
+  const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxConfigBytes);
+  if (!text.ok()) return false;
+  return std::any_of(std::begin(kKeys), std::end(kKeys),
+                     [&](absl::string_view key) { return absl::StrContains(*text, key); });
+}
+
+absl::StatusOr<std::vector<std::string>> ConfigurationsIn(const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder));
+  std::vector<std::string> configs;
+  for (const std::string& file : files) {
+    if (absl::EndsWith(file, ".json") && HoldsConfiguration(file)) configs.push_back(file);
+  }
+  if (configs.empty()) {
+    return absl::NotFoundError("the folder has no configuration (*.json), at any depth");
+  }
+  return configs;
+}
+
 absl::StatusOr<std::vector<std::string>> Expand(const std::string& word) {
   if (IsFolder(word)) return ModelsIn(word);
   return ModelsLike(word);
@@ -147,7 +170,11 @@ std::vector<std::string> ModelFiles::paths() const {
   return result;
 }
 
-absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
+namespace {
+
+using ExpandWord = absl::FunctionRef<absl::StatusOr<std::vector<std::string>>(const std::string&)>;
+
+absl::StatusOr<ModelFiles> FindFiles(const Arguments& words, ExpandWord expand) {
   ModelFiles models;
   const auto is_file = [](const std::string& word) {
     const bool pattern = word.find_first_of("*?[") != std::string::npos;
@@ -156,7 +183,7 @@ absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
   for (const std::string& word : words) {
     if (is_file(word)) {
       models.files.push_back({word, absl::OkStatus()});
-    } else if (absl::StatusOr<std::vector<std::string>> found = Expand(word); found.ok()) {
+    } else if (absl::StatusOr<std::vector<std::string>> found = expand(word); found.ok()) {
       for (std::string& path : *found) models.files.push_back({std::move(path), absl::OkStatus()});
     } else {
       models.files.push_back(
@@ -170,6 +197,18 @@ absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
     return absl::InvalidArgumentError("- is given twice: standard input can be read only once");
   }
   return models;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words) {
+  return FindFiles(words, Expand);
+}
+
+absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words) {
+  return FindFiles(words, [](const std::string& word) {
+    return IsFolder(word) ? ConfigurationsIn(word) : Expand(word);
+  });
 }
 
 }  // namespace onnxflops::tools

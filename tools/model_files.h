@@ -30,6 +30,8 @@ bool IsFolder(const std::string& path);
 // depth. A pattern (*, ? and [..] as in a shell, ** for folders at any depth) that is not the name
 // of a file stands for what it matches. OutOfRange for more than kMaxModels.
 absl::StatusOr<ModelFiles> FindModelFiles(const Arguments& words);
+// The same where a folder stands for every configuration in it, *.json of any name.
+absl::StatusOr<ModelFiles> FindConfigurations(const Arguments& words);
 
 }  // namespace onnxflops::tools
 

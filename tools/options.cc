@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -79,6 +80,18 @@ absl::StatusOr<Scalar> ParseScalar(absl::string_view option, absl::string_view t
   if (item == "true" || item == "false") return Scalar::Int(item == "true" ? 1 : 0);
   if (absl::SimpleAtod(item, &d) && std::isfinite(d)) return Scalar::Float(d);
   return Bad(option, text, absl::StrCat(Quoted(item), " is not a number"));
+}
+
+// A whole number of 1 or more; nullopt where none is given.
+absl::StatusOr<std::optional<int64_t>> ParseCount(absl::string_view option,
+                                                  absl::string_view text) {
+  constexpr int64_t kMost = int64_t{1} << 40;  // more than any batch has
+  int64_t count = 0;
+  if (text.empty()) return std::optional<int64_t>();
+  if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= kMost) {
+    return std::optional<int64_t>(count);
+  }
+  return Bad(option, text, absl::StrCat("it should be a whole number of 1 to ", kMost));
 }
 
 // The format that the name of a file says, or "".
@@ -166,6 +179,12 @@ void SizeArguments::AddTo(OptionList* list, bool sweeps) {
                                sweeps ? " Several sizes are a sweep, a column each: seq=128,512 or "
                                         "seq=1..4096*2 or seq=10..100+10."
                                       : ""));
+  list->AddValue("--tokens", "N", &tokens,
+                 "Tokens of a sequence, padding left out: the size of the inputs that take tokens. "
+                 "Tokens of an image come on top, where the model adds them.");
+  list->AddValue("--mask-sum", "N", &mask_sum,
+                 "The same by the sum of a batch's attention mask: its mean over the batch, "
+                 "rounded up.");
   list->AddValues("--input", "NAME=SHAPE", &inputs,
                   "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.");
   list->AddValues(
@@ -189,6 +208,8 @@ absl::StatusOr<CountOptions> SizeArguments::Parse(std::vector<DimSizes>* sweep) 
       sweep->push_back(std::move(dim));
     }
   }
+  ASSIGN_OR_RETURN(options.tokens, ParseCount("--tokens", tokens));
+  ASSIGN_OR_RETURN(options.mask_sum, ParseCount("--mask-sum", mask_sum));
   for (const std::string& input : inputs) {
     RETURN_IF_ERROR(ParseInput(input, &options.input_shapes));
   }

@@ -45,9 +45,10 @@ struct DimSizes {
   std::vector<int64_t> sizes;  // at least one
 };
 
-// --dim, --input, --value, --rules and --limit, as typed.
+// --dim, --tokens, --mask-sum, --input, --value, --rules and --limit, as typed.
 struct SizeArguments {
   std::vector<std::string> dims, inputs, values, limits;
+  std::string tokens, mask_sum;
   RulesArgument rules;
   void AddTo(OptionList* list, bool sweeps = false);
   // An error if --dim gives one dimension several sizes.

@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<Published>> ReadFigures(const std::string& file,
 
 absl::StatusOr<AuditRow> AuditOne(const Published& published, const CountOptions& options) {
   RETURN_IF_ERROR(published.fault);
-  ASSIGN_OR_RETURN(const Model model, Load(published.model, options.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(published.model, options));
   CountOptions with_sizes = options;
   for (const auto& [name, size] : published.sizes) with_sizes.bindings[name] = size;
   ASSIGN_OR_RETURN(const CompareReport comparison, CompareTools(model, with_sizes, {}));

@@ -538,7 +538,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
     if (args.models.size() > 1) {
       return absl::InvalidArgumentError("--init writes budgets for one model");
     }
-    ASSIGN_OR_RETURN(const Model model, Load(args.models[0], options.limits));
+    ASSIGN_OR_RETURN(const Model model, LoadFor(args.models[0], options));
     return WriteInitial(args, path, model, options);
   }
   ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());

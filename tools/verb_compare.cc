@@ -159,7 +159,7 @@ absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports
 absl::StatusOr<CompareReport> CompareFile(const ModelFile& file, const CountOptions& options,
                                           const CompareRequest& request) {
   RETURN_IF_ERROR(file.fault);
-  ASSIGN_OR_RETURN(const Model model, Load(file.path, options.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(file.path, options));
   return CompareTools(model, options, request);
 }
 

@@ -270,7 +270,7 @@ absl::StatusOr<Report> Counter::CountWithKnownDims(const Model& model,
 }
 
 absl::StatusOr<Outcome> Counter::TryCountFile(const std::string& path, size_t number) const {
-  ASSIGN_OR_RETURN(const Model model, Load(path, options_.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options_));
   std::vector<std::string> missing;
   ASSIGN_OR_RETURN(Report report, CountWithKnownDims(model, &missing));
   if (!args_.annotate.empty()) RETURN_IF_ERROR(WriteAnnotated(args_, model, options_));

@@ -166,7 +166,7 @@ absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments) {
     ASSIGN_OR_RETURN(CountOptions options, sizes.Parse());
     ASSIGN_OR_RETURN(options.causal, causal.Parse());
     options.upper_bounds = upper.given;
-    ASSIGN_OR_RETURN(const Model model, Load(what[0], options.limits));
+    ASSIGN_OR_RETURN(const Model model, LoadFor(what[0], options));
     ASSIGN_OR_RETURN(text, DescribePart(model, std::move(options), what[1], format, style));
   }
   const std::string model = what.size() == 2 ? what[0] : "";

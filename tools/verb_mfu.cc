@@ -77,7 +77,7 @@ struct MfuArguments {
     list->AddValues(
         "--parameter", "NAME=N", &parameters,
         "Give a parameter of the formulas: n (parameters), a (those that a token meets), l, "
-        "h, q, t, v, p, tokens.");
+        "h, q, t, v, p, d, f, tokens.");
     list->AddValue("--convention", "NAME", &convention,
                    "3 x what another tool counts. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
@@ -174,7 +174,7 @@ absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   const std::string& path = args.models[0];
-  ASSIGN_OR_RETURN(const Model model, Load(path, options.count.limits));
+  ASSIGN_OR_RETURN(const Model model, LoadFor(path, options.count));
   ASSIGN_OR_RETURN(const MfuReport report, CountMfu(model, options));
   RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file,
                               {path, args.sizes.rules.file, args.devices_file.file}));

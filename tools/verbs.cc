@@ -8,6 +8,8 @@ absl::Span<const Verb> Verbs() {
        DescribeCount},
       {"compare", "MODEL...", "what other tools report, and why they differ", RunCompare,
        DescribeCompare},
+      {"estimate", "MODEL...", "rules of thumb and measured figures beside our count", RunEstimate,
+       DescribeEstimate},
       {"explain", "MODEL NODE | OP", "formula and terms of a node, a module or an operator",
        RunExplain, DescribeExplain},
       {"diff", "BASE HEAD", "what changed between two models, by module", RunDiff, DescribeDiff},

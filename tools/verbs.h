@@ -16,6 +16,7 @@ enum ExitCode { kFine = 0, kFailed = 1, kTrouble = 2 };
 // `arguments` are those after the verb. The message of an error goes to stderr; the exit code is 2.
 absl::StatusOr<ExitCode> RunCount(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunEstimate(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments);
@@ -29,6 +30,7 @@ absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 using UseVerb = std::function<void(const VerbHelp& help, const OptionList& options)>;
 void DescribeCount(const UseVerb& use);
 void DescribeCompare(const UseVerb& use);
+void DescribeEstimate(const UseVerb& use);
 void DescribeExplain(const UseVerb& use);
 void DescribeCheck(const UseVerb& use);
 void DescribeDiff(const UseVerb& use);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/api/official_bodies.h"
+#include "src/api/sequence.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -57,12 +58,15 @@ void NoteMostDims(Inference* inference) {
 
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
                                  CausalCounting causal, bool assume) {
-  RETURN_IF_ERROR(CheckMostDims(*model, options.bindings));
+  std::vector<std::string> warnings;
+  ASSIGN_OR_RETURN(Bindings dims, BindSequence(*model, options, &warnings));
+  dims.insert(options.bindings.begin(), options.bindings.end());
+  RETURN_IF_ERROR(CheckMostDims(*model, dims));
   ResolveOptions resolve;
   resolve.operators.rules = options.rules;
   resolve.bodies = options.bodies;
   InferOptions infer;
-  infer.dims = options.bindings;
+  infer.dims = std::move(dims);
   if (assume) {
     for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
   }
@@ -72,6 +76,7 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   infer.limits = options.limits;
   ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
   NoteMostDims(&inference);
+  inference.warnings.insert(inference.warnings.end(), warnings.begin(), warnings.end());
   std::optional<Roofline> roofline;
   if (options.on_device) {
     ASSIGN_OR_RETURN(roofline, RooflineOf(options.on_device->device, options.on_device->precision));

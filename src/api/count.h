@@ -12,6 +12,7 @@
 #ifndef ONNXFLOPS_SRC_API_COUNT_H_
 #define ONNXFLOPS_SRC_API_COUNT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -42,6 +43,10 @@ struct DeviceChoice {
 struct CountOptions {
   // Sizes of symbolic dimensions by name; what is not bound stays symbolic.
   Bindings bindings;
+  // The length of sequences as a batch has it: a size of the inputs that take tokens, instead of
+  // their symbol in `bindings`. `mask_sum` is over the batch, and its mean is rounded up. Tokens of
+  // an image that the model puts beside them come on top.
+  std::optional<int64_t> tokens, mask_sum;
   // Shapes and contents of graph inputs by name.
   absl::btree_map<std::string, Dims> input_shapes;
   absl::btree_map<std::string, Content> input_values;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "absl/cleanup/cleanup.h"
@@ -86,9 +87,23 @@ absl::StatusOr<std::string> ReadConfig(int fd, absl::string_view name) {
   return text;
 }
 
-absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name) {
+using ImageSize = std::optional<int64_t>;
+
+absl::StatusOr<Model> LoadConfigFrom(int fd, absl::string_view name, ImageSize image_size) {
   ASSIGN_OR_RETURN(const std::string text, ReadConfig(fd, name));
-  return LoadConfig(text, name);
+  return LoadConfig(text, name, image_size);
+}
+
+// Of [batch, channels, size, size]. Images of a configuration are square.
+ImageSize ImageSizeOf(const CountOptions& options) {
+  constexpr size_t kImageRank = 4;
+  for (const char* name : {"pixel_values", "image"}) {
+    const auto shape = options.input_shapes.find(name);
+    if (shape == options.input_shapes.end() || shape->second.size() != kImageRank) continue;
+    const ImageSize height = shape->second[2].AsInt64(), width = shape->second[3].AsInt64();
+    if (height == width && height >= 1 && height <= kMaxConfigSize) return height;
+  }
+  return std::nullopt;
 }
 
 // The configuration in a folder, or the folder itself.
@@ -104,18 +119,16 @@ std::string ConfigIn(absl::string_view path) {
   return std::string(path);
 }
 
-absl::StatusOr<Model> LoadStandardInput(const Limits& limits) {
+absl::StatusOr<Model> LoadStandardInput(const Limits& limits, ImageSize image_size) {
   const std::string beginning = Peek(STDIN_FILENO);
-  if (IsOtherJson(beginning)) return LoadConfigFrom(STDIN_FILENO, "standard input");
+  if (IsOtherJson(beginning)) return LoadConfigFrom(STDIN_FILENO, "standard input", image_size);
   const TextForm form = TextFormOfBytes(beginning);
   if (form == TextForm::kNone) return LoadFile("-");
   return LoadText(form, STDIN_FILENO, "standard input", limits);
 }
 
-}  // namespace
-
-absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
-  if (path == "-") return LoadStandardInput(limits);
+absl::StatusOr<Model> LoadAny(absl::string_view path, const Limits& limits, ImageSize image_size) {
+  if (path == "-") return LoadStandardInput(limits, image_size);
   const std::string file = ConfigIn(path);
   path = file;
   const absl::StatusOr<int> fd = OpenForReading(path);
@@ -124,11 +137,21 @@ absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
   struct stat info;
   if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode)) return LoadFile(path);  // which says why not
   // A named pipe can be opened once only.
-  if (IsOtherJson(Peek(*fd))) return LoadConfigFrom(*fd, path);
+  if (IsOtherJson(Peek(*fd))) return LoadConfigFrom(*fd, path, image_size);
   const TextForm form = TextFormOfFile(path);
   if (form == TextForm::kNone)
     return S_ISREG(info.st_mode) ? LoadFile(path) : LoadFromStream(*fd, path);
   return LoadText(form, *fd, path, limits);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
+  return LoadAny(path, limits, std::nullopt);
+}
+
+absl::StatusOr<Model> LoadFor(absl::string_view path, const CountOptions& options) {
+  return LoadAny(path, options.limits, ImageSizeOf(options));
 }
 
 absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved) {

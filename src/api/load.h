@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/api/count.h"
 #include "src/base/limits.h"
 #include "src/graph/model.h"
 #include "src/load/load.h"  // LoadFromBytes
@@ -18,6 +19,10 @@ namespace onnxflops {
 // For standard input its first bytes do, if they can be read without consuming them (a file, a
 // pipe). Errors name the file and what is wrong with it: see src/load/load.h.
 absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
+
+// The same for a count: where `options` give the input of an image (pixel_values, image) another
+// size than a configuration has, the model is that of the configuration with this size.
+absl::StatusOr<Model> LoadFor(absl::string_view path, const CountOptions& options);
 
 // The graph of a configuration, as a ModelProto: what Load() counts, to be written to a file. Its
 // weights are external data that is not there; they name `saved`, the file that it will be in.

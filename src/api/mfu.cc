@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -21,8 +19,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
-#include "src/resolve/parameters.h"
-#include "src/training/attention_summary.h"
+#include "src/convention/formula_facts.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {
@@ -30,24 +27,6 @@ namespace {
 
 constexpr double kGiga = 1e9;
 constexpr int kForwardAndBackward = 3;
-
-// The first two sizes of the first input that may be tokens: integers, [batch, tokens].
-struct StepSizes {
-  std::optional<Expr> batch, tokens;
-};
-
-StepSizes SizesOfStep(const Report& report) {
-  StepSizes sizes;
-  for (const InputInfo& input : report.inputs) {
-    if (!input.shape.ranked() || input.shape.rank() == 0) continue;
-    if (!sizes.batch) sizes.batch = input.shape[0];
-    const std::optional<DType> type = ParseDType(input.type);
-    if (sizes.tokens || input.shape.rank() != 2 || !type || !IsInteger(*type)) continue;
-    sizes.batch = input.shape[0];
-    sizes.tokens = input.shape[0] * input.shape[1];
-  }
-  return sizes;
-}
 
 std::optional<int64_t> KnownSize(const std::optional<Expr>& size) {
   return size ? size->AsInt64() : std::nullopt;
@@ -62,74 +41,6 @@ absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
         absl::StrAppend(out, Escaped(s));
       })));
 }
-
-// Elements of the tables that places of tokens are looked up in: what a Gather takes by indices
-// that depend on shapes alone. nullopt where there is none.
-std::optional<int64_t> PositionParameters(const Inference& inference) {
-  const ModelData& model = *inference.model;
-  const Instance& main = inference.instance(0);
-  const Graph& graph = model.graph(main.graph);
-  absl::flat_hash_set<ValueId> tables;
-  Expr elements = 0;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = model.node(graph.nodes[i]);
-    const Call& call = inference.call(main.calls[i]);
-    if (node.op_type != "Gather" || !node.domain.empty() || node.inputs.empty()) continue;
-    if ((!call.constant && !call.from_shapes) || !node.inputs[0] || call.inputs.empty()) continue;
-    const Fact& table = inference.fact(call.inputs[0]);
-    const bool is_table = model.value(*node.inputs[0]).initializer.has_value() &&
-                          table.is_tensor() && IsFloat(table.dtype) && table.shape.ranked() &&
-                          table.shape.rank() == 2;
-    if (is_table && tables.insert(*node.inputs[0]).second) elements += table.shape.NumElements();
-  }
-  return tables.empty() ? std::nullopt : elements.AsInt64();
-}
-
-// Parameters of experts that a token is not routed to, each tensor once; nullopt where no operator
-// is a mixture of experts.
-class IdleExperts {
- public:
-  explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
-    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
-      elements_.emplace(p.value, Expr(p.elements));
-    }
-  }
-
-  std::optional<Expr> Find() {
-    for (InstanceId id : in_.callees_first) {
-      const Instance& instance = in_.instance(id);
-      const std::vector<NodeId>& nodes = model_.graph(instance.graph).nodes;
-      for (size_t i = 0; i < nodes.size(); ++i) {
-        Add(model_.node(nodes[i]), in_.call(instance.calls[i]));
-      }
-    }
-    return any_ ? std::optional<Expr>(idle_) : std::nullopt;
-  }
-
- private:
-  void Add(const Node& node, const Call& call) {
-    const uint32_t experts = call.def == nullptr ? 0 : call.def->operands.experts;
-    if (experts == 0) return;
-    any_ = true;
-    const Attribute* k = node.FindAttribute("k");
-    for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size() && i < 32; ++i) {
-      if ((experts >> i & 1) == 0 || !node.inputs[i]) continue;
-      const auto weight = elements_.find(*node.inputs[i]);
-      const Fact& fact = in_.fact(call.inputs[i]);
-      if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
-      if (fact.shape[0] == Expr(0)) continue;
-      const Expr unused = Max(fact.shape[0] - (k == nullptr ? 1 : k->i), 0);
-      idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
-      elements_.erase(weight);
-    }
-  }
-
-  const Inference& in_;
-  const ModelData& model_;
-  absl::flat_hash_map<ValueId, Expr> elements_;
-  Expr idle_ = 0;
-  bool any_ = false;
-};
 
 class MfuMaker {
  public:
@@ -159,38 +70,27 @@ class MfuMaker {
     if (options_.grad_accumulation < 1 || options_.devices < 1) {
       return absl::InvalidArgumentError("--devices and --grad-accumulation are 1 or more");
     }
-    const StepSizes sizes = SizesOfStep(report_);
-    parameters_ = options_.parameters;
-    const auto times = [&](std::optional<int64_t> n) -> std::optional<int64_t> {
-      const Expr product = Expr(n.value_or(0)) * options_.grad_accumulation;
-      return n ? product.AsInt64() : std::nullopt;
-    };
-    FillParameters(sizes, times(KnownSize(sizes.tokens)));
-    ASSIGN_OR_RETURN(out_.step_seconds,
-                     StepSeconds(options_.rate, times(KnownSize(sizes.batch)), parameters_.tokens));
+    facts_ = ReadFormulaFacts(analysis_.inference, analysis_.counts);
+    FillParameters();
+    ASSIGN_OR_RETURN(out_.step_seconds, StepSeconds(options_.rate, KnownSize(OfStep(facts_.batch)),
+                                                    KnownSize(parameters_.tokens)));
     return absl::OkStatus();
   }
 
-  // What the model tells of the formulas' parameters.
-  void FillParameters(const StepSizes& sizes, std::optional<int64_t> tokens) {
-    attention_ = SummarizeAttention(analysis_.inference, analysis_.counts, sizes.batch);
-    const auto fill = [](std::optional<int64_t> value, std::optional<int64_t>* parameter) {
-      if (!parameter->has_value()) *parameter = value;
-    };
-    fill(report_.totals.params.AsInt64(), &parameters_.n);
-    const std::optional<Expr> idle = IdleExperts(analysis_.inference).Find();
-    if (idle) fill((report_.totals.params - *idle).AsInt64(), &parameters_.a);
-    if (attention_.layers > 0) fill(attention_.layers, &parameters_.l);
-    fill(KnownSize(attention_.heads), &parameters_.h);
-    fill(KnownSize(attention_.head_size), &parameters_.q);
-    fill(KnownSize(attention_.tokens), &parameters_.t);
-    fill(tokens, &parameters_.tokens);
-    fill(PositionParameters(analysis_.inference), &parameters_.p);
-    constexpr int kLogitsRank = 3;
-    for (const TensorInfo& output : report_.outputs) {
-      if (!output.shape.ranked() || output.shape.rank() != kLogitsRank) continue;
-      fill(output.shape[kLogitsRank - 1].AsInt64(), &parameters_.v);
-      break;
+  std::optional<Expr> OfStep(const std::optional<Expr>& of_run) const {
+    if (!of_run) return std::nullopt;
+    return *of_run * options_.grad_accumulation;
+  }
+
+  // What is given comes before what the model tells; what is no number is not known.
+  void FillParameters() {
+    parameters_ = facts_.parameters;
+    parameters_.tokens = OfStep(parameters_.tokens);
+    for (const FormulaParameter& parameter : kFormulaParameters) {
+      std::optional<Expr>& value = parameters_.*parameter.value;
+      const std::optional<Expr>& given = options_.parameters.*parameter.value;
+      if (given) value = given;
+      if (!KnownSize(value)) value.reset();
     }
   }
 
@@ -295,11 +195,11 @@ class MfuMaker {
         PerStep(2 * kForwardAndBackward * report_.census[Kind::kMac]));
     // With --causal half the forward pass of causal operators is without them already.
     const bool halved = options_.count.causal == CausalCounting::kHalf && report_.causal_nodes > 0;
-    if (attention_.layers > 0 && !halved) {
+    if (facts_.attention.layers > 0 && !halved) {
       Add({.name = "2x_causal_half",
            .text = "3 x forward, half of the products with scores left out",
            .source = "attention found in the graph"},
-          PerStep(kForwardAndBackward * (forward - FloorDiv(attention_.flops, 2))));
+          PerStep(kForwardAndBackward * (forward - FloorDiv(facts_.attention.flops, 2))));
     }
     for (const FormulaInfo& info : kFormulas) {
       const bool of_experts =
@@ -331,11 +231,16 @@ class MfuMaker {
     formula.source = std::string(info.source);
     const std::vector<absl::string_view> reads = absl::StrSplit(info.reads, ' ');
     for (const FormulaParameter& parameter : kFormulaParameters) {
-      const std::optional<int64_t>& value = parameters_.*parameter.value;
+      const std::optional<int64_t> value = KnownSize(parameters_.*parameter.value);
       if (!value || std::find(reads.begin(), reads.end(), parameter.name) == reads.end()) continue;
       formula.parameters.emplace_back(parameter.name, *value);
     }
-    Add(std::move(formula), FlopsByFormula(info.formula, parameters_));
+    absl::StatusOr<absl::int128> flops = FlopsByFormula(info.formula, parameters_);
+    if (absl::IsFailedPrecondition(flops.status())) {
+      flops = absl::FailedPreconditionError(
+          absl::StrCat(flops.status().message(), "; --parameter NAME=N gives it"));
+    }
+    Add(std::move(formula), flops);
   }
 
   void Finish() {
@@ -361,7 +266,7 @@ class MfuMaker {
   const MfuOptions& options_;
   Report report_;
   Backward backward_;
-  AttentionSummary attention_;
+  FormulaFacts facts_;
   FormulaParameters parameters_;
   MfuReport out_;
 };

@@ -22,6 +22,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "src/api/count.h"
+#include "src/convention/formulas.h"
 #include "src/hardware/device.h"
 #include "src/hardware/mfu.h"
 #include "src/report/mfu_report.h"

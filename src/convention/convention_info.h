@@ -18,6 +18,9 @@ enum class Standing : uint8_t {
   kNotApplicable,  // the tool gives no figure: the first assumption says why
 };
 
+// The term that leads from a forward pass to a training step.
+inline constexpr char kBackwardPass[] = "backward pass";
+
 // Who counts, and how.
 struct ConventionInfo {
   const char* name;  // "thop", as --with takes it; of one version "deepspeed@0.19.6"
@@ -30,6 +33,8 @@ struct ConventionInfo {
   const char* version = "";  // "0.19.7", for NAME@VERSION
   const char* since = "";    // when it came: "2026-09"; "" for the oldest
   const char* changed = "";  // what it counts differently from other versions
+  // What the figure stands for in forward passes: 3 of a training step.
+  int passes = 1;
 };
 
 }  // namespace onnxflops::convention

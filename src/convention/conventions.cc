@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
@@ -34,6 +35,11 @@ absl::Span<const Convention* const> Conventions() {
       &kXla,
       &kConfig6n,
       &kConfig25n,
+      &kPalm,
+      &kMegatron,
+      &kNanoGpt,
+      &kChinchilla,
+      &kLlmFoundry,
       &kConfigClip,
       // clang-format on
   };
@@ -42,11 +48,15 @@ absl::Span<const Convention* const> Conventions() {
 
 namespace {
 
+constexpr absl::string_view kConfigPrefix = "config-";
+
 const Convention* FindTool(absl::string_view name) {
   for (const Convention* convention : Conventions()) {
     if (convention->name == name) return convention;
   }
-  return nullptr;
+  // As `mfu` names the formulas: "6n" is config-6n.
+  if (absl::StartsWith(name, kConfigPrefix)) return nullptr;
+  return FindTool(absl::StrCat(kConfigPrefix, name));
 }
 
 const Convention* FindVersion(const Convention& tool, absl::string_view version) {

@@ -120,6 +120,11 @@ AmountId Evidence::Ours(Unit unit, absl::Span<const EntryId> entries) {
   return it->second = Intern(Sum(amounts));
 }
 
+const FormulaFacts& Evidence::formula_facts() {
+  if (!formula_facts_) formula_facts_ = ReadFormulaFacts(inference_, counts_);
+  return *formula_facts_;
+}
+
 const TorchTrace& Evidence::torch_trace() {
   if (torch_trace_ == nullptr) torch_trace_ = std::make_shared<TorchTrace>(TraceTorch(this));
   return *torch_trace_;

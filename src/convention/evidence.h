@@ -27,6 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "src/convention/convention_info.h"
+#include "src/convention/formula_facts.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/module/attribution.h"
@@ -86,6 +87,8 @@ class Evidence {
 
   // The calls of PyTorch behind the nodes; made when first asked for.
   const TorchTrace& torch_trace();
+  // What formulas over the whole model read; made when first asked for.
+  const FormulaFacts& formula_facts();
 
  private:
   void FindOurs();
@@ -102,6 +105,7 @@ class Evidence {
   std::array<std::vector<AmountId>, kNumUnits> ours_;                        // by EntryId
   absl::flat_hash_map<std::vector<AmountId>, AmountId> sums_;
   std::shared_ptr<const TorchTrace> torch_trace_;
+  std::optional<FormulaFacts> formula_facts_;
 };
 
 }  // namespace onnxflops::convention

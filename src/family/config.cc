@@ -69,6 +69,10 @@ int64_t Config::Integer(const char* key, int64_t otherwise, int64_t least) const
 }
 
 int64_t Config::Size(const char* key, int64_t otherwise) const {
+  if (notes_.image_size && absl::string_view(key) == "image_size") {
+    notes_.resized = absl::StrCat(path_, key);
+    return *notes_.image_size;
+  }
   return Integer(key, otherwise, 1);
 }
 

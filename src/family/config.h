@@ -33,6 +33,8 @@ struct ConfigNotes {
   absl::Status status;                // the first fault
   std::vector<std::string> defaults;  // keys that were missing: "hidden_act = gelu"
   std::vector<std::string> ignored;   // keys that change the model and are not read
+  std::optional<int64_t> image_size;  // instead of the configuration's
+  std::string resized;                // the key that it stands for
   SaveOptions save;
 };
 

@@ -142,14 +142,20 @@ absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_vi
   return family::BuildNamed(json, name, &notes);
 }
 
-absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name) {
+absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
+                                 std::optional<int64_t> image_size) {
   family::ConfigNotes notes;
+  notes.image_size = image_size;
   ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(json, name, &notes));
   std::vector<std::string> warnings;
   if (!notes.defaults.empty()) {
     warnings.push_back(
         absl::StrCat("keys that are missing take the defaults of the reference implementation: ",
                      absl::StrJoin(notes.defaults, ", ")));
+  }
+  if (!notes.resized.empty()) {
+    warnings.push_back(absl::StrCat(notes.resized, " is ", *image_size,
+                                    " by --input: the table of positions is of that size, too"));
   }
   for (const std::string& key : notes.ignored) {
     warnings.push_back(absl::StrCat(key, " is not read: weights have the type of torch_dtype"));

@@ -10,6 +10,7 @@
 #define ONNXFLOPS_SRC_FAMILY_FAMILY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,9 @@ namespace onnxflops {
 
 // `json`: the whole file. `name` stands for the path in errors and reports. InvalidArgument for
 // what is no configuration, or makes no sense; OutOfRange for a limit.
-absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name);
+// `image_size`: instead of the configuration's, of a square image; a warning says so.
+absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
+                                 std::optional<int64_t> image_size = std::nullopt);
 
 // The same as a ModelProto. Its weights are external data that is not there: ONNX's checker wants
 // the file that they name to exist, so that the best name is that of the file itself.

@@ -94,9 +94,8 @@ std::string ValueInfo(absl::string_view name, DType dtype, const Dims& dims) {
   return info;
 }
 
-std::string Attribute(const Attr& attr) {
-  std::string bytes;
-  pbf_builder<AttributeField> proto(bytes);
+void AddAttribute(const Attr& attr, pbf_builder<NodeField>* node) {
+  pbf_builder<AttributeField> proto(*node, NodeField::kAttribute);
   AddString(&proto, AttributeField::kName, attr.name);
   constexpr int32_t kFloat = 1, kInt = 2, kString = 3, kInts = 7;
   int32_t type = kInt;
@@ -115,7 +114,15 @@ std::string Attribute(const Attr& attr) {
     type = kInts;
   }
   proto.add_int32(AttributeField::kType, type);
-  return bytes;
+}
+
+// A list of modules, and the operator as the last of them.
+void AddModules(absl::string_view key, absl::string_view modules, absl::string_view op,
+                pbf_builder<NodeField>* node) {
+  pbf_builder<EntryField> entry(*node, NodeField::kMetadata);
+  AddString(&entry, EntryField::kKey, key);
+  entry.add_bytes_vectored(EntryField::kValue, absl::string_view("["), modules,
+                           absl::string_view(", '"), op, absl::string_view("']"));
 }
 
 std::string Entry(absl::string_view key, absl::string_view value) {
@@ -150,14 +157,20 @@ GraphBuilder::GraphBuilder(absl::string_view root, DType dtype, SaveOptions save
       classes_(absl::StrCat("'", root, "'")) {}
 
 GraphBuilder::Scope::Scope(GraphBuilder* b, absl::string_view name, absl::string_view type)
-    : b_(*b), path_(b->path_.size()), scopes_(b->scopes_.size()), classes_(b->classes_.size()) {
+    : b_(*b),
+      path_(b->path_.size()),
+      slashes_(b->slashes_.size()),
+      scopes_(b->scopes_.size()),
+      classes_(b->classes_.size()) {
   absl::StrAppend(&b->path_, b->path_.empty() ? "" : ".", name);
+  absl::StrAppend(&b->slashes_, "/", absl::StrReplaceAll(name, {{".", "/"}}));
   absl::StrAppend(&b->scopes_, ", '", b->path_, "'");
   absl::StrAppend(&b->classes_, ", '", type, "'");
 }
 
 GraphBuilder::Scope::~Scope() {
   b_.path_.resize(path_);
+  b_.slashes_.resize(slashes_);
   b_.scopes_.resize(scopes_);
   b_.classes_.resize(classes_);
 }
@@ -180,39 +193,34 @@ void GraphBuilder::Output(absl::string_view name, const Tensor& value, DType dty
 Tensor GraphBuilder::Weight(absl::string_view name, const std::vector<int64_t>& dims) {
   Tensor full = absl::StrCat(path_, path_.empty() ? "" : ".", name);
   if (!weights_.insert(full).second) return full;
-  std::string bytes;
   {
-    pbf_builder<TensorField> tensor(bytes);
+    pbf_builder<GraphField> graph(initializers_);
+    pbf_builder<TensorField> tensor(graph, GraphField::kInitializer);
     for (int64_t dim : dims) tensor.add_int64(TensorField::kDims, dim);
     tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype_));
     tensor.add_string(TensorField::kName, full);
     tensor.add_message(TensorField::kExternalData, Entry("location", save_.weights_at));
     tensor.add_int32(TensorField::kDataLocation, kExternal);
   }
-  pbf_builder<GraphField>(initializers_).add_message(GraphField::kInitializer, bytes);
   return full;
 }
 
 // A Constant node, which is never a parameter.
 Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar, absl::string_view bytes) {
-  std::string tensor_bytes, attribute;
-  pbf_builder<TensorField> tensor(tensor_bytes);
-  if (!scalar) tensor.add_int64(TensorField::kDims, count);
-  tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype));
-  tensor.add_bytes(TensorField::kRawData, bytes.data(), bytes.size());
-  constexpr int32_t kTensor = 4;
-  pbf_builder<AttributeField> value(attribute);
-  AddString<AttributeField>(&value, AttributeField::kName, "value");
-  value.add_message(AttributeField::kTensor, tensor_bytes);
-  value.add_int32(AttributeField::kType, kTensor);
   std::string name = UniqueName("Constant");
-  std::string node_bytes;
-  pbf_builder<NodeField> node(node_bytes);
+  pbf_builder<GraphField> graph(nodes_);
+  pbf_builder<NodeField> node(graph, GraphField::kNode);
   node.add_string(NodeField::kOutput, name);
   node.add_string(NodeField::kName, name);
   AddString<NodeField>(&node, NodeField::kOpType, "Constant");
-  node.add_message(NodeField::kAttribute, attribute);
-  pbf_builder<GraphField>(nodes_).add_message(GraphField::kNode, node_bytes);
+  constexpr int32_t kTensor = 4;
+  pbf_builder<AttributeField> value(node, NodeField::kAttribute);
+  AddString<AttributeField>(&value, AttributeField::kName, "value");
+  value.add_int32(AttributeField::kType, kTensor);
+  pbf_builder<TensorField> tensor(value, AttributeField::kTensor);
+  if (!scalar) tensor.add_int64(TensorField::kDims, count);
+  tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype));
+  tensor.add_bytes(TensorField::kRawData, bytes.data(), bytes.size());
   return name;
 }
 
@@ -229,11 +237,10 @@ Tensor GraphBuilder::Scalar(int64_t value) {
 }
 
 std::string GraphBuilder::UniqueName(absl::string_view op) {
-  std::string name = absl::StrCat(path_, path_.empty() ? "" : ".", op);
+  std::string name = absl::StrCat(slashes_, "/", op);
   const int count = names_[name]++;
-  name = absl::StrReplaceAll(path_, {{".", "/"}});
-  return absl::StrCat(name.empty() ? "" : "/", name, "/", op,
-                      count == 0 ? "" : absl::StrCat("_", count));
+  if (count > 0) absl::StrAppend(&name, "_", count);
+  return name;
 }
 
 Tensor GraphBuilder::Op(absl::string_view type, const std::vector<Tensor>& inputs,
@@ -245,9 +252,9 @@ std::vector<Tensor> GraphBuilder::Ops(absl::string_view type, const std::vector<
                                       std::vector<Tensor> outputs, const Attrs& attrs,
                                       absl::string_view domain) {
   const std::string name = UniqueName(type);
-  std::string bytes;
   {
-    pbf_builder<NodeField> node(bytes);
+    pbf_builder<GraphField> graph(nodes_);
+    pbf_builder<NodeField> node(graph, GraphField::kNode);
     for (const Tensor& input : inputs) node.add_string(NodeField::kInput, input);
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i].empty()) outputs[i] = i == 0 ? name : absl::StrCat(name, ":", i);
@@ -255,26 +262,25 @@ std::vector<Tensor> GraphBuilder::Ops(absl::string_view type, const std::vector<
     }
     node.add_string(NodeField::kName, name);
     AddString(&node, NodeField::kOpType, type);
-    for (const Attr& attr : attrs) node.add_message(NodeField::kAttribute, Attribute(attr));
+    for (const Attr& attr : attrs) AddAttribute(attr, &node);
     AddString(&node, NodeField::kDomain, domain);
-    node.add_message(NodeField::kMetadata, Entry(exporter::kNameScopesKey,
-                                                 absl::StrCat("[", scopes_, ", '", type, "']")));
-    node.add_message(NodeField::kMetadata, Entry(exporter::kClassHierarchyKey,
-                                                 absl::StrCat("[", classes_, ", '", type, "']")));
+    AddModules(exporter::kNameScopesKey, scopes_, type, &node);
+    AddModules(exporter::kClassHierarchyKey, classes_, type, &node);
   }
-  pbf_builder<GraphField>(nodes_).add_message(GraphField::kNode, bytes);
   return outputs;
 }
 
 std::string GraphBuilder::Finish() && {
+  constexpr size_t kRest = 1 << 12;
   std::string bytes;
+  // The graph is most of it. It is copied once.
+  bytes.reserve(nodes_.size() + initializers_.size() + inputs_.size() + outputs_.size() +
+                save_.config.size() + kRest);
   pbf_builder<ModelField> model(bytes);
   model.add_int64(ModelField::kIrVersion, kIrVersion);
   AddString<ModelField>(&model, ModelField::kProducerName, "onnxflops");
-  std::string graph = std::move(nodes_);
-  pbf_builder<GraphField>(graph).add_string(GraphField::kName, "main_graph");
-  absl::StrAppend(&graph, initializers_, inputs_, outputs_);
-  model.add_message(ModelField::kGraph, graph);
+  pbf_builder<GraphField>(inputs_).add_string(GraphField::kName, "main_graph");
+  model.add_bytes_vectored(ModelField::kGraph, nodes_, initializers_, inputs_, outputs_);
   model.add_message(ModelField::kOpsetImport, Opset("", kOpset));
   model.add_message(ModelField::kOpsetImport, Opset("com.microsoft", 1));
   if (!save_.config.empty()) {

@@ -75,7 +75,7 @@ class GraphBuilder {
 
    private:
     GraphBuilder& b_;
-    const size_t path_, scopes_, classes_;
+    const size_t path_, slashes_, scopes_, classes_;
   };
 
   // The type that the model computes in.
@@ -114,6 +114,7 @@ class GraphBuilder {
   const DType dtype_;
   const SaveOptions save_;
   std::string path_;              // of the current module, "vision_model.encoder"
+  std::string slashes_;           // the same in names of nodes, "/vision_model/encoder"
   std::string scopes_, classes_;  // the same as the exporter lists it
   std::string nodes_, initializers_, inputs_, outputs_;
   absl::flat_hash_map<std::string, int> names_;

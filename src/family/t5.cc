@@ -120,7 +120,7 @@ absl::StatusOr<std::string> BuildT5(const Config& config) {
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor decoder_ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "seq"});
+  const Tensor decoder_ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "decoder_seq"});
   Tensor table;
   Tensor encoded = Embedding(&b, ids, "shared", s.vocab, s.width, &table);
   {
@@ -133,12 +133,12 @@ absl::StatusOr<std::string> BuildT5(const Config& config) {
     x = Stack(&b, s, true).Run(x, decoder_layers, encoded);
   }
   if (root == "T5Model") {
-    b.Output("last_hidden_state", x, dtype, {"batch", "seq", s.width});
+    b.Output("last_hidden_state", x, dtype, {"batch", "decoder_seq", s.width});
     return std::move(b).Finish();
   }
   x = tied ? TiedLinear(&b, x, "lm_head", table)
            : Linear(&b, x, "lm_head", s.width, s.vocab, false);
-  b.Output("logits", x, dtype, {"batch", "seq", s.vocab});
+  b.Output("logits", x, dtype, {"batch", "decoder_seq", s.vocab});
   return std::move(b).Finish();
 }
 

@@ -3,87 +3,13 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <limits>
-#include <utility>
 
-#include "absl/strings/numbers.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "src/base/quote.h"
-#include "src/symbolic/expr.h"
+#include "absl/strings/string_view.h"
 
 namespace onnxflops {
-namespace {
-
-const FormulaParameter* FindParameter(absl::string_view name) {
-  for (const FormulaParameter& parameter : kFormulaParameters) {
-    if (parameter.name == name) return &parameter;
-  }
-  return nullptr;
-}
-
-// In Expr, which tells an overflow.
-Expr PerStep(Formula formula, const FormulaParameters& p) {
-  const auto value = [](const std::optional<int64_t>& given) { return Expr(given.value_or(0)); };
-  const Expr width = value(p.h) * value(p.q), tokens = value(p.tokens);
-  const Expr scores = value(p.l) * width * value(p.t);
-  switch (formula) {
-    case Formula::k6n:
-      return 6 * value(p.n) * tokens;
-    case Formula::k6nActive:
-      return 6 * value(p.a) * tokens;
-    case Formula::kPalmActive:
-      return (6 * value(p.a) + 12 * scores) * tokens;
-    case Formula::kPalm:
-      return (6 * value(p.n) + 12 * scores) * tokens;
-    case Formula::kPalmCausalHalf:
-      return (6 * value(p.n) + 6 * scores) * tokens;
-    case Formula::kMegatron:
-      return (72 * value(p.l) * width * width + 12 * scores + 6 * value(p.v) * width) * tokens;
-    case Formula::kNanoGpt:
-      return (6 * (value(p.n) - value(p.p)) + 12 * scores) * tokens;
-  }
-  return 0;
-}
-
-}  // namespace
-
-absl::Status SetFormulaParameter(absl::string_view text, FormulaParameters* parameters) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(text, absl::MaxSplits('=', 1));
-  const FormulaParameter* parameter = FindParameter(parts.first);
-  int64_t value = 0;
-  if (parameter == nullptr || !absl::SimpleAtoi(parts.second, &value) || value < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Quoted(text), " should be a parameter and a whole number, as n=124439808; parameters are ",
-        absl::StrJoin(kFormulaParameters, ", ", [](std::string* out, const FormulaParameter& p) {
-          absl::StrAppend(out, p.name);
-        })));
-  }
-  parameters->*parameter->value = value;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<absl::int128> FlopsByFormula(Formula formula, const FormulaParameters& parameters) {
-  std::vector<absl::string_view> missing;
-  for (absl::string_view name :
-       absl::StrSplit(kFormulas[static_cast<size_t>(formula)].reads, ' ')) {
-    const FormulaParameter* parameter = FindParameter(name);
-    if (!(parameters.*parameter->value).has_value()) missing.push_back(name);
-  }
-  if (!missing.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("the model does not tell ",
-                                                      absl::StrJoin(missing, ", "),
-                                                      "; --parameter ", missing[0], "=N gives it"));
-  }
-  const Expr flops = PerStep(formula, parameters);
-  if (flops.error() != nullptr) {
-    return absl::OutOfRangeError(absl::StrCat("the formula ", flops.error()));
-  }
-  return flops.literal();
-}
-
 absl::StatusOr<double> StepSeconds(const StepRate& rate, std::optional<int64_t> samples,
                                    std::optional<int64_t> tokens) {
   const double given[] = {rate.step_seconds, rate.steps_per_second, rate.samples_per_second,

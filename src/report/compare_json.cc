@@ -64,6 +64,7 @@ void WriteTool(const ToolRow& tool, const CompareRequest& request, JsonWriter* j
     json->Quantity(tool.headline);
   }
   json->Key("headline_name").String(tool.convention->headline);
+  json->Key("passes").Int(tool.convention->passes);
   json->Key("params");
   if (tool.params) {
     json->Int(*tool.params);

@@ -144,6 +144,7 @@ Expr OursIn(Unit unit, const Report& ours) {
 std::string LargestTerm(const ToolRow& tool, const Figures& figures) {
   std::map<std::string, absl::int128> terms;
   for (const TermRow& term : tool.terms) {
+    if (tool.convention->passes > 1 && term.name == convention::kBackwardPass) continue;
     terms[absl::StrCat(term.name, ": ", term.reason)] += figures.Value(term.amount);
   }
   const auto size = [](absl::int128 value) { return value < 0 ? -value : value; };
@@ -190,7 +191,8 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   for (const ToolRow* tool : tools) {
     table.rows.push_back(
         {{absl::StrCat(tool->convention->name, tool->standing == Standing::kAssumed ? "*" : ""),
-          figures.Show(tool->headline), figures.Share(tool->headline, ours),
+          figures.Show(tool->headline),
+          figures.Share(tool->headline, ours * tool->convention->passes),
           LargestTerm(*tool, figures)}});
   }
   return table;
@@ -223,6 +225,10 @@ std::vector<std::string> TableNotes(const CompareReport& report, const std::stri
       std::any_of(report.tools.begin(), report.tools.end(),
                   [](const ToolRow& tool) { return tool.standing == Standing::kAssumed; });
   if (assumed) notes.emplace_back("* rests on a guess, which --with NAME prints");
+  const bool steps = std::any_of(report.tools.begin(), report.tools.end(), [](const ToolRow& tool) {
+    return tool.convention->passes > 1 && Figures::HasFigure(tool);
+  });
+  if (steps) notes.emplace_back("figures of a training step are compared with 3 x ours");
   const std::string without = WithoutFigure(report);
   if (!without.empty()) notes.push_back(absl::StrCat("no figure: ", without));
   if (!note.empty()) notes.push_back(note);
@@ -392,6 +398,11 @@ void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::
     const std::vector<std::string> words =
         absl::StrSplit(absl::StrCat(none ? "no figure: " : "assumed: ", text), ' ');
     *out += DrawWrapped(words, " ", width, 4);
+  }
+  if (!none && tool.from == nullptr && tool.convention->passes > 1) {
+    const Expr step = tool.start * tool.convention->passes;
+    absl::StrAppend(out, "its share: ", figures.Share(tool.headline, step), " % of ",
+                    tool.convention->passes, " x ours\n");
   }
   if (tool.params) absl::StrAppend(out, "its parameters: ", GroupedDigits(*tool.params), "\n");
   if (const std::string note = figures.Note(); !note.empty()) {

@@ -18,7 +18,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "src/api/count.h"
+#include "src/api/load.h"
 #include "src/base/limits.h"
 
 namespace onnxflops {
@@ -88,6 +90,67 @@ INSTANTIATE_TEST_SUITE_P(Models, FamilyTruthTest, testing::ValuesIn(Names()),
                            }
                            return name;
                          });
+
+// ---- against exports
+
+using MacsByModule = std::map<std::string, absl::int128>;
+
+Bindings DimsOf(const Json& dims) {
+  Bindings sizes;
+  for (const auto& [name, size] : dims.items()) sizes[name] = size;
+  return sizes;
+}
+
+// Of modules that have any, by path; without `root` around them.
+MacsByModule MacsOfModules(const absl::StatusOr<Model>& model, const Json& dims,
+                           const std::string& root) {
+  MacsByModule macs;
+  EXPECT_TRUE(model.ok()) << model.status();
+  if (!model.ok()) return macs;
+  const absl::StatusOr<Report> report = Count(*model, {.bindings = DimsOf(dims)});
+  EXPECT_TRUE(report.ok()) << report.status();
+  if (!report.ok()) return macs;
+  for (const Module& module : report->modules) {
+    absl::string_view path = module.path;
+    if (path != root && !root.empty() && !absl::ConsumePrefix(&path, root + ".")) continue;
+    if (path == root) path = "";
+    if (absl::StrContains(path, "(")) continue;  // what is in no module below
+    if (module.amounts && !module.amounts->macs.is_zero()) {
+      macs[std::string(path)] = module.amounts->macs.literal();
+    }
+  }
+  return macs;
+}
+
+// A module of the file that the configuration has none of is no part of those around it.
+void LeaveOut(const std::string& path, MacsByModule* macs) {
+  const absl::int128 own = (*macs)[path];
+  EXPECT_GT(own, 0);
+  for (auto& [around, amount] : *macs) {
+    if (around.empty() || absl::StartsWith(path, around + ".")) amount -= own;
+  }
+  macs->erase(path);
+}
+
+TEST(FamilyExportTest, ModulesCostWhatTheyDoInTheExport) {
+  std::ifstream stream(ONNXFLOPS_SOURCE_DIR "/tests/data/config/exports.json");
+  const Json exports = Json::parse(stream)["exports"];
+  for (const Json& row : exports) {
+    const std::string file = row["file"];
+    SCOPED_TRACE(file);
+    MacsByModule config =
+        MacsOfModules(LoadConfig(row["config"].dump(), "c"), row["config_dims"], "");
+    MacsByModule exported = MacsOfModules(Load(ONNXFLOPS_SOURCE_DIR "/models/" + file),
+                                          row["file_dims"], row.value("root", ""));
+    const std::string only_file = row.value("only_file", "");
+    if (!only_file.empty()) LeaveOut(only_file, &exported);
+    EXPECT_GT(config[""], 0);
+    EXPECT_EQ(config[""], exported[""]);
+    if (row.value("total_only", false)) continue;
+    EXPECT_GE(config.size(), exported.size());
+    for (const auto& [path, macs] : exported) EXPECT_EQ(config[path], macs) << path;
+  }
+}
 
 std::string ErrorOf(absl::string_view json) {
   const absl::StatusOr<Model> model = LoadConfig(json, "c.json");

@@ -115,6 +115,8 @@ def count(config_json, dims_list):
             root = type(model).__name__
             modules = {k[len(root):].lstrip("."): sum(v.values()) for k, v in counter.get_flop_counts().items() if k.startswith(root)}
             modules = {k: v for k, v in modules.items() if all(int(n) < LAYERS for n in re.findall(r"\.(\d+)", k))}
+            if config.model_type == "t5":
+                dims = {**dims, "decoder_seq": dims["seq"]}
             points.append({"dims": dims, "flops": counter.get_total_flops(), "modules": modules})
     return {"config": config_json, "parameters": parameters, "points": points}
 
@@ -129,7 +131,7 @@ def main():
             print(name, out[name]["parameters"], [p["flops"] for p in out[name]["points"]], flush=True)
         except Exception as error:
             print("FAILED", name, type(error).__name__, str(error)[:300], flush=True)
-    how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode under FakeTensorMode, eager attention, batched_mm experts"
+    how = f"torch {torch.__version__}, transformers {transformers.__version__}, FlopCounterMode on the CPU under FakeTensorMode (vit, deit, dinov2, siglip: on device meta; siglip2: on the CPU), eager attention, batched_mm experts; see tools/export/config_truth.py"
     with open(f"{folder}/more.json", "w") as file:
         json.dump({"how": how, "models": out}, file, indent=1)
         file.write("\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures that follow from published architectures by hand: 2 x MACs (`macs`), 6 N T (`config-6n`) and 7.5 N T (`config-2.5n`), written into
+"""Figures that follow from published architectures by hand: 2 x MACs (`macs`), 6 N T (`config-6n`), 7.5 N T (`config-2.5n`) and other rules of thumb, written into
 tests/data/compare_truth.json beside what tools printed. N are all parameters, T the tokens. No figure comes from a model file.
 
 Usage: formula_truth.py [tests/data/compare_truth.json]
@@ -55,7 +55,16 @@ def language_model(tokens, vocabulary, positions, heads, batch=1, layers=12, wid
     """MACs and parameters of BERT base (arXiv:1810.04805) and GPT-2 small (Radford et al. 2019): their blocks are alike."""
     macs = batch * layers * block(tokens, width) + heads["macs"]
     params = (vocabulary + positions) * width + layers * (12 * width**2 + 13 * width) + 2 * width + heads["params"]
-    return {"macs": macs, "params": params, "tokens": batch * tokens}
+    return {"macs": macs, "params": params, "tokens": batch * tokens, "rules": rules_of_thumb(tokens, vocabulary, positions, layers, width, params)}
+
+
+def rules_of_thumb(tokens, vocabulary, positions, layers, width, params, heads=12):
+    """FLOPs of a training step per token. PaLM, arXiv:2204.02311, appendix B; Megatron, arXiv:2205.05198, appendix; nanoGPT, model.py: estimate_mfu; Chinchilla,
+    arXiv:2203.15556, appendix F; llm-foundry, scripts/train/benchmarking/README.md."""
+    scores = 12 * layers * width * tokens
+    chinchilla = layers * (2 * 3 * width**2 + 2 * tokens * width + 3 * heads * tokens + 2 * tokens * width + 2 * width**2 + 2 * (8 * width**2))
+    return {"palm": 6 * params + scores, "nanogpt": 6 * (params - positions * width) + scores, "llm-foundry": 6 * params + scores,
+            "megatron": 72 * layers * width**2 + scores + 6 * vocabulary * width, "chinchilla": 3 * (2 * vocabulary * width + chinchilla + 2 * width * vocabulary)}
 
 
 BERT = language_model(128, 30522, 512 + 2, {"macs": 768**2, "params": 768**2 + 768})
@@ -87,9 +96,10 @@ PUBLISHED = [  # what, ours, as published: open_clip's docs/model_profile.csv (G
 
 def figures(model):
     if "params" not in model:
-        return {"macs": 2 * model["macs"], "config-6n": "none", "config-2.5n": "none"}
+        return {"macs": 2 * model["macs"], **dict.fromkeys(("config-6n", "config-2.5n", "palm", "nanogpt", "llm-foundry", "megatron", "chinchilla"), "none")}
     tokens = model["params"] * model["tokens"]
-    return {"macs": 2 * model["macs"], "config-6n": 6 * tokens, "config-2.5n": 15 * tokens // 2}
+    rules = {name: flops * model["tokens"] for name, flops in model["rules"].items()}
+    return {"macs": 2 * model["macs"], "config-6n": 6 * tokens, "config-2.5n": 15 * tokens // 2, **rules}
 
 
 def main():

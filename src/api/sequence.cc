@@ -1,0 +1,100 @@
+#include "src/api/sequence.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops {
+namespace {
+
+// [batch, tokens] of integers, of which the second has a name of its own.
+struct TokenInput {
+  const DeclaredDim* batch;
+  std::string tokens;
+};
+
+std::vector<TokenInput> FindTokenInputs(const ModelData& model) {
+  std::vector<TokenInput> found;
+  for (ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.value(id);
+    const DeclaredType* type = value.declared;
+    if (value.initializer || type == nullptr || type->kind != TypeKind::kTensor) continue;
+    const bool is_mask = absl::StrContains(value.name, "mask");
+    if (is_mask || !IsInteger(type->dtype) || type->dims.size() != 2) continue;
+    if (type->dims[1].size >= 0 || type->dims[1].name.empty()) continue;
+    found.push_back({&type->dims[0], FileSymbol(type->dims[1].name)});
+  }
+  return found;
+}
+
+absl::StatusOr<int64_t> BatchOf(const DeclaredDim& dim, const Bindings& bindings) {
+  if (dim.size > 0) return dim.size;
+  const auto it = bindings.find(FileSymbol(dim.name));
+  if (it != bindings.end() && it->second > 0) return it->second;
+  return absl::FailedPreconditionError(
+      absl::StrCat("--mask-sum needs the number of sequences: --dim ",
+                   dim.name.empty() ? "batch" : Escaped(dim.name), "=N sets it"));
+}
+
+// The mean, rounded up: what is rounded is said.
+absl::StatusOr<int64_t> MeanTokens(int64_t sum, const DeclaredDim& batch_dim,
+                                   const Bindings& bindings, std::vector<std::string>* warnings) {
+  ASSIGN_OR_RETURN(const int64_t batch, BatchOf(batch_dim, bindings));
+  const int64_t mean = sum / batch + (sum % batch == 0 ? 0 : 1);
+  if (sum % batch == 0) return mean;
+  warnings->push_back(
+      absl::StrFormat("--mask-sum %d: the mean of %d sequences is %.6g tokens, rounded up to %d",
+                      sum, batch, static_cast<double>(sum) / static_cast<double>(batch), mean));
+  return mean;
+}
+
+absl::StatusOr<Bindings> Bind(const ModelData& model, const CountOptions& options,
+                              std::vector<std::string>* warnings) {
+  const std::vector<TokenInput> inputs = FindTokenInputs(model);
+  const char* const option = options.tokens ? "--tokens" : "--mask-sum";
+  if (options.tokens && options.mask_sum) {
+    return absl::InvalidArgumentError("--tokens and --mask-sum: one of them gives the length");
+  }
+  if (inputs.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(option, ": no input is token ids [batch, tokens] of an open length"));
+  }
+  int64_t tokens = options.tokens.value_or(0);
+  if (options.mask_sum) {
+    ASSIGN_OR_RETURN(tokens,
+                     MeanTokens(*options.mask_sum, *inputs[0].batch, options.bindings, warnings));
+  }
+  Bindings sizes;
+  for (const TokenInput& input : inputs) {
+    const auto given = options.bindings.find(input.tokens);
+    if (given != options.bindings.end() && given->second != tokens) {
+      return absl::InvalidArgumentError(absl::StrCat(option, " gives ", tokens,
+                                                     " tokens, and --dim ", Escaped(input.tokens),
+                                                     " = ", given->second));
+    }
+    sizes.emplace(input.tokens, tokens);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+absl::StatusOr<Bindings> BindSequence(const ModelData& model, const CountOptions& options,
+                                      std::vector<std::string>* warnings) {
+  if (!options.tokens && !options.mask_sum) return Bindings();
+  absl::StatusOr<Bindings> sizes = Bind(model, options, warnings);
+  if (sizes.ok()) return sizes;
+  return absl::Status(sizes.status().code(),
+                      absl::StrCat(Escaped(model.path), ": ", sizes.status().message()));
+}
+
+}  // namespace onnxflops

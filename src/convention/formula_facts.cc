@@ -1,0 +1,247 @@
+#include "src/convention/formula_facts.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/family/family.h"
+#include "src/memory/kv_cache.h"
+#include "src/resolve/parameters.h"
+
+namespace onnxflops {
+namespace {
+
+// Tables that are looked up: inputs of Gather.
+struct Tables {
+  Expr only_looked_up = 0;           // elements of those that nothing else reads
+  std::optional<Expr> of_positions;  // elements of those that are read at 0, 1, 2, ...
+  // Of the largest that is read at tokens: rows and width.
+  std::optional<Expr> vocabulary, token_width;
+};
+
+class TableFinder {
+ public:
+  explicit TableFinder(const Inference& inference)
+      : in_(inference), model_(*inference.model), main_(inference.instance(0)) {}
+
+  Tables Run() {
+    const std::vector<NodeId>& nodes = model_.graph(main_.graph).nodes;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = model_.node(nodes[i]);
+      const Call& call = in_.call(main_.calls[i]);
+      const bool looks_up = node.op_type == "Gather" && node.domain.empty();
+      for (size_t k = 0; k < node.inputs.size() && k < call.inputs.size(); ++k) {
+        if (!node.inputs[k]) continue;
+        if (looks_up && k == 0) {
+          LookUp(node, call);
+        } else {
+          multiplied_.insert(*node.inputs[k]);
+        }
+      }
+    }
+    for (const auto& [value, elements] : tables_) {
+      if (!multiplied_.contains(value)) out_.only_looked_up += elements;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void LookUp(const Node& node, const Call& call) {
+    const ValueId value = *node.inputs[0];
+    const Fact& table = in_.fact(call.inputs[0]);
+    const bool is_table = model_.value(value).initializer.has_value() && table.is_tensor() &&
+                          IsFloat(table.dtype) && table.shape.ranked() && table.shape.rank() == 2;
+    if (!is_table) return;
+    // The indices of positions depend on shapes alone, or are an input by that name.
+    const bool named = node.inputs.size() > 1 && node.inputs[1] &&
+                       absl::StrContains(model_.value(*node.inputs[1]).name, "position");
+    const bool at_positions = call.constant || call.from_shapes || named;
+    const bool larger = !out_.vocabulary || !out_.vocabulary->AtLeast(table.shape[0]);
+    if (!at_positions && larger) {
+      out_.vocabulary = table.shape[0];
+      out_.token_width = table.shape[1];
+    }
+    const Expr elements = table.shape.NumElements();
+    if (!tables_.try_emplace(value, elements).second || !at_positions) return;
+    out_.of_positions = out_.of_positions.value_or(0) + elements;
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Instance& main_;
+  absl::flat_hash_map<ValueId, Expr> tables_;
+  absl::flat_hash_set<ValueId> multiplied_;
+  Tables out_;
+};
+
+// The batch and the tokens of a step, by the inputs of a model.
+class StepFinder {
+ public:
+  StepFinder(const Inference& inference, FormulaFacts* out)
+      : in_(inference), model_(*inference.model), out_(*out) {}
+
+  void Run(const Shape* logits) {
+    const absl::StatusOr<Decoder> decoder = FindDecoder(in_);
+    for (ValueId id : model_.graphs[0].inputs) {
+      const Value& value = model_.value(id);
+      const Fact* fact = in_.FactOf(id);
+      if (value.initializer || fact == nullptr || !fact->is_tensor()) continue;
+      if (!fact->shape.ranked() || fact->shape.rank() == 0) continue;
+      // Beside a cache, it is one input that takes tokens.
+      if (!decoder.ok() || value.name == decoder->token_input) Take(value, *fact);
+    }
+    // Tokens of an image stand beside those of a text, and become logits as they do.
+    if (has_images_ && logits != nullptr && out_.parameters.tokens) {
+      out_.parameters.tokens = (*logits)[0] * (*logits)[1];
+      out_.no_tokens.clear();
+    }
+    if (!out_.parameters.tokens && out_.no_tokens.empty()) {
+      out_.no_tokens = "no input is token ids [batch, sequence]: the formula counts tokens";
+    }
+  }
+
+ private:
+  void Take(const Value& value, const Fact& fact) {
+    if (!out_.batch) out_.batch = fact.shape[0];
+    has_images_ = has_images_ || (IsFloat(fact.dtype) && fact.shape.rank() == kImageRank);
+    if (IsFloat(fact.dtype) && fact.shape.rank() >= 3) {
+      out_.no_tokens =
+          absl::StrCat("the formula counts tokens, but input '", value.name, "' is no text");
+      return;
+    }
+    const bool is_mask = absl::StrContains(value.name, "mask");
+    if (!IsInteger(fact.dtype) || fact.shape.rank() != 2 || is_mask) return;
+    const Expr tokens = fact.shape.NumElements();
+    if (!out_.parameters.tokens) {
+      out_.batch = fact.shape[0];
+      out_.parameters.tokens = tokens;
+    } else if (*out_.parameters.tokens != tokens) {
+      out_.no_tokens = "the inputs of token ids have different sizes: the formula has one";
+    }
+  }
+
+  static constexpr int kImageRank = 4;
+
+  const Inference& in_;
+  const ModelData& model_;
+  FormulaFacts& out_;
+  bool has_images_ = false;
+};
+
+// The first output [batch, tokens, vocabulary]; nullptr without one.
+const Shape* LogitsOf(const Inference& inference) {
+  constexpr int kLogitsRank = 3;
+  const ModelData& model = *inference.model;
+  for (ValueId id : model.graphs[0].outputs) {
+    const Fact* fact = inference.FactOf(id);
+    if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) continue;
+    if (fact->shape.rank() == kLogitsRank) return &fact->shape;
+  }
+  return nullptr;
+}
+
+// Parameters of experts that a token is not routed to, each tensor once; nullopt where no operator
+// is a mixture of experts.
+class IdleExperts {
+ public:
+  explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+      elements_.emplace(p.value, Expr(p.elements));
+    }
+  }
+
+  std::optional<Expr> Find() {
+    for (InstanceId id : in_.callees_first) {
+      const Instance& instance = in_.instance(id);
+      const std::vector<NodeId>& nodes = model_.graph(instance.graph).nodes;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        Add(model_.node(nodes[i]), in_.call(instance.calls[i]));
+      }
+    }
+    return any_ ? std::optional<Expr>(idle_) : std::nullopt;
+  }
+
+ private:
+  void Add(const Node& node, const Call& call) {
+    const uint32_t experts = call.def == nullptr ? 0 : call.def->operands.experts;
+    if (experts == 0) return;
+    any_ = true;
+    const Attribute* k = node.FindAttribute("k");
+    for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size() && i < 32; ++i) {
+      if ((experts >> i & 1) == 0 || !node.inputs[i]) continue;
+      const auto weight = elements_.find(*node.inputs[i]);
+      const Fact& fact = in_.fact(call.inputs[i]);
+      if (weight == elements_.end() || !fact.shape.ranked() || fact.shape.rank() == 0) continue;
+      if (fact.shape[0] == Expr(0)) continue;
+      const Expr unused = Max(fact.shape[0] - (k == nullptr ? 1 : k->i), 0);
+      idle_ += FloorDiv(weight->second * unused, fact.shape[0]);
+      elements_.erase(weight);
+    }
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  absl::flat_hash_map<ValueId, Expr> elements_;
+  Expr idle_ = 0;
+  bool any_ = false;
+};
+
+// Of a configuration: the names that families have for it.
+std::optional<Expr> MlpWidthOf(const ModelData& model) {
+  using Json = nlohmann::json;
+  const absl::string_view text = ConfigOf(model);
+  if (text.empty()) return std::nullopt;
+  const Json config = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  for (const char* key : {"intermediate_size", "n_inner", "ffn_dim", "d_ff"}) {
+    const auto at = config.is_object() ? config.find(key) : config.end();
+    const auto* width = at == config.end() ? nullptr : at->get_ptr<const uint64_t*>();
+    if (width != nullptr && *width <= uint64_t{kMaxConfigSize}) {
+      return Expr(static_cast<int64_t>(*width));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) {
+  FormulaFacts facts;
+  const Shape* const logits = LogitsOf(inference);
+  StepFinder(inference, &facts).Run(logits);
+  facts.attention = SummarizeAttention(inference, counts, facts.batch);
+  const Tables tables = TableFinder(inference).Run();
+  absl::int128 n = 0;
+  for (const resolve::Parameter& parameter : resolve::FindParameters(*inference.model)) {
+    n += parameter.elements;
+  }
+  FormulaParameters& p = facts.parameters;
+  p.n = Expr(n);
+  if (const std::optional<Expr> idle = IdleExperts(inference).Find()) p.a = *p.n - *idle;
+  p.embeddings = tables.only_looked_up;
+  if (facts.attention.layers > 0) p.l = Expr(facts.attention.layers);
+  p.h = facts.attention.heads;
+  p.q = facts.attention.head_size;
+  p.t = facts.attention.tokens;
+  p.v = tables.vocabulary;
+  if (!p.v && logits != nullptr) p.v = (*logits)[2];
+  p.p = tables.of_positions;
+  if (!p.p && tables.token_width) p.p = Expr(0);  // no position is looked up
+  p.d = tables.token_width;
+  p.f = MlpWidthOf(*inference.model);
+  if (!p.f && p.d) {
+    constexpr int kUsualRatio = 4;
+    p.f = kUsualRatio * *p.d;
+    facts.mlp_width_assumed = true;
+  }
+  return facts;
+}
+
+}  // namespace onnxflops

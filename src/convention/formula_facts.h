@@ -1,0 +1,27 @@
+// What a model tells of the parameters of formulas.h.
+#ifndef ONNXFLOPS_SRC_CONVENTION_FORMULA_FACTS_H_
+#define ONNXFLOPS_SRC_CONVENTION_FORMULA_FACTS_H_
+
+#include <optional>
+#include <string>
+
+#include "src/convention/formulas.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/symbolic/expr.h"
+#include "src/training/attention_summary.h"
+
+namespace onnxflops {
+
+struct FormulaFacts {
+  FormulaParameters parameters;
+  AttentionSummary attention;
+  std::optional<Expr> batch;
+  std::string no_tokens;           // why the model has no tokens that a formula could count
+  bool mlp_width_assumed = false;  // as 4 times the width
+};
+FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_FORMULA_FACTS_H_

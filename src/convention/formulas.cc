@@ -1,0 +1,144 @@
+#include "src/convention/formulas.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+
+namespace onnxflops {
+namespace {
+
+const FormulaParameter* FindParameter(absl::string_view name) {
+  for (const FormulaParameter& parameter : kFormulaParameters) {
+    if (parameter.name == name) return &parameter;
+  }
+  return nullptr;
+}
+
+// Per token of a step; the scores of a sequence are L * HQ * T a token.
+class PerToken {
+ public:
+  explicit PerToken(const FormulaParameters& p)
+      : p_(p), width_(Value(p.h) * Value(p.q)), scores_(Value(p.l) * width_ * Value(p.t)) {}
+
+  // `times` N, of which `left_out` is no part, and `of_scores` L HQ T.
+  FormulaFlops Parameters(int times, int of_scores, const Expr& left_out = 0) const {
+    return {times * (Value(p_.n) - p_.embeddings), times * (p_.embeddings - left_out),
+            of_scores * scores_, 0};
+  }
+
+  // 6 of those that a token meets.
+  FormulaFlops Active(int of_scores) const {
+    return {6 * (Value(p_.a) - p_.embeddings), 6 * p_.embeddings, of_scores * scores_, 0};
+  }
+
+  FormulaFlops Megatron() const {
+    return {72 * Value(p_.l) * width_ * width_ + 6 * Value(p_.v) * width_, 0, 12 * scores_, 0};
+  }
+
+  FormulaFlops Chinchilla() const {
+    const Expr d = Value(p_.d), table = Value(p_.v) * d;
+    const Expr layer = 8 * d * width_ + 4 * d * Value(p_.f);
+    return {3 * (Value(p_.l) * layer + 2 * table), 3 * 2 * table, 3 * 4 * scores_,
+            3 * 3 * Value(p_.l) * Value(p_.h) * Value(p_.t)};
+  }
+
+  FormulaFlops LlmFoundry() const {
+    FormulaFlops flops = Parameters(6, 0);
+    flops.scores = 12 * Value(p_.l) * Value(p_.d) * Value(p_.t);
+    return flops;
+  }
+
+  static Expr Value(const std::optional<Expr>& given) { return given.value_or(0); }
+
+ private:
+  const FormulaParameters& p_;
+  const Expr width_, scores_;
+};
+
+FormulaFlops Times(FormulaFlops flops, const Expr& factor, int divisor) {
+  // The sum is divided, not each part: it is the formula's figure.
+  const Expr total = FloorDiv(flops.Total() * factor, divisor);
+  for (Expr* part : {&flops.embeddings, &flops.scores, &flops.others}) {
+    *part = FloorDiv(*part * factor, divisor);
+  }
+  flops.linear = total - flops.embeddings - flops.scores - flops.others;
+  return flops;
+}
+
+// In Expr, which tells an overflow.
+FormulaFlops PerStep(Formula formula, const FormulaParameters& p) {
+  const PerToken token(p);
+  const Expr tokens = PerToken::Value(p.tokens);
+  switch (formula) {
+    case Formula::k6n:
+      return Times(token.Parameters(6, 0), tokens, 1);
+    case Formula::k6nActive:
+      return Times(token.Active(0), tokens, 1);
+    case Formula::kPalmActive:
+      return Times(token.Active(12), tokens, 1);
+    case Formula::k25n:
+      return Times(token.Parameters(15, 0), tokens, 2);
+    case Formula::kPalm:
+      return Times(token.Parameters(6, 12), tokens, 1);
+    case Formula::kPalmCausalHalf:
+      return Times(token.Parameters(6, 6), tokens, 1);
+    case Formula::kMegatron:
+      return Times(token.Megatron(), tokens, 1);
+    case Formula::kNanoGpt:
+      return Times(token.Parameters(6, 12, PerToken::Value(p.p)), tokens, 1);
+    case Formula::kChinchilla:
+      return Times(token.Chinchilla(), tokens, 1);
+    case Formula::kLlmFoundry:
+      return Times(token.LlmFoundry(), tokens, 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::Status SetFormulaParameter(absl::string_view text, FormulaParameters* parameters) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('=', 1));
+  const FormulaParameter* parameter = FindParameter(parts.first);
+  int64_t value = 0;
+  if (parameter == nullptr || !absl::SimpleAtoi(parts.second, &value) || value < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Quoted(text), " should be a parameter and a whole number, as n=124439808; parameters are ",
+        absl::StrJoin(kFormulaParameters, ", ", [](std::string* out, const FormulaParameter& p) {
+          absl::StrAppend(out, p.name);
+        })));
+  }
+  parameters->*parameter->value = Expr(value);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaParameters& parameters) {
+  std::vector<absl::string_view> missing;
+  for (absl::string_view name :
+       absl::StrSplit(kFormulas[static_cast<size_t>(formula)].reads, ' ')) {
+    const FormulaParameter* parameter = FindParameter(name);
+    if (!(parameters.*parameter->value).has_value()) missing.push_back(name);
+  }
+  if (!missing.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the model does not tell ", absl::StrJoin(missing, ", ")));
+  }
+  FormulaFlops flops = PerStep(formula, parameters);
+  if (const char* error = flops.Total().error(); error != nullptr) {
+    return absl::OutOfRangeError(absl::StrCat("the formula ", error));
+  }
+  return flops;
+}
+
+absl::StatusOr<absl::int128> FlopsByFormula(Formula formula, const FormulaParameters& parameters) {
+  ASSIGN_OR_RETURN(const FormulaFlops flops, PartsOfFormula(formula, parameters));
+  return flops.Total().literal();
+}
+
+}  // namespace onnxflops

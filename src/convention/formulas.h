@@ -1,0 +1,114 @@
+// The formulas that others compute the FLOPs of a training step by: parameters times tokens, with
+// or without attention.
+//
+//   FormulaParameters p;
+//   p.n = 124439808; p.l = 12; p.h = 12; p.q = 64; p.t = 1024; p.tokens = 16 * 1024;
+//   FlopsByFormula(Formula::kPalm, p)   // (6 N + 12 L H Q T) * tokens
+//
+// `mfu` and `compare` both take them from here.
+#ifndef ONNXFLOPS_SRC_CONVENTION_FORMULAS_H_
+#define ONNXFLOPS_SRC_CONVENTION_FORMULAS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+// What the formulas read. Where the model does not tell, a parameter is not there.
+struct FormulaParameters {
+  std::optional<Expr> n;       // parameters, those of embeddings included
+  std::optional<Expr> a;       // of n, those that a token meets: not experts it is not routed to
+  std::optional<Expr> l;       // layers with attention
+  std::optional<Expr> h;       // heads
+  std::optional<Expr> q;       // size of a head
+  std::optional<Expr> t;       // tokens of a sequence
+  std::optional<Expr> v;       // size of the vocabulary
+  std::optional<Expr> p;       // parameters of the position embedding
+  std::optional<Expr> d;       // width of a token
+  std::optional<Expr> f;       // width inside the MLP
+  std::optional<Expr> tokens;  // of a step, over all devices
+  // Of n, those that are only looked up and multiply nothing. No formula reads it: it tells which
+  // part of a formula they are.
+  Expr embeddings = 0;
+};
+
+struct FormulaParameter {
+  absl::string_view name;
+  std::optional<Expr> FormulaParameters::*value;
+};
+inline constexpr FormulaParameter kFormulaParameters[] = {
+    {"n", &FormulaParameters::n},           {"a", &FormulaParameters::a},
+    {"l", &FormulaParameters::l},           {"h", &FormulaParameters::h},
+    {"q", &FormulaParameters::q},           {"t", &FormulaParameters::t},
+    {"v", &FormulaParameters::v},           {"p", &FormulaParameters::p},
+    {"d", &FormulaParameters::d},           {"f", &FormulaParameters::f},
+    {"tokens", &FormulaParameters::tokens},
+};
+// "n=124439808", "tokens=16384". InvalidArgument, with the names.
+absl::Status SetFormulaParameter(absl::string_view text, FormulaParameters* parameters);
+
+enum class Formula : uint8_t {
+  k6n,
+  k6nActive,
+  k25n,
+  kPalm,
+  kPalmActive,
+  kPalmCausalHalf,
+  kMegatron,
+  kNanoGpt,
+  kChinchilla,
+  kLlmFoundry,
+};
+
+struct FormulaInfo {
+  Formula formula;
+  absl::string_view name;
+  absl::string_view text;    // FLOPs of a step
+  absl::string_view source;  // who uses it
+  absl::string_view reads;   // its parameters, separated by blanks
+};
+inline constexpr FormulaInfo kFormulas[] = {
+    {Formula::k6n, "6n", "6 N tokens", "Kaplan et al., arXiv 2001.08361", "n tokens"},
+    {Formula::k6nActive, "6n_active", "6 A tokens",
+     "mixtures of experts: parameters that a token meets", "a tokens"},
+    {Formula::k25n, "2.5n", "7.5 N tokens: 2.5 forward, twice that backward",
+     "an estimate in use for models of vision and text", "n tokens"},
+    {Formula::kPalm, "palm", "(6 N + 12 L H Q T) tokens", "PaLM, arXiv 2204.02311, appendix B",
+     "n l h q t tokens"},
+    {Formula::kPalmActive, "palm_active", "(6 A + 12 L H Q T) tokens",
+     "palm with the parameters that a token meets", "a l h q t tokens"},
+    {Formula::kPalmCausalHalf, "palm_causal_half", "(6 N + 6 L H Q T) tokens",
+     "palm with half of the scores", "n l h q t tokens"},
+    {Formula::kMegatron, "megatron", "72 L (HQ)^2 (1 + T / (6 HQ) + V / (12 HQ L)) tokens",
+     "Megatron, arXiv 2205.05198", "l h q t v tokens"},
+    {Formula::kNanoGpt, "nanogpt", "(6 (N - P) + 12 L H Q T) tokens",
+     "nanoGPT, estimate_mfu: without the position embedding", "n p l h q t tokens"},
+    {Formula::kChinchilla, "chinchilla", "3 (L (8 D HQ + 4 HQ T + 3 H T + 4 D F) + 4 V D) tokens",
+     "Chinchilla, arXiv 2203.15556, appendix F: embeddings as products, softmax 3 a score",
+     "l h q t v d f tokens"},
+    {Formula::kLlmFoundry, "llm-foundry", "(6 N + 12 L D T) tokens",
+     "llm-foundry, scripts/train/benchmarking: by the width, not by heads", "n l d t tokens"},
+};
+
+// FLOPs of a training step, by what a formula takes them to be.
+struct FormulaFlops {
+  Expr linear, embeddings, scores, others;
+  Expr Total() const { return linear + embeddings + scores + others; }
+};
+
+// FailedPrecondition, with the parameters that are missing; OutOfRange for an overflow of 128 bits.
+absl::StatusOr<FormulaFlops> PartsOfFormula(Formula formula, const FormulaParameters& parameters);
+// Their sum, a number. Expects parameters that are numbers.
+absl::StatusOr<absl::int128> FlopsByFormula(Formula formula, const FormulaParameters& parameters);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_CONVENTION_FORMULAS_H_
