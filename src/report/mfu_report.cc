@@ -25,7 +25,8 @@ constexpr double kPercent = 100;
 
 std::string PercentText(double share) {
   constexpr double kMost = 1e6;  // what is more is a mistake, and need not be exact
-  return absl::StrFormat(share < kMost ? "%.2f" : "%.4g", kPercent * share);
+  return share < kMost ? absl::StrFormat("%.2f", kPercent * share)
+                       : absl::StrFormat("%.4g", kPercent * share);
 }
 
 // "412.3 T".

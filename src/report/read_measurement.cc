@@ -37,8 +37,7 @@ class KeyReader {
 
   std::string Text(const char* key) {
     const Json* value = Find(key);
-    const std::string text =
-        value != nullptr && value->is_string() ? value->get<std::string>() : "";
+    std::string text = value != nullptr && value->is_string() ? value->get<std::string>() : "";
     if (text.empty()) Fault(key, "should be a text");
     return text;
   }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -133,7 +134,9 @@ TEST(RooflineTest, WhatIsBlankIsAnError) {
   const absl::Status peak = RooflineOf(*FindDevice("a100"), Precision::kFp8).status();
   EXPECT_EQ(peak.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(peak.message().find("the nearest is bf16, 312 TFLOP/s"), std::string::npos) << peak;
-  EXPECT_FALSE(RooflineOf(*FindDevice("a40"), Precision::kBf16).ok());  // no bandwidth
+  Device without_bandwidth = *FindDevice("a40");
+  without_bandwidth.bytes_per_second = std::nullopt;
+  EXPECT_FALSE(RooflineOf(without_bandwidth, Precision::kBf16).ok());
   EXPECT_FALSE(RooflineOf(*FindDevice("cpu:8:3:avx2"), Precision::kFp32).ok());
   EXPECT_TRUE(RooflineOf(*FindDevice("cpu:8:3:avx2:50"), Precision::kFp32).ok());
   EXPECT_FALSE(RooflineOf(*FindDevice("cpu:1:0.001:avx2:50"), Precision::kFp32).ok());
