@@ -1,7 +1,9 @@
 #include "src/api/diff.h"
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
@@ -28,10 +30,22 @@ struct KnownCount {
   absl::Status fault;  // what an unknown binding would have been told
 };
 
+// Nodes are compared by what they cost: the shapes around them, which are most of a row, go before
+// the other model is counted.
+void DropTensors(Report* report) {
+  for (NodeRow& node : report->nodes) {
+    node.inputs = std::vector<TensorInfo>();  // not clear(), which keeps the memory
+    node.outputs = std::vector<TensorInfo>();
+  }
+}
+
 // Counts with the bindings that the model has symbols for. Others may be of the other model.
 absl::StatusOr<KnownCount> CountWithKnown(const Model& model, const CountOptions& options) {
   absl::StatusOr<Report> report = Count(model, options);
-  if (report.ok()) return KnownCount{*std::move(report), options.bindings, absl::OkStatus()};
+  if (report.ok()) {
+    DropTensors(&*report);
+    return KnownCount{*std::move(report), options.bindings, absl::OkStatus()};
+  }
   if (options.bindings.empty() || !absl::IsInvalidArgument(report.status())) return report.status();
   CountOptions known = options;
   known.bindings.clear();
@@ -41,6 +55,7 @@ absl::StatusOr<KnownCount> CountWithKnown(const Model& model, const CountOptions
   if (known.bindings.size() == options.bindings.size()) return report.status();
   absl::StatusOr<Report> at = Count(model, known);
   if (!at.ok()) return at.status();
+  DropTensors(&*at);
   return KnownCount{*std::move(at), known.bindings, report.status()};
 }
 
@@ -69,45 +84,45 @@ absl::Status CheckBindings(const Bindings& wanted, const Bindings& of_base,
 }  // namespace
 
 absl::StatusOr<Diff> DiffModels(const Model& base, const Model& head, const CountOptions& options) {
-  ASSIGN_OR_RETURN(const KnownCount of_base, CountWithKnown(base, options));
-  ASSIGN_OR_RETURN(const KnownCount of_head, CountWithKnown(head, options));
+  ASSIGN_OR_RETURN(KnownCount of_base, CountWithKnown(base, options));
+  ASSIGN_OR_RETURN(KnownCount of_head, CountWithKnown(head, options));
   RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(&of_base.report, of_head.report);
+  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
 }
 
 absl::StatusOr<Diff> DiffModels(const Report& base, const Model& head,
                                 const CountOptions& options) {
-  ASSIGN_OR_RETURN(const KnownCount of_base, BindKnown(base, options.bindings));
-  ASSIGN_OR_RETURN(const KnownCount of_head, CountWithKnown(head, options));
+  ASSIGN_OR_RETURN(KnownCount of_base, BindKnown(base, options.bindings));
+  ASSIGN_OR_RETURN(KnownCount of_head, CountWithKnown(head, options));
   RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(&of_base.report, of_head.report);
+  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
 }
 
 absl::StatusOr<Diff> DiffModels(const Model& base, const Report& head,
                                 const CountOptions& options) {
-  ASSIGN_OR_RETURN(const KnownCount of_base, CountWithKnown(base, options));
-  ASSIGN_OR_RETURN(const KnownCount of_head, BindKnown(head, options.bindings));
+  ASSIGN_OR_RETURN(KnownCount of_base, CountWithKnown(base, options));
+  ASSIGN_OR_RETURN(KnownCount of_head, BindKnown(head, options.bindings));
   RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(&of_base.report, of_head.report);
+  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
 }
 
 absl::StatusOr<Diff> DiffModels(const Report& base, const Report& head,
                                 const CountOptions& options) {
-  ASSIGN_OR_RETURN(const KnownCount of_base, BindKnown(base, options.bindings));
-  ASSIGN_OR_RETURN(const KnownCount of_head, BindKnown(head, options.bindings));
+  ASSIGN_OR_RETURN(KnownCount of_base, BindKnown(base, options.bindings));
+  ASSIGN_OR_RETURN(KnownCount of_head, BindKnown(head, options.bindings));
   RETURN_IF_ERROR(CheckBindings(options.bindings, of_base.bindings, of_head));
-  return MakeDiff(&of_base.report, of_head.report);
+  return MakeDiff(std::move(of_base.report), std::move(of_head.report));
 }
 
 absl::StatusOr<Diff> DiffModels(const Report& head, const CountOptions& options) {
-  ASSIGN_OR_RETURN(const KnownCount bound, BindKnown(head, options.bindings));
+  ASSIGN_OR_RETURN(KnownCount bound, BindKnown(head, options.bindings));
   RETURN_IF_ERROR(CheckBindings(options.bindings, {}, bound));
-  return MakeDiff(nullptr, bound.report);
+  return MakeDiff(std::nullopt, std::move(bound.report));
 }
 
 absl::StatusOr<Diff> DiffModels(const Model& head, const CountOptions& options) {
-  ASSIGN_OR_RETURN(const Report report, Count(head, options));
-  return MakeDiff(nullptr, report);
+  ASSIGN_OR_RETURN(Report report, Count(head, options));
+  return MakeDiff(std::nullopt, std::move(report));
 }
 
 }  // namespace onnxflops

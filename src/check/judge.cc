@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/glob.h"
@@ -118,6 +119,7 @@ class RuleJudge {
     judgement.limit = absl::StrCat(forbids ? "none of " : "only ",
                                    absl::StrJoin(forbids ? rule.forbid : rule.allow, ", "));
     std::vector<std::string> wrong;
+    absl::flat_hash_set<std::string> seen;
     for (const OpDiff& op : diff_.ops) {
       if (op.head_nodes == 0) continue;
       const std::string domain = op.domain.empty() ? "ai.onnx" : op.domain;
@@ -128,8 +130,7 @@ class RuleJudge {
       };
       const auto& list = forbids ? rule.forbid : rule.allow;
       const bool listed = std::any_of(list.begin(), list.end(), matches);
-      const bool seen = std::find(wrong.begin(), wrong.end(), name) != wrong.end();
-      if (listed == forbids && !seen) wrong.push_back(name);
+      if (listed == forbids && seen.insert(name).second) wrong.push_back(name);
     }
     judgement.actual = wrong.empty() ? "-" : absl::StrJoin(wrong, ", ");
     if (wrong.size() > kListedNames) {

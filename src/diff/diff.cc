@@ -270,14 +270,12 @@ class NodeMatcher {
   std::vector<NodeDiff> Make(const std::vector<const Quantity*>& quantities) {
     of_head_.assign(head_.nodes.size(), -1);
     taken_.assign(base_.nodes.size(), false);
-    Pass([](const NodeRow& row, int32_t) {
-      return std::make_tuple(row.name, row.domain, row.op, int32_t{0}, Amounts());
+    Pass([](const NodeRow& row, int32_t) { return Key(row.name, row.domain, row.op, 0, nullptr); });
+    Pass([this](const NodeRow& row, int32_t module) {
+      return Key("", row.domain, row.op, module, Shared(row).get());
     });
     Pass([](const NodeRow& row, int32_t module) {
-      return std::make_tuple(std::string(), row.domain, row.op, module, Amounts(row));
-    });
-    Pass([](const NodeRow& row, int32_t module) {
-      return std::make_tuple(std::string(), row.domain, row.op, module, Amounts());
+      return Key("", row.domain, row.op, module, nullptr);
     });
     std::vector<NodeDiff> nodes;
     for (size_t i = 0; i < head_.nodes.size(); ++i) {
@@ -292,9 +290,12 @@ class NodeMatcher {
   }
 
  private:
+  // Name, domain, operator, module and amounts, as far as a pass looks at them.
+  using Key =
+      std::tuple<absl::string_view, absl::string_view, absl::string_view, int32_t, const Amounts*>;
+
   template <typename KeyOf>
   void Pass(const KeyOf& key_of) {
-    using Key = std::tuple<std::string, std::string, std::string, int32_t, Amounts>;
     absl::flat_hash_map<Key, std::vector<int32_t>> free;
     for (size_t i = base_.nodes.size(); i-- > 0;) {
       const NodeRow& row = base_.nodes[i];
@@ -314,8 +315,15 @@ class NodeMatcher {
     }
   }
 
+  // Nodes with equal amounts, as those of the two models mostly are, have them once.
+  const std::shared_ptr<const Amounts>& Shared(const Amounts& amounts) {
+    const auto [known, is_new] = shared_.try_emplace(amounts);
+    if (is_new) known->second = std::make_shared<const Amounts>(amounts);
+    return known->second;
+  }
+
   NodeDiff RowOf(const NodeRow* base, const NodeRow* head,
-                 const std::vector<const Quantity*>& quantities) const {
+                 const std::vector<const Quantity*>& quantities) {
     NodeDiff node;
     const NodeRow& named = head != nullptr ? *head : *base;
     const Report& report = head != nullptr ? head_ : base_;
@@ -324,8 +332,8 @@ class NodeMatcher {
     node.name = head != nullptr ? head->name : "";
     node.base_name = base != nullptr ? base->name : "";
     node.module = report.modules[static_cast<size_t>(named.module)].path;
-    node.base = base != nullptr ? std::make_shared<const Amounts>(*base) : NoAmounts();
-    node.head = head != nullptr ? std::make_shared<const Amounts>(*head) : NoAmounts();
+    node.base = base != nullptr ? Shared(*base) : NoAmounts();
+    node.head = head != nullptr ? Shared(*head) : NoAmounts();
     node.status = StatusOfPair(quantities, node, base != nullptr, head != nullptr);
     return node;
   }
@@ -334,6 +342,7 @@ class NodeMatcher {
   const TreeMaker& tree_;
   std::vector<int32_t> of_head_;  // the base's node, or -1
   std::vector<bool> taken_;       // of the base
+  absl::flat_hash_map<Amounts, std::shared_ptr<const Amounts>> shared_;
 };
 
 // What differs, of two lists of named texts.
@@ -482,11 +491,14 @@ bool Diff::IsRenamed(const ModuleDiff& m) const {
   return !within || name != base_name;
 }
 
-absl::StatusOr<Diff> MakeDiff(const Report* base_or_null, const Report& head_as_given) {
+absl::StatusOr<Diff> MakeDiff(const Report* base, const Report& head) {
+  return MakeDiff(base == nullptr ? std::optional<Report>() : *base, Report(head));
+}
+
+absl::StatusOr<Diff> MakeDiff(std::optional<Report> base_if_any, Report head) {
   Diff diff;
-  diff.has_base = base_or_null != nullptr;
-  Report head = head_as_given;
-  Report base = diff.has_base ? *base_or_null : NothingLike(head);
+  diff.has_base = base_if_any.has_value();
+  Report base = diff.has_base ? *std::move(base_if_any) : NothingLike(head);
   RETURN_IF_ERROR(CheckComparable(base, head));
   diff.renamed_symbols = AlignSymbols(base, head);
   RETURN_IF_ERROR(Rewrite(diff.renamed_symbols, &base));

@@ -129,6 +129,8 @@ struct Diff {
 // Without a base everything is new. Errors: FailedPrecondition if the reports cannot be compared;
 // OutOfRange if a formula gets too long.
 absl::StatusOr<Diff> MakeDiff(const Report* base, const Report& head);
+// The same of reports that nobody else needs: without a copy of their rows.
+absl::StatusOr<Diff> MakeDiff(std::optional<Report> base, Report head);
 
 // The same report at these sizes: everywhere, where Report::At has only totals. Symbols that the
 // report does not have are left out. Errors as of Report::At.
