@@ -36,6 +36,7 @@ MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 INSTRUCTIONS_PER_SECOND = 3_000_000_000
 SECONDS = {"count": 3.0, "explain": 3.0, "mfu": 3.0, "compare": 4.0, "diff": 6.0, "check": 6.0}
 MEMORY = 640 << 20
+MEMORY_OF_TWO = 768 << 20  # of diff and check, which hold two models
 OUTPUT = 320 << 20
 ERRORS = 100_000  # bytes of standard error
 MODEL = 1 << 20  # a model has less
@@ -285,7 +286,7 @@ class Worker:
         measured = {"seconds": seconds, "memory": memory, "output": os.path.getsize(self.out)}
         faults = [] if code in (0, 1, 2) else [f"exit code {code}"]
         faults += [f"{seconds:.2f} s"] if seconds > SECONDS[verb] else []
-        faults += [f"{memory >> 20} MiB"] if memory > MEMORY else []
+        faults += [f"{memory >> 20} MiB"] if memory > (MEMORY_OF_TWO if verb in ("diff", "check") else MEMORY) else []
         faults += [f"{measured['output']:,} bytes of output"] if measured["output"] > OUTPUT else []
         faults += ["an error of more bytes than that"] if os.path.getsize(self.err) > ERRORS else []
         self.hunt.note(verb, what, measured, faults)
