@@ -1,5 +1,5 @@
 // Fuzz target: whatever a configuration of a model family says, it is refused in one line, or its
-// graph is counted without a part that is unknown, and what was assumed is said.
+// graph is counted without a part that is unknown, and its warnings can be printed.
 #include <cstddef>
 #include <cstdint>
 #include <string>
