@@ -35,7 +35,8 @@ constexpr char kL4Memory[] = "192 bits x 12.5 Gb/s, of GDDR6";
 constexpr char kL40Sheet[] = "NVIDIA L40 datasheet, as resellers print it";
 constexpr char kA40Memory[] = "384 bits x 14.5 Gb/s, of GDDR6";
 constexpr char kA6000Memory[] = "384 bits x 16 Gb/s, of GDDR6";
-constexpr char kGh200Memory[] = "a report of NVIDIA's announcement of 2023-08-08: 96 GB of HBM3 at 4 TB/s";
+constexpr char kGh200Memory[] =
+    "a report of NVIDIA's announcement of 2023-08-08: 96 GB of HBM3 at 4 TB/s";
 constexpr char kMi200[] = "AMD, Instinct MI200 series (2021)";
 constexpr char kMi200Vector[] = "AMD, Instinct MI200 series (2021), vector units";
 constexpr char kMi355Clock[] = "256 CUs x 4096 x 2.4 GHz";
