@@ -19,12 +19,14 @@ namespace {
 
 bool HasToolFigure(const ToolRow& tool) { return tool.standing != Standing::kNotApplicable; }
 
-// Our count times measured / counted.
+// Our count times measured / counted; nullopt as well where that is beyond 128 bits.
 std::optional<absl::int128> Calibrated(const EstimateReport& report,
                                        const std::optional<absl::int128>& counted, bool training) {
   if (!report.calibration || !counted) return std::nullopt;
   if (report.calibration->measured.of_training != training) return std::nullopt;
-  return absl::int128(std::nearbyint(static_cast<double>(*counted) * report.calibration->ratio()));
+  const double figure = static_cast<double>(*counted) * report.calibration->ratio();
+  if (!(figure < 0x1p126)) return std::nullopt;
+  return absl::int128(std::nearbyint(figure));
 }
 
 std::string Cell(const std::optional<absl::int128>& figure) {

@@ -1,10 +1,13 @@
-// Fuzz target: whatever a file of budgets or of devices, or a report that serves as a base says, it
-// is refused in one line, or models are compared with it and judged by it, or devices are listed.
+// Fuzz target: whatever a file of budgets or of devices, a report that serves as a base, or a
+// measurement says, it is refused in one line, or models are compared with it, judged by it or
+// calibrated with it, or devices are listed.
 //
-// A byte of choices, then the file: a report if it begins with {, else budgets and devices.
+// A byte of choices, then the file: a report, measurement and calibration if it begins with {, else
+// budgets and devices.
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/check/budgets.h"
@@ -14,6 +17,7 @@
 #include "src/hardware/device.h"
 #include "src/onnxflops.h"
 #include "src/report/device_report.h"
+#include "src/report/estimate_report.h"
 #include "src/report/text_table.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/require_text.h"
@@ -56,6 +60,26 @@ void CompareWith(const Report& base, uint8_t choice) {
   }
 }
 
+void CalibrateBy(absl::string_view text) {
+  const absl::StatusOr<Measurement> measured = ParseMeasurement(text, "fuzz.json");
+  if (!measured.ok()) {
+    RequireOneLine(measured.status(), "fuzz.json:");
+  } else if (const auto made = Calibrate(*measured, Head()); !made.ok()) {
+    RequireOneLine(made.status(), "");
+  }
+  absl::StatusOr<Calibration> calibration = ParseCalibration(text, "fuzz.json");
+  if (!calibration.ok()) return RequireOneLine(calibration.status(), "fuzz.json:");
+  EstimateReport report;
+  report.models.emplace_back().ours = Head();
+  report.calibration = *std::move(calibration);
+  RequirePrintable(ToTable(report, {.width = 80}));
+  RequireMarkdown(ToMarkdown(report));
+  RequireCsv(ToCsv(report));
+  const std::string json = ToJson(report);
+  RequireJson(json);
+  Require(ParseCalibration(json, "fuzz.json").ok(), "a calibration that was written is none");
+}
+
 void JudgeBy(const Budgets& budgets, absl::string_view text) {
   const Diff diff = MakeDiff(&Head(), Head()).value();
   CheckReport report;
@@ -96,6 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const absl::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (LooksLikeReport(text)) {
+    CalibrateBy(text);
     const absl::StatusOr<Report> base = ReadReport(text, "fuzz.json");
     if (!base.ok()) {
       RequireOneLine(base.status(), "fuzz.json:");

@@ -34,7 +34,7 @@ MODULES = ("walk_models", "size_models", "list_models", "convention_models")
 # The promise, as SECURITY.md has it. A second is 3e9 instructions: what a core of 3 GHz does at one per cycle, which is what code does
 # that waits for memory now and then.
 INSTRUCTIONS_PER_SECOND = 3_000_000_000
-SECONDS = {"count": 3.0, "explain": 3.0, "mfu": 3.0, "compare": 4.0, "diff": 6.0, "check": 6.0}
+SECONDS = {"count": 3.0, "explain": 3.0, "mfu": 3.0, "compare": 4.0, "estimate": 4.0, "diff": 6.0, "check": 6.0}
 MEMORY = 640 << 20
 MEMORY_OF_TWO = 768 << 20  # of diff and check, which hold two models
 OUTPUT = 320 << 20
@@ -82,6 +82,7 @@ COUNT = [
     ["--convention", "xla", "--no-fold"],
     ["--convention", "thop", "--by", "node", "--format", "json"],
     ["--upper"],
+    ["--memory"],
     ["--backward", "exact"],
     ["--backward", "exact", "--recompute", "blocks", "--optimizer", "adam", "--format", "json"],
 ]
@@ -121,6 +122,7 @@ CHECK = [
     ["--budgets", BUDGETS_FILE, "--against", SELF, "--format", "comment"],
 ]
 MFU = [["--step-time", "1", "--peak", "1e12"]]
+ESTIMATE = [[]]
 # What runs on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
 # form that is slow with many models is found with a third of them; which third of the models runs a form hangs on the names of both.
 LIST = ["--by", "node", "--format", "csv"]
@@ -256,12 +258,14 @@ class Worker:
         if size >= MODEL:
             self.hunt.note("count", name, {"seconds": 0, "memory": 0, "output": 0}, [f"a model of {size:,} bytes, which no promise is about"])
         refused, explained = False, []
-        for verb, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("check", CHECK), ("mfu", MFU)):
+        for verb, forms in (("count", COUNT), ("compare", COMPARE), ("diff", DIFF), ("check", CHECK), ("mfu", MFU), ("estimate", ESTIMATE)):
             for options in self.forms(name, verb, forms):
                 if options and options != LIST and refused and not self.hunt.everything:
                     continue
-                refused = self.verb(name, verb, options) == 2 or refused
-                if options == LIST and not refused:
+                code = self.verb(name, verb, options)
+                if verb == "count" and not options:
+                    refused = code == 2
+                if options == LIST and code == 0:
                     explained = nodes_to_explain(self.out)
         for n in explained:
             self.verb(name, "explain", [n])
@@ -271,10 +275,11 @@ class Worker:
         return forms if self.hunt.every_form or self.hunt.only else [f for f in forms if is_due(name, verb, f)]
 
     def verb(self, name, verb, options):
-        """Runs a verb, again if it took too long: what else the machine does can only make it slower. Returns its exit code."""
+        """Runs a verb, again if it took too long: what else the machine does can only make it slower. Returns its exit code; None for
+        what --only leaves out."""
         what = f"{name}: {verb} {' '.join(o[:60] for o in options)}".rstrip()
         if self.hunt.only and not any(text in what for text in self.hunt.only):
-            return 0
+            return None
         seconds = float("inf")
         for _ in range(TRIES):
             with open(self.out, "wb") as out, open(self.err, "wb") as err:
