@@ -161,8 +161,10 @@ class RowMaker {
   // what is shown add up.
   void AddRest(const Place& place, std::vector<Group>* below) const {
     const int64_t times = place.times * place.group.count;
-    Amounts rest = place.amounts;
-    for (const Group& group : *below) rest.Add(group, -times);
+    AmountsSum sum;
+    sum.Add(place.amounts);
+    for (const Group& group : *below) sum.Add(group, -times);
+    const Amounts rest = sum.Total();
     const bool none = std::all_of(shown_.begin(), shown_.end(),
                                   [&](const Quantity* q) { return rest.*(q->value) == Expr(0); });
     if (none || below->empty()) return;
