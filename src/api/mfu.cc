@@ -146,10 +146,8 @@ class MfuMaker {
   // FLOPs of the forward pass as another tool counts them, a MAC being two.
   absl::StatusOr<absl::int128> ByTool(absl::string_view name) {
     ASSIGN_OR_RETURN(const convention::Convention* convention, convention::RequireConvention(name));
-    const absl::StatusOr<Report> report =
-        MakeReportAs(analysis_.inference, analysis_.counts, {}, *convention);
-    if (!report.ok()) return report.status();
-    const ToolFigure& tool = *report->tool;
+    ASSIGN_OR_RETURN(const ToolFigure tool,
+                     FigureAs(analysis_.inference, analysis_.counts, *convention));
     return PerStep(tool.counts_macs ? 2 * tool.headline : tool.headline);
   }
 

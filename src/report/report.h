@@ -200,6 +200,11 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
 absl::Status SetTraining(const Inference& inference, const Counts& counts, const Backward& backward,
                          const TrainingOptions& options, Report* report);
 
+// What another tool counts of the model. Errors: FailedPrecondition, with the reason, if it has no
+// figure; OutOfRange where the figure takes too much.
+absl::StatusOr<ToolFigure> FigureAs(const Inference& inference, const Counts& counts,
+                                    const convention::Convention& convention);
+
 // The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
 // the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Other
 // quantities are missing: their fields are 0, and writers leave them out. Shapes, symbols and

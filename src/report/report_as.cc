@@ -59,6 +59,19 @@ class Recount {
     for (const ModelLine& line : ledger.model_lines) of_model_.Add(line.theirs);
   }
 
+  ToolFigure Figure() const {
+    ToolFigure tool;
+    tool.counts_macs = convention_.unit == Unit::kMac;
+    tool.version = VersionUsed(convention_, ledger_);
+    tool.headline_name = convention_.headline;
+    tool.of_model = of_model_.Total(evidence_);
+    tool.headline = of_nodes_.Total(evidence_) + tool.of_model;
+    tool.has_rows = !ledger_.lines.empty();
+    tool.params = ledger_.params;
+    tool.assumptions = ledger_.assumptions;
+    return tool;
+  }
+
   absl::Status Fill(Report* report) {
     FillTotals(report);
     RETURN_IF_ERROR(FillModules(report));
@@ -104,15 +117,7 @@ class Recount {
   }
 
   void FillTotals(Report* report) const {
-    ToolFigure tool;
-    tool.counts_macs = convention_.unit == Unit::kMac;
-    tool.version = VersionUsed(convention_, ledger_);
-    tool.headline_name = convention_.headline;
-    tool.of_model = of_model_.Total(evidence_);
-    tool.headline = of_nodes_.Total(evidence_) + tool.of_model;
-    tool.has_rows = !ledger_.lines.empty();
-    tool.params = ledger_.params;
-    tool.assumptions = ledger_.assumptions;
+    ToolFigure tool = Figure();
     if (report->totals.lower_bound) {
       tool.assumptions.push_back(absl::StrCat(Plural(report->coverage.unknown, "node"),
                                               " without a rule of ours cost nothing"));
@@ -164,29 +169,49 @@ class Recount {
   absl::flat_hash_map<NodeId, Work> nodes_;
 };
 
+// FailedPrecondition where the tool has no figure of the model.
+absl::StatusOr<Ledger> LedgerOf(const Convention& convention, Evidence* evidence) {
+  Ledger ledger = convention.apply(evidence);
+  if (ledger.standing == Standing::kNotApplicable) {
+    // What the tool prints may hold names, of any length and with any characters.
+    const absl::string_view reason = Utf8Prefix(ledger.assumptions[0], kMaxShownFormula);
+    return absl::FailedPreconditionError(
+        absl::StrCat(Escaped(evidence->model().path), ": ", convention.name, " gives no figure: ",
+                     Printable(reason), reason.size() < ledger.assumptions[0].size() ? "..." : ""));
+  }
+  return ledger;
+}
+
+absl::Status CheckHeadline(const ToolFigure& tool, const ModelData& model,
+                           const Convention& convention) {
+  const char* error = tool.headline.error();
+  if (error == nullptr) return absl::OkStatus();
+  return LimitError(LimitOf(error), absl::StrCat(Escaped(model.path), ": the figure of ",
+                                                 convention.name, " ", error));
+}
+
 }  // namespace
+
+absl::StatusOr<ToolFigure> FigureAs(const Inference& inference, const Counts& counts,
+                                    const Convention& convention) {
+  Evidence evidence(inference, counts);
+  ASSIGN_OR_RETURN(const Ledger ledger, LedgerOf(convention, &evidence));
+  ToolFigure tool = Recount(evidence, convention, ledger).Figure();
+  RETURN_IF_ERROR(CheckHeadline(tool, *inference.model, convention));
+  return tool;
+}
 
 absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
                                     const ReportOptions& options, const Convention& convention) {
   const ModelData& model = *inference.model;
   Evidence evidence(inference, counts);
-  const Ledger ledger = convention.apply(&evidence);
-  if (ledger.standing == Standing::kNotApplicable) {
-    // What the tool prints may hold names, of any length and with any characters.
-    const absl::string_view reason = Utf8Prefix(ledger.assumptions[0], kMaxShownFormula);
-    return absl::FailedPreconditionError(absl::StrCat(
-        Escaped(model.path), ": ", convention.name, " gives no figure: ", Printable(reason),
-        reason.size() < ledger.assumptions[0].size() ? "..." : ""));
-  }
+  ASSIGN_OR_RETURN(const Ledger ledger, LedgerOf(convention, &evidence));
   ReportOptions without_bounds = options;
   without_bounds.upper_bounds = false;
   ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, without_bounds));
   RETURN_IF_ERROR(Recount(evidence, convention, ledger).Fill(&report));
   if (options.upper_bounds) report::RaiseToUpperBounds(&report);
-  if (const char* error = report.tool->headline.error()) {
-    return LimitError(LimitOf(error), absl::StrCat(Escaped(model.path), ": the figure of ",
-                                                   convention.name, " ", error));
-  }
+  RETURN_IF_ERROR(CheckHeadline(*report.tool, model, convention));
   FormulaText text(model);
   text.Add(report);
   RETURN_IF_ERROR(text.Check());

@@ -2,7 +2,7 @@
 """Holds the program to what SECURITY.md promises of files under a megabyte: time, memory and output of every verb.
 
     amplification.py PROGRAM                 runs every verb on every model; exit code 1 if one takes more than the promise.
-                                             Three forms run on every model, the others on a third of the models each
+                                             Three forms run on every model, the others on a quarter of the models each
     amplification.py PROGRAM --every-form    runs every form on every model: before a release, and after work on a writer
     amplification.py PROGRAM --only TEXT     the models, or the verbs, whose name holds TEXT; may be repeated
     amplification.py PROGRAM --all           prints what each run takes, and goes on with a model that is refused
@@ -124,10 +124,10 @@ CHECK = [
 MFU = [["--step-time", "1", "--peak", "1e12"]]
 ESTIMATE = [[]]
 # What runs on every model: the shortest way through each stage, and the longest list. The other forms write the same figures, so a
-# form that is slow with many models is found with a third of them; which third of the models runs a form hangs on the names of both.
+# form that is slow with many models is found with a quarter of them; which quarter of the models runs a form hangs on the names of both.
 LIST = ["--by", "node", "--format", "csv"]
 ALWAYS = {"count", "compare", " ".join(["count", *LIST])}
-SHARE = 3
+SHARE = 4
 
 
 def most_seconds(verb, options):
@@ -208,7 +208,7 @@ def nodes_to_explain(table):
 
 
 def is_due(name, verb, options):
-    """Whether a model and a form are in each other's third."""
+    """Whether a model and a form are in each other's quarter."""
     form = " ".join([verb, *options])
     return form in ALWAYS or zlib.crc32(f"{name} {form}".encode()) % SHARE == 0
 
