@@ -189,6 +189,12 @@ bool Report::Has(const Quantity& quantity) const {
 
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
                                   const ReportOptions& options) {
+  ASSIGN_OR_RETURN(ModuleTree tree, BuildModules(inference, counts));
+  return MakeReport(inference, counts, options, std::move(tree));
+}
+
+absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
+                                  const ReportOptions& options, ModuleTree tree) {
   const ModelData& model = *inference.model;
   Report report;
   report.model = DescribeModel(model);
@@ -205,7 +211,6 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
                           (needs == Quantity::Needs::kDevice && report.roofline.has_value());
     if (!is_there) report.absent |= uint32_t{1} << i;
   }
-  ASSIGN_OR_RETURN(ModuleTree tree, BuildModules(inference, counts));
   report.totals = AddUp(counts.total, tree.modules[0]);
   report.census = counts.total.flops;
   report.int_census = counts.total.int_ops;

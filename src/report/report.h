@@ -37,9 +37,10 @@ namespace onnxflops {
 namespace convention {
 struct Convention;  // of src/convention/convention.h
 }  // namespace convention
-struct Backward;   // of src/training/backward.h
-struct Counts;     // of src/count/count.h
-struct Inference;  // of src/infer/infer.h
+struct Backward;    // of src/training/backward.h
+struct Counts;      // of src/count/count.h
+struct Inference;   // of src/infer/infer.h
+struct ModuleTree;  // of src/module/module_tree.h
 
 struct ReportOptions {
   CausalCounting causal = CausalCounting::kFull;  // how Counts were made
@@ -199,6 +200,10 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
 // Report::training. OutOfRange if its formulas are too long.
 absl::Status SetTraining(const Inference& inference, const Counts& counts, const Backward& backward,
                          const TrainingOptions& options, Report* report);
+
+// The same with a tree of its modules that holds other work: its totals stay ours.
+absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
+                                  const ReportOptions& options, ModuleTree tree);
 
 // What another tool counts of the model. Errors: FailedPrecondition, with the reason, if it has no
 // figure; OutOfRange where the figure takes too much.

@@ -72,9 +72,22 @@ class Recount {
     return tool;
   }
 
-  absl::Status Fill(Report* report) {
+  // What the tool counts makes other rows of own work: a tree of its own.
+  absl::StatusOr<ModuleTree> Tree() const {
+    std::vector<ModuleWork> work;
+    for (const auto& [module, sum] : modules_) {
+      ModuleWork item;
+      item.module = module;
+      SetWork(sum.Total(evidence_), &item.amounts);
+      work.push_back(std::move(item));
+    }
+    return BuildModules(evidence_.inference(), evidence_.counts(), work);
+  }
+
+  // `report`: ours, with Tree().
+  void Fill(Report* report) {
     FillTotals(report);
-    RETURN_IF_ERROR(FillModules(report));
+    FillRoot(report);
     for (OpRow& row : report->by_op) {
       SetWork(ops_[{row.domain, row.op}].Total(evidence_), &row);
     }
@@ -85,7 +98,6 @@ class Recount {
       report->by_op.clear();
       report->nodes.clear();
     }
-    return absl::OkStatus();
   }
 
  private:
@@ -134,30 +146,15 @@ class Recount {
     report->causal_nodes = 0;  // what the tool makes of them is part of its ledger
   }
 
-  absl::Status FillModules(Report* report) {
-    std::vector<ModuleWork> work;
-    for (const auto& [module, sum] : modules_) {
-      ModuleWork item;
-      item.module = module;
-      SetWork(sum.Total(evidence_), &item.amounts);
-      work.push_back(std::move(item));
-    }
-    ASSIGN_OR_RETURN(ModuleTree tree,
-                     BuildModules(evidence_.inference(), evidence_.counts(), work));
-    // What the tool counts makes other rows of own work: a tree of its own.
-    for (NodeRow& row : report->nodes) {
-      row.module = tree.node_module[static_cast<size_t>(row.node)];
-    }
-    report->modules = std::move(tree.modules);
+  void FillRoot(Report* report) const {
     Module& root = report->modules[0];
     Amounts amounts = *root.amounts;
     SetWork(report->tool->headline, &amounts);
     root.lower_bound = report->totals.lower_bound;
     root.amounts = std::make_shared<const Amounts>(std::move(amounts));
-    if (report->tool->has_rows) return absl::OkStatus();
+    if (report->tool->has_rows) return;
     root.end = 1;
     report->modules.resize(1);
-    return absl::OkStatus();
   }
 
   const Evidence& evidence_;
@@ -208,8 +205,10 @@ absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& co
   ASSIGN_OR_RETURN(const Ledger ledger, LedgerOf(convention, &evidence));
   ReportOptions without_bounds = options;
   without_bounds.upper_bounds = false;
-  ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, without_bounds));
-  RETURN_IF_ERROR(Recount(evidence, convention, ledger).Fill(&report));
+  Recount recount(evidence, convention, ledger);
+  ASSIGN_OR_RETURN(ModuleTree tree, recount.Tree());
+  ASSIGN_OR_RETURN(Report report, MakeReport(inference, counts, without_bounds, std::move(tree)));
+  recount.Fill(&report);
   if (options.upper_bounds) report::RaiseToUpperBounds(&report);
   RETURN_IF_ERROR(CheckHeadline(*report.tool, model, convention));
   FormulaText text(model);
