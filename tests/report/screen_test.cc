@@ -97,6 +97,7 @@ TEST(SumTest, RowsOfEveryTreeAddUp) {
   const ViewOptions views[] = {
       {},
       {.depth = 2},
+      {.page_rows = 10},
       {.fold = false},
       {.sort = FindFigure("bytes_read").value()},
       {.columns = EveryQuantity()},
