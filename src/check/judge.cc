@@ -22,6 +22,7 @@ namespace onnxflops {
 namespace {
 
 using check::UnitOf;
+using report::GroupedExpr;
 using report::SiNumber;
 using report::TimeText;
 
@@ -279,7 +280,8 @@ class RuleJudge {
     const Expr head = HeadOf(m, *rule.quantity).Substitute(at);
     if (rule.per == nullptr) {
       if (head.is_literal()) return FigureText(head.literal(), *rule.quantity);
-      return head.Shortened(kMaxShownName);
+      const std::string text = head.Shortened(kMaxShownName);
+      return text.size() < kMaxShownName ? GroupedExpr(head) : text;  // that is all of it
     }
     const Expr per = HeadOf(m, *rule.per).Substitute(at);
     if (!head.is_literal() || !per.is_literal()) return "depends on sizes";

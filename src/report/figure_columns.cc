@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 
 namespace onnxflops {
 
@@ -51,11 +52,20 @@ std::string FigureKeys() {
 }
 
 absl::StatusOr<Figure> FindFigure(absl::string_view key) {
+  if (key == "macts") key = "activation_count";  // as timm and pycls call it
+  if (key == "bops") {
+    return absl::InvalidArgumentError(
+        "'bops' is no column: the line types has it, for the model or for --module GLOB");
+  }
+  std::vector<std::string> known;
   for (const Figure& figure : AllFigures()) {
     if (figure.key() == key) return figure;
+    known.emplace_back(figure.key());
   }
+  const std::string similar = DidYouMean(key, known);
   return absl::InvalidArgumentError(
-      absl::StrCat(Quoted(key), " is no quantity; there are ", FigureKeys()));
+      absl::StrCat(Quoted(key), " is no quantity",
+                   similar.empty() ? absl::StrCat("; there are ", FigureKeys()) : similar));
 }
 
 }  // namespace onnxflops

@@ -11,10 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
+#include "src/graph/dtype.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
+#include "src/symbolic/expr_sum.h"
 
 namespace onnxflops::report {
 namespace {
@@ -24,7 +26,7 @@ constexpr size_t kMaxShownSizes = 8;      // in the title
 constexpr size_t kMaxShownItems = 12;     // symbols, unknown nodes
 constexpr size_t kMaxTotalColumns = 160;  // of a formula in the lines of totals
 constexpr size_t kNamedSizes = 2;         // without a bound
-constexpr int kMaxShownBound = 60;     // of what a symbol is at most
+constexpr int kMaxShownBound = 60;        // of what a symbol is at most
 constexpr int kNamedOthers = 2;           // operators named as the rest of the FLOPs
 constexpr int kLeastWork = 1000;          // of the work: less of another kind is not mentioned
 
@@ -281,6 +283,10 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   LabelledLine line = {"types", {}};
   for (auto& [value, text] : types) line.texts.push_back(std::move(text));
+  if (const std::optional<Expr> bops = BitOperations(by_type)) {
+    line.texts.push_back(
+        absl::StrCat(texts.Number(*bops), " BOPs", texts.Per(), " (MACs x bits x bits)"));
+  }
   lines->push_back(std::move(line));
 }
 
@@ -573,6 +579,18 @@ std::string WarningText(const std::string& warning) {
 }
 
 }  // namespace
+
+std::optional<Expr> BitOperations(const MacsByDType& macs) {
+  ExprSum sum;
+  for (const auto& [operands, amount] : macs) {
+    const int bits = BitsPerElement(operands.a) * BitsPerElement(operands.b);
+    if (bits == 0) return std::nullopt;
+    sum.Add(amount * bits);
+  }
+  Expr total = sum.Total();
+  if (total.error() != nullptr) return std::nullopt;  // beyond 128 bits
+  return total;
+}
 
 int64_t SizesInside(const Report& report) {
   return static_cast<int64_t>(FindSizesInside(report).size());
