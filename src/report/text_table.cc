@@ -107,7 +107,7 @@ int BestCut(const std::vector<std::string*>& cells, int width) {
   const size_t different = looks.size();
   int best = -1;
   size_t most = 1;
-  for (const int beginning : {0, width / 4, width / 2, width * 3 / 4, width}) {
+  for (const int beginning : {width / 4, width / 2, width * 3 / 4, width, 0}) {
     if (most == different) break;
     looks.clear();
     for (const std::string* cell : cells) looks.insert(CutCell(*cell, width, beginning));
@@ -123,6 +123,7 @@ void CutColumn(size_t column, int width, TextTable* table) {
   using Narrow = TextTable::Column::Narrow;
   const Narrow narrow = table->columns[column].narrow;
   const int usual = narrow == Narrow::kCutEnd || narrow == Narrow::kDropEnd ? width : 0;
+  const bool names = column == 0 || usual == 0;
   std::string& title = table->columns[column].title;
   title = CutCell(title, width, usual);
   absl::flat_hash_map<std::string, std::vector<std::string*>> alike;
@@ -132,8 +133,7 @@ void CutColumn(size_t column, int width, TextTable* table) {
     alike[CutCell(cell, width, row.faint ? width : usual)].push_back(&cell);
   }
   for (const auto& [look, cells] : alike) {
-    const bool names = usual == 0 && cells.size() > 1;
-    const int beginning = names ? BestCut(cells, width) : -1;
+    const int beginning = names && cells.size() > 1 ? BestCut(cells, width) : -1;
     for (std::string* cell : cells) {
       *cell = beginning < 0 ? look : CutCell(*cell, width, beginning);
     }
