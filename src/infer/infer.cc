@@ -108,7 +108,7 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
       failed,
       absl::StrCat(Escaped(model->path), ": ", absl::StrJoin(given, ", "),
                    given.size() == 1 ? " does" : " do",
-                   " not fit this model (it fixes what it declares as a symbol):\n  ", rest));
+                   " not fit this model:\n  ", rest));
 }
 
 }  // namespace

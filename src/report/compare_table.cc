@@ -179,7 +179,7 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   table.columns = {{absl::StrCat("tools in ", UnitName(unit)), false},
                    {absl::StrCat(UnitName(unit), figures.Per()), true},
                    {"% of ours", true},
-                   {"largest difference", false, Column::Narrow::kDrop}};
+                   {"largest difference", false, Column::Narrow::kDropEnd}};
   table.rows.push_back(
       {{integers ? "ours, integer work included" : "ours",
         ours == Expr(0) && report.ours.totals.lower_bound
@@ -392,11 +392,17 @@ std::string DrawStep(const Step& step, int text_width, int figure_width, bool co
   return out;
 }
 
+// Why a tool has none.
+std::string NoFigure(const ToolRow& tool) {
+  const std::string why = absl::StrJoin(tool.assumptions, "; ");
+  return absl::StrCat(tool.convention->name, " gives no figure: ", why);
+}
+
 void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::string* out) {
   const bool none = tool.standing == Standing::kNotApplicable;
   for (const std::string& text : tool.assumptions) {
     const std::vector<std::string> words =
-        absl::StrSplit(absl::StrCat(none ? "no figure: " : "assumed: ", text), ' ');
+        absl::StrSplit(none ? NoFigure(tool) : absl::StrCat("assumed: ", text), ' ');
     *out += DrawWrapped(words, " ", width, 4);
   }
   if (!none && tool.from == nullptr && tool.convention->passes > 1) {
@@ -441,10 +447,10 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) 
         {{std::move(step.text), std::move(step.figure)}, step.indent, step.strong});
   }
   std::string out = absl::StrCat("\n", DrawMarkdown(table), "\n");
+  const bool none = tool.standing == Standing::kNotApplicable;
   for (const std::string& text : tool.assumptions) {
-    absl::StrAppend(&out,
-                    tool.standing == Standing::kNotApplicable ? "- no figure: " : "- assumed: ",
-                    MarkdownCode(text), "\n");
+    absl::StrAppend(&out, "- ", none ? "" : "assumed: ", MarkdownCode(none ? NoFigure(tool) : text),
+                    "\n");
   }
   if (const std::string note = figures.Note(); !note.empty()) {
     absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");

@@ -44,6 +44,7 @@ using report::SiNumber;
 using report::TensorText;
 using report::WithoutBeginning;
 using report::WithoutEnd;
+using report::WithoutMiddle;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -648,6 +649,20 @@ TEST(TableTest, CutsWhatMattersLeast) {
   EXPECT_EQ(WithoutBeginning("ééééé", 4), "..éé");
   EXPECT_EQ(WithoutEnd("a long text", 8), "a long..");
   EXPECT_EQ(WithoutEnd("short", 5), "short");
+  EXPECT_EQ(WithoutMiddle("  transformer.resblocks.0-23", 16, 4), "  tran..cks.0-23");
+  EXPECT_EQ(WithoutMiddle("    deep and long", 9, 4), "    dee..");
+}
+
+TEST(TableTest, NamesThatDifferAreCutSoThatTheyDiffer) {
+  TextTable table;
+  table.columns = {{"name", false, TextTable::Column::Narrow::kCutBeginning}};
+  for (const char* name :
+       {"encoder.first.block.attention.dense", "decoder.first.block.attention.dense",
+        "head.of.the.model.that.has.no.twin"}) {
+    table.rows.push_back({{name}});
+  }
+  EXPECT_EQ(DrawText(table, {.width = 22}),
+            "  name\n| encod..tention.dense\n| decod..tention.dense\n| ..l.that.has.no.twin\n");
 }
 
 TEST(TableTest, OneFactorStandsInTheTitles) {
