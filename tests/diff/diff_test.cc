@@ -38,8 +38,10 @@ struct Net {
   std::string batch = "2", input = "x", stem = "blocks";
   int blocks = 3;
   std::vector<int64_t> wide = {16, 16, 16, 16};
-  std::string moved_to;  // where the head is; "": at the top
-  std::string wrapper;   // around all of it: "/m"
+  std::string moved_to;   // where the head is; "": at the top
+  std::string wrapper;    // around all of it: "/m"
+  std::string inner;      // the module in fc1 that does its work; "": fc1 itself
+  bool adds_own = false;  // fc1 does something itself in any case
 };
 constexpr int64_t kHidden = 8;
 
@@ -59,7 +61,11 @@ ModelMaker MakeNet(const Net& net) {
     const std::string name = absl::StrCat(net.stem, ".", i);
     const std::string block = absl::StrCat("/", name);
     const int64_t wide = net.wide[static_cast<size_t>(i)];
-    linear(absl::StrCat(block, "/fc1"), absl::StrCat(name, ".fc1"), kHidden, wide);
+    linear(absl::StrCat(block, "/fc1", net.inner), absl::StrCat(name, ".fc1"), kHidden, wide);
+    if (net.adds_own) {
+      make.Node(absl::StrCat(net.wrapper, block, "/fc1/Relu"), "Relu", {x}, {x + "_own"});
+      x += "_own";
+    }
     const std::string y = absl::StrCat(name, "_act");
     make.Node(absl::StrCat(net.wrapper, block, "/act/Relu"), "Relu", {x}, {y});
     x = y;
@@ -136,9 +142,35 @@ TEST(DiffTest, ARenamedAndChangedPartIsTheSamePart) {
 
 TEST(DiffTest, AMovedPart) {
   Net head;
-  head.moved_to = "/tail";
-  EXPECT_THAT(Changes(DiffNets({}, head)),
-              ElementsAre("added tail 64", "moved_here tail.head 64", "moved_away head -64"));
+  head.moved_to = "/blocks.0";
+  EXPECT_THAT(
+      Changes(DiffNets({}, head)),
+      ElementsAre("changed blocks.0 64", "moved_here blocks.0.head 64", "moved_away head -64"));
+}
+
+TEST(DiffTest, ALevelAroundAPart) {
+  Net head;
+  head.moved_to = "/tail/inner";
+  const Diff diff = DiffNets({}, head);
+  EXPECT_THAT(Changes(diff), IsEmpty());
+  std::vector<std::string> levels;
+  for (const ModuleDiff& m : diff.modules) {
+    if (m.new_level) levels.push_back(m.path);
+  }
+  EXPECT_THAT(levels, ElementsAre("tail", "tail.inner"));
+}
+
+// What one of the models does in a module itself and the other in its parts: changes add up.
+TEST(DiffTest, PartsThatOnlyOneOfTheModelsHas) {
+  Net parts;
+  parts.inner = "/linear";
+  for (const bool has_own : {false, true}) {
+    parts.adds_own = has_own;
+    const Diff to = DiffNets({}, parts), back = DiffNets(parts, {});
+    ExpectPartsAddUp(to);
+    ExpectPartsAddUp(back);
+    EXPECT_EQ(Turned(to, -1), Turned(back, 1));
+  }
 }
 
 // A prefix of all names is no new model: the parts have no other cost, and the level says so once.
