@@ -147,11 +147,14 @@ class Matcher {
     }
   }
 
+  // Own work is that of a module or of the model, which call it otherwise.
+  static absl::string_view NameOf(const Module& m) { return m.own ? "(own)" : m.name(); }
+
   void MatchByName(int32_t b, int32_t h) {
     absl::flat_hash_map<absl::string_view, int32_t> names;
-    for (int32_t c : head_.Unmatched(h)) names.try_emplace(head_.At(c).name(), c);
+    for (int32_t c : head_.Unmatched(h)) names.try_emplace(NameOf(head_.At(c)), c);
     for (int32_t c : base_.Unmatched(b)) {
-      const auto same = names.find(base_.At(c).name());
+      const auto same = names.find(NameOf(base_.At(c)));
       if (same == names.end()) continue;
       Match(c, same->second);
       names.erase(same);
