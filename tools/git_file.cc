@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -46,6 +47,17 @@ struct GitRun {
   bool ok = false;
 };
 
+// Hooks of git set GIT_DIR. Without a work tree beside it, every folder would be the top of one.
+std::vector<char*> GitEnvironment() {
+  std::vector<char*> variables;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const bool left_out = absl::StartsWith(*at, "GIT_DIR=") && getenv("GIT_WORK_TREE") == nullptr;
+    if (!left_out) variables.push_back(*at);
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
+
 absl::StatusOr<GitRun> RunGit(const std::string& folder, std::vector<std::string> words) {
   GitRun run = {File(memfd_create("git", MFD_CLOEXEC))};
   if (run.output.fd < 0) return absl::UnknownError(strerror(errno));
@@ -54,13 +66,16 @@ absl::StatusOr<GitRun> RunGit(const std::string& folder, std::vector<std::string
   posix_spawn_file_actions_adddup2(&actions, run.output.fd, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  words.insert(words.begin(), {"git", "-C", folder});
+  // A folder of the repository may look like a repository of its own, whose configuration names
+  // programs to run: git is not to take it for one.
+  words.insert(words.begin(), {"git", "-c", "safe.bareRepository=explicit", "-C", folder});
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t pid = -1;
-  const int error = posix_spawnp(&pid, "git", &actions, nullptr, arguments.data(), environ);
+  const int error =
+      posix_spawnp(&pid, "git", &actions, nullptr, arguments.data(), GitEnvironment().data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return absl::InvalidArgumentError(absl::StrCat("git cannot be run: ", strerror(error)));

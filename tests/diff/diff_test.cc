@@ -289,8 +289,8 @@ TEST(ReadReportTest, WhatIsNoReport) {
     return text.replace(at, from.size(), to.data(), to.size());
   };
   const std::pair<std::string, const char*> cases[] = {
-      {"", "old.json: it is not complete JSON"},
-      {good.substr(0, 500), "old.json: it is not complete JSON"},
+      {"", "old.json: it is not valid JSON, or not complete"},
+      {good.substr(0, 500), "old.json: it is not valid JSON, or not complete"},
       {"[]", "old.json: schema: the field is missing"},
       {R"({"schema": "onnxflops.ops/1"})",
        "old.json: schema: 'onnxflops.ops/1' is not onnxflops.report/1, which onnxflops count "
@@ -300,12 +300,16 @@ TEST(ReadReportTest, WhatIsNoReport) {
       {spoilt("\"onnxflops\",", "\"thop\","),
        "old.json: convention: the report counts as 'thop'; only our own counts can be read back"},
       {spoilt("\"params\": 800", "\"params\": -800"),
-       "old.json: params: it should be a quantity, {\"expr\": \"...\", \"value\": ...}"},
+       "old.json: params: it should be a whole number, 0 or more, or {\"expr\": \"...\", ...}"},
       {spoilt("\"expr\": \"3296\"", "\"expr\": \"3296 +\""),
        "old.json: flops: column 7: expected a number, a name or '(', found the end"},
       {spoilt("\"expr\": \"3296\"", "\"expr\": \"-3296\""), "old.json: flops: it is negative"},
       {spoilt("\"expr\": \"3296\"", "\"expr\": 3296"),
-       "old.json: flops: it should be a quantity, {\"expr\": \"...\", \"value\": ...}"},
+       "old.json: flops: it should be a whole number, 0 or more, or {\"expr\": \"...\", ...}"},
+      {spoilt("\"expr\": \"3296\"", "\"expr\": \"3295\""),
+       "old.json: flops: the total is 3295, the modules have 3296"},
+      {spoilt("\"causal\":", "\"convention\": \"onnxflops\", \"causal\":"),
+       "old.json: convention: the field is there twice"},
       {spoilt("\"children\": [", "\"others\": ["), "old.json: children: the field is missing"},
       {spoilt("\"path\": \"blocks.0\"", "\"path\": \"blocks\""),
        "old.json: name: it should end the path"},

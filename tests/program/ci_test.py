@@ -219,6 +219,39 @@ def test_lfs(folder, pointer):
     git("reset", "-q", "--hard", "HEAD~1", cwd=folder)
 
 
+BARE_CONFIG = """[core]
+repositoryformatversion = 1
+bare = true
+[extensions]
+partialClone = origin
+[remote "origin"]
+url = .
+promisor = true
+uploadpack = "touch pwned; false"
+"""
+
+
+def test_git_of_others(folder):
+    """A folder that looks like a repository runs nothing, and a hook's GIT_DIR does not change what a path means."""
+    git("init", "-q", cwd=folder)
+    evil = os.path.join(folder, "evil")
+    for part in ("objects/k", "refs/heads"):
+        os.makedirs(os.path.join(evil, part))
+    write(os.path.join(evil, "HEAD"), "ref: refs/heads/main\n")
+    write(os.path.join(evil, "config"), BARE_CONFIG)
+    write(os.path.join(evil, "refs", "heads", "main"), "1" * 40 + "\n")
+    copy(MODEL, os.path.join(evil, "m.onnx"))
+    copy(os.path.join(ROOT, "models", "lstm.onnx"), os.path.join(folder, "m.onnx"))
+    os.mkdir(os.path.join(folder, "sub"))
+    copy(MODEL, os.path.join(folder, "sub", "m.onnx"))
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "one", cwd=folder)
+    expect_error("git finds no such revision", "diff", "--git", "HEAD", "evil/m.onnx", cwd=folder)
+    expect(not any("pwned" in names for _, _, names in os.walk(folder)), "a configuration in the repository ran a program")
+    for place in (".git", os.path.join(folder, ".git")):
+        expect("nothing changed" in run("diff", "--git", "HEAD", "sub/m.onnx", cwd=folder, GIT_DIR=place), "a hook's GIT_DIR")
+
+
 def test_check_of_revisions(folder):
     """check --git: several models, each with itself at a revision; a new one with nothing."""
     git("init", "-q", cwd=folder)
@@ -365,7 +398,7 @@ def hostile_fork(folder, script, environment):
 
 
 def main():
-    for test in (test_formats, test_sizes, test_attacks, test_plain_comments, test_workflows, test_repository, test_check_of_revisions, test_review, test_templates):
+    for test in (test_formats, test_sizes, test_attacks, test_plain_comments, test_workflows, test_repository, test_git_of_others, test_check_of_revisions, test_review, test_templates):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("\n".join(FAULTS))

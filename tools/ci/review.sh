@@ -9,6 +9,7 @@
 set -uo pipefail
 onnxflops=${ONNXFLOPS:-onnxflops} base=${BASE:-origin/main} budgets=${BUDGETS:-onnxflops.toml} out=${OUT:-onnxflops-review}
 fail() { echo "review.sh: $1" >&2; exit 2; }
+[ -z "$(git ls-files -- "$out")" ] || fail "OUT: '$out' is a part of the repository"
 mkdir -p "$out" || exit 2
 printf '<!-- onnxflops:review -->\n' >"$out/comment.md"
 work=$(mktemp -d) || exit 2
