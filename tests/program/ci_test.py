@@ -281,6 +281,13 @@ def review(folder, code, **environment):
     return done.stderr + read(os.path.join(folder, "out", "comment.md"))
 
 
+def expect_refused_out(folder):
+    """Results never go where a pull request has put a link or a file of its own."""
+    done = subprocess.run([os.path.join(ROOT, "tools", "ci", "review.sh")], cwd=folder, capture_output=True, text=True, check=False,
+                          env={**os.environ, "ONNXFLOPS": PROGRAM, "BASE": "HEAD", "OUT": "taken"})
+    expect(done.returncode == 2 and "OUT: 'taken' is a part of the repository" in done.stderr, f"OUT: {done.stderr}")
+
+
 def test_review(folder):
     """A mistake in what review.sh is given is an error that names it. What is new or gone is said."""
     git("init", "-q", cwd=folder)
@@ -293,6 +300,10 @@ def test_review(folder):
     expect("BASE: there is no revision '--all'" in review(folder, 2, BASE="--all"), "a base that is an option")
     expect("no file of the repository matches 'typo/*.onnx'" in review(folder, 2, MODELS="typo/*.onnx"), "a pattern without files")
     expect("No model changed its cost." in review(folder, 0), "nothing changed")
+    os.mkdir(os.path.join(folder, "taken"))
+    write(os.path.join(folder, "taken", "comment.md"), "")
+    git("add", "taken", cwd=folder)
+    expect_refused_out(folder)
     write(os.path.join(folder, "mine.toml"), "[budget]\nmacs = 1\n")
     expect("Budgets are read from the base" in review(folder, 0, BUDGETS="mine.toml"), "budgets that are new")
     git("rm", "-q", "old.onnx", "a b.onnx", cwd=folder)
@@ -354,15 +365,16 @@ def test_plain_comments(folder):
 
 
 def test_workflows(folder):
-    """actionlint, where it is installed, takes the workflows for forks and what action.yml says at its top."""
+    """The README says what action.yml does. actionlint, where it is installed, takes that and the workflows for forks."""
+    action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
+    usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
+    expect("```yaml\n" + usage + "\n```" in read(os.path.join(ROOT, "README.md")), "the README's workflow is that of action.yml")
     if not shutil.which("actionlint"):
         return
     workflows = os.path.join(folder, ".github", "workflows")
     os.makedirs(workflows)
     git("init", "-q", cwd=folder)
     shutil.copytree(os.path.join(ROOT, "tools", "ci"), os.path.join(folder, "tools", "ci"))
-    action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
-    usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
     texts = {"use.yml": usage, **{name: read(os.path.join(ROOT, "tools", "ci", name)) for name in ("fork-review.yml", "fork-comment.yml")}}
     for name, text in texts.items():
         write(os.path.join(workflows, name), text.replace("OWNER/onnxflops/tools/ci@REVISION", "./tools/ci") + "\n")
