@@ -270,12 +270,16 @@ class Matcher {
   // ...
   struct Chains {
     std::map<std::pair<size_t, int32_t>, std::vector<int32_t>> tops;  // by depth and work there
+    absl::flat_hash_map<int32_t, std::vector<size_t>> depths;         // of a work
 
     Chains(const Side& side, const std::vector<int32_t>& modules) {
       for (int32_t top : modules) {
         int32_t c = side.work[static_cast<size_t>(top)] == kNone ? kNone : top;
         for (size_t depth = 0; c != kNone && depth < kMaxComparedModules; ++depth) {
-          tops[{depth, side.work[static_cast<size_t>(c)]}].push_back(top);
+          const int32_t work = side.work[static_cast<size_t>(c)];
+          std::vector<int32_t>& list = tops[{depth, work}];
+          if (list.empty()) depths[work].push_back(depth);
+          list.push_back(top);
           c = DearestChild(side, c);
         }
       }
@@ -315,9 +319,11 @@ class Matcher {
     }
     bool opened = false;
     for (const auto& [place, tops] : left.tops) {
-      for (size_t depth = 0; depth < kMaxComparedModules; ++depth) {
+      const auto known = right.depths.find(place.second);
+      if (known == right.depths.end()) continue;
+      for (const size_t depth : known->second) {
+        if (depth == place.first) continue;
         const std::vector<int32_t>* others = right.At(depth, place.second);
-        if (others == nullptr || depth == place.first) continue;
         for (const auto& [l, r] : Pairs(tops, *others)) {
           OpenLevels(place.first, depth, l, &base_);
           OpenLevels(depth, place.first, r, &head_);
