@@ -31,6 +31,8 @@ struct Side {
   // Equal where MACs and weights are, of modules with parts or of those without; kNone where one of
   // them is 0.
   std::vector<int32_t> work;
+  // Equal where MACs are, of modules with parts; else kNone.
+  std::vector<int32_t> macs;
 
   const Module& At(int32_t i) const { return modules[static_cast<size_t>(i)]; }
   int32_t PartnerOf(int32_t i) const { return (*partner)[static_cast<size_t>(i)]; }
@@ -84,12 +86,14 @@ class Matcher {
              &match_.base_wrapper,
              std::vector<bool>(base.size()),
              {},
+             {},
              {}};
     head_ = {head,
              &match_.of_head,
              &match_.head_moved,
              &match_.head_wrapper,
              std::vector<bool>(head.size()),
+             {},
              {},
              {}};
   }
@@ -105,7 +109,7 @@ class Matcher {
         while (OpenWrappers(b, h)) MatchByName(b, h);
         MatchBySignature(b, h);
         MatchByLikeness(b, h);
-      } while (MatchByWork(b, h));
+      } while (MatchByWork(b, h, &Side::work) || MatchByWork(b, h, &Side::macs));
     }
     MatchMoved();
     return std::move(match_);
@@ -124,6 +128,7 @@ class Matcher {
   void Sign(Side* side) {
     side->signature.resize(side->modules.size());
     side->work.assign(side->modules.size(), kNone);
+    side->macs.assign(side->modules.size(), kNone);
     std::vector<std::vector<int32_t>> children(side->modules.size());
     for (auto i = static_cast<int32_t>(side->modules.size()) - 1; i >= 0; --i) {
       const Module& m = side->At(i);
@@ -135,16 +140,21 @@ class Matcher {
       const int32_t id =
           ids_.try_emplace(std::move(key), static_cast<int32_t>(ids_.size())).first->second;
       side->signature[static_cast<size_t>(i)] = id;
-      if (!m.own && !m.amounts->macs.is_zero() && !m.amounts->params.is_zero()) {
-        const auto work_id = static_cast<int32_t>(work_ids_.size());
-        side->work[static_cast<size_t>(i)] =
-            work_ids_
-                .try_emplace(std::tuple(m.amounts->macs, m.amounts->params, m.end == i + 1),
-                             work_id)
-                .first->second;
-      }
+      if (!m.own && !m.amounts->macs.is_zero()) SignWork(i, side);
       if (heavy && m.parent >= 0) children[static_cast<size_t>(m.parent)].push_back(id);
     }
+  }
+
+  void SignWork(int32_t i, Side* side) {
+    const Module& m = side->At(i);
+    const auto id = [this](const Expr& macs, const Expr& params, bool leaf) {
+      const auto next = static_cast<int32_t>(work_ids_.size());
+      return work_ids_.try_emplace(std::tuple(macs, params, leaf), next).first->second;
+    };
+    const bool leaf = side->Size(i) == 1;
+    const auto at = static_cast<size_t>(i);
+    if (!m.amounts->params.is_zero()) side->work[at] = id(m.amounts->macs, m.amounts->params, leaf);
+    if (!leaf) side->macs[at] = id(m.amounts->macs, Expr(), false);
   }
 
   // Own work is that of a module or of the model, which call it otherwise.
@@ -259,7 +269,7 @@ class Matcher {
   static int32_t DearestChild(const Side& side, int32_t parent) {
     const Expr& all = side.At(parent).amounts->macs;
     for (int32_t c = parent + 1; c < side.At(parent).end; c = side.At(c).end) {
-      if (side.At(c).own || side.work[static_cast<size_t>(c)] == kNone) continue;
+      if (side.At(c).own || side.At(c).amounts->macs.is_zero()) continue;
       const auto least = (Expr(2) * side.At(c).amounts->macs - all).LowerBound();
       if (least && *least > 0) return c;
     }
@@ -272,11 +282,13 @@ class Matcher {
     std::map<std::pair<size_t, int32_t>, std::vector<int32_t>> tops;  // by depth and work there
     absl::flat_hash_map<int32_t, std::vector<size_t>> depths;         // of a work
 
-    Chains(const Side& side, const std::vector<int32_t>& modules) {
+    Chains(const Side& side, const std::vector<int32_t>& modules, const std::vector<int32_t>& ids) {
       for (int32_t top : modules) {
-        int32_t c = side.work[static_cast<size_t>(top)] == kNone ? kNone : top;
+        if (side.At(top).own || side.At(top).amounts->macs.is_zero()) continue;
+        int32_t c = top;
         for (size_t depth = 0; c != kNone && depth < kMaxComparedModules; ++depth) {
-          const int32_t work = side.work[static_cast<size_t>(c)];
+          const int32_t work = ids[static_cast<size_t>(c)];
+          if (work == kNone) break;
           std::vector<int32_t>& list = tops[{depth, work}];
           if (list.empty()) depths[work].push_back(depth);
           list.push_back(top);
@@ -307,11 +319,13 @@ class Matcher {
     return pairs;
   }
 
-  // Two programs of one network have parts of equal MACs and weights, whatever is inside: these are
-  // the same, and so is what consists mostly of them. Where one of the models has more levels
-  // around such a part, they are wrappers. Returns whether there are new ones.
-  bool MatchByWork(int32_t b, int32_t h) {
-    const Chains left(base_, base_.Unmatched(b)), right(head_, head_.Unmatched(h));
+  // Two programs of one network have parts of equal MACs and weights, or at least of equal MACs,
+  // whatever is inside: these are the same, and so is what consists mostly of them. Where one of
+  // the models has more levels around such a part, they are wrappers. Returns whether there are new
+  // ones.
+  bool MatchByWork(int32_t b, int32_t h, std::vector<int32_t> Side::*ids) {
+    const Chains left(base_, base_.Unmatched(b), base_.*ids);
+    const Chains right(head_, head_.Unmatched(h), head_.*ids);
     for (const auto& [place, tops] : left.tops) {
       const std::vector<int32_t>* others = right.At(place.first, place.second);
       if (others == nullptr) continue;
