@@ -31,8 +31,8 @@ struct Side {
   // Equal where MACs and weights are, of modules with parts or of those without; kNone where one of
   // them is 0.
   std::vector<int32_t> work;
-  // Equal where MACs are, of modules with parts; else kNone.
-  std::vector<int32_t> macs;
+  // Equal where MACs are, of modules with parts, and of any; kNone of others.
+  std::vector<int32_t> macs, any_macs;
 
   const Module& At(int32_t i) const { return modules[static_cast<size_t>(i)]; }
   int32_t PartnerOf(int32_t i) const { return (*partner)[static_cast<size_t>(i)]; }
@@ -50,16 +50,19 @@ struct Side {
   }
 };
 
-// Of what a wrapper is told by: names, and signatures of what has MACs or weights.
+// Of what a wrapper is told by: names, signatures of what has MACs or weights, MACs of what has
+// parts.
 struct Known {
   absl::flat_hash_set<absl::string_view> names;
-  absl::flat_hash_set<int32_t> signatures;
+  absl::flat_hash_set<int32_t> signatures, macs;
 
   Known(const Side& side, const std::vector<int32_t>& modules) {
     for (int32_t i : modules) {
       if (side.At(i).own) continue;
       names.insert(side.At(i).name());
       if (side.IsHeavy(i)) signatures.insert(side.signature[static_cast<size_t>(i)]);
+      if (side.macs[static_cast<size_t>(i)] != kNone)
+        macs.insert(side.macs[static_cast<size_t>(i)]);
     }
   }
   bool Has(const Side& side, int32_t i) const {
@@ -67,7 +70,8 @@ struct Known {
     const absl::string_view name = side.At(i).name();
     const bool is_number = name.find_first_not_of("0123456789") == absl::string_view::npos;
     return (!is_number && names.contains(name)) ||
-           (side.IsHeavy(i) && signatures.contains(side.signature[static_cast<size_t>(i)]));
+           (side.IsHeavy(i) && signatures.contains(side.signature[static_cast<size_t>(i)])) ||
+           macs.contains(side.macs[static_cast<size_t>(i)]);
   }
 };
 
@@ -87,12 +91,14 @@ class Matcher {
              std::vector<bool>(base.size()),
              {},
              {},
+             {},
              {}};
     head_ = {head,
              &match_.of_head,
              &match_.head_moved,
              &match_.head_wrapper,
              std::vector<bool>(head.size()),
+             {},
              {},
              {},
              {}};
@@ -109,7 +115,8 @@ class Matcher {
         while (OpenWrappers(b, h)) MatchByName(b, h);
         MatchBySignature(b, h);
         MatchByLikeness(b, h);
-      } while (MatchByWork(b, h, &Side::work) || MatchByWork(b, h, &Side::macs));
+      } while (MatchByWork(b, h, &Side::work) || MatchByWork(b, h, &Side::macs) ||
+               MatchByWork(b, h, &Side::any_macs));
     }
     MatchMoved();
     return std::move(match_);
@@ -129,6 +136,7 @@ class Matcher {
     side->signature.resize(side->modules.size());
     side->work.assign(side->modules.size(), kNone);
     side->macs.assign(side->modules.size(), kNone);
+    side->any_macs.assign(side->modules.size(), kNone);
     std::vector<std::vector<int32_t>> children(side->modules.size());
     for (auto i = static_cast<int32_t>(side->modules.size()) - 1; i >= 0; --i) {
       const Module& m = side->At(i);
@@ -155,6 +163,7 @@ class Matcher {
     const auto at = static_cast<size_t>(i);
     if (!m.amounts->params.is_zero()) side->work[at] = id(m.amounts->macs, m.amounts->params, leaf);
     if (!leaf) side->macs[at] = id(m.amounts->macs, Expr(), false);
+    side->any_macs[at] = id(m.amounts->macs, Expr(), true);
   }
 
   // Own work is that of a module or of the model, which call it otherwise.
