@@ -589,6 +589,13 @@ constexpr OpException kLinearAttentionExceptions[] = {
      "given"},
 };
 
+// Of Attention and FlexAttention, whose modifiers are taken back as bodies.
+constexpr Gradient kGradientOfAttention = {
+    .formula = kAttentionGradient,
+    .weighs_scores = true,
+    .rule = AttentionGradient,
+    .keeps = {.inputs = InputBits({0, 1, 2}), .outputs = InputBits({0}), .scores = true}};
+
 constexpr OpDef kAttentionRows[] = {
     {.name = "Attention",
      .versions = kAttentionVersions,
@@ -607,12 +614,7 @@ constexpr OpDef kAttentionRows[] = {
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body.",
      .exceptions = kAttentionExceptions,
-     .gradient = {.formula = kAttentionGradient,
-                  .weighs_scores = true,
-                  .rule = AttentionGradient,
-                  .keeps = {.inputs = InputBits({0, 1, 2}),
-                            .outputs = InputBits({0}),
-                            .scores = true}}},
+     .gradient = kGradientOfAttention},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
@@ -664,12 +666,7 @@ constexpr OpDef kFlexRows[] = {
      .infer = InferFlexAttention,
      .count = CountFlexAttention,
      .examples = kFlexAttentionExamples,
-     .gradient = {.formula = kAttentionGradient,
-                  .weighs_scores = true,
-                  .rule = AttentionGradient,
-                  .keeps = {.inputs = InputBits({0, 1, 2}),
-                            .outputs = InputBits({0}),
-                            .scores = true}}},
+     .gradient = kGradientOfAttention},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/memory_lines.h"
@@ -283,6 +284,20 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
   lines->push_back(std::move(line));
 }
 
+// Parameters of copies, which count or not.
+void AddCopies(const Report& report, const ViewOptions& options, LabelledLine* line) {
+  for (const WeightCopy& tied : report.tied) {
+    line->texts.push_back(absl::StrCat("without ", ShowExpr(Expr(tied.params), options.exact),
+                                       " of ", Escaped(tied.copy), ", tied to ",
+                                       Escaped(tied.original)));
+  }
+  for (const WeightCopy& likely : report.likely_copies) {
+    line->texts.push_back(absl::StrCat("with ", ShowExpr(Expr(likely.params), options.exact),
+                                       " of ", Escaped(likely.copy), ", maybe a copy: --tied ",
+                                       Escaped(likely.copy), "=", Escaped(likely.original)));
+  }
+}
+
 LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const TotalTexts& texts) {
   const Totals& t = report.totals;
   const std::string params = ShowExpr(t.params, options.exact);
@@ -298,6 +313,7 @@ LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const 
     line.texts.push_back(
         absl::StrCat(intensity, HasIntegerMacs(report) ? " operations/byte" : " FLOP/byte"));
   }
+  AddCopies(report, options, &line);
   return line;
 }
 

@@ -189,7 +189,7 @@ class BackwardWalk {
     const Node& node = model_.node(id);
     const bool quantizes = call.def != nullptr && absl::StrContains(node.op_type, "QuantizeLinear");
     if (!quantizes || !Any(NeededInputs(node, call))) return;
-    unknown_.emplace(id, "it has no gradient; training with fake quantization passes one through");
+    unknown_.emplace(id, "it has no gradient; of training with fake quantization, count the float model");
   }
 
   Needed NeededOutputs(const Node& node, CallId id) {
@@ -331,7 +331,8 @@ class BackwardWalk {
     const Node& node = model_.node(id);
     for (size_t i = 0; i < needed.size(); ++i) {
       if (needed[i] == 0) continue;
-      char& gets = Gets(*node.inputs[i]);
+      const auto tie = in_.ties.find(*node.inputs[i]);
+      char& gets = Gets(tie == in_.ties.end() ? *node.inputs[i] : tie->second);
       if (gets != 0 && i < call.inputs.size()) {
         const Fact& fact = in_.fact(call.inputs[i]);
         if (fact.is_tensor() && fact.shape.ranked()) {
@@ -545,7 +546,7 @@ absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts&
   const modules::Attribution attribution =
       modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
   ASSIGN_OR_RETURN(const training::TrainedParameters trained,
-                   training::FindTrained(*inference.model, attribution, options));
+                   training::FindTrained(*inference.model, attribution, inference.ties, options));
   const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
   const bool flash = options.attention == AttentionBackward::kFlash;
   training::GradientCosts costs(inference, counts, causal, flash);

@@ -415,6 +415,16 @@ TEST(MfuTest, WhatIsMissingIsAnError) {
   EXPECT_EQ(CountMfu(*model, blank).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// 0.4 * 2^127 FLOPs forward: what is three times that has no figure.
+TEST(MfuTest, FlopsBeyond128BitsAreAnError) {
+  const Model huge = ModelFromText(
+      "g (float[1759218604442,4398046511104] x, float[4398046511104,4398046511104] w) => "
+      "(float[1759218604442,4398046511104] y) { y = MatMul(x, w) }",
+      17);
+  EXPECT_TRUE(Count(huge).ok());
+  EXPECT_EQ(CountMfu(huge, Eight(1)).status().code(), absl::StatusCode::kOutOfRange);
+}
+
 TEST(MfuTest, ParametersOfFormulas) {
   FormulaParameters p;
   EXPECT_EQ(FlopsByFormula(Formula::kPalm, p).status().code(),
