@@ -246,6 +246,7 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   const bool softcap = n.Float("softcap", 0) != 0;
   const Expr twice = dims.q_heads * TwicePairs(n, dims);
   const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
+  // Of FlexAttention, which has no mask, this is a modifier.
   const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);
   const bool flash =
       query.recomputes_scores && !mask && ProvablyEqual(dims.qk_size, dims.v_size).value_or(false);
@@ -258,7 +259,7 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   if (scores && softcap) work += kSoftcapGradient * twice;
   if (flash) work += ElementCost{.add = 1, .exp = 1} * twice;
   if (flash && softcap) work += kSoftcapCost * twice;
-  if (mask) work[Kind::kAdd] += twice;
+  if (mask && n.HasInput(3)) work[Kind::kAdd] += twice;
   work.Halve();
   const Expr rows = dims.batch * dims.q_heads * dims.qk_size;  // scaled, as in forward
   if (q || flash) work[Kind::kMul] += rows * dims.q_length;

@@ -285,16 +285,21 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
 }
 
 // Parameters of copies, which count or not.
-void AddCopies(const Report& report, const ViewOptions& options, LabelledLine* line) {
+void AddCopies(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
+  const auto params = [&](const WeightCopy& copy) {
+    return ShowExpr(Expr(copy.params), options.exact);
+  };
   for (const WeightCopy& tied : report.tied) {
-    line->texts.push_back(absl::StrCat("without ", ShowExpr(Expr(tied.params), options.exact),
-                                       " of ", Escaped(tied.copy), ", tied to ",
-                                       Escaped(tied.original)));
+    lines->push_back({"",
+                      {absl::StrCat("without ", params(tied), " of ", Escaped(tied.copy),
+                                    ", tied to ", Escaped(tied.original))}});
   }
   for (const WeightCopy& likely : report.likely_copies) {
-    line->texts.push_back(absl::StrCat("with ", ShowExpr(Expr(likely.params), options.exact),
-                                       " of ", Escaped(likely.copy), ", maybe a copy: --tied ",
-                                       Escaped(likely.copy), "=", Escaped(likely.original)));
+    const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
+    lines->push_back(
+        {"",
+         {absl::StrCat("with ", params(likely), " of ", copy, ", maybe a copy of ", original)}});
+    lines->push_back({"", {absl::StrCat("if so: --tied ", copy, "=", original)}});
   }
 }
 
@@ -313,7 +318,6 @@ LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const 
     line.texts.push_back(
         absl::StrCat(intensity, HasIntegerMacs(report) ? " operations/byte" : " FLOP/byte"));
   }
-  AddCopies(report, options, &line);
   return line;
 }
 
@@ -486,6 +490,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
   }
   AddTypes(report, texts, &lines);
   lines.push_back(ParamsLine(report, options, texts));
+  if (report.part.empty()) AddCopies(report, options, &lines);
   if (texts.Matters(t.foldable_flops)) {
     lines.push_back({"folded",
                      {absl::StrCat("of the FLOPs, ", texts.Number(t.foldable_flops),

@@ -418,8 +418,11 @@ TEST(MfuTest, WhatIsMissingIsAnError) {
 // 0.4 * 2^127 FLOPs forward: what is three times that has no figure.
 TEST(MfuTest, FlopsBeyond128BitsAreAnError) {
   const Model huge = ModelFromText(
-      "g (float[1759218604442,4398046511104] x, float[4398046511104,4398046511104] w) => "
-      "(float[1759218604442,4398046511104] y) { y = MatMul(x, w) }",
+      "g (float[2147483648,2147483648] x, float[2147483648,2147483648] w) => "
+      "(float[2147483648,2147483648] y) <int64 m = {3435973836}, bool c = {1}> { y = Loop (m, c, "
+      "x) "
+      "<body = b (int64 i, bool ci, float[2147483648,2147483648] h) => "
+      "(bool co, float[2147483648,2147483648] ho) { co = Identity(ci) ho = MatMul(h, w) }> }",
       17);
   EXPECT_TRUE(Count(huge).ok());
   EXPECT_EQ(CountMfu(huge, Eight(1)).status().code(), absl::StatusCode::kOutOfRange);

@@ -264,7 +264,7 @@ absl::StatusOr<Report> ByRule(const TapeCase& c, size_t needed) {
     if (c.inputs[i].empty()) continue;
     if (const auto stored = c.stored.find(i); stored != c.stored.end()) {
       make.Weight(names.back(), stored->second.dims, stored->second.type);
-      options.training->frozen = {"*"};
+      if (stored->second.type == onnx::TensorProto::UINT8) options.training->frozen = {"*"};
       continue;
     }
     ModelMaker::Strings sizes;
