@@ -246,6 +246,7 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   const bool softcap = n.Float("softcap", 0) != 0;
   const Expr twice = dims.q_heads * TwicePairs(n, dims);
   const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
+  // Of FlexAttention, which has no mask, this is a modifier.
   const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);
   const bool flash =
       query.recomputes_scores && !mask && ProvablyEqual(dims.qk_size, dims.v_size).value_or(false);
@@ -258,7 +259,7 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   if (scores && softcap) work += kSoftcapGradient * twice;
   if (flash) work += ElementCost{.add = 1, .exp = 1} * twice;
   if (flash && softcap) work += kSoftcapCost * twice;
-  if (mask) work[Kind::kAdd] += twice;
+  if (mask && n.HasInput(3)) work[Kind::kAdd] += twice;
   work.Halve();
   const Expr rows = dims.batch * dims.q_heads * dims.qk_size;  // scaled, as in forward
   if (q || flash) work[Kind::kMul] += rows * dims.q_length;
@@ -589,6 +590,13 @@ constexpr OpException kLinearAttentionExceptions[] = {
      "given"},
 };
 
+// Of Attention and FlexAttention, whose modifiers are taken back as bodies.
+constexpr Gradient kGradientOfAttention = {
+    .formula = kAttentionGradient,
+    .weighs_scores = true,
+    .rule = AttentionGradient,
+    .keeps = {.inputs = InputBits({0, 1, 2}), .outputs = InputBits({0}), .scores = true}};
+
 constexpr OpDef kAttentionRows[] = {
     {.name = "Attention",
      .versions = kAttentionVersions,
@@ -607,12 +615,7 @@ constexpr OpDef kAttentionRows[] = {
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body.",
      .exceptions = kAttentionExceptions,
-     .gradient = {.formula = kAttentionGradient,
-                  .weighs_scores = true,
-                  .rule = AttentionGradient,
-                  .keeps = {.inputs = InputBits({0, 1, 2}),
-                            .outputs = InputBits({0}),
-                            .scores = true}}},
+     .gradient = kGradientOfAttention},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
      .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
@@ -671,12 +674,7 @@ constexpr OpDef kFlexRows[] = {
      .infer = InferFlexAttention,
      .count = CountFlexAttention,
      .examples = kFlexAttentionExamples,
-     .gradient = {.formula = kAttentionGradient,
-                  .weighs_scores = true,
-                  .rule = AttentionGradient,
-                  .keeps = {.inputs = InputBits({0, 1, 2}),
-                            .outputs = InputBits({0}),
-                            .scores = true}}},
+     .gradient = kGradientOfAttention},
 };
 
 }  // namespace

@@ -690,7 +690,8 @@ constexpr OpDef kMovementRows[] = {
      .gradient =
          {.formula =
               "ddata = dY cut back; of other modes than constant, what was copied is added up",
-          .rule = PadGradient}},
+          .rule = PadGradient,
+          .keeps = {.nothing = true}}},
     {.name = "DepthToSpace",
      .versions = kDepthToSpaceVersions,
      .formula = "y[N, C/b^2, H*b, W*b] = x[N,C,H,W], b = blocksize",

@@ -30,6 +30,7 @@
 #include "src/report/compare_report.h"
 #include "src/report/explain.h"
 #include "src/report/report.h"
+#include "src/resolve/ties.h"
 #include "src/training/training_options.h"
 
 namespace onnxflops {
@@ -69,6 +70,9 @@ struct CountOptions {
   // The peak of activations alone: fills in Report::activation_peak where it can be found, which
   // is not so for a part of a model.
   bool activation_peak = false;
+  // Weights of the file that are one parameter: a copy counts no parameters of its own, and is
+  // trained if what it is a copy of is. Errors: as of FindTies of src/resolve/ties.h.
+  std::vector<TiedWeights> tied;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like

@@ -117,6 +117,8 @@ inline constexpr int64_t kMaxIds = (int64_t{1} << 31) - 1;
 inline constexpr size_t kMaxOpsetImports = 256;
 // Warnings about domains that are not imported, of which a file can have as many as nodes.
 inline constexpr size_t kMaxDomainWarnings = 10;
+// Weights that are, or look like, copies of others, which a report names; two lists of them.
+inline constexpr size_t kMaxWeightCopies = 8;
 // Bytes of a name that a message shows; names of a megabyte exist.
 inline constexpr size_t kMaxShownName = 200;
 // Inputs, and outputs, that a row of a node lists, and the bytes of their names and shapes: a name

@@ -154,7 +154,7 @@ const Shape* LogitsOf(const Inference& inference) {
 class IdleExperts {
  public:
   explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
-    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_, in_.ties)) {
       elements_.emplace(p.value, Expr(p.elements));
     }
   }
@@ -220,7 +220,8 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   facts.attention = SummarizeAttention(inference, counts, facts.batch);
   const Tables tables = TableFinder(inference).Run();
   absl::int128 n = 0;
-  for (const resolve::Parameter& parameter : resolve::FindParameters(*inference.model)) {
+  for (const resolve::Parameter& parameter :
+       resolve::FindParameters(*inference.model, inference.ties)) {
     n += parameter.elements;
   }
   FormulaParameters& p = facts.parameters;

@@ -23,6 +23,7 @@
 #include "src/symbolic/work.h"
 #include "src/training/attention_pattern.h"
 #include "src/training/backward.h"
+#include "src/training/gradient_cost.h"
 #include "src/training/recompute.h"
 #include "src/training/trained.h"
 
@@ -141,6 +142,7 @@ class SavedWalk {
     }
     memory->saved_bytes = kept_[0].bytes + constants_.Total();
     memory->unknown = kept_[0].unknown;
+    memory->unknown_op = unknown_op_;
     ExprSum inputs;
     const Graph& graph = model_.graph(0);
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -261,9 +263,9 @@ class SavedWalk {
       if (flash->second->output == node_id) KeepFlash(*flash->second);
       return;
     }
-    if (call_->def == nullptr || call_->def->gradient.keeps.unknown ||
-        (call_->def->gradient.formula == nullptr && call_->def->count != nullptr)) {
+    if (call_->def == nullptr || !training::GradientCosts::SavesKnown(*call_->def)) {
       ++unknown_;
+      if (call_->def != nullptr && call_->def->user_rule == nullptr) unknown_op_ = call_->def->name;
       return;
     }
     KeepFactors(node, needed->second);
@@ -541,6 +543,7 @@ class SavedWalk {
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
   ExprSum more_;
   int64_t unknown_ = 0;
+  absl::string_view unknown_op_;
 };
 
 }  // namespace
@@ -553,7 +556,7 @@ absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, co
   const modules::Attribution attribution =
       modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
   ASSIGN_OR_RETURN(const training::TrainedParameters trained,
-                   training::FindTrained(*inference.model, attribution, options));
+                   training::FindTrained(*inference.model, attribution, inference.ties, options));
   const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
   TrainingMemory result;
   memory::SavedWalk walk(

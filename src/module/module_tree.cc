@@ -286,7 +286,7 @@ class Builder {
 
   void AddParameters() {
     const modules::SharedParameters shared = modules::FindSharedParameters(model_);
-    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_, inference_.ties)) {
       if (const auto it = shared.find(p.value); it != shared.end()) {
         shared_params_[static_cast<size_t>(attribution_.paths.Around(it->second))].Add(p.elements,
                                                                                        p.bytes);

@@ -122,6 +122,12 @@ inline constexpr char kNothingCausal[] =
     "no operator says that it is causal, so --causal half changes nothing; attention under a mask "
     "that is a tensor counts in full";
 
+// A weight that is, or looks like, a copy of another: CountOptions::tied.
+struct WeightCopy {
+  std::string copy, original;
+  absl::int128 params = 0;  // of the copy
+};
+
 struct Report {
   ModelInfo model;
   std::string part;                               // CountOptions::module; "": the whole model
@@ -152,7 +158,9 @@ struct Report {
   std::vector<Module> modules;     // a tree: see ModuleTree; [0] is the model
   std::vector<NodeRow> nodes;      // in the order of execution, with CountOptions::node_rows
   bool has_nodes = false;
-  int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
+  int64_t nodes_omitted = 0;     // how many more there are than kMaxRowTextPerName lets it list
+  std::vector<WeightCopy> tied;  // whose parameters do not count
+  std::vector<WeightCopy> likely_copies;  // whose parameters count, as no file tells what they are
   std::vector<std::string> warnings;
   // A bit per row of kQuantities that the report does not have: what needs a device or an
   // exact backward pass, or what a report that was read back (read_report.h) lacks.
