@@ -29,6 +29,9 @@ struct Family {
 
 constexpr Family kFamilies[] = {
     {"bert", BuildBert},
+    {"blip", BuildBlip},
+    {"blip_text_model", BuildBlipTextModel},
+    {"blip_vision_model", BuildBlipVisionModel},
     {"clip", BuildClip},
     {"clip_text_model", BuildClipText},
     {"clip_vision_model", BuildClipVisionModel},
@@ -46,6 +49,7 @@ constexpr Family kFamilies[] = {
     {"llava", BuildLlava},
     {"mistral", BuildMistral},
     {"mixtral", BuildMixtral},
+    {"mt5", BuildMt5},
     {"phi", BuildPhi},
     {"phi3", BuildPhi3},
     {"qwen2", BuildQwen2},
@@ -54,10 +58,14 @@ constexpr Family kFamilies[] = {
     {"roberta", BuildRoberta},
     {"siglip", BuildSiglip},
     {"siglip2", BuildSiglip2},
+    {"siglip2_text_model", BuildSiglip2TextModel},
+    {"siglip2_vision_model", BuildSiglip2VisionModel},
+    {"siglip_text_model", BuildSiglipTextModel},
     {"siglip_vision_model", BuildSiglipVisionModel},
     {"t5", BuildT5},
     {"vit", BuildVit},
     {"whisper", BuildWhisper},
+    {"xlm-roberta", BuildXlmRoberta},
 };
 
 absl::Status UnknownFamily(absl::string_view model_type) {
@@ -157,9 +165,7 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
     warnings.push_back(absl::StrCat(notes.resized, " is ", *image_size,
                                     " by --input: the table of positions is of that size, too"));
   }
-  for (const std::string& key : notes.ignored) {
-    warnings.push_back(absl::StrCat(key, " is not read: weights have the type of torch_dtype"));
-  }
+  warnings.insert(warnings.end(), notes.ignored.begin(), notes.ignored.end());
   return LoadFromBytes(bytes, name, std::move(warnings));
 }
 
