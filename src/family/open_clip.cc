@@ -26,13 +26,13 @@ struct Tower {
 struct OpenClipShape {
   std::optional<ClipResnetShape> resnet;  // in the place of `vision`
   std::optional<TimmShape> timm;          // the same
+  std::optional<TimmVit> eva;             // the same, as EVA-CLIP writes it
   std::optional<HfText> hf;               // in the place of `text`
   std::optional<Tower> captions;          // CoCa's decoder of captions
   Tower vision, text;
   int64_t image, patch, context, vocab, embed;
   int64_t pool_queries = 0, pool_heads = 0;  // of the image's pool by attention; 0: another pool
   bool norm_before = true, norm_after_pool = false, vision_average = false;
-  bool eva = false;  // norms behind attention and MLP, and a biased head
   bool custom_text = false, quick_gelu = false, logit_bias = false, text_bias = false;
   bool text_projection = true;
   bool class_token = false;  // of the text, behind its end: CoCa
@@ -75,8 +75,6 @@ void ReadPooling(const Config& config, OpenClipShape* s) {
 
 Tower ReadVision(const Config& config, OpenClipShape* s) {
   RequirePlainBlocks(config);
-  s->eva = config.Has("eva_model_name");
-  for (const char* key : {"rope", "naiveswiglu", "subln"}) RequireOff(config, key);
   Tower t;
   t.width = config.Size("width", 768);
   t.layers = config.Layers("layers", 12);
@@ -90,6 +88,25 @@ Tower ReadVision(const Config& config, OpenClipShape* s) {
   if (s->patch > s->image) config.Fault("patch_size", "is larger than the image");
   ReadPooling(config, s);
   return t;
+}
+
+// The tower of an image as EVA-CLIP's own configurations describe it.
+void ReadEva(const Config& config, OpenClipShape* s) {
+  const Tower t = ReadVision(config, s);
+  const bool second = config.Flag("rope", false), post_norm = config.Flag("postnorm", false);
+  for (const char* key : {"naiveswiglu", "subln"}) {
+    if (config.Flag(key, false) != second) config.Fault(key, "should be as rope");
+  }
+  for (const char* key : {"ls_init_value", "attentional_pool", "global_average_pool"}) {
+    RequireOff(config, key);
+  }
+  if (second && post_norm) config.Fault("postnorm", "is not supported with rope");
+  if (second && t.width / t.heads % 4 != 0) {
+    config.Fault("head_width",
+                 "is no multiple of 4: features are rotated in pairs, by row and by column");
+  }
+  const TimmStyle* style = second ? &kEva02 : post_norm ? &kEvaPostNorm : &kEva;
+  s->eva = {"EVA", s->image, s->patch, t.width, t.layers, t.heads, t.inner, style};
 }
 
 // The transformer of a text.
@@ -210,6 +227,11 @@ TowerOutput PoolImage(GraphBuilder* b, Tensor x, int64_t tokens, const OpenClipS
 
 TowerOutput Image(GraphBuilder* b, const Tensor& pixels, const OpenClipShape& s) {
   if (s.timm) return {BuildTimm(b, pixels, *s.timm, s.embed), ""};
+  if (s.eva) {
+    const Scope visual(b, "visual", "EVAVisionTransformer");
+    const Tensor x = BuildTimmVit(b, pixels, *s.eva, s.image, "token");
+    return {Linear(b, x, "head", s.eva->width, s.embed, true), ""};
+  }
   if (s.resnet) {
     const Scope visual(b, "visual", "ModifiedResNet");
     return {BuildClipResnet(b, pixels, *s.resnet, s.embed), ""};
@@ -218,18 +240,14 @@ TowerOutput Image(GraphBuilder* b, const Tensor& pixels, const OpenClipShape& s)
   const int64_t w = s.vision.width;
   const ImageShape image = {3, s.image, s.patch};
   const int64_t tokens = image.Patches() + 1;
-  Tensor x = PatchEmbedding(b, pixels, image, w, "conv1", s.eva);
+  Tensor x = PatchEmbedding(b, pixels, image, w, "conv1", false);
   x = Concat(b, {RepeatForBatch(b, b->Weight("class_embedding", {w}), x, {1, w}), x}, 1);
   x = Add(b, x, b->Weight("positional_embedding", {tokens, w}));
-  if (s.norm_before && !s.eva) x = LayerNorm(b, x, "ln_pre", w);
+  if (s.norm_before) x = LayerNorm(b, x, "ln_pre", w);
   x = Blocks(b, x, s.vision, s.quick_gelu);
   TowerOutput out = PoolImage(b, x, tokens, s);
-  if (s.eva) {
-    out.pooled = Linear(b, out.pooled, "head", w, s.embed, true);
-  } else {
-    const int64_t pooled = s.pool_queries > 0 ? s.embed : w;
-    out.pooled = b->Op("MatMul", {out.pooled, b->Weight("proj", {pooled, s.embed})});
-  }
+  const int64_t pooled = s.pool_queries > 0 ? s.embed : w;
+  out.pooled = b->Op("MatMul", {out.pooled, b->Weight("proj", {pooled, s.embed})});
   return out;
 }
 
@@ -283,7 +301,7 @@ Tensor Captions(GraphBuilder* b, const Tensor& image, Tensor x, const OpenClipSh
 void ReadCaptions(const Config& config, OpenClipShape* s) {
   const Config captions = config.Child("multimodal_cfg");
   s->captions = ReadTextTower(captions);
-  if (s->resnet || s->timm) {
+  if (s->resnet || s->timm || s->eva) {
     config.Fault("multimodal_cfg", "is not supported for this tower of images");
     return;
   }
@@ -306,6 +324,8 @@ OpenClipShape ReadOpenClip(const Config& outer) {
   if (vision.Given("timm_model_name")) {
     s.timm = ReadTimm(vision);
     s.image = s.timm->image;
+  } else if (vision.Has("eva_model_name")) {
+    ReadEva(vision, &s);
   } else if (vision.HasList("layers")) {
     s.resnet = ReadClipResnet(vision);
     s.image = s.resnet->image;

@@ -17,13 +17,13 @@ std::string TextOrNull(const Config& config, const char* key, absl::string_view 
 
 void ReadPool(const Config& config, TimmShape* s) {
   const std::string given = TextOrNull(config, "timm_pool", "avg");
-  const absl::string_view own = s->vit != nullptr ? s->vit->style.pool : "avg";
+  const absl::string_view own = s->vit != nullptr ? s->vit->style->pool : "avg";
   s->pool = given.empty() ? std::string(own) : given;
   // A pool that is put in after the tower is made leaves the tower's norms as they were.
   const bool is_new = s->projection == "linear" || s->projection == "mlp";
   const bool fits = s->vit == nullptr ? s->pool == "avg"
                                       : s->pool == "avg" || (s->pool == "map" && own == "map") ||
-                                            (s->pool == "token" && s->vit->style.class_token);
+                                            (s->pool == "token" && s->vit->style->class_token);
   if (!fits || (is_new && s->pool != own)) {
     config.Fault("timm_pool", absl::StrCat("is ", Quoted(s->pool), ", which is not supported for ",
                                            s->vit != nullptr ? s->vit->name : s->convnext->name));
@@ -76,7 +76,7 @@ Tensor BuildTimm(GraphBuilder* b, const Tensor& pixels, const TimmShape& s, int6
   const int64_t width = s.Width();
   Tensor x;
   {
-    const Scope trunk(b, "trunk", s.vit != nullptr ? s.vit->style.model : "ConvNeXt");
+    const Scope trunk(b, "trunk", s.vit != nullptr ? s.vit->style->model : "ConvNeXt");
     if (s.vit != nullptr) {
       x = BuildTimmVit(b, pixels, *s.vit, s.image, s.pool);
       if (s.projection.empty()) x = Linear(b, x, "head", width, embed, true);

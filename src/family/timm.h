@@ -33,9 +33,11 @@ struct TimmStyle {
 struct TimmVit {
   const char* name;
   int64_t image, patch, width, layers, heads, inner;
-  const TimmStyle& style;
+  const TimmStyle* style;
   const char* activation = "gelu";
 };
+// EVA's lines: the first, EVA-02, and that with norms behind attention and MLP.
+extern const TimmStyle kEva, kEva02, kEvaPostNorm;
 // The row of this name; nullptr without one.
 const TimmVit* FindTimmVit(absl::string_view name);
 // [batch, width]. `pool`: token, avg or map.

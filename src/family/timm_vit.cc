@@ -9,6 +9,27 @@
 #include "src/family/timm.h"
 
 namespace onnxflops::family {
+
+const TimmStyle kEva = {.model = "Eva",
+                        .block = "EvaBlock",
+                        .attention = "EvaAttention",
+                        .pool = "avg",
+                        .qkv = TimmQkv::kFusedNoKeyBias};
+const TimmStyle kEva02 = {.model = "Eva",
+                          .block = "EvaBlock",
+                          .attention = "EvaAttention",
+                          .pool = "token",
+                          .qkv = TimmQkv::kSplit,
+                          .gated = true,
+                          .inner_norms = true,
+                          .rotary = true};
+const TimmStyle kEvaPostNorm = {.model = "Eva",
+                                .block = "EvaBlockPostNorm",
+                                .attention = "EvaAttention",
+                                .pool = "token",
+                                .qkv = TimmQkv::kFusedNoKeyBias,
+                                .post_norm = true};
+
 namespace {
 
 constexpr TimmStyle kSiglip = {.model = "VisionTransformer",
@@ -29,25 +50,6 @@ constexpr TimmStyle kGap = {.model = "VisionTransformer",
                             .qkv_bias = false,
                             .layer_scale = true,
                             .norm_pools = true};
-constexpr TimmStyle kEva = {.model = "Eva",
-                            .block = "EvaBlock",
-                            .attention = "EvaAttention",
-                            .pool = "avg",
-                            .qkv = TimmQkv::kFusedNoKeyBias};
-constexpr TimmStyle kEva02 = {.model = "Eva",
-                              .block = "EvaBlock",
-                              .attention = "EvaAttention",
-                              .pool = "token",
-                              .qkv = TimmQkv::kSplit,
-                              .gated = true,
-                              .inner_norms = true,
-                              .rotary = true};
-constexpr TimmStyle kEvaPostNorm = {.model = "Eva",
-                                    .block = "EvaBlockPostNorm",
-                                    .attention = "EvaAttention",
-                                    .pool = "token",
-                                    .qkv = TimmQkv::kFusedNoKeyBias,
-                                    .post_norm = true};
 constexpr TimmStyle kPerception = {.model = "Eva",
                                    .block = "EvaBlock",
                                    .attention = "AttentionRope",
@@ -66,40 +68,40 @@ constexpr TimmStyle kPerceptionNoClass = {.model = "Eva",
 
 constexpr const char* kTanh = "gelu_new";
 constexpr TimmVit kVits[] = {
-    {"vit_base_patch16_siglip_224", 224, 16, 768, 12, 12, 3072, kSiglip},
-    {"vit_base_patch16_siglip_256", 256, 16, 768, 12, 12, 3072, kSiglip},
-    {"vit_base_patch16_siglip_384", 384, 16, 768, 12, 12, 3072, kSiglip},
-    {"vit_base_patch16_siglip_512", 512, 16, 768, 12, 12, 3072, kSiglip},
-    {"vit_base_patch32_siglip_256", 256, 32, 768, 12, 12, 3072, kSiglip, kTanh},
-    {"vit_large_patch16_siglip_256", 256, 16, 1024, 24, 16, 4096, kSiglip},
-    {"vit_large_patch16_siglip_384", 384, 16, 1024, 24, 16, 4096, kSiglip},
-    {"vit_large_patch16_siglip_512", 512, 16, 1024, 24, 16, 4096, kSiglip, kTanh},
-    {"vit_so400m_patch14_siglip_224", 224, 14, 1152, 27, 16, 4304, kSiglip},
-    {"vit_so400m_patch14_siglip_378", 378, 14, 1152, 27, 16, 4304, kSiglip},
-    {"vit_so400m_patch14_siglip_384", 384, 14, 1152, 27, 16, 4304, kSiglip},
-    {"vit_so400m_patch16_siglip_256", 256, 16, 1152, 27, 16, 4304, kSiglip, kTanh},
-    {"vit_so400m_patch16_siglip_384", 384, 16, 1152, 27, 16, 4304, kSiglip, kTanh},
-    {"vit_so400m_patch16_siglip_512", 512, 16, 1152, 27, 16, 4304, kSiglip, kTanh},
-    {"vit_giantopt_patch16_siglip_256", 256, 16, 1536, 40, 16, 6144, kSiglip, kTanh},
-    {"vit_giantopt_patch16_siglip_384", 384, 16, 1536, 40, 16, 6144, kSiglip, kTanh},
-    {"vit_large_patch14_clip_224", 224, 14, 1024, 24, 16, 4096, kClip},
-    {"vit_medium_patch16_gap_256", 256, 16, 512, 12, 8, 2048, kGap},
-    {"eva_giant_patch14_224", 224, 14, 1408, 40, 16, 6144, kEva},
-    {"eva02_base_patch16_clip_224", 224, 16, 768, 12, 12, 2048, kEva02},
-    {"eva02_large_patch14_clip_224", 224, 14, 1024, 24, 16, 2730, kEva02},
-    {"eva02_large_patch14_clip_336", 336, 14, 1024, 24, 16, 2730, kEva02},
-    {"eva02_enormous_patch14_clip_224", 224, 14, 1792, 64, 16, 15360, kEvaPostNorm},
-    {"vit_pe_core_tiny_patch16_384", 384, 16, 192, 12, 3, 768, kPerception},
-    {"vit_pe_core_small_patch16_384", 384, 16, 384, 12, 6, 1536, kPerception},
-    {"vit_pe_core_base_patch16_224", 224, 16, 768, 12, 12, 3072, kPerception},
-    {"vit_pe_core_large_patch14_336", 336, 14, 1024, 24, 16, 4096, kPerception},
-    {"vit_pe_core_gigantic_patch14_448", 448, 14, 1536, 50, 16, 8960, kPerceptionNoClass},
+    {"vit_base_patch16_siglip_224", 224, 16, 768, 12, 12, 3072, &kSiglip},
+    {"vit_base_patch16_siglip_256", 256, 16, 768, 12, 12, 3072, &kSiglip},
+    {"vit_base_patch16_siglip_384", 384, 16, 768, 12, 12, 3072, &kSiglip},
+    {"vit_base_patch16_siglip_512", 512, 16, 768, 12, 12, 3072, &kSiglip},
+    {"vit_base_patch32_siglip_256", 256, 32, 768, 12, 12, 3072, &kSiglip, kTanh},
+    {"vit_large_patch16_siglip_256", 256, 16, 1024, 24, 16, 4096, &kSiglip},
+    {"vit_large_patch16_siglip_384", 384, 16, 1024, 24, 16, 4096, &kSiglip},
+    {"vit_large_patch16_siglip_512", 512, 16, 1024, 24, 16, 4096, &kSiglip, kTanh},
+    {"vit_so400m_patch14_siglip_224", 224, 14, 1152, 27, 16, 4304, &kSiglip},
+    {"vit_so400m_patch14_siglip_378", 378, 14, 1152, 27, 16, 4304, &kSiglip},
+    {"vit_so400m_patch14_siglip_384", 384, 14, 1152, 27, 16, 4304, &kSiglip},
+    {"vit_so400m_patch16_siglip_256", 256, 16, 1152, 27, 16, 4304, &kSiglip, kTanh},
+    {"vit_so400m_patch16_siglip_384", 384, 16, 1152, 27, 16, 4304, &kSiglip, kTanh},
+    {"vit_so400m_patch16_siglip_512", 512, 16, 1152, 27, 16, 4304, &kSiglip, kTanh},
+    {"vit_giantopt_patch16_siglip_256", 256, 16, 1536, 40, 16, 6144, &kSiglip, kTanh},
+    {"vit_giantopt_patch16_siglip_384", 384, 16, 1536, 40, 16, 6144, &kSiglip, kTanh},
+    {"vit_large_patch14_clip_224", 224, 14, 1024, 24, 16, 4096, &kClip},
+    {"vit_medium_patch16_gap_256", 256, 16, 512, 12, 8, 2048, &kGap},
+    {"eva_giant_patch14_224", 224, 14, 1408, 40, 16, 6144, &kEva},
+    {"eva02_base_patch16_clip_224", 224, 16, 768, 12, 12, 2048, &kEva02},
+    {"eva02_large_patch14_clip_224", 224, 14, 1024, 24, 16, 2730, &kEva02},
+    {"eva02_large_patch14_clip_336", 336, 14, 1024, 24, 16, 2730, &kEva02},
+    {"eva02_enormous_patch14_clip_224", 224, 14, 1792, 64, 16, 15360, &kEvaPostNorm},
+    {"vit_pe_core_tiny_patch16_384", 384, 16, 192, 12, 3, 768, &kPerception},
+    {"vit_pe_core_small_patch16_384", 384, 16, 384, 12, 6, 1536, &kPerception},
+    {"vit_pe_core_base_patch16_224", 224, 16, 768, 12, 12, 3072, &kPerception},
+    {"vit_pe_core_large_patch14_336", 336, 14, 1024, 24, 16, 4096, &kPerception},
+    {"vit_pe_core_gigantic_patch14_448", 448, 14, 1536, 50, 16, 8960, &kPerceptionNoClass},
 };
 
 class VitTower {
  public:
   VitTower(GraphBuilder* b, const TimmVit& shape, int64_t image)
-      : b_(b), s_(shape), t_(shape.style), image_({3, image, shape.patch}) {}
+      : b_(b), s_(shape), t_(*shape.style), image_({3, image, shape.patch}) {}
 
   Tensor Run(const Tensor& pixels, absl::string_view pool) {
     Tensor x = Embed(pixels);

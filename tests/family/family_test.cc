@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -257,6 +258,38 @@ TEST(FamilyTest, TheFoundingFormulaIsExactToTheDigit) {
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_EQ(report->tool->headline.literal(), absl::int128(operations));
   }
+}
+
+// open_clip's docs/model_profile.csv: millions of parameters; GFLOPs of both towers, of the image
+// and of the text. What it calls FLOPs are 2 x MACs.
+TEST(FamilyTest, OpenClipsPublishedFiguresToTheLastDigit) {
+  const std::tuple<const char*, double, double, double, double> kRows[] = {
+      {"ViT-B-32", 151.28, 14.78, 8.82, 5.96},
+      {"ViT-L-14-336", 427.94, 395.22, 381.92, 13.3},
+      {"ViT-H-14", 986.11, 381.68, 334.59, 47.09}};
+  for (const auto& [name, params, both, image, text] : kRows) {
+    const absl::StatusOr<Model> model = LoadConfig(Models().at(name)["config"].dump(), name);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const absl::StatusOr<Report> report = Count(*model, {.bindings = {{"batch", 1}}});
+    ASSERT_TRUE(report.ok()) << report.status();
+    const auto all = static_cast<double>(report->totals.macs.literal());
+    const auto visual = static_cast<double>(MacsOf(*report, "visual"));
+    EXPECT_NEAR(static_cast<double>(report->totals.params.literal()) / 1e6, params, 0.005) << name;
+    EXPECT_NEAR(2 * all / 1e9, both, 0.005) << name;
+    EXPECT_NEAR(2 * visual / 1e9, image, 0.005) << name;
+    EXPECT_NEAR(2 * (all - visual) / 1e9, text, 0.005) << name;
+  }
+}
+
+TEST(FamilyTest, EvaIsTheSameTowerInEvaClipsOwnWords) {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/config/clip-family/EVA02-E-14.json");
+  const absl::StatusOr<Model> model = LoadConfig(Json::parse(file).dump(), "config.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Report> report = Count(*model, {.bindings = {{"batch", 1}}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  const Json& truth = Models().at("EVA02-E-14");
+  EXPECT_EQ(2 * report->totals.macs.literal(), truth["points"][0]["flops"].get<int64_t>());
+  EXPECT_EQ(report->totals.params.literal(), truth["parameters"].get<int64_t>());
 }
 
 // ---- mutated configurations
