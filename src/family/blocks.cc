@@ -145,7 +145,8 @@ Tensor Concat(GraphBuilder* b, const std::vector<Tensor>& parts, int64_t axis) {
 
 std::vector<Tensor> Split(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sizes,
                           int64_t axis) {
-  return b->Ops("Split", {x, b->Ints(sizes)}, std::vector<Tensor>(sizes.size()), {{"axis", axis}});
+  return b->Ops("Split", {x, b->Ints(sizes)}, std::vector<std::string>(sizes.size()),
+                {{"axis", axis}});
 }
 
 Tensor TakeToken(GraphBuilder* b, const Tensor& x, int64_t at) {
@@ -180,7 +181,8 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
   if (shape.softcap > 0) attrs.push_back({"softcap", static_cast<float>(shape.softcap)});
   if (!shape.cache) return b->Op("Attention", {q, k, v, mask}, attrs);
   const int64_t value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
-  std::vector<Tensor> inputs = {q, k, v, mask}, outputs = {""};
+  std::vector<Tensor> inputs = {q, k, v, mask};
+  std::vector<std::string> outputs = {""};
   for (const auto& [what, dim] :
        {std::pair("key", shape.head_dim), std::pair("value", value_dim)}) {
     inputs.push_back(b->Input(absl::StrCat("past_key_values.", *shape.cache, ".", what), b->dtype(),
