@@ -1,8 +1,10 @@
 #include "src/family/family.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -97,6 +99,26 @@ bool IsTooDeep(absl::string_view json) {
   return false;
 }
 
+// The first key that an object has twice, found while it is parsed.
+class RepeatedKeys {
+ public:
+  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, const nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key && first_.empty()) {
+      const auto& key = *value.get_ptr<const std::string*>();
+      if (!keys_.back().insert(key).second) first_ = key;
+    }
+    return true;
+  }
+  const std::string& first() const { return first_; }
+
+ private:
+  std::vector<absl::flat_hash_set<std::string>> keys_;  // of the objects that are open
+  std::string first_;
+};
+
 absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
   if (json.size() > kMaxConfigBytes) {
     return LimitError(
@@ -107,9 +129,14 @@ absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
     return LimitError("config-nesting", absl::StrCat("brackets are nested more than ",
                                                      kMaxConfigNesting, " deep (config-nesting)"));
   }
-  nlohmann::json document =
-      nlohmann::json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  RepeatedKeys repeated;
+  nlohmann::json document = nlohmann::json::parse(json.begin(), json.end(), std::ref(repeated),
+                                                  /*allow_exceptions=*/false);
   if (document.is_discarded()) return absl::InvalidArgumentError("is not complete JSON");
+  if (!repeated.first().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has the key ", Quoted(repeated.first()), " twice in one object"));
+  }
   if (!document.is_object()) return absl::InvalidArgumentError("is JSON, but no object");
   return document;
 }

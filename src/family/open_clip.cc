@@ -70,7 +70,11 @@ void ReadPooling(const Config& config, OpenClipShape* s) {
   if (!config.Flag("attentional_pool", false)) return;
   s->pool_queries = config.Size("attn_pooler_queries", 256);
   s->pool_heads = config.Size("attn_pooler_heads", 8);
-  config.RequireDivisible("embed_dim", s->embed, "attn_pooler_heads", s->pool_heads);
+  if (s->embed % s->pool_heads != 0) {
+    config.Fault(
+        "attn_pooler_heads",
+        absl::StrCat("is ", s->pool_heads, ", which does not divide embed_dim, ", s->embed));
+  }
 }
 
 Tower ReadVision(const Config& config, OpenClipShape* s) {
@@ -341,8 +345,7 @@ OpenClipShape ReadOpenClip(const Config& outer) {
   if (!s.hf && !s.text_projection && s.text.width != s.embed) {
     config.Fault("text_cfg.proj_type", "is none, and the text is not embed_dim wide");
   }
-  if (s.timm && s.timm->vit != nullptr && s.timm->projection == "none" &&
-      s.timm->Width() != s.embed) {
+  if (s.timm && s.timm->projection == "none" && s.timm->Width() != s.embed) {
     config.Fault("vision_cfg.timm_proj", "is none, and the image is not embed_dim wide");
   }
   return s;
