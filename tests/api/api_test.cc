@@ -58,7 +58,8 @@ TEST(SweepTest, IsACountAtEachPoint) {
     const auto report = Count(model, {.bindings = point.at});
     ASSERT_TRUE(report.ok()) << report.status();
     for (const Quantity& q : kQuantities) {
-      EXPECT_EQ(point.totals.*q.value, report->totals.*q.value) << q.key << " at " << point.at.at(name);
+      EXPECT_EQ(point.totals.*q.value, report->totals.*q.value)
+          << q.key << " at " << point.at.at(name);
     }
   }
 }
