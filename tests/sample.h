@@ -1,5 +1,5 @@
 // A part of a sweep. Every case of the sweeps runs in the plain build. Under sanitizers, where each
-// takes some eight times as long, every fourth does (ONNXFLOPS_EVERY, which tests/CMakeLists.txt
+// takes some eight times as long, every eighth does (ONNXFLOPS_EVERY, which tests/CMakeLists.txt
 // sets there): what is looked for there is in the code, which the cases share.
 #ifndef ONNXFLOPS_TESTS_SAMPLE_H_
 #define ONNXFLOPS_TESTS_SAMPLE_H_
