@@ -379,6 +379,9 @@ class BudgetsReader : private TomlFile {
         return Fault(*Get(table, "rule"), absl::StrCat("no rule is named ", Quoted(exception.rule),
                                                        DidYouMean(exception.rule, names)));
       }
+      if (absl::StripAsciiWhitespace(exception.reason).empty()) {
+        return Fault(*Get(table, "reason"), "reason should say why the exception is allowed");
+      }
       budgets_.exceptions.push_back(std::move(exception));
     }
     return absl::OkStatus();

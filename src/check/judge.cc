@@ -68,7 +68,7 @@ const char* WhyMissing(const Quantity& quantity) {
     case Quantity::Needs::kTraining:
       return "it needs an exact backward pass, which check does not count";
   }
-  return "the base is a report without this quantity";
+  return "a report was written without this quantity: write it again";
 }
 
 // How a limit and a figure stand to each other.

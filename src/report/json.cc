@@ -248,6 +248,19 @@ void WriteNodes(const Report& report, const Ranges& ranges, JsonWriter* json) {
   WriteOmitted("nodes_omitted", report.nodes_omitted, json);
 }
 
+void WriteCopies(const char* key, const std::vector<WeightCopy>& copies, JsonWriter* json) {
+  if (copies.empty()) return;
+  json->Key(key).BeginArray();
+  for (const WeightCopy& copy : copies) {
+    json->BeginObject(kOneLine);
+    json->Key("copy").String(copy.copy);
+    json->Key("original").String(copy.original);
+    json->Key("params").Int(copy.params);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 void WriteReport(const Report& report, JsonWriter* json,
                  JsonWriter::Layout layout = JsonWriter::Layout::kLines) {
   const Ranges ranges(report);
@@ -273,6 +286,8 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteOps(report, ranges, json);
   WriteModules(report, ranges, json);
   if (report.has_nodes) WriteNodes(report, ranges, json);
+  WriteCopies("tied", report.tied, json);
+  WriteCopies("likely_copies", report.likely_copies, json);
   json->Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json->String(warning);
   json->EndArray();

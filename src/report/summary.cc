@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/graph/dtype.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
@@ -290,6 +291,25 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
   lines->push_back(std::move(line));
 }
 
+// Parameters of copies, which count or not.
+void AddCopies(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
+  const auto params = [&](const WeightCopy& copy) {
+    return ShowExpr(Expr(copy.params), options.exact);
+  };
+  for (const WeightCopy& tied : report.tied) {
+    lines->push_back({"",
+                      {absl::StrCat("without ", params(tied), " of ", Escaped(tied.copy),
+                                    ", tied to ", Escaped(tied.original))}});
+  }
+  for (const WeightCopy& likely : report.likely_copies) {
+    const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
+    lines->push_back(
+        {"",
+         {absl::StrCat("with ", params(likely), " of ", copy, ", maybe a copy of ", original)}});
+    lines->push_back({"", {absl::StrCat("if so: --tied ", copy, "=", original)}});
+  }
+}
+
 LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const TotalTexts& texts) {
   const Totals& t = report.totals;
   const std::string params = ShowExpr(t.params, options.exact);
@@ -500,6 +520,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
   }
   AddTypes(report, texts, &lines);
   lines.push_back(ParamsLine(report, options, texts));
+  if (report.part.empty()) AddCopies(report, options, &lines);
   if (texts.Matters(t.foldable_flops)) {
     lines.push_back({"folded",
                      {absl::StrCat("of the FLOPs, ", texts.Number(t.foldable_flops),

@@ -211,6 +211,9 @@ TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
       {"[budget]\nflops = 1\n[[allow]]\nrule = \"budget.flop\"\nreason = \"\"\nuntil = "
        "2027-01-31\n",
        "onnxflops.toml:4:8: no rule is named 'budget.flop'; did you mean budget.flops?"},
+      {"[budget]\nflops = 1\n[[allow]]\nrule = \"budget.flops\"\nreason = \" \"\nuntil = "
+       "2027-01-31\n",
+       "onnxflops.toml:5:10: reason should say why the exception is allowed"},
       {"[modules.a]\npeak_activation_bytes = 1\n",
        "onnxflops.toml:2:1: peak_activation_bytes is of the whole model, not of a module"},
       {"lower_bounds = \"yes\"\n", "lower_bounds should be \"fail\" or \"pass\""},
