@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -392,10 +393,12 @@ std::string DrawStep(const Step& step, int text_width, int figure_width, bool co
   return out;
 }
 
-// Why a tool has none.
+// Why a tool has none. The reason may name the tool itself.
 std::string NoFigure(const ToolRow& tool) {
+  const absl::string_view name = tool.convention->name;
   const std::string why = absl::StrJoin(tool.assumptions, "; ");
-  return absl::StrCat(tool.convention->name, " gives no figure: ", why);
+  return absl::StrCat(absl::StartsWith(why, name) ? "" : absl::StrCat(name, " gives "),
+                      "no figure: ", why);
 }
 
 void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::string* out) {

@@ -19,6 +19,8 @@ namespace {
 
 // Rows under one parent before the smallest are joined.
 constexpr size_t kMaxSiblings = 24;
+// Rows that are worth opening a row for, where not all of it has room.
+constexpr size_t kLeastOpened = 3;
 // A row of less than one in so many parts of the model is joined with others like it.
 constexpr int kLeastPart = 100;
 constexpr int kMaxJoinedNames = 16;  // columns of the names in a row that joins others
@@ -194,22 +196,22 @@ class RowMaker {
     Sort([&](const Group& group) { return cost_.SortKey(group); }, groups);
   }
 
-  // The rows below a place as they would be shown.
-  std::vector<Group> RowsBelow(const Place& place) const {
+  // The rows below a place as they would be shown, of modules at most so many.
+  std::vector<Group> RowsBelow(const Place& place, size_t most = kMaxSiblings) const {
     std::vector<Group> below = place.below;
     if (has_rest_) AddRest(place, &below);
-    if (by_cost_) JoinSmall(place.times * place.group.count, &below);
+    if (by_cost_) JoinSmall(place.times * place.group.count, most, &below);
     const bool done = by_cost_ && options_.sort && options_.sort->kind == Figure::Kind::kQuantity;
     if (options_.sort && !done) SortAsAsked(&below);
     return below;
   }
 
-  // Sorts the groups, leaves the dearest and puts those of less than 1 % into a last row.
-  void JoinSmall(int64_t times, std::vector<Group>* groups) const {
+  // Sorts the groups, leaves the dearest and puts those of less than 1 % into a last row, and those
+  // that are too many.
+  void JoinSmall(int64_t times, size_t most, std::vector<Group>* groups) const {
     Sort([&](const Group& group) { return CostOf(group); }, groups);
     size_t kept = 0;
-    while (kept < groups->size() && kept + 1 < kMaxSiblings &&
-           !IsSmall(CostOf((*groups)[kept]), times)) {
+    while (kept < groups->size() && kept + 1 < most && !IsSmall(CostOf((*groups)[kept]), times)) {
       ++kept;
     }
     *groups = Joined(std::move(*groups), kept);
@@ -265,14 +267,20 @@ class RowMaker {
           std::max_element(queue.begin(), queue.end(), [](const auto& a, const auto& b) {
             return a.first != b.first ? a.first < b.first : a.second > b.second;
           });
-      const size_t at = next->second;
+      const auto [whole, at] = *next;
       queue.erase(next);
       std::vector<Group> below = RowsBelow(places_[at]);
       if (below.empty() || (below.size() == 1 && below[0].first < 0)) continue;
       const size_t page = static_cast<size_t>(std::max(0, options_.page_rows));
-      if (at != 0 && places_.size() + below.size() > page) {
-        ++closed_;
-        continue;
+      const size_t room = std::max(page, places_.size()) - places_.size();
+      if (below.size() > room) {
+        // What holds most of the cost is opened as far as there is room.
+        if (room < kLeastOpened || whole < total_ / 2) {
+          ++closed_;
+          continue;
+        }
+        below = RowsBelow(places_[at], room);
+        crowded_ = true;
       }
       Open(at, std::move(below));
       for (size_t row : places_[at].rows) {
@@ -312,6 +320,7 @@ class RowMaker {
     ModuleView view;
     view.closed = closed_;
     view.joined = joined_;
+    view.crowded = crowded_;
     std::vector<size_t> stack = {0};
     while (!stack.empty()) {
       Place& place = places_[stack.back()];
@@ -363,7 +372,7 @@ class RowMaker {
   bool has_rest_ = false;  // something is shown that children of a module need not add up to
   std::vector<Place> places_;
   int64_t closed_ = 0;
-  bool joined_ = false;
+  bool joined_ = false, crowded_ = false;
 };
 
 }  // namespace

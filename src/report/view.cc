@@ -33,7 +33,7 @@ std::string ModuleLabel(const ModuleRow& row) {
 void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* table) {
   if (options.top > 0 || options.depth >= 0 || !options.fold || options.stable) return;
   std::vector<std::string> parts;
-  if (view.joined) parts.push_back("rows under 1 % joined");
+  if (view.joined) parts.push_back(view.crowded ? "small rows joined" : "rows under 1 % joined");
   if (view.closed > 0) parts.push_back(absl::StrCat(view.closed, " closed"));
   if (parts.empty()) return;
   table->notes.push_back(

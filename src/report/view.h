@@ -23,8 +23,9 @@ struct ModuleRow : Amounts {  // of all of them
 };
 struct ModuleView {
   std::vector<ModuleRow> rows;
-  bool joined = false;  // some rows hold several small modules
-  int64_t closed = 0;   // rows that are not opened since there is no room
+  bool joined = false;   // some rows hold several small modules
+  bool crowded = false;  // some of them are joined since there is no room
+  int64_t closed = 0;    // rows that are not opened since there is no room
 };
 // The rows below a row add up to it, in everything that is shown.
 ModuleView ModuleRows(const Report& report, const ViewOptions& options);

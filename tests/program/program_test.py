@@ -203,6 +203,7 @@ class WidthTest(ProgramTest):
         for call in (
             "models/resnet50.onnx",
             "models/clip-vit-l-14-336.onnx --dim batch=1",
+            "models/deployed/mobilenet_v3_large.qdq_u8_ort_all.onnx",
             "models/gpt2.onnx --dim batch=8,seq=512",
             "compare models/openclip224-vit-l-14-336-visual.onnx --with thop",
             "models/deployed/llama_tiny_gqa.genai_int4.onnx --prefill 512 --decode 1@512",

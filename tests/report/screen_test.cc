@@ -168,6 +168,20 @@ TEST(WordTest, OneOfAMegabyteIsBrokenIntoLines) {
 
 // ---- the tree
 
+// The dearest modules have as many rows as a page has. The others are joined or closed, and a note
+// says so.
+TEST(TreeTest, RowsFitOnAPage) {
+  for (const char* name : {"resnet50.onnx", "mobilenet-v3-large.onnx", "vit-b-16.onnx"}) {
+    const Report report = CountModel(name, {.bindings = {}});
+    for (const int page : {4, 10, 20}) {
+      const report::ModuleView view = ModuleRows(report, {.page_rows = page});
+      EXPECT_LE(view.rows.size(), static_cast<size_t>(page)) << name;
+      EXPECT_GE(view.rows.size(), 3u) << name;
+      EXPECT_TRUE(view.joined || view.closed > 0) << name;
+    }
+  }
+}
+
 // 12 layers of a linear module that dominates and an addition of their own.
 ModelMaker LayersWithOwnWork() {
   ModelMaker make;
