@@ -213,8 +213,11 @@ def test_repository(folder):
     expect_error("git lfs fetch origin HEAD (git lfs pull", "diff", "--git", "HEAD", "models/m.onnx", cwd=folder)
     expect_error("git lfs pull", "count", "pointer.onnx", cwd=folder)
     test_lfs(folder, pointer)
-    git("config", "diff.onnx.textconv", f"{PROGRAM} count --format text", cwd=folder)
+    line = re.search("git config diff.onnx.textconv '(.*)'\n", read(os.path.join(ROOT, "README.md")))[1]
+    git("config", "diff.onnx.textconv", line.replace("onnxflops", PROGRAM), cwd=folder)
     write(os.path.join(folder, ".gitattributes"), "*.onnx diff=onnx\n")
+    pointed = git("diff", "HEAD~1", "HEAD", "--", "models/m.onnx", cwd=folder)
+    expect("MACs" in pointed and "Binary files" not in pointed, f"textconv of a pointer: {pointed[:300]}")
     shown = git("diff", "HEAD~2", "HEAD~1", "--", "models/m.onnx", cwd=folder)
     expect("MACs" in shown and "Binary files" not in shown, "textconv")
 
