@@ -65,7 +65,11 @@ size, is "not proven" and does not pass. MODEL may be a report that
 `onnxflops count --format json` wrote earlier. Of several models,
 [models."GLOB"] in the file says which rules are for which.
 )",
-    R"(  A file of budgets from what the model costs today, with 1 % margin:
+    R"(  Limits without a file:
+    onnxflops check model.onnx --max "flops=40 GFLOP" --max "layer*:macs=3 GMAC"
+  No more parameters than what is released has, and 2 %:
+    onnxflops check model.onnx --max "params=+2%" --against released.onnx
+  A file of budgets from what the model costs today, with 1 % margin:
     onnxflops check model.onnx --init
   Whether the model is within them:
     onnxflops check model.onnx
@@ -89,7 +93,7 @@ Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 struct CheckArguments {
   std::vector<std::string> models;
   std::string budgets, against, git, decision;
-  std::vector<std::string> outputs;
+  std::vector<std::string> maxima, outputs;
   bool init = false, update = false, summary = false;
   SizeArguments sizes;
   CausalArgument causal;
@@ -101,6 +105,9 @@ struct CheckArguments {
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     list->AddValue("--budgets", "FILE", &budgets, "The file of budgets.");
+    list->AddValues("--max", "QUANTITY=LIMIT", &maxima,
+                    "A limit, as \"flops=400 GFLOP\", or \"params=+2%\" relative to --against; on "
+                    "modules, as \"visual.*:macs=16 GMAC\".");
     list->AddValue("--against", "BASE", &against,
                    "What relative budgets compare with: a model, or a report in JSON; of several "
                    "models, a folder with files of the same names.");
@@ -143,7 +150,7 @@ std::string Today() {
 
 bool HasFile(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// Where the file is, or where --init puts it.
+// Where the file is, or where --init puts it; "": there is none, and none is needed.
 absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
   if (!args.budgets.empty()) return args.budgets;
   if (args.init) return std::string(kBudgetsFile);
@@ -152,9 +159,11 @@ absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
   for (const std::string& path : {folder + kBudgetsFile, std::string(kBudgetsFile)}) {
     if (HasFile(path)) return path;
   }
+  if (!args.maxima.empty() && !args.update) return "";
   return absl::NotFoundError(
       absl::StrCat("there is no ", kBudgetsFile, " beside ", Quoted(args.models[0]),
-                   " or here: --budgets FILE names one, onnxflops check MODEL --init writes one"));
+                   " or here: --budgets FILE names one, onnxflops check MODEL --init writes one",
+                   args.update ? "" : ", --max \"flops=400 GFLOP\" needs none"));
 }
 
 // At reference sizes, as [at] will have them: those of inputs, which may settle others, then those
@@ -492,21 +501,43 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
   return outputs;
 }
 
+// The limits of --max.
+absl::Status AddMaxima(const CheckArguments& args, Budgets* budgets) {
+  for (const std::string& text : args.maxima) {
+    absl::Status added = AddBudget(text, budgets);
+    if (added.ok() && budgets->NeedsBase() && args.against.empty() && args.git.empty()) {
+      added = absl::InvalidArgumentError(
+          "it is relative to a base: --against BASE or --git REV gives one");
+    }
+    if (!added.ok()) {
+      return absl::Status(added.code(),
+                          absl::StrCat("--max ", Quoted(text), ": ", added.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Of the file at `path`, if there is one, and of the call. `*text` is what the file holds.
 absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::string& path,
                                     const std::vector<Device>& devices, std::string* text) {
-  absl::StatusOr<std::string> read = ReadSmallFile(path);
-  if (!read.ok()) {
-    return absl::Status(read.status().code(),
-                        absl::StrCat(Escaped(path), ": ", read.status().message()));
+  Budgets budgets;
+  if (!path.empty()) {
+    absl::StatusOr<std::string> read = ReadSmallFile(path);
+    if (!read.ok()) {
+      return absl::Status(read.status().code(),
+                          absl::StrCat(Escaped(path), ": ", read.status().message()));
+    }
+    *text = *std::move(read);
+    ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
   }
-  *text = *std::move(read);
-  ASSIGN_OR_RETURN(Budgets budgets, LoadBudgets(*text, path));
-  if (budgets.NeedsBase() && args.against.empty() && args.git.empty()) {
+  const bool has_base = !args.against.empty() || !args.git.empty();
+  if (budgets.NeedsBase() && !has_base) {
     return absl::InvalidArgumentError(
         absl::StrCat(Escaped(path),
                      ": it has a budget that is relative to a base: --against BASE "
                      "or --git REV gives one"));
   }
+  RETURN_IF_ERROR(AddMaxima(args, &budgets));
   for (const BudgetRule& rule : budgets.rules) {
     if (rule.kind != BudgetRule::Kind::kMfu) continue;
     absl::Status known = FindDevice(rule.device, devices).status();
@@ -576,6 +607,9 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   if (args.init) {
     if (args.models.size() > 1) {
       return absl::InvalidArgumentError("--init writes budgets for one model");
+    }
+    if (!args.maxima.empty()) {
+      return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
     }
     ASSIGN_OR_RETURN(const Model model, LoadFor(args.models[0], options));
     return WriteInitial(args, path, model, options);

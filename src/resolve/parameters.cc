@@ -158,11 +158,12 @@ class RoleFinder {
     }
     if (use.as_weight) return TensorRole::kWeight;
     if (!value.initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
-    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t)) {
+    const bool of_config = is_config_ && t.external;
+    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t) && !of_config) {
       return TensorRole::kBuffer;
     }
     if (exporter::ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
-    const bool is_number = t.elements == 1 && used && !(is_config_ && t.external);
+    const bool is_number = t.elements == 1 && used && !of_config;
     return is_number || exporter::IsFoldedName(t.name) ? TensorRole::kConstant
                                                        : TensorRole::kWeight;
   }
@@ -187,8 +188,12 @@ class RoleFinder {
 
 std::vector<TensorRole> FindRoles(const ModelData& model) { return RoleFinder(model).Roles(); }
 
-std::vector<Parameter> FindParameters(const ModelData& model) {
-  return RoleFinder(model).Parameters();
+std::vector<Parameter> FindParameters(const ModelData& model, const Ties& ties) {
+  std::vector<Parameter> found = RoleFinder(model).Parameters();
+  if (ties.empty()) return found;
+  const auto is_copy = [&](const Parameter& p) { return ties.contains(p.value); };
+  found.erase(std::remove_if(found.begin(), found.end(), is_copy), found.end());
+  return found;
 }
 
 }  // namespace onnxflops::resolve
