@@ -166,15 +166,31 @@ absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
                    args.update ? "" : ", --max \"flops=400 GFLOP\" needs none"));
 }
 
+// At reference sizes, as [at] will have them: those of inputs, which may settle others, then those
+// of data if no size is open then.
+absl::StatusOr<Report> CountInitial(const Model& model, CountOptions options) {
+  options.activation_peak = true;
+  absl::StatusOr<Report> report = Count(model, options);
+  for (const bool of_inputs : {true, false}) {
+    if (!report.ok() || report->symbols.empty()) break;
+    const Bindings sizes = report::ReferenceSizes(*report);
+    for (const SymbolOrigin& symbol : report->symbols) {
+      const bool is_input = symbol.kind == SymbolOrigin::Kind::kInput;
+      if (is_input == of_inputs) options.bindings.emplace(symbol.name, sizes.at(symbol.name));
+    }
+    absl::StatusOr<Report> sized = Count(model, options);
+    if (of_inputs || (sized.ok() && sized->symbols.empty())) report = std::move(sized);
+  }
+  return report;
+}
+
 absl::StatusOr<ExitCode> WriteInitial(const CheckArguments& args, const std::string& path,
                                       const Model& model, const CountOptions& options) {
   if (path != "-" && HasFile(path)) {
     return absl::AlreadyExistsError(
         absl::StrCat(Quoted(path), " exists: --update raises its limits"));
   }
-  CountOptions with_peak = options;
-  with_peak.activation_peak = true;
-  ASSIGN_OR_RETURN(const Report report, Count(model, with_peak));
+  ASSIGN_OR_RETURN(const Report report, CountInitial(model, options));
   RETURN_IF_ERROR(
       WriteOutput(InitialBudgets(report), path, {args.models[0], args.sizes.rules.file}));
   return kFine;

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/utf8.h"
 #include "src/check/limit_text.h"
+#include "src/graph/symbol_origin.h"
 #include "src/report/format.h"
 #include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
@@ -61,19 +64,29 @@ std::string InitialBudgets(const Report& report) {
       "(\"+2%\",\n"
       "# with --against or --git), or { limit = ..., warn = ... }. `onnxflops check --update` "
       "raises "
-      "it.\n"
-      "\n[budget]\n");
-  for (const Quantity& q : kQuantities) {
-    const auto value = values.Of(report.totals.*q.value);
-    if (!value || *value == 0) continue;
-    absl::StrAppend(&out, q.key, " = \"", LimitTextFor(WithMargin(*value), q), "\"\n");
+      "it.\n");
+  if (report.totals.lower_bound) {
+    absl::StrAppend(
+        &out,
+        "\n# A part of the model is not counted: limits cannot be proven. This lets them "
+        "pass:\n# lower_bounds = \"pass\"\n");
   }
-  const auto peak =
-      report.activation_peak ? values.Of(report.activation_peak->bytes) : std::nullopt;
-  if (peak && *peak > 0) {
-    absl::StrAppend(&out, kPeakActivations.key, " = \"",
-                    LimitTextFor(WithMargin(*peak), kPeakActivations), "\"\n");
+  absl::StrAppend(&out, "\n[budget]\n");
+  absl::flat_hash_set<std::string> of_data;
+  for (const SymbolOrigin& s : report.symbols) {
+    if (s.kind != SymbolOrigin::Kind::kInput) of_data.insert(s.name);
   }
+  const auto add = [&](const Expr& amount, const Quantity& q) {
+    const auto value = values.Of(amount);
+    if (!value || *value <= 0) return;
+    const std::vector<std::string> names = amount.Symbols();
+    const bool open = std::any_of(names.begin(), names.end(),
+                                  [&](const std::string& name) { return of_data.contains(name); });
+    absl::StrAppend(&out, open ? "# " : "", q.key, " = \"", LimitTextFor(WithMargin(*value), q),
+                    open ? "\"  # with sizes of [at] that depend on data\n" : "\"\n");
+  };
+  for (const Quantity& q : kQuantities) add(report.totals.*q.value, q);
+  if (report.activation_peak) add(report.activation_peak->bytes, kPeakActivations);
   absl::StrAppend(&out, "\n# Single modules, by their paths; * stands for any signs:\n",
                   "# [modules.\"encoder.layers.*\"]\n# flops = \"+0%\"\n");
   const auto opset = report.model.opsets.find("ai.onnx");
@@ -81,11 +94,14 @@ std::string InitialBudgets(const Report& report) {
     absl::StrAppend(&out, "\n[opset]\nmax = ", opset->second, "\n");
   }
   absl::StrAppend(&out, "\n# [operators]\n# forbid = [\"Loop\", \"com.microsoft.*\"]\n");
-  if (!values.sizes().empty()) {
+  Bindings sizes = report.bindings;
+  sizes.insert(values.sizes().begin(), values.sizes().end());
+  if (!sizes.empty()) {
     absl::StrAppend(
         &out, "\n# Sizes that the model leaves open: a number, or a range as \"1..8\".\n[at]\n");
-    for (const auto& [name, size] : values.sizes()) {
-      absl::StrAppend(&out, TomlString(BareName(name)), " = ", size, "\n");
+    for (const auto& [name, size] : sizes) {
+      absl::StrAppend(&out, of_data.contains(name) ? "# " : "", TomlString(BareName(name)), " = ",
+                      size, "\n");
     }
   }
   return out;

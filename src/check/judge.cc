@@ -22,6 +22,7 @@ namespace onnxflops {
 namespace {
 
 using check::UnitOf;
+using report::GroupedDigits;
 using report::GroupedExpr;
 using report::SiNumber;
 using report::TimeText;
@@ -53,7 +54,7 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
   return absl::StrCat(negative ? "-"
                       : sign   ? "+"
                                : "",
-                      Int128ToString(hundredths / 100), ".", digits, " %");
+                      GroupedDigits(hundredths / 100), ".", digits, " %");
 }
 
 const char* WhyMissing(const Quantity& quantity) {

@@ -224,8 +224,11 @@ std::string ChangePercent(absl::int128 base, absl::int128 head) {
   if (base == head) return "0";
   if (base == 0) return "new";
   const bool more = head > base;
-  const std::string text = Percent(more ? head - base : base - head, base);
-  return absl::StrCat(text == "<0.1" || text == "-" ? "" : more ? "+" : "-", text);
+  std::string text = Percent(more ? head - base : base - head, base);
+  if (text == "<0.1" || text == "-") return text;
+  // Digits without commas may look like the name of a commit where the comment is read.
+  for (size_t i = text.size() - 2; i > 3; i -= 3) text.insert(i - 3, ",");
+  return absl::StrCat(more ? "+" : "-", text);
 }
 
 std::string ChangeInWords(const Diff& diff) {
