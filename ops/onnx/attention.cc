@@ -618,8 +618,13 @@ constexpr OpDef kAttentionRows[] = {
      .gradient = kGradientOfAttention},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
-     .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
-                "element: 2 mul, 1 add",
+     .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
+     .data = {.signature = "X cos_cache sin_cache position_ids? -> Y",
+              .attributes = "num_heads = 0; rotary_embedding_dim = 0",
+              .let = "heads = if(X.rank == 4, X[:3], X[:2]*attr.num_heads); "
+                     "rotated = if(attr.rotary_embedding_dim > 0, "
+                     "heads*attr.rotary_embedding_dim, X.elements)",
+              .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotaryEmbedding,
      .count = CountRotaryEmbedding,
      .examples = kRotaryEmbeddingExamples,
@@ -644,9 +649,11 @@ constexpr OpDef kAttentionRows[] = {
                   .keeps = {.unknown = true}}},
     {.name = "CausalConvWithState",
      .versions = kCausalConvVersions,
-     .formula =
-         "y[B,C,L] = input[B,C,L] after k - 1 past positions * weight[C,1,k]; mac = B*C*L*k, "
-         "add = B*C*L if bias is given; silu: exp, add, div, mul per element",
+     .formula = "y[B,C,L] = input[B,C,L] after k - 1 past positions * weight[C,1,k]",
+     .data = {.signature = "input weight bias? past? -> y state",
+              .attributes = "activation = activation|none",
+              .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements; "
+                       "attr.activation = y.elements"},
      .infer = InferCausalConv,
      .count = CountCausalConv,
      .examples = kCausalConvExamples,

@@ -663,6 +663,7 @@ constexpr OpDef kMovementRows[] = {
      .versions = kSliceVersions,
      .formula =
          "y = data[start:end:step] along axes; no arithmetic, and only y's elements are read",
+     .data = {.signature = "data starts? ends? axes? steps? -> y", .costs = "free"},
      .infer = InferSlice,
      .count = CountSelection,
      .examples = kSliceExamples,

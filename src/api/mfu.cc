@@ -20,6 +20,7 @@
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/convention/formula_facts.h"
+#include "src/report/make_report.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {

@@ -114,7 +114,8 @@ class StepFinder {
     has_images_ = has_images_ || (IsFloat(fact.dtype) && fact.shape.rank() == kImageRank);
     if (IsFloat(fact.dtype) && fact.shape.rank() >= 3) {
       out_.no_tokens =
-          absl::StrCat("the formula counts tokens, but input '", value.name, "' is no text");
+          absl::StrCat("the formula counts tokens, but input '", value.name, "' ",
+                       fact.shape.rank() == kImageRank ? "is an image" : "holds no tokens");
       return;
     }
     const bool is_mask = absl::StrContains(value.name, "mask");

@@ -1,9 +1,12 @@
-// BERT and RoBERTa.
+#include "src/family/bert.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/family/blocks.h"
@@ -12,26 +15,26 @@
 namespace onnxflops::family {
 namespace {
 
-struct BertShape {
-  std::string prefix;  // of the classes
-  int64_t vocab, positions, types;
-  EncoderShape encoder;
-};
+bool IsRoberta(const BertShape& s) { return absl::EndsWith(s.prefix, "oberta"); }
 
 BertShape ReadBert(const Config& config, const char* prefix, int64_t vocab) {
-  return {prefix, config.Size("vocab_size", vocab), config.Size("max_position_embeddings", 512),
-          config.Size("type_vocab_size", 2), ReadEncoder(config, 768, 12, 12, 3072, "gelu")};
+  BertShape s;
+  s.prefix = prefix;
+  s.vocab = config.Size("vocab_size", vocab);
+  s.positions = config.Size("max_position_embeddings", 512);
+  s.types = config.Size("type_vocab_size", 2);
+  s.encoder = ReadEncoder(config, 768, 12, 12, 3072, "gelu");
+  return s;
 }
 
 Tensor BuildEmbeddings(GraphBuilder* b, const Tensor& ids, const BertShape& s, Tensor* table) {
   const Scope embeddings(b, "embeddings", absl::StrCat(s.prefix, "Embeddings"));
   const int64_t h = s.encoder.hidden;
   Tensor x = Embedding(b, ids, "word_embeddings", s.vocab, h, table);
-  x = Add(b, x, Embedding(b, b->Scalar(0), "token_type_embeddings", s.types, h));
+  if (s.types > 0) {
+    x = Add(b, x, Embedding(b, b->Scalar(0), "token_type_embeddings", s.types, h));
+  }
   x = Add(b, x, Embedding(b, Positions(b, ids, 1), "position_embeddings", s.positions, h));
-  // RoBERTa counts positions from 2, behind the padding token's.
-  const int64_t unused = absl::string_view(s.prefix) == "Roberta" ? 2 : 0;
-  b->LimitDim("seq", std::max<int64_t>(s.positions - unused, 1));
   return LayerNorm(b, x, "LayerNorm", h);
 }
 
@@ -43,21 +46,42 @@ Tensor BuildOutput(GraphBuilder* b, const Tensor& x, const Tensor& around, int64
   return LayerNorm(b, Add(b, Linear(b, x, "dense", in, h, true), around), "LayerNorm", h);
 }
 
-Tensor BuildLayer(GraphBuilder* b, Tensor x, const BertShape& s, int64_t index) {
+// Of x over `other`, of such a width, with the sum and the norm behind it.
+Tensor BuildAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int64_t width,
+                      const char* name, const BertShape& s, bool causal) {
+  const Scope attention(b, name, absl::StrCat(s.prefix, "Attention"));
+  const EncoderShape& e = s.encoder;
+  Tensor y;
+  {
+    const Scope self(b, "self", absl::StrCat(s.prefix, "SelfAttention"));
+    const Tensor q = Linear(b, x, "query", e.hidden, e.hidden, true);
+    const Tensor k = Linear(b, other, "key", width, e.hidden, true);
+    const Tensor v = Linear(b, other, "value", width, e.hidden, true);
+    y = Attention(b, q, k, v, {e.heads, e.heads, e.hidden / e.heads, causal});
+  }
+  return BuildOutput(b, y, x, e.hidden, s, "SelfOutput");
+}
+
+// The parameters of an attention that nothing goes through.
+void DeclareAttention(GraphBuilder* b, int64_t width, const char* name, const BertShape& s) {
+  const Scope attention(b, name, absl::StrCat(s.prefix, "Attention"));
+  const int64_t h = s.encoder.hidden;
+  for (const auto& [layer, in] : {std::pair("self.query", h), std::pair("self.key", width),
+                                  std::pair("self.value", width), std::pair("output.dense", h)}) {
+    b->Weight(absl::StrCat(layer, ".weight"), {in, h});
+    b->Weight(absl::StrCat(layer, ".bias"), {h});
+  }
+  b->Weight("output.LayerNorm.weight", {h});
+  b->Weight("output.LayerNorm.bias", {h});
+}
+
+Tensor BuildLayer(GraphBuilder* b, Tensor x, const BertShape& s, int64_t index,
+                  const Tensor& other) {
   const Scope layer(b, absl::StrCat("layer.", index), absl::StrCat(s.prefix, "Layer"));
   const EncoderShape& e = s.encoder;
-  {
-    const Scope attention(b, "attention", absl::StrCat(s.prefix, "Attention"));
-    Tensor y;
-    {
-      const Scope self(b, "self", absl::StrCat(s.prefix, "SelfAttention"));
-      const Tensor q = Linear(b, x, "query", e.hidden, e.hidden, true);
-      const Tensor k = Linear(b, x, "key", e.hidden, e.hidden, true);
-      const Tensor v = Linear(b, x, "value", e.hidden, e.hidden, true);
-      y = Attention(b, q, k, v, {e.heads, e.heads, e.hidden / e.heads});
-    }
-    x = BuildOutput(b, y, x, e.hidden, s, "SelfOutput");
-  }
+  x = BuildAttention(b, x, x, e.hidden, "attention", s, e.causal);
+  if (s.other_width > 0 && other.empty()) DeclareAttention(b, s.other_width, "crossattention", s);
+  if (!other.empty()) x = BuildAttention(b, x, other, s.other_width, "crossattention", s, false);
   Tensor y;
   {
     const Scope intermediate(b, "intermediate", absl::StrCat(s.prefix, "Intermediate"));
@@ -66,41 +90,10 @@ Tensor BuildLayer(GraphBuilder* b, Tensor x, const BertShape& s, int64_t index) 
   return BuildOutput(b, y, x, e.intermediate, s, "Output");
 }
 
-Tensor BuildBody(GraphBuilder* b, const Tensor& ids, const BertShape& s, Tensor* table) {
-  Tensor x = BuildEmbeddings(b, ids, s, table);
-  const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));
-  for (int64_t i = 0; i < s.encoder.layers; ++i) x = BuildLayer(b, x, s, i);
-  return x;
-}
-
-Tensor BuildPooler(GraphBuilder* b, const Tensor& x, const BertShape& s) {
-  const Scope pooler(b, "pooler", absl::StrCat(s.prefix, "Pooler"));
-  const int64_t h = s.encoder.hidden;
-  return b->Op("Tanh", {Linear(b, TakeToken(b, x, 0), "dense", h, h, true)});
-}
-
-// The heads for masked words: Bert's is two modules deep, Roberta's is one.
-void BuildMaskedHead(GraphBuilder* b, Tensor x, const BertShape& s, const Tensor& table) {
-  const bool bert = s.prefix == "Bert";
-  std::optional<Scope> cls, predictions, transform;
-  if (bert) cls.emplace(b, "cls", "BertOnlyMLMHead");
-  predictions.emplace(b, bert ? "predictions" : "lm_head",
-                      bert ? "BertLMPredictionHead" : "RobertaLMHead");
-  if (bert) transform.emplace(b, "transform", "BertPredictionHeadTransform");
-  const int64_t h = s.encoder.hidden;
-  x = Activate(b, Linear(b, x, "dense", h, h, true), bert ? s.encoder.activation : "gelu");
-  x = LayerNorm(b, x, bert ? "LayerNorm" : "layer_norm", h);
-  transform.reset();
-  x = table.empty() ? Linear(b, x, "decoder", h, s.vocab, false)
-                    : TiedLinear(b, x, "decoder", table);
-  x = Add(b, x, b->Weight("bias", {s.vocab}));
-  b->Output("logits", x, b->dtype(), {"batch", "seq", s.vocab});
-}
-
 // Roberta's, without a pooler.
 Tensor BuildClassifier(GraphBuilder* b, const Tensor& x, const BertShape& s, int64_t labels) {
   const int64_t h = s.encoder.hidden;
-  const Scope classifier(b, "classifier", "RobertaClassificationHead");
+  const Scope classifier(b, "classifier", absl::StrCat(s.prefix, "ClassificationHead"));
   const Tensor y = b->Op("Tanh", {Linear(b, TakeToken(b, x, 0), "dense", h, h, true)});
   return Linear(b, y, "out_proj", h, labels, true);
 }
@@ -118,12 +111,13 @@ absl::StatusOr<std::string> BuildBertLike(const Config& config, const BertShape&
   GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const int64_t h = s.encoder.hidden;
+  b.LimitDim("seq", s.Longest());
   Tensor x, pooled, table;
   {
     std::optional<Scope> body;
     if (root != whole) body.emplace(&b, module, whole);
-    x = BuildBody(&b, ids, s, &table);
-    const bool pools = root == whole || (root == classifier && s.prefix == "Bert");
+    x = BuildBertBody(&b, ids, s, &table);
+    const bool pools = root == whole || (root == classifier && !IsRoberta(s));
     if (pools) pooled = BuildPooler(&b, x, s);
   }
   if (root == masked) {
@@ -141,12 +135,52 @@ absl::StatusOr<std::string> BuildBertLike(const Config& config, const BertShape&
 
 }  // namespace
 
+int64_t BertShape::Longest() const {
+  const int64_t unused = IsRoberta(*this) ? 2 : 0;
+  return std::max<int64_t>(positions - unused, 1);
+}
+
+Tensor BuildBertBody(GraphBuilder* b, const Tensor& ids, const BertShape& s, Tensor* table,
+                     const Tensor& other) {
+  Tensor x = BuildEmbeddings(b, ids, s, table);
+  const Scope encoder(b, "encoder", absl::StrCat(s.prefix, "Encoder"));
+  for (int64_t i = 0; i < s.encoder.layers; ++i) x = BuildLayer(b, x, s, i, other);
+  return x;
+}
+
+Tensor BuildPooler(GraphBuilder* b, const Tensor& x, const BertShape& s) {
+  const Scope pooler(b, "pooler", absl::StrCat(s.prefix, "Pooler"));
+  const int64_t h = s.encoder.hidden;
+  return b->Op("Tanh", {Linear(b, TakeToken(b, x, 0), "dense", h, h, true)});
+}
+
+void BuildMaskedHead(GraphBuilder* b, Tensor x, const BertShape& s, const Tensor& table) {
+  const bool bert = !IsRoberta(s);
+  std::optional<Scope> cls, predictions, transform;
+  if (bert) cls.emplace(b, "cls", absl::StrCat(s.prefix, "OnlyMLMHead"));
+  predictions.emplace(b, bert ? "predictions" : "lm_head",
+                      absl::StrCat(s.prefix, bert ? "LMPredictionHead" : "LMHead"));
+  if (bert) transform.emplace(b, "transform", absl::StrCat(s.prefix, "PredictionHeadTransform"));
+  const int64_t h = s.encoder.hidden;
+  x = Activate(b, Linear(b, x, "dense", h, h, true), bert ? s.encoder.activation : "gelu");
+  x = LayerNorm(b, x, bert ? "LayerNorm" : "layer_norm", h);
+  transform.reset();
+  x = table.empty() ? Linear(b, x, "decoder", h, s.vocab, false)
+                    : TiedLinear(b, x, "decoder", table);
+  x = Add(b, x, b->Weight("bias", {s.vocab}));
+  b->Output("logits", x, b->dtype(), {"batch", "seq", s.vocab});
+}
+
 absl::StatusOr<std::string> BuildBert(const Config& config) {
   return BuildBertLike(config, ReadBert(config, "Bert", 30522), "bert");
 }
 
 absl::StatusOr<std::string> BuildRoberta(const Config& config) {
   return BuildBertLike(config, ReadBert(config, "Roberta", 50265), "roberta");
+}
+
+absl::StatusOr<std::string> BuildXlmRoberta(const Config& config) {
+  return BuildBertLike(config, ReadBert(config, "XLMRoberta", 30522), "roberta");
 }
 
 }  // namespace onnxflops::family

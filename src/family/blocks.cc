@@ -37,6 +37,16 @@ Tensor SizeOf(GraphBuilder* b, const Tensor& x, int64_t axis) {
   return b->Op("Shape", {x}, {{"start", axis}, {"end", axis + 1}});
 }
 
+std::vector<Tensor> Qkv(GraphBuilder* b, const Tensor& x, const EncoderShape& s,
+                        const EncoderLayerNames& names) {
+  const int64_t h = s.hidden;
+  if (names.key == nullptr) {
+    return Split(b, Linear(b, x, names.query, h, 3 * h, s.qkv_bias), {h, h, h}, -1);
+  }
+  return {Linear(b, x, names.query, h, h, s.qkv_bias), Linear(b, x, names.key, h, h, s.qkv_bias),
+          Linear(b, x, names.value, h, h, s.qkv_bias)};
+}
+
 }  // namespace
 
 Tensor Linear(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t in, int64_t out,
@@ -65,6 +75,11 @@ Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t
                absl::string_view type) {
   const Scope scope(b, name, type);
   return b->Op("RMSNormalization", {x, b->Weight("weight", {width})});
+}
+
+Tensor LayerScale(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width) {
+  const Scope scope(b, name, "LayerScale");
+  return Mul(b, x, b->Weight("gamma", {width}));
 }
 
 Tensor Embedding(GraphBuilder* b, const Tensor& ids, absl::string_view name, int64_t rows,
@@ -107,6 +122,12 @@ Tensor Activate(GraphBuilder* b, const Tensor& x, absl::string_view name) {
   return x;
 }
 
+Tensor Mlp(GraphBuilder* b, const Tensor& x, int64_t width, int64_t inner,
+           absl::string_view function, const MlpNames& names) {
+  const Tensor y = Activate(b, Linear(b, x, names.fc1, width, inner, true), function);
+  return Linear(b, y, names.fc2, inner, width, true);
+}
+
 Tensor Add(GraphBuilder* b, const Tensor& x, const Tensor& y) { return b->Op("Add", {x, y}); }
 Tensor Mul(GraphBuilder* b, const Tensor& x, const Tensor& y) { return b->Op("Mul", {x, y}); }
 
@@ -124,7 +145,8 @@ Tensor Concat(GraphBuilder* b, const std::vector<Tensor>& parts, int64_t axis) {
 
 std::vector<Tensor> Split(GraphBuilder* b, const Tensor& x, const std::vector<int64_t>& sizes,
                           int64_t axis) {
-  return b->Ops("Split", {x, b->Ints(sizes)}, std::vector<Tensor>(sizes.size()), {{"axis", axis}});
+  return b->Ops("Split", {x, b->Ints(sizes)}, std::vector<std::string>(sizes.size()),
+                {{"axis", axis}});
 }
 
 Tensor TakeToken(GraphBuilder* b, const Tensor& x, int64_t at) {
@@ -159,7 +181,8 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
   if (shape.softcap > 0) attrs.push_back({"softcap", static_cast<float>(shape.softcap)});
   if (!shape.cache) return b->Op("Attention", {q, k, v, mask}, attrs);
   const int64_t value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
-  std::vector<Tensor> inputs = {q, k, v, mask}, outputs = {""};
+  std::vector<Tensor> inputs = {q, k, v, mask};
+  std::vector<std::string> outputs = {""};
   for (const auto& [what, dim] :
        {std::pair("key", shape.head_dim), std::pair("value", value_dim)}) {
     inputs.push_back(b->Input(absl::StrCat("past_key_values.", *shape.cache, ".", what), b->dtype(),
@@ -169,6 +192,25 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
   }
   b->AssumeDim("past", 0);
   return b->Ops("Attention", inputs, outputs, attrs)[0];
+}
+
+Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int64_t width,
+                      int64_t other_width, int64_t heads) {
+  const int64_t w = width;
+  std::vector<Tensor> weights;
+  if (other_width == w) {
+    weights = Split(b, b->Weight("in_proj.weight", {w, 3 * w}), {w, 2 * w}, 1);
+  } else {
+    const Tensor k = b->Weight("k_proj_weight", {other_width, w});
+    weights = {b->Weight("q_proj_weight", {w, w}),
+               Concat(b, {k, b->Weight("v_proj_weight", {other_width, w})}, 1)};
+  }
+  const std::vector<Tensor> biases = Split(b, b->Weight("in_proj.bias", {3 * w}), {w, 2 * w}, 0);
+  const Tensor q = Add(b, b->Op("MatMul", {x, weights[0]}), biases[0]);
+  const Tensor kv = Add(b, b->Op("MatMul", {other, weights[1]}), biases[1]);
+  const std::vector<Tensor> parts = Split(b, kv, {w, w}, -1);
+  const Tensor y = Attention(b, q, parts[0], parts[1], {heads, heads, w / heads});
+  return Linear(b, y, "out_proj", w, w, true);
 }
 
 Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, double theta) {
@@ -187,10 +229,11 @@ Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, dou
   return {b->Op("Cast", {rotation.cos}, to), b->Op("Cast", {rotation.sin}, to)};
 }
 
-Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads,
-              int64_t dim) {
-  return b->Op("RotaryEmbedding", {x, angles.cos, angles.sin},
-               {{"num_heads", heads}, {"rotary_embedding_dim", dim}});
+Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim,
+              bool interleaved) {
+  Attrs attrs = {{"num_heads", heads}, {"rotary_embedding_dim", dim}};
+  if (interleaved) attrs.push_back({"interleaved", int64_t{1}});
+  return b->Op("RotaryEmbedding", {x, angles.cos, angles.sin}, attrs);
 }
 
 Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
@@ -216,19 +259,15 @@ Tensor PreNormLayers(GraphBuilder* b, Tensor x, const EncoderShape& s,
     Tensor y = LayerNorm(b, x, names.norm1, h);
     {
       const Scope attention(b, names.attention, names.attention_type);
-      const Tensor q = Linear(b, y, names.query, h, h, s.qkv_bias);
-      const Tensor k = Linear(b, y, names.key, h, h, s.qkv_bias);
-      const Tensor v = Linear(b, y, names.value, h, h, s.qkv_bias);
-      y = Attention(b, q, k, v, {s.heads, s.heads, h / s.heads, s.causal});
+      const std::vector<Tensor> qkv = Qkv(b, y, s, names);
+      y = Attention(b, qkv[0], qkv[1], qkv[2], {s.heads, s.heads, h / s.heads, s.causal});
       y = Linear(b, y, names.out, h, h, true);
     }
     x = Add(b, x, y);
     y = LayerNorm(b, x, names.norm2, h);
     {
       const Scope mlp(b, names.mlp, names.mlp_type);
-      y = Linear(b, y, names.fc1, h, s.intermediate, true);
-      y = Activate(b, y, s.activation);
-      y = Linear(b, y, names.fc2, s.intermediate, h, true);
+      y = Mlp(b, y, h, s.intermediate, s.activation, {names.fc1, names.fc2});
     }
     x = Add(b, x, y);
   }

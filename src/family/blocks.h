@@ -25,6 +25,8 @@ Tensor LayerNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64
                  bool bias = true);
 Tensor RmsNorm(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width,
                absl::string_view type);
+// A learned factor for each feature, in a module of this name.
+Tensor LayerScale(GraphBuilder* b, const Tensor& x, absl::string_view name, int64_t width);
 // Rows of a table, which is given back in *table for an output layer that shares it.
 Tensor Embedding(GraphBuilder* b, const Tensor& ids, absl::string_view name, int64_t rows,
                  int64_t width, Tensor* table = nullptr);
@@ -45,6 +47,13 @@ Tensor Conv2d(GraphBuilder* b, const Tensor& x, absl::string_view name, const Co
 // `config` where it is not known.
 std::string ReadActivation(const Config& config, const char* key, absl::string_view otherwise);
 Tensor Activate(GraphBuilder* b, const Tensor& x, absl::string_view function);
+
+// Two layers with a function between, in modules fc1 and fc2 (or others).
+struct MlpNames {
+  const char *fc1 = "fc1", *fc2 = "fc2";
+};
+Tensor Mlp(GraphBuilder* b, const Tensor& x, int64_t width, int64_t inner,
+           absl::string_view function, const MlpNames& names = {});
 
 // ---- shapes and arithmetic
 
@@ -85,13 +94,21 @@ struct AttentionShape {
 Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionShape& shape, const Tensor& mask = "");
 
+// torch.nn.MultiheadAttention of queries x [batch, n, width] over `other` [batch, m, other_width],
+// in the modules that are open. Where the widths are equal, the three projections are one
+// parameter.
+Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int64_t width,
+                      int64_t other_width, int64_t heads);
+
 // cos and sin of positions [batch, seq], [batch, seq, dim / 2].
 struct Rotation {
   Tensor cos, sin;
 };
 Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, double theta);
-// The first `dim` features of each head turned by position.
-Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim);
+// The first `dim` features of each head turned by position: halves of them with each other, or
+// neighbours.
+Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim,
+              bool interleaved = false);
 
 // ---- experts
 
@@ -106,7 +123,8 @@ Tensor RoutedExperts(GraphBuilder* b, const Tensor& x, const Tensor& scores,
 
 // ---- towers of CLIP and its kin
 
-// Names of modules differ from family to family, and the rest does not.
+// Names of modules differ from family to family, and the rest does not. Without `key`, the first of
+// the three projections is all of them.
 struct EncoderLayerNames {
   const char *layer, *attention, *query, *key, *value, *out;
   const char *attention_type, *mlp, *mlp_type, *fc1, *fc2, *norm1, *norm2;

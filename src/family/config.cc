@@ -22,6 +22,12 @@ const Json* Config::Find(const char* key) const {
 
 bool Config::Has(const char* key) const { return Find(key) != nullptr; }
 
+bool Config::Given(const char* key) const {
+  const bool has = Has(key);
+  if (!has && !HasNull(key)) Default(key, "null");
+  return has;
+}
+
 bool Config::IsFalse(const char* key) const {
   const Json* value = Find(key);
   return value != nullptr && value->is_boolean() && !*value->get_ptr<const bool*>();
@@ -42,6 +48,10 @@ void Config::Fault(absl::string_view key, absl::string_view what) const {
   if (!notes_.status.ok()) return;
   notes_.status =
       absl::InvalidArgumentError(absl::StrCat(Escaped(absl::StrCat(path_, key)), " ", what));
+}
+
+void Config::Ignore(const char* key, absl::string_view why) const {
+  notes_.ignored.push_back(absl::StrCat(path_, key, " is not read: ", why));
 }
 
 void Config::Default(const char* key, absl::string_view value) const {
@@ -194,7 +204,8 @@ int64_t Config::Labels() const {
 }
 
 DType Config::Precision() const {
-  if (Has("quantization_config")) notes_.ignored.emplace_back("quantization_config");
+  if (Has("quantization_config"))
+    Ignore("quantization_config", "weights have the type of torch_dtype");
   const char* key = Has("dtype") ? "dtype" : "torch_dtype";
   if (!Has(key)) {
     Default("torch_dtype", "float32");

@@ -32,7 +32,7 @@ namespace onnxflops::family {
 struct ConfigNotes {
   absl::Status status;                // the first fault
   std::vector<std::string> defaults;  // keys that were missing: "hidden_act = gelu"
-  std::vector<std::string> ignored;   // keys that change the model and are not read
+  std::vector<std::string> ignored;   // keys that change the model and are not read, and why
   std::optional<int64_t> image_size;  // instead of the configuration's
   std::string resized;                // the key that it stands for
   SaveOptions save;
@@ -47,6 +47,8 @@ class Config {
 
   // There, and not null.
   bool Has(const char* key) const;
+  // The same of a key that changes the graph: where it is not there, the report says so.
+  bool Given(const char* key) const;
   // There, and false.
   bool IsFalse(const char* key) const;
   // There, as a list.
@@ -85,6 +87,8 @@ class Config {
 
   void RequireDivisible(absl::string_view what, int64_t whole, absl::string_view by,
                         int64_t part) const;
+  // Says that a key is there and not read, and why.
+  void Ignore(const char* key, absl::string_view why) const;
   void Fault(absl::string_view key, absl::string_view what) const;
   ConfigNotes& notes() const { return notes_; }
 

@@ -181,12 +181,11 @@ DecoderShape ReadDecoder(const Config& config, const char* prefix, const Decoder
 }
 
 void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, DecoderShape* s) {
-  if (config.Has("head_dim") || otherwise) {
-    s->head_dim = config.Size("head_dim", otherwise.value_or(1));
-  } else {
+  if (!config.Has("head_dim") && !otherwise) {
     config.RequireDivisible("hidden_size", s->hidden, "num_attention_heads", s->heads);
-    s->head_dim = std::max<int64_t>(s->hidden / s->heads, 1);
   }
+  const int64_t even = std::max<int64_t>(s->hidden / s->heads, 1);
+  s->head_dim = config.Size("head_dim", otherwise.value_or(even));
   if (s->head_dim % 2 != 0) config.Fault("head_dim", "is odd: features are rotated in pairs");
   s->rotary_dim = s->head_dim;
 }

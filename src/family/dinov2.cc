@@ -45,10 +45,7 @@ Tensor Scaled(GraphBuilder* b, const Tensor& x, const char* name, int64_t width)
 
 Tensor DinoMlp(GraphBuilder* b, const Tensor& x, const DinoShape& s) {
   const Scope mlp(b, "mlp", s.gated ? "Dinov2SwiGLUFFN" : "Dinov2MLP");
-  if (!s.gated) {
-    const Tensor y = Activate(b, Linear(b, x, "fc1", s.hidden, s.inner, true), s.activation);
-    return Linear(b, y, "fc2", s.inner, s.hidden, true);
-  }
+  if (!s.gated) return Mlp(b, x, s.hidden, s.inner, s.activation);
   const Tensor gate = Activate(b, Linear(b, x, "gate_proj", s.hidden, s.inner, true), "silu");
   const Tensor y = Mul(b, gate, Linear(b, x, "up_proj", s.hidden, s.inner, true));
   return Linear(b, y, "down_proj", s.inner, s.hidden, true);

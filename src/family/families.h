@@ -10,6 +10,9 @@
 namespace onnxflops::family {
 
 absl::StatusOr<std::string> BuildBert(const Config& config);
+absl::StatusOr<std::string> BuildBlip(const Config& config);
+absl::StatusOr<std::string> BuildBlipTextModel(const Config& config);
+absl::StatusOr<std::string> BuildBlipVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildClip(const Config& config);
 absl::StatusOr<std::string> BuildDeit(const Config& config);
 absl::StatusOr<std::string> BuildDinov2(const Config& config);
@@ -19,9 +22,13 @@ absl::StatusOr<std::string> BuildOpenClip(const Config& config);
 absl::StatusOr<std::string> BuildClipText(const Config& config);
 absl::StatusOr<std::string> BuildClipVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglip2(const Config& config);
+absl::StatusOr<std::string> BuildSiglip2TextModel(const Config& config);
+absl::StatusOr<std::string> BuildSiglip2VisionModel(const Config& config);
+absl::StatusOr<std::string> BuildSiglipTextModel(const Config& config);
 absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config);
 absl::StatusOr<std::string> BuildPhi(const Config& config);
 absl::StatusOr<std::string> BuildRoberta(const Config& config);
+absl::StatusOr<std::string> BuildXlmRoberta(const Config& config);
 absl::StatusOr<std::string> BuildVit(const Config& config);
 absl::StatusOr<std::string> BuildDeepseekV2(const Config& config);
 absl::StatusOr<std::string> BuildDeepseekV3(const Config& config);
@@ -32,6 +39,7 @@ absl::StatusOr<std::string> BuildGpt2(const Config& config);
 absl::StatusOr<std::string> BuildLlama(const Config& config);
 absl::StatusOr<std::string> BuildLlava(const Config& config);
 absl::StatusOr<std::string> BuildMistral(const Config& config);
+absl::StatusOr<std::string> BuildMt5(const Config& config);
 absl::StatusOr<std::string> BuildMixtral(const Config& config);
 absl::StatusOr<std::string> BuildPhi3(const Config& config);
 absl::StatusOr<std::string> BuildQwen2(const Config& config);

@@ -1,8 +1,10 @@
 #include "src/family/family.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -29,6 +31,9 @@ struct Family {
 
 constexpr Family kFamilies[] = {
     {"bert", BuildBert},
+    {"blip", BuildBlip},
+    {"blip_text_model", BuildBlipTextModel},
+    {"blip_vision_model", BuildBlipVisionModel},
     {"clip", BuildClip},
     {"clip_text_model", BuildClipText},
     {"clip_vision_model", BuildClipVisionModel},
@@ -46,6 +51,7 @@ constexpr Family kFamilies[] = {
     {"llava", BuildLlava},
     {"mistral", BuildMistral},
     {"mixtral", BuildMixtral},
+    {"mt5", BuildMt5},
     {"phi", BuildPhi},
     {"phi3", BuildPhi3},
     {"qwen2", BuildQwen2},
@@ -54,10 +60,14 @@ constexpr Family kFamilies[] = {
     {"roberta", BuildRoberta},
     {"siglip", BuildSiglip},
     {"siglip2", BuildSiglip2},
+    {"siglip2_text_model", BuildSiglip2TextModel},
+    {"siglip2_vision_model", BuildSiglip2VisionModel},
+    {"siglip_text_model", BuildSiglipTextModel},
     {"siglip_vision_model", BuildSiglipVisionModel},
     {"t5", BuildT5},
     {"vit", BuildVit},
     {"whisper", BuildWhisper},
+    {"xlm-roberta", BuildXlmRoberta},
 };
 
 absl::Status UnknownFamily(absl::string_view model_type) {
@@ -89,6 +99,26 @@ bool IsTooDeep(absl::string_view json) {
   return false;
 }
 
+// The first key that an object has twice, found while it is parsed.
+class RepeatedKeys {
+ public:
+  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, const nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key && first_.empty()) {
+      const auto& key = *value.get_ptr<const std::string*>();
+      if (!keys_.back().insert(key).second) first_ = key;
+    }
+    return true;
+  }
+  const std::string& first() const { return first_; }
+
+ private:
+  std::vector<absl::flat_hash_set<std::string>> keys_;  // of the objects that are open
+  std::string first_;
+};
+
 absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
   if (json.size() > kMaxConfigBytes) {
     return LimitError(
@@ -99,9 +129,14 @@ absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
     return LimitError("config-nesting", absl::StrCat("brackets are nested more than ",
                                                      kMaxConfigNesting, " deep (config-nesting)"));
   }
-  nlohmann::json document =
-      nlohmann::json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  RepeatedKeys repeated;
+  nlohmann::json document = nlohmann::json::parse(json.begin(), json.end(), std::ref(repeated),
+                                                  /*allow_exceptions=*/false);
   if (document.is_discarded()) return absl::InvalidArgumentError("is not complete JSON");
+  if (!repeated.first().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has the key ", Quoted(repeated.first()), " twice in one object"));
+  }
   if (!document.is_object()) return absl::InvalidArgumentError("is JSON, but no object");
   return document;
 }
@@ -157,9 +192,7 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
     warnings.push_back(absl::StrCat(notes.resized, " is ", *image_size,
                                     " by --input: the table of positions is of that size, too"));
   }
-  for (const std::string& key : notes.ignored) {
-    warnings.push_back(absl::StrCat(key, " is not read: weights have the type of torch_dtype"));
-  }
+  warnings.insert(warnings.end(), notes.ignored.begin(), notes.ignored.end());
   return LoadFromBytes(bytes, name, std::move(warnings));
 }
 

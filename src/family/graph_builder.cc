@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <protozero/pbf_builder.hpp>
+#include <protozero/pbf_writer.hpp>
 #include <protozero/types.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -67,6 +68,7 @@ enum class DimField : pbf_tag_type { kSize = 1, kSymbol = 2 };
 constexpr int64_t kIrVersion = 11;
 constexpr int64_t kOpset = 25;  // the first whose Attention has windows
 constexpr int32_t kExternal = 1;
+constexpr size_t kUsualBytes = 1 << 22;  // of a large graph without its weights
 
 template <typename Field>
 void AddString(pbf_builder<Field>* message, Field field, absl::string_view text) {
@@ -116,13 +118,12 @@ void AddAttribute(const Attr& attr, pbf_builder<NodeField>* node) {
   proto.add_int32(AttributeField::kType, type);
 }
 
-// A list of modules, and the operator as the last of them.
-void AddModules(absl::string_view key, absl::string_view modules, absl::string_view op,
+// A list of modules, and its end: the operator as the last of them.
+void AddModules(absl::string_view key, absl::string_view modules, absl::string_view end,
                 pbf_builder<NodeField>* node) {
   pbf_builder<EntryField> entry(*node, NodeField::kMetadata);
   AddString(&entry, EntryField::kKey, key);
-  entry.add_bytes_vectored(EntryField::kValue, absl::string_view("["), modules,
-                           absl::string_view(", '"), op, absl::string_view("']"));
+  entry.add_bytes_vectored(EntryField::kValue, modules, end);
 }
 
 std::string Entry(absl::string_view key, absl::string_view value) {
@@ -153,8 +154,13 @@ std::string BytesOf(const std::vector<T>& values) {
 GraphBuilder::GraphBuilder(absl::string_view root, DType dtype, SaveOptions save)
     : dtype_(dtype),
       save_(std::move(save)),
-      scopes_("''"),
-      classes_(absl::StrCat("'", root, "'")) {}
+      scopes_("[''"),
+      classes_(absl::StrCat("['", root, "'")) {
+  // Pages that nothing is written to cost nothing, and moving what is written does.
+  bytes_.reserve(kUsualBytes);
+  initializers_.reserve(kUsualBytes);
+  graph_.emplace(model_, static_cast<pbf_tag_type>(ModelField::kGraph));
+}
 
 GraphBuilder::Scope::Scope(GraphBuilder* b, absl::string_view name, absl::string_view type)
     : b_(*b),
@@ -177,7 +183,7 @@ GraphBuilder::Scope::~Scope() {
 
 Tensor GraphBuilder::Input(absl::string_view name, DType dtype, const Dims& dims) {
   pbf_builder<GraphField>(inputs_).add_message(GraphField::kInput, ValueInfo(name, dtype, dims));
-  return Tensor(name);
+  return Tensor(Keep(std::string(name)));
 }
 
 void GraphBuilder::DeclareOutput(absl::string_view name, DType dtype, const Dims& dims) {
@@ -186,14 +192,14 @@ void GraphBuilder::DeclareOutput(absl::string_view name, DType dtype, const Dims
 
 void GraphBuilder::Output(absl::string_view name, const Tensor& value, DType dtype,
                           const Dims& dims) {
-  Ops("Identity", {value}, {Tensor(name)});
+  Ops("Identity", {value}, {std::string(name)});
   DeclareOutput(name, dtype, dims);
 }
 
 Tensor GraphBuilder::Weight(absl::string_view name, const std::vector<int64_t>& dims) {
-  Tensor full = absl::StrCat(path_, path_.empty() ? "" : ".", name);
-  if (!weights_.insert(full).second) return full;
-  {
+  const auto [at, is_new] = weights_.insert(absl::StrCat(path_, path_.empty() ? "" : ".", name));
+  const std::string& full = *at;
+  if (is_new) {
     pbf_builder<GraphField> graph(initializers_);
     pbf_builder<TensorField> tensor(graph, GraphField::kInitializer);
     for (int64_t dim : dims) tensor.add_int64(TensorField::kDims, dim);
@@ -202,16 +208,15 @@ Tensor GraphBuilder::Weight(absl::string_view name, const std::vector<int64_t>& 
     tensor.add_message(TensorField::kExternalData, Entry("location", save_.weights_at));
     tensor.add_int32(TensorField::kDataLocation, kExternal);
   }
-  return full;
+  return Tensor(full);
 }
 
 // A Constant node, which is never a parameter.
 Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar, absl::string_view bytes) {
-  std::string name = UniqueName("Constant");
-  pbf_builder<GraphField> graph(nodes_);
-  pbf_builder<NodeField> node(graph, GraphField::kNode);
-  node.add_string(NodeField::kOutput, name);
-  node.add_string(NodeField::kName, name);
+  const absl::string_view name = UniqueName("Constant");
+  pbf_builder<NodeField> node(*graph_, GraphField::kNode);
+  AddString(&node, NodeField::kOutput, name);
+  AddString(&node, NodeField::kName, name);
   AddString<NodeField>(&node, NodeField::kOpType, "Constant");
   constexpr int32_t kTensor = 4;
   pbf_builder<AttributeField> value(node, NodeField::kAttribute);
@@ -221,7 +226,7 @@ Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar, absl::str
   if (!scalar) tensor.add_int64(TensorField::kDims, count);
   tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype));
   tensor.add_bytes(TensorField::kRawData, bytes.data(), bytes.size());
-  return name;
+  return Tensor(name);
 }
 
 Tensor GraphBuilder::Ints(const std::vector<int64_t>& values) {
@@ -236,51 +241,56 @@ Tensor GraphBuilder::Scalar(int64_t value) {
   return Constant(DType::kInt64, 1, true, BytesOf(std::vector<int64_t>{value}));
 }
 
-std::string GraphBuilder::UniqueName(absl::string_view op) {
-  std::string name = absl::StrCat(slashes_, "/", op);
-  const int count = names_[name]++;
-  if (count > 0) absl::StrAppend(&name, "_", count);
-  return name;
+absl::string_view GraphBuilder::UniqueName(absl::string_view op) {
+  auto& [name, count] = *names_.try_emplace(absl::StrCat(slashes_, "/", op), 0).first;
+  if (count++ == 0) return name;
+  return Keep(absl::StrCat(name, "_", count - 1));
 }
 
-Tensor GraphBuilder::Op(absl::string_view type, const std::vector<Tensor>& inputs,
-                        const Attrs& attrs) {
-  return Ops(type, inputs, {""}, attrs)[0];
+Tensor GraphBuilder::Op(absl::string_view type, absl::Span<const Tensor> inputs,
+                        absl::Span<const Attr> attrs) {
+  const Tensor output(UniqueName(type));
+  AddNode(output.name_, type, inputs, {output}, attrs, "");
+  return output;
 }
 
-std::vector<Tensor> GraphBuilder::Ops(absl::string_view type, const std::vector<Tensor>& inputs,
-                                      std::vector<Tensor> outputs, const Attrs& attrs,
-                                      absl::string_view domain) {
-  const std::string name = UniqueName(type);
-  {
-    pbf_builder<GraphField> graph(nodes_);
-    pbf_builder<NodeField> node(graph, GraphField::kNode);
-    for (const Tensor& input : inputs) node.add_string(NodeField::kInput, input);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].empty()) outputs[i] = i == 0 ? name : absl::StrCat(name, ":", i);
-      node.add_string(NodeField::kOutput, outputs[i]);
-    }
-    node.add_string(NodeField::kName, name);
-    AddString(&node, NodeField::kOpType, type);
-    for (const Attr& attr : attrs) AddAttribute(attr, &node);
-    AddString(&node, NodeField::kDomain, domain);
-    AddModules(exporter::kNameScopesKey, scopes_, type, &node);
-    AddModules(exporter::kClassHierarchyKey, classes_, type, &node);
+std::vector<Tensor> GraphBuilder::Ops(absl::string_view type, absl::Span<const Tensor> inputs,
+                                      absl::Span<const std::string> outputs,
+                                      absl::Span<const Attr> attrs, absl::string_view domain) {
+  const absl::string_view name = UniqueName(type);
+  std::vector<Tensor> tensors;
+  for (const std::string& output : outputs) {
+    const bool first = tensors.empty();
+    tensors.push_back(Tensor(!output.empty() ? Keep(output)
+                             : first         ? name
+                                             : Keep(absl::StrCat(name, ":", tensors.size()))));
   }
-  return outputs;
+  AddNode(name, type, inputs, tensors, attrs, domain);
+  return tensors;
+}
+
+void GraphBuilder::AddNode(absl::string_view name, absl::string_view type,
+                           absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
+                           absl::Span<const Attr> attrs, absl::string_view domain) {
+  pbf_builder<NodeField> node(*graph_, GraphField::kNode);
+  for (const Tensor& input : inputs) AddString(&node, NodeField::kInput, input.name_);
+  for (const Tensor& output : outputs) AddString(&node, NodeField::kOutput, output.name_);
+  AddString(&node, NodeField::kName, name);
+  AddString(&node, NodeField::kOpType, type);
+  for (const Attr& attr : attrs) AddAttribute(attr, &node);
+  if (!domain.empty()) AddString(&node, NodeField::kDomain, domain);
+  const std::string end = absl::StrCat(", '", type, "']");
+  AddModules(exporter::kNameScopesKey, scopes_, end, &node);
+  AddModules(exporter::kClassHierarchyKey, classes_, end, &node);
 }
 
 std::string GraphBuilder::Finish() && {
-  constexpr size_t kRest = 1 << 12;
-  std::string bytes;
-  // The graph is most of it. It is copied once.
-  bytes.reserve(nodes_.size() + initializers_.size() + inputs_.size() + outputs_.size() +
-                save_.config.size() + kRest);
-  pbf_builder<ModelField> model(bytes);
+  graph_->add_string(static_cast<pbf_tag_type>(GraphField::kName), "main_graph");
+  for (const std::string* part : {&initializers_, &inputs_, &outputs_}) bytes_.append(*part);
+  graph_.reset();
+  pbf_builder<ModelField> model(bytes_);
   model.add_int64(ModelField::kIrVersion, kIrVersion);
   AddString<ModelField>(&model, ModelField::kProducerName, "onnxflops");
-  pbf_builder<GraphField>(inputs_).add_string(GraphField::kName, "main_graph");
-  model.add_bytes_vectored(ModelField::kGraph, nodes_, initializers_, inputs_, outputs_);
   model.add_message(ModelField::kOpsetImport, Opset("", kOpset));
   model.add_message(ModelField::kOpsetImport, Opset("com.microsoft", 1));
   if (!save_.config.empty()) {
@@ -294,7 +304,7 @@ std::string GraphBuilder::Finish() && {
   };
   add_dims(kAssumedDimPrefix, assumed_);
   add_dims(kMostDimPrefix, most_);
-  return bytes;
+  return std::move(bytes_);
 }
 
 }  // namespace onnxflops::family

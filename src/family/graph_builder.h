@@ -15,21 +15,37 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
+#include <protozero/pbf_writer.hpp>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
+#include "absl/container/node_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/graph/dtype.h"
 
 namespace onnxflops::family {
 
-// The name of a value in the graph; empty for an input that is left out.
-using Tensor = std::string;
+// A value of the graph by its name, which the builder keeps; "" for an input that is left out.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const char* literal) : name_(literal) {}  // NOLINT: ""
+  bool empty() const { return name_.empty(); }
+  absl::string_view name() const { return name_; }
+  friend bool operator==(const Tensor& x, const Tensor& y) { return x.name_ == y.name_; }
+
+ private:
+  friend class GraphBuilder;
+  explicit Tensor(absl::string_view name) : name_(name) {}
+  absl::string_view name_;
+};
 
 // Keys of the metadata: the configuration, and the beginning of those of sizes that symbols have
 // where nobody says another.
@@ -93,10 +109,11 @@ class GraphBuilder {
   Tensor Scalar(int64_t value);
 
   // A node with one output.
-  Tensor Op(absl::string_view type, const std::vector<Tensor>& inputs, const Attrs& attrs = {});
+  Tensor Op(absl::string_view type, absl::Span<const Tensor> inputs,
+            absl::Span<const Attr> attrs = {});
   // With several. `outputs`: their names, "" to have one made up.
-  std::vector<Tensor> Ops(absl::string_view type, const std::vector<Tensor>& inputs,
-                          std::vector<Tensor> outputs, const Attrs& attrs = {},
+  std::vector<Tensor> Ops(absl::string_view type, absl::Span<const Tensor> inputs,
+                          absl::Span<const std::string> outputs, absl::Span<const Attr> attrs = {},
                           absl::string_view domain = "");
 
   // The size that a symbol has where nobody says another.
@@ -108,7 +125,12 @@ class GraphBuilder {
   std::string Finish() &&;
 
  private:
-  std::string UniqueName(absl::string_view op);
+  // Kept as long as the builder lives.
+  absl::string_view Keep(std::string name) { return kept_.emplace_back(std::move(name)); }
+  absl::string_view UniqueName(absl::string_view op);
+  void AddNode(absl::string_view name, absl::string_view type, absl::Span<const Tensor> inputs,
+               absl::Span<const Tensor> outputs, absl::Span<const Attr> attrs,
+               absl::string_view domain);
   Tensor Constant(DType dtype, int64_t count, bool scalar, absl::string_view bytes);
 
   const DType dtype_;
@@ -116,9 +138,14 @@ class GraphBuilder {
   std::string path_;              // of the current module, "vision_model.encoder"
   std::string slashes_;           // the same in names of nodes, "/vision_model/encoder"
   std::string scopes_, classes_;  // the same as the exporter lists it
-  std::string nodes_, initializers_, inputs_, outputs_;
-  absl::flat_hash_map<std::string, int> names_;
-  absl::flat_hash_set<std::string> weights_;
+  std::string bytes_;             // of the ModelProto so far
+  protozero::pbf_writer model_{bytes_};
+  std::optional<protozero::pbf_writer> graph_;  // inside it; nodes are added as they come
+  std::string initializers_, inputs_, outputs_;
+  // Of nodes, with how many have this name and a number; of parameters; all others.
+  absl::node_hash_map<std::string, int> names_;
+  absl::node_hash_set<std::string> weights_;
+  std::deque<std::string> kept_;
   absl::btree_map<std::string, int64_t> assumed_, most_;
 };
 

@@ -2,14 +2,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
 #include "src/family/blocks.h"
 #include "src/family/clip.h"
 #include "src/family/families.h"
 
 namespace onnxflops::family {
 namespace {
-
-constexpr int64_t kMaxPatch = 4096;
 
 constexpr EncoderLayerNames kSiglipLayer = {
     "SiglipEncoderLayer", "self_attn", "q_proj",    "k_proj", "v_proj", "out_proj",
@@ -40,22 +39,13 @@ Tensor AttentionPooling(GraphBuilder* b, const Tensor& x, const EncoderShape& s,
   const Tensor probe = RepeatForBatch(b, b->Weight("probe", {1, 1, h}), x, {1, h});
   Tensor y;
   {
-    // The three projections are one parameter, of which the query has the first third.
     const Scope attention(b, "attention", "MultiheadAttention");
-    const std::vector<Tensor> weights =
-        Split(b, b->Weight("in_proj.weight", {h, 3 * h}), {h, 2 * h}, 1);
-    const std::vector<Tensor> biases = Split(b, b->Weight("in_proj.bias", {3 * h}), {h, 2 * h}, 0);
-    const Tensor q = Add(b, b->Op("MatMul", {probe, weights[0]}), biases[0]);
-    const Tensor kv = Add(b, b->Op("MatMul", {x, weights[1]}), biases[1]);
-    const std::vector<Tensor> parts = Split(b, kv, {h, h}, -1);
-    y = Attention(b, q, parts[0], parts[1], {s.heads, s.heads, h / s.heads});
-    y = Linear(b, y, "out_proj", h, h, true);
+    y = CrossAttention(b, probe, x, h, h, s.heads);
   }
   Tensor z = LayerNorm(b, y, "layernorm", h);
   {
     const Scope mlp(b, "mlp", absl::StrCat(prefix, "MLP"));
-    z = Activate(b, Linear(b, z, "fc1", h, s.intermediate, true), s.activation);
-    z = Linear(b, z, "fc2", s.intermediate, h, true);
+    z = Mlp(b, z, h, s.intermediate, s.activation);
   }
   return TakeToken(b, Add(b, y, z), 0);
 }
@@ -109,7 +99,7 @@ void ReadSiglipVision(const Config& vision, SiglipShape* s) {
   }
   s->image = {vision.Size("num_channels", 3), 0, vision.Size("patch_size", 16)};
   s->num_patches = vision.Size("num_patches", 256);
-  if (s->image.patch > kMaxPatch) vision.Fault("patch_size", "is too large");
+  if (s->image.patch > kMaxPatchSize) vision.Fault("patch_size", "is too large");
 }
 
 void ReadSiglipText(const Config& text, SiglipShape* s) {
@@ -117,9 +107,6 @@ void ReadSiglipText(const Config& text, SiglipShape* s) {
   s->positions = text.Size("max_position_embeddings", 64);
   s->text = ReadEncoder(text, 768, 12, 12, 3072, "gelu_pytorch_tanh");
   s->text_out = text.Size("projection_size", s->text.hidden);
-  if (s->text_out != s->vision.hidden) {
-    text.Fault("projection_size", "is not the hidden_size of the vision model");
-  }
 }
 
 Tensor SiglipPixels(GraphBuilder* b, const SiglipShape& s) {
@@ -130,7 +117,11 @@ Tensor SiglipPixels(GraphBuilder* b, const SiglipShape& s) {
 
 absl::StatusOr<std::string> BuildSiglipModel(const Config& config, SiglipShape s) {
   ReadSiglipVision(config.Child("vision_config"), &s);
-  ReadSiglipText(config.Child("text_config"), &s);
+  const Config text = config.Child("text_config");
+  ReadSiglipText(text, &s);
+  if (s.text_out != s.vision.hidden) {
+    text.Fault("projection_size", "is not the hidden_size of the vision model");
+  }
   const std::string root = config.RequireArchitecture({absl::StrCat(s.prefix, "Model")});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
@@ -150,6 +141,36 @@ absl::StatusOr<std::string> BuildSiglipModel(const Config& config, SiglipShape s
   return std::move(b).Finish();
 }
 
+absl::StatusOr<std::string> BuildSiglipVisionOf(const Config& config, SiglipShape s) {
+  ReadSiglipVision(config, &s);
+  const std::string root = config.RequireArchitecture({absl::StrCat(s.prefix, "VisionModel")});
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor x = BuildVision(&b, SiglipPixels(&b, s), s);
+  b.Output("pooler_output", x, dtype, {"batch", s.vision.hidden});
+  return std::move(b).Finish();
+}
+
+absl::StatusOr<std::string> BuildSiglipTextOf(const Config& config, SiglipShape s) {
+  ReadSiglipText(config, &s);
+  const std::string root = config.RequireArchitecture({absl::StrCat(s.prefix, "TextModel")});
+  const DType dtype = config.Precision();
+  if (!config.notes().status.ok()) return config.notes().status;
+  GraphBuilder b(root, dtype, config.notes().save);
+  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
+  b.Output("pooler_output", BuildText(&b, ids, s), dtype, {"batch", s.text_out});
+  return std::move(b).Finish();
+}
+
+SiglipShape Siglip2() {
+  SiglipShape s;
+  s.layer = &kSiglip2Layer;
+  s.prefix = "Siglip2";
+  s.patches_given = true;
+  return s;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> BuildSiglip(const Config& config) {
@@ -157,23 +178,23 @@ absl::StatusOr<std::string> BuildSiglip(const Config& config) {
 }
 
 absl::StatusOr<std::string> BuildSiglip2(const Config& config) {
-  SiglipShape s;
-  s.layer = &kSiglip2Layer;
-  s.prefix = "Siglip2";
-  s.patches_given = true;
-  return BuildSiglipModel(config, s);
+  return BuildSiglipModel(config, Siglip2());
 }
 
 absl::StatusOr<std::string> BuildSiglipVisionModel(const Config& config) {
-  SiglipShape s;
-  ReadSiglipVision(config, &s);
-  const std::string root = config.RequireArchitecture({"SiglipVisionModel"});
-  const DType dtype = config.Precision();
-  if (!config.notes().status.ok()) return config.notes().status;
-  GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor x = BuildVision(&b, PixelValues(&b, s.image), s);
-  b.Output("pooler_output", x, dtype, {"batch", s.vision.hidden});
-  return std::move(b).Finish();
+  return BuildSiglipVisionOf(config, {});
+}
+
+absl::StatusOr<std::string> BuildSiglip2VisionModel(const Config& config) {
+  return BuildSiglipVisionOf(config, Siglip2());
+}
+
+absl::StatusOr<std::string> BuildSiglipTextModel(const Config& config) {
+  return BuildSiglipTextOf(config, {});
+}
+
+absl::StatusOr<std::string> BuildSiglip2TextModel(const Config& config) {
+  return BuildSiglipTextOf(config, Siglip2());
 }
 
 }  // namespace onnxflops::family

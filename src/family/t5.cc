@@ -1,4 +1,6 @@
-// T5: an encoder and a decoder with biases by relative position.
+// T5 and mT5: an encoder and a decoder with biases by relative position.
+#include "src/family/t5.h"
+
 #include <string>
 
 #include "absl/strings/match.h"
@@ -11,22 +13,25 @@
 namespace onnxflops::family {
 namespace {
 
-struct T5Shape {
-  int64_t vocab, width, inner, feed_forward, heads, head_dim, buckets;
-  bool gated = false;
-  std::string activation;
+struct T5Defaults {
+  const char* prefix;
+  int64_t vocab, d_ff, layers, heads;
+  const char* projection;
 };
+constexpr T5Defaults kT5 = {"T5", 32128, 2048, 6, 8, "relu"};
+constexpr T5Defaults kMt5 = {"MT5", 250112, 1024, 8, 6, "gated-gelu"};
 
-T5Shape ReadT5(const Config& config) {
+T5Shape ReadT5(const Config& config, const T5Defaults& defaults) {
   T5Shape s;
-  s.vocab = config.Size("vocab_size", 32128);
+  s.prefix = defaults.prefix;
+  s.vocab = config.Size("vocab_size", defaults.vocab);
   s.width = config.Size("d_model", 512);
   s.head_dim = config.Size("d_kv", 64);
-  s.heads = config.Size("num_heads", 8);
-  s.feed_forward = config.Size("d_ff", 2048);
+  s.heads = config.Size("num_heads", defaults.heads);
+  s.feed_forward = config.Size("d_ff", defaults.d_ff);
   s.buckets = config.Size("relative_attention_num_buckets", 32);
-  s.inner = s.heads * s.head_dim;
-  const std::string projection = config.Text("feed_forward_proj", "relu");
+  s.layers = config.Layers("num_layers", defaults.layers);
+  const std::string projection = config.Text("feed_forward_proj", defaults.projection);
   absl::string_view function = projection;
   s.gated = absl::ConsumePrefix(&function, "gated-");
   s.activation = s.gated && function == "gelu" ? "gelu_new" : std::string(function);
@@ -45,32 +50,34 @@ class Stack {
   // `other`: what the encoder gave, for a decoder.
   Tensor Run(Tensor x, int64_t layers, const Tensor& other) {
     for (int64_t i = 0; i < layers; ++i) {
-      const Scope block(b_, absl::StrCat("block.", i), "T5Block");
+      const Scope block(b_, absl::StrCat("block.", i), Class("Block"));
       int part = 0;
       x = Attend(x, x, "SelfAttention", part++, i == 0);
       if (decoder_) x = Attend(x, other, "EncDecAttention", part++, false);
       x = FeedForward(x, part);
     }
-    return RmsNorm(b_, x, "final_layer_norm", s_.width, "T5LayerNorm");
+    return RmsNorm(b_, x, "final_layer_norm", s_.width, Class("LayerNorm"));
   }
 
  private:
+  std::string Class(const char* name) const { return absl::StrCat(s_.prefix, name); }
+
   Tensor Attend(const Tensor& x, const Tensor& keys, const char* name, int part, bool first) {
     const bool self = x == keys;
     const Scope layer(b_, absl::StrCat("layer.", part),
-                      self ? "T5LayerSelfAttention" : "T5LayerCrossAttention");
-    const Tensor normed = RmsNorm(b_, x, "layer_norm", s_.width, "T5LayerNorm");
+                      Class(self ? "LayerSelfAttention" : "LayerCrossAttention"));
+    const Tensor normed = RmsNorm(b_, x, "layer_norm", s_.width, Class("LayerNorm"));
     Tensor y;
     {
-      const Scope attention(b_, name, "T5Attention");
+      const Scope attention(b_, name, Class("Attention"));
       const Tensor& source = self ? normed : keys;
-      const Tensor q = Linear(b_, normed, "q", s_.width, s_.inner, false);
-      const Tensor k = Linear(b_, source, "k", s_.width, s_.inner, false);
-      const Tensor v = Linear(b_, source, "v", s_.width, s_.inner, false);
+      const Tensor q = Linear(b_, normed, "q", s_.width, s_.Inner(), false);
+      const Tensor k = Linear(b_, source, "k", s_.width, s_.Inner(), false);
+      const Tensor v = Linear(b_, source, "v", s_.width, s_.Inner(), false);
       if (first) bias_ = PositionBias(normed);
       const bool causal = self && decoder_;
       y = Attention(b_, q, k, v, {s_.heads, s_.heads, s_.head_dim, causal}, self ? bias_ : "");
-      y = Linear(b_, y, "o", s_.inner, s_.width, false);
+      y = Linear(b_, y, "o", s_.Inner(), s_.width, false);
     }
     return Add(b_, x, y);
   }
@@ -88,11 +95,11 @@ class Stack {
   }
 
   Tensor FeedForward(const Tensor& x, int part) {
-    const Scope layer(b_, absl::StrCat("layer.", part), "T5LayerFF");
-    Tensor y = RmsNorm(b_, x, "layer_norm", s_.width, "T5LayerNorm");
+    const Scope layer(b_, absl::StrCat("layer.", part), Class("LayerFF"));
+    Tensor y = RmsNorm(b_, x, "layer_norm", s_.width, Class("LayerNorm"));
     {
       const Scope dense(b_, "DenseReluDense",
-                        s_.gated ? "T5DenseGatedActDense" : "T5DenseActDense");
+                        Class(s_.gated ? "DenseGatedActDense" : "DenseActDense"));
       const Tensor in = y;
       y = Linear(b_, in, s_.gated ? "wi_0" : "wi", s_.width, s_.feed_forward, false);
       y = Activate(b_, y, s_.activation);
@@ -108,38 +115,48 @@ class Stack {
   Tensor bias_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::string> BuildT5(const Config& config) {
-  const T5Shape s = ReadT5(config);
-  const int64_t layers = config.Layers("num_layers", 6);
-  const int64_t decoder_layers = config.Layers("num_decoder_layers", layers);
-  const bool tied = config.Flag("tie_word_embeddings", true);
-  const std::string root = config.RequireArchitecture({"T5ForConditionalGeneration", "T5Model"});
+absl::StatusOr<std::string> BuildT5Like(const Config& config, const T5Defaults& defaults) {
+  const T5Shape s = ReadT5(config, defaults);
+  const int64_t decoder_layers = config.Layers("num_decoder_layers", s.layers);
+  if (config.IsFalse("tie_word_embeddings")) {
+    config.Ignore("tie_word_embeddings", "the reference implementation ties them in all of T5");
+  }
+  const std::string whole = absl::StrCat(s.prefix, "Model");
+  const std::string root =
+      config.RequireArchitecture({absl::StrCat(s.prefix, "ForConditionalGeneration"), whole});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor decoder_ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "decoder_seq"});
   Tensor table;
-  Tensor encoded = Embedding(&b, ids, "shared", s.vocab, s.width, &table);
+  const Tensor words = Embedding(&b, ids, "shared", s.vocab, s.width, &table);
+  Tensor encoded;
   {
-    const Scope encoder(&b, "encoder", "T5Stack");
-    encoded = Stack(&b, s, false).Run(encoded, layers, "");
+    const Scope encoder(&b, "encoder", absl::StrCat(s.prefix, "Stack"));
+    encoded = BuildT5Layers(&b, words, s);
   }
   Tensor x = Embedding(&b, decoder_ids, "shared", s.vocab, s.width);
   {
-    const Scope decoder(&b, "decoder", "T5Stack");
+    const Scope decoder(&b, "decoder", absl::StrCat(s.prefix, "Stack"));
     x = Stack(&b, s, true).Run(x, decoder_layers, encoded);
   }
-  if (root == "T5Model") {
+  if (root == whole) {
     b.Output("last_hidden_state", x, dtype, {"batch", "decoder_seq", s.width});
     return std::move(b).Finish();
   }
-  x = tied ? TiedLinear(&b, x, "lm_head", table)
-           : Linear(&b, x, "lm_head", s.width, s.vocab, false);
+  x = TiedLinear(&b, x, "lm_head", table);
   b.Output("logits", x, dtype, {"batch", "decoder_seq", s.vocab});
   return std::move(b).Finish();
 }
+
+}  // namespace
+
+Tensor BuildT5Layers(GraphBuilder* b, const Tensor& x, const T5Shape& s) {
+  return Stack(b, s, false).Run(x, s.layers, "");
+}
+
+absl::StatusOr<std::string> BuildT5(const Config& config) { return BuildT5Like(config, kT5); }
+absl::StatusOr<std::string> BuildMt5(const Config& config) { return BuildT5Like(config, kMt5); }
 
 }  // namespace onnxflops::family

@@ -59,9 +59,8 @@ Tensor Attend(GraphBuilder* b, const Tensor& x, const Tensor& other, const char*
 }
 
 Tensor FeedForward(GraphBuilder* b, const Tensor& x, int64_t inner, const WhisperShape& s) {
-  Tensor y = LayerNorm(b, x, "final_layer_norm", s.width);
-  y = Activate(b, Linear(b, y, "fc1", s.width, inner, true), s.activation);
-  return Add(b, x, Linear(b, y, "fc2", inner, s.width, true));
+  const Tensor y = LayerNorm(b, x, "final_layer_norm", s.width);
+  return Add(b, x, Mlp(b, y, s.width, inner, s.activation));
 }
 
 Tensor BuildEncoder(GraphBuilder* b, const Tensor& features, const WhisperShape& s) {

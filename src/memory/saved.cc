@@ -329,7 +329,7 @@ class SavedWalk {
 
   // What stands in no tensor of the graph.
   void KeepMore(const Node& node, const Keeps& keeps) {
-    const Census& forward = counts_.calls[static_cast<size_t>(CallIdOf(node))].own.flops;
+    const Census& forward = counts_.cost(CallIdOf(node)).own.flops;
     const Fact& first = in_.fact(call_->outputs[0]);
     const int size = BitsPerElement(first.dtype) / 8;
     if (keeps.per_root > 0) {
@@ -386,7 +386,7 @@ class SavedWalk {
   // ---- bodies
 
   void KeepBodies(const Node& node, CallId id) {
-    const std::vector<Expr>& times = counts_.calls[static_cast<size_t>(id)].body_times;
+    const std::vector<Expr>& times = counts_.cost(id).body_times;
     for (size_t b = 0; b < call_->bodies.size() && b < times.size(); ++b) {
       if (times[b] == Expr(0)) continue;
       const BodyRun& run = call_->bodies[b];

@@ -158,11 +158,12 @@ class RoleFinder {
     }
     if (use.as_weight) return TensorRole::kWeight;
     if (!value.initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
-    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t)) {
+    const bool of_config = is_config_ && t.external;
+    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t) && !of_config) {
       return TensorRole::kBuffer;
     }
     if (exporter::ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
-    const bool is_number = t.elements == 1 && used && !(is_config_ && t.external);
+    const bool is_number = t.elements == 1 && used && !of_config;
     return is_number || exporter::IsFoldedName(t.name) ? TensorRole::kConstant
                                                        : TensorRole::kWeight;
   }

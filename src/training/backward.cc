@@ -407,9 +407,7 @@ class BackwardWalk {
     }
   }
 
-  const Expr& MacsOf(CallId id) const {
-    return counts_.calls[static_cast<size_t>(id)].own.flops[Kind::kMac];
-  }
+  const Expr& MacsOf(CallId id) const { return counts_.cost(id).own.flops[Kind::kMac]; }
 
   bool IsAttentionOperator(CallId id) const {
     const Call& call = in_.call(id);
@@ -430,7 +428,7 @@ class BackwardWalk {
   void TakeBodies(NodeId node_id, CallId id, Pass* pass) {
     const Node& node = model_.node(node_id);
     const Call& call = in_.call(id);
-    const std::vector<Expr>& times = counts_.calls[static_cast<size_t>(id)].body_times;
+    const std::vector<Expr>& times = counts_.cost(id).body_times;
     Needed reached(node.inputs.size(), 0);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       const BodyMap map =

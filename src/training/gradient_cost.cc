@@ -109,8 +109,8 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
     if (call.def->count == nullptr) return Census();
     return absl::UnimplementedError(in_.model->node(call.node).domain.empty()
                                         ? "its gradient has no rule"
-                                        : "there is no gradient of it: autograd trains the "
-                                          "operators of ai.onnx that it stands for");
+                                        : "it has no gradient: autograd trains the operators "
+                                          "of ai.onnx that it stands for");
   }
   absl::InlinedVector<const Fact*, 8> inputs, outputs;
   for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));
@@ -131,7 +131,7 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
 const absl::StatusOr<Census>& GradientCosts::Of(CallId id, const Needed& needed) {
   std::unique_ptr<absl::StatusOr<Census>>& known = known_[{id, needed}];
   if (known == nullptr) {
-    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
+    const CallCost& cost = counts_.cost(id);
     known = std::make_unique<absl::StatusOr<Census>>(
         cost.problem.ok() ? Find(in_.call(id), cost.own.flops, needed) : cost.problem);
   }

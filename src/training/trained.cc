@@ -143,8 +143,7 @@ class OtherNames {
     }
     if (IsPositions(parameter, users->second)) {
       const absl::string_view module = PathOfModule(attribution_, users->second[0]);
-      for (absl::string_view name : {"positional_embedding", "position_embedding.weight",
-                                     "position_embeddings.weight", "pos_embed"}) {
+      for (absl::string_view name : exporter::kPositionNames) {
         names.push_back({Join(module, name), true});
       }
     }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -338,27 +337,25 @@ void RequireMemoryRows(Choices* choose) {
 
 // Operators of a file of rules.
 void RequireOperators(Choices* choose) {
-  std::deque<std::string> names;
-  const auto name = [&] { return names.emplace_back(choose->Name()).c_str(); };
-  std::deque<OpDef> rows;
-  std::vector<OperatorLine> lines;
+  std::vector<Operator> operators;
   for (size_t i = choose->Below(4); i > 0; --i) {
-    OpDef& row = rows.emplace_back();
-    row.name = name();
-    row.formula = name();
-    row.note = name();
-    lines.push_back({name(), &row});
+    Operator& op = operators.emplace_back();
+    op.name = choose->Name();
+    op.words = op.formula = choose->Name();
+    op.note = choose->Name();
+    op.domain = choose->Name();
+    if (i % 2 == 0) op.formulas = {choose->Name(), choose->Name(), {}, {{"let", choose->Name()}}};
   }
   const TableStyle style = MakeStyle(choose);
-  RequireTable(DrawText(OperatorTable(lines), style), style);
-  RequireMarkdown(DrawMarkdown(OperatorTable(lines)));
-  RequireCsv(DrawCsv(OperatorTable(lines)));
-  const std::string text = ToJson(lines);
+  RequireTable(ToTable(operators, style), style);
+  RequireMarkdown(ToMarkdown(operators));
+  RequireCsv(ToCsv(operators));
+  const std::string text = ToJson(operators);
   RequireJson(text);
   const nlohmann::json json = nlohmann::json::parse(text);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    RequireSame(json["operators"][i]["domain"], lines[i].domain);
-    RequireTable(ToText(lines[i], style.width), {});
+  for (size_t i = 0; i < operators.size(); ++i) {
+    RequireSame(json["operators"][i]["domain"], operators[i].domain);
+    RequireTable(ToText(operators[i], style.width), {});
   }
 }
 

@@ -199,35 +199,42 @@ TEST(MfuTest, Llama3) {
   }
 }
 
-struct BridgeModel {
-  int64_t layers, width, heads, kv_heads, ffn, experts, vocabulary, tokens;
-  // 3 (L (2 (attention + experts * 3 d f) + 2 H 128 T) + 2 d V): causal attention by half.
-  absl::int128 FlopsPerToken() const {
-    constexpr int64_t kHead = 128;
-    const absl::int128 attention = absl::int128(2) * width * kHead * (heads + kv_heads);
-    const absl::int128 mlp = absl::int128(3) * experts * width * ffn;
-    const absl::int128 scores = absl::int128(2) * heads * kHead * tokens;
-    return 3 * (layers * (2 * (attention + mlp) + scores) + absl::int128(2) * width * vocabulary);
+// What mfu says of a configuration: 3 x 2 x MACs for each token, of one sequence.
+absl::int128 ContractionsPerToken(absl::string_view config, int64_t sequence,
+                                  CausalCounting causal) {
+  const absl::StatusOr<Model> model = LoadConfig(config, "config.json");
+  EXPECT_TRUE(model.ok()) << model.status();
+  MfuOptions options;
+  options.count.bindings = {{"batch", 1}, {"seq", sequence}};
+  options.count.causal = causal;
+  options.peak = 1e15;
+  options.rate.step_seconds = 1;
+  const absl::StatusOr<MfuReport> report = CountMfu(*model, options);
+  EXPECT_TRUE(report.ok()) << report.status();
+  for (const MfuFormula& formula : report->formulas) {
+    if (formula.name == "contractions") return *formula.flops_per_step / sequence;
   }
-};
+  ADD_FAILURE() << "no contractions";
+  return 0;
+}
 
-struct BridgeRow {
-  BridgeModel model;
+struct BridgeModel {
+  const char* config;
+  int64_t sequence;
+  int64_t router;  // FLOPs per token of the routers, which the tables leave out
   // Tokens per second and GPU, and the model's TFLOP/s per GPU.
   std::vector<std::pair<double, double>> rows;
 };
 
-// Megatron-Bridge, docs/performance-summary.md (25.11). The last row of H100 has shifted columns
-// and is not here.
-TEST(MfuTest, MegatronBridge) {
-  const BridgeModel llama8 = {32, 4096, 32, 8, 14336, 1, 128256, 8192};
-  const BridgeModel llama70 = {80, 8192, 64, 8, 28672, 1, 128256, 8192};
-  const BridgeModel llama405 = {126, 16384, 128, 8, 53248, 1, 128256, 8192};
-  const BridgeModel qwen30 = {48, 2048, 32, 4, 768, 8, 151936, 4096};
-  const BridgeModel qwen235 = {94, 4096, 64, 4, 1536, 8, 151936, 4096};
-  EXPECT_EQ(llama8.FlopsPerToken(), 51'470'401'536);
-  const BridgeRow kRows[] = {
-      {llama8,
+// Megatron-Bridge, docs/performance-summary.md (25.11): causal attention by half. The last row of
+// H100 has shifted columns and is not here.
+std::vector<BridgeModel> BridgeModels() {
+  return {
+      {R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+           "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+           "vocab_size": 128256})",
+       8192,
+       0,
        {{37556, 1933},
         {36108, 1858},
         {31508, 1622},
@@ -235,25 +242,65 @@ TEST(MfuTest, MegatronBridge) {
         {30624, 1576},
         {29521, 1519},
         {14451, 744}}},
-      {llama70, {{4520, 2030}, {4312, 1937}, {1602, 719}}},
-      {llama405, {{999, 2522}, {813, 2053}, {661, 1667}, {624, 1576}, {292, 737}}},
-      {qwen30, {{28934, 666}, {23766, 547}, {9299, 214}, {5275, 121}}},
-      {qwen235, {{6131, 907}, {4916, 728}, {3269, 484}, {1575, 233}}},
+      {R"({"model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672,
+           "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": 8,
+           "vocab_size": 128256})",
+       8192,
+       0,
+       {{4520, 2030}, {4312, 1937}, {1602, 719}}},
+      {R"({"model_type": "llama", "hidden_size": 16384, "intermediate_size": 53248,
+           "num_hidden_layers": 126, "num_attention_heads": 128, "num_key_value_heads": 8,
+           "vocab_size": 128256})",
+       8192,
+       0,
+       {{999, 2522}, {813, 2053}, {661, 1667}, {624, 1576}, {292, 737}}},
+      {R"({"model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 48,
+           "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+           "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
+           "vocab_size": 151936})",
+       4096,
+       int64_t{6} * 48 * 2048 * 128,
+       {{28934, 666}, {23766, 547}, {9299, 214}, {5275, 121}}},
+      {R"({"model_type": "qwen3_moe", "hidden_size": 4096, "num_hidden_layers": 94,
+           "num_attention_heads": 64, "num_key_value_heads": 4, "head_dim": 128,
+           "moe_intermediate_size": 1536, "num_experts": 128, "num_experts_per_tok": 8,
+           "vocab_size": 151936})",
+       4096,
+       int64_t{6} * 94 * 4096 * 128,
+       {{6131, 907}, {4916, 728}, {3269, 484}, {1575, 233}}},
   };
-  for (const BridgeRow& row : kRows) {
-    for (const auto& [tokens, teraflops] : row.rows) {
-      const double found = static_cast<double>(row.model.FlopsPerToken()) * tokens / 1e12;
+}
+
+TEST(MfuTest, MegatronBridgeFromConfigurations) {
+  for (const BridgeModel& model : BridgeModels()) {
+    const absl::int128 per_token =
+        ContractionsPerToken(model.config, model.sequence, CausalCounting::kHalf) - model.router;
+    const double token = static_cast<double>(per_token) / 1e12;
+    for (const auto& [tokens, teraflops] : model.rows) {
       // Tokens per second are whole: half a token of 405B is 1.3 TFLOP/s. TFLOP/s are rounded, and
       // those of Qwen3-235B cut off.
-      const double token = static_cast<double>(row.model.FlopsPerToken()) / 1e12;
-      EXPECT_NEAR(found, teraflops, 1 + 0.5 * token) << tokens;
+      EXPECT_NEAR(token * tokens, teraflops, 1 + 0.5 * token) << tokens;
     }
   }
 }
 
-// DeepSeek-V3, ISCA 2025, table 4: FLOPs per token, full and causal, of its own architecture.
-TEST(MfuTest, DeepSeekV3) {
-  const absl::int128 full = 280'513'609'728, causal = 249'811'304'448;
+// DeepSeek-V3, ISCA 2025, table 4: 15,360 sequences of 4,096 tokens on 2,048 H800. The table leaves
+// the routers out, and by half it counts no diagonal: 61 layers, 128 heads of 192 and 128.
+TEST(MfuTest, DeepSeekV3FromItsConfiguration) {
+  constexpr absl::string_view kConfig =
+      R"({"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432,
+          "moe_intermediate_size": 2048, "num_hidden_layers": 61, "num_attention_heads": 128,
+          "num_key_value_heads": 128, "n_shared_experts": 1, "n_routed_experts": 256,
+          "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_rope_head_dim": 64, "v_head_dim": 128,
+          "qk_nope_head_dim": 128, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+          "vocab_size": 129280})";
+  constexpr int64_t kRouters = int64_t{6} * 58 * 7168 * 256;
+  constexpr int64_t kDiagonal = int64_t{3} * 61 * 128 * (192 + 128);
+  const absl::int128 full = ContractionsPerToken(kConfig, 4096, CausalCounting::kFull) - kRouters;
+  const absl::int128 causal =
+      ContractionsPerToken(kConfig, 4096, CausalCounting::kHalf) - kRouters - kDiagonal;
+  EXPECT_EQ(full, 280'513'609'728);
+  EXPECT_EQ(causal, 249'811'304'448);
   const double tokens = 15360.0 * 4096;
   EXPECT_NEAR(Percent(full, tokens / 19.926, 2048, 989e12), 43.73, 0.005);
   EXPECT_NEAR(Percent(causal, tokens / 19.926, 2048, 989e12), 38.94, 0.005);

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -19,12 +21,15 @@
 #include "src/base/quote.h"
 #include "src/base/utf8.h"
 #include "src/load/load.h"
+#include "src/onnxflops.h"
+#include "src/report/estimate_report.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
 #include "src/report/json_writer.h"
 #include "src/report/text_table.h"
 #include "src/report/view.h"
 #include "tests/model_maker.h"
+#include "tests/model_text.h"
 
 namespace onnxflops {
 namespace {
@@ -42,6 +47,7 @@ using report::SiNumber;
 using report::TensorText;
 using report::WithoutBeginning;
 using report::WithoutEnd;
+using report::WithoutMiddle;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -646,6 +652,20 @@ TEST(TableTest, CutsWhatMattersLeast) {
   EXPECT_EQ(WithoutBeginning("ééééé", 4), "..éé");
   EXPECT_EQ(WithoutEnd("a long text", 8), "a long..");
   EXPECT_EQ(WithoutEnd("short", 5), "short");
+  EXPECT_EQ(WithoutMiddle("  transformer.resblocks.0-23", 16, 4), "  tran..cks.0-23");
+  EXPECT_EQ(WithoutMiddle("    deep and long", 9, 4), "    dee..");
+}
+
+TEST(TableTest, NamesThatDifferAreCutSoThatTheyDiffer) {
+  TextTable table;
+  table.columns = {{"name", false, TextTable::Column::Narrow::kCutBeginning}};
+  for (const char* name :
+       {"encoder.first.block.attention.dense", "decoder.first.block.attention.dense",
+        "head.of.the.model.that.has.no.twin"}) {
+    table.rows.push_back({{name}});
+  }
+  EXPECT_EQ(DrawText(table, {.width = 22}),
+            "  name\n| encod..tention.dense\n| decod..tention.dense\n| ..l.that.has.no.twin\n");
 }
 
 TEST(TableTest, OneFactorStandsInTheTitles) {
@@ -728,6 +748,78 @@ TEST(ExplainTest, BothBranchesOfAnIf) {
   EXPECT_EQ(e->bodies[1].macs.ToString(), "64*n");
   EXPECT_EQ(e->bodies[1].how, "counted: it costs more");
   EXPECT_EQ(e->amounts.flops.ToString(), "128*n");
+}
+
+// ---- quantities
+
+// A row of the table is all that writers need to show a quantity: each prints what is in a member
+// that they do not name.
+TEST(QuantityTest, ARowOfTheTableReachesEveryWriter) {
+  ModelMaker make;
+  make.Input("x", {"2", "3"}).Weight("w", {3, 4}).Node("n", "MatMul", {"x", "w"}, {"y"});
+  const absl::StatusOr<Model> model = make.Output("y").Load();
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Report> report = Count(*model, {.node_rows = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  report->absent = 0;
+  for (const Quantity& q : kQuantities) {
+    SCOPED_TRACE(q.key);
+    Report shown = *report;
+    const Expr mark = 987'654'321'987;
+    auto of_model = std::make_shared<Amounts>(*shown.modules[0].amounts);
+    of_model.get()->*q.value = mark;
+    shown.totals.*q.value = mark;
+    shown.modules[0].amounts = std::move(of_model);
+    shown.by_op[0].*q.value = mark;
+    shown.nodes[0].*q.value = mark;
+    const size_t places = q.of == Quantity::Of::kWeights ? 2 : 4;
+    const std::vector<std::string> parts = absl::StrSplit(ToJson(shown), "987654321987");
+    EXPECT_GE(parts.size() - 1, places);
+    for (GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
+      if (q.of == Quantity::Of::kWeights && by != GroupBy::kModule) continue;
+      ViewOptions view;
+      view.by = by;
+      view.exact = true;
+      view.columns = {FindFigure(q.key).value()};
+      EXPECT_THAT(ToCsv(absl::MakeConstSpan(&shown, 1), view), HasSubstr("987654321987"));
+      EXPECT_THAT(ToMarkdown(shown, view), HasSubstr("987"));
+      EXPECT_THAT(ToTable(shown, view, {.width = 200}), HasSubstr("987"));
+    }
+  }
+}
+
+// ---- estimate: what was measured
+
+// FLOPs that "calibrated" states: [N, 3] by [3, 4] at N = 7, by a measurement at N = 5.
+Json CalibratedBy(const char* measured) {
+  const Model model =
+      ModelFromText("g (float[N,3] A, float[3,4] B) => (float[N,4] Y) { Y = MatMul(A, B) }", 17);
+  const absl::StatusOr<Measurement> measurement = ParseMeasurement(measured, "measured.json");
+  EXPECT_TRUE(measurement.ok()) << measurement.status();
+  const absl::StatusOr<Report> then = Count(model, {.bindings = measurement->sizes});
+  EXPECT_TRUE(then.ok()) << then.status();
+  EstimateReport report;
+  report.calibration = *Calibrate(*measurement, *then);
+  report.models.push_back(*CompareTools(model, {.bindings = {{"N", 7}}}, {}));
+  const Json json = Json::parse(ToJson(report));
+  EXPECT_EQ(json["estimates"][0]["flops"]["value"], 2 * 7 * 3 * 4);  // what is counted stays
+  return json["estimates"][0]["calibrated"];
+}
+
+TEST(EstimateTest, CalibratedFiguresAreCountedTimesMeasuredByCounted) {
+  // 5 x 3 x 4 MACs are 120 FLOPs, and a training step has three times as many: 360. 540 measured
+  // are half as many again; a step at N = 7 has 504.
+  const Json training =
+      CalibratedBy(R"({"flops": 540, "of": "training", "device": "d", "date": "2026-11-20",
+                                         "bindings": {"N": 5}})");
+  EXPECT_EQ(training["flops"], 756);
+  EXPECT_EQ(training["of"], "training");
+  // 90 for 120 are three quarters, of 168 at N = 7.
+  const Json forward =
+      CalibratedBy(R"({"flops": 90, "of": "forward", "device": "d", "date": "2026-11-20",
+                                        "bindings": {"N": 5}})");
+  EXPECT_EQ(forward["flops"], 126);
+  EXPECT_EQ(forward["of"], "forward");
 }
 
 }  // namespace

@@ -62,6 +62,16 @@ CASES = {
     "clip-text": ({"model_type": "clip_text_model", "architectures": ["CLIPTextModelWithProjection"], "num_hidden_layers": 2, "projection_dim": 300}, TOWERS),
     "clip-vision": ({"model_type": "clip_vision_model", "architectures": ["CLIPVisionModelWithProjection"], "num_hidden_layers": 2, "projection_dim": 300}, IMAGE),
     "siglip-vision": ({"model_type": "siglip_vision_model", "architectures": ["SiglipVisionModel"], "num_hidden_layers": 2}, IMAGE),
+    "FacebookAI/xlm-roberta-base": ({"model_type": "xlm-roberta", "architectures": ["XLMRobertaForMaskedLM"], "vocab_size": 250002, "max_position_embeddings": 514, "type_vocab_size": 1}, TEXT),
+    "xlm-roberta-classifier": ({"model_type": "xlm-roberta", "architectures": ["XLMRobertaForSequenceClassification"], "max_position_embeddings": 514, "num_hidden_layers": 2, "num_labels": 5}, TEXT),
+    "google/mt5-small": ({"model_type": "mt5", "architectures": ["MT5ForConditionalGeneration"], "tie_word_embeddings": False}, TEXT),
+    "siglip-text": ({"model_type": "siglip_text_model", "architectures": ["SiglipTextModel"], "projection_size": 300, **SMALL}, TOWERS),
+    "siglip2-text": ({"model_type": "siglip2_text_model", "architectures": ["Siglip2TextModel"], **SMALL}, TOWERS),
+    "siglip2-vision": ({"model_type": "siglip2_vision_model", "architectures": ["Siglip2VisionModel"], "num_patches": 256, **SMALL}, IMAGE),
+    "Salesforce/blip-image-captioning-base": ({"model_type": "blip", "architectures": ["BlipForConditionalGeneration"], "text_config": {"num_attention_heads": 12}, "vision_config": {}}, TOWERS),
+    "blip-towers": ({"model_type": "blip", "architectures": ["BlipModel"], "projection_dim": 300, "text_config": {"is_decoder": False, **SMALL}, "vision_config": {"image_size": 64, **SMALL}}, TOWERS),
+    "blip-text": ({"model_type": "blip_text_model", "architectures": ["BlipTextModel"], "num_hidden_layers": 2}, TOWERS),
+    "blip-vision": ({"model_type": "blip_vision_model", "architectures": ["BlipVisionModel"], "num_hidden_layers": 2}, IMAGE),
     "llava-full": ({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"], "vision_feature_layer": -1, "vision_feature_select_strategy": "full", "text_config": {"model_type": "llama", **LLAMA}, "vision_config": {"model_type": "clip_vision_model", "num_hidden_layers": 2, "image_size": 64, "patch_size": 16, "hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 300}}, []),
 }
 
@@ -73,11 +83,11 @@ def inputs_of(config, model, dims):
     vision = getattr(config, "vision_config", config)
     if kind == "whisper":
         return {"input_features": torch.rand(batch, config.num_mel_bins, 2 * config.max_source_positions), "decoder_input_ids": ids()}
-    if kind == "t5":
+    if kind in ("t5", "mt5"):
         return {"input_ids": ids(), "decoder_input_ids": ids()}
     if seq:
         x["input_ids"] = ids()
-    if kind == "siglip2":
+    if kind in ("siglip2", "siglip2_vision_model"):
         patches = vision.num_patches
         side = int(patches**0.5)
         x["pixel_values"] = torch.rand(batch, patches, 3 * vision.patch_size**2)
@@ -96,7 +106,7 @@ def count(config_json, dims_list):
         config._experts_implementation = "batched_mm"
     points, parameters = [], None
     # The initialisation of some looks at numbers, which fake tensors do not have; tensors of device meta are not looked at. SigLIP 2 looks at the sizes of images.
-    kinds = {"siglip2": torch.device("cpu"), **dict.fromkeys(("vit", "deit", "dinov2", "siglip", "siglip_vision_model"), torch.device("meta"))}
+    kinds = {"siglip2": torch.device("cpu"), "siglip2_vision_model": torch.device("cpu"), **dict.fromkeys(("vit", "deit", "dinov2", "siglip", "siglip_text_model", "siglip_vision_model", "siglip2_text_model", "blip", "blip_text_model", "blip_vision_model"), torch.device("meta"))}
     with kinds.get(config.model_type) or FakeTensorMode(allow_non_fake_inputs=True):
         model = getattr(transformers, config_json["architectures"][0])(config).eval()
         parameters = sum(p.numel() for p in model.parameters())
@@ -111,11 +121,11 @@ def count(config_json, dims_list):
                     x["past_key_values"] = cache
                 counter = FlopCounterMode(display=False, depth=3)
                 with counter:
-                    model(**x, **({} if dims.get("past") else {"use_cache": False} if "seq" in dims and config.model_type not in ("clip_text_model", "siglip", "siglip2", "bert", "roberta", "distilbert") else {}))
+                    model(**x, **({} if dims.get("past") else {"use_cache": False} if "seq" in dims and config.model_type not in ("clip_text_model", "siglip", "siglip2", "siglip_text_model", "siglip2_text_model", "bert", "roberta", "xlm-roberta", "distilbert", "blip", "blip_text_model") else {}))
             root = type(model).__name__
             modules = {k[len(root):].lstrip("."): sum(v.values()) for k, v in counter.get_flop_counts().items() if k.startswith(root)}
             modules = {k: v for k, v in modules.items() if all(int(n) < LAYERS for n in re.findall(r"\.(\d+)", k))}
-            if config.model_type == "t5":
+            if config.model_type in ("t5", "mt5"):
                 dims = {**dims, "decoder_seq": dims["seq"]}
             points.append({"dims": dims, "flops": counter.get_total_flops(), "modules": modules})
     return {"config": config_json, "parameters": parameters, "points": points}

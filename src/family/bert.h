@@ -1,0 +1,36 @@
+// The encoder of BERT, RoBERTa and XLM-RoBERTa, and the decoder of BLIP.
+#ifndef ONNXFLOPS_SRC_FAMILY_BERT_H_
+#define ONNXFLOPS_SRC_FAMILY_BERT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "src/family/blocks.h"
+#include "src/family/graph_builder.h"
+
+namespace onnxflops::family {
+
+struct BertShape {
+  std::string prefix;  // of the classes: "Bert", "Roberta", "XLMRoberta", "BlipText"
+  int64_t vocab = 0, positions = 0;
+  int64_t types = 0;  // of tokens; 0: there is no table of them
+  EncoderShape encoder;
+  // Of the tokens that a second attention of each layer looks at; 0: there is none.
+  int64_t other_width = 0;
+  // The longest text: RoBERTa counts positions from 2, behind the padding token's.
+  int64_t Longest() const;
+};
+
+// Embeddings and layers, in the modules that are open: [batch, seq, hidden]. *table: of the words.
+// Without `other`, the second attention is left out, and its parameters are there.
+Tensor BuildBertBody(GraphBuilder* b, const Tensor& ids, const BertShape& shape, Tensor* table,
+                     const Tensor& other = "");
+// The first token, by a layer of its own: [batch, hidden].
+Tensor BuildPooler(GraphBuilder* b, const Tensor& x, const BertShape& shape);
+// The head for masked or following words. Bert's is two modules deep, Roberta's is one. `table`: of
+// the words, if it is shared. Output "logits".
+void BuildMaskedHead(GraphBuilder* b, Tensor x, const BertShape& shape, const Tensor& table);
+
+}  // namespace onnxflops::family
+
+#endif  // ONNXFLOPS_SRC_FAMILY_BERT_H_
