@@ -93,7 +93,7 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
                              memory.optimizer_bytes))}};
   if (memory.unknown_saved > 0) {
     line.texts.push_back(absl::StrCat(
-        "what ", Plural(memory.unknown_saved, "node"), " keep is not known",
+        "what is kept for ", Plural(memory.unknown_saved, "node"), " is not known",
         memory.unknown_saved_op.empty() ? ""
                                         : absl::StrCat(", such as ", memory.unknown_saved_op)));
   }
