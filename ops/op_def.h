@@ -342,6 +342,7 @@ struct Keeps {
   bool places = false;   // an int64 per element of output 0: where a maximum stood
   bool scores = false;   // attention's: an exp of forward each, or of flash their rows
   bool gates = false;    // an exp or tanh of forward each
+  bool nothing = false;  // the gradient is computed from dY alone, or from what is there anyway
   bool unknown = false;  // it depends on how the operator is made of others
 };
 
@@ -367,7 +368,9 @@ struct Gradient {
   // Makes weights of scores: between two products of activations, this is attention.
   bool weighs_scores = false;
   GradientFn rule = nullptr;
-  Keeps keeps = {};  // nothing for what only moves or adds up gradients
+  // Where it is empty: nothing for what only moves or adds up gradients, or multiplies factors; of
+  // a gradient with more arithmetic it is unknown.
+  Keeps keeps = {};
 };
 
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible

@@ -1,11 +1,13 @@
 #include "tools/base_model.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
-#include <utility>
+#include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -13,9 +15,9 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/load/load.h"
 #include "src/report/read_report.h"
 #include "tools/git_file.h"
+#include "tools/model_files.h"
 #include "tools/options.h"
 
 namespace onnxflops::tools {
@@ -35,6 +37,21 @@ bool IsReport(const std::string& path) {
 bool IsMissing(const std::string& path) {
   struct stat info;
   return path == "/dev/null" || (path != "-" && stat(path.c_str(), &info) != 0 && errno == ENOENT);
+}
+
+absl::StatusOr<Side> LoadRevision(const BaseModel& base, const CountOptions& options,
+                                  bool* missing) {
+  if (IsFolder(base.path)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(base.path), ": a folder; --git takes a file, such as its config.json"));
+  }
+  const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
+  *missing = absl::IsNotFound(fd.status());
+  if (!fd.ok()) return fd.status();
+  const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+  Side side;
+  ASSIGN_OR_RETURN(side.model, LoadOpen(*fd, absl::StrCat(base.revision, ":", base.path), options));
+  return side;
 }
 
 }  // namespace
@@ -71,30 +88,28 @@ absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& optio
   return head.model ? DiffModels(*head.model, options) : DiffModels(*head.report, options);
 }
 
-absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Side& head,
-                                  const CountOptions& options, bool missing_is_fine) {
-  if (missing_is_fine && IsMissing(base)) return DiffWithNothing(head, options);
-  ASSIGN_OR_RETURN(const Side side, LoadSide(base, options));
-  if (side.model) {
-    return head.model ? DiffModels(*side.model, *head.model, options)
-                      : DiffModels(*side.model, *head.report, options);
-  }
-  return head.model ? DiffModels(*side.report, *head.model, options)
-                    : DiffModels(*side.report, *head.report, options);
-}
-
-absl::StatusOr<Diff> DiffWithRevision(const std::string& revision, const std::string& path,
-                                      const Side& head, const CountOptions& options,
-                                      bool missing_is_fine) {
-  if (!head.model) {
+absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
+                                  const CountOptions& options) {
+  if (base.path.empty()) return DiffWithNothing(head, options);
+  if (!base.revision.empty() && !head.model) {
     return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(path), ": a report; --git compares a model with itself at a revision"));
+        Escaped(base.path), ": a report; --git compares a model with itself at a revision"));
   }
-  const absl::StatusOr<std::string> bytes = ReadGitFile(revision, path);
-  if (missing_is_fine && absl::IsNotFound(bytes.status())) return DiffWithNothing(head, options);
-  if (!bytes.ok()) return bytes.status();
-  ASSIGN_OR_RETURN(const Model model, LoadFromBytes(*bytes, absl::StrCat(revision, ":", path)));
-  return DiffModels(model, *head.model, options);
+  bool missing = base.revision.empty() && IsMissing(base.path);
+  const absl::StatusOr<Side> side =
+      base.revision.empty() ? LoadSide(base.path, options) : LoadRevision(base, options, &missing);
+  if (!side.ok() && missing) {
+    if (base.missing_is_fine) return DiffWithNothing(head, options);
+    return absl::NotFoundError(absl::StrCat(
+        side.status().message(), "; --base-missing ok takes a model without a base for new"));
+  }
+  if (!side.ok()) return side.status();
+  if (side->model) {
+    return head.model ? DiffModels(*side->model, *head.model, options)
+                      : DiffModels(*side->model, *head.report, options);
+  }
+  return head.model ? DiffModels(*side->report, *head.model, options)
+                    : DiffModels(*side->report, *head.report, options);
 }
 
 }  // namespace onnxflops::tools

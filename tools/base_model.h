@@ -34,16 +34,15 @@ absl::StatusOr<Side> LoadSide(const std::string& path, const CountOptions& optio
 // The difference from nothing.
 absl::StatusOr<Diff> DiffWithNothing(const Side& head, const CountOptions& options);
 
-// The difference of a file from a base, which is a model or a report as well.
-// If `missing_is_fine`, a base that does not exist makes everything new; so does /dev/null, which
-// git names then.
-absl::StatusOr<Diff> DiffWithBase(const std::string& base, const Side& head,
-                                  const CountOptions& options, bool missing_is_fine);
-
-// The difference of a file from itself at a revision of its git repository.
-absl::StatusOr<Diff> DiffWithRevision(const std::string& revision, const std::string& path,
-                                      const Side& head, const CountOptions& options,
-                                      bool missing_is_fine);
+// What models are compared with. A path is that of a model or a report; "": nothing. With a
+// revision, it is the path of the model itself, as it was in its git repository.
+struct BaseModel {
+  std::string path, revision;
+  // A base that does not exist makes everything new; so does /dev/null, which git names then.
+  bool missing_is_fine = false;
+};
+absl::StatusOr<Diff> DiffWithBase(const BaseModel& base, const Side& head,
+                                  const CountOptions& options);
 
 }  // namespace onnxflops::tools
 

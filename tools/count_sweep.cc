@@ -154,6 +154,11 @@ absl::StatusOr<ExitCode> RunServing(const CountArguments& args, const CountOptio
         "--prefill and --decode count the forward pass of one model, at one size each: leave out "
         "--memory, --device and what else asks for more");
   }
+  if (args.view.rows()) {
+    return absl::InvalidArgumentError(
+        "--prefill and --decode show whole steps: leave out --by, --depth, --top, --sort and "
+        "--columns");
+  }
   const std::string& path = models.files[0].path;
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   ASSIGN_OR_RETURN(const ServingReport report, CountServing(model, options, request));

@@ -49,7 +49,8 @@ absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string
   if (text.empty()) return 0.0;
   constexpr double kMost = 1e30, kLeast = 1e-30;
   double value = 0;
-  if (absl::SimpleAtod(text, &value) && value >= kLeast && value <= kMost) return value;
+  const bool decimal = text.find_first_not_of("0123456789.eE+-") == std::string::npos;
+  if (decimal && absl::SimpleAtod(text, &value) && value >= kLeast && value <= kMost) return value;
   return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text),
                                                  ": it should be a number above 0",
                                                  value > 0 ? ", from 1e-30 to 1e30" : ""));

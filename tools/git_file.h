@@ -8,11 +8,12 @@
 
 namespace onnxflops::tools {
 
-// The bytes of a file at a revision, from the git program; `path` is relative to the working
-// directory, and the file need not exist there. Errors: NotFound if the revision does not have it;
-// InvalidArgument if there is no such revision, no repository or no git; OutOfRange above
-// kMaxTextBytes.
-absl::StatusOr<std::string> ReadGitFile(const std::string& revision, const std::string& path);
+// A file as it was at a revision, from the git program, open for reading; whoever asks closes it.
+// `path` is relative to the working directory, and the file need not exist there. Where the
+// revision has a Git LFS pointer, it is the object that the pointer names, in the repository's
+// store. Errors: NotFound if the revision does not have it; InvalidArgument if there is no such
+// revision, object, repository or git; OutOfRange above kMaxTextBytes.
+absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& path);
 
 }  // namespace onnxflops::tools
 

@@ -204,16 +204,23 @@ void WriteError(absl::string_view message) {
 
 namespace {
 
-// The columns that standard output has; 0: as many as it takes.
-int WidthOfOutput(bool is_terminal) {
+// The columns and lines that standard output has; 0: as many as it takes. COLUMNS counts more than
+// the terminal.
+TableStyle SizeOfOutput(bool is_terminal) {
+  TableStyle style;
+  winsize size;
+  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    style.width = size.ws_col;
+    style.height = size.ws_row;
+  } else if (is_terminal) {
+    style.width = 80;
+  }
   const char* columns = getenv("COLUMNS");
   int width = 0;
   if (columns != nullptr && absl::SimpleAtoi(columns, &width) && width > 0 && width <= kMaxWidth) {
-    return width;
+    style.width = width;
   }
-  winsize size;
-  if (!is_terminal) return 0;
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 80;
+  return style;
 }
 
 bool IsSet(const char* name) {
@@ -240,7 +247,7 @@ bool IsColored(ColorWhen color, bool is_terminal) {
 TableStyle StyleFor(const std::string& file, ColorWhen color) {
   const bool is_terminal = file == "-" && isatty(STDOUT_FILENO) != 0;
   TableStyle style;
-  if (file == "-") style.width = WidthOfOutput(is_terminal);
+  if (file == "-") style = SizeOfOutput(is_terminal);
   style.color = IsColored(color, is_terminal);
   return style;
 }

@@ -39,7 +39,7 @@ void WriteError(absl::string_view message);
 
 enum class ColorWhen { kAuto, kAlways, kNever };
 
-// How wide a table may be, and whether in color: as the terminal says. What does not go to a
+// How large a table may be, and whether in color: as the terminal says. What does not go to a
 // terminal is as wide as it gets, so that nothing is cut, and has no color. COLUMNS sets the width
 // of standard output in any case. Of kAuto, CLICOLOR_FORCE switches color on, and NO_COLOR,
 // CLICOLOR=0 and TERM=dumb off.

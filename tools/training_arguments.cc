@@ -1,5 +1,7 @@
 #include "tools/training_arguments.h"
 
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
@@ -24,6 +26,9 @@ void TrainingArguments::AddTo(OptionList* list) {
                   "Parameters or modules that are not trained. May be given again.");
   list->AddValues("--trained", "GLOB", &trained,
                   "Parameters or modules that are trained, and no others. May be given again.");
+  list->AddValues("--tied", "COPY=WEIGHT", &tied,
+                  "Two weights of the file are one parameter, as TorchScript's export stores tied "
+                  "embeddings twice. The report names what looks so. May be given again.");
   list->AddFlag("--input-gradients", &input_gradients,
                 "The gradients of the model's inputs are computed, too.");
   list->AddValue("--attention", "HOW", &attention,
@@ -57,6 +62,19 @@ absl::StatusOr<TrainingOptions> TrainingArguments::ParseOptions() const {
         absl::StrCat("--backward ", Quoted(backward), ": it should be 2x or exact"));
   }
   return options;
+}
+
+absl::StatusOr<std::vector<TiedWeights>> TrainingArguments::ParseTied() const {
+  std::vector<TiedWeights> pairs;
+  for (const std::string& text : tied) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--tied ", Quoted(text), ": it should be two names of weights, as COPY=WEIGHT"));
+    }
+    pairs.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return pairs;
 }
 
 absl::StatusOr<std::optional<TrainingOptions>> TrainingArguments::Parse() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "src/resolve/ties.h"
 #include "src/training/training_options.h"
 #include "tools/option_list.h"
 
@@ -15,7 +16,7 @@ namespace onnxflops::tools {
 // --backward and what belongs to it, as typed.
 struct TrainingArguments {
   std::string backward = "2x", attention = "math", recompute = "none", optimizer = "none";
-  std::vector<std::string> frozen, trained;
+  std::vector<std::string> frozen, trained, tied;
   bool input_gradients = false;
 
   void AddTo(OptionList* list);
@@ -24,6 +25,8 @@ struct TrainingArguments {
   absl::StatusOr<std::optional<TrainingOptions>> Parse() const;
   // What is trained and how, whatever --backward says: --memory asks for it, too.
   absl::StatusOr<TrainingOptions> ParseOptions() const;
+  // --tied, which needs no exact backward pass.
+  absl::StatusOr<std::vector<TiedWeights>> ParseTied() const;
 };
 
 }  // namespace onnxflops::tools

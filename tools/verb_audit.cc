@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/base/limit_error.h"
@@ -18,6 +19,7 @@
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/published.h"
+#include "tools/render.h"
 #include "tools/verbs.h"
 
 namespace onnxflops::tools {
@@ -114,22 +116,6 @@ AuditRow RowOf(const Published& published, const CountOptions& options) {
   return row;
 }
 
-std::string RenderAudit(const std::vector<AuditRow>& rows, Format format, const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-      return ToJson(rows);
-    case Format::kCsv:
-      return ToCsv(rows);
-    case Format::kMarkdown:
-      return ToMarkdown(rows);
-    case Format::kTable:
-    case Format::kText:
-    case Format::kJsonLines:
-      break;
-  }
-  return ToTable(rows, style);
-}
-
 }  // namespace
 
 void DescribeAudit(const UseVerb& use) {
@@ -159,7 +145,8 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
   std::vector<std::string> inputs = {args.file[0], args.sizes.rules.file};
   for (const Published& published : figures) inputs.push_back(published.model);
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
-  RETURN_IF_ERROR(WriteOutput(RenderAudit(rows, format, style), args.output.file, inputs));
+  RETURN_IF_ERROR(
+      WriteOutput(Render(absl::MakeConstSpan(rows), format, style), args.output.file, inputs));
   ExitCode code = kFine;
   for (const AuditRow& row : rows) {
     if (row.fault.empty()) continue;

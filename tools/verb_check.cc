@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -42,6 +43,7 @@
 #include "src/symbolic/symbol_name.h"
 #include "tools/base_model.h"
 #include "tools/device_arguments.h"
+#include "tools/git_file.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -63,12 +65,17 @@ size, is "not proven" and does not pass. MODEL may be a report that
 `onnxflops count --format json` wrote earlier. Of several models,
 [models."GLOB"] in the file says which rules are for which.
 )",
-    R"(  A file of budgets from what the model costs today, with 1 % margin:
+    R"(  Limits without a file:
+    onnxflops check model.onnx --max "flops=40 GFLOP" --max "layer*:macs=3 GMAC"
+  No more parameters than what is released has, and 2 %:
+    onnxflops check model.onnx --max "params=+2%" --against released.onnx
+  A file of budgets from what the model costs today, with 1 % margin:
     onnxflops check model.onnx --init
   Whether the model is within them:
     onnxflops check model.onnx
-  Budgets that are relative to what is released:
+  Budgets that are relative to what is released, or to another revision:
     onnxflops check model.onnx --against released.onnx
+    onnxflops check model.onnx --git main
   A higher cost is wanted: raise the limits, keep the comments:
     onnxflops check model.onnx --update
   All models of a folder, each against the file of its name in another folder:
@@ -85,8 +92,8 @@ Exit codes: 0 passed, 1 a budget failed or is not proven, 2 error.
 
 struct CheckArguments {
   std::vector<std::string> models;
-  std::string budgets, against, decision;
-  std::vector<std::string> outputs;
+  std::string budgets, against, git, decision;
+  std::vector<std::string> maxima, outputs;
   bool init = false, update = false, summary = false;
   SizeArguments sizes;
   CausalArgument causal;
@@ -98,9 +105,16 @@ struct CheckArguments {
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1);
     list->AddValue("--budgets", "FILE", &budgets, "The file of budgets.");
+    list->AddValues("--max", "QUANTITY=LIMIT", &maxima,
+                    "A limit, as \"flops=400 GFLOP\", or \"params=+2%\" relative to --against; on "
+                    "modules, as \"visual.*:macs=16 GMAC\".");
     list->AddValue("--against", "BASE", &against,
                    "What relative budgets compare with: a model, or a report in JSON; of several "
                    "models, a folder with files of the same names.");
+    list->AddValue(
+        "--git", "REV", &git,
+        "What relative budgets compare with: each model itself, at a revision of its git "
+        "repository.");
     base_missing.AddTo(list);
     list->AddFlag("--init", &init, "Write a file of budgets for the model. It must not exist.");
     list->AddFlag("--update", &update,
@@ -136,7 +150,7 @@ std::string Today() {
 
 bool HasFile(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// Where the file is, or where --init puts it.
+// Where the file is, or where --init puts it; "": there is none, and none is needed.
 absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
   if (!args.budgets.empty()) return args.budgets;
   if (args.init) return std::string(kBudgetsFile);
@@ -145,9 +159,11 @@ absl::StatusOr<std::string> BudgetsPath(const CheckArguments& args) {
   for (const std::string& path : {folder + kBudgetsFile, std::string(kBudgetsFile)}) {
     if (HasFile(path)) return path;
   }
+  if (!args.maxima.empty() && !args.update) return "";
   return absl::NotFoundError(
       absl::StrCat("there is no ", kBudgetsFile, " beside ", Quoted(args.models[0]),
-                   " or here: --budgets FILE names one, onnxflops check MODEL --init writes one"));
+                   " or here: --budgets FILE names one, onnxflops check MODEL --init writes one",
+                   args.update ? "" : ", --max \"flops=400 GFLOP\" needs none"));
 }
 
 absl::StatusOr<ExitCode> WriteInitial(const CheckArguments& args, const std::string& path,
@@ -177,16 +193,20 @@ struct CheckRun {
 };
 
 // What a model is compared with: of several, a file in the folder of --against.
-absl::StatusOr<std::string> BasePath(const CheckRun& run, const std::string& path) {
+absl::StatusOr<BaseModel> BaseOf(const CheckRun& run, const std::string& path) {
   const std::string& against = run.args.against;
-  if (run.files.one_file || against.empty()) return against;
+  BaseModel base = {against, run.args.git, run.missing_is_fine};
+  if (!base.revision.empty()) base.path = path;
+  if (run.files.one_file || base.path.empty() || !base.revision.empty()) return base;
   if (!IsFolder(against)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--against ", Quoted(against), ": of several models it is a folder with their bases"));
   }
-  const std::string whole = absl::StrCat(against, "/", path);
-  if (HasFile(whole)) return whole;
-  return absl::StrCat(against, "/", path.substr(path.rfind('/') + 1));
+  base.path = absl::StrCat(against, "/", path);
+  if (!HasFile(base.path)) {
+    base.path = absl::StrCat(against, "/", path.substr(path.rfind('/') + 1));
+  }
+  return base;
 }
 
 absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, const Side& side,
@@ -237,8 +257,8 @@ std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, con
 // A model at the sizes of a set, as far as it has symbols for them.
 class SizedDiff {
  public:
-  SizedDiff(const CheckRun& run, const Side& side, const std::string& base,
-            const BudgetSizes* sizes, bool with_peak)
+  SizedDiff(const CheckRun& run, const Side& side, const BaseModel& base, const BudgetSizes* sizes,
+            bool with_peak)
       : run_(run), side_(side), base_(base), at_(run.options) {
     at_.activation_peak = with_peak;
     if (sizes == nullptr) return;
@@ -278,8 +298,7 @@ class SizedDiff {
 
  private:
   absl::StatusOr<Diff> Count(const CountOptions& options) const {
-    return base_.empty() ? DiffWithNothing(side_, options)
-                         : DiffWithBase(base_, side_, options, run_.missing_is_fine);
+    return DiffWithBase(base_, side_, options);
   }
 
   // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
@@ -306,7 +325,7 @@ class SizedDiff {
 
   const CheckRun& run_;
   const Side& side_;
-  const std::string& base_;
+  const BaseModel& base_;
   CountOptions at_;
   BudgetSizes sizes_;
 };
@@ -334,7 +353,7 @@ absl::Status TellUnknownSizes(const std::string& budgets, const AskedSizes& aske
 absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const std::string& path,
                         AskedSizes* asked, CheckReport* report) {
   ASSIGN_OR_RETURN(const Side side, LoadSide(path, run.options));
-  ASSIGN_OR_RETURN(const std::string base, BasePath(run, path));
+  ASSIGN_OR_RETURN(const BaseModel base, BaseOf(run, path));
   std::vector<const BudgetSizes*> sets;
   for (const BudgetSizes& sizes : budgets.sizes) {
     if (IsForModel(sizes.models, path)) sets.push_back(&sizes);
@@ -399,8 +418,16 @@ absl::StatusOr<DecisionInfo> DescribeDecision(const CheckRun& run, const std::st
     DecisionInfo::Model& model = info.models.emplace_back();
     model.path = file.path;
     model.sha256 = HashOf(file.path);
-    ASSIGN_OR_RETURN(const std::string base, BasePath(run, file.path));
-    if (!base.empty() && HasFile(base)) model.base = DecidedFile{base, HashOf(base)};
+    ASSIGN_OR_RETURN(const BaseModel base, BaseOf(run, file.path));
+    if (!base.revision.empty()) {
+      const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
+      if (!fd.ok()) continue;  // a new model
+      const absl::Cleanup close_file = [fd = *fd] { close(fd); };
+      model.base = DecidedFile{absl::StrCat(base.revision, ":", base.path),
+                               HashOf(absl::StrCat("/proc/self/fd/", *fd))};
+    } else if (!base.path.empty() && HasFile(base.path)) {
+      model.base = DecidedFile{base.path, HashOf(base.path)};
+    }
   }
   return info;
 }
@@ -458,19 +485,43 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
   return outputs;
 }
 
+// The limits of --max.
+absl::Status AddMaxima(const CheckArguments& args, Budgets* budgets) {
+  for (const std::string& text : args.maxima) {
+    absl::Status added = AddBudget(text, budgets);
+    if (added.ok() && budgets->NeedsBase() && args.against.empty() && args.git.empty()) {
+      added = absl::InvalidArgumentError(
+          "it is relative to a base: --against BASE or --git REV gives one");
+    }
+    if (!added.ok()) {
+      return absl::Status(added.code(),
+                          absl::StrCat("--max ", Quoted(text), ": ", added.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Of the file at `path`, if there is one, and of the call. `*text` is what the file holds.
 absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::string& path,
                                     const std::vector<Device>& devices, std::string* text) {
-  absl::StatusOr<std::string> read = ReadSmallFile(path);
-  if (!read.ok()) {
-    return absl::Status(read.status().code(),
-                        absl::StrCat(Escaped(path), ": ", read.status().message()));
+  Budgets budgets;
+  if (!path.empty()) {
+    absl::StatusOr<std::string> read = ReadSmallFile(path);
+    if (!read.ok()) {
+      return absl::Status(read.status().code(),
+                          absl::StrCat(Escaped(path), ": ", read.status().message()));
+    }
+    *text = *std::move(read);
+    ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
   }
-  *text = *std::move(read);
-  ASSIGN_OR_RETURN(Budgets budgets, LoadBudgets(*text, path));
-  if (budgets.NeedsBase() && args.against.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Escaped(path), ": it has a budget that is relative to a base: --against BASE names it"));
+  const bool has_base = !args.against.empty() || !args.git.empty();
+  if (budgets.NeedsBase() && !has_base) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(path),
+                     ": it has a budget that is relative to a base: --against BASE "
+                     "or --git REV gives one"));
   }
+  RETURN_IF_ERROR(AddMaxima(args, &budgets));
   for (const BudgetRule& rule : budgets.rules) {
     if (rule.kind != BudgetRule::Kind::kMfu) continue;
     absl::Status known = FindDevice(rule.device, devices).status();
@@ -533,10 +584,16 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   if (!args.roofline.device.empty() || !args.roofline.dtype.empty()) {
     ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   }
+  if (!args.against.empty() && !args.git.empty()) {
+    return absl::InvalidArgumentError("--against and --git both name a base: give one of them");
+  }
   ASSIGN_OR_RETURN(const std::string path, BudgetsPath(args));
   if (args.init) {
     if (args.models.size() > 1) {
       return absl::InvalidArgumentError("--init writes budgets for one model");
+    }
+    if (!args.maxima.empty()) {
+      return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
     }
     ASSIGN_OR_RETURN(const Model model, LoadFor(args.models[0], options));
     return WriteInitial(args, path, model, options);

@@ -1,4 +1,4 @@
-// onnxflops compare: what other tools say of a model, and why.
+// onnxflops compare: what other tools count for a model, and why.
 #include <cstddef>
 #include <new>
 #include <string>

@@ -439,6 +439,7 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   std::vector<DimSizes> sweep;
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
   ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
+  ASSIGN_OR_RETURN(options.tied, args.training.ParseTied());
   ASSIGN_OR_RETURN(const TrainingOptions training, args.training.ParseOptions());
   ASSIGN_OR_RETURN(options.memory, args.memory.Parse(training));
   if (!options.memory || args.training.backward == "exact") {

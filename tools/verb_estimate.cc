@@ -19,6 +19,7 @@
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/render.h"
 #include "tools/verbs.h"
 #include "tools/write_file.h"
 
@@ -139,22 +140,6 @@ absl::StatusOr<std::optional<Calibration>> FindCalibration(const EstimateArgumen
   ASSIGN_OR_RETURN(const std::string text, ReadJson("--calibration", args.calibration));
   ASSIGN_OR_RETURN(Calibration read, ParseCalibration(text, args.calibration));
   return std::optional(std::move(read));
-}
-
-std::string Render(const EstimateReport& report, Format format, const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-    case Format::kJsonLines:
-      return ToJson(report);
-    case Format::kCsv:
-      return ToCsv(report);
-    case Format::kMarkdown:
-      return ToMarkdown(report);
-    case Format::kTable:
-    case Format::kText:
-      break;
-  }
-  return ToTable(report, style);
 }
 
 }  // namespace

@@ -1,22 +1,18 @@
 // onnxflops explain: the formula of an operator, or of a node with its sizes filled in.
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/registry.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
+#include "src/api/operators.h"
 #include "src/base/quote.h"
-#include "src/base/similar.h"
 #include "src/base/status_macros.h"
-#include "src/load/load.h"
 #include "src/report/explain.h"
 #include "src/report/format.h"
-#include "src/report/operators.h"
 #include "src/report/text_table.h"
 #include "src/report/view.h"
 #include "src/report/writers.h"
@@ -61,28 +57,17 @@ struct ExplainArguments {
 
 absl::StatusOr<std::string> DescribeOp(const std::string& name, const Rules& rules, Format format,
                                        int width) {
-  std::string out;
-  std::vector<OperatorLine> lines;
-  std::vector<std::string> labels;  // of the others
-  std::vector<OpFamily> families(rules.families().begin(), rules.families().end());
-  families.insert(families.end(), AllFamilies().begin(), AllFamilies().end());
-  for (const OpFamily& family : families) {
-    for (const OpDef& row : family.rows) {
-      const std::string label = OpLabel(family.domain, row.name);
-      const bool here = name == label || name == row.name ||
-                        (*family.domain == '\0' && name == absl::StrCat("ai.onnx.", row.name));
-      if (here) {
-        lines.push_back({family.domain, &row});
-        absl::StrAppend(&out, out.empty() ? "" : "\n", ToText(lines.back(), width));
-      } else if (std::find(labels.begin(), labels.end(), label) == labels.end()) {
-        labels.push_back(label);
-      }
-    }
+  const absl::StatusOr<std::vector<Operator>> operators = FindOperators(name, rules);
+  if (!operators.ok()) {
+    return absl::NotFoundError(
+        absl::StrCat(operators.status().message(), " (to explain a node, give MODEL and NODE)"));
   }
-  if (!out.empty()) return format == Format::kJson ? ToJson(lines) : out;
-  std::string message = absl::StrCat("no operator is named ", Quoted(name));
-  absl::StrAppend(&message, DidYouMean(name, labels));
-  return absl::NotFoundError(absl::StrCat(message, " (to explain a node, give MODEL and NODE)"));
+  if (format == Format::kJson) return ToJson(*operators);
+  std::string out;
+  for (const Operator& op : *operators) {
+    absl::StrAppend(&out, out.empty() ? "" : "\n", ToText(op, width));
+  }
+  return out;
 }
 
 // Whether one argument can be an operator: it is no file, and no option is about a model.

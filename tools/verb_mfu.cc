@@ -19,6 +19,7 @@
 #include "tools/device_arguments.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/render.h"
 #include "tools/training_arguments.h"
 #include "tools/verbs.h"
 
@@ -104,16 +105,27 @@ absl::Status ParseDevice(const MfuArguments& args, MfuOptions* options) {
   return absl::OkStatus();
 }
 
+// Whole numbers are exact.
+absl::StatusOr<std::optional<absl::int128>> ParseMeasured(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const double measured, ParsePositive("--measured-flops", text));
+  absl::int128 exact = 0;
+  if (!absl::SimpleAtoi(text, &exact)) exact = static_cast<absl::int128>(measured);
+  if (exact > 0) return exact;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--measured-flops ", Quoted(text), ": it should be 1 or more"));
+}
+
 absl::StatusOr<MfuOptions> ParseOptions(const MfuArguments& args) {
   MfuOptions options;
   ASSIGN_OR_RETURN(options.count, args.sizes.Parse());
+  ASSIGN_OR_RETURN(options.count.tied, args.training.ParseTied());
   ASSIGN_OR_RETURN(options.count.causal, args.causal.Parse());
   ASSIGN_OR_RETURN(options.count.training, args.training.Parse());
   RETURN_IF_ERROR(args.rate.Parse(&options.rate, &options.devices));
   ASSIGN_OR_RETURN(options.grad_accumulation,
                    ParsePositiveWhole("--grad-accumulation", args.accumulation));
-  ASSIGN_OR_RETURN(const double measured, ParsePositive("--measured-flops", args.measured));
-  if (measured > 0) options.measured_flops = static_cast<absl::int128>(measured);
+  ASSIGN_OR_RETURN(options.measured_flops, ParseMeasured(args.measured));
   for (const std::string& text : args.parameters) {
     RETURN_IF_ERROR(SetFormulaParameter(text, &options.parameters));
   }
@@ -126,22 +138,6 @@ absl::StatusOr<MfuOptions> ParseOptions(const MfuArguments& args) {
   }
   RETURN_IF_ERROR(ParseDevice(args, &options));
   return options;
-}
-
-std::string Render(const MfuReport& report, Format format, const TableStyle& style) {
-  switch (format) {
-    case Format::kJson:
-    case Format::kJsonLines:
-      return ToJson(report);
-    case Format::kCsv:
-      return ToCsv(report);
-    case Format::kMarkdown:
-      return ToMarkdown(report);
-    case Format::kTable:
-    case Format::kText:
-      return ToTable(report, style);
-  }
-  return "";
 }
 
 std::string Objection(const MfuReport& report) {

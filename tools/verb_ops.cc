@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "src/api/operators.h"
 #include "src/base/status_macros.h"
-#include "src/report/operators.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/verbs.h"
@@ -57,23 +57,23 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Format format, output.ParseFormat());
   ASSIGN_OR_RETURN(const TableStyle style, output.Style());
   ASSIGN_OR_RETURN(const Rules rules, rules_file.Parse());
-  const std::vector<OperatorLine> lines = ListOperators(rules);
+  const std::vector<Operator> operators = Operators(rules);
   std::string text;
   switch (format) {
     case Format::kTable:
     case Format::kText:
-      text = DrawText(OperatorTable(lines), style);
+      text = ToTable(operators, style);
       break;
     case Format::kJson:
-      text = ToJson(lines);
+      text = ToJson(operators);
       break;
     case Format::kCsv:
-      text = DrawCsv(OperatorTable(lines));
+      text = ToCsv(operators);
       break;
     case Format::kJsonLines:
       break;
     case Format::kMarkdown:
-      text = DrawMarkdown(OperatorTable(lines));
+      text = ToMarkdown(operators);
       break;
   }
   RETURN_IF_ERROR(WriteOutput(text, output.file, {rules_file.file}));

@@ -49,7 +49,7 @@ void ViewArguments::AddTo(OptionList* list) {
                  "several with *.");
   list->AddValue("--depth", "D", &depth,
                  "Depth of the module tree; 0 is the model. Default: opened where the cost is, "
-                 "down to 1 %.");
+                 "down to 1 %, as far as a terminal has lines.");
   list->AddValue("--sort", "KEY", &sort,
                  absl::StrCat("Rows by falling KEY, one of ", FigureKeys(), "."));
   list->AddValue("--columns", "KEYS", &columns, "Columns, as flops,bytes_read,intensity.");

@@ -448,8 +448,11 @@ constexpr char kConvGradient[] =
 constexpr OpDef kMsLinearAttentionRows[] = {
     {.name = "CausalConvWithState",
      .versions = kSince1,
-     .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]; mac = elements(y)*k1*.., add = "
-                "elements(y) for bias; silu: exp, add, div, mul per element",
+     .formula = "y[B,C,..] = x after the past * weight[C,1,k1,..]",
+     .data = {.signature = "x weight bias? past? -> y state",
+              .attributes = "activation = activation|none",
+              .costs = "mac = y.elements*weight[2:]; add = bias.given*y.elements; "
+                       "attr.activation = y.elements"},
      .infer = InferCausalConv,
      .count = CountCausalConv,
      .examples = kCausalConvExamples,
@@ -479,8 +482,11 @@ constexpr OpDef kMsLinearAttentionRows[] = {
                   .keeps = {.unknown = true}}},
     {.name = "VarlenCausalConvWithState",
      .versions = kSince1,
-     .formula = "y[T,C] = x after the past * weight[C,1,k]; mac = T*C*k, add = T*C for bias; silu: "
-                "exp, add, div, mul per element",
+     .formula = "y[T,C] = x after the past * weight[C,1,k]",
+     .data = {.signature = "x weight lengths bias? past? -> y state updates?",
+              .attributes = "activation = activation|none",
+              .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements; "
+                       "attr.activation = y.elements"},
      .infer = InferVarlenCausalConv,
      .count = CountVarlenCausalConv,
      .examples = kVarlenCausalConvExamples,

@@ -323,7 +323,8 @@ constexpr OpDef kMsMatMulRows[] = {
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; before, the gradient of the activation",
-                  .rule = FusedMatMulGradient}},
+                  .rule = FusedMatMulGradient,
+                  .keeps = {.crosswise = true}}},
     {.name = "FusedMatMulActivation",
      .versions = kSince1,
      .formula = "Y = activation(alpha A'[..,M,K] B'[..,K,N])",
@@ -384,7 +385,8 @@ constexpr OpDef kMsMatMulRows[] = {
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; before, the gradient of the activation",
-                  .rule = FusedMatMulGradient}},
+                  .rule = FusedMatMulGradient,
+                  .keeps = {.crosswise = true}}},
     {.name = "TransposeMatMul",
      .versions = kSince1,
      .formula = "Y[..,M,N] = alpha A'[..,M,K] B'[..,K,N]",
@@ -395,7 +397,8 @@ constexpr OpDef kMsMatMulRows[] = {
      .gradient = {.formula =
                       "dA = alpha dY B'; dB = alpha A' dY: a product as large as forward for "
                       "each; before, the gradient of the activation",
-                  .rule = FusedMatMulGradient}},
+                  .rule = FusedMatMulGradient,
+                  .keeps = {.crosswise = true}}},
 };
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace {
 // Weights in few bits are not trained: the gradient of A alone, for which they are made again.
 constexpr Gradient kPackedGradient = {
     .formula = "dA = dY B': a product as large as forward, with B made again; B is not trained",
-    .as_forward = true};
+    .as_forward = true,
+    .keeps = {.nothing = true}};
 
 // ---- weights in blocks of few bits: Y[..,N] = A[..,K] W'[K,N], W dequantised first. N and K are
 // attributes: the shape of the packed weight does not tell.

@@ -246,6 +246,7 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   const bool softcap = n.Float("softcap", 0) != 0;
   const Expr twice = dims.q_heads * TwicePairs(n, dims);
   const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
+  // Of FlexAttention, which has no mask, this is a modifier.
   const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);
   const bool flash =
       query.recomputes_scores && !mask && ProvablyEqual(dims.qk_size, dims.v_size).value_or(false);
@@ -258,7 +259,7 @@ absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery&
   if (scores && softcap) work += kSoftcapGradient * twice;
   if (flash) work += ElementCost{.add = 1, .exp = 1} * twice;
   if (flash && softcap) work += kSoftcapCost * twice;
-  if (mask) work[Kind::kAdd] += twice;
+  if (mask && n.HasInput(3)) work[Kind::kAdd] += twice;
   work.Halve();
   const Expr rows = dims.batch * dims.q_heads * dims.qk_size;  // scaled, as in forward
   if (q || flash) work[Kind::kMul] += rows * dims.q_length;
@@ -589,6 +590,13 @@ constexpr OpException kLinearAttentionExceptions[] = {
      "given"},
 };
 
+// Of Attention and FlexAttention, whose modifiers are taken back as bodies.
+constexpr Gradient kGradientOfAttention = {
+    .formula = kAttentionGradient,
+    .weighs_scores = true,
+    .rule = AttentionGradient,
+    .keeps = {.inputs = InputBits({0, 1, 2}), .outputs = InputBits({0}), .scores = true}};
+
 constexpr OpDef kAttentionRows[] = {
     {.name = "Attention",
      .versions = kAttentionVersions,
@@ -607,16 +615,16 @@ constexpr OpDef kAttentionRows[] = {
          "i + 1 keys), and that mask is not made. Masks are combined, positions "
          "compared (in integers) and rows masked as a whole found as in the function body.",
      .exceptions = kAttentionExceptions,
-     .gradient = {.formula = kAttentionGradient,
-                  .weighs_scores = true,
-                  .rule = AttentionGradient,
-                  .keeps = {.inputs = InputBits({0, 1, 2}),
-                            .outputs = InputBits({0}),
-                            .scores = true}}},
+     .gradient = kGradientOfAttention},
     {.name = "RotaryEmbedding",
      .versions = kRotaryEmbeddingVersions,
-     .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features; per rotated "
-                "element: 2 mul, 1 add",
+     .formula = "pairs (x1 cos - x2 sin, x1 sin + x2 cos) of the rotated features",
+     .data = {.signature = "X cos_cache sin_cache position_ids? -> Y",
+              .attributes = "num_heads = 0; rotary_embedding_dim = 0",
+              .let = "heads = if(X.rank == 4, X[:3], X[:2]*attr.num_heads); "
+                     "rotated = if(attr.rotary_embedding_dim > 0, "
+                     "heads*attr.rotary_embedding_dim, X.elements)",
+              .costs = "mul = 2*rotated; add = rotated"},
      .infer = InferRotaryEmbedding,
      .count = CountRotaryEmbedding,
      .examples = kRotaryEmbeddingExamples,
@@ -641,9 +649,11 @@ constexpr OpDef kAttentionRows[] = {
                   .keeps = {.unknown = true}}},
     {.name = "CausalConvWithState",
      .versions = kCausalConvVersions,
-     .formula =
-         "y[B,C,L] = input[B,C,L] after k - 1 past positions * weight[C,1,k]; mac = B*C*L*k, "
-         "add = B*C*L if bias is given; silu: exp, add, div, mul per element",
+     .formula = "y[B,C,L] = input[B,C,L] after k - 1 past positions * weight[C,1,k]",
+     .data = {.signature = "input weight bias? past? -> y state",
+              .attributes = "activation = activation|none",
+              .costs = "mac = y.elements*weight[2]; add = bias.given*y.elements; "
+                       "attr.activation = y.elements"},
      .infer = InferCausalConv,
      .count = CountCausalConv,
      .examples = kCausalConvExamples,
@@ -664,12 +674,7 @@ constexpr OpDef kFlexRows[] = {
      .infer = InferFlexAttention,
      .count = CountFlexAttention,
      .examples = kFlexAttentionExamples,
-     .gradient = {.formula = kAttentionGradient,
-                  .weighs_scores = true,
-                  .rule = AttentionGradient,
-                  .keeps = {.inputs = InputBits({0, 1, 2}),
-                            .outputs = InputBits({0}),
-                            .scores = true}}},
+     .gradient = kGradientOfAttention},
 };
 
 }  // namespace

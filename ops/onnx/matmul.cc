@@ -420,12 +420,11 @@ absl::StatusOr<Cost> CountEinsum(const NodeView& n) {
 // Operands are joined from left to right: the gradient of what is joined so far and that of the
 // next operand take a product as large as the join.
 absl::StatusOr<Census> EinsumGradient(const NodeView& n, const GradientQuery& query) {
-  constexpr size_t kMaxOperandsOfGradient = 16;
   ASSIGN_OR_RETURN(const Equation equation, ReadEquation(n));
   const size_t operands = equation.operands.size();
-  if (operands > kMaxOperandsOfGradient) {
+  if (operands > kMaxGradientOperands) {
     return absl::UnimplementedError(
-        absl::StrCat("the gradient of more than ", kMaxOperandsOfGradient, " operands"));
+        absl::StrCat("the gradient of more than ", kMaxGradientOperands, " operands"));
   }
   Census work, before;
   bool left = query.Needs(0);

@@ -663,6 +663,7 @@ constexpr OpDef kMovementRows[] = {
      .versions = kSliceVersions,
      .formula =
          "y = data[start:end:step] along axes; no arithmetic, and only y's elements are read",
+     .data = {.signature = "data starts? ends? axes? steps? -> y", .costs = "free"},
      .infer = InferSlice,
      .count = CountSelection,
      .examples = kSliceExamples,
@@ -689,7 +690,8 @@ constexpr OpDef kMovementRows[] = {
      .gradient =
          {.formula =
               "ddata = dY cut back; of other modes than constant, what was copied is added up",
-          .rule = PadGradient}},
+          .rule = PadGradient,
+          .keeps = {.nothing = true}}},
     {.name = "DepthToSpace",
      .versions = kDepthToSpaceVersions,
      .formula = "y[N, C/b^2, H*b, W*b] = x[N,C,H,W], b = blocksize",

@@ -336,7 +336,8 @@ constexpr OpDef kSignalRows[] = {
      .note = kFft,
      .gradient = {.formula =
                       "dinput = the inverse transform of doutput, not divided by n: as forward",
-                  .as_forward = true}},
+                  .as_forward = true,
+                  .keeps = {.nothing = true}}},
     {.name = "HammingWindow",
      .versions = kSince17,
      .formula = "output[k] = 25/46 - 21/46 cos(2 pi k / size)",

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/registry.h"
+#include "ops/user/rules_access.h"
 #include "ops/user/user_rule.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
@@ -84,11 +85,12 @@ void UserRule::MakeRow(bool reads_content, uint32_t shape_inputs) {
   row.user_rule = this;
 }
 
-FoundOp Rules::Find(absl::string_view domain, absl::string_view op_type, int64_t opset) const {
+FoundOp RulesAccess::Find(const Rules& rules, absl::string_view domain, absl::string_view op_type,
+                          int64_t opset) {
   FoundOp found;
-  if (data_ == nullptr) return found;
-  const auto named = data_->by_name.find(op_type);
-  if (named == data_->by_name.end()) return found;
+  if (rules.data_ == nullptr) return found;
+  const auto named = rules.data_->by_name.find(op_type);
+  if (named == rules.data_->by_name.end()) return found;
   for (const UserRule* rule : named->second) {
     if (rule->domain != domain) continue;
     found.known_name = true;
@@ -99,9 +101,9 @@ FoundOp Rules::Find(absl::string_view domain, absl::string_view op_type, int64_t
   return found;
 }
 
-absl::Span<const OpFamily> Rules::families() const {
-  if (data_ == nullptr) return {};
-  return data_->families;
+absl::Span<const OpFamily> RulesAccess::Families(const Rules& rules) {
+  if (rules.data_ == nullptr) return {};
+  return rules.data_->families;
 }
 
 }  // namespace onnxflops

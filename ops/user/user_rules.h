@@ -12,29 +12,21 @@
 #ifndef ONNXFLOPS_OPS_USER_USER_RULES_H_
 #define ONNXFLOPS_OPS_USER_USER_RULES_H_
 
-#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 
 namespace onnxflops {
 
-struct FoundOp;   // of ops/registry.h
-struct OpFamily;  // of ops/op_def.h
-
+// The operators of a file; empty: none. A value, cheap to copy.
 class Rules {
  public:
-  Rules() = default;  // none
-
-  // The user's row for an operator at an opset of its domain.
-  FoundOp Find(absl::string_view domain, absl::string_view op_type, int64_t opset) const;
-  // One per operator, in the order of the file.
-  absl::Span<const OpFamily> families() const;
+  Rules() = default;
 
  private:
   friend class RulesReader;
+  friend struct RulesAccess;  // of ops/user/rules_access.h
   struct Data;
   std::shared_ptr<const Data> data_;
 };

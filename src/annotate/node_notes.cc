@@ -94,7 +94,7 @@ class NodeNoteMaker {
     bool lower_bound = false, unknown = false;
     std::string reason;
     for (const auto& [work, times] : order) {
-      const CallCost& cost = counts_.calls[static_cast<size_t>(work / modules::kNumCostParts)];
+      const CallCost& cost = counts_.cost(work / modules::kNumCostParts);
       const auto part = static_cast<CostPart>(work % modules::kNumCostParts);
       const Tally& tally = part == CostPart::kOwn && !whole ? cost.own : cost.tally();
       const Expr runs_of_it =

@@ -15,6 +15,7 @@
 #include "src/family/family.h"
 #include "src/hardware/roofline.h"
 #include "src/resolve/resolve.h"
+#include "src/resolve/ties.h"
 
 namespace onnxflops {
 namespace {
@@ -76,6 +77,14 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   infer.limits = options.limits;
   ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
   NoteMostDims(&inference);
+  if (!options.tied.empty()) {
+    absl::StatusOr<resolve::Ties> ties = resolve::FindTies(*inference.model, options.tied);
+    if (!ties.ok()) {
+      return WithMessage(ties.status(),
+                         absl::StrCat(Escaped(model->path), ": ", ties.status().message()));
+    }
+    inference.ties = *std::move(ties);
+  }
   inference.warnings.insert(inference.warnings.end(), warnings.begin(), warnings.end());
   std::optional<Roofline> roofline;
   if (options.on_device) {

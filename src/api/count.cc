@@ -12,6 +12,7 @@
 #include "src/base/status_macros.h"
 #include "src/convention/conventions.h"
 #include "src/hardware/roofline.h"
+#include "src/report/make_report.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {
@@ -123,7 +124,7 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
   }
   if (options.training) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the exact backward pass is there as we count, not as ", name, " does"));
+        absl::StrCat("the exact backward pass has our figures only, not those of ", name));
   }
   if (options.on_device) {
     return absl::InvalidArgumentError(
@@ -132,7 +133,7 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
   }
   if (options.memory) {
     return absl::InvalidArgumentError(
-        absl::StrCat("memory is there as we count, not as ", name, " does"));
+        absl::StrCat("memory has our figures only, not those of ", name));
   }
   if (options.causal != CausalCounting::kFull) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -30,6 +30,7 @@
 #include "src/report/compare_report.h"
 #include "src/report/explain.h"
 #include "src/report/report.h"
+#include "src/resolve/ties.h"
 #include "src/training/training_options.h"
 
 namespace onnxflops {
@@ -69,6 +70,9 @@ struct CountOptions {
   // The peak of activations alone: fills in Report::activation_peak where it can be found, which
   // is not so for a part of a model.
   bool activation_peak = false;
+  // Weights of the file that are one parameter: a copy counts no parameters of its own, and is
+  // trained if what it is a copy of is. Errors: as of FindTies of src/resolve/ties.h.
+  std::vector<TiedWeights> tied;
   // Fill in Report::nodes, which takes longer than counting.
   bool node_rows = false;
   // Only a part of the model, as if it were the model: the modules of this path, or of a glob like
@@ -87,9 +91,12 @@ struct CountOptions {
 // What the model costs.
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options = {});
 
-// What another tool counts, as MakeReportAs says. Errors also: NotFound if no convention has this
-// name; FailedPrecondition, with the reason, if the tool has no figure; Unimplemented for node rows
-// of a model with functions.
+// What another tool counts. Report::tool is set. Totals, operators, modules and nodes hold the
+// tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Other
+// quantities are missing, as Report::Has says, and writers leave them out. Shapes, symbols and
+// coverage stay ours. Errors also: NotFound if no convention has this name; FailedPrecondition,
+// with the reason, if the tool has no figure; Unimplemented for node rows of a model with
+// functions.
 absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view convention);
 
@@ -98,8 +105,9 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
 absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOptions& options,
                                            const CompareRequest& request);
 
-// One node: its formula, filled in, and its place. `node` as MakeExplanation takes it. Errors also:
-// NotFound, with names that are similar.
+// One node: its formula, filled in, and its place. `node` is a node's name, or the name of one of
+// its outputs. Where several nodes have one name it is the first of them, and NAME#2 the second.
+// Errors also: NotFound, with names that are similar.
 absl::StatusOr<Explanation> Explain(const Model& model, const CountOptions& options,
                                     absl::string_view node);
 

@@ -127,6 +127,15 @@ absl::StatusOr<Model> LoadStandardInput(const Limits& limits, ImageSize image_si
   return LoadText(form, STDIN_FILENO, "standard input", limits);
 }
 
+absl::StatusOr<Model> LoadForm(int fd, absl::string_view path, bool is_file, const Limits& limits,
+                               ImageSize image_size) {
+  // A named pipe can be opened once only.
+  if (IsOtherJson(Peek(fd))) return LoadConfigFrom(fd, path, image_size);
+  const TextForm form = TextFormOfFile(path);
+  if (form == TextForm::kNone) return is_file ? LoadFile(path) : LoadFromStream(fd, path);
+  return LoadText(form, fd, path, limits);
+}
+
 absl::StatusOr<Model> LoadAny(absl::string_view path, const Limits& limits, ImageSize image_size) {
   if (path == "-") return LoadStandardInput(limits, image_size);
   const std::string file = ConfigIn(path);
@@ -136,12 +145,7 @@ absl::StatusOr<Model> LoadAny(absl::string_view path, const Limits& limits, Imag
   const absl::Cleanup close_file = [fd = *fd] { close(fd); };
   struct stat info;
   if (fstat(*fd, &info) != 0 || S_ISDIR(info.st_mode)) return LoadFile(path);  // which says why not
-  // A named pipe can be opened once only.
-  if (IsOtherJson(Peek(*fd))) return LoadConfigFrom(*fd, path, image_size);
-  const TextForm form = TextFormOfFile(path);
-  if (form == TextForm::kNone)
-    return S_ISREG(info.st_mode) ? LoadFile(path) : LoadFromStream(*fd, path);
-  return LoadText(form, *fd, path, limits);
+  return LoadForm(*fd, path, S_ISREG(info.st_mode), limits, image_size);
 }
 
 }  // namespace
@@ -152,6 +156,10 @@ absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits) {
 
 absl::StatusOr<Model> LoadFor(absl::string_view path, const CountOptions& options) {
   return LoadAny(path, options.limits, ImageSizeOf(options));
+}
+
+absl::StatusOr<Model> LoadOpen(int fd, absl::string_view path, const CountOptions& options) {
+  return LoadForm(fd, path, false, options.limits, ImageSizeOf(options));
 }
 
 absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved) {

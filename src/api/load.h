@@ -24,6 +24,9 @@ absl::StatusOr<Model> Load(absl::string_view path, const Limits& limits = {});
 // size than a configuration has, the model is that of the configuration with this size.
 absl::StatusOr<Model> LoadFor(absl::string_view path, const CountOptions& options);
 
+// The same of an open file, from where it stands. `path` decides the form and stands in errors.
+absl::StatusOr<Model> LoadOpen(int fd, absl::string_view path, const CountOptions& options);
+
 // The graph of a configuration, as a ModelProto: what Load() counts, to be written to a file. Its
 // weights are external data that is not there; they name `saved`, the file that it will be in.
 absl::StatusOr<std::string> ConfigFileToOnnx(absl::string_view path, absl::string_view saved);

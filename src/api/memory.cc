@@ -70,7 +70,8 @@ absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& repor
   std::vector<Expr> sums = memory.peak.sums;
   if (sums.empty()) {
     return absl::InvalidArgumentError(
-        "--fit: the peak has too many forms; bind every other size with --dim");
+        "--fit: which step is the peak depends on too many sizes, or takes too long to find; bind "
+        "other sizes with --dim, or raise --limit steps-per-node");
   }
   for (Expr& sum : sums) sum += memory.param_bytes;
   ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, "inference", sums));
@@ -108,6 +109,7 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   memory->saved_bytes = training.saved_bytes;
   memory->saved_input_bytes = training.saved_input_bytes;
   memory->unknown_saved = training.unknown;
+  memory->unknown_saved_op = std::string(training.unknown_op);
   report->warnings.insert(report->warnings.end(), training.warnings.begin(),
                           training.warnings.end());
   return absl::OkStatus();

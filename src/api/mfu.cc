@@ -20,6 +20,7 @@
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/convention/formula_facts.h"
+#include "src/report/make_report.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {
@@ -35,6 +36,10 @@ std::optional<int64_t> KnownSize(const std::optional<Expr>& size) {
 // A total as a number. FailedPrecondition where it depends on sizes.
 absl::StatusOr<absl::int128> Number(const Report& report, const Expr& amount) {
   if (amount.is_literal()) return amount.literal();
+  if (const char* error = amount.error()) {
+    return absl::OutOfRangeError(
+        absl::StrCat(Escaped(report.model.path), ": the FLOPs of a step: ", error));
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       Escaped(report.model.path), ": sizes are open, --dim sets them: ",
       absl::StrJoin(amount.Symbols(), ", ", [](std::string* out, const std::string& s) {
@@ -135,11 +140,17 @@ class MfuMaker {
     ASSIGN_OR_RETURN(out_.optimizer_flops, Number(report_, backward_.optimizer_flops));
     if (!options_.convention.empty()) {
       ASSIGN_OR_RETURN(out_.forward_flops, ByTool(options_.convention));
-      out_.backward_flops = (kForwardAndBackward - 1) * out_.forward_flops;
+      ASSIGN_OR_RETURN(out_.backward_flops,
+                       Number(report_, (kForwardAndBackward - 1) * Expr(out_.forward_flops)));
       out_.counted = absl::StrCat(options_.convention, " x 3");
       out_.lower_bound = false;
     }
-    out_.training_flops = out_.forward_flops + out_.backward_flops;
+    return AddUp();
+  }
+
+  absl::Status AddUp() {
+    const Expr sum = Expr(out_.forward_flops) + Expr(out_.backward_flops);
+    ASSIGN_OR_RETURN(out_.training_flops, Number(report_, sum));
     return absl::OkStatus();
   }
 
@@ -155,7 +166,7 @@ class MfuMaker {
     if (flops.ok()) {
       formula.flops_per_step = *flops;
       formula.mfu = Share(*flops);
-      formula.hfu = Share(*flops + out_.recompute_flops);
+      formula.hfu = Share(*flops) + Share(out_.recompute_flops);
     } else {
       absl::string_view why = flops.status().message();
       absl::ConsumePrefix(&why, absl::StrCat(Escaped(report_.model.path), ": "));
@@ -217,9 +228,9 @@ class MfuMaker {
         out_.training_flops);
   }
 
-  static absl::StatusOr<absl::int128> TimesThree(absl::StatusOr<absl::int128> flops) {
-    if (flops.ok()) *flops *= kForwardAndBackward;
-    return flops;
+  absl::StatusOr<absl::int128> TimesThree(const absl::StatusOr<absl::int128>& flops) const {
+    if (!flops.ok()) return flops;
+    return Number(report_, kForwardAndBackward * Expr(*flops));
   }
 
   void AddKnownFormula(const FormulaInfo& info) {
@@ -243,7 +254,7 @@ class MfuMaker {
 
   void Finish() {
     out_.mfu = Share(out_.training_flops);
-    out_.hfu = Share(out_.training_flops + out_.recompute_flops);
+    out_.hfu = out_.mfu + Share(out_.recompute_flops);
     out_.achieved_flops_per_second = out_.mfu * out_.peak_flops_per_second;
     if (options_.measured_flops && out_.training_flops > 0) {
       out_.measured_flops = options_.measured_flops;
@@ -255,9 +266,20 @@ class MfuMaker {
     if (options_.count.causal == CausalCounting::kHalf && report_.causal_nodes == 0) {
       out_.notes.emplace_back(kNothingCausal);
     }
+    NoteCopies();
     if (out_.mfu <= 1 && out_.hfu <= 1) return;
     out_.notes.push_back("a utilisation above 1 cannot be; likely reasons:");
     for (std::string& reason : ReasonsAboveOne()) out_.notes.push_back(std::move(reason));
+  }
+
+  // A transposed copy of a tied weight makes formulas of the parameters too large.
+  void NoteCopies() {
+    if (options_.parameters.n) return;
+    for (const WeightCopy& likely : report_.likely_copies) {
+      out_.notes.push_back(absl::StrCat(
+          "n holds ", Int128ToString(likely.params), " parameters of ", Escaped(likely.copy),
+          ", which may be a copy: --tied ", Escaped(likely.copy), "=", Escaped(likely.original)));
+    }
   }
 
   const Analysis& analysis_;

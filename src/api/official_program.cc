@@ -9,11 +9,15 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -24,16 +28,32 @@ namespace {
 constexpr char kName[] = "onnxflops-official";
 constexpr size_t kMaxMessage = 4096;  // bytes of what it says that are read
 
-// Beside this program in a build; in libexec where it is installed. Empty if there is none.
-std::string FindProgram() {
+// The folder of the program that runs, with a slash; "" if that cannot be read.
+std::string OwnFolder() {
   std::array<char, 4096> self;
   const ssize_t size = readlink("/proc/self/exe", self.data(), self.size());
   if (size <= 0) return "";
   const std::string path(self.data(), static_cast<size_t>(size));
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  for (const char* place : {"", "../libexec/onnxflops/"}) {
-    std::string candidate = absl::StrCat(folder, place, kName);
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+// What the environment names, and nothing else then. Or else: beside this program or, where both
+// are installed, in libexec beside it; for a program of somebody else's, where the folders of PATH
+// say that ours is. Empty if there is none.
+std::string FindProgram() {
+  const char* named = std::getenv(kOfficialProgramVariable);
+  if (named != nullptr && *named != '\0') return access(named, X_OK) == 0 ? named : "";
+  const char* path = std::getenv("PATH");
+  std::vector<std::string> folders = {OwnFolder()};
+  for (absl::string_view folder : absl::StrSplit(path == nullptr ? "" : path, ':')) {
+    folders.push_back(absl::StrCat(folder, "/"));
+  }
+  for (const std::string& folder : folders) {
+    if (!absl::StartsWith(folder, "/") || folder == "/") continue;  // of the working directory
+    for (const char* place : {"", "../libexec/onnxflops/"}) {
+      std::string candidate = absl::StrCat(folder, place, kName);
+      if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    }
   }
   return "";
 }
@@ -91,7 +111,8 @@ absl::StatusOr<OfficialProgram> OfficialProgram::Start(const std::vector<std::st
   const std::string program = FindProgram();
   if (program.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "text models need ", kName, ": run `tools/setup official` once (it takes minutes)"));
+        "text models need ", kName, ": run `tools/setup official` once (it takes minutes), or set ",
+        kOfficialProgramVariable, " to its path"));
   }
   int output[2], errors[2];
   if (pipe2(output, O_CLOEXEC) != 0) return Failed("pipe", errno);

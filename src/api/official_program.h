@@ -13,6 +13,9 @@
 
 namespace onnxflops {
 
+// The environment variable that may name its path.
+inline constexpr char kOfficialProgramVariable[] = "ONNXFLOPS_OFFICIAL";
+
 // Its exit code when the text is longer than the call allows; 2 of any other fault.
 inline constexpr int kTextTooLong = 3;
 

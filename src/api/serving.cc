@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/api/analysis.h"
 #include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
@@ -20,16 +21,13 @@
 namespace onnxflops {
 namespace {
 
-// More than any prompt has.
-constexpr int64_t kMaxTokens = int64_t{1} << 40;
-
 absl::StatusOr<int64_t> ParseTokens(absl::string_view option, absl::string_view text,
                                     absl::string_view number, int64_t least) {
   int64_t tokens = 0;
-  if (!absl::SimpleAtoi(number, &tokens) || tokens < least || tokens > kMaxTokens) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option, " ", Quoted(text), ": ", Quoted(number), " must be a whole number, ",
-                     least, tokens > kMaxTokens ? absl::StrCat(" to ", kMaxTokens) : " or more"));
+  if (!absl::SimpleAtoi(number, &tokens) || tokens < least || tokens > kMaxPromptTokens) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        option, " ", Quoted(text), ": ", Quoted(number), " must be a whole number, ", least,
+        tokens > kMaxPromptTokens ? absl::StrCat(" to ", kMaxPromptTokens) : " or more"));
   }
   return tokens;
 }

@@ -2,7 +2,7 @@
 //
 //   ServingRequest request;
 //   request.prefill = 512;
-//   request.decode = ServingStep{.tokens = 1, .past = 512};
+//   request.decode = ServingRequest::Decode{.tokens = 1, .past = 512};
 //   absl::StatusOr<ServingReport> report = CountServing(model, options, request);
 #ifndef ONNXFLOPS_SRC_API_SERVING_H_
 #define ONNXFLOPS_SRC_API_SERVING_H_

@@ -117,6 +117,8 @@ inline constexpr int64_t kMaxIds = (int64_t{1} << 31) - 1;
 inline constexpr size_t kMaxOpsetImports = 256;
 // Warnings about domains that are not imported, of which a file can have as many as nodes.
 inline constexpr size_t kMaxDomainWarnings = 10;
+// Weights that are, or look like, copies of others, which a report names; two lists of them.
+inline constexpr size_t kMaxWeightCopies = 8;
 // Bytes of a name that a message shows; names of a megabyte exist.
 inline constexpr size_t kMaxShownName = 200;
 // Inputs, and outputs, that a row of a node lists, and the bytes of their names and shapes: a name
@@ -229,6 +231,19 @@ inline constexpr size_t kMaxDimTerms = 16;
 // of these a message lists.
 inline constexpr size_t kMaxComparedName = 64;
 inline constexpr size_t kMaxSuggestedNames = 3;
+// What is recognised as attention: nodes between the two products, and inputs of each of them.
+inline constexpr int kMaxAttentionChain = 12;
+inline constexpr size_t kMaxAttentionChainInputs = 8;
+// Sums among which a peak of live activations is sought where sizes are symbols.
+inline constexpr size_t kMaxPeakSums = 64;
+// Operands of an Einsum whose gradient is counted.
+inline constexpr size_t kMaxGradientOperands = 16;
+// Size of a convolution's kernel whose positions are counted one by one, as XLA does.
+inline constexpr int64_t kMaxCountedKernel = 4096;
+// Of a configuration's image: pixels along a side of a patch.
+inline constexpr int64_t kMaxPatchSize = 4096;
+// Tokens of a prompt or a cache: more than any has.
+inline constexpr int64_t kMaxPromptTokens = int64_t{1} << 40;
 // Models of one call, points of a sweep, threads (-j).
 inline constexpr size_t kMaxModels = 100'000;
 inline constexpr size_t kMaxSweepPoints = 1000;

@@ -30,6 +30,46 @@ using check::ParseLimitText;
 
 absl::string_view TextOf(std::string_view text) { return {text.data(), text.size()}; }
 
+absl::StatusOr<BudgetRule*> AppendRule(BudgetRule::Kind kind, Budgets* budgets) {
+  if (budgets->rules.size() == kMaxBudgets) {
+    const std::string file = Escaped(budgets->file);
+    return LimitError("budgets", absl::StrCat(file, file.empty() ? "" : ": ", "more than ",
+                                              kMaxBudgets, " rules (budgets)"));
+  }
+  BudgetRule& rule = budgets->rules.emplace_back();
+  rule.kind = kind;
+  return &rule;
+}
+
+absl::StatusOr<const Quantity*> FindQuantity(absl::string_view text) {
+  const absl::string_view name = absl::StripAsciiWhitespace(text);
+  std::vector<std::string> known;
+  for (const Quantity& q : kQuantities) {
+    if (q.key == name) return &q;
+    known.emplace_back(q.key);
+  }
+  if (kPeakActivations.key == name) return &kPeakActivations;
+  known.emplace_back(kPeakActivations.key);
+  const std::string similar = DidYouMean(name, known);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown quantity ", Quoted(name),
+      similar.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", ")) : similar));
+}
+
+// What a limit is on: "flops", or "other_flops / flops". The rule's module is set.
+absl::Status SetQuantities(absl::string_view text, BudgetRule* rule) {
+  const size_t slash = text.find('/');
+  ASSIGN_OR_RETURN(rule->quantity, FindQuantity(text.substr(0, slash)));
+  if (slash != absl::string_view::npos) {
+    ASSIGN_OR_RETURN(rule->per, FindQuantity(text.substr(slash + 1)));
+  }
+  if (rule->module && rule->AsksForPeak()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kPeakActivations.key, " is of the whole model, not of a module"));
+  }
+  return absl::OkStatus();
+}
+
 class BudgetsReader : private TomlFile {
  public:
   BudgetsReader(absl::string_view text, absl::string_view file) : TomlFile(file), text_(text) {
@@ -131,16 +171,11 @@ class BudgetsReader : private TomlFile {
 
   absl::StatusOr<BudgetRule*> AddRule(const toml::source_region& source, BudgetRule::Kind kind,
                                       std::string name) {
-    if (budgets_.rules.size() == kMaxBudgets) {
-      return LimitError("budgets",
-                        absl::StrCat(file_name(), ": more than ", kMaxBudgets, " rules (budgets)"));
-    }
-    BudgetRule& rule = budgets_.rules.emplace_back();
-    rule.kind = kind;
-    rule.name = models_.empty() ? std::move(name) : absl::StrCat("models.", models_, ".", name);
-    rule.models = models_;
-    rule.place = PlaceOf(source);
-    return &rule;
+    ASSIGN_OR_RETURN(BudgetRule * rule, AppendRule(kind, &budgets_));
+    rule->name = models_.empty() ? std::move(name) : absl::StrCat("models.", models_, ".", name);
+    rule->models = models_;
+    rule->place = PlaceOf(source);
+    return rule;
   }
 
   // ---- flops = "16 GFLOP", "other_flops / flops" = { limit = "5%", warn = "4%" }
@@ -151,16 +186,8 @@ class BudgetsReader : private TomlFile {
       ASSIGN_OR_RETURN(BudgetRule * rule, AddRule(key.source(), BudgetRule::Kind::kQuantity,
                                                   absl::StrCat(section, ".", name)));
       rule->module = module;
-      const size_t slash = name.find('/');
-      ASSIGN_OR_RETURN(rule->quantity, FindQuantity(key, name.substr(0, slash)));
-      if (slash != std::string::npos) {
-        ASSIGN_OR_RETURN(rule->per, FindQuantity(key, name.substr(slash + 1)));
-      }
-      if (module && rule->AsksForPeak()) {
-        return At(
-            key.source().begin,
-            absl::StrCat(kPeakActivations.key, " is of the whole model: it belongs in [budget]"));
-      }
+      const absl::Status known = SetQuantities(name, rule);
+      if (!known.ok()) return At(key.source().begin, known.message());
       const toml::node* limit = &node;
       if (const toml::table* both = node.as_table()) {
         RETURN_IF_ERROR(CheckKeys(*both, {"limit", "warn"}));
@@ -177,22 +204,6 @@ class BudgetsReader : private TomlFile {
       }
     }
     return absl::OkStatus();
-  }
-
-  absl::StatusOr<const Quantity*> FindQuantity(const toml::key& key, absl::string_view text) const {
-    const absl::string_view name = absl::StripAsciiWhitespace(text);
-    std::vector<std::string> known;
-    for (const Quantity& q : kQuantities) {
-      if (q.key == name) return &q;
-      known.emplace_back(q.key);
-    }
-    if (kPeakActivations.key == name) return &kPeakActivations;
-    known.emplace_back(kPeakActivations.key);
-    const std::string similar = DidYouMean(name, known);
-    return At(key.source().begin,
-              absl::StrCat("unknown quantity ", Quoted(name),
-                           similar.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", "))
-                                           : similar));
   }
 
   absl::StatusOr<BudgetLimit> Limit(const toml::node& node, const BudgetRule& rule) const {
@@ -368,6 +379,9 @@ class BudgetsReader : private TomlFile {
         return Fault(*Get(table, "rule"), absl::StrCat("no rule is named ", Quoted(exception.rule),
                                                        DidYouMean(exception.rule, names)));
       }
+      if (absl::StripAsciiWhitespace(exception.reason).empty()) {
+        return Fault(*Get(table, "reason"), "reason should say why the exception is allowed");
+      }
       budgets_.exceptions.push_back(std::move(exception));
     }
     return absl::OkStatus();
@@ -415,6 +429,27 @@ bool Budgets::NeedsRate() const {
 
 absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view file) {
   return BudgetsReader(text, file).Read();
+}
+
+absl::Status AddBudget(absl::string_view text, Budgets* budgets) {
+  // A glob may hold both signs, what follows it neither.
+  const size_t equals = text.rfind('=');
+  const absl::string_view subject = text.substr(0, equals);
+  const size_t colon = subject.rfind(':');
+  const bool of_module = colon != absl::string_view::npos;
+  if (equals == absl::string_view::npos || colon == 0) {
+    return absl::InvalidArgumentError(
+        "it should be QUANTITY=LIMIT, as \"flops=400 GFLOP\", or MODULE:QUANTITY=LIMIT");
+  }
+  ASSIGN_OR_RETURN(BudgetRule * rule, AppendRule(BudgetRule::Kind::kQuantity, budgets));
+  if (of_module) rule->module = std::string(subject.substr(0, colon));
+  const absl::string_view name = of_module ? subject.substr(colon + 1) : subject;
+  RETURN_IF_ERROR(SetQuantities(name, rule));
+  rule->name = absl::StrCat(of_module ? absl::StrCat("modules.", *rule->module) : "budget", ".",
+                            absl::StripAsciiWhitespace(name));
+  ASSIGN_OR_RETURN(rule->limit, ParseLimitText(absl::StripAsciiWhitespace(text.substr(equals + 1)),
+                                               *rule->quantity, rule->per != nullptr));
+  return absl::OkStatus();
 }
 
 }  // namespace onnxflops

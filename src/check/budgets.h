@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/cost/amounts.h"
@@ -41,7 +42,8 @@
 
 namespace onnxflops {
 
-// A place in the file, from 1; and how long the text there is, if it is on one line.
+// A place in the file, from 1; and how long the text there is, if it is on one line. What is in no
+// file has line 0.
 struct BudgetPlace {
   size_t line = 0, column = 0, length = 0;
 };
@@ -96,7 +98,7 @@ struct BudgetException {
 };
 
 struct Budgets {
-  std::string file;
+  std::string file;  // "": none
   std::vector<BudgetRule> rules;
   std::vector<BudgetSizes> sizes;  // none: as the model has them
   std::vector<BudgetException> exceptions;
@@ -112,6 +114,10 @@ struct Budgets {
 // `file` names the text in errors. Errors: InvalidArgument, "onnxflops.toml:4:3: unknown key
 // 'flop'; did you mean flops?"; OutOfRange for more than kMaxBudgets rules.
 absl::StatusOr<Budgets> LoadBudgets(absl::string_view text, absl::string_view file);
+
+// Adds a limit that is no part of a file: "flops=400 GFLOP", "params=+2%", "other_flops/flops=1%",
+// "visual.*:macs=16 GMAC". Its place has no line. Errors as of LoadBudgets, without a place.
+absl::Status AddBudget(absl::string_view text, Budgets* budgets);
 
 }  // namespace onnxflops
 

@@ -72,11 +72,20 @@ std::vector<std::string> Details(const CheckReport& report) {
   return details;
 }
 
+// Where the rules stand: "onnxflops.toml", "--max", or both.
+std::string SourceOfRules(const CheckReport& report) {
+  const bool some_of_call =
+      std::any_of(report.judgements.begin(), report.judgements.end(),
+                  [](const Judgement& judgement) { return judgement.place.line == 0; });
+  if (!some_of_call) return report.budgets;
+  return report.budgets.empty() ? "--max" : absl::StrCat(report.budgets, ", --max");
+}
+
 std::vector<LabelledLine> CheckHead(const CheckReport& report) {
   std::vector<LabelledLine> lines = {
       {report.models.empty() ? "model" : "models", {report.head.path}}};
   if (report.has_base) lines.push_back({"base", {report.base.path}});
-  lines.push_back({"budgets", {report.budgets}});
+  lines.push_back({"budgets", {SourceOfRules(report)}});
   lines.push_back({"check", {CheckInWords(report)}});
   return lines;
 }

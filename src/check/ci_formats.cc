@@ -37,6 +37,17 @@ std::string MessageOf(const Judgement& j) {
                       j.detail.empty() ? "" : "; ", j.detail);
 }
 
+// Where a reader finds the rule: in the file of budgets. A rule of the call has no file; it is
+// shown at the beginning of the model.
+struct Location {
+  std::string path;
+  int64_t line = 1;
+};
+Location LocationOf(const CheckReport& report, const Judgement& j) {
+  if (j.place.line > 0) return {report.budgets, static_cast<int64_t>(j.place.line)};
+  return {j.model.empty() ? report.head.path : j.model};
+}
+
 // Those that somebody should look at, what did not pass first.
 std::vector<const Judgement*> Alarming(const CheckReport& report) {
   std::vector<const Judgement*> alarming;
@@ -104,13 +115,14 @@ void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter*
   json->Key("text").String(absl::StrCat(SubjectOf(j), ": ", MessageOf(j)));
   json->EndObject();
   json->Key("locations").BeginArray();
+  const Location location = LocationOf(report, j);
   json->BeginObject();
   json->Key("physicalLocation").BeginObject();
   json->Key("artifactLocation").BeginObject();
-  json->Key("uri").String(UriOf(report.budgets));
+  json->Key("uri").String(UriOf(location.path));
   json->EndObject();
   json->Key("region").BeginObject();
-  json->Key("startLine").Int(static_cast<int64_t>(j.place.line));
+  json->Key("startLine").Int(location.line);
   json->EndObject();
   json->EndObject();
   json->Key("logicalLocations").BeginArray();
@@ -186,8 +198,9 @@ std::string ToJunit(const CheckReport& report) {
 std::string ToGithubAnnotations(const CheckReport& report) {
   std::string out;
   for (const Judgement* j : Alarming(report)) {
+    const Location location = LocationOf(report, *j);
     absl::StrAppend(&out, j->passed() ? "::warning" : "::error",
-                    " file=", AnnotationProperty(report.budgets), ",line=", j->place.line,
+                    " file=", AnnotationProperty(location.path), ",line=", location.line,
                     ",title=", AnnotationProperty(report.head.path),
                     "::", AnnotationText(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j))), "\n");
   }
@@ -198,6 +211,7 @@ std::string ToGitlab(const CheckReport& report) {
   JsonWriter json;
   json.BeginArray();
   for (const Judgement* j : Alarming(report)) {
+    const Location location = LocationOf(report, *j);
     json.BeginObject();
     json.Key("description").String(absl::StrCat(SubjectOf(*j), ": ", MessageOf(*j)));
     json.Key("check_name").String(absl::StrCat("onnxflops/", j->kind));
@@ -205,9 +219,9 @@ std::string ToGitlab(const CheckReport& report) {
         .String(FingerprintOf(absl::StrCat(report.head.path, "\n", SubjectOf(*j))));
     json.Key("severity").String(j->passed() ? "minor" : "major");
     json.Key("location").BeginObject();
-    json.Key("path").String(report.budgets);
+    json.Key("path").String(location.path);
     json.Key("lines").BeginObject();
-    json.Key("begin").Int(static_cast<int64_t>(j->place.line));
+    json.Key("begin").Int(location.line);
     json.EndObject();
     json.EndObject();
     json.EndObject();

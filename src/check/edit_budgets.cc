@@ -59,7 +59,8 @@ std::string InitialBudgets(const Report& report) {
       "to\n"
       "# this file. A limit is an amount (\"16 GFLOP\", \"400 MB\"), what a base may grow by "
       "(\"+2%\",\n"
-      "# with --against BASE), or { limit = ..., warn = ... }. `onnxflops check --update` raises "
+      "# with --against or --git), or { limit = ..., warn = ... }. `onnxflops check --update` "
+      "raises "
       "it.\n"
       "\n[budget]\n");
   for (const Quantity& q : kQuantities) {

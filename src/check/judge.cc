@@ -22,6 +22,7 @@ namespace onnxflops {
 namespace {
 
 using check::UnitOf;
+using report::GroupedExpr;
 using report::SiNumber;
 using report::TimeText;
 
@@ -57,7 +58,7 @@ std::string PercentText(absl::int128 part, absl::int128 whole, bool sign) {
 
 const char* WhyMissing(const Quantity& quantity) {
   if (&quantity == &kPeakActivations) {
-    return "it has no formula: give it sizes in [at]; a report has it with --memory";
+    return "it has no formula: give it sizes with --dim or in [at]; a report has it with --memory";
   }
   switch (quantity.needs) {
     case Quantity::Needs::kNothing:
@@ -67,7 +68,7 @@ const char* WhyMissing(const Quantity& quantity) {
     case Quantity::Needs::kTraining:
       return "it needs an exact backward pass, which check does not count";
   }
-  return "the base is a report without this quantity";
+  return "a report was written without this quantity: write it again";
 }
 
 // How a limit and a figure stand to each other.
@@ -256,8 +257,8 @@ class RuleJudge {
       judgement->verdict = Verdict::kFailed;
     } else if (standing == Standing::kOpen) {
       judgement->verdict = Verdict::kNotProven;
-      judgement->detail =
-          absl::StrCat("depends on ", OpenSymbols(excess), ": give it a size or a range in [at]");
+      judgement->detail = absl::StrCat("depends on ", OpenSymbols(excess),
+                                       ": give it a size with --dim, or a range in [at]");
     } else if (IsLowerBound(m, *rule.quantity) && !budgets_.lower_bounds_pass) {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail = "a part is not counted: the figure is a lower bound";
@@ -279,7 +280,8 @@ class RuleJudge {
     const Expr head = HeadOf(m, *rule.quantity).Substitute(at);
     if (rule.per == nullptr) {
       if (head.is_literal()) return FigureText(head.literal(), *rule.quantity);
-      return head.Shortened(kMaxShownName);
+      const std::string text = head.Shortened(kMaxShownName);
+      return text.size() < kMaxShownName ? GroupedExpr(head) : text;  // that is all of it
     }
     const Expr per = HeadOf(m, *rule.per).Substitute(at);
     if (!head.is_literal() || !per.is_literal()) return "depends on sizes";
@@ -348,7 +350,7 @@ Judgement NoSuchModule(const Diff& diff, const BudgetRule& rule) {
   judgement.where = *rule.module;
   judgement.limit = rule.limit.text;
   judgement.actual = "-";
-  judgement.detail = absl::StrCat("no module is called so", DidYouMean(*rule.module, paths));
+  judgement.detail = absl::StrCat("no module matches", DidYouMean(*rule.module, paths));
   return judgement;
 }
 

@@ -38,7 +38,7 @@ struct Judgement {
   std::string limit, actual;  // as text: "16 GFLOP", "16.52 GFLOP"
   std::string margin;         // what is left of the limit: "+2.1 %", "-0.3 %"; or ""
   std::string detail;         // what else there is to say: why it is not proven, which operators
-  BudgetPlace place;          // in the file of budgets
+  BudgetPlace place;          // in the file of budgets; line 0: in none
   // Of a limit that is an amount, and the figure at the sizes where it is largest.
   std::optional<absl::int128> limit_value, actual_value;
   const Quantity* quantity = nullptr;
@@ -51,7 +51,7 @@ struct CheckReport {
   bool has_base = false;
   // Where several models were checked: all of them. `head` has only a path then, "3 models".
   std::vector<ModelInfo> models;
-  std::string budgets;  // the file
+  std::string budgets;  // the file; "": none
   std::vector<Judgement> judgements;
 
   bool passed() const;

@@ -90,7 +90,7 @@ void Evidence::FindOurs() {
             ? once[static_cast<size_t>(e.work)]
             : repeated.try_emplace({e.work, e.times}, Both{kNotYet, kNotYet}).first->second;
     if (both.macs == kNotYet) {
-      const CallCost& cost = counts_.calls[static_cast<size_t>(e.call())];
+      const CallCost& cost = counts_.cost(e.call());
       const bool own = e.part() == modules::CostPart::kOwn;
       const bool shape_work = e.part() == modules::CostPart::kShapeWork;
       const Tally& tally = own ? cost.own : cost.tally();

@@ -114,7 +114,8 @@ class StepFinder {
     has_images_ = has_images_ || (IsFloat(fact.dtype) && fact.shape.rank() == kImageRank);
     if (IsFloat(fact.dtype) && fact.shape.rank() >= 3) {
       out_.no_tokens =
-          absl::StrCat("the formula counts tokens, but input '", value.name, "' is no text");
+          absl::StrCat("the formula counts tokens, but input '", value.name, "' ",
+                       fact.shape.rank() == kImageRank ? "is an image" : "holds no tokens");
       return;
     }
     const bool is_mask = absl::StrContains(value.name, "mask");
@@ -153,7 +154,7 @@ const Shape* LogitsOf(const Inference& inference) {
 class IdleExperts {
  public:
   explicit IdleExperts(const Inference& inference) : in_(inference), model_(*inference.model) {
-    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_, in_.ties)) {
       elements_.emplace(p.value, Expr(p.elements));
     }
   }
@@ -219,7 +220,8 @@ FormulaFacts ReadFormulaFacts(const Inference& inference, const Counts& counts) 
   facts.attention = SummarizeAttention(inference, counts, facts.batch);
   const Tables tables = TableFinder(inference).Run();
   absl::int128 n = 0;
-  for (const resolve::Parameter& parameter : resolve::FindParameters(*inference.model)) {
+  for (const resolve::Parameter& parameter :
+       resolve::FindParameters(*inference.model, inference.ties)) {
     n += parameter.elements;
   }
   FormulaParameters& p = facts.parameters;

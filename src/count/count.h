@@ -85,6 +85,9 @@ struct Counts {
   int64_t causal = 0;  // of `counted`: attention that is causal by what its operator says
   std::vector<UnknownItem> unknown_items;
   std::vector<std::string> warnings;  // choices that another binding might make otherwise
+
+  const CallCost& cost(CallId id) const { return calls[static_cast<size_t>(id)]; }
+  const Tally& run_of(InstanceId id) const { return instances[static_cast<size_t>(id)]; }
 };
 
 // With a roofline, Amounts::time_bound is the sum of the bounds of all nodes. Work on constants,

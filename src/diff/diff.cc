@@ -128,10 +128,44 @@ class TreeMaker {
   const std::vector<int32_t>& row_of_head() const { return row_of_head_; }
 
  private:
-  // A module of the base, of the head or of both; -1 where it is not.
+  // A module of the base, of the head or of both; -1 where it is not. Of a module that is the
+  // parent as well, its own work.
   struct Place {
     int32_t base, head, parent;
+    bool base_own = false, head_own = false;
   };
+
+  static bool IsLeaf(const Report& report, int32_t i) {
+    return report.modules[static_cast<size_t>(i)].end == i + 1;
+  }
+
+  // What a module without parts does, as its part: the module of the other model has some.
+  static Module OwnOf(const Module& leaf) {
+    Module own = leaf;
+    own.path = leaf.path.empty() ? "(outside any module)" : absl::StrCat(leaf.path, ".(own)");
+    own.name_begin = leaf.path.empty() ? 0 : leaf.path.size() + 1;
+    own.type = "";
+    own.own = true;
+    return own;
+  }
+
+  // So that changes of parts add up where only one of the models has parts in a module.
+  void AddOwn(const Place& place, std::vector<Place>* inside) const {
+    if (place.base < 0 || place.head < 0) return;
+    const bool of_base = IsLeaf(base_, place.base);
+    if (of_base == IsLeaf(head_, place.head)) return;
+    const Report &leaf = of_base ? base_ : head_, &other = of_base ? head_ : base_;
+    const int32_t i = of_base ? place.base : place.head;
+    if (*leaf.modules[static_cast<size_t>(i)].amounts == Amounts()) return;
+    const auto at = std::find_if(inside->begin(), inside->end(), [&](const Place& p) {
+      const int32_t part = of_base ? p.head : p.base;
+      return (of_base ? p.base : p.head) < 0 && other.modules[static_cast<size_t>(part)].own;
+    });
+    const auto row = static_cast<int32_t>(rows_.size()) - 1;
+    Place& own = at != inside->end() ? *at : inside->emplace_back(Place{-1, -1, row});
+    (of_base ? own.base : own.head) = i;
+    (of_base ? own.base_own : own.head_own) = true;
+  }
 
   // The base of a level that only the head has is what its parts are there.
   void FillWrapper(size_t at) {
@@ -152,6 +186,7 @@ class TreeMaker {
   std::vector<Place> Inside(const Place& place) const {
     const auto row = static_cast<int32_t>(rows_.size()) - 1;
     std::vector<Place> inside;
+    if (place.base_own || place.head_own) return inside;
     if (place.head >= 0) {
       const auto& modules = head_.modules;
       const int32_t end = modules[static_cast<size_t>(place.head)].end;
@@ -166,6 +201,7 @@ class TreeMaker {
         if (match_.of_base[at] < 0 || match_.base_moved[at]) inside.push_back({c, -1, row});
       }
     }
+    AddOwn(place, &inside);
     return inside;
   }
 
@@ -174,8 +210,17 @@ class TreeMaker {
     const auto number = static_cast<int32_t>(rows_.size()) - 1;
     const Module* base = place.base < 0 ? nullptr : &base_.modules[static_cast<size_t>(place.base)];
     const Module* head = place.head < 0 ? nullptr : &head_.modules[static_cast<size_t>(place.head)];
-    if (base != nullptr) row_of_base_[static_cast<size_t>(place.base)] = number;
-    if (head != nullptr) row_of_head_[static_cast<size_t>(place.head)] = number;
+    Module own;
+    if (place.base_own) {
+      base = &(own = OwnOf(*base));
+    } else if (base != nullptr) {
+      row_of_base_[static_cast<size_t>(place.base)] = number;
+    }
+    if (place.head_own) {
+      head = &(own = OwnOf(*head));
+    } else if (head != nullptr) {
+      row_of_head_[static_cast<size_t>(place.head)] = number;
+    }
     const Module& named = head != nullptr ? *head : *base;
     row.path = named.path;
     row.name_begin = named.name_begin;

@@ -26,8 +26,13 @@ struct Side {
   std::vector<int32_t>* partner;
   std::vector<bool>* moved;
   std::vector<bool>* wrapper;
-  std::vector<int32_t> signature;  // equal where MACs, weights and the same of the children are
   std::vector<bool> inside_moved;
+  std::vector<int32_t> signature;  // equal where MACs, weights and the same of the children are
+  // Equal where MACs and weights are, of modules with parts or of those without; kNone where one of
+  // them is 0.
+  std::vector<int32_t> work;
+  // Equal where MACs are, of modules with parts, and of any; kNone of others.
+  std::vector<int32_t> macs, any_macs;
 
   const Module& At(int32_t i) const { return modules[static_cast<size_t>(i)]; }
   int32_t PartnerOf(int32_t i) const { return (*partner)[static_cast<size_t>(i)]; }
@@ -45,16 +50,19 @@ struct Side {
   }
 };
 
-// Of what a wrapper is told by: names, and signatures of what has MACs or weights.
+// Of what a wrapper is told by: names, signatures of what has MACs or weights, MACs of what has
+// parts.
 struct Known {
   absl::flat_hash_set<absl::string_view> names;
-  absl::flat_hash_set<int32_t> signatures;
+  absl::flat_hash_set<int32_t> signatures, macs;
 
   Known(const Side& side, const std::vector<int32_t>& modules) {
     for (int32_t i : modules) {
       if (side.At(i).own) continue;
       names.insert(side.At(i).name());
       if (side.IsHeavy(i)) signatures.insert(side.signature[static_cast<size_t>(i)]);
+      if (side.macs[static_cast<size_t>(i)] != kNone)
+        macs.insert(side.macs[static_cast<size_t>(i)]);
     }
   }
   bool Has(const Side& side, int32_t i) const {
@@ -62,7 +70,8 @@ struct Known {
     const absl::string_view name = side.At(i).name();
     const bool is_number = name.find_first_not_of("0123456789") == absl::string_view::npos;
     return (!is_number && names.contains(name)) ||
-           (side.IsHeavy(i) && signatures.contains(side.signature[static_cast<size_t>(i)]));
+           (side.IsHeavy(i) && signatures.contains(side.signature[static_cast<size_t>(i)])) ||
+           macs.contains(side.macs[static_cast<size_t>(i)]);
   }
 };
 
@@ -79,14 +88,20 @@ class Matcher {
              &match_.of_base,
              &match_.base_moved,
              &match_.base_wrapper,
+             std::vector<bool>(base.size()),
              {},
-             std::vector<bool>(base.size())};
+             {},
+             {},
+             {}};
     head_ = {head,
              &match_.of_head,
              &match_.head_moved,
              &match_.head_wrapper,
+             std::vector<bool>(head.size()),
              {},
-             std::vector<bool>(head.size())};
+             {},
+             {},
+             {}};
   }
 
   ModuleMatch Run() {
@@ -95,10 +110,13 @@ class Matcher {
     Match(0, 0);
     for (size_t i = 0; i < queue_.size(); ++i) {
       const auto [b, h] = queue_[i];
-      MatchByName(b, h);
-      while (OpenWrappers(b, h)) MatchByName(b, h);
-      MatchBySignature(b, h);
-      MatchByLikeness(b, h);
+      do {
+        MatchByName(b, h);
+        while (OpenWrappers(b, h)) MatchByName(b, h);
+        MatchBySignature(b, h);
+        MatchByLikeness(b, h);
+      } while (MatchByWork(b, h, &Side::work) || MatchByWork(b, h, &Side::macs) ||
+               MatchByWork(b, h, &Side::any_macs));
     }
     MatchMoved();
     return std::move(match_);
@@ -116,6 +134,9 @@ class Matcher {
   // may write it in other ways.
   void Sign(Side* side) {
     side->signature.resize(side->modules.size());
+    side->work.assign(side->modules.size(), kNone);
+    side->macs.assign(side->modules.size(), kNone);
+    side->any_macs.assign(side->modules.size(), kNone);
     std::vector<std::vector<int32_t>> children(side->modules.size());
     for (auto i = static_cast<int32_t>(side->modules.size()) - 1; i >= 0; --i) {
       const Module& m = side->At(i);
@@ -127,15 +148,32 @@ class Matcher {
       const int32_t id =
           ids_.try_emplace(std::move(key), static_cast<int32_t>(ids_.size())).first->second;
       side->signature[static_cast<size_t>(i)] = id;
+      if (!m.own && !m.amounts->macs.is_zero()) SignWork(i, side);
       if (heavy && m.parent >= 0) children[static_cast<size_t>(m.parent)].push_back(id);
     }
   }
 
+  void SignWork(int32_t i, Side* side) {
+    const Module& m = side->At(i);
+    const auto id = [this](const Expr& macs, const Expr& params, bool leaf) {
+      const auto next = static_cast<int32_t>(work_ids_.size());
+      return work_ids_.try_emplace(std::tuple(macs, params, leaf), next).first->second;
+    };
+    const bool leaf = side->Size(i) == 1;
+    const auto at = static_cast<size_t>(i);
+    if (!m.amounts->params.is_zero()) side->work[at] = id(m.amounts->macs, m.amounts->params, leaf);
+    if (!leaf) side->macs[at] = id(m.amounts->macs, Expr(), false);
+    side->any_macs[at] = id(m.amounts->macs, Expr(), true);
+  }
+
+  // Own work is that of a module or of the model, which call it otherwise.
+  static absl::string_view NameOf(const Module& m) { return m.own ? "(own)" : m.name(); }
+
   void MatchByName(int32_t b, int32_t h) {
     absl::flat_hash_map<absl::string_view, int32_t> names;
-    for (int32_t c : head_.Unmatched(h)) names.try_emplace(head_.At(c).name(), c);
+    for (int32_t c : head_.Unmatched(h)) names.try_emplace(NameOf(head_.At(c)), c);
     for (int32_t c : base_.Unmatched(b)) {
-      const auto same = names.find(base_.At(c).name());
+      const auto same = names.find(NameOf(base_.At(c)));
       if (same == names.end()) continue;
       Match(c, same->second);
       names.erase(same);
@@ -236,6 +274,98 @@ class Matcher {
     }
   }
 
+  // The child that has more than half of its parent's MACs at all sizes; kNone.
+  static int32_t DearestChild(const Side& side, int32_t parent) {
+    const Expr& all = side.At(parent).amounts->macs;
+    for (int32_t c = parent + 1; c < side.At(parent).end; c = side.At(c).end) {
+      if (side.At(c).own || side.At(c).amounts->macs.is_zero()) continue;
+      const auto least = (Expr(2) * side.At(c).amounts->macs - all).LowerBound();
+      if (least && *least > 0) return c;
+    }
+    return kNone;
+  }
+
+  // Modules by the work of what is in them: of themselves, of their dearest child, of that one's
+  // ...
+  struct Chains {
+    std::map<std::pair<size_t, int32_t>, std::vector<int32_t>> tops;  // by depth and work there
+    absl::flat_hash_map<int32_t, std::vector<size_t>> depths;         // of a work
+
+    Chains(const Side& side, const std::vector<int32_t>& modules, const std::vector<int32_t>& ids) {
+      for (int32_t top : modules) {
+        if (side.At(top).own || side.At(top).amounts->macs.is_zero()) continue;
+        int32_t c = top;
+        for (size_t depth = 0; c != kNone && depth < kMaxComparedModules; ++depth) {
+          const int32_t work = ids[static_cast<size_t>(c)];
+          if (work == kNone) break;
+          std::vector<int32_t>& list = tops[{depth, work}];
+          if (list.empty()) depths[work].push_back(depth);
+          list.push_back(top);
+          c = DearestChild(side, c);
+        }
+      }
+    }
+    const std::vector<int32_t>* At(size_t depth, int32_t work) const {
+      const auto found = tops.find({depth, work});
+      return found == tops.end() ? nullptr : &found->second;
+    }
+  };
+
+  // Those without a partner, the first with the first.
+  std::vector<std::pair<int32_t, int32_t>> Pairs(std::vector<int32_t> left,
+                                                 std::vector<int32_t> right) const {
+    const auto erase = [](const Side& side, std::vector<int32_t>* list) {
+      list->erase(std::remove_if(list->begin(), list->end(),
+                                 [&](int32_t i) { return side.PartnerOf(i) != kNone; }),
+                  list->end());
+    };
+    erase(base_, &left);
+    erase(head_, &right);
+    std::vector<std::pair<int32_t, int32_t>> pairs;
+    for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+      pairs.emplace_back(left[i], right[i]);
+    }
+    return pairs;
+  }
+
+  // Two programs of one network have parts of equal MACs and weights, or at least of equal MACs,
+  // whatever is inside: these are the same, and so is what consists mostly of them. Where one of
+  // the models has more levels around such a part, they are wrappers. Returns whether there are new
+  // ones.
+  bool MatchByWork(int32_t b, int32_t h, std::vector<int32_t> Side::*ids) {
+    const Chains left(base_, base_.Unmatched(b), base_.*ids);
+    const Chains right(head_, head_.Unmatched(h), head_.*ids);
+    for (const auto& [place, tops] : left.tops) {
+      const std::vector<int32_t>* others = right.At(place.first, place.second);
+      if (others == nullptr) continue;
+      for (const auto& [l, r] : Pairs(tops, *others)) Match(l, r);
+    }
+    bool opened = false;
+    for (const auto& [place, tops] : left.tops) {
+      const auto known = right.depths.find(place.second);
+      if (known == right.depths.end()) continue;
+      for (const size_t depth : known->second) {
+        if (depth == place.first) continue;
+        const std::vector<int32_t>* others = right.At(depth, place.second);
+        for (const auto& [l, r] : Pairs(tops, *others)) {
+          OpenLevels(place.first, depth, l, &base_);
+          OpenLevels(depth, place.first, r, &head_);
+          opened = true;
+        }
+      }
+    }
+    return opened;
+  }
+
+  // The levels from `top` down that stand `depth` levels above a part, as far as the other model
+  // has not so many.
+  static void OpenLevels(size_t depth, size_t other, int32_t top, Side* side) {
+    for (; depth > other; --depth) {
+      (*side->wrapper)[static_cast<size_t>(top)] = true;
+      top = DearestChild(*side, top);
+    }
+  }
+
   // What a module that may have moved is known by; the largest come first.
   using Moving = std::tuple<int32_t, int32_t, absl::string_view>;
 
@@ -291,6 +421,7 @@ class Matcher {
   ModuleMatch match_;
   Side base_, head_;
   absl::flat_hash_map<Key, int32_t> ids_;
+  absl::flat_hash_map<std::tuple<Expr, Expr, bool>, int32_t> work_ids_;
   std::vector<std::pair<int32_t, int32_t>> queue_;
 };
 

@@ -35,6 +35,10 @@ bool IsRenamed(absl::string_view name);
 // The same for what operators whose name begins with `op_type` use.
 bool IsRenamedFor(absl::string_view op_type, absl::string_view name);
 
+// What PyTorch models call a parameter that holds the embeddings of positions, in its module.
+inline constexpr absl::string_view kPositionNames[] = {
+    "positional_embedding", "position_embedding.weight", "position_embeddings.weight", "pos_embed"};
+
 // Dynamo: "val_31", "add", "unsqueeze_16".
 bool IsFoldedName(absl::string_view name);
 // Dynamo: rows of an embedding that the exporter looked up, "embedding_1".

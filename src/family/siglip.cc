@@ -2,14 +2,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
 #include "src/family/blocks.h"
 #include "src/family/clip.h"
 #include "src/family/families.h"
 
 namespace onnxflops::family {
 namespace {
-
-constexpr int64_t kMaxPatch = 4096;
 
 constexpr EncoderLayerNames kSiglipLayer = {
     "SiglipEncoderLayer", "self_attn", "q_proj",    "k_proj", "v_proj", "out_proj",
@@ -100,7 +99,7 @@ void ReadSiglipVision(const Config& vision, SiglipShape* s) {
   }
   s->image = {vision.Size("num_channels", 3), 0, vision.Size("patch_size", 16)};
   s->num_patches = vision.Size("num_patches", 256);
-  if (s->image.patch > kMaxPatch) vision.Fault("patch_size", "is too large");
+  if (s->image.patch > kMaxPatchSize) vision.Fault("patch_size", "is too large");
 }
 
 void ReadSiglipText(const Config& text, SiglipShape* s) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
@@ -43,6 +44,10 @@ class DeviceReader : private TomlFile {
       const toml::table* table = item.as_table();
       if (table == nullptr) return Fault(item, "a device begins with [[device]]");
       ASSIGN_OR_RETURN(Device device, ReadDevice(*table));
+      for (const Device& other : devices) {
+        if (!absl::EqualsIgnoreCase(other.name, device.name)) continue;
+        return Fault(item, absl::StrCat("a device is called ", Quoted(device.name), " already"));
+      }
       devices.push_back(std::move(device));
     }
     return devices;
@@ -62,7 +67,8 @@ class DeviceReader : private TomlFile {
     if (const auto* whole = node.as_integer()) value = static_cast<double>(whole->get());
     if (const auto* number = node.as_floating_point()) value = number->get();
     if (value > 0 && value < kMostPerSecond) return value;
-    return Fault(node, absl::StrCat(key, " must be a number above 0"));
+    return Fault(
+        node, absl::StrCat(key, " must be a number above 0", value > 0 ? " and below 1e24" : ""));
   }
 
   absl::Status Whole(const toml::table& table, absl::string_view key,
@@ -72,6 +78,7 @@ class DeviceReader : private TomlFile {
     ASSIGN_OR_RETURN(const double value, Number(*node, key));
     if (value >= 0x1p62) return Fault(*node, absl::StrCat(key, " is too large"));
     *result = static_cast<int64_t>(std::llround(value));
+    if (**result == 0) return Fault(*node, absl::StrCat(key, " must be 1 or more"));
     return absl::OkStatus();
   }
 

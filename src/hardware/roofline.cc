@@ -132,7 +132,7 @@ class Fuser {
     const std::optional<size_t> joined = elementwise ? KernelToJoin(node, call) : std::nullopt;
     const size_t kernel = joined.value_or(kernels_.size());
     if (!joined) AddKernel(id);
-    const Tally& own = counts_.calls[static_cast<size_t>(id)].own;
+    const Tally& own = counts_.cost(id).own;
     kernels_[kernel].operations.Add(TimedOperations(own));
     kernels_[kernel].bytes.Add(own.amounts.bytes_read + own.amounts.bytes_written);
     Read(node, call, kernel);
@@ -141,7 +141,7 @@ class Fuser {
 
   void AddKernel(CallId id) {
     const Call& call = in_.call(id);
-    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
+    const CallCost& cost = counts_.cost(id);
     Kernel& kernel = kernels_.emplace_back();
     kernel.fuses = call.bodies.empty() && cost.coverage != Coverage::kUnknown;
     if (call.growing.has_value()) {  // as far as trips can be summed up

@@ -32,6 +32,7 @@
 #include "src/graph/model.h"
 #include "src/graph/symbol_origin.h"
 #include "src/resolve/operators.h"
+#include "src/resolve/ties.h"
 
 namespace onnxflops {
 
@@ -109,6 +110,7 @@ struct Inference {
   std::vector<std::string> warnings;
   Rules rules;  // what Call::def may point into
   Limits limits;
+  resolve::Ties ties;  // weights that are copies of others
   // What Call::call_attributes points into.
   std::shared_ptr<const std::deque<std::vector<Attribute>>> attribute_storage;
 

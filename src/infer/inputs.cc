@@ -189,9 +189,9 @@ absl::Status InputBinder::ApplyValueOption(const std::string& name, const Conten
       element = Scalar::Float(static_cast<double>(element.i.AsInt64().value_or(0)));
     }
     if (!IsFloat(fact->dtype) && !element.is_int()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(model_.path), ": value of input ", Quoted(name), ": ", element.f,
-                       " is no whole number of 64 bits, as ", DTypeName(fact->dtype), " needs"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          Escaped(model_.path), ": value of input ", Quoted(name), ": ", element.f,
+          " is not a whole number of 64 bits, which ", DTypeName(fact->dtype), " needs"));
     }
   }
   fact->content = std::make_shared<const Content>(std::move(elements_of_type));

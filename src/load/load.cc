@@ -22,6 +22,7 @@
 #include "src/load/foreign.h"
 #include "src/load/input_file.h"
 #include "src/load/parser.h"
+#include "src/load/with_functions.h"
 
 namespace onnxflops {
 

@@ -13,12 +13,10 @@
 #define ONNXFLOPS_SRC_LOAD_LOAD_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "src/graph/model.h"
 
 namespace onnxflops {
@@ -30,12 +28,6 @@ absl::StatusOr<Model> LoadFile(absl::string_view path);
 // who made the bytes, before those of the model.
 absl::StatusOr<Model> LoadFromBytes(absl::string_view bytes, absl::string_view name = "<bytes>",
                                     std::vector<std::string> warnings = {});
-
-// `model` with the functions of a ModelProto added after its own. They are marked official. Nothing
-// else of the ModelProto is read. Each pair is a node and the overload of the function that it
-// calls from now on. A node whose function is not there stays as it is.
-absl::StatusOr<Model> WithFunctions(const Model& model, absl::string_view functions,
-                                    absl::Span<const std::pair<NodeId, std::string>> calls);
 
 // Reads a model from an open descriptor up to its end, such as a pipe, from where it stands.
 absl::StatusOr<Model> LoadFromStream(int fd, absl::string_view name);

@@ -100,7 +100,7 @@ bool Parser::CheckModel() {
   if (model_->opsets.empty()) {
     // Files older than IR version 3 could not say; there was one opset then.
     if (model_->ir_version >= 3) {
-      return wire_.Fail("has no opset_import: what its operators mean is not said");
+      return wire_.Fail("has no opset_import, which says what its operators mean");
     }
     model_->opsets.emplace_back("", 1);
   }

@@ -47,7 +47,7 @@ absl::StatusOr<std::optional<int64_t>> LargestOf(const Expr& sum, absl::int128 b
   const Expr step = sum.Replace({{symbol, unit + 1}}) - sum;
   if (step.is_literal()) return SolveLinear(at_one, step.literal(), bytes);
   if (!step.AtLeast(0)) {
-    return absl::InvalidArgumentError(absl::StrCat("--fit: what is held is not known to grow with ",
+    return absl::InvalidArgumentError(absl::StrCat("--fit: the memory is not known to grow with ",
                                                    Escaped(symbol), ": ",
                                                    Escaped(sum.Shortened(100))));
   }

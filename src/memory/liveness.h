@@ -19,6 +19,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "src/base/limits.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
 #include "src/memory/memory_options.h"
@@ -54,8 +55,6 @@ struct MemoryPeak {
   Expr inside;                   // what bodies of the node hold at the peak
   int64_t unknown = 0;           // outputs of nodes whose size is not known: it is a lower bound
 };
-
-inline constexpr size_t kMaxPeakSums = 64;
 
 // OutOfRange where a limit is met or a size overflows.
 absl::StatusOr<MemoryPeak> FindPeak(const Inference& inference, const PeakOptions& options);

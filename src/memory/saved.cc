@@ -23,6 +23,7 @@
 #include "src/symbolic/work.h"
 #include "src/training/attention_pattern.h"
 #include "src/training/backward.h"
+#include "src/training/gradient_cost.h"
 #include "src/training/recompute.h"
 #include "src/training/trained.h"
 
@@ -141,6 +142,7 @@ class SavedWalk {
     }
     memory->saved_bytes = kept_[0].bytes + constants_.Total();
     memory->unknown = kept_[0].unknown;
+    memory->unknown_op = unknown_op_;
     ExprSum inputs;
     const Graph& graph = model_.graph(0);
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -261,9 +263,9 @@ class SavedWalk {
       if (flash->second->output == node_id) KeepFlash(*flash->second);
       return;
     }
-    if (call_->def == nullptr || call_->def->gradient.keeps.unknown ||
-        (call_->def->gradient.formula == nullptr && call_->def->count != nullptr)) {
+    if (call_->def == nullptr || !training::GradientCosts::SavesKnown(*call_->def)) {
       ++unknown_;
+      if (call_->def != nullptr && call_->def->user_rule == nullptr) unknown_op_ = call_->def->name;
       return;
     }
     KeepFactors(node, needed->second);
@@ -327,7 +329,7 @@ class SavedWalk {
 
   // What stands in no tensor of the graph.
   void KeepMore(const Node& node, const Keeps& keeps) {
-    const Census& forward = counts_.calls[static_cast<size_t>(CallIdOf(node))].own.flops;
+    const Census& forward = counts_.cost(CallIdOf(node)).own.flops;
     const Fact& first = in_.fact(call_->outputs[0]);
     const int size = BitsPerElement(first.dtype) / 8;
     if (keeps.per_root > 0) {
@@ -384,7 +386,7 @@ class SavedWalk {
   // ---- bodies
 
   void KeepBodies(const Node& node, CallId id) {
-    const std::vector<Expr>& times = counts_.calls[static_cast<size_t>(id)].body_times;
+    const std::vector<Expr>& times = counts_.cost(id).body_times;
     for (size_t b = 0; b < call_->bodies.size() && b < times.size(); ++b) {
       if (times[b] == Expr(0)) continue;
       const BodyRun& run = call_->bodies[b];
@@ -541,6 +543,7 @@ class SavedWalk {
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
   ExprSum more_;
   int64_t unknown_ = 0;
+  absl::string_view unknown_op_;
 };
 
 }  // namespace
@@ -553,7 +556,7 @@ absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, co
   const modules::Attribution attribution =
       modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
   ASSIGN_OR_RETURN(const training::TrainedParameters trained,
-                   training::FindTrained(*inference.model, attribution, options));
+                   training::FindTrained(*inference.model, attribution, inference.ties, options));
   const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
   TrainingMemory result;
   memory::SavedWalk walk(

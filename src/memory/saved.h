@@ -17,6 +17,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/training/training_options.h"
@@ -28,6 +29,7 @@ struct TrainingMemory {
   Expr saved_input_bytes;  // inputs of the model that backward reads, not part of saved_bytes
   std::vector<std::string> warnings;  // of patterns
   int64_t unknown = 0;                // nodes of which is not known what they keep
+  absl::string_view unknown_op;       // one of their operators that has a row; "" if none has
   absl::int128 trained_params = 0;
   absl::int128 gradient_bytes = 0;   // as large as the parameters that are trained
   absl::int128 optimizer_bytes = 0;  // in their type

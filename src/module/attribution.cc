@@ -158,7 +158,7 @@ class Walk {
       return LeaveClosed(
           node, absl::StrCat("module-visits-per-node = ", in_.limits.module_visits_per_node));
     }
-    for (const Expr& inner : counts_.calls[static_cast<size_t>(id)].body_times) {
+    for (const Expr& inner : counts_.cost(id).body_times) {
       if (Times(times, inner).has_value()) continue;
       return LeaveClosed(
           node, absl::StrCat("extra-terms = ", kMaxExtraTerms, ", of how often bodies run"));
@@ -188,7 +188,7 @@ class Walk {
 
   void Open(const Visit& visit, CallId id, NodeId node, ModuleId module) {
     const Call& call = in_.call(id);
-    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
+    const CallCost& cost = counts_.cost(id);
     const bool function = model_.node(node).function.has_value();
     std::shared_ptr<const ActualNames> actual = visit.actual;
     if (function) actual = NamesInside(visit, node);

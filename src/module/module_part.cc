@@ -123,7 +123,7 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
   for (const modules::Execution& e : attribution.executions) {
     if (!paths.contains(attribution.paths.path(e.module))) continue;
     ++executions[{e.work, e.times}];
-    const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
+    const CallCost& cost = counts.cost(e.call());
     const Node& node = inference.model->node(e.node);
     const size_t id = static_cast<size_t>(e.node);
     if (result.in_part[id]) continue;
@@ -139,7 +139,7 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
   for (const auto& [execution, count] : executions) {
     const modules::Execution e = {kRootModule, execution.first, execution.second, 0};
     const Call& call = inference.call(e.call());
-    const CallCost& cost = counts.calls[static_cast<size_t>(e.call())];
+    const CallCost& cost = counts.cost(e.call());
     const Node& node = inference.model->node(call.node);
     const Expr times = attribution.times[static_cast<size_t>(e.times)] * count;
     const Tally tally = e.part() == modules::CostPart::kOwn         ? cost.own

@@ -124,7 +124,7 @@ class OwnWorks {
   }
 
   const Tally& TallyOf(int32_t work) const {
-    const CallCost& cost = counts_.calls[static_cast<size_t>(work / modules::kNumCostParts)];
+    const CallCost& cost = counts_.cost(work / modules::kNumCostParts);
     return PartOf(work) == modules::CostPart::kOwn ? cost.own : cost.tally();
   }
 
@@ -273,19 +273,20 @@ class Builder {
                                       attribution_.not_opened_limit, ")"));
     }
     if (attribution_.paths.cut()) {
-      warnings.push_back(absl::StrCat(
-          "modules inside each other deeper than module-depth = ", kMaxModuleDepth,
-          ", with a path of more than module-path = ", kMaxModulePath,
-          " bytes, beyond modules-per-node = ", kMaxModulesPerNode, " with module-bytes = ",
-          kMaxModuleBytes, " each", ", or said in more than scopes-text = ", kMaxScopesText,
-          " bytes, belong to the one around them"));
+      warnings.push_back(
+          absl::StrCat("modules inside each other deeper than module-depth = ", kMaxModuleDepth,
+                       ", with a path of more than module-path = ", kMaxModulePath,
+                       " bytes, beyond modules-per-node = ", kMaxModulesPerNode,
+                       " with module-bytes = ", kMaxModuleBytes, " each",
+                       ", or whose scopes take more than scopes-text = ", kMaxScopesText,
+                       " bytes, belong to the one around them"));
     }
     return warnings;
   }
 
   void AddParameters() {
     const modules::SharedParameters shared = modules::FindSharedParameters(model_);
-    for (const resolve::Parameter& p : resolve::FindParameters(model_)) {
+    for (const resolve::Parameter& p : resolve::FindParameters(model_, inference_.ties)) {
       if (const auto it = shared.find(p.value); it != shared.end()) {
         shared_params_[static_cast<size_t>(attribution_.paths.Around(it->second))].Add(p.elements,
                                                                                        p.bytes);

@@ -51,9 +51,9 @@ std::vector<Candidate> CandidatesOf(const CompareReport& comparison) {
   all.push_back({"onnxflops", true, true, ours.totals.macs.literal()});
   all.push_back({"onnxflops", false, true, ours.totals.flops.literal()});
   for (const ToolRow& tool : comparison.tools) {
-    if (tool.standing == Standing::kNotApplicable || !tool.headline.is_literal()) continue;
+    if (!tool.headline || !tool.headline->is_literal()) continue;
     all.push_back({tool.convention->name, tool.convention->unit == Unit::kMac,
-                   tool.standing == Standing::kExact, tool.headline.literal()});
+                   tool.standing == Standing::kExact, tool.headline->literal()});
   }
   return all;
 }

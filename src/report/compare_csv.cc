@@ -24,7 +24,7 @@ void AddTool(const CompareReport& report, const ToolRow& tool, TextTable* table)
       {{report.ours.model.path, std::string(tool.convention->name), tool.version,
         std::string(UnitName(tool.convention->unit)), std::string(StandingName(tool.standing)),
         FromLabel(tool), HasFigure(tool) ? tool.start.ToString() : "",
-        HasFigure(tool) ? tool.headline.ToString() : "",
+        HasFigure(tool) ? tool.headline->ToString() : "",
         tool.params ? Int128ToString(*tool.params) : "", absl::StrJoin(tool.assumptions, "; ")}});
 }
 
@@ -40,7 +40,7 @@ void AddWaterfall(const CompareReport& report, const ToolRow& tool, TextTable* t
   for (const TermRow& term : tool.terms) {
     add("term", term.name, term.reason, term.module, absl::StrCat(term.nodes), term.amount);
   }
-  add("figure", std::string(tool.convention->name), "", "", "", tool.headline);
+  add("figure", std::string(tool.convention->name), "", "", "", *tool.headline);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ void WriteTool(const ToolRow& tool, const CompareRequest& request, JsonWriter* j
   if (tool.standing == Standing::kNotApplicable) {
     json->Null();
   } else {
-    json->Quantity(tool.headline);
+    json->Quantity(*tool.headline);
   }
   json->Key("headline_name").String(tool.convention->headline);
   json->Key("passes").Int(tool.convention->passes);

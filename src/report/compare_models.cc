@@ -18,8 +18,8 @@ using report::SiNumber;
 
 // "5.481 G"; with a star where it is assumed.
 std::string FigureCell(const ToolRow& tool, const ReferenceValues& values) {
-  if (tool.standing == Standing::kNotApplicable) return "-";
-  const auto value = values.Of(tool.headline);
+  if (!tool.headline) return "-";
+  const auto value = values.Of(*tool.headline);
   return absl::StrCat(value ? SiNumber(*value) : "?",
                       tool.standing == Standing::kAssumed ? "*" : "");
 }
@@ -51,7 +51,7 @@ TextTable ModelsTable(absl::Span<const CompareReport> reports) {
     table.rows.push_back({std::move(cells)});
   }
   table.notes.emplace_back(
-      "--with NAME,.. chooses tools; * rests on what the file does not tell, - is no figure: "
+      "--with NAME,.. chooses tools; * rests on assumptions, - means no figure: "
       "onnxflops compare MODEL says why");
   if (is_open) {
     table.notes.emplace_back(

@@ -11,6 +11,7 @@
 #include "src/convention/conventions.h"
 #include "src/report/format.h"
 #include "src/report/formula_text.h"
+#include "src/report/make_report.h"
 #include "src/report/node_rows.h"
 
 namespace onnxflops {
@@ -61,7 +62,7 @@ ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names)
   row.assumptions = std::move(comparison.assumptions);
   row.params = comparison.params;
   row.start = std::move(comparison.start);
-  row.headline = std::move(comparison.headline);
+  if (row.standing != Standing::kNotApplicable) row.headline = std::move(comparison.headline);
   for (ComparedTerm& term : comparison.terms) {
     row.terms.push_back(Describe(model, std::move(term), node_names));
   }
@@ -81,7 +82,7 @@ const char* ErrorOf(const ToolRow& row) {
   for (const TermRow& term : row.terms) {
     if (const char* error = term.amount.error()) return error;
   }
-  return row.headline.error();
+  return row.headline ? row.headline->error() : nullptr;
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
                                                              *convention, ledger, compare);
     report.tools.push_back(Describe(model, std::move(comparison), request.node_names));
     AddLowerBound(report.ours, &report.tools.back());
-    text.Add(report.tools.back().headline);
+    if (report.tools.back().headline) text.Add(*report.tools.back().headline);
     for (const TermRow& term : report.tools.back().terms) text.Add(term.amount);
     RETURN_IF_ERROR(text.Check());
     if (const char* error = ErrorOf(report.tools.back())) {

@@ -25,9 +25,6 @@ using convention::ConventionInfo;
 using convention::Standing;
 using convention::Unit;
 
-struct Counts;     // of src/count/count.h
-struct Inference;  // of src/infer/infer.h
-
 struct CompareRequest {
   std::vector<std::string> with;  // conventions, NAME or NAME@VERSION; empty: all, once each
   std::string from;               // start from this convention's figure instead of ours
@@ -53,7 +50,7 @@ struct ToolRow {
   std::optional<absl::int128> params;
   Expr start;
   std::vector<TermRow> terms;
-  Expr headline;  // start + all amounts, exactly; meaningless if kNotApplicable
+  std::optional<Expr> headline;  // start + all amounts, exactly; nullopt if kNotApplicable
 };
 
 struct CompareReport {
@@ -61,10 +58,6 @@ struct CompareReport {
   CompareRequest request;
   std::vector<ToolRow> tools;
 };
-
-// Errors: those of MakeReport; NotFound for a name that no convention has.
-absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
-                                             const CompareRequest& request);
 
 absl::string_view UnitName(Unit unit);              // "MACs", "FLOPs"
 absl::string_view StandingName(Standing standing);  // "exact", "assumed", "not_applicable"

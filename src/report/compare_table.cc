@@ -165,21 +165,21 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   for (const ToolRow& tool : report.tools) {
     if (tool.convention->unit != unit || !Figures::HasFigure(tool)) continue;
     tools.push_back(&tool);
-    shown.push_back(tool.headline);
+    shown.push_back(*tool.headline);
   }
   TextTable table;
   if (tools.empty()) return table;
   const Figures figures(report.ours, shown);
   if (note->empty() || figures.at_sizes()) *note = figures.Note();
   std::stable_sort(tools.begin(), tools.end(), [&](const ToolRow* a, const ToolRow* b) {
-    return figures.Value(a->headline) > figures.Value(b->headline);
+    return figures.Value(*a->headline) > figures.Value(*b->headline);
   });
   using Column = TextTable::Column;
   const bool integers = unit == Unit::kFlop && ours != report.ours.totals.flops;
   table.columns = {{absl::StrCat("tools in ", UnitName(unit)), false},
                    {absl::StrCat(UnitName(unit), figures.Per()), true},
                    {"% of ours", true},
-                   {"largest difference", false, Column::Narrow::kDrop}};
+                   {"largest difference", false, Column::Narrow::kDropEnd}};
   table.rows.push_back(
       {{integers ? "ours, integer work included" : "ours",
         ours == Expr(0) && report.ours.totals.lower_bound
@@ -191,8 +191,8 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   for (const ToolRow* tool : tools) {
     table.rows.push_back(
         {{absl::StrCat(tool->convention->name, tool->standing == Standing::kAssumed ? "*" : ""),
-          figures.Show(tool->headline),
-          figures.Share(tool->headline, ours * tool->convention->passes),
+          figures.Show(*tool->headline),
+          figures.Share(*tool->headline, ours * tool->convention->passes),
           LargestTerm(*tool, figures)}});
   }
   return table;
@@ -349,7 +349,7 @@ void AddTerm(const std::vector<const TermRow*>& rows, const CompareRequest& requ
 Figures FiguresOf(const ToolRow& tool, const CompareReport& report) {
   std::vector<Expr> shown;
   if (Figures::HasFigure(tool)) {
-    shown = {tool.start, tool.headline};
+    shown = {tool.start, *tool.headline};
     for (const TermRow& term : tool.terms) shown.push_back(term.amount);
   }
   return Figures(report.ours, shown);
@@ -362,7 +362,7 @@ std::vector<Step> Steps(const ToolRow& tool, const CompareReport& report, const 
        figures.Show(tool.start), 0, true});
   if (tool.standing == Standing::kNotApplicable) return steps;
   for (const auto& rows : GroupTerms(tool)) AddTerm(rows, report.request, figures, &steps);
-  steps.push_back({EndText(tool), figures.Show(tool.headline), 0, true});
+  steps.push_back({EndText(tool), figures.Show(*tool.headline), 0, true});
   return steps;
 }
 
@@ -392,16 +392,22 @@ std::string DrawStep(const Step& step, int text_width, int figure_width, bool co
   return out;
 }
 
+// Why a tool has none.
+std::string NoFigure(const ToolRow& tool) {
+  const std::string why = absl::StrJoin(tool.assumptions, "; ");
+  return absl::StrCat(tool.convention->name, " gives no figure: ", why);
+}
+
 void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::string* out) {
   const bool none = tool.standing == Standing::kNotApplicable;
   for (const std::string& text : tool.assumptions) {
     const std::vector<std::string> words =
-        absl::StrSplit(absl::StrCat(none ? "no figure: " : "assumed: ", text), ' ');
+        absl::StrSplit(none ? NoFigure(tool) : absl::StrCat("assumed: ", text), ' ');
     *out += DrawWrapped(words, " ", width, 4);
   }
   if (!none && tool.from == nullptr && tool.convention->passes > 1) {
     const Expr step = tool.start * tool.convention->passes;
-    absl::StrAppend(out, "its share: ", figures.Share(tool.headline, step), " % of ",
+    absl::StrAppend(out, "its share: ", figures.Share(*tool.headline, step), " % of ",
                     tool.convention->passes, " x ours\n");
   }
   if (tool.params) absl::StrAppend(out, "its parameters: ", GroupedDigits(*tool.params), "\n");
@@ -441,10 +447,10 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) 
         {{std::move(step.text), std::move(step.figure)}, step.indent, step.strong});
   }
   std::string out = absl::StrCat("\n", DrawMarkdown(table), "\n");
+  const bool none = tool.standing == Standing::kNotApplicable;
   for (const std::string& text : tool.assumptions) {
-    absl::StrAppend(&out,
-                    tool.standing == Standing::kNotApplicable ? "- no figure: " : "- assumed: ",
-                    MarkdownCode(text), "\n");
+    absl::StrAppend(&out, "- ", none ? "" : "assumed: ", MarkdownCode(none ? NoFigure(tool) : text),
+                    "\n");
   }
   if (const std::string note = figures.Note(); !note.empty()) {
     absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");
@@ -452,10 +458,10 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) 
   return out;
 }
 
-// "deepspeed@0.19.7, the newest, since 2026-09: ...", word by word.
+// "deepspeed@0.19.7, the default, since 2026-09: ...", word by word.
 std::vector<std::string> VersionWords(const Convention& tool, const Convention& version) {
   std::string text = absl::StrCat(tool.name, "@", version.version);
-  if (&version == tool.versions.front()) absl::StrAppend(&text, ", the newest");
+  if (&version == tool.versions.front()) absl::StrAppend(&text, ", the default");
   if (*version.since != '\0') absl::StrAppend(&text, ", since ", version.since);
   absl::StrAppend(&text, ": ", version.changed);
   return absl::StrSplit(text, ' ');

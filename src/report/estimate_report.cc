@@ -36,7 +36,7 @@ std::string Cell(const std::optional<absl::int128>& figure) {
 // "101.2": of our count of the same number of passes.
 std::string ShareCell(const ToolRow& tool, const Report& ours, const ReferenceValues& values) {
   if (!HasToolFigure(tool)) return "-";
-  const auto figure = values.Of(tool.headline);
+  const auto figure = values.Of(*tool.headline);
   const auto whole = values.Of(ours.totals.flops * tool.convention->passes);
   return figure && whole ? Percent(*figure, *whole) : "-";
 }
@@ -93,7 +93,7 @@ TextTable OneModel(const EstimateReport& report) {
       "our count, backward twice forward");
   for (const ToolRow& tool : model.tools) {
     if (!HasToolFigure(tool)) continue;
-    add(tool.convention->name, values.Of(tool.headline), ShareCell(tool, model.ours, values), "",
+    add(tool.convention->name, values.Of(*tool.headline), ShareCell(tool, model.ours, values), "",
         tool.convention->headline);
   }
   AddNotes(report, &table);
@@ -194,7 +194,7 @@ void WriteEstimatedModel(const EstimateReport& report, const CompareReport& mode
     json->Key("name").String(tool.convention->name);
     json->Key("passes").Int(tool.convention->passes);
     json->Key("flops");
-    HasToolFigure(tool) ? json->Quantity(tool.headline) : json->Null();
+    HasToolFigure(tool) ? json->Quantity(*tool.headline) : json->Null();
     json->Key("source").String(tool.convention->source);
     json->Key("assumptions").BeginArray();
     for (const std::string& text : tool.assumptions) json->String(text);
@@ -241,7 +241,7 @@ std::string ToCsv(const EstimateReport& report) {
                                       totals.training_flops.ToString(),
                                       calibrated ? Int128ToString(*calibrated) : ""};
     for (const ToolRow& tool : model.tools) {
-      cells.push_back(report::HasToolFigure(tool) ? tool.headline.ToString() : "");
+      cells.push_back(report::HasToolFigure(tool) ? tool.headline->ToString() : "");
     }
     table.rows.push_back({std::move(cells)});
   }

@@ -20,8 +20,9 @@
 #include "src/module/module_tree.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/make_report.h"
 #include "src/report/node_rows.h"
-#include "src/report/operators.h"
+#include "src/report/operator_values.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
@@ -69,16 +70,24 @@ std::vector<NodeId> NodesNamed(const ModelData& model, absl::string_view name) {
   return nodes;
 }
 
-// "same#2" is the second node named "same", unless a node has that very name.
-std::optional<NamedNode> FindNumbered(const ModelData& model, absl::string_view name) {
+// "same#2" is the second node named "same", unless a node has that very name. nullopt if no node is
+// named so; NotFound if fewer are.
+absl::StatusOr<std::optional<NamedNode>> FindNumbered(const ModelData& model,
+                                                      absl::string_view name) {
   const size_t hash = name.rfind('#');
   int64_t number = 0;
   if (hash == absl::string_view::npos || !absl::SimpleAtoi(name.substr(hash + 1), &number)) {
     return std::nullopt;
   }
-  const std::vector<NodeId> nodes = NodesNamed(model, name.substr(0, hash));
+  const absl::string_view without = name.substr(0, hash);
+  const std::vector<NodeId> nodes = NodesNamed(model, without);
+  if (nodes.empty()) return std::nullopt;
   const auto count = static_cast<int64_t>(nodes.size());
-  if (number < 1 || number > count) return std::nullopt;
+  if (number < 1 || number > count) {
+    return absl::NotFoundError(absl::StrCat(Escaped(model.path), ": ", Plural(count, "node"),
+                                            count == 1 ? " is" : " are", " named ", Quoted(without),
+                                            "; there is no number ", number));
+  }
   return NamedNode{nodes[static_cast<size_t>(number - 1)], number, count};
 }
 
@@ -86,7 +95,8 @@ absl::StatusOr<NamedNode> FindNode(const ModelData& model, absl::string_view nam
   if (const std::vector<NodeId> nodes = NodesNamed(model, name); !nodes.empty()) {
     return NamedNode{nodes[0], 1, static_cast<int64_t>(nodes.size())};
   }
-  if (const std::optional<NamedNode> numbered = FindNumbered(model, name)) return *numbered;
+  ASSIGN_OR_RETURN(const std::optional<NamedNode> numbered, FindNumbered(model, name));
+  if (numbered) return *numbered;
   std::vector<std::string> similar;
   OptionalNodeId by_output;
   for (size_t i = 0; i < model.nodes.size(); ++i) {
@@ -231,7 +241,7 @@ void DescribeBodies(const Counts& counts, const Call& call, const CallCost& cost
     const BodyRun& run = call.bodies[b];
     if (run.attribute.empty()) continue;           // a function: its cost is the node's
     if (call.growing.has_value() && b > 0) break;  // the first stands for all trips
-    const Tally& tally = counts.instances[static_cast<size_t>(run.instance)];
+    const Tally& tally = counts.run_of(run.instance);
     e->bodies.push_back({std::string(run.attribute), HowItCounts(call, cost, b),
                          tally.amounts.flops, tally.amounts.macs});
   }
@@ -429,7 +439,7 @@ absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Co
     e.module_type = module.type;
   }
   const Call& call = inference.call(described->call);
-  const CallCost& cost = counts.calls[static_cast<size_t>(described->call)];
+  const CallCost& cost = counts.cost(described->call);
   e.shape_work = described->shape_work;
   e.node.status = cost.coverage;
   DescribeRule(*inference.model, node, call, &e);

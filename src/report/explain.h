@@ -16,9 +16,6 @@
 
 namespace onnxflops {
 
-struct Counts;     // of src/count/count.h
-struct Inference;  // of src/infer/infer.h
-
 struct Explanation {
   // A line of the cost: "mac = M*N*K = 577*1024*1024" = 605028352. `how` is empty where the rule
   // states its formula in words.
@@ -61,11 +58,6 @@ struct Explanation {
   // Sizes inside the model that are at their upper bounds: CountOptions::upper_bounds.
   std::vector<SymbolOrigin> raised;
 };
-
-// `node` is a node's name, or the name of one of its outputs. Where several nodes have one name it
-// is the first of them, and NAME#2 the second. NotFound, with names that are similar.
-absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,
-                                            absl::string_view node);
 
 std::string ToText(const Explanation& explanation, const TableStyle& style);
 // JSON: "onnxflops.explain/1" (tools/schema/explain.v1.schema.json).

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
+#include "src/base/similar.h"
 
 namespace onnxflops {
 
@@ -51,11 +52,20 @@ std::string FigureKeys() {
 }
 
 absl::StatusOr<Figure> FindFigure(absl::string_view key) {
+  if (key == "macts") key = "activation_count";  // as timm and pycls call it
+  if (key == "bops") {
+    return absl::InvalidArgumentError(
+        "'bops' is no column: the line types has it, for the model or for --module GLOB");
+  }
+  std::vector<std::string> known;
   for (const Figure& figure : AllFigures()) {
     if (figure.key() == key) return figure;
+    known.emplace_back(figure.key());
   }
+  const std::string similar = DidYouMean(key, known);
   return absl::InvalidArgumentError(
-      absl::StrCat(Quoted(key), " is no quantity; there are ", FigureKeys()));
+      absl::StrCat(Quoted(key), " is no quantity",
+                   similar.empty() ? absl::StrCat("; there are ", FigureKeys()) : similar));
 }
 
 }  // namespace onnxflops
@@ -245,16 +255,22 @@ std::string FigureColumns::Title(const Column& column) const {
 }
 
 std::string FigureColumns::Show(const Column& column, const Expr& amount) const {
-  if (column.figure.quantity->unit == Quantity::Unit::kZeptoseconds) {
-    return ShowTime(column, amount);
-  }
+  const Quantity& q = *column.figure.quantity;
+  if (q.unit == Quantity::Unit::kZeptoseconds) return ShowTime(column, amount);
   if (column.by_factor && !amount.is_literal()) {
-    return ShowExpr(*DivideExactly(amount, *factor_), options_.exact);
+    return ShowNumber(q, *DivideExactly(amount, *factor_));
   }
-  if (amount.is_literal() || options_.stable) return ShowExpr(amount, options_.exact);
+  if (amount.is_literal()) return ShowNumber(q, amount);
+  if (options_.stable) return ShowExpr(amount, options_.exact);
   const auto value = values_.Of(amount);
   // Below 0 the sizes do not fit the model.
-  return value && *value >= 0 ? ShowExpr(*value, options_.exact) : "?";
+  return value && *value >= 0 ? ShowNumber(q, *value) : "?";
+}
+
+std::string FigureColumns::ShowNumber(const Quantity& q, const Expr& number) const {
+  std::string text = ShowExpr(number, options_.exact);
+  const bool bytes = q.unit == Quantity::Unit::kBytes && number.is_literal();
+  return bytes && number != Expr(0) && !options_.exact ? WithByteUnit(std::move(text)) : text;
 }
 
 std::string FigureColumns::ShowTime(const Column& column, const Expr& zeptoseconds) const {
@@ -281,7 +297,7 @@ std::string FigureColumns::RangeEnd(Figure::Kind end, const Amounts& amounts, Kn
   const std::optional<Expr> bound =
       end == Figure::Kind::kAtLeast ? ranges_.Lowest(amount) : ranges_.Highest(amount);
   const auto value = bound ? values_.Of(*bound) : std::nullopt;
-  return value ? ShowExpr(*value, options_.exact) : "?";
+  return value ? ShowNumber(cost_, *value) : "?";
 }
 
 std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Known known) const {
@@ -312,7 +328,7 @@ std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Kn
   if (!report_.Has(q) && q.of == Quantity::Of::kWork) return "-";
   const Expr& amount = amounts.*(q.value);
   if (q.of == Quantity::Of::kWeights) {
-    return amount == Expr(0) ? "" : ShowExpr(amount, options_.exact);
+    return amount == Expr(0) ? "" : ShowNumber(q, amount);
   }
   if (known == Known::kNothing) return "unknown";
   if (known == Known::kAtLeast && amount == Expr(0)) return "unknown";

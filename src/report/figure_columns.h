@@ -68,6 +68,8 @@ class FigureColumns {
   std::string Title(const Column& column) const;
   std::string Cell(const Column& column, const Amounts& amounts, Known known) const;
   std::string Show(const Column& column, const Expr& amount) const;
+  // With the unit where a reader would not know it; every digit stands alone.
+  std::string ShowNumber(const Quantity& q, const Expr& number) const;
   std::string ShowTime(const Column& column, const Expr& zeptoseconds) const;
   // What is sorted by is at least or at most that; "?" where it is not known.
   std::string RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const;

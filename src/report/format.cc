@@ -261,6 +261,16 @@ std::string WithoutEnd(absl::string_view text, int width) {
   return absl::StrCat(text.substr(0, end), "..");
 }
 
+std::string WithoutMiddle(absl::string_view text, int width, int beginning) {
+  const size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  beginning += static_cast<int>(indent);
+  const int left = width - beginning - 2;  // columns for the end of the text
+  if (left <= 0) return WithoutEnd(text, width);
+  std::string head = WithoutEnd(text, beginning + 2);
+  const std::string tail = WithoutBeginning(text, left + 2 + static_cast<int>(indent));
+  return absl::StrCat(head, absl::string_view(tail).substr(indent + 2));
+}
+
 std::string TensorText(absl::string_view type, const Shape& shape) {
   return shape.ranked() ? absl::StrCat(type, shape.ToString()) : std::string(type);
 }

@@ -1,4 +1,5 @@
 // "onnxflops.report/1" and "onnxflops.reports/1": tools/schema/ describes every field.
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,11 +9,13 @@
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
 #include "src/report/ranges.h"
+#include "src/report/summary.h"
 #include "src/report/writers.h"
 
 namespace onnxflops {
 namespace {
 
+using report::BitOperations;
 using report::JsonWriter;
 using report::kOneLine;
 using report::OriginKindName;
@@ -99,7 +102,9 @@ void WriteCensus(const char* key, const Census& census, JsonWriter* json) {
 // The work by kind and by type, which no other tool tells apart.
 void WriteKinds(const Report& report, JsonWriter* json) {
   if (report.tool) {
-    for (const char* key : {"census", "int_census", "macs_by_dtype"}) json->Key(key).Null();
+    for (const char* key : {"census", "int_census", "macs_by_dtype", "bops"}) {
+      json->Key(key).Null();
+    }
     return;
   }
   WriteCensus("census", report.census, json);
@@ -109,6 +114,12 @@ void WriteKinds(const Report& report, JsonWriter* json) {
     json->Key(types.ToString()).Quantity(macs);
   }
   json->EndObject();
+  json->Key("bops");
+  if (const std::optional<Expr> bops = BitOperations(report.macs_by_dtype)) {
+    json->Quantity(*bops);
+  } else {
+    json->Null();
+  }
 }
 
 // Who counts: what another tool's figure is, and what it rests on.
@@ -237,6 +248,19 @@ void WriteNodes(const Report& report, const Ranges& ranges, JsonWriter* json) {
   WriteOmitted("nodes_omitted", report.nodes_omitted, json);
 }
 
+void WriteCopies(const char* key, const std::vector<WeightCopy>& copies, JsonWriter* json) {
+  if (copies.empty()) return;
+  json->Key(key).BeginArray();
+  for (const WeightCopy& copy : copies) {
+    json->BeginObject(kOneLine);
+    json->Key("copy").String(copy.copy);
+    json->Key("original").String(copy.original);
+    json->Key("params").Int(copy.params);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 void WriteReport(const Report& report, JsonWriter* json,
                  JsonWriter::Layout layout = JsonWriter::Layout::kLines) {
   const Ranges ranges(report);
@@ -262,6 +286,8 @@ void WriteReport(const Report& report, JsonWriter* json,
   WriteOps(report, ranges, json);
   WriteModules(report, ranges, json);
   if (report.has_nodes) WriteNodes(report, ranges, json);
+  WriteCopies("tied", report.tied, json);
+  WriteCopies("likely_copies", report.likely_copies, json);
   json->Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json->String(warning);
   json->EndArray();

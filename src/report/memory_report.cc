@@ -92,8 +92,10 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
                     texts.Of(memory.saved_bytes + memory.param_bytes + memory.gradient_bytes +
                              memory.optimizer_bytes))}};
   if (memory.unknown_saved > 0) {
-    line.texts.push_back(
-        absl::StrCat("of ", Plural(memory.unknown_saved, "node"), " it is not known"));
+    line.texts.push_back(absl::StrCat(
+        "what ", Plural(memory.unknown_saved, "node"), " keep is not known",
+        memory.unknown_saved_op.empty() ? ""
+                                        : absl::StrCat(", such as ", memory.unknown_saved_op)));
   }
   return line;
 }

@@ -75,9 +75,10 @@ struct MemoryReport {
   int64_t unknown_sizes = 0;  // then the peak is a lower bound
   // Of training.
   absl::int128 trained_params = 0, gradient_bytes = 0, optimizer_bytes = 0;
-  Expr saved_bytes;           // activations that backward keeps
-  Expr saved_input_bytes;     // inputs of the model that it keeps
-  int64_t unknown_saved = 0;  // nodes of which is not known what they keep: a lower bound
+  Expr saved_bytes;              // activations that backward keeps
+  Expr saved_input_bytes;        // inputs of the model that it keeps
+  int64_t unknown_saved = 0;     // nodes of which is not known what they keep: a lower bound
+  std::string unknown_saved_op;  // an operator of theirs, if it is a known one
   std::optional<CacheReport> cache;
   std::optional<FitReport> fit;
 };

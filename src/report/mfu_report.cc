@@ -24,15 +24,18 @@ using report::SiNumber;
 constexpr double kPercent = 100;
 
 std::string PercentText(double share) {
-  constexpr double kMost = 1e6;  // what is more is a mistake, and need not be exact
-  return share < kMost ? absl::StrFormat("%.2f", kPercent * share)
-                       : absl::StrFormat("%.4g", kPercent * share);
+  constexpr double kMost = 1e6;    // what is more is a mistake, and need not be exact
+  constexpr double kLeast = 5e-5;  // what is less would be shown as nothing
+  const bool usual = share == 0 || (share >= kLeast && share < kMost);
+  return usual ? absl::StrFormat("%.2f", kPercent * share)
+               : absl::StrFormat("%.3g", kPercent * share);
 }
 
 // "412.3 T".
 std::string RateText(double per_second) {
-  return per_second < 0x1p62 ? SiNumber(static_cast<int64_t>(per_second))
-                             : absl::StrFormat("%.4g ", per_second);
+  constexpr double kLeast = 1000;  // below, there is no prefix
+  return per_second >= kLeast && per_second < 0x1p62 ? SiNumber(static_cast<int64_t>(per_second))
+                                                     : absl::StrFormat("%.4g ", per_second);
 }
 
 std::string FlopsText(const MfuReport& report, absl::int128 flops) {

@@ -17,8 +17,6 @@
 namespace onnxflops::report {
 namespace {
 
-// Without --depth, the dearest rows are opened first, as far as this many rows allow.
-constexpr size_t kPageRows = 32;
 // Rows under one parent before the smallest are joined.
 constexpr size_t kMaxSiblings = 24;
 // A row of less than one in so many parts of the model is joined with others like it.
@@ -271,7 +269,8 @@ class RowMaker {
       queue.erase(next);
       std::vector<Group> below = RowsBelow(places_[at]);
       if (below.empty() || (below.size() == 1 && below[0].first < 0)) continue;
-      if (at != 0 && places_.size() + below.size() > kPageRows) {
+      const size_t page = static_cast<size_t>(std::max(0, options_.page_rows));
+      if (at != 0 && places_.size() + below.size() > page) {
         ++closed_;
         continue;
       }

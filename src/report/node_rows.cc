@@ -127,7 +127,7 @@ class Walk {
     for (size_t i = 0; i < frame->samples.size(); ++i) places[frame->samples[i].first] = i;
     for (const auto& [id, times] : samples) {
       const InstanceId instance = in_.call(id).bodies[body].instance;
-      const Expr runs = times * counts_.calls[static_cast<size_t>(id)].body_times[body];
+      const Expr runs = times * counts_.cost(id).body_times[body];
       frame->times += runs;
       const auto [place, is_new] = places.try_emplace(instance, frame->samples.size());
       if (is_new) {
@@ -152,7 +152,7 @@ class Walk {
     Samples samples = run.samples;
     if (samples.empty() && call.growing.has_value()) samples = {{run.call, run.times}};
     if (samples.empty()) {
-      const CallCost& cost = counts_.calls[static_cast<size_t>(run.call)];
+      const CallCost& cost = counts_.cost(run.call);
       for (size_t b = call.bodies.size(); b-- > 0;) {
         stack->push_back({call.bodies[b].instance, run.times * cost.body_times[b], 0, {}});
       }
@@ -183,12 +183,12 @@ class Walk {
 NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleTree& tree,
                  const NodeRun& run) {
   NodeRow row = DescribeNodeInside(inference, run.node, run.call);
-  const CallCost& cost = counts.calls[static_cast<size_t>(run.call)];
+  const CallCost& cost = counts.cost(run.call);
   row.module = tree.node_module[static_cast<size_t>(run.node)];
   row.multiplicity = run.times;
   const bool whole = inference.model->node(run.node).function.has_value();
   const auto add = [&](CallId call, const Expr& times) {
-    const CallCost& one = counts.calls[static_cast<size_t>(call)];
+    const CallCost& one = counts.cost(call);
     row.Add(
         run.shape_work ? one.tally().ShapeWorkAmounts() : (whole ? one.tally() : one.own).amounts,
         times);

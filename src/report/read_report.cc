@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +35,23 @@ constexpr SymbolOrigin::Kind kOriginKinds[] = {
     SymbolOrigin::Kind::kTripCount,
 };
 
+// Sees a document while it is parsed. Readers of JSON differ in which of two fields with one name
+// they take.
+struct KeyWatch {
+  std::vector<absl::flat_hash_set<std::string>> open;
+  std::optional<std::string> repeated;
+
+  bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !repeated) {
+      const std::string& key = *parsed.get_ptr<const std::string*>();
+      if (!open.back().insert(key).second) repeated = key;
+    }
+    return true;
+  }
+};
+
 class ReportReader {
  public:
   explicit ReportReader(absl::string_view file) : file_(Escaped(file)) {}
@@ -42,9 +61,11 @@ class ReportReader {
       return LimitError("report-bytes", absl::StrCat(file_, ": larger than the limit report-bytes ",
                                                      "= ", kMaxReportBytes, " bytes"));
     }
+    KeyWatch keys;
     const Json document =
-        Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-    if (document.is_discarded()) return Fault("", "it is not complete JSON");
+        Json::parse(text.begin(), text.end(), std::ref(keys), /*allow_exceptions=*/false);
+    if (document.is_discarded()) return Fault("", "it is not valid JSON, or not complete");
+    if (keys.repeated) return Fault(Escaped(*keys.repeated), "the field is there twice");
     ASSIGN_OR_RETURN(const Json* root, RootOf(document));
     RETURN_IF_ERROR(ReadHead(*root));
     RETURN_IF_ERROR(ReadSymbols(*root));
@@ -96,7 +117,7 @@ class ReportReader {
     if (value.is_number_unsigned()) return Expr(absl::int128(*value.get_ptr<const uint64_t*>()));
     const auto text = value.is_object() ? value.find("expr") : value.end();
     if (!value.is_object() || text == value.end() || !text->is_string()) {
-      return Fault(key, "it should be a quantity, {\"expr\": \"...\", \"value\": ...}");
+      return Fault(key, "it should be a whole number, 0 or more, or {\"expr\": \"...\", ...}");
     }
     return Formula(*text->get_ptr<const std::string*>(), key);
   }
@@ -295,6 +316,17 @@ class ReportReader {
     return absl::OkStatus();
   }
 
+  // What is compared is the root of the modules.
+  absl::Status CheckRoot(const Amounts& root) const {
+    for (const Quantity& q : kQuantities) {
+      const Expr &total = report_.totals.*q.value, &sum = root.*q.value;
+      if (total == sum) continue;
+      return Fault(q.key, absl::StrCat("the total is ", total.ToString(), ", the modules have ",
+                                       sum.ToString()));
+    }
+    return absl::OkStatus();
+  }
+
   // In the order of the text, each before its children: no recursion.
   absl::Status ReadModules(const Json& root) {
     struct Open {
@@ -311,6 +343,7 @@ class ReportReader {
       return absl::OkStatus();
     };
     RETURN_IF_ERROR(open(*top, -1));
+    RETURN_IF_ERROR(CheckRoot(*report_.modules[0].amounts));
     while (!stack.empty()) {
       Open& at = stack.back();
       if (at.next == at.children->size()) {
@@ -364,6 +397,7 @@ class ReportReader {
 }  // namespace
 
 bool LooksLikeReport(absl::string_view beginning) {
+  absl::ConsumePrefix(&beginning, "\xef\xbb\xbf");
   absl::string_view rest = absl::StripLeadingAsciiWhitespace(beginning);
   if (!absl::ConsumePrefix(&rest, "{")) return false;
   return absl::StartsWith(absl::StripLeadingAsciiWhitespace(rest), "\"schema\"");

@@ -254,6 +254,13 @@ void Redactor::Rows(Report* report) {
   }
 }
 
+void Redactor::Copies(std::vector<WeightCopy>* copies) {
+  for (WeightCopy& copy : *copies) {
+    copy.copy = Replace("t", copy.copy);
+    copy.original = Replace("t", copy.original);
+  }
+}
+
 // Sentences about the model may hold any name of it.
 void Redactor::Sentences(Report* report) {
   for (std::string& warning : report->warnings) {
@@ -270,6 +277,8 @@ absl::Status Redactor::Redact(Report* report) {
   Work(report);
   Modules(&report->modules);
   Rows(report);
+  Copies(&report->tied);
+  Copies(&report->likely_copies);
   Sentences(report);
   return status_;
 }

@@ -54,6 +54,7 @@ class Redactor {
   void Rows(Report* report);
   void Training(TrainingReport* training);
   void Memory(MemoryReport* memory);
+  void Copies(std::vector<WeightCopy>* copies);
   void Sentences(Report* report);
 
   const std::string model_name_;

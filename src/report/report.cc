@@ -9,15 +9,18 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
 #include "src/module/module_tree.h"
 #include "src/report/format.h"
 #include "src/report/formula_text.h"
+#include "src/report/make_report.h"
 #include "src/report/node_rows.h"
 #include "src/report/part.h"
 #include "src/report/ranges.h"
+#include "src/resolve/ties.h"
 
 namespace onnxflops {
 namespace {
@@ -153,6 +156,21 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
   return rows;
 }
 
+// At most kMaxWeightCopies of each.
+void DescribeCopies(const Inference& inference, Report* report) {
+  const ModelData& model = *inference.model;
+  const auto add = [&](ValueId copy, ValueId original, std::vector<WeightCopy>* copies) {
+    if (copies->size() == kMaxWeightCopies) return;
+    copies->push_back({std::string(model.value(copy).name), std::string(model.value(original).name),
+                       model.tensor(*model.value(copy).initializer).elements});
+  };
+  for (const auto& [copy, original] : inference.ties) add(copy, original, &report->tied);
+  for (const resolve::LikelyCopy& likely : resolve::FindLikelyCopies(model)) {
+    if (inference.ties.contains(likely.copy)) continue;
+    add(likely.copy, likely.original, &report->likely_copies);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Totals> Report::At(const Bindings& at) const {
@@ -230,6 +248,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   if (options.upper_bounds) RaiseToUpperBounds(&report);
   report.undecided_branches = std::count_if(inference.calls.begin(), inference.calls.end(),
                                             [](const Call& call) { return call.choose_larger; });
+  DescribeCopies(inference, &report);
   report.warnings = model.warnings;
   for (const std::vector<std::string>& more :
        {std::cref(inference.warnings), std::cref(counts.warnings),

@@ -34,22 +34,6 @@
 
 namespace onnxflops {
 
-namespace convention {
-struct Convention;  // of src/convention/convention.h
-}  // namespace convention
-struct Backward;    // of src/training/backward.h
-struct Counts;      // of src/count/count.h
-struct Inference;   // of src/infer/infer.h
-struct ModuleTree;  // of src/module/module_tree.h
-
-struct ReportOptions {
-  CausalCounting causal = CausalCounting::kFull;  // how Counts were made
-  std::optional<RooflineReport> roofline;         // the same, without fused_time_bound
-  bool node_rows = false;                         // fill in Report::nodes
-  std::string module;                             // only the modules of this path or glob
-  bool upper_bounds = false;                      // sizes inside the model at their upper bounds
-};
-
 struct TensorInfo {
   std::string name;
   std::string type = "?";              // "float32"; "seq(float32)" and the like; "?" if unknown
@@ -138,9 +122,15 @@ inline constexpr char kNothingCausal[] =
     "no operator says that it is causal, so --causal half changes nothing; attention under a mask "
     "that is a tensor counts in full";
 
+// A weight that is, or looks like, a copy of another: CountOptions::tied.
+struct WeightCopy {
+  std::string copy, original;
+  absl::int128 params = 0;  // of the copy
+};
+
 struct Report {
   ModelInfo model;
-  std::string part;                               // ReportOptions::module; "": the whole model
+  std::string part;                               // CountOptions::module; "": the whole model
   std::vector<InputInfo> inputs;                  // of the graph, initializers not included
   std::vector<TensorInfo> outputs;                // of the graph
   Bindings bindings;                              // what was bound
@@ -159,16 +149,18 @@ struct Report {
   MacsByDType macs_by_dtype;
   CoverageInfo coverage;
   std::vector<SymbolOrigin> symbols;  // that are not bound
-  // ReportOptions::upper_bounds: figures are what sizes inside the model allow at most. `raised`
+  // CountOptions::upper_bounds: figures are what sizes inside the model allow at most. `raised`
   // are those with a bound, which stand in no figure any more; the others stay in `symbols`.
   bool upper_bounds = false;
   std::vector<SymbolOrigin> raised;
   int64_t undecided_branches = 0;  // If nodes whose larger branch is counted
   std::vector<OpRow> by_op;        // by domain and name
   std::vector<Module> modules;     // a tree: see ModuleTree; [0] is the model
-  std::vector<NodeRow> nodes;      // in the order of execution, with ReportOptions::node_rows
+  std::vector<NodeRow> nodes;      // in the order of execution, with CountOptions::node_rows
   bool has_nodes = false;
-  int64_t nodes_omitted = 0;  // how many more there are than kMaxRowTextPerName lets it list
+  int64_t nodes_omitted = 0;     // how many more there are than kMaxRowTextPerName lets it list
+  std::vector<WeightCopy> tied;  // whose parameters do not count
+  std::vector<WeightCopy> likely_copies;  // whose parameters count, as no file tells what they are
   std::vector<std::string> warnings;
   // A bit per row of kQuantities that the report does not have: what needs a device or an
   // exact backward pass, or what a report that was read back (read_report.h) lacks.
@@ -191,33 +183,6 @@ struct Report {
   // Whether operators and nodes have figures. If not, modules has only [0], the model.
   bool has_rows() const { return !tool || tool->has_rows; }
 };
-
-// OutOfRange if the formulas are too long; NotFound for a module that is not there.
-absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
-                                  const ReportOptions& options);
-
-// Puts an exact backward pass into the totals and rows of a report of the whole model, and
-// Report::training. OutOfRange if its formulas are too long.
-absl::Status SetTraining(const Inference& inference, const Counts& counts, const Backward& backward,
-                         const TrainingOptions& options, Report* report);
-
-// The same with a tree of its modules that holds other work: its totals stay ours.
-absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
-                                  const ReportOptions& options, ModuleTree tree);
-
-// What another tool counts of the model. Errors: FailedPrecondition, with the reason, if it has no
-// figure; OutOfRange where the figure takes too much.
-absl::StatusOr<ToolFigure> FigureAs(const Inference& inference, const Counts& counts,
-                                    const convention::Convention& convention);
-
-// The same as another tool counts. Report::tool is set. Totals, operators, modules and nodes hold
-// the tool's figures, as far as it has them: in `macs` if it counts MACs, else in `flops`. Other
-// quantities are missing: their fields are 0, and writers leave them out. Shapes, symbols and
-// coverage stay ours. Errors, beside those of MakeReport:
-// FailedPrecondition, with the reason, if the tool has no figure.
-absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
-                                    const ReportOptions& options,
-                                    const convention::Convention& convention);
 
 }  // namespace onnxflops
 

@@ -16,6 +16,7 @@
 #include "src/module/module_tree.h"
 #include "src/report/format.h"
 #include "src/report/formula_text.h"
+#include "src/report/make_report.h"
 #include "src/report/ranges.h"
 #include "src/report/report.h"
 

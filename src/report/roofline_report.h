@@ -21,7 +21,7 @@ struct RooflineReport {
   std::string memory_source;
   Roofline rates;
   // Of the whole model, with element-wise operators fused into what makes their input. Not of a
-  // part (ReportOptions::module).
+  // part (CountOptions::module).
   std::optional<Expr> fused_time_bound;
 
   // FLOPs per byte from which on the arithmetic takes longer than moving the bytes.

@@ -1,10 +1,13 @@
 #include "src/report/serving_report.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
@@ -20,19 +23,22 @@ using report::kOneLine;
 using report::SiNumber;
 using report::WithByteUnit;
 
-// A figure of a column, by its row.
-struct ServingRow {
-  const char* key;
-  const char* title;
-  bool bytes;
-  Expr (*value)(const Totals& totals);
-};
-constexpr ServingRow kServingRows[] = {
-    {"flops", "FLOPs", false, [](const Totals& t) { return t.flops; }},
-    {"macs", "MACs", false, [](const Totals& t) { return t.macs; }},
-    {"bytes_read", "bytes read", true, [](const Totals& t) { return t.bytes_read; }},
-    {"bytes_written", "bytes written", true, [](const Totals& t) { return t.bytes_written; }},
-};
+// The quantities that a step is judged by.
+constexpr Expr Amounts::*kServingQuantities[] = {&Amounts::flops, &Amounts::macs,
+                                                 &Amounts::bytes_read, &Amounts::bytes_written};
+
+const std::vector<Quantity>& ServingQuantities() {
+  static const auto& rows = *new std::vector<Quantity>([] {
+    std::vector<Quantity> found;
+    std::copy_if(std::begin(kQuantities), std::end(kQuantities), std::back_inserter(found),
+                 [](const Quantity& q) {
+                   return std::find(std::begin(kServingQuantities), std::end(kServingQuantities),
+                                    q.value) != std::end(kServingQuantities);
+                 });
+    return found;
+  }());
+  return rows;
+}
 
 std::string ShowServing(const std::optional<Expr>& e, bool bytes, const Bindings& at, bool exact) {
   if (!e) return "-";
@@ -70,16 +76,17 @@ TextTable ServingTable(const ServingReport& report, bool exact) {
     table.columns.back().title = ColumnTitle(column);
     table.columns.back().right = true;
   }
-  const auto add = [&](const char* title, const auto& cell) {
+  const auto add = [&](absl::string_view title, const auto& cell) {
     TextTable::Row row;
     row.cells.emplace_back(title);
     for (const ServingColumn& column : report.columns) row.cells.push_back(cell(column));
     table.rows.push_back(std::move(row));
   };
-  for (const ServingRow& row : kServingRows) {
-    add(row.title, [&](const ServingColumn& c) {
+  for (const Quantity& q : ServingQuantities()) {
+    add(q.title, [&](const ServingColumn& c) {
+      const bool bytes = q.unit == Quantity::Unit::kBytes;
       return absl::StrCat(c.totals.lower_bound ? ">= " : "",
-                          ShowServing(row.value(c.totals), row.bytes, report.at, exact));
+                          ShowServing(c.totals.*q.value, bytes, report.at, exact));
     });
   }
   add("FLOP/byte", [&](const ServingColumn& c) { return IntensityText(c.totals, report.at); });
@@ -145,7 +152,7 @@ void WriteServingColumn(const ServingColumn& column, const Bindings& at, JsonWri
   json->Key("tokens").Int(column.tokens);
   json->Key("past").Int(column.past);
   WriteBindings("bindings", column.bindings, json);
-  for (const ServingRow& row : kServingRows) json->Key(row.key).Quantity(row.value(column.totals));
+  for (const Quantity& q : ServingQuantities()) json->Key(q.key).Quantity(column.totals.*q.value);
   json->Key("intensity");
   if (const std::optional<double> intensity = IntensityOf(column.totals, at)) {
     json->Number(*intensity);
@@ -181,9 +188,9 @@ std::string ToCsv(const ServingReport& report) {
     table.columns.emplace_back();
     table.columns.back().title = title;
   }
-  for (const ServingRow& row : kServingRows) {
+  for (const Quantity& q : ServingQuantities()) {
     table.columns.emplace_back();
-    table.columns.back().title = row.key;
+    table.columns.back().title = std::string(q.key);
   }
   table.columns.emplace_back();
   table.columns.back().title = "kv_cache_bytes";
@@ -191,8 +198,8 @@ std::string ToCsv(const ServingReport& report) {
     TextTable::Row row;
     row.cells = {report.model.path, column.name, absl::StrCat(column.tokens),
                  absl::StrCat(column.past)};
-    for (const ServingRow& figure : kServingRows) {
-      row.cells.push_back(figure.value(column.totals).ToString());
+    for (const Quantity& q : ServingQuantities()) {
+      row.cells.push_back((column.totals.*q.value).ToString());
     }
     row.cells.push_back(column.cache_bytes ? column.cache_bytes->ToString() : "");
     table.rows.push_back(std::move(row));

@@ -11,10 +11,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/graph/dtype.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
 #include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
+#include "src/symbolic/expr_sum.h"
 
 namespace onnxflops::report {
 namespace {
@@ -23,7 +26,8 @@ constexpr size_t kMaxShownInputs = 8;     // of a graph; key-value caches have a
 constexpr size_t kMaxShownSizes = 8;      // in the title
 constexpr size_t kMaxShownItems = 12;     // symbols, unknown nodes
 constexpr size_t kMaxTotalColumns = 160;  // of a formula in the lines of totals
-constexpr size_t kMaxShownBound = 60;     // of what a symbol is at most
+constexpr size_t kNamedSizes = 2;         // without a bound
+constexpr int kMaxShownBound = 60;        // of what a symbol is at most
 constexpr int kNamedOthers = 2;           // operators named as the rest of the FLOPs
 constexpr int kLeastWork = 1000;          // of the work: less of another kind is not mentioned
 
@@ -280,7 +284,30 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   LabelledLine line = {"types", {}};
   for (auto& [value, text] : types) line.texts.push_back(std::move(text));
+  if (const std::optional<Expr> bops = BitOperations(by_type)) {
+    line.texts.push_back(
+        absl::StrCat(texts.Number(*bops), " BOPs", texts.Per(), " (MACs x bits x bits)"));
+  }
   lines->push_back(std::move(line));
+}
+
+// Parameters of copies, which count or not.
+void AddCopies(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
+  const auto params = [&](const WeightCopy& copy) {
+    return ShowExpr(Expr(copy.params), options.exact);
+  };
+  for (const WeightCopy& tied : report.tied) {
+    lines->push_back({"",
+                      {absl::StrCat("without ", params(tied), " of ", Escaped(tied.copy),
+                                    ", tied to ", Escaped(tied.original))}});
+  }
+  for (const WeightCopy& likely : report.likely_copies) {
+    const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
+    lines->push_back(
+        {"",
+         {absl::StrCat("with ", params(likely), " of ", copy, ", maybe a copy of ", original)}});
+    lines->push_back({"", {absl::StrCat("if so: --tied ", copy, "=", original)}});
+  }
 }
 
 LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const TotalTexts& texts) {
@@ -336,6 +363,27 @@ std::string RangeText(const Report& report, const Ranges& ranges, const Quantity
                       high.empty() ? ", no upper bound is known" : ", at most ", high);
 }
 
+// "no operator bounds resize(Resize_3156), slice(Slice_3193) and 8 more": why there is no most.
+std::string UnboundedText(const Report& report) {
+  absl::flat_hash_set<std::string> used;
+  for (const Expr* e : {&report.totals.flops, &report.totals.macs}) {
+    for (const std::string& name : e->Symbols()) used.insert(name);
+  }
+  std::vector<std::string> names;
+  int64_t more = 0;
+  for (const SymbolOrigin& s : report.symbols) {
+    if (s.kind == SymbolOrigin::Kind::kInput || s.at_most || !used.contains(s.name)) continue;
+    if (names.size() < kNamedSizes) {
+      names.push_back(WithoutEnd(s.name, kMaxShownBound));
+    } else {
+      ++more;
+    }
+  }
+  if (names.empty()) return "";
+  return absl::StrCat("no operator bounds ", absl::StrJoin(names, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
 // The least and the most work that sizes inside the model allow, at the inputs' sizes of the title.
 void AddRange(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
   const std::string inside = SizesInsideText(report);
@@ -349,6 +397,8 @@ void AddRange(const Report& report, const ViewOptions& options, std::vector<Labe
   }
   if (line.texts.empty()) return;
   line.texts.push_back(absl::StrCat("from ", inside));
+  std::string unbounded = UnboundedText(report);
+  if (!unbounded.empty()) line.texts.push_back(std::move(unbounded));
   if (report.undecided_branches > 0) {
     line.texts.push_back(
         absl::StrCat("with the larger branch of ", Plural(report.undecided_branches, "If node")));
@@ -470,6 +520,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
   }
   AddTypes(report, texts, &lines);
   lines.push_back(ParamsLine(report, options, texts));
+  if (report.part.empty()) AddCopies(report, options, &lines);
   if (texts.Matters(t.foldable_flops)) {
     lines.push_back({"folded",
                      {absl::StrCat("of the FLOPs, ", texts.Number(t.foldable_flops),
@@ -549,6 +600,18 @@ std::string WarningText(const std::string& warning) {
 }
 
 }  // namespace
+
+std::optional<Expr> BitOperations(const MacsByDType& macs) {
+  ExprSum sum;
+  for (const auto& [operands, amount] : macs) {
+    const int bits = BitsPerElement(operands.a) * BitsPerElement(operands.b);
+    if (bits == 0) return std::nullopt;
+    sum.Add(amount * bits);
+  }
+  Expr total = sum.Total();
+  if (total.error() != nullptr) return std::nullopt;  // beyond 128 bits
+  return total;
+}
 
 int64_t SizesInside(const Report& report) {
   return static_cast<int64_t>(FindSizesInside(report).size());

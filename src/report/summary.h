@@ -3,12 +3,15 @@
 #define ONNXFLOPS_SRC_REPORT_SUMMARY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "src/cost/cost.h"
 #include "src/report/report.h"
 #include "src/report/text_table.h"
 #include "src/report/view_options.h"
+#include "src/symbolic/expr.h"
 
 namespace onnxflops::report {
 
@@ -19,6 +22,10 @@ struct Summary {
   std::vector<std::string> symbols, unknown, warnings;  // a line each
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
+
+// MACs, each times the bits of both its operands as stored: the BOPs of papers on quantisation.
+// nullopt where a type has no bits.
+std::optional<Expr> BitOperations(const MacsByDType& macs);
 
 // How many sizes the totals depend on that no input has, since they follow from what tensors hold,
 // from the trips of loops, or from sizes by no formula.

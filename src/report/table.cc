@@ -1,4 +1,5 @@
 // The report for terminals.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,7 +40,15 @@ std::string ToTable(const Report& report, const ViewOptions& options, const Tabl
   for (const auto* lines : {&summary.head, &summary.totals}) {
     for (const LabelledLine& line : *lines) out += DrawLabelled(line, style.line_width());
   }
-  TextTable table = MakeTable(report, options, /*bars=*/!options.stable);
+  // The totals and the modules on one screen of the terminal, with the line of the next command.
+  constexpr int kOtherLines = 4;  // blank, titles, a note, the next command
+  constexpr int kLeastRows = 10;
+  ViewOptions page = options;
+  if (style.height > 0) {
+    const auto above = static_cast<int>(std::count(out.begin(), out.end(), '\n'));
+    page.page_rows = std::clamp(style.height - above - kOtherLines, kLeastRows, options.page_rows);
+  }
+  TextTable table = MakeTable(report, page, /*bars=*/!options.stable);
   absl::StrAppend(
       &out, "\n",
       options.stable ? DrawStableText(std::move(table)) : DrawText(std::move(table), style));

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -24,6 +26,7 @@ using report::kColumnGap;
 using report::kLineMark;
 using report::WithoutBeginning;
 using report::WithoutEnd;
+using report::WithoutMiddle;
 
 constexpr int kMinWidth = 12;    // of a column that was made narrower
 constexpr int kMaxPadded = 250;  // one name of a megabyte does not make every row as wide
@@ -63,9 +66,10 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   for (int width : *widths) total += width + kColumnGap;
   for (size_t c = 0; c < widths->size() && total > limit; ++c) {
     const Column::Narrow narrow = table.columns[c].narrow;
-    if (narrow != Column::Narrow::kDrop && narrow != Column::Narrow::kDropWhole) continue;
+    const bool shrinks = narrow == Column::Narrow::kDrop || narrow == Column::Narrow::kDropEnd;
+    if (!shrinks && narrow != Column::Narrow::kDropWhole) continue;
     int& width = (*widths)[c];
-    if (narrow == Column::Narrow::kDrop && width - (total - limit) >= kMinWidth) {
+    if (shrinks && width - (total - limit) >= kMinWidth) {
       width -= total - limit;
       return;
     }
@@ -89,19 +93,62 @@ void Narrow(const TextTable& table, int limit, std::vector<int>* widths) {
   }
 }
 
+// `beginning`: columns that are kept of it; the other columns show the end.
+std::string CutCell(absl::string_view cell, int width, int beginning) {
+  if (beginning == 0) return WithoutBeginning(cell, width);
+  return beginning >= width ? WithoutEnd(cell, width) : WithoutMiddle(cell, width, beginning);
+}
+
+// Where to cut names that look alike: so that those that differ look different, as many as can. -1:
+// no place is better.
+int BestCut(const std::vector<std::string*>& cells, int width) {
+  absl::flat_hash_set<std::string> looks;
+  for (const std::string* cell : cells) looks.insert(*cell);
+  const size_t different = looks.size();
+  int best = -1;
+  size_t most = 1;
+  for (const int beginning : {width / 4, width / 2, width * 3 / 4, width, 0}) {
+    if (most == different) break;
+    looks.clear();
+    for (const std::string* cell : cells) looks.insert(CutCell(*cell, width, beginning));
+    if (looks.size() <= most) continue;
+    most = looks.size();
+    best = beginning;
+  }
+  return best;
+}
+
+// Cuts what has no room in a column.
+void CutColumn(size_t column, int width, TextTable* table) {
+  using Narrow = TextTable::Column::Narrow;
+  const Narrow narrow = table->columns[column].narrow;
+  const int usual = narrow == Narrow::kCutEnd || narrow == Narrow::kDropEnd ? width : 0;
+  const bool names = column == 0 || usual == 0;
+  std::string& title = table->columns[column].title;
+  title = CutCell(title, width, usual);
+  absl::flat_hash_map<std::string, std::vector<std::string*>> alike;
+  for (TextTable::Row& row : table->rows) {
+    std::string& cell = row.cells[column];
+    if (DisplayWidth(cell) <= width) continue;
+    alike[CutCell(cell, width, row.faint ? width : usual)].push_back(&cell);
+  }
+  for (const auto& [look, cells] : alike) {
+    const int beginning = names && cells.size() > 1 ? BestCut(cells, width) : -1;
+    for (std::string* cell : cells) {
+      *cell = beginning < 0 ? look : CutCell(*cell, width, beginning);
+    }
+  }
+}
+
 std::string RowLine(const TextTable& table, const std::vector<std::string>& cells,
-                    const std::vector<int>& widths, bool cut, bool joined) {
+                    const std::vector<int>& widths) {
   std::string line;
   for (size_t c = 0; c < cells.size(); ++c) {
     if (widths[c] == 0) continue;
-    const bool cut_end = joined || table.columns[c].narrow == TextTable::Column::Narrow::kCutEnd;
-    const std::string cell = !cut      ? cells[c]
-                             : cut_end ? WithoutEnd(cells[c], widths[c])
-                                       : WithoutBeginning(cells[c], widths[c]);
     const int column = std::min(widths[c], kMaxPadded);
-    const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cell))), ' ');
+    const std::string pad(static_cast<size_t>(std::max(0, column - DisplayWidth(cells[c]))), ' ');
     if (c > 0) line.append(kColumnGap, ' ');
-    line += table.columns[c].right ? pad + cell : cell + pad;
+    line += table.columns[c].right ? pad + cells[c] : cells[c] + pad;
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
@@ -206,12 +253,12 @@ std::string MarkdownCell(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"<", "&lt;"}, {">", "&gt;"}});
 }
 
-std::string DrawAt(const std::vector<int>& widths, const TextTable& table, const TableStyle& style,
-                   bool cut = true) {
+std::string DrawAt(const std::vector<int>& widths, const TextTable& table,
+                   const TableStyle& style) {
   std::string out;
-  const auto add = [&](const char* escape, const char* mark, const std::vector<std::string>& cells,
-                       bool joined) {
-    const std::string line = absl::StrCat(mark, RowLine(table, cells, widths, cut, joined));
+  const auto add = [&](const char* escape, const char* mark,
+                       const std::vector<std::string>& cells) {
+    const std::string line = absl::StrCat(mark, RowLine(table, cells, widths));
     if (style.color && escape != nullptr) {
       absl::StrAppend(&out, escape, line, kPlain, "\n");
     } else {
@@ -220,9 +267,9 @@ std::string DrawAt(const std::vector<int>& widths, const TextTable& table, const
   };
   std::vector<std::string> titles;
   for (const TextTable::Column& column : table.columns) titles.push_back(column.title);
-  if (!table.rows.empty()) add(kFaint, "  ", titles, false);
+  if (!table.rows.empty()) add(kFaint, "  ", titles);
   for (const TextTable::Row& row : table.rows) {
-    add(row.strong ? kBold : (row.faint ? kFaint : nullptr), kLineMark, row.cells, row.faint);
+    add(row.strong ? kBold : (row.faint ? kFaint : nullptr), kLineMark, row.cells);
   }
   for (const std::string& note : table.notes) {
     const std::string text = DrawSentence("", absl::StrCat("(", note, ")"), style.line_width());
@@ -237,6 +284,9 @@ std::string DrawText(TextTable table, const TableStyle& style) {
   Clean(&table);
   std::vector<int> widths = Widths(table);
   Narrow(table, style.width, &widths);
+  for (size_t c = 0; c < widths.size(); ++c) {
+    if (widths[c] > 0) CutColumn(c, widths[c], &table);
+  }
   return DrawAt(widths, table, style);
 }
 
@@ -248,7 +298,7 @@ std::string DrawStableText(TextTable table) {
   for (const TextTable::Column& column : table.columns) {
     widths.push_back(column.right ? kFigureWidth : kNameWidth);
   }
-  return DrawAt(widths, table, {}, /*cut=*/false);
+  return DrawAt(widths, table, {});
 }
 
 std::string DrawMarkdown(const TextTable& table) {

@@ -20,7 +20,8 @@ struct TextTable {
       kKeep,
       kCutBeginning,
       kCutEnd,     // also dropped, from the right, where nothing else is enough
-      kDrop,       // made narrower, or dropped
+      kDrop,       // made narrower, or dropped; the beginning is cut
+      kDropEnd,    // the same; the end is cut
       kDropWhole,  // dropped
       kDropLast,   // dropped from the right where cutting the others is not enough
     } narrow = Narrow::kKeep;

@@ -12,6 +12,7 @@
 #include "src/cost/amounts.h"
 #include "src/module/module_tree.h"
 #include "src/report/formula_text.h"
+#include "src/report/make_report.h"
 #include "src/report/node_rows.h"
 #include "src/report/report.h"
 #include "src/symbolic/expr_sum.h"

@@ -278,7 +278,8 @@ TextTable NodeTable(const Report& report, const ViewOptions& options, bool bars)
 
 TextTable MakeTable(const Report& report, const ViewOptions& options, bool bars) {
   TextTable table;
-  switch (options.by) {
+  const bool whole = report.tool && !report.tool->has_rows;  // nothing below the model has a figure
+  switch (whole ? GroupBy::kModule : options.by) {
     case GroupBy::kModule:
       table = ModuleTable(report, options, bars);
       break;
@@ -289,7 +290,7 @@ TextTable MakeTable(const Report& report, const ViewOptions& options, bool bars)
       table = options.top > 0 ? TopNodes(report, options, bars) : NodeTable(report, options, bars);
       break;
   }
-  if (report.tool && !report.tool->has_rows) {
+  if (whole) {
     table.notes.push_back(absl::StrCat(report.convention, " counts the model as a whole only"));
   }
   return table;

@@ -50,12 +50,15 @@ struct ViewOptions {
   // For comparing texts: rows keep the order of the model, none is joined or cut, columns have one
   // width, and a row holds nothing that depends on other rows.
   bool stable = false;
+  // Modules are opened as far as so many rows allow, without --depth.
+  int page_rows = 32;
   // What stands for the file.
   enum class Title : uint8_t { kPath, kFileName, kNone } title = Title::kPath;
 };
 
 struct TableStyle {
   int width = 0;       // columns of the terminal; 0: as wide as it gets
+  int height = 0;      // its lines, so that totals stay in sight; 0: a page has any number
   bool color = false;  // bold, faint and yellow text by terminal escapes
 
   // Where texts are broken.

@@ -7,7 +7,7 @@ namespace onnxflops::resolve {
 OperatorRow RowFinder::LookUp(absl::string_view domain, absl::string_view op_type,
                               int64_t opset) const {
   FoundOp found;
-  if (has_rules_) found = operators_.rules.Find(domain, op_type, opset);
+  if (has_rules_) found = RulesAccess::Find(operators_.rules, domain, op_type, opset);
   if (found.def == nullptr) found = operators_.find_op(domain, op_type, opset);
   const bool known_name = found.known_name;
   if (found.def != nullptr || !known_name || opset >= kMaxOpset) {

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/op_def.h"
 #include "ops/registry.h"
+#include "ops/user/rules_access.h"
 #include "ops/user/user_rules.h"
 
 namespace onnxflops::resolve {
@@ -29,7 +30,7 @@ struct OperatorRow {
 class RowFinder {
  public:
   explicit RowFinder(const Operators& operators)
-      : operators_(operators), has_rules_(!operators.rules.families().empty()) {}
+      : operators_(operators), has_rules_(!RulesAccess::Families(operators.rules).empty()) {}
 
   // Real exporters write operators of a newer opset than they declare; what they mean is plain. So
   // an operator without a row at `opset` has the one of the newest.

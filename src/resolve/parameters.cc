@@ -188,8 +188,12 @@ class RoleFinder {
 
 std::vector<TensorRole> FindRoles(const ModelData& model) { return RoleFinder(model).Roles(); }
 
-std::vector<Parameter> FindParameters(const ModelData& model) {
-  return RoleFinder(model).Parameters();
+std::vector<Parameter> FindParameters(const ModelData& model, const Ties& ties) {
+  std::vector<Parameter> found = RoleFinder(model).Parameters();
+  if (ties.empty()) return found;
+  const auto is_copy = [&](const Parameter& p) { return ties.contains(p.value); };
+  found.erase(std::remove_if(found.begin(), found.end(), is_copy), found.end());
+  return found;
 }
 
 }  // namespace onnxflops::resolve

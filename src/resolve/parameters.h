@@ -21,9 +21,10 @@
 // contraction, the scale of a normalization, the table of an embedding.
 //
 // What no file can tell: a weight that the exporter copied (GPT-2's tied output layer, which
-// TorchScript transposes) counts twice; one that was folded away (a BatchNorm inside its Conv) does
-// not count; a buffer that is used like a weight (a
-// rotary embedding's frequencies) counts.
+// TorchScript transposes) counts twice,
+// unless the user says that it is one (src/resolve/ties.h); one that was folded away (a BatchNorm
+// inside its Conv) does not count; a buffer that is used like a weight (a rotary embedding's
+// frequencies) counts.
 #ifndef ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_
 #define ONNXFLOPS_SRC_RESOLVE_PARAMETERS_H_
 
@@ -33,6 +34,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/string_view.h"
 #include "src/graph/model.h"
+#include "src/resolve/ties.h"
 
 namespace onnxflops::resolve {
 
@@ -54,8 +56,8 @@ struct Parameter {
   OptionalNodeId first_user;
 };
 
-// The weights, each once, in the order of the file.
-std::vector<Parameter> FindParameters(const ModelData& model);
+// The weights, each once, in the order of the file, without copies of tied ones.
+std::vector<Parameter> FindParameters(const ModelData& model, const Ties& ties = {});
 
 }  // namespace onnxflops::resolve
 

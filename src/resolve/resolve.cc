@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
-#include "src/load/load.h"
+#include "src/load/with_functions.h"
 #include "src/load/write_application.h"
 
 namespace onnxflops {

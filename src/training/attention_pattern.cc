@@ -4,11 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "src/base/limits.h"
+
 namespace onnxflops::training {
 namespace {
-
-constexpr int kMaxChain = 12;          // nodes between the two products
-constexpr size_t kMaxChainInputs = 8;  // of each of them
 
 class Finder {
  public:
@@ -63,7 +62,8 @@ class Finder {
   std::optional<size_t> InputOnChain(NodeId id) const {
     const Call& call = *CallOf(id);
     const Shape* out = ShapeOf(call.outputs, 0);
-    if (out == nullptr || model_.node(id).inputs.size() > kMaxChainInputs) return std::nullopt;
+    if (out == nullptr || model_.node(id).inputs.size() > kMaxAttentionChainInputs)
+      return std::nullopt;
     std::optional<size_t> best;
     for (size_t i = 0; i < model_.node(id).inputs.size(); ++i) {
       const Shape* shape = ShapeOf(call.inputs, i);
@@ -80,7 +80,7 @@ class Finder {
     pattern.output = output;
     bool weighed = false;
     std::optional<NodeId> at = ProducerOf(output, 0);
-    for (int i = 0; at && i < kMaxChain; ++i) {
+    for (int i = 0; at && i < kMaxAttentionChain; ++i) {
       if (weighed && IsProduct(*at)) return Add(*at, std::move(pattern));
       if (GradientOf(*CallOf(*at)).weighs_scores) weighed = true;
       const std::optional<size_t> through = InputOnChain(*at);

@@ -189,7 +189,8 @@ class BackwardWalk {
     const Node& node = model_.node(id);
     const bool quantizes = call.def != nullptr && absl::StrContains(node.op_type, "QuantizeLinear");
     if (!quantizes || !Any(NeededInputs(node, call))) return;
-    unknown_.emplace(id, "it has no gradient; training with fake quantization passes one through");
+    unknown_.emplace(
+        id, "it has no gradient; of training with fake quantization, count the float model");
   }
 
   Needed NeededOutputs(const Node& node, CallId id) {
@@ -305,10 +306,11 @@ class BackwardWalk {
     if (!call.bodies.empty()) TakeBodies(node_id, id, pass);
     if (call.bodies.empty() || HasOwnGradient(call)) {
       const Needed needed = NeededInputs(node, call);
-      if (!Any(needed)) return;
+      const Needed of_rule = needed + ModifiersNeed(node, call);
+      if (!Any(of_rule)) return;
       Record(instance, i, needed);
       if (call.def != nullptr && !GradientCosts::Saves(*call.def)) what = NodeBackward::kRuns;
-      AddGradient(node_id, id, needed, pass);
+      AddGradient(node_id, id, of_rule, pass);
       GiveGradient(node_id, call, needed, pass);
     }
     if (instance == 0) main_[i] = what;
@@ -317,6 +319,14 @@ class BackwardWalk {
   // Beside those of its bodies, which are modifiers.
   static bool HasOwnGradient(const Call& call) {
     return call.def != nullptr && call.def->control_flow == ControlFlow::kNone;
+  }
+
+  // To its rule, a modifier is an input behind the others. It needs a gradient of what it gives
+  // also where only a value that it takes from around it needs one.
+  Needed ModifiersNeed(const Node& node, const Call& call) {
+    bool any = false;
+    for (const BodyRun& run : call.bodies) any |= Any(NeedsOfBody(node, call, run).outputs);
+    return any ? Needed(1, '\1') : Needed();
   }
 
   // Of a body that is walked several times, all that any walk needs.
@@ -331,7 +341,8 @@ class BackwardWalk {
     const Node& node = model_.node(id);
     for (size_t i = 0; i < needed.size(); ++i) {
       if (needed[i] == 0) continue;
-      char& gets = Gets(*node.inputs[i]);
+      const auto tie = in_.ties.find(*node.inputs[i]);
+      char& gets = Gets(tie == in_.ties.end() ? *node.inputs[i] : tie->second);
       if (gets != 0 && i < call.inputs.size()) {
         const Fact& fact = in_.fact(call.inputs[i]);
         if (fact.is_tensor() && fact.shape.ranked()) {
@@ -396,9 +407,7 @@ class BackwardWalk {
     }
   }
 
-  const Expr& MacsOf(CallId id) const {
-    return counts_.calls[static_cast<size_t>(id)].own.flops[Kind::kMac];
-  }
+  const Expr& MacsOf(CallId id) const { return counts_.cost(id).own.flops[Kind::kMac]; }
 
   bool IsAttentionOperator(CallId id) const {
     const Call& call = in_.call(id);
@@ -419,7 +428,7 @@ class BackwardWalk {
   void TakeBodies(NodeId node_id, CallId id, Pass* pass) {
     const Node& node = model_.node(node_id);
     const Call& call = in_.call(id);
-    const std::vector<Expr>& times = counts_.calls[static_cast<size_t>(id)].body_times;
+    const std::vector<Expr>& times = counts_.cost(id).body_times;
     Needed reached(node.inputs.size(), 0);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       const BodyMap map =
@@ -545,7 +554,7 @@ absl::StatusOr<Backward> CountBackward(const Inference& inference, const Counts&
   const modules::Attribution attribution =
       modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
   ASSIGN_OR_RETURN(const training::TrainedParameters trained,
-                   training::FindTrained(*inference.model, attribution, options));
+                   training::FindTrained(*inference.model, attribution, inference.ties, options));
   const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
   const bool flash = options.attention == AttentionBackward::kFlash;
   training::GradientCosts costs(inference, counts, causal, flash);

@@ -1,7 +1,9 @@
 #include "src/training/gradient_cost.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 
 #include "absl/container/inlined_vector.h"
@@ -13,6 +15,20 @@ namespace onnxflops::training {
 namespace {
 
 bool IsNothing(const ElementCost& cost) { return (cost * Expr(1)).IsZero(); }
+
+bool KeepsAny(const Keeps& keeps) {
+  return keeps.inputs != 0 || keeps.crosswise || keeps.outputs != 0 || keeps.per_root != 0 ||
+         keeps.places || keeps.scores || keeps.gates;
+}
+
+// More than moving gradients and adding them up.
+bool Multiplies(const Gradient& gradient) {
+  const ElementCost* costs[] = {&gradient.first, &gradient.others, &gradient.shared,
+                                &gradient.per_input, &gradient.per_root};
+  return gradient.rule != nullptr || gradient.as_forward ||
+         std::any_of(std::begin(costs), std::end(costs),
+                     [](const ElementCost* cost) { return !IsNothing(*cost); });
+}
 
 // Sizes that differ, ones at the front apart.
 bool IsBroadcast(const Shape& from, const Shape& to) {
@@ -75,12 +91,15 @@ class Parts {
 }  // namespace
 
 bool GradientCosts::Saves(const OpDef& def) {
+  return !SavesKnown(def) || def.gradient.products != 0 || KeepsAny(def.gradient.keeps);
+}
+
+bool GradientCosts::SavesKnown(const OpDef& def) {
   const Gradient& gradient = def.gradient;
-  if (gradient.products != 0 || gradient.as_forward || gradient.rule != nullptr) return true;
-  for (const ElementCost& cost : {gradient.first, gradient.others, gradient.per_input}) {
-    if (!IsNothing(cost)) return true;
-  }
-  return gradient.formula == nullptr && def.count != nullptr;
+  if (gradient.formula == nullptr) return def.count == nullptr;
+  if (gradient.keeps.unknown) return false;
+  if (gradient.keeps.nothing || gradient.products != 0 || KeepsAny(gradient.keeps)) return true;
+  return !Multiplies(gradient);
 }
 
 absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forward,
@@ -90,8 +109,8 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
     if (call.def->count == nullptr) return Census();
     return absl::UnimplementedError(in_.model->node(call.node).domain.empty()
                                         ? "its gradient has no rule"
-                                        : "there is no gradient of it: autograd trains the "
-                                          "operators of ai.onnx that it stands for");
+                                        : "it has no gradient: autograd trains the operators "
+                                          "of ai.onnx that it stands for");
   }
   absl::InlinedVector<const Fact*, 8> inputs, outputs;
   for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));
@@ -112,7 +131,7 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
 const absl::StatusOr<Census>& GradientCosts::Of(CallId id, const Needed& needed) {
   std::unique_ptr<absl::StatusOr<Census>>& known = known_[{id, needed}];
   if (known == nullptr) {
-    const CallCost& cost = counts_.calls[static_cast<size_t>(id)];
+    const CallCost& cost = counts_.cost(id);
     known = std::make_unique<absl::StatusOr<Census>>(
         cost.problem.ok() ? Find(in_.call(id), cost.own.flops, needed) : cost.problem);
   }

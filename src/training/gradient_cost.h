@@ -27,8 +27,11 @@ class GradientCosts {
   // is one of an operator; at least one input is needed.
   const absl::StatusOr<Census>& Of(CallId call, const Needed& needed);
 
-  // Whether backward reads what the call was given or made: a tensor that it saves.
+  // Whether backward reads what the call was given or made: a tensor that it saves. Also where that
+  // is not known.
   static bool Saves(const OpDef& def);
+  // Whether the row tells what it saves.
+  static bool SavesKnown(const OpDef& def);
 
  private:
   absl::StatusOr<Census> Find(const Call& call, const Census& forward, const Needed& needed) const;

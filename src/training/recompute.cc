@@ -135,7 +135,7 @@ class Recomputer {
     size_t end = nodes.size();
     while (end > 0 && backward_[nodes[end - 1]] != NodeBackward::kReads) --end;
     if (end == 0) return;
-    const CallCost& last = counts_.calls[static_cast<size_t>(main_.calls[nodes[end - 1]])];
+    const CallCost& last = counts_.cost(main_.calls[nodes[end - 1]]);
     if (!stops_early) {
       end = nodes.size();
     } else if (last.own.flops[Kind::kMac] != Expr(0)) {
@@ -145,7 +145,7 @@ class Recomputer {
   }
 
   void Add(size_t i) {
-    const CallCost& cost = counts_.calls[static_cast<size_t>(main_.calls[i])];
+    const CallCost& cost = counts_.cost(main_.calls[i]);
     if (!main_.shape_work.empty() && main_.shape_work[i]) return;
     flops_.Add(cost.tally().amounts.flops);
     macs_.Add(cost.tally().flops[Kind::kMac]);

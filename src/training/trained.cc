@@ -84,20 +84,13 @@ absl::string_view PathOfModule(const modules::Attribution& attribution, Optional
   return module ? attribution.paths.path(*module) : absl::string_view();
 }
 
-// Rows and features of a table or matrix: the last two sizes, where all before them are 1.
-struct Sizes {
-  int64_t rows = 0, features = 0;
-};
-
-std::optional<Sizes> MatrixSizes(const ModelData& model, ValueId value) {
+// A table or matrix: all sizes before the last two are 1.
+bool IsMatrix(const ModelData& model, ValueId value) {
   const OptionalTensorId tensor = model.value(value).initializer;
-  if (!tensor) return std::nullopt;
+  if (!tensor) return false;
   const auto& dims = model.tensor(*tensor).dims;
-  if (dims.size() < 2) return std::nullopt;
-  for (size_t i = 0; i + 2 < dims.size(); ++i) {
-    if (dims[i] != 1) return std::nullopt;
-  }
-  return Sizes{dims[dims.size() - 2], dims[dims.size() - 1]};
+  return dims.size() >= 2 &&
+         std::all_of(dims.begin(), dims.end() - 2, [](int64_t size) { return size == 1; });
 }
 
 bool IsLookup(const Node& node) { return node.domain.empty() && node.op_type == "Gather"; }
@@ -150,8 +143,7 @@ class OtherNames {
     }
     if (IsPositions(parameter, users->second)) {
       const absl::string_view module = PathOfModule(attribution_, users->second[0]);
-      for (absl::string_view name : {"positional_embedding", "position_embedding.weight",
-                                     "position_embeddings.weight", "pos_embed"}) {
+      for (absl::string_view name : exporter::kPositionNames) {
         names.push_back({Join(module, name), true});
       }
     }
@@ -179,7 +171,7 @@ class OtherNames {
   bool IsPositions(const resolve::Parameter& parameter, const std::vector<NodeId>& users) const {
     if (!exporter::IsRenamed(parameter.name) || users.size() != 1) return false;
     const Node& node = model_.node(users[0]);
-    if (!node.domain.empty() || node.op_type != "Add" || !MatrixSizes(model_, parameter.value)) {
+    if (!node.domain.empty() || node.op_type != "Add" || !IsMatrix(model_, parameter.value)) {
       return false;
     }
     for (OptionalValueId input : node.inputs) {
@@ -253,37 +245,51 @@ class Patterns {
   std::vector<std::string> guesses_;
 };
 
-// An exporter that transposes weights writes a copy of a tied one, without a name. Weights are not
-// read: nobody knows whether it is a copy. Where one is trained and the other is not, say so.
-void WarnOfCopies(const ModelData& model, const modules::Attribution& attribution,
-                  const std::vector<resolve::Parameter>& parameters, TrainedParameters* result) {
-  absl::flat_hash_map<std::pair<int64_t, int64_t>, const resolve::Parameter*> tables;  // by sizes
-  for (const resolve::Parameter& table : parameters) {
-    const std::optional<Sizes> sizes = MatrixSizes(model, table.value);
-    if (!sizes || !table.first_user || !IsLookup(model.node(*table.first_user))) continue;
-    tables.try_emplace({sizes->rows, sizes->features}, &table);
-  }
-  for (const resolve::Parameter& copy : parameters) {
-    const std::optional<Sizes> sizes = MatrixSizes(model, copy.value);
-    if (!sizes || !exporter::IsRenamed(copy.name) || sizes->features <= sizes->rows) continue;
-    const auto table = tables.find({sizes->features, sizes->rows});
-    const bool trained = result->value[static_cast<size_t>(copy.value)];
-    if (table == tables.end() ||
-        trained == result->value[static_cast<size_t>(table->second->value)]) {
+// Where one of two that may be tied is trained and the other is not, say so.
+void WarnOfCopies(const ModelData& model, const resolve::Ties& ties, TrainedParameters* result) {
+  for (const resolve::LikelyCopy& likely : resolve::FindLikelyCopies(model)) {
+    const bool trained = result->value[static_cast<size_t>(likely.copy)];
+    if (ties.contains(likely.copy) ||
+        trained == result->value[static_cast<size_t>(likely.original)]) {
       continue;
     }
-    result->warnings.push_back(absl::StrCat(
-        Quoted(copy.name), trained ? " is trained" : " is not trained", ", and ",
-        Quoted(table->second->name), trained ? " is not" : " is",
-        ". The first may be a transposed copy of the second: if the two are tied, name module ",
-        Quoted(PathOfModule(attribution, copy.first_user)), " as well"));
+    const std::string copy(model.value(likely.copy).name);
+    const std::string original(model.value(likely.original).name);
+    result->warnings.push_back(absl::StrCat(Quoted(copy),
+                                            trained ? " is trained" : " is not trained", ", and ",
+                                            Quoted(original), trained ? " is not" : " is",
+                                            ". The first may be a transposed copy of the second: "
+                                            "if the two are tied, say so by --tied ",
+                                            Quoted(absl::StrCat(copy, "=", original))));
   }
 }
+
+// What the options say of one parameter and its copies.
+class Choice {
+ public:
+  Choice(Patterns* frozen, Patterns* trained, const OtherNames* other_names)
+      : frozen_(*frozen), trained_(*trained), other_names_(other_names) {}
+
+  void Add(const resolve::Parameter& parameter, absl::string_view module) {
+    std::vector<OtherName> others;
+    if (other_names_ != nullptr) others = other_names_->Of(parameter);
+    freezes_ |= frozen_.Match(parameter, module, others);
+    trains_ |= trained_.Match(parameter, module, others);
+  }
+  bool is_trained() const { return !freezes_ && (trains_ || trained_.empty()); }
+
+ private:
+  Patterns& frozen_;
+  Patterns& trained_;
+  const OtherNames* other_names_;
+  bool freezes_ = false, trains_ = false;
+};
 
 }  // namespace
 
 absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                                               const modules::Attribution& attribution,
+                                              const resolve::Ties& ties,
                                               const TrainingOptions& options) {
   TrainedParameters result;
   result.value.assign(model.values.size(), false);
@@ -291,17 +297,25 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
   std::optional<OtherNames> other_names;
   if (!frozen.empty() || !trained.empty()) other_names.emplace(model, attribution);
   const std::vector<resolve::Parameter> parameters = resolve::FindParameters(model);
+  absl::flat_hash_map<ValueId, Choice> choices;  // copies share that of the original
+  const auto original_of = [&](ValueId value) {
+    const auto tie = ties.find(value);
+    return tie == ties.end() ? value : tie->second;
+  };
   for (const resolve::Parameter& parameter : parameters) {
-    const absl::string_view module = PathOfModule(attribution, parameter.first_user);
-    result.all_elements += parameter.elements;
-    std::vector<OtherName> others;
-    if (other_names) others = other_names->Of(parameter);
-    const bool freezes = frozen.Match(parameter, module, others);
-    const bool trains = trained.Match(parameter, module, others) || trained.empty();
+    choices
+        .try_emplace(original_of(parameter.value), &frozen, &trained,
+                     other_names ? &*other_names : nullptr)
+        .first->second.Add(parameter, PathOfModule(attribution, parameter.first_user));
+  }
+  for (const resolve::Parameter& parameter : parameters) {
+    const bool is_copy = ties.contains(parameter.value);
+    if (!is_copy) result.all_elements += parameter.elements;
     const OptionalTensorId tensor = model.value(parameter.value).initializer;
     const bool is_float = !tensor || IsFloat(model.tensor(*tensor).dtype);
-    if (freezes || !trains || !is_float) continue;
+    if (!is_float || !choices.at(original_of(parameter.value)).is_trained()) continue;
     result.value[static_cast<size_t>(parameter.value)] = true;
+    if (is_copy) continue;
     result.elements += parameter.elements;
     result.bytes += parameter.bytes;
     ++result.tensors;
@@ -312,7 +326,7 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
     result.warnings.emplace_back(
         "nothing is trained: the parameters are integers, as of a quantised model");
   }
-  WarnOfCopies(model, attribution, parameters, &result);
+  WarnOfCopies(model, ties, &result);
   return result;
 }
 

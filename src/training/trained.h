@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "src/graph/model.h"
 #include "src/module/attribution.h"
+#include "src/resolve/ties.h"
 #include "src/training/training_options.h"
 
 namespace onnxflops::training {
@@ -26,8 +27,10 @@ struct TrainedParameters {
 // all modules around it and, a matrix, as the weight of each module that uses it. A matrix whose
 // name the exporter dropped is also known by what it is used for. NotFound where no pattern of an
 // option matches a parameter.
+// A copy of a tied weight is trained if that weight is, and a pattern that matches one is for both.
 absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
                                               const modules::Attribution& attribution,
+                                              const resolve::Ties& ties,
                                               const TrainingOptions& options);
 
 }  // namespace onnxflops::training

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/glob.h"
+#include "src/base/limits.h"
 #include "src/base/sha256.h"
 #include "src/check/budgets.h"
 #include "src/check/check_writers.h"
@@ -209,12 +211,60 @@ TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
       {"[budget]\nflops = 1\n[[allow]]\nrule = \"budget.flop\"\nreason = \"\"\nuntil = "
        "2027-01-31\n",
        "onnxflops.toml:4:8: no rule is named 'budget.flop'; did you mean budget.flops?"},
+      {"[budget]\nflops = 1\n[[allow]]\nrule = \"budget.flops\"\nreason = \" \"\nuntil = "
+       "2027-01-31\n",
+       "onnxflops.toml:5:10: reason should say why the exception is allowed"},
       {"[modules.a]\npeak_activation_bytes = 1\n",
-       "onnxflops.toml:2:1: peak_activation_bytes is of the whole model: it belongs in [budget]"},
+       "onnxflops.toml:2:1: peak_activation_bytes is of the whole model, not of a module"},
       {"lower_bounds = \"yes\"\n", "lower_bounds should be \"fail\" or \"pass\""},
       {"[budget\n", "onnxflops.toml:1:8: "},
   };
   for (const auto& [text, fault] : cases) EXPECT_THAT(FaultOf(text), HasSubstr(fault)) << text;
+}
+
+// ---- limits of a call
+
+TEST(BudgetsTest, ALimitOfACallIsARuleOfAFile) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"flops=400 GFLOP", "[budget]\nflops = \"400 GFLOP\""},
+      {" params = +2% ", "[budget]\nparams = \"+2%\""},
+      {"other_flops/flops=1%", "[budget]\n\"other_flops/flops\" = \"1%\""},
+      {"visual.*:macs=16 GMAC", "[modules.\"visual.*\"]\nmacs = \"16 GMAC\""},
+      {"a=b:c:macs=16", "[modules.\"a=b:c\"]\nmacs = \"16\""},
+      {"peak_activation_bytes=1 MB", "[budget]\npeak_activation_bytes = \"1 MB\""},
+  };
+  for (const auto& [call, file] : cases) {
+    Budgets budgets;
+    ASSERT_TRUE(AddBudget(call, &budgets).ok()) << call;
+    const BudgetRule& rule = budgets.rules.at(0);
+    const BudgetRule same = LoadBudgets(file, "b.toml").value().rules.at(0);
+    EXPECT_EQ(rule.place.line, 0U);
+    EXPECT_EQ(std::tie(rule.name, rule.quantity, rule.per, rule.module, rule.limit.kind,
+                       rule.limit.value, rule.limit.text),
+              std::tie(same.name, same.quantity, same.per, same.module, same.limit.kind,
+                       same.limit.value, same.limit.text));
+  }
+}
+
+TEST(BudgetsTest, WhatIsNoLimitOfACall) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "it should be QUANTITY=LIMIT"},
+      {"flops", "it should be QUANTITY=LIMIT"},
+      {":flops=1", "it should be QUANTITY=LIMIT"},
+      {"flop=1", "unknown quantity 'flop'; did you mean flops?"},
+      {"a:flop=1", "unknown quantity 'flop'; did you mean flops?"},
+      {"=1", "unknown quantity ''; known: flops, "},
+      {"flops=1 GMAC", "'1 GMAC': it should be an amount"},
+      {"flops/macs=1", "a ratio is a percentage"},
+      {"a:peak_activation_bytes=1", "is of the whole model, not of a module"},
+  };
+  for (const auto& [text, fault] : cases) {
+    Budgets budgets;
+    EXPECT_THAT(AddBudget(text, &budgets).message(), HasSubstr(fault)) << text;
+  }
+  Budgets full;
+  full.rules.resize(kMaxBudgets);
+  EXPECT_THAT(AddBudget("flops=1", &full).message(), HasSubstr("(budgets)"));
 }
 
 // ---- verdicts. The model: `wide` rows of 8 x 16 in a, of 16 x 4 in b; 128 + 64 MACs a row.
@@ -299,7 +349,7 @@ TEST(JudgeTest, AnOpenSizeIsNotProvenButMayFail) {
   const Diff diff = NoBase(TwoLayers("batch").Count().value());
   const Judgement open = CheckText("budget.macs = 1536", diff).judgements[0];
   EXPECT_EQ(open.verdict, Verdict::kNotProven);
-  EXPECT_EQ(open.detail, "depends on batch: give it a size or a range in [at]");
+  EXPECT_EQ(open.detail, "depends on batch: give it a size with --dim, or a range in [at]");
   EXPECT_EQ(CheckText("budget.macs = 191", diff).judgements[0].verdict, Verdict::kFailed);
   EXPECT_EQ(CheckText("budget.params = 192", diff).judgements[0].verdict, Verdict::kPassed);
   // Of both, whatever the batch: 192*b against 192*b.
@@ -477,6 +527,19 @@ TEST(CheckWritersTest, WhatFailedComesFirst) {
       ToTable(CheckText("budget.params = 192\nbudget.macs = 1", diff), {.width = 80});
   EXPECT_THAT(screen, HasSubstr("failed: 1 of 2 rules"));
   EXPECT_LT(screen.find("budget.macs"), screen.find("budget.params"));
+}
+
+TEST(CheckWritersTest, ARuleOfACallIsShownAtItsModel) {
+  CheckReport report = CheckText("budget.params = 192", NoBase(TwoLayers("2").Count().value()));
+  Budgets call;
+  ASSERT_TRUE(AddBudget("macs=1", &call).ok());
+  const Diff diff = NoBase(TwoLayers("2").Count().value());
+  ASSERT_TRUE(Judge(call, nullptr, diff, "2027-01-15", NoMfu, &report).ok());
+  report.head.path = "m.onnx";
+  EXPECT_THAT(ToTable(report), HasSubstr("budgets onnxflops.toml, --max\n"));
+  EXPECT_THAT(ToGithubAnnotations(report), HasSubstr("::error file=m.onnx,line=1,"));
+  report.budgets.clear();
+  EXPECT_THAT(ToTable(report), HasSubstr("budgets --max\n"));
 }
 
 // ---- utilisation of devices

@@ -16,3 +16,9 @@ if grep -rnE 'stack-protector|cf-protection|FORTIFY|ASSERTIONS|-ffunction-sectio
 cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"
 cmake --build "$work/build"
 "$work/build/consumer" "$@"
+# A model written as text: the second program is found through PATH, or by the environment; without it, the error says what to do.
+text=$(dirname "$here")/data/text/layer.onnxtxt
+if "$work/build/consumer" "$text" 2>"$work/refusal"; then echo "a text model was read without onnxflops-official"; exit 1; fi
+grep -q ONNXFLOPS_OFFICIAL "$work/refusal" || { cat "$work/refusal"; exit 1; }
+PATH="$work/prefix/bin:$PATH" "$work/build/consumer" "$text"
+ONNXFLOPS_OFFICIAL=$work/prefix/libexec/onnxflops/onnxflops-official "$work/build/consumer" "$text"

@@ -8,7 +8,10 @@ int main(int argc, char** argv) {
   const absl::StatusOr<onnxflops::Model> model = onnxflops::Load(argv[1]);
   if (!model.ok()) return std::cerr << model.status().message() << "\n", 2;
   const absl::StatusOr<onnxflops::Report> report = onnxflops::Count(*model);
-  if (!report.ok()) return std::cerr << report.status().message() << "\n", 2;
+  if (!report.ok()) {
+    std::cerr << report.status().message() << " " << onnxflops::LimitOf(report.status()) << "\n";
+    return 2;
+  }
   std::cout << "FLOPs: " << report->totals.flops.ToString() << "\n";  // exact, maybe with symbols
   onnxflops::Bindings all_eight;
   for (const onnxflops::SymbolOrigin& symbol : report->symbols) all_eight[symbol.name] = 8;

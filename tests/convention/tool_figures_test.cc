@@ -70,9 +70,10 @@ class Comparer {
     score->right += right ? 1 : 0;
     score->exact += right && (exact || none) ? 1 : 0;
     if (right) return;
-    if (exact) ADD_FAILURE() << what << ": exact " << row.headline.ToString() << ", not " << figure;
+    if (exact)
+      ADD_FAILURE() << what << ": exact " << row.headline->ToString() << ", not " << figure;
     if (std::getenv("ONNXFLOPS_SHOW") == nullptr) return;
-    std::cout << what << ": " << (none ? "none" : row.headline.ToString()) << ", not " << figure
+    std::cout << what << ": " << (none ? "none" : row.headline->ToString()) << ", not " << figure
               << "\n";
   }
 

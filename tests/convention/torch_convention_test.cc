@@ -32,7 +32,7 @@ CompareReport CompareAll(const Model& model) {
 }
 
 std::string FigureOf(const ToolRow& row) {
-  return row.standing == Standing::kNotApplicable ? "-" : row.headline.ToString();
+  return row.standing == Standing::kNotApplicable ? "-" : row.headline->ToString();
 }
 
 void ExpectFigures(const std::string& what, const CompareReport& report, const Figures& want) {

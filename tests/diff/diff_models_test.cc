@@ -400,6 +400,33 @@ TEST(DiffMutationTest, QdqInserted) {
   EXPECT_THAT(ops, ElementsAre("DequantizeLinear", "QuantizeLinear"));
 }
 
+// CLIP as Hugging Face and as open_clip write it: modules have other names and levels, and
+// attention is split in another way. Towers, layers and what is in them are the same all the same.
+TEST(DiffPropertyTest, TwoProgramsOfOneNetwork) {
+  const std::string root = ONNXFLOPS_SOURCE_DIR "/models/";
+  const Report hf = CountFile(root + "hf-clip-vit-l-14-336.onnx");
+  Report open_clip = CountFile(root + "clip-vit-l-14-336.onnx");
+  ASSERT_TRUE(BindReport({{"batch", 1}}, &open_clip).ok());
+  const std::pair<std::string, std::string> kSame[] = {
+      {"visual.transformer", "m.vision_model.encoder"},
+      {"visual.transformer.resblocks.23.mlp.c_fc", "m.vision_model.encoder.layers.23.mlp.fc1"},
+      {"visual.transformer.resblocks.7.attn", "m.vision_model.encoder.layers.7.self_attn"},
+      {"visual.conv1", "m.vision_model.embeddings.patch_embedding"},
+      {"transformer.resblocks.11", "m.text_model.encoder.layers.11"},
+      {"ln_final", "m.text_model.final_layer_norm"}};
+  const Diff to = MakeDiff(&hf, open_clip).value(), back = MakeDiff(&open_clip, hf).value();
+  for (const auto& [in_open_clip, in_hf] : kSame) {
+    for (const Diff* diff : {&to, &back}) {
+      const std::string& path = diff == &to ? in_open_clip : in_hf;
+      const auto m = std::find_if(diff->modules.begin(), diff->modules.end(),
+                                  [&](const ModuleDiff& row) { return row.path == path; });
+      ASSERT_NE(m, diff->modules.end()) << path;
+      EXPECT_EQ(m->base_path, diff == &to ? in_hf : in_open_clip);
+      EXPECT_TRUE(m->Change(QuantityOf("macs")).is_zero()) << path;
+    }
+  }
+}
+
 // The same network by two exporters: every module that does multiply has a partner, with equal
 // MACs.
 TEST(DiffPropertyTest, AnotherExporterIsNotAnotherModel) {

@@ -38,8 +38,10 @@ struct Net {
   std::string batch = "2", input = "x", stem = "blocks";
   int blocks = 3;
   std::vector<int64_t> wide = {16, 16, 16, 16};
-  std::string moved_to;  // where the head is; "": at the top
-  std::string wrapper;   // around all of it: "/m"
+  std::string moved_to;   // where the head is; "": at the top
+  std::string wrapper;    // around all of it: "/m"
+  std::string inner;      // the module in fc1 that does its work; "": fc1 itself
+  bool adds_own = false;  // fc1 does something itself in any case
 };
 constexpr int64_t kHidden = 8;
 
@@ -59,7 +61,11 @@ ModelMaker MakeNet(const Net& net) {
     const std::string name = absl::StrCat(net.stem, ".", i);
     const std::string block = absl::StrCat("/", name);
     const int64_t wide = net.wide[static_cast<size_t>(i)];
-    linear(absl::StrCat(block, "/fc1"), absl::StrCat(name, ".fc1"), kHidden, wide);
+    linear(absl::StrCat(block, "/fc1", net.inner), absl::StrCat(name, ".fc1"), kHidden, wide);
+    if (net.adds_own) {
+      make.Node(absl::StrCat(net.wrapper, block, "/fc1/Relu"), "Relu", {x}, {x + "_own"});
+      x += "_own";
+    }
     const std::string y = absl::StrCat(name, "_act");
     make.Node(absl::StrCat(net.wrapper, block, "/act/Relu"), "Relu", {x}, {y});
     x = y;
@@ -136,9 +142,35 @@ TEST(DiffTest, ARenamedAndChangedPartIsTheSamePart) {
 
 TEST(DiffTest, AMovedPart) {
   Net head;
-  head.moved_to = "/tail";
-  EXPECT_THAT(Changes(DiffNets({}, head)),
-              ElementsAre("added tail 64", "moved_here tail.head 64", "moved_away head -64"));
+  head.moved_to = "/blocks.0";
+  EXPECT_THAT(
+      Changes(DiffNets({}, head)),
+      ElementsAre("changed blocks.0 64", "moved_here blocks.0.head 64", "moved_away head -64"));
+}
+
+TEST(DiffTest, ALevelAroundAPart) {
+  Net head;
+  head.moved_to = "/tail/inner";
+  const Diff diff = DiffNets({}, head);
+  EXPECT_THAT(Changes(diff), IsEmpty());
+  std::vector<std::string> levels;
+  for (const ModuleDiff& m : diff.modules) {
+    if (m.new_level) levels.push_back(m.path);
+  }
+  EXPECT_THAT(levels, ElementsAre("tail", "tail.inner"));
+}
+
+// What one of the models does in a module itself and the other in its parts: changes add up.
+TEST(DiffTest, PartsThatOnlyOneOfTheModelsHas) {
+  Net parts;
+  parts.inner = "/linear";
+  for (const bool has_own : {false, true}) {
+    parts.adds_own = has_own;
+    const Diff to = DiffNets({}, parts), back = DiffNets(parts, {});
+    ExpectPartsAddUp(to);
+    ExpectPartsAddUp(back);
+    EXPECT_EQ(Turned(to, -1), Turned(back, 1));
+  }
 }
 
 // A prefix of all names is no new model: the parts have no other cost, and the level says so once.
@@ -257,8 +289,8 @@ TEST(ReadReportTest, WhatIsNoReport) {
     return text.replace(at, from.size(), to.data(), to.size());
   };
   const std::pair<std::string, const char*> cases[] = {
-      {"", "old.json: it is not complete JSON"},
-      {good.substr(0, 500), "old.json: it is not complete JSON"},
+      {"", "old.json: it is not valid JSON, or not complete"},
+      {good.substr(0, 500), "old.json: it is not valid JSON, or not complete"},
       {"[]", "old.json: schema: the field is missing"},
       {R"({"schema": "onnxflops.ops/1"})",
        "old.json: schema: 'onnxflops.ops/1' is not onnxflops.report/1, which onnxflops count "
@@ -268,12 +300,16 @@ TEST(ReadReportTest, WhatIsNoReport) {
       {spoilt("\"onnxflops\",", "\"thop\","),
        "old.json: convention: the report counts as 'thop'; only our own counts can be read back"},
       {spoilt("\"params\": 800", "\"params\": -800"),
-       "old.json: params: it should be a quantity, {\"expr\": \"...\", \"value\": ...}"},
+       "old.json: params: it should be a whole number, 0 or more, or {\"expr\": \"...\", ...}"},
       {spoilt("\"expr\": \"3296\"", "\"expr\": \"3296 +\""),
        "old.json: flops: column 7: expected a number, a name or '(', found the end"},
       {spoilt("\"expr\": \"3296\"", "\"expr\": \"-3296\""), "old.json: flops: it is negative"},
       {spoilt("\"expr\": \"3296\"", "\"expr\": 3296"),
-       "old.json: flops: it should be a quantity, {\"expr\": \"...\", \"value\": ...}"},
+       "old.json: flops: it should be a whole number, 0 or more, or {\"expr\": \"...\", ...}"},
+      {spoilt("\"expr\": \"3296\"", "\"expr\": \"3295\""),
+       "old.json: flops: the total is 3295, the modules have 3296"},
+      {spoilt("\"causal\":", "\"convention\": \"onnxflops\", \"causal\":"),
+       "old.json: convention: the field is there twice"},
       {spoilt("\"children\": [", "\"others\": ["), "old.json: children: the field is missing"},
       {spoilt("\"path\": \"blocks.0\"", "\"path\": \"blocks\""),
        "old.json: name: it should end the path"},

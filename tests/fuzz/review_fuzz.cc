@@ -136,5 +136,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     RequireOneLine(budgets.status(), "fuzz.toml:");
   }
+  Budgets call;
+  const absl::Status added = AddBudget(text, &call);
+  if (added.ok()) {
+    JudgeBy(call, "");
+  } else {
+    RequireOneLine(added, "");
+  }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ops/op_def.h"
+#include "ops/user/rules_access.h"
 #include "src/onnxflops.h"
 #include "tests/fuzz/require.h"
 #include "tests/model_maker.h"
@@ -21,7 +22,7 @@ ModelMaker Apply(const Rules& rules, uint8_t choice) {
   make.Input("y", {"batch", "8", "0"}).Input("z", {"2", "3", "seq", "8"});
   constexpr const char* kInputs[] = {"x", "w", "v", "", "y", "z", "n"};
   int made = 0;
-  for (const OpFamily& family : rules.families()) {
+  for (const OpFamily& family : RulesAccess::Families(rules)) {
     make.proto.add_opset_import()->set_domain(family.domain);
     make.proto.mutable_opset_import()->rbegin()->set_version(1 + choice % 3);
     for (const OpDef& row : family.rows) {

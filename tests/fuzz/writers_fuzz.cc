@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -21,6 +20,7 @@
 #include "src/convention/conventions.h"
 #include "src/onnxflops.h"
 #include "src/report/explain.h"
+#include "src/report/memory_rows.h"
 #include "src/report/operators.h"
 #include "src/report/text_table.h"
 #include "tests/fuzz/require.h"
@@ -166,6 +166,8 @@ Report MakeReport(Choices* choose) {
   for (size_t i = choose->Below(5); i > 0; --i) {
     report.nodes.push_back(MakeNode(choose, report.modules.size()));
   }
+  report.tied = {{choose->Name(), choose->Name(), 3}};
+  report.likely_copies = {{choose->Name(), choose->Name(), 7}};
   report.warnings = choose->Names();
   return report;
 }
@@ -310,29 +312,50 @@ void RequireExplanation(const NodeRow& node, Choices* choose) {
   RequireTable(ToText(e, style), style);
 }
 
-// Operators of a file of rules.
-void RequireOperators(Choices* choose) {
-  std::deque<std::string> names;
-  const auto name = [&] { return names.emplace_back(choose->Name()).c_str(); };
-  std::deque<OpDef> rows;
-  std::vector<OperatorLine> lines;
-  for (size_t i = choose->Below(4); i > 0; --i) {
-    OpDef& row = rows.emplace_back();
-    row.name = name();
-    row.formula = name();
-    row.note = name();
-    lines.push_back({name(), &row});
+// What models hold, a row each.
+void RequireMemoryRows(Choices* choose) {
+  std::vector<MemoryRow> rows(choose->Below(4));
+  const size_t fits = choose->Below(3);
+  for (MemoryRow& row : rows) {
+    row.path = choose->Name();
+    row.sizes = row.given = Escaped(choose->Name());
+    row.open = choose->Coin();
+    row.at_node = choose->Name();
+    for (MemoryRow::Bytes& bytes : row.bytes) {
+      bytes.exact = choose->Amount().ToString();
+      if (choose->Coin()) bytes.shown = static_cast<int64_t>(choose->Below(256));
+      bytes.at_least = choose->Coin();
+    }
+    for (size_t i = 0; i < fits; ++i) row.fits.emplace_back("fit training", choose->Name());
   }
   const TableStyle style = MakeStyle(choose);
-  RequireTable(DrawText(OperatorTable(lines), style), style);
-  RequireMarkdown(DrawMarkdown(OperatorTable(lines)));
-  RequireCsv(DrawCsv(OperatorTable(lines)));
-  const std::string text = ToJson(lines);
+  const ViewOptions view = {.exact = choose->Coin()};
+  RequireTable(ToTable(rows, view, style), style);
+  RequireMarkdown(ToMarkdown(rows, view));
+  RequireCsv(ToCsv(rows));
+}
+
+// Operators of a file of rules.
+void RequireOperators(Choices* choose) {
+  std::vector<Operator> operators;
+  for (size_t i = choose->Below(4); i > 0; --i) {
+    Operator& op = operators.emplace_back();
+    op.name = choose->Name();
+    op.words = op.formula = choose->Name();
+    op.note = choose->Name();
+    op.domain = choose->Name();
+    if (i % 2 == 0) op.formulas = {choose->Name(), choose->Name(), {}, {{"let", choose->Name()}}};
+  }
+  const TableStyle style = MakeStyle(choose);
+  RequireTable(ToTable(operators, style), style);
+  RequireMarkdown(ToMarkdown(operators));
+  RequireCsv(ToCsv(operators));
+  const std::string text = ToJson(operators);
   RequireJson(text);
   const nlohmann::json json = nlohmann::json::parse(text);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    RequireSame(json["operators"][i]["domain"], lines[i].domain);
-    RequireTable(ToText(lines[i], style.width), {});
+  for (size_t i = 0; i < operators.size(); ++i) {
+    RequireSame(json["operators"][i]["domain"], operators[i].domain);
+    RequireTable(ToText(operators[i], style.width), {});
   }
 }
 
@@ -347,5 +370,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RequireComparison(report, &choose);
   if (!report.nodes.empty()) RequireExplanation(report.nodes[0], &choose);
   RequireOperators(&choose);
+  RequireMemoryRows(&choose);
   return 0;
 }

@@ -124,8 +124,8 @@ bool Matches(absl::string_view expected, absl::string_view printed) {
 TEST(ReadmeTest, TableOfOperatorsIsWhatOpsPrints) {
   const std::string path = absl::StrCat(kRoot, "ops/README.md");
   const std::string text =
-      absl::StrCat("# Operators\n\nWhat each costs, from the tables in this folder. Written by ",
-                   "`onnxflops ops --format markdown`; a test keeps it equal ",
+      absl::StrCat("# Operators\n\nWhat each costs, from the tables in this folder. Written by\n",
+                   "`onnxflops ops --format markdown`; a test keeps it equal\n",
                    "(`UPDATE_GOLDENS=1 tools/test -R golden` rewrites it).\n\n",
                    RunCommand("onnxflops ops --format markdown"));
   if (Updating()) {

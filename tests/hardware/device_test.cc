@@ -101,7 +101,9 @@ TEST(DeviceTest, FaultsOfAFileNameTheirLine) {
         "[[device]]\nname = \"a\"\npeaks = 3", "[[device]]\nname = \"a\"\npeaks = { bf17 = 1e12 }",
         "[[device]]\nname = \"a\"\npeaks = { bf16 = -1 }",
         "[[device]]\nname = \"a\"\npeaks = { bf16 = nan }",
-        "[[device]]\nname = \"a\"\nmemory_bytes = 1e30", "[[device]\n"}) {
+        "[[device]]\nname = \"a\"\nmemory_bytes = 1e30",
+        "[[device]]\nname = \"a\"\nbytes_per_second = 1e-9",
+        "[[device]]\nname = \"a\"\n[[device]]\nname = \"A\"", "[[device]\n"}) {
     const absl::Status status = LoadDevices(text, "mine.toml").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_EQ(status.message().find("mine.toml:"), 0) << status;

@@ -462,6 +462,19 @@ TEST(MfuTest, WhatIsMissingIsAnError) {
   EXPECT_EQ(CountMfu(*model, blank).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// 0.4 * 2^127 FLOPs forward: what is three times that has no figure.
+TEST(MfuTest, FlopsBeyond128BitsAreAnError) {
+  const Model huge = ModelFromText(
+      "g (float[2147483648,2147483648] x, float[2147483648,2147483648] w) => "
+      "(float[2147483648,2147483648] y) <int64 m = {3435973836}, bool c = {1}> { y = Loop (m, c, "
+      "x) "
+      "<body = b (int64 i, bool ci, float[2147483648,2147483648] h) => "
+      "(bool co, float[2147483648,2147483648] ho) { co = Identity(ci) ho = MatMul(h, w) }> }",
+      17);
+  EXPECT_TRUE(Count(huge).ok());
+  EXPECT_EQ(CountMfu(huge, Eight(1)).status().code(), absl::StatusCode::kOutOfRange);
+}
+
 TEST(MfuTest, ParametersOfFormulas) {
   FormulaParameters p;
   EXPECT_EQ(FlopsByFormula(Formula::kPalm, p).status().code(),

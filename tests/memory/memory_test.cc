@@ -380,6 +380,44 @@ TEST(MemoryTest, TripsOfALoopKeepTheirInputs) {
   }
 }
 
+struct KeptCase {
+  const char *what, *text;
+  int64_t saved, unknown;
+  const char* op;
+};
+constexpr KeptCase kKept[] = {
+    {"factors",
+     "g (float[4,2] x) => (float[4,3] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> { h = Exp(x) y = "
+     "com.microsoft.FusedMatMul(h, w) }",
+     32, 0, ""},
+    {"nothing",
+     "g (float[4,2] x, float[2] b) => (float[1,2] y) { h = Add(x, b) y = ReduceMean<axes = [0]>(h) "
+     "}",
+     0, 0, ""},
+    {"an output",
+     "g (float[4,2] x, float[4,2] b) => (float[4,2] y) { y = com.microsoft.BiasSoftmax<axis = "
+     "1>(x, b) }",
+     32, 0, ""},
+    {"a rule alone",
+     "g (float[1,4,2] x, float[2] g) => (float[1,4,2] y) { y = "
+     "com.microsoft.SkipLayerNormalization(x, x, g) }",
+     0, 1, "SkipLayerNormalization"},
+};
+
+// Never nothing where nobody said so.
+TEST(MemoryTest, WhatARowDoesNotTellIsUnknown) {
+  for (const KeptCase& c : kKept) {
+    SCOPED_TRACE(c.what);
+    CountOptions options;
+    options.memory.emplace().training.input_gradients = true;
+    const Report report = CountAt(ModelFromText(c.text, 17), options);
+    ASSERT_TRUE(report.memory);
+    EXPECT_EQ(report.memory->saved_bytes, Expr(c.saved));
+    EXPECT_EQ(report.memory->unknown_saved, c.unknown);
+    EXPECT_EQ(report.memory->unknown_saved_op, c.op);
+  }
+}
+
 // A cache that grows with the square of the tokens has no bytes per token.
 TEST(MemoryTest, QuadraticPastsAreCountedAtTheirLength) {
   const Model model = ModelFromText(

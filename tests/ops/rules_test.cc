@@ -11,6 +11,7 @@
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "ops/registry.h"
+#include "ops/user/rules_access.h"
 #include "ops/user/user_rules.h"
 #include "src/api/count.h"
 #include "src/base/limits.h"
@@ -220,12 +221,13 @@ TEST(RulesTest, AnUnknownRankMakesTheNodeUnknown) {
 TEST(RulesTest, FilesOfTheirRules) {
   const auto rules = LoadRules(kMlp, "my.toml");
   ASSERT_TRUE(rules.ok()) << rules.status();
-  ASSERT_EQ(rules->families().size(), 1u);
-  EXPECT_STREQ(rules->families()[0].domain, "own");
-  EXPECT_STREQ(rules->families()[0].rows[0].name, "FusedMlp");
-  EXPECT_EQ(rules->Find("own", "FusedMlp", 9).def, &rules->families()[0].rows[0]);
-  EXPECT_EQ(rules->Find("own", "Other", 9).def, nullptr);
-  EXPECT_EQ(Rules().Find("own", "FusedMlp", 9).def, nullptr);
+  ASSERT_EQ(RulesAccess::Families(*rules).size(), 1u);
+  EXPECT_STREQ(RulesAccess::Families(*rules)[0].domain, "own");
+  EXPECT_STREQ(RulesAccess::Families(*rules)[0].rows[0].name, "FusedMlp");
+  EXPECT_EQ(RulesAccess::Find(*rules, "own", "FusedMlp", 9).def,
+            &RulesAccess::Families(*rules)[0].rows[0]);
+  EXPECT_EQ(RulesAccess::Find(*rules, "own", "Other", 9).def, nullptr);
+  EXPECT_EQ(RulesAccess::Find(Rules(), "own", "FusedMlp", 9).def, nullptr);
 }
 
 // ---- files that are wrong

@@ -6,6 +6,7 @@
 XML and JSON are read back; names that attack each format come out as data. A repository with two commits is
 compared with itself, as the templates of tools/ci/ do.
 """
+import hashlib
 import json
 import os
 import re
@@ -32,6 +33,11 @@ def run(*arguments, cwd, code=0, **environment):
                           env={**os.environ, **environment})
     expect(done.returncode == code, f"{arguments}: exit code {done.returncode}, not {code}: {done.stderr[:300]}")
     return done.stdout
+
+
+def expect_error(text, *arguments, cwd):
+    done = subprocess.run([PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+    expect(done.returncode == 2 and text in done.stderr, f"{arguments}: {done.returncode} {done.stderr[:300]}")
 
 
 def write(path, text):
@@ -61,8 +67,8 @@ def check_formats(folder, model, budgets):
 
 
 def expect_junit(text, valid=True):
-    """That a text is what tests/data/junit.xsd allows, says xmllint of Debian's libxml2-utils."""
-    schema = os.path.join(ROOT, "tests", "data", "junit.xsd")
+    """That a text is what Jenkins' schema allows, says xmllint of Debian's libxml2-utils."""
+    schema = os.path.join(ROOT, "tests", "data", "junit-10.xsd")
     done = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", schema, "-"], input=text, capture_output=True, text=True, check=False)
     expect((done.returncode == 0) == valid, f"junit: {done.stderr[:300]}")
 
@@ -75,7 +81,8 @@ def test_formats(folder):
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     expect(cases == {"budget.macs": ["failure"], "budget.params": ["system-out"], "budget.flops": ["system-out"]}, f"junit {cases}")
     expect((suite.get("tests"), suite.get("failures")) == ("3", "1"), "junit's counts")
-    for old, new in ((" classname=", " class="), (" errors=\"0\"", ""), (" time=\"0\"", ""), ("tests=\"3\"", "tests=\"three\"")):
+    expect(all(case.get("classname") and case.get("time") == "0" for case in suite), "what readers of JUnit ask for")
+    for old, new in ((" classname=", " class="), (" errors=\"0\"", ""), ("testcase", "case"), ("<failure", "<fault")):
         expect_junit(texts["junit"].replace(old, new), valid=False)
     annotations = texts["github"].splitlines()
     expect(sorted(line.split(" ")[0] for line in annotations) == ["::error", "::warning"], f"github {annotations}")
@@ -179,21 +186,129 @@ def test_repository(folder):
     comment = run("diff", "--git", "HEAD~1", "models/m.onnx", "--comment", cwd=folder)
     expect(comment.startswith("<!-- onnxflops:diff:models/m.onnx -->\n"), "the marker")
     copy(MODEL, os.path.join(folder, "models", "new.onnx"))
-    run("diff", "--git", "HEAD", "models/new.onnx", cwd=folder, code=2)
+    expect_error("it is not in revision HEAD; --base-missing ok", "diff", "--git", "HEAD", "models/new.onnx", cwd=folder)
     new = run("diff", "--git", "HEAD", "models/new.onnx", "--base-missing", "ok", cwd=folder)
     expect("everything is new" in new, "a new model")
     for revision in ("no-such-branch", "-x", "HEAD:models/m.onnx"):
         run("diff", f"--git={revision}", "models/m.onnx", cwd=folder, code=2)
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 123\n"
     write(model, pointer)
+    write(os.path.join(folder, "pointer.onnx"), pointer)
     git("commit", "-qam", "three", cwd=folder)
     copy(MODEL, model)
-    done = subprocess.run([PROGRAM, "diff", "--git", "HEAD", "models/m.onnx"], cwd=folder, capture_output=True, text=True, check=False)
-    expect(done.returncode == 2 and "git lfs pull" in done.stderr, f"a pointer: {done.stderr}")
+    expect_error("git lfs fetch origin HEAD (git lfs pull", "diff", "--git", "HEAD", "models/m.onnx", cwd=folder)
+    expect_error("git lfs pull", "count", "pointer.onnx", cwd=folder)
+    test_lfs(folder, pointer)
     git("config", "diff.onnx.textconv", f"{PROGRAM} count --format text", cwd=folder)
     write(os.path.join(folder, ".gitattributes"), "*.onnx diff=onnx\n")
     shown = git("diff", "HEAD~2", "HEAD~1", "--", "models/m.onnx", cwd=folder)
     expect("MACs" in shown and "Binary files" not in shown, "textconv")
+
+
+def test_lfs(folder, pointer):
+    """The object of a pointer is read from the store of git-lfs. What is no hash names no file."""
+    store = os.path.join(folder, ".git", "lfs", "objects", "00", "00")
+    os.makedirs(store)
+    copy(MODEL, os.path.join(store, "0" * 64))
+    expect("nothing changed" in run("diff", "--git", "HEAD", "models/m.onnx", cwd=folder), "the object of a pointer")
+    bad = pointer.replace("0" * 64, "../" * 21 + "x")
+    write(os.path.join(folder, "models", "m.onnx"), bad)
+    git("commit", "-qam", "four", cwd=folder)
+    copy(MODEL, os.path.join(folder, "models", "m.onnx"))
+    expect_error("git lfs pull", "diff", "--git", "HEAD", "models/m.onnx", cwd=folder)
+    git("reset", "-q", "--hard", "HEAD~1", cwd=folder)
+
+
+BARE_CONFIG = """[core]
+repositoryformatversion = 1
+bare = true
+[extensions]
+partialClone = origin
+[remote "origin"]
+url = .
+promisor = true
+uploadpack = "touch pwned; false"
+"""
+
+
+def test_git_of_others(folder):
+    """A folder that looks like a repository runs nothing, and a hook's GIT_DIR does not change what a path means."""
+    git("init", "-q", cwd=folder)
+    evil = os.path.join(folder, "evil")
+    for part in ("objects/k", "refs/heads"):
+        os.makedirs(os.path.join(evil, part))
+    write(os.path.join(evil, "HEAD"), "ref: refs/heads/main\n")
+    write(os.path.join(evil, "config"), BARE_CONFIG)
+    write(os.path.join(evil, "refs", "heads", "main"), "1" * 40 + "\n")
+    copy(MODEL, os.path.join(evil, "m.onnx"))
+    copy(os.path.join(ROOT, "models", "lstm.onnx"), os.path.join(folder, "m.onnx"))
+    os.mkdir(os.path.join(folder, "sub"))
+    copy(MODEL, os.path.join(folder, "sub", "m.onnx"))
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "one", cwd=folder)
+    expect_error("git finds no such revision", "diff", "--git", "HEAD", "evil/m.onnx", cwd=folder)
+    expect(not any("pwned" in names for _, _, names in os.walk(folder)), "a configuration in the repository ran a program")
+    for place in (".git", os.path.join(folder, ".git")):
+        expect("nothing changed" in run("diff", "--git", "HEAD", "sub/m.onnx", cwd=folder, GIT_DIR=place), "a hook's GIT_DIR")
+
+
+def test_check_of_revisions(folder):
+    """check --git: several models, each with itself at a revision; a new one with nothing."""
+    git("init", "-q", cwd=folder)
+    copy(MODEL, os.path.join(folder, "m.onnx"))
+    write(os.path.join(folder, "onnxflops.toml"), "[budget]\nmacs = \"+1%\"\n")
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "one", cwd=folder)
+    copy(MODEL, os.path.join(folder, "new.onnx"))
+    expect_error("new.onnx: it is not in revision HEAD", "check", "--git", "HEAD", "m.onnx", "new.onnx", cwd=folder)
+    run("check", "--git", "HEAD", "m.onnx", "new.onnx", "--base-missing", "ok", "--decision", "d.json", cwd=folder)
+    bases = [model.get("base") for model in json.loads(read(os.path.join(folder, "d.json")))["models"]]
+    with open(MODEL, "rb") as file:
+        expect(bases == [{"path": "HEAD:m.onnx", "sha256": hashlib.sha256(file.read()).hexdigest()}, None], f"a decision's bases: {bases}")
+    expect_error("give one of them", "check", "--git", "HEAD", "--against", "m.onnx", "m.onnx", cwd=folder)
+    shutil.copytree(os.path.join(ROOT, "tests", "data", "config", "gpt2"), os.path.join(folder, "gpt2"))
+    expect_error("gpt2: a folder; --git takes a file", "diff", "--git", "HEAD", "gpt2", cwd=folder)
+    copy(os.path.join(ROOT, "models", "mobilenet-v3-large.onnx"), os.path.join(folder, "m.onnx"))
+    run("check", "--git", "HEAD", "m.onnx", cwd=folder, code=1)
+
+
+def review(folder, code, **environment):
+    """What review.sh prints to stderr, and its comment."""
+    script = os.path.join(ROOT, "tools", "ci", "review.sh")
+    done = subprocess.run([script], cwd=folder, env={**os.environ, "ONNXFLOPS": PROGRAM, "BASE": "HEAD", "OUT": "out", **environment},
+                          capture_output=True, text=True, check=False)
+    expect(done.returncode == code, f"review {environment}: exit code {done.returncode}, not {code}: {done.stderr[:300]}")
+    return done.stderr + read(os.path.join(folder, "out", "comment.md"))
+
+
+def expect_refused_out(folder):
+    """Results never go where a pull request has put a link or a file of its own."""
+    done = subprocess.run([os.path.join(ROOT, "tools", "ci", "review.sh")], cwd=folder, capture_output=True, text=True, check=False,
+                          env={**os.environ, "ONNXFLOPS": PROGRAM, "BASE": "HEAD", "OUT": "taken"})
+    expect(done.returncode == 2 and "OUT: 'taken' is a part of the repository" in done.stderr, f"OUT: {done.stderr}")
+
+
+def test_review(folder):
+    """A mistake in what review.sh is given is an error that names it. What is new or gone is said."""
+    git("init", "-q", cwd=folder)
+    for name in ("m.onnx", "old.onnx", "a b.onnx"):
+        copy(MODEL, os.path.join(folder, name))
+    git("add", "-A", cwd=folder)
+    git("commit", "-qm", "one", cwd=folder)
+    expect("BUDGETS: there is no file 'typo.toml'" in review(folder, 2, BUDGETS="typo.toml"), "a file of budgets that is not there")
+    expect("BASE: there is no revision 'no-such'" in review(folder, 2, BASE="no-such"), "a base that is not there")
+    expect("BASE: there is no revision '--all'" in review(folder, 2, BASE="--all"), "a base that is an option")
+    expect("no file of the repository matches 'typo/*.onnx'" in review(folder, 2, MODELS="typo/*.onnx"), "a pattern without files")
+    expect("No model changed its cost." in review(folder, 0), "nothing changed")
+    os.mkdir(os.path.join(folder, "taken"))
+    write(os.path.join(folder, "taken", "comment.md"), "")
+    git("add", "taken", cwd=folder)
+    expect_refused_out(folder)
+    write(os.path.join(folder, "mine.toml"), "[budget]\nmacs = 1\n")
+    expect("Budgets are read from the base" in review(folder, 0, BUDGETS="mine.toml"), "budgets that are new")
+    git("rm", "-q", "old.onnx", "a b.onnx", cwd=folder)
+    expect("Models that are gone: `old.onnx` and 1 other" in review(folder, 0), "models that are gone")
+    expect(is_plain(os.path.join(folder, "out", "comment.md")) == "", "a plain comment")
 
 
 def test_templates(folder):
@@ -250,15 +365,16 @@ def test_plain_comments(folder):
 
 
 def test_workflows(folder):
-    """actionlint, where it is installed, takes the workflows for forks and what action.yml says at its top."""
+    """The README says what action.yml does. actionlint, where it is installed, takes that and the workflows for forks."""
+    action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
+    usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
+    expect("```yaml\n" + usage + "\n```" in read(os.path.join(ROOT, "README.md")), "the README's workflow is that of action.yml")
     if not shutil.which("actionlint"):
         return
     workflows = os.path.join(folder, ".github", "workflows")
     os.makedirs(workflows)
     git("init", "-q", cwd=folder)
     shutil.copytree(os.path.join(ROOT, "tools", "ci"), os.path.join(folder, "tools", "ci"))
-    action = read(os.path.join(ROOT, "tools", "ci", "action.yml"))
-    usage = "\n".join(line[4:] for line in action.splitlines() if line.startswith("#   "))
     texts = {"use.yml": usage, **{name: read(os.path.join(ROOT, "tools", "ci", name)) for name in ("fork-review.yml", "fork-comment.yml")}}
     for name, text in texts.items():
         write(os.path.join(workflows, name), text.replace("OWNER/onnxflops/tools/ci@REVISION", "./tools/ci") + "\n")
@@ -294,7 +410,7 @@ def hostile_fork(folder, script, environment):
 
 
 def main():
-    for test in (test_formats, test_sizes, test_attacks, test_plain_comments, test_workflows, test_repository, test_templates):
+    for test in (test_formats, test_sizes, test_attacks, test_plain_comments, test_workflows, test_repository, test_git_of_others, test_check_of_revisions, test_review, test_templates):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("\n".join(FAULTS))

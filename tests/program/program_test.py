@@ -198,6 +198,19 @@ class WidthTest(ProgramTest):
         self.assertEqual((run.returncode, error), (0, ""), call)
         return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
 
+    def test_a_screen_holds_what_a_user_came_for(self):
+        """Whoever looks at 24 lines sees the totals, and the line of the next command."""
+        for call in (
+            "models/resnet50.onnx",
+            "models/clip-vit-l-14-336.onnx --dim batch=1",
+            "models/gpt2.onnx --dim batch=8,seq=512",
+            "compare models/openclip224-vit-l-14-336-visual.onnx --with thop",
+            "models/deployed/llama_tiny_gqa.genai_int4.onnx --prefill 512 --decode 1@512",
+            "check models/resnet50.onnx --max flops=9GFLOP --max layer*:macs=1.5GMAC",
+        ):
+            for columns in (80, 200):
+                self.assertLess(len(self.screen(call, columns)), 24, f"{call} at {columns} columns")
+
     def test_no_line_is_wider_than_the_terminal(self):
         for columns in (60, 80, 120, 200):
             for call in self.CALLS[: 2 if columns < 80 else None]:

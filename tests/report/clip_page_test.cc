@@ -70,7 +70,7 @@ absl::int128 Figure(const std::string& model, const std::string& tool, const Bin
   const auto report = CompareTools(*loaded, {.bindings = sizes}, {.with = {tool}});
   EXPECT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->tools[0].standing, Standing::kExact) << model << " " << tool;
-  return report->tools[0].headline.literal();
+  return report->tools[0].headline->literal();
 }
 
 struct Formula {

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -45,6 +47,7 @@ using report::SiNumber;
 using report::TensorText;
 using report::WithoutBeginning;
 using report::WithoutEnd;
+using report::WithoutMiddle;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -649,6 +652,20 @@ TEST(TableTest, CutsWhatMattersLeast) {
   EXPECT_EQ(WithoutBeginning("ééééé", 4), "..éé");
   EXPECT_EQ(WithoutEnd("a long text", 8), "a long..");
   EXPECT_EQ(WithoutEnd("short", 5), "short");
+  EXPECT_EQ(WithoutMiddle("  transformer.resblocks.0-23", 16, 4), "  tran..cks.0-23");
+  EXPECT_EQ(WithoutMiddle("    deep and long", 9, 4), "    dee..");
+}
+
+TEST(TableTest, NamesThatDifferAreCutSoThatTheyDiffer) {
+  TextTable table;
+  table.columns = {{"name", false, TextTable::Column::Narrow::kCutBeginning}};
+  for (const char* name :
+       {"encoder.first.block.attention.dense", "decoder.first.block.attention.dense",
+        "head.of.the.model.that.has.no.twin"}) {
+    table.rows.push_back({{name}});
+  }
+  EXPECT_EQ(DrawText(table, {.width = 22}),
+            "  name\n| encod..tention.dense\n| decod..tention.dense\n| ..l.that.has.no.twin\n");
 }
 
 TEST(TableTest, OneFactorStandsInTheTitles) {
@@ -731,6 +748,44 @@ TEST(ExplainTest, BothBranchesOfAnIf) {
   EXPECT_EQ(e->bodies[1].macs.ToString(), "64*n");
   EXPECT_EQ(e->bodies[1].how, "counted: it costs more");
   EXPECT_EQ(e->amounts.flops.ToString(), "128*n");
+}
+
+// ---- quantities
+
+// A row of the table is all that writers need to show a quantity: each prints what is in a member
+// that they do not name.
+TEST(QuantityTest, ARowOfTheTableReachesEveryWriter) {
+  ModelMaker make;
+  make.Input("x", {"2", "3"}).Weight("w", {3, 4}).Node("n", "MatMul", {"x", "w"}, {"y"});
+  const absl::StatusOr<Model> model = make.Output("y").Load();
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Report> report = Count(*model, {.node_rows = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  report->absent = 0;
+  for (const Quantity& q : kQuantities) {
+    SCOPED_TRACE(q.key);
+    Report shown = *report;
+    const Expr mark = 987'654'321'987;
+    auto of_model = std::make_shared<Amounts>(*shown.modules[0].amounts);
+    of_model.get()->*q.value = mark;
+    shown.totals.*q.value = mark;
+    shown.modules[0].amounts = std::move(of_model);
+    shown.by_op[0].*q.value = mark;
+    shown.nodes[0].*q.value = mark;
+    const size_t places = q.of == Quantity::Of::kWeights ? 2 : 4;
+    const std::vector<std::string> parts = absl::StrSplit(ToJson(shown), "987654321987");
+    EXPECT_GE(parts.size() - 1, places);
+    for (GroupBy by : {GroupBy::kModule, GroupBy::kOp, GroupBy::kNode}) {
+      if (q.of == Quantity::Of::kWeights && by != GroupBy::kModule) continue;
+      ViewOptions view;
+      view.by = by;
+      view.exact = true;
+      view.columns = {FindFigure(q.key).value()};
+      EXPECT_THAT(ToCsv(absl::MakeConstSpan(&shown, 1), view), HasSubstr("987654321987"));
+      EXPECT_THAT(ToMarkdown(shown, view), HasSubstr("987"));
+      EXPECT_THAT(ToTable(shown, view, {.width = 200}), HasSubstr("987"));
+    }
+  }
 }
 
 // ---- estimate: what was measured

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "src/onnxflops.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/summary.h"
 #include "src/report/text_table.h"
 #include "src/report/view.h"
 #include "tests/model_maker.h"
@@ -97,6 +99,7 @@ TEST(SumTest, RowsOfEveryTreeAddUp) {
   const ViewOptions views[] = {
       {},
       {.depth = 2},
+      {.page_rows = 10},
       {.fold = false},
       {.sort = FindFigure("bytes_read").value()},
       {.columns = EveryQuantity()},
@@ -257,6 +260,16 @@ TEST(ScreenTest, StoredTypesOfOneNode) {
   EXPECT_THAT(ToText(*e, {}), HasSubstr("types     uint8 x float32, QDQ (computed in float)"));
   const absl::StatusOr<Report> report = make.Count();
   EXPECT_THAT(ToTable(*report, {}), HasSubstr("types   uint8 x float32, QDQ: 64 MACs"));
+  EXPECT_THAT(ToTable(*report, {}), HasSubstr("16.38 k BOPs (MACs x bits x bits)"));  // 64 x 8 x 32
+}
+
+TEST(ScreenTest, BitOperations) {
+  const MacOperands bytes = {DType::kInt8, DType::kUint8}, mixed = {DType::kFloat16, DType::kInt4};
+  const Expr batch = Expr::Symbol("batch");
+  EXPECT_EQ(report::BitOperations({{bytes, 10}, {mixed, batch}}), Expr(640) + batch * 64);
+  EXPECT_EQ(report::BitOperations({}), Expr(0));
+  EXPECT_EQ(report::BitOperations({{{}, 10}}), std::nullopt);
+  EXPECT_EQ(report::BitOperations({{bytes, absl::Int128Max()}}), std::nullopt);
 }
 
 // A module in which nothing is known, and one with a known part.

@@ -176,7 +176,7 @@ struct NamingCase {
 constexpr NamingCase kNamings[] = {
     {"a matrix is its module's weight", "head.weight", 88 + 40, "may be a transposed copy"},
     {"positions by their use", "positional_embedding", 88 + 88, "taken as 'onnx::Add_7'"},
-    {"a table, whose copy is trained", "wte", 88 + 40, "name module 'head' as well"},
+    {"a table, whose copy is trained", "wte", 88 + 40, "--tied 'onnx::MatMul_9=wte.weight'"},
 };
 
 TEST(BackwardMicroTest, ParametersThatTheExporterRenamedAreKnown) {
@@ -193,6 +193,54 @@ TEST(BackwardMicroTest, ParametersThatTheExporterRenamedAreKnown) {
   CountOptions named;  // a name of its own is no other
   named.training.emplace().frozen = {"positional_embedding"};
   EXPECT_EQ(TextTower("table").Count(named).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(BackwardMicroTest, TiedWeightsAreOneParameter) {
+  CountOptions options;
+  const absl::StatusOr<Report> apart = TextTower("positions").Count(options);
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  ASSERT_EQ(apart->likely_copies.size(), 1);
+  EXPECT_EQ(apart->likely_copies[0].original, "wte.weight");
+  EXPECT_EQ(apart->totals.params, Expr(88 + 88 + 40));
+  options.tied = {{"onnx::MatMul_9", "wte.weight"}};
+  for (const auto& [frozen, trained] :
+       std::map<std::string, int64_t>{{"wte", 40}, {"head", 40}, {"positions", 88}}) {
+    options.training.emplace().frozen = {frozen};
+    const absl::StatusOr<Report> report = TextTower("positions").Count(options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->totals.params, Expr(88 + 40));
+    EXPECT_EQ(report->training->trained_params, trained) << frozen;
+    EXPECT_TRUE(report->warnings.empty() && report->likely_copies.empty());
+  }
+  // A product for the weight, one for what it multiplies; the gradients of both uses meet.
+  options.training.emplace();
+  EXPECT_EQ(TextTower("positions").Count(options)->totals.backward_flops,
+            Expr(2 * 2 * 10 * 88 + 80 + 80 + 88));
+}
+
+struct TieCase {
+  const char *what, *copy, *original;
+  absl::StatusCode code;
+};
+constexpr TieCase kWrongTies[] = {
+    {"no such copy", "nothing", "wte.weight", absl::StatusCode::kNotFound},
+    {"no such weight", "onnx::MatMul_9", "nothing", absl::StatusCode::kNotFound},
+    {"itself", "wte.weight", "wte.weight", absl::StatusCode::kInvalidArgument},
+    {"other sizes", "onnx::MatMul_9", "positions", absl::StatusCode::kInvalidArgument},
+};
+
+TEST(BackwardMicroTest, WeightsThatCannotBeOneAreErrors) {
+  for (const TieCase& c : kWrongTies) {
+    CountOptions options;
+    options.tied = {{c.copy, c.original}};
+    EXPECT_EQ(TextTower("positions").Count(options).status().code(), c.code) << c.what;
+  }
+  CountOptions options;  // one list may be for several models; a chain is none
+  options.tied = {{"nothing", "wte.weight"}, {"onnx::MatMul_9", "wte.weight"}};
+  EXPECT_TRUE(TextTower("positions").Count(options).ok());
+  options.tied.push_back({"wte.weight", "onnx::MatMul_9"});
+  EXPECT_EQ(TextTower("positions").Count(options).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(BackwardMicroTest, ATableOfEncoderAndDecoderIsShared) {

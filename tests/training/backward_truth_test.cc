@@ -25,6 +25,8 @@ CountOptions OptionsOf(const Json& row) {
   for (const auto& [name, size] : dims.items()) {
     options.bindings[name] = size.get<int64_t>();
   }
+  const Json ties = row.value("tied", Json::array());
+  for (const Json& tie : ties) options.tied.push_back({tie[0], tie[1]});
   TrainingOptions training;
   training.frozen = row.value("frozen", std::vector<std::string>());
   training.trained = row.value("trained", std::vector<std::string>());

@@ -72,7 +72,7 @@ class Program {
     std::vector<Expr> flops, transcendentals;
     for (const auto& [call, n] : sorted) {
       if (call.second) {
-        flops.push_back(ShapeWork(counts_.calls[static_cast<size_t>(call.first)]) * n);
+        flops.push_back(ShapeWork(counts_.cost(call.first)) * n);
         continue;
       }
       flops.push_back(Whole(call.first).flops * n);
@@ -154,7 +154,7 @@ class Accountant {
   // Entries that are not in loops run once for each place.
   Parts Divide(const Entry& entry) {
     const CallId call = entry.call();
-    const CallCost& cost = evidence_.counts().calls[static_cast<size_t>(call)];
+    const CallCost& cost = evidence_.counts().cost(call);
     Parts parts;
     if (entry.part() == modules::CostPart::kShapeWork) {
       parts.base = evidence_.Intern(Program::ShapeWork(cost));

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "ops/op_def.h"
 #include "ops/window.h"
+#include "src/base/limits.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops::convention {
@@ -208,14 +209,13 @@ absl::int128 PadBegin(const NodeView& n, const Windows& windows, size_t i, absl:
 
 // The positions that count, all axes multiplied; nullopt where a size is open.
 std::optional<Expr> Valid(const NodeView& n, const Convolved& c) {
-  constexpr int64_t kMostKernel = 4096;  // no sum overflows
   Expr valid = 1;
   for (size_t i = 0; i < c.windows.axes.size(); ++i) {
     const WindowAxis& axis = c.windows.axes[i];
     const int d = static_cast<int>(i) + 2;
     const auto in = c.large[d].AsInt64(), out = c.small[d].AsInt64(),
                kernel = axis.kernel.AsInt64();
-    if (!in || !out || !kernel || *kernel > kMostKernel) return std::nullopt;
+    if (!in || !out || !kernel || *kernel > kMaxCountedKernel) return std::nullopt;
     const absl::int128 total =
         absl::int128(*out - 1) * axis.stride + absl::int128(*kernel - 1) * axis.dilation + 1 - *in;
     const absl::int128 pad = PadBegin(n, c.windows, i, total);

@@ -168,7 +168,7 @@ constexpr char kSinceNewest[] = "2026-10";
 
 constexpr Convention kNewest = {
     {"flop-counter-mode@2.15", Unit::kFlop, kHeadline,
-     "PyTorch 2.15: torch/utils/flop_counter.py:210-455, on the meta device (on CUDA, too, but for "
+     "PyTorch 2.15: torch/utils/flop_counter.py:210-455, on the meta device (on CUDA too, except "
      "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
      kIncludes, kMisses, "2.15", kSinceNewest,
      "nothing on the meta device and on CUDA (on a CPU: see flop-counter-mode-cpu)"},
@@ -177,7 +177,7 @@ constexpr Convention kNewest = {
 
 constexpr Convention kOld = {
     {"flop-counter-mode@2.14", Unit::kFlop, kHeadline,
-     "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device (on CUDA, too, but for "
+     "PyTorch 2.14: torch/utils/flop_counter.py:159-403, on the meta device (on CUDA too, except "
      "cuDNN's LSTM and the fast path of nn.MultiheadAttention, which are not registered)",
      kIncludes, kMisses, "2.14", "", "the same figure"},
     Apply,

@@ -67,7 +67,7 @@ constexpr AtenRules<Profiler> kRules = {{
     {Aten::kConv, &Profiler::Conv, kProducts},
     {Aten::kConvTranspose, kNotCounted, kNoRule},
     {Aten::kSdpa, &Profiler::Attention, kTwoProducts},
-    {Aten::kLstm, &Profiler::Lstm, "one operator without a rule, but for the sums of its biases"},
+    {Aten::kLstm, &Profiler::Lstm, "one operator without a rule, except the sums of its biases"},
     {Aten::kGru, &Profiler::TwiceProducts, kProducts},
     {Aten::kRnn, &Profiler::TwiceProducts, kProducts},
     {Aten::kBatchNorm, kNotCounted, kNoRule},

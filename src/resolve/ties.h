@@ -1,0 +1,42 @@
+// Weights that are one parameter in PyTorch, and two tensors in a file: TorchScript's exporter
+// transposes the weight of an output layer, and so writes a copy of the table of tokens that it is
+// tied to. Weights are not read, so no file tells whether such a tensor is a copy. The user can.
+#ifndef ONNXFLOPS_SRC_RESOLVE_TIES_H_
+#define ONNXFLOPS_SRC_RESOLVE_TIES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/graph/model.h"
+
+namespace onnxflops {
+
+// Two weights by their names in the file: the first is a copy of the second.
+struct TiedWeights {
+  std::string copy, original;
+};
+
+namespace resolve {
+
+// From each copy to what it is a copy of, which is no copy itself.
+using Ties = absl::btree_map<ValueId, ValueId>;
+
+// One list may be for several models: a pair whose first name is not in the model is left out if
+// another pair is there. Errors: NotFound for names; InvalidArgument for two weights that cannot
+// be one, as they differ in sizes or type.
+absl::StatusOr<Ties> FindTies(const ModelData& model, const std::vector<TiedWeights>& tied);
+
+// What looks like a copy: the second factor of a product, without a name of its own, with the sizes
+// of a table that something is looked up in, transposed.
+struct LikelyCopy {
+  ValueId copy = 0, original = 0;
+};
+std::vector<LikelyCopy> FindLikelyCopies(const ModelData& model);
+
+}  // namespace resolve
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_RESOLVE_TIES_H_

@@ -1,0 +1,87 @@
+// What the driver puts together: operators as values, sweeps and steps of serving against counts at
+// the same sizes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "src/onnxflops.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::Each;
+using testing::Field;
+using testing::HasSubstr;
+
+Model LoadOrDie(const std::string& path) {
+  absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/" + path);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return *std::move(model);
+}
+
+TEST(OperatorsTest, SayWhatTheyCost) {
+  const struct {
+    const char* name;
+    Operator::Status status;
+    bool is_data;
+    const char* formula;
+  } cases[] = {
+      {"Gemm", Operator::Status::kCounted, true, "mac = "},
+      {"ai.onnx.Slice", Operator::Status::kFree, true, "free"},
+      {"com.microsoft.FusedMatMul", Operator::Status::kCounted, true, "mac = "},
+      {"Gather", Operator::Status::kFree, true, "free"},
+      {"LinearAttention", Operator::Status::kCounted, false, "mac = "},
+  };
+  for (const auto& c : cases) {
+    const auto found = FindOperators(c.name);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_THAT(*found, Each(Field(&Operator::status, c.status))) << c.name;
+    EXPECT_EQ(found->back().formulas.has_value(), c.is_data) << c.name;
+    EXPECT_THAT(found->back().formula, HasSubstr(c.formula));
+  }
+  EXPECT_THAT(std::string(FindOperators("Convv").status().message()), HasSubstr("Conv"));
+}
+
+TEST(SweepTest, IsACountAtEachPoint) {
+  const Model model = LoadOrDie("models/gpt2.onnx");
+  const auto all = Count(model);
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_FALSE(all->symbols.empty());
+  const std::string name = all->symbols[0].name;
+  const std::vector<SweptSymbol> swept = {{name, {1, 7, 128}}};
+  const auto sweep = CountSweep(model, {}, "", swept, std::nullopt);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  ASSERT_EQ(sweep->points.size(), 3u);
+  for (const SweepPoint& point : sweep->points) {
+    const auto report = Count(model, {.bindings = point.at});
+    ASSERT_TRUE(report.ok()) << report.status();
+    for (const Quantity& q : kQuantities) {
+      EXPECT_EQ(point.totals.*q.value, report->totals.*q.value)
+          << q.key << " at " << point.at.at(name);
+    }
+  }
+}
+
+TEST(ServingTest, IsACountAtTheSizesThatItBinds) {
+  const Model model = LoadOrDie("tests/data/config/gpt2/config.json");
+  const auto serving =
+      CountServing(model, {.bindings = {{"batch", 2}}},
+                   {.prefill = 512, .decode = ServingRequest::Decode{.tokens = 1, .past = 512}});
+  ASSERT_TRUE(serving.ok()) << serving.status();
+  ASSERT_EQ(serving->columns.size(), 2u);
+  for (const ServingColumn& column : serving->columns) {
+    CountOptions options = {.bindings = column.bindings};
+    options.bindings["batch"] = 2;
+    const auto report = Count(model, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(column.totals.flops, report->totals.flops) << column.name;
+    EXPECT_EQ(column.totals.bytes_read, report->totals.bytes_read) << column.name;
+  }
+  // A key and a value x 12 layers x 768 features x 4 bytes x 2 sequences.
+  EXPECT_EQ(*serving->cache_bytes_per_token, Expr(2 * 12 * 768 * 4 * 2));
+}
+
+}  // namespace
+}  // namespace onnxflops
