@@ -14,6 +14,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/family/family.h"
 #include "src/memory/kv_cache.h"
 #include "src/report/format.h"
 
@@ -54,19 +55,35 @@ absl::StatusOr<CountOptions> OptionsOfStep(const CountOptions& options, const De
   return step;
 }
 
+// Of the first output, [batch, tokens, vocabulary]: tokens of an image are among them.
+absl::StatusOr<Expr> LengthOfOutput(const Model& model, const CountOptions& options) {
+  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal, false));
+  const Fact* fact = analysis.inference.FactOf(model->graph(0).outputs[0]);
+  if (fact != nullptr && fact->is_tensor() && fact->shape.rank() == 3) return fact->shape[1];
+  return absl::InternalError("the first output of a configuration has another shape");
+}
+
 class Server {
  public:
-  Server(const Model& model, const CountOptions& options, const Decoder& decoder)
-      : model_(model), options_(options), decoder_(decoder) {}
+  // `step`: the graph of a step behind a cache, where it is another one.
+  Server(const Model& model, const std::optional<Model>& step, const CountOptions& options,
+         const Decoder& decoder)
+      : model_(model), step_(step), options_(options), decoder_(decoder) {}
 
   absl::Status Add(ServingColumn column, ServingReport* report) const {
-    ASSIGN_OR_RETURN(const CountOptions options, OptionsOfStep(options_, decoder_, column));
-    ASSIGN_OR_RETURN(const Report counted, Count(model_, options));
+    ASSIGN_OR_RETURN(CountOptions options, OptionsOfStep(options_, decoder_, column));
+    const bool is_prompt = step_ && column.name == "prefill";
+    if (is_prompt) options.bindings.erase("past");
+    ASSIGN_OR_RETURN(const Report counted, Count(step_ && !is_prompt ? *step_ : model_, options));
     for (const auto& [name, size] : counted.bindings) {
       if (!options_.bindings.contains(name)) column.bindings.emplace(name, size);
     }
     column.totals = counted.totals;
-    const std::optional<Expr> cache = CacheBytesAt(decoder_, column.tokens + column.past);
+    Expr kept = column.tokens + column.past;
+    if (is_prompt) {
+      ASSIGN_OR_RETURN(kept, LengthOfOutput(model_, options));
+    }
+    const std::optional<Expr> cache = CacheBytesAt(decoder_, kept);
     if (cache) column.cache_bytes = cache->Substitute(options.bindings);
     report->model = counted.model;
     const Bindings at = report::ReferenceSizes(counted);
@@ -77,9 +94,20 @@ class Server {
 
  private:
   const Model& model_;
+  const std::optional<Model>& step_;
   const CountOptions& options_;
   const Decoder& decoder_;
 };
+
+// NotFound where there is none.
+absl::StatusOr<Decoder> DecoderOf(const Model& model, const CountOptions& options) {
+  // The symbols of its inputs: found where none of them is bound.
+  CountOptions open = options;
+  open.bindings.clear();
+  const absl::StatusOr<Analysis> analysis = Analyze(model, open, options.causal, false);
+  if (!analysis.ok()) return analysis.status();
+  return FindDecoder(analysis->inference);
+}
 
 }  // namespace
 
@@ -101,17 +129,19 @@ absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text) {
 
 absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOptions& options,
                                            const ServingRequest& request) {
-  // The symbols of its inputs: found where none of them is bound.
-  CountOptions open = options;
-  open.bindings.clear();
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, open, options.causal, false));
-  const absl::StatusOr<Decoder> decoder = FindDecoder(analysis.inference);
-  if (!decoder.ok()) {
+  absl::StatusOr<Decoder> decoder = DecoderOf(model, options);
+  std::optional<Model> step;
+  if (absl::IsNotFound(decoder.status())) {
+    ASSIGN_OR_RETURN(step, DecodingStepOf(*model));
+    if (step) decoder = DecoderOf(*step, options);
+  }
+  if (absl::IsNotFound(decoder.status())) {
     return absl::FailedPreconditionError(absl::StrCat(
         Escaped(model->path), ": --prefill and --decode need a decoder with a cache, but ",
         decoder.status().message(), "; set sizes with --dim instead"));
   }
-  const Server server(model, options, *decoder);
+  RETURN_IF_ERROR(decoder.status());
+  const Server server(model, step, options, *decoder);
   ServingReport report;
   report.bindings = options.bindings;
   report.token_input = decoder->token_input;

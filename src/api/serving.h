@@ -32,8 +32,9 @@ absl::StatusOr<int64_t> ParsePrefill(absl::string_view text);
 // "1@512": one token after 512.
 absl::StatusOr<ServingRequest::Decode> ParseDecode(absl::string_view text);
 
-// Errors as of Count; also FailedPrecondition for a model without past inputs, or whose export
-// fixed another size.
+// A configuration whose prompt runs an encoder or a tower of images has a graph of its own for
+// steps behind a cache. Errors as of Count; also FailedPrecondition for a model without past
+// inputs, or whose export fixed another size.
 absl::StatusOr<ServingReport> CountServing(const Model& model, const CountOptions& options,
                                            const ServingRequest& request);
 

@@ -173,6 +173,17 @@ Tensor Normalize(GraphBuilder* b, const Tensor& x) {
   return b->Op("Div", {x, length});
 }
 
+namespace {
+
+// Keys or values of a layer that a decoder's cache holds.
+Tensor Past(GraphBuilder* b, const AttentionShape& shape, const char* what, int64_t dim) {
+  const std::string name =
+      absl::StrCat("past_key_values.", *shape.cache, ".", shape.cache_part, what);
+  return b->Input(name, b->dtype(), {"batch", shape.kv_heads, "past", dim});
+}
+
+}  // namespace
+
 Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionShape& shape, const Tensor& mask) {
   Attrs attrs = {{"q_num_heads", shape.heads}, {"kv_num_heads", shape.kv_heads}};
@@ -185,13 +196,31 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
   std::vector<std::string> outputs = {""};
   for (const auto& [what, dim] :
        {std::pair("key", shape.head_dim), std::pair("value", value_dim)}) {
-    inputs.push_back(b->Input(absl::StrCat("past_key_values.", *shape.cache, ".", what), b->dtype(),
-                              {"batch", shape.kv_heads, "past", dim}));
-    outputs.push_back(absl::StrCat("present.", *shape.cache, ".", what));
-    b->DeclareOutput(outputs.back(), b->dtype(), {"batch", shape.kv_heads, "past + seq", dim});
+    const std::string name = absl::StrCat(*shape.cache, ".", shape.cache_part, what);
+    inputs.push_back(Past(b, shape, what, dim));
+    outputs.push_back(absl::StrCat("present.", name));
+    b->DeclareOutput(outputs.back(), b->dtype(),
+                     {"batch", shape.kv_heads, absl::StrCat("past + ", shape.new_tokens), dim});
   }
   b->AssumeDim("past", 0);
   return b->Ops("Attention", inputs, outputs, attrs)[0];
+}
+
+Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer, const AttentionShape& s,
+                        const Dim& length) {
+  const auto cached = [&](const char* what) {
+    return b->Input(absl::StrCat("past_key_values.", layer, ".encoder.", what), b->dtype(),
+                    {"batch", s.kv_heads, length, s.head_dim});
+  };
+  const Tensor heads = Transpose(b, Reshape(b, q, {0, 0, s.heads, s.head_dim}), {0, 2, 1, 3});
+  const Tensor y = b->Op("Attention", {heads, cached("key"), cached("value")});
+  return Reshape(b, Transpose(b, y, {0, 2, 1, 3}), {0, 0, s.heads * s.head_dim});
+}
+
+StepPlaces PlacesOfStep(GraphBuilder* b, const Tensor& x, const AttentionShape& shape) {
+  const Tensor past = b->Op("Squeeze", {SizeOf(b, Past(b, shape, "key", shape.head_dim), 2)});
+  const Tensor total = Add(b, past, b->Op("Squeeze", {SizeOf(b, x, 1)}));
+  return {total, b->Op("Range", {past, total, b->Scalar(1)})};
 }
 
 Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int64_t width,

@@ -87,12 +87,25 @@ struct AttentionShape {
   int64_t value_dim = 0;  // of a head; 0: head_dim
   // The layer whose keys and values are kept: past_key_values.N.key; none without a cache.
   std::optional<int64_t> cache;
+  const char* cache_part = "";     // "decoder.": past_key_values.N.decoder.key
+  const char* new_tokens = "seq";  // their symbol
 };
 
 // softmax(q k') v of [batch, seq, heads * head_dim]; with a cache, after the keys and values that
 // it holds.
 Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionShape& shape, const Tensor& mask = "");
+
+// Softmax(q k') v of [batch, n, heads * head_dim] over keys and values of an encoder, `length` of
+// them, that are in the cache of a layer: past_key_values.N.encoder.key.
+Tensor EncoderAttention(GraphBuilder* b, const Tensor& q, int64_t layer,
+                        const AttentionShape& shape, const Dim& length);
+// What a decoder's cache holds, and places of the n new tokens x behind it.
+struct StepPlaces {
+  Tensor total;   // past and new tokens: a number
+  Tensor places;  // [n]
+};
+StepPlaces PlacesOfStep(GraphBuilder* b, const Tensor& x, const AttentionShape& shape);
 
 // torch.nn.MultiheadAttention of queries x [batch, n, width] over `other` [batch, m, other_width],
 // in the modules that are open. Where the widths are equal, the three projections are one

@@ -35,6 +35,7 @@ struct ConfigNotes {
   std::vector<std::string> ignored;   // keys that change the model and are not read, and why
   std::optional<int64_t> image_size;  // instead of the configuration's
   std::string resized;                // the key that it stands for
+  bool decoding = false;              // the graph of a step of decoding
   SaveOptions save;
 };
 

@@ -27,6 +27,7 @@ namespace {
 struct Family {
   absl::string_view model_type;
   absl::StatusOr<std::string> (*build)(const Config& config);
+  bool own_step = false;  // a step of decoding is a graph of its own
 };
 
 constexpr Family kFamilies[] = {
@@ -48,10 +49,10 @@ constexpr Family kFamilies[] = {
     {"gpt2", BuildGpt2},
     {"gpt_neox", BuildGptNeox},
     {"llama", BuildLlama},
-    {"llava", BuildLlava},
+    {"llava", BuildLlava, true},
     {"mistral", BuildMistral},
     {"mixtral", BuildMixtral},
-    {"mt5", BuildMt5},
+    {"mt5", BuildMt5, true},
     {"phi", BuildPhi},
     {"phi3", BuildPhi3},
     {"qwen2", BuildQwen2},
@@ -64,9 +65,9 @@ constexpr Family kFamilies[] = {
     {"siglip2_vision_model", BuildSiglip2VisionModel},
     {"siglip_text_model", BuildSiglipTextModel},
     {"siglip_vision_model", BuildSiglipVisionModel},
-    {"t5", BuildT5},
+    {"t5", BuildT5, true},
     {"vit", BuildVit},
-    {"whisper", BuildWhisper},
+    {"whisper", BuildWhisper, true},
     {"xlm-roberta", BuildXlmRoberta},
 };
 
@@ -141,12 +142,13 @@ absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
   return document;
 }
 
+// Empty for a step of decoding that has no graph of its own.
 absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
   ASSIGN_OR_RETURN(const nlohmann::json document, Parse(json));
   const Config config(&document, "", notes);
   notes->save.config = std::string(json);
   if (config.Has("model_cfg") || (config.Has("vision_cfg") && config.Has("text_cfg"))) {
-    return BuildOpenClip(config);
+    return notes->decoding ? std::string() : BuildOpenClip(config);
   }
   if (!config.Has("model_type")) {
     return absl::InvalidArgumentError(
@@ -157,6 +159,7 @@ absl::StatusOr<std::string> Build(absl::string_view json, ConfigNotes* notes) {
   const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
                                     [&](const Family& f) { return f.model_type == model_type; });
   if (family == std::end(kFamilies)) return UnknownFamily(model_type);
+  if (notes->decoding && !family->own_step) return std::string();
   return family->build(config);
 }
 
@@ -194,6 +197,17 @@ absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
   }
   warnings.insert(warnings.end(), notes.ignored.begin(), notes.ignored.end());
   return LoadFromBytes(bytes, name, std::move(warnings));
+}
+
+absl::StatusOr<std::optional<Model>> DecodingStepOf(const ModelData& model) {
+  const absl::string_view config = ConfigOf(model);
+  if (config.empty()) return std::optional<Model>();
+  family::ConfigNotes notes;
+  notes.decoding = true;
+  ASSIGN_OR_RETURN(const std::string bytes, family::BuildNamed(config, model.path, &notes));
+  if (bytes.empty()) return std::optional<Model>();
+  ASSIGN_OR_RETURN(Model step, LoadFromBytes(bytes, model.path, {}));
+  return std::optional<Model>(std::move(step));
 }
 
 absl::string_view ConfigOf(const ModelData& model) {

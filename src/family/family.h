@@ -27,6 +27,11 @@ namespace onnxflops {
 absl::StatusOr<Model> LoadConfig(absl::string_view json, absl::string_view name,
                                  std::optional<int64_t> image_size = std::nullopt);
 
+// The graph of a step of decoding, of a model that was made of a configuration, where it is another
+// one than that of a prompt: it has no encoder, whose keys and values are in the cache. nullopt:
+// the model itself has a cache, or none.
+absl::StatusOr<std::optional<Model>> DecodingStepOf(const ModelData& model);
+
 // The same as a ModelProto. Its weights are external data that is not there: ONNX's checker wants
 // the file that they name to exist, so that the best name is that of the file itself.
 absl::StatusOr<std::string> ConfigToOnnx(absl::string_view json, absl::string_view name,

@@ -182,8 +182,11 @@ GraphBuilder::Scope::~Scope() {
 }
 
 Tensor GraphBuilder::Input(absl::string_view name, DType dtype, const Dims& dims) {
-  pbf_builder<GraphField>(inputs_).add_message(GraphField::kInput, ValueInfo(name, dtype, dims));
-  return Tensor(Keep(std::string(name)));
+  const auto [at, is_new] = input_names_.insert(std::string(name));
+  if (is_new) {
+    pbf_builder<GraphField>(inputs_).add_message(GraphField::kInput, ValueInfo(name, dtype, dims));
+  }
+  return Tensor(*at);
 }
 
 void GraphBuilder::DeclareOutput(absl::string_view name, DType dtype, const Dims& dims) {

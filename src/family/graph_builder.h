@@ -97,6 +97,7 @@ class GraphBuilder {
   // The type that the model computes in.
   DType dtype() const { return dtype_; }
 
+  // The same name twice is the same input.
   Tensor Input(absl::string_view name, DType dtype, const Dims& dims);
   void Output(absl::string_view name, const Tensor& value, DType dtype, const Dims& dims);
   // Declares a value as an output that an operator was told to make.
@@ -142,9 +143,9 @@ class GraphBuilder {
   protozero::pbf_writer model_{bytes_};
   std::optional<protozero::pbf_writer> graph_;  // inside it; nodes are added as they come
   std::string initializers_, inputs_, outputs_;
-  // Of nodes, with how many have this name and a number; of parameters; all others.
+  // Of nodes, with how many have this name and a number; of parameters and inputs; all others.
   absl::node_hash_map<std::string, int> names_;
-  absl::node_hash_set<std::string> weights_;
+  absl::node_hash_set<std::string> weights_, input_names_;
   std::deque<std::string> kept_;
   absl::btree_map<std::string, int64_t> assumed_, most_;
 };

@@ -32,7 +32,6 @@ LlavaShape ReadLlava(const Config& config) {
   }
   s.vision = ReadClipVision(vision);
   s.text = ReadLlama(text);
-  s.text.cached = false;
   s.activation = ReadActivation(config, "projector_hidden_act", "gelu");
   s.bias = config.Flag("multimodal_projector_bias", true);
   const int64_t layers = s.vision.encoder.layers;
@@ -65,28 +64,36 @@ Tensor BuildImage(GraphBuilder* b, const Tensor& pixels, const LlavaShape& s) {
 }  // namespace
 
 absl::StatusOr<std::string> BuildLlava(const Config& config) {
-  const LlavaShape s = ReadLlava(config);
+  LlavaShape s = ReadLlava(config);
   const std::string root = config.RequireArchitecture({"LlavaForConditionalGeneration"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
   // The text alone: its tokens follow those of the image.
   const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
-  const Tensor pixels = PixelValues(&b, s.vision.image);
-  Tensor x, table;
+  // A step of decoding: the image is in the cache.
+  const bool step = config.notes().decoding;
+  s.text.cached = step;
+  Tensor pixels, places, x, table;
+  if (!step) pixels = PixelValues(&b, s.vision.image);
+  if (step) places = b.Input("position_ids", DType::kInt64, {"batch", "seq"});
   {
     const Scope model(&b, "model", "LlavaModel");
-    const Tensor image = BuildImage(&b, pixels, s);
+    Tensor image;
+    if (!step) image = BuildImage(&b, pixels, s);
     const Scope language(&b, "language_model", "LlamaModel");
     x = Embedding(&b, ids, "embed_tokens", s.text.vocab, s.text.hidden, &table);
-    x = Concat(&b, {image, x}, 1);
-    const Tensor places = RepeatForBatch(&b, Positions(&b, x, 1), x, {1});
+    if (!step) {
+      x = Concat(&b, {image, x}, 1);
+      places = RepeatForBatch(&b, Positions(&b, x, 1), x, {1});
+    }
     x = DecoderLayers(&b, x, places, s.text);
   }
   x = s.text.tied ? TiedLinear(&b, x, "lm_head", table)
                   : Linear(&b, x, "lm_head", s.text.hidden, s.text.vocab, false);
   const int64_t visual = s.vision.image.Patches() + (s.with_class_token ? 1 : 0);
-  b.Output("logits", x, dtype, {"batch", absl::StrCat("seq + ", visual), s.text.vocab});
+  const Dim tokens = step ? Dim("seq") : Dim(absl::StrCat("seq + ", visual));
+  b.Output("logits", x, dtype, {"batch", tokens, s.text.vocab});
   return std::move(b).Finish();
 }
 

@@ -44,16 +44,25 @@ T5Shape ReadT5(const Config& config, const T5Defaults& defaults) {
 
 class Stack {
  public:
-  Stack(GraphBuilder* b, const T5Shape& shape, bool decoder)
-      : b_(b), s_(shape), decoder_(decoder) {}
+  // `step`: of decoding; what the encoder gave is in the cache.
+  Stack(GraphBuilder* b, const T5Shape& shape, bool decoder, bool step = false)
+      : b_(b), s_(shape), decoder_(decoder), step_(step) {}
 
   // `other`: what the encoder gave, for a decoder.
   Tensor Run(Tensor x, int64_t layers, const Tensor& other) {
     for (int64_t i = 0; i < layers; ++i) {
       const Scope block(b_, absl::StrCat("block.", i), Class("Block"));
       int part = 0;
-      x = Attend(x, x, "SelfAttention", part++, i == 0);
-      if (decoder_) x = Attend(x, other, "EncDecAttention", part++, false);
+      x = Attend(x, "SelfAttention", part++, [&](const Tensor& q, const Tensor& normed) {
+        if (i == 0) bias_ = step_ ? StepBias(normed) : PositionBias(normed);
+        return Over(q, normed, Shape(i, decoder_), bias_);
+      });
+      if (decoder_) {
+        x = Attend(x, "EncDecAttention", part++, [&](const Tensor& q, const Tensor& /*normed*/) {
+          const AttentionShape shape = {s_.heads, s_.heads, s_.head_dim};
+          return step_ ? EncoderAttention(b_, q, i, shape, "seq") : Over(q, other, shape, "");
+        });
+      }
       x = FeedForward(x, part);
     }
     return RmsNorm(b_, x, "final_layer_norm", s_.width, Class("LayerNorm"));
@@ -62,32 +71,54 @@ class Stack {
  private:
   std::string Class(const char* name) const { return absl::StrCat(s_.prefix, name); }
 
-  Tensor Attend(const Tensor& x, const Tensor& keys, const char* name, int part, bool first) {
-    const bool self = x == keys;
+  // Of attention to the stack's own tokens.
+  AttentionShape Shape(int64_t layer, bool causal) const {
+    AttentionShape shape = {s_.heads, s_.heads, s_.head_dim, causal};
+    if (step_) shape.cache = layer;
+    shape.cache_part = "decoder.";
+    shape.new_tokens = "decoder_seq";
+    return shape;
+  }
+
+  // With the norm before it and the sum behind it. `mix`: of queries and the normed values.
+  template <typename Mix>
+  Tensor Attend(const Tensor& x, const char* name, int part, const Mix& mix) {
+    const bool self = absl::string_view(name) == "SelfAttention";
     const Scope layer(b_, absl::StrCat("layer.", part),
                       Class(self ? "LayerSelfAttention" : "LayerCrossAttention"));
     const Tensor normed = RmsNorm(b_, x, "layer_norm", s_.width, Class("LayerNorm"));
     Tensor y;
     {
       const Scope attention(b_, name, Class("Attention"));
-      const Tensor& source = self ? normed : keys;
-      const Tensor q = Linear(b_, normed, "q", s_.width, s_.Inner(), false);
-      const Tensor k = Linear(b_, source, "k", s_.width, s_.Inner(), false);
-      const Tensor v = Linear(b_, source, "v", s_.width, s_.Inner(), false);
-      if (first) bias_ = PositionBias(normed);
-      const bool causal = self && decoder_;
-      y = Attention(b_, q, k, v, {s_.heads, s_.heads, s_.head_dim, causal}, self ? bias_ : "");
+      y = mix(Linear(b_, normed, "q", s_.width, s_.Inner(), false), normed);
       y = Linear(b_, y, "o", s_.Inner(), s_.width, false);
     }
     return Add(b_, x, y);
+  }
+
+  Tensor Over(const Tensor& q, const Tensor& source, const AttentionShape& shape,
+              const Tensor& bias) {
+    const Tensor k = Linear(b_, source, "k", s_.width, s_.Inner(), false);
+    const Tensor v = Linear(b_, source, "v", s_.width, s_.Inner(), false);
+    return Attention(b_, q, k, v, shape, bias);
   }
 
   // [1, heads, seq, seq], which all layers share. Distances are clamped to the table, which is
   // simpler than the reference's logarithmic buckets and of the same size.
   Tensor PositionBias(const Tensor& x) {
     const Tensor at = Positions(b_, x, 1);
-    const Tensor rows = b_->Op("Unsqueeze", {at, b_->Ints({1})});
-    const Tensor columns = b_->Op("Unsqueeze", {at, b_->Ints({0})});
+    return Bias(at, at);
+  }
+
+  // [1, heads, n, past + n].
+  Tensor StepBias(const Tensor& x) {
+    const StepPlaces step = PlacesOfStep(b_, x, Shape(0, true));
+    return Bias(step.places, b_->Op("Range", {b_->Scalar(0), step.total, b_->Scalar(1)}));
+  }
+
+  Tensor Bias(const Tensor& of, const Tensor& over) {
+    const Tensor rows = b_->Op("Unsqueeze", {of, b_->Ints({1})});
+    const Tensor columns = b_->Op("Unsqueeze", {over, b_->Ints({0})});
     const Tensor distance = b_->Op("Abs", {b_->Op("Sub", {columns, rows})});
     const Tensor bucket = b_->Op("Min", {distance, b_->Scalar(s_.buckets - 1)});
     const Tensor bias = Embedding(b_, bucket, "relative_attention_bias", s_.buckets, s_.heads);
@@ -111,7 +142,7 @@ class Stack {
 
   GraphBuilder* b_;
   const T5Shape& s_;
-  const bool decoder_;
+  const bool decoder_, step_;
   Tensor bias_;
 };
 
@@ -127,19 +158,20 @@ absl::StatusOr<std::string> BuildT5Like(const Config& config, const T5Defaults& 
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
+  const bool step = config.notes().decoding;
+  Tensor ids;
+  if (!step) ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor decoder_ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "decoder_seq"});
-  Tensor table;
-  const Tensor words = Embedding(&b, ids, "shared", s.vocab, s.width, &table);
-  Tensor encoded;
-  {
+  Tensor encoded, table;
+  if (!step) {
+    const Tensor words = Embedding(&b, ids, "shared", s.vocab, s.width);
     const Scope encoder(&b, "encoder", absl::StrCat(s.prefix, "Stack"));
     encoded = BuildT5Layers(&b, words, s);
   }
-  Tensor x = Embedding(&b, decoder_ids, "shared", s.vocab, s.width);
+  Tensor x = Embedding(&b, decoder_ids, "shared", s.vocab, s.width, &table);
   {
     const Scope decoder(&b, "decoder", absl::StrCat(s.prefix, "Stack"));
-    x = Stack(&b, s, true).Run(x, decoder_layers, encoded);
+    x = Stack(&b, s, true, step).Run(x, decoder_layers, encoded);
   }
   if (root == whole) {
     b.Output("last_hidden_state", x, dtype, {"batch", "decoder_seq", s.width});

@@ -151,11 +151,13 @@ class VitTower {
       return {Linear(b_, x, "q_proj", w, w, true), Linear(b_, x, "k_proj", w, w, false),
               Linear(b_, x, "v_proj", w, w, true)};
     }
-    const bool no_key_bias = t_.qkv == TimmQkv::kFusedNoKeyBias;
-    Tensor all = Linear(b_, x, "qkv", w, 3 * w, t_.qkv_bias && !no_key_bias);
-    if (no_key_bias) {
+    Tensor all;
+    if (t_.qkv == TimmQkv::kFused) {
+      all = Linear(b_, x, "qkv", w, 3 * w, t_.qkv_bias);
+    } else {
+      // The reference implementation calls no module here: it puts the bias together first.
       const Tensor zeros = b_->Op("ConstantOfShape", {b_->Ints({w})});
-      all = Add(b_, all,
+      all = Add(b_, b_->Op("MatMul", {x, b_->Weight("qkv.weight", {w, 3 * w})}),
                 Concat(b_, {b_->Weight("q_bias", {w}), zeros, b_->Weight("v_bias", {w})}, 0));
     }
     return Split(b_, all, {w, w, w}, -1);

@@ -44,18 +44,37 @@ Tensor Conv1d(GraphBuilder* b, const Tensor& x, const char* name, int64_t in, in
                 {"pads", std::vector<int64_t>{1, 1}}});
 }
 
-// With the norm before it and the sum behind it.
-Tensor Attend(GraphBuilder* b, const Tensor& x, const Tensor& other, const char* name,
-              int64_t width, int64_t heads, bool causal) {
+AttentionShape SelfShape(const WhisperShape& s, int64_t heads, bool causal) {
+  return {heads, heads, s.width / heads, causal};
+}
+
+// Of a step of decoding.
+AttentionShape CachedShape(const WhisperShape& s, int64_t layer) {
+  AttentionShape shape = SelfShape(s, s.decoder_heads, true);
+  shape.cache = layer;
+  shape.cache_part = "decoder.";
+  return shape;
+}
+
+// With the norm before it and the sum behind it. `mix`: of the normed values, what they become by
+// attention.
+template <typename Mix>
+Tensor Attend(GraphBuilder* b, const Tensor& x, const char* name, int64_t width, const Mix& mix) {
   const Tensor normed = LayerNorm(b, x, absl::StrCat(name, "_layer_norm"), width);
-  const Tensor& source = other.empty() ? normed : other;
   const Scope attention(b, name, "WhisperAttention");
-  const Tensor q = Linear(b, normed, "q_proj", width, width, true);
-  const Tensor k = Linear(b, source, "k_proj", width, width, false);
-  const Tensor v = Linear(b, source, "v_proj", width, width, true);
-  Tensor y = Attention(b, q, k, v, {heads, heads, width / heads, causal});
-  y = Linear(b, y, "out_proj", width, width, true);
-  return Add(b, x, y);
+  const Tensor y = mix(Linear(b, normed, "q_proj", width, width, true), normed);
+  return Add(b, x, Linear(b, y, "out_proj", width, width, true));
+}
+
+// Over `other`, or itself.
+Tensor AttendTo(GraphBuilder* b, const Tensor& x, const Tensor& other, const char* name,
+                int64_t width, const AttentionShape& shape) {
+  return Attend(b, x, name, width, [&](const Tensor& q, const Tensor& normed) {
+    const Tensor& source = other.empty() ? normed : other;
+    const Tensor k = Linear(b, source, "k_proj", width, width, false);
+    const Tensor v = Linear(b, source, "v_proj", width, width, true);
+    return Attention(b, q, k, v, shape);
+  });
 }
 
 Tensor FeedForward(GraphBuilder* b, const Tensor& x, int64_t inner, const WhisperShape& s) {
@@ -71,22 +90,34 @@ Tensor BuildEncoder(GraphBuilder* b, const Tensor& features, const WhisperShape&
   x = Add(b, x, Embedding(b, Positions(b, x, 1), "embed_positions", s.source, s.width));
   for (int64_t i = 0; i < s.encoder_layers; ++i) {
     const Scope layer(b, absl::StrCat("layers.", i), "WhisperEncoderLayer");
-    x = Attend(b, x, "", "self_attn", s.width, s.encoder_heads, false);
+    x = AttendTo(b, x, "", "self_attn", s.width, SelfShape(s, s.encoder_heads, false));
     x = FeedForward(b, x, s.encoder_inner, s);
   }
   return LayerNorm(b, x, "layer_norm", s.width);
 }
 
+// Of a step of decoding, what the encoder heard is in the cache.
 Tensor BuildWhisperDecoder(GraphBuilder* b, const Tensor& ids, const Tensor& heard,
                            const WhisperShape& s, Tensor* table) {
   const Scope decoder(b, "decoder", "WhisperDecoder");
+  const bool step = heard.empty();
   Tensor x = Embedding(b, ids, "embed_tokens", s.vocab, s.width, table);
-  x = Add(b, x, Embedding(b, Positions(b, ids, 1), "embed_positions", s.target, s.width));
+  const Tensor places =
+      step ? PlacesOfStep(b, ids, CachedShape(s, 0)).places : Positions(b, ids, 1);
+  x = Add(b, x, Embedding(b, places, "embed_positions", s.target, s.width));
   b->LimitDim("seq", s.target);
+  const AttentionShape over = SelfShape(s, s.decoder_heads, false);
   for (int64_t i = 0; i < s.decoder_layers; ++i) {
     const Scope layer(b, absl::StrCat("layers.", i), "WhisperDecoderLayer");
-    x = Attend(b, x, "", "self_attn", s.width, s.decoder_heads, true);
-    x = Attend(b, x, heard, "encoder_attn", s.width, s.decoder_heads, false);
+    const AttentionShape self = step ? CachedShape(s, i) : SelfShape(s, s.decoder_heads, true);
+    x = AttendTo(b, x, "", "self_attn", s.width, self);
+    if (step) {
+      x = Attend(b, x, "encoder_attn", s.width, [&](const Tensor& q, const Tensor& /*normed*/) {
+        return EncoderAttention(b, q, i, over, s.source);
+      });
+    } else {
+      x = AttendTo(b, x, heard, "encoder_attn", s.width, over);
+    }
     x = FeedForward(b, x, s.decoder_inner, s);
   }
   return LayerNorm(b, x, "layer_norm", s.width);
@@ -100,12 +131,14 @@ absl::StatusOr<std::string> BuildWhisper(const Config& config) {
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
   GraphBuilder b(root, dtype, config.notes().save);
-  const Tensor features = b.Input("input_features", dtype, {"batch", s.mels, 2 * s.source});
+  const bool step = config.notes().decoding;
+  Tensor features;
+  if (!step) features = b.Input("input_features", dtype, {"batch", s.mels, 2 * s.source});
   const Tensor ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "seq"});
   Tensor x, table;
   {
     const Scope model(&b, "model", "WhisperModel");
-    const Tensor heard = BuildEncoder(&b, features, s);
+    const Tensor heard = step ? Tensor() : BuildEncoder(&b, features, s);
     x = BuildWhisperDecoder(&b, ids, heard, s, &table);
   }
   x = TiedLinear(&b, x, "proj_out", table);

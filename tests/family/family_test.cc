@@ -26,6 +26,7 @@
 #include "absl/strings/strip.h"
 #include "src/api/count.h"
 #include "src/api/load.h"
+#include "src/api/serving.h"
 #include "src/base/limits.h"
 
 namespace onnxflops {
@@ -298,6 +299,38 @@ TEST(FamilyTest, OpenClipsPublishedFiguresToTheLastDigit) {
     EXPECT_NEAR(2 * visual / 1e9, image, 0.005) << name;
     EXPECT_NEAR(2 * (all - visual) / 1e9, text, 0.005) << name;
   }
+}
+
+// Steps of decoding that are graphs of their own: without the encoder, or the tower of images.
+TEST(FamilyTest, StepsOfDecodingAreThoseOfTheReference) {
+  std::ifstream stream(ONNXFLOPS_SOURCE_DIR "/tests/data/config/steps.json");
+  const Json steps = Json::parse(stream)["steps"];
+  EXPECT_EQ(steps.size(), 10U);
+  for (const Json& row : steps) {
+    SCOPED_TRACE(row);
+    const auto model = LoadConfig(Models().at(row["model"])["config"].dump(), "c");
+    ASSERT_TRUE(model.ok()) << model.status();
+    ServingRequest request;
+    request.decode = {row["tokens"].get<int64_t>(), row["past"].get<int64_t>()};
+    const auto report = CountServing(*model, {.bindings = DimsOf(row["dims"])}, request);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(2 * report->columns[0].totals.macs.literal(), row["flops"].get<int64_t>());
+  }
+}
+
+// A cache of LLaVA's prompt holds the patches of the image as well: 16, and the class token.
+TEST(FamilyTest, TokensOfAnImageAreInTheCache) {
+  const Json& config = Models().at("llava-full")["config"];
+  const absl::StatusOr<Model> model = LoadConfig(config.dump(), "c");
+  ASSERT_TRUE(model.ok()) << model.status();
+  ServingRequest request;
+  request.prefill = 10;
+  request.decode = {1, 27};
+  const auto report = CountServing(*model, {.bindings = {{"batch", 1}}}, request);
+  ASSERT_TRUE(report.ok()) << report.status();
+  const absl::int128 per_token = report->cache_bytes_per_token->literal();
+  EXPECT_EQ(report->columns[0].cache_bytes->literal(), 27 * per_token);
+  EXPECT_EQ(report->columns[1].cache_bytes->literal(), 28 * per_token);
 }
 
 TEST(FamilyTest, EvaIsTheSameTowerInEvaClipsOwnWords) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "onnx/onnx_pb.h"
+#include "src/family/family.h"
 #include "src/onnxflops.h"
 #include "tests/infer/node_suite.h"
 
@@ -63,6 +64,22 @@ TEST(CheckerTest, WhatItAcceptsOfTheFuzzCorpusCounts) {
     ExpectAgreement(entry.path().filename(), ReadFile(entry.path()).substr(1), &accepted);
   }
   EXPECT_GT(accepted, 40);
+}
+
+// What --save writes of a configuration: a file that names itself as the place of its weights.
+TEST(CheckerTest, AcceptsTheGraphsOfConfigurations) {
+  int written = 0;
+  for (const auto& entry :
+       fs::directory_iterator(ONNXFLOPS_SOURCE_DIR "/tests/fuzz/corpus/config")) {
+    const absl::StatusOr<std::string> bytes =
+        ConfigToOnnx(ReadFile(entry.path()), "config.json", "config_checked.onnx");
+    ASSERT_TRUE(bytes.ok()) << entry.path() << bytes.status();
+    const std::string path = testing::TempDir() + "/config_checked.onnx";
+    std::ofstream(path, std::ios::binary) << *bytes;
+    EXPECT_NO_THROW(onnx::checker::check_model(path, /*full_check=*/true)) << entry.path();
+    ++written;
+  }
+  EXPECT_GT(written, 35);
 }
 
 }  // namespace
