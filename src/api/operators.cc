@@ -12,6 +12,7 @@
 #include "ops/user/rules_access.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
+#include "src/report/format.h"
 #include "src/report/operator_values.h"
 
 namespace onnxflops {
