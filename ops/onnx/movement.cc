@@ -661,8 +661,7 @@ constexpr OpDef kMovementRows[] = {
      .onnx = {.since = 2, .nothing_without = InputBits({1})}},
     {.name = "Slice",
      .versions = kSliceVersions,
-     .formula =
-         "y = data[start:end:step] along axes; no arithmetic, and only y's elements are read",
+     .formula = "y = data[start:end:step] along axes; only y's elements are read",
      .data = {.signature = "data starts? ends? axes? steps? -> y", .costs = "free"},
      .infer = InferSlice,
      .count = CountSelection,

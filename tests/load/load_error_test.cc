@@ -112,8 +112,7 @@ TEST(LoadErrorTest, VersionsAndOpsets) {
   ExpectErrors({
       {"nothing but a version", Number(1, 8), "has no graph: not an ONNX model, or truncated"},
       {"no version", graph + Opset("", 17), "has no ir_version: not an ONNX model, or damaged"},
-      {"no opset", Number(1, 8) + graph,
-       "has no opset_import: what its operators mean is not said"},
+      {"no opset", Number(1, 8) + graph, "has no opset_import, which says what its operators mean"},
       {"new IR", Number(1, 99) + graph, "IR version 99; this version knows up to 14"},
       {"new opset", Number(1, 8) + graph + Opset("", 99),
        "opset 99; this version knows 1 up to 28"},

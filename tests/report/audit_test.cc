@@ -69,7 +69,7 @@ AuditRow RowOf(absl::string_view published) {
   for (const ConventionInfo* info : {&kTool, &kGuess, &kNone}) {
     ToolRow& row = report.tools.emplace_back();
     row.convention = info;
-    row.headline = info == &kGuess ? 104 : 120;
+    if (info != &kNone) row.headline = info == &kGuess ? 104 : 120;
   }
   report.tools[1].standing = Standing::kAssumed;
   report.tools[2].standing = Standing::kNotApplicable;
