@@ -11,7 +11,7 @@ namespace {
 class LayerBuilder {
  public:
   LayerBuilder(GraphBuilder* b, const DecoderShape& shape, Rotation angles)
-      : b_(b), s_(shape), angles_(std::move(angles)) {}
+      : b_(b), s_(shape), angles_(angles) {}
 
   Tensor Layer(Tensor x, int64_t index) {
     const Scope layer(b_, absl::StrCat("layers.", index), absl::StrCat(s_.prefix, "DecoderLayer"));

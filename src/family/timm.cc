@@ -61,7 +61,7 @@ TimmShape ReadTimm(const Config& config) {
   }
   s.projection = TextOrNull(config, "timm_proj", "linear");
   s.projection_bias = config.Flag("timm_proj_bias", false);
-  if (s.projection != "" && s.projection != "none" && s.projection != "linear" &&
+  if (!s.projection.empty() && s.projection != "none" && s.projection != "linear" &&
       s.projection != "mlp") {
     config.Fault("timm_proj", absl::StrCat("is ", Quoted(s.projection),
                                            ": known are linear, mlp, none and null"));
