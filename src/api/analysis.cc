@@ -70,6 +70,10 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   infer.dims = std::move(dims);
   if (assume) {
     for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
+    for (const auto& [symbol, other] : FollowedDims(*model)) {
+      const auto set = infer.dims.find(other);
+      if (set != infer.dims.end()) infer.dims.try_emplace(symbol, set->second);
+    }
   }
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
@@ -141,6 +142,14 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
     if (redact_names) RETURN_IF_ERROR(redactor.Redact(&report));
     reports.push_back(std::move(report));
   }
+  // A size that follows a swept one is of no point but its own.
+  Bindings& shared = reports[0].bindings;
+  absl::erase_if(shared, [&](const auto& size) {
+    return std::any_of(reports.begin(), reports.end(), [&](const Report& report) {
+      const auto there = report.bindings.find(size.first);
+      return there == report.bindings.end() || there->second != size.second;
+    });
+  });
   if (redact_names) {
     for (std::string& name : names) name = redactor.Symbol(name);
   }

@@ -234,6 +234,15 @@ SizesByDim DimsOf(const ModelData& model, absl::string_view prefix) {
 
 SizesByDim AssumedDims(const ModelData& model) { return DimsOf(model, family::kAssumedDimPrefix); }
 
+std::vector<std::pair<absl::string_view, absl::string_view>> FollowedDims(const ModelData& model) {
+  std::vector<std::pair<absl::string_view, absl::string_view>> dims;
+  for (const auto& [key, value] : model.metadata) {
+    absl::string_view symbol = key;
+    if (absl::ConsumePrefix(&symbol, family::kSameDimPrefix)) dims.emplace_back(symbol, value);
+  }
+  return dims;
+}
+
 SizesByDim MostDims(const ModelData& model) { return DimsOf(model, family::kMostDimPrefix); }
 
 }  // namespace onnxflops

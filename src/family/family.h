@@ -44,6 +44,9 @@ absl::string_view ConfigOf(const ModelData& model);
 using SizesByDim = std::vector<std::pair<absl::string_view, int64_t>>;
 SizesByDim AssumedDims(const ModelData& model);
 
+// Symbols that have the size of another where somebody sets that one only: decoder_seq, seq.
+std::vector<std::pair<absl::string_view, absl::string_view>> FollowedDims(const ModelData& model);
+
 // The largest sizes that the model has learned positions for.
 SizesByDim MostDims(const ModelData& model);
 

@@ -307,6 +307,7 @@ std::string GraphBuilder::Finish() && {
   };
   add_dims(kAssumedDimPrefix, assumed_);
   add_dims(kMostDimPrefix, most_);
+  add_dims(kSameDimPrefix, same_);
   return std::move(bytes_);
 }
 

@@ -52,6 +52,7 @@ class Tensor {
 inline constexpr absl::string_view kConfigKey = "onnxflops.config";
 inline constexpr absl::string_view kAssumedDimPrefix = "onnxflops.assumed_dim.";
 inline constexpr absl::string_view kMostDimPrefix = "onnxflops.most_dim.";
+inline constexpr absl::string_view kSameDimPrefix = "onnxflops.same_dim.";
 
 // A dimension of an input or output: a size, or a symbol ("batch", "past + seq").
 struct Dim {
@@ -119,6 +120,10 @@ class GraphBuilder {
 
   // The size that a symbol has where nobody says another.
   void AssumeDim(absl::string_view symbol, int64_t size) { assumed_[symbol] = size; }
+  // The symbol whose size another has where somebody sets the one and not the other.
+  void FollowDim(absl::string_view symbol, absl::string_view other) {
+    same_[symbol] = std::string(other);
+  }
   // The largest size that the model has positions for.
   void LimitDim(absl::string_view symbol, int64_t most) { most_[symbol] = most; }
 
@@ -148,6 +153,7 @@ class GraphBuilder {
   absl::node_hash_set<std::string> weights_, input_names_;
   std::deque<std::string> kept_;
   absl::btree_map<std::string, int64_t> assumed_, most_;
+  absl::btree_map<std::string, std::string> same_;
 };
 
 }  // namespace onnxflops::family

@@ -162,6 +162,7 @@ absl::StatusOr<std::string> BuildT5Like(const Config& config, const T5Defaults& 
   Tensor ids;
   if (!step) ids = b.Input("input_ids", DType::kInt64, {"batch", "seq"});
   const Tensor decoder_ids = b.Input("decoder_input_ids", DType::kInt64, {"batch", "decoder_seq"});
+  if (!step) b.FollowDim("decoder_seq", "seq");
   Tensor encoded, table;
   if (!step) {
     const Tensor words = Embedding(&b, ids, "shared", s.vocab, s.width);

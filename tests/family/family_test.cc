@@ -318,6 +318,24 @@ TEST(FamilyTest, StepsOfDecodingAreThoseOfTheReference) {
   }
 }
 
+TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
+  int points = 0;
+  for (const auto& [name, truth] : Models()) {
+    for (const Json& point : truth["points"]) {
+      Bindings sizes = DimsOf(point["dims"]);
+      if (!sizes.contains("decoder_seq") || sizes["decoder_seq"] != sizes["seq"]) continue;
+      sizes.erase("decoder_seq");
+      const absl::StatusOr<Model> model = LoadConfig(truth["config"].dump(), name);
+      ASSERT_TRUE(model.ok()) << model.status();
+      const absl::StatusOr<Report> report = Count(*model, {.bindings = sizes});
+      ASSERT_TRUE(report.ok()) << report.status();
+      EXPECT_EQ(2 * report->totals.macs.literal(), point["flops"].get<int64_t>()) << name;
+      ++points;
+    }
+  }
+  EXPECT_GE(points, 2);
+}
+
 // A cache of LLaVA's prompt holds the patches of the image as well: 16, and the class token.
 TEST(FamilyTest, TokensOfAnImageAreInTheCache) {
   const Json& config = Models().at("llava-full")["config"];
