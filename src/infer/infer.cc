@@ -105,8 +105,10 @@ absl::Status BlameBindings(const Model& model, const InferOptions& options, absl
   absl::string_view rest = failed.message();
   absl::ConsumePrefix(&rest, absl::StrCat(Escaped(model->path), ": "));
   return WithMessage(
-      failed, absl::StrCat(Escaped(model->path), ": ", absl::StrJoin(given, ", "),
-                           given.size() == 1 ? " does" : " do", " not fit this model:\n  ", rest));
+      failed,
+      absl::StrCat(Escaped(model->path), ": ", absl::StrJoin(given, ", "),
+                   given.size() == 1 ? " does" : " do",
+                   " not fit this model, which fixes what it declares as a symbol:\n  ", rest));
 }
 
 }  // namespace
