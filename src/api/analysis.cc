@@ -72,7 +72,9 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
     for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
     for (const auto& [symbol, other] : FollowedDims(*model)) {
       const auto set = infer.dims.find(other);
-      if (set != infer.dims.end()) infer.dims.try_emplace(symbol, set->second);
+      if (set == infer.dims.end()) continue;
+      const int64_t size = set->second;  // which inserting may move
+      infer.dims.try_emplace(symbol, size);
     }
   }
   infer.input_shapes = options.input_shapes;
