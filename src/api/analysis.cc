@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/official_bodies.h"
 #include "src/api/sequence.h"
@@ -16,6 +17,7 @@
 #include "src/hardware/roofline.h"
 #include "src/resolve/resolve.h"
 #include "src/resolve/ties.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
 namespace {
@@ -55,6 +57,37 @@ void NoteMostDims(Inference* inference) {
   }
 }
 
+// The symbols that are dimensions of the model's inputs.
+absl::flat_hash_set<std::string> InputSymbols(const ModelData& model) {
+  absl::flat_hash_set<std::string> symbols;
+  for (ValueId id : model.graphs[0].inputs) {
+    const DeclaredType* type = model.value(id).declared;
+    if (type == nullptr) continue;
+    for (const DeclaredDim& dim : type->dims) {
+      if (dim.size < 0) symbols.insert(FileSymbol(dim.name));
+    }
+  }
+  return symbols;
+}
+
+// Adds the sizes that the model states for symbols that nobody binds. Anybody can write metadata:
+// what it says of other symbols than the model's is nothing.
+void BindStated(const ModelData& model, Bindings* dims) {
+  const auto assumed = AssumedDims(model);
+  const auto followed = FollowedDims(model);
+  if (assumed.empty() && followed.empty()) return;
+  const absl::flat_hash_set<std::string> symbols = InputSymbols(model);
+  for (const auto& [symbol, size] : assumed) {
+    if (symbols.contains(symbol)) dims->try_emplace(symbol, size);
+  }
+  for (const auto& [symbol, other] : followed) {
+    const auto set = dims->find(other);
+    if (set == dims->end() || !symbols.contains(symbol)) continue;
+    const int64_t size = set->second;  // which inserting may move
+    dims->try_emplace(symbol, size);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
@@ -68,15 +101,7 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   resolve.bodies = options.bodies;
   InferOptions infer;
   infer.dims = std::move(dims);
-  if (assume) {
-    for (const auto& [symbol, size] : AssumedDims(*model)) infer.dims.try_emplace(symbol, size);
-    for (const auto& [symbol, other] : FollowedDims(*model)) {
-      const auto set = infer.dims.find(other);
-      if (set == infer.dims.end()) continue;
-      const int64_t size = set->second;  // which inserting may move
-      infer.dims.try_emplace(symbol, size);
-    }
-  }
+  if (assume) BindStated(*model, &infer.dims);
   infer.input_shapes = options.input_shapes;
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/onnxflops.h"
+#include "tests/model_maker.h"
 
 namespace onnxflops {
 namespace {
@@ -42,6 +44,26 @@ TEST(OperatorsTest, SayWhatTheyCost) {
     EXPECT_THAT(found->back().formula, HasSubstr(c.formula));
   }
   EXPECT_THAT(std::string(FindOperators("Convv").status().message()), HasSubstr("Conv"));
+}
+
+// Metadata of ours in a file of somebody else's: it holds for the model's own symbols only.
+TEST(StatedSizesTest, OfSymbolsThatAreNotThereAreNothing) {
+  ModelMaker make;
+  make.Input("x", {"batch", "seq"}).Node("n", "Relu", {"x"}, {"y"}).Output("y");
+  for (const auto& [key, value] : {std::pair("assumed_dim.none", "7"),
+                                   {"same_dim.nor", "batch"},
+                                   {"same_dim.seq", "batch"},
+                                   {"same_dim.batch", "none"}}) {
+    onnx::StringStringEntryProto* entry = make.proto.add_metadata_props();
+    entry->set_key(std::string("onnxflops.") + key);
+    entry->set_value(value);
+  }
+  const absl::StatusOr<Model> model = make.Load();
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(Count(*model)->totals.flops.ToString(), "batch*seq");
+  EXPECT_EQ(Count(*model, {.bindings = {{"batch", 3}}})->totals.flops, Expr(9));
+  EXPECT_EQ(Count(*model, {.bindings = {{"batch", 3}, {"seq", 5}}})->totals.flops, Expr(15));
+  EXPECT_EQ(Count(*model, {.bindings = {{"seq", 5}}})->totals.flops.ToString(), "5*batch");
 }
 
 TEST(SweepTest, IsACountAtEachPoint) {
