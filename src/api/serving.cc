@@ -73,8 +73,10 @@ class Server {
   absl::Status Add(ServingColumn column, ServingReport* report) const {
     ASSIGN_OR_RETURN(CountOptions options, OptionsOfStep(options_, decoder_, column));
     const bool is_prompt = step_ && column.name == "prefill";
+    column.of_configuration = step_ && !is_prompt;
     if (is_prompt) options.bindings.erase("past");
-    ASSIGN_OR_RETURN(const Report counted, Count(step_ && !is_prompt ? *step_ : model_, options));
+    ASSIGN_OR_RETURN(const Report counted,
+                     Count(column.of_configuration ? *step_ : model_, options));
     for (const auto& [name, size] : counted.bindings) {
       if (!options_.bindings.contains(name)) column.bindings.emplace(name, size);
     }

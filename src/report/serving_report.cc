@@ -121,7 +121,8 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
     }
     sentences.push_back(
         absl::StrCat("step ", ColumnTitle(column), ": ",
-                     sizes.empty() ? "no size is open" : absl::StrJoin(sizes, ", ")));
+                     sizes.empty() ? "no size is open" : absl::StrJoin(sizes, ", "),
+                     column.of_configuration ? "; on a graph that the configuration makes" : ""));
   }
   if (report.cache_bytes_per_token) {
     sentences.push_back(absl::StrCat(

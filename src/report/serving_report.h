@@ -15,7 +15,8 @@ namespace onnxflops {
 struct ServingColumn {
   std::string name;  // "prefill", "decode"
   int64_t tokens = 0, past = 0;
-  Bindings bindings;  // that the step sets
+  bool of_configuration = false;  // counted on a graph of its own, which the configuration makes
+  Bindings bindings;              // that the step sets
   Totals totals;
   std::optional<Expr> cache_bytes;  // keys and values in the cache after the step
 };
