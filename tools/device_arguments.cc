@@ -37,7 +37,8 @@ bool RateArguments::given() const {
 }
 
 absl::Status RateArguments::Parse(StepRate* rate, int64_t* count) const {
-  ASSIGN_OR_RETURN(rate->step_seconds, ParsePositive("--step-time", step_time));
+  ASSIGN_OR_RETURN(rate->step_seconds,
+                   ParsePositive("--step-time", step_time, "a number of seconds"));
   ASSIGN_OR_RETURN(rate->steps_per_second, ParsePositive("--steps-per-second", steps));
   ASSIGN_OR_RETURN(rate->samples_per_second, ParsePositive("--samples-per-second", samples));
   ASSIGN_OR_RETURN(rate->tokens_per_second, ParsePositive("--tokens-per-second", tokens));
@@ -45,14 +46,15 @@ absl::Status RateArguments::Parse(StepRate* rate, int64_t* count) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text) {
+absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text,
+                                     absl::string_view what) {
   if (text.empty()) return 0.0;
   constexpr double kMost = 1e30, kLeast = 1e-30;
   double value = 0;
   const bool decimal = text.find_first_not_of("0123456789.eE+-") == std::string::npos;
   if (decimal && absl::SimpleAtod(text, &value) && value >= kLeast && value <= kMost) return value;
-  return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text),
-                                                 ": it should be a number above 0",
+  return absl::InvalidArgumentError(absl::StrCat(option, " ", Quoted(text), ": it should be ", what,
+                                                 " above 0",
                                                  value > 0 ? ", from 1e-30 to 1e30" : ""));
 }
 

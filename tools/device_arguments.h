@@ -33,8 +33,9 @@ struct RateArguments {
   absl::Status Parse(StepRate* rate, int64_t* devices) const;
 };
 
-// A number above 0; 0 where nothing was given.
-absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text);
+// A number above 0; 0 where nothing was given. `what` it should be, for the error.
+absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text,
+                                     absl::string_view what = "a number");
 absl::StatusOr<int64_t> ParsePositiveWhole(absl::string_view option, const std::string& text);
 
 // --device, --dtype, --devices-file: what bounds the time of a run.
