@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,6 +21,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/utf8.h"
+#include "src/graph/dtype.h"
 #include "src/load/load.h"
 #include "src/onnxflops.h"
 #include "src/report/estimate_report.h"
@@ -171,6 +173,42 @@ TEST(ReportTest, ActivationsOfResNet50) {
   const absl::StatusOr<Report> report = Count(*model);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->totals.activation_count, Expr(11'114'984));
+}
+
+// The bits of each type are written here by hand.
+TEST(ReportTest, BopsAreMacsTimesTheBitsOfBothOperands) {
+  const std::map<DType, int> bits = {{DType::kFloat32, 32}, {DType::kFloat16, 16},
+                                     {DType::kInt8, 8},     {DType::kUint8, 8},
+                                     {DType::kInt4, 4},     {DType::kUint4, 4}};
+  for (const char* name : {"bert_base.ort_fused_int8", "hf_vit_s_16.ort_fused_fp16",
+                           "llama_tiny_gqa.genai_int4", "resnet50.qdq_s8"}) {
+    const absl::StatusOr<Model> model =
+        Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/deployed/", name, ".onnx"));
+    ASSERT_TRUE(model.ok()) << model.status();
+    const absl::StatusOr<Report> report = Count(*model);
+    ASSERT_TRUE(report.ok()) << report.status();
+    Expr expected, of_operators;
+    for (const auto& [types, macs] : report->macs_by_dtype) {
+      expected += macs * (bits.at(types.a) * bits.at(types.b));
+    }
+    for (const OpRow& row : report->by_op) of_operators += row.bops;
+    EXPECT_EQ(report->totals.bops, expected) << name;
+    EXPECT_EQ(of_operators, expected) << name;
+  }
+}
+
+// Types of operands that are not known: the report has no BOPs, rather than too few.
+TEST(ReportTest, BopsOfUnknownTypesAreAbsent) {
+  EXPECT_TRUE(Linear().Count()->Has(QuantityOf(&Amounts::bops)));
+  ModelMaker make = Linear();
+  make.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->clear_elem_type();
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_FALSE(report->Has(QuantityOf(&Amounts::bops)));
 }
 
 TEST(ReportTest, WhatIsUnknownMakesALowerBound) {
