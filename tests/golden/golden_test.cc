@@ -81,7 +81,7 @@ std::vector<std::string> GoldenFiles() {
   }
   std::sort(names.begin(), names.end());
   // Each is a process. Under sanitizers all that are refused run, and a sample of the others.
-  Sample sample;
+  onnxflops::Sample sample;
   names.erase(std::remove_if(names.begin(), names.end(),
                              [&](const std::string& name) {
                                return !absl::StartsWith(name, "bad-") && !sample.Next();

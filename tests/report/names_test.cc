@@ -14,6 +14,7 @@
 #include "onnx/onnx_pb.h"
 #include "src/base/limit_error.h"
 #include "src/base/quote.h"
+#include "src/base/utf8.h"
 #include "src/load/load.h"
 #include "src/onnxflops.h"
 #include "src/report/explain.h"
