@@ -473,9 +473,9 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   }
   options.module = args.view.module;
   options.upper_bounds = args.upper.given;
-  options.node_rows =
-      view.by == GroupBy::kNode || (chosen.viewer != nullptr && chosen.viewer->nodes) ||
-      (format == Format::kHtml && sweep.empty());
+  options.node_rows = view.by == GroupBy::kNode ||
+                      (chosen.viewer != nullptr && chosen.viewer->nodes) ||
+                      (format == Format::kHtml && sweep.empty());
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   RETURN_IF_ERROR(RequireDistinct({args.save, args.annotate, args.output.file}));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));

@@ -21,7 +21,7 @@ using TreeItem = HtmlTree::Item;
 using TreeKind = HtmlTree::Kind;
 
 // What a row takes besides its names and formulas, about.
-constexpr size_t kTreeRowBytes = 48;
+constexpr size_t kTreeRowBytes = 60;
 
 // Equal neighbours: items `first` to `last`, which stand for their subtrees.
 struct TreeRow {
@@ -151,7 +151,7 @@ class TreeDictionary {
     const auto [place, added] = amounts_numbers_.try_emplace(key, amounts_.size());
     if (added) {
       amounts_.push_back(std::move(formulas));
-      bytes_ += key.size() + 4;
+      bytes_ += key.size() + quantities_.size() + 4;
     }
     return known->second = place->second;
   }
@@ -233,7 +233,7 @@ class TreeWriter {
     json->Key("rows").BeginArray(kOneLine);
     WriteRows(json);
     json->EndArray();
-    json->Key("rows_joined").Int(joined_);
+    json->Key("rows_joined").Int(static_cast<int64_t>(rows_.size() - shown_));
     dictionary_.Write(json);
   }
 
@@ -262,6 +262,7 @@ class TreeWriter {
       if (r != 0 && !rows_[row.parent].shown) continue;
       if (bytes + dictionary_.bytes() > kMaxPageTreeBytes && r != 0) break;
       row.shown = true;
+      ++shown_;
       bytes += kTreeRowBytes + 2 * std::min(item.name.size(), kMaxPageName);
       dictionary_.Type(item.type);
       for (const Amounts* amounts : item.figures) dictionary_.AmountsOf(amounts);
@@ -323,7 +324,6 @@ class TreeWriter {
       nodes += item.nodes * row.times;
       lower_bound = lower_bound || item.lower_bound;
     }
-    joined_ += count;
     Begin(depth, TreeKind::kOthers, absl::StrCat("[", count, " others]"), json);
     json->Int(0);
     json->Int(1);
@@ -350,7 +350,7 @@ class TreeWriter {
   std::vector<TreeRow> rows_;
   TreeDictionary dictionary_;
   std::vector<std::unique_ptr<Amounts>> others_;
-  int64_t joined_ = 0;
+  size_t shown_ = 0;
 };
 
 }  // namespace

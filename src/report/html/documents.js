@@ -124,7 +124,7 @@ function pictures(view, titles) {
     width = icicles[0].box.clientWidth;
     draw();
   }).observe(icicles[0].box);
-  return icicles.map((icicle, i) => [titles.length > 1 ? h("h3", { text: titles[i] }) : null, icicle.box]);
+  return icicles.map((icicle, i) => [titles.length > 1 ? h("p", { class: "subtitle", text: titles[i] }) : null, icicle.box]);
 }
 
 function modulesPage(data, model, top, titles, symbols, bottom) {
