@@ -1,6 +1,7 @@
 // Opens pages of `onnxflops --format html` in Debian's Chromium: figures, controls, accessibility, hostile names.
 //   node tests/web/page_test.js build/onnxflops [PICTURES]     tools/test --web calls it
-// Needs puppeteer-core and axe-core (tools/setup web). With PICTURES it leaves pictures in that folder.
+// Needs puppeteer-core and axe-core (tools/setup web). With PICTURES it leaves pictures in that folder. PAGE_TEST=mouse
+// runs that one alone.
 "use strict";
 const assert = require("node:assert");
 const { execFileSync } = require("node:child_process");
@@ -305,7 +306,9 @@ async function large() {
 (async () => {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
-    for (const test of process.env.ONLY ? [eval(process.env.ONLY)] : [figures, keyboard, mouse, links, hostile, large, accessibility]) {
+    const only = process.env.PAGE_TEST;
+    for (const test of [figures, keyboard, mouse, links, hostile, large, accessibility]) {
+      if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);
     }

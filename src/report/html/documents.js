@@ -359,7 +359,7 @@ function checkPage(data) {
   const columns = [
     ["verdict", (rule) => h("span", { class: `verdict ${rule.verdict}`, text: rule.verdict.replace("_", " ") })],
     ["model", (rule) => fileName(rule.model)], ["rule", (rule) => rule.name], ["where", (rule) => rule.where || "model"],
-    ["at", (rule) => rule.at], ["actual", (rule) => rule.actual, true], ["limit", (rule) => rule.limit, true], ["", bar],
+    ["at", (rule) => rule.at], ["actual", (rule) => rule.actual, true], ["limit", (rule) => rule.limit, true], ["of the limit", bar],
     ["left", (rule) => rule.margin, true], ["detail", (rule) => rule.detail],
   ].filter(([title]) => (title === "model" ? data.models : !["at", "detail"].includes(title) || rules.some((rule) => rule[title] !== "")));
   page.replaceChildren(
@@ -389,7 +389,7 @@ function mfuPage(data) {
              ["Achieved", rate(data.achieved_flops_per_second), "per device"],
              ["Peak", rate(data.peak_flops_per_second), data.peak_source]]),
     h("section", {}, h("h2", { text: "By other formulas" }),
-      plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ["", false], ["what it is"], ["source"]],
+      plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ["compared"], ["what it is"], ["source"]],
                  known.map((formula) => [formula.name, h("span", { title: digits(big(formula.flops_per_step)), text: si(big(formula.flops_per_step)) }),
                                          part(formula.mfu), bar(formula.mfu, formula.name === data.counted), formula.formula, formula.source])),
       most > 1 ? h("p", { class: "muted", text: "The line is the peak of the devices." }) : null,
