@@ -279,6 +279,7 @@ async function hostile() {
     for (const summary of await page.$$("summary")) await summary.click();
     for (const button of await page.$$("section button")) await button.click().catch(() => {});
     assert.strictEqual(await page.evaluate(() => window.hacked), undefined);
+    assert(!/[\u202e\u200b]/.test(await page.$eval("#page", (element) => element.innerText)), "text that turns around");
     assert.strictEqual(await page.evaluate(() => document.querySelectorAll("img, iframe, a").length), 0);
     await close(page);
   }

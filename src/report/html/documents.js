@@ -91,12 +91,12 @@ function breadcrumb(view) {
 function details(view) {
   const name = h("bdi", { class: "name" }), type = h("bdi", { class: "muted" }), words = h("span", { class: "words" });
   const draw = (node) => {
-    name.textContent = node === view.zoom.node ? "" : view.pathTo(node);
-    type.textContent = node.type && node.type !== name.textContent ? node.type : "";
+    name.textContent = node === view.zoom.node ? "" : printable(view.pathTo(node));
+    type.textContent = printable(node.type);
     const times = view.times(node);
     const intensity = view.tree.intensity(node);
-    words.textContent = [view.words(node), times > 1n ? `${times} times` : "",
-                         !view.two && intensity !== null ? `${number(intensity)} FLOP/byte` : ""].filter(Boolean).join("  \u00b7  ");
+    words.textContent = printable([view.words(node), times > 1n ? `${times} times` : "",
+                         !view.two && intensity !== null ? `${number(intensity)} FLOP/byte` : ""].filter(Boolean).join("  \u00b7  "));
   };
   view.hover = draw;
   view.onchange(() => draw(view.zoom.node));

@@ -4,15 +4,24 @@
 
 // ---- Elements
 
+// What a reader cannot see, or what turns text around, is shown escaped, as in all outputs.
+const kUnseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu;
+const printable = (text) => String(text).replace(kUnseen, (c) => {
+  const code = c.codePointAt(0);
+  return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+});
+const kSaid = ["title", "aria-label"];
+
 function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties || {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "text") element.textContent = value;
-    else element.setAttribute(name, value === true ? "" : value);
+    else if (name === "text") element.textContent = printable(value);
+    else element.setAttribute(name, value === true ? "" : kSaid.includes(name) ? printable(value) : value);
   }
   for (const child of children.flat(Infinity)) {
-    if (child !== null && child !== undefined && child !== false) element.append(child);
+    if (child === null || child === undefined || child === false) continue;
+    element.append(typeof child === "string" ? printable(child) : child);
   }
   return element;
 }
@@ -238,7 +247,7 @@ function choice(label, options, chosen, onchange) {
 // For who cannot see a picture, and for what has just been done.
 const told = h("div", { role: "status", class: "unseen" });
 function tell(text) {
-  told.textContent = text;
+  told.textContent = printable(text);
 }
 
 // A plain table: columns are [title, is a number]; cells are texts or elements.

@@ -97,7 +97,7 @@ class Icicle {
     const { view } = this, { node, x, w, level } = block;
     const y = level * height, lit = !view.hits || view.hits.has(node);
     const hit = view.hits && lit && view.found.has(node);
-    const name = block.others ? `${block.others} more` : view.nameOf(node);
+    const name = block.others ? `${block.others} more` : printable(view.nameOf(node));
     const value = view.of(node, this.side);
     const share = percent(value, view.of(view.tree.root, this.side));
     const element = s("g", {
