@@ -26,6 +26,7 @@ using report::WriteModel;
 using report::WriteOmitted;
 using report::WritePeakTotal;
 using report::WriteRaised;
+using report::WriteReport;
 using report::WriteRoofline;
 using report::WriteTensors;
 using report::WriteTraining;
@@ -260,8 +261,9 @@ void WriteCopies(const char* key, const std::vector<WeightCopy>& copies, JsonWri
   json->EndArray();
 }
 
-void WriteReport(const Report& report, JsonWriter* json,
-                 JsonWriter::Layout layout = JsonWriter::Layout::kLines) {
+}  // namespace
+
+void report::WriteReport(const Report& report, JsonWriter* json, JsonWriter::Layout layout) {
   const Ranges ranges(report);
   json->BeginObject(layout);
   json->Key("schema").String("onnxflops.report/1");
@@ -292,8 +294,6 @@ void WriteReport(const Report& report, JsonWriter* json,
   json->EndArray();
   json->EndObject();
 }
-
-}  // namespace
 
 std::string ToJson(const Report& report) {
   JsonWriter json;
