@@ -92,6 +92,12 @@ absl::StatusOr<ProfileReport> JoinProfile(const Model& model, const Profile& pro
       profile::JoinProfile(original.side, options.optimized ? &optimized.side : nullptr, profile,
                            options.warmup));
   RETURN_IF_ERROR(SetPeak(options, &report));
+  if (options.counters) AddCounters(*options.counters, options.counter_runs, &report);
+  if (options.calibration) {
+    const double ratio = options.calibration->ratio();
+    report.calibrated = {options.calibration_file, ratio,
+                         ratio * static_cast<double>(report.counted_flops)};
+  }
   NoteContradictions(original.solved, &report);
   return report;
 }
