@@ -289,7 +289,7 @@ void AddCounters(const Counters& counters, int64_t runs, ProfileReport* report) 
       replaced += report->groups[static_cast<size_t>(row.group)].work.flops;
     }
   }
-  const absl::int128 executed = report->total.flops + report->flops_without_kernel;
+  const absl::int128 executed = report->run_flops();
   out.hybrid_counted = executed - replaced;
   if (executed > 0) {
     out.measured_to_counted = static_cast<double>(out.measured) / static_cast<double>(executed);

@@ -117,6 +117,10 @@ struct ProfileReport {
 
   // What a run takes: all kernels and what is outside.
   int64_t run_ns() const { return total.ns + outside_ns.value_or(0); }
+  // FLOPs of a run, those of nodes without a kernel included.
+  absl::int128 run_flops() const { return total.flops + flops_without_kernel; }
+  // These over the median time of a run, or of its kernels where it is not known.
+  std::optional<double> flops_per_second() const;
 };
 
 struct ProfileView {

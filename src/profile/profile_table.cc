@@ -151,20 +151,17 @@ std::vector<LabelledLine> RunLines(const ProfileReport& r) {
   if (r.wall) run.texts.push_back(SpreadText(*r.wall));
   run.texts.push_back(absl::StrCat("kernels ", SpreadText(r.kernels)));
   lines.push_back(std::move(run));
-  const absl::int128 flops = r.total.flops + r.flops_without_kernel;
   LabelledLine line = {
       "FLOPs",
       {absl::StrCat(r.total.lower_bound ? ">= " : "", SiNumber(r.counted_flops), " counted")}};
-  if (flops != r.counted_flops) {
-    line.texts.push_back(absl::StrCat(SiNumber(flops), " executed"));
+  if (r.run_flops() != r.counted_flops) {
+    line.texts.push_back(absl::StrCat(SiNumber(r.run_flops()), " executed"));
   }
-  const int64_t ns = r.wall ? r.wall->median_ns : r.run_ns();
-  if (ns > 0) {
-    const double rate = static_cast<double>(flops) * kNsPerSecond / static_cast<double>(ns);
-    line.texts.push_back(absl::StrCat(RateWithUnit(rate), " over a run"));
+  if (const std::optional<double> rate = r.flops_per_second()) {
+    line.texts.push_back(absl::StrCat(RateWithUnit(*rate), " over a run"));
     if (r.peak > 0) {
       line.texts.push_back(
-          absl::StrCat(ShareText(rate / r.peak), " % of ", RateWithUnit(r.peak),
+          absl::StrCat(ShareText(*rate / r.peak), " % of ", RateWithUnit(r.peak),
                        r.device.empty() ? "" : absl::StrCat(" of ", r.device, " in ", r.dtype)));
     }
   }
