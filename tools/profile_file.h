@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "src/profile/counters.h"
 #include "src/profile/profile.h"
 #include "src/profile/read_profile.h"
 
@@ -13,6 +14,9 @@ namespace onnxflops::tools {
 // "-" is standard input. Errors name the file.
 absl::StatusOr<Profile> ReadProfileFile(const std::string& path,
                                         const ReadProfileOptions& options = {});
+
+// The same of --counters.
+absl::StatusOr<Counters> ReadCountersFile(const std::string& path);
 
 }  // namespace onnxflops::tools
 

@@ -12,9 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "src/api/load.h"
 #include "src/api/profile.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
+#include "src/report/estimate_report.h"
 #include "tools/device_arguments.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -43,6 +45,8 @@ detailed_counters). Sizes are found in ONNX Runtime's profile.
     onnxflops profile clip.onnx profile.json --by node --format csv
   As a trace with FLOPs, for Perfetto:
     onnxflops profile clip.onnx profile.json --format perfetto -o trace.json
+  Beside FLOPs that hardware counters measured in ten runs:
+    onnxflops profile clip.onnx layers.json --counters ncu.csv --counter-runs 10
 
 Exit codes: 0 success, 1 --strict failed (a kernel did not join, or is above
 the peak), 2 error.
@@ -61,6 +65,7 @@ struct ProfileArguments {
   RooflineArguments roofline;
   OutputArguments output;
   std::string optimized, warmup = "1", by = "module", depth, top, peak;
+  std::string counters, counter_runs = "1", calibration;
   bool strict = false;
 
   void AddTo(OptionList* list) {
@@ -78,6 +83,14 @@ struct ProfileArguments {
     list->AddValue("--top", "N", &top, "Only N rows; the others are one. Default: 40. 0: all.");
     roofline.AddTo(list);
     list->AddValue("--peak", "FLOPS", &peak, "FLOP/s of the device, as 312e12.");
+    list->AddValue("--counters", "FILE.csv", &counters,
+                   "FLOPs by hardware counters, beside the counted ones: the CSV of Nsight Compute "
+                   "or rocprof.");
+    list->AddValue("--counter-runs", "N", &counter_runs,
+                   "How many runs of the model the counters are of. Default: 1.");
+    list->AddValue("--calibration", "FILE", &calibration,
+                   "Also show the count times the ratio that `onnxflops estimate --calibrate` "
+                   "stored.");
     sizes.AddTo(list);
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a kernel did not join, or is above the peak.");
@@ -123,6 +136,13 @@ absl::StatusOr<ProfileView> ParseProfileView(const ProfileArguments& args) {
   return view;
 }
 
+absl::StatusOr<Calibration> ReadCalibrationFile(const std::string& file) {
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
+  if (text.ok()) return ParseCalibration(*text, file);
+  return absl::Status(text.status().code(),
+                      absl::StrCat("--calibration ", Escaped(file), ": ", text.status().message()));
+}
+
 absl::StatusOr<ProfileOptions> ParseProfileOptions(const ProfileArguments& args) {
   ProfileOptions options;
   ASSIGN_OR_RETURN(options.count, args.sizes.Parse());
@@ -131,6 +151,14 @@ absl::StatusOr<ProfileOptions> ParseProfileOptions(const ProfileArguments& args)
   options.warmup = warmup;
   ASSIGN_OR_RETURN(options.peak, ParsePositive("--peak", args.peak));
   ASSIGN_OR_RETURN(options.device, args.roofline.Parse());
+  ASSIGN_OR_RETURN(options.counter_runs, ParsePositiveWhole("--counter-runs", args.counter_runs));
+  if (!args.counters.empty()) {
+    ASSIGN_OR_RETURN(options.counters, ReadCountersFile(args.counters));
+  }
+  if (!args.calibration.empty()) {
+    ASSIGN_OR_RETURN(options.calibration, ReadCalibrationFile(args.calibration));
+    options.calibration_file = args.calibration;
+  }
   if (options.device && options.peak > 0) {
     return absl::InvalidArgumentError("--device and --peak: one of them gives the peak");
   }
@@ -202,7 +230,7 @@ absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
       trace != nullptr ? trace->write(report) : RenderProfile(report, view, format, style),
       args.output.file,
       {args.files[0], args.files[1], args.optimized, args.sizes.rules.file,
-       args.roofline.devices_file.file}));
+       args.roofline.devices_file.file, args.counters, args.calibration}));
   const std::string objection = args.strict ? ProfileObjection(report) : "";
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", Escaped(args.files[1]), ": ", objection));

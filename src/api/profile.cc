@@ -10,6 +10,7 @@
 #include "src/profile/match_kernels.h"
 #include "src/profile/node_costs.h"
 #include "src/profile/solve_sizes.h"
+#include "src/report/format.h"
 
 namespace onnxflops {
 namespace {
@@ -63,6 +64,19 @@ absl::Status SetPeak(const ProfileOptions& options, ProfileReport* report) {
   return absl::OkStatus();
 }
 
+void NoteAbovePeak(ProfileReport* report) {
+  if (report->peak == 0) return;
+  int64_t above = 0;
+  for (const ProfileGroup& group : report->groups) {
+    above += group.work.flops_per_second().value_or(0) > report->peak ? 1 : 0;
+  }
+  if (above == 0) return;
+  report->notes.push_back(absl::StrCat(
+      Plural(above, "kernel"),
+      " above the peak, which cannot be: it is the peak of another device or dtype, the time is "
+      "that of a launch, or the kernel skips work that is counted"));
+}
+
 void NoteContradictions(const SolvedSizes& solved, ProfileReport* report) {
   if (solved.contradictions == 0) return;
   report->notes.push_back(absl::StrCat(
@@ -92,7 +106,14 @@ absl::StatusOr<ProfileReport> JoinProfile(const Model& model, const Profile& pro
       profile::JoinProfile(original.side, options.optimized ? &optimized.side : nullptr, profile,
                            options.warmup));
   RETURN_IF_ERROR(SetPeak(options, &report));
+  if (options.counters) AddCounters(*options.counters, options.counter_runs, &report);
+  if (options.calibration) {
+    const double ratio = options.calibration->ratio();
+    report.calibrated = {options.calibration_file, ratio,
+                         ratio * static_cast<double>(report.counted_flops)};
+  }
   NoteContradictions(original.solved, &report);
+  NoteAbovePeak(&report);
   return report;
 }
 

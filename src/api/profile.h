@@ -10,14 +10,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "src/api/count.h"
 #include "src/graph/model.h"
 #include "src/hardware/device.h"
+#include "src/profile/counters.h"
 #include "src/profile/profile.h"
 #include "src/profile/profile_report.h"
 #include "src/profile/read_profile.h"
+#include "src/report/estimate_report.h"
 
 namespace onnxflops {
 
@@ -31,6 +34,12 @@ struct ProfileOptions {
   // The peak: of a device, or in FLOP/s. CountOptions::on_device is not used.
   std::optional<DeviceChoice> device;
   double peak = 0;
+  // What hardware counters measured, in so many runs of the model.
+  std::optional<Counters> counters;
+  int64_t counter_runs = 1;
+  // A ratio of measured FLOPs to counted ones, of an earlier estimate, and its file.
+  std::optional<Calibration> calibration;
+  std::string calibration_file;
 };
 
 // Errors, beside those of Count: FailedPrecondition where the profile does not tell a size, or has

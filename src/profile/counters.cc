@@ -241,4 +241,61 @@ absl::StatusOr<Counters> ReadCountersText(absl::string_view text, absl::string_v
   return ReadCounters(source, name);
 }
 
+namespace {
+
+std::vector<std::string> LikelyReasons(double measured_to_counted) {
+  constexpr double kMore = 1.02, kLess = 0.98;
+  if (measured_to_counted > kMore) {
+    return {"the counters are of more runs than --counter-runs says, or of warm-up as well",
+            "kernels pad shapes to their tiles, and compute what is cut off",
+            "exp, tanh and their like take several instructions, and are one FLOP here"};
+  }
+  if (measured_to_counted < kLess) {
+    return {"tensor cores were not counted: measure sm__ops_path_tensor_* as well",
+            "the counters are of a part of a run",
+            "a convolution ran as Winograd, or attention skipped masked blocks"};
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddCounters(const Counters& counters, int64_t runs, ProfileReport* report) {
+  absl::flat_hash_map<absl::string_view, int32_t> groups;
+  for (size_t i = report->groups.size(); i-- > 0;) {
+    const ProfileGroup& group = report->groups[i];
+    if (group.nodes.size() == 1) groups[group.nodes[0]] = static_cast<int32_t>(i);
+  }
+  for (size_t i = report->groups.size(); i-- > 0;) {
+    groups[report->groups[i].kernels[0]] = static_cast<int32_t>(i);
+  }
+  ProfileCounters out;
+  out.path = counters.path;
+  out.source = counters.source;
+  out.runs = runs;
+  out.measured = counters.flops / runs;
+  absl::int128 replaced = 0;
+  absl::flat_hash_map<int32_t, bool> seen;
+  for (const CountedKernel& kernel : counters.kernels) {
+    ProfileCounters::Kernel& row = out.kernels.emplace_back();
+    row.name = kernel.name;
+    row.flops = kernel.flops / runs;
+    const auto it = groups.find(kernel.name);
+    if (it == groups.end()) continue;
+    row.group = it->second;
+    ++out.joined;
+    out.hybrid_measured += row.flops;
+    if (seen.try_emplace(row.group, true).second) {
+      replaced += report->groups[static_cast<size_t>(row.group)].work.flops;
+    }
+  }
+  const absl::int128 executed = report->run_flops();
+  out.hybrid_counted = executed - replaced;
+  if (executed > 0) {
+    out.measured_to_counted = static_cast<double>(out.measured) / static_cast<double>(executed);
+    out.reasons = LikelyReasons(out.measured_to_counted);
+  }
+  report->counters = std::move(out);
+}
+
 }  // namespace onnxflops

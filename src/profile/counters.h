@@ -10,12 +10,14 @@
 #define ONNXFLOPS_SRC_PROFILE_COUNTERS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/profile/profile_report.h"
 #include "src/profile/read_profile.h"
 
 namespace onnxflops {
@@ -36,6 +38,10 @@ struct Counters {
 // whose operations are not known (sm__inst_executed_pipe_tensor); OutOfRange for a limit.
 absl::StatusOr<Counters> ReadCounters(ByteSource source, absl::string_view name);
 absl::StatusOr<Counters> ReadCountersText(absl::string_view text, absl::string_view name);
+
+// ProfileReport::counters, of a file that has the counters of so many runs. A kernel of the file is
+// one of the profile where its name is that of the kernel, or of its only node.
+void AddCounters(const Counters& counters, int64_t runs, ProfileReport* report);
 
 }  // namespace onnxflops
 

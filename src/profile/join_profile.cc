@@ -389,4 +389,9 @@ std::optional<double> ProfileWork::flops_per_second() const {
   return static_cast<double>(flops) * kNsPerSecond / static_cast<double>(ns);
 }
 
+std::optional<double> ProfileReport::flops_per_second() const {
+  return ProfileWork{.ns = wall ? wall->median_ns : run_ns(), .flops = run_flops()}
+      .flops_per_second();
+}
+
 }  // namespace onnxflops

@@ -1,4 +1,5 @@
 // A joined profile as JSON: tools/schema/profile.v1.schema.json.
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -111,6 +112,48 @@ void WritePeak(const ProfileReport& r, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteCounters(const ProfileReport& r, JsonWriter* json) {
+  json->Key("estimate_flops").Int(r.counted_flops);
+  if (r.calibrated) {
+    json->Key("smart").BeginObject(kOneLine);
+    json->Key("flops").Number(r.calibrated->flops);
+    json->Key("ratio").Number(r.calibrated->ratio);
+    json->Key("calibration").String(r.calibrated->path);
+    json->EndObject();
+  }
+  if (!r.counters) return;
+  const ProfileCounters& c = *r.counters;
+  json->Key("measured").BeginObject();
+  json->Key("flops").Int(c.measured);
+  json->Key("executed_to_counted").Number(c.measured_to_counted);
+  json->Key("file").String(c.path);
+  json->Key("source").String(c.source);
+  json->Key("runs").Int(c.runs);
+  json->Key("joined").Int(c.joined);
+  json->Key("kernels").BeginArray();
+  for (const ProfileCounters::Kernel& kernel : c.kernels) {
+    json->BeginObject(kOneLine);
+    json->Key("name").String(kernel.name);
+    json->Key("flops").Int(kernel.flops);
+    json->Key("group");
+    if (kernel.group >= 0) {
+      json->Int(kernel.group);
+      json->Key("counted").Int(r.groups[static_cast<size_t>(kernel.group)].work.flops);
+    } else {
+      json->Null();
+    }
+    json->EndObject();
+  }
+  json->EndArray();
+  WriteStrings("reasons", c.reasons, json);
+  json->EndObject();
+  json->Key("hybrid").BeginObject(kOneLine);
+  json->Key("flops").Int(c.hybrid_measured + c.hybrid_counted);
+  json->Key("from_counters").Int(c.hybrid_measured);
+  json->Key("from_count").Int(c.hybrid_counted);
+  json->EndObject();
+}
+
 void WriteRuns(const ProfileReport& r, JsonWriter* json) {
   json->Key("runs").BeginObject();
   json->Key("all").Int(r.runs);
@@ -155,6 +198,9 @@ std::string ToJson(const ProfileReport& r) {
   WriteRuns(r, &json);
   WritePeak(r, &json);
   WriteTotals(r, &json);
+  json.Key("modes").BeginObject();
+  WriteCounters(r, &json);
+  json.EndObject();
   json.Key("groups").BeginArray();
   for (const ProfileGroup& group : r.groups) WriteGroup(r, group, &json);
   json.EndArray();

@@ -62,6 +62,32 @@ struct ProfileControl {
   bool differs = false;
 };
 
+// What hardware counters measured beside what is counted. Three figures, never one of both; hybrid
+// is the only sum of both, and says how much of it is which.
+struct ProfileCounters {
+  struct Kernel {
+    std::string name;
+    absl::int128 flops = 0;  // of a run of the model
+    int32_t group = -1;      // index in ProfileReport::groups; -1: of no kernel of this name
+  };
+  std::string path, source;
+  int64_t runs = 1;             // that the file is of
+  std::vector<Kernel> kernels;  // in the order of the file
+  absl::int128 measured = 0;    // of all of them
+  double measured_to_counted = 0;
+  // Counters where the file has them, the count elsewhere.
+  absl::int128 hybrid_measured = 0, hybrid_counted = 0;
+  int64_t joined = 0;                // kernels of the file that are some of the profile
+  std::vector<std::string> reasons;  // why both differ, likely
+};
+
+// The count times a ratio that was measured before.
+struct ProfileCalibrated {
+  std::string path;
+  double ratio = 0;
+  double flops = 0;
+};
+
 struct ProfileReport {
   std::string model, profile, optimized;  // paths; optimized "": joined by name
   ProfileSource source = ProfileSource::kOnnxRuntime;
@@ -80,7 +106,9 @@ struct ProfileReport {
   int64_t nodes_without_kernel = 0;
   absl::int128 flops_without_kernel = 0, macs_without_kernel = 0;
   std::vector<ProfileControl> control;
-  double peak = 0;  // FLOP/s; 0: not given
+  std::optional<ProfileCounters> counters;      // AddCounters
+  std::optional<ProfileCalibrated> calibrated;  // ProfileOptions::calibration
+  double peak = 0;                              // FLOP/s; 0: not given
   std::string device, dtype, peak_source;
   double bytes_per_second = 0;  // 0: not known
   std::vector<std::string> notes;
@@ -89,6 +117,10 @@ struct ProfileReport {
 
   // What a run takes: all kernels and what is outside.
   int64_t run_ns() const { return total.ns + outside_ns.value_or(0); }
+  // FLOPs of a run, those of nodes without a kernel included.
+  absl::int128 run_flops() const { return total.flops + flops_without_kernel; }
+  // These over the median time of a run, or of its kernels where it is not known.
+  std::optional<double> flops_per_second() const;
 };
 
 struct ProfileView {

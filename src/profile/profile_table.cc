@@ -151,20 +151,17 @@ std::vector<LabelledLine> RunLines(const ProfileReport& r) {
   if (r.wall) run.texts.push_back(SpreadText(*r.wall));
   run.texts.push_back(absl::StrCat("kernels ", SpreadText(r.kernels)));
   lines.push_back(std::move(run));
-  const absl::int128 flops = r.total.flops + r.flops_without_kernel;
   LabelledLine line = {
       "FLOPs",
       {absl::StrCat(r.total.lower_bound ? ">= " : "", SiNumber(r.counted_flops), " counted")}};
-  if (flops != r.counted_flops) {
-    line.texts.push_back(absl::StrCat(SiNumber(flops), " executed"));
+  if (r.run_flops() != r.counted_flops) {
+    line.texts.push_back(absl::StrCat(SiNumber(r.run_flops()), " executed"));
   }
-  const int64_t ns = r.wall ? r.wall->median_ns : r.run_ns();
-  if (ns > 0) {
-    const double rate = static_cast<double>(flops) * kNsPerSecond / static_cast<double>(ns);
-    line.texts.push_back(absl::StrCat(RateWithUnit(rate), " over a run"));
+  if (const std::optional<double> rate = r.flops_per_second()) {
+    line.texts.push_back(absl::StrCat(RateWithUnit(*rate), " over a run"));
     if (r.peak > 0) {
       line.texts.push_back(
-          absl::StrCat(ShareText(rate / r.peak), " % of ", RateWithUnit(r.peak),
+          absl::StrCat(ShareText(*rate / r.peak), " % of ", RateWithUnit(r.peak),
                        r.device.empty() ? "" : absl::StrCat(" of ", r.device, " in ", r.dtype)));
     }
   }
@@ -226,10 +223,37 @@ std::vector<LabelledLine> ControlLines(const ProfileReport& r) {
   return lines;
 }
 
+std::vector<LabelledLine> CounterLines(const ProfileReport& r) {
+  std::vector<LabelledLine> lines;
+  if (r.calibrated) {
+    lines.push_back(
+        {"smart",
+         {absl::StrCat(SiNumber(static_cast<absl::int128>(r.calibrated->flops)),
+                       " FLOPs: the count x ", absl::StrFormat("%.4g", r.calibrated->ratio), " of ",
+                       Escaped(r.calibrated->path))}});
+  }
+  if (!r.counters) return lines;
+  const ProfileCounters& c = *r.counters;
+  lines.push_back(
+      {"measured",
+       {absl::StrCat(SiNumber(c.measured), " FLOPs executed, ",
+                     absl::StrFormat("%.4g", c.measured_to_counted), " x the counted ones"),
+        absl::StrCat(Plural(static_cast<int64_t>(c.kernels.size()), "kernel"), " of ", c.source,
+                     ", ", Escaped(c.path))}});
+  for (const std::string& reason : c.reasons)
+    lines.push_back({"", {absl::StrCat("likely: ", reason)}});
+  lines.push_back(
+      {"hybrid",
+       {absl::StrCat(SiNumber(c.hybrid_measured + c.hybrid_counted),
+                     " FLOPs = ", SiNumber(c.hybrid_measured), " by counters of ",
+                     Plural(c.joined, "kernel"), " + ", SiNumber(c.hybrid_counted), " counted")}});
+  return lines;
+}
+
 std::vector<LabelledLine> LinesOf(const ProfileReport& r) {
   std::vector<LabelledLine> lines = {ModelLineOf(r), ProfileLineOf(r)};
   if (!r.optimized.empty()) lines.push_back({"graph", {r.optimized}});
-  for (const auto& more : {RunLines(r), JoinLines(r), ControlLines(r)}) {
+  for (const auto& more : {RunLines(r), JoinLines(r), ControlLines(r), CounterLines(r)}) {
     lines.insert(lines.end(), more.begin(), more.end());
   }
   for (const std::string& note : r.notes) lines.push_back({"note", {note}});

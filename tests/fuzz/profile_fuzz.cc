@@ -1,7 +1,7 @@
 // Fuzz target: whatever a profile says, it is refused in one line, or joined with models, and every
 // writer ends.
 //
-// A byte of choices, then the profile.
+// A byte of choices, then the profile. The same text is read as counters.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -54,6 +54,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace onnxflops;  // NOLINT(google-build-using-namespace): two lines
   if (size == 0) return 0;
   const absl::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const absl::StatusOr<Counters> counters = ReadCountersText(text, "fuzz.csv");
+  if (counters.ok()) {
+    ProfileReport report;
+    AddCounters(*counters, 1 + data[0], &report);
+    report.modules.emplace_back();
+    Write(report, data[0]);
+  } else {
+    RequireOneLine(counters.status(), "fuzz.csv:");
+  }
   const absl::StatusOr<Profile> profile = ReadProfileText(text, "fuzz.json", {.events = true});
   if (!profile.ok()) {
     RequireOneLine(profile.status(), "fuzz.json:");

@@ -30,7 +30,7 @@ constexpr absl::string_view kLineBegins[] = {
     "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
     "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
     "at most ",    "profile ",  "graph ",    "run ",     "joined ",    "control ",  "kernel ",
-    "first: ",
+    "first: ",     "measured ", "hybrid ",   "smart ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -69,7 +69,8 @@ const std::set<absl::string_view>& OurWords() {
       "s",       "ms",        "us",       "ns",      "ps",      "passed",      "warned",
       "failed",  "skipped",   "allowed",  "proven",  "not",     "inference",   "peak",
       "kept",    "gradients", "training", "KV",      "cache",   "optimizer",   "fit",
-      "profile", "graph",     "run",      "joined",  "control", "kernel"};
+      "profile", "measured",  "hybrid",   "smart",   "graph",   "run",         "joined",
+      "control", "kernel"};
   return *words;
 }
 

@@ -312,5 +312,84 @@ TEST(JoinProfileTest, OtherRuntimesJoinByTheNamesOfLayers) {
   EXPECT_FALSE(openvino->groups[2].joined());
 }
 
+std::string CounterLine(absl::string_view kernel, absl::string_view metric, absl::string_view value,
+                        absl::string_view unit = "inst") {
+  return absl::StrCat("\"0\",\"", kernel, "\",\"", metric, "\",\"", unit, "\",\"", value, "\"\n");
+}
+
+constexpr char kNcuTitles[] = R"("ID","Kernel Name","Metric Name","Metric Unit","Metric Value")"
+                              "\n";
+constexpr char kInstruction[] = "smsp__sass_thread_inst_executed_op_";
+
+TEST(CountersTest, FlopsFollowTheFormulasOfTheProfilers) {
+  const std::string ncu = absl::StrCat(
+      "==PROF== Connected\n", kNcuTitles,
+      CounterLine("a, b", absl::StrCat(kInstruction, "fadd_pred_on.sum"), "1,000"),
+      CounterLine("a, b", absl::StrCat(kInstruction, "hmul_pred_on.sum"), "200"),
+      CounterLine("a, b", absl::StrCat(kInstruction, "dfma_pred_on.sum"), "30"),
+      CounterLine("a, b", absl::StrCat(kInstruction, "ffma_pred_on.avg"), "7"),
+      CounterLine("c", "sm__ops_path_tensor_src_bf16_dst_fp32.sum", "5000", ""),
+      CounterLine("c", "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_on.sum", "9", ""),
+      CounterLine("c", "sm__ops_path_tensor_src_int8.sum", "9", ""));
+  const auto counters = ReadCountersText(ncu, "n.csv");
+  ASSERT_TRUE(counters.ok()) << counters.status();
+  ASSERT_EQ(counters->kernels.size(), 2);
+  EXPECT_EQ(counters->kernels[0].name, "a, b");
+  EXPECT_EQ(counters->kernels[0].flops, 1000 + 200 + 2 * 30);
+  EXPECT_EQ(counters->flops, 1260 + 5000);
+  const auto amd = ReadCountersText(
+      "Kernel_Name,SQ_INSTS_VALU_ADD_F32,SQ_INSTS_VALU_FMA_F16,SQ_INSTS_VALU_MFMA_MOPS_BF16,"
+      "SQ_WAVES\ngemm,3,2,5,77\ngemm,1,0,0,77\n",
+      "r.csv");
+  ASSERT_TRUE(amd.ok()) << amd.status();
+  EXPECT_EQ(amd->source, "rocprof");
+  EXPECT_EQ(amd->flops, 64 * 4 + 2 * 64 * 2 + 512 * 5);
+}
+
+TEST(CountersTest, WhatCannotBeCountedIsRefused) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "has no column of kernel names"},
+      {kNcuTitles, "has no counter of FLOPs"},
+      {absl::StrCat(kNcuTitles, CounterLine("c", "sm__inst_executed_pipe_tensor.sum", "5")),
+       "FLOPs per instruction of a tensor core differ by its variant"},
+      {"Kernel Name,sm__inst_executed_pipe_tensor_op_hmma.sum\n", "record 1: "},
+      {absl::StrCat(kNcuTitles,
+                    CounterLine("c", absl::StrCat(kInstruction, "fadd_pred_on.sum"), "many")),
+       "record 2: a counter of 'c' is 'many', not a number"},
+      {absl::StrCat(kNcuTitles,
+                    CounterLine("c", absl::StrCat(kInstruction, "fadd_pred_on.sum"), "-5")),
+       "not a number from 0"},
+      {absl::StrCat(kNcuTitles,
+                    CounterLine("c", absl::StrCat(kInstruction, "fadd_pred_on.sum"), "5", "Kinst")),
+       "--print-units base"},
+      {std::string(2 << 20, '"'), "a line of more than"},
+  };
+  for (const auto& [text, want] : cases) {
+    const auto counters = ReadCountersText(text, "n.csv");
+    EXPECT_TRUE(absl::StrContains(counters.status().message(), want)) << counters.status();
+  }
+}
+
+TEST(CountersTest, MeasuredAndCountedAreNeverOneFigure) {
+  ProfileReport report;
+  for (const auto& [name, flops] : {std::pair("a", 100), std::pair("b", 50)}) {
+    ProfileGroup& group = report.groups.emplace_back();
+    group.kernels = {name};
+    group.nodes = {absl::StrCat("node_", name)};
+    group.work.flops = flops;
+    report.total.Add(group.work);
+  }
+  Counters counters;
+  counters.kernels = {{"a", 240}, {"volta_sgemm", 60}};
+  counters.flops = 300;
+  AddCounters(counters, 2, &report);
+  EXPECT_EQ(report.counters->measured, 150);
+  EXPECT_EQ(report.counters->measured_to_counted, 1);
+  EXPECT_EQ(report.counters->hybrid_measured, 120);
+  EXPECT_EQ(report.counters->hybrid_counted, 50);
+  EXPECT_EQ(report.counters->kernels[0].group, 0);
+  EXPECT_EQ(report.counters->kernels[1].group, -1);
+}
+
 }  // namespace
 }  // namespace onnxflops
