@@ -1,0 +1,48 @@
+// What the library asks of Linux and WASI does not have: included before every file of a build for WebAssembly.
+#ifndef ONNXFLOPS_TOOLS_WEB_WASI_H_
+#define ONNXFLOPS_TOOLS_WEB_WASI_H_
+#ifdef __cplusplus
+#include <cstdlib>
+#include <exception>
+#include <iosfwd>
+#include <istream>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <map>
+#include <unordered_map>
+#include <iostream>
+#include <algorithm>
+#include <sstream>
+#include <deque>
+// No file is read by a stream.
+template <>
+class std::basic_ifstream<char, std::char_traits<char>> : public std::istream {
+ public:
+  template <typename... Arguments>
+  explicit basic_ifstream(Arguments&&...) : std::istream(nullptr) {}
+  template <typename... Arguments>
+  void open(Arguments&&...) {}
+  bool is_open() const { return false; }
+  void close() {}
+};
+#define throw std::abort(), (void)
+extern "C" {
+#endif
+#include <fcntl.h>
+#include <unistd.h>
+#include <sys/types.h>
+#define SPLICE_F_NONBLOCK 2
+#define MFD_CLOEXEC 1U
+int pipe2(int fds[2], int flags);
+ssize_t tee(int from, int to, size_t bytes, unsigned flags);
+int memfd_create(const char* name, unsigned flags);
+#ifdef __cplusplus
+}
+#endif
+#endif
