@@ -47,8 +47,10 @@ absl::StatusOr<std::string> ReadText(const std::string& file) {
 absl::Status AddDim(const std::string& text, Bindings* bindings) {
   const size_t equals = text.rfind('=');
   int64_t size = 0;
-  if (equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &size) || size < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--dim ", Quoted(text), ": it should be NAME=N"));
+  if (equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &size) ||
+      size < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dim ", Quoted(text), ": it should be NAME=N"));
   }
   bindings->emplace(TypedSymbol(text.substr(0, equals)), size);
   return absl::OkStatus();
@@ -115,6 +117,7 @@ int main(int argc, char** argv) {
     onnxflops::web::WriteAll(STDOUT_FILENO, *text);
     return 0;
   }
-  onnxflops::web::WriteAll(STDERR_FILENO, absl::StrCat("onnxflops: ", text.status().message(), "\n"));
+  onnxflops::web::WriteAll(STDERR_FILENO,
+                           absl::StrCat("onnxflops: ", text.status().message(), "\n"));
   return 2;
 }

@@ -1,25 +1,26 @@
-// What the library asks of Linux and WASI does not have: included before every file of a build for WebAssembly.
+// What the library asks of Linux and WASI does not have: included before every file of a build for
+// WebAssembly.
 #ifndef ONNXFLOPS_TOOLS_WEB_WASI_H_
 #define ONNXFLOPS_TOOLS_WEB_WASI_H_
 #ifdef __cplusplus
+#include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <exception>
+#include <functional>
 #include <iosfwd>
+#include <iostream>
 #include <istream>
+#include <map>
+#include <memory>
 #include <new>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <vector>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <variant>
-#include <map>
 #include <unordered_map>
-#include <iostream>
-#include <algorithm>
-#include <sstream>
-#include <deque>
+#include <variant>
+#include <vector>
 // No file is read by a stream.
 template <>
 class std::basic_ifstream<char, std::char_traits<char>> : public std::istream {
@@ -31,12 +32,13 @@ class std::basic_ifstream<char, std::char_traits<char>> : public std::istream {
   bool is_open() const { return false; }
   void close() {}
 };
+// There are no exceptions: what would throw, when memory ends, stops the engine.
 #define throw std::abort(), (void)
 extern "C" {
 #endif
 #include <fcntl.h>
-#include <unistd.h>
 #include <sys/types.h>
+#include <unistd.h>
 #define SPLICE_F_NONBLOCK 2
 #define MFD_CLOEXEC 1U
 int pipe2(int fds[2], int flags);
