@@ -139,7 +139,7 @@ struct CheckArguments {
   }
 
   static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "json", "csv", "markdown"};
+    std::vector<std::string> names = {"table", "json", "csv", "markdown", "html"};
     for (const CiFormat& format : kCiFormats) names.emplace_back(format.name);
     return names;
   }
@@ -483,6 +483,7 @@ std::string RenderCheck(const CheckReport& report, absl::string_view format,
   if (format == "json") return ToJson(report);
   if (format == "csv") return ToCsv(report);
   if (format == "markdown") return ToMarkdown(report);
+  if (format == "html") return ToHtml(report);
   return ToTable(report, style);
 }
 
@@ -499,6 +500,8 @@ absl::StatusOr<std::string> FormatOf(const OutputArguments& output) {
       return std::string("csv");
     case Format::kMarkdown:
       return std::string("markdown");
+    case Format::kHtml:
+      return std::string("html");
     case Format::kTable:
     case Format::kText:
     case Format::kJsonLines:

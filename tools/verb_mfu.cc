@@ -87,7 +87,7 @@ struct MfuArguments {
     training.AddTo(list);
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a utilisation is above 1, or a node is not counted.");
-    output.AddTo(list);
+    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
   }
 };
 

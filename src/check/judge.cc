@@ -68,6 +68,8 @@ const char* WhyMissing(const Quantity& quantity) {
       return "it needs a device, of the base as well: --device NAME --dtype D";
     case Quantity::Needs::kTraining:
       return "it needs an exact backward pass, which check does not count";
+    case Quantity::Needs::kTypes:
+      return "the types that some MACs multiply are not known, or the figure is beyond 128 bits";
   }
   return "a report was written without this quantity: write it again";
 }
