@@ -25,6 +25,7 @@
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
+#include "src/api/profile.h"
 #include "src/api/version.h"
 #include "src/base/quote.h"
 #include "src/base/sha256.h"
@@ -47,6 +48,7 @@
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/profile_file.h"
 #include "tools/verbs.h"
 
 namespace onnxflops::tools {
@@ -100,6 +102,7 @@ struct CheckArguments {
   RooflineArguments roofline;
   BaseMissingArgument base_missing;
   RateArguments rate;
+  std::string profile, optimized;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
@@ -122,6 +125,9 @@ struct CheckArguments {
     sizes.AddTo(list);
     causal.AddTo(list);
     rate.AddTo(list);
+    list->AddValue("--profile", "FILE", &profile,
+                   "A profile of a run of the model, for [profile]: see onnxflops profile.");
+    list->AddValue("--optimized", "FILE", &optimized, "The graph that ran, of --profile.");
     list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
     roofline.AddTo(list);
@@ -225,8 +231,28 @@ absl::StatusOr<BaseModel> BaseOf(const CheckRun& run, const std::string& path) {
   return base;
 }
 
+// What of the peak of the rule's device the run of --profile reached.
+absl::StatusOr<double> AchievedOf(const CheckRun& run, const Side& side, const BudgetRule& rule) {
+  if (run.args.profile.empty()) {
+    return absl::FailedPreconditionError("no profile is given: --profile");
+  }
+  if (!side.model) return absl::FailedPreconditionError("a report cannot be joined with a profile");
+  ProfileOptions options;
+  options.count = run.options;
+  options.device.emplace();
+  ASSIGN_OR_RETURN(options.device->device, FindDevice(rule.device, run.devices));
+  ASSIGN_OR_RETURN(options.device->precision, ParsePrecision(rule.dtype));
+  if (!run.args.optimized.empty()) {
+    ASSIGN_OR_RETURN(options.optimized, LoadFor(run.args.optimized, options.count));
+  }
+  ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(run.args.profile));
+  ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(*side.model, profile, options));
+  return report.flops_per_second().value_or(0) / report.peak;
+}
+
 absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, const Side& side,
                              const CountOptions& at, const BudgetRule& rule) {
+  if (rule.kind == BudgetRule::Kind::kProfile) return AchievedOf(run, side, rule);
   if (!run.args.rate.given()) {
     return absl::FailedPreconditionError("the time of a step is not given: --step-time");
   }
@@ -542,12 +568,14 @@ absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::strin
   }
   RETURN_IF_ERROR(AddMaxima(args, &budgets));
   for (const BudgetRule& rule : budgets.rules) {
-    if (rule.kind != BudgetRule::Kind::kMfu) continue;
+    const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
+    if (rule.kind != BudgetRule::Kind::kMfu && !of_run) continue;
     absl::Status known = FindDevice(rule.device, devices).status();
     if (known.ok()) known = ParsePrecision(rule.dtype).status();
     if (!known.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(path), ":", rule.place.line, ": [mfu]: ", known.message()));
+          absl::StrCat(Escaped(path), ":", rule.place.line,
+                       of_run ? ": [profile]: " : ": [mfu]: ", known.message()));
     }
   }
   return budgets;
@@ -626,8 +654,8 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, devices, &text));
   ASSIGN_OR_RETURN(CheckReport report, JudgeAll(run, budgets));
   std::vector<std::string> inputs = run.files.paths();
-  inputs.insert(inputs.end(),
-                {args.against, args.sizes.rules.file, args.roofline.devices_file.file});
+  inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
+                               args.profile, args.optimized});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
     ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));

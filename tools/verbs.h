@@ -23,6 +23,7 @@ absl::StatusOr<ExitCode> RunDiff(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 
@@ -37,6 +38,7 @@ void DescribeDiff(const UseVerb& use);
 void DescribeOps(const UseVerb& use);
 void DescribeMfu(const UseVerb& use);
 void DescribeDevices(const UseVerb& use);
+void DescribeProfile(const UseVerb& use);
 void DescribeAudit(const UseVerb& use);
 void DescribeCompletion(const UseVerb& use);
 

@@ -15,7 +15,6 @@
 namespace onnxflops {
 namespace {
 
-using report::BitOperations;
 using report::JsonWriter;
 using report::kOneLine;
 using report::OriginKindName;
@@ -116,8 +115,8 @@ void WriteKinds(const Report& report, JsonWriter* json) {
   }
   json->EndObject();
   json->Key("bops");
-  if (const std::optional<Expr> bops = BitOperations(report.macs_by_dtype)) {
-    json->Quantity(*bops);
+  if (report.Has(QuantityOf(&Amounts::bops))) {
+    json->Quantity(report.totals.bops);
   } else {
     json->Null();
   }
