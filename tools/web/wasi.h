@@ -4,6 +4,7 @@
 #define ONNXFLOPS_TOOLS_WEB_WASI_H_
 #ifdef __cplusplus
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <deque>
 #include <exception>
