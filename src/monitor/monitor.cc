@@ -67,18 +67,20 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
   }
   if (record.step_seconds) {
     *seconds = *record.step_seconds;
+    last_time_ = std::nullopt;  // what was measured is not measured again
     return 1;
   }
   if (!record.time) {
-    problems->push_back("there is neither time nor step_seconds");
+    if (record.faults.empty()) problems->emplace_back("there is neither time nor step_seconds");
     return 0;
   }
   if (!last_time_) return 0;  // the first
-  if (*record.time > *last_time_) {
+  constexpr double kLeastSeconds = 1e-12;  // so that rates are finite
+  if (*record.time - *last_time_ > kLeastSeconds) {
     *seconds = *record.time - *last_time_;
-    return steps;
+    return *record.step - time_step_;
   }
-  problems->push_back("time does not go on");
+  problems->emplace_back("time does not go on");
   return 0;
 }
 
@@ -143,9 +145,12 @@ std::optional<MonitorPoint> Monitor::Take(const StepRecord& record,
   const int64_t steps = Measure(record, &seconds, problems);
   if (steps > 0) Add(record, steps, seconds, problems);
   last_step_ = record.step;
-  if (record.time) last_time_ = record.time;
-  if (!point_step_) point_step_ = *record.step - (steps > 0 ? steps : 0);
-  if (*record.step - *point_step_ < options_.every) return std::nullopt;
+  if (record.time) {
+    last_time_ = record.time;
+    time_step_ = *record.step;
+  }
+  if (!point_step_) point_step_ = *record.step - steps;
+  if (*record.step / options_.every <= *point_step_ / options_.every) return std::nullopt;
   return MakePoint();
 }
 

@@ -88,6 +88,7 @@ class Monitor {
   Window window_;
   std::optional<int64_t> last_step_, stride_, point_step_;
   std::optional<double> last_time_;
+  int64_t time_step_ = 0;  // of the last time
   std::optional<double> mfu_;
   int64_t mfu_step_ = 0;
 };

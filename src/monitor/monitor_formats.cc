@@ -45,6 +45,7 @@ std::vector<std::pair<absl::string_view, double>> Figures(const MonitorPoint& po
 std::string ToJsonLine(const MonitorPoint& point) {
   report::JsonWriter json;
   json.BeginObject(report::kOneLine);
+  json.Key("schema").String("onnxflops.monitor/1");
   json.Key("step").Int(point.step);
   for (const auto& [name, value] : Figures(point)) {
     if (name == "perf/mfu_age_steps") {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kMostOfStep = int64_t{1} << 40;  // more than any training has
 
-bool IsTime(absl::string_view name) { return name == "time" || name == "step_seconds"; }
+// Seconds that can be, so that a rate of any model is finite.
+constexpr double kLeastSeconds = 1e-12, kMostTime = 1e15;
 
 // Python writes NaN and Infinity, which JSON does not have: they become null, as wide.
 std::string WithoutNan(absl::string_view line) {
@@ -82,17 +83,25 @@ void TakeSize(const Field& field, int64_t least, std::optional<int64_t>* size, S
   }
 }
 
+void TakeTime(const Field& field, double least, double most, std::optional<double>* time,
+              StepRecord* record) {
+  if (field.number && *field.number >= least && *field.number <= most) {
+    *time = field.number;
+  } else if (field.number) {
+    record->faults.push_back(absl::StrCat(field.name, " is not from ", least, " to ", most));
+  } else {
+    record->faults.push_back(
+        absl::StrCat(field.name, field.is_nan ? " is NaN or infinite" : " is no number"));
+  }
+}
+
 void Take(const Field& field, StepRecord* record) {
   if (field.name == "step") {
     TakeSize(field, 0, &record->step, record);
-  } else if (IsTime(field.name)) {
-    const bool fine = field.number && (field.name == "time" || *field.number > 0);
-    if (fine) (field.name == "time" ? record->time : record->step_seconds) = field.number;
-    if (!fine) {
-      record->faults.push_back(absl::StrCat(field.name, field.is_nan   ? " is NaN or infinite"
-                                                        : field.number ? " is not above 0"
-                                                                       : " is no number"));
-    }
+  } else if (field.name == "time") {
+    TakeTime(field, -kMostTime, kMostTime, &record->time, record);
+  } else if (field.name == "step_seconds") {
+    TakeTime(field, kLeastSeconds, kMostTime, &record->step_seconds, record);
   } else if (field.name == "tokens" || field.name == "mask_sum") {
     TakeSize(field, 0, &record->tokens, record);
   } else if (field.name == "samples" || field.name == "images" || field.name == "batch_size") {

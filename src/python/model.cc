@@ -43,6 +43,11 @@ PyModel LoadPath(nb::handle path) {
   return Shared(WithoutGil([&] { return Load(text); }));
 }
 
+// An open file that may have holes where weights are. `name` decides the form.
+PyModel LoadFd(int fd, const std::string& name) {
+  return Shared(WithoutGil([&] { return LoadOpen(fd, name, {}); }));
+}
+
 // Bytes in memory: a model, or a configuration in JSON.
 PyModel LoadBytes(nb::bytes bytes, const std::string& name) {
   const absl::string_view view(bytes.c_str(), bytes.size());
@@ -238,6 +243,8 @@ void DefineModel(nb::module_& m) {
             "Why a node costs what it costs, by its name or that of an output.");
   m.def("_load_path", &LoadPath, nb::arg("path"),
         nb::sig("def _load_path(path: str | bytes | PathLike[Any]) -> Model"));
+  m.def("_load_fd", &LoadFd, nb::arg("fd"), nb::arg("name"),
+        nb::sig("def _load_fd(fd: int, name: str) -> Model"));
   m.def("_load_bytes", &LoadBytes, nb::arg("data"), nb::arg("name"),
         nb::sig("def _load_bytes(data: bytes, name: str) -> Model"));
   m.def("_diff", &DiffOf, nb::arg("base"), nb::arg("head"), nb::arg("options"),

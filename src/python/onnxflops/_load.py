@@ -47,15 +47,15 @@ def load(source: Source, *, name: str | None = None) -> Model:
     if isinstance(source, Model):
         return source
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _core._load_bytes(bytes(source), name or "<bytes>")
+        return _core._load_bytes(bytes(source), "<bytes>" if name is None else name)
     if hasattr(source, "SerializeToString"):
-        return _core._load_bytes(source.SerializeToString(), name or "<ModelProto>")
+        return _core._load_bytes(source.SerializeToString(), "<ModelProto>" if name is None else name)
     if hasattr(source, "read"):
-        return _core._load_bytes(_read(source), name or _name_of(source))
+        return _core._load_bytes(_read(source), _name_of(source) if name is None else name)
     if hasattr(source, "items"):
         import json
 
-        return _core._load_bytes(json.dumps(dict(source)).encode(), name or "config.json")
+        return _core._load_bytes(json.dumps(dict(source)).encode(), "config.json" if name is None else name)
     raise TypeError(f"load(): {type(source).__name__} is no path, bytes, file object, ModelProto or configuration")
 
 
