@@ -59,8 +59,9 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
   const int64_t steps = last_step_ ? *record.step - *last_step_ : 1;
   if (last_step_) {
     if (stride_ && steps > *stride_) {
-      problems->push_back(
-          absl::StrCat("steps ", *last_step_ + 1, " to ", *record.step - 1, " are missing"));
+      problems->push_back(steps == 2 ? absl::StrCat("step ", *last_step_ + 1, " is missing")
+                                     : absl::StrCat("steps ", *last_step_ + 1, " to ",
+                                                    *record.step - 1, " are missing"));
     } else {
       stride_ = steps;
     }
@@ -74,7 +75,7 @@ int64_t Monitor::Measure(const StepRecord& record, double* seconds,
     if (record.faults.empty()) problems->emplace_back("there is neither time nor step_seconds");
     return 0;
   }
-  if (!last_time_) return 0;  // the first
+  if (!last_time_) return 0;               // the first
   constexpr double kLeastSeconds = 1e-12;  // so that rates are finite
   if (*record.time - *last_time_ > kLeastSeconds) {
     *seconds = *record.time - *last_time_;

@@ -71,10 +71,8 @@ PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
   options.node_rows = view.by == GroupBy::kNode;
   PyReport made = {nullptr, of.model, std::make_shared<const CountOptions>(std::move(options)),
                    args.convention};
-  made.report = std::make_shared<const Report>(Require(WithoutGil([&] {
-    return made.convention.empty() ? Count(*of.model, *made.options)
-                                   : CountAs(*of.model, *made.options, made.convention);
-  })));
+  made.report = std::make_shared<const Report>(
+      Require(WithoutGil([&] { return made.Count(*made.options); })));
   return made;
 }
 

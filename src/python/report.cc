@@ -13,6 +13,7 @@
 #include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
+#include "src/base/status_macros.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
 #include "src/report/format.h"
@@ -26,8 +27,36 @@ namespace nb = nanobind;
 
 nb::object Loads(const nb::str& json) { return nb::module_::import_("json").attr("loads")(json); }
 
-PyTotals At(const PyReport& of, const nb::kwargs& sizes) {
-  return {of.report, Require(of.report->At(FromSizes(sizes, "at()")))};
+// Of a size that was given before counting, the formulas are those of the count without sizes,
+// which is made once; where the model has none, because a size decides what runs, it is counted
+// again.
+absl::StatusOr<Totals> AtOtherSizes(const PyReport& of, const Bindings& sizes) {
+  CountOptions options = *of.options;
+  options.node_rows = false;
+  std::call_once(of.open->once, [&] {
+    CountOptions without = options;
+    without.bindings.clear();
+    absl::StatusOr<Report> open = of.Count(without);
+    if (open.ok()) of.open->report = *std::move(open);
+  });
+  Bindings all = sizes;
+  all.insert(of.options->bindings.begin(), of.options->bindings.end());
+  if (of.open->report) {
+    absl::StatusOr<Totals> totals = of.open->report->At(all);
+    if (totals.ok()) return totals;
+  }
+  options.bindings = std::move(all);
+  ASSIGN_OR_RETURN(Report report, of.Count(options));
+  return std::move(report.totals);
+}
+
+PyTotals At(const PyReport& of, const nb::kwargs& given) {
+  const Bindings sizes = FromSizes(given, "at()");
+  absl::StatusOr<Totals> totals = of.report->At(sizes);
+  if (absl::IsFailedPrecondition(totals.status())) {
+    totals = WithoutGil([&] { return AtOtherSizes(of, sizes); });
+  }
+  return {of.report, Require(std::move(totals))};
 }
 
 // The same report, with rows of nodes.
@@ -35,10 +64,7 @@ std::shared_ptr<const Report> WithNodes(const PyReport& of) {
   if (of.report->has_nodes) return of.report;
   CountOptions options = *of.options;
   options.node_rows = true;
-  return std::make_shared<const Report>(Require(WithoutGil([&] {
-    return of.convention.empty() ? Count(*of.model, options)
-                                 : CountAs(*of.model, options, of.convention);
-  })));
+  return std::make_shared<const Report>(Require(WithoutGil([&] { return of.Count(options); })));
 }
 
 // What a row has of every quantity of the report.
@@ -217,6 +243,10 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
 }
 
 }  // namespace
+
+absl::StatusOr<Report> PyReport::Count(const CountOptions& with) const {
+  return convention.empty() ? onnxflops::Count(*model, with) : CountAs(*model, with, convention);
+}
 
 void DefineReport(nb::module_& m) {
   DefineModules(m);

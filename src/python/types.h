@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -21,12 +23,22 @@ struct PyModel {
   std::shared_ptr<const Model> model;
 };
 
-// A report, and what it was counted of: node rows are counted when somebody asks for them.
+// A report, and what it was counted of: node rows, and formulas of sizes that were given, are
+// counted when somebody asks for them.
 struct PyReport {
+  // The same with all sizes open.
+  struct Open {
+    std::once_flag once;
+    std::optional<Report> report;  // nullopt: the model has none
+  };
   std::shared_ptr<const Report> report;
   std::shared_ptr<const Model> model;
   std::shared_ptr<const CountOptions> options;
   std::string convention;  // "" for ours
+  std::shared_ptr<Open> open = std::make_shared<Open>();
+
+  // Counted with these options.
+  absl::StatusOr<Report> Count(const CountOptions& with) const;
 };
 
 // Totals at sizes.

@@ -38,13 +38,14 @@ _MOST_DEPTH = 64
 class _Remote:
     """Bytes of a file by range, written to the same place of a local one."""
 
-    def __init__(self, fs: Any, path: str, size: int, copy: IO[bytes]) -> None:
-        self._fs, self._path, self.size, self._copy = fs, path, size, copy
+    def __init__(self, file: Any, path: str, size: int, copy: IO[bytes]) -> None:
+        self._file, self._path, self.size, self._copy = file, path, size, copy
         self._start, self._data, self._block = 0, b"", _BLOCK
         self.fetched = 0
 
     def _fetch(self, start: int, end: int) -> bytes:
-        data: bytes = self._fs.cat_file(self._path, start=start, end=end)
+        self._file.seek(start)
+        data: bytes = self._file.read(end - start)
         if len(data) != end - start:
             raise InvalidError(f"{self._path}: the server gave {len(data)} bytes for a range of {end - start}")
         self.fetched += len(data)
@@ -118,19 +119,33 @@ def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = N
     except ImportError as error:
         raise ImportError("URLs need fsspec: pip install 'onnxflops[scan]'") from error
     fs, path = fsspec.core.url_to_fs(url, **(options or {}))
-    info = fs.info(path)
-    size, partial = info.get("size"), info.get("partial", not url.startswith(("http://", "https://")))
+    size = fs.info(path).get("size")
     with tempfile.TemporaryFile() as copy:
-        if partial and size and not path.endswith((".json", ".onnxtxt", ".textproto")):
-            os.truncate(copy.fileno(), size)
-            remote = _Remote(fs, path, size, copy)
-            _walk(remote, "model", 0, size)
-            fetched = remote.fetched
-        else:
+        fetched = None
+        if size and not path.endswith((".json", ".onnxtxt", ".textproto")):
+            fetched = _fetch_ranges(fs, path, size, copy)
+        if fetched is None:
             fetched = _download(fs, path, copy, most_bytes)
         copy.flush()
         copy.seek(0)
         return _core._load_fd(copy.fileno(), url), fetched
+
+
+def _fetch_ranges(fs: Any, path: str, size: int, copy: IO[bytes]) -> Optional[int]:
+    """How many bytes were fetched; None if the server gives no ranges."""
+    os.truncate(copy.fileno(), size)
+    try:
+        with fs.open(path, "rb", cache_type="none") as file:
+            remote = _Remote(file, path, size, copy)
+            _walk(remote, "model", 0, size)
+            return remote.fetched
+    except ValueError as error:
+        if isinstance(error, InvalidError):
+            raise
+    # fsspec says so when a range is answered with the whole file, or the size is not known.
+    copy.seek(0)
+    copy.truncate()
+    return None
 
 
 def _download(fs: Any, path: str, copy: IO[bytes], most_bytes: int) -> int:
