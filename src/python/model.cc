@@ -261,7 +261,7 @@ void DefineModel(nb::module_& m) {
         nb::sig("def mfu(model: Model, **options: Any) -> Mfu"), mfu_text);
   m.def("peak_flops_per_second", &PeakOf, nb::arg("device"), nb::arg("dtype"),
         "What a device can do, by its data sheet: peak_flops_per_second(\"h100-sxm\", \"bf16\").");
-  m.attr("__version__") = ONNXFLOPS_VERSION;
+  m.attr("VERSION") = ONNXFLOPS_VERSION;
 }
 
 }  // namespace onnxflops::python

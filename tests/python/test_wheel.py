@@ -42,7 +42,7 @@ def test_stubs():
     path = core()
     stub = (path.parent / "_core.pyi").read_text()
     assert "def count(self, *, dim: Mapping[str, int] | None = None" in stub
-    assert "def flops(self) -> int | Expr" in stub
+    assert "def flops(self, /) -> int | Expr" in stub
 
 
 def test_import_is_light():

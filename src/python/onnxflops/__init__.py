@@ -29,6 +29,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxflops._core import (
+    VERSION as __version__,
+)
+from onnxflops._core import (
     Check,
     Comparison,
     Diff,
@@ -40,7 +43,6 @@ from onnxflops._core import (
     Modules,
     Report,
     Totals,
-    __version__,
     mfu,
     parse_expr,
     peak_flops_per_second,

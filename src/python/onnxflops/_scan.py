@@ -162,13 +162,13 @@ def _dask(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Row
         import distributed
     except ImportError as error:
         raise ImportError("engine='dask' needs distributed: pip install 'onnxflops[dask]'") from error
-    own = None if client is not None else distributed.Client(n_workers=workers, dashboard_address=None)
+    used = distributed.Client(n_workers=workers, dashboard_address=None) if client is None else client
     try:
-        for future in distributed.as_completed((client or own).map(row_of, tasks, pure=False)):
+        for future in distributed.as_completed(used.map(row_of, tasks, pure=False)):
             yield future.result()
     finally:
-        if own is not None:
-            own.close()
+        if client is None:
+            used.close()
 
 
 def _ray(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Row]:
