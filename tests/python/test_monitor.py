@@ -151,7 +151,7 @@ def tiny():
             return {"loss": torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()), "logits": logits}
 
     module = Tiny()
-    shapes = {"input_ids": {0: "batch", 1: "seq"}, "labels": None}
+    shapes = {"input_ids": {0: "batch", 1: "seq"}}
     model = onnxflops.from_torch(module, torch.zeros(2, 8, dtype=torch.int64), dynamic_shapes=shapes)
     return torch, module, model
 

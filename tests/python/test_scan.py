@@ -95,6 +95,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(body=False)
 
     def do_GET(self):
+        self.server.requests.append(self.path)
         self.answer(body=True)
 
     def answer(self, body):
@@ -137,7 +138,7 @@ def server(tmp_path):
 
     def serve(ranges):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.folder, server.ranges, server.sent = str(tmp_path), ranges, 0
+        server.folder, server.ranges, server.sent, server.requests = str(tmp_path), ranges, 0, []
         threading.Thread(target=server.serve_forever, daemon=True).start()
         made.append(server)
         return server, f"http://127.0.0.1:{server.server_port}"
@@ -171,7 +172,9 @@ def test_server_without_ranges(tmp_path, server):
     urls = [f"{address}/small.onnx", f"{address}/large.onnx"]
     rows = rows_of(onnxflops.scan(urls, tmp_path / "out", most_bytes=len(data)))
     assert rows[urls[0]]["error"] is None and rows[urls[0]]["fetched_bytes"] == len(data)
-    assert "no ranges" in rows[urls[1]]["error"] and running.sent < 10 * len(data)
+    assert "no ranges" in rows[urls[1]]["error"]
+    # Once to learn that it gives no ranges, and once for the file.
+    assert sorted(running.requests) == ["/large.onnx"] * 2 + ["/small.onnx"] * 2
 
 
 @pytest.mark.parametrize("spoil", [b"", b"\x3a\xff\xff\xff\xff\x0f", b"\x3a" + b"\xff" * 11, b"\x3b", b"\x00" * 10])
