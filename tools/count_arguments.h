@@ -66,7 +66,7 @@ struct CountArguments {
   }
 
   static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "text", "json", "jsonl", "csv", "markdown"};
+    std::vector<std::string> names = {"table", "text", "json", "jsonl", "csv", "markdown", "html"};
     for (const ViewerFormat& format : kViewerFormats) names.emplace_back(format.name);
     return names;
   }

@@ -45,12 +45,14 @@ absl::StatusOr<std::string> RenderSweep(const SweepReport& sweep, Format format,
       return ToCsv(sweep);
     case Format::kMarkdown:
       return ToMarkdown(sweep, view);
+    case Format::kHtml:
+      return ToHtml(sweep);
     case Format::kTable:
       break;
     case Format::kText:
     case Format::kJsonLines:
       return absl::InvalidArgumentError(
-          "a sweep is written as table, json, csv or markdown, not as text or jsonl");
+          "a sweep is written as table, json, csv, markdown or html, not as text or jsonl");
   }
   std::string text = ToTable(sweep, view, style);
   if (!plot) return text;
@@ -68,6 +70,11 @@ absl::StatusOr<ExitCode> RunMemorySweep(const CountArguments& args, const CountO
     return absl::InvalidArgumentError(
         "--memory over several sizes has a row for each: leave out --by, --depth, --top, --plot "
         "and --convention");
+  }
+  if (format == Format::kHtml) {
+    return absl::InvalidArgumentError(
+        "--memory over several sizes is written as table, json, jsonl, csv or markdown, not as "
+        "html");
   }
   ASSIGN_OR_RETURN(const Model model, LoadFor(path, options));
   std::string objection;
@@ -96,10 +103,12 @@ absl::StatusOr<std::string> RenderServing(const ServingReport& report, Format fo
       return ToTable(report, view, style);
     case Format::kText:
     case Format::kJsonLines:
+    case Format::kHtml:
       break;
   }
   return absl::InvalidArgumentError(
-      "--prefill and --decode are written as table, json, csv or markdown, not as text or jsonl");
+      "--prefill and --decode are written as table, json, csv or markdown, not as text, jsonl or "
+      "html");
 }
 
 }  // namespace

@@ -8,19 +8,42 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/api/diff.h"
+#include "src/api/load.h"
 #include "src/api/mfu.h"
+#include "src/api/profile.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/graph/symbol_origin.h"
 #include "src/infer/require_symbols.h"
 #include "src/symbolic/symbol_name.h"
+#include "tools/profile_file.h"
 
 namespace onnxflops::tools {
 namespace {
 
+// What of the peak of the rule's device the run of --profile reached.
+absl::StatusOr<double> AchievedOf(const CheckRun& run, const Side& side, const BudgetRule& rule) {
+  if (run.profile.empty()) {
+    return absl::FailedPreconditionError("no profile is given: --profile");
+  }
+  if (!side.model) return absl::FailedPreconditionError("a report cannot be joined with a profile");
+  ProfileOptions options;
+  options.count = run.options;
+  options.device.emplace();
+  ASSIGN_OR_RETURN(options.device->device, FindDevice(rule.device, run.devices));
+  ASSIGN_OR_RETURN(options.device->precision, ParsePrecision(rule.dtype));
+  if (!run.optimized.empty()) {
+    ASSIGN_OR_RETURN(options.optimized, LoadFor(run.optimized, options.count));
+  }
+  ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(run.profile));
+  ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(*side.model, profile, options));
+  return report.flops_per_second().value_or(0) / report.peak;
+}
+
 absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, const Side& side,
                              const CountOptions& at, const BudgetRule& rule) {
+  if (rule.kind == BudgetRule::Kind::kProfile) return AchievedOf(run, side, rule);
   if (!run.has_rate) {
     return absl::FailedPreconditionError("the time of a step is not given: --step-time");
   }
@@ -211,12 +234,14 @@ absl::Status CompleteBudgets(const std::string& path, const std::vector<std::str
   }
   RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
   for (const BudgetRule& rule : budgets->rules) {
-    if (rule.kind != BudgetRule::Kind::kMfu) continue;
+    const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
+    if (rule.kind != BudgetRule::Kind::kMfu && !of_run) continue;
     absl::Status known = FindDevice(rule.device, devices).status();
     if (known.ok()) known = ParsePrecision(rule.dtype).status();
     if (!known.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(path), ":", rule.place.line, ": [mfu]: ", known.message()));
+          absl::StrCat(Escaped(path), ":", rule.place.line,
+                       of_run ? ": [profile]: " : ": [mfu]: ", known.message()));
     }
   }
   return absl::OkStatus();

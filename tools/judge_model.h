@@ -29,7 +29,8 @@ struct CheckRun {
   StepRate rate;
   bool has_rate = false;
   int64_t num_devices = 1;
-  bool one_file = true;  // no other model is checked in the same call
+  std::string profile, optimized;  // files of a run, for [profile]; "": none
+  bool one_file = true;            // no other model is checked in the same call
   std::string today = Today();
 };
 

@@ -98,7 +98,7 @@ absl::StatusOr<std::optional<int64_t>> ParseCount(absl::string_view option,
 std::string FormatOfFile(absl::string_view file) {
   constexpr std::pair<absl::string_view, absl::string_view> kExtensions[] = {
       {".csv", "csv"},     {".json", "json"}, {".jsonl", "jsonl"},
-      {".md", "markdown"}, {".txt", "table"},
+      {".md", "markdown"}, {".txt", "table"}, {".html", "html"},
   };
   for (const auto& [extension, format] : kExtensions) {
     if (absl::EndsWith(file, extension)) return std::string(format);
@@ -254,6 +254,7 @@ absl::StatusOr<Format> OutputArguments::ParseFormat() const {
   constexpr std::pair<absl::string_view, Format> kFormats[] = {
       {"table", Format::kTable}, {"json", Format::kJson},         {"jsonl", Format::kJsonLines},
       {"csv", Format::kCsv},     {"markdown", Format::kMarkdown}, {"text", Format::kText},
+      {"html", Format::kHtml},
   };
   std::string name = format.empty() ? FormatOfFile(file) : format;
   const auto is_known = [&] {

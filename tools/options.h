@@ -57,7 +57,7 @@ struct SizeArguments {
   absl::StatusOr<CountOptions> Parse(std::vector<DimSizes>* sweep) const;
 };
 
-enum class Format { kTable, kText, kJson, kJsonLines, kCsv, kMarkdown };
+enum class Format { kTable, kText, kJson, kJsonLines, kCsv, kMarkdown, kHtml };
 
 // --format, -o and --color.
 struct OutputArguments {

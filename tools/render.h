@@ -9,7 +9,8 @@
 
 namespace onnxflops::tools {
 
-// One document has no lines of its own: of it, kJsonLines is kJson.
+// One document has no lines of its own: of it, kJsonLines is kJson. A verb whose document has no
+// page does not list html among its formats.
 template <typename Document>
 std::string Render(const Document& document, Format format, const TableStyle& style) {
   switch (format) {
@@ -20,6 +21,9 @@ std::string Render(const Document& document, Format format, const TableStyle& st
       return ToCsv(document);
     case Format::kMarkdown:
       return ToMarkdown(document);
+    case Format::kHtml:
+      if constexpr (requires { ToHtml(document); }) return ToHtml(document);
+      break;
     case Format::kTable:
     case Format::kText:
       break;

@@ -100,6 +100,7 @@ struct CheckArguments {
   RooflineArguments roofline;
   BaseMissingArgument base_missing;
   RateArguments rate;
+  std::string profile, optimized;
   OutputArguments output;
 
   void AddTo(OptionList* list) {
@@ -122,6 +123,9 @@ struct CheckArguments {
     sizes.AddTo(list);
     causal.AddTo(list);
     rate.AddTo(list);
+    list->AddValue("--profile", "FILE", &profile,
+                   "A profile of a run of the model, for [profile]: see onnxflops profile.");
+    list->AddValue("--optimized", "FILE", &optimized, "The graph that ran, of --profile.");
     list->AddValue("--decision", "FILE", &decision,
                    "Write a record of what was decided: hashes of the files, rules, verdicts.");
     roofline.AddTo(list);
@@ -133,7 +137,7 @@ struct CheckArguments {
   }
 
   static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "json", "csv", "markdown"};
+    std::vector<std::string> names = {"table", "json", "csv", "markdown", "html"};
     for (const CiFormat& format : kCiFormats) names.emplace_back(format.name);
     return names;
   }
@@ -279,6 +283,7 @@ std::string RenderCheck(const CheckReport& report, absl::string_view format,
   if (format == "json") return ToJson(report);
   if (format == "csv") return ToCsv(report);
   if (format == "markdown") return ToMarkdown(report);
+  if (format == "html") return ToHtml(report);
   return ToTable(report, style);
 }
 
@@ -295,6 +300,8 @@ absl::StatusOr<std::string> FormatOf(const OutputArguments& output) {
       return std::string("csv");
     case Format::kMarkdown:
       return std::string("markdown");
+    case Format::kHtml:
+      return std::string("html");
     case Format::kTable:
     case Format::kText:
     case Format::kJsonLines:
@@ -411,13 +418,15 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(call.missing_is_fine, args.base_missing.Parse());
   ASSIGN_OR_RETURN(call.files, FindModelFiles(args.models));
   call.run.has_rate = args.rate.given();
+  call.run.profile = args.profile;
+  call.run.optimized = args.optimized;
   call.run.one_file = call.files.one_file;
   std::string text;
   ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, devices, &text));
   ASSIGN_OR_RETURN(CheckReport report, JudgeAll(call, budgets));
   std::vector<std::string> inputs = call.files.paths();
-  inputs.insert(inputs.end(),
-                {args.against, args.sizes.rules.file, args.roofline.devices_file.file});
+  inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
+                               args.profile, args.optimized});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
     ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));

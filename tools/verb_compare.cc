@@ -88,7 +88,7 @@ struct CompareArguments {
     list->AddFlag("--list", &conventions,
                   "List the conventions: unit, what each includes and misses, source, versions.");
     jobs.AddTo(list);
-    output.AddTo(list);
+    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
   }
 
   absl::StatusOr<CompareRequest> Request() const {
@@ -136,6 +136,8 @@ std::string Render(const CompareReport& report, Format format, const TableStyle&
       return ToTable(report, waterfalls, style);
     case Format::kCsv:
       return ToCompareCsv(report, waterfalls);
+    case Format::kHtml:
+      return ToHtml(report);
     case Format::kJsonLines:
       break;
   }
@@ -146,6 +148,11 @@ absl::StatusOr<std::string> RenderModels(absl::Span<const CompareReport> reports
                                          const TableStyle& style) {
   const CompareRequest& request = reports[0].request;
   if (format == Format::kJson) return ToJson(reports);
+  if (format == Format::kHtml) {
+    return absl::InvalidArgumentError(
+        "a page shows one model, named as a file; several models are written as table, json, csv "
+        "or markdown");
+  }
   if (format == Format::kCsv) {
     return ToCompareCsv(reports, request.by_module || request.node_names);
   }

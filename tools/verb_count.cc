@@ -242,6 +242,8 @@ std::string Counter::Render(const Report& report) const {
       return has_rows() ? ToTable(report, view_, style_) : "";
     case Format::kMarkdown:
       return has_rows() ? ToMarkdown(report, view_) : "";
+    case Format::kHtml:
+      return ToHtml(report, view_);
   }
   return "";
 }
@@ -374,6 +376,19 @@ absl::Status CheckViewer(const CountArguments& args, const ViewerFormat* viewer,
   return absl::OkStatus();
 }
 
+// A page shows one model: all of its tree, with whatever columns the reader chooses.
+absl::Status CheckPage(const CountArguments& args, Format format, bool one_file) {
+  if (format != Format::kHtml) return absl::OkStatus();
+  if (!one_file) {
+    return absl::InvalidArgumentError(
+        "a page (--format html) shows one model, named as a file; several models are written as "
+        "table, text, json, jsonl, csv or markdown");
+  }
+  if (args.view.top.empty() && args.view.columns.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a page (--format html) holds all modules and quantities: leave out --top and --columns");
+}
+
 // Rows of memory have nothing else.
 absl::Status CheckMemoryRows(const CountArguments& args, const CountOptions& options, Format format,
                              bool one_report) {
@@ -445,12 +460,14 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
   RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
-  options.node_rows =
-      view.by == GroupBy::kNode || (chosen.viewer != nullptr && chosen.viewer->nodes);
+  options.node_rows = view.by == GroupBy::kNode ||
+                      (chosen.viewer != nullptr && chosen.viewer->nodes) ||
+                      (format == Format::kHtml && sweep.empty());
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));
   RETURN_IF_ERROR(RequireDistinct({args.save, args.annotate, args.output.file}));
   RETURN_IF_ERROR(args.CheckAnnotate(models.one_file, !sweep.empty()));
   RETURN_IF_ERROR(CheckViewer(args, chosen.viewer, models.one_file, !sweep.empty()));
+  RETURN_IF_ERROR(CheckPage(args, format, models.one_file));
   if (!args.save.empty()) RETURN_IF_ERROR(SaveConfig(args.save, models));
   RETURN_IF_ERROR(CheckMemoryRows(args, options, format, models.one_file && sweep.empty()));
   if (serving) return RunServing(args, options, view, format, style, sweep, *serving, models);

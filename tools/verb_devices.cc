@@ -88,6 +88,7 @@ absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments) {
     case Format::kTable:
     case Format::kText:
     case Format::kJsonLines:
+    case Format::kHtml:
       text = DrawText(table, style);
       break;
     case Format::kJson:

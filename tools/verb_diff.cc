@@ -88,7 +88,7 @@ struct DiffArguments {
                   "characters, with a hidden first line by which a bot finds it again.");
     list->AddValue("--module", "GLOB", &module,
                    "Compare only this module, as if it were the model.");
-    output.AddTo(list);
+    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
   }
 
   absl::Status CheckModels() const {
@@ -154,6 +154,8 @@ std::string RenderDiff(const Diff& diff, Format format, const DiffViewOptions& v
       return ToCsv(diff, view);
     case Format::kMarkdown:
       return ToMarkdown(diff, view);
+    case Format::kHtml:
+      return ToHtml(diff, view);
     case Format::kTable:
     case Format::kText:
     case Format::kJsonLines:

@@ -53,7 +53,7 @@ struct MfuCall {
     mfu.AddTo(list);
     list->AddFlag("--strict", &strict,
                   "Exit with 1 if a utilisation is above 1, or a node is not counted.");
-    output.AddTo(list);
+    output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
   }
 };
 

@@ -71,6 +71,7 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments) {
       text = ToCsv(operators);
       break;
     case Format::kJsonLines:
+    case Format::kHtml:
       break;
     case Format::kMarkdown:
       text = ToMarkdown(operators);

@@ -20,6 +20,8 @@ absl::Span<const Verb> Verbs() {
        DescribeMonitor},
       {"devices", "[NAME...]", "peaks of devices, with the source of every figure", RunDevices,
        DescribeDevices},
+      {"profile", "MODEL PROFILE", "where the time of a run went: FLOP/s of every place", RunProfile,
+       DescribeProfile},
       {"audit", "FILE.csv", "which convention gives each published figure", RunAudit,
        DescribeAudit},
       {"completion", "SHELL", "completion for bash, zsh or fish; or the man page", RunCompletion,

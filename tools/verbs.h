@@ -24,6 +24,7 @@ absl::StatusOr<ExitCode> RunOps(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunDevices(const Arguments& arguments);
+absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments);
 absl::StatusOr<ExitCode> RunCompletion(const Arguments& arguments);
 
@@ -39,6 +40,7 @@ void DescribeOps(const UseVerb& use);
 void DescribeMfu(const UseVerb& use);
 void DescribeMonitor(const UseVerb& use);
 void DescribeDevices(const UseVerb& use);
+void DescribeProfile(const UseVerb& use);
 void DescribeAudit(const UseVerb& use);
 void DescribeCompletion(const UseVerb& use);
 

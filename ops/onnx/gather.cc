@@ -44,6 +44,13 @@ absl::Status CheckIndices(const Fact& indices, const Expr& size) {
 //
 // y[before.., indices.., after..] = data[before.., index, after..], the index along axis.
 
+// The same as an expression, of an axis of any size.
+std::optional<Expr> PlaceOn(const Expr& size, Expr index) {
+  if ((-1 - index).AtLeast(0)) index += size;
+  if (!index.AtLeast(0)) return std::nullopt;
+  return index;
+}
+
 // Where data or indices are not small, and both follow rules: data's rule at the place that the
 // rule of the indices gives.
 void FollowGatherRules(const Fact& data, const Fact& indices, int axis, Fact* fact) {
@@ -63,10 +70,9 @@ void FollowGatherRules(const Fact& data, const Fact& indices, int axis, Fact* fa
     if (!place.has_value() || !place->is_int()) return;
     Dims at;
     for (int i = 0; i < rank; ++i) at.push_back(IndexSymbol(axis + i));
-    Expr taken = ElementOfRule(*place, at).i;
-    if ((-1 - taken).AtLeast(0)) taken += data.shape[axis];  // counted from the end
-    if (!taken.AtLeast(0)) return;
-    index[static_cast<size_t>(axis)] = std::move(taken);
+    std::optional<Expr> taken = PlaceOn(data.shape[axis], ElementOfRule(*place, at).i);
+    if (!taken.has_value()) return;
+    index[static_cast<size_t>(axis)] = *std::move(taken);
   } else {
     index[static_cast<size_t>(axis)] = 0;
   }
@@ -85,10 +91,10 @@ void FollowGatherPlaces(const Fact& data, const Fact& indices, int axis, Fact* f
     int64_t position = 0;
     for (size_t i = 0; i < rank; ++i) position += index[at + i] * strides[i];
     const Scalar taken = ElementAt(indices, position);
-    const std::optional<int64_t> place = taken.is_int() ? taken.i.AsInt64() : std::nullopt;
+    std::optional<Expr> place = taken.is_int() ? PlaceOn(data.shape[axis], taken.i) : std::nullopt;
     if (!place.has_value()) return content.push_back({});
     Dims from(index.begin(), index.begin() + axis);
-    from.push_back(*place < 0 ? data.shape[axis] + *place : Expr(*place));
+    from.push_back(*std::move(place));
     from.insert(from.end(), index.begin() + axis + static_cast<int64_t>(rank), index.end());
     content.push_back(ElementIn(ElementOfRule(*data.rule, from), fact->dtype));
   });

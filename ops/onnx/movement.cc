@@ -24,11 +24,7 @@ absl::StatusOr<Facts> InferTranspose(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.RankedShape(0));
   Sizes perm;
   if (n.HasAttr("perm")) {
-    for (int64_t axis : n.Ints("perm")) {
-      // Only as ONNX writes it: runtimes refuse an axis that is counted from the end.
-      if (axis < 0) return absl::InvalidArgumentError(absl::StrCat("perm has an axis of ", axis));
-      perm.push_back(axis);
-    }
+    for (int64_t axis : n.Ints("perm")) perm.push_back(axis);
   } else {
     for (int i = data.rank(); i-- > 0;) perm.push_back(i);
   }
@@ -57,24 +53,45 @@ constexpr OpExample kTransposeExamples[] = {
 
 // ---- Concat: the inputs one after another along axis
 
-// The content of tensors that are not small, where all inputs follow one rule.
+// The rule at places that are moved along an axis; a tensor of one element there has one place.
+Scalar MovedAlong(const Scalar& rule, int rank, int axis, const Expr& by, const Expr& length) {
+  Dims index;
+  for (int d = 0; d < rank; ++d) {
+    const bool one_place = d == axis && length == Expr(1);
+    index.push_back((one_place ? Expr(0) : IndexSymbol(d)) + (d == axis ? by : Expr(0)));
+  }
+  return ElementOfRule(rule, index);
+}
+
+// The content of tensors that are not small, where all inputs follow one rule: that of the first
+// one whose elements differ along the axis, if there is one.
 void FollowConcatRules(const NodeView& n, int axis, absl::Span<const Expr> lengths, Fact* fact) {
+  const int rank = fact->shape.rank();
+  std::vector<Scalar> rules;
   std::optional<Scalar> rule;
   Expr begin = 0;
   for (int i = 0; i < n.num_inputs(); ++i) {
     const Expr& length = lengths[static_cast<size_t>(i)];
-    if (length == Expr(0)) continue;
-    std::optional<Scalar> next = RuleOf(n.input(i));
-    if (!next.has_value()) return;
-    if (!rule.has_value()) rule = next;
-    Dims index;
-    for (int d = 0; d < fact->shape.rank(); ++d) {
-      index.push_back(IndexSymbol(d) + (d == axis ? begin : Expr(0)));
+    const std::optional<Scalar> own =
+        length == Expr(0) ? std::optional<Scalar>(Scalar{}) : RuleOf(n.input(i));
+    if (!own.has_value()) return;
+    rules.push_back(*own);
+    if (own->known() &&
+        (!rule.has_value() || (!DependsOnPlace(*rule, axis) && DependsOnPlace(*own, axis)))) {
+      rule = MovedAlong(*own, rank, axis, Expr(0) - begin, Expr(0));
     }
-    if (ElementOfRule(*rule, index) != *next) return;
     begin += length;
   }
-  if (rule.has_value()) SetRule(*rule, fact);
+  if (!rule.has_value()) return;
+  begin = 0;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const Expr& length = lengths[i];
+    if (length == Expr(0)) continue;
+    const Scalar here = MovedAlong(rules[i], rank, axis, 0, length);
+    if (MovedAlong(*rule, rank, axis, begin, length) != here) return;
+    begin += length;
+  }
+  SetRule(*rule, fact);
 }
 
 absl::StatusOr<Facts> InferConcat(const NodeView& n) {

@@ -79,7 +79,7 @@ class BudgetsReader : private TomlFile {
   absl::StatusOr<Budgets> Read() {
     ASSIGN_OR_RETURN(const toml::table root, Parse(text_));
     RETURN_IF_ERROR(CheckKeys(root, {"budget", "modules", "operators", "domains", "opset", "mfu",
-                                     "at", "allow", "models", "lower_bounds"}));
+                                     "profile", "at", "allow", "models", "lower_bounds"}));
     RETURN_IF_ERROR(ReadSections(root, ""));
     RETURN_IF_ERROR(ReadModels(root));
     RETURN_IF_ERROR(ReadExceptions(root));
@@ -151,7 +151,10 @@ class BudgetsReader : private TomlFile {
     RETURN_IF_ERROR(ReadPatterns(root, "operators", BudgetRule::Kind::kOperators));
     RETURN_IF_ERROR(ReadPatterns(root, "domains", BudgetRule::Kind::kDomains));
     if (const toml::node* node = Get(root, "opset")) RETURN_IF_ERROR(ReadOpset(*node));
-    if (const toml::node* node = Get(root, "mfu")) RETURN_IF_ERROR(ReadMfu(*node));
+    for (const auto& [name, kind] : {std::pair("mfu", BudgetRule::Kind::kMfu),
+                                     std::pair("profile", BudgetRule::Kind::kProfile)}) {
+      if (const toml::node* node = Get(root, name)) RETURN_IF_ERROR(ReadShare(*node, name, kind));
+    }
     if (const toml::node* node = Get(root, "at")) RETURN_IF_ERROR(ReadSizes(*node));
     return absl::OkStatus();
   }
@@ -162,8 +165,8 @@ class BudgetsReader : private TomlFile {
     ASSIGN_OR_RETURN(const toml::table* models, Table(*node, "models"));
     for (const auto& [key, inside] : *models) {
       ASSIGN_OR_RETURN(const toml::table* table, Table(inside, "a model's budgets"));
-      RETURN_IF_ERROR(
-          CheckKeys(*table, {"budget", "modules", "operators", "domains", "opset", "mfu", "at"}));
+      RETURN_IF_ERROR(CheckKeys(
+          *table, {"budget", "modules", "operators", "domains", "opset", "mfu", "profile", "at"}));
       RETURN_IF_ERROR(ReadSections(*table, std::string(key.str())));
     }
     return absl::OkStatus();
@@ -326,9 +329,9 @@ class BudgetsReader : private TomlFile {
     return absl::OkStatus();
   }
 
-  // ---- [mfu] min = "40%", device = "h100-sxm", dtype = "bf16"
-  absl::Status ReadMfu(const toml::node& node) {
-    ASSIGN_OR_RETURN(const toml::table* table, Table(node, "mfu"));
+  // ---- [mfu] or [profile] min = "40%", device = "h100-sxm", dtype = "bf16"
+  absl::Status ReadShare(const toml::node& node, const char* name, BudgetRule::Kind kind) {
+    ASSIGN_OR_RETURN(const toml::table* table, Table(node, name));
     RETURN_IF_ERROR(CheckKeys(*table, {"min", "device", "dtype"}));
     for (const char* key : {"min", "device", "dtype"}) {
       if (Get(*table, key) == nullptr) {
@@ -337,7 +340,7 @@ class BudgetsReader : private TomlFile {
     }
     const auto min = table->find("min");
     ASSIGN_OR_RETURN(BudgetRule * rule,
-                     AddRule(min->first.source(), BudgetRule::Kind::kMfu, "mfu.min"));
+                     AddRule(min->first.source(), kind, absl::StrCat(name, ".min")));
     ASSIGN_OR_RETURN(const std::string text, String(min->second, "min"));
     const absl::StatusOr<BudgetLimit> limit = ParseLimitText(text, kQuantities[0], /*ratio=*/true);
     if (!limit.ok() || limit->value < 1 || limit->value > 1'000'000) {

@@ -17,6 +17,10 @@
 //   min = "40%"
 //   device = "h100-sxm"
 //   dtype = "bf16"
+//   [profile]                           # the same of a run, whose profile --profile gives
+//   min = "25%"
+//   device = "cpu:2:2.5:avx2"
+//   dtype = "fp32"
 //   [[allow]]
 //   rule = "budget.flops"
 //   reason = "until the new head is trained"
@@ -61,7 +65,7 @@ struct BudgetLimit {
 };
 
 struct BudgetRule {
-  enum class Kind : uint8_t { kQuantity, kOperators, kDomains, kOpset, kMfu };
+  enum class Kind : uint8_t { kQuantity, kOperators, kDomains, kOpset, kMfu, kProfile };
   Kind kind = Kind::kQuantity;
   std::string name;    // "budget.flops", "modules.visual.*.flops", "operators.forbid", "opset.max"
   std::string models;  // a glob of file names; "": all
@@ -77,7 +81,7 @@ struct BudgetRule {
   // kOpset
   std::string domain;  // "ai.onnx"
   std::optional<int64_t> min_opset, max_opset;
-  // kMfu: limit.value is the least, in millionths
+  // kMfu, kProfile: limit.value is the least share of the peak, in millionths
   std::string device, dtype;
 
   // Whether it is about the peak of activations (kPeakActivations), which not every count has.

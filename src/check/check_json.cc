@@ -2,6 +2,8 @@
 #include <string>
 
 #include "src/check/check_writers.h"
+#include "src/report/format.h"
+#include "src/report/html_page.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
 
@@ -51,6 +53,13 @@ std::string ToJson(const CheckReport& report) {
   check::WriteRules(report, &json);
   json.EndObject();
   return json.TakeText();
+}
+
+std::string ToHtml(const CheckReport& report) {
+  const std::string title = report.models.empty()
+                                ? std::string(report::FileNameOf(report.head.path))
+                                : Plural(static_cast<int64_t>(report.models.size()), "model");
+  return report::HtmlPage(title, "check", ToJson(report));
 }
 
 }  // namespace onnxflops

@@ -14,6 +14,8 @@ namespace onnxflops {
 std::string ToTable(const CheckReport& report, const TableStyle& style = {});
 std::string ToMarkdown(const CheckReport& report);
 std::string ToCsv(const CheckReport& report);
+// A page that needs nothing else.
+std::string ToHtml(const CheckReport& report);
 // JSON: "onnxflops.check/1" (tools/schema/check.v1.schema.json).
 std::string ToJson(const CheckReport& report);
 

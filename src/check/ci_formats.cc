@@ -105,6 +105,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kKinds[] = {
     {"domains", "Domains of operators that a model may use."},
     {"opset", "Opsets that a model may import."},
     {"mfu", "The part of what devices can do that training uses."},
+    {"profile", "The part of what a device can do that a run reached."},
 };
 
 void WriteSarifResult(const CheckReport& report, const Judgement& j, JsonWriter* json) {

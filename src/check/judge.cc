@@ -68,6 +68,8 @@ const char* WhyMissing(const Quantity& quantity) {
       return "it needs a device, of the base as well: --device NAME --dtype D";
     case Quantity::Needs::kTraining:
       return "it needs an exact backward pass, which check does not count";
+    case Quantity::Needs::kTypes:
+      return "the types that some MACs multiply are not known, or the figure is beyond 128 bits";
   }
   return "a report was written without this quantity: write it again";
 }
@@ -166,7 +168,8 @@ class RuleJudge {
   static Judgement OfMfu(const BudgetRule& rule, MfuOfRule mfu) {
     constexpr double kHundredths = 10'000;  // of a percent
     Judgement judgement = Begin(rule);
-    judgement.kind = "mfu";
+    const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
+    judgement.kind = of_run ? "profile" : "mfu";
     judgement.limit = absl::StrCat("at least ", rule.limit.text);
     const absl::StatusOr<double> figure = mfu(rule);
     if (!figure.ok()) {
@@ -181,7 +184,10 @@ class RuleJudge {
                                      : "above 10,000 %";
     if (*figure > 1) {
       judgement.verdict = Verdict::kFailed;
-      judgement.detail = "more than the devices can do: a peak, a time or a number is wrong";
+      judgement.detail =
+          of_run ? "more than the device can do: the peak is of another device or dtype, the "
+                   "profile has the times of launches only, or the run skips work that is counted"
+                 : "more than the devices can do: a peak, a time or a number is wrong";
     } else if (!(millionths >= static_cast<double>(rule.limit.value))) {
       judgement.verdict = Verdict::kFailed;
     }
@@ -405,7 +411,7 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
     if (!IsForModel(rule.models, diff.head.path)) continue;
     if (rule.kind == BudgetRule::Kind::kOpset) {
       add(judge.OfOpset(rule));
-    } else if (rule.kind == BudgetRule::Kind::kMfu) {
+    } else if (rule.kind == BudgetRule::Kind::kMfu || rule.kind == BudgetRule::Kind::kProfile) {
       add(RuleJudge::OfMfu(rule, mfu));
     } else if (rule.kind != BudgetRule::Kind::kQuantity) {
       add(judge.OfNames(rule));

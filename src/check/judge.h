@@ -31,7 +31,8 @@ absl::string_view NameOf(Verdict verdict);
 struct Judgement {
   std::string model;  // its path, where several were checked; "" where one was
   std::string rule;   // BudgetRule::name
-  std::string kind;   // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu"
+  std::string
+      kind;  // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu", "profile"
   std::string where;  // path of the module; "": the whole model
   std::string at;     // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
@@ -58,7 +59,8 @@ struct CheckReport {
   int64_t Count(Verdict verdict) const;
 };
 
-// The MFU of a rule's device, as a part of 1; an error that says why it is not known.
+// The MFU of a rule's device, or what of its peak a profile reached, as a part of 1; an error that
+// says why it is not known.
 using MfuOfRule = absl::FunctionRef<absl::StatusOr<double>(const BudgetRule& rule)>;
 
 // The judgements of all rules for the file, at one set of sizes; null: as the model has them. Fixed

@@ -20,6 +20,7 @@ bool Amounts::IsZero() const {
 
 const char* Amounts::error() const {
   for (const Quantity& q : kQuantities) {
+    if (q.needs == Quantity::Needs::kTypes) continue;
     if (const char* error = (this->*q.value).error()) return error;
   }
   return nullptr;

@@ -29,6 +29,7 @@ struct Amounts {
   Expr bytes_written;     // by every execution
   Expr foldable_flops;    // of `flops`, on constants only: a runtime folds them
   Expr activation_count;  // elements of the first outputs of nodes that have macs
+  Expr bops;              // macs, each times the bits of both operands as stored
   Expr gradient_flops;    // of the backward pass, as autograd executes it
   Expr gradient_macs;     // of these
   Expr time_bound;        // node by node on a device: see Roofline of src/cost/roofline.h
@@ -36,7 +37,8 @@ struct Amounts {
   // this += other * times.
   void Add(const Amounts& other, const Expr& times = 1);
   bool IsZero() const;
-  // The first Expr::error() among them, or nullptr.
+  // The first Expr::error() among them, or nullptr. That of `bops`, some 1,000 times `macs`, is not
+  // looked at: a report goes without them.
   const char* error() const;
 
   friend bool operator==(const Amounts& a, const Amounts& b);
@@ -54,8 +56,9 @@ struct Quantity {
   Unit unit;
   Of of;
   Expr Amounts::*value;
-  // A report has it always, with a device, or with an exact backward pass.
-  enum class Needs : uint8_t { kNothing, kDevice, kTraining };
+  // A report has it always, with a device, with an exact backward pass, or if the types of all
+  // operands of MACs are known and the figure has no more than 128 bits.
+  enum class Needs : uint8_t { kNothing, kDevice, kTraining, kTypes };
   Needs needs = Needs::kNothing;
 };
 
@@ -76,6 +79,8 @@ inline constexpr Quantity kQuantities[] = {
      &Amounts::foldable_flops},
     {"activation_count", "activations", Quantity::Unit::kElements, Quantity::Of::kWork,
      &Amounts::activation_count},
+    {"bops", "BOPs", Quantity::Unit::kOps, Quantity::Of::kWork, &Amounts::bops,
+     Quantity::Needs::kTypes},
     {"gradient_flops", "backward FLOPs", Quantity::Unit::kFlops, Quantity::Of::kWork,
      &Amounts::gradient_flops, Quantity::Needs::kTraining},
     {"gradient_macs", "backward MACs", Quantity::Unit::kMacs, Quantity::Of::kWork,
@@ -86,6 +91,13 @@ inline constexpr Quantity kQuantities[] = {
 };
 inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);
 static_assert(sizeof(Amounts) == kNumQuantities * sizeof(Expr), "a quantity has no row");
+
+// The row of a member of Amounts.
+constexpr const Quantity& QuantityOf(Expr Amounts::*value) {
+  size_t i = 0;
+  while (kQuantities[i].value != value) ++i;
+  return kQuantities[i];
+}
 
 template <typename H>
 H AbslHashValue(H h, const Amounts& a) {

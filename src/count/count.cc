@@ -441,7 +441,9 @@ class Counter {
 
   static void AddMacs(const Census& census, const MacOperands& operands, Tally* own) {
     const Expr& macs = census[Kind::kMac];
-    if (macs != Expr(0)) own->macs_by_dtype[operands] += macs;
+    if (macs == Expr(0)) return;
+    own->macs_by_dtype[operands] += macs;
+    own->amounts.bops += macs * (BitsPerElement(operands.a) * BitsPerElement(operands.b));
   }
 
   // A rule that cannot tell makes the node unknown; one that finds the model wrong stops the count.

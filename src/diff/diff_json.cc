@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
@@ -123,9 +124,11 @@ void WriteSymbols(const Diff& diff, JsonWriter* json) {
 
 }  // namespace
 
-std::string ToJson(const Diff& diff) {
-  JsonWriter json;
-  json.BeginObject();
+namespace diff {
+
+void WriteDiff(const Diff& diff, JsonWriter* out, JsonWriter::Layout layout) {
+  JsonWriter& json = *out;
+  json.BeginObject(layout);
   json.Key("schema").String("onnxflops.diff/1");
   if (diff.has_base) report::WriteModel(diff.base, &json, "base");
   report::WriteModel(diff.head, &json, "head");
@@ -149,6 +152,13 @@ std::string ToJson(const Diff& diff) {
   WriteModules(diff, &json);
   WriteNodes(diff, &json);
   json.EndObject();
+}
+
+}  // namespace diff
+
+std::string ToJson(const Diff& diff) {
+  JsonWriter json;
+  diff::WriteDiff(diff, &json, JsonWriter::Layout::kLines);
   return json.TakeText();
 }
 

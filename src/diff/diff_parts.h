@@ -8,6 +8,7 @@
 #include "absl/numeric/int128.h"
 #include "src/diff/diff.h"
 #include "src/diff/diff_writers.h"
+#include "src/report/json_writer.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops::diff {
@@ -17,6 +18,9 @@ struct Section {
   std::string title;
   TextTable table;
 };
+
+// "onnxflops.diff/1".
+void WriteDiff(const Diff& diff, report::JsonWriter* json, report::JsonWriter::Layout layout);
 
 // The files, the sizes of figures, and what changed in a line each.
 std::vector<report::LabelledLine> HeadLines(const Diff& diff);

@@ -30,6 +30,10 @@ std::string ToMarkdown(const Diff& diff, const DiffViewOptions& options);
 // One line per module, operator or node that is in any of the models, with exact digits.
 std::string ToCsv(const Diff& diff, const DiffViewOptions& options);
 
+// A page that needs nothing else: both models' modules, colored by what changed. Its first quantity
+// is that of `options`. At most 1 MB.
+std::string ToHtml(const Diff& diff, const DiffViewOptions& options);
+
 // JSON: "onnxflops.diff/1" (tools/schema/diff.v1.schema.json). It always holds all of the diff.
 std::string ToJson(const Diff& diff);
 

@@ -57,7 +57,9 @@ class FormulaMapper {
     if ((*peak)->bytes.error() != nullptr) peak->reset();
   }
   void AllAmounts(Amounts* amounts) {
-    for (const Quantity& q : kQuantities) Formula(&(amounts->*q.value));
+    for (const Quantity& q : kQuantities) {
+      if ((amounts->*q.value).error() == nullptr) Formula(&(amounts->*q.value));
+    }
   }
   // Equal modules share their amounts, before and after.
   void Share(std::shared_ptr<const Amounts>* amounts) {

@@ -37,6 +37,18 @@ std::string OldAxesWarning(const Node& node, const Call& call) {
                       ": using its definition before opset ", since);
 }
 
+// TorchScript's exporter writes what the model was given: permute(0, -2, -1, 1).
+std::string NegativePermWarning(const Node& node) {
+  const Attribute* perm = node.FindAttribute("perm");
+  if (perm == nullptr ||
+      std::none_of(perm->ints.begin(), perm->ints.end(), [](int64_t axis) { return axis < 0; })) {
+    return "";
+  }
+  return absl::StrCat(node.op_type,
+                      " has a perm with axes below 0, which ONNX Runtime refuses: counted from the "
+                      "last axis");
+}
+
 // What rules see of inference. Also records the bodies that a rule ran.
 class Host final : public RuleHost {
  public:
@@ -193,6 +205,7 @@ absl::Status OperatorCaller::RunRule(Call* call, const Frame& frame, const FactI
   }
   *fresh = session_.symbols().fresh_uses() != fresh_before;
   session_.Warn(OldAxesWarning(node, *call));
+  session_.Warn(NegativePermWarning(node));
   if (outputs.ok() && !view.status().ok()) outputs = view.status();
   if (outputs.ok() || !IsFatal(outputs.status())) {
     if (outputs.ok() && Has(call->def->traits, Traits::kUnknown)) {

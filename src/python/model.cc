@@ -137,12 +137,15 @@ absl::StatusOr<Budgets> ReadBudgets(const std::string& path, const std::vector<s
 CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle against,
                        const nb::kwargs& given) {
   std::vector<std::string> maxima;
+  std::string profile, optimized;
   tools::SizeArguments size_args;
   tools::CausalArgument causal;
   tools::RateArguments rate;
   tools::RooflineArguments roofline;
   tools::OptionList list;
   list.AddValues("--max", "", &maxima, "");
+  list.AddValue("--profile", "", &profile, "");
+  list.AddValue("--optimized", "", &optimized, "");
   size_args.AddTo(&list);
   causal.AddTo(&list);
   rate.AddTo(&list);
@@ -162,6 +165,8 @@ CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle ag
   tools::CheckRun run = {options, devices};
   Require(rate.Parse(&run.rate, &run.num_devices));
   run.has_rate = rate.given();
+  run.profile = profile;
+  run.optimized = optimized;
   const tools::Side side = {*of.model, std::nullopt};
   CheckReport report;
   report.budgets = path;

@@ -72,6 +72,9 @@ std::string ToMarkdown(const CompareReport& report, bool waterfalls);
 // each. Exact digits.
 std::string ToCompareCsv(const CompareReport& report, bool waterfalls);
 
+// A page that needs nothing else: the way from our count to each tool's figure.
+std::string ToHtml(const CompareReport& report);
+
 // Several models: a row for each, with a column per tool.
 std::string ToTable(absl::Span<const CompareReport> reports, const TableStyle& style = {});
 std::string ToMarkdown(absl::Span<const CompareReport> reports);

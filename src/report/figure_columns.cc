@@ -53,10 +53,6 @@ std::string FigureKeys() {
 
 absl::StatusOr<Figure> FindFigure(absl::string_view key) {
   if (key == "macts") key = "activation_count";  // as timm and pycls call it
-  if (key == "bops") {
-    return absl::InvalidArgumentError(
-        "'bops' is no column: the line types has it, for the model or for --module GLOB");
-  }
   std::vector<std::string> known;
   for (const Figure& figure : AllFigures()) {
     if (figure.key() == key) return figure;
@@ -75,11 +71,6 @@ namespace {
 
 constexpr size_t kMaxFactorColumns = 16;  // of a factor in a title
 constexpr int kBarWidth = 6;
-
-const Quantity& QuantityOf(Expr Amounts::*value) {
-  return *std::find_if(std::begin(kQuantities), std::end(kQuantities),
-                       [&](const Quantity& q) { return q.value == value; });
-}
 
 // A bar of as many signs as sixths of the total, rounded; negative parts have none.
 std::string Bar(absl::int128 part, absl::int128 whole) {

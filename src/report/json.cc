@@ -15,7 +15,6 @@
 namespace onnxflops {
 namespace {
 
-using report::BitOperations;
 using report::JsonWriter;
 using report::kOneLine;
 using report::OriginKindName;
@@ -27,6 +26,7 @@ using report::WriteModel;
 using report::WriteOmitted;
 using report::WritePeakTotal;
 using report::WriteRaised;
+using report::WriteReport;
 using report::WriteRoofline;
 using report::WriteTensors;
 using report::WriteTraining;
@@ -115,8 +115,8 @@ void WriteKinds(const Report& report, JsonWriter* json) {
   }
   json->EndObject();
   json->Key("bops");
-  if (const std::optional<Expr> bops = BitOperations(report.macs_by_dtype)) {
-    json->Quantity(*bops);
+  if (report.Has(QuantityOf(&Amounts::bops))) {
+    json->Quantity(report.totals.bops);
   } else {
     json->Null();
   }
@@ -261,8 +261,9 @@ void WriteCopies(const char* key, const std::vector<WeightCopy>& copies, JsonWri
   json->EndArray();
 }
 
-void WriteReport(const Report& report, JsonWriter* json,
-                 JsonWriter::Layout layout = JsonWriter::Layout::kLines) {
+}  // namespace
+
+void report::WriteReport(const Report& report, JsonWriter* json, JsonWriter::Layout layout) {
   const Ranges ranges(report);
   json->BeginObject(layout);
   json->Key("schema").String("onnxflops.report/1");
@@ -293,8 +294,6 @@ void WriteReport(const Report& report, JsonWriter* json,
   json->EndArray();
   json->EndObject();
 }
-
-}  // namespace
 
 std::string ToJson(const Report& report) {
   JsonWriter json;

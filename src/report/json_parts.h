@@ -11,6 +11,10 @@
 
 namespace onnxflops::report {
 
+// "onnxflops.report/1".
+void WriteReport(const Report& report, JsonWriter* json,
+                 JsonWriter::Layout layout = JsonWriter::Layout::kLines);
+
 // "model": {"path", "ir_version", "opsets", "producer", "nodes"}; or by another key.
 void WriteModel(const ModelInfo& model, JsonWriter* json, absl::string_view key = "model");
 

@@ -86,6 +86,8 @@ JsonWriter& JsonWriter::Key(absl::string_view key) {
 void JsonWriter::String(absl::string_view value) {
   Separate();
   out_ += '"';
+  const bool cut = value.size() > most_bytes_;
+  if (cut) value = Utf8Prefix(value, most_bytes_);
   size_t i = 0;
   while (i < value.size()) {
     const size_t plain = PlainPrefix(value.substr(i));
@@ -93,7 +95,7 @@ void JsonWriter::String(absl::string_view value) {
     i += plain;
     if (i < value.size()) i += AppendEscaped(value.substr(i));
   }
-  out_ += '"';
+  out_ += cut ? "...\"" : "\"";
 }
 
 // Writes the character that `text` begins with; returns its bytes.

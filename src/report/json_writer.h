@@ -48,6 +48,8 @@ class JsonWriter {
   // The same with "at_least" and "at_most", which are quantities; null where no bound is known.
   void Range(const Expr& expr, const std::optional<Expr>& at_least,
              const std::optional<Expr>& at_most);
+  // Strings from here on that take more bytes are cut, and end in "...".
+  void CutStrings(size_t bytes) { most_bytes_ = bytes; }
   // Of an object whose end has been written.
   std::string TakeText();
 
@@ -67,6 +69,7 @@ class JsonWriter {
   std::vector<Level> levels_;
   size_t depth_ = 0;
   bool after_key_ = false;
+  size_t most_bytes_ = std::string::npos;
 };
 
 inline constexpr auto kOneLine = JsonWriter::Layout::kOneLine;

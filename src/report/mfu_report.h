@@ -52,6 +52,8 @@ struct MfuReport {
 std::string ToTable(const MfuReport& report, const TableStyle& style);
 std::string ToMarkdown(const MfuReport& report);
 std::string ToCsv(const MfuReport& report);
+// A page that needs nothing else.
+std::string ToHtml(const MfuReport& report);
 // "onnxflops.mfu/1".
 std::string ToJson(const MfuReport& report);
 

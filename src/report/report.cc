@@ -199,11 +199,33 @@ absl::StatusOr<Totals> Report::At(const Bindings& at) const {
 }
 
 bool Report::Has(const Quantity& quantity) const {
-  for (size_t i = 0; i < kNumQuantities; ++i) {
-    if (kQuantities[i].value == quantity.value && (absent >> i & 1) != 0) return false;
-  }
+  const auto row = static_cast<size_t>(&QuantityOf(quantity.value) - kQuantities);
+  if ((absent >> row & 1) != 0) return false;
   return !tool || quantity.value == (tool->counts_macs ? &Amounts::macs : &Amounts::flops);
 }
+
+namespace {
+
+// Whether a report of ours has what needs that. Of a backward pass it is known later.
+bool IsThere(Quantity::Needs needs, const ReportOptions& options, const Counts& counts) {
+  switch (needs) {
+    case Quantity::Needs::kNothing:
+      return true;
+    case Quantity::Needs::kDevice:
+      return options.roofline.has_value();
+    case Quantity::Needs::kTraining:
+      return false;
+    case Quantity::Needs::kTypes:
+      break;
+  }
+  const MacsByDType& types = counts.total.macs_by_dtype;
+  return counts.total.amounts.bops.error() == nullptr &&
+         std::all_of(types.begin(), types.end(), [](const auto& entry) {
+           return BitsPerElement(entry.first.a) * BitsPerElement(entry.first.b) != 0;
+         });
+}
+
+}  // namespace
 
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
                                   const ReportOptions& options) {
@@ -224,10 +246,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   report.causal_nodes = counts.causal;
   report.roofline = options.roofline;
   for (size_t i = 0; i < kNumQuantities; ++i) {
-    const Quantity::Needs needs = kQuantities[i].needs;
-    const bool is_there = needs == Quantity::Needs::kNothing ||
-                          (needs == Quantity::Needs::kDevice && report.roofline.has_value());
-    if (!is_there) report.absent |= uint32_t{1} << i;
+    if (!IsThere(kQuantities[i].needs, options, counts)) report.absent |= uint32_t{1} << i;
   }
   report.totals = AddUp(counts.total, tree.modules[0]);
   report.census = counts.total.flops;

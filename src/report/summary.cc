@@ -284,9 +284,9 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   LabelledLine line = {"types", {}};
   for (auto& [value, text] : types) line.texts.push_back(std::move(text));
-  if (const std::optional<Expr> bops = BitOperations(by_type)) {
-    line.texts.push_back(
-        absl::StrCat(texts.Number(*bops), " BOPs", texts.Per(), " (MACs x bits x bits)"));
+  if (report.Has(QuantityOf(&Amounts::bops))) {
+    line.texts.push_back(absl::StrCat(texts.Number(report.totals.bops), " BOPs", texts.Per(),
+                                      " (MACs x bits x bits)"));
   }
   lines->push_back(std::move(line));
 }
@@ -600,18 +600,6 @@ std::string WarningText(const std::string& warning) {
 }
 
 }  // namespace
-
-std::optional<Expr> BitOperations(const MacsByDType& macs) {
-  ExprSum sum;
-  for (const auto& [operands, amount] : macs) {
-    const int bits = BitsPerElement(operands.a) * BitsPerElement(operands.b);
-    if (bits == 0) return std::nullopt;
-    sum.Add(amount * bits);
-  }
-  Expr total = sum.Total();
-  if (total.error() != nullptr) return std::nullopt;  // beyond 128 bits
-  return total;
-}
 
 int64_t SizesInside(const Report& report) {
   return static_cast<int64_t>(FindSizesInside(report).size());

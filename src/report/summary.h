@@ -23,10 +23,6 @@ struct Summary {
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
 
-// MACs, each times the bits of both its operands as stored: the BOPs of papers on quantisation.
-// nullopt where a type has no bits.
-std::optional<Expr> BitOperations(const MacsByDType& macs);
-
 // How many sizes the totals depend on that no input has, since they follow from what tensors hold,
 // from the trips of loops, or from sizes by no formula.
 int64_t SizesInside(const Report& report);

@@ -54,6 +54,8 @@ SweepReport MakeSweep(std::vector<Report> reports, std::vector<std::string> symb
 std::string ToTable(const SweepReport& sweep, const ViewOptions& options,
                     const TableStyle& style = {});
 std::string ToMarkdown(const SweepReport& sweep, const ViewOptions& options);
+// A page that needs nothing else: the cost against the sizes.
+std::string ToHtml(const SweepReport& sweep);
 // A line per point, or per point and row, with exact digits.
 std::string ToCsv(const SweepReport& sweep);
 // JSON: "onnxflops.sweep/1" (tools/schema/sweep.v1.schema.json).

@@ -36,6 +36,10 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options);
 // GitHub's tables.
 std::string ToMarkdown(const Report& report, const ViewOptions& options);
 
+// One page that needs nothing else: a picture and a table of the modules, and of the operators in
+// them if the report has nodes. Its first quantity is what `options.sort` names. At most 1 MB.
+std::string ToHtml(const Report& report, const ViewOptions& options);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_SRC_REPORT_WRITERS_H_

@@ -52,6 +52,7 @@ void Compare(const Model& model, const CountOptions& options, const CompareReque
   RequirePrintable(ToTable(*report, waterfalls, {.width = 80}));
   RequirePrintable(ToMarkdown(*report, waterfalls));
   RequireJson(ToJson(*report));
+  RequirePage(ToHtml(*report));
 }
 
 // count --convention NAME.

@@ -44,6 +44,7 @@ void RequireSafeText(const Report& report, const ViewOptions& view) {
   RequireJson(ToModelExplorer(report, view));
   RequireJson(ToPerfetto(report, view));
   RequirePrintable(ToFolded(report, view));
+  RequirePage(ToHtml(report, view));
 }
 
 // A copy with notes is the same model.

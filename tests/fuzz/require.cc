@@ -7,8 +7,11 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "src/base/utf8.h"
+#include "src/report/html_page.h"
 
 namespace onnxflops {
 
@@ -83,6 +86,16 @@ void RequirePrintable(absl::string_view text) {
 void RequireJson(absl::string_view text) {
   RequirePrintable(text);
   if (!nlohmann::json::accept(text.begin(), text.end())) Fail("no JSON", text);
+}
+
+void RequirePage(absl::string_view page) {
+  Require(page.size() <= report::kMaxPageBytes, "a page that is too large");
+  const size_t element = page.find("<script type=\"application/json\"");
+  const size_t begin = page.find('>', element) + 1, end = page.find('<', begin);
+  Require(element != absl::string_view::npos &&
+              absl::StartsWith(page.substr(end), "</script>\n<script>"),
+          "a page whose data does not end where it should");
+  RequireJson(absl::StrCat(absl::StripSuffix(page.substr(begin, end - begin), "\n"), "\n"));
 }
 
 }  // namespace onnxflops

@@ -21,6 +21,9 @@ void RequirePrintable(absl::string_view text);
 // The same, and nlohmann's parser reads it.
 void RequireJson(absl::string_view text);
 
+// A page: not too large, and all that is not ours is JSON in which nothing is HTML.
+void RequirePage(absl::string_view page);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_TESTS_FUZZ_REQUIRE_H_

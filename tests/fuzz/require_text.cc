@@ -29,7 +29,8 @@ constexpr absl::string_view kLineBegins[] = {
     "file ",       "budgets ",  "check ",    "rule ",    "other ",     "base",      "activations ",
     "every ",      "* rests",   "tools in ", "models ",  "gradient ",  "time ",     "arithmetic ",
     "memory ",     "alive ",    "KV ",       "fit ",     "serving",    "step ",     "each ",
-    "at most ",
+    "at most ",    "profile ",  "graph ",    "run ",     "joined ",    "control ",  "kernel ",
+    "first: ",     "measured ", "hybrid ",   "smart ",
 };
 
 bool BeginsWithOurs(absl::string_view line) {
@@ -67,7 +68,9 @@ const std::set<absl::string_view>& OurWords() {
       "our",     "time",      "by",       "compute", "memory",  "backward",    "zs",
       "s",       "ms",        "us",       "ns",      "ps",      "passed",      "warned",
       "failed",  "skipped",   "allowed",  "proven",  "not",     "inference",   "peak",
-      "kept",    "gradients", "training", "KV",      "cache",   "optimizer",   "fit"};
+      "kept",    "gradients", "training", "KV",      "cache",   "optimizer",   "fit",
+      "profile", "measured",  "hybrid",   "smart",   "graph",   "run",         "joined",
+      "control", "kernel"};
   return *words;
 }
 

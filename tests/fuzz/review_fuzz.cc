@@ -57,6 +57,7 @@ void CompareWith(const Report& base, uint8_t choice) {
     RequireMarkdown(ToMarkdown(*diff, view));
     RequireCsv(ToCsv(*diff, view));
     RequireJson(ToJson(*diff));
+    RequirePage(ToHtml(*diff, view));
   }
 }
 
@@ -93,6 +94,7 @@ void JudgeBy(const Budgets& budgets, absl::string_view text) {
   RequireMarkdown(ToMarkdown(report));
   RequireCsv(ToCsv(report));
   RequireJson(ToJson(report));
+  RequirePage(ToHtml(report));
   // What is raised can be read, or there was a limit that no text is for.
   const std::string raised = RaisedBudgets(text, budgets, report);
   const absl::StatusOr<Budgets> again = LoadBudgets(raised, "fuzz.toml");

@@ -193,6 +193,34 @@ def own(*arguments):
     return subprocess.run([sys.executable, "-B", __file__, "-", *arguments], stdout=subprocess.PIPE, check=True).stdout
 
 
+class Maker:
+    """A process that writes models into a file, one after another."""
+
+    def __init__(self, path):
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([sys.executable, "-B", __file__, "-", "--serve", path], stdin=pipe, stdout=pipe, text=True)
+
+    def make(self, name):
+        self.process.stdin.write(name + "\n")
+        self.process.stdin.flush()
+        if self.process.stdout.readline() != "made\n":
+            raise RuntimeError(f"{name} is not made")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def serve(path):
+    """What Maker runs."""
+    made = models()
+    for line in sys.stdin:
+        with open(path, "wb") as file:
+            file.write(made[line.rstrip("\n")]())
+        print("made", flush=True)
+
+
 def nodes_to_explain(table):
     """The dearest node and the last one, of a table of nodes as CSV."""
     csv.field_size_limit(HARD_OUTPUT)
@@ -227,12 +255,13 @@ class Hunt:
         """Takes models until there are none."""
         with tempfile.TemporaryDirectory() as folder:
             worker = Worker(self, folder)
-            while True:
-                try:
-                    name = self.jobs.get_nowait()
-                except queue.Empty:
-                    return
-                worker.model(name)
+            try:
+                while not self.jobs.empty():
+                    worker.model(self.jobs.get_nowait())
+            except queue.Empty:  # the other took the last
+                pass
+            finally:
+                worker.maker.close()
 
     def note(self, verb, what, measured, faults):
         with self.lock:
@@ -254,11 +283,11 @@ class Worker:
         with open(self.files[BUDGETS_FILE], "w", encoding="utf-8") as file:
             file.write(BUDGETS)
         self.calibrated, self.pace = 0.0, 1.0
+        self.maker = Maker(self.path)
 
     def model(self, name):
         """Every verb on one model. What `count` refuses, the others refuse in the same place; some of them show it."""
-        with open(self.path, "wb") as file:
-            file.write(own("--write", name))
+        self.maker.make(name)
         size = os.path.getsize(self.path)
         if size >= MODEL:
             self.hunt.note("count", name, {"seconds": 0, "memory": 0, "output": 0}, [f"a model of {size:,} bytes, which no promise is about"])
@@ -319,9 +348,13 @@ def main():
     parser.add_argument("--every-form", action="store_true")
     parser.add_argument("--write")
     parser.add_argument("--names", action="store_true")
+    parser.add_argument("--serve", metavar="PATH")
     arguments = parser.parse_args()
     if arguments.write:
         sys.stdout.buffer.write(models()[arguments.write]())
+        return 0
+    if arguments.serve:
+        serve(arguments.serve)
         return 0
     if arguments.names:
         print("\n".join(models()))

@@ -514,6 +514,32 @@ TEST(ContentTest, AgreesWithTextbookLoops) {
   EXPECT_GE(checked.rules, 10'000);
 }
 
+// The ends of bags of four, as EmbeddingBag's export has them: all but the last from a Range.
+TEST(JoinedTest, OneElementFollowsTheRuleOfTheOthers) {
+  for (const char* joined : {"c = Concat<axis=0>(r, end)",
+                             "f = Add(r, four) z1 = Unsqueeze(z, zero) "
+                             "c = Concat<axis=0>(z1, f)"}) {
+    const std::string text = absl::StrCat(
+        "g (int64[A,4] x) => (int64[K] y) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = "
+        "{2}, int64 z = {0}, int64 four = {4}, int64[1] all = {-1}> { s = Shape(x) n = "
+        "ReduceProd<keepdims=0>(s) end = Unsqueeze(n, zero) r = Range(z, n, four) ",
+        joined,
+        " from = Gather(c, zero) to = Gather(c, one) flat = Reshape(x, all) y = Slice(flat, from, "
+        "to, zero) }");
+    const Inference inference = Infer(ModelFromText(text, kOpset)).value();
+    EXPECT_EQ(inference.FactOf(inference.model->graphs[0].outputs[0])->shape.ToString(), "[4]");
+  }
+}
+
+// TorchScript's exporter writes axes as they are given.
+TEST(TransposeTest, AxesFromTheEndAreCountedAndSaidToBeRefused) {
+  const char kText[] = "g (float[A,2,B] x) => (float[A,B,2] y) { y = Transpose<perm=[0,-1,1]>(x) }";
+  const Inference inference = Infer(ModelFromText(kText, kOpset)).value();
+  EXPECT_EQ(inference.FactOf(inference.model->graphs[0].outputs[0])->shape.ToString(), "[A, B, 2]");
+  ASSERT_EQ(inference.warnings.size(), 1U);
+  EXPECT_NE(inference.warnings[0].find("which ONNX Runtime refuses"), std::string::npos);
+}
+
 // A scale is the fraction that it stands for, not the float32 beside it: 10 * 0.7 is 7.
 TEST(ResizeTest, SizesAreThoseOfTheFraction) {
   for (int hundredths = 5; hundredths < 400; hundredths += 5) {

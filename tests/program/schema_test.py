@@ -386,6 +386,8 @@ def check_program(outputs):
     outputs.run("count", "models/maskrcnn-r50.onnx", "--memory", "--upper")
     outputs.run("count", past, "--fit", "8GiB:batch", "--dim", "seq=1,past_seq=15,total_seq=16")
     outputs.run("count", past, "--prefill", "16", "--decode", "1@16")
+    profile = "tests/data/profile/resnet50."
+    outputs.run("profile", "models/resnet50.onnx", profile + "profile.json", "--optimized", profile + "optimized.onnx")
     check_diffs(outputs)
     check_hostile(outputs)
     outputs.run("ops")

@@ -621,4 +621,14 @@ CASES = [
     ("merged_in_one_call", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return torch.addcmul(x, self.l(x).tanh(), self.l(x).tanh())"),
     ("merged_behind_gelu", "x:2,3,8", "self.l = nn.Linear(8, 8)", "return F.gelu(self.l(x)) + F.gelu(self.l(x))"),
     ("merged_blocks", "x:2,3,8", "self.l = nn.Linear(8, 8); self.k = nn.Linear(8, 8)", "return self.k(torch.tanh(self.l(x)).exp()).sin() + self.k(torch.tanh(self.l(x)).exp()).sin()"),
+    # Labels of size 1, functions that are one operator and are exported as several, and vectors where a matrix is usual.
+    ("einsum_of_size_1", "x:2,3,1 y:2,4,1", "", "return torch.einsum('bid,bjd->bij', x, y)"),
+    ("einsum_broadcast", "x:2,3,4 y:2,1,5", "", "return torch.einsum('bnd,bne->bde', x, y)"),
+    ("einsum_sums_first", "x:2,3,4 y:4,5", "", "return torch.einsum('abc,cd->ad', x, y)"),
+    ("einsum_ellipsis", "x:2,3,4,5 y:2,3,6,5", "", "return torch.einsum('...nd,...md->...nm', x, y)"),
+    ("distance", "x:2,30,4 y:2,30,4", "", "return torch.cdist(x, y)"),
+    ("linear_vector_weight", "x:2,3,4 w:4", "", "return F.linear(x, w)"),
+    ("baddbmm_vector", "z:5 x:2,3,4 y:2,4,5", "", "return torch.baddbmm(z, x, y)"),
+    ("layout_rms_norm", "x:3,2,6", L + "; self.n = nn.RMSNorm(6)", "return self.l(self.n(x.transpose(0, 1)))"),
+    ("softmin", "x:2,4,6,6", "self.s = nn.Softmin(1)", "return self.s(x)"),
 ]

@@ -199,7 +199,9 @@ class DynamoTracer {
     call->reads_copy = text->reads_copy;
     trace_.has_parameters = trace_.has_parameters || text->has_parameters;
     if (call->op == Aten::kOther) return folded_.Note(*call, text);
+    const bool has_vector_weight = call->arguments.has_vector_weight;  // of its nodes
     call->arguments = text->arguments;
+    call->arguments.has_vector_weight = has_vector_weight;
     if (call->op == Aten::kSdpa) return;
     // Synthesised calls have a name only.
     if (text->fx_node.empty() && !call->target.empty()) ++trace_.unknown_args;

@@ -16,6 +16,7 @@ namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kAdaptive = "adaptive";
+constexpr absl::string_view kRmsNorm = "rms_norm(", kDistance = "cdist(", kSoftmin = "F.softmin(";
 
 Spelling SpellingOfNn(Aten op) {
   const bool is_of_torch =
@@ -44,9 +45,18 @@ absl::string_view SpelledName(const TorchCall& call) {
   return name;
 }
 
+// PyTorch runs some functions as one operator, and the exporter writes what they compute.
+void FindOperatorAround(TorchCall* call, const CallText& text) {
+  call->is_inside = absl::StrContains(text.source_line, kRmsNorm);
+  // No table has it, and a figure that leaves out products of such a call is assumed.
+  const bool in_distance = absl::StrContains(text.source_line, kDistance);
+  if (in_distance && IsMatmul(call->op)) call->op = Aten::kOther;
+}
+
 }  // namespace
 
 void Spellings::Read(TorchCall* call, const CallText& text) {
+  FindOperatorAround(call, text);
   if (call->op == Aten::kOther) return;
   const TorchScope& scope = trace_.scope(*call);
   const bool is_arithmetic = call->op == Aten::kAdd || call->op == Aten::kMul;
@@ -65,6 +75,11 @@ void Spellings::Read(TorchCall* call, const CallText& text) {
                         (scope.is_assumed && scope.nn_class != NnClass::kNone);
   if (KeepsFunction(scope) && IsActivation(call->op)) {
     call->spelling = OpenFact<Spelling>::Stated(Spelling::kNone);
+    return;
+  }
+  if (text.in_torch_nn && call->op == Aten::kSoftmax &&
+      absl::StrContains(text.source_line, kSoftmin)) {
+    call->spelling = OpenFact<Spelling>::Stated(Spelling::kMethod);  // (-x).softmax(dim)
     return;
   }
   if (is_of_nn && !is_arithmetic) {

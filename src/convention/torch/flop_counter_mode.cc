@@ -19,6 +19,7 @@ constexpr char kNotRegistered[] = "not registered: counted as 0";
 constexpr char kNoBias[] = "2 per multiply-accumulate only: biases are left out";
 constexpr char kProductsOnly[] = "2 per multiply-accumulate only";
 constexpr char kVector[] = "a product with a vector (mv) is not registered";
+constexpr char kNoSum[] = "an einsum that sums nothing multiplies by elements: not registered";
 
 class FlopCounter : public TorchTool {
  public:
@@ -41,6 +42,13 @@ class FlopCounter : public TorchTool {
   Decision Product(const TorchCall& call) {
     if (IsVectorProduct(call)) return {kZero, kVector};
     return TwiceProducts(call);
+  }
+
+  Decision Einsum(const TorchCall& call) {
+    const std::optional<EinsumProduct> product = EinsumInTorch(evidence(), call);
+    if (!product.has_value()) return TwiceProducts(call);
+    if (!product->is_matmul) return {kZero, kNoSum};
+    return {Times(call, product->elements * 2)};
   }
 
   Decision Attention(const TorchCall& call) {
@@ -87,7 +95,7 @@ constexpr AtenRules<FlopCounter> kRules = {{
     {Aten::kMv, kNotCounted, kVector},
     {Aten::kAddmm, &FlopCounter::TwiceProducts, kNoBias},
     {Aten::kBaddbmm, &FlopCounter::TwiceProducts, kNoBias},
-    {Aten::kEinsum, &FlopCounter::TwiceProducts, kNoBias},
+    {Aten::kEinsum, &FlopCounter::Einsum, kProductsOnly},
     {Aten::kConv, &FlopCounter::TwiceProducts, kNoBias},
     {Aten::kConvTranspose, &FlopCounter::TwiceProducts, kNoBias},
     {Aten::kSdpa, &FlopCounter::TwiceProducts, kProductsOnly},

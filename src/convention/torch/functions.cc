@@ -70,7 +70,14 @@ AmountId AddedElements(TorchTool* tool, const TorchCall& call) {
   if (added.is_tensor() && added.shape.ranked()) {
     return tool->Times(call, added.shape.NumElements());
   }
-  // What is added to a batch of products has their shape.
+  // What is added to a batch of products may be broadcast to their shape.
+  const Entry& last = tool->evidence().entry(tool->trace().entries_of(call).back());
+  const Shape& result = call.shape_of_y();
+  if (tool->evidence().node(last).op_type != "Add" || !result.ranked()) return call.out;
+  for (size_t i = 0; i < 2; ++i) {
+    const Shape& operand = ShapeOf(tool->evidence().Input(last, i));
+    if (operand.ranked() && operand != result) return tool->Times(call, operand.NumElements());
+  }
   return call.out;
 }
 

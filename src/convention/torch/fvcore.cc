@@ -39,6 +39,13 @@ class Fvcore : public TorchTool {
     return {MatmulByFirst(call)};
   }
 
+  // The first size of a weight is taken for the number of results.
+  Decision Linear(const TorchCall& call) {
+    if (!call.arguments.has_vector_weight) return Products(call);
+    const Shape& x = call.shape_of_x();
+    return {Times(call, x.NumElements() * x[x.rank() - 1]), kVectorWeight};
+  }
+
   // Other functions, such as tensordot, are exported as these and have no handle.
   Decision Mm(const TorchCall& call) {
     AssumeOwnCall(call);
@@ -122,7 +129,7 @@ class Fvcore : public TorchTool {
 
 constexpr AtenRules<Fvcore> kRules = {{
     {Aten::kOther, kNotCounted, kNoHandle},
-    {Aten::kLinear, &Fvcore::Products},
+    {Aten::kLinear, &Fvcore::Linear},
     {Aten::kMatmul, &Fvcore::Matmul, kByFirst},
     {Aten::kMm, &Fvcore::Mm, kByFirst},
     {Aten::kBmm, &Fvcore::Bmm},

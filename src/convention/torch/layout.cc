@@ -370,7 +370,7 @@ class LayoutFinder {
     if ((!convolves || lies_in_one_way) && KeepsOrder(entry, type)) return Sure(y);
     if (!sizes.has_value()) return y;
     if (copies && IsOneOf(type, kShapeOnly)) return ViewOfCopy(entry, y);
-    if (copies || aten == "clone") return y;
+    if (copies || aten == "clone" || (call != nullptr && call->is_inside)) return y;
     if (IsOneOf(type, kElementwise)) return Elementwise(entry, y);
     const bool is_view = aten.empty() || IsOneOf(aten, kViews);
     return is_view ? View(entry, type, y) : y;

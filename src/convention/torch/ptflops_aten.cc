@@ -8,6 +8,7 @@ namespace {
 
 constexpr char kNotInTable[] = "not in its table: counted as 0";
 constexpr char kBias[] = "1 per result where there is one";
+constexpr char kNoSum[] = "an einsum that sums nothing multiplies by elements: not in its table";
 constexpr char kVector[] = "a product with a vector is not in its table";
 
 class PtflopsAten : public TorchTool {
@@ -40,6 +41,13 @@ class PtflopsAten : public TorchTool {
     return Products(call);
   }
 
+  Decision Einsum(const TorchCall& call) {
+    const std::optional<EinsumProduct> product = EinsumInTorch(evidence(), call);
+    if (!product.has_value()) return Products(call);
+    if (!product->is_matmul) return {kZero, kNoSum};
+    return {Times(call, product->elements)};
+  }
+
   Decision Addmm(const TorchCall& call) { return {Plus(call.macs, call.out)}; }
 
   Decision Attention(const TorchCall& call) { return {IsFused(call) ? kZero : call.macs}; }
@@ -66,7 +74,7 @@ constexpr AtenRules<PtflopsAten> kRules = {{
     {Aten::kMv, kNotCounted, kVector},
     {Aten::kAddmm, &PtflopsAten::Addmm, kBias},
     {Aten::kBaddbmm, kNotCounted, kNotInTable},
-    {Aten::kEinsum, &PtflopsAten::Products},
+    {Aten::kEinsum, &PtflopsAten::Einsum},
     {Aten::kConv, &PtflopsAten::ProductsAndBias, kBias},
     {Aten::kConvTranspose, &PtflopsAten::ProductsAndBias, kBias},
     {Aten::kSdpa, &PtflopsAten::Attention, "the fused kernel is not in its table"},

@@ -305,7 +305,7 @@ class TorchScriptTracer {
     if (type == "Mul" && IsOfVariance(id)) return Add(Aten::kOther, NnClass::kNone, {id});
     if (type == "Clip" && IsAlone(id)) return Add(Aten::kRelu6, NnClass::kReLU6, {id});
     for (const NodeRule& rule : kNodes) {
-      if (rule.op_type != type || IsShapeWork(id)) continue;
+      if (rule.op_type != type || (IsShapeWork(id) && !IsContraction(id))) continue;
       return Add(rule.op, ClassOf(rule.op, id), {id}, false, true);
     }
     Add(Aten::kOther, NnClass::kNone, {id});
@@ -317,6 +317,8 @@ class TorchScriptTracer {
     return evidence_.entry(id).part() == modules::CostPart::kShapeWork || fact.from_shapes ||
            (fact.is_tensor() && !IsFloat(fact.dtype));
   }
+
+  bool IsContraction(EntryId id) const { return evidence_.Ours(Unit::kMac, id) != kZero; }
 
   // The class of a module that is this one operator.
   NnClass ClassOf(Aten op, EntryId id) {

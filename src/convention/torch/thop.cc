@@ -175,8 +175,8 @@ class Thop : public TorchTool {
   }
   Decision EinsumOfTwo(const TorchCall& call) {
     AssumeWrapped(call);
-    const std::optional<EinsumCost> cost = NumpyEinsum(evidence(), call);
-    if (cost.has_value()) return {Times(call, Expr(cost->combinations))};
+    const std::optional<EinsumProduct> product = EinsumInTorch(evidence(), call);
+    if (product.has_value()) return {Times(call, product->elements)};
     ledger().Assume("an einsum of other than two operands of known sizes counts as its products");
     return Products(call);
   }

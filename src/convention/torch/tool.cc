@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -415,13 +417,58 @@ std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall&
   return cost;
 }
 
+std::optional<EinsumProduct> EinsumInTorch(const Evidence& evidence, const TorchCall& call) {
+  const Attribute* attribute = evidence.node(evidence.entry(call.main)).FindAttribute("equation");
+  if (attribute == nullptr) return std::nullopt;
+  const std::string equation = absl::StrReplaceAll(attribute->s, {{" ", ""}, {"...", "."}});
+  const std::vector<absl::string_view> sides = absl::StrSplit(equation, "->");
+  const std::vector<absl::string_view> operands = absl::StrSplit(sides[0], ',');
+  const Fact* facts[] = {call.x, call.w};
+  if (sides.size() != 2 || operands.size() != std::size(facts)) return std::nullopt;
+  // By letter, and the axes of an ellipsis by their number from the right.
+  absl::btree_map<int, Expr> sizes[std::size(facts)];
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Shape& shape = ShapeOf(*facts[i]);
+    const int letters = static_cast<int>(operands[i].size()) -
+                        static_cast<int>(absl::StrContains(operands[i], '.'));
+    if (!shape.ranked() || shape.rank() < letters) return std::nullopt;
+    int axis = 0;
+    const auto take = [&](int label) {
+      const Expr& size = shape[axis++];
+      if (size != Expr(1)) sizes[i].emplace(label, size);
+    };
+    for (char letter : operands[i]) {
+      if (letter != '.') {
+        take(letter);
+        continue;
+      }
+      for (int left = shape.rank() - letters; left > 0; --left) take(-left);
+    }
+    if (axis != shape.rank()) return std::nullopt;
+  }
+  const auto is_kept = [&](int label) {
+    return absl::StrContains(sides[1], label < 0 ? '.' : static_cast<char>(label));
+  };
+  EinsumProduct product{1, false};
+  for (const auto& [label, size] : sizes[0]) {
+    const bool shared = sizes[1].contains(label);
+    if (!shared && !is_kept(label)) continue;
+    product.elements *= size;
+    product.is_matmul = product.is_matmul || !is_kept(label);
+  }
+  for (const auto& [label, size] : sizes[1]) {
+    if (!sizes[0].contains(label) && is_kept(label)) product.elements *= size;
+  }
+  return product;
+}
+
 bool IsVectorProduct(const TorchCall& call) {
   const auto has_rank_1 = [](const Fact& fact) {
     return fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 1;
   };
   if (call.op == Aten::kMatmul) return has_rank_1(*call.w);
-  return call.op == Aten::kMv ||
-         (call.op == Aten::kLinear && !call.has_bias && has_rank_1(*call.x));
+  return call.op == Aten::kMv || (call.op == Aten::kLinear && !call.has_bias &&
+                                  (has_rank_1(*call.x) || call.arguments.has_vector_weight));
 }
 
 namespace {

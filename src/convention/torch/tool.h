@@ -135,6 +135,8 @@ class TorchTool {
 // Whether the product is one with a vector, which PyTorch dispatches as mv or dot; a linear layer
 // with a bias makes a matrix of the vector.
 bool IsVectorProduct(const TorchCall& call);
+// What some tools make of a linear function whose weight is a vector.
+inline constexpr char kVectorWeight[] = "the first size of a weight counts as results";
 
 // FLOPs of an einsum of two operands as NumPy's einsum_path prints them, which tools read: 2 per
 // combination of all labels (1 where none is summed) and 1, with four digits. nullopt if it has
@@ -145,6 +147,15 @@ struct EinsumCost {
   bool is_matmul = false;
 };
 std::optional<EinsumCost> NumpyEinsum(const Evidence& evidence, const TorchCall& call);
+
+// An einsum of two operands as PyTorch runs it: what one operand has alone is summed first, what is
+// left is one product of matrices, or, where nothing is left to sum, of elements. A label of size 1
+// is none. nullopt for other operands.
+struct EinsumProduct {
+  Expr elements;           // products of elements
+  bool is_matmul = false;  // some of them are summed
+};
+std::optional<EinsumProduct> EinsumInTorch(const Evidence& evidence, const TorchCall& call);
 
 // Sizes of an nn.LSTM, nn.GRU or nn.RNN.
 struct RecurrentSizes {

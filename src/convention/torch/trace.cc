@@ -85,6 +85,9 @@ void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call) {
     return known.value_or(kZero);
   };
   if (call->op == Aten::kOther) return;  // no rule asks
+  call->arguments.has_vector_weight =
+      call->op == Aten::kLinear &&
+      evidence->node(evidence->entry(entries.back())).op_type == "Squeeze";
   call->in = elements(*call->x);
   call->out = call->y == call->x ? call->in : elements(*call->y);
 }
@@ -161,6 +164,7 @@ int32_t Flags(const TorchTrace& trace, size_t call) {
       c.arguments.of_recurrent,
       c.arguments.has_biases,
       c.arguments.batch_first,
+      c.arguments.has_vector_weight,
   };
   int32_t flags = 0;
   for (const bool bit : bits) flags = flags * 2 + (bit ? 1 : 0);

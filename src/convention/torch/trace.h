@@ -71,6 +71,7 @@ struct TorchArguments {
   bool of_recurrent = false;     // of lstm, gru, rnn: whether the next two are known
   bool has_biases = false;
   bool batch_first = false;
+  bool has_vector_weight = false;  // of linear: exporters make a matrix of it
 };
 
 // Of unknown rank where the fact is of no tensor.
@@ -105,6 +106,9 @@ struct TorchCall {
   bool in_torch_nn = false;  // the forward of a class of torch.nn, or one derived from it, made it
   bool has_source = false;   // there is a line of source
   bool reads_copy = false;   // of an operand: the file lacks the node that copied it
+  // The line of source calls a function that PyTorch runs as one operator, and the exporter as
+  // several: this may be one of those.
+  bool is_inside = false;
   TorchArguments arguments;
 
   // Of unknown rank where it is no tensor.

@@ -26,7 +26,9 @@ void WrappedFunctions::StopWithoutParameters(std::string reason) {
 
 Decision WrappedFunctions::Linear(const TorchCall& call) {
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
-  return TwiceProducts(call);
+  if (!call.arguments.has_vector_weight) return TwiceProducts(call);
+  const Shape& x = call.shape_of_x();
+  return {Times(call, x.NumElements() * x[x.rank() - 1] * 2), kVectorWeight};
 }
 
 Decision WrappedFunctions::Conv(const TorchCall& call) {

@@ -49,6 +49,8 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
             state.global_step, now - self._time, steps, flops, tokens or steps * batch * length, steps * batch
         )
         logs.update(self.last)
+        if state.log_history and state.log_history[-1].get("step") == state.global_step:
+            state.log_history[-1].update(self.last)  # which is a copy of the logs from before
         self._step, self._seen, self._time = state.global_step, seen, now
 
 

@@ -1,0 +1,52 @@
+// A profile of a runtime joined with what its model costs: what the verb `profile` does.
+//
+//   absl::StatusOr<Profile> profile = ReadProfileText(text, "p.json");
+//   ProfileOptions options;
+//   options.optimized = *Load("model.optimized.onnx");
+//   absl::StatusOr<ProfileReport> report = JoinProfile(*model, *profile, options);
+//   report->groups[0].work.flops_per_second()   // of the kernel that takes longest
+#ifndef ONNXFLOPS_SRC_API_PROFILE_H_
+#define ONNXFLOPS_SRC_API_PROFILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "src/api/count.h"
+#include "src/graph/model.h"
+#include "src/hardware/device.h"
+#include "src/profile/counters.h"
+#include "src/profile/profile.h"
+#include "src/profile/profile_report.h"
+#include "src/profile/read_profile.h"
+#include "src/report/estimate_report.h"
+
+namespace onnxflops {
+
+struct ProfileOptions {
+  // Sizes that are bound here are not looked for in the profile.
+  CountOptions count;
+  // The graph that was executed: SessionOptions.optimized_model_filepath of ONNX Runtime. Without,
+  // kernels are joined by the names of nodes.
+  std::optional<Model> optimized;
+  int64_t warmup = 1;  // runs at the beginning that do not count
+  // The peak: of a device, or in FLOP/s. CountOptions::on_device is not used.
+  std::optional<DeviceChoice> device;
+  double peak = 0;
+  // What hardware counters measured, in so many runs of the model.
+  std::optional<Counters> counters;
+  int64_t counter_runs = 1;
+  // A ratio of measured FLOPs to counted ones, of an earlier estimate, and its file.
+  std::optional<Calibration> calibration;
+  std::string calibration_file;
+};
+
+// Errors, beside those of Count: FailedPrecondition where the profile does not tell a size, or has
+// no run beside the warm-up; where the device has no such peak.
+absl::StatusOr<ProfileReport> JoinProfile(const Model& model, const Profile& profile,
+                                          const ProfileOptions& options);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_API_PROFILE_H_

@@ -1,0 +1,68 @@
+// A diff as a page: what src/report/html/ draws.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/diff/diff_parts.h"
+#include "src/diff/diff_writers.h"
+#include "src/report/html_page.h"
+#include "src/report/html_tree.h"
+#include "src/report/json_writer.h"
+
+namespace onnxflops {
+namespace {
+
+using report::HtmlTree;
+
+// Without rows, which the tree has.
+Diff WithoutRows(const Diff& full) {
+  Diff diff = full;
+  diff.modules.resize(1);
+  diff.ops.clear();
+  diff.nodes.clear();
+  diff.has_nodes = false;
+  return diff;
+}
+
+HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
+  HtmlTree tree(diff.quantities);
+  const auto value = [&](const Expr& expr) -> absl::int128 {
+    return expr.Evaluate(diff.sizes).value_or(0);
+  };
+  for (const ModuleDiff& m : diff.modules) {
+    HtmlTree::Item item;
+    item.kind = m.own ? HtmlTree::Kind::kOwn : HtmlTree::Kind::kModule;
+    item.depth = m.depth;
+    item.name = m.depth == 0 ? absl::string_view() : m.name();
+    item.type = m.type;
+    item.status = NameOf(m.status);
+    item.lower_bound = m.lower_bound;
+    item.figures = {m.base.get(), m.head.get()};
+    item.weight = std::max(value((*m.base).*(cost.value)), value((*m.head).*(cost.value)));
+    tree.Add(std::move(item));
+  }
+  return tree;
+}
+
+}  // namespace
+
+std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
+  report::JsonWriter json;
+  json.CutStrings(report::kMaxPageText);
+  json.BeginObject();
+  json.Key("diff");
+  diff::WriteDiff(WithoutRows(diff), &json, report::kOneLine);
+  json.Key("sizes").BeginObject(report::kOneLine);
+  for (const auto& [name, size] : diff.sizes) json.Key(name).Int(size);
+  json.EndObject();
+  json.Key("cost").String(options.quantity->key);
+  json.CutStrings(report::kMaxPageFormula);
+  json.Key("tree").BeginObject(report::kOneLine);
+  TreeOf(diff, *options.quantity).Write(&json);
+  json.EndObject();
+  json.EndObject();
+  return report::HtmlPage(report::FileNameOf(diff.head.path), "diff", json.TakeText());
+}
+
+}  // namespace onnxflops

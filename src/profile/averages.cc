@@ -1,0 +1,148 @@
+#include "src/profile/averages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/profile/profile_limits.h"
+
+namespace onnxflops::profile {
+namespace {
+
+// One line without its end. `*ended`: there is none. OutOfRange for a long one.
+absl::StatusOr<std::string> ReadLine(ByteReader* bytes, bool* ended) {
+  std::string line;
+  *ended = bytes->Peek() < 0;
+  while (bytes->Peek() >= 0) {
+    const auto c = static_cast<char>(bytes->Peek());
+    bytes->Skip();
+    if (c == '\n') break;
+    if (line.size() == kMaxProfileToken) {
+      return absl::OutOfRangeError(
+          absl::StrCat("a line of more than ", kMaxProfileToken, " bytes"));
+    }
+    line.push_back(c);
+  }
+  return std::string(absl::StripTrailingAsciiWhitespace(line));
+}
+
+// Columns of a table of OpenVINO's, by place; -1: not there.
+struct Columns {
+  char separator = ';';
+  int name = -1, status = -1, type = -1, time = -1;
+  bool known() const { return name >= 0 && time >= 0; }
+};
+
+Columns ReadTitles(absl::string_view line) {
+  Columns columns;
+  if (line.find(';') == absl::string_view::npos) columns.separator = ',';
+  const std::vector<absl::string_view> titles = absl::StrSplit(line, columns.separator);
+  for (size_t i = 0; i < titles.size(); ++i) {
+    const absl::string_view title = absl::StripAsciiWhitespace(titles[i]);
+    const auto place = static_cast<int>(i);
+    if (title == "layerName") columns.name = place;
+    if (title == "execStatus") columns.status = place;
+    if (title == "layerType") columns.type = place;
+    if (title == "realTime (ms)") columns.time = place;
+  }
+  return columns;
+}
+
+// Adds the layer of a line, if it was executed.
+absl::Status AddLayer(const Columns& columns, absl::string_view line, Averages* averages) {
+  const std::vector<absl::string_view> cells = absl::StrSplit(line, columns.separator);
+  const auto cell = [&](int place) {
+    return place >= 0 && static_cast<size_t>(place) < cells.size()
+               ? absl::StripAsciiWhitespace(cells[static_cast<size_t>(place)])
+               : absl::string_view();
+  };
+  const absl::string_view status = cell(columns.status);
+  if (cell(columns.name) == "Total" && status.empty()) return absl::OkStatus();
+  if (status == "NOT_RUN" || status == "OPTIMIZED_OUT") return absl::OkStatus();
+  double milliseconds = 0;
+  if (!absl::SimpleAtod(cell(columns.time), &milliseconds)) {
+    return absl::InvalidArgumentError(absl::StrCat("realTime (ms) of ", Quoted(cell(columns.name)),
+                                                   " is ", Quoted(cell(columns.time)),
+                                                   ", not a number"));
+  }
+  ASSIGN_OR_RETURN(const int64_t ns, NanosecondsOf(milliseconds));
+  return averages->Add(std::string(cell(columns.name)), std::string(cell(columns.type)), ns);
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> NanosecondsOf(double milliseconds) {
+  constexpr double kNsPerMs = 1e6;
+  const double ns = milliseconds * kNsPerMs;
+  if (ns >= 0 && ns <= static_cast<double>(kMaxProfileNs)) return std::llround(ns);
+  return absl::InvalidArgumentError(
+      absl::StrCat("a time is ", milliseconds, " ms: it should be 0 or more, below 104 days"));
+}
+
+void Averages::BeginRun() {
+  out_.averaged = true;
+  out_.runs.emplace_back();
+}
+
+absl::Status Averages::Add(std::string name, std::string op, int64_t ns) {
+  if (out_.runs.empty()) BeginRun();
+  const auto run = static_cast<int32_t>(out_.runs.size()) - 1;
+  const auto [it, is_new] = kernels_.try_emplace(name, static_cast<int32_t>(out_.kernels.size()));
+  if (is_new) {
+    if (out_.kernels.size() == kMaxProfileKernels) {
+      return absl::OutOfRangeError(absl::StrCat("more than ", kMaxProfileKernels, " layers"));
+    }
+    Kernel& kernel = out_.kernels.emplace_back();
+    kernel.name = std::move(name);
+    kernel.op = std::move(op);
+  }
+  Kernel& kernel = out_.kernels[static_cast<size_t>(it->second)];
+  if (kernel.samples.empty() || kernel.samples.back().run != run) {
+    kernel.samples.push_back({.run = run});
+  }
+  KernelSample& sample = kernel.samples.back();
+  ++sample.calls;
+  sample.ns = std::min(sample.ns + ns, kMaxProfileNs);
+  ProfileRun& of_run = out_.runs.back();
+  of_run.kernel_ns = std::min(of_run.kernel_ns + ns, kMaxProfileNs);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Profile> ReadCountersCsv(ByteReader* bytes) {
+  Profile profile;
+  profile.source = ProfileSource::kOpenVino;
+  Averages averages(&profile);
+  Columns columns;
+  bool ended = false;
+  for (int64_t number = 1;; ++number) {
+    ASSIGN_OR_RETURN(const std::string line, ReadLine(bytes, &ended));
+    if (ended) break;
+    if (line.empty()) continue;
+    const Columns titles = ReadTitles(line);
+    if (titles.known()) {
+      if (profile.runs.size() == kMaxProfileRuns) {
+        return absl::OutOfRangeError(absl::StrCat("more than ", kMaxProfileRuns, " tables"));
+      }
+      columns = titles;
+      averages.BeginRun();
+    } else if (!columns.known()) {
+      return absl::InvalidArgumentError(
+          "is no profile: neither JSON of ONNX Runtime or TensorRT, nor a table with layerName "
+          "and realTime (ms) of OpenVINO");
+    } else if (const absl::Status added = AddLayer(columns, line, &averages); !added.ok()) {
+      return absl::Status(added.code(), absl::StrCat("line ", number, ": ", added.message()));
+    }
+  }
+  if (profile.kernels.empty()) return absl::InvalidArgumentError("has no executed layer");
+  return profile;
+}
+
+}  // namespace onnxflops::profile

@@ -1,0 +1,20 @@
+// Loops and branches: how often their bodies ran, beside what was counted.
+#ifndef ONNXFLOPS_SRC_PROFILE_CONTROL_ROWS_H_
+#define ONNXFLOPS_SRC_PROFILE_CONTROL_ROWS_H_
+
+#include <vector>
+
+#include "src/profile/join_profile.h"
+#include "src/profile/profile.h"
+#include "src/profile/profile_report.h"
+#include "src/profile/run_times.h"
+
+namespace onnxflops::profile {
+
+// Of kernels that ran a body, in the order of the profile. `optimized` as of JoinProfile.
+std::vector<ProfileControl> ControlRows(const Side& original, const Side* optimized,
+                                        const Profile& profile, const RunTimes& times);
+
+}  // namespace onnxflops::profile
+
+#endif  // ONNXFLOPS_SRC_PROFILE_CONTROL_ROWS_H_

@@ -1,0 +1,285 @@
+#include "src/profile/events_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/profile/averages.h"
+#include "src/profile/profile_limits.h"
+#include "src/profile/run_builder.h"
+
+namespace onnxflops::profile {
+namespace {
+
+// What keeps bytes of one text in bounds: the reader feigns the end of the file behind `most`.
+struct Window {
+  ByteReader* bytes;
+  int64_t most = 0;
+  bool met = false;  // the end was feigned
+};
+
+// The bytes of a file, as the parser wants them.
+class ByteIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+
+  explicit ByteIterator(Window* window) : window_(window) {}
+  char operator*() const { return static_cast<char>(window_->bytes->Peek()); }
+  ByteIterator& operator++() {
+    window_->bytes->Skip();
+    return *this;
+  }
+  // Whether both are at the end: of one of two, window_ is null.
+  bool operator==(const ByteIterator& other) const { return AtEnd() == other.AtEnd(); }
+  bool operator!=(const ByteIterator& other) const { return !(*this == other); }
+
+ private:
+  bool AtEnd() const {
+    if (window_ == nullptr || window_->bytes->Peek() < 0) return true;
+    window_->met = window_->bytes->place() >= window_->most;
+    return window_->met;
+  }
+  Window* window_;
+};
+
+// A number of a profile, and the texts, of one event.
+struct Fields {
+  std::string category, name, op, provider;
+  std::optional<double> start_us, us, average_ms, median_ms;
+  int64_t index = -1, thread = 0;
+  std::vector<std::vector<int64_t>> outputs;
+};
+
+constexpr absl::string_view kKernelSuffix = "_kernel_time";
+constexpr absl::string_view kExecutor = "Executor::Execute";
+
+// Reads events one by one.
+class EventReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  EventReader(ByteReader* bytes, const ReadProfileOptions& options)
+      : bytes_(bytes), runs_(&profile_, options.events), averages_(&profile_) {}
+
+  absl::StatusOr<Profile> Run() {
+    window_.bytes = bytes_;
+    Next();
+    const bool whole =
+        nlohmann::json::sax_parse(ByteIterator(&window_), ByteIterator(nullptr), this);
+    RETURN_IF_ERROR(status_);
+    if (window_.met) {
+      return absl::OutOfRangeError(absl::StrCat("byte ", bytes_->place(), ": a text of more than ",
+                                                kMaxProfileToken, " bytes"));
+    }
+    const bool cut = !whole && !misplaced_ && bytes_->Peek() < 0;
+    if (!whole && !cut) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("byte ", bytes_->place(), ": is no JSON from here"));
+    }
+    return Finish(cut);
+  }
+
+  bool null() override { return Next(); }
+  bool boolean(bool) override { return Next(); }
+  bool number_integer(number_integer_t value) override {
+    return Number(static_cast<double>(value), value);
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    constexpr number_unsigned_t kMost = number_unsigned_t{1} << 62;
+    return Number(static_cast<double>(value), static_cast<int64_t>(std::min(value, kMost)));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return Number(value, -1); }
+  bool string(string_t& text) override {
+    if (std::string* const field = TextField()) {
+      *field = std::move(text);
+    } else if (depth_ == event_depth_ + 1 && in_args_ && key_ == "node_index") {
+      if (!absl::SimpleAtoi(text, &event_.index)) event_.index = -1;
+    }
+    return Next();
+  }
+  bool binary(binary_t&) override { return Next(); }
+  bool key(string_t& name) override {
+    if (depth_ <= event_depth_ + 1) key_ = std::move(name);
+    if (depth_ == event_depth_) in_args_ = key_ == "args";
+    if (event_depth_ == 0 && depth_ == 1) in_list_key_ = key_ == "traceEvents";
+    return Next();
+  }
+  bool start_object(size_t) override {
+    if (!Open()) return false;
+    if (event_depth_ > 0 && depth_ == event_depth_) event_ = Fields();
+    return true;
+  }
+  bool end_object() override {
+    const bool is_event = event_depth_ > 0 && depth_ == event_depth_;
+    --depth_;
+    if (!is_event) return Next();
+    status_ = Take();
+    if (!status_.ok()) {
+      status_ = absl::Status(
+          status_.code(),
+          absl::StrCat("event ", number_, ", ", Quoted(event_.name), ": ", status_.message()));
+    }
+    ++number_;
+    return Next();
+  }
+  bool start_array(size_t) override {
+    if (!Open()) return false;
+    if (event_depth_ == 0 && (depth_ == 1 || (depth_ == 2 && in_list_key_))) {
+      event_depth_ = depth_ + 1;
+    } else if (InOutputs() && depth_ == event_depth_ + 4) {
+      if (event_.outputs.size() < kMaxProfileOutputs) event_.outputs.emplace_back();
+    }
+    return true;
+  }
+  bool end_array() override {
+    if (event_depth_ > 0 && depth_ == event_depth_ - 1) event_depth_ = kEnded;
+    --depth_;
+    return Next();
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception& error) override {
+    // "... unexpected ']'; expected ..." of a file whose last byte is a bracket that does not fit.
+    const absl::string_view what = error.what();
+    misplaced_ = absl::StrContains(what, "unexpected ") &&
+                 !absl::StrContains(what, "unexpected end of input");
+    return false;
+  }
+
+ private:
+  static constexpr int kEnded = 1 << 20;  // behind the list of events
+
+  // A token was read: the next one may be so long.
+  bool Next() {
+    window_.most = bytes_->place() + static_cast<int64_t>(kMaxProfileToken);
+    return status_.ok();
+  }
+  bool Open() {
+    if (++depth_ > kMaxProfileNesting) {
+      status_ = absl::OutOfRangeError(absl::StrCat(
+          "byte ", bytes_->place(), ": brackets nest deeper than ", kMaxProfileNesting));
+    }
+    return Next();
+  }
+  // "output_type_shape" : [{"float":[1,64,56,56]}]
+  bool InOutputs() const {
+    return in_args_ && key_ == "output_type_shape" && depth_ > event_depth_ + 1;
+  }
+  std::string* TextField() {
+    if (depth_ == event_depth_) {
+      if (key_ == "cat") return &event_.category;
+      if (key_ == "name") return &event_.name;
+    } else if (depth_ == event_depth_ + 1 && in_args_) {
+      if (key_ == "op_name") return &event_.op;
+      if (key_ == "provider") return &event_.provider;
+    }
+    return nullptr;
+  }
+  bool Number(double value, int64_t whole) {
+    if (depth_ == event_depth_) {
+      if (key_ == "ts") event_.start_us = value;
+      if (key_ == "dur") event_.us = value;
+      if (key_ == "tid") event_.thread = whole;
+      if (key_ == "averageMs") event_.average_ms = value;
+      if (key_ == "medianMs") event_.median_ms = value;
+    } else if (InOutputs() && depth_ == event_depth_ + 4 && !event_.outputs.empty()) {
+      std::vector<int64_t>& dims = event_.outputs.back();
+      if (dims.size() < kMaxProfileOutputs) dims.push_back(whole);
+    }
+    return Next();
+  }
+
+  absl::Status Take() {
+    if (event_.median_ms || event_.average_ms) return TakeLayer();
+    Event event;
+    if (event_.category == "Node") {
+      absl::string_view name = event_.name;
+      if (!absl::ConsumeSuffix(&name, kKernelSuffix)) return absl::OkStatus();
+      event.name = std::string(name);
+    } else if (event_.category == "Session" && absl::EndsWith(event_.name, kExecutor)) {
+      event.kind = Event::Kind::kBody;
+      event.parallel = absl::StartsWith(event_.name, "Parallel");
+    } else if (event_.category == "Session" && event_.name == "model_run") {
+      event.kind = Event::Kind::kRun;
+    } else {
+      return absl::OkStatus();
+    }
+    constexpr double kMsPerUs = 1e-3;
+    if (!event_.us || !event_.start_us) {
+      return absl::InvalidArgumentError(event_.us ? "it has no ts" : "it has no dur");
+    }
+    ASSIGN_OR_RETURN(event.ns, NanosecondsOf(*event_.us * kMsPerUs));
+    ASSIGN_OR_RETURN(event.start_ns, NanosecondsOf(*event_.start_us * kMsPerUs));
+    event.op = std::move(event_.op);
+    event.index = event_.index;
+    event.thread = event_.thread;
+    event.outputs = std::move(event_.outputs);
+    if (event.kind == Event::Kind::kKernel && absl::StartsWith(event_.provider, "CUDA"))
+      ++launches_;
+    return runs_.Add(std::move(event));
+  }
+
+  absl::Status TakeLayer() {
+    profile_.source = ProfileSource::kTensorRt;
+    ASSIGN_OR_RETURN(const int64_t ns,
+                     NanosecondsOf(event_.median_ms ? *event_.median_ms : *event_.average_ms));
+    return averages_.Add(std::move(event_.name), "", ns);
+  }
+
+  absl::StatusOr<Profile> Finish(bool cut) {
+    if (profile_.runs.empty()) {
+      return absl::InvalidArgumentError(
+          cut ? "the file ends in the middle of the first run"
+              : "has no run: it should be a profile of ONNX Runtime, with events model_run, or of "
+                "TensorRT, with averageMs");
+    }
+    if (cut) {
+      profile_.warnings.push_back("the file ends in the middle: what was cut off is left out");
+    } else if (runs_.pending() > 0) {
+      profile_.warnings.push_back(
+          absl::StrCat(runs_.pending(), " events belong to no run, and are left out"));
+    }
+    if (launches_ > 0) {
+      profile_.warnings.push_back(
+          absl::StrCat(launches_,
+                       " events are of CUDA: ONNX Runtime gives the time of the launch, not that "
+                       "of the kernel on the device"));
+    }
+    return std::move(profile_);
+  }
+
+  ByteReader* const bytes_;
+  Window window_;
+  Profile profile_;
+  RunBuilder runs_;
+  Averages averages_;
+  absl::Status status_;
+  Fields event_;
+  std::string key_;
+  int depth_ = 0, event_depth_ = 0;  // events stand at this depth; 0: not known yet
+  bool in_args_ = false, in_list_key_ = false, misplaced_ = false;
+  int64_t number_ = 0, launches_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Profile> ReadEventsJson(ByteReader* bytes, const ReadProfileOptions& options) {
+  return EventReader(bytes, options).Run();
+}
+
+}  // namespace onnxflops::profile

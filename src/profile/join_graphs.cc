@@ -1,0 +1,291 @@
+#include "src/profile/join_graphs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "src/profile/match_kernels.h"
+
+namespace onnxflops::profile {
+namespace {
+
+constexpr absl::string_view kBlockedSuffix = "_nchwc";
+// What turns the blocked layout back has the model's name for its output, as its input had before.
+constexpr absl::string_view kReorderOutput = "ReorderOutput";
+
+// A graph of the model and the same graph, optimised.
+class PairJoiner {
+ public:
+  PairJoiner(const ModelData& original, GraphId original_graph, const ModelData& optimized,
+             GraphId optimized_graph, absl::FunctionRef<bool(NodeId)> has_macs)
+      : original_(original),
+        optimized_(optimized),
+        nodes_(optimized.graph(optimized_graph).nodes),
+        has_macs_(has_macs) {
+    for (const NodeId id : original.graph(original_graph).nodes) {
+      for (const OptionalValueId value : original.node(id).outputs) {
+        if (value) producers_[original.value(*value).name] = id;
+      }
+      for (const OptionalValueId value : original.node(id).inputs) {
+        if (value) consumers_[original.value(*value).name].push_back(id);
+      }
+    }
+    for (const ValueId value : optimized.graph(optimized_graph).initializers) {
+      available_.insert(optimized.value(value).name);
+    }
+    for (const ValueId value : original.graph(original_graph).inputs) {
+      available_.insert(original.value(value).name);
+    }
+  }
+
+  std::vector<JoinedGroup> Run() {
+    MakeGroups();
+    std::vector<JoinedGroup> groups;
+    for (std::vector<NodeId>& nodes : groups_) {
+      JoinedGroup& group = groups.emplace_back();
+      Walk(nodes, &group.original);
+      TakeWhatFollows(nodes, &group.original);
+      std::sort(group.original.begin(), group.original.end());
+      group.optimized = std::move(nodes);
+    }
+    return groups;
+  }
+
+ private:
+  // The model's name for an output of an optimised node; "" where the model has none.
+  absl::string_view TensorOf(NodeId id, size_t output) const {
+    const Node& node = optimized_.node(id);
+    const OptionalValueId value = node.outputs[output];
+    if (!value) return "";
+    absl::string_view name = node.name;
+    if (output > 0 || !absl::ConsumeSuffix(&name, kBlockedSuffix)) {
+      name = optimized_.value(*value).name;
+    }
+    return producers_.contains(name) ? name : "";
+  }
+
+  size_t Root(size_t group) {
+    while (parent_[group] != group) group = parent_[group] = parent_[parent_[group]];
+    return group;
+  }
+
+  // A node whose outputs the model does not have is one group with those that read them.
+  void MakeGroups() {
+    parent_.resize(nodes_.size());
+    std::iota(parent_.begin(), parent_.end(), size_t{0});
+    absl::flat_hash_map<ValueId, size_t> made;  // by value: its producer's place
+    std::vector<bool> known(nodes_.size()), read(nodes_.size());
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const Node& node = optimized_.node(nodes_[i]);
+      for (size_t k = 0; k < node.outputs.size(); ++k) {
+        if (node.outputs[k]) made[*node.outputs[k]] = i;
+        known[i] = known[i] || (node.op_type != kReorderOutput && !TensorOf(nodes_[i], k).empty());
+      }
+      for (const OptionalValueId value : node.inputs) {
+        const auto producer = value ? made.find(*value) : made.end();
+        if (producer == made.end()) continue;
+        read[producer->second] = true;
+        if (!known[producer->second]) parent_[Root(producer->second)] = Root(i);
+      }
+    }
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (known[i] || read[i]) continue;  // what ends the graph goes to what it reads
+      for (const OptionalValueId value : optimized_.node(nodes_[i]).inputs) {
+        const auto producer = value ? made.find(*value) : made.end();
+        if (producer != made.end()) parent_[Root(i)] = Root(producer->second);
+      }
+    }
+    Collect();
+  }
+
+  // By the place of the last node.
+  void Collect() {
+    absl::flat_hash_map<size_t, size_t> last;
+    for (size_t i = 0; i < nodes_.size(); ++i) last[Root(i)] = i;
+    absl::flat_hash_map<size_t, size_t> index;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (last[Root(i)] != i) continue;
+      index[Root(i)] = groups_.size();
+      groups_.emplace_back();
+    }
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      groups_[index[Root(i)]].push_back(nodes_[i]);
+      for (size_t k = 0; k < optimized_.node(nodes_[i]).outputs.size(); ++k) {
+        const absl::string_view name = TensorOf(nodes_[i], k);
+        if (!name.empty()) available_.insert(name);
+      }
+    }
+  }
+
+  // From the group's tensors backwards, up to tensors that other groups make.
+  void Walk(const std::vector<NodeId>& nodes, std::vector<NodeId>* originals) {
+    std::vector<NodeId> stack;
+    for (const NodeId id : nodes) {
+      if (optimized_.node(id).op_type == kReorderOutput) continue;
+      for (size_t k = 0; k < optimized_.node(id).outputs.size(); ++k) {
+        const absl::string_view name = TensorOf(id, k);
+        if (!name.empty()) stack.push_back(producers_.at(name));
+      }
+    }
+    while (!stack.empty()) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      if (!claimed_.insert(id).second) continue;
+      originals->push_back(id);
+      for (const OptionalValueId value : original_.node(id).inputs) {
+        if (!value) continue;
+        const absl::string_view name = original_.value(*value).name;
+        const auto producer = producers_.find(name);
+        if (producer != producers_.end() && !available_.contains(name)) {
+          stack.push_back(producer->second);
+        }
+      }
+    }
+  }
+
+  // A kernel may add another tensor to its product and apply an activation, under the name of the
+  // product: then it reads a tensor that none of its nodes does. Those that read it behind the
+  // product, and make no tensor of another group, are its own.
+  void TakeWhatFollows(const std::vector<NodeId>& nodes, std::vector<NodeId>* originals) {
+    absl::flat_hash_set<absl::string_view> made, read;
+    for (const NodeId id : *originals) {
+      for (const OptionalValueId value : original_.node(id).inputs) {
+        if (value) read.insert(original_.value(*value).name);
+      }
+      AddOutputs(id, &made);
+    }
+    const absl::flat_hash_set<absl::string_view> extra = Extra(nodes, made, read);
+    if (extra.empty()) return;
+    const size_t own = originals->size();
+    for (size_t i = 0; i < originals->size(); ++i) {
+      for (const OptionalValueId value : original_.node((*originals)[i]).outputs) {
+        if (!value) continue;
+        for (const NodeId reader : consumers_[original_.value(*value).name]) {
+          if (!Follows(reader, extra, made) || !claimed_.insert(reader).second) continue;
+          originals->push_back(reader);
+          AddOutputs(reader, &made);
+        }
+      }
+    }
+    for (size_t i = own; i < originals->size(); ++i) {
+      for (const NodeId id : nodes) AddOutputs((*originals)[i], &followed_[id]);
+    }
+  }
+
+  void AddOutputs(NodeId id, absl::flat_hash_set<absl::string_view>* names) const {
+    for (const OptionalValueId value : original_.node(id).outputs) {
+      if (value) names->insert(original_.value(*value).name);
+    }
+  }
+
+  // What the optimised nodes read, and none of the model's nodes that they stand for.
+  absl::flat_hash_set<absl::string_view> Extra(
+      const std::vector<NodeId>& nodes, const absl::flat_hash_set<absl::string_view>& made,
+      const absl::flat_hash_set<absl::string_view>& read) const {
+    absl::flat_hash_set<absl::string_view> extra;
+    for (const NodeId id : nodes) {
+      for (const OptionalValueId value : optimized_.node(id).inputs) {
+        if (!value) continue;
+        const std::vector<absl::string_view> names = OriginalNames(*value);
+        const bool used = std::any_of(names.begin(), names.end(), [&](absl::string_view name) {
+          return made.contains(name) || read.contains(name);
+        });
+        if (!used) extra.insert(names.begin(), names.end());
+      }
+    }
+    return extra;
+  }
+
+  bool Follows(NodeId id, const absl::flat_hash_set<absl::string_view>& extra,
+               const absl::flat_hash_set<absl::string_view>& made) const {
+    if (has_macs_(id)) return false;
+    for (const OptionalValueId value : original_.node(id).outputs) {
+      if (value && available_.contains(original_.value(*value).name)) return false;
+    }
+    for (const OptionalValueId value : original_.node(id).inputs) {
+      if (!value) continue;
+      const absl::string_view name = original_.value(*value).name;
+      if (!extra.contains(name) && !made.contains(name)) return false;
+    }
+    return true;
+  }
+
+  // The model's names for a tensor that an optimised node reads and another one makes: its own, and
+  // those of what follows inside of that kernel.
+  std::vector<absl::string_view> OriginalNames(ValueId id) const {
+    std::vector<absl::string_view> names;
+    const Value& value = optimized_.value(id);
+    if (!value.producer) return names;
+    const NodeId producer = *value.producer;
+    const absl::Span<const OptionalValueId> outputs = optimized_.node(producer).outputs;
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (!outputs[k] || *outputs[k] != id) continue;
+      const absl::string_view name = TensorOf(producer, k);
+      if (!name.empty()) names.push_back(name);
+    }
+    const auto followed = followed_.find(producer);
+    if (followed != followed_.end()) {
+      names.insert(names.end(), followed->second.begin(), followed->second.end());
+    }
+    return names;
+  }
+
+  const ModelData& original_;
+  const ModelData& optimized_;
+  const std::vector<NodeId>& nodes_;
+  const absl::FunctionRef<bool(NodeId)> has_macs_;
+  absl::flat_hash_map<absl::string_view, NodeId> producers_;  // of the model's tensors
+  absl::flat_hash_map<absl::string_view, std::vector<NodeId>> consumers_;
+  absl::flat_hash_set<absl::string_view> available_;  // tensors of the model that others make
+  absl::flat_hash_set<NodeId> claimed_;
+  // By optimised node: tensors that the model makes behind the one that the node is named after.
+  absl::flat_hash_map<NodeId, absl::flat_hash_set<absl::string_view>> followed_;
+  std::vector<size_t> parent_;  // by place in nodes_
+  std::vector<std::vector<NodeId>> groups_;
+};
+
+// The bodies of nodes that are one in both graphs.
+void PushBodies(const ModelData& original, const ModelData& optimized, const JoinedGroup& group,
+                std::vector<std::pair<GraphId, GraphId>>* pairs) {
+  for (const NodeId id : group.optimized) {
+    const Node& node = optimized.node(id);
+    if (!node.has_graphs) continue;
+    for (const NodeId other : group.original) {
+      const Node& of_model = original.node(other);
+      if (of_model.op_type != node.op_type || !of_model.has_graphs) continue;
+      for (const Attribute& attribute : node.attributes) {
+        const Attribute* same = of_model.FindAttribute(attribute.name);
+        if (same == nullptr || same->graphs.size() != attribute.graphs.size()) continue;
+        for (size_t i = 0; i < same->graphs.size(); ++i) {
+          pairs->emplace_back(same->graphs[i], attribute.graphs[i]);
+        }
+      }
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<JoinedGroup> JoinGraphs(const ModelData& original, const ModelData& optimized,
+                                    absl::FunctionRef<bool(NodeId)> has_macs) {
+  std::vector<JoinedGroup> groups;
+  std::vector<std::pair<GraphId, GraphId>> pairs = {{0, 0}};
+  for (size_t p = 0; p < pairs.size(); ++p) {
+    const auto [of_model, of_optimized] = pairs[p];
+    for (JoinedGroup& group :
+         PairJoiner(original, of_model, optimized, of_optimized, has_macs).Run()) {
+      PushBodies(original, optimized, group, &pairs);
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
+}  // namespace onnxflops::profile

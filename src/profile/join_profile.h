@@ -1,0 +1,33 @@
+// Joins a profile with what its model costs.
+#ifndef ONNXFLOPS_SRC_PROFILE_JOIN_PROFILE_H_
+#define ONNXFLOPS_SRC_PROFILE_JOIN_PROFILE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/profile/node_costs.h"
+#include "src/profile/profile.h"
+#include "src/profile/profile_report.h"
+
+namespace onnxflops::profile {
+
+// A model and what was found of it.
+struct Side {
+  const Inference* inference = nullptr;
+  const Counts* counts = nullptr;
+  std::vector<NodeCost> costs;               // CostsOfNodes
+  std::vector<std::vector<NodeId>> matched;  // MatchKernels
+  const ModelData& model() const { return *inference->model; }
+};
+
+// `optimized`: the graph that was executed, or null, and kernels are joined by the names of nodes.
+// The first `warmup` runs are left out. Errors: FailedPrecondition where a size of the model is
+// open, or no run is left; OutOfRange for figures that are too large.
+absl::StatusOr<ProfileReport> JoinProfile(const Side& original, const Side* optimized,
+                                          const Profile& profile, int64_t warmup);
+
+}  // namespace onnxflops::profile
+
+#endif  // ONNXFLOPS_SRC_PROFILE_JOIN_PROFILE_H_

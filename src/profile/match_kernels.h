@@ -1,0 +1,23 @@
+// Which node of a graph each kernel of a profile is: by its name, in the main graph or in the body
+// that runs it.
+#ifndef ONNXFLOPS_SRC_PROFILE_MATCH_KERNELS_H_
+#define ONNXFLOPS_SRC_PROFILE_MATCH_KERNELS_H_
+
+#include <vector>
+
+#include "src/graph/model.h"
+#include "src/profile/profile.h"
+
+namespace onnxflops::profile {
+
+// By kernel: its nodes in the order of its name; none where the graph does not have it. TensorRT
+// and OpenVINO name several. ONNX Runtime calls a node without a name OP_<index>, by its place
+// among the nodes that are not constants: the order of these places tells which node it is.
+std::vector<std::vector<NodeId>> MatchKernels(const ModelData& model, const Profile& profile);
+
+// The bodies of a node, in the order of its attributes.
+std::vector<GraphId> BodiesOf(const Node& node);
+
+}  // namespace onnxflops::profile
+
+#endif  // ONNXFLOPS_SRC_PROFILE_MATCH_KERNELS_H_

@@ -1,0 +1,29 @@
+// The rows of a joined profile, for tables and CSV.
+#ifndef ONNXFLOPS_SRC_PROFILE_PROFILE_ROWS_H_
+#define ONNXFLOPS_SRC_PROFILE_PROFILE_ROWS_H_
+
+#include <string>
+#include <vector>
+
+#include "src/profile/profile_report.h"
+
+namespace onnxflops::profile {
+
+struct ProfileRow {
+  std::string name;  // with names of the model
+  std::string type;  // class of a module, operator of a kernel
+  ProfileWork work;
+  enum class Kind : uint8_t { kPlace, kOthers, kNotJoined, kOutside } kind = Kind::kPlace;
+};
+
+// They sum to ProfileReport::run_ns. First where the share of time is furthest above the share of
+// FLOPs; what is no place of the model stands at the end. With `cut`, as many rows as the view
+// says.
+std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& view, bool cut);
+
+double TimeShare(const ProfileReport& report, const ProfileWork& work);   // of a run
+double FlopsShare(const ProfileReport& report, const ProfileWork& work);  // of all kernels
+
+}  // namespace onnxflops::profile
+
+#endif  // ONNXFLOPS_SRC_PROFILE_PROFILE_ROWS_H_

@@ -1,0 +1,41 @@
+// Reads profiles piece by piece: a file of any size takes the memory of its kernels and of its
+// longest run.
+//
+// ONNX Runtime: the JSON of SessionOptions.enable_profiling (looked at with 1.31.1). An event of
+// category "Node" named X_kernel_time is an execution of node X. Events of a body are written
+// before that of the Loop or If around them, and lie within its time.
+//
+// TensorRT: the JSON of trtexec --exportProfile. OpenVINO: the CSV of benchmark_app -report_type
+// detailed_counters. Both as documented.
+//
+// Errors name the file and the place: InvalidArgument for what is no profile, or has a time below
+// 0; OutOfRange for a limit.
+#ifndef ONNXFLOPS_SRC_PROFILE_READ_PROFILE_H_
+#define ONNXFLOPS_SRC_PROFILE_READ_PROFILE_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/profile/profile.h"
+
+namespace onnxflops {
+
+// Puts up to so many bytes at the place, and says how many; 0 at the end, below 0 on an error.
+using ByteSource = absl::FunctionRef<ssize_t(char* bytes, size_t size)>;
+
+struct ReadProfileOptions {
+  bool events = false;  // fill in Profile::events
+};
+
+absl::StatusOr<Profile> ReadProfile(ByteSource source, absl::string_view name,
+                                    const ReadProfileOptions& options = {});
+absl::StatusOr<Profile> ReadProfileText(absl::string_view text, absl::string_view name,
+                                        const ReadProfileOptions& options = {});
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_PROFILE_READ_PROFILE_H_

@@ -1,0 +1,50 @@
+// Times of kernels in the runs that count.
+#ifndef ONNXFLOPS_SRC_PROFILE_RUN_TIMES_H_
+#define ONNXFLOPS_SRC_PROFILE_RUN_TIMES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "src/profile/profile.h"
+#include "src/profile/profile_report.h"
+
+namespace onnxflops::profile {
+
+// The mean of the two in the middle, rounded down; all 0 of nothing.
+TimeSpread SpreadOf(std::vector<int64_t> values);
+
+// Leaves out the first runs, and those whose sizes are not the last run's.
+class RunTimes {
+ public:
+  RunTimes(const Profile& profile, int64_t warmup);
+
+  int64_t warmup() const { return warmup_; }
+  int64_t other_sizes() const { return other_sizes_; }
+  int64_t used() const { return static_cast<int64_t>(runs_.size()); }
+  bool IsUsed(int32_t run) const { return place_[static_cast<size_t>(run)] >= 0; }
+
+  std::optional<TimeSpread> Wall() const;
+  TimeSpread Kernels() const;
+  // nullopt where it is not known, or kernels ran at the same time.
+  std::optional<int64_t> Outside() const;
+
+  // Of one kernel, or of several together; 0 in a run that does not execute it.
+  TimeSpread TimeOf(absl::Span<const int32_t> kernels) const;
+  TimeSpread CallsOf(int32_t kernel) const;
+  TimeSpread BodiesOf(int32_t kernel) const;
+
+ private:
+  template <typename Get>
+  std::vector<int64_t> Values(absl::Span<const int32_t> kernels, Get get) const;
+
+  const Profile& profile_;
+  int64_t warmup_ = 0, other_sizes_ = 0;
+  std::vector<int32_t> runs_;   // that count
+  std::vector<int32_t> place_;  // by run: in runs_, or -1
+};
+
+}  // namespace onnxflops::profile
+
+#endif  // ONNXFLOPS_SRC_PROFILE_RUN_TIMES_H_

@@ -1,0 +1,491 @@
+// The pages, one for each document that the program writes.
+
+// ---- Modules: count and diff
+
+// A field for every size that is open. `apply` gets the sizes; one without a number is null.
+function sizeFields(data, symbols, sizes, apply) {
+  const origin = new Map((symbols || []).map((symbol) => [symbol.name, symbol]));
+  if (sizes.size === 0) return null;
+  const isInput = (name) => !origin.has(name) || origin.get(name).origin.kind === "input";
+  const names = [...sizes.keys()].sort((a, b) => isInput(b) - isInput(a));
+  const fields = names.map((name) => {
+    const symbol = origin.get(name);
+    const input = h("input", { type: "text", inputmode: "numeric", value: data.sizes[name], maxlength: 18, autocomplete: "off",
+                               "data-size": name, spellcheck: "false", oninput: () => {
+                                 const text = input.value.trim().replaceAll(",", "");
+                                 const good = /^[0-9]{1,18}$/.test(text);
+                                 input.setAttribute("aria-invalid", good ? "false" : "true");
+                                 sizes.set(name, good ? BigInt(text) : null);
+                                 apply(sizes);
+                               } });
+    const hint = symbol && symbol.at_most ? `at most ${symbol.at_most.expr.slice(0, 40)}`
+               : symbol && symbol.origin.kind !== "input" ? "depends on data" : "";
+    const part = field(name.length > 40 ? `${name.slice(0, 39)}\u2026` : name, input);
+    if (hint !== "") part.append(h("span", { class: "hint muted", text: hint }));
+    return part;
+  });
+  // Sizes of inputs are what a reader knows.
+  const shown = fields.length <= 6 ? fields.length : Math.min(12, Math.max(1, names.filter(isInput).length));
+  const first = h("div", { class: "fields" }, fields.slice(0, shown));
+  const rest = fields.length > shown
+    ? h("details", {}, h("summary", { text: `${plural(fields.length - shown, "more size")}, most of them depend on data` }),
+        h("div", { class: "fields" }, fields.slice(shown)))
+    : null;
+  return h("section", { "aria-label": "Sizes" },
+           h("div", { class: "sizes" }, h("h2", { text: "Sizes" }),
+             h("span", { class: "muted", text: "The file leaves these open. All figures are at the sizes given here." })), first, rest);
+}
+
+function toolbar(view) {
+  const search = h("input", { type: "search", placeholder: "name, path or type", autocomplete: "off", spellcheck: "false",
+                              oninput: () => {
+                                view.search(search.value);
+                                if (view.hits) tell(`${plural(view.found.size, "row")} found`);
+                              },
+                              onkeydown: (event) => {
+                                if (event.key !== "Enter" || !view.hits || view.found.size === 0) return;
+                                const list = [...view.found];
+                                view.go(list[(list.indexOf(view.zoom.node) + 1) % list.length]);
+                              } });
+  const colors = view.two ? [["change", "change"]] : [["type", "type"], ["intensity", "FLOP/byte"]];
+  return h("div", { class: "bar" },
+           choice("Size by", view.quantities.map((q) => [q.key, q.title]), view.quantity.key, (key) => {
+             view.quantity = view.quantities.find((q) => q.key === key);
+             view.change();
+           }),
+           view.two ? null : choice("Color by", colors, view.color, (key) => {
+             view.color = key;
+             view.change();
+           }),
+           field("Search", search));
+}
+
+function breadcrumb(view) {
+  const list = h("ol");
+  const member = h("span");
+  const box = h("nav", { class: "path", "aria-label": "Path" }, list, member);
+  view.onchange(() => {
+    const way = [];
+    for (let n = view.zoom.node; n; n = n.parent) way.unshift(n);
+    list.replaceChildren(...way.map((node) => h("li", {}, node === view.zoom.node
+      ? h("bdi", { "aria-current": "true", text: view.nameOf(node) })
+      : h("button", { type: "button", onclick: () => view.go(node) }, h("bdi", { text: view.nameOf(node) })))));
+    const { node, members } = view.zoom;
+    member.replaceChildren();
+    if (node.times > 1 && numbered(node)) {
+      const options = [["", `all ${node.times}`]];
+      for (let i = 0; i < Math.min(node.times, 500); ++i) options.push([String(i), memberName(node, i)]);
+      const chosen = members.has(node) ? String(members.get(node)) : "";
+      member.append(choice("show", options, chosen, (value) => {
+        const next = new Map(members);
+        if (value === "") next.delete(node);
+        else next.set(node, Number(value));
+        view.go(node, next);
+      }));
+    }
+  });
+  return box;
+}
+
+// What is under the pointer or has the focus, in full.
+function details(view) {
+  const name = h("bdi", { class: "name" }), type = h("bdi", { class: "muted" }), words = h("span", { class: "words" });
+  const draw = (node) => {
+    name.textContent = node === view.zoom.node ? "" : printable(view.pathTo(node));
+    type.textContent = printable(node.type);
+    const times = view.times(node);
+    const intensity = view.tree.intensity(node);
+    words.textContent = printable([view.words(node), times > 1n ? `${times} times` : "",
+                         !view.two && intensity !== null ? `${number(intensity)} FLOP/byte` : ""].filter(Boolean).join("  \u00b7  "));
+  };
+  view.hover = draw;
+  view.onchange(() => draw(view.zoom.node));
+  return h("p", { class: "details" }, name, type, words);
+}
+
+function legend(view) {
+  const box = h("ul", { class: "legend", "aria-label": "Colors" });
+  view.onchange(() => box.replaceChildren(...view.legend().map(([color, text]) =>
+      h("li", {}, h("span", { class: `swatch ${color}`, "aria-hidden": "true" }), h("bdi", { text })))));
+  return box;
+}
+
+function pictures(view, titles) {
+  const icicles = titles.map((title, side) => new Icicle(view, titles.length === 1 ? view.tree.root.sides.length - 1 : side, title));
+  const draw = () => {
+    const values = icicles.map((icicle) => view.of(view.zoom.node, icicle.side)).filter((value) => value !== null);
+    const scale = values.reduce((a, b) => (a > b ? a : b), 0n);
+    for (const icicle of icicles) icicle.draw(scale);
+  };
+  view.onchange(draw);
+  let width = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(icicles[0].box.clientWidth - width) < 1) return;
+    width = icicles[0].box.clientWidth;
+    draw();
+  }).observe(icicles[0].box);
+  return icicles.map((icicle, i) => [titles.length > 1 ? h("p", { class: "subtitle", text: titles[i] }) : null, icicle.box]);
+}
+
+function modulesPage(data, model, top, titles, symbols, bottom) {
+  const tree = new Tree(data);
+  const view = new View(tree, data.cost);
+  const fields = sizeFields(data, symbols, tree.sizes, (sizes) => {
+    tree.resize(sizes);
+    view.change();
+  });
+  const table = new TreeTable(view);
+  const joined = tree.rowsJoined > 0
+    ? h("p", { class: "muted", text: `${plural(tree.rowsJoined, "small row")} had no room in this page and ${tree.rowsJoined === 1 ? "is" : "are"} ` +
+                                     "joined: --format json has all of them." }) : null;
+  const totals = h("div");
+  view.onchange(() => totals.replaceChildren(top(tree)));
+  page.replaceChildren(...[heading(model, [...modelWords(model), sizeWords((data.report || data.diff).bindings || data.diff && data.diff.head_bindings)]),
+                       totals, fields,
+                       h("section", { "aria-label": "Picture" }, toolbar(view), breadcrumb(view), details(view),
+                         pictures(view, titles), legend(view)),
+                       table.box, joined, bottom(view), told].filter(Boolean));
+  addEventListener("hashchange", () => view.goTo(pathOfAddress()));
+  if (!(location.hash.length > 1 && view.goTo(pathOfAddress()))) view.change();
+  told.textContent = "";
+}
+function pathOfAddress() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch (error) {
+    return location.hash.slice(1);
+  }
+}
+
+function countPage(data) {
+  const { report } = data;
+  data.title = fileName(report.model.path);
+  const top = (tree) => {
+    const of = (key) => (tree.quantity(key) ? tree.of(tree.root, tree.quantity(key)) : undefined);
+    const least = report.coverage.lower_bound ? "\u2265 " : "";
+    const [flops, macs, other, read, written] = ["flops", "macs", "other_flops", "bytes_read", "bytes_written"].map(of);
+    const intensity = tree.intensity(tree.root);
+    const bound = of("time_bound_zs");
+    const saved = report.memory && big(report.memory.inference_peak_bytes);
+    if (report.headline) {
+      return figures([[report.headline_name, show(flops === undefined ? macs : flops), `as ${report.convention} counts`],
+                      report.totals.params === null ? null : ["Parameters", si(big(report.totals.params))]]);
+    }
+    const int = of("int_ops");
+    return figures([
+      ["FLOPs", least + show(flops), flops > 0n ? `2 \u00d7 MACs + ${show(other)} other` : null],
+      ["MACs", least + show(macs), int > 0n ? `${show(int)} integer operations` : null],
+      ["Parameters", show(of("params")), show(of("param_bytes"), "B")],
+      ["Bytes moved", show(sum([read, written]), "B"), `read ${show(read, "B")}, written ${show(written, "B")}`],
+      ["FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
+      bound === undefined ? null : ["Time bound", time(bound), `${report.roofline.device}, ${report.roofline.dtype}`],
+      saved ? ["Peak of activations", show(saved, "B"), "inference"] : null,
+    ]);
+  };
+  modulesPage(data, report.model, top, [`Modules of ${data.title}`], report.symbols,
+              (view) => h("div", {}, report.roofline ? rooflineChart(report.roofline, view) : null, notes(report)));
+}
+
+function notes(report) {
+  const items = [...report.warnings];
+  const { coverage } = report;
+  if (coverage.unknown > 0) {
+    items.unshift(`${plural(coverage.unknown, "node")} ${coverage.unknown === 1 ? "is" : "are"} not counted; totals are lower bounds.`);
+    for (const item of coverage.items) items.push(`${item.node || "(no name)"} (${item.op}): ${item.reason}`);
+  }
+  if (items.length === 0) return null;
+  return h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, items.map((text) => h("li", {}, h("bdi", { text })))));
+}
+
+function diffPage(data) {
+  const { diff } = data;
+  data.title = fileName(diff.head.path);
+  const base = diff.base ? fileName(diff.base.path) : "(no base)";
+  const top = (tree) => figures(["flops", "macs", "params", "bytes_read", "bytes_written"].map((key) => {
+    const q = tree.quantity(key);
+    if (!q) return null;
+    const [before, after] = [tree.of(tree.root, q, 0), tree.of(tree.root, q, 1)];
+    if (before === null || after === null) return [q.title, "?", null];
+    const change = after - before;
+    const words = change === 0n ? "unchanged"
+                : `${change > 0n ? "+" : ""}${show(change, q.unit)}${before > 0n ? ` (${change > 0n ? "+" : ""}${percent(change, before)})` : ""}`;
+    return [q.title, show(after, q.unit), words];
+  }));
+  const facts = [...diff.facts, ...diff.inputs, ...diff.outputs];
+  const declared = facts.length === 0 ? null
+    : h("section", {}, h("h2", { text: "What the files declare" }),
+        plainTable("What the files declare", [["what"], ["base"], ["head"]],
+                   facts.map((fact) => [fact.name, fact.base === undefined ? "\u2013" : fact.base,
+                                        fact.head === undefined ? "\u2013" : fact.head])));
+  const titles = diff.base ? [`Base: ${base}`, `Head: ${data.title}`] : [`Head: ${data.title}`];
+  modulesPage(data, { ...diff.head, path: diff.base ? `${base} \u2192 ${data.title}` : diff.head.path }, top, titles, null, () => declared);
+}
+
+// ---- The roofline of --device: modules that do the work themselves, under the roof
+
+function rooflineChart(roofline, view) {
+  const box = h("section", {}, h("h2", { text: "Roofline" }));
+  const draw = () => {
+    const { tree } = view;
+    const [work, bound] = [tree.quantity("flops"), tree.quantity("time_bound_zs")];
+    const points = [];
+    for (const node of tree.nodes) {
+      if (!node.leaf || node.kind === "others") continue;
+      const [flops, zs, intensity] = [tree.of(node, work), tree.of(node, bound), tree.intensity(node)];
+      if (!flops || !zs || !intensity) continue;
+      points.push({ node, x: intensity, y: Number(flops) / (Number(zs) / 1e21), share: ratio(zs, tree.of(tree.root, bound)) });
+    }
+    const { peak_flops_per_second: peak, bytes_per_second: speed } = roofline;
+    const ridge = peak / speed;
+    const low = 10 ** Math.floor(Math.log10(Math.min(ridge / 10, ...points.map((p) => p.x))));
+    const high = 10 ** Math.ceil(Math.log10(Math.max(ridge * 10, ...points.map((p) => p.x))));
+    const floor = 10 ** Math.floor(Math.log10(Math.min(low * speed, ...points.map((p) => p.y))));
+    const width = Math.max(320, Math.min(box.clientWidth || 900, 900));
+    const rate = (v) => `${siFloat(v)}`;
+    const chart = frame(`Roofline of ${roofline.device} in ${roofline.dtype}: ${plural(points.length, "module")} under the roof`, width, 360,
+                        { low, high, log: true, title: "FLOP/byte", text: (v) => number(v) },
+                        { low: floor, high: peak * 2, log: true, title: "FLOP/s", text: rate });
+    const { svg, px, py } = chart;
+    svg.append(s("polyline", { class: "roof", points: [[low, low * speed], [ridge, peak], [high, peak]].map(([x, y]) => `${px(x)},${py(y)}`).join(" ") }),
+               s("text", { class: "tick", x: chart.right - 4, y: py(peak) - 7, "text-anchor": "end", text: `${rate(peak)}FLOP/s, ${roofline.dtype}` }));
+    points.sort((a, b) => b.share - a.share);
+    for (const point of points.slice(0, 400)) {
+      const r = 3 + 14 * Math.sqrt(point.share);
+      svg.append(s("circle", { class: `point ${view.color === "type" ? view.colorOf(point.node) : "family0"}`, cx: px(point.x), cy: py(point.y), r },
+                   s("title", { text: `${point.node.path || point.node.label}: ${number(point.x)} FLOP/byte, ${rate(point.y)}FLOP/s, ` +
+                                      `${(point.share * 100).toFixed(1)} % of the time` })));
+    }
+    box.replaceChildren(h("h2", { text: "Roofline" }),
+                        h("p", { class: "muted", text: `${roofline.device} in ${roofline.dtype}: peak ${rate(peak)}FLOP/s (${roofline.peak_source}), ` +
+                          `${rate(speed)}B/s (${roofline.memory_source}). A circle is as large as its share of the time bound.` }),
+                        h("div", { class: "scroll" }, svg));
+  };
+  view.onchange(draw);
+  return box;
+}
+
+// ---- compare: from our count to what a tool reports
+
+function comparePage(data) {
+  const tools = data.conventions;
+  const known = tools.filter((tool) => tool.headline), none = tools.filter((tool) => !tool.headline);
+  const open = known.filter((tool) => big(tool.headline) === null);
+  // The one that is farthest from our count is the one that asks for reasons.
+  const distance = (tool) => {
+    const [from, to] = [big(tool.start), big(tool.headline)];
+    return from === null || to === null ? 0 : Math.abs(ratio(to - from, from));
+  };
+  let chosen = tools.find((tool) => tool.name === pathOfAddress()) ||
+               known.reduce((far, tool) => (far && distance(far) >= distance(tool) ? far : tool), null) || tools[0];
+  const way = h("section", { class: "way", "aria-label": "Way" });
+  const list = h("ul", { class: "tools", "aria-label": "Tools" });
+  const draw = () => {
+    list.replaceChildren(...[...known, ...none].map((tool) => {
+      const { headline } = tool;
+      const value = headline ? (big(headline) === null ? headline.expr : si(big(headline))) : "no figure";
+      return h("li", {}, h("button", { type: "button", "data-tool": tool.name, "aria-pressed": String(tool === chosen), onclick: () => {
+        chosen = tool;
+        try {
+          history.replaceState(null, "", `#${encodeURIComponent(tool.name)}`);
+        } catch (error) {
+          // A page inside of another has no address of its own.
+        }
+        draw();
+        list.querySelector("[aria-pressed=true]").focus();
+      } }, h("span", { class: "tool", text: tool.name }),
+         h("span", { class: "figure", text: value.length > 24 ? `${value.slice(0, 23)}\u2026` : value }),
+         h("span", { class: "muted", text: headline ? `${tool.unit === "mac" ? "MACs" : "FLOPs"}${tool.status === "assumed" ? " *" : ""}` : "" })));
+    }));
+    way.replaceChildren(...waterfall(chosen));
+  };
+  const star = tools.some((tool) => tool.status === "assumed");
+  page.replaceChildren(...[heading(data.model, [...modelWords(data.model), sizeWords(data.bindings)]),
+    h("p", { class: "lead", text: "What other tools report for this model, and where each difference from our count comes from." }),
+    open.length > 0 ? h("p", { class: "muted", text: "Sizes are open, so figures are formulas: --dim NAME=N gives a size." }) : null,
+    h("div", { class: "columns" }, h("div", {}, list, star ? h("p", { class: "muted", text: "* rests on an assumption" }) : null), way), told].filter(Boolean));
+  draw();
+}
+
+function waterfall(tool) {
+  const unit = tool.unit === "mac" ? "MACs" : "FLOPs";
+  const head = [h("h2", { text: tool.name + (tool.version ? ` ${tool.version}` : "") }),
+                h("p", { class: "muted", text: tool.source })];
+  if (!tool.headline) return [...head, h("p", { text: tool.assumptions.join(" ") })];
+  const steps = [{ name: `our count, in ${unit}`, at: big(tool.start), total: true, text: tool.start.expr }];
+  for (const term of tool.terms) {
+    const before = steps[steps.length - 1].at, amount = big(term.amount);
+    steps.push({ name: term.name, reason: term.reason, nodes: term.nodes, amount, from: before, text: term.amount.expr, module: term.module,
+                 at: before === null || amount === null ? null : before + amount });
+  }
+  steps.push({ name: tool.headline_name, at: big(tool.headline), total: true, text: tool.headline.expr });
+  const most = steps.reduce((high, step) => (step.at !== null && step.at > high ? step.at : high), 1n);
+  const bar = (step) => {
+    if (step.at === null || (!step.total && step.from === null)) return null;
+    const [low, high] = step.total ? [0n, step.at] : step.at < step.from ? [step.at, step.from] : [step.from, step.at];
+    const x = 1000 * ratio(low, most), width = Math.max(1000 * ratio(high - low, most), 2);
+    return s("svg", { class: "bar-cell", viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+             s("rect", { class: step.total ? "total" : step.amount < 0n ? "less2" : "more2", x: Math.min(x, 998), y: 0, width, height: 10 }));
+  };
+  const rows = steps.map((step) => h("li", { class: step.total ? "step total" : "step" },
+    h("div", { class: "step-head" }, h("bdi", { class: "name", text: step.name }),
+      h("span", { class: "figure", title: step.text.length < 2000 ? step.text : null,
+                  text: step.total ? (step.at === null ? step.text : si(step.at))
+                                   : step.amount === null ? step.text : `${step.amount > 0n ? "+" : ""}${si(step.amount)}` })),
+    bar(step),
+    step.reason ? h("p", { class: "muted" }, h("bdi", { text: step.reason }),
+                    ` (${[step.module, plural(step.nodes, "node")].filter(Boolean).join(", ")})`) : null));
+  const assumed = tool.assumptions.length === 0 ? null
+    : h("div", {}, h("h3", { text: "Assumptions" }), h("ul", { class: "notes" }, tool.assumptions.map((text) => h("li", { text }))));
+  return [...head, h("ol", { class: "waterfall" }, rows), assumed].filter(Boolean);
+}
+
+// ---- check: verdicts, what failed first
+
+const kVerdicts = ["failed", "not_proven", "allowed", "warned", "skipped", "passed"];
+
+function checkPage(data) {
+  const rules = [...data.rules].sort((a, b) => kVerdicts.indexOf(a.verdict) - kVerdicts.indexOf(b.verdict));
+  const bad = rules.filter((rule) => !rule.passed).length;
+  const model = data.model || { path: plural(data.models.length, "model") };
+  const bar = (rule) => {
+    if (rule.limit_value === undefined || rule.actual_value === undefined || BigInt(rule.limit_value) <= 0n) return "";
+    const part = ratio(BigInt(rule.actual_value), BigInt(rule.limit_value));
+    const most = Math.max(part, 1) * 1.05;
+    return s("svg", { class: "bar-cell small", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img",
+                      "aria-label": `${(part * 100).toFixed(1)} % of the limit` },
+             s("rect", { class: rule.passed ? "total" : "more3", x: 0, y: 0, width: Math.max(0.5, 100 * part / most), height: 10 }),
+             s("line", { class: "limit", x1: 100 / most, x2: 100 / most, y1: 0, y2: 10 }));
+  };
+  const columns = [
+    ["verdict", (rule) => h("span", { class: `verdict ${rule.verdict}`, text: rule.verdict.replace("_", " ") })],
+    ["model", (rule) => fileName(rule.model)], ["rule", (rule) => rule.name], ["where", (rule) => rule.where || "model"],
+    ["at", (rule) => rule.at], ["actual", (rule) => rule.actual, true], ["limit", (rule) => rule.limit, true], ["of the limit", bar],
+    ["left", (rule) => rule.margin, true], ["detail", (rule) => rule.detail],
+  ].filter(([title]) => (title === "model" ? data.models : !["at", "detail"].includes(title) || rules.some((rule) => rule[title] !== "")));
+  page.replaceChildren(
+    heading(model, [...modelWords(data.model), data.base ? `against ${fileName(data.base.path)}` : "", data.budgets ? `budgets: ${data.budgets}` : ""]),
+    h("p", { class: `verdict ${bad > 0 ? "failed" : "passed"}`,
+             text: bad > 0 ? `Failed: ${bad} of ${plural(rules.length, "rule")}` : `Passed: ${plural(rules.length, "rule")}` }),
+    plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule)))), told);
+}
+
+// ---- mfu: utilisation, and what other formulas give
+
+function mfuPage(data) {
+  const part = (value) => `${number(value * 100)} %`;
+  const rate = (value) => `${siFloat(value)}FLOP/s`.replace(/(\d)FLOP/, "$1 FLOP");
+  const most = Math.max(data.mfu, ...data.formulas.map((formula) => formula.mfu || 0)) || 1;
+  const bar = (value, chosen) => s("svg", { class: "bar-cell small", viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+                                   s("rect", { class: chosen ? "family0" : "plain", x: 0, y: 0, width: Math.max(1, 1000 * value / most), height: 10 }),
+                                   most > 1 ? s("line", { class: "limit", x1: 1000 / most, x2: 1000 / most, y1: 0, y2: 10 }) : null);
+  const known = data.formulas.filter((formula) => formula.flops_per_step !== undefined && formula.flops_per_step !== null);
+  const missing = data.formulas.filter((formula) => !known.includes(formula));
+  page.replaceChildren(...[
+    heading({ path: data.model }, [sizeWords(data.bindings), `${data.devices} \u00d7 ${data.device || "device"}${data.dtype ? ` in ${data.dtype}` : ""}`]),
+    figures([["MFU", part(data.mfu), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
+             ["HFU", part(data.hfu), "with what is computed again"],
+             ["FLOPs a step", si(big(data.training_flops)), `forward ${si(big(data.forward_flops))}`],
+             ["Step", `${number(data.step_seconds)} s`, data.grad_accumulation > 1 ? `${data.grad_accumulation} runs of the model` : null],
+             ["Achieved", rate(data.achieved_flops_per_second), "per device"],
+             ["Peak", rate(data.peak_flops_per_second), data.peak_source]]),
+    h("section", {}, h("h2", { text: "By other formulas" }),
+      plainTable("MFU by formula", [["formula"], ["FLOPs a step", true], ["MFU", true], ["compared"], ["what it is"], ["source"]],
+                 known.map((formula) => [formula.name, h("span", { title: digits(big(formula.flops_per_step)), text: si(big(formula.flops_per_step)) }),
+                                         part(formula.mfu), bar(formula.mfu, formula.name === data.counted), formula.formula, formula.source])),
+      most > 1 ? h("p", { class: "muted", text: "The line is the peak of the devices." }) : null,
+      missing.length > 0 ? h("details", {}, h("summary", { text: `${plural(missing.length, "formula")} without a figure` }),
+                             h("ul", { class: "notes" }, missing.map((formula) => h("li", { text: `${formula.name}: ${formula.missing || formula.formula}` })))) : null),
+    (data.notes || []).length > 0 ? h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", { text })))) : null,
+    told].filter(Boolean));
+}
+
+// ---- Sweeps: cost against size
+
+function sweepPage(data) {
+  const keys = Object.keys(data.points[0].totals);
+  const titles = { flops: "FLOPs", macs: "MACs", params: "parameters" };
+  const title = (key) => titles[key] || key.replaceAll("_", " ");
+  const unit = (key) => (key.includes("bytes") ? "B" : key === "time_bound_zs" ? "zs" : "");
+  let quantity = keys.find((key) => data.points.every((point) => point.totals[key] !== null)) || keys[0];
+  let [along] = [...data.symbols].sort((a, b) => count(b) - count(a));
+  function count(symbol) {
+    return new Set(data.points.map((point) => point.sizes[symbol])).size;
+  }
+  const box = h("div");
+  const draw = () => {
+    const lines = new Map();  // by the other sizes
+    for (const point of data.points) {
+      const value = big(point.totals[quantity]);
+      if (value === null) continue;
+      const other = data.symbols.filter((symbol) => symbol !== along).map((symbol) => `${symbol} = ${point.sizes[symbol]}`).join(", ");
+      if (!lines.has(other)) lines.set(other, []);
+      lines.get(other).push([Number(point.sizes[along]), value]);
+    }
+    const points = [...lines.values()].flat();
+    if (points.length === 0) {
+      box.replaceChildren(h("p", { text: "There is no chart while a size is open." }));
+      return;
+    }
+    const xs = points.map(([x]) => x), ys = points.map(([, y]) => Number(y));
+    const wide = Math.max(...xs) > 20 * Math.max(1, Math.min(...xs)) && Math.min(...xs) > 0;
+    const tall = Math.max(...ys) > 200 * Math.max(1, Math.min(...ys)) && Math.min(...ys) > 0;
+    const width = Math.max(320, Math.min(box.clientWidth || 900, 900));
+    const axis = (values, log) => ({ low: log ? 10 ** Math.floor(Math.log10(Math.min(...values))) : 0,
+                                     high: log ? 10 ** Math.ceil(Math.log10(Math.max(...values))) : Math.max(...values) * 1.05 || 1, log });
+    const value = (v) => show(BigInt(Math.round(v)), unit(quantity)).replace(/\.?0+(?= |$)/, "");
+    const chart = frame(`${title(quantity)} against ${along}`, width, 360, { ...axis(xs, wide), title: along.slice(0, 60), text: (v) => siFloat(v) },
+                        { ...axis(ys, tall), title: title(quantity), text: value });
+    let color = 0;
+    const names = [];
+    for (const [name, line] of lines) {
+      line.sort((a, b) => a[0] - b[0]);
+      const family = `family${Math.min(color++, 7)}`;
+      names.push([family, name]);
+      chart.svg.append(s("polyline", { class: `line ${family}`, points: line.map(([x, y]) => `${chart.px(x)},${chart.py(Number(y))}`).join(" ") }));
+      for (const [x, y] of line) {
+        chart.svg.append(s("circle", { class: `point ${family}`, cx: chart.px(x), cy: chart.py(Number(y)), r: 4 },
+                           s("title", { text: `${along} = ${x}: ${digits(y)}` })));
+      }
+    }
+    box.replaceChildren(h("div", { class: "scroll" }, chart.svg),
+                        names.length > 1 ? h("ul", { class: "legend" }, names.map(([family, text]) =>
+                            h("li", {}, h("span", { class: `swatch ${family}` }), h("bdi", { text })))) : "");
+  };
+  const cell = (value, key) => {
+    const exact = big(value);
+    if (value === null || value === undefined) return "\u2013";
+    return exact === null ? String(value.expr) : h("span", { title: digits(exact), text: show(exact, unit(key)) });
+  };
+  const shown = ["flops", "macs", "bytes_read", "bytes_written", "time_bound_zs", "params"].filter((key) => keys.includes(key));
+  page.replaceChildren(
+    heading(data.model, [...modelWords(data.model), sizeWords(data.bindings)]),
+    h("div", { class: "bar" }, choice("Cost", keys.map((key) => [key, title(key)]), quantity, (key) => { quantity = key; draw(); }),
+      data.symbols.length > 1 ? choice("Against", data.symbols.map((symbol) => [symbol, symbol]), along, (symbol) => { along = symbol; draw(); }) : null),
+    box,
+    h("section", {}, h("h2", { text: "Points" }),
+      plainTable("Points", [...data.symbols.map((symbol) => [symbol, true]), ...shown.map((key) => [title(key), true])],
+                 data.points.map((point) => [...data.symbols.map((symbol) => String(point.sizes[symbol])),
+                                             ...shown.map((key) => cell(point.totals[key], key))]))), told);
+  draw();
+}
+
+// ---- Start
+
+const page = document.getElementById("page");
+const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: checkPage, mfu: mfuPage, sweep: sweepPage };
+
+function start() {
+  const holder = document.getElementById("data");
+  const { kind } = holder.dataset;
+  // Integers stay exact, where the browser tells how a number was written.
+  const exact = (key, value, context) =>
+      (typeof value === "number" && !Number.isSafeInteger(value) && context && /^-?[0-9]+$/.test(context.source) ? BigInt(context.source) : value);
+  const data = kind === "count" || kind === "diff" ? JSON.parse(holder.textContent) : JSON.parse(holder.textContent, exact);
+  if (data.too_large) {
+    page.append(h("p", { text: "This report does not fit into a page of 1 MB: --format json has all of it." }));
+    return;
+  }
+  kPages[kind](data);
+  document.documentElement.dataset.ready = "true";
+}
+start();

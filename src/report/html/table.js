@@ -1,0 +1,251 @@
+// The table of the same tree.
+
+const kMaxTableRows = 300;  // before a button shows more
+
+class TreeTable {
+  constructor(view) {
+    this.view = view;
+    this.open = new Set();
+    this.most = kMaxTableRows;
+    this.sort = { key: null, down: true };
+    const keys = view.two ? [] : ["flops", "share", "macs", "params"];
+    this.columns = this.allColumns();
+    this.chosen = new Set(view.two ? ["base", "head", "change", "percent"] : keys.filter((key) => this.columns.has(key)));
+    if (!view.two) this.chosen.add(view.quantity.key);
+    this.openByCost();
+    this.body = h("tbody");
+    this.titles = h("tr");
+    this.table = h("table", { role: "treegrid", "aria-label": "Modules and operators", class: "tree" },
+                   h("thead", {}, this.titles), this.body);
+    this.more = h("button", { type: "button", onclick: () => { this.most *= 4; this.draw(); } });
+    this.body.addEventListener("keydown", (event) => this.key(event));
+    this.body.addEventListener("click", (event) => this.click(event));
+    this.box = h("section", { "aria-label": "Table" },
+                 h("div", { class: "bar" }, h("h2", { text: "Modules" }), this.chooser(),
+                   h("button", { type: "button", text: "Expand all", onclick: () => this.openAll(true) }),
+                   h("button", { type: "button", text: "Collapse", onclick: () => this.openAll(false) }),
+                   h("button", { type: "button", text: "Copy as CSV", onclick: () => this.copy() })),
+                 h("div", { class: "scroll" }, this.table), this.more);
+    view.onchange(() => this.reveal());
+  }
+
+  allColumns() {
+    const { view } = this, columns = new Map();
+    if (view.two) {
+      const of = (side) => (node) => view.tree.of(node, view.quantity, side);
+      const change = (node) => sum([of(1)(node), of(0)(node) === null ? null : -of(0)(node)]);
+      const text = (value) => show(value, view.unit());
+      columns.set("base", { title: "base", value: of(0), text });
+      columns.set("head", { title: "head", value: of(1), text });
+      columns.set("change", { title: "change", value: change, signed: true,
+                              text: (value) => (value > 0n ? "+" : "") + text(value) });
+      columns.set("percent", { title: "%", value: change, signed: true, text: (value, node) => {
+        const base = of(0)(node);
+        if (value === 0n) return "";
+        return base === 0n ? "new" : of(1)(node) === 0n ? "gone" : `${value > 0n ? "+" : ""}${percent(value, base)}`;
+      } });
+      return columns;
+    }
+    for (const q of view.quantities) {
+      columns.set(q.key, { title: q.title, value: (node) => view.tree.of(node, q), text: (v) => show(v, q.unit), q });
+      if (q !== view.tree.quantities[0]) continue;
+      columns.set("share", { title: "share", value: (node) => view.tree.of(node, view.quantity),
+                             text: (v) => percent(v, view.tree.of(view.tree.root, view.quantity)) });
+    }
+    columns.set("intensity", { title: "FLOP/byte", value: (node) => view.tree.intensity(node), number: true,
+                               text: (v) => (v === null ? "\u2013" : number(v)) });
+    columns.set("nodes", { title: "nodes", value: (node) => BigInt(node.nodes) * node.all, text: digits });
+    return columns;
+  }
+
+  chooser() {
+    return h("details", { class: "menu" }, h("summary", { text: "Columns" }),
+             h("div", { class: "choices" }, [...this.columns].map(([key, column]) => {
+               const box = h("input", { type: "checkbox", id: `column-${key}`, checked: this.chosen.has(key),
+                                        onchange: () => {
+                                          if (box.checked) this.chosen.add(key);
+                                          else this.chosen.delete(key);
+                                          this.draw();
+                                        } });
+               return h("div", {}, box, h("label", { for: `column-${key}`, text: column.title }));
+             })));
+  }
+
+  // As far as a screen shows rows: the dearest first.
+  openByCost() {
+    const { tree } = this.view;
+    const cost = (node) => sum(node.sides.map((_, side) => tree.of(node, this.view.quantity, side))) || 0n;
+    const floor = cost(tree.root) / 100n;
+    const queue = [tree.root];
+    let rows = 1;
+    while (queue.length > 0) {
+      queue.sort((a, b) => (cost(a) < cost(b) ? 1 : -1));
+      const node = queue.shift();
+      if (node.children.every((child) => child.kind === "operator") || cost(node) < floor) continue;
+      if (rows + node.children.length > 36) continue;
+      rows += node.children.length;
+      this.open.add(node);
+      queue.push(...node.children.filter((child) => child.children.length > 0));
+    }
+  }
+  openAll(open) {
+    this.open = new Set(open ? this.view.tree.nodes.filter((node) => node.children.length > 0) : [this.view.tree.root]);
+    this.draw();
+  }
+  // What the picture marks has a row in sight.
+  reveal() {
+    for (let n = this.view.marked && this.view.marked.parent; n; n = n.parent) this.open.add(n);
+    this.draw();
+  }
+
+  // Rows in sight, in order.
+  rows() {
+    const { hits, tree } = this.view;
+    const column = this.columns.get(this.sort.key);
+    const value = column ? column.value : (node) => sum(node.sides.map((_, side) => tree.of(node, this.view.quantity, side)));
+    const sorted = (children) => {
+      const list = children.filter((child) => !hits || hits.has(child)).map((child) => [child, value(child)]);
+      if (this.sort.key === "name") list.sort((a, b) => a[0].label.localeCompare(b[0].label, "en", { numeric: true }));
+      else list.sort((a, b) => (a[1] === b[1] ? 0 : a[1] === null || (b[1] !== null && a[1] < b[1]) ? 1 : -1));
+      if (!this.sort.down) list.reverse();
+      return list.map(([child]) => child);
+    };
+    const list = [], todo = [tree.root];
+    while (todo.length > 0) {
+      const node = todo.pop();
+      list.push(node);
+      if (this.open.has(node) || (hits && this.view.found.size < 200)) todo.push(...sorted(node.children).reverse());
+    }
+    return list;
+  }
+
+  draw() {
+    const { view } = this;
+    const active = document.activeElement, kept = active && active.closest ? active.closest("tr[data-id]") : null;
+    const keptId = kept && this.body.contains(kept) ? kept.dataset.id : null;
+    this.drawTitles();
+    const rows = this.rows();
+    this.shown = rows.slice(0, this.most);
+    this.body.replaceChildren(...this.shown.map((node) => this.row(node)));
+    this.more.hidden = rows.length <= this.most;
+    this.more.textContent = `Show more of ${plural(rows.length, "row")}`;
+    const first = this.body.querySelector(`tr[data-id="${keptId === null ? (view.marked || view.tree.root).id : keptId}"]`) ||
+                  this.body.firstElementChild;
+    if (first) first.setAttribute("tabindex", 0);
+    if (keptId !== null && first) first.focus();
+  }
+
+  drawTitles() {
+    const title = (key, text, right) => {
+      const sorted = this.sort.key === key;
+      return h("th", { scope: "col", role: "columnheader", class: right ? "number" : "first",
+                       "aria-sort": sorted ? (this.sort.down ? "descending" : "ascending") : null },
+               h("button", { type: "button", class: "title", "data-column": key, text: text + (sorted ? (this.sort.down ? " \u2193" : " \u2191") : ""),
+                             onclick: () => {
+                               this.sort = { key, down: sorted ? !this.sort.down : true };
+                               this.draw();
+                               this.titles.querySelector(`[data-column="${key}"]`).focus();
+                             } }));
+    };
+    this.titles.replaceChildren(title("name", "module", false),
+                                ...[...this.columns].filter(([key]) => this.chosen.has(key))
+                                    .map(([key, column]) => title(key, column.title, true)));
+  }
+
+  row(node) {
+    const { view } = this;
+    const inside = node.children.length > 0, open = inside && (this.open.has(node) || Boolean(view.hits));
+    const name = h("td", { role: "rowheader", class: "first" },
+                   h("span", { class: `step level${Math.min(node.depth, 12)}` }),
+                   h("span", { class: "arrow", "aria-hidden": "true", text: inside ? (open ? "\u25be" : "\u25b8") : "" }),
+                   h("span", { class: `swatch ${view.colorOf(node)}`, "aria-hidden": "true" }),
+                   h("bdi", { class: node.kind === "operator" ? "operator" : "module", text: node.label }),
+                   node.times > 1 ? h("span", { class: "times", text: `\u00d7${node.times}` }) : null,
+                   node.type && node.type !== node.label ? h("bdi", { class: "type", text: node.type }) : null);
+    const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
+      const value = column.value(node);
+      const formula = value === null && column.q ? view.tree.formulaOf(node, column.q) : null;
+      const mark = node.atLeast && column.q ? "\u2265 " : "";
+      return h("td", { role: "gridcell", class: `number${column.signed && value ? ` ${signOf(value)}` : ""}`,
+                       title: value === null ? formula : column.number ? null : digits(value),
+                       text: value === null && !column.number ? "?" : mark + column.text(value, node) });
+    });
+    return h("tr", { role: "row", "data-id": node.id, tabindex: -1, "aria-level": node.depth + 1,
+                     "aria-expanded": inside ? String(open) : null,
+                     class: `${node === view.marked ? "marked" : ""}${view.hits && view.found.has(node) ? " hit" : ""}` || null },
+             name, cells);
+  }
+
+  nodeOf(target) {
+    const row = target.closest("tr[data-id]");
+    return row ? this.view.tree.nodes[Number(row.dataset.id)] : null;
+  }
+  toggle(node) {
+    if (this.open.has(node)) this.open.delete(node);
+    else this.open.add(node);
+    this.draw();
+  }
+  click(event) {
+    const node = this.nodeOf(event.target);
+    if (!node) return;
+    if (event.target.classList.contains("arrow")) this.toggle(node);
+    else this.view.go(node);
+  }
+  key(event) {
+    const node = this.nodeOf(event.target);
+    if (!node) return;
+    const at = this.shown.indexOf(node), open = this.open.has(node);
+    const focus = (to) => {
+      if (!to || !this.shown.includes(to)) return;
+      event.target.closest("tr").setAttribute("tabindex", -1);
+      const row = this.body.children[this.shown.indexOf(to)];
+      row.setAttribute("tabindex", 0);
+      row.focus();
+    };
+    const keys = {
+      ArrowDown: () => focus(this.shown[at + 1]),
+      ArrowUp: () => focus(this.shown[at - 1]),
+      Home: () => focus(this.shown[0]),
+      End: () => focus(this.shown[this.shown.length - 1]),
+      ArrowRight: () => (node.children.length > 0 && !open ? this.toggle(node) : focus(this.shown[at + 1])),
+      ArrowLeft: () => (open ? this.toggle(node) : focus(node.parent)),
+      Enter: () => this.view.go(node),
+      Escape: () => this.view.zoom.node.parent && this.view.go(this.view.zoom.node.parent),
+    };
+    if (!keys[event.key]) return;
+    keys[event.key]();
+    event.preventDefault();
+  }
+
+  // Every digit; what a spreadsheet would take for a formula is text.
+  csv() {
+    const cell = (text) => {
+      const safe = /^[=+\-@\t\r;]/.test(text) && !/^-?[0-9]+$/.test(text) ? `'${text}` : text;
+      return /[",\n\r;']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    };
+    const columns = [...this.columns].filter(([key]) => this.chosen.has(key));
+    const lines = [["path", "type", "times", ...columns.map(([key]) => key)]];
+    for (const node of this.rows()) {
+      lines.push([node.path, node.type, String(node.times), ...columns.map(([key, column]) => {
+        const value = column.value(node);
+        if (key === "share" || key === "percent") return column.text(value, node);
+        return value === null ? (column.q && this.view.tree.formulaOf(node, column.q)) || "" : String(value);
+      })]);
+    }
+    return `${lines.map((line) => line.map(cell).join(",")).join("\r\n")}\r\n`;
+  }
+  async copy() {
+    const text = this.csv();
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch (error) {
+      const area = h("textarea", { "aria-label": "CSV" });
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    tell(`${plural(this.rows().length, "row")} copied as CSV`);
+  }
+}

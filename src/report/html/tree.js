@@ -1,0 +1,300 @@
+// The tree of modules, and what its picture and its table have in common.
+
+const kKinds = ["module", "own", "operator", "others"];
+
+// The rows of src/report/html_tree.h as nodes, and their figures at the sizes of the page.
+class Tree {
+  constructor(data) {
+    this.quantities = data.tree.quantities.map(([key, title, unit], index) => ({ key, title, unit, index }));
+    this.formulas = data.tree.formulas.map((text) => ({ text, of: null }));
+    this.amounts = data.tree.amounts;
+    this.nodes = [];
+    this.rowsJoined = data.tree.rows_joined;
+    const open = [];
+    for (const row of data.tree.rows) {
+      const [depth, kind, name, last, times, type, nodes, atLeast, status, ...sides] = row;
+      const node = { id: this.nodes.length, depth, kind: kKinds[kind], name, last: last || name, times,
+                     type: data.tree.types[type], nodes, atLeast: atLeast === 1, status, sides,
+                     parent: open[depth - 1] || null, children: [] };
+      node.label = depth === 0 ? node.type || data.title : node.kind === "operator" ? node.type : label(node);
+      node.path = pathOf(node);
+      node.all = node.parent ? node.parent.all * BigInt(times) : 1n;
+      node.text = `${node.path} ${node.type} ${node.label}`.toLowerCase();
+      if (node.parent) node.parent.children.push(node);
+      open.length = depth;
+      open[depth] = node;
+      this.nodes.push(node);
+    }
+    this.root = this.nodes[0];
+    this.resize(new Map(Object.entries(data.sizes).map(([name, size]) => [name, BigInt(size)])));
+    this.classify();
+  }
+
+  resize(sizes) {
+    this.sizes = sizes;
+    this.values = new Array(this.formulas.length);
+  }
+  value(formula) {
+    if (this.values[formula] === undefined) {
+      const known = this.formulas[formula];
+      known.of = known.of || Formula(known.text);
+      this.values[formula] = known.of(this.sizes);
+    }
+    return this.values[formula];
+  }
+  // Of one of the modules that the node stands for.
+  one(node, quantity, side = 0) {
+    if (quantity.parts) return sum(quantity.parts.map((part) => this.one(node, part, side)));
+    return this.value(this.amounts[node.sides[side]][quantity.index]);
+  }
+  // Of all that it stands for, in the model.
+  of(node, quantity, side = 0) {
+    const one = this.one(node, quantity, side);
+    return one === null ? null : one * node.all;
+  }
+  formulaOf(node, quantity, side = 0) {
+    return quantity.parts ? null : this.formulas[this.amounts[node.sides[side]][quantity.index]].text;
+  }
+  quantity(key) {
+    return this.quantities.find((q) => q.key === key);
+  }
+  // Operations per byte; null where nothing is moved.
+  intensity(node, side = 0) {
+    const [work, read, written] = ["flops", "bytes_read", "bytes_written"].map((key) => this.quantity(key))
+        .map((q) => q && this.one(node, q, side));
+    if (!work && work !== 0n) return null;
+    const bytes = (read || 0n) + (written || 0n);
+    return bytes > 0n ? ratio(work, bytes) : null;
+  }
+
+  // The class of a module; without one, the operator that does most of its work.
+  familyOf(node) {
+    if (node.kind === "others") return "";
+    const type = node.kind === "own" && node.parent ? node.parent.type : node.type;
+    if (type) return type;
+    const cost = (child) => this.of(child, this.quantities[0]) || 0n;
+    const [first, ...rest] = node.children;
+    return first ? rest.reduce((most, child) => (cost(child) > cost(most) ? child : most), first).type : node.label;
+  }
+  // Classes of the modules that do the work themselves, the dearest first: these have a color.
+  classify() {
+    const weight = new Map();
+    for (const node of this.nodes) {
+      node.leaf = node.kind !== "operator" && node.children.every((child) => child.kind === "operator");
+      if (!node.leaf) continue;
+      const cost = this.of(node, this.quantities[0], node.sides.length - 1) || 0n;
+      node.family = this.familyOf(node);
+      weight.set(node.family, (weight.get(node.family) || 0n) + cost);
+    }
+    weight.delete("");
+    const order = [...weight].sort((a, b) => (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0));
+    // A color for what is a two-hundredth at least.
+    const floor = sum(order.map(([, cost]) => cost)) / 200n;
+    const dear = order.filter(([, cost], i) => cost > floor || i === 0);
+    this.families = new Map(dear.slice(0, 7).map(([family], i) => [family, i]));
+  }
+
+  // A path leads to a node, and to which of the modules that its row and those above stand for.
+  find(path) {
+    let node = this.root;
+    const members = new Map();
+    for (let rest = path; rest !== "";) {
+      const next = node.children.map((child) => [child, memberIn(child, rest)]).find(([, found]) => found);
+      if (!next) return null;
+      const [child, [member, length]] = next;
+      if (member !== null) members.set(child, member);
+      node = child;
+      rest = rest.slice(length).replace(/^\./, "");
+    }
+    return { node, members };
+  }
+}
+
+// Where in its name a row of several counts: {prefix, first, suffix}.
+function numbered(node) {
+  for (const found of node.name.matchAll(/[0-9]+/g)) {
+    const prefix = node.name.slice(0, found.index), suffix = node.name.slice(found.index + found[0].length);
+    const first = Number(found[0]);
+    if (`${prefix}${first + node.times - 1}${suffix}` === node.last) return { prefix, first, suffix };
+  }
+  return null;
+}
+function label(node) {
+  const n = node.times > 1 && numbered(node);
+  const name = n ? `${n.prefix}${n.first}\u2013${n.first + node.times - 1}${n.suffix}` : node.name;
+  // A number alone says nothing: "layer3.0".
+  return /^[0-9\u2013]+$/.test(name) && node.parent.parent ? `${node.parent.name}.${name}` : name;
+}
+function range(node) {
+  const n = numbered(node);
+  return `${n.prefix}${n.first}-${n.first + node.times - 1}${n.suffix}`;
+}
+function memberName(node, member) {
+  const n = numbered(node);
+  return n ? `${n.prefix}${n.first + member}${n.suffix}` : node.name;
+}
+function pathOf(node) {
+  if (!node.parent) return "";
+  const name = node.kind === "operator" ? `[${node.type}]`
+             : node.times > 1 && numbered(node) ? range(node) : node.name;
+  return node.parent.path ? `${node.parent.path}.${name}` : name;
+}
+// Whether a path begins with the node: [which of them, length of its name]; the number is null where
+// the path names all of them.
+function memberIn(node, path) {
+  const begins = (name) => path.startsWith(name) && (path.length === name.length || path[name.length] === ".");
+  const own = node.path.slice(node.parent.path ? node.parent.path.length + 1 : 0);
+  if (begins(own)) return [null, own.length];
+  const n = node.times > 1 ? numbered(node) : null;
+  if (!n || !path.startsWith(n.prefix)) return null;
+  const found = /^[0-9]+/.exec(path.slice(n.prefix.length));
+  const member = found ? Number(found[0]) - n.first : -1;
+  if (member < 0 || member >= node.times) return null;
+  const name = memberName(node, member);
+  return begins(name) ? [member, name.length] : null;
+}
+
+const signOf = (change) => (change > 0n ? "more" : change < 0n ? "less" : "same");
+
+// What the picture and the table have in common.
+class View {
+  constructor(tree, cost) {
+    this.tree = tree;
+    this.two = tree.root.sides.length > 1;
+    const read = tree.quantity("bytes_read"), written = tree.quantity("bytes_written");
+    this.quantities = [...tree.quantities];
+    if (read && written) {
+      this.quantities.push({ key: "bytes", title: "bytes moved", unit: "B", parts: [read, written] });
+    }
+    this.quantity = tree.quantity(cost) || tree.quantities[0];
+    this.color = this.two ? "change" : "type";
+    this.zoom = { node: tree.root, members: new Map() };
+    this.marked = null;
+    this.found = new Set();  // by a search
+    this.hits = null;        // these, and what they are in; null without a search
+    this.changed = [];
+  }
+  onchange(draw) {
+    this.changed.push(draw);
+  }
+  change() {
+    for (const draw of this.changed) draw();
+  }
+  // The figure of a node, seen from where the view is: of one of several modules if that is chosen.
+  of(node, side = 0, quantity = this.quantity) {
+    const one = this.tree.one(node, quantity, side);
+    return one === null ? null : one * this.times(node);
+  }
+  times(node) {
+    let times = node.all;
+    for (const [chosen] of this.zoom.members) {
+      if (chosen === node || isIn(node, chosen)) times /= BigInt(chosen.times);
+    }
+    return times;
+  }
+  nameOf(node) {
+    return this.zoom.members.has(node) ? memberName(node, this.zoom.members.get(node)) : node.label;
+  }
+  // What a block is as large as: in a comparison the larger side, so that what went has a place.
+  weight(node, side) {
+    return this.of(node, side);
+  }
+  go(node, members) {
+    if (!members) {
+      members = new Map([...this.zoom.members].filter(([chosen]) => chosen === node || isIn(node, chosen)));
+    }
+    this.zoom = { node, members };
+    this.marked = node;
+    const path = this.pathTo(node);
+    try {
+      history.replaceState(null, "", path ? `#${encodeURIComponent(path)}` : "#");
+    } catch (error) {
+      // A page inside of another has no address of its own.
+    }
+    this.change();
+    tell(`${this.nameOf(node)}: ${this.words(node)}`);
+  }
+  pathTo(node) {
+    const names = [];
+    for (let n = node; n.parent; n = n.parent) {
+      names.unshift(this.zoom.members.has(n) ? memberName(n, this.zoom.members.get(n))
+                                             : n.path.slice(n.parent.path ? n.parent.path.length + 1 : 0));
+    }
+    return names.join(".");
+  }
+  goTo(path) {
+    const found = this.tree.find(path);
+    if (found) this.go(found.node, found.members);
+    return found !== null;
+  }
+  search(text) {
+    const words = text.trim().toLowerCase();
+    this.hits = null;
+    this.found = new Set();
+    if (words !== "") {
+      this.hits = new Set();
+      for (const node of this.tree.nodes) {
+        if (!node.text.includes(words)) continue;
+        this.found.add(node);
+        for (let n = node; n && !this.hits.has(n); n = n.parent) this.hits.add(n);
+      }
+    }
+    this.change();
+  }
+  unit() {
+    return this.quantity.unit;
+  }
+  words(node) {
+    const last = this.two ? 1 : 0;
+    const value = this.of(node, last), whole = this.of(this.tree.root, last);
+    const least = node.atLeast ? "at least " : "";
+    const words = [`${least}${show(value, this.unit())} ${this.unit() ? "" : this.quantity.title}`.trim(),
+                   percent(value, whole)];
+    if (this.two) {
+      const base = this.of(node, 0);
+      if (base !== null && value !== null) {
+        words.push(value === base ? "unchanged"
+                                  : `${value > base ? "+" : ""}${show(value - base, this.unit())} against the base`);
+      }
+    }
+    return words.join(", ");
+  }
+  colorOf(node) {
+    if (node.kind === "others") return "plain";
+    if (this.color === "change") {
+      const base = this.of(node, 0), head = this.of(node, 1);
+      if (base === null || head === null) return "plain";
+      const by = base === 0n ? 1 : Math.abs(ratio(head - base, base));
+      return base === head ? "plain" : `${signOf(head - base)}${by >= 0.2 ? 3 : by >= 0.05 ? 2 : 1}`;
+    }
+    if (this.color === "intensity") {
+      const value = this.tree.intensity(node);
+      if (value === null) return "plain";
+      return `heat${value < 1 ? 0 : value < 10 ? 1 : value < 100 ? 2 : value < 1000 ? 3 : 4}`;
+    }
+    const leaf = node.kind === "operator" ? node.parent : node;
+    if (!leaf.leaf) return "box";
+    const family = this.tree.families.get(leaf.family);
+    return `${node.kind === "operator" ? "op" : ""} family${family === undefined ? 7 : family}`;
+  }
+  legend() {
+    if (this.color === "change") {
+      return [["more3", "20 % more, or new"], ["more2", "5 % more"], ["more1", "more"], ["plain", "unchanged"],
+              ["less1", "less"], ["less2", "5 % less"], ["less3", "20 % less, or gone"]];
+    }
+    if (this.color === "intensity") {
+      return [["heat0", "below 1 FLOP/byte"], ["heat1", "1 to 10"], ["heat2", "10 to 100"],
+              ["heat3", "100 to 1,000"], ["heat4", "1,000 and more"]];
+    }
+    const list = [...this.tree.families].map(([family, i]) => [`family${i}`, family]);
+    const rest = this.tree.nodes.some((node) => node.leaf && !this.tree.families.has(node.family));
+    return rest ? [...list, ["family7", "others"]] : list;
+  }
+}
+
+function isIn(node, outer) {
+  for (let n = node.parent; n; n = n.parent) {
+    if (n === outer) return true;
+  }
+  return false;
+}

@@ -1,0 +1,41 @@
+// One page of HTML that needs nothing else: it opens from a file and without a network.
+//
+//   HtmlPage("clip.onnx", "count", json)   // "<!DOCTYPE html>..."
+//
+// The page holds a document in JSON, a style and a script, which draws the document. Names of a
+// model are data: every "<" of the document is escaped, the script writes text only, and a Content
+// Security Policy lets nothing run or load but this style and this script, by their hashes.
+//
+// The style and the script are in src/report/html/, compiled in.
+#ifndef ONNXFLOPS_SRC_REPORT_HTML_PAGE_H_
+#define ONNXFLOPS_SRC_REPORT_HTML_PAGE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace onnxflops::report {
+
+extern const absl::string_view kReportScript;
+extern const absl::string_view kReportStyle;
+
+// What a page may take, all in all; and the tree of modules of it.
+inline constexpr size_t kMaxPageBytes = 1'000'000;
+inline constexpr size_t kMaxPageTreeBytes = 600'000;
+// Of a name, and of a formula of the tree, which has no value in the page if it is longer.
+inline constexpr size_t kMaxPageName = 300;
+inline constexpr size_t kMaxPageFormula = 30'000;
+// Of any other text of a model.
+inline constexpr size_t kMaxPageText = 2'000;
+
+// `kind`: which document it is, "count". `json`: whole, in UTF-8. A document that has no room is
+// replaced by a sentence that says so.
+std::string HtmlPage(absl::string_view title, absl::string_view kind, absl::string_view json);
+
+// Its last part: "clip.onnx".
+absl::string_view FileNameOf(absl::string_view path);
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_REPORT_HTML_PAGE_H_

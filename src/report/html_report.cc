@@ -1,0 +1,187 @@
+// Reports as pages: what src/report/html/ draws.
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "src/cost/amounts_sum.h"
+#include "src/report/compare_report.h"
+#include "src/report/figure_columns.h"
+#include "src/report/format.h"
+#include "src/report/html_page.h"
+#include "src/report/html_tree.h"
+#include "src/report/json_parts.h"
+#include "src/report/json_writer.h"
+#include "src/report/mfu_report.h"
+#include "src/report/sweep_report.h"
+#include "src/report/writers.h"
+
+namespace onnxflops {
+namespace {
+
+using report::HtmlPage;
+using report::HtmlTree;
+using report::JsonWriter;
+using report::ReferenceValues;
+
+// Of lists in a page; the tree has a limit of its own.
+constexpr size_t kMaxPageTensors = 32;
+constexpr size_t kMaxPageSymbols = 1'000;
+constexpr size_t kMaxPageNotes = 50;
+// Above it a page has no room for operators in modules.
+constexpr size_t kMaxPageNodes = 200'000;
+
+// The modules of a report, and in each the operators that it runs itself.
+class ReportTree {
+ public:
+  ReportTree(const Report& report, const Quantity& cost)
+      : report_(report), cost_(cost), values_(report), tree_(QuantitiesOf(report)) {
+    SortNodes();
+    auto node = order_.begin();
+    for (size_t m = 0; m < report.modules.size(); ++m) {
+      AddModule(report.modules[m]);
+      for (; node != order_.end() && ModuleOf(*node) == m;) node = AddOperator(node);
+    }
+  }
+
+  void Write(JsonWriter* json) const {
+    json->Key("sizes").BeginObject(report::kOneLine);
+    for (const auto& [name, size] : values_.sizes()) json->Key(name).Int(size);
+    json->EndObject();
+    json->Key("cost").String(cost_.key);
+    json->CutStrings(report::kMaxPageFormula);
+    json->Key("tree").BeginObject(report::kOneLine);
+    tree_.Write(json);
+    json->EndObject();
+  }
+
+ private:
+  using Order = std::vector<const NodeRow*>;
+
+  static std::vector<const Quantity*> QuantitiesOf(const Report& report) {
+    std::vector<const Quantity*> quantities;
+    for (const Quantity& q : kQuantities) {
+      if (report.Has(q)) quantities.push_back(&q);
+    }
+    return quantities;
+  }
+
+  // What a module does outside of its children stands in a child of its own, if that has work.
+  size_t ModuleOf(const NodeRow* row) const { return places_[static_cast<size_t>(row->module)]; }
+  auto KeyOf(const NodeRow* row) const {
+    return std::tie(places_[static_cast<size_t>(row->module)], row->domain, row->op);
+  }
+
+  // Rows that are not all there would not add up.
+  void SortNodes() {
+    if (report_.nodes_omitted > 0 || report_.nodes.size() > kMaxPageNodes) return;
+    for (size_t m = 0; m < report_.modules.size(); ++m) {
+      places_.push_back(m);
+      if (report_.modules[m].own) places_[static_cast<size_t>(report_.modules[m].parent)] = m;
+    }
+    for (const NodeRow& row : report_.nodes) order_.push_back(&row);
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](const NodeRow* a, const NodeRow* b) { return KeyOf(a) < KeyOf(b); });
+  }
+
+  absl::int128 Weight(const Amounts& amounts) const {
+    return values_.Of(amounts.*(cost_.value)).value_or(0);
+  }
+
+  void AddModule(const Module& m) {
+    HtmlTree::Item item;
+    item.kind = m.own ? HtmlTree::Kind::kOwn : HtmlTree::Kind::kModule;
+    item.depth = m.depth;
+    item.name = m.depth == 0 ? absl::string_view() : m.name();
+    item.type = m.type;
+    item.nodes = m.nodes;
+    item.lower_bound = m.lower_bound;
+    item.figures = {m.amounts.get()};
+    item.weight = Weight(*m.amounts);
+    tree_.Add(std::move(item));
+  }
+
+  // All nodes of an operator; returns where the next one begins.
+  Order::iterator AddOperator(Order::iterator first) {
+    AmountsSum sum;
+    HtmlTree::Item item;
+    auto node = first;
+    for (; node != order_.end() && KeyOf(*node) == KeyOf(*first); ++node, ++item.nodes) {
+      sum.Add(**node);
+      item.lower_bound = item.lower_bound || (*node)->status == Coverage::kUnknown;
+    }
+    const Amounts& amounts = amounts_.emplace_back(sum.Total());
+    if (amounts.IsZero() && !item.lower_bound) return node;
+    item.kind = HtmlTree::Kind::kOperator;
+    item.depth = report_.modules[ModuleOf(*first)].depth + 1;
+    item.type = labels_.emplace_back(OpLabel((*first)->domain, (*first)->op));
+    item.figures = {&amounts};
+    item.weight = Weight(amounts);
+    tree_.Add(std::move(item));
+    return node;
+  }
+
+  const Report& report_;
+  const Quantity& cost_;
+  const ReferenceValues values_;
+  HtmlTree tree_;
+  std::vector<size_t> places_;   // by module: the one that has its operators
+  Order order_;                  // nodes by module and operator
+  std::deque<Amounts> amounts_;  // of operators
+  std::deque<std::string> labels_;
+};
+
+template <typename Item>
+void Cut(size_t most, std::vector<Item>* items) {
+  if (items->size() > most)
+    items->erase(items->begin() + static_cast<ptrdiff_t>(most), items->end());
+}
+
+// Without rows, which the tree has, and without more of a list than people read.
+Report WithoutRows(const Report& full) {
+  Report report = full;
+  report.modules.resize(1);
+  report.modules[0].end = 1;
+  report.nodes.clear();
+  report.has_nodes = false;
+  report.by_op.clear();
+  Cut(kMaxPageTensors, &report.inputs);
+  Cut(kMaxPageTensors, &report.outputs);
+  Cut(kMaxPageSymbols, &report.symbols);
+  Cut(kMaxPageNotes, &report.coverage.items);
+  Cut(kMaxPageNotes, &report.warnings);
+  Cut(kMaxPageNotes, &report.tied);
+  Cut(kMaxPageNotes, &report.likely_copies);
+  return report;
+}
+
+std::string PageOf(const std::string& path, absl::string_view kind, absl::string_view json) {
+  return HtmlPage(report::FileNameOf(path), kind, json);
+}
+
+}  // namespace
+
+std::string ToHtml(const Report& report, const ViewOptions& options) {
+  JsonWriter json;
+  json.CutStrings(report::kMaxPageText);
+  json.BeginObject();
+  json.Key("report");
+  report::WriteReport(WithoutRows(report), &json, report::kOneLine);
+  ReportTree(report, report::CostQuantity(report, options)).Write(&json);
+  json.EndObject();
+  return PageOf(report.model.path, "count", json.TakeText());
+}
+
+std::string ToHtml(const CompareReport& report) {
+  return PageOf(report.ours.model.path, "compare", ToJson(report));
+}
+
+std::string ToHtml(const MfuReport& report) { return PageOf(report.model, "mfu", ToJson(report)); }
+
+std::string ToHtml(const SweepReport& sweep) {
+  return PageOf(sweep.report.model.path, "sweep", ToJson(sweep));
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,360 @@
+#include "src/report/html_tree.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/utf8.h"
+#include "src/cost/amounts_sum.h"
+#include "src/report/html_page.h"
+#include "src/report/numbered_name.h"
+
+namespace onnxflops::report {
+namespace {
+
+using TreeItem = HtmlTree::Item;
+using TreeKind = HtmlTree::Kind;
+
+// What a row takes besides its names and formulas, about.
+constexpr size_t kTreeRowBytes = 60;
+
+// Equal neighbours: items `first` to `last`, which stand for their subtrees.
+struct TreeRow {
+  size_t first = 0, last = 0;
+  int64_t times = 1;
+  size_t parent = 0;        // its row
+  absl::int128 weight = 0;  // of all of them, in the model
+  bool shown = false;
+  std::vector<size_t> below;  // rows in it
+};
+
+// The number of each different value, in the order of their coming.
+template <typename T>
+class NumberOfEach {
+ public:
+  size_t Of(const T& value) { return known_.try_emplace(value, known_.size()).first->second; }
+
+ private:
+  absl::flat_hash_map<T, size_t> known_;
+};
+
+// Finds the rows of a tree: what is equal in all figures, down to the last operator, shares a row.
+class TreeRowFinder {
+ public:
+  explicit TreeRowFinder(const std::vector<TreeItem>& items)
+      : items_(items), ends_(items.size()), looks_(items.size()) {}
+
+  std::vector<TreeRow> Find() {
+    FindEnds();
+    for (size_t i = items_.size(); i-- > 0;) looks_[i] = LookOf(i);
+    std::vector<TreeRow> rows;
+    if (!items_.empty()) rows.push_back({0, 0, 1, 0, items_[0].weight});
+    for (size_t r = 0; r < rows.size(); ++r) AddBelow(r, &rows);
+    return rows;
+  }
+
+ private:
+  void FindEnds() {
+    std::vector<size_t> open;
+    for (size_t i = 0; i <= items_.size(); ++i) {
+      while (!open.empty() &&
+             (i == items_.size() || items_[open.back()].depth >= items_[i].depth)) {
+        ends_[open.back()] = i;
+        open.pop_back();
+      }
+      open.push_back(i);
+    }
+  }
+
+  // Two items have one number if they are equal but for their own names.
+  size_t LookOf(size_t i) {
+    const TreeItem& item = items_[i];
+    std::string look =
+        absl::StrCat(item.kind == TreeKind::kModule ? "m" : "o", item.lower_bound, " ", item.nodes,
+                     " ", strings_.Of(std::string(item.type)), " ", item.status);
+    for (const Amounts* amounts : item.figures) absl::StrAppend(&look, " ", NumberOf(amounts));
+    for (size_t c = i + 1; c < ends_[i]; c = ends_[c]) {
+      absl::StrAppend(&look, ",", strings_.Of(std::string(items_[c].name)), ":", looks_[c]);
+    }
+    return strings_.Of(look);
+  }
+
+  // Modules of one kind share their amounts: each is looked at once.
+  size_t NumberOf(const Amounts* amounts) {
+    const auto [known, is_new] = seen_.try_emplace(amounts, 0);
+    if (is_new) known->second = amounts_.Of(*amounts);
+    return known->second;
+  }
+
+  void AddBelow(size_t r, std::vector<TreeRow>* rows) {
+    const size_t parent = (*rows)[r].first;
+    const absl::int128 weight = (*rows)[r].weight;
+    const absl::int128 each = items_[parent].weight;
+    std::vector<size_t> below;
+    for (size_t c = parent + 1; c < ends_[parent]; c = ends_[c]) {
+      if (!below.empty() && Extends(rows->back(), c)) {
+        TreeRow& group = rows->back();
+        group.last = c;
+        ++group.times;
+        continue;
+      }
+      below.push_back(rows->size());
+      rows->push_back({c, c, 1, r});
+    }
+    for (size_t b : below) {
+      TreeRow& row = (*rows)[b];
+      // Rounded: it only decides which rows have room.
+      const absl::int128 scale = each > 0 ? weight / each : 1;
+      const absl::int128 one = items_[row.first].weight;
+      row.weight = std::min(weight, one > weight / std::max<absl::int128>(scale, 1) / row.times
+                                        ? weight
+                                        : one * row.times * scale);
+    }
+    (*rows)[r].below = std::move(below);
+  }
+
+  bool Extends(const TreeRow& group, size_t next) const {
+    const TreeItem &first = items_[group.first], &item = items_[next];
+    return item.kind == TreeKind::kModule && looks_[group.first] == looks_[next] &&
+           ContinuesNumbers(first.name, group.times, item.name);
+  }
+
+  const std::vector<TreeItem>& items_;
+  std::vector<size_t> ends_, looks_;
+  NumberOfEach<std::string> strings_;
+  NumberOfEach<Amounts> amounts_;
+  absl::flat_hash_map<const Amounts*, size_t> seen_;
+};
+
+// Texts, formulas and amounts, each once.
+class TreeDictionary {
+ public:
+  explicit TreeDictionary(const std::vector<const Quantity*>& quantities)
+      : quantities_(quantities) {}
+
+  size_t Type(absl::string_view type) {
+    return NumberOf(std::string(Utf8Prefix(type, kMaxPageName)), &type_numbers_, &types_);
+  }
+
+  size_t AmountsOf(const Amounts* amounts) {
+    const auto [known, is_new] = seen_.try_emplace(amounts, 0);
+    if (!is_new) return known->second;
+    std::vector<size_t> formulas;
+    for (const Quantity* q : quantities_) formulas.push_back(Formula((*amounts).*(q->value)));
+    std::string key;
+    for (size_t f : formulas) absl::StrAppend(&key, f, ",");
+    const auto [place, added] = amounts_numbers_.try_emplace(key, amounts_.size());
+    if (added) {
+      amounts_.push_back(std::move(formulas));
+      bytes_ += key.size() + quantities_.size() + 4;
+    }
+    return known->second = place->second;
+  }
+
+  size_t bytes() const { return bytes_; }
+
+  void Write(JsonWriter* json) const {
+    json->Key("formulas").BeginArray(kOneLine);
+    for (const std::string& text : formulas_) {
+      if (text.empty()) {
+        json->Null();
+      } else {
+        json->String(text);
+      }
+    }
+    json->EndArray();
+    json->Key("amounts").BeginArray(kOneLine);
+    for (const std::vector<size_t>& row : amounts_) {
+      json->BeginArray();
+      for (size_t f : row) json->Int(static_cast<int64_t>(f));
+      json->EndArray();
+    }
+    json->EndArray();
+    json->Key("types").BeginArray(kOneLine);
+    for (const std::string& type : types_) json->String(type);
+    json->EndArray();
+  }
+
+ private:
+  using TextNumbers = absl::flat_hash_map<std::string, size_t>;
+
+  size_t NumberOf(std::string text, TextNumbers* numbers, std::vector<std::string>* texts) {
+    const auto [known, is_new] = numbers->try_emplace(text, texts->size());
+    if (is_new) {
+      bytes_ += text.size() + 4;
+      texts->push_back(std::move(text));
+    }
+    return known->second;
+  }
+
+  // "" stands for one that is too long.
+  size_t Formula(const Expr& expr) {
+    const bool fits = expr.TextBytes(kMaxPageFormula) <= kMaxPageFormula;
+    return NumberOf(fits ? expr.ToString() : "", &formula_numbers_, &formulas_);
+  }
+
+  const std::vector<const Quantity*>& quantities_;
+  TextNumbers type_numbers_, formula_numbers_, amounts_numbers_;
+  std::vector<std::string> types_, formulas_;
+  std::vector<std::vector<size_t>> amounts_;
+  absl::flat_hash_map<const Amounts*, size_t> seen_;
+  size_t bytes_ = 0;
+};
+
+std::string ShortName(absl::string_view name) {
+  const absl::string_view prefix = Utf8Prefix(name, kMaxPageName);
+  return prefix.size() == name.size() ? std::string(name) : absl::StrCat(prefix, "...");
+}
+
+class TreeWriter {
+ public:
+  TreeWriter(const std::vector<const Quantity*>& quantities, const std::vector<TreeItem>& items)
+      : quantities_(quantities),
+        items_(items),
+        rows_(TreeRowFinder(items).Find()),
+        dictionary_(quantities) {}
+
+  void Write(JsonWriter* json) {
+    Choose();
+    json->Key("quantities").BeginArray(kOneLine);
+    for (const Quantity* q : quantities_) {
+      json->BeginArray();
+      json->String(q->key);
+      json->String(q->title);
+      json->String(UnitOf(*q));
+      json->EndArray();
+    }
+    json->EndArray();
+    json->Key("rows").BeginArray(kOneLine);
+    WriteRows(json);
+    json->EndArray();
+    json->Key("rows_joined").Int(static_cast<int64_t>(rows_.size() - shown_));
+    dictionary_.Write(json);
+  }
+
+ private:
+  static absl::string_view UnitOf(const Quantity& q) {
+    switch (q.unit) {
+      case Quantity::Unit::kBytes:
+        return "B";
+      case Quantity::Unit::kZeptoseconds:
+        return "zs";
+      default:
+        return "";
+    }
+  }
+
+  // The rows of most weight, each with those that it is in, as far as there is room.
+  void Choose() {
+    std::vector<size_t> order(rows_.size());
+    for (size_t r = 0; r < order.size(); ++r) order[r] = r;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return rows_[a].weight > rows_[b].weight; });
+    size_t bytes = 0;
+    for (size_t r : order) {
+      TreeRow& row = rows_[r];
+      const TreeItem& item = items_[row.first];
+      if (r != 0 && !rows_[row.parent].shown) continue;
+      if (bytes + dictionary_.bytes() > kMaxPageTreeBytes && r != 0) break;
+      row.shown = true;
+      ++shown_;
+      bytes += kTreeRowBytes + 2 * std::min(item.name.size(), kMaxPageName);
+      dictionary_.Type(item.type);
+      for (const Amounts* amounts : item.figures) dictionary_.AmountsOf(amounts);
+    }
+  }
+
+  void WriteRows(JsonWriter* json) {
+    std::vector<std::pair<size_t, int64_t>> open;  // rows to write, and their depths
+    if (!rows_.empty()) open.emplace_back(0, 0);
+    while (!open.empty()) {
+      const auto [r, depth] = open.back();
+      open.pop_back();
+      if (!rows_[r].shown) {
+        WriteOthers(rows_[r].parent, depth, json);
+        continue;
+      }
+      WriteRow(rows_[r], depth, json);
+      size_t hidden = rows_.size();
+      const std::vector<size_t>& below = rows_[r].below;
+      for (size_t b : below) hidden = rows_[b].shown ? hidden : b;
+      if (hidden < rows_.size()) open.emplace_back(hidden, depth + 1);  // the last to be written
+      for (size_t i = below.size(); i-- > 0;) {
+        if (rows_[below[i]].shown) open.emplace_back(below[i], depth + 1);
+      }
+    }
+  }
+
+  void WriteRow(const TreeRow& row, int64_t depth, JsonWriter* json) {
+    const TreeItem& item = items_[row.first];
+    Begin(depth, item.kind, ShortName(item.name), json);
+    if (row.times > 1) {
+      json->String(ShortName(items_[row.last].name));
+    } else {
+      json->Int(0);
+    }
+    json->Int(row.times);
+    json->Int(static_cast<int64_t>(dictionary_.Type(item.type)));
+    json->Int(item.nodes);
+    json->Int(item.lower_bound ? 1 : 0);
+    json->String(item.status);
+    for (const Amounts* amounts : item.figures) {
+      json->Int(static_cast<int64_t>(dictionary_.AmountsOf(amounts)));
+    }
+    json->EndArray();
+  }
+
+  // What has no row in `parent`, added up.
+  void WriteOthers(size_t parent, int64_t depth, JsonWriter* json) {
+    const size_t sides = items_[0].figures.size();
+    std::vector<AmountsSum> sums(sides);
+    int64_t count = 0, nodes = 0;
+    bool lower_bound = false;
+    for (size_t b : rows_[parent].below) {
+      const TreeRow& row = rows_[b];
+      if (row.shown) continue;
+      const TreeItem& item = items_[row.first];
+      for (size_t s = 0; s < sides; ++s) sums[s].Add(*item.figures[s], row.times);
+      count += row.times;
+      nodes += item.nodes * row.times;
+      lower_bound = lower_bound || item.lower_bound;
+    }
+    Begin(depth, TreeKind::kOthers, absl::StrCat("[", count, " others]"), json);
+    json->Int(0);
+    json->Int(1);
+    json->Int(static_cast<int64_t>(dictionary_.Type("")));
+    json->Int(nodes);
+    json->Int(lower_bound ? 1 : 0);
+    json->String("");
+    for (const AmountsSum& sum : sums) {
+      others_.push_back(std::make_unique<Amounts>(sum.Total()));
+      json->Int(static_cast<int64_t>(dictionary_.AmountsOf(others_.back().get())));
+    }
+    json->EndArray();
+  }
+
+  static void Begin(int64_t depth, TreeKind kind, const std::string& name, JsonWriter* json) {
+    json->BeginArray();
+    json->Int(depth);
+    json->Int(static_cast<int64_t>(kind));
+    json->String(name);
+  }
+
+  const std::vector<const Quantity*>& quantities_;
+  const std::vector<TreeItem>& items_;
+  std::vector<TreeRow> rows_;
+  TreeDictionary dictionary_;
+  std::vector<std::unique_ptr<Amounts>> others_;
+  size_t shown_ = 0;
+};
+
+}  // namespace
+
+void HtmlTree::Write(JsonWriter* json) const { TreeWriter(quantities_, items_).Write(json); }
+
+}  // namespace onnxflops::report

@@ -1,0 +1,62 @@
+// The tree that a page draws: modules with the operators in them, equal neighbours as one row, and
+// no more rows than a page has room for.
+//
+//   HtmlTree tree(quantities);
+//   tree.Add({.name = "CLIP", .figures = {&amounts}});
+//   tree.Write(&json);
+//
+// It writes the members of an object, which src/report/html/tree.js reads and nothing else:
+//
+//   "quantities"  [[key, title, unit]...]
+//   "formulas"    [text...]: integers and Expr::ToString(); null for one that is too long
+//   "amounts"     [[index of a formula, for each quantity]...]
+//   "types"       [class or operator...]
+//   "rows"        [[depth, kind, name, last, times, type, nodes, at_least, status, amounts...]...],
+//                 each before those in it. `amounts` are of one of the `times` neighbours `name` to
+//                 `last`, inside one of the row's parent
+//   "rows_joined" how many rows had no room, and are in rows of the kind "others"
+#ifndef ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
+#define ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "src/cost/amounts.h"
+#include "src/report/json_writer.h"
+#include "src/report/report.h"
+
+namespace onnxflops::report {
+
+class HtmlTree {
+ public:
+  enum class Kind : uint8_t { kModule, kOwn, kOperator, kOthers };
+
+  // One module or operator. What it points to has to stay.
+  struct Item {
+    Kind kind = Kind::kModule;
+    int32_t depth = 0;
+    absl::string_view name, type, status;
+    int64_t nodes = 0;
+    bool lower_bound = false;
+    std::vector<const Amounts*> figures;  // of a report; or of a base and a head
+    absl::int128 weight = 0;              // which rows have room: those of most weight
+  };
+
+  explicit HtmlTree(std::vector<const Quantity*> quantities) : quantities_(std::move(quantities)) {}
+
+  // Each before those in it.
+  void Add(Item item) { items_.push_back(std::move(item)); }
+  void Write(JsonWriter* json) const;
+
+ private:
+  const std::vector<const Quantity*> quantities_;
+  std::vector<Item> items_;
+};
+
+}  // namespace onnxflops::report
+
+#endif  // ONNXFLOPS_SRC_REPORT_HTML_TREE_H_

@@ -1,0 +1,198 @@
+// Pages: what stands in them is data, adds up, and has room. tools/web/test.js opens them in a
+// browser.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "src/base/sha256.h"
+#include "src/onnxflops.h"
+#include "src/report/html_page.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+std::string Between(const std::string& text, const std::string& begin, const std::string& end) {
+  const size_t from = text.find(begin) + begin.size();
+  return text.substr(from, text.find(end, from) - from);
+}
+
+Json DataOf(const std::string& page) {
+  return Json::parse(Between(page, "data-kind=\"count\">", "</script>"));
+}
+
+Report CountFile(const std::string& name) {
+  absl::StatusOr<Model> model = Load(absl::StrCat(ONNXFLOPS_SOURCE_DIR "/models/", name));
+  EXPECT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Report> report = Count(*model, {.node_rows = true});
+  EXPECT_TRUE(report.ok()) << report.status();
+  return *std::move(report);
+}
+
+// A model with so many modules, each of other FLOPs, in two levels.
+Report MakeReport(int groups, int each, const std::string& name) {
+  Report report;
+  Expr total;
+  report.modules.emplace_back();
+  for (int g = 0; g < groups; ++g) {
+    const size_t group = report.modules.size();
+    Expr sum;
+    report.modules.push_back({.path = absl::StrCat(name, "g", g), .parent = 0, .depth = 1});
+    for (int m = 0; m < each; ++m) {
+      auto amounts = std::make_shared<Amounts>();
+      amounts->flops = Expr(int64_t{1'000'000'007} * (g * each + m + 1));
+      sum += amounts->flops;
+      report.modules.push_back({.path = absl::StrCat(report.modules[group].path, ".m", m * m),
+                                .name_begin = report.modules[group].path.size() + 1,
+                                .type = "Linear",
+                                .parent = static_cast<int32_t>(group),
+                                .depth = 2,
+                                .end = static_cast<int32_t>(report.modules.size()) + 1,
+                                .amounts = amounts});
+    }
+    auto amounts = std::make_shared<Amounts>();
+    amounts->flops = sum;
+    report.modules[group].amounts = amounts;
+    report.modules[group].end = static_cast<int32_t>(report.modules.size());
+    total += sum;
+  }
+  auto amounts = std::make_shared<Amounts>();
+  amounts->flops = total;
+  report.modules[0].amounts = amounts;
+  report.modules[0].end = static_cast<int32_t>(report.modules.size());
+  report.totals.flops = total;
+  return report;
+}
+
+// The tree of a page, read again: formulas of FLOPs by path, where a row of several is each of
+// them.
+class PageTree {
+ public:
+  explicit PageTree(const Json& data) : tree_(data["tree"]) { Read(0, ""); }
+
+  const std::map<std::string, std::string>& modules() const { return modules_; }
+  // Rows whose FLOPs are not those of the rows in them.
+  int faults() const { return faults_; }
+
+ private:
+  std::string Flops(const Json& row) const {
+    return tree_["formulas"][tree_["amounts"][row[9].get<size_t>()][0].get<size_t>()];
+  }
+
+  // The names of a row: "m.0" to "m.3".
+  static std::vector<std::string> Names(const Json& row) {
+    const std::string first = row[2];
+    if (row[4] == 1) return {first};
+    const std::string last = row[3];
+    for (size_t begin = 0; begin < first.size(); ++begin) {
+      size_t end = begin;
+      while (end < first.size() && absl::ascii_isdigit(first[end])) ++end;
+      if (end == begin) continue;
+      const int64_t number = std::stoll(first.substr(begin, end - begin));
+      const auto name = [&](int64_t i) {
+        return absl::StrCat(first.substr(0, begin), number + i, first.substr(end));
+      };
+      if (name(row[4].get<int64_t>() - 1) != last) continue;
+      std::vector<std::string> names;
+      for (int64_t i = 0; i < row[4]; ++i) names.push_back(name(i));
+      return names;
+    }
+    return {};
+  }
+
+  // Reads the row at `i` and those in it, as often as they stand for modules; returns the next row.
+  size_t Read(size_t i, const std::string& parent) {
+    const Json& row = tree_["rows"][i];
+    size_t next = i + 1;
+    for (const std::string& name : Names(row)) {
+      const std::string path = absl::StrCat(parent, parent.empty() ? "" : ".", name);
+      if (row[1] < 2) modules_[path] = Flops(row);
+      Expr sum;
+      for (next = i + 1; next < tree_["rows"].size() && tree_["rows"][next][0] > row[0];) {
+        sum += *ParseExpr(Flops(tree_["rows"][next])) * tree_["rows"][next][4].get<int64_t>();
+        next = Read(next, path);
+      }
+      if (next > i + 1 && !(sum == *ParseExpr(Flops(row)))) ++faults_;
+    }
+    return next;
+  }
+
+  const Json tree_;
+  std::map<std::string, std::string> modules_;
+  int faults_ = 0;
+};
+
+TEST(HtmlTest, OnlyItsOwnStyleAndScriptMayRun) {
+  const std::string page = report::HtmlPage("clip.onnx", "check", "{}");
+  for (const char* tag : {"style", "script"}) {
+    Sha256 hash;
+    hash.Add(Between(page, absl::StrCat("<", tag, ">"), absl::StrCat("</", tag, ">")));
+    EXPECT_THAT(
+        page, HasSubstr(absl::StrCat(tag, "-src 'sha256-",
+                                     absl::Base64Escape(absl::HexStringToBytes(hash.Hex())), "'")));
+  }
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, Not(HasSubstr("innerHTML")));
+}
+
+TEST(HtmlTest, NamesAreData) {
+  const std::string hostile = "</script><img src=x onerror=alert(1)><!--\u202e";
+  Report report = MakeReport(2, 2, hostile);
+  report.model.path = hostile;
+  report.warnings = {hostile};
+  const std::string page = ToHtml(report, {});
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("<!--")));
+  EXPECT_THAT(page, Not(HasSubstr("\u202e")));
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "</script>")).size(), 3);
+  EXPECT_EQ(DataOf(page)["report"]["warnings"][0], hostile);
+  EXPECT_EQ(PageTree(DataOf(page)).modules().count(hostile + "g0"), 1);
+}
+
+TEST(HtmlTest, HasEveryModuleWithItsFormula) {
+  for (const char* name : {"clip-vit-b-32.onnx", "gpt2.onnx", "lstm.onnx", "maskrcnn-r50.onnx"}) {
+    const Report report = CountFile(name);
+    const std::string page = ToHtml(report, {});
+    const PageTree tree(DataOf(page));
+    std::map<std::string, std::string> modules;
+    for (const Module& m : report.modules) modules[m.path] = m.amounts->flops.ToString();
+    EXPECT_EQ(tree.modules(), modules) << name;
+    EXPECT_EQ(tree.faults(), 0) << name;
+    EXPECT_EQ(ToHtml(report, {}), page) << name;
+  }
+}
+
+TEST(HtmlTest, JoinsWhatHasNoRoom) {
+  const std::string page = ToHtml(MakeReport(200, 100, ""), {});
+  EXPECT_LT(page.size(), report::kMaxPageBytes);
+  const Json data = DataOf(page);
+  EXPECT_GT(data["tree"]["rows"].size(), 4'000);
+  EXPECT_EQ(PageTree(data).faults(), 0);
+  int64_t rows = data["tree"]["rows_joined"];
+  for (const Json& row : data["tree"]["rows"]) rows += row[1] == 3 ? 0 : 1;
+  EXPECT_EQ(rows, 200 * 101 + 1);
+}
+
+TEST(HtmlTest, CutsLongTexts) {
+  const std::string page = ToHtml(MakeReport(2, 1, std::string(1 << 20, 'x')), {});
+  EXPECT_LT(page.size(), 200'000);
+  const std::string long_text = absl::StrCat("\"", std::string(report::kMaxPageBytes, 'x'), "\"");
+  EXPECT_THAT(report::HtmlPage("", "check", long_text), HasSubstr("{\"too_large\": true}"));
+}
+
+}  // namespace
+}  // namespace onnxflops

@@ -1,0 +1,323 @@
+// Opens pages of `onnxflops --format html` in Debian's Chromium: figures, controls, accessibility, hostile names.
+//   node tests/web/page_test.js build/onnxflops [PICTURES]     tools/test --web calls it
+// Needs puppeteer-core and axe-core (tools/setup web). With PICTURES it leaves pictures in that folder. PAGE_TEST=mouse
+// runs that one alone.
+"use strict";
+const assert = require("node:assert");
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const { chain } = require("./model.js");
+const puppeteer = require("puppeteer-core");
+
+const root = path.join(__dirname, "..", "..");
+const [program, pictures] = process.argv.slice(2).map((name) => path.resolve(name));
+const work = fs.mkdtempSync(path.join(os.tmpdir(), "pages-"));
+const axe = fs.readFileSync(require.resolve("axe-core"), "utf8");
+const run = (...args) => execFileSync(program, args, { maxBuffer: 1 << 30, encoding: "utf8", cwd: path.join(root, "models") });
+const models = fs.readdirSync(path.join(root, "models")).filter((name) => name.endsWith(".onnx"));
+
+// Writes a page; check exits with 1 where a budget fails, and writes all the same.
+function write(name, ...args) {
+  const file = path.join(work, `${name}.html`);
+  try {
+    run(...args, "-o", file);
+  } catch (error) {
+    if (args[0] !== "check" || error.status !== 1) throw error;
+  }
+  assert(fs.statSync(file).size <= 1e6, `${name} has ${fs.statSync(file).size} bytes`);
+  return file;
+}
+
+let browser;
+async function open(file, { width = 1400, height = 900, scheme = "light", hash = "" } = {}) {
+  const page = await browser.newPage();
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(String(error)));
+  page.on("console", (message) => page.faults.push(message.text()));
+  page.on("request", (request) => request.url().startsWith("file:") || page.faults.push(request.url()));
+  await page.evaluateOnNewDocument(() => {
+    window.refused = [];
+    document.addEventListener("securitypolicyviolation", (event) => window.refused.push(event.blockedURI + event.violatedDirective));
+  });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.setViewport({ width, height });
+  await page.goto(`file://${file}${hash}`);
+  await page.waitForSelector("html[data-ready]");
+  return page;
+}
+async function close(page) {
+  assert.deepStrictEqual(await page.evaluate(() => window.refused), []);
+  assert.deepStrictEqual(page.faults, []);
+  await page.close();
+}
+
+// Every figure of every module, in the page at these sizes, as the report has it.
+async function compare(page, report, sizes) {
+  const expected = [];
+  const visit = (module) => {
+    const figures = {};
+    for (const [key, value] of Object.entries(module)) {
+      if (value && value.expr !== undefined) figures[key] = value.value === null ? null : value.expr;
+      if (key === "params" || key === "param_bytes") figures[key] = String(value);
+    }
+    expected.push([module.path, figures]);
+    module.children.forEach(visit);
+  };
+  visit(report.modules);
+  const faults = await page.evaluate((list, at) => {
+    const tree = new Tree(JSON.parse(document.getElementById("data").textContent));
+    tree.resize(new Map(Object.entries(at).map(([name, size]) => [name, BigInt(size)])));
+    const wrong = [];
+    for (const [modulePath, figures] of list) {
+      const found = tree.find(modulePath);
+      if (!found) wrong.push(`no module ${modulePath}`);
+      for (const q of found ? tree.quantities : []) {
+        const value = tree.one(found.node, q);
+        if (figures[q.key] !== (value === null ? null : String(value))) wrong.push(`${modulePath} ${q.key}: ${value}, not ${figures[q.key]}`);
+      }
+    }
+    return wrong.slice(0, 5);
+  }, expected, sizes);
+  assert.deepStrictEqual(faults, []);
+  return expected.length;
+}
+
+async function figures() {
+  let modules = 0;
+  for (const model of models) {
+    const rules = model === "custom-op.onnx" ? ["--rules", "custom-op.toml"] : [];
+    const page = await open(write(model, "count", model, ...rules));
+    const formulas = JSON.parse(run("count", model, ...rules, "--format", "json"));
+    const names = formulas.symbols.map((symbol) => symbol.name);
+    const inputs = formulas.symbols.every((symbol) => symbol.origin.kind === "input");
+    const data = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).sizes);
+    assert.deepStrictEqual(Object.keys(data).sort(), [...names].sort());
+    for (const base of names.length === 0 ? [1] : [1, 7, 64]) {
+      const at = Object.fromEntries(names.map((name, i) => [name, base + 3 * i]));
+      const dims = names.flatMap((name) => ["--dim", `${name}=${at[name]}`]);
+      const counted = inputs ? JSON.parse(run("count", model, ...rules, ...dims, "--format", "json")) : evaluate(formulas, at);
+      modules += await compare(page, counted, at);
+    }
+    await close(page);
+  }
+  console.log(`figures: ${models.length} models, ${modules} modules`);
+}
+
+// Formulas at these sizes, by Python's integers: where sizes depend on data, counting at given ones takes other ways.
+const kEvaluate = `
+import json, sys
+report, sizes = json.load(sys.stdin)
+def broadcast(*sizes):
+    assert len({s for s in sizes if s != 1}) <= 1
+    return max(sizes, key=lambda s: s != 1)
+names = sorted(sizes, key=len, reverse=True)
+known = {}
+def value(text):
+    if text not in known:
+        code = text
+        for i, name in enumerate(names):
+            code = code.replace(name, "(@%d@)" % i)
+        for i, name in enumerate(names):
+            code = code.replace("@%d@" % i, str(sizes[name]))
+        known[text] = eval(code.replace("^", "**").replace("/", "//"), {"floor": lambda x: x, "broadcast": broadcast})
+    return known[text]
+def visit(module):
+    for quantity in module.values():
+        if isinstance(quantity, dict):
+            quantity["expr"] = str(value(quantity["expr"]))
+            quantity["value"] = 0
+    for child in module["children"]:
+        visit(child)
+visit(report["modules"])
+json.dump(report, sys.stdout)
+`;
+const evaluate = (report, sizes) =>
+    JSON.parse(execFileSync("python3", ["-c", kEvaluate], { input: JSON.stringify([report, sizes]), maxBuffer: 1 << 30, encoding: "utf8" }));
+
+const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
+const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+const rows = (page) => page.$$eval(".tree tbody tr", (list) => list.length);
+
+async function keyboard() {
+  const page = await open(write("keys", "count", "clip-vit-l-14-336.onnx"));
+  await page.$eval(".icicle [tabindex='0']", (element) => element.focus());
+  for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  assert.strictEqual(await hash(page), "#visual.transformer");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  assert.strictEqual(await hash(page), "#visual.transformer.resblocks.0-23.attn");
+  await page.keyboard.press("Escape");
+  assert.strictEqual(await hash(page), "#visual.transformer.resblocks.0-23");
+  for (let i = 0; i < 4; ++i) await page.keyboard.press("Escape");
+  assert.strictEqual(await hash(page), "");
+  await page.$eval(".tree tbody [tabindex='0']", (element) => element.focus());
+  const before = await rows(page);
+  await page.keyboard.press("ArrowLeft");
+  assert.strictEqual(await rows(page), 1);
+  await page.keyboard.press("ArrowRight");
+  assert.strictEqual(await rows(page) > 3 && await rows(page) <= before, true);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.strictEqual(await hash(page), "#visual");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("End");
+  await page.$eval("input[type=search]", (element) => element.focus());
+  await page.keyboard.type("out_proj");
+  assert.match(await text(page, "[role=status]"), /found/);
+  await page.keyboard.press("Enter");
+  assert.match(await hash(page), /out_proj/);
+  await close(page);
+}
+
+async function mouse() {
+  const page = await open(write("mouse", "count", "gpt2.onnx", "--device", "h100-sxm", "--dtype", "bf16"));
+  const flops = await text(page, ".figures .figure");
+  await page.$eval("[data-size=seq]", (input) => { input.value = ""; });
+  await page.type("[data-size=seq]", "1024");
+  const more = await text(page, ".figures .figure");
+  assert.notStrictEqual(flops, more);
+  const [, shown] = /FLOPs +([0-9.]+ G)/.exec(run("count", "gpt2.onnx", "--dim", "batch=1,seq=1024"));
+  assert.strictEqual(more, shown);
+  await page.$eval("[data-size=seq]", (input) => { input.value = "many"; input.dispatchEvent(new Event("input")); });
+  assert.strictEqual(await text(page, ".figures .figure"), "?");
+  assert.strictEqual(await page.$eval("[data-size=seq]", (input) => input.getAttribute("aria-invalid")), "true");
+  await page.$eval("[data-size=seq]", (input) => { input.value = "1,024"; input.dispatchEvent(new Event("input")); });
+  for (const [select, values] of [["Size by", ["params", "bytes", "time_bound_zs", "flops"]], ["Color by", ["intensity", "type"]]]) {
+    const id = await page.$$eval("label", (list, name) => list.find((l) => l.textContent === name).htmlFor, select);
+    for (const value of values) await page.select(`#${id}`, value);
+  }
+  await page.click(".menu summary");
+  await page.click("#column-intensity");
+  await page.click(".menu summary");
+  assert.match(await text(page, ".tree thead"), /FLOP\/byte/);
+  await page.click("[data-column=macs]");
+  assert.strictEqual(await page.$eval("[data-column=macs]", (button) => button.parentElement.getAttribute("aria-sort")), "descending");
+  const button = async (name) => {
+    const all = await page.$$("button");
+    for (const one of all) if ((await one.evaluate((b) => b.textContent)) === name) return one.click();
+    throw new Error(`no button ${name}`);
+  };
+  await button("Expand all");
+  const expanded = await rows(page);
+  await button("Collapse");
+  assert(await rows(page) < expanded);
+  await page.evaluate(() => { navigator.clipboard.writeText = async (words) => { window.copied = words; }; });
+  await button("Copy as CSV");
+  assert.match(await page.evaluate(() => window.copied), /^path,type,times,flops,share,macs,params,intensity\r\n/);
+  await (await page.$$(".icicle [data-id]"))[2].click();
+  assert.notStrictEqual(await hash(page), "");
+  await page.click(".path button");
+  assert.strictEqual(await hash(page), "");
+  await page.emulateMediaType("print");
+  assert((await page.pdf()).length > 10000);
+  await close(page);
+}
+
+async function links() {
+  const file = write("links", "count", "clip-vit-l-14-336.onnx");
+  const report = JSON.parse(run("count", "clip-vit-l-14-336.onnx", "--dim", "batch=1", "--module", "visual.transformer.resblocks.7.attn", "--format", "json"));
+  const page = await open(file, { hash: "#visual.transformer.resblocks.7.attn" });
+  assert.match(await text(page, ".path"), /resblocks.7.*attn/);
+  const value = await page.$eval(".icicle [role=treeitem]", (block) => block.getAttribute("aria-label"));
+  assert.match(value, new RegExp(`${(report.totals.flops.value / 1e9).toPrecision(4)} G`));
+  await page.evaluate(() => { location.hash = "#visual.conv1"; });
+  await page.waitForFunction(() => /conv1$/.test(document.querySelector(".path ol").textContent));
+  await close(page);
+}
+
+const kPages = {
+  count: ["count", "clip-vit-l-14-336.onnx"],
+  symbols: ["count", "maskrcnn-r50.onnx"],
+  device: ["count", "resnet50.onnx", "--device", "h100-sxm", "--dtype", "bf16"],
+  tool: ["count", "resnet50.onnx", "--convention", "thop"],
+  compare: ["compare", "clip-vit-l-14-336.onnx", "--dim", "batch=1"],
+  open: ["compare", "gpt2.onnx"],
+  diff: ["diff", "clip-vit-l-14-336.onnx", "clip-vit-h-14.onnx", "--dim", "batch=1"],
+  check: ["check", "resnet50.onnx", "--max", "flops=8 GFLOP", "--max", "layer*:macs=1 GMAC"],
+  mfu: ["mfu", "gpt2.onnx", "--dim", "batch=8,seq=1024", "--step-time", "0.31", "--device", "h100-sxm", "--dtype", "bf16"],
+  sweep: ["count", "gpt2.onnx", "--dim", "batch=1,8,seq=128,512,1024,2048"],
+};
+
+async function accessibility() {
+  for (const [name, args] of Object.entries(kPages)) {
+    const file = write(name, ...args);
+    for (const [width, height] of [[1400, 900], [390, 844]]) {
+      for (const scheme of ["light", "dark"]) {
+        const page = await open(file, { width, height, scheme });
+        assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than ${width}`);
+        if (pictures) await page.screenshot({ path: path.join(pictures, `${name}-${width}-${scheme}.png`) });
+        const session = await page.createCDPSession();
+        await session.send("Page.setBypassCSP", { enabled: true });
+        await page.reload();
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run());
+        const found = violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 200)} ${n.failureSummary}`).join(" | ")}`);
+        assert.deepStrictEqual(found, [], `${name} at ${width} in ${scheme}`);
+        await page.close();
+      }
+    }
+  }
+  console.log(`accessibility: ${Object.keys(kPages).length} pages, two widths, light and dark`);
+}
+
+async function hostile() {
+  const evil = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>";
+  const names = [`/${evil}/MatMul`, "/a\u202egpj.exe/MatMul", `/${"n".repeat(1 << 20)}/MatMul`, "/javascript:window.hacked=1/MatMul",
+                 "/=cmd()/MatMul", "/constructor/MatMul", "/__proto__/toString/MatMul", "/{{7*7}}/MatMul"];
+  const file = path.join(work, "hostile.onnx");
+  fs.writeFileSync(file, chain(names, `<img src=x onerror=window.hacked=1>'`));
+  const other = path.join(work, `<img src=x onerror=window.hacked=1>.onnx`);
+  fs.writeFileSync(other, chain(names.slice(0, 3), `__proto__`));
+  for (const args of [["count", file], ["count", other], ["compare", file], ["diff", file, other], ["check", file, "--max", "flops=1"],
+                      ["count", other, "--dim", "__proto__=1,2,3"]]) {
+    const page = await open(write("hostile", ...args));
+    for (const search of await page.$$("input[type=search]")) await search.type("img");
+    for (const summary of await page.$$("summary")) await summary.click();
+    for (const button of await page.$$("section button")) await button.click().catch(() => {});
+    assert.strictEqual(await page.evaluate(() => window.hacked), undefined);
+    assert(!/[\u202e\u200b]/.test(await page.$eval("#page", (element) => element.innerText)), "text that turns around");
+    assert.strictEqual(await page.evaluate(() => document.querySelectorAll("img, iframe, a").length), 0);
+    await close(page);
+  }
+  console.log("hostile: nothing runs");
+}
+
+async function large() {
+  const names = [];
+  for (let i = 0; i < 10000; ++i) names.push(`/layers.${i % 100}/block${(i * 7919) % 10007}/MatMul`);
+  fs.writeFileSync(path.join(work, "large.onnx"), chain(names));
+  const file = write("large", "count", path.join(work, "large.onnx"));
+  const page = await open(file);
+  const took = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
+  const found = await page.evaluate(() => {
+    const search = document.querySelector("input[type=search]"), begin = performance.now();
+    search.value = "block77";
+    search.dispatchEvent(new Event("input"));
+    document.body.getBoundingClientRect();
+    return performance.now() - begin;
+  });
+  console.log(`10,000 modules: ${fs.statSync(file).size} bytes, open in ${Math.round(took)} ms, search in ${Math.round(found)} ms`);
+  await close(page);
+}
+
+(async () => {
+  browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  try {
+    const only = process.env.PAGE_TEST;
+    for (const test of [figures, keyboard, mouse, links, hostile, large, accessibility]) {
+      if (only && test.name !== only) continue;
+      await test();
+      console.log(`${test.name}: passed`);
+    }
+  } finally {
+    await browser.close();
+    fs.rmSync(work, { recursive: true });
+  }
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
