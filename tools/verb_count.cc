@@ -384,9 +384,12 @@ absl::Status CheckPage(const CountArguments& args, Format format, bool one_file)
         "a page (--format html) shows one model, named as a file; several models are written as "
         "table, text, json, jsonl, csv or markdown");
   }
-  if (args.view.top.empty() && args.view.columns.empty()) return absl::OkStatus();
+  const bool part = !args.view.by.empty() || !args.view.depth.empty() || !args.view.top.empty() ||
+                    !args.view.columns.empty();
+  if (!part) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "a page (--format html) holds all modules and quantities: leave out --top and --columns");
+      "a page (--format html) holds all modules, operators and quantities: leave out --by, "
+      "--depth, --top and --columns");
 }
 
 // Rows of memory have nothing else.

@@ -92,7 +92,7 @@ function details(view) {
   const name = h("bdi", { class: "name" }), type = h("bdi", { class: "muted" }), words = h("span", { class: "words" });
   const draw = (node) => {
     name.textContent = node === view.zoom.node ? "" : printable(view.pathTo(node));
-    type.textContent = printable(node.type);
+    type.textContent = node.type === view.nameOf(node) ? "" : printable(node.type);
     const times = view.times(node);
     const intensity = view.tree.intensity(node);
     words.textContent = printable([view.words(node), times > 1n ? `${times} times` : "",

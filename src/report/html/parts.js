@@ -197,7 +197,7 @@ function Formula(text) {
     formula = total();
     if (at !== text.length) formula = null;
   } catch (error) {
-    if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+    formula = null;  // no formula of ours, or one too deep to be read
   }
   return (sizes) => {
     try {

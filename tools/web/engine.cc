@@ -1,0 +1,123 @@
+// The library as a program for WebAssembly: what the page runs in a worker.
+//
+//   engine VERB FORMAT [--dim NAME=N]... [--rules FILE] MODEL [HEAD]
+//
+// VERB is count, compare or diff; FORMAT is json or html. Standard output is byte for byte that of
+// `onnxflops VERB --format FORMAT` with the same options; so is standard error, but for how to set
+// a limit, which the page cannot.
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "src/api/load.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/load/input_file.h"
+#include "src/onnxflops.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops::web {
+namespace {
+
+struct Request {
+  std::string verb, format;
+  CountOptions options;
+  std::vector<std::string> files;
+};
+
+absl::StatusOr<std::string> ReadText(const std::string& file) {
+  ASSIGN_OR_RETURN(const int fd, OpenForReading(file));
+  std::string text(kMaxRulesBytes + 1, '\0');
+  size_t size = 0;
+  for (ssize_t n = 1; n > 0 && size < text.size(); size += static_cast<size_t>(n)) {
+    n = ReadSome(fd, text.data() + size, text.size() - size);
+    if (n < 0) return absl::UnknownError("cannot be read");
+  }
+  close(fd);
+  text.resize(size);
+  return text;
+}
+
+absl::Status AddDim(const std::string& text, Bindings* bindings) {
+  const size_t equals = text.rfind('=');
+  int64_t size = 0;
+  if (equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &size) ||
+      size < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dim ", Quoted(text), ": it should be NAME=N"));
+  }
+  bindings->emplace(TypedSymbol(text.substr(0, equals)), size);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Request> Parse(const std::vector<std::string>& words) {
+  Request request;
+  request.options.bodies = nullptr;
+  if (words.size() < 3) return absl::InvalidArgumentError("engine VERB FORMAT [options] MODEL");
+  request.verb = words[0];
+  request.format = words[1];
+  for (size_t i = 2; i < words.size(); ++i) {
+    if (words[i] == "--dim" && i + 1 < words.size()) {
+      RETURN_IF_ERROR(AddDim(words[++i], &request.options.bindings));
+    } else if (words[i] == "--rules" && i + 1 < words.size()) {
+      ASSIGN_OR_RETURN(const std::string text, ReadText(words[++i]));
+      ASSIGN_OR_RETURN(request.options.rules, LoadRules(text, words[i]));
+    } else {
+      request.files.push_back(words[i]);
+    }
+  }
+  if (request.files.size() == (request.verb == "diff" ? 2 : 1)) return request;
+  return absl::InvalidArgumentError("count and compare take one model, diff takes two");
+}
+
+absl::StatusOr<std::string> RunDiff(const Request& request) {
+  CountOptions options = request.options;
+  options.activation_peak = true;
+  ASSIGN_OR_RETURN(const Model base, LoadFor(request.files[0], options));
+  ASSIGN_OR_RETURN(const Model head, LoadFor(request.files[1], options));
+  ASSIGN_OR_RETURN(const Diff diff, DiffModels(base, head, options));
+  return request.format == "html" ? ToHtml(diff, DiffViewOptions()) : ToJson(diff);
+}
+
+absl::StatusOr<std::string> Run(const std::vector<std::string>& words) {
+  ASSIGN_OR_RETURN(const Request request, Parse(words));
+  if (request.verb == "diff") return RunDiff(request);
+  CountOptions options = request.options;
+  const bool html = request.format == "html";
+  options.node_rows = html && request.verb == "count";
+  ASSIGN_OR_RETURN(const Model model, LoadFor(request.files[0], options));
+  if (request.verb == "compare") {
+    ASSIGN_OR_RETURN(const CompareReport report, CompareTools(model, options, {}));
+    return html ? ToHtml(report) : ToJson(report);
+  }
+  ASSIGN_OR_RETURN(const Report report, Count(model, options));
+  return html ? ToHtml(report, {}) : ToJson(report);
+}
+
+void WriteAll(int fd, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops::web
+
+int main(int argc, char** argv) {
+  const auto text = onnxflops::web::Run(std::vector<std::string>(argv + 1, argv + argc));
+  if (text.ok()) {
+    onnxflops::web::WriteAll(STDOUT_FILENO, *text);
+    return 0;
+  }
+  onnxflops::web::WriteAll(STDERR_FILENO,
+                           absl::StrCat("onnxflops: ", text.status().message(), "\n"));
+  return 2;
+}
