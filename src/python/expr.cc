@@ -1,7 +1,6 @@
 // onnxflops.Expr: an exact whole number that may contain sizes that are not fixed.
 #include "src/symbolic/expr.h"
 
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -96,11 +95,7 @@ void DefineErrorsAndExpr(nb::module_& m) {
   using Sign = const char*;
   const Sign kNumber = "(self, other: int | Expr, /) -> int | Expr";
   const auto define = [&](const char* name, const auto& function, Sign shape) {
-    static std::string* const kept =
-        new std::string[32];  // NOLINT(cppcoreguidelines-owning-memory)
-    static size_t used = 0;
-    kept[used] = absl::StrCat("def ", name, shape);
-    expr.def(name, function, nb::sig(kept[used++].c_str()));
+    expr.def(name, function, nb::sig(absl::StrCat("def ", name, shape).c_str()));
   };
   define("__add__", Arithmetic(std::plus<>()), kNumber);
   define("__radd__", Arithmetic(std::plus<>(), true), kNumber);

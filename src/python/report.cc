@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -232,13 +231,10 @@ void DefineModules(nb::module_& m) {
 
 template <typename Class, typename TotalsOf>
 void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
-  static std::string signatures[std::size(kDerivedQuantities)];
-  for (size_t i = 0; i < std::size(kDerivedQuantities); ++i) {
-    const DerivedQuantity& d = kDerivedQuantities[i];
-    signatures[i] = absl::StrCat("def ", d.key, "(self, /) -> int | Expr");
+  for (const DerivedQuantity& d : kDerivedQuantities) {
     cls.def_prop_ro(
         d.key.data(), [&d, totals_of](const Class& of) { return ToNumber(totals_of(of).*d.value); },
-        nb::sig(signatures[i].c_str()));
+        nb::sig(absl::StrCat("def ", d.key, "(self, /) -> int | Expr").c_str()));
   }
 }
 

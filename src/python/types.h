@@ -61,13 +61,10 @@ struct PyModules {
 // says whether there is a figure; if not, the attribute is None.
 template <typename Class, typename AmountsOf, typename Has>
 void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, const Has& has) {
-  static std::string signatures[kNumQuantities], texts[kNumQuantities];
-  for (size_t i = 0; i < kNumQuantities; ++i) {
-    const Quantity& q = kQuantities[i];
-    const bool optional = q.needs != Quantity::Needs::kNothing;
-    signatures[i] =
-        absl::StrCat("def ", q.key, "(self, /) -> int | Expr", optional ? " | None" : "");
-    texts[i] =
+  for (const Quantity& q : kQuantities) {
+    const std::string type =
+        q.needs == Quantity::Needs::kNothing ? "int | Expr" : "int | Expr | None";
+    const std::string text =
         absl::StrCat(q.title, q.needs == Quantity::Needs::kDevice     ? "; needs a device"
                               : q.needs == Quantity::Needs::kTraining ? "; needs backward=\"exact\""
                                                                       : "");
@@ -77,7 +74,7 @@ void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, co
           if (!has(of, q)) return nanobind::none();
           return ToNumber(amounts_of(of)->*q.value);
         },
-        nanobind::sig(signatures[i].c_str()), texts[i].c_str());
+        nanobind::sig(absl::StrCat("def ", q.key, "(self, /) -> ", type).c_str()), text.c_str());
   }
 }
 
