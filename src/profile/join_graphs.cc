@@ -187,6 +187,7 @@ class PairJoiner {
     absl::flat_hash_set<absl::string_view> names;
     for (size_t i = own; i < originals->size(); ++i) AddOutputs((*originals)[i], &names);
     followed->assign(names.begin(), names.end());
+    std::sort(followed->begin(), followed->end());
     followed->resize(std::min(followed->size(), kMostFollowing));
   }
 
