@@ -10,6 +10,7 @@
 //   report->At({{"batch", 64}})    // totals at a size, without counting again
 //   std::cout << onnxflops::ToTable(*report, {});
 //   onnxflops::DiffModels(*base, *model)   // what changed, module by module
+//   onnxflops::JoinProfile(*model, *profile, {})   // where the time of a run went
 //   onnxflops::CompareTools(*model, {}, {.with = {"thop"}})   // what another tool counts, and why
 //
 // Nothing here prints, exits or throws, except when memory runs out. Model and Report are values:
@@ -23,6 +24,7 @@
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/operators.h"
+#include "src/api/profile.h"
 #include "src/api/serving.h"
 #include "src/api/sweep.h"
 #include "src/api/version.h"

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "src/api/count.h"
 #include "src/convention/conventions.h"
 #include "src/report/viewer_formats.h"
 #include "tools/device_arguments.h"
@@ -68,6 +70,9 @@ struct CountArguments {
     for (const ViewerFormat& format : kViewerFormats) names.emplace_back(format.name);
     return names;
   }
+
+  // What is counted, without what shows it. Dimensions with several sizes go to `sweep`.
+  absl::StatusOr<CountOptions> Options(std::vector<DimSizes>* sweep) const;
 
   // What --annotate does not go together with.
   absl::Status CheckAnnotate(bool one_file, bool is_sweep) const {

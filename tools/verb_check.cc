@@ -1,6 +1,5 @@
 // onnxflops check: whether a model is within its budgets.
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +24,6 @@
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
-#include "src/api/profile.h"
 #include "src/api/version.h"
 #include "src/base/quote.h"
 #include "src/base/sha256.h"
@@ -45,10 +43,10 @@
 #include "tools/base_model.h"
 #include "tools/device_arguments.h"
 #include "tools/git_file.h"
+#include "tools/judge_model.h"
 #include "tools/model_files.h"
 #include "tools/options.h"
 #include "tools/output.h"
-#include "tools/profile_file.h"
 #include "tools/verbs.h"
 
 namespace onnxflops::tools {
@@ -145,15 +143,6 @@ struct CheckArguments {
   }
 };
 
-// "2027-01-31", in UTC.
-std::string Today() {
-  const time_t now = time(nullptr);
-  tm day;
-  std::array<char, 16> text;
-  if (gmtime_r(&now, &day) == nullptr) return "";
-  return std::string(text.data(), strftime(text.data(), text.size(), "%Y-%m-%d", &day));
-}
-
 bool HasFile(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 // Where the file is, or where --init puts it; "": there is none, and none is needed.
@@ -202,24 +191,20 @@ absl::StatusOr<ExitCode> WriteInitial(const CheckArguments& args, const std::str
   return kFine;
 }
 
-// What a check of a call is made with.
-struct CheckRun {
+// A call of the verb.
+struct CheckCall {
   const CheckArguments& args;
-  const CountOptions& options;
-  const std::vector<Device>& devices;  // of the user's own
-  StepRate rate;
-  int64_t num_devices = 1;
+  CheckRun run;
   bool missing_is_fine = false;
-  std::string today = Today();
   ModelFiles files = {};
 };
 
 // What a model is compared with: of several, a file in the folder of --against.
-absl::StatusOr<BaseModel> BaseOf(const CheckRun& run, const std::string& path) {
-  const std::string& against = run.args.against;
-  BaseModel base = {against, run.args.git, run.missing_is_fine};
+absl::StatusOr<BaseModel> BaseOf(const CheckCall& call, const std::string& path) {
+  const std::string& against = call.args.against;
+  BaseModel base = {against, call.args.git, call.missing_is_fine};
   if (!base.revision.empty()) base.path = path;
-  if (run.files.one_file || base.path.empty() || !base.revision.empty()) return base;
+  if (call.files.one_file || base.path.empty() || !base.revision.empty()) return base;
   if (!IsFolder(against)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--against ", Quoted(against), ": of several models it is a folder with their bases"));
@@ -231,208 +216,23 @@ absl::StatusOr<BaseModel> BaseOf(const CheckRun& run, const std::string& path) {
   return base;
 }
 
-// What of the peak of the rule's device the run of --profile reached.
-absl::StatusOr<double> AchievedOf(const CheckRun& run, const Side& side, const BudgetRule& rule) {
-  if (run.args.profile.empty()) {
-    return absl::FailedPreconditionError("no profile is given: --profile");
-  }
-  if (!side.model) return absl::FailedPreconditionError("a report cannot be joined with a profile");
-  ProfileOptions options;
-  options.count = run.options;
-  options.device.emplace();
-  ASSIGN_OR_RETURN(options.device->device, FindDevice(rule.device, run.devices));
-  ASSIGN_OR_RETURN(options.device->precision, ParsePrecision(rule.dtype));
-  if (!run.args.optimized.empty()) {
-    ASSIGN_OR_RETURN(options.optimized, LoadFor(run.args.optimized, options.count));
-  }
-  ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(run.args.profile));
-  ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(*side.model, profile, options));
-  return report.flops_per_second().value_or(0) / report.peak;
-}
-
-absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, const Side& side,
-                             const CountOptions& at, const BudgetRule& rule) {
-  if (rule.kind == BudgetRule::Kind::kProfile) return AchievedOf(run, side, rule);
-  if (!run.args.rate.given()) {
-    return absl::FailedPreconditionError("the time of a step is not given: --step-time");
-  }
-  if (!side.model) return absl::FailedPreconditionError("a report has no figures of training");
-  if (sizes != nullptr && !sizes->ranges.empty()) {
-    return absl::FailedPreconditionError("a step has one size of each dimension, and no range");
-  }
-  MfuOptions options;
-  options.count = at;
-  options.rate = run.rate;
-  options.devices = run.num_devices;
-  ASSIGN_OR_RETURN(options.device, FindDevice(rule.device, run.devices));
-  ASSIGN_OR_RETURN(options.precision, ParsePrecision(rule.dtype));
-  ASSIGN_OR_RETURN(const MfuReport report, CountMfu(*side.model, options));
-  return report.mfu;
-}
-
-// Sizes of [at] and --dim, each with the models that it is for and those that have no such symbol.
-struct AskedSizes {
-  struct Name {
-    bool in_budgets = false;
-    bool is_range = false;
-    std::set<std::string> models, without;
-  };
-  std::map<std::string, Name> names;
-  std::set<std::string> symbols;  // that some model has
-};
-
-// Which sizes neither the model nor its base has a symbol for.
-std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
-  std::vector<SymbolOrigin> symbols;
-  for (const auto& [name, size] : diff.sizes) symbols.push_back({name});
-  for (const auto& [from, to] : diff.renamed_symbols) symbols.push_back({from});
-  for (const Bindings* bound : {&diff.base_bindings, &diff.head_bindings}) {
-    for (const auto& [name, size] : *bound) symbols.push_back({name});
-  }
-  std::vector<std::string> unknown;
-  for (const std::string& name : names) {
-    if (!ResolveSymbols({{name, 1}}, symbols).ok()) unknown.push_back(name);
-  }
-  return unknown;
-}
-
-// A model at the sizes of a set, as far as it has symbols for them.
-class SizedDiff {
- public:
-  SizedDiff(const CheckRun& run, const Side& side, const BaseModel& base, const BudgetSizes* sizes,
-            bool with_peak)
-      : run_(run), side_(side), base_(base), at_(run.options) {
-    at_.activation_peak = with_peak;
-    if (sizes == nullptr) return;
-    sizes_ = *sizes;
-    // What the call says comes first.
-    for (const auto& [typed, size] : at_.bindings) {
-      const std::string name = TypedSymbol(typed);
-      const bool in_range = sizes_.ranges.erase(name) > 0;
-      if (in_range || sizes_.fixed.contains(name)) sizes_.fixed[name] = size;
-    }
-    at_.bindings.insert(sizes_.fixed.begin(), sizes_.fixed.end());
-  }
-
-  const CountOptions& at() const { return at_; }
-  const BudgetSizes& sizes() const { return sizes_; }
-
-  absl::StatusOr<Diff> Make(const std::string& path, AskedSizes* asked) {
-    for (const auto& [name, size] : at_.bindings) asked->names[name].models.insert(path);
-    for (const auto& [name, range] : sizes_.ranges) asked->names[name].models.insert(path);
-    for (const auto& [name, size] : sizes_.fixed) asked->names[name].in_budgets = true;
-    for (const auto& [name, range] : sizes_.ranges) {
-      asked->names[name].in_budgets = asked->names[name].is_range = true;
-    }
-    absl::StatusOr<Diff> diff = Count(at_);
-    if (absl::IsInvalidArgument(diff.status())) {
-      CountOptions open = at_;
-      open.bindings.clear();
-      const absl::StatusOr<Diff> without = Count(open);
-      if (!without.ok() || IsMistake(*without) || !LeaveOutUnknown(path, *without, asked)) {
-        return diff;
-      }
-      diff = Count(at_);
-    }
-    if (diff.ok()) LeaveOutUnknown(path, *diff, asked);
-    return diff;
-  }
-
- private:
-  absl::StatusOr<Diff> Count(const CountOptions& options) const {
-    return DiffWithBase(base_, side_, options);
-  }
-
-  // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
-  // leaves no size open: the same file may be for other models.
-  bool IsMistake(const Diff& open) const {
-    return run_.files.one_file && (!open.sizes.empty() || !run_.options.bindings.empty());
-  }
-
-  // Whether there was any.
-  bool LeaveOutUnknown(const std::string& path, const Diff& diff, AskedSizes* asked) {
-    for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);
-    std::vector<std::string> names;
-    for (const auto& [name, size] : at_.bindings) names.push_back(name);
-    for (const auto& [name, range] : sizes_.ranges) names.push_back(name);
-    const std::vector<std::string> unknown = UnknownSizes(names, diff);
-    for (const std::string& name : unknown) {
-      asked->names[name].without.insert(path);
-      at_.bindings.erase(name);
-      sizes_.fixed.erase(name);
-      sizes_.ranges.erase(name);
-    }
-    return !unknown.empty();
-  }
-
-  const CheckRun& run_;
-  const Side& side_;
-  const BaseModel& base_;
-  CountOptions at_;
-  BudgetSizes sizes_;
-};
-
-// A size that no model has a symbol for is an error where one has other symbols: it is a mistake in
-// its name. Otherwise the model is judged without it, which is said: what stays open is not proven.
-absl::Status TellUnknownSizes(const std::string& budgets, const AskedSizes& asked) {
-  const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
-  for (const auto& [name, of] : asked.names) {
-    const bool may_be_for_others = of.in_budgets && (of.is_range || symbols.empty());
-    if (of.without.size() < of.models.size() || may_be_for_others) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
-        ": no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));
-  }
-  for (const auto& [name, of] : asked.names) {
-    for (const std::string& path : of.without) {
-      WriteError(absl::StrCat(Escaped(path), ": has no symbol named ", Escaped(QuotedSymbol(name)),
-                              ": checked without it"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const std::string& path,
-                        AskedSizes* asked, CheckReport* report) {
-  ASSIGN_OR_RETURN(const Side side, LoadSide(path, run.options));
-  ASSIGN_OR_RETURN(const BaseModel base, BaseOf(run, path));
-  std::vector<const BudgetSizes*> sets;
-  for (const BudgetSizes& sizes : budgets.sizes) {
-    if (IsForModel(sizes.models, path)) sets.push_back(&sizes);
-  }
-  if (sets.empty()) sets.push_back(nullptr);
-  const size_t before = report->judgements.size();
-  for (const BudgetSizes* sizes : sets) {
-    SizedDiff sized(run, side, base, sizes, budgets.NeedsPeak());
-    ASSIGN_OR_RETURN(const Diff diff, sized.Make(path, asked));
-    if (sizes != nullptr) sizes = &sized.sizes();
-    const CountOptions& at = sized.at();
-    report->has_base = diff.has_base;
-    report->base = diff.base;
-    report->head = diff.head;
-    const auto mfu = [&](const BudgetRule& rule) { return MfuOf(run, sizes, side, at, rule); };
-    RETURN_IF_ERROR(Judge(budgets, sizes, diff, run.today, mfu, report));
-  }
-  if (run.files.one_file) return absl::OkStatus();
-  for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
-  report->models.push_back(report->head);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<CheckReport> JudgeAll(const CheckRun& run, const Budgets& budgets) {
+absl::StatusOr<CheckReport> JudgeAll(const CheckCall& call, const Budgets& budgets) {
   CheckReport report;
   report.budgets = budgets.file;
   AskedSizes asked;
-  for (const ModelFile& file : run.files.files) {
+  for (const ModelFile& file : call.files.files) {
     RETURN_IF_ERROR(file.fault);
-    RETURN_IF_ERROR(JudgeModel(run, budgets, file.path, &asked, &report));
+    ASSIGN_OR_RETURN(const Side side, LoadSide(file.path, call.run.options));
+    ASSIGN_OR_RETURN(const BaseModel base, BaseOf(call, file.path));
+    RETURN_IF_ERROR(JudgeModel(call.run, budgets, side, base, file.path, &asked, &report));
   }
-  RETURN_IF_ERROR(TellUnknownSizes(budgets.file, asked));
+  ASSIGN_OR_RETURN(const std::vector<std::string> without, ReportUnknownSizes(budgets.file, asked));
+  for (const std::string& line : without) WriteError(line);
   if (report.judgements.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(Escaped(budgets.file), ": no rule in it is for ",
-                                                   Quoted(run.files.files[0].path)));
+                                                   Quoted(call.files.files[0].path)));
   }
-  if (!run.files.one_file) {
+  if (!call.files.one_file) {
     report.has_base = false;
     report.head = {};
     report.head.path = Plural(static_cast<int64_t>(report.models.size()), "model");
@@ -454,13 +254,13 @@ std::optional<std::string> HashOf(const std::string& path) {
   return hash.Hex();
 }
 
-absl::StatusOr<DecisionInfo> DescribeDecision(const CheckRun& run, const std::string& budgets) {
-  DecisionInfo info = {ONNXFLOPS_VERSION, run.today, {budgets, HashOf(budgets)}, {}};
-  for (const ModelFile& file : run.files.files) {
+absl::StatusOr<DecisionInfo> DescribeDecision(const CheckCall& call, const std::string& budgets) {
+  DecisionInfo info = {ONNXFLOPS_VERSION, call.run.today, {budgets, HashOf(budgets)}, {}};
+  for (const ModelFile& file : call.files.files) {
     DecisionInfo::Model& model = info.models.emplace_back();
     model.path = file.path;
     model.sha256 = HashOf(file.path);
-    ASSIGN_OR_RETURN(const BaseModel base, BaseOf(run, file.path));
+    ASSIGN_OR_RETURN(const BaseModel base, BaseOf(call, file.path));
     if (!base.revision.empty()) {
       const absl::StatusOr<int> fd = OpenGitFile(base.revision, base.path);
       if (!fd.ok()) continue;  // a new model
@@ -530,22 +330,6 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseOutputs(
   return outputs;
 }
 
-// The limits of --max.
-absl::Status AddMaxima(const CheckArguments& args, Budgets* budgets) {
-  for (const std::string& text : args.maxima) {
-    absl::Status added = AddBudget(text, budgets);
-    if (added.ok() && budgets->NeedsBase() && args.against.empty() && args.git.empty()) {
-      added = absl::InvalidArgumentError(
-          "it is relative to a base: --against BASE or --git REV gives one");
-    }
-    if (!added.ok()) {
-      return absl::Status(added.code(),
-                          absl::StrCat("--max ", Quoted(text), ": ", added.message()));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Of the file at `path`, if there is one, and of the call. `*text` is what the file holds.
 absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::string& path,
                                     const std::vector<Device>& devices, std::string* text) {
@@ -560,33 +344,16 @@ absl::StatusOr<Budgets> ReadBudgets(const CheckArguments& args, const std::strin
     ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
   }
   const bool has_base = !args.against.empty() || !args.git.empty();
-  if (budgets.NeedsBase() && !has_base) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escaped(path),
-                     ": it has a budget that is relative to a base: --against BASE "
-                     "or --git REV gives one"));
-  }
-  RETURN_IF_ERROR(AddMaxima(args, &budgets));
-  for (const BudgetRule& rule : budgets.rules) {
-    const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
-    if (rule.kind != BudgetRule::Kind::kMfu && !of_run) continue;
-    absl::Status known = FindDevice(rule.device, devices).status();
-    if (known.ok()) known = ParsePrecision(rule.dtype).status();
-    if (!known.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Escaped(path), ":", rule.place.line,
-                       of_run ? ": [profile]: " : ": [mfu]: ", known.message()));
-    }
-  }
+  RETURN_IF_ERROR(CompleteBudgets(path, args.maxima, devices, has_base, &budgets));
   return budgets;
 }
 
 // Everywhere where the call asks for it.
-absl::Status WriteResults(const CheckRun& run, const std::string& budgets,
+absl::Status WriteResults(const CheckCall& call, const std::string& budgets,
                           const CheckReport& report, const std::vector<std::string>& inputs) {
-  const CheckArguments& args = run.args;
+  const CheckArguments& args = call.args;
   if (!args.decision.empty()) {
-    ASSIGN_OR_RETURN(const DecisionInfo info, DescribeDecision(run, budgets));
+    ASSIGN_OR_RETURN(const DecisionInfo info, DescribeDecision(call, budgets));
     RETURN_IF_ERROR(WriteOutput(ToDecision(report, info), args.decision, inputs));
   }
   ASSIGN_OR_RETURN(const std::string format, FormatOf(args.output));
@@ -646,23 +413,27 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
     return WriteInitial(args, path, model, options);
   }
   ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
-  CheckRun run = {args, options, devices};
-  RETURN_IF_ERROR(args.rate.Parse(&run.rate, &run.num_devices));
-  ASSIGN_OR_RETURN(run.missing_is_fine, args.base_missing.Parse());
-  ASSIGN_OR_RETURN(run.files, FindModelFiles(args.models));
+  CheckCall call = {args, {options, devices}};
+  RETURN_IF_ERROR(args.rate.Parse(&call.run.rate, &call.run.num_devices));
+  ASSIGN_OR_RETURN(call.missing_is_fine, args.base_missing.Parse());
+  ASSIGN_OR_RETURN(call.files, FindModelFiles(args.models));
+  call.run.has_rate = args.rate.given();
+  call.run.profile = args.profile;
+  call.run.optimized = args.optimized;
+  call.run.one_file = call.files.one_file;
   std::string text;
   ASSIGN_OR_RETURN(const Budgets budgets, ReadBudgets(args, path, devices, &text));
-  ASSIGN_OR_RETURN(CheckReport report, JudgeAll(run, budgets));
-  std::vector<std::string> inputs = run.files.paths();
+  ASSIGN_OR_RETURN(CheckReport report, JudgeAll(call, budgets));
+  std::vector<std::string> inputs = call.files.paths();
   inputs.insert(inputs.end(), {args.against, args.sizes.rules.file, args.roofline.devices_file.file,
                                args.profile, args.optimized});
   if (args.update && !report.passed()) {
     RETURN_IF_ERROR(WriteOutput(RaisedBudgets(text, budgets, report), path, inputs));
     ASSIGN_OR_RETURN(const Budgets raised, ReadBudgets(args, path, devices, &text));
-    ASSIGN_OR_RETURN(report, JudgeAll(run, raised));
+    ASSIGN_OR_RETURN(report, JudgeAll(call, raised));
   }
   inputs.push_back(path);
-  RETURN_IF_ERROR(WriteResults(run, path, report, inputs));
+  RETURN_IF_ERROR(WriteResults(call, path, report, inputs));
   return report.passed() ? kFine : kFailed;
 }
 

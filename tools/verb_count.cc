@@ -455,27 +455,14 @@ absl::StatusOr<ExitCode> RunCount(const Arguments& arguments) {
     return kFine;
   }
   std::vector<DimSizes> sweep;
-  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse(&sweep));
-  ASSIGN_OR_RETURN(options.causal, args.causal.Parse());
-  ASSIGN_OR_RETURN(options.tied, args.training.ParseTied());
-  ASSIGN_OR_RETURN(const TrainingOptions training, args.training.ParseOptions());
-  ASSIGN_OR_RETURN(options.memory, args.memory.Parse(training));
-  if (!options.memory || args.training.backward == "exact") {
-    ASSIGN_OR_RETURN(options.training, args.training.Parse());
-  }
+  ASSIGN_OR_RETURN(CountOptions options, args.Options(&sweep));
   ASSIGN_OR_RETURN(const std::optional<ServingRequest> serving, args.serving.Parse());
-  ASSIGN_OR_RETURN(options.on_device, args.roofline.Parse());
   ASSIGN_OR_RETURN(const CountFormat chosen, CountFormatOf(args.output));
   const Format format = chosen.plain;
   ASSIGN_OR_RETURN(ViewOptions view, args.view.Parse(format));
   RETURN_IF_ERROR(RequireGiven(view, options));
   ASSIGN_OR_RETURN(const TableStyle style, args.output.Style());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
-  if (!args.convention.empty()) {
-    RETURN_IF_ERROR(convention::RequireConvention(args.convention).status());
-  }
-  options.module = args.view.module;
-  options.upper_bounds = args.upper.given;
   options.node_rows = view.by == GroupBy::kNode ||
                       (chosen.viewer != nullptr && chosen.viewer->nodes) ||
                       (format == Format::kHtml && sweep.empty());

@@ -65,7 +65,7 @@ struct ProfileArguments {
   RooflineArguments roofline;
   OutputArguments output;
   std::string optimized, warmup = "1", by = "module", depth, top, peak;
-  std::string counters, counter_runs = "1", calibration;
+  std::string counters, counter_runs = "1", calibration, layers;
   bool strict = false;
 
   void AddTo(OptionList* list) {
@@ -73,6 +73,8 @@ struct ProfileArguments {
     list->AddValue("--optimized", "FILE", &optimized,
                    "The graph that ran: what SessionOptions.optimized_model_filepath writes. "
                    "Fused kernels then join with the nodes that they stand for.");
+    list->AddValue("--layers", "FILE", &layers,
+                   "What TensorRT's layers stand for: the JSON of trtexec --exportLayerInfo.");
     list->AddValue("--warmup", "N", &warmup, "Leave out the first N runs. Default: 1.");
     list->AddValue("--by", "KEY", &by, "Rows: module, op or node. Default: module.",
                    {"module", "op", "node"});
@@ -141,6 +143,19 @@ absl::StatusOr<Calibration> ReadCalibrationFile(const std::string& file) {
   if (text.ok()) return ParseCalibration(*text, file);
   return absl::Status(text.status().code(),
                       absl::StrCat("--calibration ", Escaped(file), ": ", text.status().message()));
+}
+
+absl::Status ReadLayers(const std::string& file, Profile* profile) {
+  if (file.empty()) return absl::OkStatus();
+  if (profile->source != ProfileSource::kTensorRt) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--layers ", Quoted(file), ": the profile is of ", SourceName(profile->source),
+                     "; only TensorRT has layers"));
+  }
+  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxReportBytes);
+  if (text.ok()) return AddLayerInfo(*text, file, profile);
+  return absl::Status(text.status().code(),
+                      absl::StrCat("--layers ", Escaped(file), ": ", text.status().message()));
 }
 
 absl::StatusOr<ProfileOptions> ParseProfileOptions(const ProfileArguments& args) {
@@ -223,14 +238,14 @@ absl::StatusOr<ExitCode> RunProfile(const Arguments& arguments) {
   if (!args.optimized.empty()) {
     ASSIGN_OR_RETURN(options.optimized, LoadFor(args.optimized, options.count));
   }
-  ASSIGN_OR_RETURN(const Profile profile,
-                   ReadProfileFile(args.files[1], {.events = trace != nullptr}));
+  ASSIGN_OR_RETURN(Profile profile, ReadProfileFile(args.files[1], {.events = trace != nullptr}));
+  RETURN_IF_ERROR(ReadLayers(args.layers, &profile));
   ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(model, profile, options));
   RETURN_IF_ERROR(WriteOutput(
       trace != nullptr ? trace->write(report) : RenderProfile(report, view, format, style),
       args.output.file,
       {args.files[0], args.files[1], args.optimized, args.sizes.rules.file,
-       args.roofline.devices_file.file, args.counters, args.calibration}));
+       args.roofline.devices_file.file, args.counters, args.calibration, args.layers}));
   const std::string objection = args.strict ? ProfileObjection(report) : "";
   if (objection.empty()) return kFine;
   WriteError(absl::StrCat("--strict: ", Escaped(args.files[1]), ": ", objection));

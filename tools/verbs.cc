@@ -16,6 +16,8 @@ absl::Span<const Verb> Verbs() {
       {"check", "MODEL", "whether a model is within its budgets, for CI", RunCheck, DescribeCheck},
       {"ops", "", "which operators are supported, and what they cost", RunOps, DescribeOps},
       {"mfu", "MODEL", "utilisation of training, from a step's time", RunMfu, DescribeMfu},
+      {"monitor", "MODEL", "utilisation of a running training, from its log", RunMonitor,
+       DescribeMonitor},
       {"devices", "[NAME...]", "peaks of devices, with the source of every figure", RunDevices,
        DescribeDevices},
       {"profile", "MODEL PROFILE", "where the time of a run went: FLOP/s of every place", RunProfile,

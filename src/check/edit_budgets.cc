@@ -85,7 +85,10 @@ std::string InitialBudgets(const Report& report) {
     absl::StrAppend(&out, open ? "# " : "", q.key, " = \"", LimitTextFor(WithMargin(*value), q),
                     open ? "\"  # with sizes of [at] that depend on data\n" : "\"\n");
   };
-  for (const Quantity& q : kQuantities) add(report.totals.*q.value, q);
+  for (const Quantity& q : kQuantities) {
+    const bool tells = q.value != &Amounts::bops || report.totals.BopsTellMore();
+    if (report.Has(q) && tells) add(report.totals.*q.value, q);
+  }
   if (report.activation_peak) add(report.activation_peak->bytes, kPeakActivations);
   absl::StrAppend(&out, "\n# Single modules, by their paths; * stands for any signs:\n",
                   "# [modules.\"encoder.layers.*\"]\n# flops = \"+0%\"\n");

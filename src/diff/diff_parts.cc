@@ -291,6 +291,8 @@ TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
   const ModuleDiff& model = diff.modules[0];
   for (const Quantity* q : diff.quantities) {
     if (((*model.base).*(q->value)).is_zero() && ((*model.head).*(q->value)).is_zero()) continue;
+    const bool tells = model.base->BopsTellMore() || model.head->BopsTellMore();
+    if (q->value == &Amounts::bops && !tells) continue;
     TextTable::Row row = {{std::string(q->title)}};
     AddFigures(diff, *q, *model.base, *model.head, options.exact, &row.cells);
     table.rows.push_back(std::move(row));

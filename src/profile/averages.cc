@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/profile/profile_limits.h"
 
 namespace onnxflops::profile {
 namespace {
@@ -100,11 +100,11 @@ absl::Status Averages::Add(std::string name, std::string op, int64_t ns) {
     if (out_.kernels.size() == kMaxProfileKernels) {
       return absl::OutOfRangeError(absl::StrCat("more than ", kMaxProfileKernels, " layers"));
     }
-    Kernel& kernel = out_.kernels.emplace_back();
+    ProfileKernel& kernel = out_.kernels.emplace_back();
     kernel.name = std::move(name);
     kernel.op = std::move(op);
   }
-  Kernel& kernel = out_.kernels[static_cast<size_t>(it->second)];
+  ProfileKernel& kernel = out_.kernels[static_cast<size_t>(it->second)];
   if (kernel.samples.empty() || kernel.samples.back().run != run) {
     kernel.samples.push_back({.run = run});
   }

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/limits.h"
 #include "src/report/format.h"
 
 namespace onnxflops::profile {
@@ -52,7 +53,7 @@ class ControlMaker {
   bool IsUsed(size_t k) const { return times_.CallsOf(static_cast<int32_t>(k)).most_ns > 0; }
 
   ProfileControl Row(size_t k, const TimeSpread& bodies) const {
-    const Kernel& kernel = profile_.kernels[k];
+    const ProfileKernel& kernel = profile_.kernels[k];
     ProfileControl row;
     row.node = kernel.name;
     row.op = kernel.op;
@@ -78,7 +79,7 @@ class ControlMaker {
     }
     if (const OptionalGraphId body = BodyOf(*of_model, "body")) {
       if (const std::optional<Expr> runs = RunsOf(*body)) {
-        row.counted = report::SiExpr(*runs);
+        row.counted = runs->is_literal() ? report::SiExpr(*runs) : runs->Shortened(kMaxShownName);
         row.differs = !(*runs == Expr(bodies.median_ns)) || bodies.least_ns != bodies.most_ns;
       }
     }

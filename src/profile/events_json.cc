@@ -17,10 +17,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/profile/averages.h"
-#include "src/profile/profile_limits.h"
 #include "src/profile/run_builder.h"
 
 namespace onnxflops::profile {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <numeric>
 #include <utility>
 
@@ -18,6 +19,8 @@ namespace {
 constexpr absl::string_view kBlockedSuffix = "_nchwc";
 // What turns the blocked layout back has the model's name for its output, as its input had before.
 constexpr absl::string_view kReorderOutput = "ReorderOutput";
+// Nodes that a kernel computes behind its product: an addition, and an activation of a few nodes.
+constexpr size_t kMostFollowing = 16;
 
 // A graph of the model and the same graph, optimised.
 class PairJoiner {
@@ -47,10 +50,12 @@ class PairJoiner {
   std::vector<JoinedGroup> Run() {
     MakeGroups();
     std::vector<JoinedGroup> groups;
-    for (std::vector<NodeId>& nodes : groups_) {
+    followed_.resize(groups_.size());
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      std::vector<NodeId>& nodes = groups_[i];
       JoinedGroup& group = groups.emplace_back();
       Walk(nodes, &group.original);
-      TakeWhatFollows(nodes, &group.original);
+      TakeWhatFollows(nodes, &group.original, &followed_[i]);
       std::sort(group.original.begin(), group.original.end());
       group.optimized = std::move(nodes);
     }
@@ -79,26 +84,26 @@ class PairJoiner {
   void MakeGroups() {
     parent_.resize(nodes_.size());
     std::iota(parent_.begin(), parent_.end(), size_t{0});
-    absl::flat_hash_map<ValueId, size_t> made;  // by value: its producer's place
     std::vector<bool> known(nodes_.size()), read(nodes_.size());
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = optimized_.node(nodes_[i]);
       for (size_t k = 0; k < node.outputs.size(); ++k) {
-        if (node.outputs[k]) made[*node.outputs[k]] = i;
+        if (node.outputs[k]) made_[*node.outputs[k]] = {i, k};
         known[i] = known[i] || (node.op_type != kReorderOutput && !TensorOf(nodes_[i], k).empty());
       }
       for (const OptionalValueId value : node.inputs) {
-        const auto producer = value ? made.find(*value) : made.end();
-        if (producer == made.end()) continue;
-        read[producer->second] = true;
-        if (!known[producer->second]) parent_[Root(producer->second)] = Root(i);
+        const auto producer = value ? made_.find(*value) : made_.end();
+        if (producer == made_.end()) continue;
+        const size_t place = producer->second.first;
+        read[place] = true;
+        if (!known[place]) parent_[Root(place)] = Root(i);
       }
     }
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (known[i] || read[i]) continue;  // what ends the graph goes to what it reads
       for (const OptionalValueId value : optimized_.node(nodes_[i]).inputs) {
-        const auto producer = value ? made.find(*value) : made.end();
-        if (producer != made.end()) parent_[Root(i)] = Root(producer->second);
+        const auto producer = value ? made_.find(*value) : made_.end();
+        if (producer != made_.end()) parent_[Root(i)] = Root(producer->second.first);
       }
     }
     Collect();
@@ -114,8 +119,10 @@ class PairJoiner {
       index[Root(i)] = groups_.size();
       groups_.emplace_back();
     }
+    group_of_.resize(nodes_.size());
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      groups_[index[Root(i)]].push_back(nodes_[i]);
+      group_of_[i] = index[Root(i)];
+      groups_[group_of_[i]].push_back(nodes_[i]);
       for (size_t k = 0; k < optimized_.node(nodes_[i]).outputs.size(); ++k) {
         const absl::string_view name = TensorOf(nodes_[i], k);
         if (!name.empty()) available_.insert(name);
@@ -152,7 +159,8 @@ class PairJoiner {
   // A kernel may add another tensor to its product and apply an activation, under the name of the
   // product: then it reads a tensor that none of its nodes does. Those that read it behind the
   // product, and make no tensor of another group, are its own.
-  void TakeWhatFollows(const std::vector<NodeId>& nodes, std::vector<NodeId>* originals) {
+  void TakeWhatFollows(const std::vector<NodeId>& nodes, std::vector<NodeId>* originals,
+                       std::vector<absl::string_view>* followed) {
     absl::flat_hash_set<absl::string_view> made, read;
     for (const NodeId id : *originals) {
       for (const OptionalValueId value : original_.node(id).inputs) {
@@ -163,19 +171,23 @@ class PairJoiner {
     const absl::flat_hash_set<absl::string_view> extra = Extra(nodes, made, read);
     if (extra.empty()) return;
     const size_t own = originals->size();
+    absl::flat_hash_map<NodeId, int> asked;
     for (size_t i = 0; i < originals->size(); ++i) {
       for (const OptionalValueId value : original_.node((*originals)[i]).outputs) {
         if (!value) continue;
         for (const NodeId reader : consumers_[original_.value(*value).name]) {
-          if (!Follows(reader, extra, made) || !claimed_.insert(reader).second) continue;
+          const bool many = originals->size() - own >= kMostFollowing ||
+                            ++asked[reader] > static_cast<int>(kMostFollowing);
+          if (many || !Follows(reader, extra, made) || !claimed_.insert(reader).second) continue;
           originals->push_back(reader);
           AddOutputs(reader, &made);
         }
       }
     }
-    for (size_t i = own; i < originals->size(); ++i) {
-      for (const NodeId id : nodes) AddOutputs((*originals)[i], &followed_[id]);
-    }
+    absl::flat_hash_set<absl::string_view> names;
+    for (size_t i = own; i < originals->size(); ++i) AddOutputs((*originals)[i], &names);
+    followed->assign(names.begin(), names.end());
+    followed->resize(std::min(followed->size(), kMostFollowing));
   }
 
   void AddOutputs(NodeId id, absl::flat_hash_set<absl::string_view>* names) const {
@@ -220,19 +232,13 @@ class PairJoiner {
   // those of what follows inside of that kernel.
   std::vector<absl::string_view> OriginalNames(ValueId id) const {
     std::vector<absl::string_view> names;
-    const Value& value = optimized_.value(id);
-    if (!value.producer) return names;
-    const NodeId producer = *value.producer;
-    const absl::Span<const OptionalValueId> outputs = optimized_.node(producer).outputs;
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      if (!outputs[k] || *outputs[k] != id) continue;
-      const absl::string_view name = TensorOf(producer, k);
-      if (!name.empty()) names.push_back(name);
-    }
-    const auto followed = followed_.find(producer);
-    if (followed != followed_.end()) {
-      names.insert(names.end(), followed->second.begin(), followed->second.end());
-    }
+    const auto made = made_.find(id);
+    if (made == made_.end()) return names;
+    const auto& [place, output] = made->second;
+    const absl::string_view name = TensorOf(nodes_[place], output);
+    if (!name.empty()) names.push_back(name);
+    const std::vector<absl::string_view>& followed = followed_[group_of_[place]];
+    names.insert(names.end(), followed.begin(), followed.end());
     return names;
   }
 
@@ -244,29 +250,35 @@ class PairJoiner {
   absl::flat_hash_map<absl::string_view, std::vector<NodeId>> consumers_;
   absl::flat_hash_set<absl::string_view> available_;  // tensors of the model that others make
   absl::flat_hash_set<NodeId> claimed_;
-  // By optimised node: tensors that the model makes behind the one that the node is named after.
-  absl::flat_hash_map<NodeId, absl::flat_hash_set<absl::string_view>> followed_;
-  std::vector<size_t> parent_;  // by place in nodes_
+  // By group: tensors that the model makes behind the one that the group is named after.
+  std::vector<std::vector<absl::string_view>> followed_;
+  // By optimised value: the place of its producer in nodes_, and which of its outputs it is.
+  absl::flat_hash_map<ValueId, std::pair<size_t, size_t>> made_;
+  std::vector<size_t> group_of_;  // by place in nodes_: index in groups_
+  std::vector<size_t> parent_;    // by place in nodes_
   std::vector<std::vector<NodeId>> groups_;
 };
 
-// The bodies of nodes that are one in both graphs.
+// The bodies of nodes that are one in both graphs, in the order of the graphs.
 void PushBodies(const ModelData& original, const ModelData& optimized, const JoinedGroup& group,
                 std::vector<std::pair<GraphId, GraphId>>* pairs) {
+  absl::flat_hash_map<absl::string_view, std::deque<NodeId>> of_model;
+  for (const NodeId id : group.original) {
+    const Node& node = original.node(id);
+    if (node.has_graphs) of_model[node.op_type].push_back(id);
+  }
   for (const NodeId id : group.optimized) {
     const Node& node = optimized.node(id);
-    if (!node.has_graphs) continue;
-    for (const NodeId other : group.original) {
-      const Node& of_model = original.node(other);
-      if (of_model.op_type != node.op_type || !of_model.has_graphs) continue;
-      for (const Attribute& attribute : node.attributes) {
-        const Attribute* same = of_model.FindAttribute(attribute.name);
-        if (same == nullptr || same->graphs.size() != attribute.graphs.size()) continue;
-        for (size_t i = 0; i < same->graphs.size(); ++i) {
-          pairs->emplace_back(same->graphs[i], attribute.graphs[i]);
-        }
+    const auto left = of_model.find(node.op_type);
+    if (!node.has_graphs || left == of_model.end() || left->second.empty()) continue;
+    const Node& same_node = original.node(left->second.front());
+    left->second.pop_front();
+    for (const Attribute& attribute : node.attributes) {
+      const Attribute* same = same_node.FindAttribute(attribute.name);
+      if (same == nullptr || same->graphs.size() != attribute.graphs.size()) continue;
+      for (size_t i = 0; i < same->graphs.size(); ++i) {
+        pairs->emplace_back(same->graphs[i], attribute.graphs[i]);
       }
-      break;
     }
   }
 }

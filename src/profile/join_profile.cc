@@ -154,10 +154,11 @@ class ProfileJoiner {
                        &open_);
       };
       if (!as_counted && cost.varies) ++guessed_;
+      if (!cost.visited) ++uncounted_;
       work.flops += value(&Amounts::flops);
       work.macs += value(&Amounts::macs);
       work.bytes += value(&Amounts::bytes_read) + value(&Amounts::bytes_written);
-      work.lower_bound = work.lower_bound || cost.unknown;
+      work.lower_bound = work.lower_bound || cost.unknown || !cost.visited;
     }
     return work;
   }
@@ -172,13 +173,16 @@ class ProfileJoiner {
     if (optimized_ != nullptr) {
       // What the model's nodes hand to each other inside of a kernel is not moved.
       const std::optional<Expr> before = std::exchange(open_, std::nullopt);
+      const int64_t guessed = guessed_, uncounted = uncounted_;
       const absl::int128 bytes = WorkOf(draft.optimized, optimized_->costs, calls).bytes;
       group.work.bytes = open_ ? 0 : bytes;
       open_ = before;
+      guessed_ = guessed;
+      uncounted_ = uncounted;
     }
     int64_t longest = -1;
     for (const int32_t id : draft.kernels) {
-      const Kernel& kernel = profile_.kernels[static_cast<size_t>(id)];
+      const ProfileKernel& kernel = profile_.kernels[static_cast<size_t>(id)];
       const int64_t ns = times_.TimeOf({id}).median_ns;
       group.work.Add({.ns = ns});
       group.kernels.push_back(kernel.name);
@@ -268,9 +272,11 @@ class ProfileJoiner {
     }
     return absl::FailedPreconditionError(absl::StrCat(
         Escaped(path), ": the profile does not tell these sizes, --dim sets them: ",
-        absl::StrJoin(open_->Symbols(), ", ", [](std::string* out, const std::string& symbol) {
-          absl::StrAppend(out, Escaped(symbol));
-        })));
+        absl::StrJoin(open_->Symbols(), ", ",
+                      [](std::string* out, const std::string& symbol) {
+                        absl::StrAppend(out, Escaped(symbol));
+                      }),
+        joined_.empty() ? "; no kernel has a node: is it a profile of this model?" : ""));
   }
 
   void SumModules() {
@@ -335,6 +341,11 @@ class ProfileJoiner {
           Plural(guessed_, "node"),
           " ran more or less often than counted, at sizes that change: FLOPs of the first one"));
     }
+    if (uncounted_ > 0) {
+      out_.notes.push_back(absl::StrCat(
+          Plural(uncounted_, "node"),
+          " ran in a branch that the count takes as never run: their FLOPs are missing"));
+    }
     if (joined_.empty()) {
       out_.notes.push_back("no kernel has a node: is it a profile of this model?");
     } else if (optimized_ == nullptr && out_.counted_flops > 0 &&
@@ -358,7 +369,7 @@ class ProfileJoiner {
   absl::flat_hash_set<NodeId> joined_;
   absl::flat_hash_map<int32_t, int32_t> group_of_kernel_;
   std::optional<Expr> open_;
-  int64_t guessed_ = 0;
+  int64_t guessed_ = 0, uncounted_ = 0;
   ProfileReport out_;
 };
 

@@ -43,22 +43,23 @@ class GraphNames {
   }
 
   // Whether a kernel is called as a node without a name would be.
-  bool IsNameless(const Kernel& kernel) const {
+  bool IsNameless(const ProfileKernel& kernel) const {
     return kernel.index >= 0 && nameless_.contains(kernel.op) &&
            kernel.name == absl::StrCat(kernel.op, "_", kernel.index) && !Find(kernel.name);
   }
 
   // `places`: the runtime's numbers of all kernels of one operator that have no name, sorted.
-  OptionalNodeId FindNameless(const Kernel& kernel, const std::vector<int64_t>& places) const {
+  OptionalNodeId FindNameless(const ProfileKernel& kernel,
+                              const std::vector<int64_t>& places) const {
     const std::vector<std::pair<int64_t, NodeId>>& nodes = nameless_.at(kernel.op);
     if (places.size() == nodes.size()) {
       const auto at = std::lower_bound(places.begin(), places.end(), kernel.index);
       return nodes[static_cast<size_t>(at - places.begin())].second;
     }
-    for (const auto& [place, id] : nodes) {
-      if (place == kernel.index) return id;
-    }
-    return kNone;
+    const auto at =
+        std::lower_bound(nodes.begin(), nodes.end(), std::pair(kernel.index, NodeId{0}));
+    if (at == nodes.end() || at->first != kernel.index) return kNone;
+    return at->second;
   }
 
  private:
@@ -119,15 +120,19 @@ class KernelMatcher {
     const GraphNames& names = known->second;
     absl::flat_hash_map<absl::string_view, std::vector<int64_t>> places;
     for (const int32_t k : kernels) {
-      const Kernel& kernel = profile_.kernels[static_cast<size_t>(k)];
+      const ProfileKernel& kernel = profile_.kernels[static_cast<size_t>(k)];
       if (names.IsNameless(kernel)) places[kernel.op].push_back(kernel.index);
     }
     for (auto& [op, list] : places) std::sort(list.begin(), list.end());
     std::vector<std::vector<NodeId>> found;
     for (const int32_t k : kernels) {
-      const Kernel& kernel = profile_.kernels[static_cast<size_t>(k)];
+      const ProfileKernel& kernel = profile_.kernels[static_cast<size_t>(k)];
       std::vector<NodeId>& nodes = found.emplace_back();
-      if (const OptionalNodeId node = names.Find(kernel.name)) {
+      if (!kernel.parts.empty()) {
+        for (const std::string& part : kernel.parts) {
+          if (const OptionalNodeId node = names.Find(part)) nodes.push_back(*node);
+        }
+      } else if (const OptionalNodeId node = names.Find(kernel.name)) {
         nodes.push_back(*node);
       } else if (names.IsNameless(kernel)) {
         if (const OptionalNodeId one = names.FindNameless(kernel, places[kernel.op])) {
@@ -167,6 +172,8 @@ std::vector<GraphId> BodiesOf(const Node& node) {
   for (const Attribute& attribute : node.attributes) {
     bodies.insert(bodies.end(), attribute.graphs.begin(), attribute.graphs.end());
   }
+  constexpr size_t kMostBodies = 8;  // an If has two
+  bodies.resize(std::min(bodies.size(), kMostBodies));
   return bodies;
 }
 

@@ -15,7 +15,7 @@ namespace onnxflops::profile {
 // among the nodes that are not constants: the order of these places tells which node it is.
 std::vector<std::vector<NodeId>> MatchKernels(const ModelData& model, const Profile& profile);
 
-// The bodies of a node, in the order of its attributes.
+// The bodies of a node, in the order of its attributes; no more than any operator has.
 std::vector<GraphId> BodiesOf(const Node& node);
 
 }  // namespace onnxflops::profile

@@ -26,11 +26,12 @@ struct KernelSample {
   int64_t ns = 0;      // without the kernels of its bodies
 };
 
-struct Kernel {
-  std::string name;     // as the profile has it: a node's name, or names joined by " + "
-  std::string op;       // "Conv"; "" where the profile does not say
-  int64_t index = -1;   // the runtime's own number of the node; -1: none
-  int32_t parent = -1;  // the kernel whose body runs it; -1: it is in the main graph
+struct ProfileKernel {
+  std::string name;                // as the profile has it: a node's name, or names joined by " + "
+  std::string op;                  // "Conv"; "" where the profile does not say
+  std::vector<std::string> parts;  // nodes that it stands for, where the runtime says so
+  int64_t index = -1;              // the runtime's own number of the node; -1: none
+  int32_t parent = -1;             // the kernel whose body runs it; -1: it is in the main graph
   // Shapes of its outputs, as the last execution had them.
   std::vector<std::vector<int64_t>> outputs;
   std::vector<KernelSample> samples;  // by run, where it was executed
@@ -53,7 +54,7 @@ struct TraceEvent {
 struct Profile {
   std::string path;
   ProfileSource source = ProfileSource::kOnnxRuntime;
-  std::vector<Kernel> kernels;  // each behind its parent
+  std::vector<ProfileKernel> kernels;  // each behind its parent
   std::vector<ProfileRun> runs;
   // The runtime gives means of many runs, or its last ones: none of `runs` is a warm-up.
   bool averaged = false;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -88,7 +89,12 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
   if (r.peak > 0) titles.push_back("peak %");
   titles.push_back("FLOP/byte");
   if (r.peak > 0 && r.bytes_per_second > 0) titles.push_back("bound");
-  for (const std::string& title : titles) table.columns.push_back({title, true});
+  for (const std::string& title : titles) {
+    const bool is_time = absl::StartsWith(title, "time");
+    table.columns.push_back(
+        {title, true,
+         is_time ? TextTable::Column::Narrow::kKeep : TextTable::Column::Narrow::kDropLast});
+  }
   const auto add = [&](const std::string& name, const std::string& type, const ProfileWork& work,
                        bool is_place) {
     TextTable::Row row;
@@ -192,7 +198,8 @@ std::vector<LabelledLine> JoinLines(const ProfileReport& r) {
     lines.push_back(
         {"",
          {absl::StrCat("did not join: ", ShareText(TimeShare(r, group.work)), " % of time, ",
-                       Escaped(group.kernels[0]), " (", Escaped(group.op), ")")}});
+                       Escaped(group.kernels[0]),
+                       group.op.empty() ? "" : absl::StrCat(" (", Escaped(group.op), ")"))}});
   }
   if (missing.size() > kListedKernels) {
     lines.push_back({"",

@@ -12,12 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/profile/averages.h"
 #include "src/profile/byte_reader.h"
 #include "src/profile/events_json.h"
-#include "src/profile/profile_limits.h"
 #include "src/report/format.h"
 
 namespace onnxflops {

@@ -6,7 +6,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "src/profile/profile_limits.h"
+#include "src/base/limits.h"
 
 namespace onnxflops::profile {
 namespace {
@@ -90,14 +90,14 @@ int32_t RunBuilder::KernelOf(const Pending& pending, int32_t parent) {
   const auto [it, is_new] =
       kernels_.try_emplace({parent, pending.name}, static_cast<int32_t>(out_.kernels.size()));
   if (is_new) {
-    Kernel& kernel = out_.kernels.emplace_back();
+    ProfileKernel& kernel = out_.kernels.emplace_back();
     kernel.parent = parent;
   }
   return it->second;
 }
 
 void RunBuilder::AddSample(const Pending& pending, int32_t run) {
-  Kernel& kernel = out_.kernels[static_cast<size_t>(pending.kernel)];
+  ProfileKernel& kernel = out_.kernels[static_cast<size_t>(pending.kernel)];
   if (kernel.samples.empty() || kernel.samples.back().run != run) {
     kernel.samples.push_back({.run = run});
     ++samples_;
@@ -137,7 +137,7 @@ std::vector<int32_t> RunBuilder::FindParents() {
 }
 
 void RunBuilder::Take(const Pending& event, int32_t run) {
-  Kernel& kernel = out_.kernels[static_cast<size_t>(event.kernel)];
+  ProfileKernel& kernel = out_.kernels[static_cast<size_t>(event.kernel)];
   AddSample(event, run);
   const Named& named = named_[static_cast<size_t>(event.variant)];
   kernel.name = named.name;

@@ -6,13 +6,14 @@
 
 namespace onnxflops::profile {
 
-TimeSpread SpreadOf(std::vector<int64_t> values) {
-  if (values.empty()) return {};
+TimeSpread SpreadOf(std::vector<int64_t> values, size_t zeros) {
+  const size_t all = values.size() + zeros;
+  if (all == 0) return {};
   std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  const int64_t upper = values[half];
-  const int64_t lower = values.size() % 2 == 1 ? upper : values[half - 1];
-  return {lower + (upper - lower) / 2, values.front(), values.back()};
+  const auto at = [&](size_t i) { return i < zeros ? 0 : values[i - zeros]; };
+  const int64_t upper = at(all / 2);
+  const int64_t lower = all % 2 == 1 ? upper : at(all / 2 - 1);
+  return {lower + (upper - lower) / 2, at(0), at(all - 1)};
 }
 
 RunTimes::RunTimes(const Profile& profile, int64_t warmup)
@@ -30,19 +31,27 @@ RunTimes::RunTimes(const Profile& profile, int64_t warmup)
   }
 }
 
+// A kernel has a sample for each run that executes it, by run: what it takes in no run is not
+// there.
 template <typename Get>
-std::vector<int64_t> RunTimes::Values(absl::Span<const int32_t> kernels, Get get) const {
-  std::vector<int64_t> values(runs_.size());
+TimeSpread RunTimes::Spread(absl::Span<const int32_t> kernels, Get get) const {
+  std::vector<std::pair<int32_t, int64_t>> samples;
   for (const int32_t kernel : kernels) {
     for (const KernelSample& sample : profile_.kernels[static_cast<size_t>(kernel)].samples) {
-      const int32_t place = place_[static_cast<size_t>(sample.run)];
-      if (place >= 0) {
-        int64_t& value = values[static_cast<size_t>(place)];
-        value = std::min(value + get(sample), int64_t{1} << 60);
-      }
+      if (IsUsed(sample.run)) samples.emplace_back(sample.run, get(sample));
     }
   }
-  return values;
+  if (kernels.size() > 1) std::sort(samples.begin(), samples.end());
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (i > 0 && samples[i].first == samples[i - 1].first) {
+      values.back() = std::min(values.back() + samples[i].second, int64_t{1} << 60);
+    } else {
+      values.push_back(samples[i].second);
+    }
+  }
+  const size_t zeros = runs_.size() - values.size();
+  return SpreadOf(std::move(values), zeros);
 }
 
 std::optional<TimeSpread> RunTimes::Wall() const {
@@ -76,15 +85,17 @@ std::optional<int64_t> RunTimes::Outside() const {
 }
 
 TimeSpread RunTimes::TimeOf(absl::Span<const int32_t> kernels) const {
-  return SpreadOf(Values(kernels, [](const KernelSample& s) { return s.ns; }));
+  return Spread(kernels, [](const KernelSample& s) { return s.ns; });
 }
 
 TimeSpread RunTimes::CallsOf(int32_t kernel) const {
-  return SpreadOf(Values({kernel}, [](const KernelSample& s) { return int64_t{s.calls}; }));
+  return Spread(absl::MakeConstSpan(&kernel, 1),
+                [](const KernelSample& s) { return int64_t{s.calls}; });
 }
 
 TimeSpread RunTimes::BodiesOf(int32_t kernel) const {
-  return SpreadOf(Values({kernel}, [](const KernelSample& s) { return int64_t{s.bodies}; }));
+  return Spread(absl::MakeConstSpan(&kernel, 1),
+                [](const KernelSample& s) { return int64_t{s.bodies}; });
 }
 
 }  // namespace onnxflops::profile

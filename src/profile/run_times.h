@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_PROFILE_RUN_TIMES_H_
 #define ONNXFLOPS_SRC_PROFILE_RUN_TIMES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -12,8 +13,9 @@
 
 namespace onnxflops::profile {
 
-// The mean of the two in the middle, rounded down; all 0 of nothing.
-TimeSpread SpreadOf(std::vector<int64_t> values);
+// The mean of the two in the middle, rounded down; all 0 of nothing. `zeros`: so many values of 0
+// beside those that are given, which are 0 or more.
+TimeSpread SpreadOf(std::vector<int64_t> values, size_t zeros = 0);
 
 // Leaves out the first runs, and those whose sizes are not the last run's.
 class RunTimes {
@@ -37,7 +39,7 @@ class RunTimes {
 
  private:
   template <typename Get>
-  std::vector<int64_t> Values(absl::Span<const int32_t> kernels, Get get) const;
+  TimeSpread Spread(absl::Span<const int32_t> kernels, Get get) const;
 
   const Profile& profile_;
   int64_t warmup_ = 0, other_sizes_ = 0;

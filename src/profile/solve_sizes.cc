@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 
@@ -31,7 +32,7 @@ std::optional<int64_t> ValueOf(const Expr& expr, const std::string& symbol, int6
 }
 
 // The calls of a kernel in its last run.
-std::optional<int64_t> CallsOf(const Kernel& kernel) {
+std::optional<int64_t> CallsOf(const ProfileKernel& kernel) {
   if (kernel.samples.empty()) return std::nullopt;
   return kernel.samples.back().calls;
 }
@@ -47,7 +48,7 @@ SeenShapes ShapesOf(const ModelData& model, const Profile& profile,
                     const std::vector<std::vector<NodeId>>& matched) {
   SeenShapes seen;
   for (size_t k = 0; k < matched.size(); ++k) {
-    const Kernel& kernel = profile.kernels[k];
+    const ProfileKernel& kernel = profile.kernels[k];
     if (matched[k].size() != 1 || kernel.parent >= 0) continue;
     const Node& node = model.node(matched[k][0]);
     for (size_t i = 0; i < std::min(node.outputs.size(), kernel.outputs.size()); ++i) {
@@ -71,7 +72,7 @@ std::vector<Equation> EquationsOf(const ModelData& model, const Profile& profile
     }
   }
   for (size_t k = 0; k < matched.size(); ++k) {
-    const Kernel& kernel = profile.kernels[k];
+    const ProfileKernel& kernel = profile.kernels[k];
     if (matched[k].size() != 1 || kernel.parent < 0) continue;
     const NodeCost& cost = costs[static_cast<size_t>(matched[k][0])];
     const std::optional<int64_t> calls = CallsOf(kernel);
@@ -86,7 +87,16 @@ std::vector<Equation> EquationsOf(const ModelData& model, const Profile& profile
 
 SolvedSizes Solve(std::vector<Equation> equations) {
   constexpr int kMaxPasses = 4;
+  constexpr int64_t kMostTerms = 64;  // of an expression that is looked at
   SolvedSizes solved;
+  // Equal layers have equal shapes.
+  absl::flat_hash_set<Equation> seen;
+  equations.erase(std::remove_if(equations.begin(), equations.end(),
+                                 [&](const Equation& equation) {
+                                   return equation.first.NumTerms() > kMostTerms ||
+                                          !seen.insert(equation).second;
+                                 }),
+                  equations.end());
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     const size_t before = solved.sizes.size();
     for (auto& [expr, value] : equations) {

@@ -88,6 +88,7 @@ std::string PointTitle(const SweepReport& sweep, const SweepPoint& point) {
 }
 
 bool IsShown(const SweepReport& sweep, const Quantity& q) {
+  if (q.value == &Amounts::bops && !sweep.report.totals.BopsTellMore()) return false;
   return sweep.report.Has(q) &&
          std::any_of(sweep.points.begin(), sweep.points.end(),
                      [&](const SweepPoint& p) { return !(p.totals.*q.value).is_zero(); });

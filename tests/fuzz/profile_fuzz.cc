@@ -63,10 +63,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     RequireOneLine(counters.status(), "fuzz.csv:");
   }
-  const absl::StatusOr<Profile> profile = ReadProfileText(text, "fuzz.json", {.events = true});
+  absl::StatusOr<Profile> profile = ReadProfileText(text, "fuzz.json", {.events = true});
   if (!profile.ok()) {
     RequireOneLine(profile.status(), "fuzz.json:");
     return 0;
+  }
+  if (const absl::Status layers = AddLayerInfo(text, "fuzz.json", &*profile); !layers.ok()) {
+    RequireOneLine(layers, "fuzz.json:");
   }
   ProfileOptions options;
   options.count.bodies = nullptr;

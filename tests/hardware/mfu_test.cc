@@ -13,11 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
 #include "src/convention/formulas.h"
 #include "src/family/family.h"
+#include "src/monitor/event_file.h"
+#include "src/monitor/monitor.h"
+#include "src/monitor/step_log.h"
 #include "src/onnxflops.h"
 #include "tests/model_maker.h"
 #include "tests/model_text.h"
@@ -485,6 +491,107 @@ TEST(MfuTest, ParametersOfFormulas) {
   for (const char* text : {"n", "n=", "n=-1", "m=3", "n=1.5", "n=99999999999999999999"}) {
     EXPECT_EQ(SetFormulaParameter(text, &p).code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+// A step of 10 FLOPs for each of batch x seq tokens, on two devices of 5 FLOP/s.
+Monitor TokenMonitor(int64_t every) {
+  StepWork work;
+  work.flops = *ParseExpr("10*batch*seq");
+  work.batch = "batch";
+  work.sequences = {"seq"};
+  return Monitor(work, {.every = every, .devices = 2, .peak = 5});
+}
+
+// What a monitor writes for a log, one line for each point as "step mfu age", and its complaints.
+std::string Watch(absl::string_view log, int64_t every = 1) {
+  Monitor monitor = TokenMonitor(every);
+  StepLog steps;
+  std::string out;
+  const auto show = [&](const MonitorPoint& point) {
+    absl::StrAppend(&out, point.step, " ", point.mfu.value_or(-1), " ", point.mfu_age.value_or(-1),
+                    ";");
+  };
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    const absl::StatusOr<std::optional<StepRecord>> record = steps.Read(line);
+    if (!record.ok()) absl::StrAppend(&out, record.status().message(), ";");
+    if (!record.ok() || !*record) continue;
+    std::vector<std::string> problems;
+    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems);
+    for (const std::string& problem : problems) absl::StrAppend(&out, problem, ";");
+    if (point) show(*point);
+  }
+  if (const std::optional<MonitorPoint> rest = monitor.Finish()) show(*rest);
+  return out;
+}
+
+TEST(MonitorTest, LogsOfAllKinds) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"step": 1, "step_seconds": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {"step,step_seconds,batch,seq\n1,2,1,1\n2,1,1,1", "1 0.5 0;2 1 0;"},
+      // Tokens divided by the batch, rounded up; a mask's sum is the same.
+      {R"({"step": 1, "step_seconds": 2, "batch": 2, "tokens": 3})", "1 2 0;"},
+      {R"({"step": 1, "step_seconds": 2, "batch_size": 2, "mask_sum": 3})", "1 2 0;"},
+      // Times: the first has nothing before it; what is between is shared by the steps.
+      {"step,time,batch,seq\n4,10,1,1\n6,14,1,1", "6 0.5 0;"},
+      {"step,time,batch,seq\n4,10,1,1\n5,,1,1\n6,14,1,1",
+       "there is neither time nor step_seconds;5 -1 -1;6 0.5 0;"},
+      // A utilisation that cannot be measured is the last that was, with its age.
+      {"step,step_seconds,batch,seq\n1,2,1,1\n2,nan,1,1\n3,2,1,",
+       "1 0.5 0;step_seconds is NaN or infinite;2 0.5 1;there is no seq: no utilisation of this "
+       "step;3 0.5 2;"},
+      {R"({"step": 1, "time": NaN, "loss": NaN})", "time is NaN or infinite;"},
+      {"{\"step\": 1\nx",
+       "is no object of JSON;is neither JSON nor the titles of CSV, one of "
+       "which is step;"},
+      {"step,time\n1", "has 1 cells, and the titles are 2;"},
+      {R"({"time": 1})", "there is no step;"},
+      {R"({"step": -1})", "step is no whole number of 0 or more;"},
+      {R"({"step": 1e300, "step_seconds": 1})", "step is no whole number of 0 or more;"},
+      {R"({"step": 1, "step_seconds": 0})", "step_seconds is not from 1e-12 to 1e+15;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+TEST(MonitorTest, GapsRestartsAndOrder) {
+  const auto at = [](int step, int time) {
+    return absl::Substitute("{\"step\": $0, \"time\": $1, \"batch\": 1, \"seq\": 1}\n", step, time);
+  };
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 4) + at(5, 10)), "2 0.5 0;steps 3 to 4 are missing;5 0.5 0;");
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 4) + at(4, 8)), "2 0.5 0;step 3 is missing;4 0.5 0;");
+  EXPECT_EQ(Watch(at(1, 2) + at(3, 6) + at(2, 4) + at(4, 8)),
+            "3 0.5 0;step 2 is out of order: left out;4 0.5 0;");
+  EXPECT_EQ(Watch(at(3, 6) + at(3, 6)), "step 3 is there again: left out;");
+  EXPECT_EQ(Watch(at(8, 6) + at(9, 8) + at(4, 20) + at(5, 24)),
+            "9 0.5 0;the training starts again: step 4 follows 9;5 0.25 0;");
+  EXPECT_EQ(Watch(at(1, 2) + at(2, 2)), "time does not go on;2 -1 -1;");
+  EXPECT_EQ(Watch(at(1, 2) + at(9, 18) + at(12, 24), 10), "12 0.5 0;");
+}
+
+TEST(MonitorTest, NoLogOverflows) {
+  constexpr char kMost[] =
+      R"({"step": 1099511627776, "step_seconds": 1e-12, "batch": 1099511627776, "seq": 1099511627776})";
+  Monitor monitor = TokenMonitor(1);
+  StepLog steps;
+  std::vector<std::string> problems;
+  const std::optional<MonitorPoint> point = monitor.Take(**steps.Read(kMost), &problems);
+  ASSERT_TRUE(point.has_value());
+  EXPECT_GT(*point->mfu, 1);
+  EXPECT_FALSE(point->reasons.empty());
+  EXPECT_EQ(ToJsonLine(*point).find("inf"), std::string::npos);
+}
+
+TEST(MonitorTest, ChecksumsAreThoseOfRfc3720) {
+  EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aaU);
+  EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62a8ab43U);
+  EXPECT_EQ(Crc32c("123456789"), 0xe3069283U);
+}
+
+TEST(MonitorTest, LabelsOfPrometheusAreData) {
+  MonitorPoint point;
+  const std::string text = ToPrometheus(point, {}, "a\"b\\c\nd\xff");
+  EXPECT_NE(text.find("onnxflops_model_flops_total{model=\"a\\\"b\\\\c?d?\"} 0\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

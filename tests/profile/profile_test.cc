@@ -61,7 +61,7 @@ absl::StatusOr<Profile> ReadEvents(const std::vector<std::string>& events) {
 // "a 7 1" and, inside of the body of b, "b/c 2 3": name, nanoseconds, calls; of one run.
 std::vector<std::string> Lines(const Profile& profile, int32_t run = 0) {
   std::set<std::string> lines;
-  for (const Kernel& kernel : profile.kernels) {
+  for (const ProfileKernel& kernel : profile.kernels) {
     std::string path = kernel.name;
     for (int32_t p = kernel.parent; p >= 0; p = profile.kernels[static_cast<size_t>(p)].parent) {
       path = absl::StrCat(profile.kernels[static_cast<size_t>(p)].name, "/", path);

@@ -43,7 +43,7 @@ class ProgramTest(unittest.TestCase):
         return re.findall(r"^(?:FLOPs|params) .*", self.shell(command), re.MULTILINE)
 
 
-HELPS = ("count", "compare", "explain", "diff", "check", "mfu", "ops", "devices", "audit", "completion")
+HELPS = ("count", "compare", "explain", "diff", "check", "mfu", "ops", "devices", "profile", "audit", "completion")
 
 
 class NarrowTest(ProgramTest):
@@ -68,6 +68,7 @@ class NarrowTest(ProgramTest):
                 f"audit {ROOT}/tests/data/audit/published.csv",
                 f"{root}/lstm.onnx {root}/custom-op.onnx",
                 f"compare {root}/lstm.onnx {root}/lstm.static.onnx",
+                f"profile {root}/resnet50.onnx {ROOT}/tests/data/profile/resnet50.profile.json --peak 1e11",
             ):
                 self.held(command, width)
 

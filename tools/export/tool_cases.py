@@ -630,5 +630,6 @@ CASES = [
     ("linear_vector_weight", "x:2,3,4 w:4", "", "return F.linear(x, w)"),
     ("baddbmm_vector", "z:5 x:2,3,4 y:2,4,5", "", "return torch.baddbmm(z, x, y)"),
     ("layout_rms_norm", "x:3,2,6", L + "; self.n = nn.RMSNorm(6)", "return self.l(self.n(x.transpose(0, 1)))"),
+    ("sdpa_broadcast", "q:1,4,6,6 k:2,4,6,6", "", "return F.scaled_dot_product_attention(q, k, k)"),
     ("softmin", "x:2,4,6,6", "self.s = nn.Softmin(1)", "return self.s(x)"),
 ]

@@ -516,6 +516,7 @@ bool IsFusedOnCpu(const TorchCall& call, bool fuses_groups) {
   if (!q.ranked() || !out.ranked()) return true;
   constexpr int kFusedRank = 4;
   if (q.rank() != kFusedRank || out.rank() != kFusedRank) return false;
+  if (q[0] != out[0]) return false;  // the kernel does not broadcast
   return q[kFusedRank - 1] == out[kFusedRank - 1];
 }
 

@@ -44,6 +44,10 @@ Decision WrappedFunctions::Conv(const TorchCall& call) {
 
 Decision WrappedFunctions::Attention(const TorchCall& call) {
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  const Shape &q = call.shape_of_x(), &y = call.shape_of_y();
+  if (q.ranked() && y.ranked() && q.rank() > 0 && y.rank() == q.rank() && q[0] != y[0]) {
+    ledger().Assume("the queries of an attention are broadcast: they count as what they become");
+  }
   return TwiceProducts(call);
 }
 

@@ -1,0 +1,106 @@
+// Utilisation while a training runs, from the lines of its log.
+//
+//   Monitor monitor(work, {.every = 10, .devices = 8, .peak = 989.4e12});
+//   std::optional<MonitorPoint> point = monitor.Take(record, &problems);
+//
+// A point is due every so many steps, and holds the means since the one before. Steps that the log
+// leaves out count as those that it has. What cannot be measured is not made up: the utilisation is
+// then the last that is known, with its age.
+#ifndef ONNXFLOPS_SRC_MONITOR_MONITOR_H_
+#define ONNXFLOPS_SRC_MONITOR_MONITOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/string_view.h"
+#include "src/monitor/step_log.h"
+#include "src/report/report.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+// What a step of a model takes.
+struct StepWork {
+  Expr flops;                          // forward and backward
+  std::vector<std::string> sequences;  // symbols of inputs that are a number of tokens
+  std::string batch;                   // the symbol of the batch; "": there is none
+  Bindings bindings;                   // sizes that are the same at every step
+};
+
+struct MonitorOptions {
+  int64_t every = 10;
+  int64_t devices = 1;
+  double peak = 0;  // FLOP/s of one device
+};
+
+struct MonitorPoint {
+  int64_t step = 0;
+  std::optional<double> time;  // of the log's last line
+  std::optional<double> mfu, step_time, steps_per_second, tokens_per_second, samples_per_second,
+      flops_per_second;              // of all devices
+  std::optional<int64_t> mfu_age;    // steps since it was measured
+  std::vector<std::string> reasons;  // why it may be above 1
+};
+
+// Since the monitor began.
+struct MonitorTotals {
+  absl::int128 flops = 0, tokens = 0, samples = 0;
+  int64_t steps = 0;
+  double seconds = 0;
+};
+
+class Monitor {
+ public:
+  Monitor(StepWork work, const MonitorOptions& options);
+
+  // A point where one is due. `problems` gets what is odd about the record, without its line.
+  std::optional<MonitorPoint> Take(const StepRecord& record, std::vector<std::string>* problems);
+  // What is left at the end of a log.
+  std::optional<MonitorPoint> Finish();
+
+  const MonitorTotals& totals() const { return totals_; }
+
+ private:
+  // What was measured since the last point.
+  struct Window {
+    double seconds = 0, flops = 0, tokens = 0, samples = 0;
+    int64_t steps = 0;
+    bool has_flops = true, has_tokens = true, has_samples = true;
+  };
+
+  // Whether the record goes on from the last one; it starts again where steps do.
+  bool Follows(const StepRecord& record, std::vector<std::string>* problems);
+  // How many steps the record's time is of, and how long they took; 0 where it is not known.
+  int64_t Measure(const StepRecord& record, double* seconds, std::vector<std::string>* problems);
+  void Add(const StepRecord& record, int64_t steps, double seconds,
+           std::vector<std::string>* problems);
+  std::optional<absl::int128> FlopsOf(const StepRecord& record, Bindings* sizes,
+                                      std::vector<std::string>* problems) const;
+  MonitorPoint MakePoint();
+
+  StepWork work_;
+  MonitorOptions options_;
+  MonitorTotals totals_;
+  Window window_;
+  std::optional<int64_t> last_step_, stride_, point_step_;
+  std::optional<double> last_time_;
+  int64_t time_step_ = 0;  // of the last time
+  std::optional<double> mfu_;
+  int64_t mfu_step_ = 0;
+};
+
+// A line of JSON, with its end: "perf/mfu" and the like (tools/schema/monitor.v1.schema.json).
+std::string ToJsonLine(const MonitorPoint& point);
+// A figure of a point by its name, "perf/mfu"; in the order of the JSON.
+std::vector<std::pair<absl::string_view, double>> Figures(const MonitorPoint& point);
+// For the textfile collector of Prometheus's node_exporter: counters and gauges.
+std::string ToPrometheus(const MonitorPoint& point, const MonitorTotals& totals,
+                         absl::string_view model);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_MONITOR_MONITOR_H_

@@ -1,0 +1,79 @@
+#include "src/profile/layer_info.h"
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
+#include "src/base/quote.h"
+
+namespace onnxflops {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr absl::string_view kOnnxLayer = "[ONNX Layer: ";
+
+// "[ONNX Layer: conv1]\x1e[ONNX Layer: relu]" -> conv1, relu.
+std::vector<std::string> NodesOf(absl::string_view metadata) {
+  std::vector<std::string> nodes;
+  for (size_t at = metadata.find(kOnnxLayer); at != absl::string_view::npos;
+       at = metadata.find(kOnnxLayer)) {
+    metadata.remove_prefix(at + kOnnxLayer.size());
+    nodes.emplace_back(metadata.substr(0, metadata.find(']')));
+  }
+  return nodes;
+}
+
+const std::string* TextOf(const Json& layer, const char* key) {
+  const auto it = layer.find(key);
+  return it == layer.end() ? nullptr : it->get_ptr<const std::string*>();
+}
+
+// Deeper ones are no layers, and take the parser's memory.
+bool IsFlat(int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
+  constexpr int kDeepest = 8;
+  return depth <= kDeepest;
+}
+
+}  // namespace
+
+absl::Status AddLayerInfo(absl::string_view json, absl::string_view name, Profile* profile) {
+  if (json.size() > kMaxReportBytes) {
+    return absl::OutOfRangeError(
+        absl::StrCat(Escaped(name), ": more than ", kMaxReportBytes, " bytes"));
+  }
+  const Json document = Json::parse(json.begin(), json.end(), &IsFlat, /*allow_exceptions=*/false);
+  const auto layers = document.is_object() ? document.find("Layers") : document.end();
+  if (!document.is_object() || layers == document.end() || !layers->is_array()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(name),
+                     ": is no JSON with \"Layers\", as trtexec --exportLayerInfo "
+                     "writes it"));
+  }
+  absl::flat_hash_map<absl::string_view, std::vector<std::string>> parts;
+  for (const Json& layer : *layers) {
+    if (!layer.is_object()) continue;
+    const std::string* const of = TextOf(layer, "Name");
+    const std::string* const metadata = TextOf(layer, "Metadata");
+    if (of == nullptr || metadata == nullptr) continue;
+    std::vector<std::string> nodes = NodesOf(*metadata);
+    if (!nodes.empty()) parts[*of] = std::move(nodes);
+  }
+  if (parts.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Escaped(name),
+        ": no layer says which nodes it stands for: --profilingVerbosity=detailed writes it"));
+  }
+  for (ProfileKernel& kernel : profile->kernels) {
+    const auto it = parts.find(kernel.name);
+    if (it != parts.end()) kernel.parts = it->second;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnxflops

@@ -1,0 +1,24 @@
+// Keyword arguments of Python as options of the program: one table has their names and meanings.
+//
+//   m.count(batch=8, backward="exact", frozen=["visual.*"])
+//   onnxflops count MODEL --dim batch=8 --backward exact --frozen "visual.*"
+#ifndef ONNXFLOPS_SRC_PYTHON_ARGUMENTS_H_
+#define ONNXFLOPS_SRC_PYTHON_ARGUMENTS_H_
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "src/symbolic/expr.h"
+#include "tools/option_list.h"
+
+namespace onnxflops::python {
+
+// Sets the options of `list` that `given` names, "_" standing for "-". With `sizes`, `dim` is a
+// mapping of sizes, and a name that is no option is that of a size. `function` stands in errors.
+void SetOptions(const nanobind::kwargs& given, const tools::OptionList& list,
+                const std::string& function, Bindings* sizes);
+
+}  // namespace onnxflops::python
+
+#endif  // ONNXFLOPS_SRC_PYTHON_ARGUMENTS_H_

@@ -1,0 +1,66 @@
+// Values between Python and the library: text, whole numbers of 128 bits, errors.
+#ifndef ONNXFLOPS_SRC_PYTHON_CONVERT_H_
+#define ONNXFLOPS_SRC_PYTHON_CONVERT_H_
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops::python {
+
+// Raises the exception of an error, with the program's text: a class of onnxflops/_errors.py.
+[[noreturn]] void Raise(const absl::Status& error);
+[[noreturn]] void RaiseTypeError(const std::string& message);
+
+inline void Require(const absl::Status& status) {
+  if (!status.ok()) Raise(status);
+}
+
+template <typename T>
+T Require(absl::StatusOr<T> value) {
+  if (!value.ok()) Raise(value.status());
+  return *std::move(value);
+}
+
+// What `work` returns, while other threads of Python run.
+template <typename Work>
+auto WithoutGil(const Work& work) {
+  const nanobind::gil_scoped_release released;
+  return work();
+}
+
+// Names in a model are bytes from strangers: what is no UTF-8 becomes U+FFFD, as in JSON.
+nanobind::str ToStr(absl::string_view text);
+// The text of a path (str, bytes or os.PathLike) in the encoding of the file system.
+std::string FromPath(nanobind::handle path);
+// The text of a str. TypeError of anything else, UnicodeEncodeError of lone surrogates. `what`
+// names it in the error: "count(): 'dim'".
+std::string FromStr(nanobind::handle text, const std::string& what);
+
+nanobind::int_ ToInt(absl::int128 value);
+// A whole number, of what has __index__ and is no bool. InvalidError beyond 128 bits.
+absl::int128 FromInt(nanobind::handle value, const std::string& what);
+bool IsInt(nanobind::handle value);
+
+// A literal is an int, anything else an onnxflops.Expr. LimitError for Expr::error().
+nanobind::object ToNumber(const Expr& value);
+// Of an int or an onnxflops.Expr.
+Expr FromNumber(nanobind::handle value, const std::string& what);
+bool IsNumber(nanobind::handle value);
+
+// {"batch": 8}, by the names as typed.
+Bindings FromSizes(const nanobind::kwargs& sizes, const std::string& what);
+// Adds one. `name` as a person types it.
+void AddSize(const std::string& name, nanobind::handle size, const std::string& what,
+             Bindings* sizes);
+
+}  // namespace onnxflops::python
+
+#endif  // ONNXFLOPS_SRC_PYTHON_CONVERT_H_

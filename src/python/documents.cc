@@ -1,0 +1,104 @@
+// What is told of a model beside its report: comparisons, explanations, diffs, checks, utilisation.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "src/api/diff.h"
+#include "src/api/mfu.h"
+#include "src/check/check_writers.h"
+#include "src/check/judge.h"
+#include "src/diff/diff_writers.h"
+#include "src/python/convert.h"
+#include "src/python/types.h"
+#include "src/report/compare_report.h"
+#include "src/report/explain.h"
+#include "src/report/mfu_report.h"
+
+namespace onnxflops::python {
+namespace {
+
+namespace nb = nanobind;
+
+// The screen of the program.
+std::string Screen(const CompareReport& report) {
+  return ToTable(report, !report.request.with.empty(), {});
+}
+std::string Screen(const Explanation& explanation) { return ToText(explanation, {}); }
+std::string Screen(const Diff& diff) { return ToTable(diff, DiffViewOptions{}, {}); }
+std::string Screen(const CheckReport& report) { return ToTable(report, {}); }
+std::string Screen(const MfuReport& report) { return ToTable(report, {}); }
+
+template <typename Document>
+nb::class_<Document> Define(nb::module_& m, const char* name, const char* text) {
+  nb::class_<Document> cls(m, name, text);
+  cls.def("__str__", [](const Document& d) { return ToStr(Screen(d)); });
+  cls.def(
+      "to_json", [](const Document& d) { return ToStr(ToJson(d)); }, "The program's JSON.");
+  cls.def(
+      "to_dict",
+      [](const Document& d) {
+        return nb::module_::import_("json").attr("loads")(ToStr(ToJson(d)));
+      },
+      nb::sig("def to_dict(self) -> dict[str, Any]"));
+  return cls;
+}
+
+nb::dict Headlines(const CompareReport& report) {
+  nb::dict figures;
+  for (const ToolRow& tool : report.tools) {
+    figures[ToStr(tool.convention->name)] =
+        tool.headline ? ToNumber(*tool.headline) : nb::object(nb::none());
+  }
+  return figures;
+}
+
+nb::object Delta(const Diff& diff, const std::string& quantity) {
+  const Figure figure = Require(FindFigure(quantity));
+  if (figure.quantity != nullptr) return ToNumber(diff.modules[0].Change(*figure.quantity));
+  Raise(absl::InvalidArgumentError(absl::StrCat("delta(): ", quantity, " is no quantity")));
+}
+
+void DefineMfu(nb::module_& m) {
+  auto mfu = Define<MfuReport>(m, "Mfu", "Utilisation of devices by a training step.");
+  mfu.def_ro("mfu", &MfuReport::mfu, "Model FLOPs utilisation, as a part of 1. It is not clamped.");
+  mfu.def_ro("hfu", &MfuReport::hfu, "The same with activations that are computed again.");
+  mfu.def_ro("step_seconds", &MfuReport::step_seconds);
+  mfu.def_ro("devices", &MfuReport::devices);
+  mfu.def_ro("achieved_flops_per_second", &MfuReport::achieved_flops_per_second, "By each device.");
+  mfu.def_ro("peak_flops_per_second", &MfuReport::peak_flops_per_second, "Of each device.");
+  mfu.def_prop_ro("forward_flops", [](const MfuReport& r) { return ToInt(r.forward_flops); });
+  mfu.def_prop_ro("backward_flops", [](const MfuReport& r) { return ToInt(r.backward_flops); });
+  mfu.def_prop_ro(
+      "training_flops", [](const MfuReport& r) { return ToInt(r.training_flops); },
+      "Of a step of all devices.");
+}
+
+}  // namespace
+
+void DefineDocuments(nb::module_& m) {
+  auto comparison = Define<CompareReport>(
+      m, "Comparison", "What other tools count, and the terms that lead from our count to theirs.");
+  comparison.def_prop_ro("headlines", &Headlines,
+                         nb::sig("def headlines(self, /) -> dict[str, int | Expr | None]"),
+                         "Tool by tool its figure; None if it has none.");
+  auto explanation =
+      Define<Explanation>(m, "Explanation", "Why a node costs what it costs: of one run.");
+  explanation.def_prop_ro("node", [](const Explanation& e) { return ToStr(e.node.name); });
+  explanation.def_prop_ro("op", [](const Explanation& e) { return ToStr(e.node.op); });
+  explanation.def_prop_ro("formula", [](const Explanation& e) { return ToStr(e.formula); });
+  AddQuantities(
+      explanation, [](const Explanation& e) { return &e.amounts; },
+      [](const Explanation& /*e*/, const Quantity& q) {
+        return q.needs == Quantity::Needs::kNothing;
+      });
+  auto diff = Define<Diff>(m, "Diff", "What changed from one model to another.");
+  diff.def("delta", &Delta, nb::arg("quantity") = "flops",
+           nb::sig("def delta(self, quantity: str = 'flops') -> int | Expr"), "Head minus base.");
+  diff.def_prop_ro(
+      "is_empty", [](const Diff& d) { return d.IsEmpty(); }, "Whether nothing changed.");
+  auto check = Define<CheckReport>(m, "Check", "Verdicts on a model by its budgets.");
+  check.def_prop_ro("passed", &CheckReport::passed);
+  check.def("__bool__", &CheckReport::passed);
+  DefineMfu(m);
+}
+
+}  // namespace onnxflops::python

@@ -1,0 +1,280 @@
+// onnxflops.Model, how one is loaded, and what is asked of it.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "src/api/diff.h"
+#include "src/api/load.h"
+#include "src/api/mfu.h"
+#include "src/api/version.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/check/budgets.h"
+#include "src/check/judge.h"
+#include "src/family/family.h"
+#include "src/load/load.h"
+#include "src/python/arguments.h"
+#include "src/python/convert.h"
+#include "src/python/types.h"
+#include "tools/base_model.h"
+#include "tools/count_arguments.h"
+#include "tools/judge_model.h"
+#include "tools/mfu_arguments.h"
+#include "tools/options.h"
+
+namespace onnxflops::python {
+namespace {
+
+namespace nb = nanobind;
+
+PyModel Shared(absl::StatusOr<Model> model) {
+  return {std::make_shared<const Model>(Require(std::move(model)))};
+}
+
+PyModel LoadPath(nb::handle path) {
+  const std::string text = FromPath(path);
+  return Shared(WithoutGil([&] { return Load(text); }));
+}
+
+// An open file that may have holes where weights are. `name` decides the form.
+PyModel LoadFd(int fd, const std::string& name) {
+  return Shared(WithoutGil([&] { return LoadOpen(fd, name, {}); }));
+}
+
+// Bytes in memory: a model, or a configuration in JSON.
+PyModel LoadBytes(nb::bytes bytes, const std::string& name) {
+  const absl::string_view view(bytes.c_str(), bytes.size());
+  const absl::string_view text = absl::StripLeadingAsciiWhitespace(view);
+  const bool is_json = !text.empty() && text[0] == '{';
+  return Shared(WithoutGil([&] {
+    return is_json ? LoadConfig(std::string(view), name, std::nullopt) : LoadFromBytes(view, name);
+  }));
+}
+
+PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
+  tools::CountArguments args;
+  tools::OptionList list;
+  args.AddTo(&list);
+  Bindings sizes;
+  SetOptions(given, list, "count()", &sizes);
+  std::vector<tools::DimSizes> sweep;
+  CountOptions options = Require(args.Options(&sweep));
+  options.bindings = std::move(sizes);
+  const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
+  options.node_rows = view.by == GroupBy::kNode;
+  PyReport made = {nullptr, of.model, std::make_shared<const CountOptions>(std::move(options)),
+                   args.convention};
+  made.report = std::make_shared<const Report>(
+      Require(WithoutGil([&] { return made.Count(*made.options); })));
+  return made;
+}
+
+// --dim, --input and the like, for what is no count of its own.
+CountOptions SizesOf(const nb::kwargs& given, const char* function, bool causal, bool upper) {
+  tools::SizeArguments args;
+  tools::CausalArgument causal_argument;
+  tools::UpperArgument upper_argument;
+  tools::OptionList list;
+  args.AddTo(&list);
+  if (causal) causal_argument.AddTo(&list);
+  if (upper) upper_argument.AddTo(&list);
+  Bindings sizes;
+  SetOptions(given, list, function, &sizes);
+  CountOptions options = Require(args.Parse());
+  options.bindings = std::move(sizes);
+  options.causal = Require(causal_argument.Parse());
+  options.upper_bounds = upper_argument.given;
+  return options;
+}
+
+CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& given) {
+  CompareRequest request;
+  if (nb::isinstance<nb::str>(with)) {
+    request.with.push_back(FromStr(with, "compare(): 'with'"));
+  } else {
+    for (const nb::handle name : with) {
+      request.with.push_back(FromStr(name, "compare(): an item of 'with'"));
+    }
+  }
+  const CountOptions options = SizesOf(given, "compare()", /*causal=*/false, /*upper=*/true);
+  return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
+}
+
+Explanation ExplainNode(const PyModel& of, const std::string& node, const nb::kwargs& given) {
+  const CountOptions options = SizesOf(given, "explain()", /*causal=*/true, /*upper=*/true);
+  return Require(WithoutGil([&] { return Explain(*of.model, options, node); }));
+}
+
+Diff DiffOf(const PyModel& base, const PyModel& head, const nb::kwargs& given) {
+  CountOptions options = SizesOf(given, "diff()", /*causal=*/true, /*upper=*/false);
+  options.activation_peak = true;  // as the program has it
+  return Require(WithoutGil([&] { return DiffModels(*base.model, *head.model, options); }));
+}
+
+// The limits that a file and a call give.
+absl::StatusOr<Budgets> ReadBudgets(const std::string& path, const std::vector<std::string>& maxima,
+                                    bool has_base, const std::vector<Device>& devices) {
+  Budgets budgets;
+  if (!path.empty()) {
+    const absl::StatusOr<std::string> text = tools::ReadSmallFile(path);
+    if (!text.ok()) {
+      return absl::Status(text.status().code(),
+                          absl::StrCat(Escaped(path), ": ", text.status().message()));
+    }
+    ASSIGN_OR_RETURN(budgets, LoadBudgets(*text, path));
+  }
+  RETURN_IF_ERROR(tools::CompleteBudgets(path, maxima, devices, has_base, &budgets));
+  return budgets;
+}
+
+CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle against,
+                       const nb::kwargs& given) {
+  std::vector<std::string> maxima;
+  std::string profile, optimized;
+  tools::SizeArguments size_args;
+  tools::CausalArgument causal;
+  tools::RateArguments rate;
+  tools::RooflineArguments roofline;
+  tools::OptionList list;
+  list.AddValues("--max", "", &maxima, "");
+  list.AddValue("--profile", "", &profile, "");
+  list.AddValue("--optimized", "", &optimized, "");
+  size_args.AddTo(&list);
+  causal.AddTo(&list);
+  rate.AddTo(&list);
+  roofline.AddTo(&list);
+  Bindings sizes;
+  SetOptions(given, list, "check()", &sizes);
+  CountOptions options = Require(size_args.Parse());
+  options.bindings = std::move(sizes);
+  options.causal = Require(causal.Parse());
+  if (!roofline.device.empty() || !roofline.dtype.empty()) {
+    options.on_device = Require(roofline.Parse());
+  }
+  const std::vector<Device> devices = Require(roofline.devices_file.Parse());
+  const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
+  const tools::BaseModel base = {against.is_none() ? "" : FromPath(against), "", false};
+  const Budgets budgets = Require(ReadBudgets(path, maxima, !base.path.empty(), devices));
+  tools::CheckRun run = {options, devices};
+  Require(rate.Parse(&run.rate, &run.num_devices));
+  run.has_rate = rate.given();
+  run.profile = profile;
+  run.optimized = optimized;
+  const tools::Side side = {*of.model, std::nullopt};
+  CheckReport report;
+  report.budgets = path;
+  tools::AskedSizes asked;
+  const std::string& name = (*of.model)->path;
+  Require(WithoutGil(
+      [&] { return tools::JudgeModel(run, budgets, side, base, name, &asked, &report); }));
+  Require(tools::ReportUnknownSizes(path, asked));
+  if (!report.judgements.empty()) return report;
+  Raise(absl::InvalidArgumentError(
+      absl::StrCat(path.empty() ? "check()" : Escaped(path), ": no rule is for ", Quoted(name))));
+}
+
+MfuReport MfuOfModel(const PyModel& of, const nb::kwargs& given) {
+  tools::MfuArguments args;
+  tools::OptionList list;
+  args.AddTo(&list);
+  Bindings sizes;
+  SetOptions(given, list, "mfu()", &sizes);
+  MfuOptions options = Require(args.Parse());
+  options.count.bindings = std::move(sizes);
+  return Require(WithoutGil([&] { return CountMfu(*of.model, options); }));
+}
+
+// At the sizes, and with the backward pass, that the report was counted with.
+MfuReport MfuOfReport(const PyReport& of, const nb::kwargs& given) {
+  tools::MfuArguments args;
+  tools::OptionList list;
+  args.AddRateTo(&list);
+  SetOptions(given, list, "mfu()", nullptr);
+  MfuOptions options = Require(args.Parse());
+  options.count = *of.options;
+  options.count.node_rows = false;
+  if (options.convention.empty()) options.convention = of.convention;
+  return Require(WithoutGil([&] { return CountMfu(*of.model, options); }));
+}
+
+// FLOP/s of a device in a type of numbers, for what runs on every step.
+double PeakOf(const std::string& device, const std::string& dtype) {
+  const Device found = Require(FindDevice(device));
+  const PeakFigure peak = Require(FindPeak(found, Require(ParsePrecision(dtype))));
+  constexpr double kGiga = 1e9;
+  return static_cast<double>(peak.giga) * kGiga;
+}
+
+constexpr char kCountSig[] =
+    "def count(self, *, dim: Mapping[str, int] | None = None, tokens: int | None = None, "
+    "mask_sum: int | None = None, input: Mapping[str, Sequence[int | str]] | None = None, "
+    "value: Mapping[str, Any] | None = None, rules: str | PathLike[str] | None = None, "
+    "limit: Mapping[str, int] | None = None, causal: Literal['full', 'half'] = 'full', "
+    "backward: Literal['2x', 'exact'] = '2x', frozen: str | Sequence[str] = (), "
+    "trained: str | Sequence[str] = (), tied: str | Sequence[str] = (), "
+    "input_gradients: bool = False, attention: Literal['math', 'flash'] = 'math', "
+    "recompute: str = 'none', optimizer: str = 'none', device: str | None = None, "
+    "dtype: str | None = None, devices_file: str | PathLike[str] | None = None, "
+    "memory: bool = False, order: str | None = None, fit: str | None = None, "
+    "by: Literal['module', 'op', 'node'] = 'module', module: str | None = None, "
+    "upper: bool = False, convention: str | None = None, **sizes: int) -> Report";
+
+}  // namespace
+
+void DefineModel(nb::module_& m) {
+  nb::class_<PyModel> model(m, "Model", "A graph to count. load() gives one.");
+  model.def_prop_ro("path", [](const PyModel& of) { return ToStr((*of.model)->path); });
+  model.def("__repr__", [](const PyModel& of) {
+    return ToStr(absl::StrCat("<onnxflops.Model ", Quoted((*of.model)->path), ">"));
+  });
+  model.def("count", &CountModel, nb::sig(kCountSig),
+            "What the model costs. An argument that is no option gives a size: count(batch=8).\n"
+            "Sizes that are not given stay symbols. Options are those of `onnxflops count`.");
+  model.def(
+      "compare", &Compare, nb::arg("with_") = nb::tuple(), nb::arg("options"),
+      nb::sig("def compare(self, with_: str | Sequence[str] = (), **options: Any) -> Comparison"),
+      "What other tools count: m.compare([\"thop\", \"fvcore\"]). Without names: all.");
+  model.def("explain", &ExplainNode, nb::arg("node"), nb::arg("options"),
+            nb::sig("def explain(self, node: str, **options: Any) -> Explanation"),
+            "Why a node costs what it costs, by its name or that of an output.");
+  m.def("_load_path", &LoadPath, nb::arg("path"),
+        nb::sig("def _load_path(path: str | bytes | PathLike[Any]) -> Model"));
+  m.def("_load_fd", &LoadFd, nb::arg("fd"), nb::arg("name"),
+        nb::sig("def _load_fd(fd: int, name: str) -> Model"));
+  m.def("_load_bytes", &LoadBytes, nb::arg("data"), nb::arg("name"),
+        nb::sig("def _load_bytes(data: bytes, name: str) -> Model"));
+  m.def("_diff", &DiffOf, nb::arg("base"), nb::arg("head"), nb::arg("options"),
+        nb::sig("def _diff(base: Model, head: Model, **options: Any) -> Diff"));
+  m.def("_check", &CheckModel, nb::arg("model"), nb::arg("budgets").none(),
+        nb::arg("against").none(), nb::arg("options"),
+        nb::sig("def _check(model: Model, budgets: str | bytes | PathLike[Any] | None, "
+                "against: str | bytes | PathLike[Any] | None, **options: Any) -> Check"));
+  const char* const mfu_text =
+      "Utilisation of devices by a training step: mfu(report, step_time=0.41, devices=8, "
+      "device=\"h100-sxm\", dtype=\"bf16\").\n"
+      "Options are those of `onnxflops mfu`; a report has its sizes already.";
+  m.def("mfu", &MfuOfReport, nb::arg("report"), nb::arg("options"),
+        nb::sig("def mfu(report: Report, **options: Any) -> Mfu"), mfu_text);
+  m.def("mfu", &MfuOfModel, nb::arg("model"), nb::arg("options"),
+        nb::sig("def mfu(model: Model, **options: Any) -> Mfu"), mfu_text);
+  m.def("peak_flops_per_second", &PeakOf, nb::arg("device"), nb::arg("dtype"),
+        "What a device can do, by its data sheet: peak_flops_per_second(\"h100-sxm\", \"bf16\").");
+  m.attr("VERSION") = ONNXFLOPS_VERSION;
+}
+
+}  // namespace onnxflops::python
+
+NB_MODULE(_core, m) {
+  m.doc() = "The engine of onnxflops.";
+  onnxflops::python::DefineErrorsAndExpr(m);
+  onnxflops::python::DefineDocuments(m);
+  onnxflops::python::DefineReport(m);
+  onnxflops::python::DefineModel(m);
+}

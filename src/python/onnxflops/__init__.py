@@ -1,0 +1,107 @@
+"""Counts the FLOPs of ONNX models from their graphs alone: exactly, without running them.
+
+    import onnxflops
+
+    m = onnxflops.load("clip.onnx")       # a path, bytes, a file object, an onnx.ModelProto; a config.json
+    r = m.count(batch=8)                  # sizes by keyword; what is not given stays a symbol
+    r.flops, r.macs, r.params             # int, or Expr while a size is open
+    r.at(batch=64).flops                  # at another size, without counting again
+    r.modules["visual.transformer"].macs  # the tree of modules; .filter("visual.*.mlp")
+    r.to_pandas(by="op")                  # also to_dict() and to_json(), the program's JSON
+    print(r)                              # the program's screen
+
+    m.compare(["thop"]).headlines         # what other tools count
+    print(m.explain("/visual/conv1/Conv"))
+    onnxflops.diff("old.onnx", "new.onnx").delta("flops")
+    onnxflops.check(m, "onnxflops.toml").passed
+    onnxflops.mfu(r, step_time=0.41, devices=8, device="h100-sxm", dtype="bf16").mfu
+
+Options have the names that the program has: `onnxflops count --help` lists them, and
+`--backward exact` is count(backward="exact"). A size that has the name of an option is given by
+dim={"tokens": 5}.
+
+Everything is exact and immutable; threads may share it. Errors are subclasses of OnnxflopsError
+with the program's text. In a training loop: help(onnxflops.monitor). Many models: help(onnxflops.scan).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxflops._core import (
+    VERSION as __version__,
+)
+from onnxflops._core import (
+    Check,
+    Comparison,
+    Diff,
+    Explanation,
+    Expr,
+    Mfu,
+    Model,
+    Module,
+    Modules,
+    Report,
+    Totals,
+    mfu,
+    parse_expr,
+    peak_flops_per_second,
+)
+from onnxflops._errors import (
+    InvalidError,
+    LimitError,
+    NotFoundError,
+    OnnxflopsError,
+    UnavailableError,
+    UnsupportedError,
+)
+from onnxflops._load import Source, check, diff, load
+
+if TYPE_CHECKING:
+    from onnxflops._scan import scan
+    from onnxflops._torch import from_torch
+
+__all__ = [
+    "Check",
+    "Comparison",
+    "Diff",
+    "Explanation",
+    "Expr",
+    "InvalidError",
+    "LimitError",
+    "Mfu",
+    "Model",
+    "Module",
+    "Modules",
+    "NotFoundError",
+    "OnnxflopsError",
+    "Report",
+    "Source",
+    "Totals",
+    "UnavailableError",
+    "UnsupportedError",
+    "__version__",
+    "check",
+    "diff",
+    "from_torch",
+    "load",
+    "mfu",
+    "parse_expr",
+    "peak_flops_per_second",
+    "scan",
+]
+
+_LATE = {"from_torch": "onnxflops._torch", "scan": "onnxflops._scan"}
+
+
+def __getattr__(name: str) -> object:
+    """What needs other packages is imported when it is asked for."""
+    if name in _LATE:
+        import importlib
+
+        return getattr(importlib.import_module(_LATE[name]), name)
+    raise AttributeError(f"module 'onnxflops' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,93 @@
+"""Models from whatever holds one, and what is asked of two of them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Protocol, Union
+
+from onnxflops import _core, _errors
+from onnxflops._core import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The most bytes that are taken from a file object: what protobuf can hold.
+_MOST_BYTES = 2**31 - 1
+
+
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
+class _Proto(Protocol):
+    """An onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+Source = Union[
+    str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, _Readable, _Proto, "Mapping[str, Any]"
+]
+
+
+def load(source: Source, *, name: str | None = None) -> Model:
+    """The model that `source` holds.
+
+    `source` is a path of a .onnx file, of a configuration (config.json), or of a folder that holds one;
+    or bytes of these; or a file object that was opened with "rb"; or an onnx.ModelProto; or a
+    configuration as a dict. No weight is read from a path; of the other forms, pass none where you can.
+    `name` stands for the model in reports and errors, where there is no path.
+
+    Raises OnnxflopsError with what is wrong with the file.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        if name is not None:
+            raise TypeError("load(): a path is the name of its model")
+        return _core._load_path(source)
+    if isinstance(source, Model):
+        return source
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _core._load_bytes(bytes(source), "<bytes>" if name is None else name)
+    if hasattr(source, "SerializeToString"):
+        return _core._load_bytes(source.SerializeToString(), "<ModelProto>" if name is None else name)
+    if hasattr(source, "read"):
+        return _core._load_bytes(_read(source), _name_of(source) if name is None else name)
+    if hasattr(source, "items"):
+        import json
+
+        return _core._load_bytes(json.dumps(dict(source)).encode(), "config.json" if name is None else name)
+    raise TypeError(f"load(): {type(source).__name__} is no path, bytes, file object, ModelProto or configuration")
+
+
+def _read(file: _Readable) -> bytes:
+    data = file.read(_MOST_BYTES + 1)
+    if not isinstance(data, bytes):
+        raise TypeError('load(): the file object gives text; open it with "rb"')
+    if len(data) > _MOST_BYTES:
+        raise _errors.LimitError("load(): the file object has more than 2 GB: load its path instead")
+    return data
+
+
+def _name_of(file: object) -> str:
+    name = getattr(file, "name", None)
+    return name if isinstance(name, str) else "<file>"
+
+
+def diff(base: Source, head: Source, **options: Any) -> _core.Diff:
+    """What changed from one model to another. Options are those of `onnxflops diff`: batch=8, causal="half"."""
+    return _core._diff(load(base), load(head), **options)
+
+
+def check(
+    model: Source,
+    budgets: str | os.PathLike[str] | None = None,
+    *,
+    against: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> _core.Check:
+    """Holds a model to a file of budgets, to limits, or both: check(m, max="flops=40 GFLOP").
+
+    `against` is the path of a model, or of a report in JSON, for limits that are relative. Other options
+    are those of `onnxflops check`. The result is true if all passed.
+    """
+    return _core._check(load(model), budgets, against, **options)

@@ -1,0 +1,163 @@
+"""Models behind HTTP, S3 or a hub: only the bytes that a count needs are fetched.
+
+What a count does not need are the weights, nearly all of a file. So the file's outline is walked here, and
+what is not weights goes to the same places of a file that is otherwise a hole. The engine seeks over holes.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import IO, TYPE_CHECKING, Any, Optional
+
+from onnxflops import _core
+from onnxflops._errors import InvalidError, LimitError
+
+if TYPE_CHECKING:
+    from onnxflops._core import Model
+
+# A message or payload below this size is fetched whole. Tensors whose content the engine reads are far smaller.
+_SMALL = 1 << 18
+_BLOCK = 1 << 16
+_MOST_BLOCK = 1 << 20
+# Where messages of onnx.proto hold others that may be large: field -> message.
+_GRAPH, _FUNCTION, _NODE, _ATTRIBUTE, _TENSOR, _SPARSE = "graph", "function", "node", "attribute", "tensor", "sparse"
+_FIELDS: dict[str, dict[int, str]] = {
+    "model": {7: _GRAPH, 25: _FUNCTION},
+    _GRAPH: {1: _NODE, 5: _TENSOR, 15: _SPARSE},
+    _FUNCTION: {7: _NODE, 11: _ATTRIBUTE},
+    _NODE: {5: _ATTRIBUTE},
+    _ATTRIBUTE: {5: _TENSOR, 6: _GRAPH, 10: _TENSOR, 11: _GRAPH, 22: _SPARSE, 23: _SPARSE},
+    _SPARSE: {1: _TENSOR, 2: _TENSOR},
+    _TENSOR: {},
+}
+_PAYLOADS = (4, 5, 6, 7, 9, 10, 11)  # of a tensor: its elements
+_MOST_DEPTH = 64
+
+
+class _Remote:
+    """Bytes of a file by range, written to the same place of a local one."""
+
+    def __init__(self, file: Any, path: str, size: int, copy: IO[bytes]) -> None:
+        self._file, self._path, self.size, self._copy = file, path, size, copy
+        self._start, self._data, self._block = 0, b"", _BLOCK
+        self.fetched = 0
+
+    def _fetch(self, start: int, end: int) -> bytes:
+        self._file.seek(start)
+        data: bytes = self._file.read(end - start)
+        if len(data) != end - start:
+            raise InvalidError(f"{self._path}: the server gave {len(data)} bytes for a range of {end - start}")
+        self.fetched += len(data)
+        self._copy.seek(start)
+        self._copy.write(data)
+        return data
+
+    def need(self, start: int, end: int) -> bytes:
+        """These bytes, from what is there or in blocks that grow while reading goes on."""
+        if end > self.size:
+            raise InvalidError(f"{self._path}: the file ends within a message")
+        stop = self._start + len(self._data)
+        if not (self._start <= start and end <= stop):
+            self._block = min(2 * self._block, _MOST_BLOCK) if start <= stop <= end else _BLOCK
+            if self._start <= start < stop:  # goes on
+                more = self._fetch(stop, min(max(end, stop + self._block), self.size))
+                self._start, self._data = start, self._data[start - self._start :] + more
+            else:
+                self._start = start
+                self._data = self._fetch(start, min(max(end, start + self._block), self.size))
+        return self._data[start - self._start : end - self._start]
+
+    def varint(self, at: int, end: int) -> tuple[int, int]:
+        value, shift = 0, 0
+        while shift < 70 and at < end:
+            byte = self.need(at, at + 1)[0]
+            value |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                return value, at
+        raise InvalidError(f"{self._path}: is not ONNX: a number is too long")
+
+
+def _walk(remote: _Remote, kind: str, at: int, end: int, depth: int = 0) -> None:
+    """Fetches a message, the payloads of large tensors left out."""
+    if end - at <= _SMALL or depth > _MOST_DEPTH:
+        for start in range(at, end, _MOST_BLOCK):
+            remote.need(start, min(start + _MOST_BLOCK, end))
+        return
+    while at < end:
+        tag, at = remote.varint(at, end)
+        field, wire = tag >> 3, tag & 7
+        if wire == 0:
+            _, at = remote.varint(at, end)
+        elif wire in (1, 5):
+            size = 8 if wire == 1 else 4
+            remote.need(at, at + size)
+            at += size
+        elif wire == 2:
+            size, at = remote.varint(at, end)
+            if size > end - at:
+                raise InvalidError(f"{remote._path}: is not ONNX, or is cut off")
+            child = _FIELDS[kind].get(field)
+            if child is not None:
+                _walk(remote, child, at, at + size, depth + 1)
+            elif not (kind == _TENSOR and field in _PAYLOADS and size > _SMALL):
+                for start in range(at, at + size, _MOST_BLOCK):
+                    remote.need(start, min(start + _MOST_BLOCK, at + size))
+            at += size
+        else:
+            raise InvalidError(f"{remote._path}: is not ONNX: wire type {wire}")
+
+
+def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = None) -> tuple[Model, int]:
+    """The model behind a URL of fsspec, and how many bytes were fetched.
+
+    A server that gives no ranges is asked once for all of the file, up to `most_bytes`.
+    """
+    try:
+        import fsspec
+    except ImportError as error:
+        raise ImportError("URLs need fsspec: pip install 'onnxflops[scan]'") from error
+    fs, path = fsspec.core.url_to_fs(url, **(options or {}))
+    size = fs.info(path).get("size")
+    with tempfile.TemporaryFile() as copy:
+        fetched = None
+        if size and not path.endswith((".json", ".onnxtxt", ".textproto")):
+            fetched = _fetch_ranges(fs, path, size, copy)
+        if fetched is None:
+            fetched = _download(fs, path, copy, most_bytes)
+        copy.flush()
+        copy.seek(0)
+        return _core._load_fd(copy.fileno(), url), fetched
+
+
+def _fetch_ranges(fs: Any, path: str, size: int, copy: IO[bytes]) -> Optional[int]:
+    """How many bytes were fetched; None if the server gives no ranges."""
+    os.truncate(copy.fileno(), size)
+    try:
+        with fs.open(path, "rb", cache_type="none") as file:
+            file.seek(1)  # a server without ranges gives the whole file for this, which is not read then
+            file.read(1)
+            remote = _Remote(file, path, size, copy)
+            _walk(remote, "model", 0, size)
+            return remote.fetched
+    except ValueError as error:
+        if isinstance(error, InvalidError):
+            raise
+    # fsspec says so when a range is answered with the whole file, or the size is not known.
+    copy.seek(0)
+    copy.truncate()
+    return None
+
+
+def _download(fs: Any, path: str, copy: IO[bytes], most_bytes: int) -> int:
+    fetched = 0
+    with fs.open(path, "rb", block_size=0) if "http" in str(fs.protocol) else fs.open(path, "rb") as file:
+        while True:
+            data = file.read(_MOST_BLOCK)
+            if not data:
+                return fetched
+            fetched += len(data)
+            if fetched > most_bytes:
+                raise LimitError(f"{path}: the server gives no ranges, and the file has more than {most_bytes} bytes")
+            copy.write(data)

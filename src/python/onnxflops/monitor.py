@@ -1,0 +1,192 @@
+"""MFU in a training loop.
+
+    from onnxflops.monitor import Perf
+
+    perf = Perf(onnxflops.load("gpt2.onnx"), device="h100-sxm", dtype="bf16", devices=8, every=10)
+    for batch in loader:
+        ...
+        metrics = perf.step(batch=64, seq=1024)   # of the whole step; None but every 10 steps
+        if metrics: print(metrics["perf/mfu"])
+
+Sizes are those of a step on all devices. With `reduce`, each rank gives its own, and the ranks sum
+them: Perf(..., reduce=torch_sum). Sinks take every result: Perf(..., sinks=[tensorboard("runs/1")]).
+
+For trainers: onnxflops.huggingface and onnxflops.lightning. From a log: `onnxflops monitor`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Optional, Union
+
+from onnxflops._core import Model, Report, peak_flops_per_second
+from onnxflops._errors import InvalidError
+
+__all__ = ["Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
+
+Metrics = dict[str, float]
+Sink = Callable[[int, Metrics], None]
+# Sums each number over all ranks, and is the same on all of them.
+Reduce = Callable[[Sequence[float]], Sequence[float]]
+
+
+class Perf:
+    """Counts steps, and measures MFU every so many of them.
+
+    `model` is a Model, or a Report of one, whose sizes are open where they vary. `devices` are those that
+    share a step. The peak is that of `device` in `dtype`, or `peak` in FLOP/s of one device. `tokens`
+    names the size that is a number of tokens, for perf/tokens_per_second: a step has batch x tokens.
+    """
+
+    def __init__(
+        self,
+        model: Union[Model, Report],
+        *,
+        device: Optional[str] = None,
+        dtype: Optional[str] = None,
+        peak: Optional[float] = None,
+        devices: int = 1,
+        every: int = 10,
+        tokens: str = "seq",
+        reduce: Optional[Reduce] = None,
+        sinks: Sequence[Sink] = (),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        if (peak is None) == (device is None):
+            raise InvalidError("Perf: one of device= (with dtype=) and peak= gives the peak")
+        if device is not None:
+            if dtype is None:
+                raise InvalidError("Perf: device= needs dtype=: what it computes in, such as bf16")
+            peak = peak_flops_per_second(device, dtype)
+        if peak is None or not 0 < peak < float("inf"):
+            raise InvalidError("Perf: the peak should be above 0")
+        if every < 1 or devices < 1:
+            raise InvalidError("Perf: every and devices should be 1 or more")
+        report = model.count() if isinstance(model, Model) else model
+        self.flops_per_step = report.training_flops
+        self.peak = peak * devices
+        self._every, self._tokens, self._reduce, self._clock = every, tokens, reduce, clock
+        self._sinks = list(sinks)
+        self._step = 0
+        self._mfu: Optional[float] = None
+        self._mfu_step = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._start = self._clock()
+        self._steps, self._flops, self._token_sum, self._sample_sum = 0, 0, 0, 0
+
+    def start(self) -> None:
+        """Forgets the time until now: after loading, compiling or an evaluation."""
+        self._begin()
+
+    def flops(self, **sizes: int) -> int:
+        """Of a step of these sizes, forward and backward."""
+        if isinstance(self.flops_per_step, int):
+            return self.flops_per_step
+        names = set(self.flops_per_step.symbols)
+        return self.flops_per_step.evaluate(**{name: size for name, size in sizes.items() if name in names})
+
+    def step(self, **sizes: int) -> Optional[Metrics]:
+        """A step has ended. What it took, where a result is due: the means since the last one."""
+        self._step += 1
+        self._steps += 1
+        self._flops += self.flops(**sizes)
+        samples = sizes.get("batch", 0)
+        self._sample_sum += samples
+        self._token_sum += samples * sizes.get(self._tokens, 0)
+        return self._measure() if self._step % self._every == 0 else None
+
+    def _measure(self) -> Metrics:
+        seconds = self._clock() - self._start
+        sums: Sequence[float] = (self._flops, self._token_sum, self._sample_sum)
+        if self._reduce is not None:
+            *sums, ranks, summed = self._reduce([*sums, 1.0, seconds])
+            seconds = summed / ranks
+        metrics = self.metrics(self._step, seconds, self._steps, *sums)
+        self._begin()
+        for sink in self._sinks:
+            sink(self._step, metrics)
+        return metrics
+
+    def metrics(self, step: int, seconds: float, steps: int, flops: float, tokens: float, samples: float) -> Metrics:
+        """What so many steps that took so long give. Without a time, MFU is the last one, with its age."""
+        found: Metrics = {}
+        if seconds > 0 and steps > 0:
+            self._mfu, self._mfu_step = flops / (seconds * self.peak), step
+            found["perf/step_time"] = seconds / steps
+            found["perf/steps_per_second"] = steps / seconds
+            found["perf/flops_per_second"] = flops / seconds
+            if tokens:
+                found["perf/tokens_per_second"] = tokens / seconds
+            if samples:
+                found["perf/samples_per_second"] = samples / seconds
+        if self._mfu is not None:
+            found["perf/mfu"] = self._mfu
+            found["perf/mfu_percent"] = 100 * self._mfu
+            found["perf/mfu_age_steps"] = step - self._mfu_step
+        return found
+
+
+def torch_sum(values: Sequence[float]) -> Sequence[float]:
+    """Sums over all ranks of torch.distributed."""
+    import torch
+
+    tensor = torch.tensor(values, dtype=torch.float64)
+    if torch.distributed.is_initialized():
+        if torch.distributed.get_backend() == "nccl":
+            tensor = tensor.cuda()
+        torch.distributed.all_reduce(tensor)
+    result: list[float] = tensor.tolist()
+    return result
+
+
+def tensorboard(directory: str) -> Sink:
+    """Event files by TensorBoard's own library: pip install 'onnxflops[tensorboard]'."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(directory)
+
+    def write(step: int, metrics: Metrics) -> None:
+        values = [Summary.Value(tag=name, simple_value=value) for name, value in metrics.items()]
+        writer.add_event(Event(wall_time=time.time(), step=step, summary=Summary(value=values)))
+        writer.flush()
+
+    return write
+
+
+def wandb(run: Any = None) -> Sink:
+    """Weights & Biases: a run of wandb.init(), or the one that is active."""
+
+    def write(step: int, metrics: Metrics) -> None:
+        target = run
+        if target is None:
+            import wandb as library
+
+            target = library.run
+        if target is None:
+            raise InvalidError("there is no run of W&B: wandb.init() makes one")
+        target.log(metrics, step=step)
+
+    return write
+
+
+def prometheus(registry: Any = None) -> Sink:
+    """Gauges of prometheus_client, which it serves or pushes: onnxflops_perf_mfu and the like."""
+    import prometheus_client
+
+    gauges: dict[str, Any] = {}
+    where = {} if registry is None else {"registry": registry}
+
+    def write(step: int, metrics: Metrics) -> None:
+        for name, value in metrics.items():
+            if name not in gauges:
+                gauges[name] = prometheus_client.Gauge("onnxflops_" + name.replace("/", "_"), name, **where)
+            gauges[name].set(value)
+
+    return write
+
+

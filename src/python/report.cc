@@ -1,0 +1,327 @@
+// onnxflops.Report, what stands in it, and its tree of modules.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "src/base/glob.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/python/convert.h"
+#include "src/python/types.h"
+#include "src/report/format.h"
+#include "src/report/writers.h"
+#include "src/symbolic/symbol_name.h"
+
+namespace onnxflops::python {
+namespace {
+
+namespace nb = nanobind;
+
+nb::object Loads(const nb::str& json) { return nb::module_::import_("json").attr("loads")(json); }
+
+// Of a size that was given before counting, the formulas are those of the count without sizes,
+// which is made once; where the model has none, because a size decides what runs, it is counted
+// again.
+absl::StatusOr<Totals> AtOtherSizes(const PyReport& of, const Bindings& sizes) {
+  CountOptions options = *of.options;
+  options.node_rows = false;
+  std::call_once(of.open->once, [&] {
+    CountOptions without = options;
+    without.bindings.clear();
+    absl::StatusOr<Report> open = of.Count(without);
+    if (open.ok()) of.open->report = *std::move(open);
+  });
+  Bindings all = sizes;
+  all.insert(of.options->bindings.begin(), of.options->bindings.end());
+  if (of.open->report) {
+    absl::StatusOr<Totals> totals = of.open->report->At(all);
+    if (totals.ok()) return totals;
+  }
+  options.bindings = std::move(all);
+  ASSIGN_OR_RETURN(Report report, of.Count(options));
+  return std::move(report.totals);
+}
+
+PyTotals At(const PyReport& of, const nb::kwargs& given) {
+  const Bindings sizes = FromSizes(given, "at()");
+  absl::StatusOr<Totals> totals = of.report->At(sizes);
+  if (absl::IsFailedPrecondition(totals.status())) {
+    totals = WithoutGil([&] { return AtOtherSizes(of, sizes); });
+  }
+  return {of.report, Require(std::move(totals))};
+}
+
+// The same report, with rows of nodes.
+std::shared_ptr<const Report> WithNodes(const PyReport& of) {
+  if (of.report->has_nodes) return of.report;
+  CountOptions options = *of.options;
+  options.node_rows = true;
+  return std::make_shared<const Report>(Require(WithoutGil([&] { return of.Count(options); })));
+}
+
+// What a row has of every quantity of the report.
+void AddFigures(const Report& report, const Amounts& amounts, nb::dict* row) {
+  for (const Quantity& q : kQuantities) {
+    if (report.Has(q)) (*row)[ToStr(q.key)] = ToNumber(amounts.*q.value);
+  }
+}
+
+nb::list ModuleRows(const Report& report) {
+  nb::list rows;
+  for (const Module& m : report.modules) {
+    nb::dict row;
+    row["path"] = ToStr(m.path);
+    row["name"] = ToStr(m.name());
+    row["type"] = ToStr(m.type);
+    row["depth"] = m.depth;
+    row["own"] = m.own;
+    row["nodes"] = m.nodes;
+    AddFigures(report, *m.amounts, &row);
+    rows.append(row);
+  }
+  return rows;
+}
+
+nb::list OpRows(const Report& report) {
+  nb::list rows;
+  for (const OpRow& op : report.by_op) {
+    nb::dict row;
+    row["op"] = ToStr(op.op);
+    row["domain"] = ToStr(op.domain.empty() ? "ai.onnx" : op.domain);
+    row["nodes"] = op.nodes;
+    row["runs"] = ToNumber(op.runs);
+    AddFigures(report, op, &row);
+    rows.append(row);
+  }
+  return rows;
+}
+
+nb::list TensorTexts(const std::vector<TensorInfo>& tensors) {
+  nb::list texts;
+  for (const TensorInfo& tensor : tensors) {
+    texts.append(ToStr(absl::StrCat(tensor.name, " ", tensor.type, tensor.shape.ToString())));
+  }
+  return texts;
+}
+
+nb::list NodeRows(const Report& report) {
+  constexpr absl::string_view kStatus[] = {"counted", "free", "unknown"};
+  nb::list rows;
+  for (const NodeRow& node : report.nodes) {
+    nb::dict row;
+    row["name"] = ToStr(node.name);
+    row["op"] = ToStr(node.op);
+    row["domain"] = ToStr(node.domain.empty() ? "ai.onnx" : node.domain);
+    row["module"] = ToStr(report.modules[static_cast<size_t>(node.module)].path);
+    row["multiplicity"] = ToNumber(node.multiplicity);
+    row["status"] = ToStr(node.status == Coverage::kCounted ? kStatus[0]
+                          : node.status == Coverage::kFree  ? kStatus[1]
+                                                            : kStatus[2]);
+    row["inputs"] = TensorTexts(node.inputs);
+    row["outputs"] = TensorTexts(node.outputs);
+    AddFigures(report, node, &row);
+    rows.append(row);
+  }
+  return rows;
+}
+
+nb::list Rows(const PyReport& of, const std::string& by) {
+  if (by == "module") return ModuleRows(*of.report);
+  if (by == "op") return OpRows(*of.report);
+  if (by == "node") return NodeRows(*WithNodes(of));
+  Raise(absl::InvalidArgumentError(
+      absl::StrCat("rows(): by ", Quoted(by), ": it should be module, op or node")));
+}
+
+nb::str Title(const Report& report) {
+  return ToStr(absl::StrCat(
+      "<onnxflops.Report of ", Escaped(report.model.path), ": ",
+      report.has_flops() ? "FLOPs " : "MACs ",
+      (report.has_flops() ? report.totals.flops : report.totals.macs).Shortened(100), ">"));
+}
+
+size_t FindModule(const Report& report, const std::string& path) {
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    if (report.modules[i].path == path) return i;
+    paths.push_back(report.modules[i].path);
+  }
+  Raise(absl::NotFoundError(absl::StrCat("no module ", Quoted(path), DidYouMean(path, paths))));
+}
+
+nb::list Children(const PyModule& of) {
+  nb::list children;
+  const std::vector<Module>& modules = of.of.report->modules;
+  for (auto i = static_cast<int32_t>(of.index) + 1; i < of.module().end;
+       i = modules[static_cast<size_t>(i)].end) {
+    children.append(nb::cast(PyModule{of.of, static_cast<size_t>(i)}));
+  }
+  return children;
+}
+
+nb::object Parent(const PyModule& of) {
+  if (of.module().parent < 0) return nb::none();
+  return nb::cast(PyModule{of.of, static_cast<size_t>(of.module().parent)});
+}
+
+nb::list Filter(const PyModules& of, const std::string& glob) {
+  nb::list found;
+  for (size_t i = 0; i < of.of.report->modules.size(); ++i) {
+    if (!MatchesGlob(glob, of.of.report->modules[i].path)) continue;
+    found.append(nb::cast(PyModule{of.of, i}));
+  }
+  return found;
+}
+
+void DefineModules(nb::module_& m) {
+  nb::class_<PyModule> module(m, "Module", "A module of the exported program, with its figures.");
+  module.def_prop_ro(
+      "path", [](const PyModule& of) { return ToStr(of.module().path); },
+      "As in named_modules(); \"\" for the model.");
+  module.def_prop_ro(
+      "name", [](const PyModule& of) { return ToStr(of.module().name()); },
+      "What its parent calls it.");
+  module.def_prop_ro(
+      "type", [](const PyModule& of) { return ToStr(of.module().type); },
+      "Its class, or \"\" if the file does not name it.");
+  module.def_prop_ro("depth", [](const PyModule& of) { return of.module().depth; });
+  module.def_prop_ro(
+      "own", [](const PyModule& of) { return of.module().own; },
+      "Whether this is its parent's own work, outside of its children.");
+  module.def_prop_ro("nodes", [](const PyModule& of) { return of.module().nodes; });
+  module.def_prop_ro("parent", &Parent, nb::sig("def parent(self, /) -> Module | None"));
+  module.def_prop_ro("children", &Children, nb::sig("def children(self, /) -> list[Module]"),
+                     "Their figures add up to those of this module.");
+  module.def("__repr__", [](const PyModule& of) {
+    return ToStr(absl::StrCat("<onnxflops.Module ", Quoted(of.module().path), ">"));
+  });
+  AddQuantities(
+      module, [](const PyModule& of) { return of.module().amounts.get(); },
+      [](const PyModule& of, const Quantity& q) { return of.of.report->Has(q); });
+
+  nb::class_<PyModules> modules(m, "Modules",
+                                "The modules of a report: the model first, in order.");
+  modules.def("__len__", [](const PyModules& of) { return of.of.report->modules.size(); });
+  modules.def(
+      "__iter__", [](const PyModules& of) { return nb::iter(Filter(of, "*")); },
+      nb::sig("def __iter__(self) -> Iterator[Module]"));
+  modules.def(
+      "__getitem__",
+      [](const PyModules& of, const std::string& path) {
+        return PyModule{of.of, FindModule(*of.of.report, path)};
+      },
+      nb::arg("path"));
+  modules.def("__contains__", [](const PyModules& of, nb::handle path) {
+    if (!nb::isinstance<nb::str>(path)) return false;
+    const std::string text = FromStr(path, "modules");
+    const std::vector<Module>& all = of.of.report->modules;
+    return std::any_of(all.begin(), all.end(), [&](const Module& m) { return m.path == text; });
+  });
+  modules.def("filter", &Filter, nb::arg("glob"),
+              nb::sig("def filter(self, glob: str) -> list[Module]"),
+              "Those whose path matches: \"visual.*.mlp\"; * stands for any signs, dots included.");
+}
+
+template <typename Class, typename TotalsOf>
+void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
+  static std::string signatures[std::size(kDerivedQuantities)];
+  for (size_t i = 0; i < std::size(kDerivedQuantities); ++i) {
+    const DerivedQuantity& d = kDerivedQuantities[i];
+    signatures[i] = absl::StrCat("def ", d.key, "(self, /) -> int | Expr");
+    cls.def_prop_ro(
+        d.key.data(), [&d, totals_of](const Class& of) { return ToNumber(totals_of(of).*d.value); },
+        nb::sig(signatures[i].c_str()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Report> PyReport::Count(const CountOptions& with) const {
+  return convention.empty() ? onnxflops::Count(*model, with) : CountAs(*model, with, convention);
+}
+
+void DefineReport(nb::module_& m) {
+  DefineModules(m);
+  nb::class_<PyTotals> totals(m, "Totals", "The figures of a model at sizes.");
+  AddQuantities(
+      totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
+      [](const PyTotals& of, const Quantity& q) { return of.report->Has(q); });
+  AddDerived(totals, [](const PyTotals& of) -> const Totals& { return of.totals; });
+
+  nb::class_<PyReport> report(
+      m, "Report",
+      "What a model costs. A figure is an int, or an Expr while a size that "
+      "it depends on is open.");
+  AddQuantities(
+      report, [](const PyReport& of) -> const Amounts* { return &of.report->totals; },
+      [](const PyReport& of, const Quantity& q) { return of.report->Has(q); });
+  AddDerived(report, [](const PyReport& of) -> const Totals& { return of.report->totals; });
+  report.def("at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),
+             "The totals at these sizes, without counting again.");
+  report.def_prop_ro("modules", [](const PyReport& of) { return PyModules{of}; });
+  report.def_prop_ro("path", [](const PyReport& of) { return ToStr(of.report->model.path); });
+  report.def_prop_ro("convention", [](const PyReport& of) { return ToStr(of.report->convention); });
+  report.def_prop_ro(
+      "lower_bound", [](const PyReport& of) { return of.report->totals.lower_bound; },
+      "Whether a part is not known, so that the true figures may be larger.");
+  report.def_prop_ro(
+      "symbols",
+      [](const PyReport& of) {
+        nb::list names;
+        for (const SymbolOrigin& s : of.report->symbols) names.append(ToStr(BareName(s.name)));
+        return names;
+      },
+      nb::sig("def symbols(self, /) -> list[str]"), "The sizes that are open.");
+  report.def_prop_ro(
+      "bindings",
+      [](const PyReport& of) {
+        nb::dict sizes;
+        for (const auto& [name, size] : of.report->bindings) {
+          sizes[ToStr(BareName(name))] = nb::int_(size);
+        }
+        return sizes;
+      },
+      nb::sig("def bindings(self, /) -> dict[str, int]"), "The sizes that were given.");
+  report.def_prop_ro(
+      "warnings",
+      [](const PyReport& of) {
+        nb::list lines;
+        for (const std::string& line : of.report->warnings) lines.append(ToStr(line));
+        return lines;
+      },
+      nb::sig("def warnings(self, /) -> list[str]"));
+  report.def("rows", &Rows, nb::arg("by") = "module",
+             nb::sig("def rows(self, by: Literal['module', 'op', 'node'] = 'module') -> "
+                     "list[dict[str, Any]]"),
+             "A dict for each module, operator or node.");
+  report.def(
+      "to_json", [](const PyReport& of) { return ToStr(ToJson(*of.report)); },
+      "The program's JSON: onnxflops.report/1.");
+  report.def(
+      "to_dict", [](const PyReport& of) { return Loads(ToStr(ToJson(*of.report))); },
+      nb::sig("def to_dict(self) -> dict[str, Any]"));
+  report.def(
+      "to_pandas",
+      [](nb::handle self, nb::handle by) {
+        return nb::module_::import_("onnxflops._frames").attr("to_pandas")(self, by);
+      },
+      nb::arg("by") = "module",
+      nb::sig("def to_pandas(self, by: Literal['module', 'op', 'node'] = 'module') -> "
+              "pandas.DataFrame"),
+      "rows() as a DataFrame. Needs pandas.");
+  report.def("_repr_html_", [](nb::handle self) {
+    return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
+  });
+  report.def("__str__", [](const PyReport& of) { return ToStr(ToTable(*of.report, {}, {})); });
+  report.def("__repr__", [](const PyReport& of) { return Title(*of.report); });
+}
+
+}  // namespace onnxflops::python

@@ -1,0 +1,91 @@
+// What the Python classes hold. All of it is shared and never changes, so threads may share it.
+#ifndef ONNXFLOPS_SRC_PYTHON_TYPES_H_
+#define ONNXFLOPS_SRC_PYTHON_TYPES_H_
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>  // str arguments
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "src/api/count.h"
+#include "src/cost/amounts.h"
+#include "src/python/convert.h"
+#include "src/report/report.h"
+
+namespace onnxflops::python {
+
+struct PyModel {
+  std::shared_ptr<const Model> model;
+};
+
+// A report, and what it was counted of: node rows, and formulas of sizes that were given, are
+// counted when somebody asks for them.
+struct PyReport {
+  // The same with all sizes open.
+  struct Open {
+    std::once_flag once;
+    std::optional<Report> report;  // nullopt: the model has none
+  };
+  std::shared_ptr<const Report> report;
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<const CountOptions> options;
+  std::string convention;  // "" for ours
+  std::shared_ptr<Open> open = std::make_shared<Open>();
+
+  // Counted with these options.
+  absl::StatusOr<Report> Count(const CountOptions& with) const;
+};
+
+// Totals at sizes.
+struct PyTotals {
+  std::shared_ptr<const Report> report;  // says which figures there are
+  Totals totals;
+};
+
+struct PyModule {
+  PyReport of;
+  size_t index = 0;
+
+  const Module& module() const { return of.report->modules[index]; }
+};
+struct PyModules {
+  PyReport of;
+};
+
+// An attribute for every quantity. `amounts_of(t)` is a pointer to Amounts, and `has(t, quantity)`
+// says whether there is a figure; if not, the attribute is None.
+template <typename Class, typename AmountsOf, typename Has>
+void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, const Has& has) {
+  static std::string signatures[kNumQuantities], texts[kNumQuantities];
+  for (size_t i = 0; i < kNumQuantities; ++i) {
+    const Quantity& q = kQuantities[i];
+    const bool optional = q.needs != Quantity::Needs::kNothing;
+    signatures[i] =
+        absl::StrCat("def ", q.key, "(self, /) -> int | Expr", optional ? " | None" : "");
+    texts[i] =
+        absl::StrCat(q.title, q.needs == Quantity::Needs::kDevice     ? "; needs a device"
+                              : q.needs == Quantity::Needs::kTraining ? "; needs backward=\"exact\""
+                                                                      : "");
+    cls.def_prop_ro(
+        q.key.data(),
+        [&q, amounts_of, has](const Class& of) -> nanobind::object {
+          if (!has(of, q)) return nanobind::none();
+          return ToNumber(amounts_of(of)->*q.value);
+        },
+        nanobind::sig(signatures[i].c_str()), texts[i].c_str());
+  }
+}
+
+void DefineErrorsAndExpr(nanobind::module_& m);
+void DefineReport(nanobind::module_& m);
+void DefineDocuments(nanobind::module_& m);
+void DefineModel(nanobind::module_& m);
+
+}  // namespace onnxflops::python
+
+#endif  // ONNXFLOPS_SRC_PYTHON_TYPES_H_

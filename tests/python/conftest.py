@@ -1,0 +1,37 @@
+"""What the tests of the Python package share."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = sorted((ROOT / "models").rglob("*.onnx"))
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Runs the program that the wheel has inside; gives its standard output."""
+    path = os.environ.get("ONNXFLOPS_PROGRAM") or os.path.join(os.path.dirname(sys.executable), "onnxflops")
+    if not os.path.exists(path):
+        path = shutil.which("onnxflops")
+    assert path is not None
+
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # pytest may set it
+
+    def run(*arguments, code=0, **options):
+        done = subprocess.run([path, *map(str, arguments)], capture_output=True, check=False, env=environment, **options)
+        assert done.returncode == code, done.stderr.decode()
+        return (done.stdout if code == 0 else done.stderr).decode()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def gpt2():
+    import onnxflops
+
+    return onnxflops.load(ROOT / "models/gpt2.onnx")

@@ -1,0 +1,130 @@
+"""Whatever is given, there is an answer or an exception, and the interpreter goes on."""
+
+import os
+import random
+import re
+
+import onnxflops
+import pytest
+from conftest import ROOT
+
+CORPUS = sorted(p for p in (ROOT / "tests/fuzz/corpus").rglob("*") if p.is_file())
+
+ODD = [
+    None, True, False, 0, 1, -1, 2**31, 2**63 - 1, 2**63, 2**127, 2**128, -(2**200), 10**5000, 0.0, 1.5, float("nan"),
+    float("inf"), "", "batch", "x" * 10000, "\ud800", "a\0b", "a=b", b"", b"\xff", (), [], {}, [[]], [1, 2], ["a", None],
+    {"a": 1}, {1: 2}, {"batch": None}, {"\ud800": 1}, {"image": (1, 2)}, {"image": "x"}, object(), int, print, range(3),
+    set(), iter([]), slice(1), memoryview(b"x"), [[[[[[[[[[[[1]]]]]]]]]]]], NotImplemented, Ellipsis,
+]  # fmt: skip
+
+
+class Odd:
+    """Raises whatever is asked of it."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    def __index__(self):
+        raise RuntimeError("index")
+
+    def __iter__(self):
+        raise RuntimeError("iter")
+
+    def __fspath__(self):
+        raise RuntimeError("fspath")
+
+
+class OddItems(dict):
+    """A mapping whose items are none."""
+
+    def items(self):
+        return [1, (2,), (3, 4, 5)]
+
+
+ODD += [Odd(), OddItems(a=1)]
+
+CALM = (onnxflops.OnnxflopsError, TypeError, ValueError, RuntimeError, OverflowError, LookupError, OSError, AttributeError)
+
+
+def calls(gpt2):  # any model will do: the smallest
+    report = gpt2.count()
+    options = re.findall(r"(\w+): ", type(gpt2).count.__doc__.split("->")[0]) or []
+    yield "load", lambda x: onnxflops.load(x)
+    yield "name", lambda x: onnxflops.load(b"", name=x)
+    for name in [*options, "batch", "seq", "nosuch", "format"]:
+        yield f"count {name}", lambda x, name=name: gpt2.count(**{name: x})
+    yield "at", lambda x: report.at(batch=x)
+    yield "modules", lambda x: report.modules[x]
+    yield "filter", lambda x: report.modules.filter(x)
+    yield "contains", lambda x: x in report.modules
+    yield "rows", lambda x: report.rows(x)
+    yield "compare", lambda x: gpt2.compare(x)
+    yield "explain", lambda x: gpt2.explain(x)
+    yield "diff", lambda x: onnxflops.diff(gpt2, x)
+    yield "delta", lambda x: onnxflops.diff(gpt2, gpt2).delta(x)
+    yield "check", lambda x: onnxflops.check(gpt2, x)
+    yield "max", lambda x: onnxflops.check(gpt2, max=x)
+    yield "mfu", lambda x: onnxflops.mfu(x, step_time=1, peak=1e12)
+    for name in ("step_time", "devices", "device", "dtype", "peak", "nosuch"):
+        yield f"mfu {name}", lambda x, name=name: onnxflops.mfu(gpt2, **{"batch": 1, "seq": 8, name: x})
+    yield "peak", lambda x: onnxflops.peak_flops_per_second(x, x)
+    yield "parse", lambda x: onnxflops.parse_expr(x)
+    for sign in ("__add__", "__rsub__", "__mul__", "__pow__", "__lt__", "__eq__"):
+        yield sign, lambda x, sign=sign: getattr(report.flops, sign)(x)
+    yield "evaluate", lambda x: report.flops.evaluate(batch=x, seq=x)
+    yield "substitute", lambda x: report.flops.substitute(batch=x)
+
+
+def test_odd_arguments():
+    tried = 0
+    for name, call in calls(onnxflops.load(ROOT / "models/lstm.onnx")):
+        for value in ODD:
+            try:
+                call(value)
+            except CALM as error:
+                assert isinstance(str(error), str), name
+            tried += 1
+    assert tried > 2000
+
+
+@pytest.mark.parametrize("path", CORPUS[:: max(1, len(CORPUS) // 1500)], ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_hostile_files(path):
+    for source in (path.read_bytes(), str(path)):
+        try:
+            report = onnxflops.load(source).count()
+            assert report.to_json() and report._repr_html_() and str(report)
+        except onnxflops.OnnxflopsError as error:
+            assert str(error)
+
+
+def test_mutated_models(gpt2):
+    data = bytearray((ROOT / "models/lstm.onnx").read_bytes())
+    rng = random.Random(1)
+    for _ in range(300):
+        mutated = bytearray(data)
+        for _ in range(rng.randint(1, 8)):
+            mutated[rng.randrange(len(mutated))] = rng.randrange(256)
+        try:
+            onnxflops.load(bytes(mutated[: rng.randint(0, len(mutated))])).count().to_json()
+        except onnxflops.OnnxflopsError:
+            pass
+
+
+def test_errors_are_the_programs(program, tmp_path):
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"\x08")
+    for path in (bad, tmp_path / "none.onnx"):
+        with pytest.raises(onnxflops.OnnxflopsError) as raised:
+            onnxflops.load(path)
+        assert program(path, code=2) == f"onnxflops: {raised.value}\n"
+    with pytest.raises(onnxflops.InvalidError) as raised:
+        onnxflops.load(ROOT / "models/gpt2.onnx").count(bath=8)
+    assert program(ROOT / "models/gpt2.onnx", "--dim", "bath=8", code=2) == f"onnxflops: {raised.value}\n"
+
+
+def test_classes():
+    with pytest.raises(LookupError):
+        onnxflops.load("/no/such/file.onnx")
+    with pytest.raises(ValueError, match="null"):
+        onnxflops.load("a\0b")
+    assert os.path.basename(onnxflops.__file__) == "__init__.py"

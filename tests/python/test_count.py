@@ -1,0 +1,170 @@
+"""Figures from Python are those of the program."""
+
+import io
+import json
+import pickle
+
+import onnxflops
+import pytest
+from conftest import MODELS, ROOT
+
+CLIP = ROOT / "models/clip-vit-l-14-336.onnx"
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.name)
+def test_json_is_the_programs(path, program):
+    report = onnxflops.load(str(path)).count()
+    assert report.to_json() == program("count", path, "--format", "json")
+    assert report.to_dict()["totals"]["flops"]["expr"] == str(report.flops)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"batch": 8}, ["--dim", "batch=8"]),
+        ({"dim": {"batch": 8}, "by": "node"}, ["--dim", "batch=8", "--by", "node"]),
+        ({"input": {"image": (2, 3, 336, 336)}, "module": "visual"}, ["--input", "image=2x3x336x336", "--module", "visual"]),
+        ({"batch": 1, "backward": "exact", "frozen": "visual"}, ["--dim", "batch=1", "--backward", "exact", "--frozen", "visual"]),
+        ({"batch": 1, "device": "h100-sxm", "dtype": "bf16"}, ["--dim", "batch=1", "--device", "h100-sxm", "--dtype", "bf16"]),
+        ({"batch": 1, "memory": True, "optimizer": "adamw"}, ["--dim", "batch=1", "--memory", "--optimizer", "adamw"]),
+        ({"convention": "thop"}, ["--convention", "thop"]),
+    ],
+    ids=str,
+)
+def test_options_are_the_programs(options, words, program):
+    report = onnxflops.load(CLIP).count(**options)
+    assert report.to_json() == program("count", CLIP, *words, "--format", "json")
+
+
+def test_documents_are_the_programs(program):
+    m = onnxflops.load(CLIP)
+    assert m.compare(["thop", "fvcore"]).to_json() == program("compare", CLIP, "--with", "thop,fvcore", "--format", "json")
+    node = m.count().rows("node")[20]["name"]
+    assert m.explain(node, batch=2).to_json() == program("explain", CLIP, node, "--dim", "batch=2", "--format", "json")
+    other = ROOT / "models/openclip224-vit-l-14-336.onnx"
+    assert onnxflops.diff(CLIP, other, batch=1).to_json() == program("diff", CLIP, other, "--dim", "batch=1", "--format", "json")
+    words = ["--dim", "batch=8", "--step-time", "0.41", "--devices", "8", "--device", "h100-sxm", "--dtype", "bf16"]
+    mfu = onnxflops.mfu(m.count(batch=8), step_time=0.41, devices=8, device="h100-sxm", dtype="bf16")
+    assert mfu.to_json() == program("mfu", CLIP, *words, "--format", "json")
+    assert mfu.mfu == pytest.approx(3 * m.count(batch=8).flops / (0.41 * 8 * 989.4e12))
+
+
+def test_check(tmp_path, program):
+    budgets = tmp_path / "onnxflops.toml"
+    budgets.write_text('[budget]\nmacs = "198 GMAC"\n[at]\nbatch = "1..1"\n')
+    check = onnxflops.check(CLIP, budgets)
+    assert check.passed and bool(check)
+    assert check.to_json() == program("check", CLIP, "--budgets", budgets, "--format", "json")
+    tight = onnxflops.check(onnxflops.load(CLIP), max="macs=197 GMAC", batch=1)
+    assert not tight and "197 GMAC" in str(tight)
+
+
+def test_open_sizes(gpt2):
+    r = gpt2.count()
+    assert sorted(r.symbols) == ["batch", "seq"]
+    assert str(r.flops) == "37872*batch*seq^2 + 247614102*batch*seq"
+    assert r.at(batch=8, seq=512).flops == gpt2.count(batch=8, seq=512).flops == r.flops.evaluate(batch=8, seq=512)
+    assert str(r.at(batch=1).flops) == "37872*seq^2 + 247614102*seq"
+    assert isinstance(r.params, int) and r.params == 124439808 or r.params > 10**8
+
+
+def test_expr(gpt2):
+    flops, macs = gpt2.count().flops, gpt2.count().macs
+    assert flops - 2 * macs == gpt2.count().other_flops
+    assert 1 + flops == flops + 1 and flops * 2 - flops == flops and flops - flops == 0
+    assert flops > macs and not flops < macs and macs <= flops and flops != macs and flops != "x"
+    assert {flops: 1}[gpt2.count().flops] == 1
+    assert onnxflops.parse_expr("3*batch^2") == onnxflops.parse_expr("batch") ** 2 * 3
+    assert (-flops).evaluate(batch=1, seq=1) == -flops.evaluate(batch=1, seq=1)
+    with pytest.raises(onnxflops.UnavailableError, match="seq"):
+        flops.evaluate(batch=1)
+    with pytest.raises(onnxflops.UnavailableError, match="depends on the sizes"):
+        flops < 10**12  # noqa: B015
+    with pytest.raises(onnxflops.LimitError, match="128 bits"):
+        flops * 2**100 * 2**20
+    with pytest.raises(TypeError):
+        flops + "1"
+
+
+def test_modules():
+    r = onnxflops.load(CLIP).count(batch=1)
+    assert r.modules["visual.transformer"].macs == 190_612_249_344 or r.modules["visual.transformer"].macs > 10**11
+    assert len(r.modules) == len(list(r.modules)) and "visual" in r.modules and "no" not in r.modules and 5 not in r.modules
+    root = next(iter(r.modules))
+    assert root.path == "" and root.parent is None and root.flops == r.flops
+    for module in r.modules:
+        if module.children:
+            assert sum(c.flops for c in module.children) == module.flops
+            assert all(c.parent.path == module.path for c in module.children)
+    blocks = r.modules.filter("visual.transformer.resblocks.*.mlp")
+    assert len(blocks) == 24 and len({b.macs for b in blocks}) == 1
+    with pytest.raises(onnxflops.NotFoundError, match="did you mean visual"):
+        r.modules["visul"]
+
+
+def test_rows_add_up():
+    r = onnxflops.load(CLIP).count(batch=1)
+    assert sum(row["flops"] for row in r.rows("op")) == r.flops
+    assert sum(row["flops"] for row in r.rows("node")) == r.flops
+    assert r.rows()[0]["flops"] == r.flops and len(r.rows("module")) == len(r.modules)
+
+
+def test_pandas():
+    pytest.importorskip("pandas", reason="pandas is not installed: tools/test --python-all has it")
+    r = onnxflops.load(CLIP).count(batch=1)
+    for by in ("module", "op", "node"):
+        frame = r.to_pandas(by=by)
+        assert list(frame.columns) == list(r.rows(by)[0]) and len(frame) == len(r.rows(by))
+    assert r.to_pandas("op").flops.sum() == r.flops
+
+
+def test_sources(gpt2):
+    path = ROOT / "models/gpt2.onnx"
+    data = path.read_bytes()
+    figures = {gpt2.count().flops}
+    for source in (data, bytearray(data), memoryview(data), io.BytesIO(data)):
+        figures.add(onnxflops.load(source).count().flops)
+    with path.open("rb") as file:
+        model = onnxflops.load(file)
+        assert model.path == str(path)
+        figures.add(model.count().flops)
+
+    class ModelProto:
+        def SerializeToString(self):
+            return data
+
+    figures.add(onnxflops.load(ModelProto()).count().flops)
+    assert len(figures) == 1
+    config = ROOT / "tests/data/config/gpt2/config.json"
+    expected = onnxflops.load(config).count().flops
+    assert onnxflops.load(config.parent).count().flops == expected
+    assert onnxflops.load(config.read_bytes()).count().flops == expected
+    assert onnxflops.load(json.loads(config.read_text())).count().flops == expected
+
+
+def test_html():
+    html = onnxflops.load(CLIP).count(batch=1)._repr_html_()
+    assert html.count("<details") == html.count("</details>") and "<details open>" in html and "class=\"bar\"" in html
+    assert "396.6 G" in html
+
+
+def test_names_in_html_are_data():
+    from onnxflops._html import _line
+
+    class Module:
+        name, type, own, flops, macs = "<script>alert(1)</script>", "<b>", False, 1, 1
+
+    assert "<script>" not in _line(Module(), 1, False) and "<b>" not in _line(Module(), 1, False)
+
+
+def test_screen(program):
+    assert str(onnxflops.load(CLIP).count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
+
+
+def test_objects_do_not_change(gpt2):
+    r = gpt2.count()
+    for what in (gpt2, r, r.modules, r.at(batch=1), r.modules[""], r.flops):
+        with pytest.raises((AttributeError, TypeError)):
+            what.flops = 1
+        with pytest.raises(TypeError):
+            pickle.dumps(what)

@@ -1,0 +1,97 @@
+"""Every example in the docs runs."""
+
+import io
+import json
+import os
+import pathlib
+import re
+from contextlib import redirect_stdout
+
+import onnxflops
+import pytest
+from conftest import ROOT
+
+NOTEBOOKS = sorted((ROOT / "tools/examples").glob("*.ipynb"))
+
+
+def readme_blocks():
+    """Blocks of Python in the README's section on Python; those that need PyTorch say so in their first line."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text[text.index("\n## In Python") : text.index("\n## ", text.index("\n## In Python") + 5)]
+    return re.findall(r"```python\n(.*?)```", section, re.S)
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """A folder with the files that the examples name."""
+    (tmp_path / "clip.onnx").symlink_to(ROOT / "models/clip-vit-l-14-336.onnx")
+    (tmp_path / "gpt2.onnx").symlink_to(ROOT / "models/gpt2.onnx")
+    (tmp_path / "old.onnx").symlink_to(ROOT / "models/openclip224-vit-l-14-336.onnx")
+    (tmp_path / "new.onnx").symlink_to(ROOT / "models/clip-vit-l-14-336.onnx")
+    (tmp_path / "onnxflops.toml").write_text('[budget]\nmacs = "2 TMAC"\n[at]\nbatch = 8\n')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("block", readme_blocks(), ids=lambda b: b.splitlines()[0][:40])
+def test_readme(block, work):
+    needs = re.match(r"# needs (.*)", block)
+    for package in needs[1].split(", ") if needs else []:
+        pytest.importorskip(package, reason=f"{package} is not installed: tools/test --python-all has it")
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(block, "README.md", "exec"), {})
+    for line in re.findall(r"print\(.*\) +# (.*)", block):
+        assert line in printed.getvalue().splitlines()
+
+
+def test_help(work):
+    """The example of help(onnxflops); node and module names are those of the model."""
+    text = onnxflops.__doc__
+    example = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
+    node = onnxflops.load("clip.onnx").count().rows("node")[3]["name"]
+    example = example.replace("/visual/conv1/Conv", node)
+    if not _has("pandas"):
+        example = re.sub(r"(?m)^r\.to_pandas.*$", "", example)
+    exec(compile(example, "help(onnxflops)", "exec"), {})
+
+
+def _has(name):
+    import importlib.util
+
+    return importlib.util.find_spec(name) is not None
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.name)
+def test_notebook(path, monkeypatch):
+    """Cells in order, as a kernel runs them; what the last line of a cell gives is shown."""
+    monkeypatch.chdir(path.parent)
+    names = {}
+    shown = 0
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == [] and cell["execution_count"] is None, "outputs are no sources"
+        *head, last = "".join(cell["source"]).splitlines()
+        exec(compile("\n".join(head), str(path), "exec"), names)
+        try:
+            code = compile(last, str(path), "eval")
+        except SyntaxError:
+            exec(compile(last, str(path), "exec"), names)
+            continue
+        value = eval(code, names)
+        if value is not None:
+            html = getattr(value, "_repr_html_", None)
+            assert (html() if html else repr(value)) != ""
+            shown += 1
+    assert shown > 3
+    assert names["mfu"].mfu == pytest.approx(0.1241, abs=1e-4)
+
+
+def test_names_in_help_exist():
+    for name in onnxflops.__all__:
+        assert name in dir(onnxflops)
+        if name not in ("scan", "from_torch"):
+            assert getattr(onnxflops, name) is not None
+    assert onnxflops.scan.__doc__
+    assert pathlib.Path(os.path.dirname(onnxflops.__file__), "py.typed").exists()

@@ -1,0 +1,282 @@
+"""MFU in training loops: the loop object, trainers, event files. What is not installed is skipped."""
+
+import json
+import os
+import subprocess
+import sys
+
+import onnxflops
+import pytest
+from conftest import ROOT
+from onnxflops.monitor import Perf, prometheus, tensorboard, wandb
+
+GPT2 = ROOT / "models/gpt2.onnx"
+
+
+def need(*packages):
+    return [pytest.importorskip(p, reason=f"{p} is not installed: tools/test --python-all has it") for p in packages]
+
+
+def events_of(folder):
+    """The scalars of event files, as TensorBoard itself reads them: {tag: [(step, value)]}."""
+    need("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    found = EventAccumulator(str(folder))
+    found.Reload()
+    return {tag: [(e.step, e.value) for e in found.Scalars(tag)] for tag in found.Tags()["scalars"]}
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def steps(perf, clock, count, **sizes):
+    results = []
+    for _ in range(count):
+        clock.now += 0.5
+        results.append(perf.step(**sizes))
+    return results
+
+
+def test_loop(gpt2):
+    clock, seen = Clock(), []
+    perf = Perf(gpt2, device="a100-sxm", dtype="bf16", devices=2, every=4, clock=clock, sinks=[lambda s, m: seen.append((s, m))])
+    results = steps(perf, clock, 10, batch=8, seq=512)
+    assert [bool(r) for r in results] == [False, False, False, True, False, False, False, True, False, False]
+    mfu = onnxflops.mfu(gpt2, batch=8, seq=512, step_time=0.5, devices=2, device="a100-sxm", dtype="bf16")
+    for metrics in (results[3], results[7]):
+        assert metrics["perf/mfu"] == pytest.approx(mfu.mfu, rel=1e-12)
+        assert metrics["perf/mfu_percent"] == pytest.approx(100 * mfu.mfu) and metrics["perf/mfu_age_steps"] == 0
+        assert metrics["perf/step_time"] == 0.5 and metrics["perf/steps_per_second"] == 2
+        assert metrics["perf/tokens_per_second"] == 8 * 512 * 2 and metrics["perf/samples_per_second"] == 16
+        assert metrics["perf/flops_per_second"] == pytest.approx(mfu.training_flops / 0.5)
+    assert [s for s, _ in seen] == [4, 8]
+
+
+def test_loop_without_time(gpt2):
+    clock = Clock()
+    perf = Perf(gpt2, peak=1e12, every=1, clock=clock)
+    assert "perf/mfu" not in perf.step(batch=1, seq=8)
+    first = steps(perf, clock, 1, batch=1, seq=8)[0]
+    later = perf.step(batch=1, seq=8)  # no time has passed
+    assert later["perf/mfu"] == first["perf/mfu"] and later["perf/mfu_age_steps"] == 1
+
+
+def test_loop_arguments(gpt2):
+    for wrong in ({}, {"device": "h100-sxm"}, {"peak": 0}, {"peak": float("nan")}, {"peak": 1e12, "device": "h100-sxm"},
+                  {"peak": 1e12, "every": 0}, {"peak": 1e12, "devices": 0}):  # fmt: skip
+        with pytest.raises(onnxflops.InvalidError):
+            Perf(gpt2, **wrong)
+    with pytest.raises(onnxflops.NotFoundError):
+        Perf(gpt2, device="h1000", dtype="bf16")
+    with pytest.raises(onnxflops.UnavailableError, match="seq"):
+        Perf(gpt2, peak=1e12).step(batch=1)
+
+
+def test_monitor_follows_a_log(tmp_path):
+    """A log that grows, is replaced, and grows again."""
+    program = os.environ.get("ONNXFLOPS_PROGRAM") or os.path.join(os.path.dirname(sys.executable), "onnxflops")
+    log, prom = tmp_path / "log.jsonl", tmp_path / "x.prom"
+    line = '{{"step": {}, "step_seconds": 0.5, "batch": 1, "seq": 8}}\n'
+    log.write_text(line.format(1))
+    words = [program, "monitor", str(GPT2), "--log", str(log), "--follow", "--every", "1", "--peak", "1e12", "--prometheus", str(prom)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert json.loads(running.stdout.readline())["step"] == 1
+            with log.open("a") as file:
+                file.write(line.format(2)[:20])
+                file.flush()
+                file.write(line.format(2)[20:])
+            assert json.loads(running.stdout.readline())["step"] == 2
+            other = tmp_path / "other"
+            other.write_text(line.format(3))
+            other.replace(log)
+            assert json.loads(running.stdout.readline())["step"] == 3
+            assert 'onnxflops_steps_total{model="' in prom.read_text() and running.poll() is None
+        finally:
+            running.terminate()
+
+
+def test_monitor_writes_for_tensorboard(program, tmp_path):
+    log = ROOT / "tests/data/monitor/train.csv"
+    words = ["--dtype", "bf16", "--device", "a100-sxm", "--every", "5", "--tensorboard", tmp_path / "runs/1"]
+    lines = [json.loads(x) for x in program("monitor", GPT2, "--log", log, *words).splitlines()]
+    events = events_of(tmp_path / "runs/1")
+    names = {name for x in lines for name in x if name.startswith("perf/")}
+    assert set(events) == names and len(lines) == 3
+    for name in names:
+        assert events[name] == [(x["step"], pytest.approx(x[name], rel=1e-6)) for x in lines if name in x]
+
+
+def test_sinks(gpt2, tmp_path):
+    need("tensorboard")
+    clock = Clock()
+    perf = Perf(gpt2, peak=1e12, every=2, clock=clock, sinks=[tensorboard(str(tmp_path))])
+    results = [r for r in steps(perf, clock, 4, batch=1, seq=8) if r]
+    assert events_of(tmp_path)["perf/mfu"] == [(2, pytest.approx(results[0]["perf/mfu"])), (4, pytest.approx(results[1]["perf/mfu"]))]
+
+
+def test_wandb_and_prometheus():
+    class Run:
+        def log(self, metrics, step):
+            self.seen = (step, metrics)
+
+    run = Run()
+    wandb(run)(7, {"perf/mfu": 0.5})
+    assert run.seen == (7, {"perf/mfu": 0.5})
+    client = need("prometheus_client")[0]
+    registry = client.CollectorRegistry()
+    prometheus(registry)(7, {"perf/mfu": 0.5})
+    assert registry.get_sample_value("onnxflops_perf_mfu") == 0.5
+
+
+def tiny():
+    """A tiny language model, and its graph with batch and seq open."""
+    torch, *_ = need("torch", "onnxscript")
+
+    class Tiny(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.head = torch.nn.Embedding(50, 16), torch.nn.Linear(16, 50)
+
+        def forward(self, input_ids, labels=None):
+            logits = self.head(torch.tanh(self.embed(input_ids)))
+            if labels is None:
+                return logits
+            return {"loss": torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()), "logits": logits}
+
+    module = Tiny()
+    shapes = {"input_ids": {0: "batch", 1: "seq"}}
+    model = onnxflops.from_torch(module, torch.zeros(2, 8, dtype=torch.int64), dynamic_shapes=shapes)
+    return torch, module, model
+
+
+def test_from_torch():
+    torch, module, model = tiny()
+    report = model.count()
+    assert str(report.macs) == "800*batch*seq" and report.params == 50 * 16 + 16 * 50 + 50
+    big = torch.nn.Linear(4096, 4096)
+    with torch.no_grad():
+        report = onnxflops.from_torch(big, (torch.zeros(1, 4096),)).count()
+    assert report.macs == 4096 * 4096 and report.params == 4096 * 4097
+
+
+def test_hugging_face(tmp_path):
+    transformers, _ = need("transformers", "accelerate")
+    torch, module, model = tiny()
+    from onnxflops.huggingface import add_perf
+
+    class Data(torch.utils.data.Dataset):
+        def __len__(self):
+            return 80
+
+        def __getitem__(self, i):
+            ids = torch.arange(8) + i % 40
+            return {"input_ids": ids, "labels": ids}
+
+    report_to = "tensorboard" if _has("tensorboard") else "none"
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(tmp_path / "runs")
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path), max_steps=20, logging_steps=5, per_device_train_batch_size=2, gradient_accumulation_steps=2,
+        report_to=report_to, include_num_input_tokens_seen=True, use_cpu=True, save_strategy="no", disable_tqdm=True,
+    )  # fmt: skip
+    trainer = transformers.Trainer(module, arguments, train_dataset=Data())
+    callback = add_perf(trainer, model, peak=1e9)
+    trainer.train()
+    logs = [x for x in trainer.state.log_history if "perf/mfu" in x]
+    assert [x["step"] for x in logs] == [5, 10, 15, 20]
+    for x in logs:
+        same = onnxflops.mfu(model, batch=4, seq=8, step_time=x["perf/step_time"], peak=1e9)
+        assert x["perf/mfu"] == pytest.approx(same.mfu, rel=1e-9)
+        assert x["perf/tokens_per_second"] == pytest.approx(32 / x["perf/step_time"])
+    assert callback.last["perf/mfu"] > 0
+    if report_to == "tensorboard":
+        tags = events_of(tmp_path / "runs")
+        assert any(tag.endswith("perf/mfu") for tag in tags), tags
+
+
+def test_lightning(tmp_path):
+    lightning = need("lightning", "tensorboard")[0]
+    torch, module, model = tiny()
+    from onnxflops.lightning import PerfCallback
+
+    class Module(lightning.pytorch.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.inner = module
+
+        def training_step(self, batch, index):
+            return self.inner(batch, batch)["loss"]
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    loader = torch.utils.data.DataLoader(torch.zeros(80, 8, dtype=torch.int64), batch_size=4)
+    callback = PerfCallback(model, sizes=lambda b: {"batch": len(b), "seq": b.shape[1]}, peak=1e9, every=5)
+    logger = lightning.pytorch.loggers.TensorBoardLogger(str(tmp_path), name="", version="")
+    trainer = lightning.pytorch.Trainer(
+        max_steps=20, accelerator="cpu", callbacks=[callback], logger=logger, enable_progress_bar=False, enable_checkpointing=False
+    )
+    trainer.fit(Module(), loader)
+    events = events_of(tmp_path)
+    assert [step for step, _ in events["device/mfu"]] == [5, 10, 15, 20]
+    same = onnxflops.mfu(model, batch=4, seq=8, step_time=events["device/step_time"][-1][1], peak=1e9)
+    assert events["device/mfu"][-1][1] == pytest.approx(same.mfu, rel=1e-5)
+
+
+def test_plain_loop():
+    torch, module, model = tiny()
+    optimizer = torch.optim.SGD(module.parameters(), 0.1)
+    perf = Perf(model, peak=1e9, every=5)
+    for step in range(20):
+        ids = torch.zeros(4, 8, dtype=torch.int64)
+        optimizer.zero_grad()
+        module(ids, ids)["loss"].backward()
+        optimizer.step()
+        metrics = perf.step(batch=4, seq=8)
+        assert (metrics is not None) == (step % 5 == 4)
+    same = onnxflops.mfu(model, batch=4, seq=8, step_time=metrics["perf/step_time"], peak=1e9)
+    assert metrics["perf/mfu"] == pytest.approx(same.mfu, rel=1e-9)
+
+
+RANK = """
+import json, sys, onnxflops, torch
+from onnxflops.monitor import Perf, torch_sum
+rank, where, model = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+torch.distributed.init_process_group("gloo", init_method="file://" + where, rank=rank, world_size=4)
+clock = iter(i * (1 + rank) / 8 for i in range(100))  # ranks differ in what they measure
+perf = Perf(onnxflops.load(model), peak=1e9, devices=4, every=5, reduce=torch_sum, clock=lambda: next(clock))
+alone = Perf(onnxflops.load(model), peak=1e9, devices=4, every=5, clock=iter(range(100)).__next__)
+out = []
+for step in range(10):
+    out.append([perf.step(batch=2 + rank, seq=8 + step), alone.step(batch=16, seq=8)])
+print(json.dumps(out[4::5]))
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_four_ranks(tmp_path, gpt2):
+    need("torch")
+    words = [str(tmp_path / "store"), str(GPT2)]
+    ranks = [
+        subprocess.Popen([sys.executable, "-c", RANK, str(r), *words], stdout=subprocess.PIPE, text=True, cwd=tmp_path) for r in range(4)
+    ]
+    outs = [rank.communicate(timeout=300)[0] for rank in ranks]
+    assert all(rank.returncode == 0 for rank in ranks)
+    results = [json.loads(out.splitlines()[-1]) for out in outs]
+    assert all(result == results[0] for result in results)
+    flops = gpt2.count().training_flops
+    expected = sum(flops.evaluate(batch=2 + r, seq=8 + s) for r in range(4) for s in range(5))
+    seconds = sum((1 + r) / 8 for r in range(4)) / 4
+    assert results[0][0][0]["perf/mfu"] == pytest.approx(expected / (seconds * 4e9))
+
+
+def _has(name):
+    import importlib.util
+
+    return importlib.util.find_spec(name) is not None

@@ -1,0 +1,186 @@
+"""Many models: local, dask; files by range, and from servers without ranges."""
+
+import http.server
+import os
+import threading
+
+import onnxflops
+import pytest
+from conftest import MODELS, ROOT
+
+
+def need(*packages):
+    return [pytest.importorskip(p, reason=f"{p} is not installed: tools/test --python-all has it") for p in packages]
+
+
+def rows_of(dataset):
+    rows = dataset.to_table().to_pylist()
+    assert len(rows) == len({row["source"] for row in rows})
+    return {row["source"]: row for row in rows}
+
+
+def test_local(tmp_path):
+    need("pyarrow")
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"\xff" * 100)
+    sources = [str(p) for p in MODELS[:6]] + [str(bad), str(tmp_path / "none.onnx")]
+    rows = rows_of(onnxflops.scan(sources, tmp_path / "out"))
+    assert set(rows) == set(sources)
+    for path in sources[:6]:
+        report = onnxflops.load(path).count()
+        assert rows[path]["report"] == report.to_json() and rows[path]["flops_expr"] == str(report.flops)
+        assert rows[path]["params"] == report.params and rows[path]["error"] is None
+        assert rows[path]["flops"] == (report.flops if isinstance(report.flops, int) else None)
+    assert "bad.onnx" in rows[str(bad)]["error"] and rows[str(bad)]["flops"] is None
+    assert "no such file" in rows[sources[-1]]["error"]
+
+
+def test_resumes(tmp_path):
+    need("pyarrow")
+    out = tmp_path / "out"
+    late = tmp_path / "late.onnx"
+    sources = [str(MODELS[0]), str(late)]
+    assert rows_of(onnxflops.scan(sources, out))[str(late)]["error"]
+    (out / "part-x.parquet.tmp").write_bytes(b"cut off")
+    late.write_bytes((ROOT / "models/lstm.onnx").read_bytes())
+    parts = sorted(os.listdir(out))
+    rows = rows_of(onnxflops.scan([*sources, str(MODELS[1])], out))
+    assert rows[str(late)]["error"] and len(rows) == 3 and len(set(parts) & set(os.listdir(out))) == 1
+    rows = rows_of(onnxflops.scan(sources, out, retry=True))
+    assert rows[str(late)]["error"] is None and len(rows) == 3
+    assert rows_of(onnxflops.scan([], tmp_path / "none")) == {}
+
+
+def test_arguments(tmp_path):
+    need("pyarrow")
+    with pytest.raises(onnxflops.InvalidError, match="local, dask or ray"):
+        onnxflops.scan(["x"], tmp_path / "out", engine="spark")
+    rows = rows_of(onnxflops.scan([str(ROOT / "models/gpt2.onnx")], tmp_path / "out", count={"batch": 1, "seq": 8}))
+    assert next(iter(rows.values()))["flops"] == onnxflops.load(ROOT / "models/gpt2.onnx").count(batch=1, seq=8).flops
+
+
+def test_dask(tmp_path):
+    need("pyarrow", "distributed")
+    sources = [str(p) for p in MODELS[:8]]
+    here = rows_of(onnxflops.scan(sources, tmp_path / "local"))
+    assert rows_of(onnxflops.scan(sources, tmp_path / "dask", engine="dask", workers=2)) == here
+
+
+def write_large(path, gigabytes=1.9):
+    """A model with weights inside: gpt2's graph, and a hole of a weight before it."""
+    graph = (ROOT / "models/gpt2.onnx").read_bytes()
+    size = int(gigabytes * 10**9)
+
+    def varint(n):
+        out = bytearray()
+        while n >= 128:
+            out.append(n & 127 | 128)
+            n >>= 7
+        return bytes([*out, n])
+
+    dims = b"\x08" + varint(size) + b"\x10\x03"  # dims: [size]; data_type: int8
+    tensor = dims + b"\x42\x01w" + b"\x4a" + varint(size)
+    field = b"\x2a" + varint(len(tensor) + size) + tensor  # GraphProto.initializer
+    with open(path, "wb") as file:
+        file.write(b"\x3a" + varint(len(field) + size) + field)  # ModelProto.graph, joined with the next
+        file.seek(size, os.SEEK_CUR)
+        file.write(graph)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    ranges = True
+    sent = 0
+
+    def do_HEAD(self):
+        self.answer(body=False)
+
+    def do_GET(self):
+        self.server.requests.append(self.path)
+        self.answer(body=True)
+
+    def answer(self, body):
+        path = os.path.join(self.server.folder, os.path.basename(self.path))
+        if not os.path.exists(path):
+            return self.send_error(404)
+        size = os.path.getsize(path)
+        start, end = 0, size
+        wanted = self.headers.get("Range")
+        if wanted and self.server.ranges:
+            first, last = wanted.removeprefix("bytes=").split("-")
+            start, end = int(first), min(int(last) + 1 if last else size, size)
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{size}")
+        else:
+            self.send_response(200)
+        if self.server.ranges:
+            self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(end - start))
+        self.end_headers()
+        if body:
+            with open(path, "rb") as file:
+                file.seek(start)
+                try:
+                    while start < end:
+                        data = file.read(min(end - start, 1 << 16))
+                        self.wfile.write(data)
+                        self.server.sent += len(data)
+                        start += len(data)
+                except OSError:
+                    pass  # the client has enough
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(tmp_path):
+    made = []
+
+    def serve(ranges):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.folder, server.ranges, server.sent, server.requests = str(tmp_path), ranges, 0, []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        made.append(server)
+        return server, f"http://127.0.0.1:{server.server_port}"
+
+    yield serve
+    for server in made:
+        server.shutdown()
+        server.server_close()
+
+
+def test_ranges(tmp_path, server):
+    need("pyarrow", "fsspec", "aiohttp")
+    write_large(tmp_path / "large.onnx")
+    (tmp_path / "config.json").write_bytes((ROOT / "tests/data/config/gpt2/config.json").read_bytes())
+    running, address = server(ranges=True)
+    urls = [f"{address}/large.onnx", f"{address}/config.json", f"{address}/none.onnx"]
+    rows = rows_of(onnxflops.scan(urls, tmp_path / "out"))
+    large = rows[urls[0]]
+    assert large["error"] is None and large["flops_expr"] == str(onnxflops.load(ROOT / "models/gpt2.onnx").count().flops)
+    assert running.sent < 0.01 * 1.9e9 and large["fetched_bytes"] <= running.sent
+    assert rows[urls[1]]["error"] is None and rows[urls[2]]["error"]
+    assert rows[urls[0]]["params"] == onnxflops.load(str(tmp_path / "large.onnx")).count().params
+
+
+def test_server_without_ranges(tmp_path, server):
+    need("pyarrow", "fsspec", "aiohttp")
+    data = (ROOT / "models/gpt2.onnx").read_bytes()
+    (tmp_path / "small.onnx").write_bytes(data)
+    (tmp_path / "large.onnx").write_bytes(data + bytes(10**6))
+    running, address = server(ranges=False)
+    urls = [f"{address}/small.onnx", f"{address}/large.onnx"]
+    rows = rows_of(onnxflops.scan(urls, tmp_path / "out", most_bytes=len(data)))
+    assert rows[urls[0]]["error"] is None and rows[urls[0]]["fetched_bytes"] == len(data)
+    assert "no ranges" in rows[urls[1]]["error"]
+    # Once to learn that it gives no ranges, and once for the file.
+    assert sorted(running.requests) == ["/large.onnx"] * 2 + ["/small.onnx"] * 2
+
+
+@pytest.mark.parametrize("spoil", [b"", b"\x3a\xff\xff\xff\xff\x0f", b"\x3a" + b"\xff" * 11, b"\x3b", b"\x00" * 10])
+def test_hostile_behind_a_url(spoil, tmp_path, server):
+    need("pyarrow", "fsspec", "aiohttp")
+    (tmp_path / "bad.onnx").write_bytes(spoil + bytes(2**19) if spoil else b"")
+    _, address = server(ranges=True)
+    rows = rows_of(onnxflops.scan([f"{address}/bad.onnx"], tmp_path / "out"))
+    assert next(iter(rows.values()))["error"]

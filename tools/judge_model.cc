@@ -1,0 +1,250 @@
+#include "tools/judge_model.h"
+
+#include <time.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/api/diff.h"
+#include "src/api/load.h"
+#include "src/api/mfu.h"
+#include "src/api/profile.h"
+#include "src/base/quote.h"
+#include "src/base/similar.h"
+#include "src/base/status_macros.h"
+#include "src/graph/symbol_origin.h"
+#include "src/infer/require_symbols.h"
+#include "src/symbolic/symbol_name.h"
+#include "tools/profile_file.h"
+
+namespace onnxflops::tools {
+namespace {
+
+// What of the peak of the rule's device the run of --profile reached.
+absl::StatusOr<double> AchievedOf(const CheckRun& run, const Side& side, const BudgetRule& rule) {
+  if (run.profile.empty()) {
+    return absl::FailedPreconditionError("no profile is given: --profile");
+  }
+  if (!side.model) return absl::FailedPreconditionError("a report cannot be joined with a profile");
+  ProfileOptions options;
+  options.count = run.options;
+  options.device.emplace();
+  ASSIGN_OR_RETURN(options.device->device, FindDevice(rule.device, run.devices));
+  ASSIGN_OR_RETURN(options.device->precision, ParsePrecision(rule.dtype));
+  if (!run.optimized.empty()) {
+    ASSIGN_OR_RETURN(options.optimized, LoadFor(run.optimized, options.count));
+  }
+  ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(run.profile));
+  ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(*side.model, profile, options));
+  return report.flops_per_second().value_or(0) / report.peak;
+}
+
+absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, const Side& side,
+                             const CountOptions& at, const BudgetRule& rule) {
+  if (rule.kind == BudgetRule::Kind::kProfile) return AchievedOf(run, side, rule);
+  if (!run.has_rate) {
+    return absl::FailedPreconditionError("the time of a step is not given: --step-time");
+  }
+  if (!side.model) return absl::FailedPreconditionError("a report has no figures of training");
+  if (sizes != nullptr && !sizes->ranges.empty()) {
+    return absl::FailedPreconditionError("a step has one size of each dimension, and no range");
+  }
+  MfuOptions options;
+  options.count = at;
+  options.rate = run.rate;
+  options.devices = run.num_devices;
+  ASSIGN_OR_RETURN(options.device, FindDevice(rule.device, run.devices));
+  ASSIGN_OR_RETURN(options.precision, ParsePrecision(rule.dtype));
+  ASSIGN_OR_RETURN(const MfuReport report, CountMfu(*side.model, options));
+  return report.mfu;
+}
+
+// Which sizes neither the model nor its base has a symbol for.
+std::vector<std::string> UnknownSizes(const std::vector<std::string>& names, const Diff& diff) {
+  std::vector<SymbolOrigin> symbols;
+  for (const auto& [name, size] : diff.sizes) symbols.push_back({name});
+  for (const auto& [from, to] : diff.renamed_symbols) symbols.push_back({from});
+  for (const Bindings* bound : {&diff.base_bindings, &diff.head_bindings}) {
+    for (const auto& [name, size] : *bound) symbols.push_back({name});
+  }
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    if (!ResolveSymbols({{name, 1}}, symbols).ok()) unknown.push_back(name);
+  }
+  return unknown;
+}
+
+// A model at the sizes of a set, as far as it has symbols for them.
+class SizedDiff {
+ public:
+  SizedDiff(const CheckRun& run, const Side& side, const BaseModel& base, const BudgetSizes* sizes,
+            bool with_peak)
+      : run_(run), side_(side), base_(base), at_(run.options) {
+    at_.activation_peak = with_peak;
+    if (sizes == nullptr) return;
+    sizes_ = *sizes;
+    // What the call says comes first.
+    for (const auto& [typed, size] : at_.bindings) {
+      const std::string name = TypedSymbol(typed);
+      const bool in_range = sizes_.ranges.erase(name) > 0;
+      if (in_range || sizes_.fixed.contains(name)) sizes_.fixed[name] = size;
+    }
+    at_.bindings.insert(sizes_.fixed.begin(), sizes_.fixed.end());
+  }
+
+  const CountOptions& at() const { return at_; }
+  const BudgetSizes& sizes() const { return sizes_; }
+
+  absl::StatusOr<Diff> Make(const std::string& path, AskedSizes* asked) {
+    for (const auto& [name, size] : at_.bindings) asked->names[name].models.insert(path);
+    for (const auto& [name, range] : sizes_.ranges) asked->names[name].models.insert(path);
+    for (const auto& [name, size] : sizes_.fixed) asked->names[name].in_budgets = true;
+    for (const auto& [name, range] : sizes_.ranges) {
+      asked->names[name].in_budgets = asked->names[name].is_range = true;
+    }
+    absl::StatusOr<Diff> diff = Count(at_);
+    if (absl::IsInvalidArgument(diff.status())) {
+      CountOptions open = at_;
+      open.bindings.clear();
+      const absl::StatusOr<Diff> without = Count(open);
+      if (!without.ok() || IsMistake(*without) || !LeaveOutUnknown(path, *without, asked)) {
+        return diff;
+      }
+      diff = Count(at_);
+    }
+    if (diff.ok()) LeaveOutUnknown(path, *diff, asked);
+    return diff;
+  }
+
+ private:
+  absl::StatusOr<Diff> Count(const CountOptions& options) const {
+    return DiffWithBase(base_, side_, options);
+  }
+
+  // Of one model, an unknown size is a mistake in its name, unless [at] says it and the model
+  // leaves no size open: the same file may be for other models.
+  bool IsMistake(const Diff& open) const {
+    return run_.one_file && (!open.sizes.empty() || !run_.options.bindings.empty());
+  }
+
+  // Whether there was any.
+  bool LeaveOutUnknown(const std::string& path, const Diff& diff, AskedSizes* asked) {
+    for (const auto& [name, size] : diff.sizes) asked->symbols.insert(name);
+    std::vector<std::string> names;
+    for (const auto& [name, size] : at_.bindings) names.push_back(name);
+    for (const auto& [name, range] : sizes_.ranges) names.push_back(name);
+    const std::vector<std::string> unknown = UnknownSizes(names, diff);
+    for (const std::string& name : unknown) {
+      asked->names[name].without.insert(path);
+      at_.bindings.erase(name);
+      sizes_.fixed.erase(name);
+      sizes_.ranges.erase(name);
+    }
+    return !unknown.empty();
+  }
+
+  const CheckRun& run_;
+  const Side& side_;
+  const BaseModel& base_;
+  CountOptions at_;
+  BudgetSizes sizes_;
+};
+
+// The limits of --max.
+absl::Status AddMaxima(const std::vector<std::string>& maxima, bool has_base, Budgets* budgets) {
+  for (const std::string& text : maxima) {
+    absl::Status added = AddBudget(text, budgets);
+    if (added.ok() && budgets->NeedsBase() && !has_base) {
+      added = absl::InvalidArgumentError(
+          "it is relative to a base: --against BASE or --git REV gives one");
+    }
+    if (!added.ok()) {
+      return absl::Status(added.code(),
+                          absl::StrCat("--max ", Quoted(text), ": ", added.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string Today() {
+  const time_t now = time(nullptr);
+  tm day;
+  std::array<char, 16> text;
+  if (gmtime_r(&now, &day) == nullptr) return "";
+  return std::string(text.data(), strftime(text.data(), text.size(), "%Y-%m-%d", &day));
+}
+
+absl::StatusOr<std::vector<std::string>> ReportUnknownSizes(const std::string& budgets,
+                                                            const AskedSizes& asked) {
+  std::vector<std::string> without;
+  const std::vector<std::string> symbols(asked.symbols.begin(), asked.symbols.end());
+  for (const auto& [name, of] : asked.names) {
+    const bool may_be_for_others = of.in_budgets && (of.is_range || symbols.empty());
+    if (of.without.size() < of.models.size() || may_be_for_others) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        of.in_budgets ? absl::StrCat(Escaped(budgets), ": [at]") : "--dim",
+        ": no model has a symbol named ", Escaped(QuotedSymbol(name)), DidYouMean(name, symbols)));
+  }
+  for (const auto& [name, of] : asked.names) {
+    for (const std::string& path : of.without) {
+      without.push_back(absl::StrCat(Escaped(path), ": has no symbol named ",
+                                     Escaped(QuotedSymbol(name)), ": checked without it"));
+    }
+  }
+  return without;
+}
+
+absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side& side,
+                        const BaseModel& base, const std::string& path, AskedSizes* asked,
+                        CheckReport* report) {
+  std::vector<const BudgetSizes*> sets;
+  for (const BudgetSizes& sizes : budgets.sizes) {
+    if (IsForModel(sizes.models, path)) sets.push_back(&sizes);
+  }
+  if (sets.empty()) sets.push_back(nullptr);
+  const size_t before = report->judgements.size();
+  for (const BudgetSizes* sizes : sets) {
+    SizedDiff sized(run, side, base, sizes, budgets.NeedsPeak());
+    ASSIGN_OR_RETURN(const Diff diff, sized.Make(path, asked));
+    if (sizes != nullptr) sizes = &sized.sizes();
+    const CountOptions& at = sized.at();
+    report->has_base = diff.has_base;
+    report->base = diff.base;
+    report->head = diff.head;
+    const auto mfu = [&](const BudgetRule& rule) { return MfuOf(run, sizes, side, at, rule); };
+    RETURN_IF_ERROR(Judge(budgets, sizes, diff, run.today, mfu, report));
+  }
+  if (run.one_file) return absl::OkStatus();
+  for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
+  report->models.push_back(report->head);
+  return absl::OkStatus();
+}
+
+absl::Status CompleteBudgets(const std::string& path, const std::vector<std::string>& maxima,
+                             const std::vector<Device>& devices, bool has_base, Budgets* budgets) {
+  if (budgets->NeedsBase() && !has_base) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Escaped(path),
+                     ": it has a budget that is relative to a base: --against BASE "
+                     "or --git REV gives one"));
+  }
+  RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
+  for (const BudgetRule& rule : budgets->rules) {
+    const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
+    if (rule.kind != BudgetRule::Kind::kMfu && !of_run) continue;
+    absl::Status known = FindDevice(rule.device, devices).status();
+    if (known.ok()) known = ParsePrecision(rule.dtype).status();
+    if (!known.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Escaped(path), ":", rule.place.line,
+                       of_run ? ": [profile]: " : ": [mfu]: ", known.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnxflops::tools

@@ -1,0 +1,40 @@
+// Options of utilisation in training, which `mfu`, `monitor` and Python share.
+#ifndef ONNXFLOPS_TOOLS_MFU_ARGUMENTS_H_
+#define ONNXFLOPS_TOOLS_MFU_ARGUMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/api/mfu.h"
+#include "tools/device_arguments.h"
+#include "tools/option_list.h"
+#include "tools/options.h"
+#include "tools/training_arguments.h"
+
+namespace onnxflops::tools {
+
+struct MfuArguments {
+  SizeArguments sizes;
+  CausalArgument causal;
+  TrainingArguments training;
+  DevicesFileArgument devices_file;
+  RateArguments rate;
+  std::string accumulation = "1", device, dtype, peak, measured, convention;
+  std::vector<std::string> parameters;
+
+  void AddTo(OptionList* list);
+  // Of these, what holds for a model that is counted already: all but sizes and training.
+  void AddRateTo(OptionList* list);
+  // Of these, what gives the peak.
+  void AddPeakTo(OptionList* list);
+  // What is counted.
+  void AddModelTo(OptionList* list);
+  absl::StatusOr<MfuOptions> Parse() const;
+  // FLOP/s of one device, of what AddPeakTo adds.
+  absl::StatusOr<double> ParsePeak() const;
+};
+
+}  // namespace onnxflops::tools
+
+#endif  // ONNXFLOPS_TOOLS_MFU_ARGUMENTS_H_

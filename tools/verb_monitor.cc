@@ -1,0 +1,235 @@
+// onnxflops monitor: utilisation of a training while it runs, from its log.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "src/api/count.h"
+#include "src/api/load.h"
+#include "src/api/sequence.h"
+#include "src/base/quote.h"
+#include "src/base/status_macros.h"
+#include "src/graph/symbol_origin.h"
+#include "src/monitor/event_file.h"
+#include "src/monitor/monitor.h"
+#include "src/monitor/step_log.h"
+#include "tools/line_reader.h"
+#include "tools/mfu_arguments.h"
+#include "tools/output.h"
+#include "tools/verbs.h"
+#include "tools/write_file.h"
+
+namespace onnxflops::tools {
+namespace {
+
+constexpr VerbHelp kVerbMonitorHelp = {
+    "onnxflops monitor MODEL --device NAME --dtype D [--log FILE] [options]",
+    R"(Utilisation while a training runs. The log is lines of JSON, or CSV with titles:
+step, and time (seconds) or step_seconds. Sizes that vary are fields with the
+names of the model's symbols; --dim gives the others. batch_size, samples or
+images are the batch; tokens, or mask_sum, the sum of an attention mask, are the
+tokens of the step. All are of a whole step, on all devices.
+
+Every so many steps it writes a line of JSON with perf/mfu, perf/mfu_percent,
+perf/step_time, perf/steps_per_second, perf/tokens_per_second,
+perf/samples_per_second and perf/flops_per_second: means since the line before.
+Where a time is missing, perf/mfu is the last one, and perf/mfu_age_steps says
+how old it is. What is odd about a line of the log is told on stderr.
+)",
+    R"(  A log that has ended:
+    onnxflops monitor gpt2.onnx --log train.jsonl --device a100-sxm --dtype bf16
+  A training that runs, for Prometheus and TensorBoard:
+    onnxflops monitor gpt2.onnx --log train.jsonl --follow --devices 8 \
+      --device h100-sxm --dtype bf16 --every 50 --tensorboard runs/1 \
+      --prometheus /var/lib/node_exporter/onnxflops.prom
+  Its output:
+    python train.py | onnxflops monitor gpt2.onnx --dim seq=1024 --peak 312e12
+
+Exit codes: 0 the log has ended, 2 error.
+)"};
+
+struct MonitorCall {
+  std::vector<std::string> models;
+  MfuArguments mfu;
+  std::string devices = "1", every = "10", log = "-", prometheus, tensorboard;
+  bool follow = false;
+
+  void AddTo(OptionList* list) {
+    list->AddPositional("MODEL", &models, 1, 1);
+    list->AddValue("--log", "FILE", &log, "The log. Default: standard input.");
+    list->AddFlag("--follow", &follow,
+                  "Wait for more at the end of the log, also when another takes its place.");
+    list->AddValue("--every", "N", &every, "Write every N steps. Default: 10.");
+    list->AddValue("--devices", "N", &devices, "How many devices share the step. Default: 1.");
+    mfu.AddPeakTo(list);
+    list->AddValue("--prometheus", "FILE", &prometheus,
+                   "Also keep the last figures in FILE, for the textfile collector of "
+                   "node_exporter. It is replaced in one step.");
+    list->AddValue("--tensorboard", "DIR", &tensorboard,
+                   "Also write an event file for TensorBoard into DIR.");
+    mfu.AddModelTo(list);
+  }
+};
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// What a step of the model takes, with what --dim fixes.
+absl::StatusOr<StepWork> WorkOf(const Model& model, const CountOptions& options) {
+  ASSIGN_OR_RETURN(const Report report, Count(model, options));
+  StepWork work;
+  work.flops = report.totals.training_flops;
+  work.bindings = report.bindings;
+  for (const SymbolOrigin& symbol : report.symbols) {
+    const bool is_batch = symbol.kind == SymbolOrigin::Kind::kInput && symbol.axis == 0;
+    if (is_batch && work.batch.empty()) work.batch = symbol.name;
+  }
+  CountOptions one_token = options;
+  one_token.tokens = 1;
+  std::vector<std::string> warnings;
+  // A model may take no tokens, or the call fixes their number.
+  const absl::StatusOr<Bindings> sequences = BindSequence(*model, one_token, &warnings);
+  if (sequences.ok()) {
+    for (const auto& [name, size] : *sequences) work.sequences.push_back(name);
+  }
+  return work;
+}
+
+// Where points go.
+class PointWriter {
+ public:
+  PointWriter(const MonitorCall& call, const Monitor& monitor) : call_(call), monitor_(monitor) {}
+  ~PointWriter() {
+    if (events_ >= 0) close(events_);
+  }
+  PointWriter(const PointWriter&) = delete;
+  PointWriter& operator=(const PointWriter&) = delete;
+
+  absl::Status Open() {
+    if (call_.tensorboard.empty()) return absl::OkStatus();
+    std::error_code error;
+    std::filesystem::create_directories(call_.tensorboard, error);
+    std::array<char, 256> host = {};
+    gethostname(host.data(), host.size() - 1);
+    const auto seconds = static_cast<int64_t>(Now());
+    const std::string path = absl::StrCat(call_.tensorboard, "/events.out.tfevents.", seconds, ".",
+                                          host.data(), ".", getpid(), ".onnxflops");
+    events_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    if (events_ >= 0) return WriteAll(events_, EventFileHeader(Now()));
+    const absl::Status why = FromErrno(errno);
+    return absl::Status(why.code(), absl::StrCat("--tensorboard ", Escaped(call_.tensorboard), ": ",
+                                                 why.message()));
+  }
+
+  absl::Status Write(const MonitorPoint& point) {
+    RETURN_IF_ERROR(WriteAll(STDOUT_FILENO, ToJsonLine(point)));
+    if (events_ >= 0) {
+      constexpr double kFirstPlausible = 1e9;  // seconds since 1970: before, it is no such time
+      const bool dated = point.time && *point.time > kFirstPlausible;
+      RETURN_IF_ERROR(
+          WriteAll(events_, EventRecord(point.step, dated ? *point.time : Now(), Figures(point))));
+    }
+    if (call_.prometheus.empty()) return absl::OkStatus();
+    return WriteOutput(ToPrometheus(point, monitor_.totals(), call_.models[0]), call_.prometheus,
+                       {call_.models[0], call_.log, call_.mfu.sizes.rules.file});
+  }
+
+ private:
+  const MonitorCall& call_;
+  const Monitor& monitor_;
+  int events_ = -1;
+};
+
+// Tells what is odd about the log, as long as that helps.
+class Complaints {
+ public:
+  explicit Complaints(std::string log) : log_(log == "-" ? "standard input" : std::move(log)) {}
+  void Add(int64_t line, absl::string_view problem) {
+    constexpr int kMost = 100;
+    if (++count_ > kMost) return;
+    WriteError(absl::StrCat(Escaped(log_), ":", line, ": ", problem));
+    if (count_ == kMost) WriteError("what follows is not told any more");
+  }
+
+ private:
+  std::string log_;
+  int64_t count_ = 0;
+};
+
+absl::Status Run(const MonitorCall& call, LineReader* log, Monitor* monitor) {
+  PointWriter writer(call, *monitor);
+  RETURN_IF_ERROR(writer.Open());
+  Complaints complaints(call.log);
+  StepLog steps;
+  while (true) {
+    ASSIGN_OR_RETURN(const std::optional<std::string> line, log->Next(kMaxLogLine));
+    if (!line) break;
+    const absl::StatusOr<std::optional<StepRecord>> record = steps.Read(*line);
+    if (!record.ok()) {
+      complaints.Add(log->line(), record.status().message());
+      continue;
+    }
+    if (!*record) continue;
+    std::vector<std::string> problems;
+    const std::optional<MonitorPoint> point = monitor->Take(**record, &problems);
+    for (const std::string& problem : problems) complaints.Add(log->line(), problem);
+    if (point) RETURN_IF_ERROR(writer.Write(*point));
+  }
+  if (const std::optional<MonitorPoint> rest = monitor->Finish()) {
+    RETURN_IF_ERROR(writer.Write(*rest));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void DescribeMonitor(const UseVerb& use) {
+  OptionList list;
+  MonitorCall call;
+  call.AddTo(&list);
+  use(kVerbMonitorHelp, list);
+}
+
+absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments) {
+  OptionList list;
+  MonitorCall call;
+  call.AddTo(&list);
+  std::string help;
+  ASSIGN_OR_RETURN(const bool run, list.Parse(kVerbMonitorHelp, arguments, &help));
+  if (!run) {
+    RETURN_IF_ERROR(WriteOutput(help, "-", {}));
+    return kFine;
+  }
+  MonitorOptions options;
+  ASSIGN_OR_RETURN(options.every, ParsePositiveWhole("--every", call.every));
+  ASSIGN_OR_RETURN(options.devices, ParsePositiveWhole("--devices", call.devices));
+  ASSIGN_OR_RETURN(options.peak, call.mfu.ParsePeak());
+  ASSIGN_OR_RETURN(const MfuOptions mfu, call.mfu.Parse());
+  if (call.models[0] == "-" && call.log == "-") {
+    return absl::InvalidArgumentError("standard input is the model: --log FILE gives the log");
+  }
+  ASSIGN_OR_RETURN(const Model model, LoadFor(call.models[0], mfu.count));
+  ASSIGN_OR_RETURN(StepWork work, WorkOf(model, mfu.count));
+  absl::StatusOr<LineReader> log = LineReader::Open(call.log, call.follow);
+  if (!log.ok()) {
+    return absl::Status(log.status().code(),
+                        absl::StrCat("--log ", Escaped(call.log), ": ", log.status().message()));
+  }
+  Monitor monitor(std::move(work), options);
+  RETURN_IF_ERROR(Run(call, &*log, &monitor));
+  return kFine;
+}
+
+}  // namespace onnxflops::tools
