@@ -37,8 +37,8 @@ struct Amounts {
   // this += other * times.
   void Add(const Amounts& other, const Expr& times = 1);
   bool IsZero() const;
-  // Whether `bops` tell more than `macs`. Where all MACs are of float32, or all of 16 bits, they are
-  // a fixed multiple, and tables for people leave them out unless asked.
+  // Whether `bops` tell more than `macs`. Where all MACs are of float32, or all of 16 bits, they
+  // are a fixed multiple, and tables for people leave them out unless asked.
   bool BopsTellMore() const { return bops != macs * 1024 && bops != macs * 256; }
   // The first Expr::error() among them, or nullptr. That of `bops`, some 1,000 times `macs`, is not
   // looked at: a report goes without them.

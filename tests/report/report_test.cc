@@ -205,6 +205,18 @@ TEST(ReportTest, BopsOfUnknownTypesAreAbsent) {
   EXPECT_FALSE(report->Has(QuantityOf(&Amounts::bops)));
 }
 
+// 2^120 MACs have a count; times 32 x 32 they are beyond 128 bits.
+TEST(ReportTest, BopsBeyondTheRangeAreAbsent) {
+  const std::string size = absl::StrCat(int64_t{1} << 40);
+  ModelMaker make;
+  make.Input("a", {size, size}).Input("b", {size, size});
+  make.Node("mm", "MatMul", {"a", "b"}, {"y"}).Output("y");
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->totals.macs, Expr(absl::int128{1} << 120));
+  EXPECT_FALSE(report->Has(QuantityOf(&Amounts::bops)));
+}
+
 TEST(ReportTest, WhatIsUnknownMakesALowerBound) {
   ModelMaker make = Linear();
   make.proto.mutable_graph()->clear_output();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -275,15 +274,6 @@ TEST(ScreenTest, StoredTypesOfOneNode) {
   const absl::StatusOr<Report> report = make.Count();
   EXPECT_THAT(ToTable(*report, {}), HasSubstr("types   uint8 x float32, QDQ: 64 MACs"));
   EXPECT_THAT(ToTable(*report, {}), HasSubstr("16.38 k BOPs (MACs x bits x bits)"));  // 64 x 8 x 32
-}
-
-TEST(ScreenTest, BitOperations) {
-  const MacOperands bytes = {DType::kInt8, DType::kUint8}, mixed = {DType::kFloat16, DType::kInt4};
-  const Expr batch = Expr::Symbol("batch");
-  EXPECT_EQ(report::BitOperations({{bytes, 10}, {mixed, batch}}), Expr(640) + batch * 64);
-  EXPECT_EQ(report::BitOperations({}), Expr(0));
-  EXPECT_EQ(report::BitOperations({{{}, 10}}), std::nullopt);
-  EXPECT_EQ(report::BitOperations({{bytes, absl::Int128Max()}}), std::nullopt);
 }
 
 // A module in which nothing is known, and one with a known part.
