@@ -16,7 +16,6 @@ absl::string_view PlaceOf(const ModelData& data, NodeId id) {
 bool SameKnowledge(const Fact& a, Fact b) {
   b.constant = a.constant;
   b.from_shapes = a.from_shapes;
-  b.stored = a.stored;
   return a == b;
 }
 

@@ -82,6 +82,7 @@ std::optional<Fact> ExtrapolatedFact(const Fact& at0, const Fact& at1, const Fac
   Fact fact = WithoutContent(at0);
   fact.constant = at0.constant && at1.constant;
   fact.from_shapes = at0.from_shapes && at1.from_shapes;
+  if (at1.stored != at0.stored || at2.stored != at0.stored) fact.stored = DType::kUndefined;
   for (int i = 0; i < fact.shape.rank(); ++i) {
     std::optional<Expr> size = Extrapolated(at0.shape[i], at1.shape[i], at2.shape[i], t);
     if (!size.has_value()) return std::nullopt;

@@ -382,7 +382,8 @@ class CompletionTest(ProgramTest):
     def test_bash_offers_what_fits(self):
         self.shell("mkdir d; touch d/a.onnx model.onnx")
         self.assertEqual(self.complete("onnxflops", "co"), ["count", "compare", "completion"])
-        self.assertEqual(self.complete("onnxflops", "mo"), ["model.onnx"])
+        self.assertEqual(self.complete("onnxflops", "mo"), ["monitor", "model.onnx"])
+        self.assertEqual(self.complete("onnxflops", "mod"), ["model.onnx"])
         self.assertEqual(self.complete("onnxflops", "count", "--by", ""), ["module", "op", "node"])
         self.assertEqual(self.complete("onnxflops", "model.onnx", "--by", "n"), ["node"])
         self.assertEqual(self.complete("onnxflops", "compare", "model.onnx", "--by", ""), ["module"])

@@ -9,6 +9,7 @@ further fields. Here it does not: a new field has to be described first.
 import copy
 import glob
 import hashlib
+import itertools
 import json
 import lzma
 import os
@@ -258,7 +259,8 @@ def check_goldens(outputs):
         if "| head" in command or re.search(r"--format (gitlab|sarif|benchmark|badge|perfetto|model-explorer)", command):
             continue  # the beginning of a document; documents of others, which ci_test.py reads
         if command.startswith("$ onnxflops monitor") and printed.startswith("{"):
-            for line in printed.split("[stderr]\n")[0].splitlines():
+            # What follows is another file's text, or standard error.
+            for line in itertools.takewhile(lambda text: text.startswith("{"), printed.splitlines()):
                 outputs.check(os.path.basename(path), line)
         elif printed.startswith("{\n") or printed.startswith("[\n"):
             outputs.check(os.path.basename(path), re.sub(r"(?m)^\[(stderr|exit \d+)\]\n(.|\n)*", "", printed))

@@ -205,15 +205,15 @@ TEST(ReportTest, BopsOfUnknownTypesAreAbsent) {
   EXPECT_FALSE(report->Has(QuantityOf(&Amounts::bops)));
 }
 
-// 2^120 MACs have a count; times 32 x 32 they are beyond 128 bits.
+// Some 2^120 MACs have a count; times 32 x 32 they are beyond 128 bits.
 TEST(ReportTest, BopsBeyondTheRangeAreAbsent) {
-  const std::string size = absl::StrCat(int64_t{1} << 40);
+  const std::string side = absl::StrCat(int64_t{1} << 31), half = absl::StrCat(int64_t{1} << 30);
   ModelMaker make;
-  make.Input("a", {size, size}).Input("b", {size, size});
-  make.Node("mm", "MatMul", {"a", "b"}, {"y"}).Output("y");
+  make.Input("x", {"1", "1", side, side}).Input("w", {"1", "1", half, half});
+  make.Node("c", "Conv", {"x", "w"}, {"y"}).Output("y");
   const absl::StatusOr<Report> report = make.Count();
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->totals.macs, Expr(absl::int128{1} << 120));
+  EXPECT_GE(report->totals.macs.literal(), absl::int128{1} << 120);
   EXPECT_FALSE(report->Has(QuantityOf(&Amounts::bops)));
 }
 
