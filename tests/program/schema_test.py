@@ -390,6 +390,7 @@ def check_program(outputs):
     outputs.run("count", past, "--prefill", "16", "--decode", "1@16")
     profile = "tests/data/profile/resnet50."
     outputs.run("profile", "models/resnet50.onnx", profile + "profile.json", "--optimized", profile + "optimized.onnx")
+    outputs.run("profile", "models/resnet50.onnx", profile + "profile.json", "--calibration", "tests/data/profile/calibration.json")
     check_diffs(outputs)
     check_hostile(outputs)
     outputs.run("ops")
