@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limits.h"
+#include "src/base/status_macros.h"
 
 namespace onnxflops::profile {
 namespace {
@@ -31,8 +32,7 @@ absl::Status RunBuilder::Add(Event event) {
   pending.thread = event.thread;
   parallel_ = parallel_ || event.parallel;
   if (event.kind == Event::Kind::kKernel) {
-    const absl::Status known = Intern(&event, &pending);
-    if (!known.ok()) return known;
+    RETURN_IF_ERROR(Intern(&event, &pending));
   }
   pending_.push_back(pending);
   Adopt();
