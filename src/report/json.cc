@@ -21,15 +21,10 @@ using report::OriginKindName;
 using report::Ranges;
 using report::StatusName;
 using report::WriteBound;
-using report::WriteMemory;
-using report::WriteModel;
 using report::WriteOmitted;
 using report::WritePeakTotal;
-using report::WriteRaised;
 using report::WriteReport;
-using report::WriteRoofline;
 using report::WriteTensors;
-using report::WriteTraining;
 
 // With its range, where it depends on sizes that no input has.
 void WriteWork(const Expr& amount, const Ranges& ranges, JsonWriter* json) {
