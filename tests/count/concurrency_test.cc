@@ -10,6 +10,7 @@
 
 #include "src/onnxflops.h"
 #include "src/report/explain.h"
+#include "tests/sample.h"
 
 namespace onnxflops {
 namespace {
@@ -48,8 +49,10 @@ TEST(ConcurrencyTest, ThreadsCountDifferentModels) {
   ASSERT_GE(paths.size(), 8u);
   std::vector<std::string> expected;
   for (const std::string& path : paths) expected.push_back(CountAlone(path));
+  // Under a sanitizer two threads meet at each model, else all.
+  const size_t step = Sample::IsAll() ? 1 : kThreads / 2;
   InThreads([&](int t) {
-    for (size_t i = 0; i < paths.size(); ++i) {
+    for (size_t i = 0; i < paths.size(); i += step) {
       const size_t k = (i + static_cast<size_t>(t) * 3) % paths.size();
       EXPECT_EQ(CountAlone(paths[k]), expected[k]) << paths[k];
     }

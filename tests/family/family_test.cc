@@ -419,6 +419,7 @@ TEST(FamilyMutationTest, AThousandMutatedConfigurationsAreCountedOrRefused) {
   const Json kValues[] = {0,   -1,   1,   3,  int64_t{1} << 40, UINT64_MAX,    1e300,
                           "x", true, 1.5, 64, Json(nullptr),    Json::array(), Json::object()};
   size_t mutants = 0;
+  Sample sample;
   std::set<std::string> seen;  // keys of each family
   for (const auto& [name, model] : Models()) {
     const Json config = Shallow(model["config"]);
@@ -426,6 +427,7 @@ TEST(FamilyMutationTest, AThousandMutatedConfigurationsAreCountedOrRefused) {
     bool counted = false;
     for (const Json::json_pointer& key : KeysOf(config)) {
       if (!seen.insert(config.value("model_type", "") + key.to_string()).second) continue;
+      if (!sample.Next()) continue;
       for (int i = 0; i < 2; ++i) {
         Json mutant = config;
         mutant[key] = kValues[mutants++ % std::size(kValues)];
@@ -437,7 +439,7 @@ TEST(FamilyMutationTest, AThousandMutatedConfigurationsAreCountedOrRefused) {
       ++mutants;
     }
   }
-  EXPECT_GE(mutants, 1000U);
+  EXPECT_GE(mutants, Sample::IsAll() ? 1000U : 100U);
 }
 
 }  // namespace
