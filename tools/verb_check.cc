@@ -366,6 +366,18 @@ absl::Status WriteResults(const CheckCall& call, const std::string& budgets,
   return WriteOutput(RenderCheck(report, format, style), args.output.file, inputs);
 }
 
+absl::StatusOr<ExitCode> RunInit(const CheckArguments& args, const std::string& path,
+                                 const CountOptions& options) {
+  if (args.models.size() > 1) {
+    return absl::InvalidArgumentError("--init writes budgets for one model");
+  }
+  if (!args.maxima.empty()) {
+    return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
+  }
+  ASSIGN_OR_RETURN(const Model model, LoadFor(args.models[0], options));
+  return WriteInitial(args, path, model, options);
+}
+
 }  // namespace
 
 void DescribeCheck(const UseVerb& use) {
@@ -402,16 +414,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
     return absl::InvalidArgumentError("--against and --git both name a base: give one of them");
   }
   ASSIGN_OR_RETURN(const std::string path, BudgetsPath(args));
-  if (args.init) {
-    if (args.models.size() > 1) {
-      return absl::InvalidArgumentError("--init writes budgets for one model");
-    }
-    if (!args.maxima.empty()) {
-      return absl::InvalidArgumentError("--init writes what the model costs now: not with --max");
-    }
-    ASSIGN_OR_RETURN(const Model model, LoadFor(args.models[0], options));
-    return WriteInitial(args, path, model, options);
-  }
+  if (args.init) return RunInit(args, path, options);
   ASSIGN_OR_RETURN(const std::vector<Device> devices, args.roofline.devices_file.Parse());
   CheckCall call = {args, {options, devices}};
   RETURN_IF_ERROR(args.rate.Parse(&call.run.rate, &call.run.num_devices));

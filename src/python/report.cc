@@ -238,6 +238,34 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   }
 }
 
+// What prints a report, or hands all of it on.
+void DefineWriters(nb::class_<PyReport>& report) {
+  report.def("rows", &Rows, nb::arg("by") = "module",
+             nb::sig("def rows(self, by: Literal['module', 'op', 'node'] = 'module') -> "
+                     "list[dict[str, Any]]"),
+             "A dict for each module, operator or node.");
+  report.def(
+      "to_json", [](const PyReport& of) { return ToStr(ToJson(*of.report)); },
+      "The program's JSON: onnxflops.report/1.");
+  report.def(
+      "to_dict", [](const PyReport& of) { return Loads(ToStr(ToJson(*of.report))); },
+      nb::sig("def to_dict(self) -> dict[str, Any]"));
+  report.def(
+      "to_pandas",
+      [](nb::handle self, nb::handle by) {
+        return nb::module_::import_("onnxflops._frames").attr("to_pandas")(self, by);
+      },
+      nb::arg("by") = "module",
+      nb::sig("def to_pandas(self, by: Literal['module', 'op', 'node'] = 'module') -> "
+              "pandas.DataFrame"),
+      "rows() as a DataFrame. Needs pandas.");
+  report.def("_repr_html_", [](nb::handle self) {
+    return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
+  });
+  report.def("__str__", [](const PyReport& of) { return ToStr(ToTable(*of.report, {}, {})); });
+  report.def("__repr__", [](const PyReport& of) { return Title(*of.report); });
+}
+
 }  // namespace
 
 absl::StatusOr<Report> PyReport::Count(const CountOptions& with) const {
@@ -294,30 +322,7 @@ void DefineReport(nb::module_& m) {
         return lines;
       },
       nb::sig("def warnings(self, /) -> list[str]"));
-  report.def("rows", &Rows, nb::arg("by") = "module",
-             nb::sig("def rows(self, by: Literal['module', 'op', 'node'] = 'module') -> "
-                     "list[dict[str, Any]]"),
-             "A dict for each module, operator or node.");
-  report.def(
-      "to_json", [](const PyReport& of) { return ToStr(ToJson(*of.report)); },
-      "The program's JSON: onnxflops.report/1.");
-  report.def(
-      "to_dict", [](const PyReport& of) { return Loads(ToStr(ToJson(*of.report))); },
-      nb::sig("def to_dict(self) -> dict[str, Any]"));
-  report.def(
-      "to_pandas",
-      [](nb::handle self, nb::handle by) {
-        return nb::module_::import_("onnxflops._frames").attr("to_pandas")(self, by);
-      },
-      nb::arg("by") = "module",
-      nb::sig("def to_pandas(self, by: Literal['module', 'op', 'node'] = 'module') -> "
-              "pandas.DataFrame"),
-      "rows() as a DataFrame. Needs pandas.");
-  report.def("_repr_html_", [](nb::handle self) {
-    return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
-  });
-  report.def("__str__", [](const PyReport& of) { return ToStr(ToTable(*of.report, {}, {})); });
-  report.def("__repr__", [](const PyReport& of) { return Title(*of.report); });
+  DefineWriters(report);
 }
 
 }  // namespace onnxflops::python
