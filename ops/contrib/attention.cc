@@ -467,7 +467,9 @@ constexpr OpDef kMsAttentionRows[] = {
      .count = CountAttention,
      .examples = kAttentionExamples,
      .shape_inputs = 1 << 6,
-     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 5})},
+     .operands = {.weights = InputBits({1, 2}),
+                  .not_parameters = InputBits({3, 4, 5}),
+                  .states = InputBits({4})},
      .traits = Traits::kReadsContent,
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
              "otherwise; "
@@ -485,6 +487,7 @@ constexpr OpDef kMsAttentionRows[] = {
      .infer = InferDecoderAttention,
      .count = CountDecoderAttention,
      .examples = kDecoderAttentionExamples,
+     .operands = {.not_parameters = InputBits({5, 6, 7, 11}), .states = InputBits({6, 7})},
      .traits = Traits::kReadsContent,
      .note = "what is computed depends on the inputs static_kv, use_past and has_layer_state"},
     {.name = "DecoderMaskedSelfAttention",
@@ -494,6 +497,9 @@ constexpr OpDef kMsAttentionRows[] = {
      .count = CountAttention,
      .examples = kDecoderMaskedSelfAttentionExamples,
      .shape_inputs = 1 << 6,
+     .operands = {.weights = InputBits({1, 2}),
+                  .not_parameters = InputBits({3, 4, 5}),
+                  .states = InputBits({4})},
      .traits = Traits::kReadsContent,
      .note = "of a buffer that past and present share, T is the part that is used"},
     {.name = "PackedAttention",
@@ -503,6 +509,7 @@ constexpr OpDef kMsAttentionRows[] = {
      .infer = InferPackedAttention,
      .count = CountPackedAttention,
      .examples = kPackedAttentionExamples,
+     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({5})},
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted as S, the longest"},
     {.name = "QAttention",
@@ -513,7 +520,9 @@ constexpr OpDef kMsAttentionRows[] = {
      .infer = InferQAttention,
      .count = CountQAttention,
      .examples = kQAttentionExamples,
-     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 4, 6, 7})},
+     .operands = {.weights = InputBits({1, 2}),
+                  .not_parameters = InputBits({3, 4, 5, 6, 7, 8}),
+                  .states = InputBits({8})},
      .traits = Traits::kReadsContent,
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
              "otherwise"},
@@ -524,6 +533,9 @@ constexpr OpDef kMsAttentionRows[] = {
      .infer = InferQOrderedAttention,
      .count = CountQOrderedAttention,
      .examples = kQOrderedAttentionExamples,
+     .operands = {.weights = InputBits({5, 6, 7, 11, 12, 13}),
+                  .not_parameters = InputBits({1, 2, 3, 4, 8, 9, 10, 14, 15, 16, 17, 18, 19}),
+                  .states = InputBits({18})},
      .note = "causal attention (unidirectional) is counted in full unless --causal half says "
              "otherwise; past is not supported by the operator"},
 };

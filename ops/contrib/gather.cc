@@ -149,7 +149,8 @@ constexpr OpDef kMsGatherRows[] = {
      .data = {.signature = "weight indices padding_idx? scale_grad_by_freq? -> Y", .costs = "free"},
      .infer = InferTorchEmbedding,
      .count = CountTorchEmbedding,
-     .examples = kTorchEmbeddingExamples},
+     .examples = kTorchEmbeddingExamples,
+     .operands = {.weights = InputBits({0})}},
 };
 
 }  // namespace

@@ -205,6 +205,7 @@ constexpr OpDef kMsIntegerMatMulRows[] = {
      .infer = InferQOrderedMatMul,
      .count = CountQOrderedMatMul,
      .examples = kQOrderedMatMulExamples,
+     .operands = {.weights = InputBits({2, 5}), .not_parameters = InputBits({1, 3, 4, 7})},
      .note = "the memory orders of cublasLt do not change what is computed"},
 };
 

@@ -344,7 +344,7 @@ constexpr OpDef kMsMoeRows[] = {
      .count = CountQMoe,
      .examples = kQMoeExamples,
      .operands = {.weights = InputBits({2, 4, 5, 7, 8, 10}),
-                  .not_parameters = InputBits({3, 6, 9, 11, 12, 13}),
+                  .not_parameters = InputBits({3, 6, 9, 11, 12, 13, 15, 16, 17, 18, 19, 20}),
                   .experts = InputBits({2, 4, 5, 7, 8, 10}),
                   .packed = true},
      .note = "the weights of min(E, T*k) experts are dequantised: mul (and add with zero points) "

@@ -593,6 +593,7 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .count = CountDecoderMaskedMha,
      .examples = kDecoderMaskedMhaExamples,
      .shape_inputs = 1 << 7,
+     .operands = {.not_parameters = InputBits({3, 4, 5, 6}), .states = InputBits({5, 6})},
      .traits = Traits::kReadsContent,
      .note = "of a buffer that past and present share, T is the part that is used"},
     {.name = "GroupQueryAttention",
@@ -605,7 +606,8 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .count = CountGroupQueryAttention,
      .examples = kGroupQueryAttentionExamples,
      .shape_inputs = 1 << 6,
-     .operands = {.not_parameters = InputBits({7, 8, 10})},
+     .operands = {.not_parameters = InputBits({3, 4, 7, 8, 9, 10, 12, 13}),
+                  .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
      .note = "T is total_sequence_length, not the capacity of a shared buffer; causal attention, "
              "which is the default here, is counted in full unless --causal half says otherwise, "
@@ -621,7 +623,9 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .count = CountMultiHeadAttention,
      .examples = kMultiHeadAttentionExamples,
      .shape_inputs = 1 << 8,
-     .operands = {.weights = InputBits({3}), .not_parameters = InputBits({4, 5})},
+     .operands = {.weights = InputBits({3}),
+                  .not_parameters = InputBits({4, 5, 6, 7}),
+                  .states = InputBits({6, 7})},
      .traits = Traits::kReadsContent,
      .note = "add per element of Q, K and V for the bias; causal attention (unidirectional) is "
              "counted in full unless --causal half says otherwise",
@@ -635,6 +639,7 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .infer = InferPackedMha,
      .count = CountPackedMha,
      .examples = kPackedMhaExamples,
+     .operands = {.not_parameters = InputBits({6})},
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted as S, the longest",
      .gradient = {.formula = kAttentionGradient, .weighs_scores = true, .rule = PackedMhaGradient}},
@@ -645,6 +650,7 @@ constexpr OpDef kMsMultiHeadAttentionRows[] = {
      .infer = InferPagedAttention,
      .count = CountPagedAttention,
      .examples = kPagedAttentionExamples,
+     .operands = {.not_parameters = InputBits({3, 4, 8, 9, 14, 15}), .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
      .note = "where the lengths of the sequences are not known, each is counted with as many keys "
              "as its row of the block table can hold; causal attention, which is the default here, "

@@ -412,7 +412,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .infer = InferEmbedLayerNorm,
      .count = CountEmbedLayerNorm,
      .examples = kEmbedLayerNormExamples,
-     .operands = {.weights = InputBits({2, 3, 4, 5, 6})},
+     .operands = {.weights = InputBits({2, 3, 4, 5, 6}), .not_parameters = InputBits({7, 8})},
      .note = "reads one row per token of every table",
      .gradient = {.formula =
                       "as SkipLayerNormalization; each table takes the sum of the rows that were "
@@ -472,7 +472,7 @@ constexpr OpDef kMsNormalizationRows[] = {
      .count = CountQEmbedLayerNorm,
      .examples = kQEmbedLayerNormExamples,
      .operands = {.weights = InputBits({2, 3, 4, 5, 6}),
-                  .not_parameters = InputBits({8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
+                  .not_parameters = InputBits({7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17})},
      .note = "reads one row per token of every table"},
     {.name = "QOrderedLayerNormalization",
      .versions = kSince1,
@@ -485,7 +485,8 @@ constexpr OpDef kMsNormalizationRows[] = {
                        "Y.elements; float_cmp = 2*Y.elements"},
      .infer = InferSameAsInput,
      .count = CountQOrderedLayerNorm,
-     .examples = kQOrderedLayerNormExamples},
+     .examples = kQOrderedLayerNormExamples,
+     .operands = {.weights = InputBits({2, 3}), .not_parameters = InputBits({1, 4})}},
     {.name = "SkipGroupNorm",
      .versions = kSince1,
      .formula = "Y = GroupNorm(X + skip + bias)",

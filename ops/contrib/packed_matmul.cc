@@ -277,6 +277,9 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .infer = InferFp4Weight,
      .count = CountFp4Weight,
      .examples = kFp4WeightExamples,
+     .operands = {.weights = InputBits({1, 5}),
+                  .not_parameters = InputBits({2, 3, 4}),
+                  .packed = true},
      .gradient = kPackedGradient},
     {.name = "MatMulBlockQuantizedFp8Weight",
      .versions = kSince1,
@@ -287,6 +290,7 @@ constexpr OpDef kMsPackedMatMulRows[] = {
      .infer = InferFp8Weight,
      .count = CountFp8Weight,
      .examples = kFp8WeightExamples,
+     .operands = {.weights = InputBits({1, 4}), .not_parameters = InputBits({2, 3})},
      .gradient = kPackedGradient},
     {.name = "MatMulBnb4",
      .versions = kSince1,
@@ -341,7 +345,10 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                   "rows; div = normed + rows; sqrt = rows; attr.activation = Y.elements"},
      .infer = InferMatMulNBitsMlp,
      .count = CountMatMulNBitsMlp,
-     .examples = kMatMulNBitsMlpExamples},
+     .examples = kMatMulNBitsMlpExamples,
+     .operands = {.weights = InputBits({3, 5, 6, 8}),
+                  .not_parameters = InputBits({4, 7}),
+                  .packed = true}},
     {.name = "MatMulNBitsQkv",
      .versions = kSince1,
      .formula = "Q, K, V = X W' + bias each, X = RMSNormalization(A + skip), W[Nq,K] and twice "
@@ -356,7 +363,10 @@ constexpr OpDef kMsPackedMatMulRows[] = {
                        "+ rows; div = normed + rows; sqrt = rows"},
      .infer = InferMatMulNBitsQkv,
      .count = CountMatMulNBitsQkv,
-     .examples = kMatMulNBitsQkvExamples},
+     .examples = kMatMulNBitsQkvExamples,
+     .operands = {.weights = InputBits({3, 5, 6, 8, 9, 11}),
+                  .not_parameters = InputBits({4, 7, 10}),
+                  .packed = true}},
 };
 
 }  // namespace

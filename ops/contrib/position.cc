@@ -208,6 +208,7 @@ constexpr OpDef kMsPositionRows[] = {
      .infer = InferRotary,
      .count = CountRotary,
      .examples = kMRotaryExamples,
+     .operands = {.not_parameters = InputBits({1, 2, 3})},
      .note = "which of its three positions a feature takes is free; scale, if not 1: mul = 1 more",
      .gradient = {.formula = "dX = dY turned back: as forward", .as_forward = true}},
     {.name = "RelativePositionBias",

@@ -455,6 +455,8 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .count = CountDynamicSparseAttention,
      .examples = kDynamicSparseAttentionExamples,
      .shape_inputs = 1 << 10,
+     .operands = {.not_parameters = InputBits({3, 4, 11, 12, 13, 18, 19}),
+                  .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
      .note = "all M places of selected_indices are counted, unused ones too"},
     {.name = "LongformerAttention",
@@ -465,6 +467,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .infer = InferSameAsInput,
      .count = CountLongformer,
      .examples = kLongformerExamples,
+     .operands = {.weights = InputBits({1, 2, 4, 5}), .not_parameters = InputBits({3})},
      .traits = Traits::kReadsContent,
      .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "PackedSparseAttentionIndexer",
@@ -473,6 +476,8 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .infer = InferPackedIndexer,
      .count = CountPackedIndexer,
      .examples = kPackedIndexerExamples,
+     .operands = {.not_parameters = InputBits({4, 5, 11, 12, 13, 14}),
+                  .states = InputBits({12, 13, 14})},
      .note = "how long the requests are is data: every query is counted against state_capacity "
              "entries, and one entry is pooled for every compress_ratio tokens"},
     {.name = "QOrderedLongformerAttention",
@@ -481,6 +486,8 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .infer = InferSameAsInput,
      .count = CountQOrderedLongformer,
      .examples = kQOrderedLongformerExamples,
+     .operands = {.weights = InputBits({2, 4, 8, 10}),
+                  .not_parameters = InputBits({1, 3, 5, 6, 7, 9, 11, 13})},
      .traits = Traits::kReadsContent,
      .note = "how many tokens are global must be known: the content of the input global"},
     {.name = "SparseAttention",
@@ -489,6 +496,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .infer = InferSparseAttention,
      .count = CountSparseAttention,
      .examples = kSparseAttentionExamples,
+     .operands = {.not_parameters = InputBits({3, 4, 9, 10}), .states = InputBits({3, 4})},
      .traits = Traits::kReadsContent,
      .note = "the mask is counted in full, as all masks are: decomposed, it is attention with a "
              "mask"},
@@ -499,6 +507,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .count = CountIndexer,
      .examples = kIndexerExamples,
      .shape_inputs = 1 << 12,
+     .operands = {.not_parameters = InputBits({4, 5, 6, 7, 11, 13}), .states = InputBits({7, 13})},
      .traits = Traits::kReadsContent,
      .note = "every query is counted with all entries, causal or not"},
     {.name = "SparsePagedAttention",
@@ -508,6 +517,7 @@ constexpr OpDef kMsSparseAttentionRows[] = {
      .infer = InferSparsePagedAttention,
      .count = CountSparsePagedAttention,
      .examples = kSparsePagedAttentionExamples,
+     .operands = {.not_parameters = InputBits({3, 4, 14, 15, 19, 20}), .states = InputBits({3, 4})},
      .note =
          "all M places of selected_indices are counted, unused ones too; a local window without "
          "a size is all that a row of the block table can hold"},

@@ -608,7 +608,9 @@ constexpr OpDef kAttentionRows[] = {
      .infer = InferAttention,
      .count = CountAttention,
      .examples = kAttentionExamples,
-     .operands = {.weights = InputBits({1, 2}), .not_parameters = InputBits({3, 5})},
+     .operands = {.weights = InputBits({1, 2}),
+                  .not_parameters = InputBits({3, 4, 5}),
+                  .states = InputBits({4, 5})},
      .note =
          "Causal attention, windows and padding are counted in full; with --causal half, of an "
          "operator with is_causal only the pairs that its mask lets through (query i meets past + "
@@ -641,6 +643,7 @@ constexpr OpDef kAttentionRows[] = {
      .infer = InferLinearAttention,
      .count = CountLinearAttention,
      .examples = kLinearAttentionExamples,
+     .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .note = "As the recurrence of the function body, step by step; the outer product is a MatMul "
              "there.",
      .exceptions = kLinearAttentionExceptions,
@@ -657,6 +660,7 @@ constexpr OpDef kAttentionRows[] = {
      .infer = InferCausalConv,
      .count = CountCausalConv,
      .examples = kCausalConvExamples,
+     .operands = {.not_parameters = InputBits({3}), .states = InputBits({3})},
      .gradient = {.formula =
                       "dinput, dweight: a product as large as forward for each; dbias = sum of dy; "
                       "before, the gradient of the activation",

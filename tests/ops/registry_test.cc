@@ -6,11 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "onnx/defs/schema.h"
 
 namespace onnxflops {
@@ -57,6 +61,61 @@ TEST(RegistryTest, EveryVersionOfARowIsOfficial) {
       }
     }
   }
+}
+
+// The names of an operator's inputs, as ONNX and ONNX Runtime have them.
+std::vector<std::string> InputNames(const nlohmann::json& runtime, const OpFamily& family,
+                                    const OpDef& def) {
+  std::vector<std::string> names;
+  const int version = def.versions[def.versions.size() - 1];
+  if (const onnx::OpSchema* schema =
+          onnx::OpSchemaRegistry::Schema(def.name, version, family.domain)) {
+    for (const auto& input : schema->inputs()) names.push_back(input.GetName());
+  }
+  for (const auto& op : runtime["operators"]) {
+    if (op["domain"] == family.domain && op["op"] == def.name) names = op["inputs"];
+  }
+  return names;
+}
+
+std::string Named(const char* what, uint32_t inputs, const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < 32; ++i) {
+    if ((inputs >> i & 1) == 0) continue;
+    absl::StrAppend(&text, " ", i < names.size() ? names[i] : absl::StrCat("input", i));
+  }
+  return text.empty() ? "" : absl::StrCat(" ", what, text, ";");
+}
+
+std::string FactsOfInputs(const OpDef& def, const std::vector<std::string>& names) {
+  const OperandRoles& roles = def.operands;
+  return absl::StrCat(
+      Named("weights", roles.weights, names), Named("not-parameters", roles.not_parameters, names),
+      Named("states", roles.states, names), Named("by-expert", roles.experts, names),
+      roles.packed ? " packed;" : "", Named("shape-from", def.shape_inputs, names));
+}
+
+// The rows against a table with the names of inputs: a scale that is called a weight shows to who
+// reads it.
+TEST(RegistryTest, InputsAreWhatTheTableSays) {
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/contrib_ops.json");
+  const nlohmann::json runtime = nlohmann::json::parse(file);
+  std::vector<std::string> found;
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      const std::string facts = FactsOfInputs(def, InputNames(runtime, family, def));
+      if (facts.empty()) continue;
+      const absl::string_view domain = family.domain[0] == 0 ? "ai.onnx" : family.domain;
+      found.push_back(absl::StrCat(domain, ".", def.name, "-", def.versions[0], ":", facts));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  std::ifstream table(ONNXFLOPS_SOURCE_DIR "/tests/data/operator_inputs.txt");
+  std::vector<std::string> kept;
+  for (std::string line; std::getline(table, line);) {
+    if (!absl::StartsWith(line, "#")) kept.push_back(line);
+  }
+  EXPECT_THAT(found, testing::ElementsAreArray(kept)) << absl::StrJoin(found, "\n");
 }
 
 }  // namespace
