@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "ops/formula/formula.h"
 #include "ops/registry.h"
@@ -137,6 +140,77 @@ std::string ExampleName(const testing::TestParamInfo<Example>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, ExampleTest, testing::ValuesIn(AllExamples()), ExampleName);
+
+// The defaults of the operator's attributes, by ONNX's schema or by ONNX Runtime's.
+std::vector<onnx::AttributeProto> DefaultsOf(const Example& e, int version) {
+  static const nlohmann::json& runtime = *new nlohmann::json(nlohmann::json::parse(
+      std::ifstream(ONNXFLOPS_SOURCE_DIR "/tests/data/contrib_ops.json"))["operators"]);
+  std::vector<onnx::AttributeProto> defaults;
+  if (const auto* schema = onnx::OpSchemaRegistry::Schema(e.def->name, version, e.domain)) {
+    for (const auto& [name, attribute] : schema->attributes()) {
+      // That of RNN is for both directions, and a node of one direction may not say it.
+      if (name == "activations" || attribute.default_value.name().empty()) continue;
+      defaults.push_back(attribute.default_value);
+    }
+  }
+  for (const auto& op : runtime) {
+    if (op["domain"] != e.domain || op["op"] != e.def->name || !op.contains("defaults")) continue;
+    for (const auto& [name, value] : op["defaults"].items()) {
+      onnx::AttributeProto& a = defaults.emplace_back();
+      a.set_name(name);
+      a.set_type(value.is_string()           ? onnx::AttributeProto::STRING
+                 : value.is_number_integer() ? onnx::AttributeProto::INT
+                                             : onnx::AttributeProto::FLOAT);
+      if (value.is_string()) a.set_s(value.get<std::string>());
+      if (value.is_number_integer()) a.set_i(value.get<int64_t>());
+      if (value.is_number_float()) a.set_f(value.get<float>());
+    }
+  }
+  return defaults;
+}
+
+std::map<std::string, std::string> QuantitiesOf(const onnx::ModelProto& proto) {
+  std::map<std::string, std::string> texts;
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
+  const absl::StatusOr<Inference> inference =
+      model.ok() ? Infer(*model) : absl::StatusOr<Inference>(model.status());
+  const absl::StatusOr<Counts> counts =
+      inference.ok() ? Count(*inference) : absl::StatusOr<Counts>(inference.status());
+  if (!counts.ok()) return {{"error", counts.status().ToString()}};
+  for (const auto& [name, value] : QuantitiesOf(counts->total)) texts[name] = value.ToString();
+  for (const ValueId output : inference->model->graphs[0].outputs) {
+    const Fact* fact = inference->FactOf(output);
+    texts[absl::StrCat("output ", output)] = fact == nullptr ? "?" : fact->ToString();
+  }
+  return texts;
+}
+
+// An attribute that a node leaves out is what the operator's schema gives it.
+TEST_P(ExampleTest, DefaultsAreThoseOfTheSchema) {
+  const Example& e = GetParam();
+  SCOPED_TRACE(e.example->text);
+  absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
+  ASSERT_TRUE(proto.ok()) << proto.status();
+  const std::map<std::string, std::string> plain = QuantitiesOf(*proto);
+  const int version =
+      FindOp(e.domain, e.def->name, proto->opset_import(e.domain.empty() ? 0 : 1).version())
+          .version;
+  for (const onnx::AttributeProto& a : DefaultsOf(e, version)) {
+    onnx::ModelProto explicit_default = *proto;
+    bool added = false;
+    for (onnx::NodeProto& node : *explicit_default.mutable_graph()->mutable_node()) {
+      if (node.op_type() != e.def->name || node.domain() != e.domain) continue;
+      const bool given = std::any_of(node.attribute().begin(), node.attribute().end(),
+                                     [&](const auto& own) { return own.name() == a.name(); });
+      if (given) continue;
+      *node.add_attribute() = a;
+      added = true;
+    }
+    if (added) {
+      EXPECT_EQ(QuantitiesOf(explicit_default), plain) << a.ShortDebugString();
+    }
+  }
+}
 
 TEST(RegistryTest, EveryRowIsComplete) {
   for (const OpFamily& family : AllFamilies()) {
