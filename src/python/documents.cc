@@ -1,5 +1,6 @@
 // What is told of a model beside its report: comparisons, explanations, diffs, checks, utilisation.
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "src/api/diff.h"
@@ -27,6 +28,11 @@ std::string Screen(const Diff& diff) { return ToTable(diff, DiffViewOptions{}, {
 std::string Screen(const CheckReport& report) { return ToTable(report, {}); }
 std::string Screen(const MfuReport& report) { return ToTable(report, {}); }
 
+std::string Page(const CompareReport& report) { return ToHtml(report); }
+std::string Page(const Diff& diff) { return ToHtml(diff, DiffViewOptions{}); }
+std::string Page(const CheckReport& report) { return ToHtml(report); }
+std::string Page(const MfuReport& report) { return ToHtml(report); }
+
 template <typename Document>
 nb::class_<Document> Define(nb::module_& m, const char* name, const char* text) {
   nb::class_<Document> cls(m, name, text);
@@ -39,6 +45,10 @@ nb::class_<Document> Define(nb::module_& m, const char* name, const char* text) 
         return nb::module_::import_("json").attr("loads")(ToStr(ToJson(d)));
       },
       nb::sig("def to_dict(self) -> dict[str, Any]"));
+  if constexpr (!std::is_same_v<Document, Explanation>) {
+    cls.def(
+        "to_html", [](const Document& d) { return ToStr(Page(d)); }, "The program's page.");
+  }
   return cls;
 }
 

@@ -26,24 +26,17 @@ namespace nb = nanobind;
 
 nb::object Loads(const nb::str& json) { return nb::module_::import_("json").attr("loads")(json); }
 
-// Of a size that was given before counting, the formulas are those of the count without sizes,
-// which is made once; where the model has none, because a size decides what runs, it is counted
-// again.
+// Of a size that was given before counting, the formulas are those of the count without sizes;
+// where the model has none, because a size decides what runs, it is counted again.
 absl::StatusOr<Totals> AtOtherSizes(const PyReport& of, const Bindings& sizes) {
-  CountOptions options = *of.options;
-  options.node_rows = false;
-  std::call_once(of.open->once, [&] {
-    CountOptions without = options;
-    without.bindings.clear();
-    absl::StatusOr<Report> open = of.Count(without);
-    if (open.ok()) of.open->report = *std::move(open);
-  });
   Bindings all = sizes;
   all.insert(of.options->bindings.begin(), of.options->bindings.end());
-  if (of.open->report) {
-    absl::StatusOr<Totals> totals = of.open->report->At(all);
+  if (const Formulas::Counted& open = of.Open(); open.ok()) {
+    absl::StatusOr<Totals> totals = (*open)->At(all);
     if (totals.ok()) return totals;
   }
+  CountOptions options = *of.options;
+  options.node_rows = false;
   options.bindings = std::move(all);
   ASSIGN_OR_RETURN(Report report, of.Count(options));
   return std::move(report.totals);
@@ -259,6 +252,10 @@ void DefineWriters(nb::class_<PyReport>& report) {
       nb::sig("def to_pandas(self, by: Literal['module', 'op', 'node'] = 'module') -> "
               "pandas.DataFrame"),
       "rows() as a DataFrame. Needs pandas.");
+  report.def(
+      "to_html",
+      [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
+      "A page that needs nothing else, with a picture and a table of the modules: the program's.");
   report.def("_repr_html_", [](nb::handle self) {
     return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
   });
@@ -270,6 +267,15 @@ void DefineWriters(nb::class_<PyReport>& report) {
 
 absl::StatusOr<Report> PyReport::Count(const CountOptions& with) const {
   return convention.empty() ? onnxflops::Count(*model, with) : CountAs(*model, with, convention);
+}
+
+const Formulas::Counted& PyReport::Open() const {
+  return formulas->Get([&] {
+    CountOptions without = *options;
+    without.node_rows = false;
+    without.bindings.clear();
+    return Count(without);
+  });
 }
 
 void DefineReport(nb::module_& m) {
@@ -289,7 +295,8 @@ void DefineReport(nb::module_& m) {
       [](const PyReport& of, const Quantity& q) { return of.report->Has(q); });
   AddDerived(report, [](const PyReport& of) -> const Totals& { return of.report->totals; });
   report.def("at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),
-             "The totals at these sizes, without counting again.");
+             "The totals at these sizes, from formulas. Sizes that count() was given may differ: the\n"
+             "first time, the model is then counted without sizes, once for all of its reports.");
   report.def_prop_ro("modules", [](const PyReport& of) { return PyModules{of}; });
   report.def_prop_ro("path", [](const PyReport& of) { return ToStr(of.report->model.path); });
   report.def_prop_ro("convention", [](const PyReport& of) { return ToStr(of.report->convention); });

@@ -121,14 +121,19 @@ def test_sinks(gpt2, tmp_path):
     assert events_of(tmp_path)["perf/mfu"] == [(2, pytest.approx(results[0]["perf/mfu"])), (4, pytest.approx(results[1]["perf/mfu"]))]
 
 
-def test_wandb_and_prometheus():
-    class Run:
-        def log(self, metrics, step):
-            self.seen = (step, metrics)
+def test_wandb(tmp_path):
+    """W&B's own library, which writes to a file until somebody sends it."""
+    library = need("wandb")[0]
+    with pytest.raises(onnxflops.InvalidError, match="no run"):
+        wandb()(7, {})
+    with library.init(mode="offline", dir=str(tmp_path), project="x", settings=library.Settings(silent=True)) as run:
+        wandb()(10, {"perf/mfu": 0.5})
+        wandb(run)(20, {"perf/mfu": 0.25})  # with it, step 10 is whole
+        assert run.step == 20 and dict(run.summary)["perf/mfu"] == 0.5
+    assert list(tmp_path.rglob("*.wandb"))
 
-    run = Run()
-    wandb(run)(7, {"perf/mfu": 0.5})
-    assert run.seen == (7, {"perf/mfu": 0.5})
+
+def test_prometheus():
     client = need("prometheus_client")[0]
     registry = client.CollectorRegistry()
     prometheus(registry)(7, {"perf/mfu": 0.5})
