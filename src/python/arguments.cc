@@ -23,8 +23,6 @@ constexpr absl::string_view kNotInPython[] = {
     "--plot",   "--sort",    "--redact-names", "-j",        "--columns",  "--top",
     "--depth",  "--no-fold", "--exact",        "--prefill", "--decode"};
 
-std::string TypeName(nb::handle value) { return nb::type_name(value.type()).c_str(); }
-
 bool IsSequence(nb::handle value) {
   return PySequence_Check(value.ptr()) && !nb::isinstance<nb::str>(value) &&
          !nb::isinstance<nb::bytes>(value);

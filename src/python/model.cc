@@ -68,8 +68,7 @@ PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
   const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
   options.node_rows = view.by == GroupBy::kNode;
   PyReport made = {nullptr, of.model, std::make_shared<const CountOptions>(std::move(options)),
-                   args.convention,
-                   taken.has_options ? std::make_shared<Formulas>() : of.formulas};
+                   args.convention, taken.has_options ? std::make_shared<Formulas>() : of.formulas};
   made.report = Require(WithoutGil([&]() -> Formulas::Counted {
     if (is_open && !taken.has_options) return made.Open();
     ASSIGN_OR_RETURN(Report report, made.Count(*made.options));

@@ -253,8 +253,7 @@ void DefineWriters(nb::class_<PyReport>& report) {
               "pandas.DataFrame"),
       "rows() as a DataFrame. Needs pandas.");
   report.def(
-      "to_html",
-      [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
+      "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
       "A page that needs nothing else, with a picture and a table of the modules: the program's.");
   report.def("_repr_html_", [](nb::handle self) {
     return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
@@ -294,9 +293,10 @@ void DefineReport(nb::module_& m) {
       report, [](const PyReport& of) -> const Amounts* { return &of.report->totals; },
       [](const PyReport& of, const Quantity& q) { return of.report->Has(q); });
   AddDerived(report, [](const PyReport& of) -> const Totals& { return of.report->totals; });
-  report.def("at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),
-             "The totals at these sizes, from formulas. Sizes that count() was given may differ: the\n"
-             "first time, the model is then counted without sizes, once for all of its reports.");
+  report.def(
+      "at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),
+      "The totals at these sizes, from formulas. Sizes that count() was given may differ: the\n"
+      "first time, the model is then counted without sizes, once for all of its reports.");
   report.def_prop_ro("modules", [](const PyReport& of) { return PyModules{of}; });
   report.def_prop_ro("path", [](const PyReport& of) { return ToStr(of.report->model.path); });
   report.def_prop_ro("convention", [](const PyReport& of) { return ToStr(of.report->convention); });

@@ -53,6 +53,8 @@ def calls(gpt2):  # any model will do: the smallest
     yield "name", lambda x: onnxflops.load(b"", name=x)
     for name in [*options, "batch", "seq", "nosuch", "format"]:
         yield f"count {name}", lambda x, name=name: gpt2.count(**{name: x})
+    bound = gpt2.count(batch=2, seq=3)
+    yield "at of a bound count", lambda x: bound.at(batch=x)
     yield "at", lambda x: report.at(batch=x)
     yield "modules", lambda x: report.modules[x]
     yield "filter", lambda x: report.modules.filter(x)

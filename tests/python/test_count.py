@@ -68,6 +68,16 @@ def test_open_sizes(gpt2):
     assert isinstance(r.params, int) and r.params == 124439808 or r.params > 10**8
 
 
+def test_at_other_sizes_than_counted(gpt2):
+    r = gpt2.count(batch=8, seq=512)
+    assert r.at(batch=64).flops == gpt2.count(batch=64, seq=512).flops
+    assert r.at(batch=1, seq=1).macs == gpt2.count(batch=1, seq=1).macs and r.at().flops == r.flops
+    half = gpt2.count(batch=8, seq=512, backward="exact")  # an option has formulas of its own
+    assert half.at(batch=2).training_flops == gpt2.count(batch=2, seq=512, backward="exact").training_flops
+    with pytest.raises(onnxflops.InvalidError, match="bath"):
+        r.at(bath=1)
+
+
 def test_expr(gpt2):
     flops, macs = gpt2.count().flops, gpt2.count().macs
     assert flops - 2 * macs == gpt2.count().other_flops
@@ -146,6 +156,18 @@ def test_html():
     html = onnxflops.load(CLIP).count(batch=1)._repr_html_()
     assert html.count("<details") == html.count("</details>") and "<details open>" in html and "class=\"bar\"" in html
     assert "396.6 G" in html
+
+
+def test_pages_are_the_programs(program):
+    m = onnxflops.load(CLIP)
+    assert m.count(batch=1).to_html() == program("count", CLIP, "--dim", "batch=1", "--format", "html")
+    assert m.compare(["thop"]).to_html() == program("compare", CLIP, "--with", "thop", "--format", "html")
+    other = ROOT / "models/openclip224-vit-l-14-336.onnx"
+    assert onnxflops.diff(CLIP, other, batch=1).to_html() == program("diff", CLIP, other, "--dim", "batch=1", "--format", "html")
+    limits = ["--max", "macs=198 GMAC", "--dim", "batch=1", "--format", "html"]
+    assert onnxflops.check(CLIP, max="macs=198 GMAC", batch=1).to_html() == program("check", CLIP, *limits)
+    words = ["--dim", "batch=8", "--step-time", "0.41", "--peak", "1e15", "--format", "html"]
+    assert onnxflops.mfu(m, batch=8, step_time=0.41, peak=1e15).to_html() == program("mfu", CLIP, *words)
 
 
 def test_names_in_html_are_data():
