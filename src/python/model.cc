@@ -230,7 +230,9 @@ constexpr char kCountSig[] =
 
 void DefineModel(nb::module_& m) {
   nb::class_<PyModel> model(m, "Model", "A graph to count. load() gives one.");
-  model.def_prop_ro("path", [](const PyModel& of) { return ToStr((*of.model)->path); });
+  model.def_prop_ro(
+      "path", [](const PyModel& of) { return ToStr((*of.model)->path); },
+      "Where it was loaded from, or its name.");
   model.def("__repr__", [](const PyModel& of) {
     return ToStr(absl::StrCat("<onnxflops.Model ", Quoted((*of.model)->path), ">"));
   });

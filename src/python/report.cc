@@ -184,12 +184,16 @@ void DefineModules(nb::module_& m) {
   module.def_prop_ro(
       "type", [](const PyModule& of) { return ToStr(of.module().type); },
       "Its class, or \"\" if the file does not name it.");
-  module.def_prop_ro("depth", [](const PyModule& of) { return of.module().depth; });
+  module.def_prop_ro(
+      "depth", [](const PyModule& of) { return of.module().depth; }, "0 for the model.");
   module.def_prop_ro(
       "own", [](const PyModule& of) { return of.module().own; },
       "Whether this is its parent's own work, outside of its children.");
-  module.def_prop_ro("nodes", [](const PyModule& of) { return of.module().nodes; });
-  module.def_prop_ro("parent", &Parent, nb::sig("def parent(self, /) -> Module | None"));
+  module.def_prop_ro(
+      "nodes", [](const PyModule& of) { return of.module().nodes; },
+      "How many nodes of the graph are in it.");
+  module.def_prop_ro("parent", &Parent, nb::sig("def parent(self, /) -> Module | None"),
+                     "None for the model.");
   module.def_prop_ro("children", &Children, nb::sig("def children(self, /) -> list[Module]"),
                      "Their figures add up to those of this module.");
   module.def("__repr__", [](const PyModule& of) {
@@ -227,7 +231,8 @@ void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   for (const DerivedQuantity& d : kDerivedQuantities) {
     cls.def_prop_ro(
         d.key.data(), [&d, totals_of](const Class& of) { return ToNumber(totals_of(of).*d.value); },
-        nb::sig(absl::StrCat("def ", d.key, "(self, /) -> int | Expr").c_str()));
+        nb::sig(absl::StrCat("def ", d.key, "(self, /) -> int | Expr").c_str()),
+        "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
   }
 }
 
@@ -242,7 +247,7 @@ void DefineWriters(nb::class_<PyReport>& report) {
       "The program's JSON: onnxflops.report/1.");
   report.def(
       "to_dict", [](const PyReport& of) { return Loads(ToStr(ToJson(*of.report))); },
-      nb::sig("def to_dict(self) -> dict[str, Any]"));
+      nb::sig("def to_dict(self) -> dict[str, Any]"), "The same as a dict.");
   report.def(
       "to_pandas",
       [](nb::handle self, nb::handle by) {
@@ -287,8 +292,11 @@ void DefineReport(nb::module_& m) {
 
   nb::class_<PyReport> report(
       m, "Report",
-      "What a model costs. A figure is an int, or an Expr while a size that "
-      "it depends on is open.");
+      "What a model costs. A figure is an int, or an Expr while a size that it depends on is "
+      "open.\n\n"
+      "flops is 2 * macs + other_flops, of a forward pass; training_flops is flops + "
+      "backward_flops.\n"
+      "A figure that needs what was not asked for is None.");
   AddQuantities(
       report, [](const PyReport& of) -> const Amounts* { return &of.report->totals; },
       [](const PyReport& of, const Quantity& q) { return of.report->Has(q); });
@@ -297,9 +305,15 @@ void DefineReport(nb::module_& m) {
       "at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),
       "The totals at these sizes, from formulas. Sizes that count() was given may differ: the\n"
       "first time, the model is then counted without sizes, once for all of its reports.");
-  report.def_prop_ro("modules", [](const PyReport& of) { return PyModules{of}; });
-  report.def_prop_ro("path", [](const PyReport& of) { return ToStr(of.report->model.path); });
-  report.def_prop_ro("convention", [](const PyReport& of) { return ToStr(of.report->convention); });
+  report.def_prop_ro(
+      "modules", [](const PyReport& of) { return PyModules{of}; },
+      "The tree of modules: r.modules[\"visual\"], for m in r.modules, "
+      "r.modules.filter(\"*.mlp\").");
+  report.def_prop_ro(
+      "path", [](const PyReport& of) { return ToStr(of.report->model.path); }, "Of the model.");
+  report.def_prop_ro(
+      "convention", [](const PyReport& of) { return ToStr(of.report->convention); },
+      "The tool that counts like this; \"\" for ours.");
   report.def_prop_ro(
       "lower_bound", [](const PyReport& of) { return of.report->totals.lower_bound; },
       "Whether a part is not known, so that the true figures may be larger.");
@@ -328,7 +342,7 @@ void DefineReport(nb::module_& m) {
         for (const std::string& line : of.report->warnings) lines.append(ToStr(line));
         return lines;
       },
-      nb::sig("def warnings(self, /) -> list[str]"));
+      nb::sig("def warnings(self, /) -> list[str]"), "What the program tells beside the figures.");
   DefineWriters(report);
 }
 

@@ -87,9 +87,11 @@ void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, co
     const std::string type =
         q.needs == Quantity::Needs::kNothing ? "int | Expr" : "int | Expr | None";
     const std::string text =
-        absl::StrCat(q.title, q.needs == Quantity::Needs::kDevice     ? "; needs a device"
-                              : q.needs == Quantity::Needs::kTraining ? "; needs backward=\"exact\""
-                                                                      : "");
+        absl::StrCat(q.title, q.unit == Quantity::Unit::kZeptoseconds ? ", in 1e-21 s" : "",
+                     q.needs == Quantity::Needs::kDevice     ? "; needs device= and dtype="
+                     : q.needs == Quantity::Needs::kTraining ? "; needs backward=\"exact\""
+                     : q.needs == Quantity::Needs::kTypes    ? "; None where a type is not known"
+                                                             : "");
     cls.def_prop_ro(
         q.key.data(),
         [&q, amounts_of, has](const Class& of) -> nanobind::object {
