@@ -260,6 +260,16 @@ void DefineWriters(nb::class_<PyReport>& report) {
   report.def(
       "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
       "A page that needs nothing else, with a picture and a table of the modules: the program's.");
+  report.def_prop_ro(
+      "_assumed_sizes",
+      [](const PyReport& of) {
+        nb::dict sizes;
+        for (const auto& [name, size] : report::ReferenceSizes(*of.report)) {
+          sizes[ToStr(BareName(name))] = nb::int_(size);
+        }
+        return sizes;
+      },
+      nb::sig("def _assumed_sizes(self, /) -> dict[str, int]"));
   report.def("_repr_html_", [](nb::handle self) {
     return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
   });

@@ -155,7 +155,10 @@ def test_sources(gpt2):
 def test_html():
     html = onnxflops.load(CLIP).count(batch=1)._repr_html_()
     assert html.count("<details") == html.count("</details>") and "<details open>" in html and "class=\"bar\"" in html
-    assert "396.6 G" in html
+    assert "396.6 G" in html and "batch = 1" in html
+    # Of open sizes, figures are shown at those that the program assumes, and the formula.
+    html = onnxflops.load(ROOT / "models/gpt2.onnx").count()._repr_html_()
+    assert "32.32 G" in html and "seq = 128 (assumed)" in html and "37872*batch*seq^2" in html and "69.4%" in html
 
 
 def test_pages_are_the_programs(program):
@@ -176,7 +179,7 @@ def test_names_in_html_are_data():
     class Module:
         name, type, own, flops, macs = "<script>alert(1)</script>", "<b>", False, 1, 1
 
-    assert "<script>" not in _line(Module(), 1, False) and "<b>" not in _line(Module(), 1, False)
+    assert "<script>" not in _line(Module(), 1, False, {}) and "<b>" not in _line(Module(), 1, False, {})
 
 
 def test_screen(program):

@@ -5,19 +5,23 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Union
 
+from onnxflops._errors import LimitError
+
 if TYPE_CHECKING:
     from onnxflops._core import Expr, Module, Report
 
 _MOST_ROWS = 2000
+_MOST_SIZES = 8
 _OPEN_DEPTH = 1
 _STYLE = (
     "<style>.onnxflops{font:13px monospace}.onnxflops details,.onnxflops .leaf{margin-left:1.2em}"
     ".onnxflops .bar{display:inline-block;height:.7em;background:#7aa6d8;margin:0 .5em}"
     ".onnxflops summary{cursor:pointer}.onnxflops .type{opacity:.6}</style>"
 )
+Figure = Union[int, "Expr"]
 
 
-def short(value: Union[int, "Expr"]) -> str:
+def short(value: Figure) -> str:
     """A figure as people read it: 14.83 G; a formula as it is, or its beginning."""
     if not isinstance(value, int):
         text = str(value)
@@ -27,15 +31,23 @@ def short(value: Union[int, "Expr"]) -> str:
     amount, unit = float(value), 0
     while abs(amount) >= 999.95 and unit < 6:
         amount, unit = amount / 1000, unit + 1
-    return f"{amount:.4g} {' kMGTPE'[unit]}"
+    return f"{amount:#.4g} {' kMGTPE'[unit]}"
 
 
-def _cost(part: Union["Module", "Report"], in_macs: bool) -> Union[int, "Expr"]:
-    return part.macs if in_macs else part.flops
+def _at(value: Figure, sizes: dict[str, int]) -> Figure:
+    """A figure at these sizes; a formula whose figure is beyond all limits stays one."""
+    try:
+        return value if isinstance(value, int) else value.substitute(**sizes)
+    except LimitError:
+        return value
 
 
-def _line(module: Module, total: Union[int, "Expr"], in_macs: bool) -> str:
-    cost = _cost(module, in_macs)
+def _cost(part: Union["Module", "Report"], in_macs: bool, sizes: dict[str, int]) -> Figure:
+    return _at(part.macs if in_macs else part.flops, sizes)
+
+
+def _line(module: Module, total: Figure, in_macs: bool, sizes: dict[str, int]) -> str:
+    cost = _cost(module, in_macs, sizes)
     bar = ""
     if isinstance(cost, int) and isinstance(total, int) and total > 0:
         share = cost / total
@@ -45,14 +57,27 @@ def _line(module: Module, total: Union[int, "Expr"], in_macs: bool) -> str:
     return f"{name}{kind} {escape(short(cost))}{bar}"
 
 
+def _sizes(sizes: dict[str, int], note: str = "") -> str:
+    shown = [f"{name} = {size}" for name, size in list(sizes.items())[:_MOST_SIZES]]
+    if len(shown) < len(sizes):
+        shown.append(f"and {len(sizes) - len(shown)} more")
+    return f"; {', '.join(shown)}{note}" if shown else ""
+
+
 def report_html(report: Report) -> str:
     """HTML for a cell of a notebook. Names in it come from the model and are escaped."""
-    in_macs = report.rows("module")[:1] != [] and "flops" not in report.rows("module")[0]
-    total = _cost(report, in_macs)
+    in_macs = report.flops is None
+    sizes = report._assumed_sizes
+    total = _cost(report, in_macs, sizes)
     parts = [_STYLE, '<div class="onnxflops">', f"<b>{escape(report.path)}</b> ", "MACs " if in_macs else "FLOPs "]
-    parts += [escape(short(total)), ", params ", escape(short(report.params)) if report.params is not None else "?"]
+    parts.append(escape(short(total)))
     if report.lower_bound:
-        parts.append(", a lower bound")
+        parts.append(" (a lower bound)")
+    if report.params is not None:
+        parts.append(f", params {escape(short(_at(report.params, sizes)))}")
+    parts += [escape(_sizes(report.bindings)), escape(_sizes(sizes, " (assumed)"))]
+    if sizes:
+        parts.append(f"<br>{'MACs' if in_macs else 'FLOPs'} = {escape(short(report.macs if in_macs else report.flops))}")
     open_ends: list[int] = []  # depths of modules whose element is open
     for row, module in enumerate(report.modules):
         while open_ends and open_ends[-1] >= module.depth:
@@ -61,7 +86,7 @@ def report_html(report: Report) -> str:
         if row >= _MOST_ROWS:
             parts.append(f'<div class="leaf">... {len(report.modules) - row} more modules</div>')
             break
-        line = _line(module, total, in_macs)
+        line = _line(module, total, in_macs, sizes)
         if module.children:
             parts.append(f"<details{' open' if module.depth < _OPEN_DEPTH else ''}><summary>{line}</summary>")
             open_ends.append(module.depth)
