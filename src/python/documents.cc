@@ -36,7 +36,10 @@ std::string Page(const MfuReport& report) { return ToHtml(report); }
 template <typename Document>
 nb::class_<Document> Define(nb::module_& m, const char* name, const char* text) {
   nb::class_<Document> cls(m, name, text);
-  cls.def("__str__", [](const Document& d) { return ToStr(Screen(d)); });
+  // Also where a prompt or a notebook shows it.
+  for (const char* name : {"__str__", "__repr__"}) {
+    cls.def(name, [](const Document& d) { return ToStr(Screen(d)); });
+  }
   cls.def(
       "to_json", [](const Document& d) { return ToStr(ToJson(d)); }, "The program's JSON.");
   cls.def(

@@ -133,11 +133,14 @@ nb::list Rows(const PyReport& of, const std::string& by) {
       absl::StrCat("rows(): by ", Quoted(by), ": it should be module, op or node")));
 }
 
+std::string Headline(const Report& report, const Totals& totals) {
+  const Expr& cost = report.has_flops() ? totals.flops : totals.macs;
+  return absl::StrCat(report.has_flops() ? "FLOPs " : "MACs ", cost.Shortened(100));
+}
+
 nb::str Title(const Report& report) {
-  return ToStr(absl::StrCat(
-      "<onnxflops.Report of ", Escaped(report.model.path), ": ",
-      report.has_flops() ? "FLOPs " : "MACs ",
-      (report.has_flops() ? report.totals.flops : report.totals.macs).Shortened(100), ">"));
+  return ToStr(absl::StrCat("<onnxflops.Report of ", Escaped(report.model.path), ": ",
+                            Headline(report, report.totals), ">"));
 }
 
 size_t FindModule(const Report& report, const std::string& path) {
@@ -299,6 +302,9 @@ void DefineReport(nb::module_& m) {
       totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
       [](const PyTotals& of, const Quantity& q) { return of.report->Has(q); });
   AddDerived(totals, [](const PyTotals& of) -> const Totals& { return of.totals; });
+  totals.def("__repr__", [](const PyTotals& of) {
+    return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
+  });
 
   nb::class_<PyReport> report(
       m, "Report",

@@ -7,6 +7,7 @@ import re
 import onnxflops
 import pytest
 from conftest import ROOT
+from onnxflops.monitor import Perf
 
 CORPUS = sorted(p for p in (ROOT / "tests/fuzz/corpus").rglob("*") if p.is_file())
 
@@ -65,6 +66,7 @@ def calls(gpt2):  # any model will do: the smallest
     yield "diff", lambda x: onnxflops.diff(gpt2, x)
     yield "delta", lambda x: onnxflops.diff(gpt2, gpt2).delta(x)
     yield "check", lambda x: onnxflops.check(gpt2, x)
+    yield "against", lambda x: onnxflops.check(gpt2, against=x)
     yield "max", lambda x: onnxflops.check(gpt2, max=x)
     yield "mfu", lambda x: onnxflops.mfu(x, step_time=1, peak=1e12)
     for name in ("step_time", "devices", "device", "dtype", "peak", "nosuch"):
@@ -73,6 +75,16 @@ def calls(gpt2):  # any model will do: the smallest
     yield "parse", lambda x: onnxflops.parse_expr(x)
     for sign in ("__add__", "__rsub__", "__mul__", "__pow__", "__lt__", "__eq__"):
         yield sign, lambda x, sign=sign: getattr(report.flops, sign)(x)
+    names = (gpt2.count, gpt2.compare, report.at, report.flops.evaluate, report.flops.substitute)
+    for function in names:  # names of sizes, not only sizes
+        yield f"name in {function.__name__}", lambda x, function=function: function(**{x: 1})
+    yield "mfu of a report", lambda x: onnxflops.mfu(report, step_time=x, peak=x)
+    yield "option of diff", lambda x: onnxflops.diff(gpt2, gpt2, causal=x)
+    yield "option of explain", lambda x: gpt2.explain("x", dim=x)
+    for name in ("device", "dtype", "peak", "devices", "every", "tokens", "reduce", "clock"):
+        yield f"Perf {name}", lambda x, name=name: Perf(gpt2, **{"peak": 1e9, "every": 1, name: x}).step(batch=1, seq=1)
+    yield "step", lambda x: Perf(gpt2, peak=1e9, every=1).step(batch=x, seq=x)
+    yield "pandas", lambda x: report.to_pandas(x)
     yield "evaluate", lambda x: report.flops.evaluate(batch=x, seq=x)
     yield "substitute", lambda x: report.flops.substitute(batch=x)
 
@@ -86,7 +98,7 @@ def test_odd_arguments():
             except CALM as error:
                 assert isinstance(str(error), str), name
             tried += 1
-    assert tried > 2000
+    assert tried > 3000
 
 
 @pytest.mark.parametrize("path", CORPUS[:: max(1, len(CORPUS) // 1500)], ids=lambda p: f"{p.parent.name}/{p.name}")

@@ -183,7 +183,11 @@ def test_names_in_html_are_data():
 
 
 def test_screen(program):
-    assert str(onnxflops.load(CLIP).count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
+    m = onnxflops.load(CLIP)
+    assert str(m.count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
+    assert repr(m.compare(["thop"])) == program("compare", CLIP, "--with", "thop")
+    assert repr(m.count().at(batch=64)) == "<onnxflops.Totals: FLOPs 25380683074432>"
+    assert repr(m.count()) == f"<onnxflops.Report of {CLIP}: FLOPs 396573173038*batch>"
 
 
 def test_objects_do_not_change(gpt2):
