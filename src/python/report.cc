@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -229,6 +230,24 @@ void DefineModules(nb::module_& m) {
               "Those whose path matches: \"visual.*.mlp\"; * stands for any signs, dots included.");
 }
 
+// For people, where sizes are open: sizes, what each module costs at them, and the parameters. None
+// where there is no figure.
+nb::tuple Assumed(const PyReport& of) {
+  const Report& report = *of.report;
+  const report::ReferenceValues values(report);
+  const auto show = [&](const Expr& figure) -> nb::object {
+    const std::optional<absl::int128> value = values.Of(figure);
+    return value ? nb::object(ToInt(*value)) : nb::object(nb::none());
+  };
+  nb::dict sizes;
+  for (const auto& [name, size] : values.sizes()) sizes[ToStr(BareName(name))] = nb::int_(size);
+  nb::list costs;
+  for (const Module& m : report.modules) {
+    costs.append(show(report.has_flops() ? m.amounts->flops : m.amounts->macs));
+  }
+  return nb::make_tuple(sizes, costs, show(report.totals.params));
+}
+
 template <typename Class, typename TotalsOf>
 void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   for (const DerivedQuantity& d : kDerivedQuantities) {
@@ -263,16 +282,8 @@ void DefineWriters(nb::class_<PyReport>& report) {
   report.def(
       "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
       "A page that needs nothing else, with a picture and a table of the modules: the program's.");
-  report.def_prop_ro(
-      "_assumed_sizes",
-      [](const PyReport& of) {
-        nb::dict sizes;
-        for (const auto& [name, size] : report::ReferenceSizes(*of.report)) {
-          sizes[ToStr(BareName(name))] = nb::int_(size);
-        }
-        return sizes;
-      },
-      nb::sig("def _assumed_sizes(self, /) -> dict[str, int]"));
+  report.def("_assumed", &Assumed,
+             nb::sig("def _assumed(self) -> tuple[dict[str, int], list[int | None], int | None]"));
   report.def("_repr_html_", [](nb::handle self) {
     return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
   });

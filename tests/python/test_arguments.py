@@ -1,5 +1,6 @@
 """Whatever is given, there is an answer or an exception, and the interpreter goes on."""
 
+import importlib.util
 import os
 import random
 import re
@@ -44,7 +45,7 @@ class OddItems(dict):
 
 ODD += [Odd(), OddItems(a=1)]
 
-CALM = (onnxflops.OnnxflopsError, TypeError, ValueError, RuntimeError, OverflowError, LookupError, OSError, AttributeError)
+CALM = (onnxflops.OnnxflopsError, ImportError, TypeError, ValueError, RuntimeError, OverflowError, LookupError, OSError, AttributeError)
 
 
 def calls(gpt2):  # any model will do: the smallest
@@ -101,14 +102,31 @@ def test_odd_arguments():
     assert tried > 3000
 
 
+def hostile_models():
+    spec = importlib.util.spec_from_file_location("hostile_models", ROOT / "tests/hostile/models.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.MODELS
+
+
+def use(source):
+    try:
+        report = onnxflops.load(source).count()
+        assert report.to_json() and report._repr_html_() and report.rows("op") is not None and str(report)
+        report.rows("node")
+    except onnxflops.OnnxflopsError as error:
+        assert str(error)
+
+
 @pytest.mark.parametrize("path", CORPUS[:: max(1, len(CORPUS) // 1500)], ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_hostile_files(path):
-    for source in (path.read_bytes(), str(path)):
-        try:
-            report = onnxflops.load(source).count()
-            assert report.to_json() and report._repr_html_() and str(report)
-        except onnxflops.OnnxflopsError as error:
-            assert str(error)
+    use(path.read_bytes())
+    use(str(path))
+
+
+@pytest.mark.parametrize("name", hostile_models())
+def test_hostile_models(name):
+    use(hostile_models()[name]())
 
 
 def test_mutated_models(gpt2):

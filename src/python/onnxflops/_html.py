@@ -5,8 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Union
 
-from onnxflops._errors import LimitError
-
 if TYPE_CHECKING:
     from onnxflops._core import Expr, Module, Report
 
@@ -34,20 +32,7 @@ def short(value: Figure) -> str:
     return f"{amount:#.4g} {' kMGTPE'[unit]}"
 
 
-def _at(value: Figure, sizes: dict[str, int]) -> Figure:
-    """A figure at these sizes; a formula whose figure is beyond all limits stays one."""
-    try:
-        return value if isinstance(value, int) else value.substitute(**sizes)
-    except LimitError:
-        return value
-
-
-def _cost(part: Union["Module", "Report"], in_macs: bool, sizes: dict[str, int]) -> Figure:
-    return _at(part.macs if in_macs else part.flops, sizes)
-
-
-def _line(module: Module, total: Figure, in_macs: bool, sizes: dict[str, int]) -> str:
-    cost = _cost(module, in_macs, sizes)
+def _line(module: Module, cost: Figure, total: Figure) -> str:
     bar = ""
     if isinstance(cost, int) and isinstance(total, int) and total > 0:
         share = cost / total
@@ -67,17 +52,17 @@ def _sizes(sizes: dict[str, int], note: str = "") -> str:
 def report_html(report: Report) -> str:
     """HTML for a cell of a notebook. Names in it come from the model and are escaped."""
     in_macs = report.flops is None
-    sizes = report._assumed_sizes
-    total = _cost(report, in_macs, sizes)
-    parts = [_STYLE, '<div class="onnxflops">', f"<b>{escape(report.path)}</b> ", "MACs " if in_macs else "FLOPs "]
-    parts.append(escape(short(total)))
+    formula, unit = (report.macs, "MACs") if in_macs else (report.flops, "FLOPs")
+    sizes, costs, params = report._assumed()
+    total = formula if costs[0] is None else costs[0]
+    parts = [_STYLE, f'<div class="onnxflops"><b>{escape(report.path)}</b> {unit} {escape(short(total))}']
     if report.lower_bound:
         parts.append(" (a lower bound)")
-    if report.params is not None:
-        parts.append(f", params {escape(short(_at(report.params, sizes)))}")
+    if params is not None and report.params is not None:
+        parts.append(f", params {short(params)}")
     parts += [escape(_sizes(report.bindings)), escape(_sizes(sizes, " (assumed)"))]
-    if sizes:
-        parts.append(f"<br>{'MACs' if in_macs else 'FLOPs'} = {escape(short(report.macs if in_macs else report.flops))}")
+    if not isinstance(formula, int):
+        parts.append(f"<br>{unit} = {escape(short(formula))}")
     open_ends: list[int] = []  # depths of modules whose element is open
     for row, module in enumerate(report.modules):
         while open_ends and open_ends[-1] >= module.depth:
@@ -86,7 +71,8 @@ def report_html(report: Report) -> str:
         if row >= _MOST_ROWS:
             parts.append(f'<div class="leaf">... {len(report.modules) - row} more modules</div>')
             break
-        line = _line(module, total, in_macs, sizes)
+        cost = costs[row]
+        line = _line(module, (module.macs if in_macs else module.flops) if cost is None else cost, total)
         if module.children:
             parts.append(f"<details{' open' if module.depth < _OPEN_DEPTH else ''}><summary>{line}</summary>")
             open_ends.append(module.depth)
