@@ -164,6 +164,9 @@ CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle ag
   const std::vector<Device> devices = Require(roofline.devices_file.Parse());
   const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
   const tools::BaseModel base = {against.is_none() ? "" : FromPath(against), "", false};
+  if (path.empty() && limits.maxima.empty()) {
+    Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
+  }
   const Budgets budgets = Require(ReadBudgets(path, limits.maxima, !base.path.empty(), devices));
   tools::CheckRun run = {options, devices};
   Require(rate.Parse(&run.rate, &run.num_devices));

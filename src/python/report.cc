@@ -209,6 +209,10 @@ void DefineModules(nb::module_& m) {
 
   nb::class_<PyModules> modules(m, "Modules",
                                 "The modules of a report: the model first, in order.");
+  modules.def("__repr__", [](const PyModules& of) {
+    return ToStr(absl::StrCat("<onnxflops.Modules of ", Escaped(of.of.report->model.path), ": ",
+                              of.of.report->modules.size(), ">"));
+  });
   modules.def("__len__", [](const PyModules& of) { return of.of.report->modules.size(); });
   modules.def(
       "__iter__", [](const PyModules& of) { return nb::iter(Filter(of, "*")); },

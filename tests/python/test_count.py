@@ -55,6 +55,8 @@ def test_check(tmp_path, program):
     check = onnxflops.check(CLIP, budgets)
     assert check.passed and bool(check)
     assert check.to_json() == program("check", CLIP, "--budgets", budgets, "--format", "json")
+    with pytest.raises(onnxflops.InvalidError, match="max="):
+        onnxflops.check(CLIP)
     tight = onnxflops.check(onnxflops.load(CLIP), max="macs=197 GMAC", batch=1)
     assert not tight and "197 GMAC" in str(tight)
 
@@ -90,6 +92,9 @@ def test_expr(gpt2):
         flops.evaluate(batch=1)
     with pytest.raises(onnxflops.UnavailableError, match="depends on the sizes"):
         flops < 10**12  # noqa: B015
+    for kind in (int, float):
+        with pytest.raises(onnxflops.UnavailableError, match="evaluate"):
+            kind(flops)
     with pytest.raises(onnxflops.LimitError, match="128 bits"):
         flops * 2**100 * 2**20
     with pytest.raises(TypeError):

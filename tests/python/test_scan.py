@@ -53,6 +53,8 @@ def test_resumes(tmp_path):
 
 def test_arguments(tmp_path):
     need("pyarrow")
+    with pytest.raises(TypeError, match="list of paths"):
+        onnxflops.scan("x.onnx", tmp_path / "out")
     with pytest.raises(onnxflops.InvalidError, match="local, dask or ray"):
         onnxflops.scan(["x"], tmp_path / "out", engine="spark")
     rows = rows_of(onnxflops.scan([str(ROOT / "models/gpt2.onnx")], tmp_path / "out", count={"batch": 1, "seq": 8}))
