@@ -18,6 +18,7 @@
 #include "src/api/count.h"
 #include "src/api/load.h"
 #include "src/api/sequence.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/graph/symbol_origin.h"

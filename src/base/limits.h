@@ -262,6 +262,8 @@ inline constexpr int64_t kMaxProfileSamples = 32'000'000;
 inline constexpr int64_t kMaxProfileNs = int64_t{1} << 53;
 // Sizes of one tensor, and tensors of one kernel, that are kept of a profile.
 inline constexpr size_t kMaxProfileOutputs = 64;
+// Bytes of a line of a training's log; what is longer is reported and left out.
+inline constexpr size_t kMaxLogLine = size_t{1} << 20;
 // Executions of kernels that a trace is written with.
 inline constexpr size_t kMaxTraceEvents = 500'000;
 // Highest IR version that this loader knows.

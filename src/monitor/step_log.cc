@@ -10,7 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "src/base/quote.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
 
 namespace onnxflops {
 namespace monitor {
@@ -146,7 +147,7 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
   line = absl::StripAsciiWhitespace(line);
   if (line.empty()) return std::nullopt;
   if (line.size() > kMaxLogLine) {
-    return absl::InvalidArgumentError(absl::StrCat("has more than ", kMaxLogLine, " bytes"));
+    return LimitError("log-line", absl::StrCat("has more than ", kMaxLogLine, " bytes (log-line)"));
   }
   if (line[0] == '{') {
     absl::StatusOr<StepRecord> record = monitor::ReadJson(line);

@@ -9,7 +9,6 @@
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,9 +19,6 @@
 #include "absl/strings/string_view.h"
 
 namespace onnxflops {
-
-// A line of a log is not longer; what is longer is reported and left out.
-inline constexpr size_t kMaxLogLine = size_t{1} << 20;
 
 struct StepRecord {
   std::optional<int64_t> step;

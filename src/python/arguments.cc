@@ -23,8 +23,6 @@ constexpr absl::string_view kNotInPython[] = {
     "--plot",   "--sort",    "--redact-names", "-j",        "--columns",  "--top",
     "--depth",  "--no-fold", "--exact",        "--prefill", "--decode"};
 
-std::string TypeName(nb::handle value) { return nb::type_name(value.type()).c_str(); }
-
 bool IsSequence(nb::handle value) {
   return PySequence_Check(value.ptr()) && !nb::isinstance<nb::str>(value) &&
          !nb::isinstance<nb::bytes>(value);
@@ -97,8 +95,9 @@ void AddSizes(nb::handle value, const std::string& what, Bindings* sizes) {
 
 }  // namespace
 
-void SetOptions(const nb::kwargs& given, const tools::OptionList& list, const std::string& function,
+bool SetOptions(const nb::kwargs& given, const tools::OptionList& list, const std::string& function,
                 Bindings* sizes) {
+  bool has_options = false;
   for (const auto& [key, value] : given) {
     const std::string name = FromStr(key, function);
     const std::string what = absl::StrCat(function, ": ", Quoted(name));
@@ -112,13 +111,16 @@ void SetOptions(const nb::kwargs& given, const tools::OptionList& list, const st
     if (sizes != nullptr && name == "dim") {
       AddSizes(value, what, sizes);
     } else if (option != nullptr) {
-      if (!value.is_none()) SetOption(*option, value, what);
+      if (value.is_none()) continue;
+      SetOption(*option, value, what);
+      has_options = true;
     } else if (sizes != nullptr) {
       AddSize(name, value, function, sizes);
     } else {
       RaiseTypeError(absl::StrCat(what, " is no argument"));
     }
   }
+  return has_options;
 }
 
 }  // namespace onnxflops::python

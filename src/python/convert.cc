@@ -35,8 +35,6 @@ const char* ClassOf(const absl::Status& error) {
   }
 }
 
-std::string TypeName(nb::handle value) { return nb::type_name(value.type()).c_str(); }
-
 nb::object Steal(PyObject* made) {
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
@@ -56,6 +54,8 @@ void RaiseTypeError(const std::string& message) {
   PyErr_SetObject(PyExc_TypeError, ToStr(message).ptr());
   throw nb::python_error();
 }
+
+std::string TypeName(nb::handle value) { return nb::type_name(value.type()).c_str(); }
 
 nb::str ToStr(absl::string_view text) {
   const auto size = static_cast<Py_ssize_t>(text.size());

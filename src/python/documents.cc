@@ -1,5 +1,6 @@
 // What is told of a model beside its report: comparisons, explanations, diffs, checks, utilisation.
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "src/api/diff.h"
@@ -27,10 +28,18 @@ std::string Screen(const Diff& diff) { return ToTable(diff, DiffViewOptions{}, {
 std::string Screen(const CheckReport& report) { return ToTable(report, {}); }
 std::string Screen(const MfuReport& report) { return ToTable(report, {}); }
 
+std::string Page(const CompareReport& report) { return ToHtml(report); }
+std::string Page(const Diff& diff) { return ToHtml(diff, DiffViewOptions{}); }
+std::string Page(const CheckReport& report) { return ToHtml(report); }
+std::string Page(const MfuReport& report) { return ToHtml(report); }
+
 template <typename Document>
 nb::class_<Document> Define(nb::module_& m, const char* name, const char* text) {
   nb::class_<Document> cls(m, name, text);
-  cls.def("__str__", [](const Document& d) { return ToStr(Screen(d)); });
+  // Also where a prompt or a notebook shows it.
+  for (const char* name : {"__str__", "__repr__"}) {
+    cls.def(name, [](const Document& d) { return ToStr(Screen(d)); });
+  }
   cls.def(
       "to_json", [](const Document& d) { return ToStr(ToJson(d)); }, "The program's JSON.");
   cls.def(
@@ -38,7 +47,11 @@ nb::class_<Document> Define(nb::module_& m, const char* name, const char* text) 
       [](const Document& d) {
         return nb::module_::import_("json").attr("loads")(ToStr(ToJson(d)));
       },
-      nb::sig("def to_dict(self) -> dict[str, Any]"));
+      nb::sig("def to_dict(self) -> dict[str, Any]"), "The same as a dict.");
+  if constexpr (!std::is_same_v<Document, Explanation>) {
+    cls.def(
+        "to_html", [](const Document& d) { return ToStr(Page(d)); }, "The program's page.");
+  }
   return cls;
 }
 
@@ -61,12 +74,16 @@ void DefineMfu(nb::module_& m) {
   auto mfu = Define<MfuReport>(m, "Mfu", "Utilisation of devices by a training step.");
   mfu.def_ro("mfu", &MfuReport::mfu, "Model FLOPs utilisation, as a part of 1. It is not clamped.");
   mfu.def_ro("hfu", &MfuReport::hfu, "The same with activations that are computed again.");
-  mfu.def_ro("step_seconds", &MfuReport::step_seconds);
-  mfu.def_ro("devices", &MfuReport::devices);
+  mfu.def_ro("step_seconds", &MfuReport::step_seconds, "How long a step takes.");
+  mfu.def_ro("devices", &MfuReport::devices, "How many share it.");
   mfu.def_ro("achieved_flops_per_second", &MfuReport::achieved_flops_per_second, "By each device.");
   mfu.def_ro("peak_flops_per_second", &MfuReport::peak_flops_per_second, "Of each device.");
-  mfu.def_prop_ro("forward_flops", [](const MfuReport& r) { return ToInt(r.forward_flops); });
-  mfu.def_prop_ro("backward_flops", [](const MfuReport& r) { return ToInt(r.backward_flops); });
+  mfu.def_prop_ro(
+      "forward_flops", [](const MfuReport& r) { return ToInt(r.forward_flops); },
+      "Of a step of all devices.");
+  mfu.def_prop_ro(
+      "backward_flops", [](const MfuReport& r) { return ToInt(r.backward_flops); },
+      "Of a step of all devices.");
   mfu.def_prop_ro(
       "training_flops", [](const MfuReport& r) { return ToInt(r.training_flops); },
       "Of a step of all devices.");
@@ -82,9 +99,13 @@ void DefineDocuments(nb::module_& m) {
                          "Tool by tool its figure; None if it has none.");
   auto explanation =
       Define<Explanation>(m, "Explanation", "Why a node costs what it costs: of one run.");
-  explanation.def_prop_ro("node", [](const Explanation& e) { return ToStr(e.node.name); });
-  explanation.def_prop_ro("op", [](const Explanation& e) { return ToStr(e.node.op); });
-  explanation.def_prop_ro("formula", [](const Explanation& e) { return ToStr(e.formula); });
+  explanation.def_prop_ro(
+      "node", [](const Explanation& e) { return ToStr(e.node.name); }, "Its name.");
+  explanation.def_prop_ro(
+      "op", [](const Explanation& e) { return ToStr(e.node.op); }, "Its operator.");
+  explanation.def_prop_ro(
+      "formula", [](const Explanation& e) { return ToStr(e.formula); },
+      "What an operator of this kind costs, in words.");
   AddQuantities(
       explanation, [](const Explanation& e) { return &e.amounts; },
       [](const Explanation& /*e*/, const Quantity& q) {
@@ -96,7 +117,7 @@ void DefineDocuments(nb::module_& m) {
   diff.def_prop_ro(
       "is_empty", [](const Diff& d) { return d.IsEmpty(); }, "Whether nothing changed.");
   auto check = Define<CheckReport>(m, "Check", "Verdicts on a model by its budgets.");
-  check.def_prop_ro("passed", &CheckReport::passed);
+  check.def_prop_ro("passed", &CheckReport::passed, "Whether every limit holds.");
   check.def("__bool__", &CheckReport::passed);
   DefineMfu(m);
 }

@@ -65,6 +65,11 @@ nb::object Substitute(const Expr& expr, const nb::kwargs& sizes) {
   return ToNumber(expr.Substitute(FromSizes(sizes, "substitute()")));
 }
 
+nb::object Unbound(const Expr& expr) {
+  Raise(absl::FailedPreconditionError(absl::StrCat(
+      expr.Shortened(80), " depends on the sizes: evaluate(name=size) gives the number")));
+}
+
 nb::list Symbols(const Expr& expr) {
   nb::list names;
   for (const std::string& name : expr.Symbols()) names.append(ToStr(BareName(name)));
@@ -107,6 +112,8 @@ void DefineErrorsAndExpr(nb::module_& m) {
   define(
       "__neg__", [](const Expr& self) { return ToNumber(Expr(0) - self); },
       "(self, /) -> int | Expr");
+  define("__int__", &Unbound, "(self, /) -> int");
+  define("__float__", &Unbound, "(self, /) -> float");
   const Sign kBool = "(self, other: int | Expr, /) -> bool";
   define("__lt__", Comparison("<", &ProvablyLess), kBool);
   define("__gt__", Comparison(">", [](const Expr& a, const Expr& b) { return ProvablyLess(b, a); }),

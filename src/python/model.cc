@@ -60,19 +60,20 @@ PyModel LoadBytes(nb::bytes bytes, const std::string& name) {
 
 PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
   tools::CountArguments args;
-  tools::OptionList list;
-  args.AddTo(&list);
-  Bindings sizes;
-  SetOptions(given, list, "count()", &sizes);
+  Given taken = TakeOptions(given, "count()", &args);
+  const bool is_open = taken.sizes.empty();
   std::vector<tools::DimSizes> sweep;
   CountOptions options = Require(args.Options(&sweep));
-  options.bindings = std::move(sizes);
+  options.bindings = std::move(taken.sizes);
   const ViewOptions view = Require(args.view.Parse(tools::Format::kJson));
   options.node_rows = view.by == GroupBy::kNode;
   PyReport made = {nullptr, of.model, std::make_shared<const CountOptions>(std::move(options)),
-                   args.convention};
-  made.report = std::make_shared<const Report>(
-      Require(WithoutGil([&] { return made.Count(*made.options); })));
+                   args.convention, taken.has_options ? std::make_shared<Formulas>() : of.formulas};
+  made.report = Require(WithoutGil([&]() -> Formulas::Counted {
+    if (is_open && !taken.has_options) return made.Open();
+    ASSIGN_OR_RETURN(Report report, made.Count(*made.options));
+    return std::make_shared<const Report>(std::move(report));
+  }));
   return made;
 }
 
@@ -134,26 +135,28 @@ absl::StatusOr<Budgets> ReadBudgets(const std::string& path, const std::vector<s
   return budgets;
 }
 
-CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle against,
-                       const nb::kwargs& given) {
+// Options of `onnxflops check` alone.
+struct LimitArguments {
   std::vector<std::string> maxima;
   std::string profile, optimized;
+
+  void AddTo(tools::OptionList* list) {
+    list->AddValues("--max", "", &maxima, "");
+    list->AddValue("--profile", "", &profile, "");
+    list->AddValue("--optimized", "", &optimized, "");
+  }
+};
+
+CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle against,
+                       const nb::kwargs& given) {
+  LimitArguments limits;
   tools::SizeArguments size_args;
   tools::CausalArgument causal;
   tools::RateArguments rate;
   tools::RooflineArguments roofline;
-  tools::OptionList list;
-  list.AddValues("--max", "", &maxima, "");
-  list.AddValue("--profile", "", &profile, "");
-  list.AddValue("--optimized", "", &optimized, "");
-  size_args.AddTo(&list);
-  causal.AddTo(&list);
-  rate.AddTo(&list);
-  roofline.AddTo(&list);
-  Bindings sizes;
-  SetOptions(given, list, "check()", &sizes);
+  Given taken = TakeOptions(given, "check()", &limits, &size_args, &causal, &rate, &roofline);
   CountOptions options = Require(size_args.Parse());
-  options.bindings = std::move(sizes);
+  options.bindings = std::move(taken.sizes);
   options.causal = Require(causal.Parse());
   if (!roofline.device.empty() || !roofline.dtype.empty()) {
     options.on_device = Require(roofline.Parse());
@@ -161,12 +164,15 @@ CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle ag
   const std::vector<Device> devices = Require(roofline.devices_file.Parse());
   const std::string path = budgets_path.is_none() ? "" : FromPath(budgets_path);
   const tools::BaseModel base = {against.is_none() ? "" : FromPath(against), "", false};
-  const Budgets budgets = Require(ReadBudgets(path, maxima, !base.path.empty(), devices));
+  if (path.empty() && limits.maxima.empty()) {
+    Raise(absl::InvalidArgumentError("check(): a file of budgets, or max=, gives the limits"));
+  }
+  const Budgets budgets = Require(ReadBudgets(path, limits.maxima, !base.path.empty(), devices));
   tools::CheckRun run = {options, devices};
   Require(rate.Parse(&run.rate, &run.num_devices));
   run.has_rate = rate.given();
-  run.profile = profile;
-  run.optimized = optimized;
+  run.profile = limits.profile;
+  run.optimized = limits.optimized;
   const tools::Side side = {*of.model, std::nullopt};
   CheckReport report;
   report.budgets = path;
@@ -182,12 +188,9 @@ CheckReport CheckModel(const PyModel& of, nb::handle budgets_path, nb::handle ag
 
 MfuReport MfuOfModel(const PyModel& of, const nb::kwargs& given) {
   tools::MfuArguments args;
-  tools::OptionList list;
-  args.AddTo(&list);
-  Bindings sizes;
-  SetOptions(given, list, "mfu()", &sizes);
+  Given taken = TakeOptions(given, "mfu()", &args);
   MfuOptions options = Require(args.Parse());
-  options.count.bindings = std::move(sizes);
+  options.count.bindings = std::move(taken.sizes);
   return Require(WithoutGil([&] { return CountMfu(*of.model, options); }));
 }
 
@@ -230,7 +233,9 @@ constexpr char kCountSig[] =
 
 void DefineModel(nb::module_& m) {
   nb::class_<PyModel> model(m, "Model", "A graph to count. load() gives one.");
-  model.def_prop_ro("path", [](const PyModel& of) { return ToStr((*of.model)->path); });
+  model.def_prop_ro(
+      "path", [](const PyModel& of) { return ToStr((*of.model)->path); },
+      "Where it was loaded from, or its name.");
   model.def("__repr__", [](const PyModel& of) {
     return ToStr(absl::StrCat("<onnxflops.Model ", Quoted((*of.model)->path), ">"));
   });

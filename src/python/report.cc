@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,24 +27,17 @@ namespace nb = nanobind;
 
 nb::object Loads(const nb::str& json) { return nb::module_::import_("json").attr("loads")(json); }
 
-// Of a size that was given before counting, the formulas are those of the count without sizes,
-// which is made once; where the model has none, because a size decides what runs, it is counted
-// again.
+// Of a size that was given before counting, the formulas are those of the count without sizes;
+// where the model has none, because a size decides what runs, it is counted again.
 absl::StatusOr<Totals> AtOtherSizes(const PyReport& of, const Bindings& sizes) {
-  CountOptions options = *of.options;
-  options.node_rows = false;
-  std::call_once(of.open->once, [&] {
-    CountOptions without = options;
-    without.bindings.clear();
-    absl::StatusOr<Report> open = of.Count(without);
-    if (open.ok()) of.open->report = *std::move(open);
-  });
   Bindings all = sizes;
   all.insert(of.options->bindings.begin(), of.options->bindings.end());
-  if (of.open->report) {
-    absl::StatusOr<Totals> totals = of.open->report->At(all);
+  if (const Formulas::Counted& open = of.Open(); open.ok()) {
+    absl::StatusOr<Totals> totals = (*open)->At(all);
     if (totals.ok()) return totals;
   }
+  CountOptions options = *of.options;
+  options.node_rows = false;
   options.bindings = std::move(all);
   ASSIGN_OR_RETURN(Report report, of.Count(options));
   return std::move(report.totals);
@@ -140,11 +134,14 @@ nb::list Rows(const PyReport& of, const std::string& by) {
       absl::StrCat("rows(): by ", Quoted(by), ": it should be module, op or node")));
 }
 
+std::string Headline(const Report& report, const Totals& totals) {
+  const Expr& cost = report.has_flops() ? totals.flops : totals.macs;
+  return absl::StrCat(report.has_flops() ? "FLOPs " : "MACs ", cost.Shortened(100));
+}
+
 nb::str Title(const Report& report) {
-  return ToStr(absl::StrCat(
-      "<onnxflops.Report of ", Escaped(report.model.path), ": ",
-      report.has_flops() ? "FLOPs " : "MACs ",
-      (report.has_flops() ? report.totals.flops : report.totals.macs).Shortened(100), ">"));
+  return ToStr(absl::StrCat("<onnxflops.Report of ", Escaped(report.model.path), ": ",
+                            Headline(report, report.totals), ">"));
 }
 
 size_t FindModule(const Report& report, const std::string& path) {
@@ -191,12 +188,16 @@ void DefineModules(nb::module_& m) {
   module.def_prop_ro(
       "type", [](const PyModule& of) { return ToStr(of.module().type); },
       "Its class, or \"\" if the file does not name it.");
-  module.def_prop_ro("depth", [](const PyModule& of) { return of.module().depth; });
+  module.def_prop_ro(
+      "depth", [](const PyModule& of) { return of.module().depth; }, "0 for the model.");
   module.def_prop_ro(
       "own", [](const PyModule& of) { return of.module().own; },
       "Whether this is its parent's own work, outside of its children.");
-  module.def_prop_ro("nodes", [](const PyModule& of) { return of.module().nodes; });
-  module.def_prop_ro("parent", &Parent, nb::sig("def parent(self, /) -> Module | None"));
+  module.def_prop_ro(
+      "nodes", [](const PyModule& of) { return of.module().nodes; },
+      "How many nodes of the graph are in it.");
+  module.def_prop_ro("parent", &Parent, nb::sig("def parent(self, /) -> Module | None"),
+                     "None for the model.");
   module.def_prop_ro("children", &Children, nb::sig("def children(self, /) -> list[Module]"),
                      "Their figures add up to those of this module.");
   module.def("__repr__", [](const PyModule& of) {
@@ -208,6 +209,10 @@ void DefineModules(nb::module_& m) {
 
   nb::class_<PyModules> modules(m, "Modules",
                                 "The modules of a report: the model first, in order.");
+  modules.def("__repr__", [](const PyModules& of) {
+    return ToStr(absl::StrCat("<onnxflops.Modules of ", Escaped(of.of.report->model.path), ": ",
+                              of.of.report->modules.size(), ">"));
+  });
   modules.def("__len__", [](const PyModules& of) { return of.of.report->modules.size(); });
   modules.def(
       "__iter__", [](const PyModules& of) { return nb::iter(Filter(of, "*")); },
@@ -229,12 +234,31 @@ void DefineModules(nb::module_& m) {
               "Those whose path matches: \"visual.*.mlp\"; * stands for any signs, dots included.");
 }
 
+// For people, where sizes are open: sizes, what each module costs at them, and the parameters. None
+// where there is no figure.
+nb::tuple Assumed(const PyReport& of) {
+  const Report& report = *of.report;
+  const report::ReferenceValues values(report);
+  const auto show = [&](const Expr& figure) -> nb::object {
+    const std::optional<absl::int128> value = values.Of(figure);
+    return value ? nb::object(ToInt(*value)) : nb::object(nb::none());
+  };
+  nb::dict sizes;
+  for (const auto& [name, size] : values.sizes()) sizes[ToStr(BareName(name))] = nb::int_(size);
+  nb::list costs;
+  for (const Module& m : report.modules) {
+    costs.append(show(report.has_flops() ? m.amounts->flops : m.amounts->macs));
+  }
+  return nb::make_tuple(sizes, costs, show(report.totals.params));
+}
+
 template <typename Class, typename TotalsOf>
 void AddDerived(nb::class_<Class>& cls, const TotalsOf& totals_of) {
   for (const DerivedQuantity& d : kDerivedQuantities) {
     cls.def_prop_ro(
         d.key.data(), [&d, totals_of](const Class& of) { return ToNumber(totals_of(of).*d.value); },
-        nb::sig(absl::StrCat("def ", d.key, "(self, /) -> int | Expr").c_str()));
+        nb::sig(absl::StrCat("def ", d.key, "(self, /) -> int | Expr").c_str()),
+        "By the rule that backward is 2 x forward, or exact with backward=\"exact\".");
   }
 }
 
@@ -249,7 +273,7 @@ void DefineWriters(nb::class_<PyReport>& report) {
       "The program's JSON: onnxflops.report/1.");
   report.def(
       "to_dict", [](const PyReport& of) { return Loads(ToStr(ToJson(*of.report))); },
-      nb::sig("def to_dict(self) -> dict[str, Any]"));
+      nb::sig("def to_dict(self) -> dict[str, Any]"), "The same as a dict.");
   report.def(
       "to_pandas",
       [](nb::handle self, nb::handle by) {
@@ -259,6 +283,11 @@ void DefineWriters(nb::class_<PyReport>& report) {
       nb::sig("def to_pandas(self, by: Literal['module', 'op', 'node'] = 'module') -> "
               "pandas.DataFrame"),
       "rows() as a DataFrame. Needs pandas.");
+  report.def(
+      "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
+      "A page that needs nothing else, with a picture and a table of the modules: the program's.");
+  report.def("_assumed", &Assumed,
+             nb::sig("def _assumed(self) -> tuple[dict[str, int], list[int | None], int | None]"));
   report.def("_repr_html_", [](nb::handle self) {
     return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
   });
@@ -272,6 +301,15 @@ absl::StatusOr<Report> PyReport::Count(const CountOptions& with) const {
   return convention.empty() ? onnxflops::Count(*model, with) : CountAs(*model, with, convention);
 }
 
+const Formulas::Counted& PyReport::Open() const {
+  return formulas->Get([&] {
+    CountOptions without = *options;
+    without.node_rows = false;
+    without.bindings.clear();
+    return Count(without);
+  });
+}
+
 void DefineReport(nb::module_& m) {
   DefineModules(m);
   nb::class_<PyTotals> totals(m, "Totals", "The figures of a model at sizes.");
@@ -279,20 +317,34 @@ void DefineReport(nb::module_& m) {
       totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
       [](const PyTotals& of, const Quantity& q) { return of.report->Has(q); });
   AddDerived(totals, [](const PyTotals& of) -> const Totals& { return of.totals; });
+  totals.def("__repr__", [](const PyTotals& of) {
+    return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
+  });
 
   nb::class_<PyReport> report(
       m, "Report",
-      "What a model costs. A figure is an int, or an Expr while a size that "
-      "it depends on is open.");
+      "What a model costs. A figure is an int, or an Expr while a size that it depends on is "
+      "open.\n\n"
+      "flops is 2 * macs + other_flops, of a forward pass; training_flops is flops + "
+      "backward_flops.\n"
+      "A figure that needs what was not asked for is None.");
   AddQuantities(
       report, [](const PyReport& of) -> const Amounts* { return &of.report->totals; },
       [](const PyReport& of, const Quantity& q) { return of.report->Has(q); });
   AddDerived(report, [](const PyReport& of) -> const Totals& { return of.report->totals; });
-  report.def("at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),
-             "The totals at these sizes, without counting again.");
-  report.def_prop_ro("modules", [](const PyReport& of) { return PyModules{of}; });
-  report.def_prop_ro("path", [](const PyReport& of) { return ToStr(of.report->model.path); });
-  report.def_prop_ro("convention", [](const PyReport& of) { return ToStr(of.report->convention); });
+  report.def(
+      "at", &At, nb::sig("def at(self, **sizes: int) -> Totals"),
+      "The totals at these sizes, from formulas. Sizes that count() was given may differ: the\n"
+      "first time, the model is then counted without sizes, once for all of its reports.");
+  report.def_prop_ro(
+      "modules", [](const PyReport& of) { return PyModules{of}; },
+      "The tree of modules: r.modules[\"visual\"], for m in r.modules, "
+      "r.modules.filter(\"*.mlp\").");
+  report.def_prop_ro(
+      "path", [](const PyReport& of) { return ToStr(of.report->model.path); }, "Of the model.");
+  report.def_prop_ro(
+      "convention", [](const PyReport& of) { return ToStr(of.report->convention); },
+      "The tool that counts like this; \"\" for ours.");
   report.def_prop_ro(
       "lower_bound", [](const PyReport& of) { return of.report->totals.lower_bound; },
       "Whether a part is not known, so that the true figures may be larger.");
@@ -321,7 +373,7 @@ void DefineReport(nb::module_& m) {
         for (const std::string& line : of.report->warnings) lines.append(ToStr(line));
         return lines;
       },
-      nb::sig("def warnings(self, /) -> list[str]"));
+      nb::sig("def warnings(self, /) -> list[str]"), "What the program tells beside the figures.");
   DefineWriters(report);
 }
 

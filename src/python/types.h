@@ -8,9 +8,10 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "src/api/count.h"
 #include "src/cost/amounts.h"
@@ -19,26 +20,47 @@
 
 namespace onnxflops::python {
 
+// A report with all sizes open: counted once, when somebody asks for it.
+class Formulas {
+ public:
+  using Counted = absl::StatusOr<std::shared_ptr<const Report>>;
+
+  template <typename Count>
+  const Counted& Get(const Count& count) {
+    std::call_once(once_, [&] {
+      absl::StatusOr<Report> report = count();
+      if (report.ok()) {
+        counted_ = std::make_shared<const Report>(*std::move(report));
+      } else {
+        counted_ = report.status();
+      }
+    });
+    return counted_;
+  }
+
+ private:
+  std::once_flag once_;
+  Counted counted_;
+};
+
 struct PyModel {
   std::shared_ptr<const Model> model;
+  std::shared_ptr<Formulas> formulas = std::make_shared<Formulas>();  // without options
 };
 
 // A report, and what it was counted of: node rows, and formulas of sizes that were given, are
 // counted when somebody asks for them.
 struct PyReport {
-  // The same with all sizes open.
-  struct Open {
-    std::once_flag once;
-    std::optional<Report> report;  // nullopt: the model has none
-  };
   std::shared_ptr<const Report> report;
   std::shared_ptr<const Model> model;
   std::shared_ptr<const CountOptions> options;
-  std::string convention;  // "" for ours
-  std::shared_ptr<Open> open = std::make_shared<Open>();
+  std::string convention;              // "" for ours
+  std::shared_ptr<Formulas> formulas;  // with the same options
 
   // Counted with these options.
   absl::StatusOr<Report> Count(const CountOptions& with) const;
+  // The same with all sizes open.
+  const Formulas::Counted& Open() const;
 };
 
 // Totals at sizes.
@@ -65,9 +87,11 @@ void AddQuantities(nanobind::class_<Class>& cls, const AmountsOf& amounts_of, co
     const std::string type =
         q.needs == Quantity::Needs::kNothing ? "int | Expr" : "int | Expr | None";
     const std::string text =
-        absl::StrCat(q.title, q.needs == Quantity::Needs::kDevice     ? "; needs a device"
-                              : q.needs == Quantity::Needs::kTraining ? "; needs backward=\"exact\""
-                                                                      : "");
+        absl::StrCat(q.title, q.unit == Quantity::Unit::kZeptoseconds ? ", in 1e-21 s" : "",
+                     q.needs == Quantity::Needs::kDevice     ? "; needs device= and dtype="
+                     : q.needs == Quantity::Needs::kTraining ? "; needs backward=\"exact\""
+                     : q.needs == Quantity::Needs::kTypes    ? "; None where a type is not known"
+                                                             : "");
     cls.def_prop_ro(
         q.key.data(),
         [&q, amounts_of, has](const Class& of) -> nanobind::object {

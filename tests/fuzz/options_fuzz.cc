@@ -1,5 +1,6 @@
-// Fuzz target: whatever is typed on the command line is understood or refused in one line. The
-// first byte chooses the option.
+// Fuzz target: whatever is typed on the command line, or stands in a log, is understood or refused
+// in one line. The first byte chooses the option.
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,9 @@
 #include "src/base/status_macros.h"
 #include "src/base/utf8.h"
 #include "src/hardware/mfu.h"
+#include "src/monitor/event_file.h"
+#include "src/monitor/monitor.h"
+#include "src/monitor/step_log.h"
 #include "src/report/audit.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/symbol_name.h"
@@ -217,13 +221,47 @@ absl::Status ParseGlob(absl::string_view text) {
   return absl::OkStatus();
 }
 
+// Figures of a training are numbers, in every format.
+void RequirePoint(const MonitorPoint& point, const MonitorTotals& totals) {
+  for (const auto& [name, figure] : Figures(point)) {
+    Require(std::isfinite(figure) && figure >= 0, "a figure of a step is no number", name);
+  }
+  Require(!point.mfu || point.mfu_age.has_value(), "a utilisation has no age");
+  RequireJson(ToJsonLine(point));
+  RequirePrintable(ToPrometheus(point, totals, "model.onnx"));
+  Require(!EventRecord(point.step, 0, Figures(point)).empty(), "an event is nothing");
+}
+
+// A log of a training.
+absl::Status ParseLog(uint8_t choice, absl::string_view text) {
+  const StepWork work = {*ParseExpr("10*batch*seq + batch^2"), {"seq"}, "batch", {}};
+  Monitor monitor(work, {.every = 1 + choice % 4, .devices = 2, .peak = 5});
+  StepLog log;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const absl::StatusOr<std::optional<StepRecord>> record = log.Read(line);
+    if (!record.ok()) RequireOneLine(record.status(), "");
+    if (!record.ok() || !*record) continue;
+    std::vector<std::string> problems;
+    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems);
+    for (const std::string& problem : problems) {
+      RequireOneLine(absl::InvalidArgumentError(problem), "");
+    }
+    if (point) RequirePoint(*point, monitor.totals());
+  }
+  const std::optional<MonitorPoint> rest = monitor.Finish();
+  if (rest) RequirePoint(*rest, monitor.totals());
+  return absl::OkStatus();
+}
+
 // First bytes that no seed of the other forms has.
+constexpr uint8_t kLog = 0xd0;
 constexpr uint8_t kGlob = 0xe0;
 constexpr uint8_t kPublishedFile = 0xf0;
 
 absl::Status Parse(uint8_t option, absl::string_view text) {
   if (option >= kPublishedFile) return ParsePublishedFile(text);
   if (option >= kGlob) return ParseGlob(text);
+  if (option >= kLog) return ParseLog(option, text);
   absl::btree_map<std::string, Dims> shapes;
   absl::btree_map<std::string, Content> values;
   switch (option % 7) {

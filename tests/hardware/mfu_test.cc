@@ -19,6 +19,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
+#include "src/base/limit_error.h"
+#include "src/base/limits.h"
 #include "src/convention/formulas.h"
 #include "src/family/family.h"
 #include "src/monitor/event_file.h"
@@ -578,6 +580,12 @@ TEST(MonitorTest, NoLogOverflows) {
   EXPECT_GT(*point->mfu, 1);
   EXPECT_FALSE(point->reasons.empty());
   EXPECT_EQ(ToJsonLine(*point).find("inf"), std::string::npos);
+}
+
+TEST(MonitorTest, LongLinesNameTheirLimit) {
+  const absl::Status error = StepLog().Read(std::string(kMaxLogLine + 1, 'x')).status();
+  EXPECT_EQ(LimitOf(error), "log-line");
+  EXPECT_EQ(error.message(), "has more than 1048576 bytes (log-line)");
 }
 
 TEST(MonitorTest, ChecksumsAreThoseOfRfc3720) {

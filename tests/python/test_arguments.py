@@ -1,5 +1,6 @@
 """Whatever is given, there is an answer or an exception, and the interpreter goes on."""
 
+import importlib.util
 import os
 import random
 import re
@@ -7,6 +8,7 @@ import re
 import onnxflops
 import pytest
 from conftest import ROOT
+from onnxflops.monitor import Perf
 
 CORPUS = sorted(p for p in (ROOT / "tests/fuzz/corpus").rglob("*") if p.is_file())
 
@@ -43,7 +45,7 @@ class OddItems(dict):
 
 ODD += [Odd(), OddItems(a=1)]
 
-CALM = (onnxflops.OnnxflopsError, TypeError, ValueError, RuntimeError, OverflowError, LookupError, OSError, AttributeError)
+CALM = (onnxflops.OnnxflopsError, ImportError, TypeError, ValueError, RuntimeError, OverflowError, LookupError, OSError, AttributeError)
 
 
 def calls(gpt2):  # any model will do: the smallest
@@ -53,6 +55,8 @@ def calls(gpt2):  # any model will do: the smallest
     yield "name", lambda x: onnxflops.load(b"", name=x)
     for name in [*options, "batch", "seq", "nosuch", "format"]:
         yield f"count {name}", lambda x, name=name: gpt2.count(**{name: x})
+    bound = gpt2.count(batch=2, seq=3)
+    yield "at of a bound count", lambda x: bound.at(batch=x)
     yield "at", lambda x: report.at(batch=x)
     yield "modules", lambda x: report.modules[x]
     yield "filter", lambda x: report.modules.filter(x)
@@ -63,6 +67,7 @@ def calls(gpt2):  # any model will do: the smallest
     yield "diff", lambda x: onnxflops.diff(gpt2, x)
     yield "delta", lambda x: onnxflops.diff(gpt2, gpt2).delta(x)
     yield "check", lambda x: onnxflops.check(gpt2, x)
+    yield "against", lambda x: onnxflops.check(gpt2, against=x)
     yield "max", lambda x: onnxflops.check(gpt2, max=x)
     yield "mfu", lambda x: onnxflops.mfu(x, step_time=1, peak=1e12)
     for name in ("step_time", "devices", "device", "dtype", "peak", "nosuch"):
@@ -71,6 +76,16 @@ def calls(gpt2):  # any model will do: the smallest
     yield "parse", lambda x: onnxflops.parse_expr(x)
     for sign in ("__add__", "__rsub__", "__mul__", "__pow__", "__lt__", "__eq__"):
         yield sign, lambda x, sign=sign: getattr(report.flops, sign)(x)
+    names = (gpt2.count, gpt2.compare, report.at, report.flops.evaluate, report.flops.substitute)
+    for function in names:  # names of sizes, not only sizes
+        yield f"name in {function.__name__}", lambda x, function=function: function(**{x: 1})
+    yield "mfu of a report", lambda x: onnxflops.mfu(report, step_time=x, peak=x)
+    yield "option of diff", lambda x: onnxflops.diff(gpt2, gpt2, causal=x)
+    yield "option of explain", lambda x: gpt2.explain("x", dim=x)
+    for name in ("device", "dtype", "peak", "devices", "every", "tokens", "reduce", "clock"):
+        yield f"Perf {name}", lambda x, name=name: Perf(gpt2, **{"peak": 1e9, "every": 1, name: x}).step(batch=1, seq=1)
+    yield "step", lambda x: Perf(gpt2, peak=1e9, every=1).step(batch=x, seq=x)
+    yield "pandas", lambda x: report.to_pandas(x)
     yield "evaluate", lambda x: report.flops.evaluate(batch=x, seq=x)
     yield "substitute", lambda x: report.flops.substitute(batch=x)
 
@@ -84,17 +99,34 @@ def test_odd_arguments():
             except CALM as error:
                 assert isinstance(str(error), str), name
             tried += 1
-    assert tried > 2000
+    assert tried > 3000
+
+
+def hostile_models():
+    spec = importlib.util.spec_from_file_location("hostile_models", ROOT / "tests/hostile/models.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.MODELS
+
+
+def use(source):
+    try:
+        report = onnxflops.load(source).count()
+        assert report.to_json() and report._repr_html_() and report.rows("op") is not None and str(report)
+        report.rows("node")
+    except onnxflops.OnnxflopsError as error:
+        assert str(error)
 
 
 @pytest.mark.parametrize("path", CORPUS[:: max(1, len(CORPUS) // 1500)], ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_hostile_files(path):
-    for source in (path.read_bytes(), str(path)):
-        try:
-            report = onnxflops.load(source).count()
-            assert report.to_json() and report._repr_html_() and str(report)
-        except onnxflops.OnnxflopsError as error:
-            assert str(error)
+    use(path.read_bytes())
+    use(str(path))
+
+
+@pytest.mark.parametrize("name", hostile_models())
+def test_hostile_models(name):
+    use(hostile_models()[name]())
 
 
 def test_mutated_models(gpt2):

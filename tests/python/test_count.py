@@ -55,6 +55,8 @@ def test_check(tmp_path, program):
     check = onnxflops.check(CLIP, budgets)
     assert check.passed and bool(check)
     assert check.to_json() == program("check", CLIP, "--budgets", budgets, "--format", "json")
+    with pytest.raises(onnxflops.InvalidError, match="max="):
+        onnxflops.check(CLIP)
     tight = onnxflops.check(onnxflops.load(CLIP), max="macs=197 GMAC", batch=1)
     assert not tight and "197 GMAC" in str(tight)
 
@@ -66,6 +68,16 @@ def test_open_sizes(gpt2):
     assert r.at(batch=8, seq=512).flops == gpt2.count(batch=8, seq=512).flops == r.flops.evaluate(batch=8, seq=512)
     assert str(r.at(batch=1).flops) == "37872*seq^2 + 247614102*seq"
     assert isinstance(r.params, int) and r.params == 124439808 or r.params > 10**8
+
+
+def test_at_other_sizes_than_counted(gpt2):
+    r = gpt2.count(batch=8, seq=512)
+    assert r.at(batch=64).flops == gpt2.count(batch=64, seq=512).flops
+    assert r.at(batch=1, seq=1).macs == gpt2.count(batch=1, seq=1).macs and r.at().flops == r.flops
+    half = gpt2.count(batch=8, seq=512, backward="exact")  # an option has formulas of its own
+    assert half.at(batch=2).training_flops == gpt2.count(batch=2, seq=512, backward="exact").training_flops
+    with pytest.raises(onnxflops.InvalidError, match="bath"):
+        r.at(bath=1)
 
 
 def test_expr(gpt2):
@@ -80,6 +92,9 @@ def test_expr(gpt2):
         flops.evaluate(batch=1)
     with pytest.raises(onnxflops.UnavailableError, match="depends on the sizes"):
         flops < 10**12  # noqa: B015
+    for kind in (int, float):
+        with pytest.raises(onnxflops.UnavailableError, match="evaluate"):
+            kind(flops)
     with pytest.raises(onnxflops.LimitError, match="128 bits"):
         flops * 2**100 * 2**20
     with pytest.raises(TypeError):
@@ -145,20 +160,39 @@ def test_sources(gpt2):
 def test_html():
     html = onnxflops.load(CLIP).count(batch=1)._repr_html_()
     assert html.count("<details") == html.count("</details>") and "<details open>" in html and "class=\"bar\"" in html
-    assert "396.6 G" in html
+    assert "396.6 G" in html and "batch = 1" in html
+    # Of open sizes, figures are shown at those that the program assumes, and the formula.
+    html = onnxflops.load(ROOT / "models/gpt2.onnx").count()._repr_html_()
+    assert "32.32 G" in html and "seq = 128 (assumed)" in html and "37872*batch*seq^2" in html and "69.4%" in html
+
+
+def test_pages_are_the_programs(program):
+    m = onnxflops.load(CLIP)
+    assert m.count(batch=1).to_html() == program("count", CLIP, "--dim", "batch=1", "--format", "html")
+    assert m.compare(["thop"]).to_html() == program("compare", CLIP, "--with", "thop", "--format", "html")
+    other = ROOT / "models/openclip224-vit-l-14-336.onnx"
+    assert onnxflops.diff(CLIP, other, batch=1).to_html() == program("diff", CLIP, other, "--dim", "batch=1", "--format", "html")
+    limits = ["--max", "macs=198 GMAC", "--dim", "batch=1", "--format", "html"]
+    assert onnxflops.check(CLIP, max="macs=198 GMAC", batch=1).to_html() == program("check", CLIP, *limits)
+    words = ["--dim", "batch=8", "--step-time", "0.41", "--peak", "1e15", "--format", "html"]
+    assert onnxflops.mfu(m, batch=8, step_time=0.41, peak=1e15).to_html() == program("mfu", CLIP, *words)
 
 
 def test_names_in_html_are_data():
     from onnxflops._html import _line
 
     class Module:
-        name, type, own, flops, macs = "<script>alert(1)</script>", "<b>", False, 1, 1
+        name, type, own = "<script>alert(1)</script>", "<b>", False
 
-    assert "<script>" not in _line(Module(), 1, False) and "<b>" not in _line(Module(), 1, False)
+    assert "<script>" not in _line(Module(), 1, 1) and "<b>" not in _line(Module(), 1, 1)
 
 
 def test_screen(program):
-    assert str(onnxflops.load(CLIP).count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
+    m = onnxflops.load(CLIP)
+    assert str(m.count(batch=1)) == program("count", CLIP, "--dim", "batch=1")
+    assert repr(m.compare(["thop"])) == program("compare", CLIP, "--with", "thop")
+    assert repr(m.count().at(batch=64)) == "<onnxflops.Totals: FLOPs 25380683074432>"
+    assert repr(m.count()) == f"<onnxflops.Report of {CLIP}: FLOPs 396573173038*batch>"
 
 
 def test_objects_do_not_change(gpt2):

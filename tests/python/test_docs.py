@@ -88,6 +88,15 @@ def test_notebook(path, monkeypatch):
     assert names["mfu"].mfu == pytest.approx(0.1241, abs=1e-4)
 
 
+def test_help_tells_of_everything():
+    for name in onnxflops.__all__:
+        entry = getattr(onnxflops, name) if name not in ("scan", "from_torch", "Source", "__version__") else None
+        members = vars(entry).items() if isinstance(entry, type) else []
+        for member, value in [(name, entry)] * (entry is not None) + [m for m in members if not m[0].startswith("_")]:
+            words = (value.__doc__ or "").split("\n\n")[-1]
+            assert words and not re.match(rf"({member})?\(self.*\) -> ", words), f"{name}.{member} has no text"
+
+
 def test_names_in_help_exist():
     for name in onnxflops.__all__:
         assert name in dir(onnxflops)

@@ -67,6 +67,18 @@ def test_loop_without_time(gpt2):
     assert later["perf/mfu"] == first["perf/mfu"] and later["perf/mfu_age_steps"] == 1
 
 
+def test_loop_pauses(gpt2):
+    clock = Clock()
+    perf = Perf(gpt2, peak=1e12, every=2, clock=clock)
+    steps(perf, clock, 1, batch=1, seq=8)
+    perf.pause()
+    perf.pause()  # the first one counts
+    clock.now += 100
+    perf.resume()
+    perf.resume()
+    assert steps(perf, clock, 1, batch=1, seq=8)[0]["perf/step_time"] == 0.5
+
+
 def test_loop_arguments(gpt2):
     for wrong in ({}, {"device": "h100-sxm"}, {"peak": 0}, {"peak": float("nan")}, {"peak": 1e12, "device": "h100-sxm"},
                   {"peak": 1e12, "every": 0}, {"peak": 1e12, "devices": 0}):  # fmt: skip
@@ -121,14 +133,19 @@ def test_sinks(gpt2, tmp_path):
     assert events_of(tmp_path)["perf/mfu"] == [(2, pytest.approx(results[0]["perf/mfu"])), (4, pytest.approx(results[1]["perf/mfu"]))]
 
 
-def test_wandb_and_prometheus():
-    class Run:
-        def log(self, metrics, step):
-            self.seen = (step, metrics)
+def test_wandb(tmp_path):
+    """W&B's own library, which writes to a file until somebody sends it."""
+    library = need("wandb")[0]
+    with pytest.raises(onnxflops.InvalidError, match="no run"):
+        wandb()(7, {})
+    with library.init(mode="offline", dir=str(tmp_path), project="x", settings=library.Settings(silent=True)) as run:
+        wandb()(10, {"perf/mfu": 0.5})
+        wandb(run)(20, {"perf/mfu": 0.25})  # with it, step 10 is whole
+        assert run.step == 20 and dict(run.summary)["perf/mfu"] == 0.5
+    assert list(tmp_path.rglob("*.wandb"))
 
-    run = Run()
-    wandb(run)(7, {"perf/mfu": 0.5})
-    assert run.seen == (7, {"perf/mfu": 0.5})
+
+def test_prometheus():
     client = need("prometheus_client")[0]
     registry = client.CollectorRegistry()
     prometheus(registry)(7, {"perf/mfu": 0.5})
@@ -198,6 +215,34 @@ def test_hugging_face(tmp_path):
     if report_to == "tensorboard":
         tags = events_of(tmp_path / "runs")
         assert any(tag.endswith("perf/mfu") for tag in tags), tags
+
+
+def test_hugging_face_evaluates(gpt2):
+    """Evaluations and checkpoints, after a log and between logs, are no training."""
+    need("transformers")
+    from types import SimpleNamespace
+
+    from onnxflops.huggingface import PerfCallback
+
+    clock, state = Clock(), SimpleNamespace(global_step=0, num_input_tokens_seen=0, log_history=[])
+    args = SimpleNamespace(train_batch_size=2, gradient_accumulation_steps=1, world_size=1)
+    callback = PerfCallback(Perf(gpt2, peak=1e12, clock=clock), {"seq": 8}, "seq")
+    callback.on_train_begin(args, state, None)
+    for step in range(1, 9):
+        clock.now += 0.5
+        state.global_step = step
+        callback.on_step_end(args, state, None)
+        if step % 4 == 0:
+            clock.now += 0.125  # of the log itself
+            callback.on_log(args, state, None, logs={"loss": 1.0})
+            assert callback.last["perf/step_time"] == (4 * 0.5 + 0.125) / 4
+        if step in (2, 4):
+            for event in (callback.on_evaluate, callback.on_save):
+                clock.now += 100
+                logs = {"eval_loss": 1.0}
+                callback.on_log(args, state, None, logs=logs)
+                event(args, state, None)
+                assert list(logs) == ["eval_loss"]
 
 
 def test_lightning(tmp_path):

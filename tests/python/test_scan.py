@@ -53,17 +53,41 @@ def test_resumes(tmp_path):
 
 def test_arguments(tmp_path):
     need("pyarrow")
+    with pytest.raises(TypeError, match="list of paths"):
+        onnxflops.scan("x.onnx", tmp_path / "out")
     with pytest.raises(onnxflops.InvalidError, match="local, dask or ray"):
         onnxflops.scan(["x"], tmp_path / "out", engine="spark")
     rows = rows_of(onnxflops.scan([str(ROOT / "models/gpt2.onnx")], tmp_path / "out", count={"batch": 1, "seq": 8}))
     assert next(iter(rows.values()))["flops"] == onnxflops.load(ROOT / "models/gpt2.onnx").count(batch=1, seq=8).flops
 
 
-def test_dask(tmp_path):
-    need("pyarrow", "distributed")
-    sources = [str(p) for p in MODELS[:8]]
+@pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("ray", "ray")])
+def test_two_workers(engine, package, tmp_path):
+    need("pyarrow", package)
+    sources = [*(str(p) for p in MODELS[:8]), str(tmp_path / "none.onnx")]
     here = rows_of(onnxflops.scan(sources, tmp_path / "local"))
-    assert rows_of(onnxflops.scan(sources, tmp_path / "dask", engine="dask", workers=2)) == here
+    assert rows_of(onnxflops.scan(sources, tmp_path / engine, engine=engine, workers=2)) == here
+
+
+def test_s3(tmp_path):
+    """A store of this machine that speaks S3."""
+    _, _, boto3, server = need("pyarrow", "s3fs", "boto3", "moto.server")
+    keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x"}
+    write_large(tmp_path / "large.onnx", gigabytes=0.04)
+    running = server.ThreadedMotoServer("127.0.0.1", port=0)
+    running.start()
+    try:
+        where = "http://{}:{}".format(*running.get_host_and_port())
+        store = boto3.client("s3", endpoint_url=where, region_name="us-east-1", **keys)
+        store.create_bucket(Bucket="models")
+        store.upload_file(str(tmp_path / "large.onnx"), "models", "large.onnx")
+        options = {"key": "x", "secret": "x", "client_kwargs": {"endpoint_url": where}}
+        urls = ["s3://models/large.onnx", "s3://models/none.onnx"]
+        rows = rows_of(onnxflops.scan(urls, tmp_path / "out", storage_options=options))
+    finally:
+        running.stop()
+    assert rows[urls[0]]["flops_expr"] == str(onnxflops.load(ROOT / "models/gpt2.onnx").count().flops)
+    assert rows[urls[0]]["fetched_bytes"] < 0.1 * 0.04e9 and rows[urls[1]]["error"]
 
 
 def write_large(path, gigabytes=1.9):

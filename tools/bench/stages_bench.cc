@@ -11,6 +11,7 @@
 
 #include "decoder.h"
 #include "src/api/count.h"
+#include "src/api/load.h"
 #include "src/count/count.h"
 #include "src/hardware/mfu.h"
 #include "src/infer/infer.h"
@@ -63,6 +64,15 @@ void EvaluateTotal(benchmark::State& state, const std::string& name) {
   for (auto _ : state) benchmark::DoNotOptimize(flops.Evaluate(bindings));
 }
 
+// What a program that uses the library does, from a path to a report.
+void LoadAndReport(benchmark::State& state, const std::string& /*name*/) {
+  const std::string path = ONNXFLOPS_SOURCE_DIR "/models/clip-vit-l-14-336.onnx";
+  for (auto _ : state) {
+    const Model model = *Load(path);
+    benchmark::DoNotOptimize(Count(model, CountOptions()));
+  }
+}
+
 // MFU of a step at other sizes, in a training loop that counted once.
 void EvaluateMfu(benchmark::State& state, const std::string& name) {
   const Model model = *LoadFromBytes(Bytes(name));
@@ -91,6 +101,8 @@ void Register() {
           ->Unit(benchmark::kMicrosecond);
     }
   }
+  benchmark::RegisterBenchmark("clip/as a user", LoadAndReport, "clip")
+      ->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
     m = onnxflops.load("clip.onnx")       # a path, bytes, a file object, an onnx.ModelProto; a config.json
     r = m.count(batch=8)                  # sizes by keyword; what is not given stays a symbol
     r.flops, r.macs, r.params             # int, or Expr while a size is open
-    r.at(batch=64).flops                  # at another size, without counting again
+    r.at(batch=64).flops                  # at another size, in microseconds
     r.modules["visual.transformer"].macs  # the tree of modules; .filter("visual.*.mlp")
-    r.to_pandas(by="op")                  # also to_dict() and to_json(), the program's JSON
+    r.to_pandas(by="op")                  # also to_dict(), to_json(): the program's JSON; to_html(): a page
     print(r)                              # the program's screen
 
     m.compare(["thop"]).headlines         # what other tools count

@@ -9,15 +9,17 @@ if TYPE_CHECKING:
     from onnxflops._core import Expr, Module, Report
 
 _MOST_ROWS = 2000
+_MOST_SIZES = 8
 _OPEN_DEPTH = 1
 _STYLE = (
     "<style>.onnxflops{font:13px monospace}.onnxflops details,.onnxflops .leaf{margin-left:1.2em}"
     ".onnxflops .bar{display:inline-block;height:.7em;background:#7aa6d8;margin:0 .5em}"
     ".onnxflops summary{cursor:pointer}.onnxflops .type{opacity:.6}</style>"
 )
+Figure = Union[int, "Expr"]
 
 
-def short(value: Union[int, "Expr"]) -> str:
+def short(value: Figure) -> str:
     """A figure as people read it: 14.83 G; a formula as it is, or its beginning."""
     if not isinstance(value, int):
         text = str(value)
@@ -27,15 +29,10 @@ def short(value: Union[int, "Expr"]) -> str:
     amount, unit = float(value), 0
     while abs(amount) >= 999.95 and unit < 6:
         amount, unit = amount / 1000, unit + 1
-    return f"{amount:.4g} {' kMGTPE'[unit]}"
+    return f"{amount:#.4g} {' kMGTPE'[unit]}"
 
 
-def _cost(part: Union["Module", "Report"], in_macs: bool) -> Union[int, "Expr"]:
-    return part.macs if in_macs else part.flops
-
-
-def _line(module: Module, total: Union[int, "Expr"], in_macs: bool) -> str:
-    cost = _cost(module, in_macs)
+def _line(module: Module, cost: Figure, total: Figure) -> str:
     bar = ""
     if isinstance(cost, int) and isinstance(total, int) and total > 0:
         share = cost / total
@@ -45,14 +42,27 @@ def _line(module: Module, total: Union[int, "Expr"], in_macs: bool) -> str:
     return f"{name}{kind} {escape(short(cost))}{bar}"
 
 
+def _sizes(sizes: dict[str, int], note: str = "") -> str:
+    shown = [f"{name} = {size}" for name, size in list(sizes.items())[:_MOST_SIZES]]
+    if len(shown) < len(sizes):
+        shown.append(f"and {len(sizes) - len(shown)} more")
+    return f"; {', '.join(shown)}{note}" if shown else ""
+
+
 def report_html(report: Report) -> str:
     """HTML for a cell of a notebook. Names in it come from the model and are escaped."""
-    in_macs = report.rows("module")[:1] != [] and "flops" not in report.rows("module")[0]
-    total = _cost(report, in_macs)
-    parts = [_STYLE, '<div class="onnxflops">', f"<b>{escape(report.path)}</b> ", "MACs " if in_macs else "FLOPs "]
-    parts += [escape(short(total)), ", params ", escape(short(report.params)) if report.params is not None else "?"]
+    in_macs = report.flops is None
+    formula, unit = (report.macs, "MACs") if in_macs else (report.flops, "FLOPs")
+    sizes, costs, params = report._assumed()
+    total = formula if costs[0] is None else costs[0]
+    parts = [_STYLE, f'<div class="onnxflops"><b>{escape(report.path)}</b> {unit} {escape(short(total))}']
     if report.lower_bound:
-        parts.append(", a lower bound")
+        parts.append(" (a lower bound)")
+    if params is not None and report.params is not None:
+        parts.append(f", params {short(params)}")
+    parts += [escape(_sizes(report.bindings)), escape(_sizes(sizes, " (assumed)"))]
+    if not isinstance(formula, int):
+        parts.append(f"<br>{unit} = {escape(short(formula))}")
     open_ends: list[int] = []  # depths of modules whose element is open
     for row, module in enumerate(report.modules):
         while open_ends and open_ends[-1] >= module.depth:
@@ -61,7 +71,8 @@ def report_html(report: Report) -> str:
         if row >= _MOST_ROWS:
             parts.append(f'<div class="leaf">... {len(report.modules) - row} more modules</div>')
             break
-        line = _line(module, total, in_macs)
+        cost = costs[row]
+        line = _line(module, (module.macs if in_macs else module.flops) if cost is None else cost, total)
         if module.children:
             parts.append(f"<details{' open' if module.depth < _OPEN_DEPTH else ''}><summary>{line}</summary>")
             open_ends.append(module.depth)

@@ -49,6 +49,8 @@ def scan(
         import pyarrow  # noqa: F401
     except ImportError as error:
         raise ImportError("scan() needs pyarrow: pip install 'onnxflops[scan]'") from error
+    if isinstance(sources, (str, bytes, os.PathLike)):
+        raise TypeError("scan(): sources is a list of paths and URLs")
     os.makedirs(out, exist_ok=True)
     done = _done(out, retry)
     tasks = []

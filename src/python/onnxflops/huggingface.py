@@ -11,7 +11,6 @@ counts: TrainingArguments(include_num_input_tokens_seen=True). Without them, `se
 
 from __future__ import annotations
 
-import time
 from typing import Any, Optional, Union
 
 import transformers
@@ -29,15 +28,27 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         self.perf, self.sizes, self.tokens = perf, sizes, tokens
         self.last: Metrics = {}
         self._step, self._seen, self._time = 0, 0, 0.0
+        self._end = 0.0  # of the last step, or of what came between it and the next
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._step, self._seen, self._time = state.global_step, _tokens_seen(state), time.perf_counter()
+        self._step, self._seen, self._time = state.global_step, _tokens_seen(state), self.perf.now()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._end = self.perf.now()
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        now = self.perf.now()
+        self._time += now - max(self._end, self._time)  # it is no training
+        self._end = now
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.on_evaluate(args, state, control)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Optional[dict[str, Any]] = None, **_: Any) -> None:
         steps = state.global_step - self._step
-        if logs is None or steps <= 0:
+        if logs is None or steps <= 0 or not {"loss", "train_loss"} & set(logs):  # an evaluation's
             return
-        now, seen = time.perf_counter(), _tokens_seen(state)
+        now, seen = self.perf.now(), _tokens_seen(state)
         batch = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
         sizes = {"batch": batch, **self.sizes}
         tokens = seen - self._seen

@@ -37,6 +37,12 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self.perf.start()
 
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        self.perf.pause()
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        self.perf.resume()
+
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         sizes = dict(self.sizes(batch))
         if self.perf._reduce is None and "batch" in sizes:

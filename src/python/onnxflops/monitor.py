@@ -7,6 +7,7 @@
         ...
         metrics = perf.step(batch=64, seq=1024)   # of the whole step; None but every 10 steps
         if metrics: print(metrics["perf/mfu"])
+        if evaluate: perf.pause(); ...; perf.resume()
 
 Sizes are those of a step on all devices. With `reduce`, each rank gives its own, and the ranks sum
 them: Perf(..., reduce=torch_sum). Sinks take every result: Perf(..., sinks=[tensorboard("runs/1")]).
@@ -71,15 +72,31 @@ class Perf:
         self._step = 0
         self._mfu: Optional[float] = None
         self._mfu_step = 0
+        self._paused: Optional[float] = None
         self._begin()
 
+    def now(self) -> float:
+        """Seconds, of the clock that steps are measured by."""
+        return self._clock()
+
     def _begin(self) -> None:
-        self._start = self._clock()
+        self._start, self._paused = self._clock(), None
         self._steps, self._flops, self._token_sum, self._sample_sum = 0, 0, 0, 0
 
     def start(self) -> None:
-        """Forgets the time until now: after loading, compiling or an evaluation."""
+        """Forgets the steps and the time until now: after loading or compiling."""
         self._begin()
+
+    def pause(self) -> None:
+        """What follows is no training, until resume(): an evaluation, a checkpoint."""
+        if self._paused is None:
+            self._paused = self._clock()
+
+    def resume(self) -> None:
+        """Training goes on. The time since pause() is not counted."""
+        if self._paused is not None:
+            self._start += self._clock() - self._paused
+            self._paused = None
 
     def flops(self, **sizes: int) -> int:
         """Of a step of these sizes, forward and backward."""
