@@ -579,6 +579,12 @@ constexpr OpExample kPagedAttentionExamples[] = {
      "{ Y = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2>"
      "(X, , , kc, vc, c, p, table) }",
      "mac=544 add=136 mul=68 div=68 cmp=68 exp=68"},
+    // Rotated as well: 6 heads of 4 tokens, of 2 pairs each.
+    {"g (float16[4,32] X, float16[9,16,2,4] kc, float16[9,16,2,4] vc, int32[2,3] table, "
+     "float16[32,2] cos, float16[32,2] sin) => (float16[4,16] Y) <int32[3] c = {0, 1, 4}, int32[2] "
+     "p = {7, 0}> { Y = com.microsoft.PagedAttention<num_heads = 4, kv_num_heads = 2, do_rotary = "
+     "1>(X, , , kc, vc, c, p, table, cos, sin) }",
+     "mac=544 add=232 mul=260 div=68 cmp=68 exp=68"},
 };
 
 constexpr char kPairsFormula[] =

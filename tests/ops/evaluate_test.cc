@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/element_rule.h"
 #include "ops/rules.h"
 
 namespace onnxflops {
@@ -121,6 +122,20 @@ TEST(EvaluateBroadcastTest, WalksOperandsInTheResultsOrder) {
   std::string text;
   for (const Scalar& s : *result.content) text += Text(s) + ", ";
   EXPECT_EQ(text, "11, 12, 13, n + 1, n + 2, n + 3, ");
+}
+
+// What the first elements suggest has to hold for all of them.
+TEST(RuleOfTest, ContentHasARuleOnlyIfEveryElementFollowsIt) {
+  for (const std::vector<int64_t>& content :
+       {std::vector<int64_t>{0, 1, 2, 3}, {5, 5, 5, 5}, {1, 4, 7, 10}}) {
+    for (size_t changed = 0; changed <= content.size(); ++changed) {
+      std::vector<Scalar> elements;
+      for (size_t i = 0; i < content.size(); ++i) {
+        elements.push_back(Int(content[i] + (i == changed ? 100 : 0)));
+      }
+      EXPECT_EQ(RuleOf(Fact::Ints(elements)).has_value(), changed == content.size()) << changed;
+    }
+  }
 }
 
 TEST(BroadcastShapesTest, NamesWhatDiffers) {
