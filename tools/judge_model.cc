@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const CheckRun& run,
   std::vector<AchievedFigure> figures;
   const auto add = [&](const std::string& where, int64_t ns, double rate, std::string open) {
     AchievedFigure figure = {where, rate, std::nullopt, std::move(open)};
-    if (peak > 0) figure.peak_share = rate / peak;
+    if (!rule.device.empty()) figure.peak_share = rate / peak;
     if (rule.achieved == BudgetRule::Achieved::kPeakShare) figure.value = rate / peak;
     if (rule.achieved == BudgetRule::Achieved::kTime) {
       figure.value = static_cast<double>(ns) / kNsPerSecond;

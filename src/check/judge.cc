@@ -218,7 +218,7 @@ class RuleJudge {
                    Judgement* judgement) const {
     using Achieved = BudgetRule::Achieved;
     judgement->where = figure.where;
-    judgement->actual = std::isfinite(figure.value) ? AchievedText(rule, figure.value) : "-";
+    judgement->actual = std::isnan(figure.value) ? "-" : AchievedText(rule, figure.value);
     const double limit = static_cast<double>(rule.limit.value);
     const double value = figure.value * (rule.achieved == Achieved::kPeakShare ? kMillionths
                                          : rule.achieved == Achieved::kTime    ? kZeptoseconds

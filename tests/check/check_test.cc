@@ -581,13 +581,14 @@ TEST(JudgeTest, AchievedFiguresAreHeldToTimesAndRates) {
     const char* actual;
   };
   const std::vector<Case> cases = {
-      {0, {"", 0.002, 0.5, ""}, Verdict::kPassed, Verdict::kPassed, "2 ms"},
-      {0, {"", 0.0021, 0.5, ""}, Verdict::kFailed, Verdict::kFailed, "2.1 ms"},
-      {0, {"", 0.001, 1.5, ""}, Verdict::kFailed, Verdict::kFailed, "1 ms"},
+      {0, {"", 0.002, 0.5, ""}, Verdict::kPassed, Verdict::kPassed, "2.000 ms"},
+      {0, {"", 0.0021, 0.5, ""}, Verdict::kFailed, Verdict::kFailed, "2.100 ms"},
+      {0, {"", 0.001, 1.5, ""}, Verdict::kFailed, Verdict::kFailed, "1.000 ms"},
+      {1, {"", 3e9, HUGE_VAL, ""}, Verdict::kFailed, Verdict::kFailed, "3.000 GFLOP/s"},
       {1, {"", 3e9, 0.5, ""}, Verdict::kPassed, Verdict::kPassed, "3.000 GFLOP/s"},
       {1, {"", 2.99e9, std::nullopt, ""}, Verdict::kFailed, Verdict::kFailed, "2.990 GFLOP/s"},
-      {2, {"a.b", 0.001, 0.5, "open"}, Verdict::kNotProven, Verdict::kPassed, "1 ms"},
-      {2, {"a.b", 0.003, 0.5, "open"}, Verdict::kFailed, Verdict::kFailed, "3 ms"}};
+      {2, {"a.b", 0.001, 0.5, "open"}, Verdict::kNotProven, Verdict::kPassed, "1.000 ms"},
+      {2, {"a.b", 0.003, 0.5, "open"}, Verdict::kFailed, Verdict::kFailed, "3.000 ms"}};
   ASSERT_EQ(budgets.rules.size(), 3);
   for (const Case& c : cases) {
     for (const Budgets* used : {&budgets, static_cast<const Budgets*>(&lenient)}) {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/base/limits.h"
 #include "src/base/utf8.h"
-#include "src/report/html_page.h"
 
 namespace onnxflops {
 

@@ -86,7 +86,8 @@ function profilePage(data) {
   const roof = peak && { ...peak, peak_flops_per_second: peak.flops_per_second, peak_source: peak.source };
   const model = { path: `${data.title}: ${fileName(profile.profile)}` };
   modulesPage(data, model, () => profileFigures(profile), [`Time of ${data.title}`], null, (view) => h("div", {},
-    h("p", { class: "muted", text: "First are the rows whose share of the time is furthest above their share of the FLOPs." }),
+    h("p", { class: "muted", text: "First are the rows whose share of the time is furthest above their share of the FLOPs." +
+                             (profile.runs.used > 1 ? " Each time is a kernel's median, so their sum is not that of one run." : "") }),
     roof ? rooflineChart(roof, view, true) : null, profileModes(profile), profileControl(profile),
     list.length > 0 ? h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, list.map((text) => h("li", {}, h("bdi", { text }))))) : null));
 }
