@@ -214,13 +214,14 @@ async function large(address) {
   await give(page, name);
   const frame = await report(page);
   assert.strictEqual(await frame.$eval(".figures .figure", (e) => e.textContent), "950.0 M");
-  const one = file(name), begin = performance.now();
-  const { code, bytes } = runEngine(engine, ["count", "html", "large.onnx"], new Map([["large.onnx", one]]));
+  // The engine has as many addresses as the file has bytes; memory are those that it writes to.
+  const one = file(name), resident = () => process.memoryUsage().rss / 1e6, before = resident();
+  const { code } = runEngine(engine, ["count", "html", "large.onnx"], new Map([["large.onnx", one]]));
+  const used = resident() - before;
   fs.closeSync(one.fd);
   assert.strictEqual(code, 0);
-  assert(bytes < 64e6, `${bytes} bytes of memory`);
-  console.log(`1.9 GB: ${await page.$eval("#status", (e) => e.textContent)}; ${(bytes / 1e6).toFixed(1)} MB of memory, ` +
-              `${Math.round(performance.now() - begin)} ms in Node.js`);
+  assert(used < 64, `${used} MB of memory`);
+  console.log(`1.9 GB: ${await page.$eval("#status", (e) => e.textContent)}; ${used.toFixed(1)} MB of memory`);
   await page.close();
 }
 

@@ -69,10 +69,10 @@ function profileModes(profile) {
 function profileControl(profile) {
   if (profile.control.length === 0) return null;
   const rows = profile.control.slice(0, 200).map((c) => (c.taken || c.taken_as_counted
-    ? [c.node, c.op, `branch ${c.taken || "?"}`, c.taken_as_counted ? `branch ${c.taken_as_counted}` : "\u2013", c.differs ? "differs" : ""]
-    : [c.node, c.op, plural(c.bodies.median, "trip"), c.counted || "\u2013", c.differs ? "differs" : ""]));
+    ? [c.node, c.op, `branch ${c.taken || "?"}`, c.taken_as_counted ? `branch ${c.taken_as_counted}` : "\u2013", c.differs ? "differs" : "none"]
+    : [c.node, c.op, plural(c.bodies.median, "trip"), c.counted || "\u2013", c.differs ? "differs" : "none"]));
   return h("section", {}, h("h2", { text: "Loops and branches" }),
-           plainTable("Loops and branches", [["node"], ["operator"], ["ran"], ["counted"], [""]], rows));
+           plainTable("Loops and branches", [["node"], ["operator"], ["ran"], ["counted"], ["difference"]], rows));
 }
 
 function profilePage(data) {
