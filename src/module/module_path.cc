@@ -71,7 +71,9 @@ absl::string_view CommonPath(absl::string_view a, absl::string_view b) {
 }
 
 bool IsParameterPath(absl::string_view name) {
-  return static_cast<int64_t>(name.size()) <= kMaxModulePath && exporter::IsParameterName(name);
+  // Most nodes hand no parameter on, and ask for no name.
+  return !name.empty() && static_cast<int64_t>(name.size()) <= kMaxModulePath &&
+         exporter::IsParameterName(name);
 }
 
 OptionalModuleId ModulePaths::Memo::Find(absl::string_view key) {

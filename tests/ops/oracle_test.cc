@@ -3,12 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ops/registry.h"
 #include "tests/ops/fused_pairs.h"
 #include "tests/oracle/cases.h"
@@ -144,6 +150,75 @@ TEST(OracleCoverageTest, EveryCountedOperatorHasAnOracle) {
   for (const Exemption& e : kExemptions) {
     EXPECT_EQ(used.count(&e), 1) << e.domain << "." << e.op << " needs no exemption";
   }
+}
+
+// What a case has of sizes: an input's dimensions, the entries of an attribute's list, and 1.
+std::map<std::string, int64_t> NamedSizes(const Case& c) {
+  std::map<std::string, int64_t> named = {{"1", 1}};
+  const auto add = [&](const std::string& name, const std::vector<int64_t>& sizes) {
+    for (size_t i = 0; i < sizes.size(); ++i) named[absl::StrCat(name, "[", i, "]")] = sizes[i];
+  };
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (!c.inputs[i].absent) add(absl::StrCat("input", i), c.inputs[i].dims);
+  }
+  for (const auto& [name, value] : c.attributes) {
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) add(name, *list);
+  }
+  return named;
+}
+
+using Pair = std::pair<std::string, std::string>;
+// Of an operator, the pairs of its sizes, and whether a case has both different.
+using Pairs = std::map<Pair, bool>;
+void NotePairs(const Case& c, Pairs* pairs) {
+  const std::map<std::string, int64_t> sizes = NamedSizes(c);
+  for (auto a = sizes.begin(); a != sizes.end(); ++a) {
+    for (auto b = std::next(a); b != sizes.end(); ++b) {
+      (*pairs)[{a->first, b->first}] |= a->second != b->second;
+    }
+  }
+}
+
+// "a = b = c" of sizes that are equal in every case, each named once.
+std::vector<std::string> EqualSizes(const Pairs& pairs) {
+  std::set<std::string> named;
+  std::vector<std::string> lines;
+  for (auto it = pairs.begin(); it != pairs.end(); ++it) {
+    const std::string& first = it->first.first;
+    if (it->second || !named.insert(first).second) continue;
+    std::string line = first;
+    for (auto other = it; other != pairs.end() && other->first.first == first; ++other) {
+      if (other->second) continue;
+      absl::StrAppend(&line, " = ", other->first.second);
+      named.insert(other->first.second);
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// Where two sizes are equal in every case, a rule may take one for the other. Those that an
+// operator demands are in the file; any other pair has a case where they differ.
+TEST(OracleCoverageTest, SizesDifferWhereTheOperatorLetsThem) {
+  if (!Sample::IsAll()) GTEST_SKIP() << "a sample of the cases shows no more";
+  std::map<std::string, Pairs> ops;
+  for (const Family& family : kFamilies) {
+    family.cases([&](const Case& c, const Loop&) {
+      NotePairs(c, &ops[absl::StrCat(c.domain.empty() ? "ai.onnx" : c.domain, ".", c.op)]);
+    });
+  }
+  std::vector<std::string> found;
+  for (const auto& [op, pairs] : ops) {
+    for (const std::string& line : EqualSizes(pairs)) {
+      found.push_back(absl::StrCat(op, ": ", line));
+    }
+  }
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/equal_sizes.txt");
+  std::vector<std::string> kept;
+  for (std::string line; std::getline(file, line);) {
+    if (!absl::StartsWith(line, "#")) kept.push_back(line);
+  }
+  EXPECT_EQ(found, kept) << absl::StrJoin(found, "\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, OracleTest, testing::ValuesIn(kFamilies),

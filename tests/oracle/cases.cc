@@ -23,6 +23,12 @@ std::vector<Sizes> Shapes(size_t rank, int64_t most) {
   return shapes;
 }
 
+Sizes Spatial(size_t rank, int64_t first) {
+  Sizes sizes;
+  for (size_t i = 0; i < rank; ++i) sizes.push_back(first + static_cast<int64_t>(i));
+  return sizes;
+}
+
 std::vector<Window> Windows(size_t rank, bool ceil) {
   std::vector<Window> windows;
   const std::vector<const char*> modes = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
@@ -35,12 +41,13 @@ std::vector<Window> Windows(size_t rank, bool ceil) {
     w.pads = Sizes(2 * rank, 0);
     if (i[3] > 0) w.pads[0] = 1;
     if (i[3] > 1) w.pads.back() = 1;
+    if (i[3] > 1 && rank > 1) w.pads[1] = 2;
     w.auto_pad = modes[static_cast<size_t>(i[4])];
     w.ceil_mode = i[5] != 0;
     if (rank > 1) {  // the axes differ
-      w.kernel.back() = 2;
-      w.strides.back() = 1;
-      w.dilations.back() = 1;
+      w.kernel.back() = (i[0] + 1) % 3 + 1;
+      w.strides.back() = 2 - i[1];
+      w.dilations.back() = 2 - i[2];
     }
     windows.push_back(w);
   });

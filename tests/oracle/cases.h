@@ -30,7 +30,11 @@ Input Absent();
 // Every list of `rank` sizes in 1..most.
 std::vector<Sizes> Shapes(size_t rank, int64_t most);
 
+// `rank` sizes, all different, from `first` on.
+Sizes Spatial(size_t rank, int64_t first);
+
 struct Window;
+// Windows whose axes differ in everything.
 std::vector<Window> Windows(size_t rank, bool ceil);
 std::vector<std::pair<std::string, AttributeValue>> WindowAttributes(const Window& w);
 

@@ -72,8 +72,8 @@ void VariadicCases(const Visit& visit) {
       for (size_t count = 1; count < 4; ++count) {
         for (const Sizes& x : Shapes(2, 3)) {
           std::vector<Sizes> shapes(count, x);
-          if (count > 1) shapes[1] = {x[1]};
-          if (count > 2) shapes[2] = {2, 1};
+          if (count > 1) shapes[1] = {x[0] > 2 ? 1 : x[1]};
+          if (count > 2) shapes[2] = {2, x[1] > 2 ? 3 : 1};
           Case c{op.name, opset, {}};
           for (const Sizes& shape : shapes) c.inputs.push_back(In(shape));
           visit(c, [&] { return Variadic(op, shapes); });
@@ -142,10 +142,13 @@ void SelectionCases(const Visit& visit) {
   for (const Sizes& x : Shapes(2, 3)) {
     const Input indices = In(x, kInt64);
     const auto free = [](Sizes dims) { return [dims] { return OneOutput(dims); }; };
-    visit({"Gather", 13, {In(x), indices}}, free({x[0], x[1], x[1]}));
-    visit({"GatherElements", 13, {In(x), indices}}, free(x));
-    visit({"GatherND", 13, {In({3, 3, 4}), In({x[0], 2}, kInt64)}}, free({x[0], 4}));
-    visit({"Slice", 13, {In({3, 3}), Ints({0, 0}), Ints(x)}}, free(x));
+    const Sizes data = {4, 5, 7};
+    visit({"Gather", 13, {In(data), indices}}, free({x[0], x[1], 5, 7}));
+    visit({"Gather", 13, {In(data), indices}, {{"axis", int64_t{1}}}}, free({4, x[0], x[1], 7}));
+    visit({"GatherElements", 13, {In({4, 5}), indices}}, free(x));
+    const Sizes gathered = Concat({x[0]}, Slice(data, static_cast<size_t>(x[1]), 3));
+    visit({"GatherND", 13, {In(data), indices}}, free(gathered));
+    visit({"Slice", 13, {In({4, 5}), Ints({0, 0}), Ints(x)}}, free(x));
     const struct {
       const char* reduction;
       Binary run;
@@ -161,24 +164,19 @@ void SelectionCases(const Visit& visit) {
           return OneOutput(out);
         };
       };
-      visit({"ScatterElements", 18, {In({3, 3}), indices, In(x)}, {{"reduction", r.reduction}}},
-            loop(x, {3, 3}));
-      visit({"ScatterND",
-             18,
-             {In({3, 4}), In({x[0], 1}, kInt64), In({x[0], 4})},
-             {{"reduction", r.reduction}}},
-            loop({x[0], 4}, {3, 4}));
+      visit({"ScatterElements", 18, {In({4, 5}), indices, In(x)}, {{"reduction", r.reduction}}},
+            loop(x, {4, 5}));
+      visit({"ScatterND", 18, {In(data), indices, In(gathered)}, {{"reduction", r.reduction}}},
+            loop(gathered, data));
     }
   }
   for (const Sizes& s : Shapes(3, 3)) {  // batch, channels, kernel
-    const Sizes blocks = {s[0], s[1] * s[2] * s[2], (6 / s[2]) * (6 / s[2])};
-    visit({"Col2Im",
-           18,
-           {In(blocks), Ints({6, 6}), Ints({s[2], s[2]})},
-           {{"strides", std::vector<int64_t>{s[2], s[2]}}}},
-          [&] {
-            return PerElement(blocks, [] { FloatAdd(0.5, 0.25); }, {s[0], s[1], 6, 6});
-          });
+    const Sizes kernel = {s[2], s[2] + 1};
+    const int64_t places = (6 / kernel[0]) * (12 / kernel[1]);
+    const Sizes blocks = {s[0], s[1] * kernel[0] * kernel[1], places};
+    visit({"Col2Im", 18, {In(blocks), Ints({6, 12}), Ints(kernel)}, {{"strides", kernel}}}, [&] {
+      return PerElement(blocks, [] { FloatAdd(0.5, 0.25); }, {s[0], s[1], 6, 12});
+    });
   }
 }
 

@@ -256,7 +256,7 @@ void OptimizerCases(const Visit& visit) {
     for (const Sizes& x : Shapes(2, 3)) {
       OptimizerCase(optimizer, {x}, visit);
       OptimizerCase(optimizer, {x, {4}}, visit);
-      OptimizerCase(optimizer, {x, {}, {2, 2, 2}}, visit);
+      OptimizerCase(optimizer, {x, {}, {4, 5, 3}}, visit);
     }
   }
 }

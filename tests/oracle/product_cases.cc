@@ -12,7 +12,7 @@ void MatMulCases(const Visit& visit) {
   std::vector<Sizes> shapes = Shapes(1, 3);
   for (const Sizes& s : Shapes(2, 3)) shapes.push_back(s);
   for (const Sizes& s : Shapes(3, 2)) shapes.push_back(s);
-  for (const Sizes& s : {Sizes{2, 1, 3, 2}, Sizes{1, 3, 2, 1}}) shapes.push_back(s);
+  for (const Sizes& s : {Sizes{5, 1, 4, 2}, Sizes{1, 3, 2, 6}}) shapes.push_back(s);
   for (const Sizes& a : shapes) {
     for (const Sizes& b : shapes) {
       visit({"MatMul", 13, {In(a), In(b)}}, [&] { return MatMul(a, b); });
@@ -149,7 +149,7 @@ void IntegerProductCases(const Visit& visit) {
     }
   }
   for (const Window& window : Windows(2, false)) {
-    const Sizes x = {2, 2, 3, 3}, w = Concat({3, 2}, window.kernel);
+    const Sizes x = {3, 2, 4, 5}, w = Concat({6, 2}, window.kernel);
     for (int points = 0; points < 3; ++points) {
       Case c{"ConvInteger", 10, {In(x, kUint8), In(w, kInt8)}, WindowAttributes(window)};
       c.attributes.emplace_back("dilations", window.dilations);
@@ -183,14 +183,14 @@ void QLinearCases(const Visit& visit) {
   }
   for (const Window& window : Windows(2, false)) {
     for (bool bias : {false, true}) {
-      const Sizes x = {2, 2, 3, 3}, w = Concat({4, 1}, window.kernel);
+      const Sizes x = {3, 4, 5, 7}, w = Concat({6, 2}, window.kernel);
       Case c{"QLinearConv",
              10,
              {In(x, kUint8), scale, u8, In(w, kUint8), scale, u8, scale, u8},
              WindowAttributes(window)};
       c.attributes.emplace_back("dilations", window.dilations);
       c.attributes.emplace_back("group", int64_t{2});
-      if (bias) c.inputs.push_back(In({4}, kInt32));
+      if (bias) c.inputs.push_back(In({6}, kInt32));
       visit(c, [&] {
         const OnIntegers integers;
         const Outputs outputs = Conv(x, w, 2, window, [&](Counted acc) {

@@ -118,28 +118,31 @@ void DecoderAttentionCases(const Visit& visit) {
 // Every token meets its window of 2 W + 1 and the global tokens; those meet all tokens, by
 // projections of their own.
 void LongformerCases(const Visit& visit) {
-  ForEach({2, 2, 2, 3}, [&](const Sizes& i) {
+  ForEach({2, 2, 2, 3, 2}, [&](const Sizes& i) {
+    const int64_t batch = i[4] + 1;
     const int64_t heads = i[0] + 1, depth = 2 * i[1] + 2, window = i[2] + 1, hidden = heads * depth;
     const int64_t length = 4 * window, globals = i[3];
-    std::vector<int64_t> flags(static_cast<size_t>(length), 0);
-    for (int64_t g = 0; g < globals; ++g) flags[static_cast<size_t>(g)] = 1;
-    const Input global = {{1, length}, kInt32, flags, false};
-    const Sizes x = {1, length, hidden};
+    std::vector<int64_t> flags(static_cast<size_t>(batch * length), 0);
+    for (int64_t g = 0; g < batch * globals; ++g) {
+      flags[static_cast<size_t>(g / globals * length + g % globals)] = 1;
+    }
+    const Input global = {{batch, length}, kInt32, flags, false};
+    const Sizes x = {batch, length, hidden};
     const Input weights = In({hidden, 3 * hidden}), bias = In({3 * hidden});
     visit({"LongformerAttention",
            1,
-           {In(x), weights, bias, In({1, length}), weights, bias, global},
+           {In(x), weights, bias, In({batch, length}), weights, bias, global},
            {{"num_heads", heads}, {"window", window}},
            1,
            kMs},
           [&] {
-            Project(length, hidden, 3 * hidden);
-            Project(length, hidden, 2 * hidden);  // keys and values for the global tokens
-            Project(globals, hidden, hidden);     // and their queries
-            for (int64_t query = 0; query < heads * length; ++query) {
+            Project(batch * length, hidden, 3 * hidden);
+            Project(batch * length, hidden, 2 * hidden);  // keys and values for the global tokens
+            Project(batch * globals, hidden, hidden);     // and their queries
+            for (int64_t query = 0; query < batch * heads * length; ++query) {
               Query(2 * window + 1 + globals, depth, depth, true);
             }
-            for (int64_t query = 0; query < heads * globals; ++query) {
+            for (int64_t query = 0; query < batch * heads * globals; ++query) {
               Query(length, depth, depth, true);
             }
             return OneOutput(x);
@@ -155,7 +158,8 @@ void RuntimePositionCases(const Visit& visit) {
     visit({"MRotaryEmbedding",
            1,
            {In(x), In({3, batch, length}, kInt64), cache, cache},
-           {{"mrope_section", std::vector<int64_t>{half, 0, 0}}, {"num_heads", heads}},
+           {{"mrope_section", std::vector<int64_t>{half - i[3] / 2, i[3] / 2, 0}},
+            {"num_heads", heads}},
            1,
            kMs},
           [&] { return RotaryEmbedding(x, batch * length * heads, 2 * half); });

@@ -122,12 +122,12 @@ void ChannelsLastCases(const Visit& visit) {
     return outputs;
   };
   for (const Window& window : Windows(2, false)) {
-    const Sizes x = {2, 2, 3, 3}, w = Concat({3, 2}, window.kernel), last = {2, 3, 3, 2};
+    const Sizes x = {3, 2, 4, 5}, w = Concat({6, 2}, window.kernel), last = {3, 4, 5, 2};
     auto attributes = WindowAttributes(window);
     attributes.emplace_back("dilations", window.dilations);
     for (bool bias : {false, true}) {
       std::vector<Input> inputs = {In(last), In(w)};
-      if (bias) inputs.push_back(In({3}));
+      if (bias) inputs.push_back(In({6}));
       const auto add_bias = [&](Counted acc) {
         if (bias) acc += 0.5;
       };
@@ -231,10 +231,11 @@ void ChannelsLastNormalizationCases(const Visit& visit) {
       GlobalPool(PoolKind::kLp, x);
       return OneOutput({x[0], 1, 1, x[1]});
     });
-    visit({"LpPool", 18, {In(last)}, {{"kernel_shape", std::vector<int64_t>{1, 1}}}, 1, kNhwc},
-          [&] {
-            return moved(Pool(PoolKind::kLp, x, {{1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}}));
-          });
+    const Sizes kernel = {std::min<int64_t>(x[2], 2), std::max<int64_t>(x[3] - 1, 1)};
+    visit({"LpPool", 18, {In(last)}, {{"kernel_shape", kernel}}, 1, kNhwc}, [&] {
+      Pool(PoolKind::kLp, x, {kernel, {1, 1}, {1, 1}, {0, 0, 0, 0}});
+      return OneOutput({x[0], x[2] - kernel[0] + 1, x[3] - kernel[1] + 1, x[1]});
+    });
   }
 }
 

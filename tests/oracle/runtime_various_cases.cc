@@ -69,17 +69,19 @@ void RuntimeIntegerCases(const Visit& visit) {
       }
       return OneOutput({});
     });
-    visit({"ReduceSumInteger",
-           1,
-           {In(x, kInt8)},
-           {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{1}}},
-           1,
-           kMs},
-          [&] {
-            const OnIntegers integers;
-            return Reduce(SumOf, x, {1}, true);
-          });
-    visit({"GatherND", 1, {In({3, 3, 4}), In({x[0], 2}, kInt64)}, {}, 1, kMs}, [&] {
+    for (int64_t axis : {0, 1}) {
+      visit({"ReduceSumInteger",
+             1,
+             {In(x, kInt8)},
+             {{"axes", Sizes{axis}}, {"keepdims", int64_t{1}}},
+             1,
+             kMs},
+            [&] {
+              const OnIntegers integers;
+              return Reduce(SumOf, x, {axis}, true);
+            });
+    }
+    visit({"GatherND", 1, {In({3, 5, 4}), In({x[0], 2}, kInt64)}, {}, 1, kMs}, [&] {
       return OneOutput({x[0], 4});
     });
     visit({"TorchEmbedding", 1, {In({9, 4}), In(x, kInt64)}, {}, 1, kMs}, [&] {

@@ -30,11 +30,11 @@ Outputs Last(Outputs outputs) {
 // Channels in blocks of 8 or 16 are the same channels.
 void BlockedCases(const Visit& visit) {
   for (const Window& window : Windows(2, true)) {
-    const Sizes x = {1, 16, 5, 4}, w = Concat({16, 1}, window.kernel);
+    const Sizes x = {2, 16, 5, 4}, w = Concat({32, 1}, window.kernel);
     auto attributes = WindowAttributes(window);
     attributes.emplace_back("dilations", window.dilations);
     if (!window.ceil_mode) {
-      Case c{"Conv", 1, {In(x), In(w), In({16})}, attributes, 1, kNchwc};
+      Case c{"Conv", 1, {In(x), In(w), In({32})}, attributes, 1, kNchwc};
       c.attributes.emplace_back("group", int64_t{16});
       c.attributes.emplace_back("activation", "Relu");
       visit(c, [&] { return Conv(x, w, 16, window, [](Counted acc) { Max(acc + 0.5, 0.0); }); });
@@ -68,9 +68,9 @@ void BlockedCases(const Visit& visit) {
 
 void ChannelsLastQuantizedCases(const Visit& visit) {
   const Input u8 = In({}, kUint8), scale = In({});
-  const Sizes x = {2, 2, 3, 3};
+  const Sizes x = {3, 4, 5, 7};
   for (const Window& window : Windows(2, false)) {
-    const Sizes w = Concat({4, 1}, window.kernel);
+    const Sizes w = Concat({6, 2}, window.kernel);
     auto attributes = WindowAttributes(window);
     visit({"QLinearAveragePool",
            1,
@@ -91,7 +91,7 @@ void ChannelsLastQuantizedCases(const Visit& visit) {
     attributes.emplace_back("group", int64_t{2});
     visit({"QLinearConv",
            10,
-           {In(Last(x), kUint8), scale, u8, In(w, kUint8), scale, u8, scale, u8, In({4}, kInt32)},
+           {In(Last(x), kUint8), scale, u8, In(w, kUint8), scale, u8, scale, u8, In({6}, kInt32)},
            attributes,
            1,
            kNhwc},
@@ -109,19 +109,19 @@ void ChannelsLastQuantizedCases(const Visit& visit) {
 // The layout of the weights does not change with that of the channels.
 void ChannelsLastMoreCases(const Visit& visit) {
   for (const Window& window : Windows(2, false)) {
-    const Sizes x = {2, 2, 3, 3}, w = Concat({2, 3}, window.kernel),
-                v = Concat({3, 2}, window.kernel);
+    const Sizes x = {3, 2, 7, 5}, w = Concat({2, 6}, window.kernel),
+                v = Concat({6, 2}, window.kernel);
     auto attributes = WindowAttributes(window);
     attributes.emplace_back("dilations", window.dilations);
-    visit({"ConvTranspose", 11, {In(Last(x)), In(w), In({3})}, attributes, 1, kNhwc}, [&] {
+    visit({"ConvTranspose", 11, {In(Last(x)), In(w), In({6})}, attributes, 1, kNhwc}, [&] {
       return Last(ConvTranspose(x, w, 1, window, {{0, 0}, {}}, true));
     });
-    visit({"NhwcConv", 1, {In(Last(x)), In(v), In({3})}, attributes, 1, kMs},
+    visit({"NhwcConv", 1, {In(Last(x)), In(v), In({6})}, attributes, 1, kMs},
           [&] { return Last(Conv(x, v, 1, window, [](Counted acc) { acc += 0.5; })); });
     const Input u8 = In({}, kUint8), scale = In({});
     visit({"QLinearConvTranspose",
            1,
-           {In(Last(x), kUint8), scale, u8, In(w, kUint8), scale, u8, scale, u8, In({3}, kInt32)},
+           {In(Last(x), kUint8), scale, u8, In(w, kUint8), scale, u8, scale, u8, In({6}, kInt32)},
            attributes,
            1,
            kNhwc},
@@ -154,26 +154,26 @@ void ChannelsLastMoreCases(const Visit& visit) {
 
 void RuntimeSamplingCases(const Visit& visit) {
   for (const Sizes& s : Shapes(4, 2)) {
-    const Sizes x = {2, s[0], 3, 2}, places = {s[1], s[2]};
+    const Sizes x = {5, s[0], 7, 6}, places = {s[1], s[2]};
     const Grid grid{s[3] > 1, false, false};
     const std::vector<std::pair<std::string, AttributeValue>> align = {
         {"align_corners", int64_t{s[3] > 1}}};
-    const Input field = In(Concat(Concat({2}, places), {2}));
+    const Input field = In(Concat(Concat({5}, places), {2}));
     visit({"GridSample", 1, {In(x), field}, align, 1, kMs},
           [&] { return GridSample(x, places, grid); });
     visit({"GridSample", 16, {In(Last(x)), field}, align, 1, kNhwc},
           [&] { return Last(GridSample(x, places, grid)); });
-    const std::vector<int64_t> two = {2, 2};
+    const std::vector<int64_t> kernel = {2, 3}, strides = {4, 8};
     visit({"MaxUnpool",
            11,
            {In(Last(x)), In(Last(x), kInt64)},
-           {{"kernel_shape", two}, {"strides", two}},
+           {{"kernel_shape", kernel}, {"strides", strides}},
            1,
            kNhwc},
           [&] {
-            return OneOutput(Last(Sizes{2, s[0], 6, 4}));
+            return OneOutput(Last(Sizes{5, s[0], 26, 43}));
           });
-    const Sizes y = Concat({2, s[0]}, places);
+    const Sizes y = Concat({5, s[0]}, places);
     visit({"Resize",
            19,
            {In(Last(x)), Absent(), Absent(), Ints(Last(y))},
@@ -211,7 +211,7 @@ void CropAndResizeCases(const Visit& visit) {
       const Sizes y = {s[0], s[1], s[2], s[3]};
       visit({"CropAndResize",
              1,
-             {In({2, s[1], 20, 20}), In({s[0], 4}), In({s[0]}, kInt32), size},
+             {In({5, s[1], 20, 30}), In({s[0], 4}), In({s[0]}, kInt32), size},
              {{"mode", bilinear ? "bilinear" : "nearest"}},
              1,
              kMs},

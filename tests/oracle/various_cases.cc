@@ -68,15 +68,15 @@ void GeneratorCases(const Visit& visit) {
     visit({"Range", 11, {scalar(0), scalar(n), scalar(1)}},
           [&] { return PerElement({n}, [] { FloatAdd(0.5, 1.0); }, {n}); });
     for (const Sizes& x : Shapes(2, 3)) {
-      visit({"BitShift", 11, {In(x, kUint8), In(x, kUint8)}, {{"direction", "LEFT"}}}, [&] {
+      visit({"BitShift", 11, {In(x, kUint8), In({x[1]}, kUint8)}, {{"direction", "LEFT"}}}, [&] {
         const OnIntegers integers;
-        return Elementwise(Compared, x, x);
+        return Elementwise(Compared, x, {x[1]});
       });
-      const Sizes y = {1, 1, x[0] * n, x[1] * n};
+      const Sizes y = {2, 3, x[0] * n, x[1] * (n + 1)};
       visit({"Upsample",
              7,
-             {In({1, 1, x[0], x[1]})},
-             {{"mode", "linear"}, {"scales", std::vector<double>{1, 1, double(n), double(n)}}}},
+             {In({2, 3, x[0], x[1]})},
+             {{"mode", "linear"}, {"scales", std::vector<double>{1, 1, double(n), double(n + 1)}}}},
             [&] { return Resize(y, 2, 2); });
     }
   }

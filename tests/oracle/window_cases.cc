@@ -14,7 +14,7 @@ void ConvCases(const Visit& visit) {
       for (const Sizes& s : Shapes(3, 3)) {  // group, size of the input, channels per group
         const int64_t group = s[0];
         if (group > 2) continue;
-        const Sizes x = Concat({2, group * s[2]}, Sizes(rank, s[1]));
+        const Sizes x = Concat({2, group * s[2]}, Spatial(rank, s[1]));
         const Sizes w = Concat({group * 2, s[2]}, window.kernel);
         for (bool bias : {false, true}) {
           Case c{"Conv", 11, {In(x), In(w)}, WindowAttributes(window)};
@@ -38,7 +38,7 @@ void ConvTransposeCases(const Visit& visit) {
       for (const Sizes& s : Shapes(4, 2)) {  // group, size of the input, channels, bias
         const int64_t group = s[0];
         const bool bias = s[3] == 2;
-        const Sizes x = Concat({2, group * s[2]}, Sizes(rank, s[1]));
+        const Sizes x = Concat({2, group * s[2]}, Spatial(rank, s[1]));
         const Sizes w = Concat({group * s[2], 3}, window.kernel);
         Case c{"ConvTranspose", 11, {In(x), In(w)}, WindowAttributes(window)};
         c.attributes.emplace_back("dilations", window.dilations);
@@ -46,8 +46,9 @@ void ConvTransposeCases(const Visit& visit) {
         if (bias) c.inputs.push_back(In({group * 3}));
         const Transposed plain{Sizes(rank, 0), {}};
         visit(c, [&] { return ConvTranspose(x, w, group, window, plain, bias); });
-        if (window.strides[0] > 1) {
-          const Transposed padded{Sizes(rank, window.strides.back() - 1), {}};
+        if (window.strides != Sizes(rank, 1)) {
+          Transposed padded{window.strides, {}};
+          for (int64_t& padding : padded.output_padding) --padding;
           c.attributes.emplace_back("output_padding", padded.output_padding);
           visit(c, [&] { return ConvTranspose(x, w, group, window, padded, bias); });
         }
@@ -60,7 +61,7 @@ void PoolCases(const Visit& visit) {
   for (size_t rank : {size_t{1}, size_t{2}}) {
     for (const Window& w : Windows(rank, true)) {
       for (int64_t size = 1; size <= 5; ++size) {
-        const Sizes x = Concat({2, 3}, Sizes(rank, size));
+        const Sizes x = Concat({2, 3}, Spatial(rank, size));
         auto attributes = WindowAttributes(w);
         attributes.emplace_back("ceil_mode", int64_t{w.ceil_mode});
         attributes.emplace_back("dilations", w.dilations);
@@ -90,13 +91,13 @@ void DeformConvCases(const Visit& visit) {
   for (const Window& window : Windows(2, false)) {
     if (window.auto_pad != "NOTSET") continue;
     ForEach({2, 2, 2, 2}, [&](const Sizes& i) {
-      const Sizes x = {2, 4, 3, 3}, w = Concat({2, 4 / (i[0] + 1)}, window.kernel);
-      const auto spatial = SlidingOutput({3, 3}, window);
+      const Sizes x = {3, 4, 5, 6}, w = Concat({2, 4 / (i[0] + 1)}, window.kernel);
+      const auto spatial = SlidingOutput({5, 6}, window);
       if (!spatial.has_value()) return;
       const int64_t places = (i[1] + 1) * Tensor::Count(window.kernel);
-      Case c{"DeformConv", 19, {In(x), In(w), In(Concat({2, 2 * places}, *spatial))}};
+      Case c{"DeformConv", 19, {In(x), In(w), In(Concat({3, 2 * places}, *spatial))}};
       c.inputs.push_back(i[2] ? In({2}) : Absent());
-      if (i[3]) c.inputs.push_back(In(Concat({2, places}, *spatial)));
+      if (i[3]) c.inputs.push_back(In(Concat({3, places}, *spatial)));
       c.attributes = {{"kernel_shape", window.kernel},
                       {"strides", window.strides},
                       {"dilations", window.dilations},
@@ -116,7 +117,7 @@ void ResizeCases(const Visit& visit) {
   for (const auto& mode : kModes) {
     for (size_t rank : {size_t{3}, size_t{4}}) {
       for (const Sizes& spatial : Shapes(rank - 2, 3)) {
-        const Sizes x = Concat({2, 1}, Sizes(rank - 2, 2)), y = Concat({2, 1}, spatial);
+        const Sizes x = Concat({7, 5}, Spatial(rank - 2, 2)), y = Concat({7, 5}, spatial);
         for (int opset : {11, 13, 19}) {
           visit({"Resize",
                  opset,
@@ -129,10 +130,10 @@ void ResizeCases(const Visit& visit) {
   }
   ForEach({2, 2, 2, 2, 3, 3}, [&](const Sizes& i) {
     const Grid grid{i[0] != 0, i[1] != 0, i[2] != 0};
-    const Sizes x = {2, i[3] + 1, 3, 2}, places = {i[4] + 1, i[5] + 1};
+    const Sizes x = {3, i[3] + 1, 5, 4}, places = {i[4] + 1, i[5] + 1};
     visit({"GridSample",
            20,
-           {In(x), In(Concat(Concat({2}, places), {2}))},
+           {In(x), In(Concat(Concat({3}, places), {2}))},
            {{"align_corners", i[0]},
             {"padding_mode", grid.border ? "border" : "zeros"},
             {"mode", grid.nearest ? "nearest" : "linear"}}},
@@ -189,7 +190,7 @@ void RoiAlignCases(const Visit& visit) {
     const bool max = i[5] > 0, half_pixel = i[6] > 0;
     for (int opset : {10, 16, 22}) {
       if (opset == 10 && half_pixel) continue;
-      Case c{"RoiAlign", opset, {In({1, channels, 5, 4}), In({regions, 4}), In({regions}, kInt64)}};
+      Case c{"RoiAlign", opset, {In({3, channels, 5, 6}), In({regions, 4}), In({regions}, kInt64)}};
       c.attributes = {{"output_height", bins[0]},
                       {"output_width", bins[1]},
                       {"sampling_ratio", ratio},
