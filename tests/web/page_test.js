@@ -328,9 +328,9 @@ async function hostile() {
   fs.writeFileSync(file, chain(names, `<img src=x onerror=window.hacked=1>'`));
   const other = path.join(work, `<img src=x onerror=window.hacked=1>.onnx`);
   fs.writeFileSync(other, chain(names.slice(0, 3), `__proto__`));
-  const control = fs.readFileSync(path.join(profiles, "control.profile.json"), "utf8"), run = path.join(work, "evil.profile.json");
-  fs.writeFileSync(run, control.replaceAll("_kernel_time", `${evil}\u202e_kernel_time`));
-  for (const args of [["profile", path.join(profiles, "control.onnx"), run, "--peak", "1e9"], ["count", file], ["count", other], ["compare", file], ["diff", file, other], ["check", file, "--max", "flops=1"],
+  const control = fs.readFileSync(path.join(profiles, "control.profile.json"), "utf8"), evilRun = path.join(work, "evil.profile.json");
+  fs.writeFileSync(evilRun, control.replaceAll("_kernel_time", `${evil}\u202e_kernel_time`));
+  for (const args of [["profile", path.join(profiles, "control.onnx"), evilRun, "--peak", "1e9", "--dim", "N=8"], ["count", file], ["count", other], ["compare", file], ["diff", file, other], ["check", file, "--max", "flops=1"],
                       ["count", other, "--dim", "__proto__=1,2,3"]]) {
     const page = await open(write("hostile", ...args));
     for (const search of await page.$$("input[type=search]")) await search.type("img");
