@@ -219,7 +219,7 @@ class RuleJudge {
     using Achieved = BudgetRule::Achieved;
     judgement->where = figure.where;
     judgement->actual = std::isnan(figure.value) ? "-" : AchievedText(rule, figure.value);
-    const double limit = static_cast<double>(rule.limit.value);
+    const auto limit = static_cast<double>(rule.limit.value);
     const double value = figure.value * (rule.achieved == Achieved::kPeakShare ? kMillionths
                                          : rule.achieved == Achieved::kTime    ? kZeptoseconds
                                                                                : 1.0);

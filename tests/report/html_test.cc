@@ -1,4 +1,4 @@
-// Pages: what stands in them is data, adds up, and has room. tools/web/test.js opens them in a
+// Pages: what stands in them is data, adds up, and has room. tests/web/page_test.js opens them in a
 // browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
