@@ -367,7 +367,7 @@ class View {
               ["less1", "less"], ["less2", "5 % less"], ["less3", "20 % less, or gone"]];
     }
     if (this.color === "gap") {
-      return [["more3", "time 4 times what its FLOPs are, or no FLOPs"], ["more2", "2 times"], ["more1", "more"], ["plain", "as its FLOPs"],
+      return [["more3", "share of time 4 times that of FLOPs, or no FLOPs"], ["more2", "2 times"], ["more1", "more"], ["plain", "equal"],
               ["less1", "less"], ["less2", "half"], ["less3", "a quarter"]];
     }
     if (this.color === "peak") {
