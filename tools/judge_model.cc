@@ -4,46 +4,99 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "src/api/diff.h"
 #include "src/api/load.h"
 #include "src/api/mfu.h"
 #include "src/api/profile.h"
+#include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/graph/symbol_origin.h"
 #include "src/infer/require_symbols.h"
+#include "src/report/format.h"
 #include "src/symbolic/symbol_name.h"
 #include "tools/profile_file.h"
 
 namespace onnxflops::tools {
 namespace {
 
-// What of the peak of the rule's device the run of --profile reached.
-absl::StatusOr<double> AchievedOf(const CheckRun& run, const Side& side, const BudgetRule& rule) {
+absl::StatusOr<ProfileReport> JoinRun(const CheckRun& run, const Side& side) {
   if (run.profile.empty()) {
     return absl::FailedPreconditionError("no profile is given: --profile");
   }
   if (!side.model) return absl::FailedPreconditionError("a report cannot be joined with a profile");
   ProfileOptions options;
   options.count = run.options;
-  options.device.emplace();
-  ASSIGN_OR_RETURN(options.device->device, FindDevice(rule.device, run.devices));
-  ASSIGN_OR_RETURN(options.device->precision, ParsePrecision(rule.dtype));
   if (!run.optimized.empty()) {
     ASSIGN_OR_RETURN(options.optimized, LoadFor(run.optimized, options.count));
   }
   ASSIGN_OR_RETURN(const Profile profile, ReadProfileFile(run.profile));
-  ASSIGN_OR_RETURN(const ProfileReport report, JoinProfile(*side.model, profile, options));
-  return report.flops_per_second().value_or(0) / report.peak;
+  return JoinProfile(*side.model, profile, options);
 }
 
-absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, const Side& side,
-                             const CountOptions& at, const BudgetRule& rule) {
-  if (rule.kind == BudgetRule::Kind::kProfile) return AchievedOf(run, side, rule);
+// Why modules may have taken longer than the kernels that joined.
+std::string OpenTimes(const ProfileReport& report) {
+  ProfileWork missing;
+  for (const ProfileGroup& group : report.groups) {
+    if (!group.joined()) missing.Add(group.work);
+  }
+  if (missing.kernels == 0) return "";
+  return absl::StrCat(Plural(missing.kernels, "kernel"),
+                      " did not join, and may be of this module: --optimized joins them");
+}
+
+// What the run of --profile reached: as a whole, or in the modules that match the rule.
+absl::StatusOr<std::vector<AchievedFigure>> AchievedOf(const CheckRun& run,
+                                                       const ProfileReport& report,
+                                                       const BudgetRule& rule) {
+  constexpr double kNsPerSecond = 1e9, kGiga = 1e9;
+  double peak = 0;
+  if (!rule.device.empty()) {
+    ASSIGN_OR_RETURN(const Device device, FindDevice(rule.device, run.devices));
+    ASSIGN_OR_RETURN(const Precision precision, ParsePrecision(rule.dtype));
+    ASSIGN_OR_RETURN(const PeakFigure figure, FindPeak(device, precision));
+    peak = static_cast<double>(figure.giga) * kGiga;
+  }
+  std::vector<AchievedFigure> figures;
+  const auto add = [&](const std::string& where, int64_t ns, double rate, std::string open) {
+    AchievedFigure figure = {where, rate, std::nullopt, std::move(open)};
+    if (!rule.device.empty()) figure.peak_share = rate / peak;
+    if (rule.achieved == BudgetRule::Achieved::kPeakShare) figure.value = rate / peak;
+    if (rule.achieved == BudgetRule::Achieved::kTime) {
+      figure.value = static_cast<double>(ns) / kNsPerSecond;
+    }
+    figures.push_back(std::move(figure));
+  };
+  if (!rule.module) {
+    const int64_t ns = report.wall ? report.wall->median_ns : report.run_ns();
+    add("", ns, report.flops_per_second().value_or(0), "");
+    return figures;
+  }
+  for (size_t i = 1; i < report.modules.size();) {
+    const ProfileModule& m = report.modules[i];
+    const bool found = m.work.kernels > 0 && MatchesGlob(*rule.module, m.path);
+    if (found) {
+      add(m.path, m.work.ns, m.work.flops_per_second().value_or(0), OpenTimes(report));
+    }
+    i = found ? static_cast<size_t>(m.end) : i + 1;
+  }
+  if (!figures.empty()) return figures;
+  const std::string open = OpenTimes(report);
+  return absl::NotFoundError(
+      absl::StrCat("no module of the run matches", open.empty() ? "" : "; ", open));
+}
+
+absl::StatusOr<std::vector<AchievedFigure>> MfuOf(const CheckRun& run, const BudgetSizes* sizes,
+                                                  const Side& side, const CountOptions& at,
+                                                  const BudgetRule& rule) {
   if (!run.has_rate) {
     return absl::FailedPreconditionError("the time of a step is not given: --step-time");
   }
@@ -58,7 +111,7 @@ absl::StatusOr<double> MfuOf(const CheckRun& run, const BudgetSizes* sizes, cons
   ASSIGN_OR_RETURN(options.device, FindDevice(rule.device, run.devices));
   ASSIGN_OR_RETURN(options.precision, ParsePrecision(rule.dtype));
   ASSIGN_OR_RETURN(const MfuReport report, CountMfu(*side.model, options));
-  return report.mfu;
+  return std::vector<AchievedFigure>{{"", report.mfu, report.mfu, ""}};
 }
 
 // Which sizes neither the model nor its base has a symbol for.
@@ -215,8 +268,15 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
     report->has_base = diff.has_base;
     report->base = diff.base;
     report->head = diff.head;
-    const auto mfu = [&](const BudgetRule& rule) { return MfuOf(run, sizes, side, at, rule); };
-    RETURN_IF_ERROR(Judge(budgets, sizes, diff, run.today, mfu, report));
+    std::optional<absl::StatusOr<ProfileReport>> joined;  // once for all rules
+    const auto figures =
+        [&](const BudgetRule& rule) -> absl::StatusOr<std::vector<AchievedFigure>> {
+      if (rule.kind != BudgetRule::Kind::kProfile) return MfuOf(run, sizes, side, at, rule);
+      if (!joined) joined = JoinRun(run, side);
+      RETURN_IF_ERROR(joined->status());
+      return AchievedOf(run, **joined, rule);
+    };
+    RETURN_IF_ERROR(Judge(budgets, sizes, diff, run.today, figures, report));
   }
   if (run.one_file) return absl::OkStatus();
   for (size_t i = before; i < report->judgements.size(); ++i) report->judgements[i].model = path;
@@ -235,7 +295,7 @@ absl::Status CompleteBudgets(const std::string& path, const std::vector<std::str
   RETURN_IF_ERROR(AddMaxima(maxima, has_base, budgets));
   for (const BudgetRule& rule : budgets->rules) {
     const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
-    if (rule.kind != BudgetRule::Kind::kMfu && !of_run) continue;
+    if ((rule.kind != BudgetRule::Kind::kMfu && !of_run) || rule.device.empty()) continue;
     absl::Status known = FindDevice(rule.device, devices).status();
     if (known.ok()) known = ParsePrecision(rule.dtype).status();
     if (!known.ok()) {

@@ -43,6 +43,8 @@ detailed_counters). Sizes are found in ONNX Runtime's profile.
       --dtype fp32
   The slowest kernels as CSV:
     onnxflops profile clip.onnx profile.json --by node --format csv
+  A page to look at:
+    onnxflops profile clip.onnx profile.json -o profile.html
   As a trace with FLOPs, for Perfetto:
     onnxflops profile clip.onnx profile.json --format perfetto -o trace.json
   Beside FLOPs that hardware counters measured in ten runs:
@@ -100,7 +102,7 @@ struct ProfileArguments {
   }
 
   static std::vector<std::string> FormatNames() {
-    std::vector<std::string> names = {"table", "json", "csv", "markdown"};
+    std::vector<std::string> names = {"table", "json", "csv", "markdown", "html"};
     for (const TraceFormat& format : kTraceFormats) names.emplace_back(format.name);
     return names;
   }
@@ -202,6 +204,8 @@ std::string RenderProfile(const ProfileReport& report, const ProfileView& view, 
       return ToCsv(report, view);
     case Format::kMarkdown:
       return ToMarkdown(report, view);
+    case Format::kHtml:
+      return ToHtml(report);
     default:
       return ToTable(report, view, style);
   }

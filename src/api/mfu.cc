@@ -115,6 +115,9 @@ class MfuMaker {
     out_.device = device.name;
     out_.peak_flops_per_second = static_cast<double>(peak.giga) * kGiga;
     out_.peak_source = peak.source;
+    if (device.bytes_per_second) {
+      out_.bytes_per_second = static_cast<double>(*device.bytes_per_second);
+    }
     for (const PeakFigure& other : device.peaks) {
       if (other.precision != peak.precision || other.giga == peak.giga) continue;
       out_.other_peaks.push_back(absl::StrCat(
@@ -135,6 +138,11 @@ class MfuMaker {
     out_.counted = exact ? "exact" : "2x";
     out_.lower_bound = report_.totals.lower_bound || (exact && !backward_.unknown.empty());
     ASSIGN_OR_RETURN(out_.forward_flops, PerStep(report_.totals.flops));
+    const absl::StatusOr<absl::int128> bytes =
+        PerStep(report_.totals.bytes_read + report_.totals.bytes_written);
+    if (bytes.ok() && *bytes > 0) {
+      out_.flops_per_byte = static_cast<double>(out_.forward_flops) / static_cast<double>(*bytes);
+    }
     ASSIGN_OR_RETURN(out_.backward_flops, PerStep(backward));
     ASSIGN_OR_RETURN(out_.recompute_flops, PerStep(backward_.recomputed_flops));
     ASSIGN_OR_RETURN(out_.optimizer_flops, Number(report_, backward_.optimizer_flops));

@@ -266,6 +266,19 @@ inline constexpr size_t kMaxProfileOutputs = 64;
 inline constexpr size_t kMaxLogLine = size_t{1} << 20;
 // Executions of kernels that a trace is written with.
 inline constexpr size_t kMaxTraceEvents = 500'000;
+// Of a page in HTML: bytes of all of it, of its tree of modules, of the lists beside such a tree;
+// of a name, of a formula of the tree (a longer one has no value in the page), and of any other
+// text of a model; nodes of a model whose modules show operators; and of its lists.
+inline constexpr size_t kMaxPageBytes = 1'000'000;
+inline constexpr size_t kMaxPageTreeBytes = 600'000;
+inline constexpr size_t kMaxPageListBytes = 250'000;
+inline constexpr size_t kMaxPageName = 300;
+inline constexpr size_t kMaxPageFormula = 30'000;
+inline constexpr size_t kMaxPageText = 2'000;
+inline constexpr size_t kMaxPageNodes = 200'000;
+inline constexpr size_t kMaxPageTensors = 32;
+inline constexpr size_t kMaxPageSymbols = 1'000;
+inline constexpr size_t kMaxPageNotes = 50;
 // Highest IR version that this loader knows.
 inline constexpr int64_t kMaxIrVersion = 14;
 // Highest released opset of the ai.onnx domain in ONNX 1.23.2, and the release.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "src/base/glob.h"
 #include "src/base/limit_error.h"
@@ -151,10 +152,8 @@ class BudgetsReader : private TomlFile {
     RETURN_IF_ERROR(ReadPatterns(root, "operators", BudgetRule::Kind::kOperators));
     RETURN_IF_ERROR(ReadPatterns(root, "domains", BudgetRule::Kind::kDomains));
     if (const toml::node* node = Get(root, "opset")) RETURN_IF_ERROR(ReadOpset(*node));
-    for (const auto& [name, kind] : {std::pair("mfu", BudgetRule::Kind::kMfu),
-                                     std::pair("profile", BudgetRule::Kind::kProfile)}) {
-      if (const toml::node* node = Get(root, name)) RETURN_IF_ERROR(ReadShare(*node, name, kind));
-    }
+    if (const toml::node* node = Get(root, "mfu")) RETURN_IF_ERROR(ReadMfu(*node));
+    if (const toml::node* node = Get(root, "profile")) RETURN_IF_ERROR(ReadProfile(*node));
     if (const toml::node* node = Get(root, "at")) RETURN_IF_ERROR(ReadSizes(*node));
     return absl::OkStatus();
   }
@@ -329,28 +328,91 @@ class BudgetsReader : private TomlFile {
     return absl::OkStatus();
   }
 
-  // ---- [mfu] or [profile] min = "40%", device = "h100-sxm", dtype = "bf16"
-  absl::Status ReadShare(const toml::node& node, const char* name, BudgetRule::Kind kind) {
-    ASSIGN_OR_RETURN(const toml::table* table, Table(node, name));
+  // ---- [mfu] or [profile] min = "40%", device = "h100-sxm", dtype = "bf16", time = "2 ms"
+  absl::Status ReadMfu(const toml::node& node) {
+    ASSIGN_OR_RETURN(const toml::table* table, Table(node, "mfu"));
     RETURN_IF_ERROR(CheckKeys(*table, {"min", "device", "dtype"}));
-    for (const char* key : {"min", "device", "dtype"}) {
-      if (Get(*table, key) == nullptr) {
-        return Fault(node, absl::StrCat("the key ", key, " is missing"));
+    if (Get(*table, "min") == nullptr) return Fault(node, "the key min is missing");
+    return ReadAchieved(*table, *table, "mfu", BudgetRule::Kind::kMfu, std::nullopt);
+  }
+
+  absl::Status ReadProfile(const toml::node& node) {
+    ASSIGN_OR_RETURN(const toml::table* table, Table(node, "profile"));
+    RETURN_IF_ERROR(
+        CheckKeys(*table, {"min", "time", "flops_per_second", "device", "dtype", "modules"}));
+    RETURN_IF_ERROR(
+        ReadAchieved(*table, *table, "profile", BudgetRule::Kind::kProfile, std::nullopt));
+    const toml::node* inside = Get(*table, "modules");
+    if (inside == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const toml::table* modules, Table(*inside, "modules"));
+    for (const auto& [key, value] : *modules) {
+      const std::string glob(key.str());
+      ASSIGN_OR_RETURN(const toml::table* rules, Table(value, "a module's budget"));
+      RETURN_IF_ERROR(CheckKeys(*rules, {"min", "time", "flops_per_second"}));
+      RETURN_IF_ERROR(ReadAchieved(*rules, *table, absl::StrCat("profile.modules.", glob),
+                                   BudgetRule::Kind::kProfile, glob));
+    }
+    return absl::OkStatus();
+  }
+
+  // The rules of `table`; `device` has the keys of the peak.
+  absl::Status ReadAchieved(const toml::table& table, const toml::table& device,
+                            const std::string& section, BudgetRule::Kind kind,
+                            const std::optional<std::string>& module) {
+    using Achieved = BudgetRule::Achieved;
+    for (const auto& [name, achieved] :
+         {std::pair("min", Achieved::kPeakShare), std::pair("time", Achieved::kTime),
+          std::pair("flops_per_second", Achieved::kFlopsPerSecond)}) {
+      const auto found = table.find(name);
+      if (found == table.end()) continue;
+      ASSIGN_OR_RETURN(BudgetRule * rule,
+                       AddRule(found->first.source(), kind, absl::StrCat(section, ".", name)));
+      rule->module = module;
+      rule->achieved = achieved;
+      ASSIGN_OR_RETURN(rule->limit, AchievedLimit(found->second, name, achieved));
+      for (const auto& [key, value] :
+           {std::pair("device", &rule->device), std::pair("dtype", &rule->dtype)}) {
+        if (const toml::node* given = Get(device, key)) {
+          ASSIGN_OR_RETURN(*value, String(*given, key));
+        }
+      }
+      if (rule->device.empty() != rule->dtype.empty() ||
+          (achieved == Achieved::kPeakShare && rule->device.empty())) {
+        return Fault(
+            found->second,
+            absl::StrCat("the key ", rule->device.empty() ? "device" : "dtype", " is missing"));
       }
     }
-    const auto min = table->find("min");
-    ASSIGN_OR_RETURN(BudgetRule * rule,
-                     AddRule(min->first.source(), kind, absl::StrCat(name, ".min")));
-    ASSIGN_OR_RETURN(const std::string text, String(min->second, "min"));
-    const absl::StatusOr<BudgetLimit> limit = ParseLimitText(text, kQuantities[0], /*ratio=*/true);
-    if (!limit.ok() || limit->value < 1 || limit->value > 1'000'000) {
-      return Fault(min->second, "a utilisation is above 0 % and at most 100 %, as \"40%\"");
-    }
-    rule->limit = *limit;
-    rule->limit.place = PlaceOf(min->second.source());
-    ASSIGN_OR_RETURN(rule->device, String(*Get(*table, "device"), "device"));
-    ASSIGN_OR_RETURN(rule->dtype, String(*Get(*table, "dtype"), "dtype"));
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<BudgetLimit> AchievedLimit(const toml::node& node, const char* key,
+                                            BudgetRule::Achieved achieved) const {
+    ASSIGN_OR_RETURN(const std::string text, String(node, key));
+    absl::string_view number = text;
+    absl::StatusOr<BudgetLimit> limit;
+    const char* form = "a utilisation is above 0 % and at most 100 %, as \"40%\"";
+    switch (achieved) {
+      case BudgetRule::Achieved::kPeakShare:
+        limit = ParseLimitText(text, kQuantities[0], /*ratio=*/true);
+        if (limit.ok() && limit->value > 1'000'000) limit->value = 0;
+        break;
+      case BudgetRule::Achieved::kTime:
+        form = "a time is above 0, as \"12.5 ms\"";
+        limit = ParseLimitText(text, QuantityOf(&Amounts::time_bound), /*ratio=*/false);
+        break;
+      case BudgetRule::Achieved::kFlopsPerSecond:
+        form = "a rate is above 0, as \"12.5 GFLOP/s\"";
+        if (!absl::ConsumeSuffix(&number, "/s")) return Fault(node, form);
+        limit = ParseLimitText(number, kQuantities[0], /*ratio=*/false);
+        break;
+    }
+    if (!limit.ok() || limit->value < 1 || limit->kind == BudgetLimit::Kind::kRelative) {
+      return Fault(node, form);
+    }
+    limit->text = text;
+    limit->place = PlaceOf(node.source());
+    return limit;
   }
 
   // ---- [[allow]]

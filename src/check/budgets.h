@@ -17,10 +17,14 @@
 //   min = "40%"
 //   device = "h100-sxm"
 //   dtype = "bf16"
-//   [profile]                           # the same of a run, whose profile --profile gives
+//   [profile]                           # of a run, whose profile --profile gives
 //   min = "25%"
 //   device = "cpu:2:2.5:avx2"
 //   dtype = "fp32"
+//   time = "20 ms"
+//   flops_per_second = "50 GFLOP/s"
+//   [profile.modules."visual.*"]        # min, time, flops_per_second of modules
+//   time = "2 ms"
 //   [[allow]]
 //   rule = "budget.flops"
 //   reason = "until the new head is trained"
@@ -81,8 +85,11 @@ struct BudgetRule {
   // kOpset
   std::string domain;  // "ai.onnx"
   std::optional<int64_t> min_opset, max_opset;
-  // kMfu, kProfile: limit.value is the least share of the peak, in millionths
-  std::string device, dtype;
+  // kMfu, kProfile: limit.value is the least share of the peak, in millionths, the longest time, in
+  // zeptoseconds, or the least FLOP/s
+  enum class Achieved : uint8_t { kPeakShare, kTime, kFlopsPerSecond };
+  Achieved achieved = Achieved::kPeakShare;
+  std::string device, dtype;  // "": none is given
 
   // Whether it is about the peak of activations (kPeakActivations), which not every count has.
   bool AsksForPeak() const;

@@ -1,4 +1,5 @@
 // "onnxflops.check/1": tools/schema/check.v1.schema.json describes every field.
+#include <algorithm>
 #include <string>
 
 #include "src/check/check_writers.h"
@@ -55,11 +56,15 @@ std::string ToJson(const CheckReport& report) {
   return json.TakeText();
 }
 
+// What failed first: a page may have no room for the others.
 std::string ToHtml(const CheckReport& report) {
+  CheckReport sorted = report;
+  std::stable_sort(sorted.judgements.begin(), sorted.judgements.end(),
+                   [](const Judgement& a, const Judgement& b) { return a.passed() < b.passed(); });
   const std::string title = report.models.empty()
                                 ? std::string(report::FileNameOf(report.head.path))
                                 : Plural(static_cast<int64_t>(report.models.size()), "model");
-  return report::HtmlPage(title, "check", ToJson(report));
+  return report::FoldedHtmlPage(title, "check", ToJson(sorted));
 }
 
 }  // namespace onnxflops

@@ -1,6 +1,7 @@
 #include "src/check/judge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -28,6 +29,7 @@ using report::SiNumber;
 using report::TimeText;
 
 constexpr absl::int128 kWhole = 1'000'000;  // of millionths
+constexpr double kMillionths = 1e6, kZeptoseconds = 1e21;
 constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
 constexpr size_t kListedNames = 8;
 
@@ -164,34 +166,25 @@ class RuleJudge {
     return judgement;
   }
 
-  // A utilisation above 1 is a wrong peak, time or number of devices: it never passes.
-  static Judgement OfMfu(const BudgetRule& rule, MfuOfRule mfu) {
-    constexpr double kHundredths = 10'000;  // of a percent
+  std::vector<Judgement> OfAchieved(const BudgetRule& rule, FiguresOfRule figures_of) const {
     Judgement judgement = Begin(rule);
-    const bool of_run = rule.kind == BudgetRule::Kind::kProfile;
-    judgement.kind = of_run ? "profile" : "mfu";
-    judgement.limit = absl::StrCat("at least ", rule.limit.text);
-    const absl::StatusOr<double> figure = mfu(rule);
-    if (!figure.ok()) {
+    judgement.kind = rule.kind == BudgetRule::Kind::kProfile ? "profile" : "mfu";
+    judgement.limit = absl::StrCat(
+        rule.achieved == BudgetRule::Achieved::kTime ? "at most " : "at least ", rule.limit.text);
+    const absl::StatusOr<std::vector<AchievedFigure>> figures = figures_of(rule);
+    if (!figures.ok()) {
       judgement.verdict = Verdict::kNotProven;
+      judgement.where = rule.module.value_or("");
       judgement.actual = "-";
-      judgement.detail = std::string(figure.status().message());
-      return judgement;
+      judgement.detail = std::string(figures.status().message());
+      return {judgement};
     }
-    const double millionths = *figure * static_cast<double>(kWhole);
-    judgement.actual = *figure < 100 ? PercentText(static_cast<int64_t>(*figure * kHundredths),
-                                                   static_cast<int64_t>(kHundredths), false)
-                                     : "above 10,000 %";
-    if (*figure > 1) {
-      judgement.verdict = Verdict::kFailed;
-      judgement.detail =
-          of_run ? "more than the device can do: the peak is of another device or dtype, the "
-                   "profile has the times of launches only, or the run skips work that is counted"
-                 : "more than the devices can do: a peak, a time or a number is wrong";
-    } else if (!(millionths >= static_cast<double>(rule.limit.value))) {
-      judgement.verdict = Verdict::kFailed;
+    std::vector<Judgement> judgements;
+    for (const AchievedFigure& figure : *figures) {
+      judgements.push_back(judgement);
+      JudgeFigure(rule, figure, &judgements.back());
     }
-    return judgement;
+    return judgements;
   }
 
   static Judgement Begin(const BudgetRule& rule) {
@@ -202,6 +195,50 @@ class RuleJudge {
   }
 
  private:
+  static std::string AchievedText(const BudgetRule& rule, double value) {
+    constexpr double kHundredths = 10'000;  // of a percent
+    constexpr double kMost = 1e33;
+    switch (rule.achieved) {
+      case BudgetRule::Achieved::kPeakShare:
+        return value < 100 ? PercentText(static_cast<int64_t>(value * kHundredths),
+                                         static_cast<int64_t>(kHundredths), false)
+                           : "above 10,000 %";
+      case BudgetRule::Achieved::kTime:
+        return TimeText(static_cast<absl::int128>(std::min(value * kZeptoseconds, kMost)), false);
+      case BudgetRule::Achieved::kFlopsPerSecond:
+        break;
+    }
+    const std::string text =
+        FigureText(static_cast<absl::int128>(std::min(value, kMost)), QuantityOf(&Amounts::flops));
+    return absl::StrCat(text, "/s");
+  }
+
+  // A utilisation above 1 is a wrong peak, time or number of devices: it never passes.
+  void JudgeFigure(const BudgetRule& rule, const AchievedFigure& figure,
+                   Judgement* judgement) const {
+    using Achieved = BudgetRule::Achieved;
+    judgement->where = figure.where;
+    judgement->actual = std::isnan(figure.value) ? "-" : AchievedText(rule, figure.value);
+    const auto limit = static_cast<double>(rule.limit.value);
+    const double value = figure.value * (rule.achieved == Achieved::kPeakShare ? kMillionths
+                                         : rule.achieved == Achieved::kTime    ? kZeptoseconds
+                                                                               : 1.0);
+    const bool holds = rule.achieved == Achieved::kTime ? value <= limit : value >= limit;
+    if (figure.peak_share.value_or(0) > 1) {
+      judgement->verdict = Verdict::kFailed;
+      judgement->detail =
+          rule.kind == BudgetRule::Kind::kProfile
+              ? "more than the device can do: the peak is of another device or dtype, the "
+                "profile has the times of launches only, or the run skips work that is counted"
+              : "more than the devices can do: a peak, a time or a number is wrong";
+    } else if (!holds) {
+      judgement->verdict = Verdict::kFailed;
+    } else if (!figure.open.empty() && !budgets_.lower_bounds_pass) {
+      judgement->verdict = Verdict::kNotProven;
+      judgement->detail = figure.open;
+    }
+  }
+
   bool Knows(const Quantity& q) const {
     if (&q == &kPeakActivations) return diff_.peak.has_value();
     return std::find(diff_.quantities.begin(), diff_.quantities.end(), &q) !=
@@ -399,7 +436,7 @@ bool IsForModel(absl::string_view models, absl::string_view path) {
 }
 
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
-                   absl::string_view today, MfuOfRule mfu, CheckReport* report) {
+                   absl::string_view today, FiguresOfRule figures, CheckReport* report) {
   const RuleJudge judge(budgets, sizes, diff);
   const std::string at = SizesText(sizes);
   const auto add = [&](Judgement judgement) {
@@ -412,7 +449,7 @@ absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff&
     if (rule.kind == BudgetRule::Kind::kOpset) {
       add(judge.OfOpset(rule));
     } else if (rule.kind == BudgetRule::Kind::kMfu || rule.kind == BudgetRule::Kind::kProfile) {
-      add(RuleJudge::OfMfu(rule, mfu));
+      for (Judgement& judgement : judge.OfAchieved(rule, figures)) add(std::move(judgement));
     } else if (rule.kind != BudgetRule::Kind::kQuantity) {
       add(judge.OfNames(rule));
     } else if (!rule.module) {

@@ -59,14 +59,22 @@ struct CheckReport {
   int64_t Count(Verdict verdict) const;
 };
 
-// The MFU of a rule's device, or what of its peak a profile reached, as a part of 1; an error that
-// says why it is not known.
-using MfuOfRule = absl::FunctionRef<absl::StatusOr<double>(const BudgetRule& rule)>;
+// What training or a run reached, of the whole model or of a module that a rule matches.
+struct AchievedFigure {
+  std::string where;  // path of the module; "": the whole model
+  double value = 0;   // as BudgetRule::achieved says: a part of 1, seconds, or FLOP/s
+  // Of the peak of the rule's device, as a part of 1; nullopt: no device is given.
+  std::optional<double> peak_share;
+  std::string open;  // why the true figure may be worse; "": it cannot
+};
+// The figures of a rule of kMfu or kProfile; an error that says why they are not known.
+using FiguresOfRule =
+    absl::FunctionRef<absl::StatusOr<std::vector<AchievedFigure>>(const BudgetRule& rule)>;
 
 // The judgements of all rules for the file, at one set of sizes; null: as the model has them. Fixed
 // sizes are bound in `diff` already. `today` as "2027-01-31". OutOfRange if there are too many.
 absl::Status Judge(const Budgets& budgets, const BudgetSizes* sizes, const Diff& diff,
-                   absl::string_view today, MfuOfRule mfu, CheckReport* report);
+                   absl::string_view today, FiguresOfRule figures, CheckReport* report);
 
 // Whether what is said for files of this pattern holds for a file: by its name, or its path.
 bool IsForModel(absl::string_view models, absl::string_view path);

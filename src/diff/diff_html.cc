@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/limits.h"
 #include "src/diff/diff_parts.h"
 #include "src/diff/diff_writers.h"
 #include "src/report/html_page.h"
@@ -49,7 +50,7 @@ HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
 
 std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
   report::JsonWriter json;
-  json.CutStrings(report::kMaxPageText);
+  json.CutStrings(kMaxPageText);
   json.BeginObject();
   json.Key("diff");
   diff::WriteDiff(WithoutRows(diff), &json, report::kOneLine);
@@ -57,7 +58,7 @@ std::string ToHtml(const Diff& diff, const DiffViewOptions& options) {
   for (const auto& [name, size] : diff.sizes) json.Key(name).Int(size);
   json.EndObject();
   json.Key("cost").String(options.quantity->key);
-  json.CutStrings(report::kMaxPageFormula);
+  json.CutStrings(kMaxPageFormula);
   json.Key("tree").BeginObject(report::kOneLine);
   TreeOf(diff, *options.quantity).Write(&json);
   json.EndObject();

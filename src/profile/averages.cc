@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -64,7 +65,8 @@ absl::Status AddLayer(const Columns& columns, absl::string_view line, Averages* 
                ? absl::StripAsciiWhitespace(cells[static_cast<size_t>(place)])
                : absl::string_view();
   };
-  const absl::string_view status = cell(columns.status);
+  absl::string_view status = cell(columns.status);
+  absl::ConsumePrefix(&status, "Status.");  // as the program in Python writes it
   if (cell(columns.name) == "Total" && status.empty()) return absl::OkStatus();
   if (status == "NOT_RUN" || status == "OPTIMIZED_OUT") return absl::OkStatus();
   double milliseconds = 0;

@@ -31,7 +31,10 @@ class Averages {
 
 // OpenVINO's benchmark_app -report_type detailed_counters, or average_counters: the columns
 // layerName, execStatus, layerType, execType, realTime (ms) and cpuTime (ms), divided by semicolons
-// or commas. Layers that were not executed have no row. Errors do not name the file.
+// or commas. The status is EXECUTED, NOT_RUN or OPTIMIZED_OUT, with "Status." before it where
+// benchmark_app is the one in Python. Layers that were not executed have no row. After
+// samples/cpp/benchmark_app/statistics_report.cpp and tools/benchmark_tool/.../statistics_report.py
+// of OpenVINO. Errors do not name the file.
 absl::StatusOr<Profile> ReadCountersCsv(ByteReader* bytes);
 
 }  // namespace onnxflops::profile

@@ -58,6 +58,12 @@ absl::StatusOr<Cells> ReadRecord(profile::ByteReader* bytes, bool* ended) {
 
 // FLOPs of one count of a metric; nullopt of one that is none of FLOPs. InvalidArgument where the
 // operations of an instruction are not known.
+//
+// Nsight Compute: sm__ops_path_tensor_* are "math ops executed in Tensor path" (ncu
+// --query-metrics); its parts *_sparsity_on and *_sparsity_off are in it.
+// rocprof, after AMD's list of counters of MI200 and MI300 and the FLOPs of ROCm Compute Profiler:
+// SQ_INSTS_VALU_{ADD,MUL,TRANS,FMA}_* are instructions of waves of 64 work-items, and
+// SQ_INSTS_VALU_MFMA_MOPS_* are "in the unit of 512" operations, where _I8 are of integers.
 absl::StatusOr<std::optional<int64_t>> FlopsOfMetric(absl::string_view metric) {
   constexpr int64_t kWave = 64, kMatrixStep = 512;
   if (absl::StrContains(metric, "inst_executed_pipe_tensor")) {
@@ -86,7 +92,8 @@ absl::StatusOr<std::optional<int64_t>> FlopsOfMetric(absl::string_view metric) {
   }
   if (!absl::ConsumePrefix(&name, "SQ_INSTS_VALU_")) return std::nullopt;
   absl::ConsumeSuffix(&name, "_sum");
-  for (const absl::string_view type : {"_F16", "_F32", "_F64", "_BF16"}) {
+  for (const absl::string_view type :
+       {"_F16", "_F32", "_F64", "_BF16", "_XF32", "_F8", "_BF8", "_F6F4"}) {
     if (!absl::EndsWith(name, type)) continue;
     const absl::string_view kind = name.substr(0, name.size() - type.size());
     if (kind == "MFMA_MOPS") return std::optional<int64_t>(kMatrixStep);

@@ -18,13 +18,15 @@ using Json = nlohmann::json;
 
 constexpr absl::string_view kOnnxLayer = "[ONNX Layer: ";
 
-// "[ONNX Layer: conv1]\x1e[ONNX Layer: relu]" -> conv1, relu.
+// "[ONNX Layer: conv1]\x1f[ONNX Layer: relu]" -> conv1, relu. What stands between two layers is
+// \x1e, \x1f or nothing; a name may have a "]" of its own.
 std::vector<std::string> NodesOf(absl::string_view metadata) {
   std::vector<std::string> nodes;
-  for (size_t at = metadata.find(kOnnxLayer); at != absl::string_view::npos;
-       at = metadata.find(kOnnxLayer)) {
+  for (size_t at = metadata.find(kOnnxLayer); at != absl::string_view::npos;) {
     metadata.remove_prefix(at + kOnnxLayer.size());
-    nodes.emplace_back(metadata.substr(0, metadata.find(']')));
+    at = metadata.find(kOnnxLayer);
+    const absl::string_view name = metadata.substr(0, at);
+    nodes.emplace_back(name.substr(0, name.rfind(']')));
   }
   return nodes;
 }

@@ -1,7 +1,7 @@
 // What TensorRT's layers stand for: the JSON of trtexec --exportLayerInfo, written with
 // --profilingVerbosity=detailed.
 //
-//   {"Layers": [{"Name": "conv1 + relu", "Metadata": "[ONNX Layer: conv1]\u001e[ONNX Layer:
+//   {"Layers": [{"Name": "conv1 + relu", "Metadata": "[ONNX Layer: conv1]\u001f[ONNX Layer:
 //   relu]"}]}
 #ifndef ONNXFLOPS_SRC_PROFILE_LAYER_INFO_H_
 #define ONNXFLOPS_SRC_PROFILE_LAYER_INFO_H_

@@ -184,29 +184,37 @@ void WriteTotals(const ProfileReport& r, JsonWriter* json) {
 
 }  // namespace
 
+namespace profile {
+
+void WriteSummary(const ProfileReport& r, JsonWriter* json) {
+  json->Key("model").String(r.model);
+  json->Key("profile").String(r.profile);
+  json->Key("source").String(SourceName(r.source));
+  json->Key("optimized").String(r.optimized);
+  json->Key("bindings").BeginObject(kOneLine);
+  for (const auto& [name, size] : r.bindings) json->Key(name).Int(size);
+  json->EndObject();
+  WriteRuns(r, json);
+  WritePeak(r, json);
+  WriteTotals(r, json);
+  json->Key("modes").BeginObject();
+  WriteCounters(r, json);
+  json->EndObject();
+  WriteControl(r, json);
+  WriteStrings("notes", r.notes, json);
+}
+
+}  // namespace profile
+
 std::string ToJson(const ProfileReport& r) {
   JsonWriter json;
   json.BeginObject();
   json.Key("schema").String("onnxflops.profile/1");
-  json.Key("model").String(r.model);
-  json.Key("profile").String(r.profile);
-  json.Key("source").String(SourceName(r.source));
-  json.Key("optimized").String(r.optimized);
-  json.Key("bindings").BeginObject(kOneLine);
-  for (const auto& [name, size] : r.bindings) json.Key(name).Int(size);
-  json.EndObject();
-  WriteRuns(r, &json);
-  WritePeak(r, &json);
-  WriteTotals(r, &json);
-  json.Key("modes").BeginObject();
-  WriteCounters(r, &json);
-  json.EndObject();
+  profile::WriteSummary(r, &json);
   json.Key("groups").BeginArray();
   for (const ProfileGroup& group : r.groups) WriteGroup(r, group, &json);
   json.EndArray();
   WriteModules(r, &json);
-  WriteControl(r, &json);
-  WriteStrings("notes", r.notes, &json);
   json.EndObject();
   return json.TakeText();
 }

@@ -132,6 +132,8 @@ struct ProfileView {
 std::string ToTable(const ProfileReport& report, const ProfileView& view, const TableStyle& style);
 std::string ToMarkdown(const ProfileReport& report, const ProfileView& view);
 std::string ToCsv(const ProfileReport& report, const ProfileView& view);
+// A page that needs nothing else: modules and kernels, as large as their time.
+std::string ToHtml(const ProfileReport& report);
 // "onnxflops.profile/1": all of it, whatever the view.
 std::string ToJson(const ProfileReport& report);
 // The events with args.flops and args.module, in Chrome's JSON, which Perfetto opens. REQUIRES:

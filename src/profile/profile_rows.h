@@ -1,4 +1,4 @@
-// The rows of a joined profile, for tables and CSV.
+// The rows of a joined profile, for tables and CSV; and what its documents have before them.
 #ifndef ONNXFLOPS_SRC_PROFILE_PROFILE_ROWS_H_
 #define ONNXFLOPS_SRC_PROFILE_PROFILE_ROWS_H_
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/profile/profile_report.h"
+#include "src/report/json_writer.h"
 
 namespace onnxflops::profile {
 
@@ -23,6 +24,9 @@ std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& v
 
 double TimeShare(const ProfileReport& report, const ProfileWork& work);   // of a run
 double FlopsShare(const ProfileReport& report, const ProfileWork& work);  // of all kernels
+
+// All of the JSON but its groups and modules, as members of an object.
+void WriteSummary(const ProfileReport& report, report::JsonWriter* json);
 
 }  // namespace onnxflops::profile
 

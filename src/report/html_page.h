@@ -20,18 +20,16 @@ namespace onnxflops::report {
 extern const absl::string_view kReportScript;
 extern const absl::string_view kReportStyle;
 
-// What a page may take, all in all; and the tree of modules of it.
-inline constexpr size_t kMaxPageBytes = 1'000'000;
-inline constexpr size_t kMaxPageTreeBytes = 600'000;
-// Of a name, and of a formula of the tree, which has no value in the page if it is longer.
-inline constexpr size_t kMaxPageName = 300;
-inline constexpr size_t kMaxPageFormula = 30'000;
-// Of any other text of a model.
-inline constexpr size_t kMaxPageText = 2'000;
-
 // `kind`: which document it is, "count". `json`: whole, in UTF-8. A document that has no room is
 // replaced by a sentence that says so.
 std::string HtmlPage(absl::string_view title, absl::string_view kind, absl::string_view json);
+// The same, where a document that has no room is folded.
+std::string FoldedHtmlPage(absl::string_view title, absl::string_view kind, absl::string_view json);
+
+// An object in JSON in at most so many bytes: without blanks between its parts and, if that is not
+// enough, with the first elements of each array and the beginning of each string only. A first
+// member "left_out" is the number of the elements that are gone.
+std::string FoldJson(absl::string_view json, size_t most_bytes);
 
 // Its last part: "clip.onnx".
 absl::string_view FileNameOf(absl::string_view path);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/limits.h"
 #include "src/cost/amounts_sum.h"
 #include "src/report/compare_report.h"
 #include "src/report/figure_columns.h"
@@ -21,17 +22,11 @@
 namespace onnxflops {
 namespace {
 
+using report::FoldedHtmlPage;
 using report::HtmlPage;
 using report::HtmlTree;
 using report::JsonWriter;
 using report::ReferenceValues;
-
-// Of lists in a page; the tree has a limit of its own.
-constexpr size_t kMaxPageTensors = 32;
-constexpr size_t kMaxPageSymbols = 1'000;
-constexpr size_t kMaxPageNotes = 50;
-// Above it a page has no room for operators in modules.
-constexpr size_t kMaxPageNodes = 200'000;
 
 // The modules of a report, and in each the operators that it runs itself.
 class ReportTree {
@@ -51,7 +46,7 @@ class ReportTree {
     for (const auto& [name, size] : values_.sizes()) json->Key(name).Int(size);
     json->EndObject();
     json->Key("cost").String(cost_.key);
-    json->CutStrings(report::kMaxPageFormula);
+    json->CutStrings(kMaxPageFormula);
     json->Key("tree").BeginObject(report::kOneLine);
     tree_.Write(json);
     json->EndObject();
@@ -157,31 +152,31 @@ Report WithoutRows(const Report& full) {
   return report;
 }
 
-std::string PageOf(const std::string& path, absl::string_view kind, absl::string_view json) {
-  return HtmlPage(report::FileNameOf(path), kind, json);
-}
-
 }  // namespace
 
 std::string ToHtml(const Report& report, const ViewOptions& options) {
   JsonWriter json;
-  json.CutStrings(report::kMaxPageText);
+  json.CutStrings(kMaxPageText);
   json.BeginObject();
   json.Key("report");
   report::WriteReport(WithoutRows(report), &json, report::kOneLine);
   ReportTree(report, report::CostQuantity(report, options)).Write(&json);
   json.EndObject();
-  return PageOf(report.model.path, "count", json.TakeText());
+  return HtmlPage(report::FileNameOf(report.model.path), "count", json.TakeText());
 }
 
 std::string ToHtml(const CompareReport& report) {
-  return PageOf(report.ours.model.path, "compare", ToJson(report));
+  return FoldedHtmlPage(report::FileNameOf(report.ours.model.path), "compare", ToJson(report));
 }
 
-std::string ToHtml(const MfuReport& report) { return PageOf(report.model, "mfu", ToJson(report)); }
+std::string ToHtml(const MfuReport& report) {
+  return FoldedHtmlPage(report::FileNameOf(report.model), "mfu", ToJson(report));
+}
 
 std::string ToHtml(const SweepReport& sweep) {
-  return PageOf(sweep.report.model.path, "sweep", ToJson(sweep));
+  SweepReport points = sweep;
+  points.rows.clear();  // the page is about the model
+  return FoldedHtmlPage(report::FileNameOf(sweep.report.model.path), "sweep", ToJson(points));
 }
 
 }  // namespace onnxflops

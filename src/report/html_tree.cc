@@ -9,9 +9,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/limits.h"
 #include "src/base/utf8.h"
 #include "src/cost/amounts_sum.h"
-#include "src/report/html_page.h"
 #include "src/report/numbered_name.h"
 
 namespace onnxflops::report {

@@ -201,6 +201,8 @@ std::string ToJson(const MfuReport& r) {
   WriteNumber("step_seconds", r.step_seconds, &json);
   WriteNumber("achieved_flops_per_second", r.achieved_flops_per_second, &json);
   WriteNumber("peak_flops_per_second", r.peak_flops_per_second, &json);
+  if (r.bytes_per_second) WriteNumber("bytes_per_second", *r.bytes_per_second, &json);
+  if (r.flops_per_byte) WriteNumber("flops_per_byte", *r.flops_per_byte, &json);
   json.Key("devices").Int(r.devices);
   WriteNumber("mfu", r.mfu, &json);
   WriteNumber("hfu", r.hfu, &json);

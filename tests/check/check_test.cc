@@ -278,7 +278,8 @@ ModelMaker TwoLayers(const std::string& batch) {
   return make;
 }
 
-absl::StatusOr<double> NoMfu(const BudgetRule& /*rule*/) {
+using AchievedFigures = std::vector<AchievedFigure>;
+absl::StatusOr<AchievedFigures> NoMfu(const BudgetRule& /*rule*/) {
   return absl::FailedPreconditionError("no rate");
 }
 
@@ -554,12 +555,54 @@ TEST(JudgeTest, MfuOverAllThereIsNeverPasses) {
       {std::nan(""), Verdict::kFailed}};
   for (const auto& [figure, verdict] : cases) {
     CheckReport report;
-    const auto mfu = [f = figure](const BudgetRule&) -> absl::StatusOr<double> { return f; };
+    const auto mfu = [f = figure](const BudgetRule&) -> absl::StatusOr<AchievedFigures> {
+      return AchievedFigures{{"", f, f, ""}};
+    };
     ASSERT_TRUE(Judge(budgets, nullptr, diff, "2027-01-15", mfu, &report).ok());
     EXPECT_EQ(report.judgements[0].verdict, verdict) << figure;
   }
   EXPECT_THAT(Verdicts(CheckText("[mfu]\nmin=\"1%\"\ndevice=\"d\"\ndtype=\"bf16\"\n", diff)),
               ElementsAre("mfu.min not_proven"));
+}
+
+// Figures of a run, in what the rule is in. What exceeds the peak never passes, whatever is asked.
+TEST(JudgeTest, AchievedFiguresAreHeldToTimesAndRates) {
+  const std::string text =
+      "[profile]\ntime = \"2 ms\"\nflops_per_second = \"3 GFLOP/s\"\ndevice = \"d\"\n"
+      "dtype = \"fp32\"\n[profile.modules.\"a.*\"]\ntime = \"2 ms\"\n";
+  const Budgets budgets = LoadBudgets(text, "b.toml").value();
+  Budgets lenient = budgets;
+  lenient.lower_bounds_pass = true;
+  const Diff diff = NoBase(TwoLayers("4").Count().value());
+  struct Case {
+    size_t rule;
+    AchievedFigure figure;
+    Verdict verdict, leniently;
+    const char* actual;
+  };
+  const std::vector<Case> cases = {
+      {0, {"", 0.002, 0.5, ""}, Verdict::kPassed, Verdict::kPassed, "2.000 ms"},
+      {0, {"", 0.0021, 0.5, ""}, Verdict::kFailed, Verdict::kFailed, "2.100 ms"},
+      {0, {"", 0.001, 1.5, ""}, Verdict::kFailed, Verdict::kFailed, "1.000 ms"},
+      {1, {"", 3e9, HUGE_VAL, ""}, Verdict::kFailed, Verdict::kFailed, "3.000 GFLOP/s"},
+      {1, {"", 3e9, 0.5, ""}, Verdict::kPassed, Verdict::kPassed, "3.000 GFLOP/s"},
+      {1, {"", 2.99e9, std::nullopt, ""}, Verdict::kFailed, Verdict::kFailed, "2.990 GFLOP/s"},
+      {2, {"a.b", 0.001, 0.5, "open"}, Verdict::kNotProven, Verdict::kPassed, "1.000 ms"},
+      {2, {"a.b", 0.003, 0.5, "open"}, Verdict::kFailed, Verdict::kFailed, "3.000 ms"}};
+  ASSERT_EQ(budgets.rules.size(), 3);
+  for (const Case& c : cases) {
+    for (const Budgets* used : {&budgets, static_cast<const Budgets*>(&lenient)}) {
+      CheckReport report;
+      const auto figures = [&](const BudgetRule&) -> absl::StatusOr<AchievedFigures> {
+        return AchievedFigures{c.figure};
+      };
+      ASSERT_TRUE(Judge(*used, nullptr, diff, "2027-01-15", figures, &report).ok());
+      const Judgement& judged = report.judgements[c.rule];
+      EXPECT_EQ(judged.verdict, used == &budgets ? c.verdict : c.leniently) << c.actual;
+      EXPECT_EQ(judged.actual, c.actual);
+      EXPECT_EQ(judged.where, c.figure.where);
+    }
+  }
 }
 
 // ---- comments

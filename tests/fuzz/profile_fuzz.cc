@@ -36,6 +36,7 @@ void Write(const ProfileReport& report, uint8_t choice) {
   RequireMarkdown(ToMarkdown(report, view));
   RequireCsv(ToCsv(report, view));
   RequireJson(ToJson(report));
+  RequirePage(ToHtml(report));
   RequireJson(ToPerfetto(report));
   RequireJson(ToSpeedscope(report));
 }

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/base/limits.h"
 #include "src/base/utf8.h"
-#include "src/report/html_page.h"
 
 namespace onnxflops {
 
@@ -89,7 +89,7 @@ void RequireJson(absl::string_view text) {
 }
 
 void RequirePage(absl::string_view page) {
-  Require(page.size() <= report::kMaxPageBytes, "a page that is too large");
+  Require(page.size() <= kMaxPageBytes, "a page that is too large");
   const size_t element = page.find("<script type=\"application/json\"");
   const size_t begin = page.find('>', element) + 1, end = page.find('<', begin);
   Require(element != absl::string_view::npos &&

@@ -88,7 +88,10 @@ void JudgeBy(const Budgets& budgets, absl::string_view text) {
   const BudgetSizes* sizes = budgets.sizes.empty() ? nullptr : &budgets.sizes[0];
   const absl::Status judged = Judge(
       budgets, sizes, diff, "2027-01-15",
-      [](const BudgetRule&) -> absl::StatusOr<double> { return 0.5; }, &report);
+      [](const BudgetRule&) -> absl::StatusOr<std::vector<AchievedFigure>> {
+        return std::vector<AchievedFigure>{{"", 0.5, 0.5, ""}, {"m", 2, 2, "open"}};
+      },
+      &report);
   if (!judged.ok()) return RequireOneLine(judged, "fuzz.toml:");
   RequireScreen(ToTable(report, {.width = 80}));
   RequireMarkdown(ToMarkdown(report));

@@ -312,6 +312,58 @@ TEST(JoinProfileTest, OtherRuntimesJoinByTheNamesOfLayers) {
   EXPECT_FALSE(openvino->groups[2].joined());
 }
 
+// What sources of these tools write and the files above have not: other separators, a "]" in a
+// name, and the status as benchmark_app in Python writes it.
+TEST(JoinProfileTest, OtherWritersOfTheSameFormats) {
+  Profile profile;
+  profile.source = ProfileSource::kTensorRt;
+  profile.kernels.push_back({.name = "fused"});
+  const std::string layers =
+      R"({"Layers": [{"Name": "fused", "Metadata": "[ONNX Layer: a[0]]\u001f[ONNX Layer: b][ONNX Layer: c]"}]})";
+  ASSERT_TRUE(AddLayerInfo(layers, "l.json", &profile).ok());
+  EXPECT_EQ(profile.kernels[0].parts, (Strings{"a[0]", "b", "c"}));
+  const auto python = ReadProfileText(
+      "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)\n"
+      "x;Status.NOT_RUN;Parameter;;0.000;0.000\nc;Status.EXECUTED;Convolution;;0.250;0.250\n"
+      "Total;;;;0.250;0.250\n\n",
+      "o.csv");
+  ASSERT_TRUE(python.ok()) << python.status();
+  ASSERT_EQ(python->kernels.size(), 1);
+  EXPECT_EQ(python->kernels[0].samples[0].ns, 250'000);
+}
+
+// The tree of a page: its root is the run, and rows sum to those that they are in.
+TEST(JoinProfileTest, PageHasAllTimesAndFlops) {
+  const auto report = JoinFiles(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx",
+                                absl::StrCat(kData, "resnet50.profile.json"),
+                                absl::StrCat(kData, "resnet50.optimized.onnx"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  const std::string page = ToHtml(*report);
+  const size_t begin = page.find("data-kind=\"profile\">") + 20;
+  const auto data =
+      nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  const auto& tree = data["tree"];
+  const auto& rows = tree["rows"];
+  const auto figure = [&](size_t row, size_t quantity) {
+    const size_t formula = tree["amounts"][rows[row][9].get<size_t>()][quantity];
+    return std::stod(tree["formulas"][formula].get<std::string>()) * rows[row][4].get<double>();
+  };
+  EXPECT_EQ(figure(0, 0), static_cast<double>(report->run_ns()) * 1e12);
+  EXPECT_EQ(figure(0, 1), static_cast<double>(report->total.flops));
+  for (size_t q = 0; q < tree["quantities"].size(); ++q) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      double sum = 0;
+      const int depth = rows[i][0];
+      size_t j = i + 1;
+      for (; j < rows.size() && rows[j][0] > depth; ++j) {
+        if (rows[j][0] == depth + 1) sum += figure(j, q);
+      }
+      if (j == i + 1) continue;
+      EXPECT_DOUBLE_EQ(sum, figure(i, q) / rows[i][4].get<double>()) << i << " " << q;
+    }
+  }
+}
+
 std::string CounterLine(absl::string_view kernel, absl::string_view metric, absl::string_view value,
                         absl::string_view unit = "inst") {
   return absl::StrCat("\"0\",\"", kernel, "\",\"", metric, "\",\"", unit, "\",\"", value, "\"\n");
@@ -339,11 +391,12 @@ TEST(CountersTest, FlopsFollowTheFormulasOfTheProfilers) {
   EXPECT_EQ(counters->flops, 1260 + 5000);
   const auto amd = ReadCountersText(
       "Kernel_Name,SQ_INSTS_VALU_ADD_F32,SQ_INSTS_VALU_FMA_F16,SQ_INSTS_VALU_MFMA_MOPS_BF16,"
-      "SQ_WAVES\ngemm,3,2,5,77\ngemm,1,0,0,77\n",
+      "SQ_WAVES,SQ_INSTS_VALU_MFMA_MOPS_F8,SQ_INSTS_VALU_MFMA_MOPS_I8\n"
+      "gemm,3,2,5,77,7,9\ngemm,1,0,0,77,0,9\n",
       "r.csv");
   ASSERT_TRUE(amd.ok()) << amd.status();
   EXPECT_EQ(amd->source, "rocprof");
-  EXPECT_EQ(amd->flops, 64 * 4 + 2 * 64 * 2 + 512 * 5);
+  EXPECT_EQ(amd->flops, 64 * 4 + 2 * 64 * 2 + 512 * (5 + 7));
 }
 
 TEST(CountersTest, WhatCannotBeCountedIsRefused) {

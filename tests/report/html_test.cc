@@ -1,4 +1,4 @@
-// Pages: what stands in them is data, adds up, and has room. tools/web/test.js opens them in a
+// Pages: what stands in them is data, adds up, and has room. tests/web/page_test.js opens them in a
 // browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "src/base/limits.h"
 #include "src/base/sha256.h"
 #include "src/onnxflops.h"
 #include "src/report/html_page.h"
@@ -178,7 +179,7 @@ TEST(HtmlTest, HasEveryModuleWithItsFormula) {
 
 TEST(HtmlTest, JoinsWhatHasNoRoom) {
   const std::string page = ToHtml(MakeReport(200, 100, ""), {});
-  EXPECT_LT(page.size(), report::kMaxPageBytes);
+  EXPECT_LT(page.size(), kMaxPageBytes);
   const Json data = DataOf(page);
   EXPECT_GT(data["tree"]["rows"].size(), 4'000);
   EXPECT_EQ(PageTree(data).faults(), 0);
@@ -190,8 +191,31 @@ TEST(HtmlTest, JoinsWhatHasNoRoom) {
 TEST(HtmlTest, CutsLongTexts) {
   const std::string page = ToHtml(MakeReport(2, 1, std::string(1 << 20, 'x')), {});
   EXPECT_LT(page.size(), 200'000);
-  const std::string long_text = absl::StrCat("\"", std::string(report::kMaxPageBytes, 'x'), "\"");
+  const std::string long_text = absl::StrCat("\"", std::string(kMaxPageBytes, 'x'), "\"");
   EXPECT_THAT(report::HtmlPage("", "check", long_text), HasSubstr("{\"too_large\": true}"));
+}
+
+TEST(HtmlTest, FoldsListsAndTexts) {
+  const Json small = {{"a", {1, 2, 3}}, {"b", "x, \"y\" [z"}};
+  EXPECT_EQ(report::FoldJson(small.dump(2), 1000), small.dump(2));
+  EXPECT_EQ(report::FoldJson(small.dump(8), 50), small.dump());
+  Json large = {{"note", std::string(kMaxPageText, '"') + "\u00e9\u4e2d"},
+                {"empty", Json::array()}};
+  for (int i = 0; i < 5000; ++i) large["list"].push_back({{"i", i}, {"inner", {{i, "]"}, {}, i}}});
+  const std::string folded = report::FoldJson(large.dump(), 40'000);
+  EXPECT_LE(folded.size(), 40'000);
+  EXPECT_GT(folded.size(), 15'000);
+  const Json again = Json::parse(folded);
+  const size_t kept = again["list"].size();
+  EXPECT_EQ(again["left_out"].get<size_t>(), 5000 - kept);
+  for (size_t i = 0; i < kept; ++i) EXPECT_EQ(again["list"][i], large["list"][i]);
+  EXPECT_LT(again["note"].get<std::string>().size(), kMaxPageText);
+  EXPECT_EQ(again["empty"], Json::array());
+  const Json long_list(std::vector<int>(kMaxPageBytes, 7));
+  const std::string page =
+      report::FoldedHtmlPage("m", "check", absl::StrCat("{\"rules\": ", long_list.dump(), "}"));
+  EXPECT_LE(page.size(), kMaxPageBytes);
+  EXPECT_THAT(page, HasSubstr("{\"left_out\":"));
 }
 
 }  // namespace

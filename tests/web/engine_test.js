@@ -144,6 +144,41 @@ async function use(address) {
   await page.close();
 }
 
+// What the page saves is what its command line gives; and files may be dropped.
+async function saved(address) {
+  const page = await open(address);
+  const session = await page.createCDPSession();
+  await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: work });
+  const config = path.join(root, "tests", "data", "config", "gpt2", "config.json");
+  await give(page, config);
+  await page.type("#sizes", "batch=1, seq=64");
+  await page.waitForFunction(() => /seq=64/.test(document.getElementById("command").textContent));
+  await done(page);
+  const command = (await page.$eval("#command", (e) => e.textContent)).split(" ");
+  assert.deepStrictEqual(command, ["onnxflops", "count", "--dim", "batch=1", "--dim", "seq=64", "config.json", "-o", "report.html"]);
+  for (const [button, name] of [["#save-json", "report.json"], ["#save-page", "report.html"]]) {
+    const file = path.join(work, name);
+    await page.click(button);
+    for (let i = 0; i < 100 && !(fs.existsSync(file) && fs.statSync(file).size > 0); ++i) await new Promise((wait) => setTimeout(wait, 100));
+    const native = spawnSync(program, [...command.slice(1, -1), path.join(work, `native-${name}`)], { cwd: path.dirname(config), encoding: "utf8" });
+    assert.strictEqual(native.status, 0, native.stderr);
+    assert(fs.readFileSync(file).equals(fs.readFileSync(path.join(work, `native-${name}`))), name);
+    fs.rmSync(file);
+  }
+  await page.click("#clear");
+  const bytes = ["lstm.onnx", "gpt2.onnx"].map((name) => [name, fs.readFileSync(inModels(name)).toString("base64")]);
+  await page.evaluate((files) => {
+    const dropped = new DataTransfer();
+    for (const [name, content] of files) dropped.items.add(new File([Uint8Array.from(atob(content), (c) => c.charCodeAt(0))], name));
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  }, bytes);
+  await page.waitForFunction(() => /^onnxflops diff .*lstm.onnx gpt2.onnx/.test(document.getElementById("command").textContent));
+  await done(page);
+  await report(page);
+  assert.deepStrictEqual(page.faults, []);
+  await page.close();
+}
+
 async function hostile(address) {
   const evil = "</script><script>parent.hacked=1</script><img src=x onerror='parent.hacked=1'>";
   fs.writeFileSync(path.join(work, "evil.onnx"), chain([`/${evil}/MatMul`, "/a/MatMul"], evil));
@@ -179,7 +214,14 @@ async function large(address) {
   await give(page, name);
   const frame = await report(page);
   assert.strictEqual(await frame.$eval(".figures .figure", (e) => e.textContent), "950.0 M");
-  console.log(`1.9 GB: ${await page.$eval("#status", (e) => e.textContent)}`);
+  // The engine has as many addresses as the file has bytes; memory are those that it writes to.
+  const one = file(name), resident = () => process.memoryUsage().rss / 1e6, resting = resident();
+  const { code } = runEngine(engine, ["count", "html", "large.onnx"], new Map([["large.onnx", one]]));
+  const used = resident() - resting;
+  fs.closeSync(one.fd);
+  assert.strictEqual(code, 0);
+  assert(used < 64, `${used} MB of memory`);
+  console.log(`1.9 GB: ${await page.$eval("#status", (e) => e.textContent)}; ${Math.max(0, used).toFixed(1)} MB more memory`);
   await page.close();
 }
 
@@ -219,7 +261,7 @@ async function look(address) {
   await new Promise((resolve) => server.on("listening", resolve));
   try {
     for (const address of [`file://${folder}/onnxflops.html`, `http://127.0.0.1:${server.address().port}/`]) {
-      for (const test of [use, hostile, large, look]) await test(address);
+      for (const test of [use, saved, hostile, large, look]) await test(address);
       console.log(`${address.startsWith("file") ? "one file" : "a folder"}: passed`);
     }
   } finally {

@@ -217,6 +217,57 @@ async function mouse() {
   await close(page);
 }
 
+// A row of 24 modules as 24 rows, in the picture and the table, and back.
+async function unfold() {
+  const page = await open(write("unfold", "count", "clip-vit-l-14-336.onnx"), { hash: "#visual.transformer.resblocks.0-23" });
+  const before = await page.$$eval(".icicle [data-id]", (list) => list.length);
+  const [flops] = await page.$$eval(".figures .figure", (list) => list.map((e) => e.textContent));
+  await page.focus(".path .fold");
+  await page.keyboard.press("Enter");
+  assert.strictEqual(await hash(page), "#visual.transformer");
+  assert.strictEqual(await page.$$eval(".icicle [aria-level='2']", (list) => list.length), 24);
+  assert(await page.$$eval(".icicle [data-id]", (list) => list.length) > before);
+  await page.evaluate(() => { location.hash = "#visual.transformer.resblocks.7.attn"; });
+  await page.waitForFunction(() => /resblocks.7.*attn/.test(document.querySelector(".path ol").textContent));
+  assert.strictEqual((await page.$$eval(".figures .figure", (list) => list.map((e) => e.textContent)))[0], flops);
+  await page.evaluate(() => { location.hash = "#visual.transformer.resblocks.7"; });
+  await page.waitForSelector(".path .fold");
+  await page.click(".path .fold");
+  assert.strictEqual(await hash(page), "#visual.transformer.resblocks.0-23");
+  assert.strictEqual(await page.$$eval(".icicle [data-id]", (list) => list.length), before);
+  await close(page);
+}
+
+// A page of a profile: what its JSON has.
+async function profile() {
+  const args = kPages.profile;
+  const page = await open(write("profile", ...args));
+  const { modules, totals, runs } = JSON.parse(run(...args, "--format", "json"));
+  const wrong = await page.evaluate((list) => {
+    const tree = new Tree(JSON.parse(document.getElementById("data").textContent));
+    const faults = [];
+    for (const { path: name, work } of list) {
+      const found = tree.find(name);
+      const of = (key) => tree.of(found.node, tree.quantity(key));
+      if (!found || of("time_zs") !== BigInt(work.time_ns) * 10n ** 12n || of("flops") !== BigInt(work.flops)) faults.push(name);
+      const rate = found && tree.rate(found.node);
+      if (found && Math.abs((rate || 0) - (work.flops_per_second || 0)) > 1e-6 * work.flops_per_second) faults.push(`${name}: ${rate}`);
+    }
+    return faults;
+  }, modules.filter((module) => module.path !== ""));
+  assert.deepStrictEqual(wrong, []);
+  const root = await page.evaluate(() => {
+    const tree = new Tree(JSON.parse(document.getElementById("data").textContent));
+    return String(tree.of(tree.root, tree.quantity("time_zs")));
+  });
+  assert.strictEqual(root, `${totals.work.time_ns + runs.outside_ns}000000000000`);
+  const id = await page.$$eval("label", (list) => list.find((l) => l.textContent === "Color by").htmlFor);
+  for (const value of ["peak", "type", "intensity", "gap"]) await page.select(`#${id}`, value);
+  await page.click("[data-column=rate]");
+  assert.strictEqual(await page.$$eval("svg.chart", (list) => list.length), 1);
+  await close(page);
+}
+
 async function links() {
   const file = write("links", "count", "clip-vit-l-14-336.onnx");
   const report = JSON.parse(run("count", "clip-vit-l-14-336.onnx", "--dim", "batch=1", "--module", "visual.transformer.resblocks.7.attn", "--format", "json"));
@@ -229,6 +280,7 @@ async function links() {
   await close(page);
 }
 
+const profiles = path.join(root, "tests", "data", "profile");
 const kPages = {
   count: ["count", "clip-vit-l-14-336.onnx"],
   symbols: ["count", "maskrcnn-r50.onnx"],
@@ -240,6 +292,10 @@ const kPages = {
   check: ["check", "resnet50.onnx", "--max", "flops=8 GFLOP", "--max", "layer*:macs=1 GMAC"],
   mfu: ["mfu", "gpt2.onnx", "--dim", "batch=8,seq=1024", "--step-time", "0.31", "--device", "h100-sxm", "--dtype", "bf16"],
   sweep: ["count", "gpt2.onnx", "--dim", "batch=1,8,seq=128,512,1024,2048"],
+  memory: ["count", "resnet50.onnx", "--memory"],
+  profile: ["profile", "resnet50.onnx", `${profiles}/resnet50.profile.json`, "--optimized", `${profiles}/resnet50.optimized.onnx`, "--device",
+            "cpu:2:2.5:avx2:40", "--dtype", "fp32"],
+  control: ["profile", `${profiles}/control.onnx`, `${profiles}/control.profile.json`],
 };
 
 async function accessibility() {
@@ -272,7 +328,9 @@ async function hostile() {
   fs.writeFileSync(file, chain(names, `<img src=x onerror=window.hacked=1>'`));
   const other = path.join(work, `<img src=x onerror=window.hacked=1>.onnx`);
   fs.writeFileSync(other, chain(names.slice(0, 3), `__proto__`));
-  for (const args of [["count", file], ["count", other], ["compare", file], ["diff", file, other], ["check", file, "--max", "flops=1"],
+  const control = fs.readFileSync(path.join(profiles, "control.profile.json"), "utf8"), evilRun = path.join(work, "evil.profile.json");
+  fs.writeFileSync(evilRun, control.replaceAll("_kernel_time", `${evil}\u202e_kernel_time`));
+  for (const args of [["profile", path.join(profiles, "control.onnx"), evilRun, "--peak", "1e9", "--dim", "N=8"], ["count", file], ["count", other], ["compare", file], ["diff", file, other], ["check", file, "--max", "flops=1"],
                       ["count", other, "--dim", "__proto__=1,2,3"]]) {
     const page = await open(write("hostile", ...args));
     for (const search of await page.$$("input[type=search]")) await search.type("img");
@@ -304,11 +362,27 @@ async function large() {
   await close(page);
 }
 
+// A sweep of all points that there may be fits. A document that does not loses entries of its lists, and the page says so.
+async function folded() {
+  const names = [...Array(1500).keys()].map((i) => `/block${i}/MatMul`);
+  fs.writeFileSync(path.join(work, "folded.onnx"), chain(names));
+  const sizes = [...Array(1000).keys()].map((i) => i + 1).join(",");
+  const quantities = ["flops", "macs", "params", "param_bytes", "bytes_read", "bytes_written", "int_ops", "other_flops"];
+  fs.writeFileSync(path.join(work, "folded.toml"), `[modules."block*"]\n${quantities.map((key) => `${key} = "1"\n`).join("")}`);
+  for (const [args, folds] of [[["count", path.join(work, "folded.onnx"), "--dim", `batch=${sizes}`], false],
+                               [["check", path.join(work, "folded.onnx"), "--dim", "batch=1", "--budgets", path.join(work, "folded.toml")], true]]) {
+    const page = await open(write("folded", ...args));
+    const said = await page.$$eval("#page > p", (list) => list.map((p) => p.textContent).find((words) => /entries of its lists/.test(words)) || "");
+    assert.strictEqual(/^[0-9,]+ entries of its lists had no room/.test(said), folds, said);
+    await close(page);
+  }
+}
+
 (async () => {
   browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   try {
     const only = process.env.PAGE_TEST;
-    for (const test of [figures, keyboard, mouse, links, hostile, large, accessibility]) {
+    for (const test of [figures, keyboard, mouse, links, unfold, profile, hostile, large, folded, accessibility]) {
       if (only && test.name !== only) continue;
       await test();
       console.log(`${test.name}: passed`);

@@ -47,13 +47,12 @@ function toolbar(view) {
                                 const list = [...view.found];
                                 view.go(list[(list.indexOf(view.zoom.node) + 1) % list.length]);
                               } });
-  const colors = view.two ? [["change", "change"]] : [["type", "type"], ["intensity", "FLOP/byte"]];
   return h("div", { class: "bar" },
            choice("Size by", view.quantities.map((q) => [q.key, q.title]), view.quantity.key, (key) => {
              view.quantity = view.quantities.find((q) => q.key === key);
              view.change();
            }),
-           view.two ? null : choice("Color by", colors, view.color, (key) => {
+           view.two ? null : choice("Color by", view.colors(), view.color, (key) => {
              view.color = key;
              view.change();
            }),
@@ -83,6 +82,9 @@ function breadcrumb(view) {
         view.go(node, next);
       }));
     }
+    const button = (text, onclick) => member.append(h("button", { type: "button", class: "fold", text, onclick }));
+    if (view.tree.canUnfold(node)) button(`Unfold ${node.times}`, () => view.unfold(node));
+    if (node.folded) button(`Fold ${node.folded.times}`, () => view.fold(node));
   });
   return box;
 }
@@ -96,6 +98,7 @@ function details(view) {
     const times = view.times(node);
     const intensity = view.tree.intensity(node);
     words.textContent = printable([view.words(node), times > 1n ? `${times} times` : "",
+                         view.tree.profile && view.tree.rate(node) ? `${siFloat(view.tree.rate(node))}FLOP/s` : "",
                          !view.two && intensity !== null ? `${number(intensity)} FLOP/byte` : ""].filter(Boolean).join("  \u00b7  "));
   };
   view.hover = draw;
@@ -140,7 +143,7 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
                                      "joined: --format json has all of them." }) : null;
   const totals = h("div");
   view.onchange(() => totals.replaceChildren(top(tree)));
-  page.replaceChildren(...[heading(model, [...modelWords(model), sizeWords((data.report || data.diff).bindings || data.diff && data.diff.head_bindings)]),
+  page.replaceChildren(...[heading(model, [...modelWords(model), sizeWords((data.report || data.diff || data.profile).bindings || data.diff && data.diff.head_bindings)]),
                        totals, fields,
                        h("section", { "aria-label": "Picture" }, toolbar(view), breadcrumb(view), details(view),
                          pictures(view, titles), legend(view)),
@@ -183,7 +186,29 @@ function countPage(data) {
     ]);
   };
   modulesPage(data, report.model, top, [`Modules of ${data.title}`], report.symbols,
-              (view) => h("div", {}, report.roofline ? rooflineChart(report.roofline, view) : null, notes(report)));
+              (view) => h("div", {}, report.roofline ? rooflineChart(report.roofline, view) : null,
+                               report.memory && report.memory.alive ? memoryTables(report.memory, view) : null, notes(report)));
+}
+
+// --memory: what a run holds, and the tensors that are alive at its peak. No figure of it is a sum over modules.
+function memoryTables(memory, view) {
+  const box = h("section");
+  const sizes = sizeWords(memory.at);
+  const draw = () => {
+    const at = (quantity) => (quantity ? show(Formula(quantity.expr)(view.tree.sizes), "B") : null);
+    const unknown = memory.unknown_saved > 0 ? "\u2265 " : "";
+    box.replaceChildren(h("h2", { text: "Memory" }), figures([
+      ["Weights", show(big(memory.param_bytes), "B"), null],
+      ["Peak of inference", (memory.unknown_sizes > 0 ? "\u2265 " : "") + at(memory.inference_peak_bytes), memory.at_node ? `at ${memory.at_node}` : null],
+      ["Kept for training", unknown + at(memory.training_saved_bytes), "activations"],
+      ["Gradients", show(big(memory.gradient_bytes), "B"), null],
+      ["Optimizer", show(big(memory.optimizer_bytes), "B"), memory.optimizer],
+    ]), memory.alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak${sizes ? `, at ${sizes}` : ""}` }),
+      plainTable("Tensors alive at the peak", [["tensor"], ["type"], ["bytes", true]], memory.alive.map((tensor) =>
+        [tensor.name, `${tensor.dtype}${tensor.shape ? `[${tensor.shape.join(", ")}]` : ""}`, at(tensor.bytes)]))));
+  };
+  view.onchange(draw);
+  return box;
 }
 
 function notes(report) {
@@ -221,43 +246,54 @@ function diffPage(data) {
   modulesPage(data, { ...diff.head, path: diff.base ? `${base} \u2192 ${data.title}` : diff.head.path }, top, titles, null, () => declared);
 }
 
-// ---- The roofline of --device: modules that do the work themselves, under the roof
+// ---- The roofline: modules that do the work themselves, under the roof
 
-function rooflineChart(roofline, view) {
+// The roof with points under it: {x, y, share, color, text}.
+function roofline(roof, points, words, width) {
+  const { peak_flops_per_second: peak } = roof;
+  // Without the speed of a memory the roof is flat.
+  const slope = roof.bytes_per_second > 0, ridge = slope ? peak / roof.bytes_per_second : 1, speed = peak / ridge;
+  const low = 10 ** Math.floor(Math.log10(Math.min(ridge / 10, ...points.map((p) => p.x))));
+  const high = 10 ** Math.ceil(Math.log10(Math.max(ridge * 10, ...points.map((p) => p.x))));
+  const floor = 10 ** Math.floor(Math.log10(Math.min(low * speed, ...points.map((p) => p.y))));
+  const { svg, px, py, right } = frame(`Roofline${roof.device ? ` of ${roof.device} in ${roof.dtype}` : ""}: ${words} under the roof`, width, 360,
+                                       { low, high, log: true, title: "FLOP/byte", text: (v) => number(v) },
+                                       { low: floor, high: Math.max(peak, ...points.map((p) => p.y)) * 2, log: true, title: "FLOP/s", text: siFloat });
+  const corners = [[low, slope ? low * speed : peak], [ridge, peak], [high, peak]];
+  svg.append(s("polyline", { class: "roof", points: corners.map(([x, y]) => `${px(x)},${py(y)}`).join(" ") }),
+             s("text", { class: "tick", x: right - 4, y: py(peak) - 7, "text-anchor": "end",
+                         text: [`${siFloat(peak)}FLOP/s`, roof.dtype].filter(Boolean).join(", ") }));
+  points.sort((a, b) => b.share - a.share);
+  for (const point of points.slice(0, 400)) {
+    svg.append(s("circle", { class: `point ${point.color}`, cx: px(point.x), cy: py(point.y), r: 3 + 14 * Math.sqrt(point.share) },
+                 s("title", { text: `${point.text}: ${number(point.x)} FLOP/byte, ${siFloat(point.y)}FLOP/s` })));
+  }
+  return svg;
+}
+function roofWords(roof) {
+  const speed = roof.bytes_per_second > 0 ? `, ${siFloat(roof.bytes_per_second)}B/s${roof.memory_source ? ` (${roof.memory_source})` : ""}` : "";
+  return `${[roof.device, roof.dtype].filter(Boolean).join(" in ") || "A device"}: peak ${siFloat(roof.peak_flops_per_second)}FLOP/s ` +
+         `(${roof.peak_source})${speed}.`;
+}
+
+// With the time that a device needs at least (--device), or with the one that was measured (profile).
+function rooflineChart(roof, view, measured = false) {
   const box = h("section", {}, h("h2", { text: "Roofline" }));
   const draw = () => {
     const { tree } = view;
-    const [work, bound] = [tree.quantity("flops"), tree.quantity("time_bound_zs")];
+    const [work, took] = [tree.quantity("flops"), tree.quantity(measured ? "time_zs" : "time_bound_zs")];
     const points = [];
     for (const node of tree.nodes) {
       if (!node.leaf || node.kind === "others") continue;
-      const [flops, zs, intensity] = [tree.of(node, work), tree.of(node, bound), tree.intensity(node)];
+      const [flops, zs, intensity] = [tree.of(node, work), tree.of(node, took), tree.intensity(node)];
       if (!flops || !zs || !intensity) continue;
-      points.push({ node, x: intensity, y: Number(flops) / (Number(zs) / 1e21), share: ratio(zs, tree.of(tree.root, bound)) });
+      const share = ratio(zs, tree.of(tree.root, took));
+      points.push({ x: intensity, y: Number(flops) / (Number(zs) / 1e21), share, color: view.color === "type" ? view.colorOf(node) : "family0",
+                    text: `${node.path || node.label}, ${(share * 100).toFixed(1)} % of the time` });
     }
-    const { peak_flops_per_second: peak, bytes_per_second: speed } = roofline;
-    const ridge = peak / speed;
-    const low = 10 ** Math.floor(Math.log10(Math.min(ridge / 10, ...points.map((p) => p.x))));
-    const high = 10 ** Math.ceil(Math.log10(Math.max(ridge * 10, ...points.map((p) => p.x))));
-    const floor = 10 ** Math.floor(Math.log10(Math.min(low * speed, ...points.map((p) => p.y))));
-    const width = Math.max(320, Math.min(box.clientWidth || 900, 900));
-    const rate = (v) => `${siFloat(v)}`;
-    const chart = frame(`Roofline of ${roofline.device} in ${roofline.dtype}: ${plural(points.length, "module")} under the roof`, width, 360,
-                        { low, high, log: true, title: "FLOP/byte", text: (v) => number(v) },
-                        { low: floor, high: peak * 2, log: true, title: "FLOP/s", text: rate });
-    const { svg, px, py } = chart;
-    svg.append(s("polyline", { class: "roof", points: [[low, low * speed], [ridge, peak], [high, peak]].map(([x, y]) => `${px(x)},${py(y)}`).join(" ") }),
-               s("text", { class: "tick", x: chart.right - 4, y: py(peak) - 7, "text-anchor": "end", text: `${rate(peak)}FLOP/s, ${roofline.dtype}` }));
-    points.sort((a, b) => b.share - a.share);
-    for (const point of points.slice(0, 400)) {
-      const r = 3 + 14 * Math.sqrt(point.share);
-      svg.append(s("circle", { class: `point ${view.color === "type" ? view.colorOf(point.node) : "family0"}`, cx: px(point.x), cy: py(point.y), r },
-                   s("title", { text: `${point.node.path || point.node.label}: ${number(point.x)} FLOP/byte, ${rate(point.y)}FLOP/s, ` +
-                                      `${(point.share * 100).toFixed(1)} % of the time` })));
-    }
+    const svg = roofline(roof, points, plural(points.length, "module"), Math.max(320, Math.min(box.clientWidth || 900, 900)));
     box.replaceChildren(h("h2", { text: "Roofline" }),
-                        h("p", { class: "muted", text: `${roofline.device} in ${roofline.dtype}: peak ${rate(peak)}FLOP/s (${roofline.peak_source}), ` +
-                          `${rate(speed)}B/s (${roofline.memory_source}). A circle is as large as its share of the time bound.` }),
+                        h("p", { class: "muted", text: `${roofWords(roof)} A circle is as large as its share of the ${measured ? "time" : "time bound"}.` }),
                         h("div", { class: "scroll" }, svg));
   };
   view.onchange(draw);
@@ -317,7 +353,11 @@ function waterfall(tool) {
     steps.push({ name: term.name, reason: term.reason, nodes: term.nodes, amount, from: before, text: term.amount.expr, module: term.module,
                  at: before === null || amount === null ? null : before + amount });
   }
-  steps.push({ name: tool.headline_name, at: big(tool.headline), total: true, text: tool.headline.expr });
+  const reached = steps[steps.length - 1].at, end = big(tool.headline);
+  if (reached !== null && end !== null && reached !== end) {
+    steps.push({ name: "terms that have no room here", amount: end - reached, from: reached, at: end, text: String(end - reached) });
+  }
+  steps.push({ name: tool.headline_name, at: end, total: true, text: tool.headline.expr });
   const most = steps.reduce((high, step) => (step.at !== null && step.at > high ? step.at : high), 1n);
   const bar = (step) => {
     if (step.at === null || (!step.total && step.from === null)) return null;
@@ -364,8 +404,8 @@ function checkPage(data) {
   ].filter(([title]) => (title === "model" ? data.models : !["at", "detail"].includes(title) || rules.some((rule) => rule[title] !== "")));
   page.replaceChildren(
     heading(model, [...modelWords(data.model), data.base ? `against ${fileName(data.base.path)}` : "", data.budgets ? `budgets: ${data.budgets}` : ""]),
-    h("p", { class: `verdict ${bad > 0 ? "failed" : "passed"}`,
-             text: bad > 0 ? `Failed: ${bad} of ${plural(rules.length, "rule")}` : `Passed: ${plural(rules.length, "rule")}` }),
+    h("p", { class: `verdict ${data.passed ? "passed" : "failed"}`,
+             text: data.passed ? `Passed: ${plural(rules.length, "rule")}` : `Failed: ${bad} of ${plural(rules.length, "rule")}` }),
     plainTable("Rules", columns.map(([title, , right]) => [title, right]), rules.map((rule) => columns.map(([, cell]) => cell(rule)))), told);
 }
 
@@ -395,6 +435,10 @@ function mfuPage(data) {
       most > 1 ? h("p", { class: "muted", text: "The line is the peak of the devices." }) : null,
       missing.length > 0 ? h("details", {}, h("summary", { text: `${plural(missing.length, "formula")} without a figure` }),
                              h("ul", { class: "notes" }, missing.map((formula) => h("li", { text: `${formula.name}: ${formula.missing || formula.formula}` })))) : null),
+    data.flops_per_byte > 0 && data.achieved_flops_per_second > 0 ? h("section", {}, h("h2", { text: "Roofline" }),
+      h("p", { class: "muted", text: `${roofWords(data)} The point is what a step achieved, at the FLOP/byte of the forward pass, each operator by itself.` }),
+      h("div", { class: "scroll" }, roofline(data, [{ x: data.flops_per_byte, y: data.achieved_flops_per_second, share: 0.15, color: "family0", text: "a step" }],
+                                             "a step", Math.max(320, Math.min(page.clientWidth || 900, 900))))) : null,
     (data.notes || []).length > 0 ? h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, data.notes.map((text) => h("li", { text })))) : null,
     told].filter(Boolean));
 }
@@ -472,7 +516,7 @@ function sweepPage(data) {
 // ---- Start
 
 const page = document.getElementById("page");
-const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: checkPage, mfu: mfuPage, sweep: sweepPage };
+const kPages = { count: countPage, diff: diffPage, compare: comparePage, check: checkPage, mfu: mfuPage, profile: profilePage, sweep: sweepPage };
 
 function start() {
   const holder = document.getElementById("data");
@@ -480,12 +524,17 @@ function start() {
   // Integers stay exact, where the browser tells how a number was written.
   const exact = (key, value, context) =>
       (typeof value === "number" && !Number.isSafeInteger(value) && context && /^-?[0-9]+$/.test(context.source) ? BigInt(context.source) : value);
-  const data = kind === "count" || kind === "diff" ? JSON.parse(holder.textContent) : JSON.parse(holder.textContent, exact);
+  const data = ["count", "diff", "profile"].includes(kind) ? JSON.parse(holder.textContent) : JSON.parse(holder.textContent, exact);
   if (data.too_large) {
     page.append(h("p", { text: "This report does not fit into a page of 1 MB: --format json has all of it." }));
     return;
   }
   kPages[kind](data);
+  const left = data.left_out || (data.profile && data.profile.left_out);
+  if (left) {
+    page.append(h("p", { class: "muted", text: `${plural(left, "entry").replace("entrys", "entries")} of its lists had no room in this page: ` +
+                                               "--format json has all of them." }));
+  }
   document.documentElement.dataset.ready = "true";
 }
 start();

@@ -8,10 +8,11 @@ class TreeTable {
     this.open = new Set();
     this.most = kMaxTableRows;
     this.sort = { key: null, down: true };
-    const keys = view.two ? [] : ["flops", "share", "macs", "params"];
-    this.columns = this.allColumns();
-    this.chosen = new Set(view.two ? ["base", "head", "change", "percent"] : keys.filter((key) => this.columns.has(key)));
-    if (!view.two) this.chosen.add(view.quantity.key);
+    const keys = view.two ? ["base", "head", "change", "percent"] : view.tree.profile ? kProfileKeys : ["flops", "share", "macs", "params"];
+    this.columns = view.tree.profile ? profileColumns(view) : this.allColumns();
+    this.chosen = new Set(keys.filter((key) => this.columns.has(key)));
+    if (view.tree.profile) this.sort.key = "gap";
+    else if (!view.two) this.chosen.add(view.quantity.key);
     this.openByCost();
     this.body = h("tbody");
     this.titles = h("tr");

@@ -1,11 +1,13 @@
 // The tree of modules, and what its picture and its table have in common.
 
 const kKinds = ["module", "own", "operator", "others"];
+const kMostUnfolded = 10000;  // rows, at once
 
 // The rows of src/report/html_tree.h as nodes, and their figures at the sizes of the page.
 class Tree {
   constructor(data) {
     this.quantities = data.tree.quantities.map(([key, title, unit], index) => ({ key, title, unit, index }));
+    this.profile = data.profile || null;
     this.formulas = data.tree.formulas.map((text) => ({ text, of: null }));
     this.amounts = data.tree.amounts;
     this.nodes = [];
@@ -16,7 +18,7 @@ class Tree {
       const node = { id: this.nodes.length, depth, kind: kKinds[kind], name, last: last || name, times,
                      type: data.tree.types[type], nodes, atLeast: atLeast === 1, status, sides,
                      parent: open[depth - 1] || null, children: [] };
-      node.label = depth === 0 ? node.type || data.title : node.kind === "operator" ? node.type : label(node);
+      node.label = depth === 0 ? node.type || data.title : node.kind === "operator" ? node.name || node.type : label(node);
       node.path = pathOf(node);
       node.all = node.parent ? node.parent.all * BigInt(times) : 1n;
       node.text = `${node.path} ${node.type} ${node.label}`.toLowerCase();
@@ -60,11 +62,21 @@ class Tree {
   }
   // Operations per byte; null where nothing is moved.
   intensity(node, side = 0) {
-    const [work, read, written] = ["flops", "bytes_read", "bytes_written"].map((key) => this.quantity(key))
+    const [work, ...moved] = ["flops", "bytes", "bytes_read", "bytes_written"].map((key) => this.quantity(key))
         .map((q) => q && this.one(node, q, side));
     if (!work && work !== 0n) return null;
-    const bytes = (read || 0n) + (written || 0n);
+    const bytes = moved.reduce((all, part) => all + (part || 0n), 0n);
     return bytes > 0n ? ratio(work, bytes) : null;
+  }
+  // Of a profile: FLOP/s of a node; null where it took no time, or does no work.
+  rate(node) {
+    const [work, time] = ["flops", "time_zs"].map((key) => this.of(node, this.quantity(key)));
+    return work > 0n && time > 0n ? 1e21 * Number(work) / Number(time) : null;
+  }
+  // Of a profile: its shares of the time and of the FLOPs of a run.
+  shares(node) {
+    return ["time_zs", "flops"].map((key) => this.quantity(key))
+        .map((q) => ratio(this.of(node, q), this.of(this.root, q)));
   }
 
   // The class of a module; without one, the operator that does most of its work.
@@ -92,6 +104,47 @@ class Tree {
     const floor = sum(order.map(([, cost]) => cost)) / 200n;
     const dear = order.filter(([, cost], i) => cost > floor || i === 0);
     this.families = new Map(dear.slice(0, 7).map(([family], i) => [family, i]));
+  }
+
+  // Whether the modules of a row can stand side by side.
+  canUnfold(node) {
+    let inside = 0;
+    for (const todo = [node]; todo.length > 0; ++inside) todo.push(...todo.pop().children);
+    return node.times > 1 && numbered(node) !== null && inside * node.times <= kMostUnfolded;
+  }
+  // Each module of a row as a row of its own, in its place. What is in them stays as it is.
+  unfold(node) {
+    const copy = (from, parent, name) => {
+      const own = name === null ? {} : { name, last: name, times: 1, folded: node };
+      const made = { ...from, ...own, parent, children: [] };
+      made.label = name === null ? from.label : label(made);
+      made.path = pathOf(made);
+      made.all = parent.all * BigInt(made.times);
+      made.text = `${made.path} ${made.type} ${made.label}`.toLowerCase();
+      made.children = from.children.map((child) => copy(child, made, null));
+      return made;
+    };
+    const members = [...Array(node.times).keys()].map((i) => copy(node, node.parent, memberName(node, i)));
+    node.parent.children.splice(node.parent.children.indexOf(node), 1, ...members);
+    this.renumber();
+    return members;
+  }
+  // The row that a module was unfolded from, again.
+  fold(member) {
+    const { folded, parent } = member;
+    const first = parent.children.findIndex((child) => child.folded === folded);
+    parent.children.splice(first, folded.times, folded);
+    this.renumber();
+    return folded;
+  }
+  renumber() {
+    this.nodes = [];
+    for (const todo = [this.root]; todo.length > 0;) {
+      const node = todo.pop();
+      node.id = this.nodes.length;
+      this.nodes.push(node);
+      todo.push(...[...node.children].reverse());
+    }
   }
 
   // A path leads to a node, and to which of the modules that its row and those above stand for.
@@ -135,7 +188,7 @@ function memberName(node, member) {
 }
 function pathOf(node) {
   if (!node.parent) return "";
-  const name = node.kind === "operator" ? `[${node.type}]`
+  const name = node.kind === "operator" ? `[${node.name || node.type}]`
              : node.times > 1 && numbered(node) ? range(node) : node.name;
   return node.parent.path ? `${node.parent.path}.${name}` : name;
 }
@@ -167,9 +220,10 @@ class View {
       this.quantities.push({ key: "bytes", title: "bytes moved", unit: "B", parts: [read, written] });
     }
     this.quantity = tree.quantity(cost) || tree.quantities[0];
-    this.color = this.two ? "change" : "type";
+    this.color = this.colors()[0][0];
     this.zoom = { node: tree.root, members: new Map() };
     this.marked = null;
+    this.searched = "";
     this.found = new Set();  // by a search
     this.hits = null;        // these, and what they are in; null without a search
     this.changed = [];
@@ -179,6 +233,13 @@ class View {
   }
   change() {
     for (const draw of this.changed) draw();
+  }
+  // What blocks can be colored by.
+  colors() {
+    if (this.two) return [["change", "change"]];
+    const { profile } = this.tree;
+    return [...(profile ? [["gap", "time over FLOPs"]] : []), ...(profile && profile.peak ? [["peak", "share of the peak"]] : []),
+            ["type", "type"], ["intensity", "FLOP/byte"]];
   }
   // The figure of a node, seen from where the view is: of one of several modules if that is chosen.
   of(node, side = 0, quantity = this.quantity) {
@@ -222,12 +283,24 @@ class View {
     }
     return names.join(".");
   }
+  unfold(node) {
+    const members = this.tree.unfold(node);
+    this.search(this.searched);
+    this.go(this.zoom.members.has(node) ? members[this.zoom.members.get(node)] : node.parent, new Map());
+    tell(`${plural(members.length, "module")} side by side`);
+  }
+  fold(member) {
+    const folded = this.tree.fold(member);
+    this.search(this.searched);
+    this.go(folded, new Map());
+  }
   goTo(path) {
     const found = this.tree.find(path);
     if (found) this.go(found.node, found.members);
     return found !== null;
   }
   search(text) {
+    this.searched = text;
     const words = text.trim().toLowerCase();
     this.hits = null;
     this.found = new Set();
@@ -267,6 +340,17 @@ class View {
       const by = base === 0n ? 1 : Math.abs(ratio(head - base, base));
       return base === head ? "plain" : `${signOf(head - base)}${by >= 0.2 ? 3 : by >= 0.05 ? 2 : 1}`;
     }
+    if (this.color === "gap") {
+      const [time, work] = this.tree.shares(node);
+      const by = work > 0 ? time / work : Infinity;
+      return time < 0.0005 || (by < 1.25 && by > 0.8) ? "plain"
+                                                      : by > 1 ? `more${by >= 4 ? 3 : by >= 2 ? 2 : 1}` : `less${by <= 0.25 ? 3 : by <= 0.5 ? 2 : 1}`;
+    }
+    if (this.color === "peak") {
+      const rate = this.tree.rate(node), part = rate === null ? 0 : rate / this.tree.profile.peak.flops_per_second;
+      if (part > 1) return "less3";
+      return rate === null ? "plain" : `heat${part < 0.01 ? 0 : part < 0.05 ? 1 : part < 0.2 ? 2 : part < 0.5 ? 3 : 4}`;
+    }
     if (this.color === "intensity") {
       const value = this.tree.intensity(node);
       if (value === null) return "plain";
@@ -281,6 +365,14 @@ class View {
     if (this.color === "change") {
       return [["more3", "20 % more, or new"], ["more2", "5 % more"], ["more1", "more"], ["plain", "unchanged"],
               ["less1", "less"], ["less2", "5 % less"], ["less3", "20 % less, or gone"]];
+    }
+    if (this.color === "gap") {
+      return [["more3", "share of time 4 times that of FLOPs, or no FLOPs"], ["more2", "2 times"], ["more1", "more"], ["plain", "equal"],
+              ["less1", "less"], ["less2", "half"], ["less3", "a quarter"]];
+    }
+    if (this.color === "peak") {
+      return [["heat0", "below 1 % of the peak"], ["heat1", "1 to 5 %"], ["heat2", "5 to 20 %"], ["heat3", "20 to 50 %"],
+              ["heat4", "50 % and more"], ["less3", "above the peak"], ["plain", "no FLOPs"]];
     }
     if (this.color === "intensity") {
       return [["heat0", "below 1 FLOP/byte"], ["heat1", "1 to 10"], ["heat2", "10 to 100"],

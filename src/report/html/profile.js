@@ -1,0 +1,93 @@
+// profile: where the time of a run went, beside what it computes.
+
+const kProfileKeys = ["time_zs", "time_share", "flops_share", "flops", "rate", "peak", "intensity", "bound"];
+
+function profileColumns(view) {
+  const { tree } = view, columns = new Map();
+  const part = (value) => (value > 0 && value < 0.0005 ? "<0.1 %" : `${(100 * value).toFixed(1)} %`);
+  const add = (key, title, value, text) => columns.set(key, { title, value, text: (v) => (v === null ? "\u2013" : text(v)), number: true });
+  const works = (node) => tree.of(node, tree.quantity("flops")) > 0n;
+  for (const q of tree.quantities) {
+    columns.set(q.key, { title: q.title, value: (node) => tree.of(node, q), text: (v) => show(v, q.unit), q });
+    if (q.key === "time_zs") add("time_share", "time %", (node) => tree.shares(node)[0], part);
+    if (q.key !== "flops") continue;
+    add("flops_share", "FLOPs %", (node) => tree.shares(node)[1], part);
+    add("gap", "time % \u2212 FLOPs %", (node) => tree.shares(node)[0] - tree.shares(node)[1],
+        (v) => `${v < 0 ? "\u2212" : ""}${(100 * Math.abs(v)).toFixed(1)}`);
+    add("rate", "GFLOP/s", (node) => tree.rate(node), (v) => number(v / 1e9));
+    const { peak } = tree.profile;
+    if (!peak) continue;
+    add("peak", "peak %", (node) => (tree.rate(node) === null ? null : tree.rate(node) / peak.flops_per_second), part);
+    const ridge = peak.flops_per_second / peak.bytes_per_second;
+    const bound = (node) => (tree.intensity(node) === null ? null : tree.intensity(node) >= ridge ? "compute" : "memory");
+    if (peak.bytes_per_second > 0) add("bound", "bound", (node) => (works(node) ? bound(node) : null), (v) => v);
+  }
+  add("intensity", "FLOP/byte", (node) => (works(node) ? tree.intensity(node) : null), number);
+  columns.set("nodes", { title: "kernels", value: (node) => BigInt(node.nodes) * node.all, text: digits });
+  return columns;
+}
+
+const nanoseconds = (ns) => time(BigInt(ns) * 10n ** 12n);
+const flopRate = (value) => `${siFloat(value)}FLOP/s`.replace(/(\d)FLOP/, "$1 FLOP");
+
+function profileFigures(profile) {
+  const { totals, runs, peak } = profile, { work } = totals;
+  const spread = ({ least, most }) => (least === most ? null : `${nanoseconds(least)} to ${nanoseconds(most)}`);
+  const executed = big(work.flops) + big(totals.flops_without_kernel);
+  const took = runs.wall_ns ? runs.wall_ns.median : work.time_ns + (runs.outside_ns || 0);
+  const rate = took > 0 ? 1e9 * Number(executed) / Number(took) : null;
+  const left = [runs.warmup > 0 ? `the first ${runs.warmup} left out` : "", runs.other_sizes > 0 ? `${runs.other_sizes} of other sizes left out` : ""];
+  return figures([
+    runs.wall_ns ? ["Run", nanoseconds(runs.wall_ns.median), spread(runs.wall_ns)] : null,
+    ["Kernels", nanoseconds(runs.kernels_ns.median), spread(runs.kernels_ns)],
+    runs.outside_ns === null ? null : ["Outside kernels", nanoseconds(runs.outside_ns), null],
+    ["FLOPs a run", (work.lower_bound ? "\u2265 " : "") + si(executed),
+     executed === big(totals.counted_flops) ? "as counted" : `${si(big(totals.counted_flops))} counted`],
+    ["Achieved", rate === null ? "?" : flopRate(rate), "over a run"],
+    peak && rate !== null ? ["Of the peak", `${number(100 * rate / peak.flops_per_second)} %`, flopRate(peak.flops_per_second)] : null,
+    ["Runs", String(runs.used), [profile.source, ...left].filter(Boolean).join(", ")],
+  ]);
+}
+
+// Three figures and the one that is of two, never blended.
+function profileModes(profile) {
+  const { estimate_flops: estimate, smart, measured, hybrid } = profile.modes;
+  if (!smart && !measured) return null;
+  const rows = [["estimate", si(big(estimate)), "the count"]];
+  if (smart) rows.push(["smart", siFloat(smart.flops), `the count \u00d7 ${number(smart.ratio)} of ${fileName(smart.calibration)}`]);
+  if (measured) {
+    rows.push(["measured", si(big(measured.flops)), `${number(measured.executed_to_counted)} \u00d7 the counted ones, ${measured.source}, ` +
+                                                    `${plural(measured.kernels.length, "kernel")}, ${fileName(measured.file)}`]);
+    rows.push(["hybrid", si(big(hybrid.flops)), `${si(big(hybrid.from_counters))} by counters of ${plural(measured.joined, "kernel")}, ` +
+                                                `${si(big(hybrid.from_count))} counted`]);
+  }
+  const likely = measured ? measured.reasons.map((reason) => h("li", { text: `likely: ${reason}` })) : [];
+  return h("section", {}, h("h2", { text: "FLOPs" }), plainTable("FLOPs by source", [["mode"], ["FLOPs", true], ["what it is"]], rows),
+           likely.length > 0 ? h("ul", { class: "notes" }, likely) : null);
+}
+
+function profileControl(profile) {
+  if (profile.control.length === 0) return null;
+  const rows = profile.control.slice(0, 200).map((c) => (c.taken || c.taken_as_counted
+    ? [c.node, c.op, `branch ${c.taken || "?"}`, c.taken_as_counted ? `branch ${c.taken_as_counted}` : "\u2013", c.differs ? "differs" : "none"]
+    : [c.node, c.op, plural(c.bodies.median, "trip"), c.counted || "\u2013", c.differs ? "differs" : "none"]));
+  return h("section", {}, h("h2", { text: "Loops and branches" }),
+           plainTable("Loops and branches", [["node"], ["operator"], ["ran"], ["counted"], ["difference"]], rows));
+}
+
+function profilePage(data) {
+  const { profile } = data;
+  data.title = fileName(profile.model);
+  const { totals, peak, notes: more } = profile;
+  const list = [...more];
+  if (totals.nodes_without_kernel > 0) {
+    list.unshift(`${plural(totals.nodes_without_kernel, "node")} without a kernel: ${si(big(totals.flops_without_kernel))} FLOPs`);
+  }
+  const roof = peak && { ...peak, peak_flops_per_second: peak.flops_per_second, peak_source: peak.source };
+  const model = { path: `${data.title}: ${fileName(profile.profile)}` };
+  modulesPage(data, model, () => profileFigures(profile), [`Time of ${data.title}`], null, (view) => h("div", {},
+    h("p", { class: "muted", text: "First are the rows whose share of the time is furthest above their share of the FLOPs." +
+                             (profile.runs.used > 1 ? " Each time is a kernel's median, so their sum is not that of one run." : "") }),
+    roof ? rooflineChart(roof, view, true) : null, profileModes(profile), profileControl(profile),
+    list.length > 0 ? h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, list.map((text) => h("li", {}, h("bdi", { text }))))) : null));
+}
