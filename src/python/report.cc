@@ -310,8 +310,9 @@ const Formulas::Counted& PyReport::Open() const {
   });
 }
 
-void DefineReport(nb::module_& m) {
-  DefineModules(m);
+namespace {
+
+void DefineTotals(nb::module_& m) {
   nb::class_<PyTotals> totals(m, "Totals", "The figures of a model at sizes.");
   AddQuantities(
       totals, [](const PyTotals& of) -> const Amounts* { return &of.totals; },
@@ -320,7 +321,13 @@ void DefineReport(nb::module_& m) {
   totals.def("__repr__", [](const PyTotals& of) {
     return ToStr(absl::StrCat("<onnxflops.Totals: ", Headline(*of.report, of.totals), ">"));
   });
+}
 
+}  // namespace
+
+void DefineReport(nb::module_& m) {
+  DefineModules(m);
+  DefineTotals(m);
   nb::class_<PyReport> report(
       m, "Report",
       "What a model costs. A figure is an int, or an Expr while a size that it depends on is "
