@@ -16,6 +16,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/registry.h"
 #include "tests/model_maker.h"
 #include "tests/training/tape.h"
 #include "tests/training/tape_loops.h"
@@ -250,7 +251,8 @@ void AddModifier(const TapeCase& c, onnx::NodeProto* node) {
   body->add_output()->set_name("t");
 }
 
-// Inputs that need a gradient are inputs of the graph, others frozen weights.
+// Inputs that need a gradient are inputs of the graph, others frozen weights, or a state that is
+// stored, which nothing trains.
 absl::StatusOr<Report> ByRule(const TapeCase& c, size_t needed) {
   ModelMaker make(c.opset);
   onnx::OperatorSetIdProto* contrib = make.proto.add_opset_import();
@@ -258,6 +260,8 @@ absl::StatusOr<Report> ByRule(const TapeCase& c, size_t needed) {
   contrib->set_version(1);
   CountOptions options;
   options.training.emplace().input_gradients = true;
+  const FoundOp found = FindOp(c.domain, c.op, c.domain.empty() ? c.opset : 1);
+  const uint32_t states = found.def == nullptr ? 0 : found.def->operands.states;
   ModelMaker::Strings names;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     names.push_back(c.inputs[i].empty() ? "" : NameOf(i));
@@ -273,7 +277,7 @@ absl::StatusOr<Report> ByRule(const TapeCase& c, size_t needed) {
       make.Input(names.back(), sizes);
     } else {
       make.Weight(names.back(), c.inputs[i]);
-      options.training->frozen = {"*"};
+      if ((states >> i & 1) == 0) options.training->frozen = {"*"};
     }
   }
   if (c.domain == kPreview) {
