@@ -59,6 +59,10 @@ constexpr OpExample kFusedMatMulExamples[] = {
     {"g (float[8,N,16] A, float[16,N,9] B) => (float[N,8,9] Y) "
      "{ Y = com.microsoft.FusedMatMul<transBatchA = 1, transBatchB = 1>(A, B) }",
      "mac=1152*N"},
+    // A vector stays as it is, as in ONNX Runtime.
+    {"g (float[16] A, float[N,16,9] B) => (float[N,9] Y) "
+     "{ Y = com.microsoft.FusedMatMul<transA = 1>(A, B) }",
+     "mac=144*N"},
 };
 
 constexpr OpExample kTransposeMatMulExamples[] = {

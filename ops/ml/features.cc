@@ -85,6 +85,8 @@ constexpr OpExample kArrayFeatureExtractorExamples[] = {
      "i) "
      "}",
      "free"},
+    {"g (float[9] x, int64[2] i) => (float[1,2] y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }",
+     "free"},
 };
 
 // FeatureVectorizer: the inputs one after another along the features.
