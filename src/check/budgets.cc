@@ -340,19 +340,29 @@ class BudgetsReader : private TomlFile {
     ASSIGN_OR_RETURN(const toml::table* table, Table(node, "profile"));
     RETURN_IF_ERROR(
         CheckKeys(*table, {"min", "time", "flops_per_second", "device", "dtype", "modules"}));
+    const toml::node* inside = Get(*table, "modules");
+    if (inside == nullptr) RETURN_IF_ERROR(RequireAchieved(*table, node));
     RETURN_IF_ERROR(
         ReadAchieved(*table, *table, "profile", BudgetRule::Kind::kProfile, std::nullopt));
-    const toml::node* inside = Get(*table, "modules");
     if (inside == nullptr) return absl::OkStatus();
     ASSIGN_OR_RETURN(const toml::table* modules, Table(*inside, "modules"));
     for (const auto& [key, value] : *modules) {
       const std::string glob(key.str());
       ASSIGN_OR_RETURN(const toml::table* rules, Table(value, "a module's budget"));
       RETURN_IF_ERROR(CheckKeys(*rules, {"min", "time", "flops_per_second"}));
+      RETURN_IF_ERROR(RequireAchieved(*rules, value));
       RETURN_IF_ERROR(ReadAchieved(*rules, *table, absl::StrCat("profile.modules.", glob),
                                    BudgetRule::Kind::kProfile, glob));
     }
     return absl::OkStatus();
+  }
+
+  // A table without a limit would hold nobody to anything.
+  absl::Status RequireAchieved(const toml::table& table, const toml::node& node) const {
+    for (const char* key : {"min", "time", "flops_per_second"}) {
+      if (Get(table, key) != nullptr) return absl::OkStatus();
+    }
+    return Fault(node, "none of the keys min, time and flops_per_second is there");
   }
 
   // The rules of `table`; `device` has the keys of the peak.

@@ -87,9 +87,10 @@ class ProfileTree {
       // Kernels beside modules have a row of their own.
       const bool mixed = m.own.kernels > 0 && m.own.kernels < report_.total.kernels &&
                          (i == 0 || m.own.kernels < m.work.kernels);
-      if (mixed)
-        Add(HtmlTree::Kind::kOwn, m.depth + 1, i == 0 ? "(outside any module)" : "(own)", "",
-            m.own);
+      if (mixed) {
+        const char* name = i == 0 ? "(outside any module)" : "(own)";
+        Add(HtmlTree::Kind::kOwn, m.depth + 1, name, "", m.own);
+      }
       AddKernels(groups_[i], m.depth + (mixed ? 2 : 1));
     }
   }

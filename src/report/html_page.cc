@@ -30,7 +30,7 @@ std::string HtmlText(absl::string_view text) {
 }
 
 // Copies JSON without the blanks between its parts, with the first `items` elements of each array
-// and the first `bytes` of each string.
+// and the first `bytes` of each string. A parser would make doubles of integers beyond 64 bits.
 class JsonFolder {
  public:
   JsonFolder(absl::string_view json, size_t items, size_t bytes)
@@ -85,8 +85,9 @@ class JsonFolder {
       if (at_ - begin <= bytes_) kept = at_;
     }
     const bool whole = kept == at_;
-    if (gone_ == 0)
+    if (gone_ == 0) {
       absl::StrAppend(&out_, json_.substr(begin, kept - begin), whole ? "" : "...", "\"");
+    }
     ++at_;
   }
 

@@ -208,6 +208,10 @@ TEST(BudgetsTest, FaultsNameThePlaceAndTheNearestKey) {
       {"[at]\nbatch = \"8..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},
       {"[at]\nbatch = \"0..1\"\n", "onnxflops.toml:2:9: a size is a whole number, 0 or more"},
       {"[[allow]]\nrule = \"x\"\n", "onnxflops.toml:1:1: the key reason is missing"},
+      {"[profile]\ndevice = \"d\"\n",
+       "onnxflops.toml:1:1: none of the keys min, time and flops_per_second is there"},
+      {"[profile]\ntime = \"1 s\"\n[profile.modules.\"m\"]\n",
+       "onnxflops.toml:3:1: none of the keys min, time and flops_per_second is there"},
       {"[budget]\nflops = 1\n[[allow]]\nrule = \"budget.flop\"\nreason = \"\"\nuntil = "
        "2027-01-31\n",
        "onnxflops.toml:4:8: no rule is named 'budget.flop'; did you mean budget.flops?"},
