@@ -1,0 +1,142 @@
+#include "tests/ops/variants.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace onnxflops {
+namespace {
+
+
+// The example with sizes for its symbols, which are pairwise different, and without output types.
+onnx::ModelProto WithSizes(onnx::ModelProto model) {
+  std::map<std::string, int64_t> sizes;
+  for (auto& input : *model.mutable_graph()->mutable_input()) {
+    if (!input.type().has_tensor_type()) continue;
+    for (auto& dim :
+         *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      if (!dim.has_dim_param()) continue;
+      constexpr int64_t kSizes[] = {3, 7, 11, 13};
+      const int64_t next = kSizes[sizes.size() % 4];
+      dim.set_dim_value(sizes.emplace(dim.dim_param(), next).first->second);
+    }
+  }
+  for (auto& output : *model.mutable_graph()->mutable_output()) output.clear_type();
+  return model;
+}
+
+onnx::TensorShapeProto* ShapeOf(onnx::ModelProto* model, int input) {
+  auto* info = model->mutable_graph()->mutable_input(input);
+  return info->type().has_tensor_type() && info->type().tensor_type().has_shape()
+             ? info->mutable_type()->mutable_tensor_type()->mutable_shape()
+             : nullptr;
+}
+
+void VaryShapes(const onnx::ModelProto& base, std::vector<Variant>* variants) {
+  for (int i = 0; i < base.graph().input_size(); ++i) {
+    onnx::ModelProto model = base;
+    const std::string name = base.graph().input(i).name();
+    onnx::TensorShapeProto* shape = ShapeOf(&model, i);
+    if (shape == nullptr) continue;
+    for (int d = 0; d < shape->dim_size(); ++d) {
+      const int64_t size = shape->dim(d).dim_value();
+      shape->mutable_dim(d)->set_dim_value(size + 1);
+      variants->push_back({absl::StrCat(name, "[", d, "]+1"), model});
+      shape->mutable_dim(d)->set_dim_value(size);
+    }
+    shape->add_dim()->set_dim_value(2);
+    variants->push_back({absl::StrCat(name, ".rank+1"), model});
+    shape->mutable_dim()->RemoveLast();
+    if (shape->dim_size() == 0) continue;
+    shape->mutable_dim()->erase(shape->mutable_dim()->begin());
+    variants->push_back({absl::StrCat(name, ".rank-1"), model});
+  }
+}
+
+// Of the first node none.
+std::string NodePrefix(int n) { return n == 0 ? "" : absl::StrCat("node ", n, ", "); }
+
+void VaryInputs(const onnx::ModelProto& base, std::vector<Variant>* variants) {
+  for (int n = 0; n < base.graph().node_size(); ++n) {
+    const onnx::NodeProto& node = base.graph().node(n);
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (node.input(i).empty()) continue;
+      Variant& v = variants->emplace_back(Variant{absl::StrCat(NodePrefix(n), "no input ", i), base});
+      auto* inputs = v.model.mutable_graph()->mutable_node(n)->mutable_input();
+      if (i + 1 < node.input_size()) {
+        (*inputs)[i] = "";
+      } else {
+        inputs->RemoveLast();
+      }
+    }
+    if (node.input_size() == 0) continue;
+    Variant& v = variants->emplace_back(Variant{absl::StrCat(NodePrefix(n), "another input"), base});
+    *v.model.mutable_graph()->mutable_node(n)->add_input() = node.input(0);
+  }
+}
+
+void VaryContents(const onnx::ModelProto& base, std::vector<Variant>* variants) {
+  for (int i = 0; i < base.graph().initializer_size(); ++i) {
+    const onnx::TensorProto& tensor = base.graph().initializer(i);
+    for (int e = 0; e < tensor.int64_data_size() + tensor.int32_data_size(); ++e) {
+      for (const int64_t change : {1, -1, -100}) {
+        Variant& v = variants->emplace_back(
+            Variant{absl::StrCat(tensor.name(), "{", e, "}", change > 0 ? "+" : "", change), base});
+        onnx::TensorProto* changed = v.model.mutable_graph()->mutable_initializer(i);
+        if (tensor.int64_data_size() > 0) {
+          changed->set_int64_data(e, tensor.int64_data(e) + change);
+        } else {
+          changed->set_int32_data(e, static_cast<int32_t>(tensor.int32_data(e) + change));
+        }
+      }
+    }
+  }
+}
+
+void VaryAttribute(const onnx::ModelProto& base, int n, int a, std::vector<Variant>* variants) {
+  const onnx::AttributeProto& given = base.graph().node(n).attribute(a);
+  const auto add = [&](const std::string& what) {
+    variants->push_back({absl::StrCat(NodePrefix(n), given.name(), what), base});
+    return variants->back().model.mutable_graph()->mutable_node(n)->mutable_attribute(a);
+  };
+  if (given.type() == onnx::AttributeProto::INT) {
+    for (const int64_t change : {1, -1, -100}) {
+      if (given.i() + change != 1 - given.i() && (given.i() == 0 || given.i() == 1)) continue;
+      add(absl::StrCat(change > 0 ? "+" : "", change))->set_i(given.i() + change);
+    }
+  }
+  if (given.type() == onnx::AttributeProto::STRING) add("?")->set_s("?");
+  for (int e = 0; e < given.ints_size(); ++e) {
+    for (const int64_t change : {1, -1}) {
+      add(absl::StrCat("{", e, "}", change > 0 ? "+" : "", change))
+          ->set_ints(e, given.ints(e) + change);
+    }
+  }
+  if (given.ints_size() > 0) add(".size-1")->mutable_ints()->RemoveLast();
+  if (given.ints_size() > 0) add(".size+1")->add_ints(given.ints(0));
+  if (given.type() == onnx::AttributeProto::GRAPH) return;
+  variants->push_back({absl::StrCat(NodePrefix(n), "no attribute ", given.name()), base});
+  variants->back().model.mutable_graph()->mutable_node(n)->mutable_attribute()->DeleteSubrange(a,
+                                                                                               1);
+}
+
+}  // namespace
+
+std::vector<Variant> VariantsOf(const onnx::ModelProto& example) {
+  const onnx::ModelProto base = WithSizes(example);
+  std::vector<Variant> variants = {{"as it is", base}};
+  VaryShapes(base, &variants);
+  VaryInputs(base, &variants);
+  VaryContents(base, &variants);
+  for (int n = 0; n < base.graph().node_size(); ++n) {
+    for (int a = 0; a < base.graph().node(n).attribute_size(); ++a) {
+      VaryAttribute(base, n, a, &variants);
+    }
+  }
+  return variants;
+}
+
+}  // namespace onnxflops

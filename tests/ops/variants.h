@@ -1,0 +1,25 @@
+// Models that differ from an example in one place.
+#ifndef ONNXFLOPS_TESTS_OPS_VARIANTS_H_
+#define ONNXFLOPS_TESTS_OPS_VARIANTS_H_
+
+#include <string>
+#include <vector>
+
+#include "onnx/onnx_pb.h"
+
+namespace onnxflops {
+
+struct Variant {
+  std::string place;  // where it differs, "x[1]+1": unique among those of an example
+  onnx::ModelProto model;
+};
+
+// The example with sizes for its symbols, pairwise different and without the types of its outputs;
+// then, one at a time: every size one more, every input a dimension more and one less, every input
+// and every attribute not there, an input too many, every number of a stored tensor or an attribute
+// somewhat more or less, every word another.
+std::vector<Variant> VariantsOf(const onnx::ModelProto& example);
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_TESTS_OPS_VARIANTS_H_

@@ -1,0 +1,110 @@
+// Examples that are changed in one place, against what ONNX Runtime makes of them.
+// data/variants.txt says of each what shapes come out or that it is refused
+// (tools/export/variants.py wrote it).
+#include "tests/ops/variants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "onnx/onnx_pb.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/load/load.h"
+#include "tests/ops/examples.h"
+
+namespace onnxflops {
+namespace {
+
+// "2x3 4" for outputs of 2 x 3 and 4, "?" for a size or a shape that is not known; "refused".
+std::string Outcome(const onnx::ModelProto& model) {
+  const absl::StatusOr<Model> loaded = LoadFromBytes(model.SerializeAsString());
+  if (!loaded.ok()) return "refused";
+  const absl::StatusOr<Inference> inference = Infer(*loaded);
+  if (!inference.ok() || !Count(*inference).ok()) return "refused";
+  std::vector<std::string> shapes;
+  for (const ValueId output : inference->model->graphs[0].outputs) {
+    const Fact* fact = inference->FactOf(output);
+    if (fact == nullptr || !fact->shape.ranked()) {
+      shapes.push_back("?");
+      continue;
+    }
+    shapes.push_back(
+        absl::StrJoin(fact->shape.dims(), "x", [](std::string* out, const Expr& dim) {
+          absl::StrAppend(out, dim.is_literal() ? dim.ToString() : "?");
+        }));
+    if (fact->shape.rank() == 0) shapes.back() = "scalar";
+  }
+  return absl::StrJoin(shapes, " ");
+}
+
+// "DOMAIN.OP NUMBER" of each example, in their order.
+std::vector<std::pair<std::string, Example>> NamedExamples() {
+  std::vector<std::pair<std::string, Example>> named;
+  std::map<std::string, int> numbers;
+  for (const Example& e : AllExamples()) {
+    const std::string op = absl::StrCat(e.domain.empty() ? "ai.onnx" : e.domain, ".", e.def->name);
+    named.emplace_back(absl::StrCat(op, " ", ++numbers[op]), e);
+  }
+  return named;
+}
+
+using Outcomes = std::map<std::string, std::string>;
+
+// Of each example, what is expected of its variants: of "PLACE: THEIRS | OURS" ours.
+std::map<std::string, Outcomes> Expected() {
+  std::map<std::string, Outcomes> expected;
+  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/variants.txt");
+  std::string example;
+  for (std::string line; std::getline(file, line);) {
+    absl::string_view text = line;
+    if (absl::ConsumePrefix(&text, "## ")) example = std::string(text);
+    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(": ", 1));
+    if (parts.second.empty() || example.empty()) continue;
+    const std::vector<std::string> outcomes = absl::StrSplit(parts.second, " | ");
+    expected[example][parts.first] = outcomes.back();
+  }
+  return expected;
+}
+
+TEST(VariantsTest, AreWhatTheRuntimeMakesOfThem) {
+  const std::map<std::string, Outcomes> expected = Expected();
+  for (const auto& [name, example] : NamedExamples()) {
+    const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
+    ASSERT_TRUE(model.ok()) << model.status();
+    Outcomes found;
+    for (const Variant& v : VariantsOf(*model)) found[v.place] = Outcome(v.model);
+    const auto known = expected.find(name);
+    ASSERT_NE(known, expected.end()) << name << " is not in variants.txt";
+    EXPECT_EQ(found, known->second) << name << "\n" << example.example->text;
+  }
+}
+
+// What tools/export/variants.py reads: example, place, our outcome and the model in base 64.
+TEST(VariantsTest, AreWrittenOnDemand) {
+  const char* path = std::getenv("ONNXFLOPS_VARIANTS");
+  if (path == nullptr) GTEST_SKIP() << "ONNXFLOPS_VARIANTS names no file";
+  std::ofstream out(path);
+  for (const auto& [name, example] : NamedExamples()) {
+    const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
+    ASSERT_TRUE(model.ok()) << model.status();
+    for (const Variant& v : VariantsOf(*model)) {
+      const std::string bytes = absl::Base64Escape(v.model.SerializeAsString());
+      out << absl::StrJoin({name, v.place, Outcome(v.model), bytes}, "\t") << "\n";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
