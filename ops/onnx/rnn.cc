@@ -153,9 +153,8 @@ constexpr char kGateGradient[] =
 
 // The gradients of the activations are taken from their values: 2 mul and 1 add each. `states`:
 // mul and add per hidden element and step of what combines the gates.
-absl::StatusOr<Census> GateGradient(const NodeView& n, const GradientQuery& query, int gates,
-                                    int activations, const ElementCost& combination) {
-  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, gates));
+Census GateGradient(const Layer& layer, const GradientQuery& query, int gates, int activations,
+                    const ElementCost& combination) {
   const Expr states = layer.States();
   const Expr with_x = gates * states * layer.features, with_h = gates * states * layer.hidden;
   const Expr first_step = gates * layer.batch * layer.hidden * layer.directions * layer.hidden;
@@ -171,15 +170,16 @@ absl::StatusOr<Census> GateGradient(const NodeView& n, const GradientQuery& quer
 }
 
 absl::StatusOr<Census> RnnGradient(const NodeView& n, const GradientQuery& query) {
-  return GateGradient(n, query, 1, 1, {});
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 1));
+  return GateGradient(layer, query, 1, 1, {});
 }
 
 // dz = dH (h' - h), dh = dH (1 - z), dH of before: dH z; dr and the part through the reset.
 absl::StatusOr<Census> GruGradient(const NodeView& n, const GradientQuery& query) {
-  ASSIGN_OR_RETURN(Census work, GateGradient(n, query, 3, 3, {.add = 4, .mul = 5}));
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 3));
+  Census work = GateGradient(layer, query, 3, 3, {.add = 4, .mul = 5});
   if (n.Flag("linear_before_reset") || query.Needs(5)) return work;
   // R multiplies rt . Ht-1, which needs a gradient in the first step as well: rt does.
-  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 3));
   work[Kind::kMac] += layer.batch * layer.hidden * layer.directions * layer.hidden;
   return work;
 }
@@ -187,6 +187,7 @@ absl::StatusOr<Census> GruGradient(const NodeView& n, const GradientQuery& query
 // do = dH h(C), dC += dH o, di = dC c, dc = dC i, df = dC C', dC' = dC f.
 // With input_forget, f = 1 - i: di takes both parts. A peephole: dC += d(gate) P, dP += d(gate) C.
 absl::StatusOr<Census> LstmGradient(const NodeView& n, const GradientQuery& query) {
+  ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 4));
   const int coupled = n.Flag("input_forget") ? 1 : 0;
   ElementCost combination = {.add = 1 + coupled, .mul = 6};
   for (const bool peephole : {n.HasInput(7), query.Needs(7)}) {
@@ -194,7 +195,7 @@ absl::StatusOr<Census> LstmGradient(const NodeView& n, const GradientQuery& quer
     combination.add += 3 - coupled;
     combination.mul += 3 - coupled;
   }
-  return GateGradient(n, query, 4 - coupled, 5 - coupled, combination);
+  return GateGradient(layer, query, 4 - coupled, 5 - coupled, combination);
 }
 
 constexpr int kRnnVersions[] = {1, 7, 14, 22};

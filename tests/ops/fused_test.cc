@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
+#include "src/onnxflops.h"
 #include "tests/ops/fused_pairs.h"
 
 namespace onnxflops {
@@ -30,6 +34,33 @@ absl::StatusOr<std::string> CensusOf(const char* text) {
   return cost.ToString();
 }
 
+// MACs and FLOPs of the backward pass, for gradients of all inputs. Empty if one has no rule.
+std::string BackwardOf(const char* text) {
+  const absl::StatusOr<onnx::ModelProto> proto = ParsePart(text);
+  const absl::StatusOr<Model> model = LoadFromBytes(proto->SerializeAsString());
+  CountOptions options;
+  options.training.emplace().input_gradients = true;
+  const absl::StatusOr<Report> report = Count(*model, options);
+  if (!report.ok()) return report.status().ToString();
+  if (!report->training->unknown.empty()) return "";
+  return absl::StrCat("macs=", report->totals.backward_macs.ToString(),
+                      " flops=", report->totals.backward_flops.ToString());
+}
+
+// Pairs whose backward passes differ, though they compute the same.
+const std::map<absl::string_view, absl::string_view>& TrainedOtherwise() {
+  static const auto& reasons = *new std::map<absl::string_view, absl::string_view>{
+      {"QuickGelu", "the sigmoid is computed again, its parts keep it"},
+      {"GroupNorm", "the sigmoid is computed again, its parts keep it"},
+      {"MoE", "the weights' sums are of the experts that a token is routed to"},
+      {"CDist", "A - B is of all pairs once, its parts sum up three broadcast products"},
+      {"FusedMatMul", "alpha is multiplied with dA and dB, in its parts with dY"},
+      {"GroupQueryAttention", "its parts scale Q and K apart, and add a mask"},
+      {"GemmaRotaryEmbedding", "the angles take no gradient, in its parts they do"},
+  };
+  return reasons;
+}
+
 class FusedTest : public testing::TestWithParam<FusedPair> {};
 
 TEST_P(FusedTest, CostsWhatItsPartsCost) {
@@ -38,6 +69,16 @@ TEST_P(FusedTest, CostsWhatItsPartsCost) {
   ASSERT_TRUE(fused.ok()) << fused.status();
   ASSERT_TRUE(parts.ok()) << parts.status();
   EXPECT_EQ(*fused, *parts);
+}
+
+TEST_P(FusedTest, TrainsAsItsPartsTrain) {
+  const std::string fused = BackwardOf(GetParam().fused), parts = BackwardOf(GetParam().parts);
+  if (fused.empty() || parts.empty()) GTEST_SKIP() << "a gradient has no rule";
+  if (TrainedOtherwise().count(GetParam().name) > 0) {
+    EXPECT_NE(fused, parts);
+  } else {
+    EXPECT_EQ(fused, parts);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, FusedTest, testing::ValuesIn(kFusedPairs),

@@ -155,7 +155,13 @@ std::vector<TapeCase> Recurrences() {
   const auto gru = [](Tape* tape, const std::vector<size_t>& sums, size_t h) {
     return tape->Make({sums[0], sums[1], sums[2], h});
   };
+  const auto lstm = [](bool coupled) {
+    return [=](Tape* tape, std::vector<Taped>* in) {
+      return LongShortTermMemory(tape, in, coupled);
+    };
+  };
   const Ints four = {{"hidden_size", 4}};
+  const Ints coupled = {{"hidden_size", 4}, {"input_forget", 1}};
   const Ints after = {{"hidden_size", 4}, {"linear_before_reset", 1}};
   const std::vector<Sizes> three_gates = {{3, 2, 5}, {1, 12, 5}, {1, 12, 4}};
   const std::vector<Sizes> peepholes = {{3, 2, 5}, {1, 16, 5}, {1, 16, 4}, {}, {}, {}, {}, {1, 12}};
@@ -163,8 +169,9 @@ std::vector<TapeCase> Recurrences() {
       CaseOf("RNN", 14, {{3, 2, 5}, {1, 4, 5}, {1, 4, 4}}, four, Recurrent(1, rnn)),
       CaseOf("GRU", 14, three_gates, after, Recurrent(3, gru)),
       CaseOf("GRU, reset before", 14, three_gates, four, ResetBefore),
-      CaseOf("LSTM", 14, {{3, 2, 5}, {1, 16, 5}, {1, 16, 4}}, four, LongShortTermMemory),
-      CaseOf("LSTM with peepholes", 14, peepholes, four, LongShortTermMemory),
+      CaseOf("LSTM", 14, {{3, 2, 5}, {1, 16, 5}, {1, 16, 4}}, four, lstm(false)),
+      CaseOf("LSTM with peepholes", 14, peepholes, four, lstm(false)),
+      CaseOf("LSTM, coupled", 14, {{3, 2, 5}, {1, 16, 5}, {1, 16, 4}}, coupled, lstm(true)),
   };
 }
 

@@ -160,8 +160,9 @@ inline std::vector<size_t> HeadsApart(Tape* tape, std::vector<Taped>* in) {
   return Attend(tape, h, of(&q, 1), of(&k, share), of(&v, share), mixes);
 }
 
-// LSTM in one direction: X[T,B,I] W[1,4H,I] R[1,4H,H] and peepholes P[1,3H].
-inline std::vector<size_t> LongShortTermMemory(Tape* tape, std::vector<Taped>* in) {
+// LSTM in one direction: X[T,B,I] W[1,4H,I] R[1,4H,H] and peepholes P[1,3H]. Coupled, the forget
+// gate is 1 minus the input gate.
+inline std::vector<size_t> LongShortTermMemory(Tape* tape, std::vector<Taped>* in, bool coupled) {
   Taped &x = (*in)[0], &w = (*in)[1], &r = (*in)[2];
   const bool peepholes = in->size() > 7;
   const int64_t hidden = r.dims[2], batch = x.dims[1];
@@ -172,6 +173,7 @@ inline std::vector<size_t> LongShortTermMemory(Tape* tape, std::vector<Taped>* i
     ForEach({batch, hidden}, [&](const Sizes& i) {
       size_t gates[4];
       for (int64_t g = 0; g < 4; ++g) {
+        if (coupled && g == 2) continue;
         size_t acc = Tape::kConstant;
         for (int64_t f = 0; f < x.dims[2]; ++f) {
           tape->MulAcc(&acc, x.at({t, i[0], f}), w.at({0, g * hidden + i[1], f}));
@@ -183,6 +185,7 @@ inline std::vector<size_t> LongShortTermMemory(Tape* tape, std::vector<Taped>* i
           acc = tape->Make({acc, (*in)[7].at({0, g * hidden + i[1]}), c.at(i)});
         gates[g] = tape->Make({acc});
       }
+      if (coupled) gates[2] = tape->Make({gates[0]});
       next_c.at(i) = tape->Make({gates[0], gates[2], gates[3], c.at(i)});
       next.at(i) = tape->Make({gates[1], next_c.at(i)});
       outputs.push_back(next.at(i));
