@@ -52,11 +52,11 @@ const std::map<absl::string_view, absl::string_view>& TrainedOtherwise() {
   static const auto& reasons = *new std::map<absl::string_view, absl::string_view>{
       {"QuickGelu", "the sigmoid is computed again, its parts keep it"},
       {"GroupNorm", "the sigmoid is computed again, its parts keep it"},
-      {"MoE", "the weights' sums are of the experts that a token is routed to"},
-      {"CDist", "A - B is of all pairs once, its parts sum up three broadcast products"},
+      {"MoE", "the dX of a token's experts are added up, in its parts there is one expert"},
+      {"CDist", "the 2 of the square and that of the root cancel out, in its parts they do not"},
       {"FusedMatMul", "alpha is multiplied with dA and dB, in its parts with dY"},
-      {"GroupQueryAttention", "its parts scale Q and K apart, and add a mask"},
-      {"GemmaRotaryEmbedding", "the angles take no gradient, in its parts they do"},
+      {"GroupQueryAttention", "in its parts the tables take a gradient, and copies of K add up"},
+      {"GemmaRotaryEmbedding", "in its parts the angles take a gradient"},
   };
   return reasons;
 }

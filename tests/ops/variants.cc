@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,14 +11,12 @@
 namespace onnxflops {
 namespace {
 
-
 // The example with sizes for its symbols, which are pairwise different, and without output types.
 onnx::ModelProto WithSizes(onnx::ModelProto model) {
   std::map<std::string, int64_t> sizes;
   for (auto& input : *model.mutable_graph()->mutable_input()) {
     if (!input.type().has_tensor_type()) continue;
-    for (auto& dim :
-         *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+    for (auto& dim : *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
       if (!dim.has_dim_param()) continue;
       constexpr int64_t kSizes[] = {3, 7, 11, 13};
       const int64_t next = kSizes[sizes.size() % 4];
@@ -64,7 +63,8 @@ void VaryInputs(const onnx::ModelProto& base, std::vector<Variant>* variants) {
     const onnx::NodeProto& node = base.graph().node(n);
     for (int i = 0; i < node.input_size(); ++i) {
       if (node.input(i).empty()) continue;
-      Variant& v = variants->emplace_back(Variant{absl::StrCat(NodePrefix(n), "no input ", i), base});
+      Variant& v =
+          variants->emplace_back(Variant{absl::StrCat(NodePrefix(n), "no input ", i), base});
       auto* inputs = v.model.mutable_graph()->mutable_node(n)->mutable_input();
       if (i + 1 < node.input_size()) {
         (*inputs)[i] = "";
@@ -73,7 +73,8 @@ void VaryInputs(const onnx::ModelProto& base, std::vector<Variant>* variants) {
       }
     }
     if (node.input_size() == 0) continue;
-    Variant& v = variants->emplace_back(Variant{absl::StrCat(NodePrefix(n), "another input"), base});
+    Variant& v =
+        variants->emplace_back(Variant{absl::StrCat(NodePrefix(n), "another input"), base});
     *v.model.mutable_graph()->mutable_node(n)->add_input() = node.input(0);
   }
 }
@@ -123,6 +124,67 @@ void VaryAttribute(const onnx::ModelProto& base, int n, int a, std::vector<Varia
                                                                                                1);
 }
 
+// Numbers of a stored tensor, in place of an input: counting from 1 to 3 and from 0 again, or from
+// -3 to 3 in another order.
+enum class Numbers { kCounting, kSigned };
+
+int64_t NumberAt(Numbers numbers, int64_t i) {
+  return numbers == Numbers::kCounting ? (3 * i + 1) % 4 : (5 * i + 2) % 7 - 3;
+}
+
+// False if it cannot be: a type without numbers, or too many of them.
+bool StoreInput(const onnx::ValueInfoProto& input, Numbers numbers, onnx::GraphProto* graph) {
+  constexpr int64_t kMostNumbers = 200;
+  if (!input.type().has_tensor_type()) return false;
+  onnx::TensorProto* tensor = graph->add_initializer();
+  tensor->set_name(input.name());
+  const int type = input.type().tensor_type().elem_type();
+  tensor->set_data_type(type);
+  int64_t count = 1;
+  for (const auto& dim : input.type().tensor_type().shape().dim()) {
+    tensor->add_dims(dim.dim_value());
+    count *= dim.dim_value();
+  }
+  if (count > kMostNumbers) return false;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t number = NumberAt(numbers, i);
+    switch (type) {
+      case onnx::TensorProto::FLOAT:
+        tensor->add_float_data(static_cast<float>(number) / 2);
+        break;
+      case onnx::TensorProto::DOUBLE:
+        tensor->add_double_data(static_cast<double>(number) / 2);
+        break;
+      case onnx::TensorProto::INT64:
+        tensor->add_int64_data(number);
+        break;
+      case onnx::TensorProto::INT32:
+        tensor->add_int32_data(static_cast<int32_t>(number));
+        break;
+      case onnx::TensorProto::BOOL:
+        tensor->add_int32_data(number > 0 ? 1 : 0);
+        break;
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+// All inputs stored, so that what comes out is known.
+void StoreInputs(const onnx::ModelProto& base, std::vector<Variant>* variants) {
+  for (const Numbers numbers : {Numbers::kCounting, Numbers::kSigned}) {
+    Variant v = {numbers == Numbers::kCounting ? "stored" : "stored, signed", base};
+    onnx::GraphProto* graph = v.model.mutable_graph();
+    bool stored = graph->input_size() > 0;
+    for (const auto& input : base.graph().input()) {
+      stored = stored && StoreInput(input, numbers, graph);
+    }
+    graph->clear_input();
+    if (stored) variants->push_back(std::move(v));
+  }
+}
+
 }  // namespace
 
 std::vector<Variant> VariantsOf(const onnx::ModelProto& example) {
@@ -131,6 +193,7 @@ std::vector<Variant> VariantsOf(const onnx::ModelProto& example) {
   VaryShapes(base, &variants);
   VaryInputs(base, &variants);
   VaryContents(base, &variants);
+  StoreInputs(base, &variants);
   for (int n = 0; n < base.graph().node_size(); ++n) {
     for (int a = 0; a < base.graph().node(n).attribute_size(); ++a) {
       VaryAttribute(base, n, a, &variants);

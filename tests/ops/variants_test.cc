@@ -6,19 +6,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "onnx/onnx_pb.h"
+#include "ops/content.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
@@ -27,26 +31,49 @@
 namespace onnxflops {
 namespace {
 
-// "2x3 4" for outputs of 2 x 3 and 4, "?" for a size or a shape that is not known; "refused".
+// "=1,0.5,?" of a small tensor of which some elements are known.
+std::string ContentText(const Fact& fact) {
+  constexpr int64_t kMostShown = 24;
+  const std::optional<Sizes> sizes = SmallSizes(fact);
+  if (!sizes.has_value()) return "";
+  const int64_t count = ProductOf(*sizes, 0, sizes->size());
+  std::vector<std::string> elements;
+  bool any = false;
+  for (int64_t i = 0; i < count && count <= kMostShown; ++i) {
+    const Scalar element = ElementAt(fact, i);
+    const bool known = element.is_float() || (element.is_int() && element.i.is_literal());
+    any = any || known;
+    elements.push_back(!known                  ? "?"
+                       : !element.is_float()   ? element.i.ToString()
+                       : std::isnan(element.f) ? "nan"
+                                               : absl::StrFormat("%.5g", element.f));
+  }
+  return any ? absl::StrCat("=", absl::StrJoin(elements, ",")) : "";
+}
+
+// "2x3", "scalar:int64", "2:bool=0,1": sizes, a type but float32, and what is known of the content;
+// "?" where it is not known.
+std::string FactText(const Fact* fact) {
+  if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) return "?";
+  std::string text = absl::StrJoin(fact->shape.dims(), "x", [](std::string* out, const Expr& dim) {
+    absl::StrAppend(out, dim.is_literal() ? dim.ToString() : "?");
+  });
+  if (text.empty()) text = "scalar";
+  if (fact->dtype != DType::kFloat32) absl::StrAppend(&text, ":", DTypeName(fact->dtype));
+  return text + ContentText(*fact);
+}
+
+// Of all outputs; "refused" where the model is.
 std::string Outcome(const onnx::ModelProto& model) {
   const absl::StatusOr<Model> loaded = LoadFromBytes(model.SerializeAsString());
   if (!loaded.ok()) return "refused";
   const absl::StatusOr<Inference> inference = Infer(*loaded);
   if (!inference.ok() || !Count(*inference).ok()) return "refused";
-  std::vector<std::string> shapes;
+  std::vector<std::string> outputs;
   for (const ValueId output : inference->model->graphs[0].outputs) {
-    const Fact* fact = inference->FactOf(output);
-    if (fact == nullptr || !fact->shape.ranked()) {
-      shapes.push_back("?");
-      continue;
-    }
-    shapes.push_back(
-        absl::StrJoin(fact->shape.dims(), "x", [](std::string* out, const Expr& dim) {
-          absl::StrAppend(out, dim.is_literal() ? dim.ToString() : "?");
-        }));
-    if (fact->shape.rank() == 0) shapes.back() = "scalar";
+    outputs.push_back(FactText(inference->FactOf(output)));
   }
-  return absl::StrJoin(shapes, " ");
+  return absl::StrJoin(outputs, " ");
 }
 
 // "DOMAIN.OP NUMBER" of each example, in their order.
@@ -70,7 +97,8 @@ std::map<std::string, Outcomes> Expected() {
   for (std::string line; std::getline(file, line);) {
     absl::string_view text = line;
     if (absl::ConsumePrefix(&text, "## ")) example = std::string(text);
-    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(": ", 1));
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(text, absl::MaxSplits(": ", 1));
     if (parts.second.empty() || example.empty()) continue;
     const std::vector<std::string> outcomes = absl::StrSplit(parts.second, " | ");
     expected[example][parts.first] = outcomes.back();

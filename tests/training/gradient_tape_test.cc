@@ -156,9 +156,8 @@ std::vector<TapeCase> Recurrences() {
     return tape->Make({sums[0], sums[1], sums[2], h});
   };
   const auto lstm = [](bool coupled) {
-    return [=](Tape* tape, std::vector<Taped>* in) {
-      return LongShortTermMemory(tape, in, coupled);
-    };
+    return
+        [=](Tape* tape, std::vector<Taped>* in) { return LongShortTermMemory(tape, in, coupled); };
   };
   const Ints four = {{"hidden_size", 4}};
   const Ints coupled = {{"hidden_size", 4}, {"input_forget", 1}};
