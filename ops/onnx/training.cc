@@ -28,16 +28,26 @@ absl::StatusOr<int> OptimizedTensors(const NodeView& n, int groups) {
   return tensors / groups;
 }
 
+// The sizes of an input of a list, which are those of its X.
+absl::StatusOr<Shape> ShapeInList(const NodeView& n, int input, const Shape& x) {
+  ASSIGN_OR_RETURN(Shape shape, n.RankedShape(input, x.rank()));
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    RETURN_IF_ERROR(n.RequireSame(absl::StrCat("dimension ", axis, " of X and input ", input),
+                                  x[axis], shape[axis]));
+  }
+  return shape;
+}
+
 // The new X and the new accumulated values; gradients, the second list, have no output.
 absl::StatusOr<Facts> InferStep(const NodeView& n, int groups) {
   ASSIGN_OR_RETURN(const int count, OptimizedTensors(n, groups));
   Facts facts;
   for (int group = 0; group < groups; ++group) {
-    if (group == 1) continue;
     for (int i = 0; i < count; ++i) {
+      ASSIGN_OR_RETURN(const Shape x, n.RankedShape(kFirstTensor + i));
       const int input = kFirstTensor + group * count + i;
-      ASSIGN_OR_RETURN(Shape shape, n.RankedShape(input));
-      facts.push_back(n.Like(input, std::move(shape)));
+      ASSIGN_OR_RETURN(Shape shape, ShapeInList(n, input, x));
+      if (group != 1) facts.push_back(n.Like(input, std::move(shape)));
     }
   }
   return facts;

@@ -63,6 +63,35 @@ TEST(RegistryTest, EveryVersionOfARowIsOfficial) {
   }
 }
 
+// What Scan-8, with its batch, is inferred to be is not followed.
+bool HasBatchedScan(const OpDef& def, int version) {
+  return std::string(def.name) == "Scan" && version == 8;
+}
+
+// From which version on ONNX infers shapes of an operator and follows its contents.
+TEST(RegistryTest, OnnxInfersFromTheVersionsOfTheRow) {
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      const auto is_version = [&](int since) {
+        return std::find(def.versions.begin(), def.versions.end(), since) != def.versions.end();
+      };
+      const OnnxInference& onnx = def.onnx;
+      for (const int version : def.versions) {
+        const auto* schema = onnx::OpSchemaRegistry::Schema(def.name, version, family.domain);
+        if (schema == nullptr || onnx.finds == OnnxInference::Finds::kNothing) continue;
+        if (schema->HasFunction() || HasBatchedScan(def, version)) continue;
+        SCOPED_TRACE(absl::StrCat(family.domain, ".", def.name, "-", version));
+        EXPECT_EQ(schema->has_type_and_shape_inference_function(), version >= onnx.since);
+        EXPECT_EQ(schema->has_data_propagation_function(),
+                  onnx.follows_since != 0 && version >= onnx.follows_since);
+      }
+      EXPECT_TRUE(onnx.since == 1 || is_version(onnx.since)) << def.name;
+      EXPECT_TRUE(onnx.follows_since == 0 || is_version(onnx.follows_since)) << def.name;
+      EXPECT_TRUE(onnx.followed_since == 1 || is_version(onnx.followed_since)) << def.name;
+    }
+  }
+}
+
 // The names of an operator's inputs, as ONNX and ONNX Runtime have them.
 std::vector<std::string> InputNames(const nlohmann::json& runtime, const OpFamily& family,
                                     const OpDef& def) {
