@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "ops/formula/formula.h"
@@ -210,6 +212,45 @@ TEST_P(ExampleTest, DefaultsAreThoseOfTheSchema) {
       EXPECT_EQ(QuantitiesOf(explicit_default), plain) << a.ShortDebugString();
     }
   }
+}
+
+// What an example reads, writes and holds, and of which types its MACs are. Nothing of zeros.
+std::string AmountsText(const onnx::ModelProto& proto) {
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
+  const absl::StatusOr<Inference> inference = Infer(*model);
+  const absl::StatusOr<Counts> counts = Count(*inference);
+  std::string text;
+  for (const Quantity& q : kQuantities) {
+    const Expr& value = counts->total.amounts.*q.value;
+    if (value != Expr(0)) absl::StrAppend(&text, " ", q.key, "=", value.ToString(), ";");
+  }
+  for (const auto& [types, macs] : counts->total.macs_by_dtype) {
+    absl::StrAppend(&text, " ", types.ToString(), ";");
+  }
+  return text;
+}
+
+// tests/data/example_amounts.txt was read line by line; it is kept so that a change shows.
+TEST(ExamplesTest, AmountsAreThoseOfTheTable) {
+  const std::string path = ONNXFLOPS_SOURCE_DIR "/tests/data/example_amounts.txt";
+  std::vector<std::string> found, kept;
+  for (const Example& e : AllExamples()) {
+    const absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
+    ASSERT_TRUE(proto.ok()) << proto.status();
+    found.push_back(absl::StrCat(e.example->text, "\n ", AmountsText(*proto)));
+  }
+  if (std::getenv("UPDATE_GOLDENS") != nullptr) {
+    std::ofstream(path) << absl::StrJoin(found, "\n") << "\n";
+  }
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.substr(0, 1) == " ") {
+      absl::StrAppend(&kept.back(), "\n", line);
+    } else {
+      kept.push_back(line);
+    }
+  }
+  EXPECT_THAT(found, testing::ElementsAreArray(kept)) << "UPDATE_GOLDENS=1 writes the table";
 }
 
 TEST(RegistryTest, EveryRowIsComplete) {
