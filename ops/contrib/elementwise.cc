@@ -278,6 +278,9 @@ constexpr OpExample kLinearAttentionGateExamples[] = {
     {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G, float[N,5,2] "
      "H) { G, H = com.microsoft.LinearAttentionGate(A, D, S, B) }",
      "add=30*N mul=10*N div=10*N exp=20*N log=10*N"},
+    {"g (float[N,5,2] A, float[2] D, float[2] S, float[N,5,2] B) => (float[N,5,2] G) "
+     "{ G = com.microsoft.LinearAttentionGate(A, D, S, B) }",
+     "add=20*N mul=10*N exp=10*N log=10*N"},
 };
 
 // ---- complex products: real and imaginary part in the last dimension, of size 2

@@ -470,6 +470,12 @@ constexpr OpExample kGroupQueryAttentionExamples[] = {
      "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>"
      "(Q, K, V, , , L, T) }",
      "mac=288*N add=72*N mul=36*N div=36*N cmp=36*N exp=36*N"},
+    // A window of 8 positions, whatever came before: scores 4*3*8.
+    {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,8,4] pk, float16[N,2,8,4] pv, "
+     "int32[N] L) => (float[N,3,16] Y, float[N,2,8,4] k, float16[N,2,8,4] v) <int32 t = {20}> "
+     "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, "
+     "sliding_window_cache = 1>(Q, K, V, pk, pv, L, t) }",
+     "mac=768*N add=192*N mul=96*N div=96*N cmp=96*N exp=96*N"},
     {"g (float16[N,1,16] Q, float16[N,1,8] K, float16[N,1,8] V, uint8[N,2,7,2] pk, uint8[N,2,7,2] "
      "pv, int32[N] L, float s) => (float16[N,1,16] Y, uint8[N,2,8,2] k, uint8[N,2,8,2] v) "
      "<int32 t = {8}> "

@@ -57,6 +57,9 @@ constexpr OpExample kRotaryExamples[] = {
     {"g (float[N,2,5,8] X, int64[1] P, float[50,2] C, float[50,2] S) => (float[N,2,5,8] Y) "
      "{ Y = com.microsoft.RotaryEmbedding<rotary_embedding_dim = 4, num_heads = 2>(X, P, C, S) }",
      "add=40*N mul=80*N"},
+    {"g (float[N,5,16] X, int64[N,5] P, float[50,4] C, float[50,4] S) => (float[N,5,16] Y) "
+     "{ Y = com.microsoft.RotaryEmbedding<scale = 0.5>(X, P, C, S) }",
+     "add=80*N mul=240*N"},
 };
 
 constexpr OpExample kMRotaryExamples[] = {

@@ -403,6 +403,10 @@ constexpr OpExample kSvmClassifierExamples[] = {
      "ai.onnx.ml.SVMClassifier<coefficients=[1.0,2.0,3.0,4.0,5.0,6.0], rho=[0.1,0.2,0.3], "
      "classlabels_ints=[0,1,2]>(x) }",
      "mac=6*N add=3*N cmp=3*N"},
+    {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
+     "ai.onnx.ml.SVMClassifier<vectors_per_class=[1,2], support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
+     "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
+     "mac=9*N add=N cmp=2*N"},
 };
 
 absl::StatusOr<Facts> InferSvmRegressor(const NodeView& n) {

@@ -161,6 +161,8 @@ absl::StatusOr<Facts> InferImageDecoder(const NodeView& n) {
 constexpr int kImageDecoderVersions[] = {20};
 constexpr OpExample kImageDecoderExamples[] = {
     {"g (uint8[L] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }", "free"},
+    {"g (uint8[L] x) => (uint8[H,W,1] y) { y = ImageDecoder<pixel_format=\"Grayscale\">(x) }",
+     "free"},
 };
 
 constexpr OpDef kDetectionRows[] = {

@@ -233,6 +233,10 @@ constexpr OpExample kSplitExamples[] = {
      "Split<axis=1>(x, s) }",
      "free"},
     {"g (float[N,10] x) => (float[N,5] a, float[N,5] b) { a, b = Split<axis=1>(x) }", "free", 2},
+    {"g (float[N,10] x, int64[1] k) => (float[N,3] a, float[N,7] b) { i = "
+     "Constant<value_ints=[3]>()"
+     " s = Concat<axis=0>(i, k) a, b = Split<axis=1>(x, s) }",
+     "free"},
     {"g (float[N,10] x) => (float[N,2] a, float[N,8] b) { a, b = Split<axis=1, split=[2,8]>(x) }",
      "free", 11},
 };
@@ -369,6 +373,10 @@ constexpr OpExample kSliceExamples[] = {
      "free"},
     {"g (float[N,9] x) => (float[N,3] y) <int64[1] s = {-2}, int64[1] e = {-9223372036854775807}, "
      "int64[1] a = {-1}, int64[1] t = {-3}> { y = Slice(x, s, e, a, t) }",
+     "free"},
+    {"g (float[N,9] x, int64[k] s, int64[k] e) => (float[A,B] y) { y = Slice(x, s, e) }", "free"},
+    {"g (float[N,9] x, int64[1] s, int64[1] e, int64[1] a) => (float[A,B] y) "
+     "{ y = Slice(x, s, e, a) }",
      "free"},
     {"g (float[1,77,D] x, float[2,77] z) => (float[1,2,D] y) { s = Constant<value_ints=[0]>() e = "
      "Shape<start=0, end=1>(z) a = Constant<value_ints=[1]>() y = Slice(x, s, e, a) }",

@@ -275,6 +275,8 @@ constexpr OpExample kReduceMaxExamples[] = {
      "cmp=24*N"},
     {"g (float[N,6,4] X) => (float[N,4] Y) { Y = ReduceMax<axes = [-2], keepdims = 0>(X) }",
      "cmp=24*N", 11},
+    {"g (float[N,4,6] x, int64[2] a) => (float[c] y) { y = ReduceMax<keepdims=0>(x, a) }",
+     "cmp=24*N", 18},
 };
 
 constexpr OpExample kReduceMeanExamples[] = {

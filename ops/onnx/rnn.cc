@@ -204,6 +204,9 @@ constexpr OpExample kRnnExamples[] = {
      "Y,"
      " Yh = RNN<hidden_size=5>(X, W, R) }",
      "mac=315*N tanh=35*N"},
+    {"g (float[7,N,4] X, float[1,5,4] W, float[1,5,5] R) => (float[7,1,N,5] Y) { Y = "
+     "RNN<hidden_size=5, clip=0.0>(X, W, R) }",
+     "mac=315*N tanh=35*N"},
     {"g (float[N,7,4] X, float[2,5,4] W, float[2,5,5] R, float[2,10] B) => (float[N,7,2,5] Y) { Y "
      "= "
      "RNN<hidden_size=5, layout=1, direction=\"bidirectional\", activations=[\"Relu\", "
@@ -289,6 +292,10 @@ constexpr OpExample kLstmExamples[] = {
     {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R) => (float[7,1,N,5] Y) { Y = "
      "LSTM<hidden_size=5, input_forget=1>(X, W, R) }",
      "mac=945*N add=140*N mul=105*N div=70*N exp=70*N tanh=70*N"},
+    {"g (float[7,N,4] X, float[1,20,4] W, float[1,20,5] R, float[1,15] P) => (float[7,1,N,5] Y) { "
+     "Y "
+     "= LSTM<hidden_size=5, input_forget=1>(X, W, R, , , , , P) }",
+     "mac=945*N add=210*N mul=175*N div=70*N exp=70*N tanh=70*N"},
 };
 
 constexpr OpDef kRnnRows[] = {

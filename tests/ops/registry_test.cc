@@ -116,12 +116,28 @@ std::string Named(const char* what, uint32_t inputs, const std::vector<std::stri
   return text.empty() ? "" : absl::StrCat(" ", what, text, ";");
 }
 
+std::string TraitsText(Traits traits) {
+  constexpr std::pair<Traits, const char*> kNames[] = {
+      {Traits::kView, " view;"},        {Traits::kReadsContent, " reads-content;"},
+      {Traits::kNotMemoised, " each;"}, {Traits::kUnknown, " unknown;"},
+      {Traits::kRandom, " random;"},    {Traits::kShapeOnly, " shape-only;"},
+      {Traits::kMovesMask, " mask;"},   {Traits::kStored, " stored;"},
+      {Traits::kInPlace, " in-place;"}, {Traits::kStrided, " strided;"},
+      {Traits::kSelects, " selects;"}};
+  std::string text;
+  for (const auto& [trait, name] : kNames) {
+    if (Has(traits, trait)) text += name;
+  }
+  return text;
+}
+
 std::string FactsOfInputs(const OpDef& def, const std::vector<std::string>& names) {
   const OperandRoles& roles = def.operands;
-  return absl::StrCat(
-      Named("weights", roles.weights, names), Named("not-parameters", roles.not_parameters, names),
-      Named("states", roles.states, names), Named("by-expert", roles.experts, names),
-      roles.packed ? " packed;" : "", Named("shape-from", def.shape_inputs, names));
+  return absl::StrCat(Named("weights", roles.weights, names),
+                      Named("not-parameters", roles.not_parameters, names),
+                      Named("states", roles.states, names),
+                      Named("by-expert", roles.experts, names), roles.packed ? " packed;" : "",
+                      Named("shape-from", def.shape_inputs, names), TraitsText(def.traits));
 }
 
 // The rows against a table with the names of inputs: a scale that is called a weight shows to who

@@ -42,8 +42,12 @@ void VaryShapes(const onnx::ModelProto& base, std::vector<Variant>* variants) {
     if (shape == nullptr) continue;
     for (int d = 0; d < shape->dim_size(); ++d) {
       const int64_t size = shape->dim(d).dim_value();
-      shape->mutable_dim(d)->set_dim_value(size + 1);
-      variants->push_back({absl::StrCat(name, "[", d, "]+1"), model});
+      for (const int64_t change : {1, -1}) {
+        if (size + change < 0) continue;
+        shape->mutable_dim(d)->set_dim_value(size + change);
+        variants->push_back(
+            {absl::StrCat(name, "[", d, "]", change > 0 ? "+" : "", change), model});
+      }
       shape->mutable_dim(d)->set_dim_value(size);
     }
     shape->add_dim()->set_dim_value(2);

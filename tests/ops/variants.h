@@ -15,7 +15,7 @@ struct Variant {
 };
 
 // The example with sizes for its symbols, pairwise different and without the types of its outputs;
-// then, one at a time: every size one more, every input a dimension more and one less, every input
+// then, one at a time: every size one more and one less, every input a dimension more and one less, every input
 // and every attribute not there, an input too many, every number of a stored tensor or an attribute
 // somewhat more or less, every word another.
 std::vector<Variant> VariantsOf(const onnx::ModelProto& example);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes random chains of operators on known tensors, small and large, and writes down what ONNX Runtime makes of them.
 
-Usage: content_truth.py tests/data/content_truth.jsonl [--count 500]      needs: pip install onnx onnxruntime numpy
+Usage: content_truth.py tests/data/content_truth.jsonl [--count 600]      needs: pip install onnx onnxruntime numpy
 
 A line is a graph in ONNX's text form and the elements, 24 at most, that it ends in. tests/infer/content_truth_test.cc holds what is followed
 of them to it. The file is made with a fixed seed.
@@ -273,7 +273,66 @@ def nonzero(c, x, v):
     return c.node("NonZero", [x]), np.asarray(np.nonzero(v), dtype=np.int64)
 
 
-STEPS = [reshape, reshape, transpose, transpose, slice_, slice_, gather, gather, gather_elements, concat, expand, tile, pad, squeeze, flatten,
+def unique(c, x, v):
+    if v.ndim == 0 or v.size > 40 or v.dtype != np.int64:
+        return x, v
+    ordered = c.rng.random() < 0.5
+    w, first, inverse, counts = np.unique(v.ravel(), return_index=True, return_inverse=True, return_counts=True)
+    rank = np.arange(w.size) if ordered else np.argsort(np.argsort(first))
+    back = np.argsort(rank)
+    names = [c.name() for _ in range(4)]
+    c.nodes.append(f"{', '.join(names)} = Unique<sorted = {int(ordered)}>({x})")
+    which = c.rng.randrange(4)
+    return names[which], np.asarray([w[back], first[back], rank[inverse.ravel()], counts[back]][which], dtype=np.int64)
+
+
+def compress(c, x, v):
+    if v.ndim == 0 or v.size > 2000 or v.shape[0] > 40:
+        return x, v
+    flat = c.rng.random() < 0.3
+    keep = [c.rng.random() < 0.6 for _ in range(min(v.size, 20) if flat else v.shape[0])]
+    chosen = c.node("Cast", [c.constant([int(k) for k in keep])], "to = 9") if keep else None
+    if chosen is None:
+        return x, v
+    if flat:
+        return c.node("Compress", [x, chosen]), v.ravel()[: len(keep)][keep]
+    return c.node("Compress", [x, chosen], "axis = 0"), v[keep]
+
+
+def one_hot(c, x, v):
+    if v.ndim == 0 or v.size > 12 or v.dtype != np.int64:
+        return x, v
+    depth, axis = c.rng.randint(2, 5), c.rng.choice([-1, 0])
+    w = np.mod(v, depth)
+    inputs = [c.node("Mod", [x, c.constant(depth)]), c.constant(depth), c.constant([c.rng.randint(-2, 0), 7])]
+    off = int(c.nodes[-1].split("[")[1].split(",")[0])
+    hot = np.where(w[..., None] == np.arange(depth), 7, off)
+    return c.node("OneHot", inputs, f"axis = {axis}"), hot if axis == -1 else np.moveaxis(hot, -1, 0)
+
+
+def halves(c, x, v):
+    """Through float16: odd mantissas, tiny numbers and large ones."""
+    if v.dtype != np.int64 or v.size > 200:
+        return x, v
+    n = c.rng.choice([1.0009765625, 0.333251953125, 1000.5, 3e-7])
+    scaled = c.node("Mul", [c.node("Cast", [x], "to = 1"), c.constant(n)])
+    with np.errstate(over="ignore"):
+        w = (v.astype(np.float32) * np.float32(n)).astype(np.float16).astype(np.float32)
+    return c.node("Cast", [c.node("Cast", [scaled], "to = 10")], "to = 1"), w
+
+
+def half_stored(c, x, v):
+    """Numbers that the file stores as float16 or bfloat16."""
+    kind, values = c.rng.choice([("float16", [1.0009765625, -2.25, 0.333251953125, 6e-8]), ("bfloat16", [1.0078125, -2.25, 3.0])])
+    name = c.name()
+    bits = [int(np.float16(n).view(np.uint16)) if kind == "float16" else int(np.float32(n).view(np.uint32)) >> 16 for n in values]
+    c.nodes.append(f"{name} = Constant<value = {kind}[{len(bits)}] {{{', '.join(map(str, bits))}}}>()")
+    exact = [float(np.float16(n)) for n in values] if kind == "float16" else values
+    return c.node("Cast", [name], "to = 1"), np.asarray(exact, dtype=np.float32)
+
+
+STEPS = [unique, compress, one_hot, halves, half_stored,
+         reshape, reshape, transpose, transpose, slice_, slice_, gather, gather, gather_elements, concat, expand, tile, pad, squeeze, flatten,
          calculate, with_axis, divide, unary, cast, compare, reduce, cumsum, trilu, split, scatter, arg, shape, nonzero]
 
 
@@ -315,7 +374,7 @@ def run(text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("output")
-    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--count", type=int, default=600)
     args = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
     lines, differ, seed = [], 0, 0
@@ -325,6 +384,8 @@ def main():
         if text is None:
             continue
         w = run(text)
+        if not np.isfinite(w).all():
+            continue
         differ += int(not np.array_equal(v, w))
         lines.append(json.dumps({"graph": text, "elements": [float(n) if w.dtype == np.float32 else int(n) for n in w]}))
     with open(args.output, "w", encoding="utf-8") as out:
