@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "ops/formula/formula.h"
@@ -22,6 +20,7 @@
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
+#include "tests/kept_table.h"
 #include "tests/ops/examples.h"
 
 namespace onnxflops {
@@ -230,27 +229,15 @@ std::string AmountsText(const onnx::ModelProto& proto) {
   return text;
 }
 
-// tests/data/example_amounts.txt was read line by line; it is kept so that a change shows.
 TEST(ExamplesTest, AmountsAreThoseOfTheTable) {
-  const std::string path = ONNXFLOPS_SOURCE_DIR "/tests/data/example_amounts.txt";
-  std::vector<std::string> found, kept;
+  std::vector<std::string> found;
   for (const Example& e : AllExamples()) {
     const absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
     ASSERT_TRUE(proto.ok()) << proto.status();
-    found.push_back(absl::StrCat(e.example->text, "\n ", AmountsText(*proto)));
+    found.push_back(e.example->text);
+    found.push_back(absl::StrCat(" ", AmountsText(*proto)));
   }
-  if (std::getenv("UPDATE_GOLDENS") != nullptr) {
-    std::ofstream(path) << absl::StrJoin(found, "\n") << "\n";
-  }
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (line.substr(0, 1) == " ") {
-      absl::StrAppend(&kept.back(), "\n", line);
-    } else {
-      kept.push_back(line);
-    }
-  }
-  EXPECT_THAT(found, testing::ElementsAreArray(kept)) << "UPDATE_GOLDENS=1 writes the table";
+  ExpectKept(found, "example_amounts.txt");
 }
 
 TEST(RegistryTest, EveryRowIsComplete) {

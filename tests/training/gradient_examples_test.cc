@@ -3,19 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "src/training/gradient_cost.h"
+#include "tests/kept_table.h"
 #include "tests/ops/examples.h"
 
 namespace onnxflops {
@@ -23,10 +20,6 @@ namespace {
 
 using training::GradientCosts;
 using training::Needed;
-
-constexpr char kHead[] =
-    "# The gradient of each example by which floating-point input needs one; read line by line "
-    "against the formula, kept so that a change shows.";
 
 std::string WorkOf(const absl::StatusOr<Census>& census) {
   if (!census.ok()) return std::string(census.status().message());
@@ -88,20 +81,7 @@ std::vector<std::string> AllGradients() {
   return lines;
 }
 
-TEST(GradientExamplesTest, AreThoseOfTheTable) {
-  const std::string path = ONNXFLOPS_SOURCE_DIR "/tests/data/gradients.txt";
-  const std::vector<std::string> found = AllGradients();
-  if (std::getenv("UPDATE_GOLDENS") != nullptr) {
-    std::ofstream(path) << kHead << "\n" << absl::StrJoin(found, "\n") << "\n";
-  }
-  std::ifstream file(path);
-  std::vector<std::string> kept;
-  for (std::string line; std::getline(file, line);) {
-    if (line != kHead) kept.push_back(line);
-  }
-  ASSERT_EQ(found.size(), kept.size()) << "UPDATE_GOLDENS=1 writes the table";
-  for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], kept[i]) << "line " << i + 2;
-}
+TEST(GradientExamplesTest, AreThoseOfTheTable) { ExpectKept(AllGradients(), "gradients.txt"); }
 
 }  // namespace
 }  // namespace onnxflops
