@@ -406,7 +406,7 @@ constexpr OpExample kSvmClassifierExamples[] = {
     {"g (float[N,2] x) => (int64[N] y, float[N,2] z) { y, z = "
      "ai.onnx.ml.SVMClassifier<vectors_per_class=[1,2], support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0], "
      "coefficients=[1.0,2.0,3.0], rho=[0.1]>(x) }",
-     "mac=9*N add=N cmp=2*N"},
+     "mac=9*N add=N cmp=3*N"},
 };
 
 absl::StatusOr<Facts> InferSvmRegressor(const NodeView& n) {

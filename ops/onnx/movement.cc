@@ -374,7 +374,6 @@ constexpr OpExample kSliceExamples[] = {
     {"g (float[N,9] x) => (float[N,3] y) <int64[1] s = {-2}, int64[1] e = {-9223372036854775807}, "
      "int64[1] a = {-1}, int64[1] t = {-3}> { y = Slice(x, s, e, a, t) }",
      "free"},
-    {"g (float[N,9] x, int64[k] s, int64[k] e) => (float[A,B] y) { y = Slice(x, s, e) }", "free"},
     {"g (float[N,9] x, int64[1] s, int64[1] e, int64[1] a) => (float[A,B] y) "
      "{ y = Slice(x, s, e, a) }",
      "free"},

@@ -540,6 +540,16 @@ TEST(TransposeTest, AxesFromTheEndAreCountedAndSaidToBeRefused) {
   EXPECT_NE(inference.warnings[0].find("which ONNX Runtime refuses"), std::string::npos);
 }
 
+TEST(SliceTest, CutsOfUnknownNumberLeaveAllSizesOpen) {
+  const char kText[] =
+      "g (float[A,9] x, int64[k] s, int64[k] e) => (float[B,C] y) { y = Slice(x, s, e) }";
+  const Inference inference = Infer(ModelFromText(kText, kOpset)).value();
+  const Fact& y = *inference.FactOf(inference.model->graphs[0].outputs[0]);
+  ASSERT_EQ(y.shape.rank(), 2);
+  EXPECT_FALSE(y.shape[0].is_literal());
+  EXPECT_FALSE(y.shape[1].is_literal());
+}
+
 // A scale is the fraction that it stands for, not the float32 beside it: 10 * 0.7 is 7.
 TEST(ResizeTest, SizesAreThoseOfTheFraction) {
   for (int hundredths = 5; hundredths < 400; hundredths += 5) {
