@@ -73,9 +73,12 @@ absl::StatusOr<Facts> InferCompress(const NodeView& n) {
   ASSIGN_OR_RETURN(const Shape data, n.ShapeOfRankAtLeast(0, 1));
   const bool flat = !n.HasAttr("axis");
   ASSIGN_OR_RETURN(const int axis, n.AxisAttr("axis", 0, data.rank()));
-  const std::optional<Sizes> selected = TruePositions(n.input(1));
-  // The condition may be shorter than the axis, but not longer.
+  std::optional<Sizes> selected = TruePositions(n.input(1));
+  // The condition may be shorter than the axis; of a longer one, ONNX Runtime leaves out the rest.
   const Expr size = flat ? data.NumElements() : data[axis];
+  if (selected.has_value() && size.is_literal()) {
+    while (!selected->empty() && selected->back() >= size.literal()) selected->pop_back();
+  }
   const Expr length = n.input(1).shape.ranked() ? Min(n.input(1).shape.NumElements(), size) : size;
   const Expr count =
       OrFresh(n, SelectedCount(n.input(1), selected, length), 0, axis, "compress", {&length, 1});
