@@ -2,6 +2,9 @@
 // sequences; and the parts that all attention operators have in common.
 #include "ops/contrib/attention.h"
 
+#include <array>
+#include <cstddef>
+
 #include "ops/causal.h"
 #include "ops/dims.h"
 #include "ops/families.h"
@@ -113,7 +116,6 @@ struct SelfAttention {
   }
   Sdpa Products() const {
     return {.pairs = batch * length * total,
-            .tokens = batch * length,
             .heads = heads,
             .qk_size = FloorDiv(qk_hidden, heads),
             .v_size = FloorDiv(v_hidden, heads)};
@@ -379,14 +381,14 @@ struct DecoderFlags {
 };
 
 absl::StatusOr<DecoderFlags> ReadDecoderFlags(const NodeView& n) {
-  bool flags[3];
+  std::array<bool, 3> flags = {};
   for (int i = 0; i < 3; ++i) {
     const std::optional<Expr> flag = n.KnownInt(8 + i);
     if (!flag.has_value() || !flag->is_literal()) {
       return absl::FailedPreconditionError(
           absl::StrCat("input ", 8 + i, ", which tells what is computed, is not known"));
     }
-    flags[i] = flag->literal() != 0;
+    flags[static_cast<size_t>(i)] = flag->literal() != 0;
   }
   return DecoderFlags{.static_kv = flags[0], .cached = flags[1] && flags[2]};
 }
@@ -428,11 +430,7 @@ absl::StatusOr<Cost> CountDecoderAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(Expr heads, PositiveAttr(n, "num_heads"));
   ASSIGN_OR_RETURN(Expr size, DivideEvenly("hidden size in heads", q[2], heads));
   ASSIGN_OR_RETURN(DecoderKeys keys, ReadDecoderKeys(n, q));
-  Sdpa sdpa = {.pairs = q[0] * q[1] * keys.total,
-               .tokens = q[0] * q[1],
-               .heads = heads,
-               .qk_size = size,
-               .v_size = size};
+  Sdpa sdpa = {.pairs = q[0] * q[1] * keys.total, .heads = heads, .qk_size = size, .v_size = size};
   const std::optional<Expr> masked = n.KnownInt(11);
   sdpa.biases = n.HasInput(5) && masked.has_value() && *masked != Expr(0) ? 1 : 0;
   const Expr projected = q[1] * (q[0] + 2 * keys.projected) * q[2];

@@ -381,6 +381,17 @@ constexpr OpExample kGreedySearchExamples[] = {
      "u = Unsqueeze(t, a) present_0 = Concat<axis = 3>(past_0, u) }>"
      "(x, L) }",
      "mac=480*B cmp=30*B int_add=15*B"},
+    // A past in a buffer of 7 positions, multiplied in each of the three runs: 2*7*4.
+    {"g (int32[B,4] x, float[10,8] E, float[8,10] W) => (int32[B,7] y) <int32[1] L = {7}> "
+     "{ y = com.microsoft.GreedySearch<eos_token_id = 0, pad_token_id = 0, vocab_size = 12, "
+     "decoder "
+     "= body (int32[r,s] input_ids, int32[r,s] position_ids, int32[r,t] attention_mask, "
+     "float[2,r,1,M,4] past_0, int32[1] past_sequence_length) => (float[r,s,10] logits, "
+     "float[2,r,1,M,4] present_0) "
+     "{ e = Gather(E, input_ids) logits = MatMul(e, W) present_0 = Mul(past_0, past_0) "
+     "h = Range(past_sequence_length, past_sequence_length, past_sequence_length) }>"
+     "(x, L) }",
+     "mac=480*B mul=168*B cmp=36*B"},
 };
 
 constexpr OpExample kSamplingExamples[] = {

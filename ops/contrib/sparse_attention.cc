@@ -396,7 +396,6 @@ absl::StatusOr<Longformer> ReadLongformer(const NodeView& n, int flags) {
 Sdpa LongformerProducts(const Longformer& l) {
   const Expr tokens = l.batch * l.length;
   return {.pairs = tokens * l.window + 2 * l.length * l.global,
-          .tokens = tokens + l.global,
           .heads = l.heads,
           .qk_size = l.size,
           .v_size = l.size,

@@ -128,7 +128,7 @@ TEST(FormulaTest, AgreesWithTheRuleOnVariants) {
     ASSERT_TRUE(model.ok()) << model.status();
     // The calls of a body whose values change their sizes from trip to trip are of no one cost.
     if (example.def->control_flow != ControlFlow::kNone) continue;
-    for (const Variant& variant : VariantsOf(*model)) {
+    for (const Variant& variant : VariantsOf(*model, example.def->versions)) {
       if (absl::StrContains(variant.place, "another input")) continue;  // formulas refuse it
       SCOPED_TRACE(variant.place);
       CheckModel(variant.model.SerializeAsString(), Malformed::kIsLeftOut);

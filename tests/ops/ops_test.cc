@@ -103,6 +103,21 @@ void ExpectSymbolicEqualsConcrete(const Model& model, const Inference& inference
   EXPECT_GT(compared, 0) << "no size at which the example runs";
 }
 
+// The dimension that a symbol is said to be of is made of it.
+void ExpectOriginsHoldTheirSymbols(const Inference& inference) {
+  std::map<std::string, const Fact*> facts;
+  for (const ValueId output : inference.model->graphs[0].outputs) {
+    facts[std::string(inference.model->value(output).name)] = inference.FactOf(output);
+  }
+  for (const SymbolOrigin& symbol : inference.symbols) {
+    const auto fact = facts.find(symbol.value);
+    if (fact == facts.end() || symbol.kind == SymbolOrigin::Kind::kInput) continue;
+    if (symbol.kind == SymbolOrigin::Kind::kTripCount) continue;
+    ASSERT_LT(symbol.axis, fact->second->shape.rank()) << symbol.name;
+    EXPECT_THAT(fact->second->shape[symbol.axis].ToString(), testing::HasSubstr(symbol.name));
+  }
+}
+
 class ExampleTest : public testing::TestWithParam<Example> {};
 
 TEST_P(ExampleTest, CostsAndShapesAreAsStated) {
@@ -128,6 +143,7 @@ TEST_P(ExampleTest, CostsAndShapesAreAsStated) {
   }
   EXPECT_EQ(CostOf(*counts), e.example->cost);
   ExpectDeclaredTypes(declared, *inference);
+  ExpectOriginsHoldTheirSymbols(*inference);
   ExpectSymbolicEqualsConcrete(*model, *inference, *counts);
 }
 

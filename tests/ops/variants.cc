@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnxflops {
 namespace {
@@ -120,6 +122,8 @@ void VaryAttribute(const onnx::ModelProto& base, int n, int a, std::vector<Varia
           ->set_ints(e, given.ints(e) + change);
     }
   }
+  if (given.floats_size() > 0) add(".size-1")->mutable_floats()->RemoveLast();
+  if (given.strings_size() > 0) add(".size-1")->mutable_strings()->RemoveLast();
   if (given.ints_size() > 0) add(".size-1")->mutable_ints()->RemoveLast();
   if (given.ints_size() > 0) add(".size+1")->add_ints(given.ints(0));
   if (given.type() == onnx::AttributeProto::GRAPH) return;
@@ -191,7 +195,7 @@ void StoreInputs(const onnx::ModelProto& base, std::vector<Variant>* variants) {
 
 }  // namespace
 
-std::vector<Variant> VariantsOf(const onnx::ModelProto& example) {
+std::vector<Variant> VariantsOf(const onnx::ModelProto& example, absl::Span<const int> versions) {
   const onnx::ModelProto base = WithSizes(example);
   std::vector<Variant> variants = {{"as it is", base}};
   VaryShapes(base, &variants);
@@ -201,6 +205,15 @@ std::vector<Variant> VariantsOf(const onnx::ModelProto& example) {
   for (int n = 0; n < base.graph().node_size(); ++n) {
     for (int a = 0; a < base.graph().node(n).attribute_size(); ++a) {
       VaryAttribute(base, n, a, &variants);
+    }
+  }
+  for (const int version : versions) {
+    Variant& v = variants.emplace_back(Variant{absl::StrCat("version ", version), base});
+    auto* opset = v.model.mutable_opset_import(v.model.opset_import_size() - 1);
+    if (opset->version() == version) {
+      variants.pop_back();
+    } else {
+      opset->set_version(version);
     }
   }
   return variants;

@@ -112,7 +112,8 @@ TEST(VariantsTest, AreWhatTheRuntimeMakesOfThem) {
     const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
     ASSERT_TRUE(model.ok()) << model.status();
     Outcomes found;
-    for (const Variant& v : VariantsOf(*model)) found[v.place] = Outcome(v.model);
+    for (const Variant& v : VariantsOf(*model, example.def->versions))
+      found[v.place] = Outcome(v.model);
     const auto known = expected.find(name);
     ASSERT_NE(known, expected.end()) << name << " is not in variants.txt";
     EXPECT_EQ(found, known->second) << name << "\n" << example.example->text;
@@ -127,7 +128,7 @@ TEST(VariantsTest, AreWrittenOnDemand) {
   for (const auto& [name, example] : NamedExamples()) {
     const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
     ASSERT_TRUE(model.ok()) << model.status();
-    for (const Variant& v : VariantsOf(*model)) {
+    for (const Variant& v : VariantsOf(*model, example.def->versions)) {
       const std::string bytes = absl::Base64Escape(v.model.SerializeAsString());
       out << absl::StrJoin({name, v.place, Outcome(v.model), bytes}, "\t") << "\n";
     }
