@@ -154,6 +154,12 @@ constexpr OpExample kLinearAttentionExamples[] = {
      "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, update_rule = "
      "\"linear\">(q, k, v) }",
      "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
+    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[N,10,2] b) => (float[N,10,12] "
+     "o, "
+     "float[N,2,4,3] s) "
+     "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, update_rule = "
+     "\"delta\">(q, k, v, , , b) }",
+     "mac=960*N add=300*N mul=180*N div=1 sqrt=1"},
     {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[5,N,2,4,3] p, float[N,10,2] d, "
      "float[N,10,2] b) => (float[N,10,12] o, float[5,N,2,4,3] s) "
      "{ o, s = com.microsoft.LinearAttention<q_num_heads = 4, kv_num_heads = 2, scale = 0.5, "
@@ -433,6 +439,10 @@ constexpr OpExample kVarlenCausalConvExamples[] = {
      "float[3,6,3] s) "
      "{ y, s = com.microsoft.VarlenCausalConvWithState(x, w, c, b, p) }",
      "mac=24*T add=6*T"},
+    {"g (float[T,6] x, float[6,1,4] w, int32[4] c) => (float[T,6] y, float[3,6,3] s, float[3,2,6] "
+     "u) "
+     "{ y, s, u = com.microsoft.VarlenCausalConvWithState<state_update_capacity = 2>(x, w, c) }",
+     "mac=24*T"},
 };
 
 constexpr char kRecurrenceFormula[] =

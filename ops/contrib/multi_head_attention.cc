@@ -305,6 +305,12 @@ constexpr OpExample kPackedMhaExamples[] = {
      "(float[T,8] Y) "
      "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, K, V, B, O, C) }",
      "mac=400*N add=100*N + 24*T mul=50*N div=50*N cmp=50*N exp=50*N"},
+    {"g (float[T,2,3,4] Q, int32[N,5] O, int32[M] C) => (float[T,8] Y) "
+     "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, , , , O, C) }",
+     "mac=400*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
+    {"g (float[T,8] Q, float[T,8] K, float[T,12] V, int32[N,5] O, int32[M] C) => (float[T,12] Y) "
+     "{ Y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(Q, K, V, , O, C) }",
+     "mac=500*N add=100*N mul=50*N div=50*N cmp=50*N exp=50*N"},
 };
 
 // ---- GroupQueryAttention: Hq heads of queries share Hkv of keys and values, with a cache, norms
@@ -470,6 +476,12 @@ constexpr OpExample kGroupQueryAttentionExamples[] = {
      "{ Y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>"
      "(Q, K, V, , , L, T) }",
      "mac=288*N add=72*N mul=36*N div=36*N cmp=36*N exp=36*N"},
+    // Keys of another layer's cache: scores 4*3*7.
+    {"g (float[N,3,16] Q, float[N,2,7,4] K, float[N,2,7,4] V, int32[N] L, int32 T) => "
+     "(float[N,3,16] Y) "
+     "{ Y = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>"
+     "(Q, K, V, , , L, T) }",
+     "mac=672*N add=168*N mul=84*N div=84*N cmp=84*N exp=84*N"},
     // A window of 8 positions, whatever came before: scores 4*3*8.
     {"g (float[N,3,16] Q, float[N,3,8] K, float[N,3,8] V, float[N,2,8,4] pk, float16[N,2,8,4] pv, "
      "int32[N] L) => (float[N,3,16] Y, float[N,2,8,4] k, float16[N,2,8,4] v) <int32 t = {20}> "

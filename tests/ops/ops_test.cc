@@ -242,7 +242,7 @@ std::string AmountsText(const onnx::ModelProto& proto) {
   for (const auto& [types, macs] : counts->total.macs_by_dtype) {
     absl::StrAppend(&text, " ", types.ToString(), ";");
   }
-  return text;
+  return counts->causal > 0 ? text + " causal;" : text;
 }
 
 TEST(ExamplesTest, AmountsAreThoseOfTheTable) {
