@@ -389,9 +389,9 @@ constexpr OpExample kGreedySearchExamples[] = {
      "float[2,r,1,M,4] past_0, int32[1] past_sequence_length) => (float[r,s,10] logits, "
      "float[2,r,1,M,4] present_0) "
      "{ e = Gather(E, input_ids) logits = MatMul(e, W) present_0 = Mul(past_0, past_0) "
-     "h = Range(past_sequence_length, past_sequence_length, past_sequence_length) }>"
+     "h = Add(past_sequence_length, past_sequence_length) }>"
      "(x, L) }",
-     "mac=480*B mul=168*B cmp=36*B"},
+     "mac=480*B mul=168*B cmp=36*B int_add=3"},
 };
 
 constexpr OpExample kSamplingExamples[] = {
