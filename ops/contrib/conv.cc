@@ -306,6 +306,9 @@ constexpr OpExample kWordConvEmbeddingExamples[] = {
     {"g (int32[S,12] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
      "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
      "mac=3840*S add=160*S cmp=160*S tanh=160*S"},
+    {"g (int32[S,3] X, float[16,1,3,8] W, float[16] B, float[100,8] C) => (float[S,16] Y) "
+     "{ Y = com.microsoft.WordConvEmbedding(X, W, B, C) }",
+     "mac=384*S add=16*S cmp=16*S tanh=16*S"},
 };
 
 constexpr FormulaData kFusedConvFormulas = {

@@ -407,6 +407,9 @@ constexpr OpExample kCausalConvExamples[] = {
      "{ y, s = com.microsoft.CausalConvWithState<channels_last = 1, dilation = 2, state_window = "
      "2>(x, w) }",
      "mac=24*L*N"},
+    {"g (float[N,2,3,4,7] x, float[2,1,1,2,4] w) => (float[N,2,3,4,7] y, float[N,2,3,4,3] s) "
+     "{ y, s = com.microsoft.CausalConvWithState<ndim = 3>(x, w) }",
+     "mac=1344*N"},
 };
 
 // VarlenCausalConvWithState: packed tokens[T,C].

@@ -248,6 +248,12 @@ constexpr OpExample kDecoderMaskedMhaExamples[] = {
     {"g (float[N,1,8] Q, float[N,2,7,4] K, float[N,2,7,4] V) => (float[N,1,8] Y) "
      "{ Y = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2>(Q, K, V) }",
      "mac=112*N add=28*N mul=14*N div=14*N cmp=14*N exp=14*N"},
+    {"g (float[N,1,8] Q, float[N,1,8] K, float[N,1,8] V, float[N,2,1,7] A, float[N,2,9,4] pk, "
+     "float[N,2,9,4] pv) => (float[N,1,8] Y, float[N,2,9,4] k, float[N,2,9,4] v) "
+     "<int32[1] p = {6}> "
+     "{ Y, k, v = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2, "
+     "past_present_share_buffer = 1>(Q, K, V, , A, pk, pv, p) }",
+     "mac=112*N add=42*N mul=14*N div=14*N cmp=14*N exp=14*N"},
 };
 
 // ---- packed sequences: of the tokens that are not padding, with token_offset[B,S]

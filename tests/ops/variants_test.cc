@@ -68,12 +68,14 @@ std::string Outcome(const onnx::ModelProto& model) {
   const absl::StatusOr<Model> loaded = LoadFromBytes(model.SerializeAsString());
   if (!loaded.ok()) return "refused";
   const absl::StatusOr<Inference> inference = Infer(*loaded);
-  if (!inference.ok() || !Count(*inference).ok()) return "refused";
+  if (!inference.ok()) return "refused";
+  const absl::StatusOr<Counts> counts = Count(*inference);
+  if (!counts.ok()) return "refused";
   std::vector<std::string> outputs;
   for (const ValueId output : inference->model->graphs[0].outputs) {
     outputs.push_back(FactText(inference->FactOf(output)));
   }
-  return absl::StrJoin(outputs, " ");
+  return absl::StrCat(absl::StrJoin(outputs, " "), counts->unknown > 0 ? ", not counted" : "");
 }
 
 // "DOMAIN.OP NUMBER" of each example, in their order.
