@@ -175,6 +175,10 @@ constexpr OpExample kGatedRelativePositionBiasExamples[] = {
      "=> (float[N,2,5,5] Y) "
      "{ Y = com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a) }",
      "mac=240*N add=200*N mul=70*N div=20*N exp=20*N"},
+    {"g (float[T,8] X, float[8] b, float[1,2,5,5] P, float[4,6] W, float[6] c, float[1,2,1,1] a, "
+     "int32[N,5] O) => (float[N,2,5,5] Y) "
+     "{ Y = com.microsoft.GatedRelativePositionBias<num_heads = 2>(X, b, P, W, c, a, O) }",
+     "mac=48*T add=40*T mul=50*N + 4*T div=4*T exp=4*T"},
 };
 
 constexpr OpDef kMsPositionRows[] = {

@@ -58,6 +58,11 @@ void VaryShapes(const onnx::ModelProto& base, std::vector<Variant>* variants) {
     if (shape->dim_size() == 0) continue;
     shape->mutable_dim()->erase(shape->mutable_dim()->begin());
     variants->push_back({absl::StrCat(name, ".rank-1"), model});
+    for (const int rank : {1, 0}) {
+      if (shape->dim_size() <= rank) continue;
+      while (shape->dim_size() > rank) shape->mutable_dim()->RemoveLast();
+      variants->push_back({absl::StrCat(name, ".rank=", rank), model});
+    }
   }
 }
 
