@@ -115,6 +115,11 @@ constexpr Good kGood[] = {
     {"ContentOfAnInput", "inputs = ['x[N]', 'k']\noutputs = ['y[N, k.value]']\nadd = 'N*k.value'",
      "(float[B] a) => (float[B,3] c) <int64 k = {3}> { c = own.F(a, k) }", "add=3*B",
      "float32[B, 3]"},
+    {"ContentThatIsMadeOfSizes",
+     "inputs = ['x[N]', 'k']\noutputs = ['y[N, k.value]']\nadd = 'N*k.value'",
+     "(float[B] a, float[C,2] z) => (float[B,D] c) { s = Shape<start = 0, end = 1>(z) "
+     "t = Squeeze(s) i = Constant<value_int = 1>() k = Add(t, i) c = own.F(a, k) }",
+     "add=B*C + B", "float32[B, C + 1]"},
     {"AnyNumberOfInputs",
      "inputs = ['x[N]', 'more...']\noutputs = ['y[N]']\nadd = 'more.elements'\n"
      "mul = 'more.count'",
