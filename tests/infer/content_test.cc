@@ -1,5 +1,7 @@
 // What is known of tensors' elements without running the model: random chains of the operators that
 // exporters write around shapes, against the same operators as textbook loops, at several sizes.
+#include "ops/content.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -538,6 +540,59 @@ TEST(TransposeTest, AxesFromTheEndAreCountedAndSaidToBeRefused) {
   EXPECT_EQ(inference.FactOf(inference.model->graphs[0].outputs[0])->shape.ToString(), "[A, B, 2]");
   ASSERT_EQ(inference.warnings.size(), 1U);
   EXPECT_NE(inference.warnings[0].find("which ONNX Runtime refuses"), std::string::npos);
+}
+
+struct Formula {
+  const char* text;
+  const char* output;  // its type, and what is known of its only element
+  int opset = kOpset;
+};
+
+// By hand, from the definitions of the operators.
+constexpr Formula kFormulas[] = {
+    {"g (float[1,A] x, float[B] z) => (float[1,C] y) { s = Shape(z) f = Cast<to=1>(s) "
+     "h = Constant<value = float[1] {2.0}>() r = Div(f, h) o = Constant<value = float[1] {1.0}>() "
+     "c = Concat<axis=0>(o, r) y = Resize(x, , c) }",
+     "float32[1, floor(A*B/2)]"},
+    // Factors beyond all that has a meaning.
+    {"g (float[1,A] x) => (float[1,C] y) { s = Constant<value = float[2] {1.0, 1e-30}>() "
+     "y = Resize(x, , s) }",
+     "float32[1, resize(n1)]"},
+    {"g (float[1,A] x) => (float[1,C] y) { s = Constant<value = float[2] {1.0, 1e30}>() "
+     "y = Resize(x, , s) }",
+     "float32[1, resize(n1)]"},
+    {"g (float[A,3] x) => (float[2,C] y) { s = Constant<value_ints=[2,-1]>() y = Reshape(x, s) }",
+     "float32[2, floor(3*A/2)]"},
+    {"g (float[A,3] x, int64[2] s) => (float[B,C] y) { y = Reshape(x, s) }",
+     "float32[reshape(n0), reshape(n0).1]"},
+    // The largest of 0, 1, ... A - 1 is A - 1; of A - 1 numbers there may be none.
+    {"g (float[A] x) => (int64 y) { s = Shape(x) n = Squeeze(s) z = Constant<value_int=0>() "
+     "o = Constant<value_int=1>() r = Range(z, n, o) y = ReduceMax<keepdims=0>(r) }",
+     "int64[] = A - 1"},
+    {"g (float[A] x) => (int64 y) { s = Shape(x) n = Squeeze(s) z = Constant<value_int=0>() "
+     "o = Constant<value_int=1>() m = Sub(n, o) r = Range(z, m, o) y = ReduceMax<keepdims=0>(r) }",
+     "int64[]"},
+    // NaN is not equal to itself.
+    {"g () => (float[C] y) { z = Constant<value_floats=[0.0]>() o = Constant<value_floats=[1.0]>() "
+     "n = Div(z, z) c = Concat<axis=0>(o, n, n) y = Unique(c) }",
+     "float32[unique(n4)]"},
+    {"g () => (int64 y) { c = Constant<value_ints=[2,3,4]>() z = Constant<value_int=0>() "
+     "p = CumProd<exclusive=1>(c, z) y = ReduceSum<keepdims=0>(p) }",
+     "int64[] = 9", 26},  // 1 + 2 + 6
+};
+
+TEST(ContentTest, FormulasAreThoseByHand) {
+  for (const Formula& formula : kFormulas) {
+    SCOPED_TRACE(formula.text);
+    const Inference inference = Infer(ModelFromText(formula.text, formula.opset)).value();
+    const Fact& y = *inference.FactOf(inference.model->graphs[0].outputs[0]);
+    std::string text = y.ToString();
+    if (y.shape.rank() == 0) {
+      const Scalar element = ElementAt(y, 0);
+      if (element.is_int()) absl::StrAppend(&text, " = ", element.i.ToString());
+    }
+    EXPECT_EQ(text, formula.output);
+  }
 }
 
 TEST(SliceTest, CutsOfUnknownNumberLeaveAllSizesOpen) {
