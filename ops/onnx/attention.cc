@@ -507,8 +507,8 @@ constexpr OpExample kLinearAttentionExamples[] = {
      "s)"
      " { o, s = LinearAttention<q_num_heads=4, kv_num_heads=2, update_rule=\"linear\">(q, k, v) }",
      "mac=720*N add=240*N mul=120*N div=1 sqrt=1"},
-    {"g (float[N,10,16] q, float[N,10,8] k, float[N,10,6] v, float[N,2,4,3] p, float[N,10,2] d, "
-     "float[N,10,2] b) => (float[N,10,12] o, float[N,2,4,3] s) { o, s = "
+    {"g (float16[N,10,16] q, float16[N,10,8] k, float16[N,10,6] v, float[N,2,4,3] p, "
+     "float16[N,10,2] d, float16[N,10,2] b) => (float16[N,10,12] o, float[N,2,4,3] s) { o, s = "
      "LinearAttention<q_num_heads=4, kv_num_heads=2, scale=0.5>(q, k, v, p, d, b) }",
      "mac=960*N add=300*N mul=420*N exp=20*N"},
 };

@@ -365,7 +365,6 @@ constexpr OpDef kBinaryRows[] = {
      .infer = InferBroadcast,
      .count = CountMean,
      .examples = kMeanExamples,
-     .per_element = {.add = 1},
      .evaluate = EvaluateMean,
      .traits = Traits::kInPlace,
      .onnx = {.since = 6},
