@@ -151,6 +151,8 @@ constexpr OpExample kGatherExamples[] = {
     {"g (float[N,3] x) => (float[3,N] y) { s = Shape(x) i = Constant<value_ints=[-1,0]>() t = "
      "Gather(s, i) y = ConstantOfShape(t) }",
      "free"},
+    // The last index and the first.
+    {"g (float[3,N] x) => (float[2,N] y) <int64[2] i = {2, -3}> { y = Gather(x, i) }", "free"},
 };
 
 // ---- GatherElements: y[i..] = data[i.., indices[i..], ..], the index along axis

@@ -195,6 +195,8 @@ constexpr OpExample kGemmExamples[] = {
     {"g (float[N,512] A, float[512,10] B, float[10] C) => (float[N,10] Y) { Y = "
      "Gemm<broadcast=1>(A, B, C) }",
      "mac=5120*N add=10*N", 6},
+    {"g (float[1,5] a, float[5,4] b, float[1,4] c) => (float[1,4] y) { y = Gemm(a, b, c) }",
+     "mac=20 add=4"},
 };
 
 // ---- Einsum
