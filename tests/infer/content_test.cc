@@ -577,14 +577,6 @@ constexpr Formula kFormulas[] = {
      "b = Div(f, t) c = Add(a, b) d = Floor(c) e = Cast<to=7>(d) n = Squeeze(e) "
      "z = Constant<value_int=0>() o = Constant<value_int=1>() r = Range(z, n, o) y = Shape(r) }",
      "int64[1] = floor(3*A/4)"},
-    // Of 20 x 15 x 20 numbers the columns 3 and 7; in row 19 and column 7 the fifth is 19*300 +
-    // 145.
-    {"g () => (int64 y) { z = Constant<value_int=0>() n = Constant<value_int=6000>() "
-     "o = Constant<value_int=1>() r = Range(z, n, o) s = Constant<value_ints=[20,15,20]>() "
-     "x = Reshape(r, s) i = Constant<value_ints=[3,7]>() g = Gather<axis=1>(x, i) "
-     "f = Constant<value_ints=[-1]>() v = Reshape(g, f) k = Constant<value_int=785>() "
-     "y = Gather(v, k) }",
-     "int64[] = 5845"},
     // NaN is not equal to itself.
     {"g () => (float[C] y) { z = Constant<value_floats=[0.0]>() o = Constant<value_floats=[1.0]>() "
      "n = Div(z, z) c = Concat<axis=0>(o, n, n) y = Unique(c) }",
