@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/api/count.h"
+#include "src/convention/torch/names.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
 #include "tests/convention/torch_maker.h"
@@ -759,6 +760,36 @@ TEST(TorchConventionTest, ThopsParameters) {
     const CompareReport report = CompareAll(*model);
     ASSERT_TRUE(RowOf(report, "thop").params.has_value()) << file;
     EXPECT_EQ(Int128ToString(*RowOf(report, "thop").params), params) << file;
+  }
+}
+
+// What forward() of PyTorch's classes calls, as torch/nn/modules has it.
+TEST(NamesTest, ClassesCallTheirOperators) {
+  using convention::Aten;
+  const std::map<std::string, Aten> operators = {
+      {"linear.Linear", Aten::kLinear},
+      {"linear.Bilinear", Aten::kOther},
+      {"conv.Conv1d", Aten::kConv},
+      {"conv.Conv2d", Aten::kConv},
+      {"conv.Conv3d", Aten::kConv},
+      {"conv.ConvTranspose1d", Aten::kConvTranspose},
+      {"conv.ConvTranspose2d", Aten::kConvTranspose},
+      {"conv.ConvTranspose3d", Aten::kConvTranspose},
+      {"batchnorm.BatchNorm1d", Aten::kBatchNorm},
+      {"batchnorm.BatchNorm2d", Aten::kBatchNorm},
+      {"batchnorm.BatchNorm3d", Aten::kBatchNorm},
+      {"instancenorm.InstanceNorm1d", Aten::kInstanceNorm},
+      {"instancenorm.InstanceNorm3d", Aten::kInstanceNorm},
+      {"pooling.MaxPool1d", Aten::kMaxPool},
+      {"pooling.MaxPool3d", Aten::kMaxPool},
+      {"pooling.AvgPool1d", Aten::kAvgPool},
+      {"pooling.AvgPool3d", Aten::kAvgPool},
+      {"pooling.AdaptiveAvgPool1d", Aten::kAdaptiveAvgPool},
+      {"pooling.AdaptiveAvgPool3d", Aten::kAdaptiveAvgPool},
+  };
+  for (const auto& [name, aten] : operators) {
+    EXPECT_EQ(convention::OperatorOf(convention::NnClassOf("torch.nn.modules." + name)), aten)
+        << name;
   }
 }
 

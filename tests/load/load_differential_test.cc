@@ -11,12 +11,16 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "google/protobuf/descriptor.h"
+#include "onnx/onnx_pb.h"
 #include "src/load/load.h"
+#include "tests/load/load_bytes.h"
 #include "tests/load/load_compare.h"
 
 namespace onnxflops {
@@ -172,6 +176,54 @@ TEST(LoadDifferentialTest, DamagedFiles) {
     CheckDamaged(bytes, "mutant " + std::to_string(i));
     if (HasFailure()) std::ofstream(fs::temp_directory_path() / "mutant.onnx") << bytes;
   }
+}
+
+// ---- every field of every message
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+bool HasLength(const FieldDescriptor& field) {
+  return field.type() == FieldDescriptor::TYPE_MESSAGE ||
+         field.type() == FieldDescriptor::TYPE_STRING ||
+         field.type() == FieldDescriptor::TYPE_BYTES || field.is_packable();
+}
+
+// A model with a field of one byte that ends no number, at a path of field numbers. It is wrong but
+// for strings and bytes.
+std::string ModelWithField(const std::vector<int>& path) {
+  std::string bytes = "\x80";
+  for (size_t i = path.size(); i-- > 0;) bytes = Bytes(static_cast<uint32_t>(path[i]), bytes);
+  return Number(1, 8) + bytes;
+}
+
+void CheckFields(const Descriptor& type, const std::vector<int>& path,
+                 std::set<const Descriptor*>* seen) {
+  if (!seen->insert(&type).second) return;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (!HasLength(field)) continue;
+    std::vector<int> to_field = path;
+    to_field.push_back(field.number());
+    const std::string bytes = ModelWithField(to_field);
+    const absl::StatusOr<Model> loaded = LoadFromBytes(bytes);
+    const bool parsed = onnx::ModelProto().ParseFromString(bytes);
+    const bool malformed = absl::StrContains(loaded.status().message(), "truncated: it ends") ||
+                           absl::StrContains(loaded.status().message(), "ends inside of a value");
+    EXPECT_EQ(malformed, !parsed) << absl::StrJoin(to_field, ".") << " " << field.full_name()
+                                  << ": " << loaded.status();
+    if (field.message_type() != nullptr) CheckFields(*field.message_type(), to_field, seen);
+  }
+}
+
+TEST(LoadDifferentialTest, EveryFieldIsReadAsItsMessageHasIt) {
+  std::set<const Descriptor*> seen, of_training;
+  const Descriptor& model = *onnx::ModelProto::descriptor();
+  CheckFields(model, {}, &seen);
+  EXPECT_GT(seen.size(), 20U);
+  // What a count has no use for: graphs of training, in another code.
+  const FieldDescriptor& training = *model.FindFieldByName("training_info");
+  CheckFields(*training.message_type(), {training.number()}, &of_training);
 }
 
 }  // namespace
