@@ -490,7 +490,7 @@ TEST(MfuTest, ParametersOfFormulas) {
   EXPECT_TRUE(SetFormulaParameter("n=7", &p).ok());
   EXPECT_TRUE(SetFormulaParameter("tokens=3", &p).ok());
   EXPECT_EQ(*FlopsByFormula(Formula::k6n, p), 126);
-  for (const char* text : {"n", "n=", "n=-1", "m=3", "n=1.5", "n=99999999999999999999"}) {
+  for (const char* text : {"n=1=2", "n", "n=", "n=-1", "m=3", "n=1.5", "n=99999999999999999999"}) {
     EXPECT_EQ(SetFormulaParameter(text, &p).code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }

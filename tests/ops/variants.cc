@@ -1,6 +1,7 @@
 #include "tests/ops/variants.h"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +13,13 @@
 
 namespace onnxflops {
 namespace {
+
+// A number somewhat more or less; of the smallest, which mean "from the start", none is less.
+std::vector<int64_t> Changes(int64_t number) {
+  if (number < std::numeric_limits<int64_t>::min() + 100) return {1};
+  return number == std::numeric_limits<int64_t>::max() ? std::vector<int64_t>{-1, -100}
+                                                       : std::vector<int64_t>{1, -1, -100};
+}
 
 // The example with sizes for its symbols, which are pairwise different, and without output types.
 onnx::ModelProto WithSizes(onnx::ModelProto model) {
@@ -94,11 +102,12 @@ void VaryContents(const onnx::ModelProto& base, std::vector<Variant>* variants) 
   for (int i = 0; i < base.graph().initializer_size(); ++i) {
     const onnx::TensorProto& tensor = base.graph().initializer(i);
     for (int e = 0; e < tensor.int64_data_size() + tensor.int32_data_size(); ++e) {
-      for (const int64_t change : {1, -1, -100}) {
+      const bool is_long = tensor.int64_data_size() > 0;
+      for (const int64_t change : Changes(is_long ? tensor.int64_data(e) : tensor.int32_data(e))) {
         Variant& v = variants->emplace_back(
             Variant{absl::StrCat(tensor.name(), "{", e, "}", change > 0 ? "+" : "", change), base});
         onnx::TensorProto* changed = v.model.mutable_graph()->mutable_initializer(i);
-        if (tensor.int64_data_size() > 0) {
+        if (is_long) {
           changed->set_int64_data(e, tensor.int64_data(e) + change);
         } else {
           changed->set_int32_data(e, static_cast<int32_t>(tensor.int32_data(e) + change));
@@ -115,14 +124,14 @@ void VaryAttribute(const onnx::ModelProto& base, int n, int a, std::vector<Varia
     return variants->back().model.mutable_graph()->mutable_node(n)->mutable_attribute(a);
   };
   if (given.type() == onnx::AttributeProto::INT) {
-    for (const int64_t change : {1, -1, -100}) {
+    for (const int64_t change : Changes(given.i())) {
       if (given.i() + change != 1 - given.i() && (given.i() == 0 || given.i() == 1)) continue;
       add(absl::StrCat(change > 0 ? "+" : "", change))->set_i(given.i() + change);
     }
   }
   if (given.type() == onnx::AttributeProto::STRING) add("?")->set_s("?");
   for (int e = 0; e < given.ints_size(); ++e) {
-    for (const int64_t change : {1, -1}) {
+    for (const int64_t change : Changes(given.ints(e))) {
       add(absl::StrCat("{", e, "}", change > 0 ? "+" : "", change))
           ->set_ints(e, given.ints(e) + change);
     }

@@ -114,8 +114,9 @@ TEST(VariantsTest, AreWhatTheRuntimeMakesOfThem) {
     const absl::StatusOr<onnx::ModelProto> model = ExampleModel(example);
     ASSERT_TRUE(model.ok()) << model.status();
     Outcomes found;
-    for (const Variant& v : VariantsOf(*model, example.def->versions))
+    for (const Variant& v : VariantsOf(*model, example.def->versions)) {
       found[v.place] = Outcome(v.model);
+    }
     const auto known = expected.find(name);
     ASSERT_NE(known, expected.end()) << name << " is not in variants.txt";
     EXPECT_EQ(found, known->second) << name << "\n" << example.example->text;

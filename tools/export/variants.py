@@ -29,7 +29,8 @@ HEAD = """# Examples changed in one place, and the shapes that come out or that 
 #   opsets, and of exporters that are not strict, are to be counted all the same;
 # - numbers that only run time sees, an index beyond its axis say, are checked where they are stored;
 # - kernels of the runtime lack what the operator has: a rank, a mode, a broadcast.
-# Behind a comma stands that the cost of a node is not known. "-" stands for what the runtime has no kernel for on a CPU, or ends from: there the line says what came out here, so that a change shows.
+# Behind a comma stands that the cost of a node is not known. "-" stands for what the runtime has no kernel for on a CPU, or ends from:
+# there the line says what came out here, so that a change shows.
 """
 
 
