@@ -16,11 +16,11 @@ struct Variant {
 };
 
 // The example with sizes for its symbols, pairwise different and without the types of its outputs;
-// then, one at a time: every size one more and one less, every input a dimension more, one less, and of one or none, every input
-// and every attribute not there, an input too many, every number of a stored tensor or an attribute
-// somewhat more or less, every word another; and the other versions of the operator.
-std::vector<Variant> VariantsOf(const onnx::ModelProto& example,
-                                absl::Span<const int> versions);
+// then, one at a time: every size one more and one less, every input a dimension more, one less,
+// and of one or none, every input and every attribute not there, an input too many, every number of
+// a stored tensor or an attribute somewhat more or less, every word another; and the other versions
+// of the operator.
+std::vector<Variant> VariantsOf(const onnx::ModelProto& example, absl::Span<const int> versions);
 
 }  // namespace onnxflops
 
