@@ -1,5 +1,6 @@
 // Trees whose nodes test for members of sets: a comparison per member, by the sets as NaN ends
-// them, in all types that hold them.
+// them, in all types that hold them. And what is no forest.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,6 +16,8 @@
 
 namespace onnxflops {
 namespace {
+
+using ::testing::HasSubstr;
 
 // One tree: node 0 asks for a member, node 1 (if true) for another, node 2 (if false) for less.
 constexpr char kForest[] =
@@ -55,6 +58,33 @@ std::string ComparisonsOf(const std::string& type, const std::vector<T>& members
   if (!counts.ok()) return std::string(counts.status().message());
   return counts->unknown == 0 ? counts->total.flops[Kind::kCmp].ToString()
                               : counts->unknown_items[0].reason;
+}
+
+// What is said of a node with these attributes; empty if nothing is wrong.
+std::string ErrorOf(const std::string& op_and_attributes) {
+  const std::string text =
+      "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 5]> g (float[N,2] x) => "
+      "(float[N,1] y) { y = ai.onnx.ml." +
+      op_and_attributes + "(x) }";
+  onnx::ModelProto model;
+  const auto parsed = onnx::OnnxParser::Parse(model, text.c_str());
+  EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage();
+  const absl::StatusOr<Model> loaded = LoadFromBytes(model.SerializeAsString());
+  const absl::StatusOr<Inference> inference = Infer(*loaded);
+  if (!inference.ok()) return std::string(inference.status().message());
+  return std::string(Count(*inference).status().message());
+}
+
+TEST(TreesTest, WhatIsNoForestIsRefused) {
+  const std::string tree =
+      "TreeEnsemble<nodes_featureids=[0], nodes_modes = uint8[1] {0}, nodes_splits = float[1] {0}, "
+      "nodes_truenodeids=[0], nodes_falsenodeids=[1], nodes_trueleafs=[1], nodes_falseleafs=[1], "
+      "tree_roots=[0], leaf_targetids=[0,0], leaf_weights = float[2] {1,2}, n_targets=1";
+  EXPECT_EQ(ErrorOf(tree + ">"), "");
+  EXPECT_EQ(ErrorOf(tree + ", aggregate_function=3>"), "");
+  EXPECT_THAT(ErrorOf(tree + ", aggregate_function=4>"), HasSubstr("aggregate_function is 4"));
+  EXPECT_THAT(ErrorOf(tree + ", aggregate_function=-1>"), HasSubstr("aggregate_function is -1"));
+  EXPECT_THAT(ErrorOf("TreeEnsembleRegressor<n_targets=1>"), HasSubstr("nodes_treeids is missing"));
 }
 
 TEST(TreesTest, AMemberIsAComparison) {
