@@ -244,14 +244,14 @@ std::vector<AxisRun> AlignedRuns(const Shape& from, const Shape& to) {
     i = skip_ones(from, i);
     j = skip_ones(to, j);
     if (i == from.rank() && j == to.rank()) break;
-    const bool balanced = a == b;
-    const bool more_from = !balanced && a != Expr(0) && DivideExactly(b, a).has_value();
-    const bool more_to = !balanced && b != Expr(0) && DivideExactly(a, b).has_value();
-    if (i < from.rank() && (balanced || more_from || !more_to || j == to.rank())) {
+    const bool lacks_from = a != b && a != Expr(0) && DivideExactly(b, a).has_value();
+    const bool lacks_to = a != b && b != Expr(0) && DivideExactly(a, b).has_value();
+    // Both lack the other's factors where one is minus the other, or has no value.
+    if (i < from.rank() && (lacks_from || !lacks_to || j == to.rank())) {
       run.from.push_back(i);
       a *= from[i++];
     }
-    if (j < to.rank() && (balanced || !more_from || i == from.rank())) {
+    if (j < to.rank() && (!lacks_from || i == from.rank())) {
       run.to.push_back(j);
       b *= to[j++];
     }

@@ -3,7 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ops/contrib/plain.h"
 #include "ops/families.h"
 #include "ops/parts.h"
@@ -90,26 +93,51 @@ constexpr OpExample kNhwcFusedConvExamples[] = {
      "mac=3888*N add=288*N cmp=144*N"},
 };
 
-// The documentation has W as [M, C/group, k1, k2], the kernels take [M, k1, k2, C/group]: whichever
-// fits X and kernel_shape.
-Layout NhwcConvLayout(const NodeView& n) {
+// Whether W of this layout fits X and kernel_shape; nullopt where open sizes leave that open.
+std::optional<bool> WeightFits(const NodeView& n, bool channels_last) {
   const Fact &x = n.input(0), &w = n.input(1);
-  Layout layout = {.channels_last = true, .weight_channels_last = true};
-  if (!x.shape.ranked() || !w.shape.ranked()) return layout;
-  const int rank = x.shape.rank();
-  if (rank < 3 || w.shape.rank() != rank) return layout;
-  const Expr channels = n.Int("group", 1) * w.shape[rank - 1];
-  bool fits = ProvablyEqual(channels, x.shape[rank - 1]).value_or(true);
+  const int rank = w.shape.rank();
+  std::optional<bool> fits;
+  if (x.shape.ranked() && x.shape.rank() == rank) {
+    const Expr channels = n.Int("group", 1) * w.shape[channels_last ? rank - 1 : 1];
+    fits = ProvablyEqual(channels, x.shape[rank - 1]);
+  }
   const auto kernel = n.Ints("kernel_shape");
   for (int i = 0; i < rank - 2 && kernel.size() == static_cast<size_t>(rank - 2); ++i) {
-    fits &= ProvablyEqual(w.shape[i + 1], kernel[static_cast<size_t>(i)]).value_or(true);
+    const Expr& size = w.shape[channels_last ? i + 1 : i + 2];
+    if (ProvablyEqual(size, kernel[static_cast<size_t>(i)]) == false) return false;
   }
-  layout.weight_channels_last = fits;
+  return fits;
+}
+
+// The documentation has W as [M, C/group, k1, k2], the kernels take [M, k1, k2, C/group]: whichever
+// fits X and kernel_shape, and the latter where both do.
+absl::StatusOr<Layout> NhwcConvLayout(const NodeView& n) {
+  const Fact &x = n.input(0), &w = n.input(1);
+  Layout layout = {.channels_last = true, .weight_channels_last = true};
+  if (!w.shape.ranked() || w.shape.rank() < 3) return layout;
+  if (x.shape.ranked() && x.shape.rank() != w.shape.rank()) return layout;  // refused as a Conv
+  const auto sizes = absl::MakeConstSpan(w.shape.dims()).subspan(1);
+  const bool same = absl::c_all_of(sizes, [&](const Expr& size) { return size == sizes[0]; });
+  const std::optional<bool> last = WeightFits(n, true);
+  if (!last.has_value() && !same && WeightFits(n, false) != false) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("W ", w.shape.ToString(),
+                     " may have its channels second or last: open sizes do not tell which"));
+  }
+  layout.weight_channels_last = last.value_or(true);
   return layout;
 }
 
-absl::StatusOr<Facts> InferNhwcConv(const NodeView& n) { return InferConvIn(n, NhwcConvLayout(n)); }
-absl::StatusOr<Cost> CountNhwcConv(const NodeView& n) { return CountConvIn(n, NhwcConvLayout(n)); }
+absl::StatusOr<Facts> InferNhwcConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Layout layout, NhwcConvLayout(n));
+  return InferConvIn(n, layout);
+}
+
+absl::StatusOr<Cost> CountNhwcConv(const NodeView& n) {
+  ASSIGN_OR_RETURN(const Layout layout, NhwcConvLayout(n));
+  return CountConvIn(n, layout);
+}
 
 constexpr OpExample kConvNhwcConvExamples[] = {
     {"g (float[N,8,8,3] X, float[4,5,5,3] W) => (float[N,4,4,4] Y) "

@@ -328,6 +328,12 @@ constexpr OpExample kDeltaNetExamples[] = {
      "{ o, s = com.microsoft.GatedDeltaNet<qk_l2_norm = 1, gate_activation = \"qwen\", "
      "beta_activation = \"sigmoid\">(x, , , , d, b, p, a, t) }",
      "mac=144*T add=88*T mul=92*T div=20*T + 1 exp=12*T + 4 log=4*T sqrt=4*T + 1"},
+    // Without decay the state is not multiplied, 48 numbers of each token.
+    {"g (float[T,2,4] q, float[T,2,4] k, float[T,4,3] v, int32[M] c, float[T,4] b) => "
+     "(float[T,4,3] o, float[\"M - 1\",4,3,4] s) "
+     "{ o, s = com.microsoft.GatedDeltaNet<scale = 0.5, update_rule = \"delta\", "
+     "beta_activation = \"sigmoid\">(q, k, v, c, , b) }",
+     "mac=144*T add=64*T mul=24*T div=4*T exp=4*T"},
 };
 
 // ---- CausalConvWithState: every channel convolved with its own kernel, over the past first

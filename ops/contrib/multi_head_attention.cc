@@ -385,9 +385,10 @@ absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
   if (has_past && key.dtype != n.dtype(0)) {
     // Packed in few bits, the last dimension is in bytes.
     key.shape[3] = n.input(3).shape[3];
-    if (n.input(4).shape.ranked() && n.input(4).shape.rank() == 4) {
-      value.shape[3] = n.input(4).shape[3];
-    }
+    const Shape& past_value = n.input(4).shape;
+    value.shape[3] = past_value.ranked() && past_value.rank() == 4
+                         ? past_value[3]
+                         : n.FreshDim(2, 3, "packed-size", g.size);
   }
   return Facts{n.Like(0, Shape{g.batch, g.length, g.heads * g.size}), key, value,
                n.Like(0, Shape{g.batch, g.heads, g.length, g.total})};

@@ -43,6 +43,12 @@ constexpr OpExample kScanExamples[] = {
      "yo) "
      "{ so = Add(si, xi) yo = Identity(so) }> }",
      "add=35*N"},
+    // Along axis 1 of x and 0 of z, stacked on axis 2 of y and on the last of w.
+    {"g (float[N,5] s0, float[N,7,5] x, float[7,3] z) => (float[N,5] s, float[N,5,7] y, float[3,7] "
+     "w) { s, y, w = Scan(s0, x, z) <num_scan_inputs=2, scan_input_axes=[1,0], "
+     "scan_output_axes=[2,-1], body = b (float[N,5] si, float[N,5] xi, float[3] zi) => (float[N,5] "
+     "so, float[N,5] yo, float[3] wo) { so = Add(si, xi) yo = Identity(so) wo = Mul(zi, zi) }> }",
+     "add=35*N mul=21"},
 };
 
 constexpr int kSequenceMapVersions[] = {17};

@@ -19,6 +19,12 @@ bool SameKnowledge(const Fact& a, Fact b) {
   return a == b;
 }
 
+Fact WithOriginOfBoth(Fact fact, const Fact& other) {
+  fact.constant = fact.constant && other.constant;
+  fact.from_shapes = fact.from_shapes && other.from_shapes;
+  return fact;
+}
+
 std::optional<bool> KnownBool(const Fact& fact) {
   if (fact.content == nullptr || fact.content->size() != 1) return std::nullopt;
   const Scalar& value = fact.content->front();
@@ -34,11 +40,17 @@ Fact WithoutContent(Fact fact) {
 Fact Stack(const Fact& element, const Expr& length, int axis) {
   if (!element.is_tensor()) return Fact::Unknown();
   if (!element.shape.ranked()) return WithoutContent(element);
-  Shape shape = element.shape;
+  Fact stacked = Fact::Tensor(element.dtype, element.shape);
+  stacked.constant = element.constant;
+  stacked.from_shapes = element.from_shapes;
+  Shape& shape = stacked.shape;
   if (axis < 0) axis += shape.rank() + 1;
-  if (axis < 0 || axis > shape.rank()) return Fact::Tensor(element.dtype, Shape::UnknownRank());
-  shape.dims().insert(shape.dims().begin() + axis, length);
-  return Fact::Tensor(element.dtype, std::move(shape));
+  if (axis < 0 || axis > shape.rank()) {
+    shape = Shape::UnknownRank();
+  } else {
+    shape.dims().insert(shape.dims().begin() + axis, length);
+  }
+  return stacked;
 }
 
 }  // namespace onnxflops::infer

@@ -16,6 +16,9 @@ absl::string_view PlaceOf(const ModelData& data, NodeId id);
 // Whether two facts say the same of a value, wherever it comes from.
 bool SameKnowledge(const Fact& a, Fact b);
 
+// `fact`, which comes from constants only, or from shapes only, if `other` does, too.
+Fact WithOriginOfBoth(Fact fact, const Fact& other);
+
 // The value of a boolean (or integer) scalar, if known.
 std::optional<bool> KnownBool(const Fact& fact);
 

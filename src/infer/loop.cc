@@ -73,7 +73,9 @@ std::optional<Fact> ExtrapolatedSequence(const Fact& at0, const Fact& at1, const
 // The fact at trip t, from those before trips 0, 1 and 2; nullopt where no polynomial gives it.
 std::optional<Fact> ExtrapolatedFact(const Fact& at0, const Fact& at1, const Fact& at2,
                                      const Expr& t) {
-  if (SameKnowledge(at0, at1) && SameKnowledge(at1, at2)) return at0;
+  if (SameKnowledge(at0, at1) && SameKnowledge(at1, at2)) {
+    return WithOriginOfBoth(WithOriginOfBoth(at0, at1), at2);
+  }
   if (at0.kind == Fact::Kind::kSequence) return ExtrapolatedSequence(at0, at1, at2, t);
   for (const Fact* fact : {&at0, &at1, &at2}) {
     if (!fact->is_tensor() || !fact->shape.ranked()) return std::nullopt;
@@ -153,11 +155,12 @@ class LoopRun {
 
   const ControlNode& node_;
   const GraphId body_;
-  std::optional<Expr> max_trips_;  // M, where it is given and known
-  std::optional<bool> enters_;     // whether the condition holds before the first trip
-  FactIds initial_;                // loop-carried values before the first trip
-  FactIds carried_;                // and after the last
-  FactIds scan_elements_;          // what one trip adds to each scan output
+  std::optional<Expr> max_trips_;    // M, where it is given and known
+  std::optional<bool> enters_;       // whether the condition holds before the first trip
+  FactIds initial_;                  // loop-carried values before the first trip
+  FactIds carried_;                  // and after the last
+  FactIds scan_elements_;            // what one trip adds to each scan output
+  std::optional<FactId> condition_;  // after a trip, where it decides how many there are
   Expr trips_;
   std::vector<BodyRun> runs_;
   std::optional<GrowingTrips> growing_;
@@ -256,6 +259,10 @@ bool LoopRun::TakeCarried(const BodyResult& run, int pass, FactIds* carried) con
     const int output = static_cast<int>(i);
     if (SameKnowledge(facts()[before], facts()[after]) ||
         SameKnowledge(facts()[before], facts()[node_.Join(before, after, output, "loop")])) {
+      // Where values are handed from one to the next, it takes a pass for each to come from data.
+      const Fact& other = pass < kMaxBodyPasses ? facts()[after] : Fact::Unknown();
+      (*carried)[i] = facts().Intern(WithOriginOfBoth(facts()[before], other));
+      changed = changed || (*carried)[i] != before;
       continue;
     }
     changed = true;
@@ -289,6 +296,7 @@ void LoopRun::SetTrips(const BodyResult& run) {
   } else if (max_trips_.has_value() && always && enters_.value_or(false)) {
     trips_ = Max(*max_trips_, 0);
   } else {
+    if (!always) condition_ = run.outputs[0];
     const Expr most = max_trips_.has_value() ? Max(*max_trips_, 0) : Expr(0);
     trips_ = node_.view().FreshTripCount("trips", {&most, max_trips_.has_value() ? 1U : 0U});
   }
@@ -460,6 +468,9 @@ Facts LoopRun::TakeOutputs() {
   }
   for (FactId element : scan_elements_) {
     outputs.push_back(Stack(facts()[element], trips_, 0));
+  }
+  for (Fact& output : outputs) {
+    if (condition_) output = WithOriginOfBoth(std::move(output), facts()[*condition_]);
   }
   return outputs;
 }

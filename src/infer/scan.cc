@@ -89,7 +89,12 @@ bool TakeStates(const ControlNode& node, const FactIds& inputs, const BodyResult
     Fact& state = form->body_inputs[static_cast<size_t>(i)];
     const FactId after = facts.WithoutContent(run.outputs[static_cast<size_t>(i)]);
     const Fact& joined = facts[node.Join(inputs[static_cast<size_t>(i)], after, i, "scan")];
-    if (SameKnowledge(state, joined)) continue;
+    if (SameKnowledge(state, joined)) {
+      Fact kept = WithOriginOfBoth(state, pass < kMaxBodyPasses ? joined : Fact::Unknown());
+      changed = changed || kept != state;
+      state = std::move(kept);
+      continue;
+    }
     changed = true;
     state = pass < kMaxBodyPasses ? joined : Fact::Unknown();
   }

@@ -180,6 +180,9 @@ TEST(IntervalTest, BeyondWhatIsTriedOneByOneItIsABound) {
   EXPECT_FALSE(largest->exact);
   EXPECT_GE(largest->value, 5000 * 5000 - 600 * 5000 + 10);
   EXPECT_FALSE(LargestValue(n + m, {{"n", {1, 5}}}));  // m has no end
+  // At n = 2 it has no value, so that none is the largest.
+  const auto open = LargestValue(FloorDiv(n * (6 - n), Max(n - 2, 2 - n)), {{"n", {1, 5}}});
+  EXPECT_FALSE(open.has_value() && open->exact);
   EXPECT_EQ(LargestValue(n - m, {{"n", {1, 5}}})->value, 4);
 }
 

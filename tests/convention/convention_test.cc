@@ -336,6 +336,8 @@ constexpr XlaCase kXlaCases[] = {
     {"g (float[1,1,4,4] x) => (float[1,1,8,8] y) { s = Constant<value = float[4] {1, 1, 2, 2}>() "
      "y = Resize<mode=\"linear\">(x, \"\", s) }",
      "768", "by our formula, since their HLO is not known here: Resize"},
+    {"g (float[4,5] x, int64 a) => (float[4,5] y) { y = CumSum(x, a) }", "20",
+     "by our formula, since their HLO is not known here: CumSum"},
 };
 
 TEST(XlaTest, KnowsLoopsBranchesAndOpenSizes) {

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kOpset = 18;
 constexpr uint32_t kChains = 1500;
-constexpr int kNodes = 12;
+constexpr int kNodes = 13;
 
 const Bindings kSizes[] = {
     {{"A", 1}, {"B", 1}}, {{"A", 2}, {"B", 3}}, {{"A", 5}, {"B", 2}}, {{"A", 4}, {"B", 7}}};
@@ -179,6 +179,7 @@ class Chain {
   void Limit(const Value& x);
   void Condition(const Value& x);
   void Move(const Value& x);
+  void Reverse(const Value& x, size_t axis);
   void Views(const Value& x);
   void Fold(const Value& x);
   void Select(const Value& x);
@@ -203,6 +204,24 @@ void Chain::Start() {
          }
          return range;
        }});
+  // 100*i + 10*j + k on [A, B, 2].
+  const std::string second = Node("Shape<start=1, end=2>(x)");
+  const auto counting = [&](const std::string& size, int64_t factor, const Ints& axes) {
+    const std::string count =
+        Node(absl::StrCat("Range(", Number(0), ", ", Node(absl::StrCat("Squeeze(", size, ")")),
+                          ", ", Number(1), ")"));
+    const std::string scaled = Node(absl::StrCat("Mul(", count, ", ", Number(factor), ")"));
+    return Node(absl::StrCat("Unsqueeze(", scaled, ", ", List(axes), ")"));
+  };
+  const std::string rows = counting(first, 100, {1, 2}), columns = counting(second, 10, {1});
+  const std::string plane = Node(absl::StrCat("Add(", rows, ", ", columns, ")"));
+  values_.push_back({Node(absl::StrCat("Add(", plane, ", ", List({0, 1}), ")")), 3, false,
+                     [](const Arrays& all) -> Result {
+                       Ints dims = all.at("x").dims;
+                       dims.push_back(2);
+                       return Make(dims,
+                                   [](const Ints& i) { return 100 * i[0] + 10 * i[1] + i[2]; });
+                     }});
   const int64_t fill = Pick({0, 1, 1, 5});
   values_.push_back(
       {Node(absl::StrCat("ConstantOfShape<value = int64[1] {", fill, "}>(", shape, ")")), 2, false,
@@ -283,7 +302,8 @@ void Chain::Condition(const Value& x) {
 
 void Chain::Move(const Value& x) {
   const size_t axis = Below(x.rank);
-  const size_t kind = Below(4);
+  const size_t kind = Below(5);
+  if (kind == 4) return Reverse(x, axis);
   if (kind == 0) {
     const int64_t step = Pick({1, 2, -1}), start = step > 0 ? Pick({0, 1, -2}) : Pick({-1, 2});
     const int64_t end = step > 0 ? Pick({1000, -1, 3}) : Pick({-1000, 0});
@@ -334,6 +354,32 @@ void Chain::Move(const Value& x) {
         },
         x.is_bool);
   }
+}
+
+// A Gather whose indices follow a rule as well: size - 1, size - 2, ... 0, on one axis or on two.
+void Chain::Reverse(const Value& x, size_t axis) {
+  const bool two_axes = Below(2) == 0 && x.rank < 4;
+  const std::string size = Node(absl::StrCat(
+      "Squeeze(", Node(absl::StrCat("Shape<start=", axis, ", end=", axis + 1, ">(", x.name, ")")),
+      ")"));
+  const std::string one = Number(1);
+  const std::string range = Node(absl::StrCat("Range(", Number(0), ", ", size, ", ", one, ")"));
+  const std::string last = Node(absl::StrCat("Sub(", size, ", ", one, ")"));
+  std::string indices = Node(absl::StrCat("Sub(", last, ", ", range, ")"));
+  if (two_axes) indices = Node(absl::StrCat("Unsqueeze(", indices, ", ", List({0}), ")"));
+  Add(
+      x, absl::StrCat("Gather<axis=", axis, ">(", x.name, ", ", indices, ")"),
+      x.rank + (two_axes ? 1 : 0),
+      [=](Array a) {
+        Array reversed = Make(a.dims, [&](Ints index) {
+          index[axis] = a.dims[axis] - 1 - index[axis];
+          return At(a, index);
+        });
+        const auto place = reversed.dims.begin() + static_cast<int64_t>(axis);
+        if (two_axes) reversed.dims.insert(place, 1);
+        return reversed;
+      },
+      x.is_bool);
 }
 
 void Chain::Views(const Value& x) {
@@ -465,6 +511,10 @@ void Compare(const Fact& fact, const Array& actual, const Bindings& sizes, Check
   }
   if (!fact.has_rule()) return;
   ++checked->rules;
+  const std::string rule = fact.rule->i.ToString();
+  for (int axis = fact.shape.rank(); axis < kMaxRank; ++axis) {
+    ASSERT_EQ(rule.find(IndexSymbol(axis).ToString()), std::string::npos) << fact.ToString();
+  }
   size_t position = 0;
   Make(actual.dims, [&](const Ints& index) {
     Bindings at = sizes;
@@ -584,6 +634,11 @@ constexpr Formula kFormulas[] = {
     {"g () => (int64 y) { c = Constant<value_ints=[2,3,4]>() z = Constant<value_int=0>() "
      "p = CumProd<exclusive=1>(c, z) y = ReduceSum<keepdims=0>(p) }",
      "int64[] = 9", 26},  // 1 + 2 + 6
+    // Wherever it is written, 5 stays 5.
+    {"g (int64[2] i) => (int64 y) { d = Constant<value_ints=[5,5,5]>() u = "
+     "Constant<value_ints=[5,5]>()"
+     " s = ScatterElements(d, i, u) z = Constant<value_int=1>() y = Gather(s, z) }",
+     "int64[] = 5"},
 };
 
 TEST(ContentTest, FormulasAreThoseByHand) {

@@ -227,5 +227,17 @@ TEST(OpenBranch, IsSaidToBeWhereTheOtherCostsLess) {
   EXPECT_THAT(counts("MatMul(y, x)").warnings, testing::IsEmpty());
 }
 
+// N*N and N: at 1 they cost the same, which is the first then, and at no size the other costs more.
+TEST(OpenBranch, TheFirstIsCountedIfItNeverCostsLess) {
+  const char kText[] =
+      "g (float[N,N] x, float[N] v, bool c) => (float[K] out) { z = If<then_branch = t () => "
+      "(float[L] a) { a = Mul(x, x) }, else_branch = e () => (float[M] b) { b = Add(v, v) }>(c) "
+      "out = Identity(z) }";
+  const Counts counts = Count(Infer(ModelFromText(kText, kOpset)).value()).value();
+  EXPECT_EQ(counts.total.amounts.flops.ToString(), "N^2");
+  ASSERT_EQ(counts.warnings.size(), 1U);
+  EXPECT_THAT(counts.warnings[0], testing::HasSubstr("which branch runs is not known"));
+}
+
 }  // namespace
 }  // namespace onnxflops

@@ -56,6 +56,14 @@ TEST(LoadTest, LargeTensorsAreNot) {
   EXPECT_EQ(TensorNamed(m, "w").elements, kMaxIntContent + 1);
 }
 
+// Each of its sizes is small.
+TEST(LoadTest, LargeTensorsOfSmallSizesAreNot) {
+  const std::string payload(16 * kMaxIntContent, 'x');
+  const Model m = MustLoad(ModelOf(Initializer_("w", {2, kMaxIntContent}, Bytes(9, payload))));
+  EXPECT_FALSE(TensorNamed(m, "w").has_data);
+  EXPECT_EQ(TensorNamed(m, "w").elements, 2 * kMaxIntContent);
+}
+
 TEST(LoadTest, BytesNeedNotOutliveTheCall) {
   auto bytes = std::make_unique<std::string>(GraphText(kSmall));
   const Model m = MustLoad(*bytes);
@@ -240,6 +248,33 @@ TEST(LoadTest, TypeOfAnAttributeIsThatOfItsValueIfNotGiven) {
   EXPECT_THAT(m->nodes[0].attributes[1].ints, ElementsAre(5, 6));
   EXPECT_EQ(m->nodes[0].attributes[2].s, "text");
   EXPECT_THAT(m->nodes[0].attributes[3].ints, IsEmpty());
+}
+
+// As in the fields of AttributeProto, each of which is of one type.
+TEST(LoadTest, EveryValueTellsTheTypeOfItsAttribute) {
+  const std::string one(4, '\1'), tensor = Number(1, 1) + Number(2, 7) + Packed(7, {5});
+  const struct {
+    std::string value;
+    AttributeType type;
+  } cases[] = {{Varint(2 << 3 | 5) + one, AttributeType::kFloat},
+               {Number(3, 5), AttributeType::kInt},
+               {Bytes(4, "text"), AttributeType::kString},
+               {Bytes(5, tensor), AttributeType::kTensor},
+               {Bytes(6, Named("g")), AttributeType::kGraph},
+               {Varint(7 << 3 | 5) + one, AttributeType::kFloats},
+               {Bytes(7, one + one), AttributeType::kFloats},
+               {Number(8, 5), AttributeType::kInts},
+               {Packed(8, {5, 6}), AttributeType::kInts},
+               {Bytes(9, "text"), AttributeType::kStrings},
+               {Bytes(10, tensor), AttributeType::kTensors},
+               {Bytes(11, Named("g")), AttributeType::kGraphs},
+               {Bytes(14, ""), AttributeType::kType},
+               {Bytes(15, ""), AttributeType::kTypes}};
+  for (const auto& c : cases) {
+    const Model m = WithAttributes(Attribute_(Bytes(1, "a") + c.value));
+    ASSERT_EQ(m->nodes[0].attributes.size(), 1U);
+    EXPECT_EQ(m->nodes[0].attributes[0].type, c.type) << static_cast<int>(c.type);
+  }
 }
 
 TEST(LoadTest, PackedAndUnpackedListsAreTheSame) {

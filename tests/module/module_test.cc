@@ -255,6 +255,50 @@ TEST(ModuleTreeTest, ABodyIsMultipliedInItsOwnModules) {
   EXPECT_THAT(Rows(*report), ElementsAre("/ 40", "rnn 40", "rnn.cell 20", "rnn.(own) 20"));
 }
 
+// A Loop that runs the function F so many times.
+void AddLoopOverF(const std::string& in, int64_t trips, const std::string& out, ModelMaker* make) {
+  onnx::TensorProto* number = make->proto.mutable_graph()->add_initializer();
+  number->set_name(absl::StrCat("trips", trips));
+  number->set_data_type(onnx::TensorProto::INT64);
+  number->add_int64_data(trips);
+  make->Node(absl::StrCat("/rnn/Loop", trips), "Loop", {number->name(), "", in}, {out});
+  onnx::AttributeProto* attribute = make->node->add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  onnx::GraphProto* body = attribute->mutable_g();
+  body->set_name("b");
+  for (const char* name : {"i", "c", "v"}) body->add_input()->set_name(name);
+  ModelMaker::AddNode(body, "", "Identity", {"c"}, {"c2"});
+  ModelMaker::AddNode(body, "/rnn/F", "F", {"v"}, {"v2"})->set_domain("f");
+  for (const char* name : {"c2", "v2"}) body->add_output()->set_name(name);
+}
+
+// The same work of a function, once and in loops of 5 and of 7 trips, in one module and in another.
+TEST(ModuleTreeTest, WorkOfOtherTripsIsAddedApart) {
+  ModelMaker make;
+  make.proto.add_opset_import()->set_domain("f");
+  make.proto.mutable_opset_import(1)->set_version(1);
+  onnx::FunctionProto* function = make.proto.add_functions();
+  function->set_domain("f");
+  function->set_name("F");
+  function->add_opset_import()->set_version(17);
+  function->add_input("a");
+  function->add_output("b");
+  onnx::NodeProto* relu = function->add_node();
+  relu->set_op_type("Relu");
+  relu->add_input("a");
+  relu->add_output("b");
+  make.Input("x", {"4"}).Node("/head/F", "F", {"x"}, {"h"}).node->set_domain("f");
+  make.Node("/rnn/F", "F", {"h"}, {"r"}).node->set_domain("f");
+  AddLoopOverF("r", 5, "r5", &make);
+  AddLoopOverF("r5", 7, "r7", &make);
+  make.Output("r7");
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Rows(*report), ElementsAre("/ 56", "head 4", "rnn 52"));
+  ExpectSums(*report);
+}
+
 // A function that the exporter made of a module, called for two layers.
 ModelMaker TwoCallsOfAFunction() {
   ModelMaker make;
@@ -302,6 +346,30 @@ TEST(ModuleTreeTest, AFunctionIsOpenedInEveryCall) {
   EXPECT_EQ(report->modules[2].type, "Layer");
   EXPECT_EQ(report->modules[2].amounts->params, 20);
   ExpectSums(*report);
+}
+
+TEST(ModulePartTest, ANodeThatRunsInTwoCallsIsOneNode) {
+  const absl::StatusOr<Report> part = TwoCallsOfAFunction().Count({.module = "m.layers.*"});
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->totals.flops, Expr(80));
+  EXPECT_EQ(part->coverage.nodes, 5);  // three of the function, and the two that call it
+  EXPECT_EQ(part->coverage.counted, 3);
+}
+
+TEST(ModulePartTest, WhatIsNotThereIsLikeWhatIs) {
+  const struct {
+    const char *glob, *message;
+  } cases[] = {
+      {"m.layers.7",
+       "no module is called 'm.layers.7'; similar: 'm.layers.0', 'm.layers.0.fc', "
+       "'m.layers.1', 'm.layers.1.fc'"},
+      {"layers.1", "no module is called 'layers.1'; similar: 'm.layers.1'"},
+      {"conv", "no module is called 'conv'; modules are 'm'"},
+  };
+  for (const auto& c : cases) {
+    const absl::Status status = TwoCallsOfAFunction().Count({.module = c.glob}).status();
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(c.message));
+  }
 }
 
 // 2^30 calls in a chain of functions that each call the next one twice.

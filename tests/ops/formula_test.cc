@@ -309,5 +309,12 @@ TEST(FormulaLanguageTest, AmountsAndFormulasWithSizes) {
   }
 }
 
+// The last of them is "it has a fortieth".
+TEST(FormulaLanguageTest, ASymbolHasFortyDigits) {
+  const std::string digits = OnGemm("digits(N)").first;
+  EXPECT_THAT(digits, testing::HasSubstr("549755813888"));
+  EXPECT_THAT(digits, testing::Not(testing::HasSubstr("1099511627776")));
+}
+
 }  // namespace
 }  // namespace onnxflops

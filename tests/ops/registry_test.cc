@@ -94,6 +94,26 @@ TEST(RegistryTest, OnnxInfersFromTheVersionsOfTheRow) {
   }
 }
 
+// Where `axes` was an attribute at first, the row says from which version on it is an input. Not of
+// Slice: its starts and ends became inputs as well, without which there is nothing to go by.
+TEST(RegistryTest, AxesAreAnInputFromTheVersionOfTheRow) {
+  for (const OpFamily& family : AllFamilies()) {
+    for (const OpDef& def : family.rows) {
+      if (std::string(def.name) == "Slice") continue;
+      bool was_attribute = false;
+      int input_since = 0;
+      for (const int version : def.versions) {
+        const auto* schema = onnx::OpSchemaRegistry::Schema(def.name, version, family.domain);
+        if (schema == nullptr) continue;
+        const bool is_attribute = schema->attributes().count("axes") > 0;
+        if (was_attribute && !is_attribute) input_since = version;
+        was_attribute = is_attribute;
+      }
+      EXPECT_EQ(def.axes_attribute_before, input_since) << family.domain << "." << def.name;
+    }
+  }
+}
+
 // The names of an operator's inputs, as ONNX and ONNX Runtime have them.
 std::vector<std::string> InputNames(const nlohmann::json& runtime, const OpFamily& family,
                                     const OpDef& def) {

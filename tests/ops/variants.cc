@@ -21,22 +21,6 @@ std::vector<int64_t> Changes(int64_t number) {
                                                        : std::vector<int64_t>{1, -1, -100};
 }
 
-// The example with sizes for its symbols, which are pairwise different, and without output types.
-onnx::ModelProto WithSizes(onnx::ModelProto model) {
-  std::map<std::string, int64_t> sizes;
-  for (auto& input : *model.mutable_graph()->mutable_input()) {
-    if (!input.type().has_tensor_type()) continue;
-    for (auto& dim : *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
-      if (!dim.has_dim_param()) continue;
-      constexpr int64_t kSizes[] = {3, 7, 11, 13};
-      const int64_t next = kSizes[sizes.size() % 4];
-      dim.set_dim_value(sizes.emplace(dim.dim_param(), next).first->second);
-    }
-  }
-  for (auto& output : *model.mutable_graph()->mutable_output()) output.clear_type();
-  return model;
-}
-
 onnx::TensorShapeProto* ShapeOf(onnx::ModelProto* model, int input) {
   auto* info = model->mutable_graph()->mutable_input(input);
   return info->type().has_tensor_type() && info->type().tensor_type().has_shape()
@@ -208,6 +192,21 @@ void StoreInputs(const onnx::ModelProto& base, std::vector<Variant>* variants) {
 }
 
 }  // namespace
+
+onnx::ModelProto WithSizes(onnx::ModelProto model) {
+  std::map<std::string, int64_t> sizes;
+  for (auto& input : *model.mutable_graph()->mutable_input()) {
+    if (!input.type().has_tensor_type()) continue;
+    for (auto& dim : *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      if (!dim.has_dim_param()) continue;
+      constexpr int64_t kSizes[] = {3, 7, 11, 13};
+      const int64_t next = kSizes[sizes.size() % 4];
+      dim.set_dim_value(sizes.emplace(dim.dim_param(), next).first->second);
+    }
+  }
+  for (auto& output : *model.mutable_graph()->mutable_output()) output.clear_type();
+  return model;
+}
 
 std::vector<Variant> VariantsOf(const onnx::ModelProto& example, absl::Span<const int> versions) {
   const onnx::ModelProto base = WithSizes(example);

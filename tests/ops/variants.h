@@ -15,11 +15,14 @@ struct Variant {
   onnx::ModelProto model;
 };
 
-// The example with sizes for its symbols, pairwise different and without the types of its outputs;
-// then, one at a time: every size one more and one less, every input a dimension more, one less,
-// and of one or none, every input and every attribute not there, an input too many, every number of
-// a stored tensor or an attribute somewhat more or less, every word another; and the other versions
-// of the operator.
+// The example with sizes for its symbols, of which four are pairwise different, and without the
+// types of its outputs.
+onnx::ModelProto WithSizes(onnx::ModelProto example);
+
+// That; then, one at a time: every size one more and one less, every input a dimension more, one
+// less, and of one or none, every input and every attribute not there, an input too many, every
+// number of a stored tensor or an attribute somewhat more or less, every word another; and the
+// other versions of the operator.
 std::vector<Variant> VariantsOf(const onnx::ModelProto& example, absl::Span<const int> versions);
 
 }  // namespace onnxflops

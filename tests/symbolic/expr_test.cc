@@ -181,6 +181,13 @@ TEST(ExprTest, LiteralsFit) {
   EXPECT_EQ(Int128ToString(0), "0");
 }
 
+// floor(floor(n/2^100)/2^100) is right as it stands, though 2^200 fits nowhere.
+TEST(ExprTest, NestedFloorsTooLargeToJoinStay) {
+  const Expr twice = FloorDiv(FloorDiv(N(), Expr(Big(100))), Expr(Big(100)));
+  EXPECT_EQ(twice.error(), nullptr);
+  EXPECT_EQ(twice.Evaluate({{"n", 5}}).value(), 0);
+}
+
 TEST(ExprTest, ErrorsStick) {
   const Expr n = N(), big = Expr(Big(126));
   const struct {
@@ -500,6 +507,12 @@ TEST(ExprLimitsTest, Terms) {
   EXPECT_EQ(most - most, Expr(0));
   EXPECT_EQ((2 * most).error(), nullptr);
   EXPECT_EQ(DivideExactly(most, N() + M()), std::nullopt);
+}
+
+TEST(ExprLimitsTest, TermsOfAParsedPower) {
+  EXPECT_EQ(ParseExpr("(a + b + c)^18").value().NumTerms(), 190);  // 20 choose 2
+  EXPECT_THAT(std::string(ParseExpr("(a + b + c)^19").status().message()),
+              testing::HasSubstr("more than 200 terms (parsed-terms)"));
 }
 
 TEST(ExprLimitsTest, Depth) {
