@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -75,6 +77,11 @@ TEST(LoadErrorTest, Cycles) {
       {"two", ModelOf(Node_("A", {"y"}, {"x"}, Named("a")) + Node_("B", {"x"}, {"y"}, Named("b"))),
        "its nodes form a cycle: a -> b -> a"},
       {"one", ModelOf(Node_("A", {"x"}, {"x"}, Named("a"))), "its nodes form a cycle: a -> a"},
+      // What the first of them also needs is in no cycle, wherever it stands.
+      {"two, and one before them",
+       ModelOf(Node_("P", {}, {"p"}, Named("p")) + Node_("A", {"p", "y", "q"}, {"x"}, Named("a")) +
+               Node_("B", {"x", "p", "q"}, {"y"}, Named("b")) + Node_("Q", {}, {"q"}, Named("q"))),
+       "its nodes form a cycle: a -> b -> a"},
       {"through a body",
        ModelOf(Node_("If", {}, {"x"}, Named("if") + Body(Node_("A", {"y"}, {"z"}))) +
                Node_("B", {"x"}, {"y"}, Named("b"))),
@@ -121,10 +128,17 @@ TEST(LoadErrorTest, VersionsAndOpsets) {
        "imports the opset of 'ai.onnx' twice, as 17 and as 18"},
       {"no opset of ai.onnx", Number(1, 8) + relu + Opset("other", 1),
        "node 'r' (Relu) is an operator of ai.onnx, but the model imports no opset of it"},
+      {"no opset of ai.onnx, after an operator of another domain",
+       Number(1, 8) + Opset("other", 1) +
+           Bytes(7,
+                 Node_("F", {}, {"z"}, Bytes(7, "other")) + Node_("Relu", {}, {"y"}, Named("r"))),
+       "node 'r' (Relu) is an operator of ai.onnx, but the model imports no opset of it"},
   });
 }
 
 TEST(LoadErrorTest, Attributes) {
+  const std::string number = Number(1, 1) + Number(2, 7) + Packed(7, {5});  // int64[1]
+  const std::string sparse = Bytes(1, number) + Bytes(2, number) + Number(3, 9);
   const auto with = [](const std::string& fields) {
     return ModelOf(Node_("A", {}, {"y"}, Named("n") + Attribute_(fields)));
   };
@@ -143,6 +157,10 @@ TEST(LoadErrorTest, Attributes) {
                      Named("n") + Attribute_(Bytes(1, "i") + Number(3, 1)) +
                          Attribute_(Bytes(1, "i") + Number(3, 1)))),
        "node 'n' (A): attribute 'i' is given twice"},
+      {"two tensors", with(Bytes(1, "value") + Bytes(5, number) + Bytes(5, number)),
+       "node 'n' (A): attribute 'value': its tensor is given twice"},
+      {"two sparse tensors", with(Bytes(1, "value") + Bytes(22, sparse) + Bytes(22, sparse)),
+       "node 'n' (A): attribute 'value': its tensor is given twice"},
       {"tensor inside",
        with(Bytes(1, "value") + Bytes(5, Number(1, 2) + Number(2, 7) + Bytes(9, "1234567"))),
        "node 'n' (A): attribute 'value': tensor: int64[2] needs 16 bytes, raw_data has 7"},
@@ -177,10 +195,25 @@ TEST(LoadErrorTest, Tensors) {
       {"too many", with({int64_t{1} << 40, int64_t{1} << 40}, ""),
        "initializer 'w': has more than 4611686018427387904 elements (elements): "
        "int64[1099511627776,1099511627776]"},
+      {"too many, with a payload", with({2, std::numeric_limits<int64_t>::max()}, Packed(7, {1})),
+       "initializer 'w': has more than 4611686018427387904 elements (elements): "
+       "int64[2,9223372036854775807]"},
       {"no such type", ModelOf(Bytes(5, Number(2, 99) + Bytes(8, "w"))),
        "initializer 'w': is of data type 99, which ONNX 1.23.2 does not have"},
       {"rank", with(std::vector<int64_t>(65, 1), ""),
        "initializer '' has more than 64 dimensions (rank)"},
+  });
+}
+
+TEST(LoadErrorTest, SparseTensors) {
+  const std::string values = Number(1, 1) + Number(2, 7) + Bytes(8, "w") + Packed(7, {5});
+  const std::string indices = Number(1, 1) + Number(2, 7) + Packed(7, {5});
+  const std::string all = Bytes(1, values) + Bytes(2, indices) + Number(3, 9);
+  ExpectErrors({
+      {"values twice", ModelOf(Bytes(15, all + Bytes(1, values))),
+       "a part of a sparse tensor is given twice"},
+      {"indices twice", ModelOf(Bytes(15, all + Bytes(2, indices))),
+       "a part of a sparse tensor is given twice"},
   });
 }
 
@@ -254,6 +287,18 @@ TEST(LoadErrorTest, MalformedFields) {
   };
   for (const std::string& bytes : cases) {
     EXPECT_THAT(ErrorOf(bytes), ::testing::MatchesRegex("m.onnx: (damaged|truncated).*"));
+  }
+}
+
+// Where a file is damaged, its bytes tell more than the names that were read before.
+TEST(LoadErrorTest, DamageIsToldByItsPlaceInTheFile) {
+  const auto with = [](const std::string& attribute) {
+    return ModelOf(Node_("A", {}, {"y"}, Named("n") + Attribute_(attribute)));
+  };
+  const std::string named = Bytes(1, "value");
+  for (const std::string& damage : {Varint(0), Varint(50 << 3 | 3), Bytes(5, Varint(0))}) {
+    EXPECT_THAT(ErrorOf(with(named + damage)),
+                StartsWith("m.onnx: damaged, or not an ONNX model: byte "));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "src/base/limits.h"
 #include "src/load/byte_region.h"
 #include "src/load/load.h"
+#include "src/load/looks_like_model.h"
 #include "tests/load/load_bytes.h"
 
 namespace onnxflops {
@@ -140,7 +141,40 @@ TEST_F(LoadFileTest, PipesThatEndTooEarly) {
        {size_t{1}, size_t{10}, size_t{40}, size_t{5'000}, size_t{290'000}, whole.size() - 1}) {
     const std::string path = Path(absl::StrCat("pipe", ++i));
     const absl::StatusOr<Model> model = LoadThroughPipe(path, whole.substr(0, n));
-    EXPECT_THAT(std::string(model.status().message()), StartsWith(path + ": truncated")) << n;
+    EXPECT_EQ(model.status().message(),
+              absl::StrCat(path, ": truncated: it ends after ", n, " bytes, inside of a field"));
+  }
+}
+
+// After a payload that is not read, its bytes are where a page of those that are read ends.
+TEST_F(LoadFileTest, ASparseTensorWhereverItIsRead) {
+  const std::string numbers = Number(1, 1) + Number(2, 7) + Packed(7, {5});
+  const std::string sparse = Bytes(
+      15, Bytes(1, numbers + Bytes(8, "w")) + Bytes(2, numbers) + Packed(3, {300, 400, 500, 600}));
+  for (size_t padding = 0; padding < 5000; padding += 3) {
+    const Model model =
+        MustLoad(ModelOf(Initializer_("big", {2500}, Bytes(9, std::string(20'000, 'x'))) +
+                         Bytes(10, std::string(padding, 'x')) + sparse));
+    EXPECT_THAT(TensorNamed(model, "w").dims, ::testing::ElementsAre(300, 400, 500, 600))
+        << padding;
+  }
+}
+
+// A model has a version and a graph. A file that has one of them may be overwritten.
+TEST_F(LoadFileTest, WhatLooksLikeAModel) {
+  const struct {
+    std::string bytes;
+    bool is_model;
+  } cases[] = {{Number(1, 8) + Bytes(7, ""), true},
+               {Bytes(7, "") + Number(1, 8), true},
+               {Number(1, 8), false},
+               {Bytes(7, ""), false},
+               {Number(1, 0) + Bytes(7, ""), false},
+               {"# a report", false}};
+  for (const auto& c : cases) {
+    const int fd = open(Write("file", c.bytes).c_str(), O_RDONLY);
+    EXPECT_EQ(LooksLikeModel(fd), c.is_model) << c.bytes;
+    close(fd);
   }
 }
 
