@@ -119,15 +119,26 @@ TEST(RooflineTest, RowsSumToTheModel) {
 }
 
 TEST(RooflineTest, IntegerWorkCountsWhereIntegersAreMultiplied) {
-  const Model model = ModelFromText(
-      "g (int8[8,8] x, int8[8,8] w) => (int32[8,8] y) { y = MatMulInteger(x, w) }", 17);
-  CountOptions options;
-  options.on_device = OnePerPicosecond();
-  options.on_device->precision = Precision::kInt8;
-  const absl::StatusOr<Report> report = Count(model, options);
-  ASSERT_TRUE(report.ok()) << report.status();
-  // 1024 operations at 4 a picosecond; 64 + 64 + 256 bytes.
-  EXPECT_EQ(report->totals.time_bound, Expr(384 * kPicosecond));
+  const struct {
+    int64_t size, picoseconds;
+  } cases[] = {
+      {8, 64 + 64 + 256},          // bytes; 1024 operations at 4 a picosecond are fewer
+      {64, 2 * 64 * 64 * 64 / 4},  // operations; 24576 bytes are fewer
+      {128, 2 * 128 * 128 * 128 / 4},
+  };
+  for (const auto& c : cases) {
+    const std::string shape = absl::StrCat("[", c.size, ",", c.size, "]");
+    const Model model =
+        ModelFromText(absl::StrCat("g (int8", shape, " x, int8", shape, " w) => (int32", shape,
+                                   " y) { y = MatMulInteger(x, w) }"),
+                      17);
+    CountOptions options;
+    options.on_device = OnePerPicosecond();
+    options.on_device->precision = Precision::kInt8;
+    const absl::StatusOr<Report> report = Count(model, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->totals.time_bound, Expr(c.picoseconds * kPicosecond)) << c.size;
+  }
 }
 
 TEST(RooflineTest, WhatIsBlankIsAnError) {

@@ -228,6 +228,21 @@ TEST(ModuleTreeTest, AParameterThatStandsForSeveralIsOfNoneOfTheirModules) {
   ExpectSums(*report);
 }
 
+// One that stands for two of one module is that module's.
+TEST(ModuleTreeTest, AParameterThatStandsForTwoOfAModuleIsItsOwn) {
+  ModelMaker make;
+  make.Input("x", {"1", "4"}).Weight("m.norm.weight", {4});
+  make.Node("Identity_0", "Identity", {"m.norm.weight"}, {"m.norm.gain"});
+  make.Node("/m/norm/Mul", "Mul", {"x", "m.norm.weight"}, {"b"});
+  make.Node("/m/norm/Mul_1", "Mul", {"b", "m.norm.gain"}, {"y"}).Output("y");
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Rows(*report), ElementsAre("/ 8", "m 8", "m.norm 8"));
+  EXPECT_EQ(report->modules[2].amounts->params, 4);
+  EXPECT_EQ(report->modules[2].amounts->param_bytes, 16);
+  ExpectSums(*report);
+}
+
 // ---- control flow and functions
 
 // for _ in range(5): x = relu(x)
@@ -354,6 +369,9 @@ TEST(ModulePartTest, ANodeThatRunsInTwoCallsIsOneNode) {
   EXPECT_EQ(part->totals.flops, Expr(80));
   EXPECT_EQ(part->coverage.nodes, 5);  // three of the function, and the two that call it
   EXPECT_EQ(part->coverage.counted, 3);
+  EXPECT_EQ(part->census[Kind::kMac], Expr(32));  // twice 4 by 4, and 4 each for a bias and a Relu
+  EXPECT_EQ(part->census[Kind::kAdd], Expr(8));
+  EXPECT_EQ(part->census[Kind::kCmp], Expr(8));
 }
 
 TEST(ModulePartTest, WhatIsNotThereIsLikeWhatIs) {
