@@ -64,6 +64,9 @@ constexpr Micro kMicro[] = {
     {"g (float[2,3,5] a, float[2,5,7] b) => (float[2,3,7] y) "
      "{ y = Einsum<equation=\"bik,bkj->bij\">(a, b) }",
      "210", "42", "0"},
+    {"g (float[2,3,5] a, float[2,5,7] b) => (float[2,3,7] y) "
+     "{ y = Einsum<equation=\" b i k, bkj -> bij \">(a, b) }",
+     "210", "42", "0"},
     {"g (float[2,3,5] a, float[5,7] b) => (float[2,3,7] y) "
      "{ y = Einsum<equation=\"...ik,kj->...ij\">(a, b) }",
      "-", "42", "0"},
@@ -273,6 +276,26 @@ TEST(FormulaTest, ParametersTimesTokens) {
   EXPECT_EQ(Ask(model, "config-6n").headline, Expr(6 * params * tokens));
   EXPECT_EQ(Ask(model, "config-2.5n").headline, Expr(15 * params * tokens / 2));
   EXPECT_EQ(Ask(model, "macs").headline, Expr(2 * tokens * 16 * 32));
+}
+
+// Five tokens of a text and three of an image, in each of two sequences.
+TEST(FormulaTest, TokensOfAnImageStandBesideThoseOfAText) {
+  ModelMaker make;
+  make.Input("image", {"2", "3", "4", "1"}).Input("ids", {"2", "5"});
+  auto* ids = make.proto.mutable_graph()->mutable_input(1);
+  ids->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  make.Weight("emb.weight", {11, 6}).Weight("patch.weight", {4, 6}).Weight("head.weight", {6, 11});
+  make.Node("g", "Gather", {"emb.weight", "ids"}, {"text"});
+  make.Node("s", "Squeeze", {"image"}, {"patches"});
+  make.Node("p", "MatMul", {"patches", "patch.weight"}, {"seen"});
+  make.Node("c", "Concat", {"seen", "text"}, {"all"});
+  onnx::AttributeProto* axis = make.node->add_attribute();
+  axis->set_name("axis");
+  axis->set_type(onnx::AttributeProto::INT);
+  axis->set_i(1);
+  make.Node("h", "MatMul", {"all", "head.weight"}, {"logits"}).Output("logits");
+  const int params = 11 * 6 + 4 * 6 + 6 * 11, tokens = 2 * (5 + 3);
+  EXPECT_EQ(Ask(make.Load().value(), "config-6n").headline, Expr(6 * params * tokens));
 }
 
 TEST(FormulaTest, NeedsTokens) {
