@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/element_rule.h"
@@ -86,6 +87,182 @@ TEST(EvaluateTest, ComparisonsOnlyWhereProvable) {
   EXPECT_EQ(Apply(EvaluateWhere, {Scalar{}, Int(1), Int(n)}), "?");
 }
 
+struct Evaluated {
+  EvaluateFn function;
+  std::vector<Scalar> inputs;
+  DType type;
+  const char* result;
+};
+
+void ExpectResults(const std::vector<Evaluated>& cases) {
+  for (const Evaluated& c : cases) {
+    std::string trace;
+    for (const Scalar& input : c.inputs) trace += Text(input) + ", ";
+    EXPECT_EQ(Apply(c.function, c.inputs, c.type), c.result) << trace << " case " << &c - &cases[0];
+  }
+}
+
+constexpr DType kInt = DType::kInt64, kFloat = DType::kFloat32;
+
+Scalar Over(const Expr& numerator, int64_t denominator) {
+  return Scalar::Ratio(numerator, denominator);
+}
+
+TEST(EvaluateTest, OfOneInput) {
+  ExpectResults({
+      {EvaluateNeg, {Int(n)}, kInt, "-n"},
+      {EvaluateNeg, {Int(-128)}, DType::kInt8, "-128"},
+      {EvaluateNeg, {Over(n, 3)}, kFloat, "(-n)/3"},
+      {EvaluateNeg, {Float(2.5)}, kFloat, "-2.500000"},
+      {EvaluateAbs, {Float(-2.5)}, kFloat, "2.500000"},
+      {EvaluateAbs, {Over(n, 3)}, kFloat, "(n)/3"},
+      {EvaluateAbs, {Over(m - 1, 3)}, kFloat, "?"},
+      {EvaluateAbs, {Int(-128)}, DType::kInt8, "-128"},
+      {EvaluateSign, {Float(-3)}, kFloat, "-1.000000"},
+      {EvaluateSign, {Float(0.1)}, kFloat, "1.000000"},
+      {EvaluateSign, {Float(-0.0)}, kFloat, "0.000000"},
+      {EvaluateSign, {Float(NAN)}, kFloat, "nan"},
+      {EvaluateSign, {Int(n)}, kInt, "1"},
+      {EvaluateSign, {Int(m)}, kInt, "?"},
+      {EvaluateSign, {Int(0)}, kInt, "0"},
+      {EvaluateSign, {Int(0 - n)}, kInt, "-1"},
+      {EvaluateSign, {Int(0 - m)}, kInt, "?"},
+      {EvaluateFloor, {Float(-2.5)}, kFloat, "-3.000000"},
+      {EvaluateFloor, {Int(n)}, kFloat, "n"},
+      {EvaluateCeil, {Float(-2.5)}, kFloat, "-2.000000"},
+      {EvaluateCeil, {Int(n)}, kFloat, "n"},
+      {EvaluateRound, {Float(2.5)}, kFloat, "2.000000"},  // ties to even
+      {EvaluateRound, {Float(3.5)}, kFloat, "4.000000"},
+      {EvaluateRound, {Over(n, 4)}, kFloat, "?"},
+      {EvaluateRound, {Int(n)}, kFloat, "n"},
+      {EvaluateReciprocal, {Float(4)}, kFloat, "0.250000"},
+      {EvaluateReciprocal, {Int(n)}, kFloat, "?"},
+      {EvaluateSqrt, {Int(16)}, kFloat, "4.000000"},
+      {EvaluateExp, {Float(1)}, kFloat, "2.718282"},
+      {EvaluateLog, {Float(8)}, kFloat, "2.079442"},
+      {EvaluateIsNaN, {Float(NAN)}, DType::kBool, "1"},
+      {EvaluateIsNaN, {Float(INFINITY)}, DType::kBool, "0"},
+      {EvaluateIsNaN, {Int(n)}, DType::kBool, "0"},
+      {EvaluateIsNaN, {Scalar{}}, DType::kBool, "?"},
+      {EvaluateRelu, {Float(-2)}, kFloat, "0.000000"},
+      {EvaluateRelu, {Float(2)}, kFloat, "2.000000"},
+  });
+}
+
+TEST(EvaluateTest, OfSeveralInputs) {
+  ExpectResults({
+      {EvaluateSub, {Int(n), Int(1)}, kInt, "n - 1"},
+      {EvaluateSub, {Float(1.5), Float(4)}, kFloat, "-2.500000"},
+      {EvaluateSub, {Float(4.5), Int(n)}, kFloat, "(-2*n + 9)/2"},
+      {EvaluateAdd, {Int(n), Float(4.5)}, kFloat, "(2*n + 9)/2"},
+      {EvaluateAdd, {Over(n, 2), Over(n, 4)}, kFloat, "(3*n)/4"},
+      {EvaluateSum, {Int(n), Int(1), Int(m)}, kInt, "m + n + 1"},
+      {EvaluateSum, {Int(n), Scalar{}, Int(1)}, kInt, "?"},
+      {EvaluateMean, {Float(1), Float(2), Float(6)}, kFloat, "3.000000"},
+      {EvaluateMean, {Int(n), Int(2)}, kFloat, "(n + 2)/2"},
+      {EvaluateMod, {Float(-7.5), Float(2)}, kFloat, "0.500000"},  // of the divisor's sign
+      {EvaluateMod, {Float(7.5), Float(-2)}, kFloat, "-0.500000"},
+      {EvaluateMod, {Float(-4), Float(-3)}, kFloat, "-1.000000"},
+      {EvaluateMod, {Float(-4), Float(2)}, kFloat, "-0.000000"},
+      {EvaluateMod, {Int(7), Int(-3)}, kInt, "-2"},
+      {EvaluateMod, {Int(n), Int(0)}, kInt, "?"},
+      {EvaluateTruncMod, {Float(-7.5), Float(2)}, kFloat, "-1.500000"},
+      {EvaluateTruncMod, {Int(7), Int(-3)}, kInt, "1"},
+      {EvaluateTruncMod, {Int(n), Int(0)}, kInt, "?"},
+      {EvaluatePow, {Float(2), Int(10)}, kFloat, "1024.000000"},
+      {EvaluatePow, {Float(2), Int(n)}, kFloat, "?"},
+      {EvaluatePow, {Int(2), Int(62)}, kInt, "4611686018427387904"},
+      {EvaluatePow, {Int(-1), Int(63)}, kInt, "-1"},
+      {EvaluatePow, {Int(-1), Int(64)}, kInt, "?"},
+      {EvaluatePow, {Int(n), Int(4)}, kInt, "n^4"},
+      {EvaluatePow, {Int(n), Int(5)}, kInt, "?"},
+      {EvaluatePow, {Int(n), Int(0)}, kInt, "1"},
+      {EvaluatePow, {Int(n), Int(-1)}, kInt, "?"},
+      {EvaluatePow, {Int(n), Float(1.5)}, kFloat, "?"},
+      {EvaluateMax, {Over(n, 3), Float(0.5)}, kFloat, "?"},
+      {EvaluateMax, {Over(n, 3), Float(-0.5)}, kFloat, "(n)/3"},
+      {EvaluateMax, {Float(-0.5), Over(n, 3)}, kFloat, "(n)/3"},
+      {EvaluateMin, {Over(n, 3), Float(-0.5)}, kFloat, "-0.500000"},
+      {EvaluateMin, {Float(-0.5), Over(n, 3)}, kFloat, "-0.500000"},
+      {EvaluateMin, {Int(3), Int(1), Int(2)}, kInt, "1"},
+      {EvaluateXor, {Int(1), Int(0)}, DType::kBool, "1"},
+      {EvaluateXor, {Int(1), Int(1)}, DType::kBool, "0"},
+      {EvaluateXor, {Int(1), Scalar{}}, DType::kBool, "?"},
+      {EvaluateAnd, {Int(1), Int(1)}, DType::kBool, "1"},
+      {EvaluateAnd, {Int(1), Scalar{}}, DType::kBool, "?"},
+      {EvaluateOr, {Scalar{}, Int(1)}, DType::kBool, "1"},
+      {EvaluateOr, {Int(0), Int(0)}, DType::kBool, "0"},
+      {EvaluateNot, {Scalar{}}, DType::kBool, "?"},
+  });
+}
+
+TEST(EvaluateTest, Quotients) {
+  ExpectResults({
+      {EvaluateDiv, {Float(7), Float(2)}, kFloat, "3.500000"},
+      {EvaluateDiv, {Int(7), Int(2)}, kFloat, "3.500000"},
+      {EvaluateDiv, {Int(n), Float(0)}, kFloat, "?"},
+      {EvaluateDiv, {Int(n), Float(-2)}, kFloat, "(-n)/2"},
+      {EvaluateDiv, {Int(n), Float(0.25)}, kFloat, "4*n"},
+      {EvaluateDiv, {Over(n, 2), Float(2)}, kFloat, "(n)/4"},
+      {EvaluateDiv, {Over(6 * n, 8), Int(n)}, kFloat, "?"},
+      {EvaluateDiv, {Over(8 * n, 4), Int(n)}, kFloat, "2.000000"},
+      // The largest factors that are exact.
+      {EvaluateDiv, {Int(n), Float(4096)}, kFloat, "(n)/4096"},
+      {EvaluateDiv, {Int(n), Float(4097)}, kFloat, "?"},
+      {EvaluateMul, {Int(n), Float(-4096)}, kFloat, "-4096*n"},
+      {EvaluateMul, {Int(n), Float(4097)}, kFloat, "?"},
+      {EvaluateMul, {Float(-4097), Int(n)}, kFloat, "?"},
+      {EvaluateMul, {Over(n, 64), Float(1.0 / 64)}, kFloat, "(n)/4096"},
+      {EvaluateMul, {Over(n, 64), Float(1.0 / 128)}, kFloat, "?"},
+      {EvaluateAdd, {Int(n), Float(1.0 / 4096)}, kFloat, "(4096*n + 1)/4096"},
+      {EvaluateAdd, {Int(n), Float(1.0 / 8192)}, kFloat, "?"},
+      {EvaluateAdd, {Int(n), Float(0x1p40)}, kFloat, "n + 1099511627776"},
+      {EvaluateAdd, {Int(n), Float(0x1p41)}, kFloat, "?"},
+  });
+}
+
+// -7/3 is -2 for integers; of symbols, at every size.
+TEST(EvaluateTest, QuotientsOfSymbolsAreTowardsZeroAtEverySize) {
+  const std::pair<Expr, Expr> cases[] = {
+      {m - 3, -2}, {m - 3, n}, {7, 0 - n}, {m - 5, 0 - n}, {3 - m, 3}};
+  for (const auto& [a, b] : cases) {
+    const std::vector<Scalar> operands = {Int(a), Int(b)};
+    const Scalar quotient = EvaluateDiv(operands, kInt), rest = EvaluateTruncMod(operands, kInt);
+    ASSERT_TRUE(quotient.is_int() && rest.is_int());
+    for (int64_t size : {1, 2, 3, 4, 5, 6, 7, 11}) {
+      const Bindings at = {{"m", size}, {"n", 2 * size - 1}};
+      const absl::int128 x = *a.Evaluate(at), y = *b.Evaluate(at);
+      EXPECT_EQ(*quotient.i.Evaluate(at), x / y) << a.ToString() << " by " << b.ToString();
+      EXPECT_EQ(*rest.i.Evaluate(at), x % y) << a.ToString() << " by " << b.ToString();
+    }
+  }
+  EXPECT_EQ(Apply(EvaluateDiv, {Int(n), Int(m - 3)}), "?");  // of either sign
+}
+
+TEST(EvaluateTest, ComparisonsOfFractionsAndOfNaN) {
+  const DType type = DType::kBool;
+  ExpectResults({
+      {EvaluateLess, {Over(n, 3), Int(n)}, type, "1"},
+      {EvaluateLess, {Int(n), Over(n, 3)}, type, "0"},
+      {EvaluateGreater, {Int(n), Over(n, 3)}, type, "1"},
+      {EvaluateGreater, {Over(n, 3), Float(5)}, type, "?"},
+      {EvaluateEqual, {Over(n, 2), Over(n, 4)}, type, "0"},
+      {EvaluateEqual, {Over(n, 2), Over(2 * n, 4)}, type, "1"},
+      {EvaluateEqual, {Float(2), Float(2)}, type, "1"},
+      {EvaluateEqual, {Float(2), Float(2.5)}, type, "0"},
+      {EvaluateEqual, {Float(NAN), Float(NAN)}, type, "0"},
+      {EvaluateLess, {Float(2), Float(2)}, type, "0"},
+      {EvaluateLess, {Float(2), Float(NAN)}, type, "0"},
+      {EvaluateGreater, {Float(3), Float(2)}, type, "1"},
+      {EvaluateLessOrEqual, {Float(2), Float(2)}, type, "1"},
+      {EvaluateLessOrEqual, {Int(m), Int(n)}, type, "?"},
+      {EvaluateLessOrEqual, {Int(0), Int(m)}, type, "1"},
+      {EvaluateGreaterOrEqual, {Float(2), Float(2)}, type, "1"},
+      {EvaluateGreaterOrEqual, {Float(NAN), Float(2)}, type, "0"},
+      {EvaluateGreaterOrEqual, {Float(1), Float(2)}, type, "0"},
+  });
+}
+
 TEST(EvaluateTest, FloatsAreRoundedToTheirType) {
   EXPECT_EQ(EvaluateAdd(std::vector<Scalar>{Float(0.1f), Float(0.2f)}, DType::kFloat32).f,
             static_cast<double>(0.1f + 0.2f));
@@ -94,7 +271,19 @@ TEST(EvaluateTest, FloatsAreRoundedToTheirType) {
   EXPECT_EQ(InType(Float(1e-45), DType::kFloat32).f, std::numeric_limits<float>::denorm_min());
   EXPECT_EQ(InType(Float(2049), DType::kFloat16).f, 2048.0);
   EXPECT_EQ(InType(Float(65520), DType::kFloat16).f, INFINITY);
+  EXPECT_EQ(InType(Float(-65520), DType::kFloat16).f, -INFINITY);
+  EXPECT_EQ(InType(Float(65519), DType::kFloat16).f, 65504.0);
+  EXPECT_EQ(InType(Float(0x1p-24), DType::kFloat16).f, 0x1p-24);
+  EXPECT_EQ(InType(Float(0x1p-25), DType::kFloat16).f, 0.0);
+  EXPECT_EQ(InType(Float(0x1.8p-25), DType::kFloat16).f, 0x1p-24);
   EXPECT_EQ(InType(Float(257), DType::kBfloat16).f, 256.0);
+  EXPECT_EQ(InType(Float(0x1.FEp127), DType::kBfloat16).f, 0x1.FEp127);
+  EXPECT_EQ(InType(Float(0x1.FFp127), DType::kBfloat16).f, INFINITY);
+  EXPECT_EQ(InType(Float(0x1p-133), DType::kBfloat16).f, 0x1p-133);
+  EXPECT_EQ(InType(Float(0x1p-134), DType::kBfloat16).f, 0.0);
+  EXPECT_EQ(InType(Float(0x1.FFFFFEp127), DType::kFloat32).f, 0x1.FFFFFEp127);
+  EXPECT_EQ(InType(Float(0x1p-1074), DType::kFloat64).f, 0x1p-1074);
+  EXPECT_EQ(Text(InType(Float(1), DType::kFloat8E4M3FN)), "?");
   EXPECT_EQ(Text(InType(Int(n), DType::kFloat16)), "?");
 }
 
@@ -109,6 +298,24 @@ TEST(InTypeTest, IntegersWrapAndFractionsAreCutOff) {
   EXPECT_EQ(Text(InType(Int(m), DType::kBool)), "?");
   EXPECT_EQ(Text(InType(Int(n), DType::kInt8)), "?");
   EXPECT_EQ(Text(InType(Int(n - 2), DType::kUint32)), "?");
+  EXPECT_EQ(Text(InType(Int(9), DType::kInt4)), "-7");
+  EXPECT_EQ(Text(InType(Int(25), DType::kUint4)), "9");
+  EXPECT_EQ(Text(InType(Int(2), DType::kInt2)), "-2");
+  EXPECT_EQ(Text(InType(Int(127), DType::kInt8)), "127");
+  EXPECT_EQ(Text(InType(Int(128), DType::kInt8)), "-128");
+  EXPECT_EQ(Text(InType(Int(-129), DType::kInt8)), "127");
+  EXPECT_EQ(Text(InType(Float(300), DType::kUint8)), "?");
+  EXPECT_EQ(Text(InType(Float(-128.9), DType::kInt8)), "-128");
+  EXPECT_EQ(Text(InType(Float(0x1p62), DType::kInt64)), "?");
+  EXPECT_EQ(Text(InType(Float(-0x1p61), DType::kInt64)), "-2305843009213693952");
+  EXPECT_EQ(Text(InType(Float(0), DType::kBool)), "0");
+  EXPECT_EQ(Text(InType(Over(n, 3), DType::kBool)), "1");
+  EXPECT_EQ(Text(InType(Over(n, 3), DType::kInt32)), "floor(n/3)");
+  EXPECT_EQ(Text(InType(Over(m - 3, 3), DType::kInt64)), "?");
+  EXPECT_EQ(Text(InType(Int(n), DType::kUint32)), "n");
+  EXPECT_EQ(Text(InType(Int(Min(n, 127)), DType::kInt8)), "min(127, n)");
+  EXPECT_EQ(Text(InType(Int(Min(n, 128)), DType::kInt8)), "?");
+  EXPECT_EQ(Text(InType(Int(Max(0 - n, -129)), DType::kInt8)), "?");
 }
 
 TEST(EvaluateBroadcastTest, WalksOperandsInTheResultsOrder) {
