@@ -180,6 +180,15 @@ TEST(IntervalTest, BeyondWhatIsTriedOneByOneItIsABound) {
   EXPECT_FALSE(largest->exact);
   EXPECT_GE(largest->value, 5000 * 5000 - 600 * 5000 + 10);
   EXPECT_FALSE(LargestValue(n + m, {{"n", {1, 5}}}));  // m has no end
+  // A bound takes a minimum as small, and a maximum as large, as it may be at any n.
+  const Expr steep = Expr(1'000'000'000), flat = n * (5000 - n);
+  const auto falling = LargestValue(flat - steep * Min(n, 9), {{"n", {1, 5000}}});
+  ASSERT_TRUE(falling);
+  EXPECT_GE(falling->value, 4999 - 1'000'000'000);
+  const auto beside = LargestValue(flat - steep * Max(n - 4000, 7), {{"n", {1, 5000}}});
+  ASSERT_TRUE(beside);
+  EXPECT_GE(beside->value, absl::int128(2500) * 2500 - absl::int128(7) * 1'000'000'000);
+  EXPECT_LT(beside->value, 0);
   // At n = 2 it has no value, so that none is the largest.
   const auto open = LargestValue(FloorDiv(n * (6 - n), Max(n - 2, 2 - n)), {{"n", {1, 5}}});
   EXPECT_FALSE(open.has_value() && open->exact);

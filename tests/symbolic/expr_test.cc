@@ -278,6 +278,7 @@ TEST(ExprTest, Bounds) {
   EXPECT_TRUE((2 * n).AtLeast(n));
   EXPECT_FALSE(n.AtLeast(m));
   EXPECT_FALSE(z.AtLeast(1));
+  EXPECT_TRUE(Expr(Big(126)).AtLeast(Expr(-Big(126))));  // their difference fits nowhere
 }
 
 TEST(ExprTest, Proofs) {
@@ -364,6 +365,10 @@ TEST(ExprTest, Broadcasts) {
       }
     }
   }
+  // None of the smaller one leaves none, where n is 1.
+  const Expr capped = BroadcastDim(n, Min(n, z)).value();
+  EXPECT_EQ(capped.Evaluate({{"n", 1}, {"z", 0}}).value(), 0);
+  EXPECT_EQ(capped.Evaluate({{"n", 5}, {"z", 7}}).value(), 5);
 }
 
 TEST(ExprTest, EvaluateSaysWhy) {
