@@ -514,6 +514,14 @@ TEST(ExprLimitsTest, Terms) {
   EXPECT_EQ(DivideExactly(most, N() + M()), std::nullopt);
 }
 
+TEST(ExprLimitsTest, TermsOfAProduct) {
+  Expr rows, columns;
+  for (int i = 0; i < 250; ++i) rows = rows + Expr::Symbol(absl::StrCat("r", i), 1);
+  for (int i = 0; i < 400; ++i) columns = columns + Expr::Symbol(absl::StrCat("c", i), 1);
+  EXPECT_EQ((rows * columns).NumTerms(), 100000);
+  EXPECT_EQ((rows * (columns + 1)).error(), std::string("has more than 100000 terms (terms)"));
+}
+
 TEST(ExprLimitsTest, TermsOfAParsedPower) {
   EXPECT_EQ(ParseExpr("(a + b + c)^18").value().NumTerms(), 190);  // 20 choose 2
   EXPECT_THAT(std::string(ParseExpr("(a + b + c)^19").status().message()),
