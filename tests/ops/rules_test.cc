@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -320,6 +321,25 @@ TEST(BadRulesTest, AreRefusedWithTheirPlace) {
     const auto rules = LoadRules(absl::StrCat(continues ? kStart : "", text), "my.toml");
     EXPECT_EQ(rules.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(rules.status().message()), HasSubstr(bad.error));
+  }
+}
+
+// Sizes first, and at most twelve.
+TEST(BadRulesTest, TheNamesThatAreKnownAreListed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"'x', 'y'",
+       "x.elements, x.given, x.is_float, x.rank, x.value, y.elements, y.given, y.is_float, y.rank, "
+       "y.value"},
+      {"'x[M, N, K]'", "K, M, N, x.elements, x.given, x.is_float, x.rank, x.value"},
+      {"'x[M]', 'y', 'z'",
+       "M, x.elements, x.given, x.is_float, x.rank, x.value, y.elements, y.given, y.is_float, "
+       "y.rank, y.value, z.elements, ..."},
+  };
+  for (const auto& [inputs, names] : cases) {
+    const std::string rule = absl::StrCat("[[op]]\ndomain = 'own'\nname = 'F'\ninputs = [", inputs,
+                                          "]\noutputs = ['out[1]']\nlet = ['h = q']\nadd = 1");
+    EXPECT_THAT(std::string(LoadRules(rule, "my.toml").status().message()),
+                testing::EndsWith(absl::StrCat("nothing is named 'q'; known: ", names)));
   }
 }
 
