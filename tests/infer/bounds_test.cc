@@ -55,6 +55,10 @@ TEST(BoundsTest, OperatorsGiveThem) {
       {"g (float[2,5] x, int64[1] a) => (float[A,B] y) { y = ReduceSum(x, a) }", "2, 5"},
       {"g (float[9,2,5] x, int64[1] a) => (float[A,B] y) { y = ReduceSum<keepdims=0>(x, a) }",
        "9, 5"},
+      // One that is not reduced to 1 may be smaller than that.
+      {"g (float[0,5] x, int64[1] a) => (float[A,B] y) { y = ReduceSum(x, a) }", "1, 5"},
+      {"g (string[9] x) => (string[K] y) { y = StringNormalizer<stopwords=[\"the\"]>(x) }", "9"},
+      {"g (string[0] x) => (string[K] y) { y = StringNormalizer<stopwords=[\"the\"]>(x) }", "1"},
       {"g (float[1,7,9] x) => (int32[2,P] y) { y = com.microsoft.DynamicTimeWarping(x) }", "15"},
       // Of a size that is bounded by another one.
       {"g (float[5] x) => (int64[L] z) { y = NonZero(x) z = Unique(y) }", "5, 5"},
