@@ -501,6 +501,36 @@ TEST(TorchConventionTest, Lstm) {
                  {"torch-profiler", "16"}});
 }
 
+// thop adds up what the module has: two weights and two biases for each gate.
+TEST(TorchConventionTest, ParametersOfRecurrentLayers) {
+  const struct {
+    const char *op, *module, *call;
+    int gates;
+  } cases[] = {{"LSTM", "rnn.LSTM", "lstm", 4},
+               {"GRU", "rnn.GRU", "gru", 3},
+               {"RNN", "rnn.RNN", "rnn_tanh", 1}};
+  for (const auto& c : cases) {
+    TorchMaker make;
+    make.Input("x", {"3", "2", "5"}).Weight("w", {1, 4 * c.gates, 5});
+    make.Weight("r", {1, 4 * c.gates, 4}).Weight("b", {1, 8 * c.gates});
+    make.Node("n", c.op, {"x", "w", "r", "b"}, {"y"}, {{"hidden_size", 4}}).Output("y");
+    make.From(Nn(c.module), c.call,
+              absl::StrCat("%x, ", c.gates == 4 ? "[%h, %c]" : "%h",
+                           ", [%p_a, %p_b, %p_c, %p_d], True, 1, 0.0, False, False, False"));
+    EXPECT_EQ(RowAs(make, "thop").params, 4 * c.gates * (5 + 4 + 2)) << c.op;
+  }
+}
+
+// ptflops counts timm's Attention as a whole: what its calls do besides is not seen.
+TEST(TorchConventionTest, ActivationsInsideOfTimmsAttention) {
+  for (const bool timm : {false, true}) {
+    TorchMaker make;
+    make.Input("x", {"3", "5"}).Node("n", "Relu", {"x"}, {"y"}).Output("y");
+    make.From(timm ? "timm.models.vision_transformer.Attention" : kNet, "relu", "%x");
+    ExpectFigures(timm ? "timm" : "net", make, {{"ptflops", timm ? "0" : "15"}});
+  }
+}
+
 // ---- attention: batch 2, 4 heads of 4, 7 tokens: 3136 multiply-accumulates
 
 // Two products of 1568 multiply-accumulates.

@@ -239,5 +239,26 @@ TEST(OpenBranch, TheFirstIsCountedIfItNeverCostsLess) {
   EXPECT_THAT(counts.warnings[0], testing::HasSubstr("which branch runs is not known"));
 }
 
+// Seven slices of [N, 5] are added to the state, and nothing is stacked.
+TEST(ScanOfStates, HasNoOtherOutputs) {
+  const char kText[] =
+      "g (float[N,5] s0, float[N,7,5] x) => (float[N,5] s) { s = Scan(s0, x) <num_scan_inputs=1, "
+      "scan_input_axes=[1], body = b (float[N,5] si, float[N,5] xi) => (float[N,5] so) "
+      "{ so = Add(si, xi) }> }";
+  const Counts counts = Count(Infer(ModelFromText(kText, kOpset)).value()).value();
+  EXPECT_EQ(counts.unknown, 0);
+  EXPECT_EQ(counts.total.amounts.flops.ToString(), "35*N");
+}
+
+// A rank that grows from trip to trip has no formula, and is not known afterwards.
+TEST(GrowingRank, IsNotKnown) {
+  const char kText[] =
+      "g (float[2] x) => (float[K] y) { m = Constant<value_int=2000>() "
+      "a = Constant<value_ints=[0]>() z = Loop(m, , x) <body = b (int64 i, bool c, s) => "
+      "(bool d, t) { d = Identity(c) t = Unsqueeze(s, a) }> y = Exp(z) }";
+  const Counts counts = Count(Infer(ModelFromText(kText, kOpset)).value()).value();
+  EXPECT_EQ(counts.unknown, 2);  // Unsqueeze, whose input is none after some trips, and Exp
+}
+
 }  // namespace
 }  // namespace onnxflops
