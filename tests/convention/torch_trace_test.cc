@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -156,18 +157,42 @@ TEST(TorchTraceTest, AttentionOfTorchScript) {
   }
 }
 
-TEST(TorchTraceTest, LayerNormOfTorchScript) {
-  ModelMaker make(13);
+TEST(TorchTraceTest, ProductsWithoutASoftmaxAreNoAttention) {
+  ModelMaker make;
   make.proto.set_producer_name("pytorch");
-  make.Input("x", {"2", "8"}).Weight("ln.weight", {8}).Weight("ln.bias", {8}).Weight("e", {});
-  make.Node("/ln/ReduceMean", "ReduceMean", {"x"}, {"m"}).Node("/ln/Sub", "Sub", {"x", "m"}, {"d"});
-  make.Node("/ln/Pow", "Pow", {"d", "e"}, {"p"}).Node("/ln/Mean", "ReduceMean", {"p"}, {"v"});
-  make.Node("/ln/Add", "Add", {"v", "e"}, {"ve"}).Node("/ln/Sqrt", "Sqrt", {"ve"}, {"r"});
-  make.Node("/ln/Div", "Div", {"d", "r"}, {"n"}).Node("/ln/Mul", "Mul", {"n", "ln.weight"}, {"w"});
-  make.Node("/ln/Add_1", "Add", {"w", "ln.bias"}, {"y"}).Output("y");
-  EXPECT_THAT(Calls(make),
-              ElementsAre("layer_norm of torch.nn in ln: ReduceMean Sub Pow ReduceMean "
-                          "Add Sqrt Div Mul Add"));
+  make.Input("q", {"2", "4", "7", "4"}).Input("k", {"2", "4", "4", "7"});
+  make.Input("v", {"2", "4", "7", "4"}).Weight("s", {}).Weight("mask", {7, 7});
+  make.Node("/attn/Mul", "Mul", {"q", "s"}, {"qs"});
+  make.Node("/attn/Mul_1", "Mul", {"k", "s"}, {"ks"});
+  make.Node("/attn/MatMul", "MatMul", {"qs", "ks"}, {"w"});
+  make.Node("/attn/Add", "Add", {"w", "mask"}, {"m"});
+  make.Node("/attn/MatMul_1", "MatMul", {"m", "v"}, {"y"}).Output("y");
+  const std::vector<std::string> calls = Calls(make);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "matmul in attn: MatMul"), 2);
+}
+
+// The affine part is in the module of the norm, or no part of it.
+TEST(TorchTraceTest, LayerNormOfTorchScript) {
+  const struct {
+    const char *mul, *add, *tail;
+  } cases[] = {{"/ln/Mul", "/ln/Add_1", " Mul Add"},
+               {"/ln/Mul", "/shift/Add_1", " Mul"},
+               {"/scale/Mul", "/scale/Add_1", ""}};
+  for (const auto& c : cases) {
+    ModelMaker make(13);
+    make.proto.set_producer_name("pytorch");
+    make.Input("x", {"2", "8"}).Weight("ln.weight", {8}).Weight("ln.bias", {8}).Weight("e", {});
+    make.Node("/ln/ReduceMean", "ReduceMean", {"x"}, {"m"});
+    make.Node("/ln/Sub", "Sub", {"x", "m"}, {"d"}).Node("/ln/Pow", "Pow", {"d", "e"}, {"p"});
+    make.Node("/ln/Mean", "ReduceMean", {"p"}, {"v"}).Node("/ln/Add", "Add", {"v", "e"}, {"ve"});
+    make.Node("/ln/Sqrt", "Sqrt", {"ve"}, {"r"}).Node("/ln/Div", "Div", {"d", "r"}, {"n"});
+    make.Node(c.mul, "Mul", {"n", "ln.weight"}, {"w"});
+    make.Node(c.add, "Add", {"w", "ln.bias"}, {"y"}).Output("y");
+    EXPECT_THAT(Calls(make),
+                testing::Contains(absl::StrCat("layer_norm of torch.nn in ln: ReduceMean Sub Pow "
+                                               "ReduceMean Add Sqrt Div",
+                                               c.tail)));
+  }
 }
 
 }  // namespace
