@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/contrib/plain.h"
@@ -111,21 +112,27 @@ std::optional<bool> WeightFits(const NodeView& n, bool channels_last) {
 }
 
 // The documentation has W as [M, C/group, k1, k2], the kernels take [M, k1, k2, C/group]: whichever
-// fits X and kernel_shape, and the latter where both do.
+// fits X and kernel_shape for all sizes, and the latter where both do.
 absl::StatusOr<Layout> NhwcConvLayout(const NodeView& n) {
   const Fact &x = n.input(0), &w = n.input(1);
   Layout layout = {.channels_last = true, .weight_channels_last = true};
   if (!w.shape.ranked() || w.shape.rank() < 3) return layout;
-  if (x.shape.ranked() && x.shape.rank() != w.shape.rank()) return layout;  // refused as a Conv
+  // As a Conv these are refused, with the reason.
+  const size_t axes = static_cast<size_t>(w.shape.rank()) - 2;
+  const size_t kernel_axes = n.Ints("kernel_shape").size();
+  if (!x.shape.ranked() || x.shape.rank() != w.shape.rank()) return layout;
+  if (kernel_axes != 0 && kernel_axes != axes) return layout;
   const auto sizes = absl::MakeConstSpan(w.shape.dims()).subspan(1);
   const bool same = absl::c_all_of(sizes, [&](const Expr& size) { return size == sizes[0]; });
-  const std::optional<bool> last = WeightFits(n, true);
-  if (!last.has_value() && !same && WeightFits(n, false) != false) {
+  // Padded so, the kernel has no part in the size of Y, and its sizes are only multiplied.
+  const bool pads_to_same = absl::StartsWith(n.String("auto_pad", ""), "SAME");
+  const std::optional<bool> last = WeightFits(n, true), second = WeightFits(n, false);
+  if (!last.has_value() && !second.has_value() && !same && !pads_to_same) {
     return absl::FailedPreconditionError(
         absl::StrCat("W ", w.shape.ToString(),
                      " may have its channels second or last: open sizes do not tell which"));
   }
-  layout.weight_channels_last = last.value_or(true);
+  layout.weight_channels_last = last.value_or(second != true);
   return layout;
 }
 

@@ -386,9 +386,11 @@ absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
     // Packed in few bits, the last dimension is in bytes.
     key.shape[3] = n.input(3).shape[3];
     const Shape& past_value = n.input(4).shape;
-    value.shape[3] = past_value.ranked() && past_value.rank() == 4
-                         ? past_value[3]
-                         : n.FreshDim(2, 3, "packed-size", g.size);
+    if (past_value.ranked() && past_value.rank() == 4) {
+      value.shape[3] = past_value[3];
+    } else if (n.HasOutput(2)) {
+      value.shape[3] = n.FreshDim(2, 3, "packed-size", g.size);
+    }
   }
   return Facts{n.Like(0, Shape{g.batch, g.length, g.heads * g.size}), key, value,
                n.Like(0, Shape{g.batch, g.heads, g.length, g.total})};

@@ -13,11 +13,15 @@ absl::string_view PlaceOf(const ModelData& data, NodeId id) {
   return node.op_type;
 }
 
-bool SameKnowledge(const Fact& a, Fact b) {
-  b.constant = a.constant;
-  b.from_shapes = a.from_shapes;
-  return a == b;
+bool SameKnowledge(const Fact& a, Fact b) { return a == WithOrigin(std::move(b), a); }
+
+Fact WithOrigin(Fact fact, const Fact& other) {
+  fact.constant = other.constant;
+  fact.from_shapes = other.from_shapes;
+  return fact;
 }
+
+Fact WithoutOrigin(Fact fact) { return WithOrigin(std::move(fact), Fact::Unknown()); }
 
 Fact WithOriginOfBoth(Fact fact, const Fact& other) {
   fact.constant = fact.constant && other.constant;
@@ -40,9 +44,7 @@ Fact WithoutContent(Fact fact) {
 Fact Stack(const Fact& element, const Expr& length, int axis) {
   if (!element.is_tensor()) return Fact::Unknown();
   if (!element.shape.ranked()) return WithoutContent(element);
-  Fact stacked = Fact::Tensor(element.dtype, element.shape);
-  stacked.constant = element.constant;
-  stacked.from_shapes = element.from_shapes;
+  Fact stacked = WithOrigin(Fact::Tensor(element.dtype, element.shape), element);
   Shape& shape = stacked.shape;
   if (axis < 0) axis += shape.rank() + 1;
   if (axis < 0 || axis > shape.rank()) {

@@ -16,6 +16,10 @@ absl::string_view PlaceOf(const ModelData& data, NodeId id);
 // Whether two facts say the same of a value, wherever it comes from.
 bool SameKnowledge(const Fact& a, Fact b);
 
+// `fact`, which comes from where `other` does; from data, as far as is known.
+Fact WithOrigin(Fact fact, const Fact& other);
+Fact WithoutOrigin(Fact fact);
+
 // `fact`, which comes from constants only, or from shapes only, if `other` does, too.
 Fact WithOriginOfBoth(Fact fact, const Fact& other);
 

@@ -90,10 +90,10 @@ FactIds InputsOfItem(const ControlNode& node, bool by_item, size_t trip) {
     if (input.kind != Fact::Kind::kSequence) {
       inputs.push_back(id);
     } else if (by_item && input.items != nullptr && trip < input.items->size()) {
-      inputs.push_back(facts.Intern((*input.items)[trip]));
+      inputs.push_back(facts.Intern(WithOrigin((*input.items)[trip], input)));
     } else {
       inputs.push_back(input.element == nullptr ? FactTable::kUnknown
-                                                : facts.Intern(*input.element));
+                                                : facts.Intern(WithOrigin(*input.element, input)));
     }
   }
   return inputs;
@@ -123,7 +123,8 @@ absl::StatusOr<Facts> InferSequenceMap(const ControlNode& node) {
     for (FactId item : items[k]) {
       element = node.Join(element, item, static_cast<int>(k), "sequencemap");
     }
-    Fact sequence = Fact::Sequence(node.facts()[element], length);
+    const Fact& any = node.facts()[element];
+    Fact sequence = WithOrigin(Fact::Sequence(any, length), any);
     if (by_item) {
       const Facts all = node.session().FactsOf(items[k]);
       sequence.items = std::make_shared<const std::vector<Fact>>(all.begin(), all.end());

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "src/infer/body_facts.h"
 
 namespace onnxflops::infer {
 
@@ -39,7 +40,7 @@ Fact ControlNode::Joined(const Fact& a, const Fact& b, int output, absl::string_
     // Whatever is said of elements holds of a sequence without any.
     const bool takes_b = a.kind == Fact::Kind::kSequence && a.length == Expr(0);
     const bool keeps_a = b.kind == Fact::Kind::kSequence && b.length == Expr(0);
-    Fact joined = takes_b ? b : a;
+    Fact joined = WithOriginOfBoth(takes_b ? b : a, takes_b ? a : b);
     joined.items = nullptr;
     if (a.length != b.length) joined.length = std::nullopt;
     if (takes_b || keeps_a) return joined;
@@ -49,9 +50,7 @@ Fact ControlNode::Joined(const Fact& a, const Fact& b, int output, absl::string_
     return joined;
   }
   if (!a.is_tensor() || a.dtype != b.dtype) return Fact::Unknown();
-  Fact joined = Fact::Tensor(a.dtype, Shape::UnknownRank());
-  joined.constant = a.constant && b.constant;
-  joined.from_shapes = a.from_shapes && b.from_shapes;
+  Fact joined = WithOriginOfBoth(WithOrigin(Fact::Tensor(a.dtype, Shape::UnknownRank()), a), b);
   if (!a.shape.ranked() || !b.shape.ranked() || a.shape.rank() != b.shape.rank()) return joined;
   joined.shape = a.shape;
   for (int i = 0; i < a.shape.rank(); ++i) {

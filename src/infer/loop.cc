@@ -70,20 +70,17 @@ std::optional<Fact> ExtrapolatedSequence(const Fact& at0, const Fact& at1, const
   return Fact::Sequence(*at1.element, std::move(length));
 }
 
-// The fact at trip t, from those before trips 0, 1 and 2; nullopt where no polynomial gives it.
+// The fact at trip t, from those before trips 0, 1 and 2, but for where it comes from; nullopt
+// where no polynomial gives it.
 std::optional<Fact> ExtrapolatedFact(const Fact& at0, const Fact& at1, const Fact& at2,
                                      const Expr& t) {
-  if (SameKnowledge(at0, at1) && SameKnowledge(at1, at2)) {
-    return WithOriginOfBoth(WithOriginOfBoth(at0, at1), at2);
-  }
+  if (SameKnowledge(at0, at1) && SameKnowledge(at1, at2)) return at0;
   if (at0.kind == Fact::Kind::kSequence) return ExtrapolatedSequence(at0, at1, at2, t);
   for (const Fact* fact : {&at0, &at1, &at2}) {
     if (!fact->is_tensor() || !fact->shape.ranked()) return std::nullopt;
     if (fact->dtype != at0.dtype || fact->shape.rank() != at0.shape.rank()) return std::nullopt;
   }
   Fact fact = WithoutContent(at0);
-  fact.constant = at0.constant && at1.constant;
-  fact.from_shapes = at0.from_shapes && at1.from_shapes;
   if (at1.stored != at0.stored || at2.stored != at0.stored) fact.stored = DType::kUndefined;
   for (int i = 0; i < fact.shape.rank(); ++i) {
     std::optional<Expr> size = Extrapolated(at0.shape[i], at1.shape[i], at2.shape[i], t);
@@ -92,6 +89,14 @@ std::optional<Fact> ExtrapolatedFact(const Fact& at0, const Fact& at1, const Fac
   }
   fact.content = ExtrapolatedContent(at0, at1, at2, t);
   return fact;
+}
+
+// All that stays of a state that is handed on from too many others: its type and its sizes.
+Fact TypeAndSizes(Fact fact) {
+  fact.DropContent();
+  fact.items = nullptr;
+  fact.stored = DType::kUndefined;
+  return WithoutOrigin(std::move(fact));
 }
 
 // The fact with `value` for the trip's symbol.
@@ -129,8 +134,11 @@ class LoopRun {
   // What is carried into trip `symbol`, from three runs, one on what the other gives.
   absl::StatusOr<std::optional<FactIds>> Extrapolate(const BodyResult& first,
                                                      const std::string& symbol);
+  // The run at trip `symbol`, when `carried` comes from no more than what any trip carries on
+  // with. nullopt if it does not carry on as extrapolated.
+  absl::StatusOr<std::optional<BodyResult>> RunAnyTrip(const std::string& symbol, FactIds* carried);
   // The runs at trips `symbol`, 0, 1, 2 and 3. False if they do not carry on as extrapolated.
-  absl::StatusOr<bool> RunSamples(const FactIds& carried, const std::string& symbol);
+  absl::StatusOr<bool> RunSamples(const std::string& symbol, FactIds* carried);
   FactIds CarriedAt(const FactIds& carried, const std::string& symbol, const Expr& trip) const;
   // One body for all trips: what changes from trip to trip becomes unknown content, or a symbol for
   // a dimension.
@@ -253,24 +261,28 @@ absl::Status LoopRun::Unroll() {
 }
 
 bool LoopRun::TakeCarried(const BodyResult& run, int pass, FactIds* carried) const {
-  bool changed = false;
+  bool changed = false, changes_knowledge = false;
   for (size_t i = 0; i < carried->size(); ++i) {
     const FactId before = (*carried)[i], after = run.outputs[i + 1];
     const int output = static_cast<int>(i);
     if (SameKnowledge(facts()[before], facts()[after]) ||
         SameKnowledge(facts()[before], facts()[node_.Join(before, after, output, "loop")])) {
-      // Where values are handed from one to the next, it takes a pass for each to come from data.
-      const Fact& other = pass < kMaxBodyPasses ? facts()[after] : Fact::Unknown();
-      (*carried)[i] = facts().Intern(WithOriginOfBoth(facts()[before], other));
+      (*carried)[i] = facts().Intern(WithOriginOfBoth(facts()[before], facts()[after]));
       changed = changed || (*carried)[i] != before;
       continue;
     }
-    changed = true;
+    changed = changes_knowledge = true;
     const FactId joined =
         node_.Join(facts().WithoutContent(before), facts().WithoutContent(after), output, "loop");
-    (*carried)[i] = pass < kMaxBodyPasses ? joined : FactTable::kUnknown;
+    (*carried)[i] = pass <= kMaxBodyPasses ? joined : FactTable::kUnknown;
   }
-  return changed;
+  if (!changed || pass != kMaxBodyPasses) return changed;
+  // Where values are handed from one to the next, what is lost of one takes a pass to be lost of
+  // the next one. So many states lose it at once.
+  for (FactId& id : *carried) {
+    id = facts().Intern(changes_knowledge ? TypeAndSizes(facts()[id]) : WithoutOrigin(facts()[id]));
+  }
+  return true;
 }
 
 bool LoopRun::ChangesSizes(const BodyResult& run) const {
@@ -325,38 +337,54 @@ absl::StatusOr<std::optional<FactIds>> LoopRun::Extrapolate(const BodyResult& fi
     const std::optional<Fact> fact =
         ExtrapolatedFact(facts()[initial_[i]], facts()[after_one[i]], facts()[after_two[i]], t);
     if (!fact.has_value()) return std::nullopt;
-    carried.push_back(facts().Intern(*fact));
+    Fact at = WithOriginOfBoth(WithOrigin(*fact, facts()[initial_[i]]), facts()[after_one[i]]);
+    carried.push_back(facts().Intern(WithOriginOfBoth(std::move(at), facts()[after_two[i]])));
   }
   return carried;
 }
 
-absl::StatusOr<bool> LoopRun::RunSamples(const FactIds& carried, const std::string& symbol) {
+absl::StatusOr<std::optional<BodyResult>> LoopRun::RunAnyTrip(const std::string& symbol,
+                                                              FactIds* carried) {
   const Expr t = Expr::Symbol(symbol);
-  const FactIds next = CarriedAt(carried, symbol, t + 1);
-  const std::vector<Expr> weights = SumWeights(trips_);
-  runs_.clear();
-  scan_elements_.clear();
-  for (int i = -1; i < static_cast<int>(weights.size()); ++i) {
-    const bool is_symbol = i < 0;
-    const Expr trip = is_symbol ? t : Expr(i);
-    const FactIds inputs = is_symbol ? carried : CarriedAt(carried, symbol, trip);
-    ASSIGN_OR_RETURN(const BodyResult run, node_.Run(body_, TripInputs(trip, inputs)));
-    if (KnownBool(facts()[run.outputs[0]]) != true) return false;
+  for (int pass = 0;; ++pass) {
+    const FactIds next = CarriedAt(*carried, symbol, t + 1);
+    ASSIGN_OR_RETURN(const BodyResult run, node_.Run(body_, TripInputs(t, *carried)));
+    if (KnownBool(facts()[run.outputs[0]]) != true) return std::nullopt;
+    bool changed = false;
     // What holds of any trip and the next one holds of all, for it holds of the first.
-    for (size_t k = 0; is_symbol && k < next.size(); ++k) {
+    for (size_t k = 0; k < next.size(); ++k) {
       const FactId after = run.outputs[k + 1];
       const FactId known = facts().HasContent(next[k]) ? after : facts().WithoutContent(after);
-      if (!SameKnowledge(facts()[known], facts()[next[k]])) return false;
+      if (!SameKnowledge(facts()[known], facts()[next[k]])) return std::nullopt;
+      // Data that one state hands to the next may take many trips to arrive.
+      const Fact& other = pass < kMaxBodyPasses ? facts()[after] : Fact::Unknown();
+      const FactId kept = facts().Intern(WithOriginOfBoth(facts()[(*carried)[k]], other));
+      changed = changed || kept != (*carried)[k];
+      (*carried)[k] = kept;
     }
-    runs_.push_back(
-        {run.instance, is_symbol ? trips_ : weights[static_cast<size_t>(i)], !is_symbol, "body"});
-    if (!is_symbol) AddElements(run, i == 0, &scan_elements_);
+    if (!changed) return run;
+  }
+}
+
+absl::StatusOr<bool> LoopRun::RunSamples(const std::string& symbol, FactIds* carried) {
+  ASSIGN_OR_RETURN(const std::optional<BodyResult> any, RunAnyTrip(symbol, carried));
+  if (!any.has_value()) return false;
+  runs_ = {{any->instance, trips_, false, "body"}};
+  scan_elements_.clear();
+  const std::vector<Expr> weights = SumWeights(trips_);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const Expr trip = static_cast<int64_t>(i);
+    const FactIds inputs = CarriedAt(*carried, symbol, trip);
+    ASSIGN_OR_RETURN(const BodyResult run, node_.Run(body_, TripInputs(trip, inputs)));
+    if (KnownBool(facts()[run.outputs[0]]) != true) return false;
+    runs_.push_back({run.instance, weights[i], true, "body"});
+    AddElements(run, i == 0, &scan_elements_);
   }
   return true;
 }
 
 absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations) {
-  constexpr int64_t kRuns = 8;  // at most, each about as long as the first
+  constexpr int64_t kRuns = 8 + kMaxBodyPasses;  // at most, each about as long as the first
   if (enters_ != true || !max_trips_.has_value()) return false;
   if (kRuns * evaluations > evaluations_left() / 2) return false;
   int& growing = node_.session().growing_loops();
@@ -374,16 +402,17 @@ absl::StatusOr<bool> LoopRun::Grow(const BodyResult& first, int64_t evaluations)
   };
   const int64_t unknowns_before = unknowns();
   // A trip that the loop may never make can be wrong where the others are not.
-  const absl::StatusOr<std::optional<FactIds>> carried = Extrapolate(first, symbol);
+  absl::StatusOr<std::optional<FactIds>> carried = Extrapolate(first, symbol);
   if (absl::IsInvalidArgument(carried.status())) return false;
   if (!carried.ok()) return carried.status();
   if (!carried->has_value()) return false;
-  absl::StatusOr<bool> grows = RunSamples(**carried, symbol);
+  absl::StatusOr<bool> grows = RunSamples(symbol, &**carried);
   if (absl::IsInvalidArgument(grows.status())) return false;
   if (!grows.ok() || !*grows) return grows;
   if (unknowns() != unknowns_before) return false;
   carried_ = CarriedAt(**carried, symbol, trips_);
   growing_ = GrowingTrips{symbol, trips_};
+  condition_.reset();  // it holds after every trip
   return true;
 }
 

@@ -1,14 +1,18 @@
 #include "src/infer/operator_caller.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/infer/body_facts.h"
 #include "src/infer/control_flow.h"
 #include "src/symbolic/work.h"
 
@@ -47,6 +51,19 @@ std::string NegativePermWarning(const Node& node) {
   return absl::StrCat(node.op_type,
                       " has a perm with axes below 0, which ONNX Runtime refuses: counted from the "
                       "last axis");
+}
+
+// What a sequence or an optional holds comes from where the whole does. What its items say besides
+// would tell sequences apart that are alike.
+void DropOriginsWithin(Fact* fact) {
+  const auto has_origin = [](const Fact& held) { return held.constant || held.from_shapes; };
+  if (fact->element != nullptr && has_origin(*fact->element)) {
+    fact->element = std::make_shared<const Fact>(WithoutOrigin(*fact->element));
+  }
+  if (fact->items == nullptr || absl::c_none_of(*fact->items, has_origin)) return;
+  std::vector<Fact> items;
+  for (const Fact& item : *fact->items) items.push_back(WithoutOrigin(item));
+  fact->items = std::make_shared<const std::vector<Fact>>(std::move(items));
 }
 
 // What rules see of inference. Also records the bodies that a rule ran.
@@ -225,8 +242,11 @@ absl::Status OperatorCaller::TakeOutputs(absl::StatusOr<Facts> facts, Call* call
   }
   // What Shape and Size give depends on shapes only, whatever they are applied to.
   const bool is_shape = call->def != nullptr && Has(call->def->traits, Traits::kShapeOnly);
-  // A body also computes from what it captures: then its outputs tell, not the inputs.
+  // A body also computes from what it captures: then its outputs tell, not the inputs. Nothing
+  // does where there are none.
   if (!call->bodies.empty()) {
+    call->constant = call->constant && !facts->empty();
+    call->from_shapes = call->from_shapes && !facts->empty();
     for (const Fact& fact : *facts) {
       call->constant = call->constant && fact.constant;
       call->from_shapes = call->from_shapes && fact.from_shapes;
@@ -239,6 +259,7 @@ absl::Status OperatorCaller::TakeOutputs(absl::StatusOr<Facts> facts, Call* call
       fact = FallbackFact(*node.outputs[i]);
     }
     RETURN_IF_ERROR(CheckFact(fact, i));
+    DropOriginsWithin(&fact);
     fact.constant = call->constant;
     fact.from_shapes = call->from_shapes || is_shape;
     session_.DropContentBeyondLimit(&fact);

@@ -69,7 +69,7 @@ absl::Status ReadSlices(const NodeView& view, ScanForm* form) {
     ASSIGN_OR_RETURN(const int axis, view.Axis(stated, shape.rank()));
     if (i == 0) form->length = shape[axis];
     RETURN_IF_ERROR(view.RequireSame("the scanned length", form->length, shape[axis]));
-    Fact slice = view.Moved(input, shape);
+    Fact slice = WithOrigin(view.Moved(input, shape), view.input(input));
     DropDim(&slice, axis);
     if (form->batched) {
       form->batch = shape[0];

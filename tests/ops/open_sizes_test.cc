@@ -1,5 +1,6 @@
 // Examples of which less is known: sizes of an input are symbols, its rank is open, or a tensor
 // that was stored is given at run time. What is still known is what all of it would give.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "onnx/onnx_pb.h"
@@ -15,6 +17,7 @@
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "src/symbolic/expr.h"
+#include "tests/model_text.h"
 #include "tests/ops/examples.h"
 #include "tests/ops/variants.h"
 
@@ -187,6 +190,56 @@ TEST(OpenSizesTest, APastThatNothingMakesIsUnknown) {
     return;
   }
   FAIL() << "no example of WhisperBeamSearch";
+}
+
+// The FLOPs of the graph, or why they are not known.
+std::string FlopsOrReason(const std::string& text) {
+  const absl::StatusOr<Inference> inference = Infer(ModelFromText(text, 18));
+  if (!inference.ok()) return std::string(inference.status().message());
+  const Counts counts = Count(*inference).value();
+  if (counts.unknown > 0) return counts.unknown_items.back().reason;
+  return counts.total.amounts.flops.ToString();
+}
+
+// W has its channels second or last: whichever fits for all sizes, or either where the kernel has
+// no part in the size of Y. What is wrong in either is said.
+TEST(OpenSizesTest, WeightsOfNhwcConvAreReadAsTheyFit) {
+  const auto conv = [](const char* x, const char* w, const char* attributes) {
+    return FlopsOrReason(absl::StrCat("g (", x, " X, float", w,
+                                      " W) => (float[a,b,c,d] Y) { Y = com.microsoft.NhwcConv",
+                                      attributes, "(X, W) }"));
+  };
+  EXPECT_EQ(conv("float[N,8,8,C]", "[4,C,5,5]", ""), "3200*C*N");
+  EXPECT_EQ(conv("float[N,8,8,C]", "[4,5,5,C]", ""), "3200*C*N");
+  EXPECT_EQ(conv("float[N,H,W,C]", "[8,3,3,16]", "<auto_pad = \"SAME_UPPER\">"), "2304*H*N*W");
+  const char* open = "open sizes do not tell";
+  EXPECT_THAT(conv("float[N,H,W,C]", "[8,3,3,16]", ""), testing::HasSubstr(open));
+  EXPECT_THAT(conv("float[]", "[8,3,3,16]", ""), testing::HasSubstr("rank"));
+  EXPECT_THAT(conv("float[N,H,W,C]", "[8,3,3,16]", "<kernel_shape = [3]>"),
+              testing::HasSubstr("kernel_shape has 1 values, not 2"));
+  EXPECT_EQ(FlopsOrReason("g (float[2] x, float[8,3,3,16] W, int64[R] r) => (float[a,b,c,d] Y) { "
+                          "X = Reshape(x, r) Y = com.microsoft.NhwcConv(X, W) }"),
+            "input 0 is not known");
+}
+
+// The size of packed values that nothing takes is no symbol.
+TEST(OpenSizesTest, WhatNoOutputHasIsNoSymbol) {
+  for (const bool has_output : {false, true}) {
+    const Model model = ModelFromText(
+        absl::StrCat("g (float16[N,1,16] Q, float16[N,1,8] K, float16[N,1,8] V, uint8[N,2,7,2] pk, "
+                     "uint8[2] v0, int64[R] r, int32[N] L, float s) => (float16[N,1,16] Y) { "
+                     "t = Constant<value = int32 {8}>() pv = Reshape(v0, r) Y, k",
+                     has_output ? ", v" : "",
+                     " = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, "
+                     "k_quant_type = \"PER_TENSOR\", v_quant_type = \"PER_TENSOR\", "
+                     "kv_cache_bit_width = 4>(Q, K, V, pk, pv, L, t, , , , , , s, s) }"),
+        18);
+    const absl::StatusOr<Inference> inference = Infer(model);
+    ASSERT_TRUE(inference.ok()) << inference.status();
+    std::string names;
+    for (const SymbolOrigin& symbol : inference->symbols) absl::StrAppend(&names, symbol.name, " ");
+    EXPECT_EQ(absl::StrContains(names, "packed-size"), has_output) << names;
+  }
 }
 
 }  // namespace
