@@ -501,6 +501,25 @@ TEST(TorchConventionTest, Lstm) {
                  {"torch-profiler", "16"}});
 }
 
+// DeepSpeed wraps torch.baddbmm, which the method of a tensor does not call: 2*2*3*5*7 + 2*3*7.
+TEST(TorchConventionTest, AMethodIsNotWrapped) {
+  for (const bool method : {false, true}) {
+    TorchMaker make;
+    make.Input("b", {"2", "3", "7"}).Input("x", {"2", "3", "5"}).Input("w", {"2", "5", "7"});
+    const auto from = [&] {
+      make.From(kNet, "baddbmm", "%b, %x, %w");
+      make.Metadata("pkg.torch.onnx.stack_trace",
+                    absl::StrCat("File \"net.py\", line 3, in forward\n    y = ",
+                                 method ? "b.baddbmm(x, w)" : "torch.baddbmm(b, x, w)"));
+    };
+    make.Node("product", "MatMul", {"x", "w"}, {"p"});
+    from();
+    make.Node("sum", "Add", {"p", "b"}, {"y"}).Output("y");
+    from();
+    ExpectFigures(method ? "method" : "function", make, {{"deepspeed", method ? "0" : "462"}});
+  }
+}
+
 // thop adds up what the module has: two weights and two biases for each gate.
 TEST(TorchConventionTest, ParametersOfRecurrentLayers) {
   const struct {
