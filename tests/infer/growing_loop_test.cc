@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
@@ -237,6 +238,21 @@ TEST(OpenBranch, TheFirstIsCountedIfItNeverCostsLess) {
   EXPECT_EQ(counts.total.amounts.flops.ToString(), "N^2");
   ASSERT_EQ(counts.warnings.size(), 1U);
   EXPECT_THAT(counts.warnings[0], testing::HasSubstr("which branch runs is not known"));
+}
+
+// What is a number in one branch and another kind of number in the other, is not known.
+TEST(OpenBranch, OfTwoTypesIsNotKnown) {
+  for (const char* other : {"b = Cast<to=1>(x)", "b = Cast<to=7>(x)", "b = SequenceEmpty()"}) {
+    const std::string text = absl::StrCat(
+        "g (float[3,4] x, bool c) => (float[K,L] y) { z = If(c) <then_branch = t () => (a) "
+        "{ a = Exp(x) }, else_branch = e () => (b) { ",
+        other, " }> y = Identity(z) }");
+    const Inference inference = Infer(ModelFromText(text.c_str(), kOpset)).value();
+    const Node& node =
+        inference.model->nodes[static_cast<size_t>(inference.model->graphs[0].nodes[0])];
+    EXPECT_EQ(inference.FactOf(node.outputs[0])->is_tensor(), absl::StrContains(other, "to=1"))
+        << other;
+  }
 }
 
 // Seven slices of [N, 5] are added to the state, and nothing is stacked.
