@@ -240,7 +240,7 @@ TEST(OpenBranch, TheFirstIsCountedIfItNeverCostsLess) {
   EXPECT_THAT(counts.warnings[0], testing::HasSubstr("which branch runs is not known"));
 }
 
-// What is a number in one branch and another kind of number in the other, is not known.
+// Where two branches give values of different types, the type of the result is not known.
 TEST(OpenBranch, OfTwoTypesIsNotKnown) {
   for (const char* other : {"b = Cast<to=1>(x)", "b = Cast<to=7>(x)", "b = SequenceEmpty()"}) {
     const std::string text = absl::StrCat(
@@ -266,7 +266,7 @@ TEST(ScanOfStates, HasNoOtherOutputs) {
   EXPECT_EQ(counts.total.amounts.flops.ToString(), "35*N");
 }
 
-// A rank that grows from trip to trip has no formula, and is not known afterwards.
+// A rank that grows from trip to trip has no formula: afterwards it is not known.
 TEST(GrowingRank, IsNotKnown) {
   const char kText[] =
       "g (float[2] x) => (float[K] y) { m = Constant<value_int=2000>() "

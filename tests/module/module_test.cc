@@ -245,33 +245,9 @@ TEST(ModuleTreeTest, AParameterThatStandsForTwoOfAModuleIsItsOwn) {
 
 // ---- control flow and functions
 
-// for _ in range(5): x = relu(x)
-TEST(ModuleTreeTest, ABodyIsMultipliedInItsOwnModules) {
-  ModelMaker make;
-  make.Input("x", {"4"});
-  onnx::GraphProto* graph = make.proto.mutable_graph();
-  onnx::TensorProto* trips = graph->add_initializer();
-  trips->set_name("trips");
-  trips->set_data_type(onnx::TensorProto::INT64);
-  trips->add_int64_data(5);
-  make.Node("/rnn/Loop", "Loop", {"trips", "", "x"}, {"y"}).Output("y");
-  onnx::AttributeProto* attribute = make.node->add_attribute();
-  attribute->set_name("body");
-  attribute->set_type(onnx::AttributeProto::GRAPH);
-  onnx::GraphProto* body = attribute->mutable_g();
-  body->set_name("b");
-  for (const char* name : {"i", "c", "v"}) body->add_input()->set_name(name);
-  ModelMaker::AddNode(body, "", "Identity", {"c"}, {"c2"});
-  ModelMaker::AddNode(body, "/rnn/cell/Relu", "Relu", {"v"}, {"v1"});
-  ModelMaker::AddNode(body, "Unnamed_7", "Relu", {"v1"}, {"v2"});
-  for (const char* name : {"c2", "v2"}) body->add_output()->set_name(name);
-  const absl::StatusOr<Report> report = make.Count();
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(Rows(*report), ElementsAre("/ 40", "rnn 40", "rnn.cell 20", "rnn.(own) 20"));
-}
-
-// A Loop that runs the function F so many times.
-void AddLoopOverF(const std::string& in, int64_t trips, const std::string& out, ModelMaker* make) {
+// A Loop of so many trips. Its body, to which is added what makes v2 of v.
+onnx::GraphProto* AddLoop(const std::string& in, int64_t trips, const std::string& out,
+                          ModelMaker* make) {
   onnx::TensorProto* number = make->proto.mutable_graph()->add_initializer();
   number->set_name(absl::StrCat("trips", trips));
   number->set_data_type(onnx::TensorProto::INT64);
@@ -284,8 +260,21 @@ void AddLoopOverF(const std::string& in, int64_t trips, const std::string& out, 
   body->set_name("b");
   for (const char* name : {"i", "c", "v"}) body->add_input()->set_name(name);
   ModelMaker::AddNode(body, "", "Identity", {"c"}, {"c2"});
-  ModelMaker::AddNode(body, "/rnn/F", "F", {"v"}, {"v2"})->set_domain("f");
   for (const char* name : {"c2", "v2"}) body->add_output()->set_name(name);
+  return body;
+}
+
+// for _ in range(5): x = relu(x)
+TEST(ModuleTreeTest, ABodyIsMultipliedInItsOwnModules) {
+  ModelMaker make;
+  make.Input("x", {"4"});
+  onnx::GraphProto* body = AddLoop("x", 5, "y", &make);
+  make.Output("y");
+  ModelMaker::AddNode(body, "/rnn/cell/Relu", "Relu", {"v"}, {"v1"});
+  ModelMaker::AddNode(body, "Unnamed_7", "Relu", {"v1"}, {"v2"});
+  const absl::StatusOr<Report> report = make.Count();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Rows(*report), ElementsAre("/ 40", "rnn 40", "rnn.cell 20", "rnn.(own) 20"));
 }
 
 // The same work of a function, once and in loops of 5 and of 7 trips, in one module and in another.
@@ -305,8 +294,11 @@ TEST(ModuleTreeTest, WorkOfOtherTripsIsAddedApart) {
   relu->add_output("b");
   make.Input("x", {"4"}).Node("/head/F", "F", {"x"}, {"h"}).node->set_domain("f");
   make.Node("/rnn/F", "F", {"h"}, {"r"}).node->set_domain("f");
-  AddLoopOverF("r", 5, "r5", &make);
-  AddLoopOverF("r5", 7, "r7", &make);
+  const auto call_f = [](onnx::GraphProto* body) {
+    ModelMaker::AddNode(body, "/rnn/F", "F", {"v"}, {"v2"})->set_domain("f");
+  };
+  call_f(AddLoop("r", 5, "r5", &make));
+  call_f(AddLoop("r5", 7, "r7", &make));
   make.Output("r7");
   const absl::StatusOr<Report> report = make.Count();
   ASSERT_TRUE(report.ok()) << report.status();
