@@ -247,45 +247,6 @@ std::string AmountsText(const onnx::ModelProto& proto) {
   return counts->causal > 0 ? text + " causal;" : text;
 }
 
-// What comes of a node: its census, why it is not counted, or what is wrong.
-std::string OutcomeOf(const std::string& graph) {
-  const std::string text =
-      "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3, \"other\" : 1]> g " + graph;
-  onnx::ModelProto proto;
-  const auto parsed = onnx::OnnxParser::Parse(proto, text.c_str());
-  EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage();
-  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
-  const absl::StatusOr<Inference> inference = Infer(*model);
-  if (!inference.ok()) return std::string(inference.status().message());
-  const absl::StatusOr<Counts> counts = Count(*inference);
-  if (!counts.ok()) return std::string(counts.status().message());
-  return counts->unknown > 0 ? counts->unknown_items.back().reason : CostOf(*counts);
-}
-
-// Nodes that no example is near of, by hand.
-TEST(NodesTest, CostWhatTheirLoopsDoOrSayWhyNot) {
-  const struct {
-    const char *graph, *outcome;
-  } cases[] = {
-      // 3 outputs of 3 places each: on one axis a floor, 3 add, and 2 corners times their weights.
-      {"(float[1,1,5] x, float[1,1,3] w, float[1,3,3] o) => (float[1,1,3] y) "
-       "{ y = DeformConv(x, w, o) }",
-       "mac=9 add=45 mul=18 round=9"},
-      // 27 outputs of 8 places, 2 channels: 8 corners, whose weights are products of 3.
-      {"(float[1,2,4,4,4] x, float[3,2,2,2,2] w, float[1,24,3,3,3] o) => (float[1,3,3,3,3] y) "
-       "{ y = DeformConv(x, w, o) }",
-       "mac=1296 add=5400 mul=6912 round=648"},
-      {"(float[2] x) => (float[1,K] y) { m = other.G(x) y = ai.onnx.ml.CastMap(m) }",
-       "the map is not known"},
-      {"(float x) => (float y) { y = LpNormalization(x) }", "axis -1 is outside of rank 0"},
-      {"(float[2] x) => (uint8[2] y) { y = QuantizeLinear(x) }", "the scale is missing"},
-      {"(float[2] x) => (float[2] y) { s = SequenceConstruct() y = Identity(x) }",
-       "there are no inputs"},
-      {"(float[2] x) => (float[2] y) { y = Concat<axis=0>() }", "there are no inputs"},
-  };
-  for (const auto& c : cases) EXPECT_THAT(OutcomeOf(c.graph), HasSubstr(c.outcome)) << c.graph;
-}
-
 TEST(ExamplesTest, AmountsAreThoseOfTheTable) {
   std::vector<std::string> found;
   for (const Example& e : AllExamples()) {

@@ -1,0 +1,296 @@
+// Nodes that no example is near of: what they cost and give, worked out by hand, or why they are
+// refused or not counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "onnx/defs/parser.h"
+#include "onnx/onnx_pb.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
+#include "src/load/load.h"
+
+namespace onnxflops {
+namespace {
+
+using testing::HasSubstr;
+
+// "mac=9 add=45: [1, 3]": the census and the shapes of the outputs; else why there is none.
+std::string OutcomeOf(const onnx::ModelProto& proto) {
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
+  if (!model.ok()) return std::string(model.status().message());
+  const absl::StatusOr<Inference> inference = Infer(*model);
+  if (!inference.ok()) return std::string(inference.status().message());
+  const absl::StatusOr<Counts> counts = Count(*inference);
+  if (!counts.ok()) return std::string(counts.status().message());
+  if (counts->unknown > 0) return counts->unknown_items.back().reason;
+  Cost cost;
+  cost.flops = counts->total.flops;
+  cost.int_ops = counts->total.int_ops;
+  std::vector<std::string> shapes;
+  for (const ValueId output : inference->model->graphs[0].outputs) {
+    shapes.push_back(inference->FactOf(output)->shape.ToString());
+  }
+  return absl::StrCat(cost.ToString(), ": ", absl::StrJoin(shapes, " "));
+}
+
+onnx::ModelProto ModelOf(absl::string_view graph) {
+  const std::string text = absl::StrCat(
+      "<ir_version: 10, opset_import: [\"\" : 24, \"ai.onnx.ml\" : 3, \"com.microsoft\" : 1, "
+      "\"other\" : 1]> g ",
+      graph);
+  onnx::ModelProto proto;
+  const auto parsed = onnx::OnnxParser::Parse(proto, text.c_str());
+  EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage() << "\n" << text;
+  return proto;
+}
+
+struct Case {
+  const char *graph, *outcome;  // a part of it
+};
+
+void ExpectOutcomes(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    EXPECT_THAT(OutcomeOf(ModelOf(c.graph)), HasSubstr(c.outcome)) << c.graph;
+  }
+}
+
+TEST(NodesTest, OfImagesAndWindows) {
+  ExpectOutcomes({
+      {"(float[1,4,8,8] x, float[4,2,4,4] w) => (float[A,B,C,D] y) <int64[3] p = {1, 1, 1}> "
+       "{ y = com.microsoft.ConvTransposeWithDynamicPads(x, w, p) }",
+       "Pads has 3 elements, not 4"},
+      // 11 places on each axis before the pads.
+      {"(float[1,4,8,8] x, float[4,2,4,4] w) => (float[A,B,C,D] y) <int64[4] p = {1, 9, 2, 9}> "
+       "{ y = com.microsoft.ConvTransposeWithDynamicPads(x, w, p) }",
+       "the output has -7 elements along spatial axis 1"},
+      {"(float[1,4,8,8] x, float[4,2,4,4] w) => (float[A,B,C,D] y) <int64[4] p = {1, 9, 2, 2}> "
+       "{ y = com.microsoft.ConvTransposeWithDynamicPads(x, w, p) }",
+       ": [1, 2, 8, 0]"},
+      {"(int32[5,1] x, float[16,1,3,8] w, float[16] b, float[90,8] c) => (float[A,B] y) "
+       "{ y = com.microsoft.WordConvEmbedding(x, w, b, c) }",
+       "a window of 3 characters on words of 1"},
+      {"(float[1,3,8,8] x, float[5,4] b, int32[5] i) => (float[A,B,C,D] y) <int32[3] s = {2, 3, "
+       "4}> "
+       "{ y = com.microsoft.CropAndResize(x, b, i, s) }",
+       "crop_size has 3 elements"},
+      {"(float[1,1,2,2] x, int64[1,1,2,2] i) => (float[A,B,C,D] y) <int64[3] s = {1, 1, 4}> "
+       "{ y = MaxUnpool<kernel_shape = [2, 2]>(x, i, s) }",
+       "output_shape has 3 elements, X has rank 4"},
+      {"(float[1,1,5,5] x) => (float[A,B,C,D] y) { y = MaxPool<kernel_shape = [2, 0]>(x) }",
+       "kernel"},
+      {"(float[1,3,5,5] x, float[4,3,0,2] w) => (float[A,B,C,D] y) { y = Conv(x, w) }",
+       "the kernel has size 0"},
+  });
+}
+
+TEST(NodesTest, CostWhatTheirLoopsDoOrSayWhyNot) {
+  ExpectOutcomes({
+      // 3 outputs of 3 places each: on one axis a floor, 3 add, and 2 corners times their weights.
+      {"(float[1,1,5] x, float[1,1,3] w, float[1,3,3] o) => (float[1,1,3] y) "
+       "{ y = DeformConv(x, w, o) }",
+       "mac=9 add=45 mul=18 round=9"},
+      // 27 outputs of 8 places, 2 channels: 8 corners, whose weights are products of 3.
+      {"(float[1,2,4,4,4] x, float[3,2,2,2,2] w, float[1,24,3,3,3] o) => (float[1,3,3,3,3] y) "
+       "{ y = DeformConv(x, w, o) }",
+       "mac=1296 add=5400 mul=6912 round=648"},
+      {"(float[2] x) => (float[1,K] y) { m = other.G(x) y = ai.onnx.ml.CastMap(m) }",
+       "the map is not known"},
+      {"(float x) => (float y) { y = LpNormalization(x) }", "axis -1 is outside of rank 0"},
+      {"(float[2] x) => (uint8[2] y) { y = QuantizeLinear(x) }", "the scale is missing"},
+      {"(float[2] x) => (float[2] y) { s = SequenceConstruct() y = Identity(x) }",
+       "there are no inputs"},
+      {"(float[2] x) => (float[2] y) { y = Concat<axis=0>() }", "there are no inputs"},
+  });
+}
+
+TEST(NodesTest, OfAttention) {
+  ExpectOutcomes({
+      {"(float[2,3,8] q, float[2,7,8] k, float[2,7,8] v, bool[1,1,2,3,7] m) => (float[A,B,C] y) "
+       "{ y = Attention<q_num_heads = 2, kv_num_heads = 2>(q, k, v, m) }",
+       "attn_mask has rank 5, more than 4"},
+      // 2 heads of 3 queries and 7 keys in 2 items: 84 scores, of 4 products each, and as many
+      // back.
+      {"(float[2,3,8] q, float[2,7,2,2,4] k) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k) }",
+       "mac=672 add=168 mul=84 div=84 cmp=84 exp=84: [2, 3, 8]"},
+      {"(float[2,3,8] q, float[2,7,2,3,4] k) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k) }",
+       "packed K, V"},
+      {"(float[2,3,8] q, float[2,7,2,2,5] k) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k) }",
+       "head size of Q and K"},
+      {"(float[2,3,8] q, float[2,7,2,2,2,1] k, float[2,7,2,2,2,1] v) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k, v) }",
+       "input 1 has rank 6"},
+      {"(float[2,5,16] x, int64[2,5] p, float[50,4] c, float[50,4] s) => (float[A,B,C] y) "
+       "{ y = com.microsoft.RotaryEmbedding<num_heads = -1>(x, p, c, s) }",
+       "num_heads is -1"},
+      {"(float[2,2,5,8] x, int64[2,5] p, float[50,10] c, float[50,10] s) => (float[A,B,C,D] y) "
+       "{ y = com.microsoft.RotaryEmbedding(x, p, c, s) }",
+       "cos_cache rotates 20 of the 8 features of a head"},
+      {"(float[5,3,16] q, float[5,3,8] k, float[5,3,8] v, float[5,2,64,4] pk, float[5,2,64,4] pv, "
+       "int32[15,8] i, int32[15] c, int32[5] l) => (float[A,B,C] y, float[D,E,F,G] a, "
+       "float[H,I,J,K] b) <int32 t = {40}> { y, a, b = com.microsoft.DynamicSparseAttention<"
+       "num_heads = 4, kv_num_heads = 2, attention_mode = \"local_plus_selected\">"
+       "(q, k, v, pk, pv, , , i, c, l, t) }",
+       "local_plus_selected needs a local_window_size"},
+      {"(float[32,8] t, int64[1] q, int64[1] k) => (float[A,B,C,D] y) "
+       "{ y = com.microsoft.RelativePositionBias(t, q, k) }",
+       ": [1, 8, relativepositionbias(y), relativepositionbias(y).3]"},
+  });
+}
+
+// 15 queries of 4 heads of 8. In windows of 4, of 6 buffered and 5 new tokens one is closed by this
+// call in each of 3 items; it and the 12 of the past are met: 195 pairs. Norm of 60 queries and 3
+// keys, rotation of 8 elements of each; softmax, bias and weight of 192 slots; the best two of 13.
+TEST(NodesTest, OfIndexers) {
+  const auto graph = [](const char* past, const char* inputs, const char* stored) {
+    return absl::StrCat(
+        "(float[3,5,32] q, float[3,5,16] k, float[8] a, float[8] b, float[64,4] c, float[64,4] s, ",
+        past, ", float[2,3,6,16] l) => (int32[A,B,C] i, float[D,E,F] o, float[G,H,I,J] u) ", stored,
+        " { i, o, u = com.microsoft.SparseAttentionIndexer<policy_mode = \"csa\", "
+        "compress_ratio = 4, index_topk = 2>(q, k, a, b, c, s, , p, , , , , ",
+        inputs, ", l) }");
+  };
+  EXPECT_EQ(OutcomeOf(ModelOf(graph("float[3,12,8] p", "", ""))),
+            "mac=6240 add=2619 mul=3828 div=759 cmp=1362 exp=192 sqrt=63: "
+            "[3, 5, 2] [3, 13, 8] [2, 3, 7, 16]");
+  // Of a buffer of 40, 11 are in use.
+  EXPECT_EQ(OutcomeOf(ModelOf(graph("float[3,40,8] p", "n", "<int64 n = {11}>"))),
+            "mac=5760 add=2559 mul=3708 div=759 cmp=1272 exp=192 sqrt=63: "
+            "[3, 5, 2] [3, 40, 8] [2, 3, 7, 16]");
+  EXPECT_EQ(OutcomeOf(ModelOf(graph("float[3,40,8] p, int64 n", "n", ""))),
+            "past_sequence_length is not known");
+}
+
+TEST(NodesTest, OfPackedNumbersAndText) {
+  ExpectOutcomes({
+      {"(uint8[100,16] d, int64[2,5] i, float16[100,2] s) => (float16[A,B,C] y) "
+       "{ y = com.microsoft.GatherBlockQuantized<block_size = 16, bits = 3>(d, i, s) }",
+       "bits is 3"},
+      {"(uint8[100,16] d, int64[2,5] i, float16[100,2] s) => (float16[A,B,C] y) "
+       "{ y = com.microsoft.GatherBlockQuantized<block_size = 16, gather_axis = 1>(d, i, s) }",
+       "packed numbers cannot be gathered along their axis"},
+      {"(float[5,64] a, uint8[2000] b) => (float[A,B] y) <int64[3] s = {64, 48, 1}> "
+       "{ y = com.microsoft.MatMulFpQ4<blk_quant_type = 0>(a, b, s) }",
+       "B_shape has 3 elements"},
+      {"(float16[5,64] a, uint8[48,32] b, uint8[48,4] s, float t) => (float16[A,B] y) "
+       "{ y = com.microsoft.MatMulBlockQuantizedFp4Weight<block_size = 0>(a, b, s, t) }",
+       "block_size is 0"},
+      {"(int64[5] a, int64[7] b, int64 p) => (int64[A] y, int64 i) "
+       "{ y, i = com.microsoft.BifurcationDetector<min_ngram_size = 0>(a, b, p) }",
+       "n-grams of 0 to 3"},
+      {"(int64[5] a, int64[7] b, int64 p) => (int64[A] y, int64 i) "
+       "{ y, i = com.microsoft.BifurcationDetector<min_ngram_size = 4>(a, b, p) }",
+       "n-grams of 4 to 3"},
+      {"(float[2,7] x, float[7] b) => (float[A,B] y) { y = com.microsoft.BiasSplitGelu(x, b) }",
+       "D is 7, which is odd"},
+      {"(float[2,6,5] x, float[6,1,0] w) => (float[A,B,C] y, float[D,E,F] s) "
+       "{ y, s = com.microsoft.CausalConvWithState(x, w) }",
+       "the kernel has size 0"},
+      {"(float[2,6,5] x, float[6,1,4] w) => (float[A,B,C] y, float[D,E,F] s) "
+       "{ y, s = com.microsoft.CausalConvWithState<dilation = 0>(x, w) }",
+       "dilation is 0"},
+      {"(float[2,6,5] x, float[6,1,4] w) => (float[A,B,C] y, float[D,E,F] s) "
+       "{ y, s = com.microsoft.CausalConvWithState<ndim = 4>(x, w) }",
+       "ndim is 4"},
+  });
+}
+
+TEST(NodesTest, OfShapes) {
+  ExpectOutcomes({
+      {"(float[2,3] a) => (float[A] y) { y = Einsum<equation = \"a..b->a\">(a) }",
+       "the equation holds '.' out of place"},
+      {"(float[2,3] a) => (float[A] y) { y = Einsum<equation = \"ij->k\">(a) }",
+       "the equation's output has 'k'"},
+      {"(float[2,3] a) => (float[A] y) { y = Einsum<equation = \"ij->ii\">(a) }",
+       "the equation's output has 'i'"},
+      {"(float[2,3] x, int64[3] l) => (float[A,B] y) "
+       "{ y = ReverseSequence<batch_axis = 1, time_axis = 1>(x, l) }",
+       "batch_axis and time_axis are both 1"},
+      {"(float[0,3] x) => (float[A,B] y) <int64[2] s = {-1, 0}> "
+       "{ y = Reshape<allowzero = 1>(x, s) }",
+       "-1 beside a size of 0 could be any size"},
+      {"(int64[2] s) => (float[A,B] y) "
+       "{ y = ConstantOfShape<value = float[2] {1.0, 2.0}>(s) }",
+       "value has 2 elements, not 1"},
+      {"(float x) => (float[A] y) <float a = {0}, float b = {1000000000000000000000000000000}, "
+       "float c = {0.001}> { y = Range(a, b, c) }",
+       "is endless"},
+      // N, N - 2, ..., down to 1.
+      {"(float[N] x) => (int64[A] y) <int64[1] i = {0}, int64 z = {0}, int64 d = {-2}> "
+       "{ s = Shape(x) n = Squeeze(s, i) y = Range(n, z, d) }",
+       ": [floor((N + 1)/2)]"},
+      {"(float[1,128,1] x, float[16] w) => (float[A,B,C,D] y) <int64 t = {4}, int64 l = {8}> "
+       "{ y = STFT(x, t, w, l) }",
+       "frame_length"},
+      {"(float[1,128,1] x, int64 l) => (float[A,B,C,D] y) <int64 t = {4}> "
+       "{ y = STFT(x, t, , l) }",
+       "frame_length is decided at run time"},
+      {"(float[7,3] x) => (float[A,B] y, float[C,D] z) { y, z = Split<num_outputs = 3>(x) }",
+       "num_outputs differs: 3 vs 2"},
+      {"(float[7,3] x) => (float[A,B] y, float[C,D] z) { y, z = Split<num_outputs = 2>(x) }",
+       ": [4, 3] [3, 3]"},
+  });
+}
+
+// As they stand in raw_data: little endian, two or four elements to a byte, low bits first.
+TEST(NodesTest, RawIntegersOfEveryType) {
+  using onnx::TensorProto;
+  const struct {
+    int type;
+    std::string bytes;
+  } cases[] = {
+      {TensorProto::UINT64, std::string("\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 24)},
+      {TensorProto::UINT32, std::string("\2\0\0\0\1\0\0\0\3\0\0\0", 12)},
+      {TensorProto::INT16, std::string("\2\0\1\0\3\0", 6)},
+      {TensorProto::UINT16, std::string("\2\0\1\0\3\0", 6)},
+      {TensorProto::INT8, "\2\1\3"},
+      {TensorProto::UINT8, "\2\1\3"},
+      {TensorProto::INT4, "\x12\x03"},
+      {TensorProto::UINT4, "\x12\x03"},
+      {TensorProto::UINT2, "\x36"},
+  };
+  for (const auto& c : cases) {
+    onnx::ModelProto proto =
+        ModelOf("(float[6] x) => (float[A,B,C] y) { s = Cast<to = 7>(w) y = Reshape(x, s) }");
+    auto* w = proto.mutable_graph()->add_initializer();
+    w->set_name("w");
+    w->set_data_type(c.type);
+    w->add_dims(3);
+    w->set_raw_data(c.bytes);
+    EXPECT_THAT(OutcomeOf(proto), HasSubstr(": [2, 1, 3]")) << c.type;
+  }
+}
+
+// The sign is the highest bit: -1 is what is left, 6 / 2.
+TEST(NodesTest, RawIntegersBelowZero) {
+  using onnx::TensorProto;
+  const struct {
+    int type;
+    std::string bytes;
+  } cases[] = {
+      {TensorProto::INT16, std::string("\2\0\xff\xff", 4)},
+      {TensorProto::INT8, "\2\xff"},
+      {TensorProto::INT4, "\xf2"},
+  };
+  for (const auto& c : cases) {
+    onnx::ModelProto proto =
+        ModelOf("(float[6] x) => (float[A,B] y) { s = Cast<to = 7>(w) y = Reshape(x, s) }");
+    auto* w = proto.mutable_graph()->add_initializer();
+    w->set_name("w");
+    w->set_data_type(c.type);
+    w->add_dims(2);
+    w->set_raw_data(c.bytes);
+    EXPECT_THAT(OutcomeOf(proto), HasSubstr(": [2, 3]")) << c.type;
+  }
+}
+
+}  // namespace
+}  // namespace onnxflops
