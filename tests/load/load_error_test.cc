@@ -149,6 +149,8 @@ TEST(LoadErrorTest, Attributes) {
        "node 'n' (A): attribute 'axis': is of type INT but holds a value of type STRING"},
       {"nothing", with(Bytes(1, "axis")),
        "node 'n' (A): attribute 'axis': has neither a type nor a value"},
+      {"a type after the last", with(Bytes(1, "axis") + Number(20, 15)),
+       "node 'n' (A): attribute 'axis': is of type 15, which ONNX 1.23.2 does not have"},
       {"unknown type", with(Bytes(1, "axis") + Number(20, 99)),
        "node 'n' (A): attribute 'axis': is of type 99, which ONNX 1.23.2 does not have"},
       {"no name", with(Number(3, 1)), "node 'n' (A): attribute '': has no name"},

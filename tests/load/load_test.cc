@@ -286,6 +286,24 @@ TEST(LoadTest, PackedAndUnpackedListsAreTheSame) {
   EXPECT_THAT(m->nodes[0].attributes[1].ints, ElementsAre(5, -1));
 }
 
+// What counts nothing is skipped, lists of numbers without a tag each as well: of a graph that
+// initialises a training, the initializers.
+TEST(LoadTest, PackedListsInsideOfWhatIsSkipped) {
+  const std::string eight(8, '\1');
+  const auto training = [](const std::string& tensor) {
+    return ModelOf(Output_("y") + Node_("A", {}, {"y"})) + Bytes(20, Bytes(1, Bytes(5, tensor)));
+  };
+  for (const std::string& tensor :
+       {Packed(1, {2, 300}), Bytes(4, eight), Packed(5, {1, 300}), Packed(7, {1, 300}),
+        Bytes(10, eight), Packed(11, {1, 300}), Packed(1, {2, 300}) + Bytes(4, eight)}) {
+    EXPECT_EQ(ErrorOf(training(tensor)), "it loads");
+  }
+  for (const std::string& tensor : {Bytes(1, "\x80"), Bytes(4, eight.substr(3)),
+                                    Bytes(10, eight.substr(4)), Bytes(7, "\1\x80")}) {
+    EXPECT_THAT(ErrorOf(training(tensor)), HasSubstr("m.onnx: ")) << tensor;
+  }
+}
+
 TEST(LoadTest, AttributeBytesTellEqualAttributes) {
   const std::string i = Attribute_(Bytes(1, "i") + Number(3, 5) + Number(20, 2));
   const Model m =

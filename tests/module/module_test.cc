@@ -366,6 +366,17 @@ TEST(ModulePartTest, ANodeThatRunsInTwoCallsIsOneNode) {
   EXPECT_EQ(part->census[Kind::kCmp], Expr(8));
 }
 
+// One module is shown itself, several in a row that holds them.
+TEST(ModulePartTest, OneModuleIsTheRoot) {
+  const absl::StatusOr<Report> one = TwoCallsOfAFunction().Count({.module = "m.layers.1"});
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_THAT(Rows(*one), ElementsAre("m.layers.1 40", "m.layers.1.fc 36", "m.layers.1.(own) 4"));
+  const absl::StatusOr<Report> own = TwoCallsOfAFunction().Count({.module = "m.layers.1.(own)"});
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_THAT(Rows(*own), ElementsAre("m.layers.1.(own) 4"));
+  EXPECT_FALSE(own->modules[0].own);
+}
+
 TEST(ModulePartTest, WhatIsNotThereIsLikeWhatIs) {
   const struct {
     const char *glob, *message;
