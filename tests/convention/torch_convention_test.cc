@@ -480,6 +480,58 @@ TEST(TorchConventionTest, Upsampling) {
   }
 }
 
+// Twice as long along each of so many axes, 4 channels: results times what thop says of each.
+TEST(TorchConventionTest, UpsamplingOfOtherRanks) {
+  const struct {
+    int axes;
+    const char *op, *mode, *thop;
+  } cases[] = {
+      {1, "upsample_nearest1d", "nearest", "32"},
+      {1, "upsample_linear1d", "linear", "160"},
+      {2, "upsample_bicubic2d", "cubic", "66304"},
+      {3, "upsample_nearest3d", "nearest", "2048"},
+  };
+  for (const auto& c : cases) {
+    TorchMaker make;
+    ModelMaker::Strings from = {"1", "4"};
+    std::vector<int64_t> to = {1, 4};
+    for (int i = 0; i < c.axes; ++i) {
+      from.emplace_back("4");
+      to.push_back(8);
+    }
+    const auto rank = static_cast<int64_t>(to.size());
+    make.Input("x", from).Weight("sizes", {rank}, onnx::TensorProto::INT64);
+    onnx::TensorProto* sizes = make.proto.mutable_graph()->mutable_initializer(0);
+    sizes->set_data_location(onnx::TensorProto::DEFAULT);
+    for (int64_t size : to) sizes->add_int64_data(size);
+    make.Node("n", "Resize", {"x", "", "", "sizes"}, {"y"}).Output("y");
+    make.Text("mode", c.mode).From(Nn("upsampling.Upsample"), c.op, "%x, None, [2.0]");
+    ExpectFigures(c.op, make, {{"thop", c.thop}});
+  }
+}
+
+// Statistics of each instance: torch.export writes it as a batch norm without running ones.
+TEST(TorchConventionTest, InstanceNorm) {
+  for (const bool is_class : {false, true}) {
+    TorchMaker make;
+    make.Input("x", {"2", "3", "4", "4"}).Weight("m.weight", {3}).Weight("m.bias", {3});
+    make.Node("n", "InstanceNormalization", {"x", "m.weight", "m.bias"}, {"y"}).Output("y");
+    const std::string target =
+        absl::StrCat("aten._native_batch_norm_legit.", is_class ? "default" : "no_stats");
+    const std::string name = is_class ? Nn("instancenorm.InstanceNorm2d") : std::string(kNet);
+    make.Scopes("['', 'm', 'norm']", absl::StrCat("['net.Net', '", name, "', '", target, "']"));
+    make.Metadata("pkg.torch.onnx.fx_node",
+                  absl::StrCat("%norm : [num_users=1] = call_function[target=torch.ops.", target,
+                               "](args = (%x, %p_m_weight, %p_m_bias, True, 0.1, 1e-05), kwargs = "
+                               "{})"));
+    ExpectFigures(name, make,
+                  {{"thop", is_class ? "384" : "0"},
+                   {"fvcore", "480"},
+                   {"ptflops", is_class ? "192" : "0"},
+                   {"calflops", "480"}});
+  }
+}
+
 // ---- recurrent layers: 5 inputs, 4 hidden, 3 steps, batch 2
 
 TEST(TorchConventionTest, Lstm) {

@@ -24,13 +24,59 @@ using ::testing::StartsWith;
 struct ErrorCase {
   const char* what;
   std::string bytes;
-  std::string message;
+  std::string message;  // none: it loads
 };
 
 void ExpectErrors(const std::vector<ErrorCase>& cases) {
   for (const ErrorCase& c : cases) {
-    EXPECT_EQ(ErrorOf(c.bytes), "m.onnx: " + c.message) << c.what;
+    const std::string expected = c.message.empty() ? "it loads" : "m.onnx: " + c.message;
+    EXPECT_EQ(ErrorOf(c.bytes), expected) << c.what;
   }
+}
+
+std::string Repeated(const std::string& field, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += field;
+  return all;
+}
+
+// One more than there may be of each, and as many as there may be.
+TEST(LoadErrorTest, Numbers) {
+  const auto node = [](const std::string& more) {
+    return ModelOf(Bytes(11, Bytes(1, "x")) + Node_("A", {}, {}, Named("n") + more));
+  };
+  std::string attributes, opsets;
+  for (size_t i = 0; i < kMaxNodeAttributes; ++i) {
+    attributes += Attribute_(Bytes(1, absl::StrCat("a", i)) + Number(3, 1));
+  }
+  for (size_t i = 1; i < kMaxOpsetImports; ++i) opsets += Opset(absl::StrCat("d", i), 1);
+  const int inputs = static_cast<int>(kMaxNodeInputs);
+  ExpectErrors({
+      {"inputs", node(Repeated(Bytes(1, "x"), inputs)), ""},
+      {"too many inputs", node(Repeated(Bytes(1, "x"), inputs + 1)),
+       "node 'n' (A) has more than 16384 inputs or outputs (node-inputs)"},
+      {"outputs", node(Repeated(Bytes(2, ""), inputs)), ""},
+      {"too many outputs", node(Repeated(Bytes(2, ""), inputs + 1)),
+       "node 'n' (A) has more than 16384 inputs or outputs (node-inputs)"},
+      {"attributes", node(attributes), ""},
+      {"too many attributes", node(attributes + Attribute_(Bytes(1, "b") + Number(3, 1))),
+       "node 'n' (A): it has more than 1024 attributes (node-attributes)"},
+      {"opsets", ModelOf("") + opsets, ""},
+      {"too many opsets", ModelOf("") + opsets + Opset("d", 1),
+       "imports more than 256 opsets (opset-imports)"},
+  });
+}
+
+// Of a message that counts nothing: a device's sharding, and a graph in a graph's attribute.
+TEST(LoadErrorTest, DepthOfWhatIsSkipped) {
+  const auto nested = [](int depth) {
+    std::string graph = Bytes(2, "g");
+    for (int i = 0; i < depth; ++i) graph = Bytes(1, Bytes(5, Bytes(6, graph)));
+    return ModelOf("") + Bytes(20, Bytes(1, graph));
+  };
+  EXPECT_EQ(ErrorOf(nested(33)), "it loads");  // three messages each, below the training's graph
+  EXPECT_EQ(ErrorOf(nested(34)),
+            "m.onnx: messages are nested more than 100 deep (ignored-nesting)");
 }
 
 TEST(LoadErrorTest, Graphs) {
@@ -161,6 +207,8 @@ TEST(LoadErrorTest, Attributes) {
        "node 'n' (A): attribute 'i' is given twice"},
       {"two tensors", with(Bytes(1, "value") + Bytes(5, number) + Bytes(5, number)),
        "node 'n' (A): attribute 'value': its tensor is given twice"},
+      {"two graphs", with(Bytes(1, "body") + Bytes(6, Named("g")) + Bytes(6, Named("g"))),
+       "node 'n' (A): attribute 'body': its graph is given twice"},
       {"two sparse tensors", with(Bytes(1, "value") + Bytes(22, sparse) + Bytes(22, sparse)),
        "node 'n' (A): attribute 'value': its tensor is given twice"},
       {"tensor inside",
@@ -191,6 +239,15 @@ TEST(LoadErrorTest, Tensors) {
        "initializer 'w': is of type int64 but has float_data"},
       {"external too short", with({1}, external),
        "initializer 'w': int64[1] needs 8 bytes, its external data has 9"},
+      {"external of no length",
+       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "8x"))),
+       "initializer 'w': the length of its external data is '8x'"},
+      {"external of less than none",
+       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "-8"))),
+       "initializer 'w': the length of its external data is '-8'"},
+      {"external of many digits",
+       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "00000000000000000008"))),
+       ""},
       {"external and not", with({1}, external + Packed(7, {1})),
        "initializer 'w': has external data and a payload in the file as well"},
       {"negative", with({2, -4}, ""), "initializer 'w': has a dimension of -4"},
@@ -216,6 +273,38 @@ TEST(LoadErrorTest, SparseTensors) {
        "a part of a sparse tensor is given twice"},
       {"indices twice", ModelOf(Bytes(15, all + Bytes(2, indices))),
        "a part of a sparse tensor is given twice"},
+      {"no indices", ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9))),
+       "sparse tensor 'w' has no indices"},
+      {"indices of two",
+       ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9) +
+                             Bytes(2, Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
+       "sparse tensor 'w': indices int64[2] do not fit its 1 values"},
+      {"indices by axis, of too many",
+       ModelOf(
+           Bytes(15, Bytes(1, values) + Number(3, 9) +
+                         Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
+       "sparse tensor 'w': indices int64[1,2] do not fit its 1 values"},
+      {"indices of int32",
+       ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9) +
+                             Bytes(2, Number(1, 1) + Number(2, 6) + Packed(5, {5})))),
+       "sparse tensor 'w': indices int32[1] do not fit its 1 values"},
+      {"negative", ModelOf(Bytes(15, all + Number(3, static_cast<uint64_t>(-2)))),
+       "sparse tensor 'w' has a dimension of -2"},
+      {"rank", ModelOf(Bytes(15, all + Packed(3, std::vector<uint64_t>(64, 1)))),
+       "sparse tensor 'w' has more than 64 dimensions (rank)"},
+      {"values of rank 2",
+       ModelOf(Bytes(15, Bytes(1, Number(1, 1) + values) + Bytes(2, indices) + Number(3, 9))),
+       "sparse tensor 'w': its values are not a list"},
+      {"as much as there may be", ModelOf(Bytes(15, all + Packed(3, std::vector<uint64_t>(63, 1)))),
+       ""},
+      {"by axis",
+       ModelOf(
+           Bytes(15, Bytes(1, values) + Number(3, 9) + Number(3, 8) +
+                         Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
+       ""},
+      {"of nothing",
+       ModelOf(Bytes(15, Bytes(1, Number(1, 0) + Number(2, 7) + Bytes(8, "w")) + Number(3, 9))),
+       ""},
   });
 }
 
@@ -234,6 +323,10 @@ TEST(LoadErrorTest, Types) {
        "the type of 'x': more than 4611686018427387904 elements (elements)"},
       {"no such type", with(Bytes(1, Number(1, 99))),
        "the type of 'x': data type 99, which ONNX 1.23.2 does not have"},
+      {"rank", with(Bytes(1, Number(1, 1) + Bytes(2, Repeated(Bytes(1, Number(1, 1)), 65)))),
+       "the type of 'x': more than 64 dimensions (rank)"},
+      {"as many dimensions as there may be",
+       with(Bytes(1, Number(1, 1) + Bytes(2, Repeated(Bytes(1, Number(1, 1)), 64)))), ""},
       {"deep", with(deep), "the type of 'x': types are nested more than 32 deep (type-nesting)"},
   });
 }
