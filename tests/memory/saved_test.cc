@@ -1,0 +1,83 @@
+// What backward keeps of the examples of all rows. data/example_saved.txt has the bytes where all
+// floating-point inputs need a gradient, only the first, and only the last: each that needs one is
+// multiplied by a parameter before, which keeps the input as it was.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "onnx/onnx_pb.h"
+#include "ops/op_def.h"
+#include "src/onnxflops.h"
+#include "tests/kept_table.h"
+#include "tests/ops/examples.h"
+
+namespace onnxflops {
+namespace {
+
+std::vector<int> FloatInputs(const onnx::GraphProto& graph) {
+  std::vector<int> inputs;
+  for (int i = 0; i < graph.input_size(); ++i) {
+    const auto& type = graph.input(i).type();
+    if (!type.has_tensor_type()) continue;
+    if (IsFloat(static_cast<DType>(type.tensor_type().elem_type()))) inputs.push_back(i);
+  }
+  return inputs;
+}
+
+// The input, times a parameter of its own.
+void MultiplyInput(int i, onnx::GraphProto* graph) {
+  onnx::ValueInfoProto* input = graph->mutable_input(i);
+  const std::string name = input->name();
+  onnx::TensorProto* p = graph->add_initializer();
+  p->set_name(name + ".weight");
+  p->add_dims(1);
+  p->set_data_type(input->type().tensor_type().elem_type());
+  p->set_data_location(onnx::TensorProto::EXTERNAL);
+  input->set_name("raw_" + name);
+  onnx::NodeProto* mul = graph->add_node();
+  mul->set_op_type("Mul");
+  mul->add_input(input->name());
+  mul->add_input(p->name());
+  mul->add_output(name);
+}
+
+// "64*N, of inputs 16*N", or why there is none.
+std::string SavedOf(onnx::ModelProto proto, const std::vector<int>& trained) {
+  for (const int i : trained) MultiplyInput(i, proto.mutable_graph());
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
+  if (!model.ok()) return std::string(model.status().message());
+  CountOptions options;
+  options.memory.emplace();
+  const absl::StatusOr<Report> report = Count(*model, options);
+  if (!report.ok()) return std::string(report.status().message());
+  const auto& memory = *report->memory;
+  return absl::StrCat(memory.saved_bytes.ToString(), ", of inputs ",
+                      memory.saved_input_bytes.ToString(),
+                      memory.unknown_saved > 0 ? ", at least" : "");
+}
+
+TEST(SavedTest, ExamplesKeepWhatTheTableSays) {
+  std::vector<std::string> lines;
+  std::map<std::string, int> numbers;
+  for (const Example& e : AllExamples()) {
+    if (e.def->gradient.formula == nullptr) continue;
+    const std::string op = absl::StrCat(e.domain.empty() ? "ai.onnx" : e.domain, ".", e.def->name);
+    const absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
+    ASSERT_TRUE(proto.ok()) << proto.status();
+    const std::vector<int> inputs = FloatInputs(proto->graph());
+    lines.push_back(absl::StrCat("## ", op, " ", ++numbers[op]));
+    if (inputs.empty()) continue;
+    lines.push_back("all: " + SavedOf(*proto, inputs));
+    if (inputs.size() == 1) continue;
+    lines.push_back("first: " + SavedOf(*proto, {inputs.front()}));
+    lines.push_back("last: " + SavedOf(*proto, {inputs.back()}));
+  }
+  ExpectKept(lines, "example_saved.txt");
+}
+
+}  // namespace
+}  // namespace onnxflops
