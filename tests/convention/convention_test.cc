@@ -14,6 +14,9 @@
 #include "absl/strings/str_split.h"
 #include "src/convention/comparison.h"
 #include "src/convention/conventions.h"
+#include "src/convention/formula_facts.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
 #include "src/report/report.h"
@@ -302,6 +305,37 @@ TEST(FormulaTest, TokensOfAnImageStandBesideThoseOfAText) {
   make.Node("h", "MatMul", {"all", "head.weight"}, {"logits"}).Output("logits");
   const int params = 11 * 6 + 4 * 6 + 6 * 11, tokens = 2 * (5 + 3);
   EXPECT_EQ(Ask(make.Load().value(), "config-6n").headline, Expr(6 * params * tokens));
+}
+
+// Of three experts a token meets one. Two layers share theirs: 2/3 of the weights idle, once.
+TEST(FormulaTest, ExpertsOfTwoLayersAreIdleOnce) {
+  ModelMaker make;
+  make.Input("ids", {"2", "4"});
+  make.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(onnx::TensorProto::INT64);
+  auto* contrib = make.proto.add_opset_import();
+  contrib->set_domain("com.microsoft");
+  contrib->set_version(1);
+  make.Weight("emb.weight", {11, 6}).Weight("router.weight", {6, 3});
+  make.Weight("up.weight", {3, 5, 6}).Weight("down.weight", {3, 6, 5});
+  make.Node("g", "Gather", {"emb.weight", "ids"}, {"x0"});
+  for (const int layer : {0, 1}) {
+    const std::string x = absl::StrCat("x", layer), p = absl::StrCat("p", layer);
+    make.Node(absl::StrCat("r", layer), "MatMul", {x, "router.weight"}, {p + "3"});
+    make.Node(absl::StrCat("f", layer), "Flatten", {p + "3"}, {p}, {{"axis", 2}});
+    make.Node(absl::StrCat("m", layer), "MoE", {x, p, "up.weight", "", "down.weight"},
+              {absl::StrCat("x", layer + 1)}, {{"k", 1}});
+    make.node->set_domain("com.microsoft");
+  }
+  make.Output("x2");
+  const Inference inference = Infer(make.Load().value()).value();
+  const FormulaFacts facts = ReadFormulaFacts(inference, Count(inference).value());
+  const int experts = 3 * 5 * 6 + 3 * 6 * 5, others = 11 * 6 + 6 * 3;
+  EXPECT_EQ(facts.parameters.n, Expr(others + experts));
+  EXPECT_EQ(facts.parameters.a, Expr(others + experts / 3));
 }
 
 TEST(FormulaTest, NeedsTokens) {

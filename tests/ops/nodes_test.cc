@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
+#include "ops/parts.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
@@ -20,7 +22,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// "mac=9 add=45: [1, 3]": the census and the shapes of the outputs; else why there is none.
+// "mac=9 add=45: [1, 3]; float32": the census, the shapes of the outputs and the types that are
+// multiplied; else why there is none.
 std::string OutcomeOf(const onnx::ModelProto& proto) {
   const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
   if (!model.ok()) return std::string(model.status().message());
@@ -36,7 +39,11 @@ std::string OutcomeOf(const onnx::ModelProto& proto) {
   for (const ValueId output : inference->model->graphs[0].outputs) {
     shapes.push_back(inference->FactOf(output)->shape.ToString());
   }
-  return absl::StrCat(cost.ToString(), ": ", absl::StrJoin(shapes, " "));
+  std::string types;
+  for (const auto& [operands, macs] : counts->total.macs_by_dtype) {
+    absl::StrAppend(&types, "; ", operands.ToString());
+  }
+  return absl::StrCat(cost.ToString(), ": ", absl::StrJoin(shapes, " "), types);
 }
 
 onnx::ModelProto ModelOf(absl::string_view graph) {
@@ -150,23 +157,60 @@ TEST(NodesTest, OfAttention) {
 // call in each of 3 items; it and the 12 of the past are met: 195 pairs. Norm of 60 queries and 3
 // keys, rotation of 8 elements of each; softmax, bias and weight of 192 slots; the best two of 13.
 TEST(NodesTest, OfIndexers) {
-  const auto graph = [](const char* past, const char* inputs, const char* stored) {
-    return absl::StrCat(
-        "(float[3,5,32] q, float[3,5,16] k, float[8] a, float[8] b, float[64,4] c, float[64,4] s, ",
+  const auto outcome = [](const char* query, const char* past, const char* used,
+                          const char* stored) {
+    return OutcomeOf(ModelOf(absl::StrCat(
+        "(", query, " q, float[3,5,16] k, float[8] a, float[8] b, float[64,4] c, float[64,4] s, ",
         past, ", float[2,3,6,16] l) => (int32[A,B,C] i, float[D,E,F] o, float[G,H,I,J] u) ", stored,
         " { i, o, u = com.microsoft.SparseAttentionIndexer<policy_mode = \"csa\", "
-        "compress_ratio = 4, index_topk = 2>(q, k, a, b, c, s, , p, , , , , ",
-        inputs, ", l) }");
+        "compress_ratio = 4, index_topk = 2>(q, ",
+        absl::StrContains(query, "40") ? "" : "k", ", a, b, c, s, , p, , , , , ", used, ", l) }")));
   };
-  EXPECT_EQ(OutcomeOf(ModelOf(graph("float[3,12,8] p", "", ""))),
-            "mac=6240 add=2619 mul=3828 div=759 cmp=1362 exp=192 sqrt=63: "
-            "[3, 5, 2] [3, 13, 8] [2, 3, 7, 16]");
+  const std::string expected =
+      "mac=6240 add=2619 mul=3828 div=759 cmp=1362 exp=192 sqrt=63: "
+      "[3, 5, 2] [3, 13, 8] [2, 3, 7, 16]; float32";
+  EXPECT_EQ(outcome("float[3,5,32]", "float[3,12,8] p", "", ""), expected);
+  EXPECT_EQ(outcome("float[3,5,40]", "float[3,12,8] p", "", ""), expected);  // the key behind it
   // Of a buffer of 40, 11 are in use.
-  EXPECT_EQ(OutcomeOf(ModelOf(graph("float[3,40,8] p", "n", "<int64 n = {11}>"))),
+  EXPECT_EQ(outcome("float[3,5,32]", "float[3,40,8] p", "n", "<int64 n = {11}>"),
             "mac=5760 add=2559 mul=3708 div=759 cmp=1272 exp=192 sqrt=63: "
-            "[3, 5, 2] [3, 40, 8] [2, 3, 7, 16]");
-  EXPECT_EQ(OutcomeOf(ModelOf(graph("float[3,40,8] p, int64 n", "n", ""))),
+            "[3, 5, 2] [3, 40, 8] [2, 3, 7, 16]; float32");
+  EXPECT_EQ(outcome("float[3,5,32]", "float[3,40,8] p, int64 n", "n", ""),
             "past_sequence_length is not known");
+}
+
+TEST(NodesTest, OfBodies) {
+  ExpectOutcomes({
+      {"(float[5] s, float[7,5] x) => (float[A] y) { y = Scan<num_scan_inputs = 1, body = b "
+       "(float[5] a, float[5] c) => (float[5] d) { d = Add(a, c) }>(s, x) }",
+       "add=35: [5]"},
+      {"(float[7,5] x) => (float[A,B] y) { y = Scan<num_scan_inputs = 1, body = b "
+       "(float[5] c) => (float[5] d) { d = Relu(c) }>(x) }",
+       "cmp=35: [7, 5]"},
+      {"(float[5] s, float[7,5] x) => (float[A] y) { y = Scan<num_scan_inputs = 0, body = b "
+       "(float[5] a, float[5] c) => (float[5] d) { d = Add(a, c) }>(s, x) }",
+       "num_scan_inputs = 0 does not fit 2 inputs and a body of 2"},
+      {"(float[5] s, float[7,5] x) => (float[A] y) { y = Scan<num_scan_inputs = 3, body = b "
+       "(float[5] a, float[5] c) => (float[5] d) { d = Add(a, c) }>(s, x) }",
+       "num_scan_inputs = 3 does not fit 2 inputs and a body of 2"},
+      {"(float[5] s, float[7,5] x) => (float[A] y) { y = Scan<num_scan_inputs = 1, body = b "
+       "(float[5] a) => (float[5] d) { d = Relu(a) }>(s, x) }",
+       "num_scan_inputs = 1 does not fit 2 inputs and a body of 1"},
+      {"(int64 n, bool c) => (float[A] y) { y = Loop<body = b (int64 i) => (bool d) "
+       "{ d = Cast<to = 9>(i) }>(n, c) }",
+       "the body has 1 inputs and 1 outputs"},
+      {"(int64 n, bool c, float[5] x) => (float[A] y) { y = Loop<body = b "
+       "(int64 i, bool c, float[5] a) => (bool d) { d = Identity(c) }>(n, c, x) }",
+       "the body has 3 inputs and 1 outputs"},
+  });
+}
+
+TEST(ActivationGradientTest, IsKnownWhereItIsTheSameForAllElements) {
+  EXPECT_EQ(ActivationGradient("relu")->cmp, 1);  // dY where Y > 0
+  for (const char* name : {"Dropout", "SwiGLU", "Nope"}) {
+    EXPECT_EQ(ActivationGradient(name).status().message(),
+              absl::StrCat("the gradient of the activation '", name, "' is not known"));
+  }
 }
 
 TEST(NodesTest, OfPackedNumbersAndText) {
