@@ -216,6 +216,26 @@ TEST(OnnxToolsTest, WhatTheyCannotOpenHasNoFigure) {
 }
 
 // The shapes that ONNX's inference does not follow are never called exact.
+TEST(OnnxToolsTest, ParametersAreThoseOfTheFile) {
+  ModelMaker make;
+  make.Input("x", {"3", "5"}).Weight("fc.weight", {5, 7}).Weight("fc.bias", {7});
+  make.Node("m", "MatMul", {"x", "fc.weight"}, {"h"});
+  make.Node("a", "Add", {"h", "fc.bias"}, {"y"}).Output("y");
+  const Model model = make.Load().value();
+  EXPECT_EQ(Ask(model, "onnx-opcounter").params, 5 * 7 + 7);
+}
+
+// Tools of PyTorch see a model, not a graph: without the calls that made it there is no figure.
+TEST(TorchToolsTest, AGraphOfNoExporterHasNoCalls) {
+  const ToolRow row = Ask(
+      ModelFromText("g (float[3,5] a, float[5,7] b) => (float[3,7] y) { y = MatMul(a, b) }", 17),
+      "fvcore");
+  EXPECT_EQ(row.standing, Standing::kNotApplicable);
+  EXPECT_THAT(
+      row.assumptions,
+      testing::ElementsAre("the file does not say which modules of PyTorch its nodes came from"));
+}
+
 TEST(OnnxToolsTest, ShapesThatOnnxMayNotFindAreAssumed) {
   const char* computed =
       "g (float[2,6] x, float[3,4] w) => (float[4,4] y) { s = Constant<value = int64[2] {4, 3}>() "
