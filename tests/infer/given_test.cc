@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
+#include "src/base/limits.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "tests/model_text.h"
@@ -80,6 +81,52 @@ TEST(GivenTest, ContentsHaveTheTypeAndTheSizeOfTheirInput) {
   EXPECT_EQ((*f.content)[0], Scalar::Float(3));  // written without a point, for a float
 }
 
+TEST(GivenTest, OfInputsOfOtherKinds) {
+  const struct {
+    const char* graph;
+    InferOptions options;
+    const char* outcome;
+  } cases[] = {
+      {"g (float[] x) => (float[] y) { y = Relu(x) }",
+       {.input_values = {{"x", Ints({1, 2, 3})}}},
+       "float32[3]"},
+      {"g (float[] x) => (float[] y) { y = Relu(x) }",
+       {.input_shapes = {{"x", {2, 3}}}},
+       "float32[2, 3]"},
+      {"g (float[N,4] x) => (float[] y) { y = Relu(x) }",
+       {.input_shapes = {{"x", {Expr::Symbol("N", 1), 4}}}},
+       "float32[N, 4]"},
+      {"g (float[N,4] x) => (float[] y) { y = Relu(x) }",
+       {.input_shapes = {{"x", {Expr::Symbol("M", 1), 4}}}},
+       "dimension 0 of input 'x' is 'N' in the file, but 'M' was given: give a size, or leave the "
+       "name as it is"},
+      {"g (seq(float[2]) s) => (float[] y) { y = ConcatFromSequence<axis = 0>(s) }",
+       {.input_values = {{"s", Ints({1, 2})}}},
+       "value of input 's': 2 elements given for what is not a tensor"},
+      {"g (sparse_tensor(float[2,3]) s) => (float[] y) { y = Identity(s) }", {}, "float32[2, 3]"},
+      {"g (map(int64, float[2]) s) => (float[] y) { y = Identity(s) }", {}, "map"},
+      {"g (float[2] x) => (float[] y) { y = Relu(x) }",
+       {.input_values = {{"z", Ints({1, 2})}}},
+       "test.onnx: no input is named 'z'; inputs: x"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(OutcomeOf(ModelFromText(c.graph, 20), c.options), HasSubstr(c.outcome)) << c.graph;
+  }
+}
+
+// The size of what a known branch gives, which the data decides: what follows has it, too.
+TEST(GivenTest, SizesOfABranchThatIsTaken) {
+  const Model model = ModelFromText(
+      "g (bool c, float[7] x) => (float[A,B] y, float[C,D] z) { y = If(c) <then_branch = t () => "
+      "(int64[P,Q] p) { p = NonZero(x) }, else_branch = e () => (int64[R,S] q) { q = NonZero(x) }> "
+      "z = Neg(y) }",
+      20);
+  InferOptions options = {.input_values = {{"c", Ints({1})}}};
+  EXPECT_EQ(OutcomeOf(model, options), "int64[1, nonzero(p)]");
+  options.dims = {{"if(n0).1", 5}};
+  EXPECT_EQ(OutcomeOf(model, options), "int64[1, 5]");
+}
+
 // A file that says 3 where it declares N is right without the binding.
 TEST(GivenTest, WhatDoesNotFitTheFileIsSaid) {
   const Model model = ModelFromText(
@@ -125,6 +172,19 @@ TEST(FunctionTest, AttributesAreHandedOn) {
         absl::StrCat("(float[2,3,5] x) => (float[A,B] y) { y = ", c.call, " } ");
     EXPECT_EQ(OutcomeOf(WithFunctions(graph, kFunctions)), c.outcome) << c.call;
   }
+}
+
+// The loader refuses more.
+TEST(FunctionTest, AsDeepAsTheLimit) {
+  std::string functions;
+  for (int i = 0; i < kMaxCallDepth; ++i) {
+    absl::StrAppend(&functions, "<domain: \"f\", opset_import: [\"\" : 20, \"f\" : 1]> f", i,
+                    " (x) => (y) { y = ",
+                    i + 1 < kMaxCallDepth ? absl::StrCat("f.f", i + 1) : std::string("Relu"),
+                    "(x) } ");
+  }
+  const std::string graph = "(float[2] x) => (float[A] y) { y = f.f0(x) } ";
+  EXPECT_EQ(OutcomeOf(WithFunctions(graph, functions)), "float32[2]");
 }
 
 }  // namespace
