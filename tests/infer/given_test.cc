@@ -9,6 +9,7 @@
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "src/base/limits.h"
+#include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "tests/model_text.h"
@@ -114,17 +115,20 @@ TEST(GivenTest, OfInputsOfOtherKinds) {
   }
 }
 
-// The size of what a known branch gives, which the data decides: what follows has it, too.
+// The size of what a known branch gives, which the data decides: inside of the branch it holds,
+// too.
 TEST(GivenTest, SizesOfABranchThatIsTaken) {
   const Model model = ModelFromText(
-      "g (bool c, float[7] x) => (float[A,B] y, float[C,D] z) { y = If(c) <then_branch = t () => "
-      "(int64[P,Q] p) { p = NonZero(x) }, else_branch = e () => (int64[R,S] q) { q = NonZero(x) }> "
-      "z = Neg(y) }",
+      "g (bool c, float[7] x) => (float[A,B] y) { y = If(c) <then_branch = t () => "
+      "(float[P,Q] p) { i = NonZero(x) f = Cast<to = 1>(i) p = Relu(f) }, else_branch = e () => "
+      "(float[R,S] q) { j = NonZero(x) q = Cast<to = 1>(j) }> }",
       20);
   InferOptions options = {.input_values = {{"c", Ints({1})}}};
-  EXPECT_EQ(OutcomeOf(model, options), "int64[1, nonzero(p)]");
+  EXPECT_EQ(OutcomeOf(model, options), "float32[1, nonzero(i)]");
   options.dims = {{"if(n0).1", 5}};
-  EXPECT_EQ(OutcomeOf(model, options), "int64[1, 5]");
+  EXPECT_EQ(OutcomeOf(model, options), "float32[1, 5]");
+  const Counts counts = Count(Infer(model, options).value()).value();
+  EXPECT_EQ(counts.total.flops[Kind::kCmp], Expr(5 + 7));  // Relu, and NonZero's of x
 }
 
 // A file that says 3 where it declares N is right without the binding.
