@@ -355,6 +355,15 @@ TEST(ModuleTreeTest, AFunctionIsOpenedInEveryCall) {
   ExpectSums(*report);
 }
 
+// A limit by nodes has some visits beside, so that small files are opened whatever it is.
+TEST(ModuleTreeTest, ASmallFileIsOpenedAtAnyLimit) {
+  CountOptions options;
+  options.limits.module_visits_per_node = 1;
+  const absl::StatusOr<Report> report = TwoCallsOfAFunction().Count(options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(Rows(*report), Rows(*TwoCallsOfAFunction().Count()));
+}
+
 TEST(ModulePartTest, ANodeThatRunsInTwoCallsIsOneNode) {
   const absl::StatusOr<Report> part = TwoCallsOfAFunction().Count({.module = "m.layers.*"});
   ASSERT_TRUE(part.ok()) << part.status();
