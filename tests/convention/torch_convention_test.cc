@@ -510,6 +510,21 @@ TEST(TorchConventionTest, UpsamplingOfOtherRanks) {
   }
 }
 
+// ptflops has no hook for the norm of several devices.
+TEST(TorchConventionTest, BatchNormOfSeveralDevices) {
+  for (const bool several : {false, true}) {
+    TorchMaker make;
+    make.Input("x", {"2", "3", "4", "4"});
+    for (const char* name : {"m.weight", "m.bias", "m.mean", "m.var"}) make.Weight(name, {3});
+    make.Node("n", "BatchNormalization", {"x", "m.weight", "m.bias", "m.mean", "m.var"}, {"y"});
+    make.From(Nn(several ? "batchnorm.SyncBatchNorm" : "batchnorm.BatchNorm2d"), "batch_norm",
+              "%x, %p_m_weight, %p_m_bias, %b_m_mean, %b_m_var, False, 0.1, 1e-05, True");
+    make.Output("y");
+    ExpectFigures(several ? "several" : "one", make,
+                  {{"ptflops", several ? "0" : "192"}, {"fvcore", "192"}});
+  }
+}
+
 // Statistics of each instance: torch.export writes it as a batch norm without running ones.
 TEST(TorchConventionTest, InstanceNorm) {
   for (const bool is_class : {false, true}) {
@@ -677,15 +692,20 @@ TEST(TorchConventionTest, NoVersionIsAssumedWhereAllCountAlike) {
   EXPECT_EQ(FigureOf(row), "192");
 }
 
-// nn.MultiheadAttention(16, 4) on 7 tokens, batch 2: 17472 multiply-accumulates.
-TorchMaker MultiheadAttention(bool batch_first) {
+// nn.MultiheadAttention(16, 4) on 7 tokens, batch 2: 17472 multiply-accumulates. With batch_first
+// it begins with a transposition.
+const std::vector<int64_t> kBatchFirst = {1, 0, 2};
+TorchMaker MultiheadAttention(const std::vector<int64_t>& first_perm) {
   TorchMaker make;
   const std::string mha = Nn("activation.MultiheadAttention");
   make.Weight("m.in_proj_weight", {16, 48}).Weight("m.in_proj_bias", {48});
   make.Weight("m.out_proj.weight", {16, 16}).Weight("m.out_proj.bias", {16});
-  if (batch_first) {
-    make.Input("x", {"2", "7", "16"}).Node("t", "Transpose", {"x"}, {"tokens"});
-    make.Ints("perm", {1, 0, 2}).From(mha, "transpose", "%x, 1, 0");
+  if (!first_perm.empty()) {
+    const ModelMaker::Strings tokens = {"7", "2", "16"};
+    ModelMaker::Strings x(3);
+    for (size_t i = 0; i < 3; ++i) x[static_cast<size_t>(first_perm[i])] = tokens[i];
+    make.Input("x", x).Node("t", "Transpose", {"x"}, {"tokens"});
+    make.Ints("perm", first_perm).From(mha, "transpose", "%x, 1, 0");
   } else {
     make.Input("tokens", {"7", "2", "16"});
   }
@@ -706,7 +726,7 @@ TorchMaker MultiheadAttention(bool batch_first) {
 }
 
 TEST(TorchConventionTest, MultiheadAttention) {
-  ExpectFigures("fast path", MultiheadAttention(true),
+  ExpectFigures("fast path", MultiheadAttention(kBatchFirst),
                 {{"thop", "0"},
                  {"fvcore", "0"},
                  {"fvcore-torch1", "17472"},
@@ -717,7 +737,7 @@ TEST(TorchConventionTest, MultiheadAttention) {
                  {"flop-counter-mode", "34944"},
                  {"flop-counter-mode-cpu", "0"},
                  {"torch-profiler", "34944"}});
-  ExpectFigures("part by part", MultiheadAttention(false),
+  ExpectFigures("part by part", MultiheadAttention({}),
                 {{"thop", "0"},
                  {"fvcore", "14336"},
                  {"fvcore-torch1", "17472"},
@@ -725,7 +745,11 @@ TEST(TorchConventionTest, MultiheadAttention) {
                  {"flop-counter-mode", "34944"},
                  {"flop-counter-mode-cpu", "34944"},
                  {"torch-profiler", "28672"}});
-  EXPECT_EQ(FigureAs(MultiheadAttention(false), "flop-counter-mode-cpu@2.14"), "28672");
+  for (const std::vector<int64_t>& perm : {std::vector<int64_t>{0, 2, 1}, {2, 1, 0}, {2, 0, 1}}) {
+    ExpectFigures("another transposition", MultiheadAttention(perm),
+                  {{"fvcore", "14336"}, {"flop-counter-mode-cpu", "34944"}});
+  }
+  EXPECT_EQ(FigureAs(MultiheadAttention({}), "flop-counter-mode-cpu@2.14"), "28672");
 }
 
 // ---- what the file does not tell
@@ -738,7 +762,7 @@ TEST(TorchConventionTest, ExactWhereTheFileTells) {
   EXPECT_EQ(StandingOf(Linear(Nn("linear.Linear")), "thop"), Standing::kExact);
   EXPECT_EQ(StandingOf(Linear(Nn("linear.Linear")), "fvcore"), Standing::kExact);
   EXPECT_EQ(StandingOf(Conv2d(), "thop"), Standing::kExact);
-  EXPECT_EQ(StandingOf(MultiheadAttention(false), "fvcore"), Standing::kExact);
+  EXPECT_EQ(StandingOf(MultiheadAttention({}), "fvcore"), Standing::kExact);
 }
 
 TEST(TorchConventionTest, AssumedWhereItDoesNot) {
@@ -747,7 +771,7 @@ TEST(TorchConventionTest, AssumedWhereItDoesNot) {
   // There was a first linear layer.
   EXPECT_EQ(StandingOf(Linear(Nn("linear.Linear"), "linear_1"), "thop"), Standing::kAssumed);
   // A fast path may have been taken.
-  EXPECT_EQ(StandingOf(MultiheadAttention(true), "fvcore"), Standing::kAssumed);
+  EXPECT_EQ(StandingOf(MultiheadAttention(kBatchFirst), "fvcore"), Standing::kAssumed);
   // One way of writing a product is seen, the other is not.
   EXPECT_EQ(StandingOf(Matmul(kNet, {"3", "5"}, {"5", "7"}), "ptflops"), Standing::kAssumed);
 }
