@@ -97,10 +97,8 @@ TEST(ComparisonsTest, OfModelsAreThoseOfTheTable) {
 // Of tools that look at a graph, not at the PyTorch program that it was exported from.
 TEST(ComparisonsTest, OfExamplesAreThoseOfTheTable) {
   std::vector<std::string> lines;
-  std::map<std::string, int> numbers;
-  for (const Example& e : AllExamples()) {
-    const std::string op = absl::StrCat(e.domain.empty() ? "ai.onnx" : e.domain, ".", e.def->name);
-    std::string line = absl::StrCat(op, " ", ++numbers[op], ":");
+  for (const auto& [name, e] : NamedExamples()) {
+    std::string line = absl::StrCat(name, ":");
     const onnx::ModelProto proto = WithSizes(ExampleModel(e).value());
     const Model model = LoadFromBytes(proto.SerializeAsString()).value();
     const auto report =

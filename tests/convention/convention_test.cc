@@ -215,7 +215,6 @@ TEST(OnnxToolsTest, WhatTheyCannotOpenHasNoFigure) {
   EXPECT_THAT(Ask(brain.Load().value(), "onnx-tool").assumptions[0], HasSubstr("bfloat16"));
 }
 
-// The shapes that ONNX's inference does not follow are never called exact.
 TEST(OnnxToolsTest, ParametersAreThoseOfTheFile) {
   ModelMaker make;
   make.Input("x", {"3", "5"}).Weight("fc.weight", {5, 7}).Weight("fc.bias", {7});
@@ -236,6 +235,7 @@ TEST(TorchToolsTest, AGraphOfNoExporterHasNoCalls) {
       testing::ElementsAre("the file does not say which modules of PyTorch its nodes came from"));
 }
 
+// The shapes that ONNX's inference does not follow are never called exact.
 TEST(OnnxToolsTest, ShapesThatOnnxMayNotFindAreAssumed) {
   const char* computed =
       "g (float[2,6] x, float[3,4] w) => (float[4,4] y) { s = Constant<value = int64[2] {4, 3}>() "
@@ -331,11 +331,8 @@ TEST(FormulaTest, TokensOfAnImageStandBesideThoseOfAText) {
 TEST(FormulaTest, ExpertsOfTwoLayersAreIdleOnce) {
   ModelMaker make;
   make.Input("ids", {"2", "4"});
-  make.proto.mutable_graph()
-      ->mutable_input(0)
-      ->mutable_type()
-      ->mutable_tensor_type()
-      ->set_elem_type(onnx::TensorProto::INT64);
+  auto* ids = make.proto.mutable_graph()->mutable_input(0);
+  ids->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
   auto* contrib = make.proto.add_opset_import();
   contrib->set_domain("com.microsoft");
   contrib->set_version(1);

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "src/api/count.h"
 #include "src/convention/torch/names.h"
 #include "src/load/load.h"
@@ -460,53 +461,46 @@ TEST(TorchConventionTest, CalflopsNeedsAParameter) {
   EXPECT_EQ(FigureAs(make, "calflops"), "-");
 }
 
+// Twice as long along each of so many axes, 4 channels of 4 elements along each.
 TEST(TorchConventionTest, Upsampling) {
-  for (const bool linear : {false, true}) {
-    TorchMaker make;
-    make.Input("x", {"1", "4", "4", "4"}).Weight("sizes", {4}, onnx::TensorProto::INT64);
-    onnx::TensorProto* sizes = make.proto.mutable_graph()->mutable_initializer(0);
-    sizes->set_data_location(onnx::TensorProto::DEFAULT);
-    for (int64_t size : {1, 4, 8, 8}) sizes->add_int64_data(size);
-    make.Node("n", "Resize", {"x", "", "", "sizes"}, {"y"}).Output("y");
-    make.Text("mode", linear ? "linear" : "nearest");
-    make.From(Nn("upsampling.Upsample"), linear ? "upsample_bilinear2d" : "upsample_nearest2d",
-              "%x, None, [2.0, 2.0]");
-    ExpectFigures(linear ? "bilinear" : "nearest", make,
-                  {{"thop", linear ? "2816" : "256"},
-                   {"fvcore", linear ? "1024" : "256"},
-                   {"ptflops", "512"},
-                   {"calflops", "64"},
-                   {"torchstat", "64"}});
-  }
-}
-
-// Twice as long along each of so many axes, 4 channels: results times what thop says of each.
-TEST(TorchConventionTest, UpsamplingOfOtherRanks) {
   const struct {
     int axes;
-    const char *op, *mode, *thop;
+    const char *op, *mode;
+    Figures figures;
   } cases[] = {
-      {1, "upsample_nearest1d", "nearest", "32"},
-      {1, "upsample_linear1d", "linear", "160"},
-      {2, "upsample_bicubic2d", "cubic", "66304"},
-      {3, "upsample_nearest3d", "nearest", "2048"},
+      {1, "upsample_nearest1d", "nearest", {{"thop", "32"}}},
+      {1, "upsample_linear1d", "linear", {{"thop", "160"}}},
+      {2,
+       "upsample_nearest2d",
+       "nearest",
+       {{"thop", "256"},
+        {"fvcore", "256"},
+        {"ptflops", "512"},
+        {"calflops", "64"},
+        {"torchstat", "64"}}},
+      {2,
+       "upsample_bilinear2d",
+       "linear",
+       {{"thop", "2816"},
+        {"fvcore", "1024"},
+        {"ptflops", "512"},
+        {"calflops", "64"},
+        {"torchstat", "64"}}},
+      {2, "upsample_bicubic2d", "cubic", {{"thop", "66304"}}},
+      {3, "upsample_nearest3d", "nearest", {{"thop", "2048"}}},
   };
   for (const auto& c : cases) {
     TorchMaker make;
     ModelMaker::Strings from = {"1", "4"};
-    std::vector<int64_t> to = {1, 4};
-    for (int i = 0; i < c.axes; ++i) {
-      from.emplace_back("4");
-      to.push_back(8);
-    }
-    const auto rank = static_cast<int64_t>(to.size());
-    make.Input("x", from).Weight("sizes", {rank}, onnx::TensorProto::INT64);
+    from.resize(2 + static_cast<size_t>(c.axes), "4");
+    make.Input("x", from).Weight("sizes", {2 + c.axes}, onnx::TensorProto::INT64);
     onnx::TensorProto* sizes = make.proto.mutable_graph()->mutable_initializer(0);
     sizes->set_data_location(onnx::TensorProto::DEFAULT);
-    for (int64_t size : to) sizes->add_int64_data(size);
+    for (const int64_t size : {1, 4}) sizes->add_int64_data(size);
+    for (int i = 0; i < c.axes; ++i) sizes->add_int64_data(8);
     make.Node("n", "Resize", {"x", "", "", "sizes"}, {"y"}).Output("y");
-    make.Text("mode", c.mode).From(Nn("upsampling.Upsample"), c.op, "%x, None, [2.0]");
-    ExpectFigures(c.op, make, {{"thop", c.thop}});
+    make.Text("mode", c.mode).From(Nn("upsampling.Upsample"), c.op, "%x, None, [2.0, 2.0]");
+    ExpectFigures(c.op, make, c.figures);
   }
 }
 
@@ -694,8 +688,8 @@ TEST(TorchConventionTest, NoVersionIsAssumedWhereAllCountAlike) {
 
 // nn.MultiheadAttention(16, 4) on 7 tokens, batch 2: 17472 multiply-accumulates. With batch_first
 // it begins with a transposition.
-const std::vector<int64_t> kBatchFirst = {1, 0, 2};
-TorchMaker MultiheadAttention(const std::vector<int64_t>& first_perm) {
+constexpr int64_t kBatchFirst[] = {1, 0, 2};
+TorchMaker MultiheadAttention(absl::Span<const int64_t> first_perm) {
   TorchMaker make;
   const std::string mha = Nn("activation.MultiheadAttention");
   make.Weight("m.in_proj_weight", {16, 48}).Weight("m.in_proj_bias", {48});
@@ -705,7 +699,7 @@ TorchMaker MultiheadAttention(const std::vector<int64_t>& first_perm) {
     ModelMaker::Strings x(3);
     for (size_t i = 0; i < 3; ++i) x[static_cast<size_t>(first_perm[i])] = tokens[i];
     make.Input("x", x).Node("t", "Transpose", {"x"}, {"tokens"});
-    make.Ints("perm", first_perm).From(mha, "transpose", "%x, 1, 0");
+    make.Ints("perm", {first_perm.begin(), first_perm.end()}).From(mha, "transpose", "%x, 1, 0");
   } else {
     make.Input("tokens", {"7", "2", "16"});
   }

@@ -276,29 +276,5 @@ TEST(GrowingRank, IsNotKnown) {
   EXPECT_EQ(counts.unknown, 2);  // Unsqueeze, whose input is none after some trips, and Exp
 }
 
-// Each trip hands numbers on to the next of twelve states: what is lost of the first is lost of the
-// last twelve trips later, and their sizes stay.
-TEST(HandedOnTest, SizesOfManyStatesStay) {
-  constexpr int kStates = 12;
-  std::string given, carried, made, nodes, stored, outputs;
-  for (int i = 0; i < kStates; ++i) {
-    absl::StrAppend(&stored, ", int64[2] s", i, " = {", i, ", 5}");
-    absl::StrAppend(&given, ", s", i);
-    absl::StrAppend(&carried, ", int64[2] a", i);
-    absl::StrAppend(&made, ", int64[2] b", i);
-    absl::StrAppend(&outputs, i > 0 ? ", " : "", "y", i);
-    absl::StrAppend(
-        &nodes, "b", i, " = ",
-        i == 0 ? std::string("Add(a0, one) ") : absl::StrCat("Identity(a", i - 1, ") "));
-  }
-  const Model model = ModelFromText(
-      absl::StrCat("g (int64 n, bool c) => (int64[A] y", kStates - 1, ") <int64[1] one = {1}",
-                   stored, "> { ", outputs, " = Loop<body = g (int64 i, bool d", carried,
-                   ") => (bool e", made, ") { e = Identity(d) ", nodes, " }>(n, c", given, ") }"),
-      kOpset);
-  const Inference inference = Infer(model).value();
-  EXPECT_EQ(inference.FactOf(model->graphs[0].outputs[0])->ToString(), "int64[2]");
-}
-
 }  // namespace
 }  // namespace onnxflops

@@ -292,12 +292,12 @@ TEST(LoadTest, PackedAndUnpackedListsAreTheSame) {
 TEST(LoadTest, PackedListsInsideOfWhatIsSkipped) {
   const std::string eight(8, '\1');
   const auto training = [](const std::string& tensor) {
-    return ModelOf(Output_("y") + Node_("A", {}, {"y"})) + Bytes(20, Bytes(1, Bytes(5, tensor)));
+    return Bytes(20, Bytes(1, Bytes(5, tensor))) + ModelOf(Output_("y") + Node_("A", {}, {"y"}));
   };
   for (const std::string& tensor :
        {Packed(1, {2, 300}), Bytes(4, eight), Packed(5, {1, 300}), Packed(7, {1, 300}),
         Bytes(10, eight), Packed(11, {1, 300}), Packed(1, {2, 300}) + Bytes(4, eight)}) {
-    EXPECT_EQ(ErrorOf(training(tensor)), "it loads");
+    EXPECT_EQ(MustLoad(training(tensor))->nodes.size(), 1U);  // what comes behind is read
   }
   for (const std::string& tensor : {Bytes(1, "\x80"), Bytes(4, eight.substr(3)),
                                     Bytes(10, eight.substr(4)), Bytes(7, "\1\x80")}) {

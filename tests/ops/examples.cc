@@ -1,7 +1,12 @@
 #include "tests/ops/examples.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
 #include "ops/registry.h"
 
@@ -23,6 +28,16 @@ std::vector<Example> AllExamples() {
     }
   }
   return all;
+}
+
+std::vector<std::pair<std::string, Example>> NamedExamples() {
+  std::vector<std::pair<std::string, Example>> named;
+  std::map<std::string, int> numbers;
+  for (const Example& e : AllExamples()) {
+    const std::string op = absl::StrCat(e.domain.empty() ? "ai.onnx" : e.domain, ".", e.def->name);
+    named.emplace_back(absl::StrCat(op, " ", ++numbers[op]), e);
+  }
+  return named;
 }
 
 absl::StatusOr<onnx::ModelProto> ExampleModel(const Example& e) {

@@ -3,6 +3,7 @@
 #define ONNXFLOPS_TESTS_OPS_EXAMPLES_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,9 @@ struct Example {
 
 // Of every row of every family, in their order.
 std::vector<Example> AllExamples();
+
+// Those, with "DOMAIN.OP NUMBER" of each.
+std::vector<std::pair<std::string, Example>> NamedExamples();
 
 // The example's graph, at the opset that it names or else the row's newest. Errors: InvalidArgument
 // when its text does not parse.

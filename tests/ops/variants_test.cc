@@ -78,17 +78,6 @@ std::string Outcome(const onnx::ModelProto& model) {
   return absl::StrCat(absl::StrJoin(outputs, " "), counts->unknown > 0 ? ", not counted" : "");
 }
 
-// "DOMAIN.OP NUMBER" of each example, in their order.
-std::vector<std::pair<std::string, Example>> NamedExamples() {
-  std::vector<std::pair<std::string, Example>> named;
-  std::map<std::string, int> numbers;
-  for (const Example& e : AllExamples()) {
-    const std::string op = absl::StrCat(e.domain.empty() ? "ai.onnx" : e.domain, ".", e.def->name);
-    named.emplace_back(absl::StrCat(op, " ", ++numbers[op]), e);
-  }
-  return named;
-}
-
 using Outcomes = std::map<std::string, std::string>;
 
 // Of each example, what is expected of its variants: of "PLACE: THEIRS | OURS" ours.

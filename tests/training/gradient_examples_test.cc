@@ -62,15 +62,13 @@ std::vector<std::string> GradientsOf(const Inference& inference, const Counts& c
 // The lines of the table, below "## OP NUMBER: FORMULA".
 std::vector<std::string> AllGradients() {
   std::vector<std::string> lines;
-  std::map<std::string, int> numbers;
-  for (const Example& e : AllExamples()) {
+  for (const auto& [name, e] : NamedExamples()) {
     if (e.def->gradient.formula == nullptr) continue;
-    const std::string op = absl::StrCat(e.domain.empty() ? "ai.onnx" : e.domain, ".", e.def->name);
     const absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
     const absl::StatusOr<Model> model = LoadFromBytes(proto->SerializeAsString());
     const absl::StatusOr<Inference> inference = Infer(*model);
     const absl::StatusOr<Counts> counts = Count(*inference);
-    lines.push_back(absl::StrCat("## ", op, " ", ++numbers[op], ": ", e.def->gradient.formula));
+    lines.push_back(absl::StrCat("## ", name, ": ", e.def->gradient.formula));
     for (const CallId id : inference->instances[0].calls) {
       if (inference->call(id).def != e.def) continue;
       for (std::string& line : GradientsOf(*inference, *counts, id)) {
