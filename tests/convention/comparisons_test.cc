@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
-#include <map>
 #include <string>
 #include <vector>
 
