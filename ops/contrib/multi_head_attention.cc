@@ -93,7 +93,7 @@ absl::Status ReadMhaPast(const NodeView& n, const MhaInputs& in, Mha* m) {
     return absl::OkStatus();
   }
   m->capacity = past[2];
-  const std::optional<Expr> used = n.KnownInt(in.past_length);
+  ASSIGN_OR_RETURN(const std::optional<Expr> used, KnownLength(n, in.past_length));
   m->total_known = used.has_value();
   m->total += used.value_or(0);
   return absl::OkStatus();
@@ -372,7 +372,7 @@ void ReadGroupQueryCache(const NodeView& n, const std::optional<Expr>& total, Gr
 absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
   GroupQuery g;
   RETURN_IF_ERROR(ReadGroupQueryInputs(n, &g));
-  std::optional<Expr> total = n.KnownInt(6);
+  ASSIGN_OR_RETURN(std::optional<Expr> total, KnownLength(n, 6));
   const bool has_past = n.HasInput(3);
   if (has_past) {
     ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 4));
@@ -412,7 +412,7 @@ Census GroupQueryPreparation(const NodeView& n, const GroupQuery& g, int cos_cac
 absl::StatusOr<GroupQuery> ReadGroupQuery(const NodeView& n) {
   GroupQuery g;
   RETURN_IF_ERROR(ReadGroupQueryInputs(n, &g));
-  std::optional<Expr> total = n.KnownInt(6);
+  ASSIGN_OR_RETURN(std::optional<Expr> total, KnownLength(n, 6));
   if (!total.has_value() && n.HasInput(3)) {
     if (!n.HasOutput(1)) {
       return absl::FailedPreconditionError("total_sequence_length is not known");
@@ -551,7 +551,8 @@ struct PagedKeys {
 // Of known lengths, else as if every sequence had as many keys as its row of the block table can
 // hold.
 absl::StatusOr<PagedKeys> CountKeys(const NodeView& n, const Expr& tokens) {
-  const std::optional<Dims> lengths = KnownLengths(n, 5), past = n.KnownInts(6);
+  ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengthsOfSums(n, 5));
+  ASSIGN_OR_RETURN(const std::optional<Dims> past, KnownLengths(n, 6));
   if (lengths.has_value() && past.has_value() && lengths->size() == past->size()) {
     PagedKeys counts = {0, 0, 0};
     for (size_t i = 0; i < past->size(); ++i) {

@@ -70,7 +70,7 @@ absl::StatusOr<Facts> InferSparseAttention(const NodeView& n) {
 
 absl::StatusOr<Cost> CountSparseAttention(const NodeView& n) {
   ASSIGN_OR_RETURN(Heads h, ReadHeads(n, 3));
-  const std::optional<Expr> total = n.KnownInt(7);
+  ASSIGN_OR_RETURN(const std::optional<Expr> total, KnownLength(n, 7));
   if (!total.has_value()) {
     return absl::FailedPreconditionError("total_sequence_length is not known");
   }
@@ -111,7 +111,7 @@ absl::StatusOr<Facts> InferDynamicSparseAttention(const NodeView& n) {
   Expr length = query[1];
   if (n.HasInput(3)) {
     ASSIGN_OR_RETURN(Shape past, n.RankedShape(3, 4));
-    const std::optional<Expr> total = n.KnownInt(10);
+    ASSIGN_OR_RETURN(const std::optional<Expr> total, KnownLength(n, 10));
     length = total.has_value() ? Max(past[2], *total)
                                : n.FreshDim(1, 2, "present-length", past[2] + query[1]);
   }
@@ -285,7 +285,7 @@ absl::StatusOr<IndexerState> ReadIndexerState(const NodeView& n, const Indexer& 
   IndexerState s = {.batch = query[0], .length = query[1], .past = past[1]};
   if (n.HasInput(12)) {
     s.capacity = past[1];
-    s.past = n.KnownInt(12);
+    ASSIGN_OR_RETURN(s.past, KnownLength(n, 12));
   }
   if (n.HasInput(13)) {
     ASSIGN_OR_RETURN(Shape buffer, n.RankedShape(13, 4));

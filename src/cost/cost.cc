@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace onnxflops {
@@ -48,6 +49,17 @@ Census& Census::operator*=(const Expr& times) {
 void Census::Halve() {
   if (by_kind_ == nullptr) return;
   for (Expr& e : *by_kind_) e = FloorDiv(e, 2);
+}
+
+absl::Status Census::CheckNotNegative() const {
+  absl::Status status;
+  ForEach([&](Kind kind, const Expr& amount) {
+    if (!amount.is_literal() || amount.literal() >= 0) return;
+    status.Update(absl::InvalidArgumentError(
+        absl::StrCat("the work comes out as ", amount.ToString(), " ", KindName(kind),
+                     ": sizes or lengths that its inputs state cannot be")));
+  });
+  return status;
 }
 
 bool operator==(const Census& a, const Census& b) {

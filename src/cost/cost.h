@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include "absl/container/btree_map.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "src/graph/dtype.h"
 #include "src/symbolic/expr.h"
@@ -67,6 +68,8 @@ class Census {
   void Halve();  // each kind, rounded down
   friend bool operator==(const Census& a, const Census& b);
   bool IsZero() const;
+  // InvalidArgument where a kind is less than nothing, as of a length that is stored as -3.
+  absl::Status CheckNotNegative() const;
   // Every kind except mac, added up.
   Expr Other() const;
   // 2*mac + Other().

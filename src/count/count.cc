@@ -390,6 +390,15 @@ class Counter {
     out_.warnings.push_back(std::move(open_branch_));
   }
 
+  // What the operator's rule says.
+  static absl::StatusOr<Cost> CostOf(const NodeView& view) {
+    ASSIGN_OR_RETURN(Cost cost, view.def().count(view));
+    RETURN_IF_ERROR(view.status());
+    RETURN_IF_ERROR(cost.flops.CheckNotNegative());
+    RETURN_IF_ERROR(cost.int_ops.CheckNotNegative());
+    return cost;
+  }
+
   absl::Status CountOperator(const Call& call, CallCost* result) {
     const Node& node = model_.node(call.node);
     absl::InlinedVector<const Fact*, 8> inputs, outputs;
@@ -400,8 +409,7 @@ class Counter {
                         call.call_attributes, causal_);
     Cost cost;
     if (call.def->count != nullptr) {
-      absl::StatusOr<Cost> counted = call.def->count(view);
-      if (counted.ok() && !view.status().ok()) counted = view.status();
+      absl::StatusOr<Cost> counted = CostOf(view);
       if (!counted.ok()) return TakeProblem(call, counted.status(), result);
       cost = *std::move(counted);
       const bool arithmetic = !cost.flops.IsZero() || !cost.int_ops.IsZero();

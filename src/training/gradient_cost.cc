@@ -124,7 +124,10 @@ absl::StatusOr<Census> GradientCosts::Find(const Call& call, const Census& forwa
     const absl::InlinedVector<bool, 8> bits(needed.begin(), needed.end());
     census = gradient.rule(view, {bits, forward, recomputes_scores_});
   }
-  if (census.ok() && !view.status().ok()) return view.status();
+  RETURN_IF_ERROR(census.status());
+  RETURN_IF_ERROR(view.status());
+  const absl::Status status = census->CheckNotNegative();
+  if (!status.ok()) return absl::FailedPreconditionError(status.message());
   return census;
 }
 

@@ -97,6 +97,21 @@ TEST(NodesTest, OfImagesAndWindows) {
 
 TEST(NodesTest, CostWhatTheirLoopsDoOrSayWhyNot) {
   ExpectOutcomes({
+      // The least and the greatest factor of 3 and 4.
+      {"(float[1,1,5,10] x) => (float[A,B,C,D] y) <int64[2] s = {15, 40}> "
+       "{ y = Resize<axes = [2, 3], keep_aspect_ratio_policy = \"not_larger\">(x, , , s) }",
+       ": [1, 1, 15, 30]"},
+      {"(float[1,1,5,10] x) => (float[A,B,C,D] y) <int64[2] s = {15, 40}> "
+       "{ y = Resize<axes = [2, 3], keep_aspect_ratio_policy = \"not_smaller\">(x, , , s) }",
+       ": [1, 1, 20, 40]"},
+      // 2 tokens and 2 of 4 experts, whose 4-bit weights of 32*8 and 8*16 are dequantised; per
+      // token
+      // softmax and best of 4, 16 gates: sigmoid, 3 mul, add, 3 cmp; and 8 weighted outputs.
+      {"(float16[2,8] x, float16[2,4] r, uint8[4,32,4] v, float16[4,32] s, uint8[4,8,8] w, "
+       "float16[4,8] t) => (float16[A,B] y) { y = com.microsoft.QMoE<k = 1, activation_type = "
+       "\"swiglu\", swiglu_fusion = 1, activation_alpha = 1.702, activation_beta = 1.0, "
+       "swiglu_limit = 7.0>(x, r, v, s, , w, t) }",
+       "mac=768 add=96 mul=880 div=40 cmp=112 exp=40: [2, 8]; float16 x int4"},
       // 3 outputs of 3 places each: on one axis a floor, 3 add, and 2 corners times their weights.
       {"(float[1,1,5] x, float[1,1,3] w, float[1,3,3] o) => (float[1,1,3] y) "
        "{ y = DeformConv(x, w, o) }",

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,7 +12,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/parser.h"
-#include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "ops/formula/formula.h"
 #include "ops/registry.h"
@@ -23,6 +20,8 @@
 #include "src/load/load.h"
 #include "tests/kept_table.h"
 #include "tests/ops/examples.h"
+#include "tests/ops/quantities.h"
+#include "tests/ops/settings.h"
 
 namespace onnxflops {
 namespace {
@@ -67,19 +66,6 @@ void ExpectDeclaredTypes(const onnx::GraphProto& declared, const Inference& infe
           << output.name() << " is " << fact.ToString() << ", dimension " << d;
     }
   }
-}
-
-// Every quantity of a tally, by name.
-std::map<std::string, Expr> QuantitiesOf(const Tally& tally) {
-  std::map<std::string, Expr> all;
-  for (const Quantity& q : kQuantities) all[std::string(q.key)] = tally.amounts.*q.value;
-  for (int i = 0; i < kNumKinds; ++i) {
-    const Kind kind = static_cast<Kind>(i);
-    all[absl::StrCat(KindName(kind))] = tally.flops[kind];
-    all[absl::StrCat("int_", KindName(kind))] = tally.int_ops[kind];
-  }
-  for (const auto& [types, macs] : tally.macs_by_dtype) all["macs of " + types.ToString()] = macs;
-  return all;
 }
 
 // Counting at a binding and evaluating the symbolic count there are the same, in every quantity.
@@ -160,34 +146,6 @@ std::string ExampleName(const testing::TestParamInfo<Example>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, ExampleTest, testing::ValuesIn(AllExamples()), ExampleName);
 
-// The defaults of the operator's attributes, by ONNX's schema or by ONNX Runtime's.
-std::vector<onnx::AttributeProto> DefaultsOf(const Example& e, int version) {
-  static const nlohmann::json& runtime = *new nlohmann::json(nlohmann::json::parse(
-      std::ifstream(ONNXFLOPS_SOURCE_DIR "/tests/data/contrib_ops.json"))["operators"]);
-  std::vector<onnx::AttributeProto> defaults;
-  if (const auto* schema = onnx::OpSchemaRegistry::Schema(e.def->name, version, e.domain)) {
-    for (const auto& [name, attribute] : schema->attributes()) {
-      // That of RNN is for both directions, and a node of one direction may not say it.
-      if (name == "activations" || attribute.default_value.name().empty()) continue;
-      defaults.push_back(attribute.default_value);
-    }
-  }
-  for (const auto& op : runtime) {
-    if (op["domain"] != e.domain || op["op"] != e.def->name || !op.contains("defaults")) continue;
-    for (const auto& [name, value] : op["defaults"].items()) {
-      onnx::AttributeProto& a = defaults.emplace_back();
-      a.set_name(name);
-      a.set_type(value.is_string()           ? onnx::AttributeProto::STRING
-                 : value.is_number_integer() ? onnx::AttributeProto::INT
-                                             : onnx::AttributeProto::FLOAT);
-      if (value.is_string()) a.set_s(value.get<std::string>());
-      if (value.is_number_integer()) a.set_i(value.get<int64_t>());
-      if (value.is_number_float()) a.set_f(value.get<float>());
-    }
-  }
-  return defaults;
-}
-
 std::map<std::string, std::string> QuantitiesOf(const onnx::ModelProto& proto) {
   std::map<std::string, std::string> texts;
   const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
@@ -211,10 +169,7 @@ TEST_P(ExampleTest, DefaultsAreThoseOfTheSchema) {
   absl::StatusOr<onnx::ModelProto> proto = ExampleModel(e);
   ASSERT_TRUE(proto.ok()) << proto.status();
   const std::map<std::string, std::string> plain = QuantitiesOf(*proto);
-  const int version =
-      FindOp(e.domain, e.def->name, proto->opset_import(e.domain.empty() ? 0 : 1).version())
-          .version;
-  for (const onnx::AttributeProto& a : DefaultsOf(e, version)) {
+  for (const onnx::AttributeProto& a : DefaultsOf(e, *proto)) {
     onnx::ModelProto explicit_default = *proto;
     bool added = false;
     for (onnx::NodeProto& node : *explicit_default.mutable_graph()->mutable_node()) {

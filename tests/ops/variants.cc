@@ -191,7 +191,41 @@ void StoreInputs(const onnx::ModelProto& base, std::vector<Variant>* variants) {
   }
 }
 
+// A type of as much another size as its kind has, so that bytes tell which of the two it is.
+onnx::TensorProto::DataType OtherType(int type) {
+  switch (type) {
+    case onnx::TensorProto::FLOAT:
+      return onnx::TensorProto::FLOAT16;
+    case onnx::TensorProto::FLOAT16:
+    case onnx::TensorProto::BFLOAT16:
+    case onnx::TensorProto::DOUBLE:
+      return onnx::TensorProto::FLOAT;
+    case onnx::TensorProto::INT64:
+      return onnx::TensorProto::INT32;
+    case onnx::TensorProto::INT32:
+      return onnx::TensorProto::INT64;
+    case onnx::TensorProto::UINT8:
+      return onnx::TensorProto::INT8;
+    default:
+      return onnx::TensorProto::UINT8;
+  }
+}
+
 }  // namespace
+
+std::vector<Variant> RetypedOf(const onnx::ModelProto& base) {
+  std::vector<Variant> variants;
+  for (int i = 0; i < base.graph().input_size(); ++i) {
+    const auto& input = base.graph().input(i);
+    if (!input.type().has_tensor_type()) continue;
+    const auto type = OtherType(input.type().tensor_type().elem_type());
+    Variant& v = variants.emplace_back(
+        Variant{absl::StrCat(input.name(), ":", onnx::TensorProto::DataType_Name(type)), base});
+    auto* changed = v.model.mutable_graph()->mutable_input(i);
+    changed->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+  }
+  return variants;
+}
 
 onnx::ModelProto WithSizes(onnx::ModelProto model) {
   std::map<std::string, int64_t> sizes;

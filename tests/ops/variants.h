@@ -25,6 +25,9 @@ onnx::ModelProto WithSizes(onnx::ModelProto example);
 // other versions of the operator.
 std::vector<Variant> VariantsOf(const onnx::ModelProto& example, absl::Span<const int> versions);
 
+// The example with one input of another type of its kind, a time.
+std::vector<Variant> RetypedOf(const onnx::ModelProto& base);
+
 }  // namespace onnxflops
 
 #endif  // ONNXFLOPS_TESTS_OPS_VARIANTS_H_
