@@ -59,6 +59,7 @@ absl::Status ReadKeyValue(const NodeView& n, Mha* m) {
   ASSIGN_OR_RETURN(Shape k, n.ShapeOfRankAtLeast(1, 3));
   RETURN_IF_ERROR(n.RequireSame("batch of Q and K", m->batch, k[0]));
   if (k.rank() == 5) {
+    RETURN_IF_ERROR(n.RequireSame("num_heads", k[2], m->heads));
     RETURN_IF_ERROR(n.RequireSame("packed K, V", k[3], 2));
     m->kv_length = k[1];
     m->v_size = k[4];

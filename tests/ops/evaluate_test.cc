@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -260,6 +261,167 @@ TEST(EvaluateTest, ComparisonsOfFractionsAndOfNaN) {
       {EvaluateGreaterOrEqual, {Float(2), Float(2)}, type, "1"},
       {EvaluateGreaterOrEqual, {Float(NAN), Float(2)}, type, "0"},
       {EvaluateGreaterOrEqual, {Float(1), Float(2)}, type, "0"},
+  });
+}
+
+// ---- symbols against numbers
+
+// The number that an element is where the symbols have these sizes; nullopt for no number.
+std::optional<double> NumberOf(const Scalar& s, const Bindings& sizes) {
+  if (s.is_float()) return s.f;
+  if (!s.known()) return std::nullopt;
+  const absl::StatusOr<absl::int128> value = s.i.Evaluate(sizes);
+  if (!value.ok()) return std::nullopt;
+  return static_cast<double>(*value) / (s.is_ratio() ? s.f : 1);
+}
+
+struct OnNumbers {
+  const char* name;
+  EvaluateFn function;
+  double (*of)(double a, double b);
+  DType type;
+};
+
+double TruncQuotient(double a, double b) { return std::trunc(a / b); }
+double FloorRest(double a, double b) { return a - b * std::floor(a / b); }
+
+const OnNumbers kOnNumbers[] = {
+    {"add", EvaluateAdd, [](double a, double b) { return a + b; }, DType::kFloat32},
+    {"int add", EvaluateAdd, [](double a, double b) { return a + b; }, DType::kInt64},
+    {"sub", EvaluateSub, [](double a, double b) { return a - b; }, DType::kFloat32},
+    {"mul", EvaluateMul, [](double a, double b) { return a * b; }, DType::kFloat32},
+    {"div", EvaluateDiv, [](double a, double b) { return a / b; }, DType::kFloat32},
+    {"int div", EvaluateDiv, TruncQuotient, DType::kInt64},
+    {"int mod", EvaluateMod, FloorRest, DType::kInt64},
+    {"rest", EvaluateTruncMod, [](double a, double b) { return std::fmod(a, b); }, DType::kInt64},
+    {"min", EvaluateMin, [](double a, double b) { return std::fmin(a, b); }, DType::kFloat32},
+    {"max", EvaluateMax, [](double a, double b) { return std::fmax(a, b); }, DType::kFloat32},
+    {"mean", EvaluateMean, [](double a, double b) { return (a + b) / 2; }, DType::kFloat32},
+    {"less", EvaluateLess, [](double a, double b) { return a < b ? 1.0 : 0; }, DType::kBool},
+    {"greater", EvaluateGreater, [](double a, double b) { return a > b ? 1.0 : 0; }, DType::kBool},
+    {"no more", EvaluateLessOrEqual, [](double a, double b) { return a <= b ? 1.0 : 0; },
+     DType::kBool},
+    {"no less", EvaluateGreaterOrEqual, [](double a, double b) { return a >= b ? 1.0 : 0; },
+     DType::kBool},
+    {"equal", EvaluateEqual, [](double a, double b) { return a == b ? 1.0 : 0; }, DType::kBool},
+};
+
+// Elements of tensors of this type.
+std::vector<Scalar> ElementsFor(const OnNumbers& operation) {
+  const std::vector<Expr> sizes = {0,     1,     2,         -1,        -3,    7,     n,
+                                   m,     n + 1, 0 - n,     m - 3,     2 * n, 6 * m, n - m,
+                                   4 - n, n * m, Max(m, 2), Min(n, 3), 0 - m, 4096,  n + 4};
+  std::vector<Scalar> elements;
+  for (const Expr& size : sizes) elements.push_back(Int(size));
+  if (operation.type == DType::kInt64) return elements;
+  for (const double f : {0.5, -0.25, 3.0, 1.5, -4.0, 0.0, 64.0, 1.0 / 4096}) {
+    elements.push_back(Float(f));
+  }
+  for (const int64_t by : {2, 4, 64}) {
+    for (const Expr& size : {n, m - 3, 3 * n}) elements.push_back(Scalar::Ratio(size, by));
+  }
+  return elements;
+}
+
+// Whatever is found of symbols is what numbers in their place give, and it stays found where all of
+// them are numbers.
+TEST(EvaluateTest, WhatIsFoundOfSymbolsIsWhatNumbersGive) {
+  const Bindings places[] = {{{"n", 1}, {"m", 0}},
+                             {{"n", 2}, {"m", 3}},
+                             {{"n", 5}, {"m", 4}},
+                             {{"n", 3}, {"m", 9}},
+                             {{"n", 64}, {"m", 2}}};
+  for (const OnNumbers& operation : kOnNumbers) {
+    const std::vector<Scalar> elements = ElementsFor(operation);
+    for (const Scalar& a : elements) {
+      for (const Scalar& b : elements) {
+        const Scalar found = operation.function(std::vector<Scalar>{a, b}, operation.type);
+        if (!found.known()) continue;
+        for (const Bindings& place : places) {
+          const double expected = operation.of(*NumberOf(a, place), *NumberOf(b, place));
+          if (!std::isfinite(expected)) continue;  // 1/m, where m is 0
+          const std::optional<double> number = NumberOf(found, place);
+          ASSERT_TRUE(number.has_value()) << operation.name << " " << Text(a) << ", " << Text(b);
+          EXPECT_EQ(static_cast<float>(*number), static_cast<float>(expected))
+              << operation.name << " " << Text(a) << ", " << Text(b) << " is " << Text(found);
+        }
+      }
+    }
+  }
+}
+
+// Two numbers always have a result, but quotients by 0.
+TEST(EvaluateTest, OfNumbersAllIsFound) {
+  for (const OnNumbers& operation : kOnNumbers) {
+    for (const Scalar& a : ElementsFor(operation)) {
+      for (const Scalar& b : ElementsFor(operation)) {
+        if (!a.is_float() && !a.i.is_literal()) continue;
+        if (!b.is_float() && !b.i.is_literal()) continue;
+        if (*NumberOf(b, {}) == 0 && operation.of(1, 0) != 0 && operation.of(1, 0) != 1) continue;
+        if (b.is_int() && b.i == Expr(0) && operation.type == DType::kInt64) continue;
+        // Of a whole number and a fraction, quotients are found where they are short.
+        if (operation.function == EvaluateDiv && a.kind != b.kind) continue;
+        EXPECT_TRUE(operation.function(std::vector<Scalar>{a, b}, operation.type).known())
+            << operation.name << " " << Text(a) << ", " << Text(b);
+      }
+    }
+  }
+}
+
+// With an element that is not known, nothing is, but where the other decides alone.
+TEST(EvaluateTest, OfAnUnknownElementNothingIsFound) {
+  for (const OnNumbers& operation : kOnNumbers) {
+    for (const Scalar& known : ElementsFor(operation)) {
+      for (const auto& pair : {std::vector<Scalar>{known, {}}, {{}, known}, {{}, {}}}) {
+        EXPECT_EQ(Apply(operation.function, pair, operation.type), "?") << operation.name;
+      }
+    }
+  }
+  for (const EvaluateFn function :
+       {EvaluateNeg, EvaluateAbs, EvaluateSign, EvaluateFloor, EvaluateCeil, EvaluateRound,
+        EvaluateReciprocal, EvaluateSqrt, EvaluateExp, EvaluateLog, EvaluateCast, EvaluateIsNaN,
+        EvaluateNot, EvaluateRelu}) {
+    EXPECT_EQ(Apply(function, {Scalar{}}, kFloat), "?");
+  }
+  for (const EvaluateFn function :
+       {EvaluatePow, EvaluateXor, EvaluateAnd, EvaluateOr, EvaluateMod}) {
+    EXPECT_EQ(Apply(function, {Scalar{}, Scalar{}}, kInt), "?");
+  }
+}
+
+TEST(EvaluateTest, ChoicesAndLogic) {
+  const DType type = DType::kBool;
+  ExpectResults({
+      {EvaluateWhere, {Int(1), Int(5), Scalar{}}, kInt, "5"},
+      {EvaluateWhere, {Int(2), Int(5), Int(6)}, kInt, "5"},
+      {EvaluateWhere, {Int(0), Scalar{}, Int(6)}, kInt, "6"},
+      {EvaluateWhere, {Int(n), Int(5), Int(6)}, kInt, "?"},
+      {EvaluateWhere, {Int(n), Int(5), Int(5)}, kInt, "5"},
+      {EvaluateAnd, {Int(0), Scalar{}}, type, "0"},
+      {EvaluateAnd, {Scalar{}, Int(1)}, type, "?"},
+      {EvaluateAnd, {}, type, "?"},
+      {EvaluateOr, {Int(1), Scalar{}}, type, "1"},
+      {EvaluateOr, {Scalar{}, Scalar{}}, type, "?"},
+      {EvaluateOr, {}, type, "?"},
+      {EvaluateXor, {Int(0), Int(0)}, type, "0"},
+      {EvaluateXor, {Scalar{}, Int(1)}, type, "?"},
+      {EvaluateNot, {Int(1)}, type, "0"},
+      {EvaluateSum, {}, kInt, "?"},
+      {EvaluateMin, {}, kInt, "?"},
+      {EvaluateGreater, {Int(1)}, type, "?"},
+      {EvaluateSum, {Int(1), Int(2), Int(4), Int(8)}, kInt, "15"},
+      {EvaluateMax, {Int(1), Float(2.5), Int(2)}, kFloat, "2.500000"},
+      {EvaluateMin, {Float(1.5), Int(2), Int(1)}, kFloat, "1"},
+      {EvaluateRelu, {Over(n, 2)}, kFloat, "(n)/2"},
+      {EvaluateRelu, {Int(-3)}, kInt, "0"},
+      {EvaluateRelu, {Int(0 - n)}, kInt, "0"},
+      {EvaluateSign, {Int(-1)}, kInt, "-1"},
+      {EvaluateSign, {Over(n, 2)}, kFloat, "1.000000"},
+      {EvaluateAbs, {Int(m - 3)}, kInt, "max(-m + 3, m - 3)"},
+      {EvaluateRound, {Float(-2.5)}, kFloat, "-2.000000"},
+      {EvaluatePow, {Int(2), Int(63)}, kInt, "-9223372036854775808"},
+      {EvaluatePow, {Float(2), Float(0.5)}, DType::kFloat16, "1.414062"},
+      {EvaluateIsNaN, {Over(n, 2)}, type, "0"},
   });
 }
 

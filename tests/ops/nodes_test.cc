@@ -95,6 +95,64 @@ TEST(NodesTest, OfImagesAndWindows) {
   });
 }
 
+TEST(NodesTest, OfPackedQueriesAndKeys) {
+  ExpectOutcomes({
+      // K and V in one; 5*7 pairs in 2 heads of 4.
+      {"(float[2,5,8] q, float[2,7,2,2,4] k) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k) }",
+       "mac=1120 add=280 mul=140 div=140 cmp=140 exp=140: [2, 5, 8]"},
+      // All three in one, without an axis for them.
+      {"(float[2,5,24] q) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q) }",
+       "mac=800 add=200 mul=100 div=100 cmp=100 exp=100: [2, 5, 8]"},
+      {"(float[2,5,8] q, float[2,7,3,2,4] k) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k) }",
+       "num_heads differs: 3 vs 2"},
+      {"(float[2,5,8] q, float[2,7,2,3,4] k) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k) }",
+       "packed K, V differs: 3 vs 2"},
+      {"(float[2,5,8] q, float[2,7,2,2,3] k) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k) }",
+       "head size of Q and K"},
+      {"(float[2,5,8] q, float[2,7,1,2,2,2] k, float[2,7,1,2,2,2] v) => (float[A,B,C] y) "
+       "{ y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k, v) }",
+       "input 1 has rank 6"},
+      // A state for each of 5 sequences: as many tokens as they have cost, 48 states and 12
+      // outputs.
+      {"(float[6,2,4] q, float[6,2,4] k, float[6,4,3] v, float[6,4] d, float[6,4] b, "
+       "float[5,4,3,4] p) => (float[A,B,C] o, float[D,E,F,G] s) "
+       "{ o, s = com.microsoft.GatedDeltaNet<scale = 0.5>(q, k, v, , d, b, p) }",
+       "mac=864 add=360 mul=432 exp=24: [6, 4, 3] [5, 4, 3, 4]"},
+  });
+}
+
+// Windows of 2: 3 keys wait, 4 come, so that 2 windows are closed and 1 key waits beside the last
+// window. 2 heads of 8, rotated as a whole.
+TEST(NodesTest, OfIndexersWithWindows) {
+  const auto graph = [](const char* length, const char* stored) {
+    return absl::StrCat(
+        "(float[1,4,16] q, float[1,4,16] k, float[8] qw, float[8] kw, float[64,4] c, float[64,4] "
+        "s, float[1,5,8] past, float[2,1,3,16] buffer, int32[1] u) => (int32[A,B,C] i, "
+        "float[D,E,F] p, float[G,H,J,K] t) ",
+        stored,
+        "{ i, p, t = com.microsoft.SparseAttentionIndexer<policy_mode = \"csa\", compress_ratio = "
+        "2, index_topk = 2>(q, k, qw, kw, c, s, , past, , , , , ",
+        length, ", buffer) }");
+  };
+  // Slots 2*2*2*8, softmax and 2 add, mul each; 2 + 8 norms and rotations of 8; 4*7 pairs in 2
+  // heads: add, 2 mul, cmp; a weight of each head; the 2 best of 7.
+  EXPECT_THAT(OutcomeOf(ModelOf(graph("", ""))),
+              HasSubstr("mac=448 add=482 mul=504 div=154 cmp=176 exp=64 sqrt=10: [1, 4, 2] "
+                        "[1, 7, 8] [2, 1, 3, 16]"));
+  // Of 2 entries that are used of 5: 4*4 pairs.
+  EXPECT_THAT(OutcomeOf(ModelOf(graph("l", "<int32[1] l = {2}> "))),
+              HasSubstr("mac=256 add=458 mul=456 div=154 cmp=128 exp=64 sqrt=10: [1, 4, 2] "
+                        "[1, 5, 8] [2, 1, 3, 16]"));
+  EXPECT_THAT(OutcomeOf(ModelOf(graph("u", ""))), HasSubstr("past_sequence_length is not known"));
+  EXPECT_THAT(OutcomeOf(ModelOf(graph("l", "<int32[1] l = {-2}> "))),
+              HasSubstr("input 12 states a length of -2"));
+}
+
 TEST(NodesTest, CostWhatTheirLoopsDoOrSayWhyNot) {
   ExpectOutcomes({
       // The least and the greatest factor of 3 and 4.
@@ -112,6 +170,11 @@ TEST(NodesTest, CostWhatTheirLoopsDoOrSayWhyNot) {
        "\"swiglu\", swiglu_fusion = 1, activation_alpha = 1.702, activation_beta = 1.0, "
        "swiglu_limit = 7.0>(x, r, v, s, , w, t) }",
        "mac=768 add=96 mul=880 div=40 cmp=112 exp=40: [2, 8]; float16 x int4"},
+      // A third projection, and the product with it.
+      {"(float16[2,8] x, float16[2,4] r, uint8[4,16,4] v, float16[4,16] s, uint8[4,8,8] w, "
+       "float16[4,8] t, uint8[4,16,4] u, float16[4,16] a) => (float16[A,B] y) "
+       "{ y = com.microsoft.QMoE<k = 1, activation_type = \"silu\">(x, r, v, s, , w, t, , u, a) }",
+       "mac=768 add=64 mul=848 div=40 cmp=16 exp=40: [2, 8]"},
       // 3 outputs of 3 places each: on one axis a floor, 3 add, and 2 corners times their weights.
       {"(float[1,1,5] x, float[1,1,3] w, float[1,3,3] o) => (float[1,1,3] y) "
        "{ y = DeformConv(x, w, o) }",
