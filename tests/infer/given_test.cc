@@ -178,6 +178,147 @@ TEST(FunctionTest, AttributesAreHandedOn) {
   }
 }
 
+// The operators in a function are those of the opsets that it imports; afterwards those of the
+// model hold again. ReduceSum had its axes in an attribute before opset 13.
+TEST(FunctionTest, HasItsOwnOpsets) {
+  constexpr char kFunctions[] =
+      "<domain: \"f\", opset_import: [\"\" : 11, \"f\" : 1]> old (x) => (y) "
+      "{ y = ReduceSum<axes = [1], keepdims = 0>(x) } "
+      "<domain: \"f\", opset_import: [\"\" : 20, \"f\" : 1]> fresh (x) => (y) "
+      "{ a = Constant<value_ints = [0]>() y = ReduceSum<keepdims = 0>(x, a) } "
+      "<domain: \"f\", opset_import: [\"\" : 11, \"f\" : 1]> mixed (x) => (y) "
+      "{ z = f.fresh(x) y = ReduceSum<axes = [1], keepdims = 0>(z) } ";
+  const struct {
+    const char *nodes, *outcome;
+  } cases[] = {
+      {"y = f.old(x)", "float32[2, 5]"},
+      {"y = f.fresh(x)", "float32[3, 5]"},
+      {"y = f.mixed(x)", "float32[3]"},
+      {"z = f.old(x) a = Constant<value_ints = [0]>() y = ReduceSum<keepdims = 0>(z, a)",
+       "float32[5]"},
+  };
+  for (const auto& c : cases) {
+    const std::string graph = absl::StrCat("(float[2,3,5] x) => (float[A] y) { ", c.nodes, " } ");
+    EXPECT_EQ(OutcomeOf(WithFunctions(graph, kFunctions)), c.outcome) << c.nodes;
+  }
+}
+
+// A size of a function's inside belongs to the first output that it comes out by.
+TEST(FunctionTest, SizesBelongToTheFirstOutput) {
+  const Model model =
+      WithFunctions("(float[7] x) => (int64[A,B] p, int64[A,B] q) { p, q = f.both(x) } ",
+                    "<domain: \"f\", opset_import: [\"\" : 20]> both (x) => (y, z) { y = "
+                    "NonZero(x) z = Neg(y) } ");
+  const Inference inference = Infer(model).value();
+  ASSERT_EQ(inference.symbols.size(), 1u);
+  EXPECT_EQ(inference.symbols[0].value, "p");
+  EXPECT_EQ(inference.symbols[0].axis, 1);
+  EXPECT_EQ(inference.symbols[0].at_most, Expr(7));
+}
+
+// ---- of loops
+
+// Trips by hand: the body's condition is read after each of them, that of the input before the
+// first.
+TEST(LoopConditionTest, DecidesHowManyTripsThereAre) {
+  const struct {
+    const char *loop, *condition;  // its first two inputs, and what the body says of trip i
+    const char* stacked;           // of one vector per trip
+    int flops;
+  } cases[] = {
+      {", yes", "Less(i, three)", "float32[4, 5]", 20},
+      {"two, yes", "Less(i, three)", "float32[2, 5]", 10},
+      {"ten, yes", "Less(i, three)", "float32[4, 5]", 20},
+      {"ten, yes", "Identity(c)", "float32[10, 5]", 50},
+      {"ten, ", "Identity(yes)", "float32[10, 5]", 50},
+      {"ten, ", "Identity(no)", "float32[1, 5]", 5},
+      {", yes", "Identity(no)", "float32[1, 5]", 5},
+      {"ten, no", "Identity(yes)", "float32[0, 5]", 0},
+      {", no", "Less(i, three)", "float32[0, 5]", 0},
+      {"zero, yes", "Identity(c)", "float32[0, 5]", 0},
+  };
+  for (const auto& c : cases) {
+    const Model model = ModelFromText(
+        absl::StrCat("g (float[5] x) => (float[5] last, float[K,5] all) <int64 zero = {0}, int64 "
+                     "two = {2}, int64 three = {3}, int64 ten = {10}, bool yes = {1}, bool no = "
+                     "{0}> { last, all = Loop<body = b (int64 i, bool c, float[5] s) => (bool d, "
+                     "float[5] r, float[5] e) { d = ",
+                     c.condition, " r = Relu(s) e = Identity(r) }>(", c.loop, ", x) }"),
+        20);
+    const Inference inference = Infer(model).value();
+    const std::vector<ValueId>& outputs = inference.model->graphs[0].outputs;
+    EXPECT_EQ(inference.FactOf(outputs[0])->ToString(), "float32[5]") << c.condition;
+    EXPECT_EQ(inference.FactOf(outputs[1])->ToString(), c.stacked) << c.loop << c.condition;
+    const Counts counts = Count(inference).value();
+    EXPECT_EQ(counts.total.amounts.flops, Expr(c.flops)) << c.loop << c.condition;
+    EXPECT_THAT(inference.warnings, testing::IsEmpty()) << c.loop << c.condition;
+  }
+}
+
+// How often a loop runs is a size of its first output that has a name.
+TEST(LoopConditionTest, OpenTripsBelongToTheFirstOutput) {
+  for (const char* outputs : {"p, q", "p, ", ", q"}) {
+    const Model model = ModelFromText(
+        absl::StrCat("g (float[5] x, bool go) => (float[5] y) { ", outputs,
+                     " = Loop<body = b (int64 i, bool c, float[5] s, float[5] t) => (bool d, "
+                     "float[5] r, float[5] u) { d = Identity(go) r = Relu(s) u = Relu(t) }>"
+                     "(, go, x, x) y = Relu(x) }"),
+        20);
+    const Inference inference = Infer(model).value();
+    ASSERT_EQ(inference.symbols.size(), 1u) << outputs;
+    EXPECT_EQ(inference.symbols[0].name, "trips(n0)");
+    EXPECT_EQ(inference.symbols[0].value, outputs[0] == 'p' ? "p" : "q") << outputs;
+    EXPECT_EQ(inference.symbols[0].kind, SymbolOrigin::Kind::kTripCount);
+  }
+}
+
+// Each trip has sizes of its own, which say which trip they are of.
+TEST(LoopConditionTest, SizesOfTripsHaveTheirNumbers) {
+  const Model model = ModelFromText(
+      "g (float[5] x) => (float[K] y) <int64 n = {3}, bool t = {1}, int64[1] flat = {-1}> { "
+      "y = Loop<body = b (int64 i, bool c, float[P] s) => (bool d, float[Q] r) { d = Identity(c) "
+      "z = NonZero(s) f = Cast<to = 1>(z) v = Reshape(f, flat) r = Concat<axis = 0>(x, v) }>"
+      "(n, t, x) }",
+      20);
+  const Inference inference = Infer(model).value();
+  ASSERT_EQ(inference.symbols.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(inference.symbols[i].name, absl::StrCat("nonzero('trip ", i, "/z')"));
+  }
+}
+
+// ---- of operators without a rule
+
+TEST(UnknownTest, OperatorsKeepTheirInputs) {
+  const Model model = ModelFromText(
+      "g (float[2,3] x, float[4] w) => (float[A] y) { y = com.microsoft.NoSuch(x, w) }", 20);
+  const Inference inference = Infer(model).value();
+  const Call& call = inference.call(inference.instance(0).calls[0]);
+  ASSERT_EQ(call.inputs.size(), 2u);
+  EXPECT_EQ(inference.fact(call.inputs[0]).ToString(), "float32[2, 3]");
+  EXPECT_EQ(inference.fact(call.inputs[1]).ToString(), "float32[4]");
+  EXPECT_EQ(call.problem.message(), "no rule for operator NoSuch of domain com.microsoft");
+  EXPECT_EQ(call.problem.code(), absl::StatusCode::kUnimplemented);
+  ASSERT_EQ(call.outputs.size(), 1u);
+  EXPECT_EQ(inference.fact(call.outputs[0]).ToString(), "float32?");  // as the file says
+}
+
+TEST(UnknownTest, AttributeThatIsNoBody) {
+  const auto infer = [](const char* attribute) {
+    onnx::ModelProto proto;
+    const auto parsed = onnx::OnnxParser::Parse(
+        proto, absl::StrCat("<ir_version: 10, opset_import: [\"\" : 24, \"ai.onnx.preview\" : 1]> "
+                            "g (float[1,1,3,4] Q) => (float[1,1,3,4] Y) "
+                            "{ Y = ai.onnx.preview.FlexAttention<",
+                            attribute, ">(Q, Q, Q) }")
+                   .c_str());
+    EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage();
+    return OutcomeOf(LoadFromBytes(proto.SerializeAsString(), "test.onnx").value());
+  };
+  EXPECT_THAT(infer("score_mod = 3"), HasSubstr("attribute score_mod holds no graph"));
+  EXPECT_EQ(infer("scale = 0.5"), "float32[1, 1, 3, 4]");
+}
+
 // The loader refuses more.
 TEST(FunctionTest, AsDeepAsTheLimit) {
   std::string functions;

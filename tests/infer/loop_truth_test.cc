@@ -5,18 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "ops/content.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
+#include "tests/infer/runtime_truth.h"
 
 namespace onnxflops {
 namespace {
@@ -28,30 +26,6 @@ struct Seen {
   int graphs = 0, sizes = 0, open_sizes = 0, elements = 0, open_elements = 0, open_work = 0;
 };
 
-std::vector<Json> AllTruths() {
-  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/loop_truth.jsonl");
-  std::vector<Json> truths;
-  for (std::string line; std::getline(file, line);) truths.push_back(Json::parse(line));
-  return truths;
-}
-
-onnx::ModelProto ModelOf(const Json& truth) {
-  onnx::ModelProto model;
-  model.set_ir_version(10);
-  model.add_opset_import()->set_version(21);
-  const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(),
-                                              truth["graph"].get_ref<const std::string&>().c_str());
-  EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage();
-  for (auto& output : *model.mutable_graph()->mutable_output()) output.clear_type();
-  return model;
-}
-
-// The value where the symbol N is that; nullopt where it needs another.
-std::optional<int64_t> At(const Expr& e, int64_t n) {
-  const absl::StatusOr<absl::int128> value = e.Evaluate({{"N", n}});
-  return value.ok() ? std::optional<int64_t>(static_cast<int64_t>(*value)) : std::nullopt;
-}
-
 void ExpectSizes(const Fact& fact, const Json& sizes, int64_t n, Seen* seen) {
   if (!fact.is_tensor() || !fact.shape.ranked()) {
     seen->open_sizes += static_cast<int>(sizes.size());
@@ -59,7 +33,7 @@ void ExpectSizes(const Fact& fact, const Json& sizes, int64_t n, Seen* seen) {
   }
   ASSERT_EQ(fact.shape.rank(), static_cast<int>(sizes.size())) << fact.shape.ToString();
   for (int d = 0; d < fact.shape.rank(); ++d) {
-    const std::optional<int64_t> size = At(fact.shape[d], n);
+    const std::optional<int64_t> size = ValueAtN(fact.shape[d], n);
     ++(size.has_value() ? seen->sizes : seen->open_sizes);
     const int64_t expected = sizes[static_cast<size_t>(d)].get<int64_t>();
     EXPECT_EQ(size.value_or(expected), expected) << fact.shape.ToString();
@@ -69,7 +43,7 @@ void ExpectSizes(const Fact& fact, const Json& sizes, int64_t n, Seen* seen) {
 void ExpectElements(const Fact& fact, const Json& elements, int64_t n, Seen* seen) {
   for (size_t i = 0; i < elements.size(); ++i) {
     const Scalar element = ElementAt(fact, static_cast<int64_t>(i));
-    const std::optional<int64_t> value = element.is_int() ? At(element.i, n) : std::nullopt;
+    const std::optional<int64_t> value = element.is_int() ? ValueAtN(element.i, n) : std::nullopt;
     ++(value.has_value() ? seen->elements : seen->open_elements);
     if (!value.has_value()) continue;
     EXPECT_EQ(*value, elements[i].get<int64_t>()) << "element " << i;
@@ -81,7 +55,7 @@ void ExpectElements(const Fact& fact, const Json& elements, int64_t n, Seen* see
 void ExpectWork(const Counts& counts, const Json& outputs, int64_t n, Seen* seen) {
   const std::optional<int64_t> adds = counts.unknown > 0 || !counts.warnings.empty()
                                           ? std::nullopt
-                                          : At(counts.total.flops[Kind::kAdd], n);
+                                          : ValueAtN(counts.total.flops[Kind::kAdd], n);
   seen->open_work += adds.has_value() ? 0 : 1;
   if (!adds.has_value()) return;
   EXPECT_EQ(*adds, outputs[1]["elements"][0].get<int64_t>());
@@ -107,7 +81,8 @@ void Compare(const Json& truth, const onnx::ModelProto& proto, int64_t n, Seen* 
 
 TEST(LoopTruthTest, OutputsAndWorkAreThoseOfTheRuntime) {
   Seen seen;
-  for (const Json& truth : AllTruths()) Compare(truth, ModelOf(truth), 0, &seen);
+  for (const Json& truth : TruthsOf("loop_truth.jsonl"))
+    Compare(truth, ModelOfTruth(truth), 0, &seen);
   EXPECT_EQ(seen.graphs, 400);
   // A change of these numbers is something gained or lost.
   EXPECT_EQ(seen.sizes, 1010);
@@ -131,11 +106,7 @@ std::optional<int64_t> OpenTrips(onnx::GraphProto* graph) {
     node.set_op_type("Size");
     node.clear_attribute();
     node.add_input("of N");
-    onnx::ValueInfoProto* input = graph->add_input();
-    input->set_name("of N");
-    auto* type = input->mutable_type()->mutable_tensor_type();
-    type->set_elem_type(onnx::TensorProto::FLOAT);
-    type->mutable_shape()->add_dim()->set_dim_param("N");
+    AddInputOfN("of N", graph);
     return n;
   }
   return std::nullopt;
@@ -143,8 +114,8 @@ std::optional<int64_t> OpenTrips(onnx::GraphProto* graph) {
 
 TEST(LoopTruthTest, OpenTripsHoldForTheirNumber) {
   Seen seen;
-  for (const Json& truth : AllTruths()) {
-    onnx::ModelProto model = ModelOf(truth);
+  for (const Json& truth : TruthsOf("loop_truth.jsonl")) {
+    onnx::ModelProto model = ModelOfTruth(truth);
     const std::optional<int64_t> n = OpenTrips(model.mutable_graph());
     if (n.has_value()) Compare(truth, model, *n, &seen);
   }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -15,11 +14,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 #include "ops/content.h"
 #include "src/infer/infer.h"
 #include "src/load/load.h"
+#include "tests/infer/runtime_truth.h"
 #include "tests/kept_table.h"
 
 namespace onnxflops {
@@ -31,17 +30,6 @@ struct Followed {
   int nodes = 0, open_sizes = 0, elements = 0, followed = 0;
   int refused_by_runtime = 0, refused = 0;
 };
-
-onnx::ModelProto ModelOf(const Json& truth) {
-  onnx::ModelProto model;
-  model.set_ir_version(10);
-  model.add_opset_import()->set_version(21);
-  const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(),
-                                              truth["graph"].get_ref<const std::string&>().c_str());
-  EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage();
-  for (auto& output : *model.mutable_graph()->mutable_output()) output.clear_type();
-  return model;
-}
 
 // A constant of whole numbers, as a row.
 void AddRow(const std::string& name, const std::vector<int64_t>& numbers, onnx::GraphProto* graph) {
@@ -78,14 +66,8 @@ std::string TypeName(const Fact& fact) {
   return name == "float32" ? "float" : name == "float64" ? "double" : name;
 }
 
-// The value where the symbol N is that; nullopt where it needs another.
-std::optional<int64_t> At(const Expr& e, int64_t n) {
-  const absl::StatusOr<absl::int128> value = e.Evaluate({{"N", n}});
-  return value.ok() ? std::optional<int64_t>(static_cast<int64_t>(*value)) : std::nullopt;
-}
-
 bool IsElement(const Scalar& element, const Json& expected, int64_t n) {
-  if (element.is_int()) return At(element.i, n).value_or(expected) == expected.get<int64_t>();
+  if (element.is_int()) return ValueAtN(element.i, n).value_or(expected) == expected.get<int64_t>();
   // The runtime rounds to float32 on the way, a mean say.
   return std::abs(element.f - expected.get<double>()) <= 1e-6 * std::abs(element.f);
 }
@@ -100,7 +82,7 @@ void ExpectSizes(const Fact& fact, const Json& expected, int64_t n, Followed* of
   EXPECT_EQ(TypeName(fact), expected["type"].get<std::string>());
   ASSERT_EQ(fact.shape.rank(), static_cast<int>(sizes.size())) << fact.shape.ToString();
   for (int d = 0; d < fact.shape.rank(); ++d) {
-    const std::optional<int64_t> size = At(fact.shape[d], n);
+    const std::optional<int64_t> size = ValueAtN(fact.shape[d], n);
     of->open_sizes += size.has_value() ? 0 : 1;
     if (!size.has_value()) continue;
     EXPECT_EQ(*size, sizes[static_cast<size_t>(d)].get<int64_t>()) << fact.shape.ToString();
@@ -143,13 +125,6 @@ void Follow(const Json& truth, onnx::ModelProto proto, int64_t n, Followed* of) 
   }
 }
 
-std::vector<Json> AllTruths() {
-  std::ifstream file(ONNXFLOPS_SOURCE_DIR "/tests/data/node_truth.jsonl");
-  std::vector<Json> truths;
-  for (std::string line; std::getline(file, line);) truths.push_back(Json::parse(line));
-  return truths;
-}
-
 using ByOp = std::map<std::string, Followed>;
 
 void ExpectAsMuch(const ByOp& by_op, const std::string& name) {
@@ -164,8 +139,8 @@ void ExpectAsMuch(const ByOp& by_op, const std::string& name) {
 
 TEST(NodeTruthTest, OutputsAreThoseOfTheRuntime) {
   ByOp by_op;
-  for (const Json& truth : AllTruths()) {
-    const onnx::ModelProto model = ModelOf(truth);
+  for (const Json& truth : TruthsOf("node_truth.jsonl")) {
+    const onnx::ModelProto model = ModelOfTruth(truth);
     Follow(truth, model, 0, &by_op[model.graph().node(0).op_type()]);
   }
   ExpectAsMuch(by_op, "node_truth.txt");
@@ -177,10 +152,7 @@ void MakeSymbol(int place, onnx::TensorProto tensor, onnx::GraphProto* graph) {
   for (int i = 0; i < tensor.int64_data_size(); ++i) {
     if (i != place) (i < place ? before : after).push_back(tensor.int64_data(i));
   }
-  auto* type = graph->add_input()->mutable_type()->mutable_tensor_type();
-  graph->mutable_input(0)->set_name("of N");
-  type->set_elem_type(onnx::TensorProto::FLOAT);
-  type->mutable_shape()->add_dim()->set_dim_param("N");
+  AddInputOfN("of N", graph);
   AddRow("before", before, graph);
   AddRow("after", after, graph);
   AddRow("sizes", sizes, graph);
@@ -199,8 +171,8 @@ void MakeSymbol(int place, onnx::TensorProto tensor, onnx::GraphProto* graph) {
 TEST(NodeTruthTest, OutputsOfSymbolsAreThoseOfTheirNumbers) {
   ByOp by_op;
   int number = 0;
-  for (const Json& truth : AllTruths()) {
-    const onnx::ModelProto model = ModelOf(truth);
+  for (const Json& truth : TruthsOf("node_truth.jsonl")) {
+    const onnx::ModelProto model = ModelOfTruth(truth);
     if (truth["outputs"].is_null()) continue;
     for (int i = 0; i < model.graph().initializer_size(); ++i) {
       const onnx::TensorProto& tensor = model.graph().initializer(i);
