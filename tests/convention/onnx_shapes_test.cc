@@ -16,12 +16,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "onnx/checker.h"
+#include "onnx/defs/parser.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx/shape_inference/implementation.h"
 #include "ops/registry.h"
 #include "src/convention/onnx/shapes.h"
 #include "src/load/load.h"
+#include "tests/convention/onnx_graphs.h"
 #include "tests/infer/node_suite.h"
 #include "tests/model_maker.h"
 #include "tests/sample.h"
@@ -84,9 +86,10 @@ Known KnownOf(const Fact& fact) {
 
 using Official = std::map<std::string, Known>;  // by name of a value
 
-// As onnx.shape_inference.infer_shapes calls it; empty if it refuses the model.
-Official Infer(onnx::ModelProto proto, bool data_propagation) {
-  proto.mutable_graph()->clear_value_info();
+// As onnx.shape_inference.infer_shapes calls it; empty if it refuses the model. `declared`: what
+// the file says of values stays.
+Official Infer(onnx::ModelProto proto, bool data_propagation, bool declared = false) {
+  if (!declared) proto.mutable_graph()->clear_value_info();
   Official official;
   try {
     onnx::shape_inference::InferShapes(proto, onnx::OpSchemaRegistry::Instance(),
@@ -333,6 +336,15 @@ TEST(OnnxShapesTest, WalksThroughBodiesAsFarAsTheLimitGoes) {
   }
 }
 
+// The limit is one per node, beside what every model has.
+TEST(OnnxShapesTest, AHigherLimitWalksAtLeastAsFar) {
+  const Model model = CalledOften(2, 1).Load().value();
+  Inference inference = onnxflops::Infer(model).value();
+  inference.limits.evaluations_per_node = int64_t{1} << 40;
+  inference.limits.content_per_node = int64_t{1} << 40;
+  EXPECT_FALSE(OnnxShapes(inference, {}).first_doubt());
+}
+
 // ---- ONNX's node models, with less known of their inputs
 
 struct Edit {
@@ -534,6 +546,82 @@ TEST(OnnxShapesTest, KnowsOfOperatorsWhatTheOfficialLibraryKnows) {
   if (!Sample::IsAll()) return;
   models.comparison().ExpectAllMet();
   EXPECT_GT(models.models(), 10000);
+}
+
+// ---- Bodies, functions and lists of sizes
+
+// The text form has no type without a shape: scalars of bodies are tensors of any shape.
+void ForgetShapesOfBodies(onnx::GraphProto* graph) {
+  for (onnx::NodeProto& node : *graph->mutable_node()) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      onnx::GraphProto* body = attribute.mutable_g();
+      ForgetShapesOfBodies(body);
+      ClearOutputShapes(body);
+      for (onnx::ValueInfoProto& input : *body->mutable_input()) {
+        auto* tensor = input.mutable_type()->mutable_tensor_type();
+        if (tensor->shape().dim_size() == 0) tensor->clear_shape();
+      }
+    }
+  }
+}
+
+std::vector<onnx::ModelProto> WrittenModels() {
+  std::vector<onnx::ModelProto> models;
+  for (const char* text : kGraphs) {
+    onnx::ModelProto& model = models.emplace_back();
+    model.set_ir_version(10);
+    model.add_opset_import()->set_version(17);
+    const auto parsed = onnx::OnnxParser::Parse(*model.mutable_graph(), text);
+    EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage() << text;
+  }
+  for (const char* text : kModels) {
+    const auto parsed = onnx::OnnxParser::Parse(models.emplace_back(), text);
+    EXPECT_TRUE(parsed.IsOK()) << parsed.ErrorMessage() << text;
+  }
+  for (onnx::ModelProto& model : models) {
+    ClearOutputShapes(model.mutable_graph());
+    ForgetShapesOfBodies(model.mutable_graph());
+  }
+  return models;
+}
+
+// The graph itself; then, one at a time, each size of an input and each rank left open.
+std::vector<Edit> OpenInputs(const onnx::GraphProto& graph) {
+  std::vector<Edit> edits = {{"as is", [](onnx::GraphProto*) {}}};
+  for (int i = 0; i < graph.input_size(); ++i) {
+    const int rank = graph.input(i).type().tensor_type().shape().dim_size();
+    for (int axis = 0; axis < rank; ++axis) {
+      edits.push_back({absl::StrCat("open ", i, ".", axis), [i, axis](onnx::GraphProto* g) {
+                         ShapeOf(g, i)->mutable_dim(axis)->set_dim_param("open");
+                       }});
+    }
+    edits.push_back({absl::StrCat(Comparison::kNoRank, " ", i), [i](onnx::GraphProto* g) {
+                       g->mutable_input(i)->mutable_type()->mutable_tensor_type()->clear_shape();
+                     }});
+  }
+  return edits;
+}
+
+TEST(OnnxShapesTest, KnowsOfBodiesWhatTheOfficialLibraryKnows) {
+  constexpr Exemption kSplits[] = {{"Split", Which::kLess, kAxis}, {"Split", Which::kMore, kAxis}};
+  Comparison comparison(kSplits);
+  int number = 0;
+  for (const onnx::ModelProto& written : WrittenModels()) {
+    ++number;
+    for (const Edit& edit : OpenInputs(written.graph())) {
+      onnx::ModelProto proto = written;
+      edit.apply(proto.mutable_graph());
+      const Model model = LoadFromBytes(proto.SerializeAsString()).value();
+      const absl::StatusOr<Inference> inference = onnxflops::Infer(model);
+      if (!inference.ok()) continue;  // nothing is said of what is refused
+      for (const bool propagation : {true, false}) {
+        const OnnxShapes shapes(*inference, {.declared = false, .data_propagation = propagation});
+        comparison.Add(absl::StrCat("model ", number, ", ", edit.name, " ", propagation), model,
+                       shapes, Infer(proto, propagation));
+      }
+    }
+  }
 }
 
 // ---- What the rows say of versions

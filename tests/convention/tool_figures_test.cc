@@ -2,25 +2,35 @@
 // what conventions say of two exports of each (tests/data/tool_models.tar.xz). No figure that is
 // called exact is wrong.
 //
-// tests/data/tool_table.txt has how many agree, by tool and exporter. UPDATE_GOLDENS=1 rewrites it;
-// ONNXFLOPS_SHOW=1 lists the figures that do not.
+// tests/data/tool_table.txt has how many agree, by tool and exporter, tool_figures.txt each figure
+// beside what the tool printed, tool_texts.txt the terms and assumptions of all, and
+// tool_traces.txt the calls of PyTorch behind each export. UPDATE_GOLDENS=1 rewrites them;
+// ONNXFLOPS_SHOW=1 lists the figures that do not agree.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "src/api/count.h"
+#include "src/convention/torch/trace.h"
+#include "src/count/count.h"
+#include "src/infer/infer.h"
 #include "src/load/load.h"
 #include "src/report/compare_report.h"
+#include "tests/kept_table.h"
 
 namespace onnxflops::convention {
 namespace {
@@ -43,11 +53,27 @@ class Comparer {
     ASSERT_TRUE(model.ok()) << model.status();
     std::vector<std::string> tools;
     for (const auto& [tool, figure] : figures.items()) tools.push_back(tool);
+    const size_t measured = tools.size();
+    tools.insert(tools.end(), std::begin(kNotMeasured), std::end(kNotMeasured));
     const CompareReport report = CompareTools(*model, {}, {.with = tools}).value();
+    std::string line = absl::StrCat(name, ".", exporter, ":");
     for (size_t i = 0; i < tools.size(); ++i) {
-      Note(absl::StrCat(name, ".", exporter, " ", tools[i]), figures[tools[i]], report.tools[i],
+      const Json figure = i < measured ? figures[tools[i]] : Json();
+      absl::StrAppend(&line, " ", tools[i], " ", Shown(report.tools[i], figure));
+      NoteTexts(exporter, report.tools[i]);
+      if (i >= measured) continue;
+      Note(absl::StrCat(name, ".", exporter, " ", tools[i]), figure, report.tools[i],
            &scores_[{tools[i], exporter}]);
     }
+    lines_.push_back(line);
+  }
+
+  const std::vector<std::string>& lines() const { return lines_; }
+  // Each text that was said, and how often.
+  std::vector<std::string> Texts() const {
+    std::vector<std::string> lines;
+    for (const auto& [text, times] : texts_) lines.push_back(absl::StrCat(text, ": ", times));
+    return lines;
   }
 
   std::string Table() const {
@@ -61,11 +87,39 @@ class Comparer {
   }
 
  private:
+  void NoteTexts(const std::string& exporter, const ToolRow& row) {
+    const std::string from = absl::StrCat(exporter, " ", row.convention->name);
+    for (const TermRow& term : row.terms) {
+      texts_[absl::StrCat(from, " = ", term.name, " (", term.reason, ")")] += term.nodes;
+    }
+    for (const std::string& assumption : row.assumptions) {
+      ++texts_[absl::StrCat(from, " ? ", assumption)];
+    }
+  }
+
+  // Versions that were not run on these modules.
+  static constexpr const char* kNotMeasured[] = {"thop@ultralytics-2.0.18", "fvcore@torch1",
+                                                 "deepspeed@0.19.6", "flop-counter-mode-cpu@2.14",
+                                                 "torchstat"};
+
+  static bool IsRight(const ToolRow& row, const Json& figure) {
+    const bool none = row.standing == Standing::kNotApplicable;
+    return figure == "none" ? none : !none && row.headline == Expr(figure.get<int64_t>());
+  }
+
+  // "36", "36~2" where it rests on two assumptions, "36~2(18)" where the tool printed 18.
+  static std::string Shown(const ToolRow& row, const Json& figure) {
+    const bool none = row.standing == Standing::kNotApplicable;
+    std::string text = none ? "-" : row.headline->ToString();
+    if (row.standing == Standing::kAssumed) absl::StrAppend(&text, "~", row.assumptions.size());
+    const bool right = figure.is_null() || IsRight(row, figure);
+    return right ? text : absl::StrCat(text, "(", figure.is_string() ? "-" : figure.dump(), ")");
+  }
+
   static void Note(const std::string& what, const Json& figure, const ToolRow& row, Score* score) {
     const bool none = row.standing == Standing::kNotApplicable;
     const bool exact = row.standing == Standing::kExact;
-    const bool right =
-        figure == "none" ? none : !none && row.headline == Expr(figure.get<int64_t>());
+    const bool right = IsRight(row, figure);
     ++score->figures;
     score->right += right ? 1 : 0;
     score->exact += right && (exact || none) ? 1 : 0;
@@ -78,6 +132,8 @@ class Comparer {
   }
 
   std::map<std::pair<std::string, std::string>, Score> scores_;
+  std::vector<std::string> lines_;
+  std::map<std::string, int64_t> texts_;
 };
 
 TEST(ToolFiguresTest, NoExactFigureIsWrong) {
@@ -88,6 +144,8 @@ TEST(ToolFiguresTest, NoExactFigureIsWrong) {
   for (const auto& [name, figures] : all.items()) {
     for (const char* exporter : {"dynamo", "ts"}) comparer.Compare(name, exporter, figures);
   }
+  ExpectKept(comparer.lines(), "tool_figures.txt");
+  ExpectKept(comparer.Texts(), "tool_texts.txt");
   const std::string table = comparer.Table();
   if (std::getenv("UPDATE_GOLDENS") != nullptr) {
     std::ofstream(kTable, std::ios::binary) << table;
@@ -97,6 +155,87 @@ TEST(ToolFiguresTest, NoExactFigureIsWrong) {
   std::stringstream golden;
   golden << golden_file.rdbuf();
   EXPECT_EQ(table, golden.str()) << "UPDATE_GOLDENS=1 rewrites tests/data/tool_table.txt";
+}
+
+// ---- calls
+
+// "linear_1 linear of 4 in a.b: MatMul Add b in 24 out 12 macs 96": its name, operator, class and
+// module, its nodes, its marks, and its amounts.
+std::string CallText(const Evidence& evidence, const TorchTrace& trace, const TorchCall& call) {
+  const TorchScope& scope = trace.scope(call);
+  std::string text =
+      absl::StrCat(call.name, " ", AtenLabel(call.op), " of ", static_cast<int>(scope.nn_class),
+                   " in ", evidence.paths().path(scope.module), ":");
+  for (EntryId id : trace.entries_of(call)) {
+    absl::StrAppend(&text, " ", evidence.node(evidence.entry(id)).op_type,
+                    id == call.main && call.count > 1 ? "!" : "");
+  }
+  const TorchArguments& a = call.arguments;
+  const std::pair<const char*, bool> marks[] = {
+      {"bias", call.has_bias},        {"out_proj", call.is_out_proj},
+      {"affine", call.is_affine},     {"nn", call.in_torch_nn},
+      {"source", call.has_source},    {"copy", call.reads_copy},
+      {"inside", call.is_inside},     {"size", a.has_output_size},
+      {"groups", a.groups_heads},     {"recurrent", a.of_recurrent},
+      {"biases", a.has_biases},       {"batch_first", a.batch_first},
+      {"vector", a.has_vector_weight}};
+  for (const auto& [mark, is_set] : marks)
+    absl::StrAppend(&text, is_set ? " " : "", is_set ? mark : "");
+  absl::StrAppend(&text, " ", call.is_contiguous.key(), ".", call.spelling.key(), ".",
+                  a.normalized_dims);
+  for (AmountId amount : {call.macs, call.in, call.out}) {
+    absl::StrAppend(&text, " ", evidence.amount(amount).ToString());
+  }
+  return text;
+}
+
+// What the trace says as a whole: counters that are not 0.
+std::string TraceText(const TorchTrace& trace) {
+  std::string text = absl::StrCat("kinds ", trace.kinds, " scopes ", trace.scopes.size());
+  const std::pair<const char*, int64_t> counters[] = {
+      {"unattributed", trace.unattributed},     {"unknown_args", trace.unknown_args},
+      {"cells", trace.recurrent_cells},         {"folded", trace.folded},
+      {"folded_layers", trace.folded_layers},   {"assumed_convs", trace.assumed_convs},
+      {"unknown_shapes", trace.unknown_shapes}, {"hooks", trace.calls_of_hooks},
+      {"derived", trace.derived_layers},        {"in_bodies", trace.calls_in_bodies},
+      {"shared", trace.shared_modules},         {"merged_parts", trace.has_merged_parts},
+      {"parameters", trace.has_parameters}};
+  for (const auto& [name, count] : counters) {
+    if (count != 0) absl::StrAppend(&text, " ", name, " ", count);
+  }
+  for (size_t i = 0; i < kNumAtens; ++i) {
+    if (trace.unseen[i] != 0) absl::StrAppend(&text, " unseen ", i, "=", trace.unseen[i]);
+    if (trace.decomposed[i] != 0)
+      absl::StrAppend(&text, " decomposed ", i, "=", trace.decomposed[i]);
+  }
+  if (!trace.transform.empty()) absl::StrAppend(&text, " under ", trace.transform);
+  for (const TorchAttention& a : trace.attentions) {
+    absl::StrAppend(&text, " attention ", a.first_call, "-", a.end_call,
+                    a.is_packed ? " packed" : "", a.batch_first ? " batch_first" : "",
+                    a.fast_path ? " fast" : "", " heads ", a.heads.ToString());
+  }
+  return absl::StrCat(text, " ", trace.problem);
+}
+
+TEST(ToolFiguresTest, TracesAreThoseOfTheTable) {
+  std::vector<std::string> files, lines;
+  for (const auto& entry : std::filesystem::directory_iterator(ONNXFLOPS_TOOL_MODELS_DIR)) {
+    if (entry.path().extension() == ".onnx") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) {
+    const Model model = LoadFile(file).value();
+    const Inference inference = Infer(model).value();
+    const Counts counts = onnxflops::Count(inference).value();
+    Evidence evidence(inference, counts);
+    const TorchTrace& trace = evidence.torch_trace();
+    lines.push_back(
+        absl::StrCat("## ", std::filesystem::path(file).stem().string(), " ", TraceText(trace)));
+    for (const TorchCall& call : trace.calls) {
+      if (call.op != Aten::kOther) lines.push_back(CallText(evidence, trace, call));
+    }
+  }
+  ExpectKept(lines, "tool_traces.txt");
 }
 
 }  // namespace

@@ -143,6 +143,8 @@ TEST(GivenTest, WhatDoesNotFitTheFileIsSaid) {
                 "symbol:"));
   EXPECT_THAT(OutcomeOf(model, {.input_shapes = {{"a", {2, 4}}}}),
               HasSubstr("test.onnx: a = [2, 4] does not fit this model"));
+  EXPECT_THAT(OutcomeOf(model, {.dims = {{"N", 2}}, .input_shapes = {{"a", {2, 4}}}}),
+              HasSubstr("test.onnx: N = 2, a = [2, 4] do not fit this model"));
 }
 
 // ---- of functions
@@ -200,6 +202,52 @@ TEST(FunctionTest, HasItsOwnOpsets) {
   for (const auto& c : cases) {
     const std::string graph = absl::StrCat("(float[2,3,5] x) => (float[A] y) { ", c.nodes, " } ");
     EXPECT_EQ(OutcomeOf(WithFunctions(graph, kFunctions)), c.outcome) << c.nodes;
+  }
+}
+
+TEST(FunctionTest, OperatorsAreOfTheirOpset) {
+  constexpr char kFunctions[] =
+      "<domain: \"f\", opset_import: [\"\" : 11]> old (x) => (y) { y = Gelu(x) } "
+      "<domain: \"f\", opset_import: [\"\" : 21]> fresh (x) => (y) { y = Gelu(x) } ";
+  const struct {
+    const char *nodes, *warning;
+    int opset;
+  } cases[] = {
+      {"y = Gelu(x)", "", 20},
+      {"y = f.fresh(x)", "", 21},
+      {"y = f.old(x)", "Gelu exists from opset 20, but the file declares opset 11", 20},
+  };
+  for (const auto& c : cases) {
+    const std::string graph = absl::StrCat("(float[2] x) => (float[2] y) { ", c.nodes, " } ");
+    const Inference inference = Infer(WithFunctions(graph, kFunctions)).value();
+    const Call& call = inference.calls[0];
+    ASSERT_NE(call.def, nullptr) << c.nodes;
+    EXPECT_EQ(call.opset, c.opset) << c.nodes;
+    EXPECT_EQ(inference.warnings.size(), c.warning[0] == 0 ? 0u : 1u) << c.nodes;
+    EXPECT_THAT(inference.warnings, testing::Each(HasSubstr(c.warning)));
+  }
+}
+
+// What makes shapes is free inside of a function, too; what makes numbers for others is not. Each
+// of the two outputs takes two operations on integers.
+TEST(FunctionTest, ShapeArithmeticInsideIsFree) {
+  constexpr char kFunctions[] =
+      "<domain: \"f\", opset_import: [\"\" : 20]> both (x) => (p, q) "
+      "{ s = Shape(x) p = Add(s, s) q = Mul(s, s) } ";
+  const struct {
+    const char* nodes;
+    int int_ops;
+  } cases[] = {
+      {"p, q = f.both(x) y = Expand(x, p) z = Expand(x, q)", 0},
+      {"p, q = f.both(x) y = Expand(x, p) z = Identity(q)", 2},
+      {"p, q = f.both(x) y = Identity(p) z = Expand(x, q)", 2},
+      {"p, q = f.both(x) y = Identity(p) z = Identity(q)", 4},
+      {"p, q = f.both(x) y = Expand(x, p) z = Identity(p)", 2},
+  };
+  for (const auto& c : cases) {
+    const std::string graph = absl::StrCat("(float[1,1] x) => (y, z) { ", c.nodes, " } ");
+    const Counts counts = Count(Infer(WithFunctions(graph, kFunctions)).value()).value();
+    EXPECT_EQ(counts.total.amounts.int_ops, Expr(c.int_ops)) << c.nodes;
   }
 }
 

@@ -106,6 +106,20 @@ inline std::string ErrorOf(const std::string& bytes) {
   return model.ok() ? "it loads" : std::string(model.status().message());
 }
 
+// A file and what is said of it after its name.
+struct ErrorCase {
+  const char* what;
+  std::string bytes;
+  std::string message;  // none: it loads
+};
+
+inline void ExpectErrors(const std::vector<ErrorCase>& cases) {
+  for (const ErrorCase& c : cases) {
+    const std::string expected = c.message.empty() ? "it loads" : "m.onnx: " + c.message;
+    EXPECT_EQ(ErrorOf(c.bytes), expected) << c.what;
+  }
+}
+
 inline const Value& ValueNamed(const Model& m, absl::string_view name) {
   static const auto& none = *new Value();
   for (const Value& value : m->values) {

@@ -178,6 +178,126 @@ TEST(LoadDifferentialTest, DamagedFiles) {
   }
 }
 
+// ---- graphs inside graphs
+
+// Random graphs whose nodes hold graphs, which use names from around them and define some again.
+// All of it stands in random order.
+class RandomGraphs {
+ public:
+  explicit RandomGraphs(uint64_t seed) : random_(seed) {}
+
+  onnx::ModelProto Model() {
+    onnx::ModelProto model;
+    model.set_ir_version(8);
+    model.add_opset_import()->set_version(17);
+    const size_t before = Below(random_, 2), behind = Below(random_, 2);
+    for (size_t i = 0; i < before + behind; ++i) {
+      onnx::FunctionProto* function = model.add_functions();
+      function->set_name("F" + std::to_string(i));
+      function->add_opset_import()->set_version(17);
+      onnx::GraphProto graph;
+      Fill(&graph, {}, 1, /*is_function=*/true);
+      for (const auto& input : graph.input()) function->add_input(input.name());
+      for (const auto& output : graph.output()) function->add_output(output.name());
+      *function->mutable_node() = graph.node();
+      *function->mutable_value_info() = graph.value_info();
+    }
+    Fill(model.mutable_graph(), {}, 0, false);
+    return model;
+  }
+
+ private:
+  using Names = std::vector<std::string>;
+
+  std::string NewName() { return "v" + std::to_string(++names_); }
+
+  template <typename T>
+  void Shuffle(google::protobuf::RepeatedPtrField<T>* items) {
+    if (Below(random_, 3) == 0) return;  // as it was made
+    for (int i = items->size() - 1; i > 0; --i) {
+      items->SwapElements(i, static_cast<int>(Below(random_, static_cast<size_t>(i) + 1)));
+    }
+  }
+
+  // `outer`: names from around it, which its nodes may use and define again.
+  void Fill(onnx::GraphProto* graph, Names outer, int depth, bool is_function) {
+    Names own;
+    for (size_t i = Below(random_, 3); i > 0; --i)
+      graph->add_input()->set_name(own.emplace_back(NewName()));
+    for (size_t i = Below(random_, 3); i > 0 && !is_function; --i) {
+      onnx::TensorProto* tensor = graph->add_initializer();
+      tensor->set_name(own.emplace_back(NewName()));
+      tensor->set_data_type(onnx::TensorProto::INT64);
+      tensor->add_int64_data(static_cast<int64_t>(i));
+    }
+    Names again;  // outer names that it defines itself: nothing in it uses the outer ones
+    for (size_t i = outer.size(); i-- > 0;) {
+      if (Below(random_, 6) != 0) continue;
+      again.push_back(outer[i]);
+      outer.erase(outer.begin() + static_cast<ptrdiff_t>(i));
+    }
+    for (size_t i = Below(random_, depth == 0 ? 60 : 6); i > 0; --i) {
+      onnx::NodeProto* node = graph->add_node();
+      node->set_op_type("Op" + std::to_string(Below(random_, 3)));
+      Names visible = outer;
+      visible.insert(visible.end(), own.begin(), own.end());
+      for (size_t k = Below(random_, 4); k > 0; --k) {
+        node->add_input(visible.empty() || Below(random_, 5) == 0
+                            ? ""
+                            : visible[Below(random_, visible.size())]);
+      }
+      if (depth < 4 && Below(random_, 3) == 0) AddBodies(node, visible, depth);
+      for (size_t k = Below(random_, 3); k > 0; --k) {
+        if (Below(random_, 5) == 0) {
+          node->add_output("");
+          continue;
+        }
+        const bool defined = !again.empty() && Below(random_, 2) == 0;
+        node->add_output(own.emplace_back(defined ? again.back() : NewName()));
+        if (defined) again.pop_back();
+      }
+    }
+    for (size_t i = Below(random_, 3); i > 0; --i) {
+      if (!own.empty()) graph->add_output()->set_name(own[Below(random_, own.size())]);
+    }
+    for (const std::string& name : own) {
+      if (Below(random_, 3) != 0) continue;
+      onnx::ValueInfoProto* info = graph->add_value_info();
+      info->set_name(name);
+      info->mutable_type()->mutable_tensor_type()->set_elem_type(
+          static_cast<int>(1 + Below(random_, 7)));
+    }
+    Shuffle(graph->mutable_node());
+    Shuffle(graph->mutable_initializer());
+    Shuffle(graph->mutable_value_info());
+  }
+
+  void AddBodies(onnx::NodeProto* node, const Names& visible, int depth) {
+    for (size_t i = 1 + Below(random_, 2); i > 0; --i) {
+      onnx::AttributeProto* attribute = node->add_attribute();
+      attribute->set_name("body" + std::to_string(i));
+      attribute->set_type(onnx::AttributeProto::GRAPH);
+      Fill(attribute->mutable_g(), visible, depth + 1, false);
+    }
+    onnx::AttributeProto* ints = node->add_attribute();
+    ints->set_name("ints");
+    ints->set_type(onnx::AttributeProto::INTS);
+    for (size_t i = Below(random_, 4); i > 0; --i) ints->add_ints(static_cast<int64_t>(i));
+  }
+
+  Random random_;
+  int names_ = 0;
+};
+
+TEST(LoadDifferentialTest, RandomNestedGraphs) {
+  for (uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    const onnx::ModelProto proto = RandomGraphs(seed).Model();
+    const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString(), "random");
+    ASSERT_TRUE(model.ok()) << seed << ": " << model.status();
+    EXPECT_EQ(absl::StrJoin(Differences(proto, **model), "\n"), "") << seed;
+  }
+}
+
 // ---- every field of every message
 
 using google::protobuf::Descriptor;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,22 +17,8 @@ namespace onnxflops {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 // ---- Errors
-
-struct ErrorCase {
-  const char* what;
-  std::string bytes;
-  std::string message;  // none: it loads
-};
-
-void ExpectErrors(const std::vector<ErrorCase>& cases) {
-  for (const ErrorCase& c : cases) {
-    const std::string expected = c.message.empty() ? "it loads" : "m.onnx: " + c.message;
-    EXPECT_EQ(ErrorOf(c.bytes), expected) << c.what;
-  }
-}
 
 std::string Repeated(const std::string& field, int times) {
   std::string all;
@@ -65,6 +51,27 @@ TEST(LoadErrorTest, Numbers) {
       {"too many opsets", ModelOf("") + opsets + Opset("d", 1),
        "imports more than 256 opsets (opset-imports)"},
   });
+}
+
+// As deep as graphs may be, bodies of a function as well, and one deeper.
+TEST(LoadErrorTest, DepthOfGraphs) {
+  const auto bodies = [](int depth) {
+    std::string graph;
+    for (int i = 0; i < depth; ++i) graph = Node_("If", {}, {"y"}, Body(graph));
+    return graph;
+  };
+  // Fields of a function: its nodes are of number 7.
+  const auto function = [&](int depth) {
+    std::string node = bodies(depth);
+    node[0] = static_cast<char>(7 << 3 | 2);
+    return ModelOf("") + Bytes(25, Bytes(1, "f") + Bytes(9, Number(2, 17)) + node);
+  };
+  const std::string error = "graphs are nested more than 64 deep (graph-nesting)";
+  EXPECT_EQ(ErrorOf(ModelOf(bodies(64))), "it loads");
+  EXPECT_THAT(ErrorOf(ModelOf(bodies(65))), HasSubstr(error));
+  EXPECT_EQ(ErrorOf(FunctionCalling("first", {}) + ModelOf(bodies(64))), "it loads");
+  EXPECT_EQ(ErrorOf(function(63)), "it loads");
+  EXPECT_THAT(ErrorOf(function(64)), HasSubstr(error));
 }
 
 // Of a message that counts nothing: a device's sharding, and a graph in a graph's attribute.
@@ -113,12 +120,39 @@ TEST(LoadErrorTest, Graphs) {
   });
 }
 
-TEST(LoadErrorTest, Cycles) {
+// A value of two roles is defined once: neither hides another that nothing defines.
+TEST(LoadErrorTest, WhatIsMissingBesideAnInputWithAnInitializer) {
+  const std::string input = Input_("w"), weight = Initializer_("w", {0}, "");
+  const std::string ok = Node_("A", {"w"}, {"y"}), wrong = Node_("A", {"w", "no"}, {}, Named("n"));
+  const std::string error =
+      "node 'n' (A): input 'no' is not produced by any node, input or initializer";
+  ExpectErrors({
+      {"input first", ModelOf(input + weight + wrong), error},
+      {"initializer first", ModelOf(weight + input + wrong), error},
+      {"node first", ModelOf(wrong + weight + input), error},
+      {"input first, nothing missing", ModelOf(input + weight + ok), ""},
+      {"initializer first, nothing missing", ModelOf(weight + input + ok), ""},
+      {"a body's output", ModelOf(Node_("If", {}, {"y"}, Body(Output_("no")))),
+       "graph output 'no' is not produced by any node, input or initializer"},
+      // Of a graph that is not read to its end, nothing is missing yet.
+      {"a function between two graphs",
+       ModelOf(Node_("A", {"late"}, {"y"}, Named("early"))) +
+           Bytes(25, Bytes(1, "f") + Bytes(7, Bytes(1, "no") + Bytes(4, "A") + Named("n"))) +
+           Bytes(7, Node_("B", {}, {"late"})),
+       "function 'f': " + error},
+  });
+}
+
+std::string Ring(int nodes) {
   std::string ring;
-  for (int i = 0; i < 1000; ++i) {
-    ring += Node_("A", {absl::StrCat("v", i)}, {absl::StrCat("v", (i + 1) % 1000)},
+  for (int i = 0; i < nodes; ++i) {
+    ring += Node_("A", {absl::StrCat("v", i)}, {absl::StrCat("v", (i + 1) % nodes)},
                   Named(absl::StrCat("n", i)));
   }
+  return ring;
+}
+
+TEST(LoadErrorTest, Cycles) {
   ExpectErrors({
       {"two", ModelOf(Node_("A", {"y"}, {"x"}, Named("a")) + Node_("B", {"x"}, {"y"}, Named("b"))),
        "its nodes form a cycle: a -> b -> a"},
@@ -132,9 +166,20 @@ TEST(LoadErrorTest, Cycles) {
        ModelOf(Node_("If", {}, {"x"}, Named("if") + Body(Node_("A", {"y"}, {"z"}))) +
                Node_("B", {"x"}, {"y"}, Named("b"))),
        "its nodes form a cycle: if -> b -> if"},
-      {"long", ModelOf(ring),
+      {"long", ModelOf(Ring(1000)),
        "its nodes form a cycle: n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> n7 "
        "-> ... (992 more) -> n0"},
+      {"no names", ModelOf(Node_("A", {"y"}, {"x"}) + Node_("B", {"x"}, {"y"})),
+       "its nodes form a cycle: the node of 'x' (A) -> the node of 'y' (B) -> the node of 'x' (A)"},
+      {"eight", ModelOf(Ring(8)),
+       "its nodes form a cycle: n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> n7 -> n0"},
+      {"nine", ModelOf(Ring(9)),
+       "its nodes form a cycle: n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> n7 "
+       "-> ... (1 more) -> n0"},
+      // Nodes that wait for the cycle, and one that nothing waits for, are not in it.
+      {"others around it",
+       ModelOf(Node_("W", {"v0"}, {"w"}, Named("w")) + Node_("X", {}, {"q"}, Named("x")) + Ring(2)),
+       "its nodes form a cycle: n1 -> n0 -> n1"},
   });
 }
 
@@ -152,11 +197,33 @@ TEST(LoadErrorTest, Functions) {
       {"output", ModelOf("") + Bytes(25, Bytes(1, "a") + Bytes(5, "y")),
        "function 'a': graph output 'y' is not produced by any node, input or initializer"},
   });
-  std::string chain = ModelOf("") + FunctionCalling(absl::StrCat("f", kMaxCallDepth), {});
-  for (int i = 0; i < kMaxCallDepth; ++i) {
-    chain += FunctionCalling(absl::StrCat("f", i), {absl::StrCat("f", i + 1)});
+}
+
+// Functions c1 to cN, each of which calls the next.
+std::string ChainOfCalls(int length) {
+  std::string chain = FunctionCalling(absl::StrCat("c", length), {});
+  for (int i = 1; i < length; ++i) {
+    chain += FunctionCalling(absl::StrCat("c", i), {absl::StrCat("c", i + 1)});
   }
-  EXPECT_THAT(ErrorOf(chain), HasSubstr("(call-depth)"));
+  return chain;
+}
+
+// The longest chain counts, whichever call of a function it begins with.
+TEST(LoadErrorTest, DepthOfCalls) {
+  const std::string leaf = FunctionCalling("leaf", {}), chain = ChainOfCalls(kMaxCallDepth);
+  const auto from = [](const char* name) {
+    return absl::StrCat("local functions call each other more than 200 deep (call-depth), from '",
+                        name, "'");
+  };
+  ExpectErrors({
+      {"as deep as may be", ModelOf("") + chain, ""},
+      {"deeper", ModelOf("") + ChainOfCalls(kMaxCallDepth + 1), from("c1")},
+      {"first", ModelOf("") + chain + leaf + FunctionCalling("top", {"c1", "leaf"}), from("top")},
+      {"last", ModelOf("") + leaf + chain + FunctionCalling("top", {"leaf", "c1"}), from("top")},
+      {"called first", ModelOf("") + FunctionCalling("top", {"leaf", "c1"}) + leaf + chain,
+       from("top")},
+      {"from below", ModelOf("") + leaf + chain + FunctionCalling("top", {"leaf", "c2"}), ""},
+  });
 }
 
 TEST(LoadErrorTest, VersionsAndOpsets) {
@@ -166,6 +233,21 @@ TEST(LoadErrorTest, VersionsAndOpsets) {
       {"nothing but a version", Number(1, 8), "has no graph: not an ONNX model, or truncated"},
       {"no version", graph + Opset("", 17), "has no ir_version: not an ONNX model, or damaged"},
       {"no opset", Number(1, 8) + graph, "has no opset_import, which says what its operators mean"},
+      {"the newest IR", Number(1, 14) + graph + Opset("", 17), ""},
+      {"newer", Number(1, 15) + graph, "IR version 15; this version knows up to 14"},
+      {"version 0", Number(1, 0) + graph, "has no ir_version: not an ONNX model, or damaged"},
+      {"less", Number(1, ~uint64_t{0}) + graph, "has no ir_version: not an ONNX model, or damaged"},
+      {"the last IR without opsets", Number(1, 2) + graph, ""},
+      {"the first with them", Number(1, 3) + graph,
+       "has no opset_import, which says what its operators mean"},
+      {"the newest opset", Number(1, 8) + graph + Opset("", 28), ""},
+      {"newer opset", Number(1, 8) + graph + Opset("", 29),
+       "opset 29; this version knows 1 up to 28"},
+      {"the oldest opset", Number(1, 8) + graph + Opset("ai.onnx", 1), ""},
+      {"any opset of others", Number(1, 8) + graph + Opset("a", 0) + Opset("b", 99), ""},
+      {"two opsets of another", Number(1, 8) + graph + Opset("a", 1) + Opset("a", 2),
+       "imports the opset of 'a' twice, as 1 and as 2"},
+      {"one opset twice", Number(1, 8) + graph + Opset("a", 1) + Opset("a", 1) + Opset("", 9), ""},
       {"new IR", Number(1, 99) + graph, "IR version 99; this version knows up to 14"},
       {"new opset", Number(1, 8) + graph + Opset("", 99),
        "opset 99; this version knows 1 up to 28"},
@@ -217,95 +299,112 @@ TEST(LoadErrorTest, Attributes) {
   });
 }
 
-TEST(LoadErrorTest, Tensors) {
-  const auto with = [](const std::vector<int64_t>& dims, const std::string& fields) {
-    return ModelOf(Initializer_("w", dims, fields));
+// Of a value of another type than is stated: both by their names.
+TEST(LoadErrorTest, TypesOfAttributesByName) {
+  const std::string one(4, '\1'), number = Number(1, 1) + Number(2, 7) + Packed(7, {5});
+  const std::string sparse = Bytes(1, number) + Bytes(2, number) + Number(3, 9);
+  const std::pair<const char*, std::string> types[] = {{"FLOAT", Varint(2 << 3 | 5) + one},
+                                                       {"INT", Number(3, 1)},
+                                                       {"STRING", Bytes(4, "x")},
+                                                       {"TENSOR", Bytes(5, number)},
+                                                       {"GRAPH", Bytes(6, "")},
+                                                       {"FLOATS", Bytes(7, one)},
+                                                       {"INTS", Number(8, 1)},
+                                                       {"STRINGS", Bytes(9, "x")},
+                                                       {"TENSORS", Bytes(10, number)},
+                                                       {"GRAPHS", Bytes(11, "")},
+                                                       {"SPARSE_TENSOR", Bytes(22, sparse)},
+                                                       {"SPARSE_TENSORS", Bytes(23, sparse)},
+                                                       {"TYPE_PROTO", Bytes(14, "")},
+                                                       {"TYPE_PROTOS", Bytes(15, "")}};
+  for (size_t stated = 1; stated <= std::size(types); ++stated) {
+    for (const auto& [held, value] : types) {
+      const char* name = types[stated - 1].first;
+      const std::string bytes =
+          ModelOf(Node_("A", {}, {}, Attribute_(Bytes(1, "a") + value + Number(20, stated))));
+      EXPECT_EQ(ErrorOf(bytes),
+                held == name ? "it loads"
+                             : absl::StrCat("m.onnx: a node without name (A): attribute 'a': is of "
+                                            "type ",
+                                            name, " but holds a value of type ", held));
+    }
+  }
+}
+
+// The innermost two places are told.
+TEST(LoadErrorTest, PlacesOfAnErrorInAttributes) {
+  const std::string wrong = Bytes(4, "A") + Named("n") + Attribute_(Bytes(1, "a"));
+  const std::string error = "attribute 'a': has neither a type nor a value";
+  const std::string type = Bytes(1, Number(1, 99));
+  const auto function = [](const std::string& fields) {
+    return ModelOf("") + Bytes(25, Bytes(1, "f") + fields);
   };
-  const std::string external = Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "9"));
   ExpectErrors({
-      {"raw too short", with({1}, Bytes(9, "1234567")),
-       "initializer 'w': int64[1] needs 8 bytes, raw_data has 7"},
-      {"raw too long", with({}, Bytes(9, "123456789")),
-       "initializer 'w': int64[] needs 8 bytes, raw_data has 9"},
-      {"large raw", with({5000}, Bytes(9, std::string(40001, 'x'))),
-       "initializer 'w': int64[5000] needs 40000 bytes, raw_data has 40001"},
-      {"too few entries", with({3}, Packed(7, {1, 2})),
-       "initializer 'w': int64[3] needs 3 entries of int64_data, it has 2"},
-      {"too few, not read", with({50000}, Bytes(7, std::string(30000, '\1'))),
-       "initializer 'w': int64[50000] needs 50000 entries of int64_data, it has 3000 to 30000"},
-      {"two fields", with({1}, Packed(7, {1}) + Bytes(9, "12345678")),
-       "initializer 'w': has both int64_data and raw_data"},
-      {"another field", with({1}, Bytes(4, "1234")),
-       "initializer 'w': is of type int64 but has float_data"},
-      {"external too short", with({1}, external),
-       "initializer 'w': int64[1] needs 8 bytes, its external data has 9"},
-      {"external of no length",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "8x"))),
-       "initializer 'w': the length of its external data is '8x'"},
-      {"external of less than none",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "-8"))),
-       "initializer 'w': the length of its external data is '-8'"},
-      {"external of many digits",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "00000000000000000008"))),
-       ""},
-      {"external and not", with({1}, external + Packed(7, {1})),
-       "initializer 'w': has external data and a payload in the file as well"},
-      {"negative", with({2, -4}, ""), "initializer 'w': has a dimension of -4"},
-      {"too many", with({int64_t{1} << 40, int64_t{1} << 40}, ""),
-       "initializer 'w': has more than 4611686018427387904 elements (elements): "
-       "int64[1099511627776,1099511627776]"},
-      {"too many, with a payload", with({2, std::numeric_limits<int64_t>::max()}, Packed(7, {1})),
-       "initializer 'w': has more than 4611686018427387904 elements (elements): "
-       "int64[2,9223372036854775807]"},
-      {"no such type", ModelOf(Bytes(5, Number(2, 99) + Bytes(8, "w"))),
-       "initializer 'w': is of data type 99, which ONNX 1.23.2 does not have"},
-      {"rank", with(std::vector<int64_t>(65, 1), ""),
-       "initializer '' has more than 64 dimensions (rank)"},
+      {"in a node", ModelOf(Bytes(1, wrong)), "node 'n' (A): " + error},
+      {"in a function", function(Bytes(7, wrong)), "node 'n' (A): " + error},
+      {"in a body", ModelOf(Node_("If", {}, {}, Body(Bytes(1, wrong)))), "node 'n' (A): " + error},
+      {"a default", function(Bytes(11, Bytes(1, "a"))), "function 'f': " + error},
+      {"a default that is a graph", function(Bytes(11, Bytes(1, "a") + Bytes(6, ""))),
+       "function 'f': attribute 'a': the default of a function's attribute is a graph"},
+      {"a type in a function", function(Bytes(12, Bytes(1, "x") + Bytes(2, type))),
+       "function 'f': the type of 'x': data type 99, which ONNX 1.23.2 does not have"},
+      {"a type in a body",
+       ModelOf(Node_("If", {}, {}, Body(Bytes(13, Bytes(1, "x") + Bytes(2, type))))),
+       "attribute 'body': the type of 'x': data type 99, which ONNX 1.23.2 does not have"},
+      {"a node in a body", ModelOf(Node_("If", {}, {}, Named("if") + Body(Bytes(1, Named("n"))))),
+       "node 'if' (If): attribute 'body': node 'n' has no op_type"},
+      {"a node in a function", function(Bytes(7, Named("n"))),
+       "function 'f': node 'n' has no op_type"},
+      {"a tensor in a body",
+       ModelOf(Node_("If", {}, {}, Named("if") + Body(Bytes(5, Number(2, 99))))),
+       "node 'if' (If): attribute 'body': initializer: is of data type 99, which ONNX 1.23.2 does "
+       "not "
+       "have"},
+      {"a tensor without name in a body",
+       ModelOf(Node_("If", {}, {}, Named("if") + Body(Bytes(5, Number(2, 1) + Number(1, 0))))),
+       "node 'if' (If): attribute 'body': an initializer has no name"},
+      {"inputs of a body",
+       ModelOf(Node_("If", {}, {}, Named("if") + Body(Input_("x") + Input_("x")))),
+       "node 'if' (If): attribute 'body': graph input 'x' is given twice"},
+      {"an output of a body", ModelOf(Node_("If", {}, {}, Named("if") + Body(Output_("")))),
+       "node 'if' (If): attribute 'body': an output of the graph has no name"},
+      {"a value of a body",
+       ModelOf(
+           Node_("If", {}, {}, Named("if") + Body(Node_("A", {}, {"y"}) + Node_("B", {}, {"y"})))),
+       "node 'if' (If): attribute 'body': value 'y' is defined twice, by node 2 of the file (A) "
+       "and "
+       "by node 3 of the file (B)"},
+      {"a cycle in a body",
+       ModelOf(Node_("If", {}, {}, Named("if") + Body(Node_("A", {"y"}, {"y"}, Named("a"))))),
+       "node 'if' (If): attribute 'body': its nodes form a cycle: a -> a"},
+      {"an opset of a function", function(Bytes(9, Number(2, 99))),
+       "function 'f': opset 99; this version knows 1 up to 28"},
+      {"an input of a function", function(Bytes(4, "x") + Bytes(4, "x")),
+       "function 'f': graph input 'x' is given twice"},
+      {"an output of a function without name", function(Bytes(5, "")),
+       "function 'f': an output of the graph has no name"},
+      {"a type less than none",
+       ModelOf(Node_("A", {}, {}, Attribute_(Bytes(1, "a") + Number(20, ~uint64_t{0})))),
+       "a node without name (A): attribute 'a': is of type -1, which ONNX 1.23.2 does not have"},
   });
 }
 
-TEST(LoadErrorTest, SparseTensors) {
-  const std::string values = Number(1, 1) + Number(2, 7) + Bytes(8, "w") + Packed(7, {5});
-  const std::string indices = Number(1, 1) + Number(2, 7) + Packed(7, {5});
-  const std::string all = Bytes(1, values) + Bytes(2, indices) + Number(3, 9);
-  ExpectErrors({
-      {"values twice", ModelOf(Bytes(15, all + Bytes(1, values))),
-       "a part of a sparse tensor is given twice"},
-      {"indices twice", ModelOf(Bytes(15, all + Bytes(2, indices))),
-       "a part of a sparse tensor is given twice"},
-      {"no indices", ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9))),
-       "sparse tensor 'w' has no indices"},
-      {"indices of two",
-       ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9) +
-                             Bytes(2, Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
-       "sparse tensor 'w': indices int64[2] do not fit its 1 values"},
-      {"indices by axis, of too many",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Number(3, 9) +
-                         Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
-       "sparse tensor 'w': indices int64[1,2] do not fit its 1 values"},
-      {"indices of int32",
-       ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9) +
-                             Bytes(2, Number(1, 1) + Number(2, 6) + Packed(5, {5})))),
-       "sparse tensor 'w': indices int32[1] do not fit its 1 values"},
-      {"negative", ModelOf(Bytes(15, all + Number(3, static_cast<uint64_t>(-2)))),
-       "sparse tensor 'w' has a dimension of -2"},
-      {"rank", ModelOf(Bytes(15, all + Packed(3, std::vector<uint64_t>(64, 1)))),
-       "sparse tensor 'w' has more than 64 dimensions (rank)"},
-      {"values of rank 2",
-       ModelOf(Bytes(15, Bytes(1, Number(1, 1) + values) + Bytes(2, indices) + Number(3, 9))),
-       "sparse tensor 'w': its values are not a list"},
-      {"as much as there may be", ModelOf(Bytes(15, all + Packed(3, std::vector<uint64_t>(63, 1)))),
-       ""},
-      {"by axis",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Number(3, 9) + Number(3, 8) +
-                         Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
-       ""},
-      {"of nothing",
-       ModelOf(Bytes(15, Bytes(1, Number(1, 0) + Number(2, 7) + Bytes(8, "w")) + Number(3, 9))),
-       ""},
-  });
+// Names of a few attributes are compared, those of more are looked up.
+TEST(LoadErrorTest, NamesOfAttributesThatAreGivenTwice) {
+  for (const int count : {2, 3, 16, 17, 18, 40}) {
+    for (int i = 0; i < count; ++i) {
+      for (int j = i; j < count; ++j) {  // the one at j has the name of the one at i
+        std::string attributes;
+        for (int k = 0; k < count; ++k) {
+          attributes += Attribute_(Bytes(1, absl::StrCat("a", k == j ? i : k)) + Number(3, 1));
+        }
+        EXPECT_EQ(ErrorOf(ModelOf(Node_("A", {}, {}, Named("n") + attributes))),
+                  i == j
+                      ? "it loads"
+                      : absl::StrCat("m.onnx: node 'n' (A): attribute 'a", i, "' is given twice"));
+      }
+    }
+  }
 }
 
 TEST(LoadErrorTest, Types) {
@@ -315,8 +414,16 @@ TEST(LoadErrorTest, Types) {
   const auto shape = [](uint64_t dim) {
     return Bytes(1, Number(1, 1) + Bytes(2, Bytes(1, Number(1, dim)) + Bytes(1, Number(1, dim))));
   };
-  std::string deep = Bytes(1, Number(1, 1));
-  for (int i = 0; i < 10'000; ++i) deep = Bytes(4, Bytes(1, deep));
+  const auto sequences = [](int depth, uint32_t kind) {
+    std::string type = Bytes(1, Number(1, 1));
+    for (int i = 0; i < depth; ++i) type = Bytes(kind, Bytes(kind == 5 ? 2 : 1, type));
+    return type;
+  };
+  const auto two = [](uint64_t first, uint64_t second) {
+    return Bytes(1, Number(1, 1) + Bytes(2, Bytes(1, Number(1, first)) + Bytes(1, Bytes(2, "n")) +
+                                                Bytes(1, Number(1, second))));
+  };
+  const std::string too_deep = "the type of 'x': types are nested more than 32 deep (type-nesting)";
   ExpectErrors({
       {"negative", with(shape(static_cast<uint64_t>(-4))), "the type of 'x': a dimension of -4"},
       {"too many", with(shape(uint64_t{1} << 40)),
@@ -327,7 +434,19 @@ TEST(LoadErrorTest, Types) {
        "the type of 'x': more than 64 dimensions (rank)"},
       {"as many dimensions as there may be",
        with(Bytes(1, Number(1, 1) + Bytes(2, Repeated(Bytes(1, Number(1, 1)), 64)))), ""},
-      {"deep", with(deep), "the type of 'x': types are nested more than 32 deep (type-nesting)"},
+      {"as many elements as there may be", with(two(1u << 31, 1u << 31)), ""},
+      {"one more", with(two(1u << 31, (1u << 31) + 1)),
+       "the type of 'x': more than 4611686018427387904 elements (elements)"},
+      {"none of many", with(two(0, ~uint64_t{0} >> 1)), ""},
+      {"unknown", with(shape(~uint64_t{0})), ""},
+      {"less", with(shape(~uint64_t{0} - 1)), "the type of 'x': a dimension of -2"},
+      {"deep", with(sequences(10'000, 4)), too_deep},
+      {"as deep as may be", with(sequences(31, 4)), ""},
+      {"deeper by one", with(sequences(32, 4)), too_deep},
+      {"optionals", with(sequences(31, 9)), ""},
+      {"deeper optionals", with(sequences(32, 9)), too_deep},
+      {"maps", with(sequences(31, 5)), ""},
+      {"deeper maps", with(sequences(32, 5)), too_deep},
   });
 }
 
@@ -345,86 +464,6 @@ TEST(LoadErrorTest, NamesAreShownEscapedAndCut) {
   EXPECT_LT(ErrorOf(ModelOf(Output_(std::string(1'000'000, 'x')))).size(), 500u);
   EXPECT_EQ(Quoted("caf\xc3\xa9"), "'caf\xc3\xa9'");
   EXPECT_EQ(Quoted("\xe2\x80\xae"), "'\\xe2\\x80\\xae'");  // turns text around
-}
-
-// ---- Wire format
-
-TEST(LoadErrorTest, EveryTruncationIsNoticed) {
-  const std::string whole = GraphText(kIf);
-  for (size_t n = 0; n < whole.size(); ++n) {
-    const std::string error = ErrorOf(whole.substr(0, n));
-    EXPECT_THAT(error, StartsWith("m.onnx: ")) << n;
-    EXPECT_THAT(error, ::testing::Not(HasSubstr("\n"))) << n;
-  }
-}
-
-TEST(LoadErrorTest, LengthsBeyondTheEnd) {
-  const std::string model = Number(1, 8);
-  for (const uint64_t length : {uint64_t{1}, uint64_t{1} << 31, uint64_t{1} << 40, ~uint64_t{0}}) {
-    EXPECT_EQ(ErrorOf(model + Varint(7 << 3 | 2) + Varint(length)),
-              absl::StrCat("m.onnx: truncated: the field at byte 3 has ", length,
-                           " bytes, the file only 0 more"));
-  }
-}
-
-TEST(LoadErrorTest, MalformedFields) {
-  const std::string start = Number(1, 8);
-  const std::string cases[] = {
-      start + Varint(0),                                    // field number 0
-      start + Varint(50 << 3 | 3),                          // a group
-      start + Varint(50 << 3 | 6) + "x",                    // no such type
-      start + Varint(50 << 3) + std::string(11, '\x80'),    // a number of eleven bytes
-      start + std::string(6, '\x80') + std::string(20, 0),  // a tag of six
-      start + Varint(7 << 3 | 2) + "\x84\x80\x80\x80\x80\x80\x01" + std::string(99, 0),
-      start + Bytes(7, Varint(1 << 3 | 2) + Varint(9) + "x"),  // longer than its message
-      start + Bytes(7, Varint(2 << 3 | 2) + "\x80"),           // ends inside of a length
-      start + Bytes(20, Bytes(1, Bytes(1, "\x80"))),           // inside of what is skipped
-  };
-  for (const std::string& bytes : cases) {
-    EXPECT_THAT(ErrorOf(bytes), ::testing::MatchesRegex("m.onnx: (damaged|truncated).*"));
-  }
-}
-
-// Where a file is damaged, its bytes tell more than the names that were read before.
-TEST(LoadErrorTest, DamageIsToldByItsPlaceInTheFile) {
-  const auto with = [](const std::string& attribute) {
-    return ModelOf(Node_("A", {}, {"y"}, Named("n") + Attribute_(attribute)));
-  };
-  const std::string named = Bytes(1, "value");
-  for (const std::string& damage : {Varint(0), Varint(50 << 3 | 3), Bytes(5, Varint(0))}) {
-    EXPECT_THAT(ErrorOf(with(named + damage)),
-                StartsWith("m.onnx: damaged, or not an ONNX model: byte "));
-  }
-}
-
-// ---- Foreign files
-
-TEST(LoadErrorTest, ForeignFilesAreNamed) {
-  using std::string_literals::operator""s;
-  const std::pair<std::string, const char*> cases[] = {
-      {"", "is empty"},
-      {"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "a PNG image"},
-      {"\xff\xd8\xff\xe0\0\x10JFIF"s, "a JPEG image"},
-      {"<!DOCTYPE html>\n<html>", "an HTML page"},
-      {"  <HTML><head>", "an HTML page"},
-      {"<?xml version=\"1.0\"?>", "an XML or HTML file"},
-      {"PK\3\4\x14\0\0\0archive/data.pkl"s, "a zip archive, such as a PyTorch checkpoint"},
-      {"\x80\2}q\0(X\4\0\0\0"s, "a Python pickle"},
-      {"\x80\4\x95\x10\0\0\0\0\0\0\0"s, "a Python pickle"},
-      {"\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\""s, "a safetensors file"},
-      {"\x89HDF\r\n\x1a\n\0\0"s, "an HDF5 file"},
-      {"\x1c\0\0\0TFL3\x14\0"s, "a TensorFlow Lite model"},
-      {"GGUF\3\0\0\0"s, "a GGUF file"},
-      {"\x1f\x8b\x08\0\0\0"s, "a gzip file"},
-      {"{\"model\": 1}", "a JSON file"},
-      {"hello, world", "a text file"},
-      {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
-       "a Git LFS pointer, not the model: run git lfs pull"},
-      {std::string(5000, '\0'), "only zeros"},
-  };
-  for (const auto& [bytes, what] : cases) {
-    EXPECT_THAT(ErrorOf(bytes), StartsWith(absl::StrCat("m.onnx: ", what)));
-  }
 }
 
 }  // namespace

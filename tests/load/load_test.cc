@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -218,6 +219,66 @@ TEST(LoadTest, FunctionsAreGraphsOfTheirOwn) {
   EXPECT_EQ(m->nodes[1].attributes[0].ref_attr_name, "k");
 }
 
+TEST(LoadTest, FunctionsHaveTypesAndDomainsAsGraphsHave) {
+  const std::string type = Bytes(2, Bytes(1, Number(1, 7)));
+  const Model m =
+      MustLoad(ModelOf(Node_("F", {}, {"q"})) +
+               Bytes(25, Bytes(1, "F") + Bytes(10, "ai.onnx") + Bytes(4, "a") + Bytes(5, "b") +
+                             Bytes(7, Bytes(1, "a") + Bytes(2, "b") + Bytes(4, "Relu")) +
+                             Bytes(9, Number(2, 17)) + Bytes(12, Bytes(1, "a") + type)));
+  EXPECT_EQ(m->functions[0].domain, "");
+  EXPECT_EQ(*m->nodes[0].function, 0);
+  EXPECT_FALSE(m->nodes[1].function);
+  EXPECT_EQ(ValueNamed(m, "a").declared->dtype, DType::kInt64);
+  EXPECT_EQ(ValueNamed(m, "b").declared, nullptr);
+  EXPECT_EQ(m->graphs[1].name, "F");
+}
+
+// What is inside of an attribute's graphs takes nothing from the lists of the node around it.
+TEST(LoadTest, ListsOfNodesAroundBodiesAreTheirOwn) {
+  const auto ints = [](const char* name, std::vector<uint64_t> values) {
+    return Attribute_(Bytes(1, name) + Packed(8, values));
+  };
+  const auto pair = [](const char* key) { return Bytes(9, Bytes(1, key) + Bytes(2, "v")); };
+  const std::string leaf = Node_("L", {}, {}, ints("l", {7, 8}) + pair("of L"));
+  const std::string two_graphs =
+      Attribute_(Bytes(1, "two") + Bytes(11, leaf) + Bytes(11, leaf + leaf));
+  const std::string inner = Node_("In", {}, {}, ints("p", {4}) + two_graphs + ints("q", {5}));
+  const Model m =
+      MustLoad(ModelOf(Node_("Out", {}, {"y"},
+                             pair("first") + ints("a", {1}) +
+                                 Attribute_(Bytes(1, "g") + Bytes(11, inner) + Bytes(11, "")) +
+                                 ints("b", {2, 3}) + pair("second"))));
+  const Node& out = m->nodes[0];
+  ASSERT_EQ(out.attributes.size(), 3U);
+  EXPECT_THAT(out.metadata, ElementsAre(Pair("first", "v"), Pair("second", "v")));
+  EXPECT_THAT(out.attributes[0].ints, ElementsAre(1));
+  EXPECT_THAT(out.attributes[2].ints, ElementsAre(2, 3));
+  EXPECT_THAT(out.attributes[1].graphs, ElementsAre(1, 4));
+  const Node& in = m->node(m->graphs[1].nodes[0]);
+  ASSERT_EQ(in.attributes.size(), 3U);
+  EXPECT_THAT(in.attributes[1].graphs, ElementsAre(2, 3));
+  EXPECT_THAT(in.attributes[2].ints, ElementsAre(5));
+  EXPECT_EQ(m->graphs[3].nodes.size(), 2U);
+  EXPECT_THAT(m->node(m->graphs[3].nodes[1]).metadata, ElementsAre(Pair("of L", "v")));
+}
+
+// What stands behind a function is not of it.
+TEST(LoadTest, AFunctionBeforeTheGraph) {
+  const std::string function = Bytes(25, Bytes(1, "f") + Bytes(10, "d") + Bytes(9, Number(2, 17)) +
+                                             Bytes(11, Bytes(1, "k") + Number(3, 1)));
+  const std::string node = Node_("A", {}, {"z"}, Bytes(7, "other"));
+  const Model m = MustLoad(function + ModelOf(Node_("If", {}, {"y"}, Body(node)) + node));
+  EXPECT_EQ(*m->graphs[1].function, 0);
+  for (const size_t other : {0, 2}) EXPECT_FALSE(m->graphs[other].function.has_value());
+  EXPECT_EQ(*m->graphs[2].parent, 0);
+  EXPECT_THAT(m->functions[0].opsets, ElementsAre(Pair("", 17)));
+  EXPECT_THAT(m->warnings, ElementsAre("the model imports no opset of 'other', which the node of "
+                                       "'z' (A) is of"));
+  EXPECT_EQ(m->functions[0].attribute_defaults.size(), 1U);
+  EXPECT_THAT(m->nodes[0].attributes[0].name, "body");
+}
+
 TEST(LoadTest, OverloadsAreDifferentFunctions) {
   const Model m = MustLoad(ModelOf(Call("g", Bytes(8, "two"))) + FunctionCalling("g", {}, "one") +
                            FunctionCalling("g", {}, "two"));
@@ -305,6 +366,30 @@ TEST(LoadTest, PackedListsInsideOfWhatIsSkipped) {
   }
 }
 
+// And whatever message it stands in, what comes behind it is read.
+TEST(LoadTest, WhatIsBehindASkippedMessage) {
+  const std::string pair = Bytes(1, "k") + Bytes(2, "v");
+  const std::string device =
+      Bytes(1, "d") + Bytes(2, Bytes(1, "x") + Bytes(2, "\1\2") +
+                                   Bytes(4, Bytes(1, "\1") + Bytes(2, Bytes(2, "n"))));
+  const std::string tensor =
+      Number(1, 1) + Bytes(16, pair) + Number(2, 7) + Bytes(8, "w") + Number(7, 5);
+  const std::string skipped = Bytes(14, Bytes(1, "x") + Bytes(2, pair)) + Bytes(16, pair);
+  const std::string node =
+      Node_("A", {"x"}, {"y"}, Bytes(10, device) + Bytes(9, pair) + Named("n"));
+  const std::string graph =
+      skipped + Bytes(5, tensor) + node +
+      Bytes(11, Bytes(4, pair) + Bytes(1, "x") + Bytes(2, Bytes(1, Number(1, 1))));
+  const std::string function = Bytes(25, Bytes(14, pair) + Bytes(1, "f"));
+  const Model m = MustLoad(Bytes(20, Bytes(3, pair)) + Bytes(26, Bytes(1, "d") + Number(2, 4)) +
+                           function + ModelOf(graph) + Bytes(2, "last"));
+  EXPECT_EQ(m->producer_name, "last");
+  EXPECT_EQ(m->functions[0].name, "f");
+  EXPECT_EQ(m->nodes[0].name, "n");
+  EXPECT_EQ(ValueNamed(m, "x").declared->dtype, DType::kFloat32);
+  EXPECT_EQ(TensorNamed(m, "w").data.size(), 8U);
+}
+
 TEST(LoadTest, AttributeBytesTellEqualAttributes) {
   const std::string i = Attribute_(Bytes(1, "i") + Number(3, 5) + Number(20, 2));
   const Model m =
@@ -360,69 +445,62 @@ TEST(LoadTest, TensorsWithoutDataAreNotShared) {
   EXPECT_EQ(m->nodes[0].attribute_bytes.data(), m->nodes[1].attribute_bytes.data());
 }
 
-// ---- Tensors
+// ---- Types
 
-struct PayloadCase {
-  int dtype;
-  int64_t elements;
-  std::string fields;
-  std::string data;  // as kept
-};
-
-TEST(LoadTest, PayloadsOfEveryField) {
-  using std::string_literals::operator""s;
-  const uint64_t minus_one = ~uint64_t{0};
-  const PayloadCase cases[] = {
-      {1, 1, Bytes(4, "abcd"), "abcd"},
-      {1, 2, Varint(4 << 3 | 5) + "abcd" + Varint(4 << 3 | 5) + "efgh", "abcdefgh"},
-      {14, 1, Bytes(4, "abcdefgh"), "abcdefgh"},
-      {11, 1, Bytes(10, "abcdefgh"), "abcdefgh"},
-      {15, 1, Bytes(10, "abcdefghijklmnop"), "abcdefghijklmnop"},
-      {6, 2, Packed(5, {1, minus_one}), "\1\0\0\0\xff\xff\xff\xff"s},
-      {3, 2, Packed(5, {1, minus_one}), "\1\xff"},
-      {9, 2, Number(5, 1) + Number(5, 0), "\1\0"s},
-      {10, 1, Packed(5, {0x3c00}), "\0\x3c"s},
-      {7, 2, Packed(7, {1}) + Packed(7, {2}), "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"s},
-      {12, 1, Packed(11, {7}), "\7\0\0\0"s},
-      {13, 1, Packed(11, {7}), "\7\0\0\0\0\0\0\0"s},
-      {22, 3, Packed(5, {0x21, 0x03}), "\x21\x03"},  // int4: two in an entry
-      {25, 5, Packed(5, {0x21, 0x03}), "\x21\x03"},  // uint2: four
-      {22, 3, Bytes(9, "ab"), "ab"},
-      {25, 5, Bytes(9, "ab"), "ab"},
-      {27, 5, Bytes(9, "abcd"), "abcd"},  // float6: four in three bytes
-      {7, 1, Bytes(9, "abcdefgh"), "abcdefgh"},
-  };
-  for (const PayloadCase& c : cases) {
-    const Model m = MustLoad(ModelOf(Bytes(5, Number(1, static_cast<uint64_t>(c.elements)) +
-                                                  Number(2, static_cast<uint64_t>(c.dtype)) +
-                                                  Bytes(8, "w") + c.fields)));
-    EXPECT_TRUE(TensorNamed(m, "w").has_data) << c.dtype;
-    EXPECT_EQ(TensorNamed(m, "w").data, c.data) << c.dtype;
+TEST(LoadTest, DimensionsAreSizesOrNames) {
+  const std::string size = Number(1, 7), name = Bytes(2, "n"), unknown = Number(1, ~uint64_t{0});
+  std::string dims;
+  for (const std::string& dim : {size, name, size + name, name + size, unknown, name + unknown,
+                                 std::string(), Bytes(3, "DATA_BATCH")}) {
+    dims += Bytes(1, dim);
   }
+  const std::string type = Bytes(1, Bytes(2, dims) + Number(1, 1) + Bytes(2, Bytes(1, size)));
+  const Model m = MustLoad(ModelOf(Bytes(11, Bytes(1, "x") + Bytes(2, type))));
+  const absl::Span<const DeclaredDim> found = ValueNamed(m, "x").declared->dims;
+  std::vector<std::string> texts;
+  for (const DeclaredDim& dim : found) texts.push_back(absl::StrCat(dim.size, dim.name));
+  EXPECT_THAT(texts, ElementsAre("7", "-1n", "-1n", "7", "-1", "-1", "-1", "-1", "7"));
+  EXPECT_THAT(m->warnings, ElementsAre("dimensions declared as -1, read as unknown: 2"));
 }
 
-TEST(LoadTest, StringTensors) {
-  const Model m = MustLoad(ModelOf(
-      Bytes(5, Number(1, 2) + Number(2, 8) + Bytes(8, "w") + Bytes(6, "a") + Bytes(6, ""))));
-  EXPECT_THAT(TensorNamed(m, "w").strings, ElementsAre("a", ""));
+// Of several kinds of type in one message the last counts; of one kind, parts are merged.
+TEST(LoadTest, TypesThatAreGivenTwice) {
+  const std::string tensor = Bytes(1, Number(1, 7)), size = Bytes(2, Bytes(1, Number(1, 3)));
+  const auto type_of = [](const std::string& type) {
+    return *ValueNamed(MustLoad(ModelOf(Bytes(11, Bytes(1, "x") + type))), "x").declared;
+  };
+  EXPECT_EQ(type_of(Bytes(2, tensor)).has_shape, false);
+  const DeclaredType merged = type_of(Bytes(2, tensor + Bytes(1, size)) + Bytes(2, Bytes(1, "")));
+  EXPECT_EQ(merged.dtype, DType::kInt64);
+  EXPECT_EQ(merged.dims.size(), 1U);
+  const DeclaredType other = type_of(Bytes(2, tensor + Bytes(8, Bytes(2, ""))));
+  EXPECT_EQ(other.kind, TypeKind::kSparseTensor);
+  EXPECT_EQ(other.dtype, DType::kUndefined);
+  EXPECT_TRUE(other.has_shape);
+  const DeclaredType map = type_of(Bytes(2, Bytes(5, Number(1, 7) + Bytes(2, tensor))));
+  EXPECT_EQ(map.kind, TypeKind::kMap);
+  EXPECT_EQ(map.element->kind, TypeKind::kTensor);
+  EXPECT_EQ(type_of(Bytes(2, Bytes(7, Bytes(1, "d")))).kind, TypeKind::kOpaque);
+  const DeclaredType optional = type_of(Bytes(2, Bytes(9, Bytes(1, Bytes(4, Bytes(1, tensor))))));
+  EXPECT_EQ(optional.element->element->dtype, DType::kInt64);
 }
 
-TEST(LoadTest, ExternalDataIsNotOpened) {
-  const std::string location = Bytes(13, Bytes(1, "location") + Bytes(2, "/etc/passwd"));
-  const Model m = MustLoad(ModelOf(Initializer_("w", {3}, location + Number(14, 1))));
-  EXPECT_TRUE(TensorNamed(m, "w").external);
-  EXPECT_FALSE(TensorNamed(m, "w").has_data);
-  EXPECT_THAT(m->warnings, IsEmpty());
-}
-
-TEST(LoadTest, SparseInitializersHaveTheirDenseShape) {
-  const std::string values = Number(1, 1) + Number(2, 1) + Bytes(8, "w") + Bytes(9, "abcd");
-  const std::string indices = Number(1, 1) + Number(2, 7) + Packed(7, {5});
-  const Model m = MustLoad(
-      ModelOf(Bytes(15, Bytes(1, values) + Bytes(2, indices) + Number(3, 3) + Number(3, 4))));
-  EXPECT_THAT(TensorNamed(m, "w").dims, ElementsAre(3, 4));
-  EXPECT_EQ(TensorNamed(m, "w").elements, 12);
-  EXPECT_FALSE(TensorNamed(m, "w").has_data);
+// An input's own type counts before that of an output or of a list, that of an output before the
+// list's, and the first of several.
+TEST(LoadTest, WhoseTypeAValueHas) {
+  const auto typed = [](uint32_t field, const char* name, uint64_t type) {
+    return Bytes(field, Bytes(1, name) + Bytes(2, Bytes(1, Number(1, type))));
+  };
+  const Model m = MustLoad(ModelOf(Node_("A", {"x", "h"}, {"y"}) + Node_("B", {}, {"h"}) +
+                                   Node_("C", {}, {"z"}) + typed(13, "x", 9) + typed(13, "y", 9) +
+                                   typed(13, "h", 7) + typed(13, "h", 8) + typed(13, "gone", 5) +
+                                   Bytes(13, Bytes(1, "z")) + typed(12, "y", 6) +
+                                   typed(12, "x", 2) + typed(11, "x", 1)));
+  EXPECT_EQ(ValueNamed(m, "x").declared->dtype, DType::kFloat32);
+  EXPECT_EQ(ValueNamed(m, "y").declared->dtype, DType::kInt32);
+  EXPECT_EQ(ValueNamed(m, "h").declared->dtype, DType::kInt64);
+  EXPECT_EQ(ValueNamed(m, "z").declared, nullptr);
+  EXPECT_EQ(m->values.size(), 4U);
 }
 
 TEST(LoadTest, TypesOfEveryKind) {
@@ -463,6 +541,43 @@ TEST(LoadTest, FunctionsWithoutAnOpsetUseTheModels) {
   EXPECT_THAT(m->warnings,
               ElementsAre("function 'f' imports no opset of 'ai.onnx', which the node of "
                           "'y' (Relu) is of"));
+}
+
+// Up to ten domains are named, and of a function each for itself.
+TEST(LoadTest, DomainsWithoutAnOpset) {
+  for (const int count : {9, 10, 11, 13}) {
+    std::string graph;
+    for (int i = 0; i < count; ++i) {
+      for (const char* again : {"a", "b"}) {
+        graph += Node_("A", {}, {absl::StrCat(again, i)}, Bytes(7, absl::StrCat("d", i)));
+      }
+    }
+    const std::vector<std::string> warnings = MustLoad(ModelOf(graph))->warnings;
+    ASSERT_EQ(warnings.size(), static_cast<size_t>(std::min(count, 11)));
+    EXPECT_EQ(warnings[8], "the model imports no opset of 'd8', which the node of 'a8' (A) is of");
+    if (count < 11) continue;
+    EXPECT_EQ(warnings[10], absl::StrCat(count - 10, " more domains are used without an opset"));
+  }
+}
+
+TEST(LoadTest, DomainsOfFunctionsAreTheirOwn) {
+  const auto function = [](const std::string& name, const std::string& opset) {
+    return Bytes(25, Bytes(1, name) + Bytes(10, "local") + opset +
+                         Bytes(7, Bytes(2, "y") + Bytes(4, "A") + Bytes(7, "d")) +
+                         Bytes(7, Bytes(2, "z") + Bytes(4, "f") + Bytes(7, "local")));
+  };
+  const std::string of_d = Bytes(9, Bytes(1, "d") + Number(2, 3));
+  const std::string node = Node_("A", {}, {"y"}, Bytes(7, "d"));
+  const Model m = MustLoad(ModelOf(node) + Opset("d", 4) + function("g", of_d) + function("h", "") +
+                           Bytes(25, Bytes(1, "f") + Bytes(10, "local")));
+  EXPECT_THAT(m->functions[0].opsets, ElementsAre(Pair("d", 3)));
+  EXPECT_THAT(m->functions[1].opsets, ElementsAre(Pair("d", 4)));
+  EXPECT_THAT(m->warnings,
+              ElementsAre("function 'h' imports no opset of 'd', which the node of 'y' (A) is of"));
+  EXPECT_THAT(ErrorOf(Number(1, 8) + Bytes(7, "") + Opset("d", 4) +
+                      Bytes(25, Bytes(1, "f") + Bytes(7, Bytes(4, "Relu") + Named("r")))),
+              HasSubstr("node 'r' (Relu) is an operator of ai.onnx, but function 'f' imports no "
+                        "opset of it"));
 }
 
 // ---- Large graphs

@@ -208,6 +208,93 @@ TEST(ModuleTreeTest, EqualModulesHaveOneKind) {
   ExpectSums(*report);
 }
 
+// A layer of one node in a child, called by metadata as the dynamo exporter writes them.
+struct Layer {
+  const char *op = "Mul", *child = "scale", *type = "m.Layer";
+  int64_t width = 4;
+  int weight = onnx::TensorProto::FLOAT;
+  const char* domain = "";
+};
+
+std::vector<int32_t> KindsOf(const std::vector<Layer>& layers) {
+  ModelMaker make;
+  make.proto.add_opset_import()->set_domain("unknown");
+  make.proto.mutable_opset_import(1)->set_version(1);
+  make.Input("x", {"8", "4"}).Input("z", {"8", "1"});
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const Layer& layer = layers[i];
+    const std::string name = absl::StrCat("h", i), child = absl::StrCat(name, ".", layer.child);
+    make.Weight(child + ".w", {layer.width}, layer.weight);
+    make.Node("n", layer.op, {layer.width == 4 ? "x" : "z", child + ".w"}, {name}).Output(name);
+    make.node->set_domain(layer.domain);
+    make.Scopes(absl::StrCat("['', '", name, "', '", child, "', 'op']"),
+                absl::StrCat("['m.Net', '", layer.type, "', 'm.Scale', 'aten.mul']"));
+  }
+  const absl::StatusOr<Report> report = make.Count();
+  EXPECT_TRUE(report.ok()) << report.status();
+  std::vector<int32_t> kinds;
+  for (const Module& m : report->modules) {
+    if (m.depth == 1) kinds.push_back(m.kind);
+  }
+  return kinds;
+}
+
+// By class, work, weights, and children with their names: what differs in one of them is another.
+TEST(ModuleTreeTest, KindsAreToldApartByAllThatTheyAre) {
+  const Layer others[] = {{.op = "Pow"},
+                          {.child = "gain"},
+                          {.type = "m.Other"},
+                          {.width = 8},
+                          {.weight = onnx::TensorProto::INT8},
+                          {.op = "Identity"},
+                          {.op = "Mul", .domain = "unknown"}};
+  for (const Layer& other : others) {
+    const std::vector<int32_t> kinds = KindsOf({Layer{}, other, Layer{}, other});
+    ASSERT_EQ(kinds.size(), 4U);
+    EXPECT_EQ(kinds[0], kinds[2]) << other.op;
+    EXPECT_EQ(kinds[1], kinds[3]) << other.op;
+    const bool is_pow = std::string(other.op) == "Pow";  // as many FLOPs, and no MACs either
+    EXPECT_EQ(kinds[0] == kinds[1], is_pow) << &other - others;
+  }
+}
+
+// A module of which something is unknown, and all around it, is a lower bound, whatever else is in
+// it and in whichever order.
+TEST(ModuleTreeTest, WhatIsUnknownIsSoAllTheWayUp) {
+  ModelMaker make;
+  make.proto.add_opset_import()->set_domain("u");
+  make.proto.mutable_opset_import(1)->set_version(1);
+  make.Input("x", {"4"});
+  const std::pair<const char*, const char*> nodes[] = {
+      {"/a/p/Relu", ""}, {"/b/p/Relu", ""}, {"/b/p/Op", "u"},  {"/c/p/Op", "u"},
+      {"/c/p/Relu", ""}, {"/c/q/Relu", ""}, {"/d/q/Relu", ""}, {"/d/Op", "u"}};
+  for (const auto& [name, domain] : nodes) {
+    make.Node(name, *domain == 'u' ? "Op" : "Relu", {"x"}, {name}).Output(name);
+    make.node->set_domain(domain);
+  }
+  const auto bounds = [&](const std::string& module) {
+    const absl::StatusOr<Report> report = make.Count({.module = module});
+    EXPECT_TRUE(report.ok()) << report.status();
+    std::string text;
+    for (const Module& m : report->modules) {
+      absl::StrAppend(&text, m.path.empty() ? "/" : m.path, m.lower_bound ? ">" : "", " ");
+    }
+    for (const OpRow& row : report->by_op) {
+      EXPECT_EQ(row.lower_bound, row.op == "Op");
+      EXPECT_EQ(row.runs,
+                Expr(row.op == "Op" ? report->coverage.unknown : report->coverage.counted));
+    }
+    EXPECT_EQ(report->totals.lower_bound, report->modules[0].lower_bound);
+    EXPECT_EQ(report->totals.flops, Expr(4 * report->coverage.counted));
+    return absl::StrCat(text, report->coverage.counted, "+", report->coverage.unknown);
+  };
+  EXPECT_EQ(bounds(""), "/> a a.p b> b.p> c> c.p> c.q d> d.q d.(own)> 5+3");
+  EXPECT_EQ(bounds("a"), "a a.p 1+0");
+  EXPECT_EQ(bounds("b"), "b> b.p> 1+1");
+  EXPECT_EQ(bounds("?.q"), "?.q c.q d.q 2+0");
+  EXPECT_EQ(bounds("?.p"), "?.p> a.p b.p> c.p> 3+2");
+}
+
 // TorchScript keeps one of the parameters whose values are equal. No module has it then, the layers
 // are alike, and the Identity nodes that hand it on say nothing of the order.
 TEST(ModuleTreeTest, AParameterThatStandsForSeveralIsOfNoneOfTheirModules) {

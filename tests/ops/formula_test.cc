@@ -229,6 +229,50 @@ constexpr BadData kBadData[] = {
      "let: column 1: 'K' is a size of B already"},
     {"NoParts", {.signature = "A... -> Y", .costs = "add = A[0]"}, "'A' has no sizes to choose"},
     {"Negative", {.signature = "A[M] -> Y", .costs = "add = -1 - M"}, "is never positive"},
+    {"TypeOfInput",
+     {.signature = "A:int8 -> Y", .costs = "free"},
+     "signature: column 1: a row's rule says its types"},
+    {"TypeOfOutput",
+     {.signature = "A -> Y:int8", .costs = "free"},
+     "signature: column 6: a row's rule says its types"},
+    {"NameOfInput",
+     {.signature = "A 2b -> Y", .costs = "free"},
+     "signature: column 1: '2b' is no name of a tensor"},
+    {"SizeOfInput",
+     {.signature = "A[M, 2*Q] -> Y", .costs = "free"},
+     "signature: column 8: nothing is named 'Q'"},
+    {"FreshInput", {.signature = "A[?M] -> Y", .costs = "free"}, "only a size of an output can"},
+    {"LetName",
+     {.signature = "A -> Y", .let = "2k = 1", .costs = "free"},
+     "let: column 1: '2k' is no name"},
+    {"LetFormula",
+     {.signature = "A -> Y", .let = "k = 1; j = Q", .costs = "free"},
+     "let: column 12: nothing is named 'Q'"},
+    {"NoEquals", {.signature = "A -> Y", .costs = "mac"}, "costs: column 1: expected \"name = "},
+    {"SecondKind",
+     {.signature = "A -> Y", .costs = "mac = 1; foo = 2"},
+     "costs: column 10: 'foo' is no kind of work"},
+    {"ListAsActivation",
+     {.signature = "A -> Y", .attributes = "t = list", .costs = "attr.t = 1"},
+     "costs: column 1: 'attr.t' is no kind of work"},
+    {"AttributeTwice",
+     {.signature = "A -> Y", .attributes = "a = 1; a = 2", .costs = "free"},
+     "attributes: column 8: 'attr.a.given' is defined twice"},
+    {"AttributeNoEquals",
+     {.signature = "A -> Y", .attributes = "a = 1; b", .costs = "free"},
+     "attributes: column 8: expected \"name = "},
+    {"AttributeName",
+     {.signature = "A -> Y", .attributes = "a b = 1", .costs = "free"},
+     "attributes: column 1: 'a b = 1' is no attribute"},
+    {"AttributeInts",
+     {.signature = "A -> Y", .attributes = "k = [1, x]", .costs = "free"},
+     "'k = [1, x]' is no attribute"},
+    {"AttributeFloat",
+     {.signature = "A -> Y", .attributes = "f = 1.x", .costs = "free"},
+     "'f = 1.x' is no attribute"},
+    {"AttributeWords",
+     {.signature = "A -> Y", .attributes = "w = a|b c", .costs = "free"},
+     "'w = a|b c' is no attribute"},
 };
 
 TEST(FormulaDataTest, WhatIsWrongIsSaid) {
@@ -242,7 +286,9 @@ TEST(FormulaDataTest, WhatIsWrongIsSaid) {
 TEST(FormulaDataTest, IsWrittenAsItIsRead) {
   constexpr FormulaData kData = {
       .signature = "A[a..., M, 2*M] B?[..., K] rest... -> Y[?n]",
-      .attributes = "i = 1; l = [1, 2]; f = 1.5; w = |x|y; r = ints; c = list; t = activation|silu",
+      .attributes =
+          "i = 1; l = [1, 2]; e = []; f = 1.5; g = 2.0; w = |x|y; v = a|b; r = ints; ri = "
+          "int; rf = float; c = list; t = activation|silu; u = activation",
       .costs = "free"};
   const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(RowWith(kData));
   ASSERT_TRUE(formulas.ok() && formulas->has_value()) << formulas.status();
@@ -254,10 +300,58 @@ TEST(FormulaDataTest, IsWrittenAsItIsRead) {
   EXPECT_EQ(attributes, kData.attributes);
 }
 
+TEST(FormulaDataTest, SignaturesWithoutInputsAndCostsWithDefinitions) {
+  const auto row = RowWith({.signature = "-> Y[2]",
+                            .let = "k = 3; j = k + 1",
+                            .costs = "int_mac = k; add = j; float_mul = 2"});
+  const auto formulas = FormulasOf(row);
+  ASSERT_TRUE(formulas.ok() && formulas->has_value()) << formulas.status();
+  EXPECT_EQ(SignatureText(**formulas), "-> Y[2]");
+  EXPECT_EQ(CostsText(**formulas), "integer mac = k, add = j, float mul = 2; k = 3; j = k + 1");
+  EXPECT_EQ(CostsText(Formulas()), "free");
+}
+
+TEST(FormulaDataTest, KindsByName) {
+  for (int i = 0; i < kNumKinds; ++i) {
+    const Kind kind = static_cast<Kind>(i);
+    for (const char* type : {"", "int_", "float_"}) {
+      EXPECT_EQ(KindNamed(absl::StrCat(type, KindName(kind))), kind);
+    }
+  }
+  for (const char* name : {"", "macs", "int_", "int_float_add", "float_int_add", "flops"}) {
+    EXPECT_EQ(KindNamed(name), std::nullopt) << name;
+  }
+}
+
+// Rows that say only what an element costs.
+TEST(FormulaDataTest, CostsOfElementsAreDerived) {
+  OpDef row = RowWith({});
+  row.per_element = {.add = 1, .mul = 3, .erf = 2};
+  row.count = CountPerOutputElement;
+  EXPECT_EQ(SignatureText(**FormulasOf(row)), "X... -> Y");
+  EXPECT_EQ(CostsText(**FormulasOf(row)),
+            "add = Y.elements, mul = 3*Y.elements, erf = 2*Y.elements");
+  row.count = CountPerInputElement;
+  EXPECT_EQ(SignatureText(**FormulasOf(row)), "X others... -> Y");
+  EXPECT_EQ(CostsText(**FormulasOf(row)),
+            "add = X.elements, mul = 3*X.elements, erf = 2*X.elements");
+  row.data.signature = "A[M] B -> Z";
+  EXPECT_EQ(CostsText(**FormulasOf(row)),
+            "add = A.elements, mul = 3*A.elements, erf = 2*A.elements");
+  row.data.signature = "-> Z";
+  EXPECT_THAT(std::string(FormulasOf(row).status().message()),
+              HasSubstr("costs: column 1: the signature lacks the tensor they are of"));
+  row.count = nullptr;
+  EXPECT_EQ(CostsText(**FormulasOf(row)), "free");
+  row.data.signature = nullptr;
+  EXPECT_FALSE(FormulasOf(row)->has_value());
+}
+
 // Y = Gemm(A[2,3], B[3,n]) with a formula of our own: its amount, and itself with sizes.
-std::pair<std::string, std::string> OnGemm(const std::string& formula) {
+std::pair<std::string, std::string> OnGemm(const std::string& formula,
+                                           const char* signature = "A[M, k] B[k, N] C? -> Y") {
   const std::string costs = "add = " + formula;
-  const OpDef row = RowWith({.signature = "A[M, k] B[k, N] C? -> Y",
+  const OpDef row = RowWith({.signature = signature,
                              .attributes = "beta = 1.0; alpha = 1.0; mode = up|down; axes = [1, 0]",
                              .let = "K = k",
                              .costs = costs.c_str()});
@@ -304,10 +398,59 @@ TEST(FormulaLanguageTest, AmountsAndFormulasWithSizes) {
       {"if(N == 3, 1, 2)", "add = if(N == 3, 1, 2): column 10: whether n + 1 == 3 is not known",
        ""},
       {"A[2]", "add = A[2]: column 1: A has no number 2 of 2", ""},
+      {"A[-3]", "add = A[-3]: column 1: A has no number -3 of 2", ""},
+      {"A[-2] + A[-1:] + A[:0]", "6", "2 + 3 + 1"},
+      {"A[N]", "add = A[N]: column 1: the index n + 1 is open", ""},
+      {"A[N:]", "add = A[N:]: column 1: the index n + 1 is open", ""},
+      {"A[:N]", "add = A[:N]: column 1: the index n + 1 is open", ""},
+      {"C[0]", "add = C[0]: column 1: the sizes of C are not known", ""},
+      {"A.value", "add = A.value: column 1: the content of A is not known", ""},
+      {"attr.axes.2", "add = attr.axes.2: column 1: attr.axes.2 is missing: the list is shorter",
+       ""},
+      {"attr.axes.0 + 10*attr.axes.1 + 20*attr.axes[-1]", "1", "1 + 10*0 + 20*0"},
+      {"M - 5", "add = M - 5 is -3, which is negative", ""},
+      {"M - N", "-n + 1", "2 - (n + 1)"},
+      {"N", "n + 1", "n + 1"},
+      {"N^2", "n^2 + 2*n + 1", "(n + 1)^2"},
+      {"7 // B.elements", "floor(7/(3*n + 3))", "7 // (3*(n + 1))"},
+      {"B.elements // 7", "floor((3*n + 3)/7)", "3*(n + 1) // 7"},
+      {"2*B.elements", "6*n + 6", "2*3*(n + 1)"},
+      {"max(M, N) + min(K, 1)", "n + 2", "max(2, (n + 1)) + min(3, 1)"},
+      {"Y.rank + 2*Y.given + 4*Y.is_float + 8*B.rank + 32*C.is_float", "22",
+       "2 + 2*0 + 4*1 + 8*2 + 32*0"},
+      {"Y.elements", "2*n + 2", "2*(n + 1)"},
+      {"attr.alpha.is_2 + 2*attr.beta.is_1 + 4*attr.alpha.given + 8*attr.mode.given", "2",
+       "0 + 2*1 + 4*0 + 8*0"},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(OnGemm(c.formula), std::make_pair(std::string(c.amount), std::string(c.filled)))
         << c.formula;
+  }
+}
+
+// Sizes that only the output tells: from its front and from its back, and what is between.
+TEST(FormulaLanguageTest, SizesOfOutputs) {
+  const std::string inputs = "A[M, k] B C? -> ";
+  const struct {
+    const char *output, *formula, *amount;
+  } cases[] = {
+      {"Y[P, Q]", "10*P + Q", "n + 21"},
+      {"Y[P, y...]", "10*P + y", "n + 21"},
+      {"Y[y..., Q]", "10*Q + y + 100*y[0]", "10*n + 212"},
+      {"Y[P, y..., Q]", "10*P + Q + 100*y", "n + 121"},
+      {"Y[y...]", "y", "2*n + 2"},
+      {"Y[y...]", "y[1]", "n + 1"},
+      {"Y[P, ?q]", "q", "n + 1"},
+      {"Y[?p, y...]", "p", "2"},
+      {"Y[P, Q, R, y...]", "R", "add = R: column 1: R is not known"},
+      {"Y[P, Q, R, y...]", "y", "add = y: column 1: y is not known"},
+      {"Y[y..., P, Q, R]", "Q + 10*R", "10*n + 12"},
+      {"Y[y..., P, Q, R]", "P", "add = P: column 1: P is not known"},
+      {"Y[P, Q, R]", "P + 10*Q", "10*n + 12"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(OnGemm(c.formula, (inputs + c.output).c_str()).first, c.amount)
+        << c.output << " " << c.formula;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "onnx/defs/parser.h"
@@ -134,6 +135,15 @@ constexpr Good kGood[] = {
      "exp = 'x.elements*attr.act.exp'\nsqrt = '10*attr.alpha.is_1 + 20*attr.mode.given'",
      "(int8[2,3,4] a) => (int8[2,12] c) { c = own.F<mode = \"down\", w = [1, 2, 3]>(a) }",
      "mul=3 int_add=403 int_exp=24 int_sqrt=30", "int8[2, 12]"},
+    {"NoInputs", "inputs = []\noutputs = ['y[10] : float16']\nadd = 10",
+     "(float[1] a) => (float16[10] c) { c = own.F() }", "add=10", "float16[10]"},
+    {"NothingCosts", "inputs = ['x[N]']\noutputs = ['y[N]']\nadd = 'N - N'\nmul = 0",
+     "(float[7] a) => (float[7] c) { c = own.F(a) }", "free", "float32[7]"},
+    {"SizesThatAreFormulas", "inputs = ['x[N, 2*N + 1]']\noutputs = ['y[N]']\nadd = 'N'",
+     "(float[6,13] a) => (float[6] c) { c = own.F(a) }", "add=6", "float32[6]"},
+    {"EqualRests", "inputs = ['x[r..., K]', 'w[J, r...]']\noutputs = ['y[r..., 2]']\nadd = 'r + J'",
+     "(float[B,3,4] a, float[9,7,3] b) => (float[7,3,2] c) { c = own.F(a, b) }", "add=30",
+     "float32[7, 3, 2]"},
     {"AnyShape", "inputs = ['x']\noutputs = ['y[x.elements, x.rank]']\nround = 'x.elements'",
      "(float[2,3] a) => (float[6,2] c) { c = own.F(a) }", "round=6", "float32[6, 2]"},
 };
@@ -310,6 +320,39 @@ constexpr Bad kBad[] = {
      "my.toml:5:9: an operator has an output"},
     {"InputType", "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N] : int8']\noutputs=['y[N]']",
      "inputs may have any type"},
+    {"AttributesNoTable", "...attributes = 3\nadd = 1",
+     "my.toml:6:14: attributes should be a table"},
+    {"AttributeName", "...attributes = {'a b' = 1}\nadd = 1", "my.toml:6:15: 'a b' is no name"},
+    {"AttributeList", "...attributes = {k = [1, 'x']}\nadd = 1", "my.toml:6:23: an attribute is"},
+    {"AttributeBool", "...attributes = {k = true}\nadd = 1", "my.toml:6:19: an attribute is"},
+    {"WordTwice", "...attributes = {m = 'a|a'}\nadd = 1",
+     "my.toml:6:20: 'attr.m.a' is defined twice"},
+    {"WordNoName", "...attributes = {m = 'a|b c'}\nadd = 1", "my.toml:6:19: an attribute is"},
+    {"PartOfAList", "...attributes = {k = 'list'}\nadd = 'attr.k[0]'",
+     "my.toml:7:8: 'attr.k' has no sizes to choose from"},
+    {"NumberOfAList", "...attributes = {k = [1]}\nadd = 'attr.k.64'",
+     "my.toml:7:8: nothing is named 'attr.k.64'"},
+    {"LetOptional", "...let = ['J = 2']\nadd = 1", "my.toml:6:9: 'J' is a size of b already"},
+    {"LetName", "...let = ['2h = M']\nadd = 1", "my.toml:6:9: '2h' is no name"},
+    {"LetFormula", "...let = ['h = M +']\nadd = 1", "my.toml:6:16: expected a number"},
+    {"LetIsText", "...let = 'h = M'\nadd = 1", "my.toml:6:7: let should be a list of strings"},
+    {"FreeIsNoBool", "...free = 1", "my.toml:6:8: free should be true or false"},
+    {"SinceIsText", "...since = 'x'", "my.toml:6:9: since should be an opset, 1 or more"},
+    {"SinceTooLarge", "...since = 2147483648", "my.toml:6:9: since should be an opset, 1 or more"},
+    {"UntilZero", "...until = 0", "my.toml:6:9: until should be an opset, 1 or more"},
+    {"FreeButBytes", "...free = true\nbytes_read = 1",
+     "my.toml:7:14: free = true, but here is a cost"},
+    {"NegativeBytes", "...add = 1\nbytes_written = -1", "my.toml:7:17: bytes_written is negative"},
+    {"BytesNoFormula", "...add = 1\nbytes_read = 1.5",
+     "my.toml:7:14: bytes_read should be a formula"},
+    {"ArithmeticNoText", "...add = 1\narithmetic = 3",
+     "my.toml:7:14: arithmetic should be a string"},
+    {"NeverPositive", "...add = '0 - M'", "my.toml:6:8: '0 - M' is never positive"},
+    {"ListOfNoTables", "op = [1]", "my.toml:1:6: an operator is a table [[op]]"},
+    {"DomainIsNoText", "[[op]]\ndomain=3\nname='F'\ninputs=[]\noutputs=[]",
+     "my.toml:2:8: domain should be a string"},
+    {"EmptyName", "[[op]]\ndomain='own'\nname=''\ninputs=[]\noutputs=[]",
+     "my.toml:3:6: the name is empty"},
     {"NestedTooDeep", "a = [[[[[[[[[[]]]]]]]]]]", "exceeded maximum nested value depth of 8"},
 };
 
@@ -322,6 +365,155 @@ TEST(BadRulesTest, AreRefusedWithTheirPlace) {
     EXPECT_EQ(rules.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(rules.status().message()), HasSubstr(bad.error));
   }
+}
+
+// Of tensors: inputs and outputs, as they stand in lines 4 and 5.
+TEST(BadRulesTest, TensorsAreRefusedWithTheirPlace) {
+  const struct {
+    const char *inputs, *outputs, *error;
+  } cases[] = {
+      {"'x'", "['y[1]']", "my.toml:4:8: inputs should be a list of strings"},
+      {"['x', 3]", "['y[1]']", "my.toml:4:14: inputs should be a list of strings"},
+      {"['x...', 'w']", "['y[1]']", "my.toml:4:17: only the last input can be any number"},
+      {"['x y']", "['y[1]']", "my.toml:4:10: 'x y' is no name of a tensor"},
+      {"[' 2x']", "['y[1]']", "my.toml:4:11: '2x' is no name of a tensor"},
+      {"['attr']", "['y[1]']", "my.toml:4:10: 'attr' is no name of a tensor"},
+      {"['x[a...]', 'w[a]']", "['y[1]']",
+       "'a' is one dimension in one place, any number in another"},
+      {"['x[a]', 'w[a...]']", "['y[1]']",
+       "'a' is one dimension in one place, any number in another"},
+      {"['x[?2]']", "['y[1]']", "my.toml:4:12: '2' is no name"},
+      {"['x[N, 2...]']", "['y[1]']", "my.toml:4:15: '2' is no name"},
+      {"['x[N, ]']", "['y[1]']", "my.toml:4:15: a size is missing"},
+      {"['x]N[']", "['y[1]']", "my.toml:4:13: expected name[sizes]: a bracket is not closed"},
+      {"['x[N] z']", "['y[1]']", "my.toml:4:11: expected name[sizes]: a bracket is not closed"},
+      {"['x[2*Q]']", "['y[1]']", "my.toml:4:14: nothing is named 'Q'"},
+      {"['x']", "'y'", "my.toml:5:9: outputs should be a list of strings"},
+      {"['x']", "['y[1] :']", "my.toml:5:16: a type is missing"},
+      {"['x']", "['y[1] : undefined']", "my.toml:5:18: 'undefined' is neither a type nor an input"},
+      {"['x']", "['y?[1]']", "my.toml:5:11: any output may be left out: write no ? here"},
+      {"['x']", "['y']", "my.toml:5:11: an output needs a shape, as y[batch, 10]"},
+      {"['x']", "['y...']", "my.toml:5:11: an output needs a shape, as y[batch, 10]"},
+      {"[]", "['y[10]']", "my.toml:5:11: without inputs an output needs a type"},
+      {"['x']", "['y[1]', 'y[2]']", "my.toml:5:19: there are two tensors 'y'"},
+      {"['x']", "['x[1]']", "my.toml:5:11: there are two tensors 'x'"},
+      {"['x']", "['y[1, Q]']", "my.toml:5:16: nothing is named 'Q'"},
+      {"['x']", "['y[-3]']", "my.toml:5:13: '-3' is never positive"},
+      {"['x[N]']", "['y[N...]']", "my.toml:5:13: no input has the dimensions 'N...'"},
+      {"['x', 'b?[r...]']", "['y[r...]']", "my.toml:5:13: no input has the dimensions 'r...'"},
+      {"['x']", "['y[...]']", "my.toml:5:13: no input has the dimensions '...'"},
+      {"['x']", "['y[?k, ?k]']", "'k' is defined twice"},
+  };
+  for (const auto& c : cases) {
+    const auto rules = LoadRules(absl::StrCat("[[op]]\ndomain='own'\nname='F'\ninputs=", c.inputs,
+                                              "\noutputs=", c.outputs, "\nfree=true"),
+                                 "my.toml");
+    EXPECT_THAT(std::string(rules.status().message()), HasSubstr(c.error)) << c.inputs << c.outputs;
+  }
+}
+
+// Two rules of one operator are told apart by opsets of which none is in both.
+TEST(BadRulesTest, RulesOfOneOperatorShareNoOpset) {
+  const struct {
+    const char *first, *second;
+    bool fits;
+  } cases[] = {{"until=2", "since=3", true},
+               {"until=2", "since=2", false},
+               {"since=3", "until=2", true},
+               {"since=2", "until=2", false},
+               {"since=2\nuntil=4", "since=3\nuntil=3", false},
+               {"since=2\nuntil=2", "since=3\nuntil=3", true},
+               {"until=2147483647", "since=2147483647", false}};
+  for (const auto& c : cases) {
+    std::string text;
+    for (const char* opsets : {c.first, c.second}) {
+      absl::StrAppend(&text, "[[op]]\ndomain='own'\nname='F'\ninputs=['x']\noutputs=['y[1]']\n",
+                      opsets, "\nfree=true\n");
+    }
+    EXPECT_EQ(LoadRules(text, "my.toml").ok(), c.fits) << c.first << c.second;
+  }
+  const std::string one =
+      "[[op]]\ndomain='own'\nname='F'\ninputs=['x']\noutputs=['y[1]']\nfree=true\n";
+  const std::string other_name = absl::StrReplaceAll(one, {{"'F'", "'G'"}});
+  const std::string other_domain = absl::StrReplaceAll(one, {{"'own'", "'other'"}});
+  EXPECT_TRUE(LoadRules(one + other_name + other_domain, "my.toml").ok());
+}
+
+// What the driver reads of an operator's row.
+TEST(RulesTest, RowsOfOperators) {
+  const std::string text = absl::StrCat(
+      kMlp,
+      "[[op]]\ndomain='own'\nname='G'\nsince=3\nnote='a note'\ninputs=['x[N]', 'k', 'r...']\n"
+      "outputs=['y[k.value, ?q]', 'z[...] : int8']\nfree=true\n"
+      "[[op]]\ndomain='own'\nname='H'\ninputs=['x[...]', 'n?']\noutputs=['y[...]']\nlet=['h = 2']\n"
+      "int_add='h'\nfloat_mul=3\nadd='x.rank'\n");
+  const auto wrong = LoadRules(text, "my.toml");
+  EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("no input has the dimensions"));
+  const auto rules = LoadRules(absl::StrReplaceAll(text, {{"z[...] :", "z[N] :"}}), "my.toml");
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  const auto row = [&](const char* name) { return RulesAccess::Find(*rules, "own", name, 9).def; };
+  EXPECT_STREQ(row("FusedMlp")->formula,
+               "y[rows..., hidden] = FusedMlp(x[rows..., hidden], up[hidden, inner], bias[inner], "
+               "down[inner, hidden]); mac = 2*rows*hidden*inner, add = 2*rows*inner, mul = "
+               "2*rows*inner, div = rows*inner, erf = rows*inner");
+  EXPECT_STREQ(row("G")->formula, "y[k.value, ?q], z[N] = G(x[N], k, r...); free");
+  EXPECT_STREQ(row("H")->formula,
+               "y[...] = H(x[...], n?); add = x.rank, float mul = 3, integer add = h; h = 2");
+  EXPECT_STREQ(row("G")->note, "a note");
+  EXPECT_EQ(row("G")->versions[0], 3);
+  EXPECT_EQ(row("G")->shape_inputs, 7U);
+  EXPECT_EQ(row("G")->traits, Traits::kReadsContent);
+  EXPECT_EQ(row("G")->count, nullptr);
+  EXPECT_EQ(row("H")->shape_inputs, 0U);
+  EXPECT_EQ(row("H")->traits, Traits::kNone);
+  EXPECT_NE(row("H")->count, nullptr);
+  EXPECT_EQ(RulesAccess::Find(*rules, "own", "G", 2).def, nullptr);
+  EXPECT_TRUE(RulesAccess::Find(*rules, "own", "G", 2).known_name);
+  EXPECT_EQ(RulesAccess::Find(*rules, "own", "G", 3).version, 3);
+  EXPECT_FALSE(RulesAccess::Find(*rules, "other", "G", 3).known_name);
+}
+
+// Attributes of every kind, as a node gives them or by default.
+TEST(RulesTest, AttributesOfEveryKind) {
+  const std::string rule =
+      "[[op]]\ndomain='own'\nname='F'\nattributes={a=7, f=1.5, g=2.0, m='|x|y', l='list', "
+      "k=[10, 20], act='activation|silu', rk='ints', "
+      "rf='float'}\ninputs=['x[N]']\noutputs=['y[N]']\n"
+      "add='attr.a + 1000*attr.k.0 + 100000*attr.k.count + 10^6*attr.a.given'\n"
+      "mul='attr.f.is_1 + 2*attr.f.is_2 + 4*attr.g.is_2 + 8*attr.m.x + 16*attr.m.given + "
+      "32*attr.l.count + 256*attr.rf.is_0 + 512*attr.m.y'\n"
+      "exp='attr.act.exp'\ntanh='attr.act.tanh'\ndiv='attr.act.div'\n"
+      "cmp='attr.rk[0] + 10*attr.rk.count + 100*attr.k[-1] + 10000*attr.k[:]'\n";
+  const std::pair<const char*, const char*> cases[] = {
+      {"rk = [3], rf = 0.0", "add=210007 mul=260 div=1 cmp=2002013 exp=1"},
+      {"rk = [3, 4], rf = 1.0, a = 5, f = 2.0, g = 2, m = \"x\", l = [1, 1, 1], k = [2], act = "
+       "\"Tanh\"",
+       "add=1102005 mul=126 cmp=20223 tanh=1"},
+      {"rk = [9], rf = 0.5, m = \"y\", l = [\"a\"], k = [4, 5, 6], f = 1.0",
+       "add=304007 mul=565 div=1 cmp=1200619 exp=1"},
+      {"rk = [9], rf = 1, l = [0.5, 0.5], m = \"\"", "add=210007 mul=84 div=1 cmp=2002019 exp=1"},
+  };
+  for (const auto& [attributes, cost] : cases) {
+    const auto report = CountGraph(
+        absl::StrCat("(float[8] b) => (float[8] c) { c = own.F<", attributes, ">(b) }"), rule);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(CostOf(*report), cost) << attributes;
+  }
+}
+
+// Outputs that are left out, and sizes that only outputs tell.
+TEST(RulesTest, WhatOutputsTell) {
+  const std::string rule =
+      "[[op]]\ndomain='own'\nname='F'\ninputs=['x[N]']\noutputs=['y[N, ?a]', 'z[?b, 3] : int8']\n"
+      "add='y.given + 2*z.given + 4*y.is_float + 8*z.is_float + 16*y.rank'\nmul='z.elements'\n"
+      "exp='y.elements + a'\n";
+  const auto one = CountGraph("(float[8] x) => (float[8,A] c) { c = own.F(x) }", rule);
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(CostOf(*one), "add=37 exp=9*a(c)");
+  const auto two =
+      CountGraph("(float[8] x) => (float[8,A] c, int8[B,3] d) { c, d = own.F(x) }", rule);
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ(CostOf(*two), "add=39 mul=3*b(c) exp=9*a(c)");
 }
 
 // Sizes first, and at most twelve.
@@ -380,6 +572,75 @@ constexpr Bad kContradictions[] = {
     {"Negative", "(float[2,3] a, float[3,9] b) => (float[2,9] c) { c = own.F(a, b) }",
      "rule my.toml:1: mac = M*N*(8 - N) is -18, which is negative"},
 };
+
+// Other rules, with nodes that do not fit them. "?": so many nodes are unknown, since too little is
+// known.
+TEST(BadRulesTest, NodesOfOtherRules) {
+  const struct {
+    const char *rule, *graph, *error;
+  } cases[] = {
+      {"inputs=['x[r..., K]', 'w[r..., K]']\noutputs=['y[r...]']\nadd='K'",
+       "(float[2,3,4] a, float[5,4] b) => (float c) { c = own.F(a, b) }",
+       "r of w stands for 1 dimensions, before for 2"},
+      {"inputs=['x[r..., K]', 'w[r..., K]']\noutputs=['y[r...]']\nadd='K'",
+       "(float[2,3,4] a, float[2,5,4] b) => (float c) { c = own.F(a, b) }",
+       "r of w differs: 3 vs 5"},
+      {"inputs=['x[r..., K]']\noutputs=['y[r...]']\nadd='K'",
+       "(float a) => (float c) { c = own.F(a) }", "input 0 (x) has rank 0, not 1 or more"},
+      {"inputs=['x[4, N]']\noutputs=['y[N]']\nadd='N'",
+       "(float[3,5] a) => (float c) { c = own.F(a) }", "size 4 of x differs: 3 vs 4"},
+      {"inputs=['x[N - 3, N]']\noutputs=['y[N]']\nadd='N'",
+       "(float[3,5] a) => (float c) { c = own.F(a) }", "size N - 3 of x differs: 3 vs 2"},
+      {"attributes={h='int'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
+       "(float[5] a) => (float c) { c = own.F(a) }", "attribute h is missing"},
+      {"attributes={m='up|down'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
+       "(float[5] a) => (float c) { c = own.F<m=\"no\">(a) }", "m is 'no', not one of up, down"},
+      {"attributes={m='activation'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
+       "(float[5] a) => (float c) { c = own.F<m=\"no\">(a) }", "?"},
+      {"attributes={k=[5]}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='attr.k.1'",
+       "(float[5] a) => (float c) { c = own.F(a) }",
+       "add = attr.k.1: column 1: attr.k.1 is missing: the list is shorter"},
+      {"attributes={k=[5]}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='x[attr.k.0]'",
+       "(float[5] a) => (float c) { c = own.F(a) }",
+       "add = x[attr.k.0]: column 1: x has no number 5 of 1"},
+      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='x[-2]'",
+       "(float[5] a) => (float c) { c = own.F(a) }",
+       "add = x[-2]: column 1: x has no number -2 of 1"},
+      {"inputs=['x[N]']\noutputs=['y[N - 9]']\nadd='N'",
+       "(float[5] a) => (float c) { c = own.F(a) }", "size of y = N - 9 is -4, which is negative"},
+      {"inputs=['x[N]']\noutputs=['y[N]']\nlet=['h = 1 // (N - 5)']\nadd='h'",
+       "(float[5] a) => (float c) { c = own.F(a) }", "h = 1 // (N - 5): "},
+      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='N'\nbytes_read='N - 9'",
+       "(float[5] a) => (float c) { c = own.F(a) }", "bytes_read = N - 9 is -4, which is negative"},
+      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='N'\nbytes_written='N - 9'",
+       "(float[5] a) => (float c) { c = own.F(a) }",
+       "bytes_written = N - 9 is -4, which is negative"},
+      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='x[N]'",
+       "(float[B] a) => (float c) { c = own.F(a) }", "?"},
+      {"inputs=['x', 'k']\noutputs=['y[k.value]']\nadd=1",
+       "(float[5] a, int64 b) => (float c) { c = own.F(a, b) }", "?"},
+      {"inputs=['x', 'k']\noutputs=['y[1]']\nadd='k.value'",
+       "(float[5] a, int64 b) => (float c) { c = own.F(a, b) }", "?"},
+      {"inputs=['x']\noutputs=['y[1]']\nadd='x.elements'",
+       "(float[5] a) => (float c) { b = other.G(a) c = own.F(b) }", "??"},
+      {"inputs=['x', 'r...']\noutputs=['y[1]']\nadd='r.elements'",
+       "(float[5] a) => (float c) { b = other.G(a) c = own.F(a, a, b, a) }", "??"},
+      {"inputs=['x', 'r...']\noutputs=['y[1]']\nadd='r.count'",
+       "(float[5] a) => (float c) { b = other.G(a) c = own.F(a, a, b, a) }", "?"},
+  };
+  for (const auto& c : cases) {
+    const auto report =
+        CountGraph(c.graph, absl::StrCat("[[op]]\ndomain='own'\nname='F'\n", c.rule, "\n"));
+    if (c.error[0] == '?') {
+      ASSERT_TRUE(report.ok()) << report.status();
+      EXPECT_EQ(std::string(static_cast<size_t>(report->coverage.unknown), '?'), c.error) << c.rule;
+      continue;
+    }
+    EXPECT_THAT(std::string(report.status().message()),
+                HasSubstr(absl::StrCat("rule my.toml:1: ", c.error)))
+        << c.rule;
+  }
+}
 
 TEST(BadRulesTest, AContradictionNamesTheRuleAndTheNode) {
   const std::string rule =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "src/symbolic/work.h"
 #include "tests/symbolic/symbols.h"
 
 namespace onnxflops {
@@ -547,6 +549,151 @@ TEST(ExprLimitsTest, Operands) {
   const std::string message = "has a min, max or broadcast of more than 64 operands (operands)";
   EXPECT_EQ(least.error(), message);
   EXPECT_EQ(broadcast.error(), message);
+}
+
+// The name in parentheses, if there is one.
+TEST(ExprLimitsTest, ErrorsNameTheirLimits) {
+  Expr deep = N(), wide = N(), doubled = N();
+  for (int i = 0; i < 70; ++i) {
+    deep = i % 2 == 0 ? Min(deep + M(), K()) : Max(deep * M(), Z());
+    wide = Min(wide, Expr::Symbol(absl::StrCat("s", i), 1));
+    doubled = Min(doubled * M(), doubled * K() + Z());
+  }
+  const Expr heavy = Power(SumOfSymbols(20), 3), atom = Max(heavy, Power(M(), 3));
+  const std::pair<Expr, const char*> cases[] = {
+      {N(), ""},
+      {FloorDiv(1, 0), ""},
+      {Power(2, 127), ""},
+      {SumOfSymbols(100001), "terms"},
+      {Power(N(), 1001), "degree"},
+      {deep, "expr-depth"},
+      {wide, "operands"},
+      {doubled, "atom-weight"},
+      {SumOfSymbols(400) * atom, "expr-weight"},
+  };
+  for (const auto& [e, limit] : cases) EXPECT_EQ(LimitOf(e.error()), limit);
+}
+
+// ---- Work: of a limit in force, what is left bounds all that expressions do. ----
+
+constexpr char kNoStepsLeft[] = "takes more steps than are left (steps-per-node)";
+
+TEST(WorkLimitTest, WithoutStepsThereIsNoResult) {
+  const Expr n = N(), m = M(), sum = n + m, product = n * m, floor = FloorDiv(n, m);
+  const Expr larger = Max(n, m), by_two = FloorDiv(n, 2);
+  const std::vector<std::function<Expr()>> operations = {
+      [&] { return n + m; },
+      [&] { return n - m; },
+      [&] { return n * m; },
+      [&] { return sum * (n - 1); },
+      [&] {
+        return Sum({n, m, product});
+      },
+      [&] { return FloorDiv(n, 3); },
+      [&] { return FloorDiv(sum, product); },
+      [&] { return Min(n, m + 1); },
+      [&] { return Power(sum, 3); },
+      [&] {
+        return sum.Substitute({{"n", 3}});
+      },
+      [&] {
+        return larger.Substitute({{"n", 3}});
+      },
+      [&] {
+        return product.Replace({{"n", m}});
+      },
+      [&] { return Expr::Symbol("other", 1); },
+  };
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const WorkLimit limit(0);
+    EXPECT_FALSE(limit.exceeded());
+    EXPECT_STREQ(operations[i]().error(), kNoStepsLeft) << i;
+    EXPECT_TRUE(limit.exceeded()) << i;
+  }
+}
+
+TEST(WorkLimitTest, WithoutStepsNothingIsKnown) {
+  const Expr n = N(), m = M(), sum = n + m, product = n * m;
+  const WorkLimit limit(0);
+  EXPECT_EQ(sum.LowerBound(), std::nullopt);
+  EXPECT_FALSE(sum.AtLeast(1));
+  EXPECT_EQ(DivideExactly(product, n), std::nullopt);
+  EXPECT_TRUE(sum.Symbols().empty());
+  const absl::Status status = sum.Evaluate({{"n", 1}, {"m", 2}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(status.message(), kNoStepsLeft);
+  EXPECT_EQ(LimitOf(FloorDiv(n, 3).error()), "steps-per-node");
+}
+
+TEST(WorkLimitTest, CountsForThoseAroundIt) {
+  const WorkLimit outer(100);
+  {
+    const WorkLimit inner(1000);  // no more than are left around it
+    SpendSteps(90);
+    EXPECT_FALSE(inner.exceeded());
+    SpendSteps(10);
+    EXPECT_FALSE(inner.exceeded());
+  }
+  EXPECT_FALSE(outer.exceeded());
+  {
+    const WorkLimit inner(10);
+    SpendSteps(1);
+    EXPECT_TRUE(inner.exceeded());
+  }
+  EXPECT_TRUE(outer.exceeded());
+}
+
+TEST(WorkLimitTest, LeavesTheRestToThoseAroundIt) {
+  const WorkLimit outer(100);
+  for (int i = 0; i < 10; ++i) {
+    const WorkLimit inner(5);
+    SpendSteps(10);
+    EXPECT_TRUE(inner.exceeded());
+  }
+  EXPECT_FALSE(outer.exceeded());
+  SpendSteps(1);
+  EXPECT_TRUE(outer.exceeded());
+}
+
+// What some work takes: the least limit that it keeps.
+int64_t StepsOf(const std::function<void()>& work) {
+  int64_t low = -1, high = int64_t{1} << 24;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    const WorkLimit limit(middle);
+    work();
+    (limit.exceeded() ? low : high) = middle;
+  }
+  return high;
+}
+
+// Some four steps for each term that is looked at or made.
+TEST(WorkLimitTest, StepsGrowWithTheTerms) {
+  for (const int count : {20, 60, 200}) {
+    const Expr a = SumOfSymbols(count), b = 2 * a;
+    const Expr rows = SumOfSymbols(count / 20) + N(), larger = Max(a, N() * M());
+    Bindings bindings = {{"n", 1}, {"m", 1}};
+    for (int i = 0; i < count; ++i) bindings[absl::StrCat("s", i)] = 1;
+    const struct {
+      std::function<void()> work;
+      int64_t terms;
+    } cases[] = {
+        {[&] { a + b; }, 3 * count},
+        {[&] { 3 * a; }, 2 * count},
+        {[&] { rows* a; }, (count / 20 + 1) * count},
+        {[&] { a.Evaluate(bindings).IgnoreError(); }, count},
+        {[&] { a.ToString(); }, count},
+        {[&] { a.Symbols(); }, count},
+        {[&] { a.LowerBound(); }, count},
+        {[&] { DivideExactly(2 * a, 2); }, 4 * count},
+        {[&] { larger.ToString(); }, count},
+    };
+    for (const auto& c : cases) {
+      const int64_t steps = StepsOf(c.work);
+      EXPECT_GE(steps, 3 * c.terms) << &c - cases << " of " << count;
+      EXPECT_LE(steps, 40 * c.terms + 200) << &c - cases << " of " << count;
+    }
+  }
 }
 
 }  // namespace
