@@ -247,12 +247,14 @@ TEST(LoadTensorTest, TensorsAreKeptUpToTheLimit) {
                {{0, 1024}, packed(0), 0},
                {{1}, packed(1), 8}};
   for (const auto& c : cases) {
-    const Tensor& t = TensorNamed(MustLoad(ModelOf(Initializer_("w", c.dims, c.payload))), "w");
+    const Model model = MustLoad(ModelOf(Initializer_("w", c.dims, c.payload)));
+    const Tensor& t = TensorNamed(model, "w");
     EXPECT_EQ(t.has_data, c.kept > 0 || t.elements == 0) << c.dims[0] << " " << c.kept;
     EXPECT_EQ(t.data.size(), c.kept);
     std::string late = c.payload;  // the sizes behind it
     for (const int64_t dim : c.dims) late += Number(1, static_cast<uint64_t>(dim));
-    const Tensor& same = TensorNamed(MustLoad(ModelOf(Initializer_("w", {}, late))), "w");
+    const Model behind = MustLoad(ModelOf(Initializer_("w", {}, late)));
+    const Tensor& same = TensorNamed(behind, "w");
     EXPECT_EQ(same.has_data, t.has_data) << c.dims[0] << " " << c.kept;
     EXPECT_EQ(same.data.size(), c.kept);
   }
