@@ -8,6 +8,7 @@
 #include "ops/causal.h"
 #include "ops/dims.h"
 #include "ops/families.h"
+#include "ops/lengths.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
 #include "ops/versions.h"
@@ -79,36 +80,6 @@ Census CacheWork(DType stored, bool quantized, const CacheUse& use) {
   return work;
 }
 
-absl::StatusOr<std::optional<Dims>> KnownLengths(const NodeView& n, int i) {
-  std::optional<Dims> lengths = n.KnownInts(i);
-  for (const Expr& length : lengths.value_or(Dims{})) {
-    if (!ProvablyLess(length, 0).value_or(false)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", i, " states a length of ", length.ToString()));
-  }
-  return lengths;
-}
-
-absl::StatusOr<std::optional<Expr>> KnownLength(const NodeView& n, int i) {
-  ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengths(n, i));
-  return lengths.has_value() ? n.KnownInt(i) : std::nullopt;
-}
-
-absl::StatusOr<std::optional<Dims>> KnownLengthsOfSums(const NodeView& n, int cumulative) {
-  ASSIGN_OR_RETURN(const std::optional<Dims> sums, KnownLengths(n, cumulative));
-  if (!sums.has_value() || sums->empty()) return std::nullopt;
-  Dims lengths;
-  for (size_t i = 1; i < sums->size(); ++i) {
-    const Expr length = (*sums)[i] - (*sums)[i - 1];
-    if (ProvablyLess(length, 0).value_or(false)) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", cumulative, " states a length of ",
-                                                     length.ToString(), ", between two sums"));
-    }
-    lengths.push_back(length);
-  }
-  return lengths;
-}
-
 absl::StatusOr<Expr> PackedPairs(const NodeView& n, int token_offset) {
   ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengthsOfSums(n, token_offset + 1));
   Expr pairs = 0;
@@ -172,9 +143,10 @@ absl::Status ReadPast(const NodeView& n, int past, int length, SelfAttention* a)
   a->past = shape[3];
   if (!n.Flag("past_present_share_buffer")) return absl::OkStatus();
   a->capacity = shape[3];
-  a->past.reset();
-  if (length < 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(a->past, KnownLength(n, length));
+  a->past = std::nullopt;
+  if (length >= 0) {
+    ASSIGN_OR_RETURN(a->past, KnownLength(n, length));
+  }
   return absl::OkStatus();
 }
 

@@ -64,12 +64,6 @@ struct CacheUse {
 };
 Census CacheWork(DType stored, bool quantized, const CacheUse& use);
 
-// The lengths that input `i` states, where they are known; the one length; those of packed
-// sequences from their cumulative sum. InvalidArgument: "input 6 states a length of -3".
-absl::StatusOr<std::optional<Dims>> KnownLengths(const NodeView& n, int i);
-absl::StatusOr<std::optional<Expr>> KnownLength(const NodeView& n, int i);
-absl::StatusOr<std::optional<Dims>> KnownLengthsOfSums(const NodeView& n, int cumulative);
-
 // Pairs of tokens of one sequence: of the lengths, where they are known, else of B sequences of S.
 absl::StatusOr<Expr> PackedPairs(const NodeView& n, int token_offset);
 

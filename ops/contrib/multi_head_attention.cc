@@ -7,6 +7,7 @@
 #include "ops/contrib/attention.h"
 #include "ops/dims.h"
 #include "ops/families.h"
+#include "ops/lengths.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
 #include "ops/versions.h"

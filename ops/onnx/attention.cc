@@ -9,6 +9,7 @@
 #include "ops/causal.h"
 #include "ops/dims.h"
 #include "ops/families.h"
+#include "ops/lengths.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
 #include "src/base/status_macros.h"
@@ -193,16 +194,16 @@ absl::StatusOr<Bias> MaskBias(const NodeView& n, const AttentionDims& dims, Cost
 // Twice the pairs of a query and a key, over the whole batch: all of them, or those that the causal
 // mask lets through. A sequence whose end nonpad_kv_seqlen tells has its queries at that end; where
 // the content is not known, at the end of all keys.
-Expr TwicePairs(const NodeView& n, const AttentionDims& dims) {
+absl::StatusOr<Expr> TwicePairs(const NodeView& n, const AttentionDims& dims) {
+  ASSIGN_OR_RETURN(const std::optional<Dims> lengths, KnownLengths(n, 6));
   if (!n.Flag("is_causal") || !n.half_causal()) return 2 * dims.batch * dims.q_length * dims.total;
   const bool by_end = n.HasInput(6) && !n.HasInput(4);
-  const std::optional<Dims> ends = by_end ? n.KnownInts(6) : std::nullopt;
-  if (!ends.has_value()) {
+  if (!by_end || !lengths.has_value()) {
     const Expr offset = by_end ? dims.total - dims.q_length : dims.past;
     return dims.batch * TwiceCausalPairs(dims.q_length, dims.total, offset);
   }
   Expr twice;
-  for (const Expr& end : *ends) {
+  for (const Expr& end : *lengths) {
     twice += TwiceCausalPairs(dims.q_length, dims.total, end - dims.q_length);
   }
   return twice;
@@ -223,7 +224,8 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
   if (n.Float("softcap", 0) != 0) {
     per_score = per_score + kSoftcapCost;
   }
-  const Expr twice_scores = dims.q_heads * TwicePairs(n, dims);
+  ASSIGN_OR_RETURN(const Expr twice, TwicePairs(n, dims));
+  const Expr twice_scores = dims.q_heads * twice;
   Census work = per_score * twice_scores;
   work[Kind::kMac] = twice_scores * (dims.qk_size + dims.v_size);
   work.Halve();
@@ -244,7 +246,8 @@ absl::StatusOr<Cost> CountAttention(const NodeView& n) {
 absl::StatusOr<Census> AttentionGradient(const NodeView& n, const GradientQuery& query) {
   ASSIGN_OR_RETURN(const AttentionDims dims, ReadAttention(n));
   const bool softcap = n.Float("softcap", 0) != 0;
-  const Expr twice = dims.q_heads * TwicePairs(n, dims);
+  ASSIGN_OR_RETURN(const Expr pairs, TwicePairs(n, dims));
+  const Expr twice = dims.q_heads * pairs;
   const bool q = query.Needs(0), k = query.Needs(1) || query.Needs(4);
   // Of FlexAttention, which has no mask, this is a modifier.
   const bool v = query.Needs(2) || query.Needs(5), mask = query.Needs(3);

@@ -55,9 +55,9 @@ absl::Status Census::CheckNotNegative() const {
   absl::Status status;
   ForEach([&](Kind kind, const Expr& amount) {
     if (!amount.is_literal() || amount.literal() >= 0) return;
-    status.Update(absl::InvalidArgumentError(
-        absl::StrCat("the work comes out as ", amount.ToString(), " ", KindName(kind),
-                     ": sizes or lengths that its inputs state cannot be")));
+    status.Update(
+        absl::InvalidArgumentError(absl::StrCat("the work comes out as ", amount.ToString(), " ",
+                                                KindName(kind), ", which is less than none")));
   });
   return status;
 }

@@ -232,6 +232,30 @@ TEST(OpenBranchesTest, TheLargerAtEachSizeIsCounted) {
   }
 }
 
+// Whatever a rule says, no figure is below zero.
+TEST(CountTest, WorkBelowZeroIsAnError) {
+  Inference inference =
+      Infer(ModelFromText("g (float[5] x) => (float[5] y) { y = Relu(x) }", 20)).value();
+  OpDef def = *inference.calls[0].def;
+  inference.calls[0].def = &def;
+  const auto message = [&](CountFn count) {
+    def.count = count;
+    return std::string(Count(inference).status().message());
+  };
+  EXPECT_THAT(message([](const NodeView&) -> absl::StatusOr<Cost> {
+                Cost cost;
+                cost.flops[Kind::kMac] = -3;
+                return cost;
+              }),
+              testing::HasSubstr("(Relu, opset 20): the work comes out as -3 mac, which is less"));
+  EXPECT_THAT(message([](const NodeView&) -> absl::StatusOr<Cost> {
+                Cost cost;
+                cost.int_ops[Kind::kAdd] = -1;
+                return cost;
+              }),
+              testing::HasSubstr("the work comes out as -1 add, which is less than none"));
+}
+
 TEST(OpenBranchesTest, OneIsDescribedTheOthersAreCounted) {
   std::string nodes, outputs;
   for (int i = 0; i < 3; ++i) {

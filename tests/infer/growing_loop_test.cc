@@ -150,6 +150,30 @@ TEST(GrowingLoop, SequencesThatBeginEmptyKeepWhatIsKnownOfItems) {
                                     testing::EndsWith(", 4]")));
 }
 
+// A list that is shorter or longer from the second trip on: a polynomial gives the sizes of the
+// first three trips, and none what they hold.
+TEST(GrowingLoop, ListsThatChangeTheirSizeOnce) {
+  const auto outputs = [](const char* list) {
+    const Model model = ModelFromText(
+        absl::StrCat(
+            "g (float[B,2,4] x, float[T] steps) => (float[B,S,4] out, int64[M] last) "
+            "<bool yes = {1}, int64[3] begin = {4, 5, 6}> { s = Shape(steps) n = Squeeze(s) "
+            "out, last = Loop<body = g (int64 i, bool c, float[B,P,4] y, int64[K] a) => (bool "
+            "c_out, "
+            "float[B,Q,4] y_out, int64[L] a_out) { c_out = Identity(c) ",
+            kAddRow,
+            " at = Constant<value_ints = [0]>() first = Gather(a, at) of_first = "
+            "ConstantOfShape(first) a_out = ",
+            list, " }>(n, yes, x, begin) }"),
+        kOpset);
+    const Inference inference = Infer(model).value();
+    return inference.FactOf(model->graphs[0].outputs[1])->shape.ToString();
+  };
+  EXPECT_EQ(outputs("Constant<value_ints = [7, 8, 9]>()"), "[3]");
+  EXPECT_EQ(outputs("Constant<value_ints = [7]>()"), "[loop(n2).0]");
+  EXPECT_EQ(outputs("Constant<value_ints = [7, 8, 9, 10, 11]>()"), "[loop(n2).0]");
+}
+
 // No power of the trip's number is a minimum: what is not known is not printed as known.
 TEST(GrowingLoop, WorkThatIsNoPolynomialIsUnknown) {
   const Counts open =

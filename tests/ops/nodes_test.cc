@@ -121,6 +121,10 @@ TEST(NodesTest, OfPackedQueriesAndKeys) {
       {"(float[2,1,8] q, float[2,1,8] k, float[2,1,8] v, float[24] b) => (float[A,B,C] y) { y = "
        "com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 2>(q, k, v, , , , , , , , b) }",
        "mac=32 add=56 mul=4 div=4 cmp=4 exp=4: [2, 1, 8]"},
+      // Keys that end before they begin.
+      {"(float[2,3,5,4] q, float[2,3,7,4] k, float[2,3,7,4] v) => (float[A,B,C,D] y) "
+       "<int64[2] e = {7, -3}> { y = Attention(q, k, v, , , , e) }",
+       "input 6 states a length of -3"},
       // A state for each of 5 sequences: as many tokens as they have cost, 48 states and 12
       // outputs.
       {"(float[6,2,4] q, float[6,2,4] k, float[6,4,3] v, float[6,4] d, float[6,4] b, "
