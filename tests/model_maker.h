@@ -71,9 +71,34 @@ class ModelMaker {
     return *this;
   }
 
-  static onnx::NodeProto* AddNode(onnx::GraphProto* graph, const std::string& name,
-                                  const std::string& op, const Strings& inputs,
-                                  const Strings& outputs) {
+  // Version 1 of another domain.
+  ModelMaker& Import(const std::string& domain) {
+    AddImport(&proto, domain, 1);
+    return *this;
+  }
+  // A function of a domain that the model imports; its nodes are still to be added.
+  onnx::FunctionProto* AddFunction(const std::string& domain, const std::string& name,
+                                   const Strings& inputs, const std::string& output) {
+    onnx::FunctionProto* function = proto.add_functions();
+    function->set_domain(domain);
+    function->set_name(name);
+    AddImport(function, "", 17);
+    for (const std::string& input : inputs) function->add_input(input);
+    function->add_output(output);
+    return function;
+  }
+
+  // To a model or a function.
+  template <typename Proto>
+  static void AddImport(Proto* to, const std::string& domain, int version) {
+    onnx::OperatorSetIdProto* opset = to->add_opset_import();
+    opset->set_domain(domain);
+    opset->set_version(version);
+  }
+  // To a graph or a function.
+  template <typename Proto>
+  static onnx::NodeProto* AddNode(Proto* graph, const std::string& name, const std::string& op,
+                                  const Strings& inputs, const Strings& outputs) {
     onnx::NodeProto* node = graph->add_node();
     node->set_name(name);
     node->set_op_type(op);

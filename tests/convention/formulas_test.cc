@@ -187,59 +187,36 @@ struct TokenCase {
   std::string why;
 };
 
+constexpr char kNoIds[] = "no input is token ids [batch, sequence]: the formula counts tokens";
+constexpr char kHoldsNone[] = "the formula counts tokens, but input 'x' holds no tokens";
+
+// Inputs of all ranks, masks, and several of token ids.
+const TokenCase kTokens[] = {
+    {{{"ids", {"2", "5"}}}, {}, 2, 10, ""},
+    {{{"ids", {"2", "5"}}, {"attention_mask", {"2", "7"}}}, {}, 2, 10, ""},
+    {{{"attention_mask", {"2", "7"}}}, {}, 2, -1, kNoIds},
+    {{{"ids", {"2", "5"}}, {"types", {"2", "5"}}}, {}, 2, 10, ""},
+    {{{"ids", {"2", "5"}}, {"types", {"2", "7"}}},
+     {},
+     2,
+     10,
+     "the inputs of token ids have different sizes: the formula has one"},
+    {{{"ids", {"5"}}}, {}, 5, -1, kNoIds},
+    {{{"ids", {"2", "5", "3"}}}, {}, 2, -1, kNoIds},
+    {{}, {{"x", {"3", "4"}}}, 3, -1, kNoIds},
+    {{}, {{"x", {"3", "4", "5"}}}, 3, -1, kHoldsNone},
+    {{},
+     {{"x", {"3", "4", "5", "6"}}},
+     3,
+     -1,
+     "the formula counts tokens, but input 'x' is an image"},
+    {{}, {{"x", {"3", "4", "5", "6", "7"}}}, 3, -1, kHoldsNone},
+    {{{"ids", {"2", "5"}}}, {{"x", {"3", "4", "5"}}}, 2, 10, kHoldsNone},
+    {{{"ids", {"2", "5"}}}, {{"x", {"3", "4"}}}, 2, 10, ""},
+};
+
 TEST(FormulaFactsTest, OfInputs) {
-  const TokenCase cases[] = {
-      {{{"ids", {"2", "5"}}}, {}, 2, 10, ""},
-      {{{"ids", {"2", "5"}}, {"attention_mask", {"2", "7"}}}, {}, 2, 10, ""},
-      {{{"attention_mask", {"2", "7"}}},
-       {},
-       2,
-       -1,
-       "no input is token ids [batch, sequence]: the formula counts tokens"},
-      {{{"ids", {"2", "5"}}, {"types", {"2", "5"}}}, {}, 2, 10, ""},
-      {{{"ids", {"2", "5"}}, {"types", {"2", "7"}}},
-       {},
-       2,
-       10,
-       "the inputs of token ids have different sizes: the formula has one"},
-      {{{"ids", {"5"}}},
-       {},
-       5,
-       -1,
-       "no input is token ids [batch, sequence]: the formula counts tokens"},
-      {{{"ids", {"2", "5", "3"}}},
-       {},
-       2,
-       -1,
-       "no input is token ids [batch, sequence]: the formula counts tokens"},
-      {{},
-       {{"x", {"3", "4"}}},
-       3,
-       -1,
-       "no input is token ids [batch, sequence]: the formula counts tokens"},
-      {{},
-       {{"x", {"3", "4", "5"}}},
-       3,
-       -1,
-       "the formula counts tokens, but input 'x' holds no tokens"},
-      {{},
-       {{"x", {"3", "4", "5", "6"}}},
-       3,
-       -1,
-       "the formula counts tokens, but input 'x' is an image"},
-      {{},
-       {{"x", {"3", "4", "5", "6", "7"}}},
-       3,
-       -1,
-       "the formula counts tokens, but input 'x' holds no tokens"},
-      {{{"ids", {"2", "5"}}},
-       {{"x", {"3", "4", "5"}}},
-       2,
-       10,
-       "the formula counts tokens, but input 'x' holds no tokens"},
-      {{{"ids", {"2", "5"}}}, {{"x", {"3", "4"}}}, 2, 10, ""},
-  };
-  for (const TokenCase& c : cases) {
+  for (const TokenCase& c : kTokens) {
     ModelMaker make;
     for (const auto& [name, dims] : c.floats)
       make.Input(name, dims).Node("", "Relu", {name}, {name + "y"}).Output(name + "y");
@@ -310,35 +287,39 @@ double TowerOf(double h, double s, double r, double layers) {
   return (4 * h * s * s + 8 * h * (h * r) * s) * layers;
 }
 
+const double kDefaults = TowerOf(768, 77, 4, 12) + TowerOf(1024, 24. * 24, 4, 24);
+
+struct TowersCase {
+  const char *text, *vision;
+  double flops;
+};
+
+// Its keys; the defaults are 768 wide, 77 tokens, 12 layers; 1024, 24 * 24, 24.
+const TowersCase kTowers[] = {
+    {"{}", "{}", kDefaults},
+    {"{\"hidden_size\": 32}", "{}", TowerOf(32, 77, 4, 12) + TowerOf(1024, 576, 4, 24)},
+    {"{\"width\": 32}", "{}", TowerOf(32, 77, 4, 12) + TowerOf(1024, 576, 4, 24)},
+    {"{\"width\": 32, \"hidden_size\": 48}", "{}",
+     TowerOf(48, 77, 4, 12) + TowerOf(1024, 576, 4, 24)},
+    {"{\"context_length\": 9}", "{}", TowerOf(768, 9, 4, 12) + TowerOf(1024, 576, 4, 24)},
+    {"{\"max_position_embeddings\": 9}", "{}", TowerOf(768, 9, 4, 12) + TowerOf(1024, 576, 4, 24)},
+    {"{\"num_hidden_layers\": 3}", "{}", TowerOf(768, 77, 4, 3) + TowerOf(1024, 576, 4, 24)},
+    {"{\"num_layers\": 3}", "{}", TowerOf(768, 77, 4, 3) + TowerOf(1024, 576, 4, 24)},
+    {"{\"layers\": 3}", "{}", kDefaults},     // it does not look for this one
+    {"{\"mlp_ratio\": 3}", "{}", kDefaults},  // nor for the text's
+    {"{}", "{\"mlp_ratio\": 3}", TowerOf(768, 77, 3, 12) + TowerOf(1024, 576, 3, 24)},
+    {"{}", "{\"hidden_size\": 32}", TowerOf(768, 77, 4, 12) + TowerOf(32, 576, 4, 24)},
+    {"{}", "{\"width\": 32}", TowerOf(768, 77, 4, 12) + TowerOf(32, 576, 4, 24)},
+    {"{}", "{\"layers\": 5}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 576, 4, 5)},
+    {"{}", "{\"num_hidden_layers\": 5}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 576, 4, 5)},
+    {"{}", "{\"image_size\": 28}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 4, 4, 24)},
+    {"{}", "{\"patch_size\": 28}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 144, 4, 24)},
+};
+
 TEST(ConfigClipTest, ReadsTheKeysOfItsFunction) {
-  const double defaults = TowerOf(768, 77, 4, 12) + TowerOf(1024, 24. * 24, 4, 24);
-  const struct {
-    const char *text, *vision;
-    double flops;
-  } cases[] = {
-      {"{}", "{}", defaults},
-      {"{\"hidden_size\": 32}", "{}", TowerOf(32, 77, 4, 12) + TowerOf(1024, 576, 4, 24)},
-      {"{\"width\": 32}", "{}", TowerOf(32, 77, 4, 12) + TowerOf(1024, 576, 4, 24)},
-      {"{\"width\": 32, \"hidden_size\": 48}", "{}",
-       TowerOf(48, 77, 4, 12) + TowerOf(1024, 576, 4, 24)},
-      {"{\"context_length\": 9}", "{}", TowerOf(768, 9, 4, 12) + TowerOf(1024, 576, 4, 24)},
-      {"{\"max_position_embeddings\": 9}", "{}",
-       TowerOf(768, 9, 4, 12) + TowerOf(1024, 576, 4, 24)},
-      {"{\"num_hidden_layers\": 3}", "{}", TowerOf(768, 77, 4, 3) + TowerOf(1024, 576, 4, 24)},
-      {"{\"num_layers\": 3}", "{}", TowerOf(768, 77, 4, 3) + TowerOf(1024, 576, 4, 24)},
-      {"{\"layers\": 3}", "{}", defaults},     // it does not look for this one
-      {"{\"mlp_ratio\": 3}", "{}", defaults},  // nor for the text's
-      {"{}", "{\"mlp_ratio\": 3}", TowerOf(768, 77, 3, 12) + TowerOf(1024, 576, 3, 24)},
-      {"{}", "{\"hidden_size\": 32}", TowerOf(768, 77, 4, 12) + TowerOf(32, 576, 4, 24)},
-      {"{}", "{\"width\": 32}", TowerOf(768, 77, 4, 12) + TowerOf(32, 576, 4, 24)},
-      {"{}", "{\"layers\": 5}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 576, 4, 5)},
-      {"{}", "{\"num_hidden_layers\": 5}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 576, 4, 5)},
-      {"{}", "{\"image_size\": 28}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 4, 4, 24)},
-      {"{}", "{\"patch_size\": 28}", TowerOf(768, 77, 4, 12) + TowerOf(1024, 144, 4, 24)},
-  };
   ModelMaker make;
   make.Input("image", {"3", "3", "8", "8"}).Node("n", "Relu", {"image"}, {"y"}).Output("y");
-  for (const auto& c : cases) {
+  for (const TowersCase& c : kTowers) {
     for (const char* suffix : {"config", "cfg"}) {
       const std::string config = absl::StrCat("{\"text_", suffix, "\": ", c.text, ", \"vision_",
                                               suffix, "\": ", c.vision, "}");
@@ -350,28 +331,33 @@ TEST(ConfigClipTest, ReadsTheKeysOfItsFunction) {
   }
 }
 
+constexpr char kNot[] = "the configuration is not of a text and an image tower";
+constexpr char kTwo[] = "{\"text_config\": {}, \"vision_config\": {}}";
+
+struct NoTowersCase {
+  const char* config;
+  ModelMaker::Strings dims;
+  const char* why;  // "": it is one
+};
+
+// What a configuration or an image lacks, after one that lacks nothing.
+const NoTowersCase kNoTowers[] = {
+    {kTwo, {"3", "3", "8", "8"}, ""},
+    {kTwo, {"3", "3", "8"}, kNot},
+    {kTwo, {"3", "3", "8", "8", "8"}, kNot},
+    {"", {"3", "3", "8", "8"}, "the formula reads a config.json, and this is a model"},
+    {"{\"text_config\": {}}", {"3", "3", "8", "8"}, kNot},
+    {"{\"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
+    {"{\"text_config\": {}, \"vision_cfg\": {}}", {"3", "3", "8", "8"}, kNot},
+    {"{\"text_config\": 1, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
+    {"[]", {"3", "3", "8", "8"}, kNot},
+    {"{\"text_config\": {\"width\": 0}, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
+    {"{\"text_config\": {\"width\": 1e15}, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
+    {"{\"text_config\": {\"width\": -5}, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
+};
+
 TEST(ConfigClipTest, WhatIsNoConfigurationOfTwoTowers) {
-  const char kNot[] = "the configuration is not of a text and an image tower";
-  const char kTwo[] = "{\"text_config\": {}, \"vision_config\": {}}";
-  const struct {
-    const char* config;
-    ModelMaker::Strings dims;
-    const char* why;  // "": it is one
-  } cases[] = {
-      {kTwo, {"3", "3", "8", "8"}, ""},
-      {kTwo, {"3", "3", "8"}, kNot},
-      {kTwo, {"3", "3", "8", "8", "8"}, kNot},
-      {"", {"3", "3", "8", "8"}, "the formula reads a config.json, and this is a model"},
-      {"{\"text_config\": {}}", {"3", "3", "8", "8"}, kNot},
-      {"{\"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
-      {"{\"text_config\": {}, \"vision_cfg\": {}}", {"3", "3", "8", "8"}, kNot},
-      {"{\"text_config\": 1, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
-      {"[]", {"3", "3", "8", "8"}, kNot},
-      {"{\"text_config\": {\"width\": 0}, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
-      {"{\"text_config\": {\"width\": 1e15}, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
-      {"{\"text_config\": {\"width\": -5}, \"vision_config\": {}}", {"3", "3", "8", "8"}, kNot},
-  };
-  for (const auto& c : cases) {
+  for (const NoTowersCase& c : kNoTowers) {
     ModelMaker make;
     make.Input("image", c.dims).Node("n", "Relu", {"image"}, {"y"}).Output("y");
     if (*c.config != '\0') make = WithConfig(make, c.config);
@@ -391,9 +377,8 @@ std::vector<std::string> Terms(const ToolRow& row) {
   return terms;
 }
 
-// A patch embedding of 4 patches, a layer of the width 6 and a projection: what the formula takes
-// them for.
-TEST(ConfigClipTest, TermsStandBesideOurProducts) {
+// A patch embedding of 4 patches, a layer and a projection, by the names of an image tower.
+ModelMaker ImageTower() {
   ModelMaker make;
   make.proto.set_producer_name("pytorch");
   make.Input("image", {"3", "3", "8", "8"})
@@ -414,13 +399,18 @@ TEST(ConfigClipTest, TermsStandBesideOurProducts) {
   make.Node("/visual/MatMul", "MatMul", {"c", "v"}, {"d"})
       .Node("/visual/Relu", "Relu", {"d"}, {"y"})
       .Output("y");
+  return make;
+}
+
+// What the formula takes for each part of it.
+TEST(ConfigClipTest, TermsStandBesideOurProducts) {
   const std::string config =
       "{\"text_config\": {\"width\": 2, \"context_length\": 3, \"layers\": 5, \"mlp_ratio\": 2},"
       " \"vision_config\": {\"width\": 6, \"image_size\": 8, \"patch_size\": 4, \"layers\": 1}}";
   const int64_t conv = 2 * 3 * 6 * 4 * 3 * 16, layer = 2 * 18 * 4 * 5, end = 2 * 18 * 5 * 7,
                 relu = 18 * 7;
   const int64_t scores = 5 * 4 * 2 * 9 + 4 * 6 * 16, own = 5 * 8 * 2 * 4 * 3 + 8 * 6 * 24 * 4;
-  EXPECT_THAT(Terms(Ask(WithConfig(make, config).Load().value(), "config-clip")),
+  EXPECT_THAT(Terms(Ask(WithConfig(ImageTower(), config).Load().value(), "config-clip")),
               testing::UnorderedElementsAre(
                   absl::StrCat("norms, activations and other operations: -", relu),
                   absl::StrCat("linear layers: ", 3 * own - layer),

@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "src/convention/torch/functions.h"
 #include "src/convention/torch/trace.h"
 #include "tests/convention/torch_maker.h"
@@ -121,7 +122,10 @@ std::string ClassName(NnClass c) {
 }
 
 // "linear Linear in fc: MatMul Add, bias", one line for each call.
-std::vector<std::string> Lines(const Evidence& evidence, const TorchTrace& trace) {
+std::vector<std::string> Lines(const ModelMaker& make) {
+  Traced traced(make);
+  const Evidence& evidence = traced.evidence;
+  const TorchTrace& trace = traced.trace();
   std::vector<std::string> lines;
   for (const TorchCall& call : trace.calls) {
     const TorchScope& scope = trace.scope(call);
@@ -138,73 +142,58 @@ std::vector<std::string> Lines(const Evidence& evidence, const TorchTrace& trace
   return lines;
 }
 
-// A trace with all that it points to.
-struct Traced {
-  explicit Traced(const ModelMaker& make)
-      : model(make.Load().value()),
-        inference(Infer(model).value()),
-        counts(Count(inference).value()) {}
-  const TorchTrace& trace() { return evidence.torch_trace(); }
-  std::vector<std::string> lines() { return Lines(evidence, trace()); }
-
-  Model model;
-  Inference inference;
-  Counts counts;
-  Evidence evidence{inference, counts};
-};
-
 struct Case {
   std::string nodes;
   std::vector<std::string> calls;
 };
 
-void ExpectCalls(const std::vector<Case>& cases, int opset = 17) {
+void ExpectCalls(absl::Span<const Case> cases, int opset = 17) {
   for (const Case& c : cases) {
-    Traced traced(Script(c.nodes, opset));
-    EXPECT_THAT(traced.lines(), ElementsAreArray(c.calls)) << c.nodes;
+    EXPECT_THAT(Lines(Script(c.nodes, opset)), ElementsAreArray(c.calls)) << c.nodes;
   }
 }
 
-TEST(ScriptTraceTest, Products) {
-  ExpectCalls({
-      // nn.Linear: a transposed weight under a new name, and the bias on either side.
-      {"x:2,8 onnx::MatMul_1=8,4 fc.bias=4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add a fc.bias > y",
-       {"linear Linear in fc: MatMul Add, bias"}},
-      {"x:2,8 onnx::MatMul_1=8,4 fc.bias=4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add fc.bias a > y",
-       {"linear Linear in fc: MatMul Add, bias"}},
-      {"x:2,8 onnx::MatMul_1=8,4|/fc/MatMul x onnx::MatMul_1 > y", {"linear Linear in fc: MatMul"}},
-      // A parameter as it is has no linear layer, unless a vector is added.
-      {"x:2,8 proj=8,4|/fc/MatMul x proj > y", {"matmul - in fc: MatMul"}},
-      {"x:2,8 proj=8,4 b=4|/fc/MatMul x proj > a|/fc/Add a b > y",
-       {"linear Linear in fc: MatMul Add, bias"}},
-      // What is added elsewhere, or is no vector, or no parameter, is no bias.
-      {"x:2,8 onnx::MatMul_1=8,4 b=4|/fc/MatMul x onnx::MatMul_1 > a|/else/Add a b > y",
-       {"linear Linear in fc: MatMul", "add - in else: Add, affine"}},
-      {"x:2,8 onnx::MatMul_1=8,4 b=1,4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add a b > y",
-       {"linear Linear in fc: MatMul", "add - in fc: Add, affine"}},
-      {"x:2,8 onnx::MatMul_1=8,4 b:4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add a b > y",
-       {"linear Linear in fc: MatMul", "add - in fc: Add, affine"}},
-      {"x:2,8 onnx::MatMul_1=8,4 b=4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Sub a b > y",
-       {"linear - in fc: MatMul", "other - in fc: Sub"}},
-      // A weight that is no matrix, or no parameter.
-      {"x:3,2,8 onnx::MatMul_1=3,8,4|/fc/MatMul x onnx::MatMul_1 > y", {"matmul - in fc: MatMul"}},
-      {"x:2,8 w:8,4|/fc/MatMul x w > y", {"matmul - in fc: MatMul"}},
-      {"x:2,8 w:8,4 b=4|/fc/MatMul x w > a|/fc/Add a b > y",
-       {"matmul - in fc: MatMul", "add - in fc: Add, affine"}},
-      // The transposition is a node.
-      {"x:2,8 fc.weight=4,8|/fc/Transpose fc.weight > t|/fc/MatMul x t > y",
-       {"other - in fc: Transpose", "linear Linear in fc: MatMul"}},
-      // F.linear beside others; a product of the model itself.
-      {"x:2,8 onnx::MatMul_1=8,4|/m/MatMul x onnx::MatMul_1 > a|/m/Relu a > y",
-       {"linear - in m: MatMul", "relu - in m: Relu, affine"}},
-      {"x:2,8 onnx::MatMul_1=8,4|/MatMul x onnx::MatMul_1 > y", {"linear - in : MatMul"}},
-      // In a module with a child, which is no nn.Linear.
-      {"x:2,8 onnx::MatMul_1=8,4|/m/MatMul x onnx::MatMul_1 > a|/m/act/Relu a > y",
-       {"linear - in m: MatMul", "relu ReLU in m.act: Relu, affine"}},
-      {"x:2,8 onnx::MatMul_1=8,4|/m/MatMul x onnx::MatMul_1 > a|/m/s/act/Relu a > y",
-       {"linear - in m: MatMul", "relu ReLU in m.s.act: Relu, affine"}},
-  });
-}
+// Products with weights, and what stands around them.
+const Case kProducts[] = {
+    // nn.Linear: a transposed weight under a new name, and the bias on either side.
+    {"x:2,8 onnx::MatMul_1=8,4 fc.bias=4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add a fc.bias > y",
+     {"linear Linear in fc: MatMul Add, bias"}},
+    {"x:2,8 onnx::MatMul_1=8,4 fc.bias=4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add fc.bias a > y",
+     {"linear Linear in fc: MatMul Add, bias"}},
+    {"x:2,8 onnx::MatMul_1=8,4|/fc/MatMul x onnx::MatMul_1 > y", {"linear Linear in fc: MatMul"}},
+    // A parameter as it is has no linear layer, unless a vector is added.
+    {"x:2,8 proj=8,4|/fc/MatMul x proj > y", {"matmul - in fc: MatMul"}},
+    {"x:2,8 proj=8,4 b=4|/fc/MatMul x proj > a|/fc/Add a b > y",
+     {"linear Linear in fc: MatMul Add, bias"}},
+    // What is added elsewhere, or is no vector, or no parameter, is no bias.
+    {"x:2,8 onnx::MatMul_1=8,4 b=4|/fc/MatMul x onnx::MatMul_1 > a|/else/Add a b > y",
+     {"linear Linear in fc: MatMul", "add - in else: Add, affine"}},
+    {"x:2,8 onnx::MatMul_1=8,4 b=1,4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add a b > y",
+     {"linear Linear in fc: MatMul", "add - in fc: Add, affine"}},
+    {"x:2,8 onnx::MatMul_1=8,4 b:4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Add a b > y",
+     {"linear Linear in fc: MatMul", "add - in fc: Add, affine"}},
+    {"x:2,8 onnx::MatMul_1=8,4 b=4|/fc/MatMul x onnx::MatMul_1 > a|/fc/Sub a b > y",
+     {"linear - in fc: MatMul", "other - in fc: Sub"}},
+    // A weight that is no matrix, or no parameter.
+    {"x:3,2,8 onnx::MatMul_1=3,8,4|/fc/MatMul x onnx::MatMul_1 > y", {"matmul - in fc: MatMul"}},
+    {"x:2,8 w:8,4|/fc/MatMul x w > y", {"matmul - in fc: MatMul"}},
+    {"x:2,8 w:8,4 b=4|/fc/MatMul x w > a|/fc/Add a b > y",
+     {"matmul - in fc: MatMul", "add - in fc: Add, affine"}},
+    // The transposition is a node.
+    {"x:2,8 fc.weight=4,8|/fc/Transpose fc.weight > t|/fc/MatMul x t > y",
+     {"other - in fc: Transpose", "linear Linear in fc: MatMul"}},
+    // F.linear beside others; a product of the model itself.
+    {"x:2,8 onnx::MatMul_1=8,4|/m/MatMul x onnx::MatMul_1 > a|/m/Relu a > y",
+     {"linear - in m: MatMul", "relu - in m: Relu, affine"}},
+    {"x:2,8 onnx::MatMul_1=8,4|/MatMul x onnx::MatMul_1 > y", {"linear - in : MatMul"}},
+    // In a module with a child, which is no nn.Linear.
+    {"x:2,8 onnx::MatMul_1=8,4|/m/MatMul x onnx::MatMul_1 > a|/m/act/Relu a > y",
+     {"linear - in m: MatMul", "relu ReLU in m.act: Relu, affine"}},
+    {"x:2,8 onnx::MatMul_1=8,4|/m/MatMul x onnx::MatMul_1 > a|/m/s/act/Relu a > y",
+     {"linear - in m: MatMul", "relu ReLU in m.s.act: Relu, affine"}},
+};
+
+TEST(ScriptTraceTest, Products) { ExpectCalls(kProducts); }
 
 TEST(ScriptTraceTest, GemmIsALinearLayerIfItTransposesItsWeight) {
   ExpectCalls({
@@ -226,13 +215,12 @@ TEST(ScriptTraceTest, GemmIsALinearLayerIfItTransposesItsWeight) {
 TEST(ScriptTraceTest, AModuleWithInProjectionsIsMultiheadAttention) {
   for (const char* name : {"attn.in_proj_bias", "attn.in_proj_weight", "attn.in_proj"}) {
     const bool is_attention = std::string(name) != "attn.in_proj";
-    Traced traced(Script(absl::StrCat("x:2,8 onnx::MatMul_1=8,4 ", name,
-                                      "=4|/attn/MatMul x onnx::MatMul_1 > a|", "/attn/Add a ", name,
-                                      " > b|/attn/Softmax b > y")));
+    const Script make(absl::StrCat("x:2,8 onnx::MatMul_1=8,4 ", name,
+                                   "=4|/attn/MatMul x onnx::MatMul_1 > a|", "/attn/Add a ", name,
+                                   " > b|/attn/Softmax b > y"));
     const std::string c = is_attention ? "MultiheadAttention" : "-";
-    EXPECT_THAT(traced.lines(),
-                ElementsAre(absl::StrCat("linear ", c, " in attn: MatMul Add, bias"),
-                            absl::StrCat("softmax ", c, " in attn: Softmax, affine")))
+    EXPECT_THAT(Lines(make), ElementsAre(absl::StrCat("linear ", c, " in attn: MatMul Add, bias"),
+                                         absl::StrCat("softmax ", c, " in attn: Softmax, affine")))
         << name;
   }
 }
@@ -306,7 +294,7 @@ TEST(ScriptTraceTest, RecurrentLayers) {
     make.proto.mutable_graph()->mutable_initializer(0)->set_data_location(
         onnx::TensorProto::DEFAULT);
     make.proto.mutable_graph()->mutable_initializer(0)->add_int64_data(1);
-    return Traced(make).lines();
+    return Lines(make);
   };
   EXPECT_THAT(calls(first + second), ElementsAre("lstm LSTM in l: LSTM LSTM", squeeze));
   // Work of the module itself, or free work elsewhere, does not part them.
@@ -457,13 +445,12 @@ TEST(ScriptTraceTest, OtherProductsAreNoAttention) {
        {Attention("s= t=4", softmax, "q t", "k s"), Attention("s= t=7", softmax, "q s", "k t"),
         Attention("s= m=7,7", "/a/Add w m > p"), Attention("s=", "/a/Relu w > o|/a/Softmax o > p"),
         Attention("s=", "/a/Softmax w > o|/a/Relu o > p")}) {
-    const std::vector<std::string> lines = Traced(Script(nodes)).lines();
+    const std::vector<std::string> lines = Lines(Script(nodes));
     EXPECT_THAT(lines, testing::Contains("matmul - in a: MatMul").Times(2)) << nodes;
   }
   // Both operands are one value.
-  EXPECT_THAT(Traced(Script("q:4,4 v:4,4 s=|/a/Mul q s > l|/a/MatMul l l > w|/a/Softmax w > p|"
-                            "/a/MatMul_1 p v > y"))
-                  .lines(),
+  EXPECT_THAT(Lines(Script("q:4,4 v:4,4 s=|/a/Mul q s > l|/a/MatMul l l > w|/a/Softmax w > p|"
+                           "/a/MatMul_1 p v > y")),
               testing::Contains("matmul - in a: MatMul").Times(2));
 }
 
@@ -475,7 +462,7 @@ TEST(ScriptTraceTest, AttentionOfVeryManyNodesIsNotFollowed) {
       absl::StrAppend(&between, "|/a/Add_", i, " n", i, " s > ",
                       i + 1 < adds ? absl::StrCat("n", i + 1) : "p");
     }
-    const std::vector<std::string> lines = Traced(Script(Attention("s=", between))).lines();
+    const std::vector<std::string> lines = Lines(Script(Attention("s=", between)));
     EXPECT_EQ(lines[0].substr(0, lines[0].find(':') + 1) == kWhole, adds < 29) << adds;
   }
 }
@@ -510,12 +497,13 @@ TEST(ScriptTraceTest, LayerNorms) {
       },
       13);
   // The module is called twice, on other values.
-  Traced twice(Script(
-      norm + "|/n/ReduceMean_2 y > m2|/n/Sub_2 y m2 > d2|/n/Pow_2 d2 e > p2|"
-             "/n/ReduceMean_3 p2 > v2|/n/Add_2 v2 e > a2|/n/Sqrt_2 a2 > r2|/n/Div_2 d2 r2 > y2",
-      13));
-  EXPECT_THAT(twice.lines(), ElementsAre(absl::StrCat("layer_norm LayerNorm in n", seven),
-                                         absl::StrCat("layer_norm LayerNorm in n", seven)));
+  const Script twice(
+      norm +
+          "|/n/ReduceMean_2 y > m2|/n/Sub_2 y m2 > d2|/n/Pow_2 d2 e > p2|"
+          "/n/ReduceMean_3 p2 > v2|/n/Add_2 v2 e > a2|/n/Sqrt_2 a2 > r2|/n/Div_2 d2 r2 > y2",
+      13);
+  EXPECT_THAT(Lines(twice), ElementsAre(absl::StrCat("layer_norm LayerNorm in n", seven),
+                                        absl::StrCat("layer_norm LayerNorm in n", seven)));
 }
 
 // ---- what it makes of a file

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "src/convention/torch/trace.h"
 #include "tests/model_maker.h"
 
 namespace onnxflops::convention {
@@ -67,6 +68,20 @@ class TorchMaker : public ModelMaker {
                           name.find_first_not_of("0123456789", underscore + 1) == std::string::npos;
     return numbered ? name.substr(0, underscore) : name;
   }
+};
+
+// The calls that are read from an export, with all that they point to.
+struct Traced {
+  explicit Traced(const ModelMaker& make)
+      : model(make.Load().value()),
+        inference(Infer(model).value()),
+        counts(Count(inference).value()) {}
+  const TorchTrace& trace() { return evidence.torch_trace(); }
+
+  Model model;
+  Inference inference;
+  Counts counts;
+  Evidence evidence{inference, counts};
 };
 
 }  // namespace onnxflops::convention

@@ -29,10 +29,9 @@ TEST(TorchNamesTest, OperatorsAndClasses) {
 
 // "linear in m: n1 n2", one line for each call.
 std::vector<std::string> Calls(const ModelMaker& make) {
-  const Inference inference = Infer(make.Load().value()).value();
-  const Counts counts = Count(inference).value();
-  Evidence evidence(inference, counts);
-  const TorchTrace& trace = evidence.torch_trace();
+  Traced traced(make);
+  const Evidence& evidence = traced.evidence;
+  const TorchTrace& trace = traced.trace();
   std::vector<std::string> lines;
   for (const TorchCall& call : trace.calls) {
     const TorchScope& scope = trace.scope(call);
@@ -92,10 +91,8 @@ void ExpectMerged(const MergedCase& c) {
   make.Users(1).From("net.Block", "tanh", "%linear");
   make.Node("s", "Add", c.inputs, {"add"});
   make.From("net.Block", "add", c.args).Output("add");
-  const Inference inference = Infer(make.Load().value()).value();
-  const Counts counts = Count(inference).value();
-  Evidence evidence(inference, counts);
-  const TorchTrace& trace = evidence.torch_trace();
+  Traced traced(make);
+  const TorchTrace& trace = traced.trace();
   EXPECT_EQ(trace.unseen[static_cast<size_t>(Aten::kLinear)], c.linears) << c.args;
   EXPECT_EQ(trace.has_merged_parts, c.has_parts) << c.args;
 }
@@ -197,20 +194,6 @@ TEST(TorchTraceTest, LayerNormOfTorchScript) {
 
 // ---- what texts of a dynamo export say
 
-// A trace with all that it points to.
-struct Traced {
-  explicit Traced(const ModelMaker& make)
-      : model(make.Load().value()),
-        inference(Infer(model).value()),
-        counts(Count(inference).value()) {}
-  const TorchTrace& trace() { return evidence.torch_trace(); }
-
-  Model model;
-  Inference inference;
-  Counts counts;
-  Evidence evidence{inference, counts};
-};
-
 // One node that is a call with these arguments, on a tensor of so many dimensions.
 TorchMaker OneNode(const std::string& type, const std::string& class_name, const std::string& name,
                    const std::string& args, const std::string& kwargs = "") {
@@ -234,29 +217,31 @@ struct ArgumentCase {
   const char* kwargs = "";
 };
 
+// Each operator with what makes it so, and without.
+const ArgumentCase kArguments[] = {
+    {"MatMul", "linear", "%x, %p_w, %p_b", true, false},
+    {"MatMul", "linear", "%x, %p_w, None", false, false},
+    {"MatMul", "linear", "%x, %p_w", false, false},
+    {"MatMul", "linear", "%x, %p_w", true, false, "bias: %p_b"},
+    {"Conv", "conv2d", "%x, %p_w, %p_b, [1, 1]", true, false},
+    {"Conv", "conv2d", "%x, %p_w, None, [1, 1]", false, false},
+    {"ConvTranspose", "conv_transpose2d", "%x, %p_w, %p_b", true, false},
+    {"LayerNormalization", "layer_norm", "%x, [6], %p_w, %p_b", false, true},
+    {"LayerNormalization", "layer_norm", "%x, [6], None, None", false, false},
+    {"LayerNormalization", "layer_norm", "%x, [6]", false, false},
+    {"LayerNormalization", "layer_norm", "%x, [6]", false, true, "weight: %p_w"},
+    {"InstanceNormalization", "group_norm", "%x, 2, %p_w, %p_b", false, true},
+    {"InstanceNormalization", "group_norm", "%x, 2, None", false, false},
+    {"InstanceNormalization", "native_group_norm", "%x, %p_w, %p_b, 2", false, true},
+    {"InstanceNormalization", "native_group_norm", "%x, None, %p_b, 2", false, false},
+    {"BatchNormalization", "batch_norm", "%x, %p_w, %p_b, %b_m, %b_v", false, true},
+    {"BatchNormalization", "batch_norm", "%x, None, %p_b, %b_m, %b_v", false, false},
+    {"InstanceNormalization", "instance_norm", "%x, %p_w, None", false, true},
+    {"InstanceNormalization", "instance_norm", "%x, None, %p_b", false, false},
+};
+
 TEST(DynamoTest, ArgumentsSayWhatHasABiasOrIsAffine) {
-  const ArgumentCase cases[] = {
-      {"MatMul", "linear", "%x, %p_w, %p_b", true, false},
-      {"MatMul", "linear", "%x, %p_w, None", false, false},
-      {"MatMul", "linear", "%x, %p_w", false, false},
-      {"MatMul", "linear", "%x, %p_w", true, false, "bias: %p_b"},
-      {"Conv", "conv2d", "%x, %p_w, %p_b, [1, 1]", true, false},
-      {"Conv", "conv2d", "%x, %p_w, None, [1, 1]", false, false},
-      {"ConvTranspose", "conv_transpose2d", "%x, %p_w, %p_b", true, false},
-      {"LayerNormalization", "layer_norm", "%x, [6], %p_w, %p_b", false, true},
-      {"LayerNormalization", "layer_norm", "%x, [6], None, None", false, false},
-      {"LayerNormalization", "layer_norm", "%x, [6]", false, false},
-      {"LayerNormalization", "layer_norm", "%x, [6]", false, true, "weight: %p_w"},
-      {"InstanceNormalization", "group_norm", "%x, 2, %p_w, %p_b", false, true},
-      {"InstanceNormalization", "group_norm", "%x, 2, None", false, false},
-      {"InstanceNormalization", "native_group_norm", "%x, %p_w, %p_b, 2", false, true},
-      {"InstanceNormalization", "native_group_norm", "%x, None, %p_b, 2", false, false},
-      {"BatchNormalization", "batch_norm", "%x, %p_w, %p_b, %b_m, %b_v", false, true},
-      {"BatchNormalization", "batch_norm", "%x, None, %p_b, %b_m, %b_v", false, false},
-      {"InstanceNormalization", "instance_norm", "%x, %p_w, None", false, true},
-      {"InstanceNormalization", "instance_norm", "%x, None, %p_b", false, false},
-  };
-  for (const ArgumentCase& c : cases) {
+  for (const ArgumentCase& c : kArguments) {
     TorchMaker make = OneNode(c.type, "net.Block", c.name, c.args, c.kwargs);
     if (std::string(c.type) == "LayerNormalization") make.Weight("s", {6}).node->add_input("s");
     Traced traced(make);
@@ -274,36 +259,38 @@ struct OperatorCase {
   int64_t assumed = 0;
 };
 
+constexpr char kNet[] = "net.Block", kPool[] = "torch.nn.modules.pooling.AdaptiveAvgPool2d";
+constexpr char kNorm[] = "torch.nn.modules.instancenorm.InstanceNorm2d";
+
+// Operators of which more than the name says what they are.
+const OperatorCase kOperators[] = {
+    {"Conv", kNet, "convolution", "%x, %p_w, None, [1], [0], [1], False, [0], 1", Aten::kConv},
+    {"ConvTranspose", kNet, "convolution", "%x, %p_w, None, [1], [0], [1], True, [0], 1",
+     Aten::kConvTranspose},
+    {"ConvTranspose", kNet, "_convolution", "%x, %p_w, None, [1], [0], [1], True, [0], 1",
+     Aten::kConvTranspose},
+    {"Conv", kNet, "conv2d", "%x, %p_w, None, [1], [0], [1], True", Aten::kConv},
+    {"AveragePool", kNet, "avg_pool2d", "%x, [2, 2]", Aten::kAvgPool},
+    {"AveragePool", kPool, "avg_pool2d", "%x, [2, 2]", Aten::kAdaptiveAvgPool},
+    {"AveragePool", kNet, "avg_pool2d", "%x, [2, 2]", Aten::kAdaptiveAvgPool,
+     "return F.adaptive_avg_pool2d(x, 3)"},
+    {"AveragePool", kNet, "avg_pool2d", "%x, [2, 2]", Aten::kAvgPool, "return F.avg_pool2d(x, 2)"},
+    {"ReduceMean", kPool, "mean", "%x, [2]", Aten::kAdaptiveAvgPool},
+    {"ReduceMean", kNet, "mean", "%x, [-1, -2], True", Aten::kAdaptiveAvgPool, "", 1},
+    {"ReduceMean", kNet, "mean", "%x, [-1, -2], True", Aten::kAdaptiveAvgPool,
+     "return F.adaptive_avg_pool2d(x, 1)"},
+    {"ReduceMean", kNet, "mean", "%x, [-1, -2], True", Aten::kMean,
+     "return x.mean([-1, -2], True)"},
+    {"ReduceMean", kNet, "mean", "%x, [-1, -2], False", Aten::kMean},
+    {"ReduceMean", kNet, "mean", "%x, [-1, -2]", Aten::kMean},
+    {"ReduceMean", kNet, "mean", "%x, [2, 3], True", Aten::kMean},
+    {"BatchNormalization", kNet, "batch_norm", "%x, %p_w, %p_b, %m, %v", Aten::kBatchNorm},
+    {"BatchNormalization", kNorm, "batch_norm", "%x, %p_w, %p_b, %m, %v", Aten::kInstanceNorm},
+    {"LayerNormalization", kNorm, "layer_norm", "%x, [6], %p_w", Aten::kLayerNorm},
+};
+
 TEST(DynamoTest, WhichOperatorACallIs) {
-  constexpr char kNet[] = "net.Block", kPool[] = "torch.nn.modules.pooling.AdaptiveAvgPool2d";
-  constexpr char kNorm[] = "torch.nn.modules.instancenorm.InstanceNorm2d";
-  const OperatorCase cases[] = {
-      {"Conv", kNet, "convolution", "%x, %p_w, None, [1], [0], [1], False, [0], 1", Aten::kConv},
-      {"ConvTranspose", kNet, "convolution", "%x, %p_w, None, [1], [0], [1], True, [0], 1",
-       Aten::kConvTranspose},
-      {"ConvTranspose", kNet, "_convolution", "%x, %p_w, None, [1], [0], [1], True, [0], 1",
-       Aten::kConvTranspose},
-      {"Conv", kNet, "conv2d", "%x, %p_w, None, [1], [0], [1], True", Aten::kConv},
-      {"AveragePool", kNet, "avg_pool2d", "%x, [2, 2]", Aten::kAvgPool},
-      {"AveragePool", kPool, "avg_pool2d", "%x, [2, 2]", Aten::kAdaptiveAvgPool},
-      {"AveragePool", kNet, "avg_pool2d", "%x, [2, 2]", Aten::kAdaptiveAvgPool,
-       "return F.adaptive_avg_pool2d(x, 3)"},
-      {"AveragePool", kNet, "avg_pool2d", "%x, [2, 2]", Aten::kAvgPool,
-       "return F.avg_pool2d(x, 2)"},
-      {"ReduceMean", kPool, "mean", "%x, [2]", Aten::kAdaptiveAvgPool},
-      {"ReduceMean", kNet, "mean", "%x, [-1, -2], True", Aten::kAdaptiveAvgPool, "", 1},
-      {"ReduceMean", kNet, "mean", "%x, [-1, -2], True", Aten::kAdaptiveAvgPool,
-       "return F.adaptive_avg_pool2d(x, 1)"},
-      {"ReduceMean", kNet, "mean", "%x, [-1, -2], True", Aten::kMean,
-       "return x.mean([-1, -2], True)"},
-      {"ReduceMean", kNet, "mean", "%x, [-1, -2], False", Aten::kMean},
-      {"ReduceMean", kNet, "mean", "%x, [-1, -2]", Aten::kMean},
-      {"ReduceMean", kNet, "mean", "%x, [2, 3], True", Aten::kMean},
-      {"BatchNormalization", kNet, "batch_norm", "%x, %p_w, %p_b, %m, %v", Aten::kBatchNorm},
-      {"BatchNormalization", kNorm, "batch_norm", "%x, %p_w, %p_b, %m, %v", Aten::kInstanceNorm},
-      {"LayerNormalization", kNorm, "layer_norm", "%x, [6], %p_w", Aten::kLayerNorm},
-  };
-  for (const OperatorCase& c : cases) {
+  for (const OperatorCase& c : kOperators) {
     TorchMaker make = OneNode(c.type, c.class_name, c.name, c.args);
     if (std::string(c.type) == "LayerNormalization") make.Weight("s", {6}).node->add_input("s");
     if (*c.line != '\0') {
@@ -329,49 +316,53 @@ TEST(DynamoTest, ProductsWithoutACall) {
   EXPECT_EQ(Traced(make).trace().origin, TorchTrace::Origin::kNone);
 }
 
+struct FusedCase {
+  const char *type, *rule;
+  ModelMaker::Strings dims;
+  std::vector<int64_t> weight;
+  Aten op;
+  NnClass nn_class;
+};
+
+// Convolutions of one to four dimensions of space, transposed ones, and a linear layer.
+const FusedCase kFused[] = {
+    {"Conv", "FuseBatchNormIntoConv", {"1", "4", "8"}, {6, 4, 3}, Aten::kConv, NnClass::kConv1d},
+    {"Conv",
+     "FuseBatchNormIntoConv",
+     {"1", "4", "8", "8"},
+     {6, 4, 3, 3},
+     Aten::kConv,
+     NnClass::kConv2d},
+    {"Conv",
+     "FuseBatchNormIntoConv",
+     {"1", "4", "8", "8", "8"},
+     {6, 4, 3, 3, 3},
+     Aten::kConv,
+     NnClass::kConv3d},
+    {"Conv",
+     "FuseBatchNormIntoConv",
+     {"1", "4", "8", "8", "8", "8"},
+     {6, 4, 3, 3, 3, 3},
+     Aten::kConv,
+     NnClass::kNone},
+    {"ConvTranspose",
+     "FuseBatchNormIntoConvTranspose",
+     {"1", "4", "8"},
+     {4, 6, 3},
+     Aten::kConvTranspose,
+     NnClass::kConvTranspose1d},
+    {"ConvTranspose",
+     "FuseBatchNormIntoConvTranspose",
+     {"1", "4", "8", "8"},
+     {4, 6, 3, 3},
+     Aten::kConvTranspose,
+     NnClass::kConvTranspose2d},
+    {"Gemm", "FuseBatchNormIntoGemm", {"3", "4"}, {4, 6}, Aten::kLinear, NnClass::kLinear},
+};
+
 // The convolution that a BatchNorm went into: its class is taken from its input.
 TEST(DynamoTest, ClassesOfConvolutionsThatTookABatchNormIn) {
-  const struct {
-    const char *type, *rule;
-    ModelMaker::Strings dims;
-    std::vector<int64_t> weight;
-    Aten op;
-    NnClass nn_class;
-  } cases[] = {
-      {"Conv", "FuseBatchNormIntoConv", {"1", "4", "8"}, {6, 4, 3}, Aten::kConv, NnClass::kConv1d},
-      {"Conv",
-       "FuseBatchNormIntoConv",
-       {"1", "4", "8", "8"},
-       {6, 4, 3, 3},
-       Aten::kConv,
-       NnClass::kConv2d},
-      {"Conv",
-       "FuseBatchNormIntoConv",
-       {"1", "4", "8", "8", "8"},
-       {6, 4, 3, 3, 3},
-       Aten::kConv,
-       NnClass::kConv3d},
-      {"Conv",
-       "FuseBatchNormIntoConv",
-       {"1", "4", "8", "8", "8", "8"},
-       {6, 4, 3, 3, 3, 3},
-       Aten::kConv,
-       NnClass::kNone},
-      {"ConvTranspose",
-       "FuseBatchNormIntoConvTranspose",
-       {"1", "4", "8"},
-       {4, 6, 3},
-       Aten::kConvTranspose,
-       NnClass::kConvTranspose1d},
-      {"ConvTranspose",
-       "FuseBatchNormIntoConvTranspose",
-       {"1", "4", "8", "8"},
-       {4, 6, 3, 3},
-       Aten::kConvTranspose,
-       NnClass::kConvTranspose2d},
-      {"Gemm", "FuseBatchNormIntoGemm", {"3", "4"}, {4, 6}, Aten::kLinear, NnClass::kLinear},
-  };
-  for (const auto& c : cases) {
+  for (const FusedCase& c : kFused) {
     TorchMaker make;
     make.Input("x", c.dims).Weight("m.weight", c.weight).Weight("m.bias", {6});
     make.Node("n", c.type, {"x", "m.weight", "m.bias"}, {"y"}).Output("y");
@@ -391,23 +382,28 @@ TEST(DynamoTest, ClassesOfConvolutionsThatTookABatchNormIn) {
   }
 }
 
+constexpr char kRelu[] = "torch.nn.modules.activation.ReLU";
+
+struct AroundCase {
+  std::string around, innermost;
+  bool timm, encoder, transformers;
+};
+
+// Classes of the module around a call, and of the one that makes it.
+const AroundCase kAround[] = {
+    {"net.Net", kRelu, false, false, false},
+    {"timm.models.vision_transformer.Attention", kRelu, true, false, false},
+    {"timm.layers.attention.Attention", kRelu, true, false, false},
+    {"torch.nn.modules.transformer.TransformerEncoderLayer", kRelu, false, true, false},
+    {"torch.nn.modules.transformer.TransformerDecoderLayer", kRelu, false, false, false},
+    {"net.Net", "transformers.models.x.Attn", false, false, true},
+    {"net.Net", "transformers.models.x.RotaryEmbedding", false, false, false},
+    {"transformers.models.x.Attn", kRelu, false, false, false},
+    {"net.Net", "timm.layers.attention.Attention", true, false, false},
+};
+
 TEST(DynamoTest, ClassesAroundACall) {
-  constexpr char kRelu[] = "torch.nn.modules.activation.ReLU";
-  const struct {
-    std::string around, innermost;
-    bool timm, encoder, transformers;
-  } cases[] = {
-      {"net.Net", kRelu, false, false, false},
-      {"timm.models.vision_transformer.Attention", kRelu, true, false, false},
-      {"timm.layers.attention.Attention", kRelu, true, false, false},
-      {"torch.nn.modules.transformer.TransformerEncoderLayer", kRelu, false, true, false},
-      {"torch.nn.modules.transformer.TransformerDecoderLayer", kRelu, false, false, false},
-      {"net.Net", "transformers.models.x.Attn", false, false, true},
-      {"net.Net", "transformers.models.x.RotaryEmbedding", false, false, false},
-      {"transformers.models.x.Attn", kRelu, false, false, false},
-      {"net.Net", "timm.layers.attention.Attention", true, false, false},
-  };
-  for (const auto& c : cases) {
+  for (const AroundCase& c : kAround) {
     TorchMaker make;
     make.Input("x", {"2", "4"}).Node("n", "Relu", {"x"}, {"y"}).Output("y");
     make.Scopes("['', 'm', 'm.c', 'relu']", absl::StrCat("['net.Net', '", c.around, "', '",
@@ -438,23 +434,27 @@ TEST(DynamoTest, CompiledModulesAndCellsAndMissingArguments) {
   EXPECT_FALSE(traced.trace().has_parameters);
 }
 
+struct ApartCase {
+  const char *class_name, *target;
+  Aten apart;
+};
+
+// Modules that call another operator than their own; kOther: it was not taken apart.
+const ApartCase kApart[] = {
+    {"torch.nn.modules.normalization.GroupNorm", "relu", Aten::kGroupNorm},
+    {"torch.nn.modules.pooling.AdaptiveMaxPool1d", "relu", Aten::kAdaptiveMaxPool},
+    {"torch.nn.modules.pooling.AdaptiveMaxPool3d", "relu", Aten::kAdaptiveMaxPool},
+    {"torch.nn.modules.pooling.MaxPool1d", "relu", Aten::kMaxPool},
+    {"torch.nn.modules.pooling.AvgPool3d", "relu", Aten::kAvgPool},
+    {"torch.nn.modules.upsampling.Upsample", "relu", Aten::kUpsampleBilinear},
+    {"torch.nn.modules.upsampling.Upsample", "upsample_nearest2d", Aten::kOther},
+    {"torch.nn.modules.activation.ReLU", "relu", Aten::kOther},
+    {"net.Block", "_unsafe_index", Aten::kUpsampleBilinear},
+};
+
 // A module that does not call its operator was taken apart.
 TEST(DynamoTest, ModulesThatWereTakenApart) {
-  const struct {
-    const char *class_name, *target;
-    Aten apart;
-  } cases[] = {
-      {"torch.nn.modules.normalization.GroupNorm", "relu", Aten::kGroupNorm},
-      {"torch.nn.modules.pooling.AdaptiveMaxPool1d", "relu", Aten::kAdaptiveMaxPool},
-      {"torch.nn.modules.pooling.AdaptiveMaxPool3d", "relu", Aten::kAdaptiveMaxPool},
-      {"torch.nn.modules.pooling.MaxPool1d", "relu", Aten::kMaxPool},
-      {"torch.nn.modules.pooling.AvgPool3d", "relu", Aten::kAvgPool},
-      {"torch.nn.modules.upsampling.Upsample", "relu", Aten::kUpsampleBilinear},
-      {"torch.nn.modules.upsampling.Upsample", "upsample_nearest2d", Aten::kOther},
-      {"torch.nn.modules.activation.ReLU", "relu", Aten::kOther},
-      {"net.Block", "_unsafe_index", Aten::kUpsampleBilinear},
-  };
-  for (const auto& c : cases) {
+  for (const ApartCase& c : kApart) {
     TorchMaker make;
     make.Input("x", {"2", "4"}).Node("n", "Relu", {"x"}, {"y"}).Output("y");
     make.From(c.class_name, c.target, "%x");
@@ -492,50 +492,50 @@ TorchMaker Spelled(const SpellingCase& c) {
   return make;
 }
 
-constexpr char kOfNet[] = "net.Block", kLinearOfNn[] = "torch.nn.modules.linear.Linear";
+constexpr char kLinearOfNn[] = "torch.nn.modules.linear.Linear";
 constexpr char kAttentionOfNn[] = "torch.nn.modules.activation.MultiheadAttention";
+
+// Without a line of source only what torch.nn writes itself is stated.
+const SpellingCase kSpellings[] = {
+    {kLinearOfNn, "linear", "MatMul", "", Spelling::kFunctional, true},
+    {kNet, "linear", "MatMul", "", Spelling::kFunctional, false},
+    {kNet, "linear", "MatMul", "return F.linear(x, y)", Spelling::kFunctional, true},
+    {kNet, "matmul", "MatMul", "", Spelling::kSymbol, false},
+    {kNet, "matmul", "MatMul", "return x @ y", Spelling::kSymbol, true},
+    {kNet, "matmul", "MatMul", "return torch.matmul(x, y)", Spelling::kTorch, true},
+    {kNet, "matmul", "MatMul", "return x.matmul(y)", Spelling::kMethod, false},
+    {kAttentionOfNn, "bmm", "MatMul", "", Spelling::kTorch, true},
+    {kAttentionOfNn, "linear", "MatMul", "", Spelling::kFunctional, true},
+    {"transformers.models.x.Attn", "matmul", "MatMul", "", Spelling::kTorch, false},
+    {kNet, "add", "Add", "", Spelling::kSymbol, false},
+    {kNet, "add", "Add", "return x + y", Spelling::kSymbol, true},
+    {kNet, "add", "Add", "x += y", Spelling::kInPlace, true},
+    {kNet, "add", "Add", "return torch.add(x, y)", Spelling::kTorch, true},
+    {kLinearOfNn, "add", "Add", "", Spelling::kSymbol, false},
+    {kNet, "mul", "Mul", "return x * y", Spelling::kSymbol, true},
+    {kNet, "mul", "Mul", "return x.mul(y)", Spelling::kMethod, false},
+    {kNet, "relu", "Relu", "", Spelling::kFunctional, false},
+    {kNet, "relu", "Relu", "return F.relu(x)", Spelling::kFunctional, true},
+    {kNet, "relu", "Relu", "return torch.relu(x)", Spelling::kTorch, true},
+    {"torch.nn.modules.transformer.TransformerEncoderLayer", "relu", "Relu", "", Spelling::kNone,
+     true},
+    {"torch.nn.modules.transformer.TransformerEncoderLayer", "linear", "MatMul", "",
+     Spelling::kFunctional, true},
+    {kNet, "softmax", "Softmax", "", Spelling::kTorch, false},
+    {kNet, "softmax", "Softmax", "return x.softmax(-1)", Spelling::kMethod, true},
+    {kNet, "softmax", "Softmax", "return F.softmax(x, -1)", Spelling::kFunctional, true},
+    {"torch.nn.modules.activation.Softmin", "softmax", "Softmax", "return F.softmin(x, -1)",
+     Spelling::kMethod, true, true},
+    {"torch.nn.modules.activation.Softmax", "softmax", "Softmax", "return F.softmax(x, -1)",
+     Spelling::kFunctional, true, true},
+    {kNet, "einsum", "Einsum", "return torch.einsum('ij,jk->ik', x, y)", Spelling::kTorch, true},
+    {kNet, "einsum", "Einsum", "return torch.einsum(\"ij,jk->ik\", x, y)", Spelling::kTorch, true},
+    {kNet, "einsum", "Einsum", "return torch.einsum(eq, x, y)", Spelling::kTorch, false},
+};
 
 // What stands before the dot may be a module of Python where a tensor is an argument.
 TEST(DynamoTest, SpellingsOfCalls) {
-  const SpellingCase cases[] = {
-      {kLinearOfNn, "linear", "MatMul", "", Spelling::kFunctional, true},
-      {kOfNet, "linear", "MatMul", "", Spelling::kFunctional, false},
-      {kOfNet, "linear", "MatMul", "return F.linear(x, y)", Spelling::kFunctional, true},
-      {kOfNet, "matmul", "MatMul", "", Spelling::kSymbol, false},
-      {kOfNet, "matmul", "MatMul", "return x @ y", Spelling::kSymbol, true},
-      {kOfNet, "matmul", "MatMul", "return torch.matmul(x, y)", Spelling::kTorch, true},
-      {kOfNet, "matmul", "MatMul", "return x.matmul(y)", Spelling::kMethod, false},
-      {kAttentionOfNn, "bmm", "MatMul", "", Spelling::kTorch, true},
-      {kAttentionOfNn, "linear", "MatMul", "", Spelling::kFunctional, true},
-      {"transformers.models.x.Attn", "matmul", "MatMul", "", Spelling::kTorch, false},
-      {kOfNet, "add", "Add", "", Spelling::kSymbol, false},
-      {kOfNet, "add", "Add", "return x + y", Spelling::kSymbol, true},
-      {kOfNet, "add", "Add", "x += y", Spelling::kInPlace, true},
-      {kOfNet, "add", "Add", "return torch.add(x, y)", Spelling::kTorch, true},
-      {kLinearOfNn, "add", "Add", "", Spelling::kSymbol, false},
-      {kOfNet, "mul", "Mul", "return x * y", Spelling::kSymbol, true},
-      {kOfNet, "mul", "Mul", "return x.mul(y)", Spelling::kMethod, false},
-      {kOfNet, "relu", "Relu", "", Spelling::kFunctional, false},
-      {kOfNet, "relu", "Relu", "return F.relu(x)", Spelling::kFunctional, true},
-      {kOfNet, "relu", "Relu", "return torch.relu(x)", Spelling::kTorch, true},
-      {"torch.nn.modules.transformer.TransformerEncoderLayer", "relu", "Relu", "", Spelling::kNone,
-       true},
-      {"torch.nn.modules.transformer.TransformerEncoderLayer", "linear", "MatMul", "",
-       Spelling::kFunctional, true},
-      {kOfNet, "softmax", "Softmax", "", Spelling::kTorch, false},
-      {kOfNet, "softmax", "Softmax", "return x.softmax(-1)", Spelling::kMethod, true},
-      {kOfNet, "softmax", "Softmax", "return F.softmax(x, -1)", Spelling::kFunctional, true},
-      {"torch.nn.modules.activation.Softmin", "softmax", "Softmax", "return F.softmin(x, -1)",
-       Spelling::kMethod, true, true},
-      {"torch.nn.modules.activation.Softmax", "softmax", "Softmax", "return F.softmax(x, -1)",
-       Spelling::kFunctional, true, true},
-      {kOfNet, "einsum", "Einsum", "return torch.einsum('ij,jk->ik', x, y)", Spelling::kTorch,
-       true},
-      {kOfNet, "einsum", "Einsum", "return torch.einsum(\"ij,jk->ik\", x, y)", Spelling::kTorch,
-       true},
-      {kOfNet, "einsum", "Einsum", "return torch.einsum(eq, x, y)", Spelling::kTorch, false},
-  };
-  for (const SpellingCase& c : cases) {
+  for (const SpellingCase& c : kSpellings) {
     Traced traced(Spelled(c));
     const TorchCall& call = traced.trace().calls[0];
     const auto want =
@@ -546,62 +546,54 @@ TEST(DynamoTest, SpellingsOfCalls) {
   }
 }
 
+struct LineCase {
+  SpellingCase call;
+  int64_t hooks, derived;
+  bool inside, other;
+};
+
+// Calls of hooks and of derived layers, and what PyTorch does inside.
+const LineCase kLines[] = {
+    {{kLinearOfNn, "linear", "MatMul", "return F.linear(x, y)", Spelling::kNone, true},
+     1,
+     0,
+     false,
+     false},
+    {{kLinearOfNn, "linear", "MatMul", "return F.linear(x, y)", Spelling::kNone, true, true},
+     0,
+     0,
+     false,
+     false},
+    {{kNet, "linear", "MatMul", "return F.linear(x, y)", Spelling::kNone, true, true},
+     0,
+     0,
+     false,
+     false},
+    {{kNet, "matmul", "MatMul", "return x @ y", Spelling::kNone, true, true}, 0, 1, false, false},
+    {{kNet, "bmm", "MatMul", "return torch.bmm(x, y)", Spelling::kNone, true, true},
+     0,
+     1,
+     false,
+     false},
+    {{kNet, "addmm", "MatMul", "return torch.addmm(x, y)", Spelling::kNone, true, true},
+     0,
+     1,
+     false,
+     false},
+    {{kNet, "matmul", "MatMul", "return x @ y", Spelling::kNone, true}, 0, 0, false, false},
+    {{kNet, "matmul", "MatMul", "return torch.cdist(x, y)", Spelling::kNone, true},
+     0,
+     0,
+     false,
+     true},
+    {{kNet, "relu", "Relu", "return torch.cdist(x, y)", Spelling::kNone, true}, 0, 0, false, false},
+    {{kNet, "relu", "Relu", "return F.rms_norm(x, y)", Spelling::kNone, true}, 0, 0, true, false},
+};
+
 // Lines of others in modules of torch.nn, lines of torch.nn in other classes, and functions that
 // PyTorch runs as one operator.
 TEST(DynamoTest, WhoseTheLineIs) {
-  const struct {
-    SpellingCase call;
-    int64_t hooks, derived;
-    bool inside, other;
-  } cases[] = {
-      {{kLinearOfNn, "linear", "MatMul", "return F.linear(x, y)", Spelling::kNone, true},
-       1,
-       0,
-       false,
-       false},
-      {{kLinearOfNn, "linear", "MatMul", "return F.linear(x, y)", Spelling::kNone, true, true},
-       0,
-       0,
-       false,
-       false},
-      {{kOfNet, "linear", "MatMul", "return F.linear(x, y)", Spelling::kNone, true, true},
-       0,
-       0,
-       false,
-       false},
-      {{kOfNet, "matmul", "MatMul", "return x @ y", Spelling::kNone, true, true},
-       0,
-       1,
-       false,
-       false},
-      {{kOfNet, "bmm", "MatMul", "return torch.bmm(x, y)", Spelling::kNone, true, true},
-       0,
-       1,
-       false,
-       false},
-      {{kOfNet, "addmm", "MatMul", "return torch.addmm(x, y)", Spelling::kNone, true, true},
-       0,
-       1,
-       false,
-       false},
-      {{kOfNet, "matmul", "MatMul", "return x @ y", Spelling::kNone, true}, 0, 0, false, false},
-      {{kOfNet, "matmul", "MatMul", "return torch.cdist(x, y)", Spelling::kNone, true},
-       0,
-       0,
-       false,
-       true},
-      {{kOfNet, "relu", "Relu", "return torch.cdist(x, y)", Spelling::kNone, true},
-       0,
-       0,
-       false,
-       false},
-      {{kOfNet, "relu", "Relu", "return F.rms_norm(x, y)", Spelling::kNone, true},
-       0,
-       0,
-       true,
-       false},
-  };
-  for (const auto& c : cases) {
+  for (const LineCase& c : kLines) {
     Traced traced(Spelled(c.call));
     const TorchTrace& trace = traced.trace();
     EXPECT_EQ(trace.calls_of_hooks, c.hooks) << c.call.name << c.call.line;
@@ -613,30 +605,34 @@ TEST(DynamoTest, WhoseTheLineIs) {
 
 // ---- what the exporter computed
 
+struct FoldedCase {
+  const char *name, *args;
+  std::vector<int64_t> dims;
+  int type;
+  int64_t folded, layers;
+};
+
+// A matrix by the name of a call that is an argument was computed beforehand.
+const FoldedCase kFolded[] = {
+    {"mm_3", "%x, %mm_3", {4, 4}, onnx::TensorProto::FLOAT, 1, 0},
+    {"mm_3", "%x, %other", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
+    {"mm_3", "%x, %mm_3", {4}, onnx::TensorProto::FLOAT, 0, 0},
+    {"mm_3", "%x, %mm_3", {1, 1}, onnx::TensorProto::FLOAT, 0, 0},
+    {"m.weight", "%x, %p_m_weight", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
+    {"p_w", "%x, %p_w", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
+    {"sigmoid", "%x, %sigmoid", {4, 4}, onnx::TensorProto::FLOAT, 1, 1},
+    {"softmax_2", "%x, %softmax_2", {4, 4}, onnx::TensorProto::FLOAT, 1, 1},
+    {"mm_3", "%x, %a, %b, %c, %d, %e, %f, %mm_3", {4, 4}, onnx::TensorProto::FLOAT, 1, 0},
+    {"mm_3", "%x, %a, %b, %c, %d, %e, %f, %g, %mm_3", {4, 4}, onnx::TensorProto::FLOAT, 1, 0},
+    {"mm_3", "%x, %a, %b, %c, %d, %e, %f, %g, %h", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
+};
+
 TEST(DynamoTest, TensorsThatWereComputedBeforehand) {
-  const struct {
-    const char *name, *args;
-    std::vector<int64_t> dims;
-    int type;
-    int64_t folded, layers;
-  } cases[] = {
-      {"mm_3", "%x, %mm_3", {4, 4}, onnx::TensorProto::FLOAT, 1, 0},
-      {"mm_3", "%x, %other", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
-      {"mm_3", "%x, %mm_3", {4}, onnx::TensorProto::FLOAT, 0, 0},
-      {"mm_3", "%x, %mm_3", {1, 1}, onnx::TensorProto::FLOAT, 0, 0},
-      {"m.weight", "%x, %p_m_weight", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
-      {"p_w", "%x, %p_w", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
-      {"sigmoid", "%x, %sigmoid", {4, 4}, onnx::TensorProto::FLOAT, 1, 1},
-      {"softmax_2", "%x, %softmax_2", {4, 4}, onnx::TensorProto::FLOAT, 1, 1},
-      {"mm_3", "%x, %a, %b, %c, %d, %e, %f, %mm_3", {4, 4}, onnx::TensorProto::FLOAT, 1, 0},
-      {"mm_3", "%x, %a, %b, %c, %d, %e, %f, %g, %mm_3", {4, 4}, onnx::TensorProto::FLOAT, 1, 0},
-      {"mm_3", "%x, %a, %b, %c, %d, %e, %f, %g, %h", {4, 4}, onnx::TensorProto::FLOAT, 0, 0},
-  };
-  for (const auto& c : cases) {
+  for (const FoldedCase& c : kFolded) {
     TorchMaker make;
     make.Input("x", {"4", "4"}).Weight(c.name, c.dims, c.type);
     make.Node("n", "Mul", {"x", c.name}, {"y"}).Output("y");
-    make.From(kOfNet, "mul", c.args);
+    make.From(kNet, "mul", c.args);
     Traced traced(make);
     EXPECT_EQ(traced.trace().folded, c.folded) << c.name << c.args << c.dims.size();
     EXPECT_EQ(traced.trace().folded_layers, c.layers) << c.name;
@@ -659,7 +655,7 @@ TEST(DynamoTest, WeightsThatWereComputedBeforehand) {
         .Weight("w.weight", {4, 4})
         .Node("n", "MatMul", {"x", "w.weight"}, {"y"});
     make.Output("y");
-    make.From(kOfNet, c.name, c.args, c.kwargs);
+    make.From(kNet, c.name, c.args, c.kwargs);
     EXPECT_EQ(Traced(make).trace().folded, c.folded) << c.name << c.args << c.kwargs;
   }
 }
@@ -671,7 +667,7 @@ TEST(DynamoTest, ModulesThatStandInSeveralPlaces) {
     int64_t shared;
   } cases[] = {
       {kLinearOfNn, "%x, %p_m_weight", 0},  {kLinearOfNn, "%x, %p_other_weight", 1},
-      {kLinearOfNn, "%x, %w", 0},           {kOfNet, "%x, %p_other_weight", 0},
+      {kLinearOfNn, "%x, %w", 0},           {kNet, "%x, %p_other_weight", 0},
       {kLinearOfNn, "%x, %p_mm_weight", 1}, {kLinearOfNn, "%x, %p_other_weight, %p_m_bias", 0},
       {kLinearOfNn, "%x, %p_emb_weight", 0}};
   for (const auto& c : cases) {

@@ -20,8 +20,10 @@ namespace {
 // ---- nothing is known of the input
 
 struct UnknownCase {
-  const char *type, *class_name, *call, *args;
-  ModelMaker::Strings more;  // "w=3,4": a weight; "z": another input of which nothing is known
+  const char* type;
+  std::string class_name;
+  const char *call, *args;
+  ModelMaker::Strings more;  // weights, "z", an input of which nothing is known either, or ""
 };
 
 TorchMaker Unknown(const UnknownCase& c) {
@@ -43,42 +45,42 @@ TorchMaker Unknown(const UnknownCase& c) {
   return make;
 }
 
+// Operators that tools have formulas of, with known weights and without.
+const UnknownCase kUnknown[] = {
+    {"MatMul", Nn("linear.Linear"), "linear", "%x, %p_w", {"m"}},
+    {"MatMul", kNet, "matmul", "%x, %z", {"z"}},
+    {"MatMul", kNet, "bmm", "%x, %z", {"z"}},
+    {"MatMul", kNet, "addmm", "%b, %x, %z", {"z"}},
+    {"Einsum", kNet, "einsum", "ij,jk->ik, [%x, %z]", {"z"}},
+    {"Conv", Nn("conv.Conv2d"), "conv2d", "%x, %p_w", {"w"}},
+    {"Conv", Nn("conv.Conv2d"), "conv2d", "%x, %z", {"z"}},
+    {"ConvTranspose", Nn("conv.ConvTranspose2d"), "conv_transpose2d", "%x, %p_w", {"w"}},
+    {"ConvTranspose", Nn("conv.ConvTranspose2d"), "conv_transpose2d", "%x, %z", {"z"}},
+    {"LayerNormalization",
+     Nn("normalization.LayerNorm"),
+     "layer_norm",
+     "%x, [4], %p_w, %p_b",
+     {"v", "v"}},
+    {"BatchNormalization",
+     Nn("batchnorm.BatchNorm2d"),
+     "batch_norm",
+     "%x, %p_w, %p_b, %m, %v",
+     {"v", "v", "v", "v"}},
+    {"Softmax", Nn("activation.Softmax"), "softmax", "%x, -1", {}},
+    {"Softmax", Nn("activation.MultiheadAttention"), "softmax", "%x, -1", {}},
+    {"AveragePool", Nn("pooling.AvgPool2d"), "avg_pool2d", "%x, [2, 2]", {}},
+    {"GlobalAveragePool", Nn("pooling.AdaptiveAvgPool2d"), "adaptive_avg_pool2d", "%x, [1, 1]", {}},
+    {"Resize", Nn("upsampling.Upsample"), "upsample_bilinear2d", "%x, None, [2.0, 2.0]", {"", "z"}},
+    {"GRU", Nn("rnn.GRU"), "gru", "%x, %h, [%p_a], True, 1, 0.0, False, False, True", {"r", "r"}},
+    {"Relu", kNet, "relu", "%x", {}},
+    {"Add", kNet, "add", "%x, %z", {"z"}},
+    {"Mul", kNet, "mul", "%x, %z", {"z"}},
+    {"GridSample", kNet, "grid_sampler", "%x, %z", {"z"}},
+};
+
 // No tool stops, and no figure that rests on it is called exact.
 TEST(TorchUnknownTest, NothingIsKnownOfTheInput) {
-  const std::string linear = Nn("linear.Linear"), conv = Nn("conv.Conv2d"),
-                    transposed = Nn("conv.ConvTranspose2d");
-  const std::string norm = Nn("normalization.LayerNorm"), batch = Nn("batchnorm.BatchNorm2d");
-  const std::string softmax = Nn("activation.Softmax"), pool = Nn("pooling.AvgPool2d");
-  const std::string adaptive = Nn("pooling.AdaptiveAvgPool2d"), up = Nn("upsampling.Upsample");
-  const std::string gru = Nn("rnn.GRU"), attention = Nn("activation.MultiheadAttention");
-  const UnknownCase cases[] = {
-      {"MatMul", linear.c_str(), "linear", "%x, %p_w", {"m"}},
-      {"MatMul", kNet, "matmul", "%x, %z", {"z"}},
-      {"MatMul", kNet, "bmm", "%x, %z", {"z"}},
-      {"MatMul", kNet, "addmm", "%b, %x, %z", {"z"}},
-      {"Einsum", kNet, "einsum", "ij,jk->ik, [%x, %z]", {"z"}},
-      {"Conv", conv.c_str(), "conv2d", "%x, %p_w", {"w"}},
-      {"Conv", conv.c_str(), "conv2d", "%x, %z", {"z"}},
-      {"ConvTranspose", transposed.c_str(), "conv_transpose2d", "%x, %p_w", {"w"}},
-      {"ConvTranspose", transposed.c_str(), "conv_transpose2d", "%x, %z", {"z"}},
-      {"LayerNormalization", norm.c_str(), "layer_norm", "%x, [4], %p_w, %p_b", {"v", "v"}},
-      {"BatchNormalization",
-       batch.c_str(),
-       "batch_norm",
-       "%x, %p_w, %p_b, %m, %v",
-       {"v", "v", "v", "v"}},
-      {"Softmax", softmax.c_str(), "softmax", "%x, -1", {}},
-      {"Softmax", attention.c_str(), "softmax", "%x, -1", {}},
-      {"AveragePool", pool.c_str(), "avg_pool2d", "%x, [2, 2]", {}},
-      {"GlobalAveragePool", adaptive.c_str(), "adaptive_avg_pool2d", "%x, [1, 1]", {}},
-      {"Resize", up.c_str(), "upsample_bilinear2d", "%x, None, [2.0, 2.0]", {"", "z"}},
-      {"GRU", gru.c_str(), "gru", "%x, %h, [%p_a], True, 1, 0.0, False, False, True", {"r", "r"}},
-      {"Relu", kNet, "relu", "%x", {}},
-      {"Add", kNet, "add", "%x, %z", {"z"}},
-      {"Mul", kNet, "mul", "%x, %z", {"z"}},
-      {"GridSample", kNet, "grid_sampler", "%x, %z", {"z"}},
-  };
-  for (const UnknownCase& c : cases) {
+  for (const UnknownCase& c : kUnknown) {
     absl::StatusOr<Model> model = Unknown(c).Load();
     ASSERT_TRUE(model.ok()) << c.type << model.status();
     for (const ToolRow& row : CompareAll(*model).tools) {
@@ -118,6 +120,7 @@ TEST(TorchUnknownTest, ConvolutionsOfOneDimension) {
   conv.Input("x", {"2", "4", "8"}).Weight("m.weight", {6, 4, 3}).Weight("m.bias", {6});
   conv.Node("n", "Conv", {"x", "m.weight", "m.bias"}, {"y"}).Output("y");
   conv.From(Nn("conv.Conv1d"), "conv1d", "%x, %p_w, %p_b");
+  // 2 * 6 * 6 results of 4 * 3 products each: 864, and 72 biases.
   ExpectFigures("Conv1d", conv,
                 {{"thop", "864"},
                  {"fvcore", "864"},
@@ -129,6 +132,8 @@ TEST(TorchUnknownTest, ConvolutionsOfOneDimension) {
   transposed.Node("n", "ConvTranspose", {"x", "m.weight", "m.bias"}, {"y"}).Output("y");
   transposed.Ints("strides", {2})
       .From(Nn("conv.ConvTranspose1d"), "conv_transpose1d", "%x, %p_w, %p_b, [2]");
+  // 720 products, 2 * 5 * 4 inputs of 6 * 3 each, and 2 * 6 * 11 biases; thop takes 4 * 3 a result.
+  // calflops has the biases of 2 places: see the next test.
   ExpectFigures("ConvTranspose1d", transposed,
                 {{"thop", "1584"},
                  {"fvcore", "720"},
@@ -223,62 +228,66 @@ TorchMaker Recurrent(const RecurrentCase& c) {
   return make;
 }
 
+// Of several gates, directions and layers, with biases and without. In flop-counter-mode the LSTM
+// is 2 * 16 * (5 + 4) for each of 6 inputs and 2 directions, and 2 * 16 * (8 + 4) in the second
+// layer; thop adds to the products: 4 * ((5 + 4) * 4 + 4 + 8) + 16, and with inputs of 8.
+const RecurrentCase kRecurrent[] = {
+    {"LSTM",
+     "rnn.LSTM",
+     "lstm",
+     4,
+     2,
+     true,
+     true,
+     {{"thop", "5568"},
+      {"ptflops", "5760"},
+      {"calflops", "9024"},
+      {"flop-counter-mode", "8064"},
+      {"ptflops-aten", "0"}},
+     800},
+    {"GRU",
+     "rnn.GRU",
+     "gru",
+     3,
+     1,
+     false,
+     false,
+     {{"thop", "816"},
+      {"ptflops", "816"},
+      {"calflops", "1320"},
+      {"flop-counter-mode", "1296"},
+      {"ptflops-aten", "648"}},
+     108},
+    {"RNN",
+     "rnn.RNN",
+     "rnn_tanh",
+     1,
+     1,
+     false,
+     true,
+     {{"thop", "288"},
+      {"ptflops", "288"},
+      {"calflops", "456"},
+      {"flop-counter-mode", "432"},
+      {"ptflops-aten", "264"}},
+     44},
+    {"GRU",
+     "rnn.GRU",
+     "gru",
+     3,
+     2,
+     true,
+     true,
+     {{"thop", "4272"},
+      {"ptflops", "4272"},
+      {"calflops", "6720"},
+      {"flop-counter-mode", "6048"},
+      {"ptflops-aten", "3600"}},
+     600},
+};
+
 TEST(TorchUnknownTest, RecurrentLayersByTheirFormulas) {
-  const RecurrentCase cases[] = {
-      {"LSTM",
-       "rnn.LSTM",
-       "lstm",
-       4,
-       2,
-       true,
-       true,
-       {{"thop", "5568"},
-        {"ptflops", "5760"},
-        {"calflops", "9024"},
-        {"flop-counter-mode", "8064"},
-        {"ptflops-aten", "0"}},
-       800},
-      {"GRU",
-       "rnn.GRU",
-       "gru",
-       3,
-       1,
-       false,
-       false,
-       {{"thop", "816"},
-        {"ptflops", "816"},
-        {"calflops", "1320"},
-        {"flop-counter-mode", "1296"},
-        {"ptflops-aten", "648"}},
-       108},
-      {"RNN",
-       "rnn.RNN",
-       "rnn_tanh",
-       1,
-       1,
-       false,
-       true,
-       {{"thop", "288"},
-        {"ptflops", "288"},
-        {"calflops", "456"},
-        {"flop-counter-mode", "432"},
-        {"ptflops-aten", "264"}},
-       44},
-      {"GRU",
-       "rnn.GRU",
-       "gru",
-       3,
-       2,
-       true,
-       true,
-       {{"thop", "4272"},
-        {"ptflops", "4272"},
-        {"calflops", "6720"},
-        {"flop-counter-mode", "6048"},
-        {"ptflops-aten", "3600"}},
-       600},
-  };
-  for (const RecurrentCase& c : cases) {
+  for (const RecurrentCase& c : kRecurrent) {
     const TorchMaker make = Recurrent(c);
     ExpectFigures(c.type, make, c.figures);
     EXPECT_EQ(RowAs(make, "thop").params, c.params) << c.type;
@@ -324,7 +333,8 @@ TEST(TorchUnknownTest, AdditionsByName) {
   }
 }
 
-// NumPy prints four digits: 12345 lies between 12340 and 12350, of which the last digit is even.
+// NumPy counts the products twice, and one more, and prints four digits: 12345 lies between 12340
+// and 12350, of which the last digit is even.
 TEST(TorchUnknownTest, FlopsOfAnEinsumHaveFourDigits) {
   const struct {
     const char *i, *j, *k, *flops;

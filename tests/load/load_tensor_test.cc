@@ -29,30 +29,32 @@ struct PayloadCase {
   std::string data;  // as kept
 };
 
+using std::string_literals::operator""s;
+
+// Elements in each of the fields that may hold them.
+const PayloadCase kPayloads[] = {
+    {1, 1, Bytes(4, "abcd"), "abcd"},
+    {1, 2, Varint(4 << 3 | 5) + "abcd" + Varint(4 << 3 | 5) + "efgh", "abcdefgh"},
+    {14, 1, Bytes(4, "abcdefgh"), "abcdefgh"},
+    {11, 1, Bytes(10, "abcdefgh"), "abcdefgh"},
+    {15, 1, Bytes(10, "abcdefghijklmnop"), "abcdefghijklmnop"},
+    {6, 2, Packed(5, {1, ~uint64_t{0}}), "\1\0\0\0\xff\xff\xff\xff"s},
+    {3, 2, Packed(5, {1, ~uint64_t{0}}), "\1\xff"},
+    {9, 2, Number(5, 1) + Number(5, 0), "\1\0"s},
+    {10, 1, Packed(5, {0x3c00}), "\0\x3c"s},
+    {7, 2, Packed(7, {1}) + Packed(7, {2}), "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"s},
+    {12, 1, Packed(11, {7}), "\7\0\0\0"s},
+    {13, 1, Packed(11, {7}), "\7\0\0\0\0\0\0\0"s},
+    {22, 3, Packed(5, {0x21, 0x03}), "\x21\x03"},  // int4: two in an entry
+    {25, 5, Packed(5, {0x21, 0x03}), "\x21\x03"},  // uint2: four
+    {22, 3, Bytes(9, "ab"), "ab"},
+    {25, 5, Bytes(9, "ab"), "ab"},
+    {27, 5, Bytes(9, "abcd"), "abcd"},  // float6: four in three bytes
+    {7, 1, Bytes(9, "abcdefgh"), "abcdefgh"},
+};
+
 TEST(LoadTensorTest, PayloadsOfEveryField) {
-  using std::string_literals::operator""s;
-  const uint64_t minus_one = ~uint64_t{0};
-  const PayloadCase cases[] = {
-      {1, 1, Bytes(4, "abcd"), "abcd"},
-      {1, 2, Varint(4 << 3 | 5) + "abcd" + Varint(4 << 3 | 5) + "efgh", "abcdefgh"},
-      {14, 1, Bytes(4, "abcdefgh"), "abcdefgh"},
-      {11, 1, Bytes(10, "abcdefgh"), "abcdefgh"},
-      {15, 1, Bytes(10, "abcdefghijklmnop"), "abcdefghijklmnop"},
-      {6, 2, Packed(5, {1, minus_one}), "\1\0\0\0\xff\xff\xff\xff"s},
-      {3, 2, Packed(5, {1, minus_one}), "\1\xff"},
-      {9, 2, Number(5, 1) + Number(5, 0), "\1\0"s},
-      {10, 1, Packed(5, {0x3c00}), "\0\x3c"s},
-      {7, 2, Packed(7, {1}) + Packed(7, {2}), "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"s},
-      {12, 1, Packed(11, {7}), "\7\0\0\0"s},
-      {13, 1, Packed(11, {7}), "\7\0\0\0\0\0\0\0"s},
-      {22, 3, Packed(5, {0x21, 0x03}), "\x21\x03"},  // int4: two in an entry
-      {25, 5, Packed(5, {0x21, 0x03}), "\x21\x03"},  // uint2: four
-      {22, 3, Bytes(9, "ab"), "ab"},
-      {25, 5, Bytes(9, "ab"), "ab"},
-      {27, 5, Bytes(9, "abcd"), "abcd"},  // float6: four in three bytes
-      {7, 1, Bytes(9, "abcdefgh"), "abcdefgh"},
-  };
-  for (const PayloadCase& c : cases) {
+  for (const PayloadCase& c : kPayloads) {
     const Model m = MustLoad(ModelOf(Bytes(5, Number(1, static_cast<uint64_t>(c.elements)) +
                                                   Number(2, static_cast<uint64_t>(c.dtype)) +
                                                   Bytes(8, "w") + c.fields)));
@@ -204,10 +206,11 @@ TEST(LoadTensorTest, NodesAreComparableUnlessAPayloadWasSkipped) {
       {dims(1025) + Number(2, 8) + strings, false},
       {Number(2, 8) + strings + dims(1025), false},
   };
-  for (const auto& [tensor, comparable] : cases) {
+  for (const auto& c : cases) {
+    const auto& [tensor, comparable] = c;
     const std::string attribute = Attribute_(Bytes(1, "t") + Bytes(5, tensor));
     const Model m = MustLoad(ModelOf(Node_("A", {}, {}, attribute)));
-    EXPECT_EQ(m->nodes[0].attributes_comparable, comparable) << &tensor - &cases[0].first;
+    EXPECT_EQ(m->nodes[0].attributes_comparable, comparable) << &c - cases;
     EXPECT_EQ(m->nodes[0].attribute_bytes.size(), comparable ? attribute.size() : 0);
   }
 }
@@ -224,29 +227,33 @@ TEST(LoadTensorTest, EmptyFieldsHoldNothing) {
   }
 }
 
+std::string Fives(size_t entries) { return Packed(7, std::vector<uint64_t>(entries, 5)); }
+std::string Raw(size_t entries) { return Bytes(9, std::string(8 * entries, 'x')); }
+
+struct KeptCase {
+  std::vector<int64_t> dims;
+  std::string payload;
+  size_t kept;  // bytes
+};
+
+// Tensors of int64 up to the limit and beyond it.
+const KeptCase kKeptCases[] = {{{1024}, Fives(1024), 8192},
+                               {{1024}, Entries(7, 1024), 8192},
+                               {{1024}, Raw(1024), 8192},
+                               {{1025}, Fives(1025), 0},
+                               {{1025}, Entries(7, 1025), 0},
+                               {{1025}, Raw(1025), 0},
+                               {{32, 32}, Fives(1024), 8192},
+                               {{32, 33}, Fives(1056), 0},
+                               {{32, 32}, Raw(1024), 8192},
+                               {{32, 33}, Raw(1056), 0},
+                               {{3, 1, 1, 2}, Fives(6), 48},
+                               {{0, 1024}, Fives(0), 0},
+                               {{1}, Fives(1), 8}};
+
 // Which tensors are small enough to be kept, however their sizes and entries stand in the file.
 TEST(LoadTensorTest, TensorsAreKeptUpToTheLimit) {
-  const auto packed = [](size_t entries) { return Packed(7, std::vector<uint64_t>(entries, 5)); };
-  const auto plain = [](int64_t entries) { return Entries(7, entries); };
-  const auto raw = [](size_t entries) { return Bytes(9, std::string(8 * entries, 'x')); };
-  const struct {
-    std::vector<int64_t> dims;
-    std::string payload;
-    size_t kept;  // bytes
-  } cases[] = {{{1024}, packed(1024), 8192},
-               {{1024}, plain(1024), 8192},
-               {{1024}, raw(1024), 8192},
-               {{1025}, packed(1025), 0},
-               {{1025}, plain(1025), 0},
-               {{1025}, raw(1025), 0},
-               {{32, 32}, packed(1024), 8192},
-               {{32, 33}, packed(1056), 0},
-               {{32, 32}, raw(1024), 8192},
-               {{32, 33}, raw(1056), 0},
-               {{3, 1, 1, 2}, packed(6), 48},
-               {{0, 1024}, packed(0), 0},
-               {{1}, packed(1), 8}};
-  for (const auto& c : cases) {
+  for (const KeptCase& c : kKeptCases) {
     const Model model = MustLoad(ModelOf(Initializer_("w", c.dims, c.payload)));
     const Tensor& t = TensorNamed(model, "w");
     EXPECT_EQ(t.has_data, c.kept > 0 || t.elements == 0) << c.dims[0] << " " << c.kept;
@@ -304,74 +311,84 @@ TEST(LoadTensorTest, SparseInitializersHaveTheirDenseShape) {
 
 // ---- Errors
 
-TEST(LoadTensorTest, Tensors) {
-  const auto with = [](const std::vector<int64_t>& dims, const std::string& fields) {
-    return ModelOf(Initializer_("w", dims, fields));
-  };
-  const std::string external = Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "9"));
+// A tensor "w" of int64.
+std::string Int64s(const std::vector<int64_t>& dims, const std::string& fields) {
+  return ModelOf(Initializer_("w", dims, fields));
+}
+
+// What says that the data are so long and in another file.
+std::string External(const std::string& length) {
+  return Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, length));
+}
+
+TEST(LoadTensorTest, PayloadsThatDoNotFit) {
   ExpectErrors({
-      {"raw too short", with({1}, Bytes(9, "1234567")),
+      {"raw too short", Int64s({1}, Bytes(9, "1234567")),
        "initializer 'w': int64[1] needs 8 bytes, raw_data has 7"},
-      {"raw too long", with({}, Bytes(9, "123456789")),
+      {"raw too long", Int64s({}, Bytes(9, "123456789")),
        "initializer 'w': int64[] needs 8 bytes, raw_data has 9"},
-      {"large raw", with({5000}, Bytes(9, std::string(40001, 'x'))),
+      {"large raw", Int64s({5000}, Bytes(9, std::string(40001, 'x'))),
        "initializer 'w': int64[5000] needs 40000 bytes, raw_data has 40001"},
-      {"too few entries", with({3}, Packed(7, {1, 2})),
+      {"too few entries", Int64s({3}, Packed(7, {1, 2})),
        "initializer 'w': int64[3] needs 3 entries of int64_data, it has 2"},
-      {"too few, not read", with({50000}, Bytes(7, std::string(30000, '\1'))),
+      {"too few, not read", Int64s({50000}, Bytes(7, std::string(30000, '\1'))),
        "initializer 'w': int64[50000] needs 50000 entries of int64_data, it has 3000 to 30000"},
-      {"two fields", with({1}, Packed(7, {1}) + Bytes(9, "12345678")),
+      {"two fields", Int64s({1}, Packed(7, {1}) + Bytes(9, "12345678")),
        "initializer 'w': has both int64_data and raw_data"},
-      {"another field", with({1}, Bytes(4, "1234")),
+      {"another field", Int64s({1}, Bytes(4, "1234")),
        "initializer 'w': is of type int64 but has float_data"},
-      {"external too short", with({1}, external),
+      {"strings in bytes", ModelOf(Bytes(5, Number(2, 8) + Bytes(8, "w") + Bytes(9, "x"))),
+       "initializer 'w': holds strings but has raw_data"},
+      {"a part of it", Int64s({9}, Bytes(3, "") + Packed(7, {1})), ""},
+  });
+}
+
+TEST(LoadTensorTest, ExternalDataThatDoNotFit) {
+  ExpectErrors({
+      {"external too long", Int64s({1}, External("9")),
        "initializer 'w': int64[1] needs 8 bytes, its external data has 9"},
-      {"external of no length",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "8x"))),
+      {"external of no length", Int64s({1}, External("8x")),
        "initializer 'w': the length of its external data is '8x'"},
-      {"external of less than none",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "-8"))),
+      {"external of less than none", Int64s({1}, External("-8")),
        "initializer 'w': the length of its external data is '-8'"},
-      {"external of many digits",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "00000000000000000008"))),
-       ""},
-      {"external and not", with({1}, external + Packed(7, {1})),
+      {"external of many digits", Int64s({1}, External("00000000000000000008")), ""},
+      {"external and not", Int64s({1}, External("9") + Packed(7, {1})),
        "initializer 'w': has external data and a payload in the file as well"},
-      {"negative", with({2, -4}, ""), "initializer 'w': has a dimension of -4"},
-      {"too many", with({int64_t{1} << 40, int64_t{1} << 40}, ""),
+      {"external, of no sign", Int64s({1}, External("")),
+       "initializer 'w': the length of its external data is ''"},
+      {"external, with a sign", Int64s({1}, External("+8")), ""},
+      {"external, of another key",
+       Int64s({1}, Number(14, 1) + Bytes(13, Bytes(1, "offset") + Bytes(2, "x"))), ""},
+      {"external and bytes", Int64s({1}, External("9") + Bytes(9, "12345678")),
+       "initializer 'w': has external data and a payload in the file as well"},
+      {"external and no bytes", Int64s({1}, Number(14, 1) + Bytes(9, "")), ""},
+      {"another place is none",
+       Int64s({1}, Number(14, 2) + Bytes(13, Bytes(1, "length") + Bytes(2, "9"))), ""},
+  });
+}
+
+TEST(LoadTensorTest, SizesAndTypesThatThereAreNot) {
+  ExpectErrors({
+      {"negative", Int64s({2, -4}, ""), "initializer 'w': has a dimension of -4"},
+      {"too many", Int64s({int64_t{1} << 40, int64_t{1} << 40}, ""),
        "initializer 'w': has more than 4611686018427387904 elements (elements): "
        "int64[1099511627776,1099511627776]"},
-      {"too many, with a payload", with({2, std::numeric_limits<int64_t>::max()}, Packed(7, {1})),
+      {"too many, with a payload", Int64s({2, std::numeric_limits<int64_t>::max()}, Packed(7, {1})),
        "initializer 'w': has more than 4611686018427387904 elements (elements): "
        "int64[2,9223372036854775807]"},
-      {"as many as may be", with({int64_t{1} << 31, int64_t{1} << 31}, ""), ""},
-      {"in one dimension", with({int64_t{1} << 62, 1}, ""), ""},
-      {"one more", with({(int64_t{1} << 62) + 1}, ""),
+      {"as many as may be", Int64s({int64_t{1} << 31, int64_t{1} << 31}, ""), ""},
+      {"in one dimension", Int64s({int64_t{1} << 62, 1}, ""), ""},
+      {"one more", Int64s({(int64_t{1} << 62) + 1}, ""),
        "initializer 'w': has more than 4611686018427387904 elements (elements): "
        "int64[4611686018427387905]"},
-      {"none, by a dimension of too many", with({0, (int64_t{1} << 62) + 1}, ""),
+      {"none, by a dimension of too many", Int64s({0, (int64_t{1} << 62) + 1}, ""),
        "initializer 'w': has more than 4611686018427387904 elements (elements): "
        "int64[0,4611686018427387905]"},
       {"type 0", ModelOf(Bytes(5, Number(2, 0) + Bytes(8, "w"))),
        "initializer 'w': is of data type 0, which ONNX 1.23.2 does not have"},
-      {"strings in bytes", ModelOf(Bytes(5, Number(2, 8) + Bytes(8, "w") + Bytes(9, "x"))),
-       "initializer 'w': holds strings but has raw_data"},
-      {"external, of no sign",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, ""))),
-       "initializer 'w': the length of its external data is ''"},
-      {"external, with a sign",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "length") + Bytes(2, "+8"))), ""},
-      {"external, of another key",
-       with({1}, Number(14, 1) + Bytes(13, Bytes(1, "offset") + Bytes(2, "x"))), ""},
-      {"external and bytes", with({1}, external + Bytes(9, "12345678")),
-       "initializer 'w': has external data and a payload in the file as well"},
-      {"external and no bytes", with({1}, Number(14, 1) + Bytes(9, "")), ""},
-      {"another place is none",
-       with({1}, Number(14, 2) + Bytes(13, Bytes(1, "length") + Bytes(2, "9"))), ""},
-      {"a part of it", with({9}, Bytes(3, "") + Packed(7, {1})), ""},
       {"no such type", ModelOf(Bytes(5, Number(2, 99) + Bytes(8, "w"))),
        "initializer 'w': is of data type 99, which ONNX 1.23.2 does not have"},
-      {"rank", with(std::vector<int64_t>(65, 1), ""),
+      {"rank", Int64s(std::vector<int64_t>(65, 1), ""),
        "initializer '' has more than 64 dimensions (rank)"},
   });
 }
@@ -394,70 +411,74 @@ TEST(LoadTensorTest, EntriesThatAreNotRead) {
   }
 }
 
-TEST(LoadTensorTest, SparseTensors) {
-  const std::string values = Number(1, 1) + Number(2, 7) + Bytes(8, "w") + Packed(7, {5});
-  const std::string indices = Number(1, 1) + Number(2, 7) + Packed(7, {5});
-  const std::string all = Bytes(1, values) + Bytes(2, indices) + Number(3, 9);
+// The only value of a sparse tensor "w", and where it is; both in a list of nine.
+const std::string kOneValue = Number(1, 1) + Number(2, 7) + Bytes(8, "w") + Packed(7, {5});
+const std::string kIndex = Number(1, 1) + Number(2, 7) + Packed(7, {5});
+const std::string kOneOfNine = Bytes(1, kOneValue) + Bytes(2, kIndex) + Number(3, 9);
+
+std::string Sparse(const std::string& fields) { return ModelOf(Bytes(15, fields)); }
+
+TEST(LoadTensorTest, PartsOfSparseTensors) {
   ExpectErrors({
-      {"values twice", ModelOf(Bytes(15, all + Bytes(1, values))),
+      {"values twice", Sparse(kOneOfNine + Bytes(1, kOneValue)),
        "a part of a sparse tensor is given twice"},
-      {"indices twice", ModelOf(Bytes(15, all + Bytes(2, indices))),
+      {"indices twice", Sparse(kOneOfNine + Bytes(2, kIndex)),
        "a part of a sparse tensor is given twice"},
-      {"no indices", ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9))),
+      {"no indices", Sparse(Bytes(1, kOneValue) + Number(3, 9)),
        "sparse tensor 'w' has no indices"},
+      {"values of rank 2",
+       Sparse(Bytes(1, Number(1, 1) + kOneValue) + Bytes(2, kIndex) + Number(3, 9)),
+       "sparse tensor 'w': its values are not a list"},
+      {"no values", Sparse(Bytes(2, kIndex) + Number(3, 9)), "a sparse tensor has no values"},
+      {"of nothing", Sparse(Bytes(1, Number(1, 0) + Number(2, 7) + Bytes(8, "w")) + Number(3, 9)),
+       ""},
+  });
+}
+
+TEST(LoadTensorTest, IndicesOfSparseTensors) {
+  ExpectErrors({
       {"indices of two",
-       ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9) +
-                             Bytes(2, Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
+       Sparse(Bytes(1, kOneValue) + Number(3, 9) +
+              Bytes(2, Number(1, 2) + Number(2, 7) + Packed(7, {5, 6}))),
        "sparse tensor 'w': indices int64[2] do not fit its 1 values"},
       {"indices by axis, of too many",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Number(3, 9) +
-                         Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
+       Sparse(Bytes(1, kOneValue) + Number(3, 9) +
+              Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6}))),
        "sparse tensor 'w': indices int64[1,2] do not fit its 1 values"},
       {"indices of int32",
-       ModelOf(Bytes(15, Bytes(1, values) + Number(3, 9) +
-                             Bytes(2, Number(1, 1) + Number(2, 6) + Packed(5, {5})))),
+       Sparse(Bytes(1, kOneValue) + Number(3, 9) +
+              Bytes(2, Number(1, 1) + Number(2, 6) + Packed(5, {5}))),
        "sparse tensor 'w': indices int32[1] do not fit its 1 values"},
-      {"negative", ModelOf(Bytes(15, all + Number(3, static_cast<uint64_t>(-2)))),
-       "sparse tensor 'w' has a dimension of -2"},
-      {"rank", ModelOf(Bytes(15, all + Packed(3, std::vector<uint64_t>(64, 1)))),
-       "sparse tensor 'w' has more than 64 dimensions (rank)"},
-      {"values of rank 2",
-       ModelOf(Bytes(15, Bytes(1, Number(1, 1) + values) + Bytes(2, indices) + Number(3, 9))),
-       "sparse tensor 'w': its values are not a list"},
-      {"as much as there may be", ModelOf(Bytes(15, all + Packed(3, std::vector<uint64_t>(63, 1)))),
-       ""},
-      {"by axis",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Number(3, 9) + Number(3, 8) +
-                         Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
-       ""},
-      {"no values", ModelOf(Bytes(15, Bytes(2, indices) + Number(3, 9))),
-       "a sparse tensor has no values"},
-      {"as many elements as may be",
-       ModelOf(Bytes(15, Bytes(1, values) + Bytes(2, indices) + Packed(3, {1u << 31, 1u << 31}))),
-       ""},
-      {"more",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Bytes(2, indices) + Packed(3, {1u << 31, (1u << 31) + 1}))),
-       "initializer 'w' has more than 4611686018427387904 elements (elements)"},
       {"indices by axis of another rank",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Number(3, 9) + Number(3, 8) + Number(3, 7) +
-                         Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6})))),
+       Sparse(Bytes(1, kOneValue) + Number(3, 9) + Number(3, 8) + Number(3, 7) +
+              Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6}))),
        "sparse tensor 'w': indices int64[1,2] do not fit its 1 values"},
       {"indices by axis, of other values",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Number(3, 9) +
-                         Bytes(2, Number(1, 2) + Number(1, 1) + Number(2, 7) + Packed(7, {5, 6})))),
+       Sparse(Bytes(1, kOneValue) + Number(3, 9) +
+              Bytes(2, Number(1, 2) + Number(1, 1) + Number(2, 7) + Packed(7, {5, 6}))),
        "sparse tensor 'w': indices int64[2,1] do not fit its 1 values"},
       {"indices that are a number",
-       ModelOf(
-           Bytes(15, Bytes(1, values) + Number(3, 9) + Bytes(2, Number(2, 7) + Packed(7, {5})))),
+       Sparse(Bytes(1, kOneValue) + Number(3, 9) + Bytes(2, Number(2, 7) + Packed(7, {5}))),
        "sparse tensor 'w': indices int64[] do not fit its 1 values"},
-      {"of nothing",
-       ModelOf(Bytes(15, Bytes(1, Number(1, 0) + Number(2, 7) + Bytes(8, "w")) + Number(3, 9))),
+      {"by axis",
+       Sparse(Bytes(1, kOneValue) + Number(3, 9) + Number(3, 8) +
+              Bytes(2, Number(1, 1) + Number(1, 2) + Number(2, 7) + Packed(7, {5, 6}))),
        ""},
+  });
+}
+
+TEST(LoadTensorTest, SizesOfSparseTensors) {
+  ExpectErrors({
+      {"negative", Sparse(kOneOfNine + Number(3, static_cast<uint64_t>(-2))),
+       "sparse tensor 'w' has a dimension of -2"},
+      {"rank", Sparse(kOneOfNine + Packed(3, std::vector<uint64_t>(64, 1))),
+       "sparse tensor 'w' has more than 64 dimensions (rank)"},
+      {"as much as there may be", Sparse(kOneOfNine + Packed(3, std::vector<uint64_t>(63, 1))), ""},
+      {"as many elements as may be",
+       Sparse(Bytes(1, kOneValue) + Bytes(2, kIndex) + Packed(3, {1u << 31, 1u << 31})), ""},
+      {"more",
+       Sparse(Bytes(1, kOneValue) + Bytes(2, kIndex) + Packed(3, {1u << 31, (1u << 31) + 1})),
+       "initializer 'w' has more than 4611686018427387904 elements (elements)"},
   });
 }
 

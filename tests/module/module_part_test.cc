@@ -63,48 +63,54 @@ TEST(ModulePartTest, AModuleByItselfCountsWhatItCountsInTheModel) {
   }
 }
 
+constexpr char kAttentions[] = "*.layer.?.attention";  // of ten of bert-base's twelve layers
+
+bool IsOneOfTheAttentions(const Module& m) {
+  for (int layer = 0; layer < 10; ++layer) {
+    if (absl::EndsWith(m.path, absl::StrCat(".layer.", layer, ".attention"))) return true;
+  }
+  return false;
+}
+
 // Several modules stand under a row that holds them, each with all that is inside of it.
 TEST(ModulePartTest, SeveralModulesAreAddedUp) {
   const absl::StatusOr<Report> whole = CountFile("bert-base");
   ASSERT_TRUE(whole.ok()) << whole.status();
-  const std::string glob = "*.layer.?.attention";
-  const absl::StatusOr<Report> part = CountFile("bert-base", {.module = glob});
+  const absl::StatusOr<Report> part = CountFile("bert-base", {.module = kAttentions});
   ASSERT_TRUE(part.ok()) << part.status();
   Amounts sum;
   int64_t nodes = 0;
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, shown;
   for (const Module& m : whole->modules) {
-    if (!absl::EndsWith(m.path, ".attention") ||
-        m.path.find(".layer.1") != m.path.rfind(".layer.1"))
-      continue;
-    if (m.path.find(".layer.10") != std::string::npos ||
-        m.path.find(".layer.11") != std::string::npos)
-      continue;
+    if (!IsOneOfTheAttentions(m)) continue;
     sum.Add(*m.amounts);
     nodes += m.nodes;
     paths.push_back(m.path);
   }
+  for (const Module& m : part->modules) {
+    if (m.depth == 1) shown.push_back(m.path);
+  }
   ASSERT_EQ(paths.size(), 10U);
+  EXPECT_EQ(shown, paths);
   EXPECT_EQ(*part->modules[0].amounts, sum);
   EXPECT_EQ(part->modules[0].nodes, nodes);
-  EXPECT_EQ(part->modules[0].path, glob);
+}
+
+TEST(ModulePartTest, SeveralModulesAreATreeUnderTheirPattern) {
+  const absl::StatusOr<Report> part = CountFile("bert-base", {.module = kAttentions});
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->modules[0].path, kAttentions);
   EXPECT_EQ(part->modules[0].kind, -1);
   EXPECT_EQ(part->modules[0].end, static_cast<int32_t>(part->modules.size()));
-  std::vector<std::string> shown;
-  for (size_t i = 0; i < part->modules.size(); ++i) {
-    const Module& m = part->modules[i];
-    EXPECT_GT(m.end, static_cast<int32_t>(i));
-    if (m.depth != 1) continue;
-    EXPECT_EQ(m.parent, 0);
-    EXPECT_EQ(m.name(), m.path);
-    shown.push_back(m.path);
-  }
-  EXPECT_EQ(shown, paths);
   for (size_t i = 1; i < part->modules.size(); ++i) {
     const Module& m = part->modules[i];
     const Module& parent = part->modules[static_cast<size_t>(m.parent)];
     EXPECT_EQ(m.depth, parent.depth + 1);
     EXPECT_TRUE(m.end <= parent.end && m.parent < static_cast<int32_t>(i));
+    EXPECT_GT(m.end, static_cast<int32_t>(i));
+    if (m.depth != 1) continue;
+    EXPECT_EQ(m.parent, 0);
+    EXPECT_EQ(m.name(), m.path);
   }
 }
 
@@ -242,24 +248,17 @@ TEST(ModulePartTest, NamesThatMayBeMeant) {
 
 // ---- how far calls are opened
 
-// Calls of one function of `nodes` Relus, each of which is in a module of its own.
+// Calls, each in a module of its own, of one function of `nodes` nodes: a Sum and Relus.
 ModelMaker Calls(int calls, int nodes, int inputs) {
   ModelMaker make;
-  make.proto.add_opset_import()->set_domain("f");
-  make.proto.mutable_opset_import(1)->set_version(1);
-  onnx::FunctionProto* function = make.proto.add_functions();
-  function->set_domain("f");
-  function->set_name("F");
-  function->add_opset_import()->set_version(17);
-  for (int i = 0; i < inputs; ++i) function->add_input(absl::StrCat("a", i));
-  function->add_output(absl::StrCat("v", nodes));
-  for (int i = 0; i < nodes; ++i) {
-    onnx::NodeProto* node = function->add_node();
-    node->set_op_type(i == 0 ? "Sum" : "Relu");
-    node->set_name("/inner/Op");
-    for (int k = 0; i == 0 && k < inputs; ++k) node->add_input(absl::StrCat("a", k));
-    if (i > 0) node->add_input(absl::StrCat("v", i));
-    node->add_output(absl::StrCat("v", i + 1));
+  make.Import("f");
+  ModelMaker::Strings parameters;
+  for (int i = 0; i < inputs; ++i) parameters.push_back(absl::StrCat("a", i));
+  onnx::FunctionProto* function = make.AddFunction("f", "F", parameters, absl::StrCat("v", nodes));
+  ModelMaker::AddNode(function, "/inner/Op", "Sum", parameters, {"v1"});
+  for (int i = 1; i < nodes; ++i) {
+    ModelMaker::AddNode(function, "/inner/Op", "Relu", {absl::StrCat("v", i)},
+                        {absl::StrCat("v", i + 1)});
   }
   make.Input("x", {"4"});
   for (int i = 0; i < calls; ++i) {
@@ -344,49 +343,37 @@ TEST(AttributionTest, ListsOfAllExecutionsHaveALimitOfTheirOwn) {
   }
 }
 
+// "path flops" of every module where a function of this domain is called in two layers and outside.
+std::vector<std::string> RowsOfCalls(const std::string& domain) {
+  ModelMaker make;
+  make.Import(domain);
+  onnx::FunctionProto* function = make.AddFunction(domain, "Layer", {"a"}, "c");
+  ModelMaker::AddNode(function, "/m/h.0/act/Relu", "Relu", {"a"}, {"b"});
+  ModelMaker::AddNode(function, "/m/h.0/Relu", "Relu", {"b"}, {"bb"});
+  ModelMaker::AddNode(function, "Relu_7", "Relu", {"bb"}, {"c"});
+  make.Input("x", {"4"});
+  for (const char* name : {"/m/h.0/Layer", "/m/h.1/Layer", "Layer_9"}) {
+    make.Node(name, "Layer", {"x"}, {name}).Output(name);
+    make.node->set_domain(domain);
+  }
+  const absl::StatusOr<Report> report = make.Count();
+  EXPECT_TRUE(report.ok()) << report.status();
+  std::vector<std::string> rows;
+  for (const Module& m : report->modules) {
+    rows.push_back(absl::StrCat(m.path, " ", m.amounts->flops.ToString()));
+  }
+  return rows;
+}
+
 // Nodes of a function carry names of one of its calls: they count where they are inside of the
 // module that is called.
 TEST(AttributionTest, NamesInsideOfAFunctionCountWhereTheyFit) {
-  for (const char* domain : {"my.model", "pkg.onnxscript.torch_lib"}) {
-    ModelMaker make;
-    make.proto.add_opset_import()->set_domain(domain);
-    make.proto.mutable_opset_import(1)->set_version(1);
-    onnx::FunctionProto* function = make.proto.add_functions();
-    function->set_domain(domain);
-    function->set_name("Layer");
-    function->add_opset_import()->set_version(17);
-    function->add_input("a");
-    function->add_output("c");
-    const std::pair<const char*, const char*> nodes[] = {
-        {"/m/h.0/act/Relu", "b"}, {"/m/h.0/Relu", "bb"}, {"Relu_7", "c"}};
-    std::string at = "a";
-    for (const auto& [name, output] : nodes) {
-      onnx::NodeProto* node = function->add_node();
-      node->set_name(name);
-      node->set_op_type("Relu");
-      node->add_input(at);
-      node->add_output(output);
-      at = output;
-    }
-    make.Input("x", {"4"});
-    for (const char* name : {"/m/h.0/Layer", "/m/h.1/Layer", "Layer_9"}) {
-      make.Node(name, "Layer", {"x"}, {name}).Output(name);
-      make.node->set_domain(domain);
-    }
-    const absl::StatusOr<Report> report = make.Count();
-    ASSERT_TRUE(report.ok()) << report.status();
-    std::vector<std::string> rows;
-    for (const Module& m : report->modules) {
-      rows.push_back(absl::StrCat(m.path, " ", m.amounts->flops.ToString()));
-    }
-    if (std::string(domain) == "my.model") {  // a call is a module, also of no name
-      EXPECT_THAT(rows, ElementsAre(" 36", "m 24", "m.h.0 12", "m.h.0.act 4", "m.h.0.(own) 8",
-                                    "m.h.1 12", "Layer 12"));
-    } else {
-      EXPECT_THAT(rows, ElementsAre(" 36", "m 32", "m.h.0 20", "m.h.0.act 8", "m.h.0.(own) 12",
-                                    "m.h.1 12", "(outside any module) 4"));
-    }
-  }
+  // A call is a module, also of no name.
+  EXPECT_THAT(RowsOfCalls("my.model"), ElementsAre(" 36", "m 24", "m.h.0 12", "m.h.0.act 4",
+                                                   "m.h.0.(own) 8", "m.h.1 12", "Layer 12"));
+  EXPECT_THAT(RowsOfCalls("pkg.onnxscript.torch_lib"),
+              ElementsAre(" 36", "m 32", "m.h.0 20", "m.h.0.act 8", "m.h.0.(own) 12", "m.h.1 12",
+                          "(outside any module) 4"));
 }
 
 // The modules that are of the class of a function called by this name on these weights: once in the
@@ -396,33 +383,19 @@ std::vector<std::string> LayersOf(const std::string& name,
   std::vector<std::string> layers;
   for (const bool nested : {false, true}) {
     ModelMaker make;
-    make.proto.add_opset_import()->set_domain("f");
-    make.proto.mutable_opset_import(1)->set_version(1);
-    ModelMaker::Strings inputs = {"x"};
-    for (const std::string& weight : weights) inputs.push_back(weight);
-    const auto add_function = [&](const char* function_name, const char* op,
-                                  const std::string& node_name) {
-      onnx::FunctionProto* function = make.proto.add_functions();
-      function->set_domain("f");
-      function->set_name(function_name);
-      for (const char* imported : {"", "f"}) {
-        onnx::OperatorSetIdProto* opset = function->add_opset_import();
-        opset->set_domain(imported);
-        opset->set_version(*imported == 'f' ? 1 : 17);
-      }
-      for (size_t i = 0; i < inputs.size(); ++i) function->add_input(absl::StrCat("a", i));
-      function->add_output("b");
-      onnx::NodeProto* node = function->add_node();
-      node->set_name(node_name);
-      node->set_op_type(op);
-      node->add_output("b");
-      const bool is_call = std::string(op) == "Layer";
-      if (is_call) node->set_domain("f");
-      for (size_t i = 0; i < (is_call ? inputs.size() : 1); ++i)
-        node->add_input(absl::StrCat("a", i));
-    };
-    add_function("Layer", "Relu", "Relu_0");
-    if (nested) add_function("Outer", "Layer", name);
+    make.Import("f");
+    ModelMaker::Strings inputs = {"x"}, parameters = {"a0"};
+    for (const std::string& weight : weights) {
+      inputs.push_back(weight);
+      parameters.push_back(absl::StrCat("a", parameters.size()));
+    }
+    onnx::FunctionProto* layer = make.AddFunction("f", "Layer", parameters, "b");
+    ModelMaker::AddNode(layer, "Relu_0", "Relu", {"a0"}, {"b"});
+    if (nested) {
+      onnx::FunctionProto* outer = make.AddFunction("f", "Outer", parameters, "b");
+      ModelMaker::AddImport(outer, "f", 1);
+      ModelMaker::AddNode(outer, name, "Layer", parameters, {"b"})->set_domain("f");
+    }
     make.Input("x", {"4"});
     for (const std::string& weight : weights) make.Weight(weight, {4});
     make.Node(nested ? "/m/Outer" : name, nested ? "Outer" : "Layer", inputs, {"y"}).Output("y");

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,37 +19,40 @@ namespace onnxflops {
 namespace {
 
 using testing::ElementsAre;
-using testing::Pair;
 
 // ---- names
 
+struct NameCase {
+  const char* name;
+  const char* path;
+};
+
+// Names of nodes and the modules that they tell.
+constexpr NameCase kNameCases[] = {
+    {"/visual/conv1/Conv", "visual.conv1"},
+    {"/MatMul", ""},
+    {"/visual/transformer/resblocks.0/attn/MatMul_3", "visual.transformer.resblocks.0.attn"},
+    // A Sequential that is called: its children repeat its path.
+    {"/features/features.0/features.0.1/Relu", "features.0.1"},
+    {"/layer1/layer1.0/conv1/Conv", "layer1.0.conv1"},
+    {"/layer1/layer1.0/downsample/downsample.0/Conv", "layer1.0.downsample.0"},
+    {"/features/features.4/block/block.2/fc1/Conv", "features.4.block.2.fc1"},
+    // A list inside of a module of the same name does not.
+    {"/encoder/layer/layer.0/Add", "encoder.layer.layer.0"},
+    // The second call of a module.
+    {"/layer1/layer1.0/relu/Relu", "layer1.0.relu"},
+    {"/layer1/layer1.0/relu_1/Relu", "layer1.0.relu"},
+    // Modules whose names end that way.
+    {"/layer1/layer1.0/ln_1/Add", "layer1.0.ln_1"},
+    {"/head/fc/Gemm", "head.fc"},
+    {"/head/fc_1/Gemm", "head.fc_1"},
+    // Other exporters.
+    {"StatefulPartitionedCall/model/conv1/Conv2D", "StatefulPartitionedCall.model.conv1"},
+};
+
 TEST(ModulePathTest, NamesOfNodesAsTorchScriptWritesThem) {
-  struct Case {
-    const char* name;
-    const char* path;
-  } cases[] = {
-      {"/visual/conv1/Conv", "visual.conv1"},
-      {"/MatMul", ""},
-      {"/visual/transformer/resblocks.0/attn/MatMul_3", "visual.transformer.resblocks.0.attn"},
-      // A Sequential that is called: its children repeat its path.
-      {"/features/features.0/features.0.1/Relu", "features.0.1"},
-      {"/layer1/layer1.0/conv1/Conv", "layer1.0.conv1"},
-      {"/layer1/layer1.0/downsample/downsample.0/Conv", "layer1.0.downsample.0"},
-      {"/features/features.4/block/block.2/fc1/Conv", "features.4.block.2.fc1"},
-      // A list inside of a module of the same name does not.
-      {"/encoder/layer/layer.0/Add", "encoder.layer.layer.0"},
-      // The second call of a module.
-      {"/layer1/layer1.0/relu/Relu", "layer1.0.relu"},
-      {"/layer1/layer1.0/relu_1/Relu", "layer1.0.relu"},
-      // Modules whose names end that way.
-      {"/layer1/layer1.0/ln_1/Add", "layer1.0.ln_1"},
-      {"/head/fc/Gemm", "head.fc"},
-      {"/head/fc_1/Gemm", "head.fc_1"},
-      // Other exporters.
-      {"StatefulPartitionedCall/model/conv1/Conv2D", "StatefulPartitionedCall.model.conv1"},
-  };
   modules::ModulePaths paths({"encoder.layer.layer.0.weight", "head.fc_1.bias"});
-  for (const Case& c : cases) {
+  for (const NameCase& c : kNameCases) {
     EXPECT_EQ(paths.path(*paths.FromNodeName(c.name)), c.path) << c.name;
   }
   EXPECT_FALSE(paths.FromNodeName("MatMul_12"));
@@ -218,9 +224,7 @@ struct Layer {
 
 std::vector<int32_t> KindsOf(const std::vector<Layer>& layers) {
   ModelMaker make;
-  make.proto.add_opset_import()->set_domain("unknown");
-  make.proto.mutable_opset_import(1)->set_version(1);
-  make.Input("x", {"8", "4"}).Input("z", {"8", "1"});
+  make.Import("unknown").Input("x", {"8", "4"}).Input("z", {"8", "1"});
   for (size_t i = 0; i < layers.size(); ++i) {
     const Layer& layer = layers[i];
     const std::string name = absl::StrCat("h", i), child = absl::StrCat(name, ".", layer.child);
@@ -262,9 +266,7 @@ TEST(ModuleTreeTest, KindsAreToldApartByAllThatTheyAre) {
 // it and in whichever order.
 TEST(ModuleTreeTest, WhatIsUnknownIsSoAllTheWayUp) {
   ModelMaker make;
-  make.proto.add_opset_import()->set_domain("u");
-  make.proto.mutable_opset_import(1)->set_version(1);
-  make.Input("x", {"4"});
+  make.Import("u").Input("x", {"4"});
   const std::pair<const char*, const char*> nodes[] = {
       {"/a/p/Relu", ""}, {"/b/p/Relu", ""}, {"/b/p/Op", "u"},  {"/c/p/Op", "u"},
       {"/c/p/Relu", ""}, {"/c/q/Relu", ""}, {"/d/q/Relu", ""}, {"/d/Op", "u"}};
@@ -367,18 +369,8 @@ TEST(ModuleTreeTest, ABodyIsMultipliedInItsOwnModules) {
 // The same work of a function, once and in loops of 5 and of 7 trips, in one module and in another.
 TEST(ModuleTreeTest, WorkOfOtherTripsIsAddedApart) {
   ModelMaker make;
-  make.proto.add_opset_import()->set_domain("f");
-  make.proto.mutable_opset_import(1)->set_version(1);
-  onnx::FunctionProto* function = make.proto.add_functions();
-  function->set_domain("f");
-  function->set_name("F");
-  function->add_opset_import()->set_version(17);
-  function->add_input("a");
-  function->add_output("b");
-  onnx::NodeProto* relu = function->add_node();
-  relu->set_op_type("Relu");
-  relu->add_input("a");
-  relu->add_output("b");
+  make.Import("f");
+  ModelMaker::AddNode(make.AddFunction("f", "F", {"a"}, "b"), "", "Relu", {"a"}, {"b"});
   make.Input("x", {"4"}).Node("/head/F", "F", {"x"}, {"h"}).node->set_domain("f");
   make.Node("/rnn/F", "F", {"h"}, {"r"}).node->set_domain("f");
   const auto call_f = [](onnx::GraphProto* body) {
@@ -396,26 +388,12 @@ TEST(ModuleTreeTest, WorkOfOtherTripsIsAddedApart) {
 // A function that the exporter made of a module, called for two layers.
 ModelMaker TwoCallsOfAFunction() {
   ModelMaker make;
-  make.proto.add_opset_import()->set_domain("my.model");
-  make.proto.mutable_opset_import(1)->set_version(1);
-  onnx::FunctionProto* function = make.proto.add_functions();
-  function->set_domain("my.model");
-  function->set_name("Layer.1");
-  function->add_opset_import()->set_version(17);
-  for (const char* input : {"v", "m.layers.1.fc.weight", "m.layers.1.fc.bias"}) {
-    function->add_input(input);
-  }
-  function->add_output("out");
-  const auto add = [&](const char* op, std::vector<std::string> inputs, const char* output) {
-    onnx::NodeProto* node = function->add_node();
-    node->set_name(absl::StrCat(op, "_0"));
-    node->set_op_type(op);
-    for (const std::string& input : inputs) node->add_input(input);
-    node->add_output(output);
-  };
-  add("MatMul", {"v", "m.layers.1.fc.weight"}, "a");
-  add("Add", {"a", "m.layers.1.fc.bias"}, "b");
-  add("Relu", {"b"}, "out");
+  make.Import("my.model");
+  onnx::FunctionProto* function = make.AddFunction(
+      "my.model", "Layer.1", {"v", "m.layers.1.fc.weight", "m.layers.1.fc.bias"}, "out");
+  ModelMaker::AddNode(function, "MatMul_0", "MatMul", {"v", "m.layers.1.fc.weight"}, {"a"});
+  ModelMaker::AddNode(function, "Add_0", "Add", {"a", "m.layers.1.fc.bias"}, {"b"});
+  ModelMaker::AddNode(function, "Relu_0", "Relu", {"b"}, {"out"});
   make.Input("x", {"1", "4"});
   std::string at = "x";
   for (const char* i : {"0", "1"}) {
@@ -492,24 +470,13 @@ TEST(ModulePartTest, WhatIsNotThereIsLikeWhatIs) {
 // 2^30 calls in a chain of functions that each call the next one twice.
 TEST(ModuleTreeTest, ATreeOfCallsIsOpenedOnlyAsFarAsTheLimit) {
   ModelMaker make;
-  make.proto.add_opset_import()->set_domain("f");
-  make.proto.mutable_opset_import(1)->set_version(1);
+  make.Import("f");
   for (int i = 0; i < 30; ++i) {
-    onnx::FunctionProto* function = make.proto.add_functions();
-    function->set_domain("f");
-    function->set_name(absl::StrCat("F", i));
-    function->add_opset_import()->set_version(17);
-    onnx::OperatorSetIdProto* own = function->add_opset_import();
-    own->set_domain("f");
-    own->set_version(1);
-    function->add_input("x");
-    function->add_output("y");
+    onnx::FunctionProto* function = make.AddFunction("f", absl::StrCat("F", i), {"x"}, "y");
+    ModelMaker::AddImport(function, "f", 1);
+    const std::string op = i < 29 ? absl::StrCat("F", i + 1) : "Relu";
     for (const auto& [from, to] : {std::pair("x", "m"), std::pair("m", "y")}) {
-      onnx::NodeProto* node = function->add_node();
-      node->set_op_type(i < 29 ? absl::StrCat("F", i + 1) : "Relu");
-      if (i < 29) node->set_domain("f");
-      node->add_input(from);
-      node->add_output(to);
+      ModelMaker::AddNode(function, "", op, {from}, {to})->set_domain(i < 29 ? "f" : "");
     }
   }
   make.Input("x", {"1"}).Node("", "F0", {"x"}, {"y"}).Output("y");
@@ -533,36 +500,39 @@ struct ParameterCase {
   int64_t expected;
 };
 
+constexpr int kFloat = onnx::TensorProto::FLOAT;
+constexpr int kInt8 = onnx::TensorProto::INT8;
+
+// An initializer, the input of a node that it is, and how many parameters are in it.
+const ParameterCase kParameterCases[] = {
+    {"weight", "fc.weight", {8, 8}, kFloat, "MatMul", 1, 64},
+    {"weight that an exporter transposed", "onnx::MatMul_9", {8, 8}, kFloat, "MatMul", 1, 64},
+    {"weight that dynamo folded", "val_9", {8, 8}, kFloat, "MatMul", 1, 64},
+    {"embedding", "onnx::Add_4", {7, 8}, kFloat, "Add", 1, 56},
+    {"scalar with a path", "m.logit_scale", {}, kFloat, "Mul", 1, 1},
+    {"scalar constant", "eps", {}, kFloat, "Add", 1, 0},
+    {"running mean", "bn.running_mean", {8}, kFloat, "BatchNormalization", 3, 0},
+    {"scale of a BatchNorm", "bn.weight", {8}, kFloat, "BatchNormalization", 1, 8},
+    {"mask", "attn.mask", {1, 1, 8, 8}, kFloat, "Add", 1, 0},
+    {"square weight", "attn.weight", {8, 8}, kFloat, "Transpose", 0, 64},
+    {"constant that dynamo folded", "unsqueeze_16", {1, 4, 8}, kFloat, "Mul", 1, 0},
+    {"quantised weight", "w_quantized", {8, 8}, kInt8, "DequantizeLinear", 0, 64},
+    {"scale", "w_scale", {8}, kFloat, "DequantizeLinear", 1, 0},
+    {"int4", "w", {8, 8}, onnx::TensorProto::INT4, "DequantizeLinear", 0, 64},
+    {"indices", "idx.x", {8}, onnx::TensorProto::INT64, "Gather", 0, 0},
+    {"shape", "val_3", {2}, onnx::TensorProto::INT64, "Reshape", 1, 0},
+    {"initial state", "val_16", {2, 2, 8}, kFloat, "LSTM", 5, 0},
+    {"8 bytes of 16 4-bit weights",
+     "w_Q4",
+     {8, 1, 8},
+     onnx::TensorProto::UINT8,
+     "MatMulNBits",
+     1,
+     128},
+};
+
 TEST(ParametersTest, Rule) {
-  constexpr int kFloat = onnx::TensorProto::FLOAT;
-  constexpr int kInt8 = onnx::TensorProto::INT8;
-  const ParameterCase cases[] = {
-      {"weight", "fc.weight", {8, 8}, kFloat, "MatMul", 1, 64},
-      {"weight that an exporter transposed", "onnx::MatMul_9", {8, 8}, kFloat, "MatMul", 1, 64},
-      {"weight that dynamo folded", "val_9", {8, 8}, kFloat, "MatMul", 1, 64},
-      {"embedding", "onnx::Add_4", {7, 8}, kFloat, "Add", 1, 56},
-      {"scalar with a path", "m.logit_scale", {}, kFloat, "Mul", 1, 1},
-      {"scalar constant", "eps", {}, kFloat, "Add", 1, 0},
-      {"running mean", "bn.running_mean", {8}, kFloat, "BatchNormalization", 3, 0},
-      {"scale of a BatchNorm", "bn.weight", {8}, kFloat, "BatchNormalization", 1, 8},
-      {"mask", "attn.mask", {1, 1, 8, 8}, kFloat, "Add", 1, 0},
-      {"square weight", "attn.weight", {8, 8}, kFloat, "Transpose", 0, 64},
-      {"constant that dynamo folded", "unsqueeze_16", {1, 4, 8}, kFloat, "Mul", 1, 0},
-      {"quantised weight", "w_quantized", {8, 8}, kInt8, "DequantizeLinear", 0, 64},
-      {"scale", "w_scale", {8}, kFloat, "DequantizeLinear", 1, 0},
-      {"int4", "w", {8, 8}, onnx::TensorProto::INT4, "DequantizeLinear", 0, 64},
-      {"indices", "idx.x", {8}, onnx::TensorProto::INT64, "Gather", 0, 0},
-      {"shape", "val_3", {2}, onnx::TensorProto::INT64, "Reshape", 1, 0},
-      {"initial state", "val_16", {2, 2, 8}, kFloat, "LSTM", 5, 0},
-      {"8 bytes of 16 4-bit weights",
-       "w_Q4",
-       {8, 1, 8},
-       onnx::TensorProto::UINT8,
-       "MatMulNBits",
-       1,
-       128},
-  };
-  for (const ParameterCase& c : cases) {
+  for (const ParameterCase& c : kParameterCases) {
     ModelMaker make;
     make.Weight(c.name, c.dims, c.type).Input("x", {"8"});
     std::vector<std::string> inputs(static_cast<size_t>(c.place), "x");

@@ -187,12 +187,39 @@ TEST(FormulaTest, MostFormulasAreData) {
 
 // ---- the language
 
-// A row of Relu with other data.
+// A row of Gemm with other data.
 OpDef RowWith(const FormulaData& data) {
   OpDef row = *FindOp("", "Gemm", 13).def;
   row.data = data;
   return row;
 }
+
+struct BadText {
+  const char *name, *text, *error;
+};
+
+constexpr BadText kBadSignatures[] = {
+    {"NoArrow", "A Y", "signature: column 1: expected"},
+    {"Bracket", "A[M -> Y", "signature: column 2: "},
+    {"EmptySize", "A[M, ] -> Y", "column 6: a size is missing"},
+    {"TwoTensors", "A A -> Y", "there are two tensors 'A'"},
+    {"ManyFirst", "A... B -> Y", "only the last input"},
+    {"TypeOfInput", "A:int8 -> Y", "signature: column 1: a row's rule says its types"},
+    {"TypeOfOutput", "A -> Y:int8", "signature: column 6: a row's rule says its types"},
+    {"NameOfInput", "A 2b -> Y", "signature: column 1: '2b' is no name of a tensor"},
+    {"SizeOfInput", "A[M, 2*Q] -> Y", "signature: column 8: nothing is named 'Q'"},
+    {"FreshInput", "A[?M] -> Y", "only a size of an output can"},
+};
+
+constexpr BadText kBadAttributes[] = {
+    {"Attribute", "a = b", "'a = b' is no"},
+    {"AttributeTwice", "a = 1; a = 2", "attributes: column 8: 'attr.a.given' is defined twice"},
+    {"AttributeNoEquals", "a = 1; b", "attributes: column 8: expected \"name = "},
+    {"AttributeName", "a b = 1", "attributes: column 1: 'a b = 1' is no attribute"},
+    {"AttributeInts", "k = [1, x]", "'k = [1, x]' is no attribute"},
+    {"AttributeFloat", "f = 1.x", "'f = 1.x' is no attribute"},
+    {"AttributeWords", "w = a|b c", "'w = a|b c' is no attribute"},
+};
 
 struct BadData {
   const char* name;
@@ -200,13 +227,9 @@ struct BadData {
   const char* error;
 };
 
+// What is wrong in costs or definitions, alone or beside the other texts.
 constexpr BadData kBadData[] = {
     {"NoCosts", {.signature = "A -> Y"}, "costs: column 1: they are missing"},
-    {"NoArrow", {.signature = "A Y", .costs = "free"}, "signature: column 1: expected"},
-    {"Bracket", {.signature = "A[M -> Y", .costs = "free"}, "signature: column 2: "},
-    {"EmptySize", {.signature = "A[M, ] -> Y", .costs = "free"}, "column 6: a size is missing"},
-    {"TwoTensors", {.signature = "A A -> Y", .costs = "free"}, "there are two tensors 'A'"},
-    {"ManyFirst", {.signature = "A... B -> Y", .costs = "free"}, "only the last input"},
     {"UnknownName",
      {.signature = "A[M] -> Y", .costs = "mac = M*K"},
      "column 9: nothing is named 'K'"},
@@ -216,7 +239,6 @@ constexpr BadData kBadData[] = {
     {"Syntax",
      {.signature = "A -> Y", .costs = "add = 1; mul = 2*"},
      "column 18: expected a number"},
-    {"Attribute", {.signature = "A -> Y", .attributes = "a = b", .costs = "free"}, "'a = b' is no"},
     {"Word",
      {.signature = "A -> Y", .attributes = "m = x|y", .costs = "add = attr.m.z"},
      "nothing is named 'attr.m.z'"},
@@ -229,19 +251,6 @@ constexpr BadData kBadData[] = {
      "let: column 1: 'K' is a size of B already"},
     {"NoParts", {.signature = "A... -> Y", .costs = "add = A[0]"}, "'A' has no sizes to choose"},
     {"Negative", {.signature = "A[M] -> Y", .costs = "add = -1 - M"}, "is never positive"},
-    {"TypeOfInput",
-     {.signature = "A:int8 -> Y", .costs = "free"},
-     "signature: column 1: a row's rule says its types"},
-    {"TypeOfOutput",
-     {.signature = "A -> Y:int8", .costs = "free"},
-     "signature: column 6: a row's rule says its types"},
-    {"NameOfInput",
-     {.signature = "A 2b -> Y", .costs = "free"},
-     "signature: column 1: '2b' is no name of a tensor"},
-    {"SizeOfInput",
-     {.signature = "A[M, 2*Q] -> Y", .costs = "free"},
-     "signature: column 8: nothing is named 'Q'"},
-    {"FreshInput", {.signature = "A[?M] -> Y", .costs = "free"}, "only a size of an output can"},
     {"LetName",
      {.signature = "A -> Y", .let = "2k = 1", .costs = "free"},
      "let: column 1: '2k' is no name"},
@@ -255,32 +264,23 @@ constexpr BadData kBadData[] = {
     {"ListAsActivation",
      {.signature = "A -> Y", .attributes = "t = list", .costs = "attr.t = 1"},
      "costs: column 1: 'attr.t' is no kind of work"},
-    {"AttributeTwice",
-     {.signature = "A -> Y", .attributes = "a = 1; a = 2", .costs = "free"},
-     "attributes: column 8: 'attr.a.given' is defined twice"},
-    {"AttributeNoEquals",
-     {.signature = "A -> Y", .attributes = "a = 1; b", .costs = "free"},
-     "attributes: column 8: expected \"name = "},
-    {"AttributeName",
-     {.signature = "A -> Y", .attributes = "a b = 1", .costs = "free"},
-     "attributes: column 1: 'a b = 1' is no attribute"},
-    {"AttributeInts",
-     {.signature = "A -> Y", .attributes = "k = [1, x]", .costs = "free"},
-     "'k = [1, x]' is no attribute"},
-    {"AttributeFloat",
-     {.signature = "A -> Y", .attributes = "f = 1.x", .costs = "free"},
-     "'f = 1.x' is no attribute"},
-    {"AttributeWords",
-     {.signature = "A -> Y", .attributes = "w = a|b c", .costs = "free"},
-     "'w = a|b c' is no attribute"},
 };
 
+void ExpectRefused(const char* name, const FormulaData& data, const char* error) {
+  const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(RowWith(data));
+  EXPECT_EQ(formulas.status().code(), absl::StatusCode::kInvalidArgument) << name;
+  EXPECT_THAT(std::string(formulas.status().message()), HasSubstr(error)) << name;
+}
+
 TEST(FormulaDataTest, WhatIsWrongIsSaid) {
-  for (const BadData& bad : kBadData) {
-    const absl::StatusOr<std::optional<Formulas>> formulas = FormulasOf(RowWith(bad.data));
-    EXPECT_EQ(formulas.status().code(), absl::StatusCode::kInvalidArgument) << bad.name;
-    EXPECT_THAT(std::string(formulas.status().message()), HasSubstr(bad.error)) << bad.name;
+  for (const BadText& bad : kBadSignatures) {
+    ExpectRefused(bad.name, {.signature = bad.text, .costs = "free"}, bad.error);
   }
+  for (const BadText& bad : kBadAttributes) {
+    ExpectRefused(bad.name, {.signature = "A -> Y", .attributes = bad.text, .costs = "free"},
+                  bad.error);
+  }
+  for (const BadData& bad : kBadData) ExpectRefused(bad.name, bad.data, bad.error);
 }
 
 TEST(FormulaDataTest, IsWrittenAsItIsRead) {
@@ -370,59 +370,61 @@ std::pair<std::string, std::string> OnGemm(const std::string& formula,
   return {result->terms[0].amount.ToString(), result->terms[0].filled};
 }
 
+struct AmountCase {
+  const char *formula, *amount, *filled;
+};
+
+// Formulas of OnGemm's node; of those that have no value, what is said instead.
+constexpr AmountCase kAmountCases[] = {
+    {"M*N*K", "6*n + 6", "2*(n + 1)*3"},
+    {"A.elements", "6", "2*3"},
+    {"A.elements^2 + 7 // A.elements", "37", "(2*3)^2 + 7 // (2*3)"},
+    {"C.given + C.elements + A.rank", "2", "0 + 0 + 2"},
+    {"A[1] + A[-1] + A[:1] + A[1:] + A[5:]", "12", "3 + 3 + 2 + 3 + 1"},
+    {"A[-5:] + A[:-5] + A[1:1] + A[-1:5]", "11", "6 + 1 + 1 + 3"},
+    {"A[attr.axes[0]]*attr.axes[:]", "0", "3*0"},
+    {"if(C.given, C[0], 5)", "5", "if(0, C[0], 5)"},
+    {"(M == 2) + (M != 2) + 4*(M < K) + 8*(M >= K)", "5",
+     "(2 == 2) + (2 != 2) + 4*(2 < 3) + 8*(2 >= 3)"},
+    {"(N > 1) + (N <= 1)", "1", "((n + 1) > 1) + ((n + 1) <= 1)"},
+    {"attr.mode.up + 2*attr.mode.down + 4*attr.alpha.is_1 + 8*attr.beta.is_0", "5",
+     "1 + 2*0 + 4*1 + 8*0"},
+    {"digits(K) + digits(8) + digits(0)", "6", "digits(3) + digits(8) + digits(0)"},
+    {"digits(2^39) + digits(2^45) + digits(2^100)", "187",
+     "digits(2^39) + digits(2^45) + digits(2^100)"},
+    {"A.elements ^ 2 + 2^A.elements", "100", "(2*3) ^ 2 + 2^(2*3)"},
+    {"B.elements^2", "9*n^2 + 18*n + 9", "(3*(n + 1))^2"},
+    {"Y[:1]*36 // B.elements", "floor(24/(n + 1))", "2*36 // (3*(n + 1))"},
+    {"2^M + version", "17", "2^2 + 13"},
+    {"A.is_float + attr.axes.count", "3", "1 + 2"},
+    {"if(N == 3, 1, 2)", "add = if(N == 3, 1, 2): column 10: whether n + 1 == 3 is not known", ""},
+    {"A[2]", "add = A[2]: column 1: A has no number 2 of 2", ""},
+    {"A[-3]", "add = A[-3]: column 1: A has no number -3 of 2", ""},
+    {"A[-2] + A[-1:] + A[:0]", "6", "2 + 3 + 1"},
+    {"A[N]", "add = A[N]: column 1: the index n + 1 is open", ""},
+    {"A[N:]", "add = A[N:]: column 1: the index n + 1 is open", ""},
+    {"A[:N]", "add = A[:N]: column 1: the index n + 1 is open", ""},
+    {"C[0]", "add = C[0]: column 1: the sizes of C are not known", ""},
+    {"A.value", "add = A.value: column 1: the content of A is not known", ""},
+    {"attr.axes.2", "add = attr.axes.2: column 1: attr.axes.2 is missing: the list is shorter", ""},
+    {"attr.axes.0 + 10*attr.axes.1 + 20*attr.axes[-1]", "1", "1 + 10*0 + 20*0"},
+    {"M - 5", "add = M - 5 is -3, which is negative", ""},
+    {"M - N", "-n + 1", "2 - (n + 1)"},
+    {"N", "n + 1", "n + 1"},
+    {"N^2", "n^2 + 2*n + 1", "(n + 1)^2"},
+    {"7 // B.elements", "floor(7/(3*n + 3))", "7 // (3*(n + 1))"},
+    {"B.elements // 7", "floor((3*n + 3)/7)", "3*(n + 1) // 7"},
+    {"2*B.elements", "6*n + 6", "2*3*(n + 1)"},
+    {"max(M, N) + min(K, 1)", "n + 2", "max(2, (n + 1)) + min(3, 1)"},
+    {"Y.rank + 2*Y.given + 4*Y.is_float + 8*B.rank + 32*C.is_float", "22",
+     "2 + 2*0 + 4*1 + 8*2 + 32*0"},
+    {"Y.elements", "2*n + 2", "2*(n + 1)"},
+    {"attr.alpha.is_2 + 2*attr.beta.is_1 + 4*attr.alpha.given + 8*attr.mode.given", "2",
+     "0 + 2*1 + 4*0 + 8*0"},
+};
+
 TEST(FormulaLanguageTest, AmountsAndFormulasWithSizes) {
-  const struct {
-    const char *formula, *amount, *filled;
-  } cases[] = {
-      {"M*N*K", "6*n + 6", "2*(n + 1)*3"},
-      {"A.elements", "6", "2*3"},
-      {"A.elements^2 + 7 // A.elements", "37", "(2*3)^2 + 7 // (2*3)"},
-      {"C.given + C.elements + A.rank", "2", "0 + 0 + 2"},
-      {"A[1] + A[-1] + A[:1] + A[1:] + A[5:]", "12", "3 + 3 + 2 + 3 + 1"},
-      {"A[-5:] + A[:-5] + A[1:1] + A[-1:5]", "11", "6 + 1 + 1 + 3"},
-      {"A[attr.axes[0]]*attr.axes[:]", "0", "3*0"},
-      {"if(C.given, C[0], 5)", "5", "if(0, C[0], 5)"},
-      {"(M == 2) + (M != 2) + 4*(M < K) + 8*(M >= K)", "5",
-       "(2 == 2) + (2 != 2) + 4*(2 < 3) + 8*(2 >= 3)"},
-      {"(N > 1) + (N <= 1)", "1", "((n + 1) > 1) + ((n + 1) <= 1)"},
-      {"attr.mode.up + 2*attr.mode.down + 4*attr.alpha.is_1 + 8*attr.beta.is_0", "5",
-       "1 + 2*0 + 4*1 + 8*0"},
-      {"digits(K) + digits(8) + digits(0)", "6", "digits(3) + digits(8) + digits(0)"},
-      {"digits(2^39) + digits(2^45) + digits(2^100)", "187",
-       "digits(2^39) + digits(2^45) + digits(2^100)"},
-      {"A.elements ^ 2 + 2^A.elements", "100", "(2*3) ^ 2 + 2^(2*3)"},
-      {"B.elements^2", "9*n^2 + 18*n + 9", "(3*(n + 1))^2"},
-      {"Y[:1]*36 // B.elements", "floor(24/(n + 1))", "2*36 // (3*(n + 1))"},
-      {"2^M + version", "17", "2^2 + 13"},
-      {"A.is_float + attr.axes.count", "3", "1 + 2"},
-      {"if(N == 3, 1, 2)", "add = if(N == 3, 1, 2): column 10: whether n + 1 == 3 is not known",
-       ""},
-      {"A[2]", "add = A[2]: column 1: A has no number 2 of 2", ""},
-      {"A[-3]", "add = A[-3]: column 1: A has no number -3 of 2", ""},
-      {"A[-2] + A[-1:] + A[:0]", "6", "2 + 3 + 1"},
-      {"A[N]", "add = A[N]: column 1: the index n + 1 is open", ""},
-      {"A[N:]", "add = A[N:]: column 1: the index n + 1 is open", ""},
-      {"A[:N]", "add = A[:N]: column 1: the index n + 1 is open", ""},
-      {"C[0]", "add = C[0]: column 1: the sizes of C are not known", ""},
-      {"A.value", "add = A.value: column 1: the content of A is not known", ""},
-      {"attr.axes.2", "add = attr.axes.2: column 1: attr.axes.2 is missing: the list is shorter",
-       ""},
-      {"attr.axes.0 + 10*attr.axes.1 + 20*attr.axes[-1]", "1", "1 + 10*0 + 20*0"},
-      {"M - 5", "add = M - 5 is -3, which is negative", ""},
-      {"M - N", "-n + 1", "2 - (n + 1)"},
-      {"N", "n + 1", "n + 1"},
-      {"N^2", "n^2 + 2*n + 1", "(n + 1)^2"},
-      {"7 // B.elements", "floor(7/(3*n + 3))", "7 // (3*(n + 1))"},
-      {"B.elements // 7", "floor((3*n + 3)/7)", "3*(n + 1) // 7"},
-      {"2*B.elements", "6*n + 6", "2*3*(n + 1)"},
-      {"max(M, N) + min(K, 1)", "n + 2", "max(2, (n + 1)) + min(3, 1)"},
-      {"Y.rank + 2*Y.given + 4*Y.is_float + 8*B.rank + 32*C.is_float", "22",
-       "2 + 2*0 + 4*1 + 8*2 + 32*0"},
-      {"Y.elements", "2*n + 2", "2*(n + 1)"},
-      {"attr.alpha.is_2 + 2*attr.beta.is_1 + 4*attr.alpha.given + 8*attr.mode.given", "2",
-       "0 + 2*1 + 4*0 + 8*0"},
-  };
-  for (const auto& c : cases) {
+  for (const AmountCase& c : kAmountCases) {
     EXPECT_EQ(OnGemm(c.formula), std::make_pair(std::string(c.amount), std::string(c.filled)))
         << c.formula;
   }

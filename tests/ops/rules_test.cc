@@ -367,44 +367,45 @@ TEST(BadRulesTest, AreRefusedWithTheirPlace) {
   }
 }
 
-// Of tensors: inputs and outputs, as they stand in lines 4 and 5.
+struct BadTensors {
+  const char *inputs, *outputs, *error;
+};
+
+// Inputs and outputs, as they stand in lines 4 and 5.
+constexpr BadTensors kBadTensors[] = {
+    {"'x'", "['y[1]']", "my.toml:4:8: inputs should be a list of strings"},
+    {"['x', 3]", "['y[1]']", "my.toml:4:14: inputs should be a list of strings"},
+    {"['x...', 'w']", "['y[1]']", "my.toml:4:17: only the last input can be any number"},
+    {"['x y']", "['y[1]']", "my.toml:4:10: 'x y' is no name of a tensor"},
+    {"[' 2x']", "['y[1]']", "my.toml:4:11: '2x' is no name of a tensor"},
+    {"['attr']", "['y[1]']", "my.toml:4:10: 'attr' is no name of a tensor"},
+    {"['x[a...]', 'w[a]']", "['y[1]']", "'a' is one dimension in one place, any number in another"},
+    {"['x[a]', 'w[a...]']", "['y[1]']", "'a' is one dimension in one place, any number in another"},
+    {"['x[?2]']", "['y[1]']", "my.toml:4:12: '2' is no name"},
+    {"['x[N, 2...]']", "['y[1]']", "my.toml:4:15: '2' is no name"},
+    {"['x[N, ]']", "['y[1]']", "my.toml:4:15: a size is missing"},
+    {"['x]N[']", "['y[1]']", "my.toml:4:13: expected name[sizes]: a bracket is not closed"},
+    {"['x[N] z']", "['y[1]']", "my.toml:4:11: expected name[sizes]: a bracket is not closed"},
+    {"['x[2*Q]']", "['y[1]']", "my.toml:4:14: nothing is named 'Q'"},
+    {"['x']", "'y'", "my.toml:5:9: outputs should be a list of strings"},
+    {"['x']", "['y[1] :']", "my.toml:5:16: a type is missing"},
+    {"['x']", "['y[1] : undefined']", "my.toml:5:18: 'undefined' is neither a type nor an input"},
+    {"['x']", "['y?[1]']", "my.toml:5:11: any output may be left out: write no ? here"},
+    {"['x']", "['y']", "my.toml:5:11: an output needs a shape, as y[batch, 10]"},
+    {"['x']", "['y...']", "my.toml:5:11: an output needs a shape, as y[batch, 10]"},
+    {"[]", "['y[10]']", "my.toml:5:11: without inputs an output needs a type"},
+    {"['x']", "['y[1]', 'y[2]']", "my.toml:5:19: there are two tensors 'y'"},
+    {"['x']", "['x[1]']", "my.toml:5:11: there are two tensors 'x'"},
+    {"['x']", "['y[1, Q]']", "my.toml:5:16: nothing is named 'Q'"},
+    {"['x']", "['y[-3]']", "my.toml:5:13: '-3' is never positive"},
+    {"['x[N]']", "['y[N...]']", "my.toml:5:13: no input has the dimensions 'N...'"},
+    {"['x', 'b?[r...]']", "['y[r...]']", "my.toml:5:13: no input has the dimensions 'r...'"},
+    {"['x']", "['y[...]']", "my.toml:5:13: no input has the dimensions '...'"},
+    {"['x']", "['y[?k, ?k]']", "'k' is defined twice"},
+};
+
 TEST(BadRulesTest, TensorsAreRefusedWithTheirPlace) {
-  const struct {
-    const char *inputs, *outputs, *error;
-  } cases[] = {
-      {"'x'", "['y[1]']", "my.toml:4:8: inputs should be a list of strings"},
-      {"['x', 3]", "['y[1]']", "my.toml:4:14: inputs should be a list of strings"},
-      {"['x...', 'w']", "['y[1]']", "my.toml:4:17: only the last input can be any number"},
-      {"['x y']", "['y[1]']", "my.toml:4:10: 'x y' is no name of a tensor"},
-      {"[' 2x']", "['y[1]']", "my.toml:4:11: '2x' is no name of a tensor"},
-      {"['attr']", "['y[1]']", "my.toml:4:10: 'attr' is no name of a tensor"},
-      {"['x[a...]', 'w[a]']", "['y[1]']",
-       "'a' is one dimension in one place, any number in another"},
-      {"['x[a]', 'w[a...]']", "['y[1]']",
-       "'a' is one dimension in one place, any number in another"},
-      {"['x[?2]']", "['y[1]']", "my.toml:4:12: '2' is no name"},
-      {"['x[N, 2...]']", "['y[1]']", "my.toml:4:15: '2' is no name"},
-      {"['x[N, ]']", "['y[1]']", "my.toml:4:15: a size is missing"},
-      {"['x]N[']", "['y[1]']", "my.toml:4:13: expected name[sizes]: a bracket is not closed"},
-      {"['x[N] z']", "['y[1]']", "my.toml:4:11: expected name[sizes]: a bracket is not closed"},
-      {"['x[2*Q]']", "['y[1]']", "my.toml:4:14: nothing is named 'Q'"},
-      {"['x']", "'y'", "my.toml:5:9: outputs should be a list of strings"},
-      {"['x']", "['y[1] :']", "my.toml:5:16: a type is missing"},
-      {"['x']", "['y[1] : undefined']", "my.toml:5:18: 'undefined' is neither a type nor an input"},
-      {"['x']", "['y?[1]']", "my.toml:5:11: any output may be left out: write no ? here"},
-      {"['x']", "['y']", "my.toml:5:11: an output needs a shape, as y[batch, 10]"},
-      {"['x']", "['y...']", "my.toml:5:11: an output needs a shape, as y[batch, 10]"},
-      {"[]", "['y[10]']", "my.toml:5:11: without inputs an output needs a type"},
-      {"['x']", "['y[1]', 'y[2]']", "my.toml:5:19: there are two tensors 'y'"},
-      {"['x']", "['x[1]']", "my.toml:5:11: there are two tensors 'x'"},
-      {"['x']", "['y[1, Q]']", "my.toml:5:16: nothing is named 'Q'"},
-      {"['x']", "['y[-3]']", "my.toml:5:13: '-3' is never positive"},
-      {"['x[N]']", "['y[N...]']", "my.toml:5:13: no input has the dimensions 'N...'"},
-      {"['x', 'b?[r...]']", "['y[r...]']", "my.toml:5:13: no input has the dimensions 'r...'"},
-      {"['x']", "['y[...]']", "my.toml:5:13: no input has the dimensions '...'"},
-      {"['x']", "['y[?k, ?k]']", "'k' is defined twice"},
-  };
-  for (const auto& c : cases) {
+  for (const BadTensors& c : kBadTensors) {
     const auto rules = LoadRules(absl::StrCat("[[op]]\ndomain='own'\nname='F'\ninputs=", c.inputs,
                                               "\noutputs=", c.outputs, "\nfree=true"),
                                  "my.toml");
@@ -573,62 +574,63 @@ constexpr Bad kContradictions[] = {
      "rule my.toml:1: mac = M*N*(8 - N) is -18, which is negative"},
 };
 
+struct BadNode {
+  const char *rule, *graph, *error;
+};
+
 // Other rules, with nodes that do not fit them. "?": so many nodes are unknown, since too little is
 // known.
+constexpr BadNode kBadNodes[] = {
+    {"inputs=['x[r..., K]', 'w[r..., K]']\noutputs=['y[r...]']\nadd='K'",
+     "(float[2,3,4] a, float[5,4] b) => (float c) { c = own.F(a, b) }",
+     "r of w stands for 1 dimensions, before for 2"},
+    {"inputs=['x[r..., K]', 'w[r..., K]']\noutputs=['y[r...]']\nadd='K'",
+     "(float[2,3,4] a, float[2,5,4] b) => (float c) { c = own.F(a, b) }", "r of w differs: 3 vs 5"},
+    {"inputs=['x[r..., K]']\noutputs=['y[r...]']\nadd='K'",
+     "(float a) => (float c) { c = own.F(a) }", "input 0 (x) has rank 0, not 1 or more"},
+    {"inputs=['x[4, N]']\noutputs=['y[N]']\nadd='N'",
+     "(float[3,5] a) => (float c) { c = own.F(a) }", "size 4 of x differs: 3 vs 4"},
+    {"inputs=['x[N - 3, N]']\noutputs=['y[N]']\nadd='N'",
+     "(float[3,5] a) => (float c) { c = own.F(a) }", "size N - 3 of x differs: 3 vs 2"},
+    {"attributes={h='int'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
+     "(float[5] a) => (float c) { c = own.F(a) }", "attribute h is missing"},
+    {"attributes={m='up|down'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
+     "(float[5] a) => (float c) { c = own.F<m=\"no\">(a) }", "m is 'no', not one of up, down"},
+    {"attributes={m='activation'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
+     "(float[5] a) => (float c) { c = own.F<m=\"no\">(a) }", "?"},
+    {"attributes={k=[5]}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='attr.k.1'",
+     "(float[5] a) => (float c) { c = own.F(a) }",
+     "add = attr.k.1: column 1: attr.k.1 is missing: the list is shorter"},
+    {"attributes={k=[5]}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='x[attr.k.0]'",
+     "(float[5] a) => (float c) { c = own.F(a) }",
+     "add = x[attr.k.0]: column 1: x has no number 5 of 1"},
+    {"inputs=['x[N]']\noutputs=['y[N]']\nadd='x[-2]'", "(float[5] a) => (float c) { c = own.F(a) }",
+     "add = x[-2]: column 1: x has no number -2 of 1"},
+    {"inputs=['x[N]']\noutputs=['y[N - 9]']\nadd='N'", "(float[5] a) => (float c) { c = own.F(a) }",
+     "size of y = N - 9 is -4, which is negative"},
+    {"inputs=['x[N]']\noutputs=['y[N]']\nlet=['h = 1 // (N - 5)']\nadd='h'",
+     "(float[5] a) => (float c) { c = own.F(a) }", "h = 1 // (N - 5): "},
+    {"inputs=['x[N]']\noutputs=['y[N]']\nadd='N'\nbytes_read='N - 9'",
+     "(float[5] a) => (float c) { c = own.F(a) }", "bytes_read = N - 9 is -4, which is negative"},
+    {"inputs=['x[N]']\noutputs=['y[N]']\nadd='N'\nbytes_written='N - 9'",
+     "(float[5] a) => (float c) { c = own.F(a) }",
+     "bytes_written = N - 9 is -4, which is negative"},
+    {"inputs=['x[N]']\noutputs=['y[N]']\nadd='x[N]'", "(float[B] a) => (float c) { c = own.F(a) }",
+     "?"},
+    {"inputs=['x', 'k']\noutputs=['y[k.value]']\nadd=1",
+     "(float[5] a, int64 b) => (float c) { c = own.F(a, b) }", "?"},
+    {"inputs=['x', 'k']\noutputs=['y[1]']\nadd='k.value'",
+     "(float[5] a, int64 b) => (float c) { c = own.F(a, b) }", "?"},
+    {"inputs=['x']\noutputs=['y[1]']\nadd='x.elements'",
+     "(float[5] a) => (float c) { b = other.G(a) c = own.F(b) }", "??"},
+    {"inputs=['x', 'r...']\noutputs=['y[1]']\nadd='r.elements'",
+     "(float[5] a) => (float c) { b = other.G(a) c = own.F(a, a, b, a) }", "??"},
+    {"inputs=['x', 'r...']\noutputs=['y[1]']\nadd='r.count'",
+     "(float[5] a) => (float c) { b = other.G(a) c = own.F(a, a, b, a) }", "?"},
+};
+
 TEST(BadRulesTest, NodesOfOtherRules) {
-  const struct {
-    const char *rule, *graph, *error;
-  } cases[] = {
-      {"inputs=['x[r..., K]', 'w[r..., K]']\noutputs=['y[r...]']\nadd='K'",
-       "(float[2,3,4] a, float[5,4] b) => (float c) { c = own.F(a, b) }",
-       "r of w stands for 1 dimensions, before for 2"},
-      {"inputs=['x[r..., K]', 'w[r..., K]']\noutputs=['y[r...]']\nadd='K'",
-       "(float[2,3,4] a, float[2,5,4] b) => (float c) { c = own.F(a, b) }",
-       "r of w differs: 3 vs 5"},
-      {"inputs=['x[r..., K]']\noutputs=['y[r...]']\nadd='K'",
-       "(float a) => (float c) { c = own.F(a) }", "input 0 (x) has rank 0, not 1 or more"},
-      {"inputs=['x[4, N]']\noutputs=['y[N]']\nadd='N'",
-       "(float[3,5] a) => (float c) { c = own.F(a) }", "size 4 of x differs: 3 vs 4"},
-      {"inputs=['x[N - 3, N]']\noutputs=['y[N]']\nadd='N'",
-       "(float[3,5] a) => (float c) { c = own.F(a) }", "size N - 3 of x differs: 3 vs 2"},
-      {"attributes={h='int'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
-       "(float[5] a) => (float c) { c = own.F(a) }", "attribute h is missing"},
-      {"attributes={m='up|down'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
-       "(float[5] a) => (float c) { c = own.F<m=\"no\">(a) }", "m is 'no', not one of up, down"},
-      {"attributes={m='activation'}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='N'",
-       "(float[5] a) => (float c) { c = own.F<m=\"no\">(a) }", "?"},
-      {"attributes={k=[5]}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='attr.k.1'",
-       "(float[5] a) => (float c) { c = own.F(a) }",
-       "add = attr.k.1: column 1: attr.k.1 is missing: the list is shorter"},
-      {"attributes={k=[5]}\ninputs=['x[N]']\noutputs=['y[N]']\nadd='x[attr.k.0]'",
-       "(float[5] a) => (float c) { c = own.F(a) }",
-       "add = x[attr.k.0]: column 1: x has no number 5 of 1"},
-      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='x[-2]'",
-       "(float[5] a) => (float c) { c = own.F(a) }",
-       "add = x[-2]: column 1: x has no number -2 of 1"},
-      {"inputs=['x[N]']\noutputs=['y[N - 9]']\nadd='N'",
-       "(float[5] a) => (float c) { c = own.F(a) }", "size of y = N - 9 is -4, which is negative"},
-      {"inputs=['x[N]']\noutputs=['y[N]']\nlet=['h = 1 // (N - 5)']\nadd='h'",
-       "(float[5] a) => (float c) { c = own.F(a) }", "h = 1 // (N - 5): "},
-      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='N'\nbytes_read='N - 9'",
-       "(float[5] a) => (float c) { c = own.F(a) }", "bytes_read = N - 9 is -4, which is negative"},
-      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='N'\nbytes_written='N - 9'",
-       "(float[5] a) => (float c) { c = own.F(a) }",
-       "bytes_written = N - 9 is -4, which is negative"},
-      {"inputs=['x[N]']\noutputs=['y[N]']\nadd='x[N]'",
-       "(float[B] a) => (float c) { c = own.F(a) }", "?"},
-      {"inputs=['x', 'k']\noutputs=['y[k.value]']\nadd=1",
-       "(float[5] a, int64 b) => (float c) { c = own.F(a, b) }", "?"},
-      {"inputs=['x', 'k']\noutputs=['y[1]']\nadd='k.value'",
-       "(float[5] a, int64 b) => (float c) { c = own.F(a, b) }", "?"},
-      {"inputs=['x']\noutputs=['y[1]']\nadd='x.elements'",
-       "(float[5] a) => (float c) { b = other.G(a) c = own.F(b) }", "??"},
-      {"inputs=['x', 'r...']\noutputs=['y[1]']\nadd='r.elements'",
-       "(float[5] a) => (float c) { b = other.G(a) c = own.F(a, a, b, a) }", "??"},
-      {"inputs=['x', 'r...']\noutputs=['y[1]']\nadd='r.count'",
-       "(float[5] a) => (float c) { b = other.G(a) c = own.F(a, a, b, a) }", "?"},
-  };
-  for (const auto& c : cases) {
+  for (const BadNode& c : kBadNodes) {
     const auto report =
         CountGraph(c.graph, absl::StrCat("[[op]]\ndomain='own'\nname='F'\n", c.rule, "\n"));
     if (c.error[0] == '?') {

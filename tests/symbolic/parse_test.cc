@@ -250,6 +250,7 @@ TEST(FormulaTest, WhatIsNotChosenIsNotLookedUp) {
                   {"if(zero, digits(nosuch), 5)", "5"},
                   {"if(zero, n < m, 5)", "5"},
                   {"if(zero, if(n - m, 1, 2), 5)", "5"},
+                  {"if(zero, floor(3/if(five, 1, 2)), 5)", "5"},
                   {"if(1, if(zero, nosuch, 3), nosuch)", "3"},
                   {"if(if(zero, nosuch, 1), 4, nosuch)", "4"},
                   {"if(zero, nosuch, 5) + nosuch", "column 23: no size is called nosuch"},
