@@ -1,6 +1,7 @@
 // GraphProto, and the names of a graph.
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
@@ -244,8 +245,7 @@ inline bool Parser::DefineOutput(Scope& scope, ValueId id, bool is_new, NodeId p
 
 bool Parser::FlushMentions(Scope& scope) {
   if (scope.ready == 0) return CheckIds(model_->values.size() + kMaxPending, "values");
-  for (size_t i = 0; i < scope.ready; ++i) {
-    const Scope::Mention& mention = scope.pending[i];
+  for (const Scope::Mention& mention : std::span(scope.pending).first(scope.ready)) {
     if (mention.name.empty()) continue;  // left out
     const size_t before = model_->values.size();
     const ValueId id = Mention(scope, mention.name, mention.hash);

@@ -1,5 +1,6 @@
 // NodeProto.
 #include <algorithm>
+#include <span>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/attributes.h"
@@ -159,8 +160,8 @@ bool Parser::FinishNode(Scope& scope, NodeId id, NodeDraft& draft) {
   n.inputs = absl::Span<const OptionalValueId>(inputs, draft.inputs);
   n.outputs = absl::Span<const OptionalValueId>(outputs, draft.outputs);
   AddNode(id, n);
-  for (size_t i = scope.ready; i < scope.num_pending; ++i) {
-    Scope::Mention& mention = scope.pending[i];
+  for (Scope::Mention& mention :
+       std::span(scope.pending).subspan(scope.ready, scope.num_pending - scope.ready)) {
     mention.place = mention.producer == kNone ? inputs++ : outputs++;
     *mention.place = kNone;
   }

@@ -1,16 +1,36 @@
 #!/usr/bin/env python3
-"""The programs that are shipped are built so that a mistake in them is hard to use: hardening_test.py LIBRARY PROGRAM...
+"""The programs that are shipped are built so that a mistake in them is hard to use: hardening_test.py BUILD LIBRARY PROGRAM...
+
+BUILD holds compile_commands.json: every file of ours is compiled with all of FLAGS, and nothing takes one back.
 
 LIBRARY is our own archive, whose objects show what they were compiled with. Debian's archives, which the programs hold as well, have
 no marks of their own for control-flow protection (CET), so that the programs have none either: the linker keeps a mark that all have.
 """
 
+import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 import unittest
 
-LIBRARY, *PROGRAMS = sys.argv[1:]
+BUILD, LIBRARY, *PROGRAMS = sys.argv[1:]
+
+FLAGS = (
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fstack-protector-strong",
+    "-fstack-clash-protection",
+    "-fcf-protection=return",
+    "-ftrivial-auto-var-init=zero",
+    "-D_FORTIFY_SOURCE=3",
+    "-D_GLIBCXX_ASSERTIONS",
+)
+TAKEN_BACK = re.compile(
+    r"-fno-(pic|PIC|stack-protector|stack-clash-protection)|-fcf-protection=none|-ftrivial-auto-var-init=(?!zero)"
+    r"|-U_GLIBCXX_ASSERTIONS|-D_FORTIFY_SOURCE=(?!3)|-fstack-protector$|-w$"
+)
 
 
 def readelf(*arguments):
@@ -49,12 +69,21 @@ class LibraryTest(unittest.TestCase):
     def objects_that_call(self, function):
         return len(re.findall(rf"UND {function}\n", readelf("--symbols", LIBRARY)))
 
+    def test_every_file_is_compiled_with_all_flags(self):
+        with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as file:
+            commands = [command for command in json.load(file) if "/_deps/" not in command["file"]]
+        self.assertGreater(len(commands), 20)
+        for command in commands:
+            arguments = shlex.split(command["command"])
+            with self.subTest(file=command["file"]):
+                self.assertEqual([flag for flag in FLAGS if flag not in arguments], [])
+                self.assertEqual([argument for argument in arguments if TAKEN_BACK.match(argument)], [])
+
     def test_compiled_with_checks(self):
         objects = len(re.findall(r"^File: ", readelf("--file-header", LIBRARY), re.MULTILINE))
         self.assertGreater(objects, 10)
-        # CMakeLists.txt names nine files that go without; the others are a batch each, or a file each.
-        self.assertGreater(self.objects_that_call("__stack_chk_fail"), 0.9 * (objects - 9))
-        self.assertGreater(self.objects_that_call("_ZSt21__glibcxx_assert_fail\\w+"), 0.4 * objects)
+        self.assertGreater(self.objects_that_call("__stack_chk_fail"), 0.9 * objects)
+        self.assertGreater(self.objects_that_call("_ZSt21__glibcxx_assert_fail\\w+"), 0.9 * objects)
         self.assertGreater(self.objects_that_call("__\\w+_chk"), 0)
 
     def test_control_flow_protection(self):
