@@ -236,12 +236,14 @@ enum class Traits : uint32_t {
   kNotMemoised = 4,  // result depends on more than operator, attributes and input facts
   kUnknown = 8,  // known by name, but without a public meaning: `note` says why; counts as unknown
   kRandom = 16,  // output is not constant even when all inputs are
-  kShapeOnly = 32,  // looks at the shapes of its inputs, never at what they hold: Shape, Size
-  kMovesMask = 64,  // moves, tests or adds what may be a mask; to another type (`to`): to bool
-  kStored = 128,    // the file holds what it yields: Constant
-  kInPlace = 256,   // a runtime may write output 0 over an input of its size
-  kStrided = 512,   // in PyTorch, outputs look into the memory of input 0: Transpose, Slice
-  kSelects = 1024,  // so they do if input 1 is one constant index: Gather
+  kShapeOnly = 32,      // looks at the shapes of its inputs, never at what they hold: Shape, Size
+  kMovesMask = 64,      // moves, tests or adds what may be a mask; to another type (`to`): to bool
+  kStored = 128,        // the file holds what it yields: Constant
+  kInPlace = 256,       // a runtime may write output 0 over an input of its size
+  kStrided = 512,       // in PyTorch, outputs look into the memory of input 0: Transpose, Slice
+  kSelects = 1024,      // so they do if input 1 is one constant index: Gather
+  kQuantizes = 2048,    // a runtime fuses it into what makes input 0: QuantizeLinear
+  kDequantizes = 4096,  // a runtime fuses it into what reads output 0: DequantizeLinear
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));

@@ -162,6 +162,7 @@ constexpr OpDef kQuantizationRows[] = {
      .count = CountQuantizeLinear,
      .examples = kQuantizeLinearExamples,
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
+     .traits = Traits::kQuantizes,
      .note =
          "All in floating point. Float8 and float4 outputs are made by a cast, which is free: no "
          "round and no cmp."},
@@ -174,6 +175,7 @@ constexpr OpDef kQuantizationRows[] = {
      .count = CountDequantizeLinear,
      .examples = kDequantizeLinearExamples,
      .operands = {.weights = InputBits({0}), .not_parameters = InputBits({1, 2})},
+     .traits = Traits::kDequantizes,
      .note = "All in floating point."},
     {.name = "DynamicQuantizeLinear",
      .versions = kDynamicQuantizeLinearVersions,

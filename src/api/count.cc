@@ -36,6 +36,8 @@ RooflineReport DescribeRoofline(const DeviceChoice& on, const Roofline& rates) {
   report.peak = *on.device.PeakOf(on.precision);
   report.bytes_per_second = *on.device.bytes_per_second;
   report.memory_source = on.device.memory_source;
+  report.cache_bytes = on.device.cache_bytes;
+  report.cache_source = on.device.cache_source;
   report.rates = rates;
   return report;
 }
@@ -47,8 +49,10 @@ absl::StatusOr<Report> MakeOwnReport(const Analysis& analysis, const CountOption
                      RooflineOf(options.on_device->device, options.on_device->precision));
     how.roofline = DescribeRoofline(*options.on_device, rates);
     if (options.module.empty()) {
-      ASSIGN_OR_RETURN(how.roofline->fused_time_bound,
-                       FusedTimeBound(analysis.inference, analysis.counts, rates));
+      how.roofline->compulsory_bytes =
+          CompulsoryBytes(analysis.inference, analysis.counts, options.on_device->precision);
+      ASSIGN_OR_RETURN(how.roofline->fused_time_estimate,
+                       FusedTimeEstimate(analysis.inference, analysis.counts, rates));
     }
   }
   return MakeReport(analysis.inference, analysis.counts, how);

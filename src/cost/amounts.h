@@ -32,7 +32,8 @@ struct Amounts {
   Expr bops;              // macs, each times the bits of both operands as stored
   Expr gradient_flops;    // of the backward pass, as autograd executes it
   Expr gradient_macs;     // of these
-  Expr time_bound;        // node by node on a device: see Roofline of src/cost/roofline.h
+  Expr time_bound;        // arithmetic at a device's peak: see Roofline of src/cost/roofline.h
+  Expr time_estimate;     // node by node on a device, with all tensors in its memory
 
   // this += other * times.
   void Add(const Amounts& other, const Expr& times = 1);
@@ -90,6 +91,8 @@ inline constexpr Quantity kQuantities[] = {
      &Amounts::gradient_macs, Quantity::Needs::kTraining},
     {"time_bound_zs", "time bound", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork,
      &Amounts::time_bound, Quantity::Needs::kDevice},
+    {"time_estimate_zs", "time estimate", Quantity::Unit::kZeptoseconds, Quantity::Of::kWork,
+     &Amounts::time_estimate, Quantity::Needs::kDevice},
     // clang-format on
 };
 inline constexpr size_t kNumQuantities = sizeof(kQuantities) / sizeof(kQuantities[0]);

@@ -45,14 +45,40 @@ Amounts Tally::ShapeWorkAmounts() const {
   kept.flops = 2 * flops[Kind::kMac];
   kept.other_flops = 0;
   kept.int_ops = 2 * int_ops[Kind::kMac];
-  kept.time_bound = 0;
+  kept.time_bound = kept.time_estimate = 0;
   if (amounts.foldable_flops != Expr(0)) kept.foldable_flops = kept.flops;
   return kept;
 }
 
-Expr TimedOperations(const Tally& own) {
+Expr StoredBytes(const Fact& fact) {
+  if (!fact.is_tensor()) return 0;
+  if (fact.stored == DType::kUndefined) return BytesOf(fact).value_or(0);
+  Fact stored = Fact::Tensor(fact.stored, fact.shape);
+  return BytesOf(stored).value_or(0);
+}
+
+TimedWork TimedWorkOf(const Inference& inference, const Call& call, const Tally& own) {
+  const Traits traits = call.def == nullptr ? Traits::kNone : call.def->traits;
+  if (Has(traits, Traits::kDequantizes)) return {};
   const bool integers = !own.int_ops[Kind::kMac].is_zero();
-  return integers ? own.amounts.flops + own.amounts.int_ops : own.amounts.flops;
+  TimedWork work = {integers ? own.amounts.flops + own.amounts.int_ops : own.amounts.flops,
+                    own.amounts.bytes_read, own.amounts.bytes_written};
+  const auto as_stored = [&](absl::Span<const FactId> facts, Expr* bytes) {
+    Expr whole, stored;
+    for (FactId id : facts) {
+      const Fact& fact = inference.fact(id);
+      if (fact.is_tensor()) whole += BytesOf(fact).value_or(0);
+      stored += StoredBytes(fact);
+    }
+    if (whole != stored && *bytes == whole) *bytes = stored;
+  };
+  as_stored(call.inputs, &work.bytes_read);
+  as_stored(call.outputs, &work.bytes_written);
+  if (Has(traits, Traits::kQuantizes) && !call.inputs.empty()) {
+    const Fact& x = inference.fact(call.inputs[0]);
+    work.bytes_read -= x.is_tensor() ? BytesOf(x).value_or(0) : Expr(0);
+  }
+  return work;
 }
 
 namespace {
@@ -85,7 +111,7 @@ std::vector<Expr> AmountsOf(const Tally& tally) {
 
 int64_t TermsOf(const Tally& tally) {
   int64_t terms = tally.amounts.bytes_read.NumTerms() + tally.amounts.bytes_written.NumTerms() +
-                  tally.amounts.time_bound.NumTerms();
+                  tally.amounts.time_bound.NumTerms() + tally.amounts.time_estimate.NumTerms();
   const auto add = [&](Kind, const Expr& amount) { terms += amount.NumTerms(); };
   tally.flops.ForEach(add);
   tally.int_ops.ForEach(add);
@@ -255,7 +281,7 @@ class Counter {
     } else if (call.def != nullptr) {
       RETURN_IF_ERROR(CountOperator(call, result));
     }
-    if (roofline_ && !call.constant) AddTime(&result->own);
+    if (roofline_ && !call.constant) AddTime(call, &result->own);
     if (!call.bodies.empty()) {
       CountBodies(call, result);
       RETURN_IF_ERROR(CheckTimeOfTrips(call, *result));
@@ -290,26 +316,27 @@ class Counter {
     result->body_times.assign(call.bodies.size(), 0);
   }
 
-  void AddTime(Tally* own) const {
-    Amounts& amounts = own->amounts;
-    amounts.time_bound =
-        roofline_->TimeOf(TimedOperations(*own), amounts.bytes_read + amounts.bytes_written);
+  void AddTime(const Call& call, Tally* own) const {
+    const TimedWork work = TimedWorkOf(in_, call, *own);
+    own->amounts.time_bound = roofline_->ComputeTime(work.operations);
+    own->amounts.time_estimate =
+        roofline_->TimeOf(work.operations, work.bytes_read + work.bytes_written);
   }
 
-  // A bound is a maximum, so that it may be no polynomial of the trip's number where all else is.
+  // An estimate is a maximum. It may be no polynomial of the trip's number where all else is.
   absl::Status CheckTimeOfTrips(const Call& call, const CallCost& cost) const {
     if (!roofline_ || !call.growing.has_value()) return absl::OkStatus();
     Tally sum;
     AddBodies(call, cost, &sum);
     const Expr& trip =
-        out_.instances[static_cast<size_t>(call.bodies[0].instance)].amounts.time_bound;
+        out_.instances[static_cast<size_t>(call.bodies[0].instance)].amounts.time_estimate;
     if (cost.coverage == Coverage::kUnknown ||
-        SumOver(trip, call.growing->symbol, call.growing->count) == sum.amounts.time_bound) {
+        SumOver(trip, call.growing->symbol, call.growing->count) == sum.amounts.time_estimate) {
       return absl::OkStatus();
     }
     return absl::UnimplementedError(absl::StrCat(
         Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
-        ": its sizes change from trip to trip, and the bound on its time has no closed form; "
+        ": its sizes change from trip to trip, and the estimate of its time has no closed form; "
         "count without --device"));
   }
 
@@ -319,7 +346,7 @@ class Counter {
     Tally sum;
     AddBodies(call, cost, &sum);
     Tally one = out_.instances[static_cast<size_t>(call.bodies[0].instance)];
-    sum.amounts.time_bound = one.amounts.time_bound = 0;
+    sum.amounts.time_estimate = one.amounts.time_estimate = 0;
     std::vector<Expr> sums = AmountsOf(sum);
     std::vector<Expr> trip = AmountsOf(one);
     if (sums.size() != trip.size()) return false;

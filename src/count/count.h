@@ -71,9 +71,18 @@ struct UnknownItem {
   std::string reason;
 };
 
-// The work of a node that takes time on a device: FLOPs, and where integers are multiplied the work
-// on integers as well.
-Expr TimedOperations(const Tally& own);
+// The work of a call that takes time on a device. Operations are FLOPs, and where integers are
+// multiplied the work on integers as well. Runtimes fuse what a QDQ graph writes apart:
+// DequantizeLinear takes no time, and what reads its output reads the stored type; QuantizeLinear
+// does not read its input.
+struct TimedWork {
+  Expr operations, bytes_read, bytes_written;
+};
+TimedWork TimedWorkOf(const Inference& inference, const Call& call, const Tally& own);
+
+// Bytes of a tensor in the type that it was dequantised from, if it was. 0 where they are not
+// known.
+Expr StoredBytes(const Fact& fact);
 
 struct Counts {
   std::vector<CallCost> calls;   // by CallId
@@ -90,9 +99,10 @@ struct Counts {
   const Tally& run_of(InstanceId id) const { return instances[static_cast<size_t>(id)]; }
 };
 
-// With a roofline, Amounts::time_bound is the sum of the bounds of all nodes. Work on constants,
-// which a runtime does once, and shape arithmetic take no time. Unimplemented for a loop of growing
-// sizes whose bound has no closed form.
+// With a roofline, Amounts::time_bound is the arithmetic of all nodes at the peak, and
+// time_estimate the sum of max(arithmetic, bytes) over the nodes. Work on constants, which a
+// runtime does once, and shape arithmetic take no time. Unimplemented for a loop of growing sizes
+// whose estimate has no closed form.
 absl::StatusOr<Counts> Count(const Inference& inference,
                              CausalCounting causal = CausalCounting::kFull,
                              const std::optional<Roofline>& roofline = std::nullopt);

@@ -42,6 +42,9 @@ struct Device {
   std::vector<PeakFigure> peaks;
   std::optional<int64_t> memory_bytes, bytes_per_second;
   std::string memory_source;
+  // The largest cache in front of that memory.
+  std::optional<int64_t> cache_bytes;
+  std::string cache_source;
   // Measured: the best bf16 matrix product that somebody found, in 10^9 FLOP/s.
   std::optional<int64_t> achievable_giga;
   std::string achievable_source;
@@ -53,7 +56,7 @@ struct Device {
 // In the order of the table.
 const std::vector<Device>& AllDevices();
 // Devices of the user's own: a list [[device]] with name, title, aliases, source, memory_bytes,
-// bytes_per_second and a table peaks, in FLOP/s. Errors name the file and the line.
+// cache_bytes, bytes_per_second and a table peaks, in FLOP/s. Errors name the file and the line.
 absl::StatusOr<std::vector<Device>> LoadDevices(absl::string_view toml, absl::string_view file);
 
 // By its name or an alias, whatever their case; never by a part of it. `own` before ours. NotFound,

@@ -381,6 +381,36 @@ constexpr DeviceRow kDevices[] = {
      "Apple publishes no peak; --peak takes yours."},
 };
 
+// ---- Caches: the largest one in front of the memory; what has no source is not there
+
+struct CacheRow {
+  absl::string_view device;
+  int64_t bytes;
+  const char* source;
+};
+constexpr int64_t kKib = 1024;
+constexpr char kCdna3[] = "AMD CDNA 3 architecture whitepaper, Infinity Cache";
+constexpr char kHopper[] = "NVIDIA H100 Tensor Core GPU architecture whitepaper";
+constexpr char kAmpere100[] = "NVIDIA A100 Tensor Core GPU architecture whitepaper";
+constexpr char kGa102[] = "NVIDIA Ampere GA102 GPU architecture whitepaper";
+constexpr CacheRow kCaches[] = {
+    {"v100-sxm2", 6144 * kKib, "NVIDIA Tesla V100 GPU architecture whitepaper"},
+    {"v100-sxm2-16gb", 6144 * kKib, "NVIDIA Tesla V100 GPU architecture whitepaper"},
+    {"t4", 4096 * kKib, "NVIDIA Turing GPU architecture whitepaper"},
+    {"a100-sxm", 40960 * kKib, kAmpere100},
+    {"a100-sxm-40gb", 40960 * kKib, kAmpere100},
+    {"a100-pcie", 40960 * kKib, kAmpere100},
+    {"a40", 6144 * kKib, kGa102},
+    {"a6000", 6144 * kKib, kGa102},
+    {"rtx-4090", 73728 * kKib, kAda},
+    {"rtx-6000-ada", 98304 * kKib, kAda},
+    {"rtx-5090", 98304 * kKib, kBlackwellRtx},
+    {"h100-sxm", 51200 * kKib, kHopper},
+    {"h100-pcie", 51200 * kKib, kHopper},
+    {"mi300x", 256 * 1024 * kKib, kCdna3},
+    {"mi300a", 256 * 1024 * kKib, kCdna3},
+};
+
 Device MakeDevice(const DeviceRow& row) {
   Device device;
   device.name = row.name;
@@ -393,6 +423,11 @@ Device MakeDevice(const DeviceRow& row) {
   if (row.memory_bytes != 0) device.memory_bytes = row.memory_bytes;
   if (row.bytes_per_second != 0) device.bytes_per_second = row.bytes_per_second;
   device.memory_source = row.memory_source;
+  for (const CacheRow& cache : kCaches) {
+    if (cache.device != device.name) continue;
+    device.cache_bytes = cache.bytes;
+    device.cache_source = cache.source;
+  }
   if (row.achievable_giga != 0) {
     device.achievable_giga = row.achievable_giga;
     device.achievable_source = kGuide;

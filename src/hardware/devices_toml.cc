@@ -22,7 +22,8 @@ namespace {
 constexpr double kMostPerSecond = 1e24;
 constexpr double kGigaPerSecond = 1e9;
 constexpr absl::string_view kDeviceKeys[] = {
-    "name", "title", "aliases", "source", "memory_bytes", "bytes_per_second", "peaks"};
+    "name",         "title",       "aliases",          "source",
+    "memory_bytes", "cache_bytes", "bytes_per_second", "peaks"};
 
 absl::string_view ViewOf(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -133,6 +134,8 @@ class DeviceReader : private TomlFile {
     RETURN_IF_ERROR(ReadAliases(table, &device));
     RETURN_IF_ERROR(ReadPeaks(table, source, &device));
     RETURN_IF_ERROR(Whole(table, "memory_bytes", &device.memory_bytes));
+    RETURN_IF_ERROR(Whole(table, "cache_bytes", &device.cache_bytes));
+    device.cache_source = source;
     RETURN_IF_ERROR(Whole(table, "bytes_per_second", &device.bytes_per_second));
     return device;
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -31,12 +32,16 @@ constexpr size_t kStepsPerFusedNode = 8;
 bool IsElementwise(const OpDef& def) {
   const auto any_of = [](auto rule, auto... rules) { return ((rule == rules) || ...); };
   return def.count == &CountPerOutputElement || def.evaluate != nullptr ||
+         Has(def.traits, Traits::kQuantizes) ||
          any_of(def.infer, &InferUnary, &InferUnaryBool, &InferBroadcast, &InferBroadcastBool);
 }
 
+// Whether output 0 is input 0, as memory has it.
 bool IsView(const Call& call) {
-  return call.def != nullptr && Has(call.def->traits, Traits::kView) &&
-         !Has(call.def->traits, Traits::kShapeOnly);
+  if (call.def == nullptr) return false;
+  const Traits traits = call.def->traits;
+  return Has(traits, Traits::kDequantizes) ||
+         (Has(traits, Traits::kView) && !Has(traits, Traits::kShapeOnly));
 }
 
 // Values that other graphs read, or callers.
@@ -132,11 +137,11 @@ class Fuser {
     const std::optional<size_t> joined = elementwise ? KernelToJoin(node, call) : std::nullopt;
     const size_t kernel = joined.value_or(kernels_.size());
     if (!joined) AddKernel(id);
-    const Tally& own = counts_.cost(id).own;
-    kernels_[kernel].operations.Add(TimedOperations(own));
-    kernels_[kernel].bytes.Add(own.amounts.bytes_read + own.amounts.bytes_written);
+    const TimedWork work = TimedWorkOf(in_, call, counts_.cost(id).own);
+    kernels_[kernel].operations.Add(work.operations);
+    kernels_[kernel].bytes.Add(work.bytes_read + work.bytes_written);
     Read(node, call, kernel);
-    Write(node, call, own.amounts.bytes_written, kernel);
+    Write(node, call, work.bytes_written, kernel);
   }
 
   void AddKernel(CallId id) {
@@ -145,7 +150,7 @@ class Fuser {
     Kernel& kernel = kernels_.emplace_back();
     kernel.fuses = call.bodies.empty() && cost.coverage != Coverage::kUnknown;
     if (call.growing.has_value()) {  // as far as trips can be summed up
-      kernel.bodies = cost.tally().amounts.time_bound - cost.own.amounts.time_bound;
+      kernel.bodies = cost.tally().amounts.time_estimate - cost.own.amounts.time_estimate;
       return;
     }
     ExprSum bodies;
@@ -186,14 +191,17 @@ class Fuser {
   }
 
   void Read(const Node& node, const Call& call, size_t kernel) {
-    for (size_t j = 0; j < node.inputs.size(); ++j) {
+    for (size_t j = 0; j < node.inputs.size() && node.inputs[j].has_value(); ++j) {
       Made* tensor = MadeBy(node.inputs[j]);
-      if (tensor == nullptr) continue;
-      if (tensor->kernel == kernel) {
-        tensor->is_read_inside = true;
-        if (j < call.inputs.size()) kernels_[kernel].bytes.Add(Expr(0) - Bytes(call.inputs[j]));
-        continue;
+      const bool inside = tensor != nullptr && tensor->kernel == kernel;
+      const bool again = !read_.emplace(kernel, Stored(*node.inputs[j])).second;
+      // The input of a QuantizeLinear is not in its bytes.
+      const bool counted = j < call.inputs.size() && !Has(call.def->traits, Traits::kQuantizes);
+      if ((inside || again) && counted) {
+        kernels_[kernel].bytes.Add(Expr(0) - StoredBytes(in_.fact(call.inputs[j])));
       }
+      if (inside) tensor->is_read_inside = true;
+      if (tensor == nullptr || inside) continue;
       tensor->is_read_outside = true;
       Kernel& from = kernels_[tensor->kernel];
       from.is_read = true;
@@ -203,12 +211,12 @@ class Fuser {
 
   void Write(const Node& node, const Call& call, const Expr& written, size_t kernel) {
     ExprSum all;
-    for (FactId fact : call.outputs) all.Add(Bytes(fact));
+    for (FactId fact : call.outputs) all.Add(StoredBytes(in_.fact(fact)));
     const bool whole = written == all.Total();
     for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
       if (!node.outputs[j]) continue;
       made_[*node.outputs[j]] = tensors_.size();
-      tensors_.push_back({*node.outputs[j], kernel, Bytes(call.outputs[j]), whole});
+      tensors_.push_back({*node.outputs[j], kernel, StoredBytes(in_.fact(call.outputs[j])), whole});
     }
   }
 
@@ -220,25 +228,140 @@ class Fuser {
     }
   }
 
-  Expr Bytes(FactId id) const {
-    const Fact& fact = in_.fact(id);
-    return fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
-  }
-
   const Inference& in_;
   const ModelData& model_;
   const Counts& counts_;
   const Roofline& roofline_;
   const absl::flat_hash_set<ValueId>& outside_;
   const std::vector<Expr>& fused_;
-  absl::flat_hash_map<ValueId, ValueId> stored_;  // of views
-  absl::flat_hash_map<ValueId, size_t> made_;     // place in tensors_
-  absl::flat_hash_set<ValueId> seen_outside_;     // through a view
+  absl::flat_hash_map<ValueId, ValueId> stored_;          // of views
+  absl::flat_hash_map<ValueId, size_t> made_;             // place in tensors_
+  absl::flat_hash_set<ValueId> seen_outside_;             // through a view
+  absl::flat_hash_set<std::pair<size_t, ValueId>> read_;  // by which kernel
   std::vector<Made> tensors_;
   std::vector<Kernel> kernels_;
 };
 
+int64_t BitsOf(Precision precision) {
+  switch (precision) {
+    case Precision::kFp64:
+      return 64;
+    case Precision::kFp32:
+    case Precision::kTf32:
+      return 32;
+    case Precision::kBf16:
+    case Precision::kFp16:
+      return 16;
+    case Precision::kFp8:
+    case Precision::kInt8:
+      return 8;
+    case Precision::kFp4:
+    case Precision::kInt4:
+      return 4;
+  }
+  return 0;
+}
+
+// What the nodes of the main graph have to move.
+class CompulsoryTraffic {
+ public:
+  CompulsoryTraffic(const Inference& inference, const Counts& counts, Precision precision)
+      : in_(inference), model_(*inference.model), counts_(counts), bits_(BitsOf(precision)) {}
+
+  Expr Bytes() {
+    const Instance& main = in_.instance(0);
+    const absl::Span<const NodeId> nodes = model_.graph(main.graph).nodes;
+    for (size_t i = 0; i < nodes.size() && i < main.calls.size(); ++i) {
+      SpendSteps(kStepsPerFusedNode);
+      const bool shape_work = !main.shape_work.empty() && main.shape_work[i];
+      if (!shape_work) Visit(model_.node(nodes[i]), main.calls[i]);
+    }
+    for (ValueId output : model_.graph(main.graph).outputs) {
+      const auto written = written_.find(Source(output));
+      if (written == written_.end()) continue;
+      total_.Add(written->second);
+      written_.erase(written);
+    }
+    return total_.Total();
+  }
+
+ private:
+  ValueId Source(ValueId value) const {
+    const auto it = source_.find(value);
+    return it == source_.end() ? value : it->second;
+  }
+
+  // In the narrower of its type and the precision.
+  Expr BytesOfFact(const Fact& fact) const {
+    if (!fact.is_tensor() || !fact.shape.ranked()) return 0;
+    const DType type = fact.stored == DType::kUndefined ? fact.dtype : fact.stored;
+    return FloorDiv(fact.shape.NumElements() * BitsIn(type), 8);
+  }
+  int64_t BitsIn(DType type) const {
+    const int64_t bits = BitsPerElement(type);
+    return IsFloat(type) ? std::min(bits_, bits) : bits;
+  }
+
+  void Visit(const Node& node, CallId id) {
+    const Call& call = in_.call(id);
+    const bool by_rule = call.def != nullptr && call.bodies.empty() && call.problem.ok();
+    if (by_rule && node.inputs.size() > 0 && node.inputs[0] && node.outputs[0] &&
+        (IsView(call) || call.constant)) {
+      source_[*node.outputs[0]] = Source(*node.inputs[0]);
+      if (call.constant) made_of_constants_.insert(Source(*node.inputs[0]));
+      return;
+    }
+    if (!by_rule || call.constant) return;
+    const Amounts& own = counts_.cost(id).own.amounts;
+    Expr read, written;
+    for (FactId fact : call.inputs) read += WholeBytes(fact);
+    for (FactId fact : call.outputs) written += WholeBytes(fact);
+    if (own.bytes_read == read) Read(node, call);
+    if (own.bytes_written != written) return;
+    for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
+      if (node.outputs[j]) written_[*node.outputs[j]] = BytesOfFact(in_.fact(call.outputs[j]));
+    }
+  }
+
+  Expr WholeBytes(FactId id) const {
+    const Fact& fact = in_.fact(id);
+    return fact.is_tensor() ? BytesOf(fact).value_or(0) : Expr(0);
+  }
+
+  // Inputs and parameters, each once. What a runtime folds is as large as the smaller of what it
+  // is made of and what it makes.
+  void Read(const Node& node, const Call& call) {
+    for (size_t j = 0; j < node.inputs.size() && j < call.inputs.size(); ++j) {
+      if (!node.inputs[j]) continue;
+      const ValueId source = Source(*node.inputs[j]);
+      const Value& value = model_.value(source);
+      const bool given = value.is_graph_input || value.initializer.has_value();
+      if (!given || !read_.insert(source).second) continue;
+      const Expr bytes = BytesOfFact(in_.fact(call.inputs[j]));
+      if (!made_of_constants_.contains(source)) {
+        total_.Add(bytes);
+      } else if (value.initializer) {
+        const Tensor& stored = model_.tensor(*value.initializer);
+        total_.Add(Min(bytes, Expr(absl::int128(stored.elements) * BitsIn(stored.dtype) / 8)));
+      }
+    }
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Counts& counts_;
+  const int64_t bits_;
+  absl::flat_hash_map<ValueId, ValueId> source_;  // of views, and of work on constants
+  absl::flat_hash_set<ValueId> made_of_constants_, read_;
+  absl::flat_hash_map<ValueId, Expr> written_;
+  ExprSum total_;
+};
+
 }  // namespace
+
+Expr CompulsoryBytes(const Inference& inference, const Counts& counts, Precision precision) {
+  return CompulsoryTraffic(inference, counts, precision).Bytes();
+}
 
 absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
   constexpr int64_t kZsPerGiga = 1'000'000'000'000;
@@ -257,8 +380,8 @@ absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision) {
   return Roofline{absl::int128(kZsPerGiga) / peak.giga, zs / *device.bytes_per_second};
 }
 
-absl::StatusOr<Expr> FusedTimeBound(const Inference& inference, const Counts& counts,
-                                    const Roofline& roofline) {
+absl::StatusOr<Expr> FusedTimeEstimate(const Inference& inference, const Counts& counts,
+                                       const Roofline& roofline) {
   const ModelData& model = *inference.model;
   const WorkLimit work(MaxSteps(model, inference.limits));
   const absl::flat_hash_set<ValueId> outside = FindOutside(model);
@@ -271,11 +394,11 @@ absl::StatusOr<Expr> FusedTimeBound(const Inference& inference, const Counts& co
   if (work.exceeded()) {
     return LimitError(
         "steps-per-node",
-        absl::StrCat("the bound on time with fused operators takes more than ",
+        absl::StrCat("the estimate of time with fused operators takes more than ",
                      MaxSteps(model, inference.limits), " steps of arithmetic (steps-per-node)"));
   }
   if (const char* error = fused[0].error()) {
-    return LimitError(LimitOf(error), absl::StrCat("the bound on time ", error));
+    return LimitError(LimitOf(error), absl::StrCat("the estimate of time ", error));
   }
   return fused[0];
 }

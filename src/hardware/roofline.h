@@ -1,14 +1,15 @@
-// The least time that a model takes on a device, in both of the ways that this is asked for: node
-// by node, and with element-wise operators fused into what makes their input.
+// The least time that a model takes on a device, and two estimates of what it takes.
 //
 //   absl::StatusOr<Roofline> roofline = RooflineOf(*FindDevice("h100-sxm"), Precision::kBf16);
 //   Counts counts = Count(inference, causal, *roofline).value();
-//   counts.total.amounts.time_bound                     // node by node
-//   FusedTimeBound(inference, counts, *roofline)        // fused
+//   Expr bytes = CompulsoryBytes(inference, counts, Precision::kBf16);
+//   Max(counts.total.amounts.time_bound, roofline->MemoryTime(bytes))   // the bound
+//   counts.total.amounts.time_estimate                                  // node by node
+//   FusedTimeEstimate(inference, counts, *roofline)                     // fused
 //
-// Node by node, every operator is a kernel of its own, which reads its inputs from memory and
-// writes its outputs. A compiler fuses more, so that a run may take less than that, but not less
-// than its arithmetic takes at the peak.
+// The bound is what no machine of that kind can beat: the arithmetic at its peak, and what has to
+// go through its memory whatever is fused or cached. The estimates assume that tensors between
+// kernels go to memory and back. A cache may hold them, so that a run may take less.
 #ifndef ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 #define ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 
@@ -25,12 +26,19 @@ namespace onnxflops {
 // or no bandwidth.
 absl::StatusOr<Roofline> RooflineOf(const Device& device, Precision precision);
 
+// What a run of the main graph has to move, once each: inputs, parameters and outputs that a node
+// of the graph itself reads or writes whole. Floating-point tensors count in the narrower of their
+// type and `precision`. Where it is not certain that a tensor is moved, it is left out: tables that
+// rows are looked up in, what only bodies or functions read, sizes that are not known.
+Expr CompulsoryBytes(const Inference& inference, const Counts& counts, Precision precision);
+
 // Element-wise operators join the kernel that makes an input of theirs of the same size, if that
-// kernel can wait for their other inputs. A tensor inside of a kernel is not read, and not written
-// unless something outside reads it. Reshape and other views are no kernels. Bodies of control flow
-// and functions are fused inside. OutOfRange where a limit is met.
-absl::StatusOr<Expr> FusedTimeBound(const Inference& inference, const Counts& counts,
-                                    const Roofline& roofline);
+// kernel can wait for their other inputs. A kernel reads each tensor once, does not read what it
+// makes, and writes only what something outside reads. Reshape, other views and DequantizeLinear
+// are no kernels. Bodies of control flow and functions are fused inside. OutOfRange where a limit
+// is met.
+absl::StatusOr<Expr> FusedTimeEstimate(const Inference& inference, const Counts& counts,
+                                       const Roofline& roofline);
 
 }  // namespace onnxflops
 

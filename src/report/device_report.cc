@@ -119,6 +119,10 @@ TextTable PeakTable(absl::Span<const Device> devices) {
       table.notes.push_back(absl::StrCat(GroupedDigits(*device.memory_bytes), " bytes of memory (",
                                          device.memory_source, ")"));
     }
+    if (device.cache_bytes) {
+      table.notes.push_back(absl::StrCat(GroupedDigits(*device.cache_bytes), " bytes of cache (",
+                                         device.cache_source, ")"));
+    }
     if (device.bytes_per_second) {
       table.notes.push_back(absl::StrCat(GroupedDigits(*device.bytes_per_second),
                                          " bytes per second (", device.memory_source, ")"));
@@ -150,6 +154,8 @@ std::string DevicesToJson(absl::Span<const Device> devices) {
     for (const PeakFigure& peak : device.peaks) WritePeak(peak, &json);
     json.EndArray();
     WriteOptional("memory_bytes", device.memory_bytes, 1, &json);
+    WriteOptional("cache_bytes", device.cache_bytes, 1, &json);
+    json.Key("cache_source").String(device.cache_source);
     WriteOptional("bytes_per_second", device.bytes_per_second, 1, &json);
     json.Key("memory_source").String(device.memory_source);
     WriteOptional("achievable_flops_per_second", device.achievable_giga, kGigabyte, &json);

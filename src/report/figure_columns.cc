@@ -114,7 +114,7 @@ std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& option
   add_quantity(MainQuantity(report));
   if (report.roofline) {
     add({Figure::Kind::kIntensity, nullptr});
-    add_quantity(QuantityOf(&Amounts::time_bound));
+    add_quantity(QuantityOf(&Amounts::time_estimate));
     add({Figure::Kind::kBound, nullptr});
   }
   if (options.by == GroupBy::kNode && options.top > 0) return shown;  // with room for shapes

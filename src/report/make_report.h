@@ -28,7 +28,7 @@ struct ModuleTree;  // of src/module/module_tree.h
 
 struct ReportOptions {
   CausalCounting causal = CausalCounting::kFull;  // how Counts were made
-  std::optional<RooflineReport> roofline;         // the same, without fused_time_bound
+  std::optional<RooflineReport> roofline;         // the same
   bool node_rows = false;                         // fill in Report::nodes
   std::string module;                             // only the modules of this path or glob
   bool upper_bounds = false;                      // sizes inside the model at their upper bounds

@@ -31,9 +31,9 @@ constexpr size_t kMaxListedSizes = 4;
 constexpr int kMinSizes = 20;  // columns: "batch = 1, seq = 128"
 
 // The quantities that people look for first.
-constexpr Expr Amounts::*kMainQuantities[] = {&Amounts::flops,         &Amounts::macs,
-                                              &Amounts::params,        &Amounts::bytes_read,
-                                              &Amounts::bytes_written, &Amounts::time_bound};
+constexpr Expr Amounts::*kMainQuantities[] = {
+    &Amounts::flops,         &Amounts::macs,       &Amounts::params,       &Amounts::bytes_read,
+    &Amounts::bytes_written, &Amounts::time_bound, &Amounts::time_estimate};
 
 bool IsMain(const Quantity& q) {
   return std::find(std::begin(kMainQuantities), std::end(kMainQuantities), q.value) !=

@@ -56,8 +56,9 @@ void Raiser::PutTotals(Report* report) {
   for (const DerivedQuantity& q : kDerivedQuantities) Put(&(report->totals.*q.value));
   Put(&report->census);
   Put(&report->int_census);
-  if (report->roofline && report->roofline->fused_time_bound) {
-    Put(&*report->roofline->fused_time_bound);
+  if (report->roofline && report->roofline->fused_time_estimate) {
+    Put(&*report->roofline->compulsory_bytes);
+    Put(&*report->roofline->fused_time_estimate);
   }
   for (auto& [operands, amount] : report->macs_by_dtype) Put(&amount);
   if (!report->tool) return;

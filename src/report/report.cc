@@ -249,6 +249,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
     if (!IsThere(kQuantities[i].needs, options, counts)) report.absent |= uint32_t{1} << i;
   }
   report.totals = AddUp(counts.total, tree.modules[0]);
+  if (report.roofline) {
+    report.totals.time_bound = Max(report.totals.time_bound, report.roofline->MemoryBound());
+  }
   report.census = counts.total.flops;
   report.int_census = counts.total.int_ops;
   report.macs_by_dtype = counts.total.macs_by_dtype;
@@ -280,8 +283,9 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   }
   FormulaText text(model);
   text.Add(report);
-  if (report.roofline && report.roofline->fused_time_bound) {
-    text.Add(*report.roofline->fused_time_bound);
+  if (report.roofline && report.roofline->fused_time_estimate) {
+    text.Add(*report.roofline->compulsory_bytes);
+    text.Add(*report.roofline->fused_time_estimate);
   }
   RETURN_IF_ERROR(text.Check());
   return report;

@@ -37,6 +37,7 @@ void WriteBound(const Report& report, const Amounts& amounts, JsonWriter* json) 
     json->Null();
   }
   WriteSeconds("seconds", amounts.time_bound, json);
+  WriteSeconds("estimate_seconds", amounts.time_estimate, json);
   WriteSeconds("compute_seconds", rates.ComputeTime(operations), json);
   WriteSeconds("memory_seconds", rates.MemoryTime(bytes), json);
   json->Key("by");
@@ -60,13 +61,20 @@ void WriteRoofline(const Report& report, JsonWriter* json) {
   json->Key("memory_source").String(roofline.memory_source);
   json->Key("ridge_intensity").Number(roofline.ridge());
   WriteBound(report, report.totals, json);
-  json->Key("fused_time_bound_zs");
-  if (roofline.fused_time_bound) {
-    json->Quantity(*roofline.fused_time_bound);
-    WriteSeconds("fused_seconds", *roofline.fused_time_bound, json);
+  json->Key("cache_bytes");
+  if (roofline.cache_bytes) {
+    json->Int(*roofline.cache_bytes);
+    json->Key("cache_source").String(roofline.cache_source);
   } else {
     json->Null();
-    json->Key("fused_seconds").Null();
+  }
+  json->Key("compulsory_bytes");
+  if (roofline.compulsory_bytes) {
+    json->Quantity(*roofline.compulsory_bytes);
+    WriteSeconds("fused_estimate_seconds", *roofline.fused_time_estimate, json);
+  } else {
+    json->Null();
+    json->Key("fused_estimate_seconds").Null();
   }
   json->EndObject();
 }

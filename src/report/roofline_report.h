@@ -1,4 +1,4 @@
-// The roofline part of a report: the device, and what bounds the time of a run on it.
+// The roofline part of a report: the device, what bounds the time of a run on it, and estimates.
 #ifndef ONNXFLOPS_SRC_REPORT_ROOFLINE_REPORT_H_
 #define ONNXFLOPS_SRC_REPORT_ROOFLINE_REPORT_H_
 
@@ -12,7 +12,9 @@
 
 namespace onnxflops {
 
-// Amounts::time_bound holds the bounds of rows, node by node. In zeptoseconds, as Roofline has it.
+// Of rows, Amounts::time_bound is the arithmetic at the peak, and time_estimate the sum over the
+// nodes. The time_bound of the totals is that of a run: not below what has to go through memory. In
+// zeptoseconds, as Roofline has it.
 struct RooflineReport {
   std::string device, device_title;
   Precision precision = Precision::kBf16;
@@ -20,9 +22,19 @@ struct RooflineReport {
   int64_t bytes_per_second = 0;
   std::string memory_source;
   Roofline rates;
-  // Of the whole model, with element-wise operators fused into what makes their input. Not of a
-  // part (CountOptions::module).
-  std::optional<Expr> fused_time_bound;
+  std::optional<int64_t> cache_bytes;
+  std::string cache_source;
+  // Of the whole model, not of a part (CountOptions::module): inputs, parameters and outputs, once
+  // each; and the estimate with element-wise operators fused into what makes their input.
+  std::optional<Expr> compulsory_bytes, fused_time_estimate;
+
+  // What the memory alone takes: compulsory_bytes, but for what a cache may keep from the run
+  // before.
+  Expr MemoryBound() const {
+    if (!compulsory_bytes) return 0;
+    if (!cache_bytes) return rates.MemoryTime(*compulsory_bytes);
+    return rates.MemoryTime(Max(0, *compulsory_bytes - Expr(*cache_bytes)));
+  }
 
   // FLOPs per byte from which on the arithmetic takes longer than moving the bytes.
   double ridge() const {

@@ -469,35 +469,43 @@ LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
   return line;
 }
 
-// The bound on the time of a run, and what it follows from.
+// The bound on the time of a run and what it follows from, then estimates.
 void AddRoofline(const Report& report, const ViewOptions& options, const TotalTexts& texts,
                  std::vector<LabelledLine>* lines) {
   const RooflineReport& roofline = *report.roofline;
   const Totals& t = report.totals;
   const auto time = [&](const Expr& e) { return TimeText(texts.Value(e), options.exact); };
-  LabelledLine line = {"time",
-                       {absl::StrCat(">= ", time(t.time_bound), " node by node on ",
-                                     roofline.device, " in ", PrecisionName(roofline.precision))}};
-  if (roofline.fused_time_bound) {
-    line.texts.push_back(absl::StrCat(">= ", time(*roofline.fused_time_bound),
-                                      " with element-wise operators fused into their producers"));
-  }
-  const Expr compute = roofline.rates.ComputeTime(OperationsOf(report, t));
-  const Expr memory = roofline.rates.MemoryTime(t.bytes_read + t.bytes_written);
-  if (texts.Value(memory) > texts.Value(t.time_bound)) {
-    line.texts.emplace_back("(without work on constants, which a runtime does once)");
+  // The totals hold the larger of both.
+  const Expr& arithmetic =
+      report.modules.empty() ? t.time_bound : report.modules[0].amounts->time_bound;
+  LabelledLine line = {
+      "time",
+      {absl::StrCat(">= ", time(t.time_bound), " on ", roofline.device, " in ",
+                    PrecisionName(roofline.precision)),
+       absl::StrCat(
+           "arithmetic ", time(arithmetic), " at ",
+           WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s"))}};
+  if (roofline.compulsory_bytes) {
+    line.texts.push_back(absl::StrCat(
+        "inputs, parameters and outputs, once each as ", PrecisionName(roofline.precision),
+        " or narrower, ", time(roofline.rates.MemoryTime(*roofline.compulsory_bytes)), " at ",
+        WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s")));
   }
   lines->push_back(std::move(line));
-  lines->push_back(
-      {"",
-       {absl::StrCat(
-            "arithmetic alone ", time(compute), " at ",
-            WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s")),
-        absl::StrCat("bytes alone ", time(memory), " at ",
-                     WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s"),
-                     ", by the types in the file"),
-        absl::StrCat("memory-bound below ", absl::StrFormat("%.4g", roofline.ridge()),
-                     " FLOP/byte")}});
+  line = {"estimate", {absl::StrCat(time(t.time_estimate), " node by node")}};
+  if (roofline.fused_time_estimate) {
+    line.texts.push_back(absl::StrCat(time(*roofline.fused_time_estimate),
+                                      " with element-wise operators fused into their producers"));
+  }
+  line.texts.push_back(absl::StrCat(
+      "tensors between kernels go through memory, by the types in the file",
+      roofline.cache_bytes
+          ? absl::StrCat(" (a cache of ", WithByteUnit(SiNumber(*roofline.cache_bytes)),
+                         " may hold some)")
+          : ""));
+  line.texts.push_back(
+      absl::StrCat("memory-bound below ", absl::StrFormat("%.4g", roofline.ridge()), " FLOP/byte"));
+  lines->push_back(std::move(line));
 }
 
 std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& options) {

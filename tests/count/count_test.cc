@@ -103,7 +103,7 @@ TEST(ShapeWorkTest, IsFreeInsideOfBodies) {
 
 // Of each node the longer of its work, at 1000 a FLOP, and of its bytes, at 7 each. Shapes and
 // constants take no time.
-TEST(TimeTest, IsThatOfAllNodesButShapesAndConstants) {
+TEST(TimeTest, EstimateIsThatOfAllNodesButShapesAndConstants) {
   const struct {
     const char *graph, *time;
   } cases[] = {
@@ -124,11 +124,11 @@ TEST(TimeTest, IsThatOfAllNodesButShapesAndConstants) {
   for (const auto& c : cases) {
     const Inference inference = Infer(ModelFromText(c.graph, 20)).value();
     const Counts counts = Count(inference, CausalCounting::kFull, Roofline{1000, 7}).value();
-    EXPECT_EQ(counts.total.amounts.time_bound.ToString(), c.time) << c.graph;
+    EXPECT_EQ(counts.total.amounts.time_estimate.ToString(), c.time) << c.graph;
     Expr by_op;
-    for (const auto& [key, op] : counts.by_op) by_op += op.amounts.time_bound;
+    for (const auto& [key, op] : counts.by_op) by_op += op.amounts.time_estimate;
     EXPECT_EQ(by_op.ToString(), c.time) << c.graph;
-    EXPECT_EQ(Count(inference)->total.amounts.time_bound, Expr(0));
+    EXPECT_EQ(Count(inference)->total.amounts.time_estimate, Expr(0));
   }
 }
 

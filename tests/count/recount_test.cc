@@ -38,7 +38,7 @@ std::map<std::string, Expr> WithoutShapeWork(std::map<std::string, Expr> amounts
   amounts["int_mac"] = int_macs;
   amounts["flops"] = 2 * macs;
   amounts["int_ops"] = 2 * int_macs;
-  amounts["other_flops"] = amounts["time_bound_zs"] = 0;
+  amounts["other_flops"] = amounts["time_bound_zs"] = amounts["time_estimate_zs"] = 0;
   if (amounts["foldable_flops"] != Expr(0)) amounts["foldable_flops"] = 2 * macs;
   return amounts;
 }
@@ -80,8 +80,8 @@ class Recount {
   }
 
   // What follows from the census, and what is said of the node.
-  static void ExpectConsistent(const Call& call, const CallCost& cost,
-                               const std::map<std::string, Expr>& amounts) {
+  void ExpectConsistent(const Call& call, const CallCost& cost,
+                        const std::map<std::string, Expr>& amounts) const {
     const Tally& own = cost.own;
     EXPECT_EQ(own.amounts.flops, own.flops.Ops());
     EXPECT_EQ(own.amounts.other_flops, own.flops.Other());
@@ -90,9 +90,10 @@ class Recount {
     EXPECT_EQ(own.lower_bound, cost.coverage == Coverage::kUnknown);
     EXPECT_EQ(cost.coverage == Coverage::kUnknown, !cost.problem.ok());
     const bool timed = !call.constant && call.def != nullptr;
-    const Expr time =
-        kRoofline.TimeOf(TimedOperations(own), own.amounts.bytes_read + own.amounts.bytes_written);
-    EXPECT_EQ(own.amounts.time_bound, timed ? time : Expr(0));
+    const TimedWork work = TimedWorkOf(in_, call, own);
+    const Expr time = kRoofline.TimeOf(work.operations, work.bytes_read + work.bytes_written);
+    EXPECT_EQ(own.amounts.time_bound, timed ? kRoofline.ComputeTime(work.operations) : Expr(0));
+    EXPECT_EQ(own.amounts.time_estimate, timed ? time : Expr(0));
     if (call.choose_larger) {
       EXPECT_EQ(cost.body_times[0] + cost.body_times[1], Expr(1));
       return;

@@ -141,7 +141,8 @@ def absence_fault(document):
     if document["convention"] == "onnxflops":
         missing = nulls(document) - {"value", "shape", "at_least", "at_most"}
         if "roofline" in document:  # open sizes; what moves nothing; a part of a model
-            missing -= {"intensity", "seconds", "compute_seconds", "memory_seconds", "by", "fused_seconds", "fused_time_bound_zs"}
+            missing -= {"intensity", "seconds", "estimate_seconds", "compute_seconds", "memory_seconds", "by", "cache_bytes"}
+            missing -= {"compulsory_bytes", "fused_estimate_seconds"}
         return f"null: {sorted(missing)}" if missing else ""
     totals = document["totals"]
     there = {field for field, amount in totals.items() if amount is not None} - {"params"}

@@ -186,7 +186,7 @@ async function mouse() {
   assert.strictEqual(await text(page, ".figures .figure"), "?");
   assert.strictEqual(await page.$eval("[data-size=seq]", (input) => input.getAttribute("aria-invalid")), "true");
   await page.$eval("[data-size=seq]", (input) => { input.value = "1,024"; input.dispatchEvent(new Event("input")); });
-  for (const [select, values] of [["Size by", ["params", "bytes", "time_bound_zs", "flops"]], ["Color by", ["intensity", "type"]]]) {
+  for (const [select, values] of [["Size by", ["params", "bytes", "time_estimate_zs", "flops"]], ["Color by", ["intensity", "type"]]]) {
     const id = await page.$$eval("label", (list, name) => list.find((l) => l.textContent === name).htmlFor, select);
     for (const value of values) await page.select(`#${id}`, value);
   }

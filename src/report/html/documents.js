@@ -168,7 +168,7 @@ function countPage(data) {
     const least = report.coverage.lower_bound ? "\u2265 " : "";
     const [flops, macs, other, read, written] = ["flops", "macs", "other_flops", "bytes_read", "bytes_written"].map(of);
     const intensity = tree.intensity(tree.root);
-    const bound = of("time_bound_zs");
+    const [bound, estimate] = [report.totals.time_bound_zs, of("time_estimate_zs")];
     const saved = report.memory && big(report.memory.inference_peak_bytes);
     if (report.headline) {
       return figures([[report.headline_name, show(flops === undefined ? macs : flops), `as ${report.convention} counts`],
@@ -181,7 +181,8 @@ function countPage(data) {
       ["Parameters", show(of("params")), show(of("param_bytes"), "B")],
       ["Bytes moved", show(sum([read, written]), "B"), `read ${show(read, "B")}, written ${show(written, "B")}`],
       ["FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
-      bound === undefined ? null : ["Time bound", time(bound), `${report.roofline.device}, ${report.roofline.dtype}`],
+      bound === undefined ? null
+        : ["Time", `\u2265 ${time(big(bound))}`, `estimate ${time(estimate)}; ${report.roofline.device}, ${report.roofline.dtype}`],
       saved ? ["Peak of activations", show(saved, "B"), "inference"] : null,
     ]);
   };
@@ -276,12 +277,12 @@ function roofWords(roof) {
          `(${roof.peak_source})${speed}.`;
 }
 
-// With the time that a device needs at least (--device), or with the one that was measured (profile).
+// With the estimate of a device's time (--device), or with the one that was measured (profile).
 function rooflineChart(roof, view, measured = false) {
   const box = h("section", {}, h("h2", { text: "Roofline" }));
   const draw = () => {
     const { tree } = view;
-    const [work, took] = [tree.quantity("flops"), tree.quantity(measured ? "time_zs" : "time_bound_zs")];
+    const [work, took] = [tree.quantity("flops"), tree.quantity(measured ? "time_zs" : "time_estimate_zs")];
     const points = [];
     for (const node of tree.nodes) {
       if (!node.leaf || node.kind === "others") continue;
@@ -449,7 +450,7 @@ function sweepPage(data) {
   const keys = Object.keys(data.points[0].totals);
   const titles = { flops: "FLOPs", macs: "MACs", params: "parameters" };
   const title = (key) => titles[key] || key.replaceAll("_", " ");
-  const unit = (key) => (key.includes("bytes") ? "B" : key === "time_bound_zs" ? "zs" : "");
+  const unit = (key) => (key.includes("bytes") ? "B" : key.startsWith("time_") ? "zs" : "");
   let quantity = keys.find((key) => data.points.every((point) => point.totals[key] !== null)) || keys[0];
   let [along] = [...data.symbols].sort((a, b) => count(b) - count(a));
   function count(symbol) {
@@ -500,7 +501,7 @@ function sweepPage(data) {
     if (value === null || value === undefined) return "\u2013";
     return exact === null ? String(value.expr) : h("span", { title: digits(exact), text: show(exact, unit(key)) });
   };
-  const shown = ["flops", "macs", "bytes_read", "bytes_written", "time_bound_zs", "params"].filter((key) => keys.includes(key));
+  const shown = ["flops", "macs", "bytes_read", "bytes_written", "time_bound_zs", "time_estimate_zs", "params"].filter((key) => keys.includes(key));
   page.replaceChildren(
     heading(data.model, [...modelWords(data.model), sizeWords(data.bindings)]),
     h("div", { class: "bar" }, choice("Cost", keys.map((key) => [key, title(key)]), quantity, (key) => { quantity = key; draw(); }),
