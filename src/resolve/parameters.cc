@@ -24,62 +24,135 @@ bool IsSquare(const Tensor& tensor) {
   return std::all_of(tensor.dims.begin(), tensor.dims.end() - 2, [](int64_t d) { return d == 1; });
 }
 
+// How values are used: stored tensors, and inputs of functions, whose uses are those of what a call
+// gives them.
+struct ValueUse {
+  OptionalNodeId first_user;  // in the graph that holds the value: of several, a call of a function
+  bool used = false;
+  bool as_weight = false;        // somewhere it has the place of a weight
+  bool as_int32_weight = false;  // and of one that may be int32: a bias
+  bool as_parameter = false;     // somewhere it has a place that a parameter may have
+  bool as_state = false;         // somewhere it has the place of a state
+  bool as_other_than_mask = false;
+  int per_byte = 1;  // elements in a byte of a packed weight
+  // Attributes of the function that decide: of `per_byte`, and whether a Cast makes a mask.
+  absl::string_view bits_attribute, cast_attribute;
+};
+
+constexpr int kDefaultBits = 4;
+
+int PerByte(int64_t bits) { return bits == 2 ? 4 : bits == 4 ? 2 : 1; }
+
+// What a call states for an attribute of the function; nullptr if neither it nor a default does.
+const Attribute* Given(const Node& call, const Function& function, absl::string_view name) {
+  if (const Attribute* given = call.FindAttribute(name)) return given;
+  for (const Attribute& attribute : function.attribute_defaults) {
+    if (attribute.name == name) return &attribute;
+  }
+  return nullptr;
+}
+
 class RoleFinder {
  public:
-  explicit RoleFinder(const ModelData& model) : model_(model), uses_(model.tensors.size()) {}
+  explicit RoleFinder(const ModelData& model)
+      : model_(model),
+        uses_(model.values.size()),
+        stands_for_(model.values.size(), kNone),
+        place_(model.values.size()) {
+    FindStored();
+    const std::vector<std::vector<NodeId>> nodes = NodesByFunction();
+    for (const size_t function : CalleesFirst(nodes)) FindUses(nodes[function]);
+  }
 
   std::vector<TensorRole> Roles() {
-    FindUses();
     std::vector<TensorRole> roles(model_.tensors.size(), TensorRole::kConstant);
     for (size_t v = 0; v < model_.values.size(); ++v) {
       const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
-      if (tensor) roles[static_cast<size_t>(*tensor)] = RoleOf(*tensor, model_.values[v]);
+      if (tensor) roles[static_cast<size_t>(*tensor)] = RoleOf(*tensor, static_cast<ValueId>(v));
     }
     return roles;
   }
 
   std::vector<Parameter> Parameters() {
-    FindUses();
     std::vector<Parameter> found;
     const absl::Span<const Value> values = model_.values;
     for (size_t v = 0; v < values.size(); ++v) {
-      const OptionalTensorId tensor = StoredTensor(static_cast<ValueId>(v));
-      if (!tensor || RoleOf(*tensor, values[v]) != TensorRole::kWeight) continue;
+      const auto id = static_cast<ValueId>(v);
+      const OptionalTensorId tensor = StoredTensor(id);
+      if (!tensor || RoleOf(*tensor, id) != TensorRole::kWeight) continue;
       const Tensor& t = model_.tensor(*tensor);
-      const TensorUse& use = uses_[static_cast<size_t>(*tensor)];
+      const ValueUse& use = uses_[v];
       const absl::int128 elements = t.elements;
       const absl::string_view name = t.name.empty() ? values[v].name : t.name;
-      found.push_back({static_cast<ValueId>(v), name, elements * use.elements_per_byte,
-                       (elements * BitsPerElement(t.dtype) + 7) / 8, use.first_user});
+      const int per_byte = BitsPerElement(t.dtype) == 8 ? use.per_byte : 1;
+      found.push_back({id, name, elements * per_byte, (elements * BitsPerElement(t.dtype) + 7) / 8,
+                       use.first_user});
     }
     return found;
   }
 
  private:
-  struct TensorUse {
-    OptionalNodeId first_user;
-    bool as_weight = false;     // somewhere it has the place of a weight
-    bool as_parameter = false;  // somewhere it has a place that a parameter may have
-    bool as_state = false;      // somewhere it has the place of a state
-    bool as_other_than_mask = false;
-    int elements_per_byte = 1;
-  };
+  // ---- order
 
-  void FindUses() {
-    FindLargeConstants();
-    const absl::Span<const Node> nodes = model_.nodes;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      const Node& node = nodes[i];
-      std::optional<Operator> op;
-      for (size_t place = 0; place < node.inputs.size(); ++place) {
-        const OptionalValueId value = node.inputs[place];
-        if (!value) continue;
-        const OptionalTensorId tensor = StoredTensor(*value);
-        if (!tensor) continue;
-        if (!op) op.emplace(node, DefOf(node));
-        Use(static_cast<NodeId>(i), *op, place, *tensor);
+  // The function that a graph is part of; the last number stands for the main graph.
+  size_t FunctionOf(GraphId graph) const {
+    const OptionalFunctionId function = model_.graph(graph).function;
+    return function ? static_cast<size_t>(*function) : model_.functions.size();
+  }
+
+  // As they run, those of bodies after those of the graph around them.
+  std::vector<std::vector<NodeId>> NodesByFunction() const {
+    std::vector<std::vector<NodeId>> nodes(model_.functions.size() + 1);
+    for (size_t g = 0; g < model_.graphs.size(); ++g) {
+      const std::vector<NodeId>& own = model_.graphs[g].nodes;
+      std::vector<NodeId>& all = nodes[FunctionOf(static_cast<GraphId>(g))];
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return nodes;
+  }
+
+  // Functions after those that they call. (None calls itself: inference refuses that.)
+  std::vector<size_t> CalleesFirst(const std::vector<std::vector<NodeId>>& nodes) const {
+    std::vector<std::vector<size_t>> callers(nodes.size());
+    std::vector<size_t> open(nodes.size(), 0), order;
+    for (size_t f = 0; f < nodes.size(); ++f) {
+      for (NodeId id : nodes[f]) {
+        const OptionalFunctionId callee = model_.node(id).function;
+        if (!callee) continue;
+        callers[static_cast<size_t>(*callee)].push_back(f);
+        ++open[f];
       }
     }
+    for (size_t f = 0; f < nodes.size(); ++f) {
+      if (open[f] == 0) order.push_back(f);
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      for (size_t caller : callers[order[i]]) {
+        if (--open[caller] == 0) order.push_back(caller);
+      }
+    }
+    return order;
+  }
+
+  // ---- what values stand for
+
+  // What uses are looked for of: tensors of the file, and inputs of functions.
+  void FindStored() {
+    for (size_t v = 0; v < model_.values.size(); ++v) {
+      if (model_.values[v].initializer) StandFor(static_cast<ValueId>(v), static_cast<ValueId>(v));
+    }
+    for (const Function& function : model_.functions) {
+      const std::vector<ValueId>& inputs = model_.graph(function.body).inputs;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        StandFor(inputs[i], inputs[i]);
+        place_[static_cast<size_t>(inputs[i])] = i;
+      }
+    }
+    FindLargeConstants();
+  }
+
+  void StandFor(ValueId value, OptionalValueId stored) {
+    stands_for_[static_cast<size_t>(value)] = stored;
   }
 
   void FindLargeConstants() {
@@ -94,6 +167,7 @@ class RoleFinder {
       if (t.elements < kMinConstantWeight || !value) continue;
       if (constants_.empty()) constants_.resize(model_.values.size());
       constants_[static_cast<size_t>(*value)] = a.tensors[0];
+      StandFor(*value, value);
     }
   }
 
@@ -103,30 +177,118 @@ class RoleFinder {
     return constants_[static_cast<size_t>(value)];
   }
 
+  OptionalValueId StoredIn(OptionalValueId value) const {
+    return value ? stands_for_[static_cast<size_t>(*value)] : kNone;
+  }
+
+  // A function may give out one of its inputs, or a constant, as it is.
+  void FindOutputs(const Node& call) {
+    const Graph& body = model_.graph(model_.function(*call.function).body);
+    for (size_t j = 0; j < call.outputs.size() && j < body.outputs.size(); ++j) {
+      const OptionalValueId inside = StoredIn(body.outputs[j]);
+      if (!call.outputs[j] || !inside) continue;
+      const std::optional<size_t> place = place_[static_cast<size_t>(*inside)];
+      StandFor(*call.outputs[j], place ? StoredIn(call.input(*place)) : inside);
+    }
+  }
+
+  // ---- uses
+
+  void FindUses(const std::vector<NodeId>& nodes) {
+    for (const NodeId id : nodes) {
+      if (model_.node(id).function) FindOutputs(model_.node(id));
+    }
+    for (const NodeId id : nodes) {
+      const Node& node = model_.node(id);
+      std::optional<Operator> op;
+      for (size_t place = 0; place < node.inputs.size(); ++place) {
+        const OptionalValueId value = StoredIn(node.inputs[place]);
+        if (!value) continue;
+        ValueUse& use = uses_[static_cast<size_t>(*value)];
+        if (!use.first_user) use.first_user = id;
+        if (node.function) {
+          UseInCall(node, place, &use);
+          continue;
+        }
+        if (!op) op.emplace(node, DefOf(node));
+        Use(*op, place, &use);
+      }
+    }
+  }
+
   // What a node's operator says of its inputs.
   struct Operator {
     OperandRoles roles;
     bool moves_mask;
-    int per_byte;  // elements in a byte of a packed weight
+    absl::string_view cast_attribute;  // of the function around it: the type that a Cast makes
+    int per_byte = 1;                  // elements in a byte of a packed weight
+    absl::string_view bits_attribute;
 
     Operator(const Node& node, const OpDef* def)
         : roles(def == nullptr ? OperandRoles() : def->operands),
-          moves_mask(MovesMask(node, def)),
-          per_byte(roles.packed ? PerByte(node) : 1) {}
+          moves_mask(def != nullptr && Has(def->traits, Traits::kMovesMask)) {
+      if (const Attribute* to = node.FindAttribute("to"); moves_mask && to != nullptr) {
+        cast_attribute = to->ref_attr_name;
+        moves_mask = !cast_attribute.empty() || MakesMask(to);
+      }
+      if (!roles.packed) return;
+      const Attribute* bits = node.FindAttribute("bits");
+      if (bits == nullptr) bits = node.FindAttribute("expert_weight_bits");
+      if (bits != nullptr) bits_attribute = bits->ref_attr_name;
+      per_byte = PerByte(bits == nullptr ? kDefaultBits : bits->i);
+    }
   };
 
-  void Use(NodeId id, const Operator& op, size_t place, TensorId tensor) {
-    TensorUse& use = uses_[static_cast<size_t>(tensor)];
-    if (!use.first_user) use.first_user = id;
+  static bool MakesMask(const Attribute* to) {
+    return to != nullptr && to->i == static_cast<int64_t>(DType::kBool);
+  }
+
+  static void Use(const Operator& op, size_t place, ValueUse* use) {
+    use->used = true;
     const uint32_t bit = place < 32 ? uint32_t{1} << place : 0;
-    const DType type = model_.tensor(tensor).dtype;
-    if ((op.roles.weights & bit) != 0 && IsWeightType(type, op.roles)) {
-      use.as_weight = true;
-      if (op.roles.packed) use.elements_per_byte = BitsPerElement(type) == 8 ? op.per_byte : 1;
+    if ((op.roles.weights & bit) != 0) {
+      use->as_weight = true;
+      if (op.roles.not_parameters != 0) use->as_int32_weight = true;
+      if (op.roles.packed) use->per_byte = op.per_byte;
+      if (op.roles.packed) use->bits_attribute = op.bits_attribute;
     }
-    if ((op.roles.not_parameters & bit) == 0) use.as_parameter = true;
-    if ((op.roles.states & bit) != 0) use.as_state = true;
-    if (!op.moves_mask) use.as_other_than_mask = true;
+    if ((op.roles.not_parameters & bit) == 0) use->as_parameter = true;
+    if ((op.roles.states & bit) != 0) use->as_state = true;
+    if (!op.moves_mask) use->as_other_than_mask = true;
+    CastBy(op.cast_attribute, use);
+  }
+
+  // Casts by two attributes are taken for one that makes no mask.
+  static void CastBy(absl::string_view attribute, ValueUse* use) {
+    if (attribute.empty()) return;
+    if (!use->cast_attribute.empty() && use->cast_attribute != attribute) {
+      use->as_other_than_mask = true;
+    }
+    use->cast_attribute = attribute;
+  }
+
+  // As the function uses what it is given.
+  void UseInCall(const Node& call, size_t place, ValueUse* use) const {
+    const Function& function = model_.function(*call.function);
+    const Graph& body = model_.graph(function.body);
+    if (place >= body.inputs.size()) return;
+    const ValueUse& inside = uses_[static_cast<size_t>(body.inputs[place])];
+    use->used |= inside.used;
+    use->as_weight |= inside.as_weight;
+    use->as_int32_weight |= inside.as_int32_weight;
+    use->as_parameter |= inside.as_parameter;
+    use->as_state |= inside.as_state;
+    use->as_other_than_mask |= inside.as_other_than_mask;
+    if (inside.per_byte != 1) use->per_byte = inside.per_byte;
+    if (!inside.bits_attribute.empty()) {
+      const Attribute* bits = Given(call, function, inside.bits_attribute);
+      use->bits_attribute = bits == nullptr ? absl::string_view() : bits->ref_attr_name;
+      use->per_byte = PerByte(bits == nullptr ? kDefaultBits : bits->i);
+    }
+    if (inside.cast_attribute.empty()) return;
+    const Attribute* to = Given(call, function, inside.cast_attribute);
+    if (to != nullptr && !to->ref_attr_name.empty()) return CastBy(to->ref_attr_name, use);
+    if (!MakesMask(to)) use->as_other_than_mask = true;
   }
 
   // The row of the node's operator; nullptr if it has none. What weights are is the same in every
@@ -135,51 +297,38 @@ class RoleFinder {
     return node.function ? nullptr : rows_.Find(node.domain, node.op_type, kMaxOpset).def;
   }
 
-  // How many elements a byte of a packed weight holds.
-  static int PerByte(const Node& node) {
-    const Attribute* bits = node.FindAttribute("bits");
-    if (bits == nullptr) bits = node.FindAttribute("expert_weight_bits");
-    const int64_t b = bits == nullptr ? 4 : bits->i;
-    return b == 2 ? 4 : b == 4 ? 2 : 1;
-  }
-
-  static bool MovesMask(const Node& node, const OpDef* def) {
-    if (def == nullptr || !Has(def->traits, Traits::kMovesMask)) return false;
-    const Attribute* to = node.FindAttribute("to");
-    return to == nullptr || to->i == static_cast<int64_t>(DType::kBool);
-  }
-
-  TensorRole RoleOf(TensorId id, const Value& value) const {
+  TensorRole RoleOf(TensorId id, ValueId value) const {
     const Tensor& t = model_.tensor(id);
-    const TensorUse& use = uses_[static_cast<size_t>(id)];
-    const bool used = use.first_user.has_value();
-    if (used && !use.as_parameter) {
+    const ValueUse& use = uses_[static_cast<size_t>(value)];
+    if (use.used && !use.as_parameter) {
       return use.as_state ? TensorRole::kState : TensorRole::kBuffer;
     }
-    if (use.as_weight) return TensorRole::kWeight;
-    if (!value.initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
+    if (IsUsedAsWeight(t.dtype, use)) return TensorRole::kWeight;
+    if (!model_.value(value).initializer || !IsFloat(t.dtype)) return TensorRole::kConstant;
     const bool of_config = is_config_ && t.external;
-    if (used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t) && !of_config) {
+    if (use.used && t.elements != 1 && !use.as_other_than_mask && IsSquare(t) && !of_config) {
       return TensorRole::kBuffer;
     }
     if (exporter::ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
-    const bool is_number = t.elements == 1 && used && !of_config;
+    const bool is_number = t.elements == 1 && use.used && !of_config;
     return is_number || exporter::IsFoldedName(t.name) ? TensorRole::kConstant
                                                        : TensorRole::kWeight;
   }
 
   // Tensors of indices may have the place of a weight, in a Gather; weights that are integers have
   // at most 8 bits, their biases 32.
-  static bool IsWeightType(DType type, const OperandRoles& roles) {
-    return IsFloat(type) || (IsInteger(type) && BitsPerElement(type) <= 8) ||
-           (type == DType::kInt32 && roles.not_parameters != 0);
+  static bool IsUsedAsWeight(DType type, const ValueUse& use) {
+    const bool may_be = IsFloat(type) || (IsInteger(type) && BitsPerElement(type) <= 8);
+    return (may_be && use.as_weight) || (type == DType::kInt32 && use.as_int32_weight);
   }
 
   const ModelData& model_;
   const bool is_config_ = !ConfigOf(model_).empty();  // its weights are what is outside of the file
   const Operators operators_;
   RowFinder rows_{operators_};
-  std::vector<TensorUse> uses_;  // by TensorId
+  std::vector<ValueUse> uses_;                // by ValueId: of what stands for itself
+  std::vector<OptionalValueId> stands_for_;   // by ValueId: the stored value or input that it is
+  std::vector<std::optional<size_t>> place_;  // by ValueId: of an input of a function
   std::vector<OptionalTensorId>
       constants_;  // by ValueId: large tensors of Constant nodes; empty if none
 };
