@@ -1,7 +1,5 @@
 #include "src/family/blocks.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
 
@@ -242,16 +240,11 @@ Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
   return Linear(b, y, "out_proj", w, w, true);
 }
 
-Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, double theta) {
-  std::vector<float> frequencies;
-  for (int64_t i = 0; i < dim; i += 2) {
-    const double power = static_cast<double>(i) / static_cast<double>(dim);
-    frequencies.push_back(static_cast<float>(std::pow(theta, -power)));
-  }
+Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim) {
   const Scope scope(b, "rotary_emb", "RotaryEmbedding");
   const Tensor at = b->Op("Cast", {positions}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
   const Tensor column = b->Op("Unsqueeze", {at, b->Ints({-1})});
-  const Tensor angles = Mul(b, column, b->Floats(frequencies));
+  const Tensor angles = Mul(b, column, b->Table((dim + 1) / 2));
   Rotation rotation = {b->Op("Cos", {angles}), b->Op("Sin", {angles})};
   if (b->dtype() == DType::kFloat32) return rotation;
   const Attrs to = {{"to", static_cast<int64_t>(b->dtype())}};

@@ -117,7 +117,7 @@ Tensor CrossAttention(GraphBuilder* b, const Tensor& x, const Tensor& other, int
 struct Rotation {
   Tensor cos, sin;
 };
-Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim, double theta);
+Rotation RotaryAngles(GraphBuilder* b, const Tensor& positions, int64_t dim);
 // The first `dim` features of each head turned by position: halves of them with each other, or
 // neighbours.
 Tensor Rotate(GraphBuilder* b, const Tensor& x, const Rotation& angles, int64_t heads, int64_t dim,

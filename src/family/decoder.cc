@@ -175,7 +175,7 @@ DecoderShape ReadDecoder(const Config& config, const char* prefix, const Decoder
   s.kv_heads = config.Size("num_key_value_heads", d.kv_heads > 0 ? d.kv_heads : s.heads);
   s.activation = ReadActivation(config, d.activation_key, d.activation);
   s.tied = config.Flag("tie_word_embeddings", d.tied);
-  s.theta = config.Has("rope_theta") ? config.Real("rope_theta", 1) : 10000;
+  if (config.Has("rope_theta")) config.Real("rope_theta", 1);  // it changes no size
   config.RequireDivisible("num_attention_heads", s.heads, "num_key_value_heads", s.kv_heads);
   return s;
 }
@@ -225,7 +225,7 @@ void RequireExperts(const Config& config, const DecoderShape& s) {
 
 Tensor DecoderLayers(GraphBuilder* b, Tensor x, const Tensor& positions, const DecoderShape& s) {
   const int64_t rotated = s.latent ? s.latent->rope_dim : s.rotary_dim;
-  LayerBuilder layers(b, s, RotaryAngles(b, positions, rotated, s.theta));
+  LayerBuilder layers(b, s, RotaryAngles(b, positions, rotated));
   for (int64_t i = 0; i < s.layers; ++i) x = layers.Layer(x, i);
   return layers.Norm(x, "norm", s.hidden);
 }

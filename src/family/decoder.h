@@ -24,7 +24,6 @@ struct DecoderShape {
   std::string prefix;  // of the classes: "Llama"
   int64_t vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0;
   int64_t head_dim = 0, rotary_dim = 0;
-  double theta = 0;
   std::string activation;
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
   bool head_norms = false;    // of queries and keys, over each head

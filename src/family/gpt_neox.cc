@@ -23,7 +23,7 @@ NeoxShape ReadNeox(const Config& config) {
   d.intermediate = config.Size("intermediate_size", 24576);
   d.activation = ReadActivation(config, "hidden_act", "gelu");
   d.tied = config.Flag("tie_word_embeddings", false);
-  d.theta = config.Has("rotary_emb_base") ? config.Real("rotary_emb_base", 1) : 10000;
+  if (config.Has("rotary_emb_base")) config.Real("rotary_emb_base", 1);  // it changes no size
   s.parallel = config.Flag("use_parallel_residual", true);
   s.bias = config.Flag("attention_bias", true);
   config.RequireDivisible("hidden_size", d.hidden, "num_attention_heads", d.heads);
@@ -80,7 +80,7 @@ absl::StatusOr<std::string> BuildGptNeox(const Config& config) {
     std::optional<Scope> model;
     if (with_head) model.emplace(&b, "gpt_neox", "GPTNeoXModel");
     x = Embedding(&b, ids, "embed_in", d.vocab, d.hidden, &table);
-    const Rotation angles = RotaryAngles(&b, positions, d.rotary_dim, d.theta);
+    const Rotation angles = RotaryAngles(&b, positions, d.rotary_dim);
     for (int64_t i = 0; i < d.layers; ++i) x = NeoxLayer(&b, x, s, angles, i);
     x = LayerNorm(&b, x, "final_layer_norm", d.hidden);
   }

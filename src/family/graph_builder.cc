@@ -142,8 +142,14 @@ std::string Opset(absl::string_view domain, int64_t version) {
   return bytes;
 }
 
+// Makes the tensor external data of a file.
+void AddNoContent(absl::string_view file, pbf_builder<TensorField>* tensor) {
+  tensor->add_message(TensorField::kExternalData, Entry("location", file));
+  tensor->add_int32(TensorField::kDataLocation, kExternal);
+}
+
 template <typename T>
-std::string BytesOf(const std::vector<T>& values) {
+std::string BytesOf(absl::Span<const T> values) {
   std::string bytes(values.size() * sizeof(T), '\0');
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
@@ -208,14 +214,14 @@ Tensor GraphBuilder::Weight(absl::string_view name, const std::vector<int64_t>& 
     for (int64_t dim : dims) tensor.add_int64(TensorField::kDims, dim);
     tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype_));
     tensor.add_string(TensorField::kName, full);
-    tensor.add_message(TensorField::kExternalData, Entry("location", save_.weights_at));
-    tensor.add_int32(TensorField::kDataLocation, kExternal);
+    AddNoContent(save_.weights_at, &tensor);
   }
   return Tensor(full);
 }
 
 // A Constant node, which is never a parameter.
-Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar, absl::string_view bytes) {
+Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar,
+                              std::optional<absl::string_view> bytes) {
   const absl::string_view name = UniqueName("Constant");
   pbf_builder<NodeField> node(*graph_, GraphField::kNode);
   AddString(&node, NodeField::kOutput, name);
@@ -228,20 +234,30 @@ Tensor GraphBuilder::Constant(DType dtype, int64_t count, bool scalar, absl::str
   pbf_builder<TensorField> tensor(value, AttributeField::kTensor);
   if (!scalar) tensor.add_int64(TensorField::kDims, count);
   tensor.add_int32(TensorField::kDataType, static_cast<int32_t>(dtype));
-  tensor.add_bytes(TensorField::kRawData, bytes.data(), bytes.size());
+  if (bytes) {
+    tensor.add_bytes(TensorField::kRawData, bytes->data(), bytes->size());
+  } else {
+    AddNoContent(save_.weights_at, &tensor);
+  }
   return Tensor(name);
 }
 
 Tensor GraphBuilder::Ints(const std::vector<int64_t>& values) {
-  return Constant(DType::kInt64, static_cast<int64_t>(values.size()), false, BytesOf(values));
+  return Constant(DType::kInt64, static_cast<int64_t>(values.size()), false,
+                  BytesOf<int64_t>(values));
 }
 
-Tensor GraphBuilder::Floats(const std::vector<float>& values) {
-  return Constant(DType::kFloat32, static_cast<int64_t>(values.size()), false, BytesOf(values));
+Tensor GraphBuilder::Floats(std::initializer_list<float> values) {
+  return Constant(DType::kFloat32, static_cast<int64_t>(values.size()), false,
+                  BytesOf<float>(values));
+}
+
+Tensor GraphBuilder::Table(int64_t count) {
+  return Constant(DType::kFloat32, count, false, std::nullopt);
 }
 
 Tensor GraphBuilder::Scalar(int64_t value) {
-  return Constant(DType::kInt64, 1, true, BytesOf(std::vector<int64_t>{value}));
+  return Constant(DType::kInt64, 1, true, BytesOf<int64_t>({value}));
 }
 
 absl::string_view GraphBuilder::UniqueName(absl::string_view op) {

@@ -9,13 +9,15 @@
 //   b.Output("image_embeds", x, DType::kFloat32, {"batch", 512});
 //   std::string bytes = std::move(b).Finish();
 //
-// Weights are external data that is not there: they have a type and dimensions, and no content.
+// Weights and tables are external data that is not there: they have a type and dimensions, and no
+// content, so that no size of a configuration decides how much memory a graph takes.
 #ifndef ONNXFLOPS_SRC_FAMILY_GRAPH_BUILDER_H_
 #define ONNXFLOPS_SRC_FAMILY_GRAPH_BUILDER_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <optional>
 #include <protozero/pbf_writer.hpp>
 #include <string>
@@ -107,7 +109,9 @@ class GraphBuilder {
   // A parameter of the current module. The same name twice is the same parameter.
   Tensor Weight(absl::string_view name, const std::vector<int64_t>& dims);
   Tensor Ints(const std::vector<int64_t>& values);
-  Tensor Floats(const std::vector<float>& values);
+  Tensor Floats(std::initializer_list<float> values);
+  // A list of float32 numbers that the model computes once, such as the frequencies of a rotation.
+  Tensor Table(int64_t count);
   Tensor Scalar(int64_t value);
 
   // A node with one output.
@@ -137,7 +141,8 @@ class GraphBuilder {
   void AddNode(absl::string_view name, absl::string_view type, absl::Span<const Tensor> inputs,
                absl::Span<const Tensor> outputs, absl::Span<const Attr> attrs,
                absl::string_view domain);
-  Tensor Constant(DType dtype, int64_t count, bool scalar, absl::string_view bytes);
+  // `bytes`: the content; nullopt for none.
+  Tensor Constant(DType dtype, int64_t count, bool scalar, std::optional<absl::string_view> bytes);
 
   const DType dtype_;
   const SaveOptions save_;

@@ -64,7 +64,7 @@ absl::StatusOr<std::string> BuildPhi(const Config& config) {
     std::optional<Scope> model;
     if (with_head) model.emplace(&b, "model", "PhiModel");
     x = Embedding(&b, ids, "embed_tokens", s.vocab, s.hidden, &table);
-    const Rotation angles = RotaryAngles(&b, positions, s.rotary_dim, s.theta);
+    const Rotation angles = RotaryAngles(&b, positions, s.rotary_dim);
     for (int64_t i = 0; i < s.layers; ++i) x = PhiLayer(&b, x, s, angles, i);
     x = LayerNorm(&b, x, "final_layernorm", s.hidden);
   }

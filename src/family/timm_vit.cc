@@ -1,5 +1,4 @@
 // Transformers over patches of an image: ViT, EVA, EVA-02 and the Perception Encoder.
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -176,15 +175,10 @@ class VitTower {
   Rotation Angles(const Tensor& x) {
     const Scope scope(b_, "rope", "RotaryEmbeddingCat");
     const int64_t side = image_.size / image_.patch, bands = s_.width / s_.heads / 4;
-    std::vector<float> frequencies;
-    for (int64_t i = 0; i < bands; ++i) {
-      const double power = static_cast<double>(i) / static_cast<double>(bands);
-      frequencies.push_back(static_cast<float>(std::pow(10000, -power)));
-    }
     const Tensor places = b_->Op("Range", {b_->Scalar(0), b_->Scalar(side), b_->Scalar(1)});
     const Tensor at = b_->Op("Cast", {places}, {{"to", static_cast<int64_t>(b_->dtype())}});
     const Tensor column = b_->Op("Unsqueeze", {at, b_->Ints({-1})});
-    const Tensor angles = Mul(b_, column, b_->Floats(frequencies));
+    const Tensor angles = Mul(b_, column, b_->Table(bands));
     const auto grid = [&](const char* function) {
       const Tensor line = b_->Op(function, {angles}), sizes = b_->Ints({side, side, bands});
       const Tensor rows = b_->Op("Expand", {b_->Op("Unsqueeze", {line, b_->Ints({1})}), sizes});
