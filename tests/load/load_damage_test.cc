@@ -66,7 +66,8 @@ TEST(LoadDamageTest, WhereAFieldIsDamaged) {
   } cases[] = {
       {start + "\0"s + rest, "byte 3 follows a field of number 0"},
       {start + "\1"s + rest, "byte 3 follows a field of number 0"},
-      {start + Varint(50 << 3 | 3) + rest, "truncated: it ends after"},
+      {start + Bytes(7, Varint(50 << 3 | 3)) + rest,
+       "byte 6 is the end of a message inside of a group"},
       {start + Varint(50 << 3 | 4) + rest, "byte 4 follows the end of a group that does not begin"},
       {start + Varint(50 << 3 | 6) + rest,
        "byte 4 follows a field of a kind that protobuf does not have"},

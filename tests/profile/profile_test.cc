@@ -123,7 +123,7 @@ TEST(ReadProfileTest, WhatIsNoProfileIsRefused) {
       {absl::StrCat("[", NodeText("a", 1, 2)), "ends in the middle of the first run"},
       {absl::StrCat("[", run, ",]"), "not JSON from here"},
       {R"([{"averageMs": 1, "averageMs": 99}])",
-       "byte 31: the key 'averageMs' is there twice in one object"},
+       "line 1, column 19: the key 'averageMs' is there twice in one object"},
       {"layerName;realTime (ms);layerName\n", "columns 1 and 3 both have the title 'layerName'"},
       {absl::StrCat("[", NodeText("a", 1, -2), ",", RunText(0, 5), "]"), "event 0, "},
       {absl::StrCat("[", NodeText("a", -1, 2), ",", RunText(0, 5), "]"), "it should be 0 or more"},
@@ -418,7 +418,7 @@ TEST(CountersTest, WhatCannotBeCountedIsRefused) {
       {absl::StrCat(kNcuTitles,
                     CounterLine("c", absl::StrCat(kInstruction, "fadd_pred_on.sum"), "5", "Kinst")),
        "--print-units base"},
-      {std::string(2 << 20, '"'), "a line of more than"},
+      {std::string(2 << 20, '"'), "a record of more than"},
   };
   for (const auto& [text, want] : cases) {
     const auto counters = ReadCountersText(text, "n.csv");
