@@ -16,6 +16,7 @@
 #include "src/api/mfu.h"
 #include "src/api/profile.h"
 #include "src/base/glob.h"
+#include "src/base/limit_error.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -262,7 +263,15 @@ absl::Status JudgeModel(const CheckRun& run, const Budgets& budgets, const Side&
   const size_t before = report->judgements.size();
   for (const BudgetSizes* sizes : sets) {
     SizedDiff sized(run, side, base, sizes, budgets.NeedsPeak());
-    ASSIGN_OR_RETURN(const Diff diff, sized.Make(path, asked));
+    const absl::StatusOr<Diff> made = sized.Make(path, asked);
+    if (!made.ok()) {
+      // If the model can be counted at the sizes of the call, those of the budgets are wrong.
+      const bool of_budgets = sizes != nullptr && DiffWithBase(base, side, run.options).ok();
+      if (!of_budgets) return made.status();
+      return WithMessage(made.status(),
+                         absl::StrCat(Escaped(budgets.file), ": [at]: ", made.status().message()));
+    }
+    const Diff& diff = *made;
     if (sizes != nullptr) sizes = &sized.sizes();
     const CountOptions& at = sized.at();
     report->has_base = diff.has_base;

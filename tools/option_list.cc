@@ -132,6 +132,11 @@ absl::Status OptionList::TakeNamed(const VerbHelp& verb, Arguments arguments,
       return WrongCall(
           verb, absl::StrCat(option.name, " needs a value: ", option.name, " ", option.type));
     }
+    const bool has_empty = std::find(given[i].begin(), given[i].end(), "") != given[i].end();
+    if (has_empty && !option.positional) {
+      return WrongCall(verb,
+                       absl::StrCat(option.name, " is empty: ", option.name, " ", option.type));
+    }
     if (option.values != nullptr && !option.positional) *option.values = std::move(given[i]);
     if (option.value == nullptr || given[i].empty()) continue;
     if (given[i].size() > 1) {

@@ -1,6 +1,7 @@
 #include "tools/published.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,6 +10,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "src/base/byte_reader.h"
+#include "src/base/csv_reader.h"
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
@@ -20,27 +23,24 @@ namespace {
 using Fields = std::vector<std::string>;
 using Columns = std::map<std::string, size_t>;
 
-// The fields of a text as RFC 4180 has them, by line.
-std::vector<Fields> ParseCsv(absl::string_view text) {
-  std::vector<Fields> lines = {{""}};
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    std::string& field = lines.back().back();
-    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
-      field += '"';
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      lines.back().emplace_back();
-    } else if (c == '\n' && !quoted) {
-      lines.push_back({""});
-    } else if (c != '\r' || quoted) {
-      field += c;
-    }
+// A line of the file, with its number.
+struct Line {
+  int64_t number;
+  Fields fields;
+};
+
+// InvalidArgument for a title that is there twice.
+absl::StatusOr<std::vector<Line>> ReadLines(absl::string_view text) {
+  ByteReader bytes(text);
+  CsvReader csv(&bytes, {});
+  std::vector<Line> lines;
+  Fields fields;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, csv.Next(&fields));
+    if (!more) break;
+    if (lines.empty()) RETURN_IF_ERROR(csv.CheckTitles(fields));
+    if (fields != Fields{""}) lines.push_back({csv.line(), std::move(fields)});
   }
-  if (lines.back() == Fields{""}) lines.pop_back();
   return lines;
 }
 
@@ -100,6 +100,10 @@ absl::Status ParseTitles(absl::string_view text, PublishedLayout* layout) {
                                                                      {"model", &layout->model},
                                                                      {"figure", &layout->figure},
                                                                      {"dim", &layout->dim}};
+  if (!text.empty() && text.find_first_not_of(',') == absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--titles ", Quoted(text), ": it should be name=TITLE,figure=TITLE"));
+  }
   for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
     const std::pair<std::string, std::string> words = absl::StrSplit(part, absl::MaxSplits('=', 1));
     std::string* title = nullptr;
@@ -122,29 +126,35 @@ absl::Status ParseTitles(absl::string_view text, PublishedLayout* layout) {
 absl::StatusOr<std::vector<Published>> ParsePublished(absl::string_view text,
                                                       const PublishedLayout& layout,
                                                       const std::string& folder) {
-  const std::vector<Fields> lines = ParseCsv(text);
+  ASSIGN_OR_RETURN(const std::vector<Line> lines, ReadLines(text));
+  const Fields titles = lines.empty() ? Fields() : lines[0].fields;
   Columns columns;
-  for (size_t i = 0; !lines.empty() && i < lines[0].size(); ++i) columns.emplace(lines[0][i], i);
+  for (size_t i = 0; i < titles.size(); ++i) columns.emplace(titles[i], i);
   RETURN_IF_ERROR(RequireTitles(columns, layout));
   std::vector<Published> figures;
   for (size_t i = 1; i < lines.size(); ++i) {
-    Published published;
-    published.name = absl::StrCat("line ", i + 1);
-    if (lines[i].size() < lines[0].size()) {
+    const Fields& fields = lines[i].fields;
+    Published& published = figures.emplace_back();
+    published.line = lines[i].number;
+    published.name = absl::StrCat("line ", published.line);
+    if (fields.size() < titles.size()) {
       published.fault = absl::InvalidArgumentError("it has fewer fields than the titles");
-      figures.push_back(std::move(published));
       continue;
     }
-    published.fault = ReadLine(lines[i], columns, layout, &published);
+    published.fault = ReadLine(fields, columns, layout, &published);
     // A line that is read goes by its own name.
-    if (published.fault.ok()) published.name = lines[i][columns.at(layout.name)];
-    std::string model = layout.pattern.empty() ? lines[i][columns.at(layout.model)] : "";
+    if (published.fault.ok()) published.name = fields[columns.at(layout.name)];
+    std::string model = layout.pattern.empty() ? fields[columns.at(layout.model)] : "";
     if (!layout.pattern.empty()) {
-      ASSIGN_OR_RETURN(model, FillPattern(layout.pattern, columns, lines[i]));
+      ASSIGN_OR_RETURN(model, FillPattern(layout.pattern, columns, fields));
+    }
+    // A file cannot send the program to its standard input, which may never end.
+    if (model == "-" && published.fault.ok()) {
+      published.fault = absl::InvalidArgumentError(
+          "the model is -, which is standard input: name a file (./- for one of that name)");
     }
     const bool relative = model.empty() || model[0] != '/';
     published.model = absl::StrCat(relative ? folder : "", model);
-    figures.push_back(std::move(published));
   }
   if (figures.empty()) return absl::InvalidArgumentError("has no figures");
   return figures;

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_TOOLS_PUBLISHED_H_
 #define ONNXFLOPS_TOOLS_PUBLISHED_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace onnxflops::tools {
 
 struct Published {
+  int64_t line = 0;  // of the file
   std::string name, model;
   Bindings sizes;  // of this figure only
   PublishedFigure figure;

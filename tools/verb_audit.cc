@@ -148,9 +148,13 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
   RETURN_IF_ERROR(
       WriteOutput(Render(absl::MakeConstSpan(rows), format, style), args.output.file, inputs));
   ExitCode code = kFine;
-  for (const AuditRow& row : rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const AuditRow& row = rows[i];
     if (row.fault.empty()) continue;
-    WriteError(absl::StrCat(Quoted(row.name), ": ", row.fault));
+    // A line that could not be read has no other name than its number.
+    const bool named = row.name != absl::StrCat("line ", figures[i].line);
+    WriteError(absl::StrCat(Escaped(args.file[0]), ":", figures[i].line, ": ",
+                            named ? absl::StrCat(Quoted(row.name), ": ") : "", row.fault));
     code = kTrouble;
   }
   return code;

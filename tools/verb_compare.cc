@@ -94,6 +94,10 @@ struct CompareArguments {
   absl::StatusOr<CompareRequest> Request() const {
     CompareRequest request;
     for (const std::string& names : with) {
+      if (names.find_first_not_of(',') == std::string::npos) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--with ", Quoted(names), ": it names no convention"));
+      }
       for (absl::string_view name : absl::StrSplit(names, ',', absl::SkipEmpty())) {
         if (name == kAllTools) {
           for (const convention::Convention* tool : convention::Conventions()) {

@@ -119,8 +119,19 @@ absl::StatusOr<Calibration> MakeCalibration(const EstimateArguments& args, const
   options.tokens.reset();
   options.mask_sum.reset();
   ASSIGN_OR_RETURN(const Model model, LoadFor(models.files[0].path, options));
-  ASSIGN_OR_RETURN(const Report report, Count(model, options));
-  return Calibrate(measured, report);
+  const auto about_file = [&](const absl::Status& fault) {
+    return WithMessage(fault,
+                       absl::StrCat(Escaped(args.calibrate), ": bindings: ", fault.message()));
+  };
+  const absl::StatusOr<Report> report = Count(model, options);
+  if (!report.ok()) {
+    // If the model can be counted without them, the sizes of the measurement are wrong.
+    options.bindings.clear();
+    return Count(model, options).ok() ? about_file(report.status()) : report.status();
+  }
+  absl::StatusOr<Calibration> calibration = Calibrate(measured, *report);
+  if (!calibration.ok() && !report->totals.lower_bound) return about_file(calibration.status());
+  return calibration;
 }
 
 absl::StatusOr<std::optional<Calibration>> FindCalibration(const EstimateArguments& args,

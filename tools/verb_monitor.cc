@@ -57,7 +57,7 @@ how old it is. What is odd about a line of the log is told on stderr.
   Its output:
     python train.py | onnxflops monitor gpt2.onnx --dim seq=1024 --peak 312e12
 
-Exit codes: 0 the log has ended, 2 error.
+Exit codes: 0 the log has ended, 2 error, or no line of the log is a step.
 )"};
 
 struct MonitorCall {
@@ -174,6 +174,7 @@ absl::Status Run(const MonitorCall& call, LineReader* log, Monitor* monitor) {
   RETURN_IF_ERROR(writer.Open());
   Complaints complaints(call.log);
   StepLog steps;
+  bool any = false;
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<std::string> line, log->Next(kMaxLogLine));
     if (!line) break;
@@ -183,6 +184,7 @@ absl::Status Run(const MonitorCall& call, LineReader* log, Monitor* monitor) {
       continue;
     }
     if (!*record) continue;
+    any = true;
     std::vector<std::string> problems;
     const std::optional<MonitorPoint> point = monitor->Take(**record, &problems);
     for (const std::string& problem : problems) complaints.Add(log->line(), problem);
@@ -191,7 +193,10 @@ absl::Status Run(const MonitorCall& call, LineReader* log, Monitor* monitor) {
   if (const std::optional<MonitorPoint> rest = monitor->Finish()) {
     RETURN_IF_ERROR(writer.Write(*rest));
   }
-  return absl::OkStatus();
+  if (any) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(call.log == "-" ? "standard input" : Escaped(call.log),
+                   ": no line of it is a step: it should be JSON lines, or CSV with titles"));
 }
 
 }  // namespace

@@ -80,6 +80,8 @@ absl::StatusOr<ViewOptions> ViewArguments::Parse(Format format) const {
     ASSIGN_OR_RETURN(Figure figure, ParseFigure("--columns", key, view.by));
     view.columns.push_back(figure);
   }
+  if (!columns.empty() && view.columns.empty())
+    return BadView("--columns", columns, "it names no column");
   const bool is_json = format == Format::kJson || format == Format::kJsonLines;
   if (is_json && (!top.empty() || !sort.empty() || !columns.empty())) {
     return absl::InvalidArgumentError(

@@ -201,7 +201,7 @@ class BudgetsReader : private TomlFile {
       }
       ASSIGN_OR_RETURN(rule->limit, Limit(*limit, *rule));
       if (rule->warn && rule->warn->kind == rule->limit.kind &&
-          rule->warn->value > rule->limit.value) {
+          rule->warn->value * rule->limit.whole > rule->limit.value * rule->warn->whole) {
         return Fault(node, "warn is above limit");
       }
     }

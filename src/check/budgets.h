@@ -59,12 +59,13 @@ struct BudgetPlace {
 struct BudgetLimit {
   enum class Kind : uint8_t {
     kAbsolute,  // value: of the quantity
-    kRelative,  // value: millionths that the base may grow by
-    kRatio,     // value: millionths of the other quantity
+    kRelative,  // value: parts that the base may grow by
+    kRatio,     // value: parts of the other quantity
   };
   Kind kind = Kind::kAbsolute;
   absl::int128 value = 0;
-  std::string text;  // as written
+  absl::int128 whole = 1'000'000;  // parts of a whole; more if a percentage has more decimals
+  std::string text;                // as written
   BudgetPlace place;
 };
 
@@ -85,7 +86,7 @@ struct BudgetRule {
   // kOpset
   std::string domain;  // "ai.onnx"
   std::optional<int64_t> min_opset, max_opset;
-  // kMfu, kProfile: limit.value is the least share of the peak, in millionths, the longest time, in
+  // kMfu, kProfile: limit.value is the least share of the peak, in parts, the longest time, in
   // zeptoseconds, or the least FLOP/s
   enum class Achieved : uint8_t { kPeakShare, kTime, kFlopsPerSecond };
   Achieved achieved = Achieved::kPeakShare;

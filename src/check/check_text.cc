@@ -35,12 +35,10 @@ std::string VerdictText(Verdict verdict) {
 }
 
 std::string PlaceText(const Judgement& judgement) {
-  // A rule about one module, which has its name, says it already.
-  const bool known =
-      judgement.where.empty() || judgement.rule.find(judgement.where) != std::string::npos;
   std::string text = judgement.model;
   absl::StrAppend(&text, text.empty() ? "" : ": ", judgement.rule);
-  if (!known) absl::StrAppend(&text, "  ", judgement.where);
+  if (!judgement.names_module && !judgement.where.empty())
+    absl::StrAppend(&text, "  ", judgement.where);
   if (!judgement.at.empty()) absl::StrAppend(&text, "  (", judgement.at, ")");
   return text;
 }

@@ -28,8 +28,7 @@ using report::GroupedExpr;
 using report::SiNumber;
 using report::TimeText;
 
-constexpr absl::int128 kWhole = 1'000'000;  // of millionths
-constexpr double kMillionths = 1e6, kZeptoseconds = 1e21;
+constexpr double kZeptoseconds = 1e21;
 constexpr size_t kMaxJudgements = kMaxBudgets * kMaxBudgetSets;
 constexpr size_t kListedNames = 8;
 
@@ -97,6 +96,7 @@ class RuleJudge {
   Judgement OfQuantity(const BudgetRule& rule, const ModuleDiff& m) const {
     Judgement judgement = Begin(rule);
     judgement.where = rule.module ? m.path : "";
+    judgement.names_module = rule.module == m.path;
     judgement.quantity = rule.quantity;
     judgement.limit = rule.limit.text;
     const bool relative = rule.limit.kind == BudgetLimit::Kind::kRelative;
@@ -175,6 +175,7 @@ class RuleJudge {
     if (!figures.ok()) {
       judgement.verdict = Verdict::kNotProven;
       judgement.where = rule.module.value_or("");
+      judgement.names_module = true;
       judgement.actual = "-";
       judgement.detail = std::string(figures.status().message());
       return {judgement};
@@ -218,11 +219,13 @@ class RuleJudge {
                    Judgement* judgement) const {
     using Achieved = BudgetRule::Achieved;
     judgement->where = figure.where;
+    judgement->names_module = rule.module == figure.where;
     judgement->actual = std::isnan(figure.value) ? "-" : AchievedText(rule, figure.value);
     const auto limit = static_cast<double>(rule.limit.value);
-    const double value = figure.value * (rule.achieved == Achieved::kPeakShare ? kMillionths
-                                         : rule.achieved == Achieved::kTime    ? kZeptoseconds
-                                                                               : 1.0);
+    const double value = figure.value * (rule.achieved == Achieved::kPeakShare
+                                             ? static_cast<double>(rule.limit.whole)
+                                         : rule.achieved == Achieved::kTime ? kZeptoseconds
+                                                                            : 1.0);
     const bool holds = rule.achieved == Achieved::kTime ? value <= limit : value >= limit;
     if (figure.peak_share.value_or(0) > 1) {
       judgement->verdict = Verdict::kFailed;
@@ -264,9 +267,10 @@ class RuleJudge {
       case BudgetLimit::Kind::kAbsolute:
         return head - Expr(limit.value);
       case BudgetLimit::Kind::kRelative:
-        return Expr(kWhole) * head - Expr(kWhole + limit.value) * BaseOf(m, *rule.quantity);
+        return Expr(limit.whole) * head -
+               Expr(limit.whole + limit.value) * BaseOf(m, *rule.quantity);
       case BudgetLimit::Kind::kRatio:
-        return Expr(kWhole) * head - Expr(limit.value) * HeadOf(m, *rule.per);
+        return Expr(limit.whole) * head - Expr(limit.value) * HeadOf(m, *rule.per);
     }
     return Expr();
   }
@@ -340,8 +344,9 @@ class RuleJudge {
     absl::int128 limit = rule.limit.value;
     if (rule.limit.kind == BudgetLimit::Kind::kRelative) {
       const Expr base = BaseOf(m, *rule.quantity).Substitute(at);
-      if (!base.is_literal() || base.literal() > absl::Int128Max() / kWhole / 1000) return;
-      limit = base.literal() * (kWhole + rule.limit.value) / kWhole;
+      if (!base.is_literal() || base.literal() > absl::Int128Max() / rule.limit.whole / 1000)
+        return;
+      limit = base.literal() * (rule.limit.whole + rule.limit.value) / rule.limit.whole;
       judgement->actual = absl::StrCat(judgement->actual, " (base ",
                                        FigureText(base.literal(), *rule.quantity), ")");
     } else if (rule.limit.kind == BudgetLimit::Kind::kRatio) {
@@ -392,6 +397,7 @@ Judgement NoSuchModule(const Diff& diff, const BudgetRule& rule) {
   judgement.kind = "amount";
   judgement.verdict = Verdict::kFailed;
   judgement.where = *rule.module;
+  judgement.names_module = true;
   judgement.limit = rule.limit.text;
   judgement.actual = "-";
   judgement.detail = absl::StrCat("no module matches", DidYouMean(*rule.module, paths));

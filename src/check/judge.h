@@ -33,8 +33,9 @@ struct Judgement {
   std::string rule;   // BudgetRule::name
   std::string
       kind;  // "amount", "growth", "ratio", "operators", "domains", "opset", "mfu", "profile"
-  std::string where;  // path of the module; "": the whole model
-  std::string at;     // sizes: "batch = 1, seq = 1..512"
+  std::string where;          // path of the module; "": the whole model
+  bool names_module = false;  // the rule's name says where it is
+  std::string at;             // sizes: "batch = 1, seq = 1..512"
   Verdict verdict = Verdict::kPassed;
   std::string limit, actual;  // as text: "16 GFLOP", "16.52 GFLOP"
   std::string margin;         // what is left of the limit: "+2.1 %", "-0.3 %"; or ""

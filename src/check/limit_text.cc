@@ -18,7 +18,7 @@ namespace onnxflops::check {
 namespace {
 
 constexpr int kMaxDigits = 24;
-constexpr absl::int128 kOne = 1'000'000;  // of millionths
+constexpr absl::int128 kOne = 1'000'000;  // least parts of a whole
 
 struct Decimal {
   absl::int128 digits = 0;  // without the point
@@ -158,8 +158,13 @@ absl::StatusOr<BudgetLimit> ParseLimitText(absl::string_view text, const Quantit
   }
   if (percent) {
     limit.kind = ratio ? BudgetLimit::Kind::kRatio : BudgetLimit::Kind::kRelative;
-    ASSIGN_OR_RETURN(limit.value, Times(text, *number, kOne / 100));
-    if (minus && limit.value > kOne) return Wrong(text, "nothing shrinks by more than 100%");
+    constexpr int kMostDecimals = 12;
+    if (number->decimals > kMostDecimals) return Wrong(text, "it has more than 12 decimals");
+    absl::int128 parts = 100;
+    for (int i = 0; i < number->decimals; ++i) parts *= 10;
+    limit.whole = std::max(kOne, parts);
+    ASSIGN_OR_RETURN(limit.value, Times(text, *number, limit.whole / 100));
+    if (minus && limit.value > limit.whole) return Wrong(text, "nothing shrinks by more than 100%");
     if (minus) limit.value = -limit.value;
     return limit;
   }

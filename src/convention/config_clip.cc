@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "src/base/json_reader.h"
 #include "src/convention/conventions.h"
 #include "src/family/family.h"
 
@@ -52,7 +53,8 @@ const Json* Object(const Json& from, const char* key) {
 // looks for a text's layers under a name that open_clip does not use, and takes the MLP of the
 // image for both towers.
 std::optional<Towers> ReadTowers(absl::string_view json) {
-  const Json config = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  const absl::StatusOr<Json> parsed = ParseJson(json, {});
+  const Json config = parsed.ok() ? *parsed : Json();
   const Json* text = Object(config, "text_config");
   const Json* vision = Object(config, "vision_config");
   if (text == nullptr || vision == nullptr) {

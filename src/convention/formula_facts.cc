@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/json_reader.h"
 #include "src/base/limits.h"
 #include "src/family/family.h"
 #include "src/memory/kv_cache.h"
@@ -200,7 +201,8 @@ std::optional<Expr> MlpWidthOf(const ModelData& model) {
   using Json = nlohmann::json;
   const absl::string_view text = ConfigOf(model);
   if (text.empty()) return std::nullopt;
-  const Json config = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  const absl::StatusOr<Json> parsed = ParseJson(text, {});
+  const Json config = parsed.ok() ? *parsed : Json();
   for (const char* key : {"intermediate_size", "n_inner", "ffn_dim", "d_ff"}) {
     const auto at = config.is_object() ? config.find(key) : config.end();
     const auto* width = at == config.end() ? nullptr : at->get_ptr<const uint64_t*>();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "src/base/json_reader.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -80,64 +81,13 @@ absl::Status UnknownFamily(absl::string_view model_type) {
       absl::StrCat("model_type ", Quoted(model_type), " is not known", nearest));
 }
 
-// Brackets inside brackets, outside of strings.
-bool IsTooDeep(absl::string_view json) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxConfigNesting) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
-// The first key that an object has twice, found while it is parsed.
-class RepeatedKeys {
- public:
-  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, const nlohmann::json& value) {
-    using Event = nlohmann::json::parse_event_t;
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::object_end) keys_.pop_back();
-    if (event == Event::key && first_.empty()) {
-      const auto& key = *value.get_ptr<const std::string*>();
-      if (!keys_.back().insert(key).second) first_ = key;
-    }
-    return true;
-  }
-  const std::string& first() const { return first_; }
-
- private:
-  std::vector<absl::flat_hash_set<std::string>> keys_;  // of the objects that are open
-  std::string first_;
-};
+constexpr JsonLimits kConfigLimits = {.bytes = kMaxConfigBytes,
+                                      .bytes_name = "config-bytes",
+                                      .nesting = kMaxConfigNesting,
+                                      .nesting_name = "config-nesting"};
 
 absl::StatusOr<nlohmann::json> Parse(absl::string_view json) {
-  if (json.size() > kMaxConfigBytes) {
-    return LimitError(
-        "config-bytes",
-        absl::StrCat("larger than the limit config-bytes = ", kMaxConfigBytes, " bytes"));
-  }
-  if (IsTooDeep(json)) {
-    return LimitError("config-nesting", absl::StrCat("brackets are nested more than ",
-                                                     kMaxConfigNesting, " deep (config-nesting)"));
-  }
-  RepeatedKeys repeated;
-  nlohmann::json document = nlohmann::json::parse(json.begin(), json.end(), std::ref(repeated),
-                                                  /*allow_exceptions=*/false);
-  if (document.is_discarded()) return absl::InvalidArgumentError("is not complete JSON");
-  if (!repeated.first().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("has the key ", Quoted(repeated.first()), " twice in one object"));
-  }
+  ASSIGN_OR_RETURN(nlohmann::json document, ParseJson(json, kConfigLimits));
   if (!document.is_object()) return absl::InvalidArgumentError("is JSON, but no object");
   return document;
 }

@@ -297,7 +297,12 @@ absl::Status OperatorCaller::CheckFact(const Fact& fact, size_t output) const {
       return LimitError(LimitOf(dim.error()),
                         absl::StrCat("a dimension of output ", output, " ", dim.error()));
     }
-    if (dim.is_literal() && (dim.literal() < 0 || dim.literal() > kMaxElements)) {
+    if (dim.is_literal() && dim.literal() > kMaxElements) {
+      return LimitError("elements",
+                        absl::StrCat("output ", output, " would have shape ", fact.shape.ToString(),
+                                     ": a size is larger than ", kMaxElements, " (elements)"));
+    }
+    if (dim.is_literal() && dim.literal() < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("output ", output, " would have shape ", fact.shape.ToString()));
     }

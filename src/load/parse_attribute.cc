@@ -15,6 +15,12 @@ constexpr const char* kTypeNames[] = {"UNDEFINED",      "FLOAT",      "INT",    
                                       "TENSOR",         "GRAPH",      "FLOATS",     "INTS",
                                       "STRINGS",        "TENSORS",    "GRAPHS",     "SPARSE_TENSOR",
                                       "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+// Protobuf merges the pieces of a message. No exporter writes pieces here.
+std::string Pieces(absl::string_view what) {
+  return absl::StrCat("its ", what, " comes in pieces, which this version does not merge: ",
+                      "onnx.save(onnx.load(FILE), FILE) writes it in one");
+}
+
 constexpr int kNumTypes = sizeof(kTypeNames) / sizeof(kTypeNames[0]);
 
 }  // namespace
@@ -146,7 +152,7 @@ bool Parser::AttributeInts(Cursor& c, AttributeDraft& draft) {
 bool Parser::AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType type) {
   const bool sparse = type == AttributeType::kSparseTensor || type == AttributeType::kSparseTensors;
   const bool list = type == AttributeType::kTensors || type == AttributeType::kSparseTensors;
-  if (!list && (draft.given & Bit(type)) != 0) return wire_.Fail("its tensor is given twice");
+  if (!list && (draft.given & Bit(type)) != 0) return wire_.Fail(Pieces("tensor"));
   draft.Note(type, tensor_ids_);
   Cursor sub;
   TensorId id;
@@ -160,7 +166,7 @@ bool Parser::AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType typ
 bool Parser::AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, AttributeDraft& draft,
                             AttributeType type) {
   if (type == AttributeType::kGraph && (draft.given & Bit(type)) != 0) {
-    return wire_.Fail("its graph is given twice");
+    return wire_.Fail(Pieces("graph"));
   }
   if (scope == nullptr) return wire_.Fail("the default of a function's attribute is a graph");
   draft.Note(type, graph_ids_);

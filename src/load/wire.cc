@@ -1,7 +1,10 @@
 #include "src/load/wire.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
+#include "src/base/limits.h"
 
 namespace onnxflops::load {
 namespace {
@@ -88,9 +91,36 @@ bool WireReader::SkipUnknown(Cursor& c, uint32_t tag) {
       uint32_t half;
       return Fixed(c, half);
     }
+    case kGroup:
+      return SkipGroup(c, tag);
+    case kEndGroup:
+      return FailWire(c.p, "follows the end of a group that does not begin");
     default:
-      return FailWire(c.p, "follows a field of a kind that ONNX does not have");
+      return FailWire(c.p, "follows a field of a kind that protobuf does not have");
   }
+}
+
+// A group ends at the tag of its own number. No recursion: the file decides how deep groups nest.
+bool WireReader::SkipGroup(Cursor& c, uint32_t tag) {
+  std::vector<uint32_t> open = {tag >> 3};
+  while (!open.empty()) {
+    if (!More(c)) return FailWire(c.end, "is the end of a message inside of a group");
+    if (!Tag(c, tag)) return false;
+    if (c.p > c.end) return FailWire(c.end, "is the end of a message inside of a field");
+    if ((tag & 7) == kGroup && tag >> 3 != 0) {
+      if (open.size() == static_cast<size_t>(kMaxIgnoredNesting)) {
+        return Fail(LimitError("ignored-nesting",
+                               absl::StrCat("groups are nested more than ", kMaxIgnoredNesting,
+                                            " deep (ignored-nesting)")));
+      }
+      open.push_back(tag >> 3);
+    } else if ((tag & 7) == kEndGroup && tag >> 3 == open.back()) {
+      open.pop_back();
+    } else if (!SkipUnknown(c, tag)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace onnxflops::load

@@ -13,7 +13,7 @@
 //
 // Functions return false after an error, which the reader keeps: the first one counts. What
 // protobuf's own parser refuses is refused (field number 0, numbers of more than ten bytes,
-// messages that end inside of a field), and groups, which ONNX never had, as well.
+// messages that end inside of a field). Groups are unknown fields, since ONNX has none.
 #ifndef ONNXFLOPS_SRC_LOAD_WIRE_H_
 #define ONNXFLOPS_SRC_LOAD_WIRE_H_
 
@@ -33,7 +33,14 @@
 
 namespace onnxflops::load {
 
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
+enum WireType : uint32_t {
+  kVarint = 0,
+  kFixed64 = 1,
+  kLengthDelimited = 2,
+  kGroup = 3,
+  kEndGroup = 4,
+  kFixed32 = 5
+};
 
 // A field's tag as it stands in the file.
 constexpr uint32_t Key(uint32_t field, WireType type) { return field << 3 | type; }
@@ -227,6 +234,7 @@ class WireReader {
  private:
   bool Load(const char* p, uint64_t n);
   bool SkipUnknown(Cursor& c, uint32_t tag);
+  bool SkipGroup(Cursor& c, uint32_t tag);
   const char* LongTag(const char* p, uint32_t& tag);
   bool FailNumber(Cursor c);
   bool CheckLongLength(Cursor c, const char* begin, uint64_t length);

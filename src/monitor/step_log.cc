@@ -10,6 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "src/base/byte_reader.h"
+#include "src/base/csv_reader.h"
+#include "src/base/json_reader.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 
@@ -22,7 +26,7 @@ constexpr int64_t kMostOfStep = int64_t{1} << 40;  // more than any training has
 // Seconds that can be, so that a rate of any model is finite.
 constexpr double kLeastSeconds = 1e-12, kMostTime = 1e15;
 
-// Python writes NaN and Infinity, which JSON does not have: they become null, as wide.
+// Python writes NaN and Infinity, which JSON does not have: they become {}, at the same width.
 std::string WithoutNan(absl::string_view line) {
   std::string text(line);
   bool quoted = false;
@@ -34,7 +38,7 @@ std::string WithoutNan(absl::string_view line) {
     } else if (!quoted) {
       for (const absl::string_view word : {"NaN", "-Infinity", "Infinity"}) {
         if (!absl::StartsWith(absl::string_view(text).substr(i), word)) continue;
-        text.replace(i, word.size(), "null");
+        text.replace(i, word.size(), absl::StrCat("{}", std::string(word.size() - 2, ' ')));
         break;
       }
     }
@@ -57,7 +61,8 @@ std::optional<int64_t> WholeOf(double number) {
 }
 
 Field FieldOf(const std::string& name, const nlohmann::json& value) {
-  Field field = {name, {}, {}, value.is_null()};
+  const bool is_nan = value.is_null() || (value.is_object() && value.empty());
+  Field field = {name, {}, {}, is_nan};
   if (value.is_number()) {
     field.number = value.get<double>();
     field.whole = WholeOf(*field.number);
@@ -113,27 +118,15 @@ void Take(const Field& field, StepRecord* record) {
   }
 }
 
-// Cells of a line of CSV; quotes as RFC 4180 has them.
-std::vector<std::string> Cells(absl::string_view line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      cells.back() += line[++i];
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += line[i];
-    }
-  }
-  for (std::string& cell : cells) cell = std::string(absl::StripAsciiWhitespace(cell));
-  return cells;
+// The caller knows which line it is.
+absl::Status InThisLine(const absl::Status& status, absl::string_view place) {
+  return absl::Status(status.code(), absl::StripPrefix(status.message(), place));
 }
 
-absl::StatusOr<StepRecord> ReadJson(absl::string_view line) {
-  const nlohmann::json json = nlohmann::json::parse(WithoutNan(line), nullptr, false);
+absl::StatusOr<StepRecord> RecordOfJson(absl::string_view line) {
+  const absl::StatusOr<nlohmann::json> parsed = ParseJson(WithoutNan(line), {});
+  if (!parsed.ok()) return InThisLine(parsed.status(), "line 1, ");
+  const nlohmann::json& json = *parsed;
   if (!json.is_object()) return absl::InvalidArgumentError("is no object of JSON");
   StepRecord record;
   for (const auto& [name, value] : json.items()) Take(FieldOf(name, value), &record);
@@ -150,13 +143,19 @@ absl::StatusOr<std::optional<StepRecord>> StepLog::Read(absl::string_view line) 
     return LimitError("log-line", absl::StrCat("has more than ", kMaxLogLine, " bytes (log-line)"));
   }
   if (line[0] == '{') {
-    absl::StatusOr<StepRecord> record = monitor::ReadJson(line);
+    absl::StatusOr<StepRecord> record = monitor::RecordOfJson(line);
     if (!record.ok()) return record.status();
     return std::optional<StepRecord>(*std::move(record));
   }
-  std::vector<std::string> cells = monitor::Cells(line);
+  ByteReader bytes(line);
+  CsvReader csv(&bytes, {});
+  std::vector<std::string> cells;
+  const absl::StatusOr<bool> more = csv.Next(&cells);
+  if (!more.ok()) return monitor::InThisLine(more.status(), "line 1: ");
   for (const std::string& cell : cells) {
     if (cell != "step") continue;
+    const absl::Status titles = csv.CheckTitles(cells);
+    if (!titles.ok()) return monitor::InThisLine(titles, "line 1: ");
     titles_ = std::move(cells);  // also those of a training that starts again
     return std::nullopt;
   }

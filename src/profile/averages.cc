@@ -5,12 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "src/base/csv_reader.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -18,36 +17,18 @@
 namespace onnxflops::profile {
 namespace {
 
-// One line without its end. `*ended`: there is none. OutOfRange for a long one.
-absl::StatusOr<std::string> ReadLine(ByteReader* bytes, bool* ended) {
-  std::string line;
-  *ended = bytes->Peek() < 0;
-  while (bytes->Peek() >= 0) {
-    const auto c = static_cast<char>(bytes->Peek());
-    bytes->Skip();
-    if (c == '\n') break;
-    if (line.size() == kMaxProfileToken) {
-      return absl::OutOfRangeError(
-          absl::StrCat("a line of more than ", kMaxProfileToken, " bytes"));
-    }
-    line.push_back(c);
-  }
-  return std::string(absl::StripTrailingAsciiWhitespace(line));
-}
+using Cells = std::vector<std::string>;
 
 // Columns of a table of OpenVINO's, by place; -1: not there.
 struct Columns {
-  char separator = ';';
   int name = -1, status = -1, type = -1, time = -1;
   bool known() const { return name >= 0 && time >= 0; }
 };
 
-Columns ReadTitles(absl::string_view line) {
+Columns ReadTitles(const Cells& titles) {
   Columns columns;
-  if (line.find(';') == absl::string_view::npos) columns.separator = ',';
-  const std::vector<absl::string_view> titles = absl::StrSplit(line, columns.separator);
   for (size_t i = 0; i < titles.size(); ++i) {
-    const absl::string_view title = absl::StripAsciiWhitespace(titles[i]);
+    const std::string& title = titles[i];
     const auto place = static_cast<int>(i);
     if (title == "layerName") columns.name = place;
     if (title == "execStatus") columns.status = place;
@@ -58,11 +39,10 @@ Columns ReadTitles(absl::string_view line) {
 }
 
 // Adds the layer of a line, if it was executed.
-absl::Status AddLayer(const Columns& columns, absl::string_view line, Averages* averages) {
-  const std::vector<absl::string_view> cells = absl::StrSplit(line, columns.separator);
+absl::Status AddLayer(const Columns& columns, const Cells& cells, Averages* averages) {
   const auto cell = [&](int place) {
     return place >= 0 && static_cast<size_t>(place) < cells.size()
-               ? absl::StripAsciiWhitespace(cells[static_cast<size_t>(place)])
+               ? absl::string_view(cells[static_cast<size_t>(place)])
                : absl::string_view();
   };
   absl::string_view status = cell(columns.status);
@@ -123,13 +103,15 @@ absl::StatusOr<Profile> ReadCountersCsv(ByteReader* bytes) {
   profile.source = ProfileSource::kOpenVino;
   Averages averages(&profile);
   Columns columns;
-  bool ended = false;
-  for (int64_t number = 1;; ++number) {
-    ASSIGN_OR_RETURN(const std::string line, ReadLine(bytes, &ended));
-    if (ended) break;
-    if (line.empty()) continue;
-    const Columns titles = ReadTitles(line);
+  CsvReader csv(bytes, {.separator = 0, .most = kMaxProfileToken});
+  Cells cells;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, csv.Next(&cells));
+    if (!more) break;
+    if (cells == Cells{""}) continue;
+    const Columns titles = ReadTitles(cells);
     if (titles.known()) {
+      RETURN_IF_ERROR(csv.CheckTitles(cells));
       if (profile.runs.size() == kMaxProfileRuns) {
         return absl::OutOfRangeError(absl::StrCat("more than ", kMaxProfileRuns, " tables"));
       }
@@ -139,8 +121,8 @@ absl::StatusOr<Profile> ReadCountersCsv(ByteReader* bytes) {
       return absl::InvalidArgumentError(
           "is no profile: neither JSON of ONNX Runtime or TensorRT, nor a table with layerName "
           "and realTime (ms) of OpenVINO");
-    } else if (const absl::Status added = AddLayer(columns, line, &averages); !added.ok()) {
-      return absl::Status(added.code(), absl::StrCat("line ", number, ": ", added.message()));
+    } else if (const absl::Status added = AddLayer(columns, cells, &averages); !added.ok()) {
+      return absl::Status(added.code(), absl::StrCat("line ", csv.line(), ": ", added.message()));
     }
   }
   if (profile.kernels.empty()) return absl::InvalidArgumentError("has no executed layer");

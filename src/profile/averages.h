@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "src/profile/byte_reader.h"
+#include "src/base/byte_reader.h"
 #include "src/profile/profile.h"
 
 namespace onnxflops::profile {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -14,47 +13,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "src/base/byte_reader.h"
+#include "src/base/csv_reader.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/profile/byte_reader.h"
 
 namespace onnxflops {
 namespace {
 
 using Cells = std::vector<std::string>;
-
-// One record of CSV (RFC 4180); `*ended`: there is none. OutOfRange for a long one.
-absl::StatusOr<Cells> ReadRecord(profile::ByteReader* bytes, bool* ended) {
-  Cells cells(1);
-  size_t size = 0;
-  bool quoted = false;
-  *ended = bytes->Peek() < 0;
-  while (bytes->Peek() >= 0) {
-    const auto c = static_cast<char>(bytes->Peek());
-    bytes->Skip();
-    if (++size > kMaxProfileToken) {
-      return absl::OutOfRangeError(
-          absl::StrCat("a line of more than ", kMaxProfileToken, " bytes"));
-    }
-    if (c == '"') {
-      const bool doubled = quoted && bytes->Peek() == '"';
-      if (doubled) {
-        cells.back().push_back(c);
-        bytes->Skip();
-      } else {
-        quoted = !quoted;
-      }
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else if (c == '\n' && !quoted) {
-      break;
-    } else if (c != '\r') {
-      cells.back().push_back(c);
-    }
-  }
-  return cells;
-}
 
 // FLOPs of one count of a metric; nullopt of one that is none of FLOPs. InvalidArgument where the
 // operations of an instruction are not known.
@@ -135,24 +103,26 @@ absl::StatusOr<Layout> ReadTitles(const Cells& titles) {
 
 class CountersReader {
  public:
-  explicit CountersReader(profile::ByteReader* bytes) : bytes_(bytes) {}
+  explicit CountersReader(ByteReader* bytes) : csv_(bytes, {.most = kMaxProfileToken}) {}
 
   absl::StatusOr<Counters> Run() {
     Layout layout;
-    bool ended = false;
-    for (int64_t number = 1;; ++number) {
-      ASSIGN_OR_RETURN(const Cells cells, ReadRecord(bytes_, &ended));
-      if (ended) break;
+    Cells cells;
+    while (true) {
+      ASSIGN_OR_RETURN(const bool more, csv_.Next(&cells));
+      if (!more) break;
       absl::Status status;
       if (!layout.known()) {  // ncu writes lines of its own before the table
         absl::StatusOr<Layout> titles = ReadTitles(cells);
         status = titles.status();
         if (titles.ok()) layout = *std::move(titles);
+        if (layout.known()) RETURN_IF_ERROR(csv_.CheckTitles(cells));
       } else {
         status = Take(layout, cells);
       }
       if (!status.ok()) {
-        return absl::Status(status.code(), absl::StrCat("record ", number, ": ", status.message()));
+        return absl::Status(status.code(),
+                            absl::StrCat("line ", csv_.line(), ": ", status.message()));
       }
     }
     if (!layout.known()) {
@@ -217,7 +187,7 @@ class CountersReader {
     return absl::OkStatus();
   }
 
-  profile::ByteReader* const bytes_;
+  CsvReader csv_;
   Counters out_;
   absl::flat_hash_map<std::string, size_t> places_;
   size_t name_bytes_ = 0;
@@ -226,10 +196,11 @@ class CountersReader {
 
 }  // namespace
 
-absl::StatusOr<Counters> ReadCounters(ByteSource source, absl::string_view name) {
-  profile::ByteReader bytes(source);
-  absl::StatusOr<Counters> counters = CountersReader(&bytes).Run();
-  if (bytes.failed()) counters = absl::UnknownError("cannot be read");
+namespace {
+
+absl::StatusOr<Counters> ReadNamedCounters(ByteReader* bytes, absl::string_view name) {
+  absl::StatusOr<Counters> counters = CountersReader(bytes).Run();
+  if (bytes->failed()) counters = absl::UnknownError("cannot be read");
   if (!counters.ok()) {
     return absl::Status(counters.status().code(),
                         absl::StrCat(Escaped(name), ": ", counters.status().message()));
@@ -238,14 +209,16 @@ absl::StatusOr<Counters> ReadCounters(ByteSource source, absl::string_view name)
   return counters;
 }
 
+}  // namespace
+
+absl::StatusOr<Counters> ReadCounters(ByteSource source, absl::string_view name) {
+  ByteReader bytes(source);
+  return ReadNamedCounters(&bytes, name);
+}
+
 absl::StatusOr<Counters> ReadCountersText(absl::string_view text, absl::string_view name) {
-  const auto source = [&](char* bytes, size_t size) {
-    const size_t n = std::min(size, text.size());
-    std::memcpy(bytes, text.data(), n);
-    text.remove_prefix(n);
-    return static_cast<ssize_t>(n);
-  };
-  return ReadCounters(source, name);
+  ByteReader bytes(text);
+  return ReadNamedCounters(&bytes, name);
 }
 
 namespace {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "src/base/json_reader.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -25,41 +24,6 @@
 
 namespace onnxflops::profile {
 namespace {
-
-// What keeps bytes of one text in bounds: the reader feigns the end of the file behind `most`.
-struct Window {
-  ByteReader* bytes;
-  int64_t most = 0;
-  bool met = false;  // the end was feigned
-};
-
-// The bytes of a file, as the parser wants them.
-class ByteIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = char;
-
-  explicit ByteIterator(Window* window) : window_(window) {}
-  char operator*() const { return static_cast<char>(window_->bytes->Peek()); }
-  ByteIterator& operator++() {
-    window_->bytes->Skip();
-    return *this;
-  }
-  // Whether both are at the end: of one of two, window_ is null.
-  bool operator==(const ByteIterator& other) const { return AtEnd() == other.AtEnd(); }
-  bool operator!=(const ByteIterator& other) const { return !(*this == other); }
-
- private:
-  bool AtEnd() const {
-    if (window_ == nullptr || window_->bytes->Peek() < 0) return true;
-    window_->met = window_->bytes->place() >= window_->most;
-    return window_->met;
-  }
-  Window* window_;
-};
 
 // A number of a profile, and the texts, of one event.
 struct Fields {
@@ -73,31 +37,21 @@ constexpr absl::string_view kKernelSuffix = "_kernel_time";
 constexpr absl::string_view kExecutor = "Executor::Execute";
 
 // Reads events one by one.
-class EventReader : public nlohmann::json_sax<nlohmann::json> {
+class EventReader : public JsonEvents {
  public:
   EventReader(ByteReader* bytes, const ReadProfileOptions& options)
       : bytes_(bytes), runs_(&profile_, options.events), averages_(&profile_) {}
 
   absl::StatusOr<Profile> Run() {
-    window_.bytes = bytes_;
-    Next();
-    const bool whole =
-        nlohmann::json::sax_parse(ByteIterator(&window_), ByteIterator(nullptr), this);
+    const JsonLimits limits = {.nesting = kMaxProfileNesting, .token = kMaxProfileToken};
+    const absl::Status read = ReadJson(bytes_, limits, this);
     RETURN_IF_ERROR(status_);
-    if (window_.met) {
-      return absl::OutOfRangeError(absl::StrCat("byte ", bytes_->place(), ": a text of more than ",
-                                                kMaxProfileToken, " bytes"));
-    }
-    const bool cut = !whole && !misplaced_ && bytes_->Peek() < 0;
-    if (!whole && !cut) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("byte ", bytes_->place(), ": is no JSON from here"));
-    }
-    return Finish(cut);
+    if (!read.ok() && !absl::IsDataLoss(read)) return read;
+    return Finish(/*cut=*/!read.ok());
   }
 
-  bool null() override { return Next(); }
-  bool boolean(bool) override { return Next(); }
+  bool null() override { return true; }
+  bool boolean(bool) override { return status_.ok(); }
   bool number_integer(number_integer_t value) override {
     return Number(static_cast<double>(value), value);
   }
@@ -112,24 +66,24 @@ class EventReader : public nlohmann::json_sax<nlohmann::json> {
     } else if (depth_ == event_depth_ + 1 && in_args_ && key_ == "node_index") {
       if (!absl::SimpleAtoi(text, &event_.index)) event_.index = -1;
     }
-    return Next();
+    return status_.ok();
   }
-  bool binary(binary_t&) override { return Next(); }
+  bool binary(binary_t&) override { return status_.ok(); }
   bool key(string_t& name) override {
     if (depth_ <= event_depth_ + 1) key_ = std::move(name);
     if (depth_ == event_depth_) in_args_ = key_ == "args";
     if (event_depth_ == 0 && depth_ == 1) in_list_key_ = key_ == "traceEvents";
-    return Next();
+    return status_.ok();
   }
   bool start_object(size_t) override {
-    if (!Open()) return false;
+    ++depth_;
     if (event_depth_ > 0 && depth_ == event_depth_) event_ = Fields();
     return true;
   }
   bool end_object() override {
     const bool is_event = event_depth_ > 0 && depth_ == event_depth_;
     --depth_;
-    if (!is_event) return Next();
+    if (!is_event) return status_.ok();
     status_ = Take();
     if (!status_.ok()) {
       status_ = absl::Status(
@@ -137,10 +91,10 @@ class EventReader : public nlohmann::json_sax<nlohmann::json> {
           absl::StrCat("event ", number_, ", ", Quoted(event_.name), ": ", status_.message()));
     }
     ++number_;
-    return Next();
+    return status_.ok();
   }
   bool start_array(size_t) override {
-    if (!Open()) return false;
+    ++depth_;
     if (event_depth_ == 0 && (depth_ == 1 || (depth_ == 2 && in_list_key_))) {
       event_depth_ = depth_ + 1;
     } else if (InOutputs() && depth_ == event_depth_ + 4) {
@@ -151,31 +105,15 @@ class EventReader : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override {
     if (event_depth_ > 0 && depth_ == event_depth_ - 1) event_depth_ = kEnded;
     --depth_;
-    return Next();
+    return status_.ok();
   }
-  bool parse_error(size_t, const std::string&, const nlohmann::json::exception& error) override {
-    // "... unexpected ']'; expected ..." of a file whose last byte is a bracket that does not fit.
-    const absl::string_view what = error.what();
-    misplaced_ = absl::StrContains(what, "unexpected ") &&
-                 !absl::StrContains(what, "unexpected end of input");
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override {
     return false;
   }
 
  private:
   static constexpr int kEnded = 1 << 20;  // behind the list of events
 
-  // A token was read: the next one may be so long.
-  bool Next() {
-    window_.most = bytes_->place() + static_cast<int64_t>(kMaxProfileToken);
-    return status_.ok();
-  }
-  bool Open() {
-    if (++depth_ > kMaxProfileNesting) {
-      status_ = absl::OutOfRangeError(absl::StrCat(
-          "byte ", bytes_->place(), ": brackets nest deeper than ", kMaxProfileNesting));
-    }
-    return Next();
-  }
   // "output_type_shape" : [{"float":[1,64,56,56]}]
   bool InOutputs() const {
     return in_args_ && key_ == "output_type_shape" && depth_ > event_depth_ + 1;
@@ -201,7 +139,7 @@ class EventReader : public nlohmann::json_sax<nlohmann::json> {
       std::vector<int64_t>& dims = event_.outputs.back();
       if (dims.size() < kMaxProfileOutputs) dims.push_back(whole);
     }
-    return Next();
+    return status_.ok();
   }
 
   absl::Status Take() {
@@ -264,7 +202,6 @@ class EventReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   ByteReader* const bytes_;
-  Window window_;
   Profile profile_;
   RunBuilder runs_;
   Averages averages_;
@@ -272,7 +209,7 @@ class EventReader : public nlohmann::json_sax<nlohmann::json> {
   Fields event_;
   std::string key_;
   int depth_ = 0, event_depth_ = 0;  // events stand at this depth; 0: not known yet
-  bool in_args_ = false, in_list_key_ = false, misplaced_ = false;
+  bool in_args_ = false, in_list_key_ = false;
   int64_t number_ = 0, launches_ = 0;
 };
 

@@ -3,7 +3,7 @@
 #define ONNXFLOPS_SRC_PROFILE_EVENTS_JSON_H_
 
 #include "absl/status/statusor.h"
-#include "src/profile/byte_reader.h"
+#include "src/base/byte_reader.h"
 #include "src/profile/profile.h"
 #include "src/profile/read_profile.h"
 

@@ -8,6 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/json_reader.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 
@@ -36,20 +38,17 @@ const std::string* TextOf(const Json& layer, const char* key) {
   return it == layer.end() ? nullptr : it->get_ptr<const std::string*>();
 }
 
-// Deeper ones are no layers, and take the parser's memory.
-bool IsFlat(int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
-  constexpr int kDeepest = 8;
-  return depth <= kDeepest;
-}
-
 }  // namespace
 
 absl::Status AddLayerInfo(absl::string_view json, absl::string_view name, Profile* profile) {
-  if (json.size() > kMaxReportBytes) {
-    return absl::OutOfRangeError(
-        absl::StrCat(Escaped(name), ": more than ", kMaxReportBytes, " bytes"));
+  constexpr int kDeepest = 8;
+  const JsonLimits limits = {.bytes = kMaxReportBytes, .nesting = kDeepest};
+  const absl::StatusOr<Json> parsed = ParseJson(json, limits);
+  if (!parsed.ok()) {
+    return WithMessage(parsed.status(),
+                       absl::StrCat(Escaped(name), ": ", parsed.status().message()));
   }
-  const Json document = Json::parse(json.begin(), json.end(), &IsFlat, /*allow_exceptions=*/false);
+  const Json& document = *parsed;
   const auto layers = document.is_object() ? document.find("Layers") : document.end();
   if (!document.is_object() || layers == document.end() || !layers->is_array()) {
     return absl::InvalidArgumentError(

@@ -13,19 +13,12 @@
 #ifndef ONNXFLOPS_SRC_PROFILE_READ_PROFILE_H_
 #define ONNXFLOPS_SRC_PROFILE_READ_PROFILE_H_
 
-#include <sys/types.h>
-
-#include <cstddef>
-
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/base/byte_reader.h"
 #include "src/profile/profile.h"
 
 namespace onnxflops {
-
-// Puts up to so many bytes at the place, and says how many; 0 at the end, below 0 on an error.
-using ByteSource = absl::FunctionRef<ssize_t(char* bytes, size_t size)>;
 
 struct ReadProfileOptions {
   bool events = false;  // fill in Profile::events

@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/json_reader.h"
+#include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
@@ -79,12 +81,12 @@ class KeyReader {
 };
 
 absl::StatusOr<Json> ParseObject(absl::string_view text, absl::string_view name) {
-  if (text.size() <= kMaxConfigBytes) {
-    Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-    if (json.is_object()) return json;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(Escaped(name), ": is no JSON object of at most ", kMaxConfigBytes, " bytes"));
+  const JsonLimits limits = {
+      .bytes = kMaxConfigBytes, .bytes_name = "config-bytes", .nesting = kMaxConfigNesting};
+  absl::StatusOr<Json> json = ParseJson(text, limits);
+  if (json.ok() && !json->is_object()) json = absl::InvalidArgumentError("is JSON, but no object");
+  if (json.ok()) return json;
+  return WithMessage(json.status(), absl::StrCat(Escaped(name), ": ", json.status().message()));
 }
 
 absl::StatusOr<Measurement> ReadMeasurement(const Json& object, absl::string_view name) {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "src/base/json_reader.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
 #include "src/base/quote.h"
@@ -35,37 +35,17 @@ constexpr SymbolOrigin::Kind kOriginKinds[] = {
     SymbolOrigin::Kind::kTripCount,
 };
 
-// Sees a document while it is parsed. Readers of JSON differ in which of two fields with one name
-// they take.
-struct KeyWatch {
-  std::vector<absl::flat_hash_set<std::string>> open;
-  std::optional<std::string> repeated;
-
-  bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !repeated) {
-      const std::string& key = *parsed.get_ptr<const std::string*>();
-      if (!open.back().insert(key).second) repeated = key;
-    }
-    return true;
-  }
-};
-
 class ReportReader {
  public:
   explicit ReportReader(absl::string_view file) : file_(Escaped(file)) {}
 
   absl::StatusOr<Report> Read(absl::string_view text) {
-    if (text.size() > kMaxReportBytes) {
-      return LimitError("report-bytes", absl::StrCat(file_, ": larger than the limit report-bytes ",
-                                                     "= ", kMaxReportBytes, " bytes"));
+    const absl::StatusOr<Json> parsed =
+        ParseJson(text, {.bytes = kMaxReportBytes, .bytes_name = "report-bytes", .nesting = 1024});
+    if (!parsed.ok()) {
+      return WithMessage(parsed.status(), absl::StrCat(file_, ": ", parsed.status().message()));
     }
-    KeyWatch keys;
-    const Json document =
-        Json::parse(text.begin(), text.end(), std::ref(keys), /*allow_exceptions=*/false);
-    if (document.is_discarded()) return Fault("", "it is not valid JSON, or not complete");
-    if (keys.repeated) return Fault(Escaped(*keys.repeated), "the field is there twice");
+    const Json& document = *parsed;
     ASSIGN_OR_RETURN(const Json* root, RootOf(document));
     RETURN_IF_ERROR(ReadHead(*root));
     RETURN_IF_ERROR(ReadSymbols(*root));

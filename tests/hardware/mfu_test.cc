@@ -543,7 +543,13 @@ TEST(MonitorTest, LogsOfAllKinds) {
        "step;3 0.5 2;"},
       {R"({"step": 1, "time": NaN, "loss": NaN})", "time is NaN or infinite;"},
       {"{\"step\": 1\nx",
-       "is no object of JSON;is neither JSON nor the titles of CSV, one of "
+       "column 10: not JSON from here: syntax error while parsing object - unexpected end of "
+       "input; expected '}';is neither JSON nor the titles of CSV, one of which is step;"},
+      // What is there twice: a key after NaN keeps its column.
+      {R"({"step": 1, "loss": NaN, "batch": 2, "batch": 1})",
+       "column 38: the key 'batch' is there twice in one object;"},
+      {"step,time,\"time\"\n1,2,3",
+       "columns 2 and 3 both have the title 'time';is neither JSON nor the titles of CSV, one of "
        "which is step;"},
       {"step,time\n1", "has 1 cells, and the titles are 2;"},
       {R"({"time": 1})", "there is no step;"},

@@ -15,6 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "src/base/byte_reader.h"
+#include "src/base/json_reader.h"
+#include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "tools/official/text_form.h"
 
@@ -38,42 +41,17 @@ std::vector<std::string> Parts(absl::string_view path) {
   return parts;
 }
 
-// Reads bytes and keeps how far it came.
-class Reader {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  Reader(const char* at, const char** furthest) : at_(at), furthest_(furthest) {}
-  const char& operator*() const { return *at_; }
-  Reader& operator++() {
-    *furthest_ = ++at_;
-    return *this;
-  }
-  bool operator==(const Reader& other) const { return at_ == other.at_; }
-  bool operator!=(const Reader& other) const { return at_ != other.at_; }
-
- private:
-  const char* at_;
-  const char** furthest_;
-};
-
 // Follows a JSON text with the path of where it is, and keeps the place of the value at `target`,
 // or of the last value around it.
-class PathFinder : public nlohmann::json_sax<nlohmann::json> {
+class PathFinder : public JsonEvents {
  public:
   PathFinder(absl::string_view text, std::vector<std::string> target)
-      : text_(text), target_(std::move(target)) {}
+      : bytes_(text), target_(std::move(target)) {}
 
   // A fault of syntax, or nothing.
   absl::Status Run() {
-    furthest_ = text_.data();
-    const char* end = text_.data() + text_.size();
-    nlohmann::json::sax_parse(Reader(text_.data(), &furthest_), Reader(end, &furthest_), this);
-    return fault_;
+    const absl::Status read = onnxflops::ReadJson(&bytes_, {.nesting = kMaxTextNesting}, this);
+    return absl::IsDataLoss(read) ? absl::InvalidArgumentError(read.message()) : read;
   }
   size_t place() const { return place_; }
 
@@ -93,13 +71,7 @@ class PathFinder : public nlohmann::json_sax<nlohmann::json> {
     Look();
     return true;
   }
-  bool parse_error(size_t, const std::string&, const nlohmann::json::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 16: syntax error while ..."
-    absl::string_view what = error.what();
-    const size_t colon = what.find(": ");
-    if (colon != absl::string_view::npos) what.remove_prefix(colon + 2);
-    what = what.substr(0, what.find("; last read:"));  // the place tells, and it may be long
-    fault_ = FaultAt(text_, Here(), what);
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override {
     return false;
   }
 
@@ -112,7 +84,7 @@ class PathFinder : public nlohmann::json_sax<nlohmann::json> {
 
   // Of the token that was just read. To know where a number ends, the reader looks one further.
   size_t Here() const {
-    const auto read = static_cast<size_t>(furthest_ - text_.data());
+    const auto read = static_cast<size_t>(bytes_.place());
     return read == 0 ? 0 : read - 1;
   }
   bool Open(bool is_list) {
@@ -141,12 +113,10 @@ class PathFinder : public nlohmann::json_sax<nlohmann::json> {
     place_ = Here();
   }
 
-  const absl::string_view text_;
+  ByteReader bytes_;
   const std::vector<std::string> target_;
-  const char* furthest_ = nullptr;
   std::vector<Level> levels_;
   size_t nearest_ = 0, place_ = 0;
-  absl::Status fault_;
 };
 
 // "graph.node[1] has no field 'op_typ'"; of the outermost object that it is no model.
