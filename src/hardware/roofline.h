@@ -3,13 +3,14 @@
 //   absl::StatusOr<Roofline> roofline = RooflineOf(*FindDevice("h100-sxm"), Precision::kBf16);
 //   Counts counts = Count(inference, causal, *roofline).value();
 //   Expr bytes = CompulsoryBytes(inference, counts, Precision::kBf16);
-//   Max(counts.total.amounts.time_bound, roofline->MemoryTime(bytes))   // the bound
+//   Max(counts.total.amounts.time_bound, roofline->MemoryTime(bytes))   // the bound, uncached
 //   counts.total.amounts.time_estimate                                  // node by node
 //   FusedTimeEstimate(inference, counts, *roofline)                     // fused
 //
 // The bound is what no machine of that kind can beat: the arithmetic at its peak, and what has to
-// go through its memory whatever is fused or cached. The estimates assume that tensors between
-// kernels go to memory and back. A cache may hold them, so that a run may take less.
+// go through its memory whatever is fused, but for what a cache may keep from the run before. The
+// estimates assume that tensors between kernels go to memory and back. A cache may hold them, so
+// that a run may take less.
 #ifndef ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 #define ONNXFLOPS_SRC_HARDWARE_ROOFLINE_H_
 

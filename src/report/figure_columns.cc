@@ -96,6 +96,10 @@ const Quantity& CostQuantity(const Report& report, const ViewOptions& options) {
   return given ? *options.sort->quantity : MainQuantity(report);
 }
 
+const Amounts& RootAmounts(const Report& report) {
+  return report.modules.empty() ? report.totals : *report.modules[0].amounts;
+}
+
 std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& options) {
   if (!options.columns.empty()) return options.columns;
   const Figure share = {Figure::Kind::kShare, nullptr};
@@ -298,7 +302,7 @@ std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Kn
       const bool none = known == Known::kAtLeast && amounts.*(cost_.value) == Expr(0);
       if (known == Known::kNothing || none) return "-";
       const auto part = values_.Of(amounts.*(cost_.value));
-      const auto whole = values_.Of(report_.totals.*(cost_.value));
+      const auto whole = values_.Of(RootAmounts(report_).*(cost_.value));
       return part && whole ? Percent(*part, *whole) : "-";
     }
     case Figure::Kind::kIntensity: {
@@ -331,7 +335,7 @@ void FigureColumns::AddCells(const Amounts& amounts, Known known, bool bars,
   for (const Column& column : columns_) {
     cells->push_back(Cell(column, amounts, known));
     if (bars && column.figure.kind == Figure::Kind::kShare) {
-      cells->push_back(Bar(Cost(amounts), Cost(report_.totals)));
+      cells->push_back(Bar(Cost(amounts), Cost(RootAmounts(report_))));
     }
   }
 }

@@ -18,6 +18,9 @@ namespace onnxflops::report {
 // What a report is about: FLOPs; MACs of a tool that counts those, and where integers are
 // multiplied, for then most of the work is no FLOPs.
 const Quantity& MainQuantity(const Report& report);
+// What rows sum to. The totals hold the same, but the time_bound of a run may be more than the
+// arithmetic of its rows.
+const Amounts& RootAmounts(const Report& report);
 // What rows are sorted by, and opened by.
 const Quantity& CostQuantity(const Report& report, const ViewOptions& options);
 // The columns, as asked for or by default. Operators and nodes have no weights.

@@ -40,7 +40,7 @@ class RowMaker {
         options_(options),
         by_cost_(options.depth < 0 && options.fold && options.top == 0 && !options.stable),
         cost_(report, options),
-        total_(cost_.Cost(report.totals)) {
+        total_(cost_.Cost(RootAmounts(report))) {
     for (const Figure& figure : ShownFigures(report, options)) {
       if (figure.kind == Figure::Kind::kQuantity) shown_.push_back(figure.quantity);
       if (figure.kind == Figure::Kind::kIntensity) has_rest_ = true;

@@ -486,10 +486,14 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
            "arithmetic ", time(arithmetic), " at ",
            WithRateUnit(SiNumber(absl::int128(roofline.peak.giga) * 1'000'000'000), "FLOP/s"))}};
   if (roofline.compulsory_bytes) {
-    line.texts.push_back(absl::StrCat(
-        "inputs, parameters and outputs, once each as ", PrecisionName(roofline.precision),
-        " or narrower, ", time(roofline.rates.MemoryTime(*roofline.compulsory_bytes)), " at ",
-        WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s")));
+    const std::string beyond =
+        roofline.cache_bytes
+            ? absl::StrCat(", beyond a cache of ", WithByteUnit(SiNumber(*roofline.cache_bytes)))
+            : "";
+    line.texts.push_back(absl::StrCat("inputs, parameters and outputs, once each as ",
+                                      PrecisionName(roofline.precision), " or narrower", beyond,
+                                      ": ", time(roofline.MemoryBound()), " at ",
+                                      WithRateUnit(SiNumber(roofline.bytes_per_second), "B/s")));
   }
   lines->push_back(std::move(line));
   line = {"estimate", {absl::StrCat(time(t.time_estimate), " node by node")}};
@@ -497,12 +501,11 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
     line.texts.push_back(absl::StrCat(time(*roofline.fused_time_estimate),
                                       " with element-wise operators fused into their producers"));
   }
-  line.texts.push_back(absl::StrCat(
-      "tensors between kernels go through memory, by the types in the file",
+  line.texts.emplace_back(
       roofline.cache_bytes
-          ? absl::StrCat(" (a cache of ", WithByteUnit(SiNumber(*roofline.cache_bytes)),
-                         " may hold some)")
-          : ""));
+          ? "tensors between kernels go through memory, by the types in the file; the cache may "
+            "hold some"
+          : "tensors between kernels go through memory, by the types in the file");
   line.texts.push_back(
       absl::StrCat("memory-bound below ", absl::StrFormat("%.4g", roofline.ridge()), " FLOP/byte"));
   lines->push_back(std::move(line));

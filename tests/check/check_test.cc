@@ -91,7 +91,7 @@ TEST(LimitTextTest, WhatIsNone) {
       {"5", "other_flops", true, "a ratio is a percentage"},
       {"-101%", "flops", false, "nothing shrinks by more than 100%"},
       {"1.2345 k", "macs", false, "it has more digits than there are"},
-      {"+0.00001%", "macs", false, "it has more digits than there are"},
+      {"+0.0000000000001%", "macs", false, "it has more than 12 decimals"},
       {"1000000000000000000000000000000 E", "macs", false, "it has too many digits"},
       {"999999999999999999999999 E", "macs", false, "it is too large"},
   };

@@ -107,6 +107,18 @@ TEST(RooflineTest, TimesByHand) {
   }
 }
 
+// What a cache may keep from the run before is in no bound.
+TEST(RooflineTest, CacheIsLeftOut) {
+  for (const auto& [cache, picoseconds] : {std::pair{100, 284}, {384, 128}, {1000, 128}}) {
+    CountOptions options;
+    options.on_device = OnePerPicosecond();
+    options.on_device->device.cache_bytes = cache;
+    const Model model = ModelFromText(
+        "g (float[64] x) => (float[64] h, float[64] y) { h = Relu(x) y = Relu(h) }", 17);
+    EXPECT_EQ(Count(model, options)->totals.time_bound, Expr(picoseconds * kPicosecond)) << cache;
+  }
+}
+
 TEST(RooflineTest, OpenSizesStayInTheFormula) {
   const Model model =
       ModelFromText("g (float[N,8] x, float[8,8] w) => (float[N,8] y) { y = MatMul(x, w) }", 17);
