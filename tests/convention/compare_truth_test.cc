@@ -51,7 +51,7 @@ Json Truth() {
 CompareReport Compare(const std::string& name) {
   const auto model = LoadFile(absl::StrCat(ONNXFLOPS_COMPARE_MODELS_DIR "/", name, ".onnx"));
   EXPECT_TRUE(model.ok()) << model.status();
-  return CompareTools(*model, {}, {.with = Columns()}).value();
+  return CompareTools(*model, {.no_grad = true}, {.with = Columns()}).value();
 }
 
 std::string Mark(const ToolRow& row, const Json& truth) {
