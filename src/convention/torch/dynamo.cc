@@ -334,8 +334,7 @@ class DynamoTracer {
       return false;
     }
     const Tensor& tensor = evidence_.model().tensor(*value.initializer);
-    return IsFloat(tensor.dtype) && tensor.elements > 1 &&
-           exporter::SplitFxName(value.name).first != "val";
+    return IsFloat(tensor.dtype) && tensor.elements > 1 && !absl::StartsWith(value.name, "val_");
   }
 
   // "mean" may be a buffer of the model itself.
