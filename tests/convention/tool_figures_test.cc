@@ -1,4 +1,4 @@
-// What tools printed for some 400 small modules of PyTorch (tools/export/tool_figures.py), against
+// What tools printed for some 470 small modules of PyTorch (tools/export/tool_figures.py), against
 // what conventions say of two exports of each (tests/data/tool_models.tar.xz). No figure that is
 // called exact is wrong.
 //
