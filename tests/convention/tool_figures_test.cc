@@ -210,9 +210,9 @@ std::string TraceText(const TorchTrace& trace) {
       {"cells", trace.recurrent_cells},         {"folded", trace.folded},
       {"folded_layers", trace.folded_layers},   {"assumed_convs", trace.assumed_convs},
       {"unknown_shapes", trace.unknown_shapes}, {"hooks", trace.calls_of_hooks},
-      {"derived", trace.derived_layers},        {"in_bodies", trace.calls_in_bodies},
-      {"shared", trace.shared_modules},         {"merged_parts", trace.has_merged_parts},
-      {"parameters", trace.has_parameters}};
+      {"derived", trace.derived_layers},        {"loose", trace.loose_weights},
+      {"in_bodies", trace.calls_in_bodies},     {"shared", trace.shared_modules},
+      {"merged_parts", trace.has_merged_parts}, {"parameters", trace.has_parameters}};
   for (const auto& [name, count] : counters) {
     if (count != 0) absl::StrAppend(&text, " ", name, " ", count);
   }

@@ -232,6 +232,11 @@ void TorchTool::AssumeOfCalls() {
                                 " calls in modules of torch.nn the source is not torch.nn's, as of "
                                 "hooks: taken for calls by their module"));
   }
+  if (trace_.loose_weights > 0) {
+    ledger_.Assume(absl::StrCat(trace_.loose_weights,
+                                " calls work on weights that no module holds, with which the tool "
+                                "may stop"));
+  }
   if (trace_.derived_layers > 0) {
     ledger_.Assume(absl::StrCat(trace_.derived_layers,
                                 " calls stand in attention or recurrent layers of classes derived "

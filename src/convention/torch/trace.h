@@ -180,6 +180,7 @@ struct TorchTrace {
   int64_t folded_layers = 0;    // of these, results of activations and normalisations
   int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
   int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
+  int64_t loose_weights = 0;    // calls whose weight is a tensor that no module holds
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
   int64_t derived_layers = 0;   // attention and recurrent layers of classes derived from torch.nn's
   int64_t calls_in_bodies = 0;  // of torch.cond, while_loop and scan
