@@ -17,7 +17,11 @@ absl::StatusOr<CountOptions> CountArguments::Options(std::vector<DimSizes>* swee
   ASSIGN_OR_RETURN(options.on_device, roofline.Parse());
   if (!convention.empty()) {
     RETURN_IF_ERROR(convention::RequireConvention(convention).status());
+  } else if (no_grad.given) {
+    return absl::InvalidArgumentError(
+        "--no-grad is about what another tool counts: it needs --convention");
   }
+  options.no_grad = no_grad.given;
   options.module = view.module;
   options.upper_bounds = upper.given;
   return options;

@@ -35,6 +35,7 @@ struct CountArguments {
   ViewArguments view;
   std::string convention, annotate, save;
   UpperArgument upper;
+  NoGradArgument no_grad;
   bool strict = false, plot = false, redact = false;
 
   void AddTo(OptionList* list) {
@@ -51,6 +52,7 @@ struct CountArguments {
     list->AddValue("--convention", "NAME", &convention,
                    "Count as another tool does. `onnxflops compare --list` has the names.",
                    convention::ConventionNames());
+    no_grad.AddTo(list);
     list->AddValue("--save", "FILE", &save,
                    "Write the graph of a configuration as an ONNX model, without weights.");
     list->AddFlag("--strict", &strict,

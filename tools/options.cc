@@ -172,6 +172,12 @@ void UpperArgument::AddTo(OptionList* list) {
                 "them: at most so many boxes, as NonMaxSuppression may keep.");
 }
 
+void NoGradArgument::AddTo(OptionList* list) {
+  list->AddFlag("--no-grad", &given,
+                "Figures of tools as under torch.no_grad(). By default gradients are on, as in the "
+                "call that a tool's documents show.");
+}
+
 void SizeArguments::AddTo(OptionList* list, bool sweeps) {
   list->AddValues("--dim", "NAME=N,..", &dims,
                   absl::StrCat("Give symbolic dimensions a size, as batch=8,seq=128. The others "

@@ -39,6 +39,12 @@ struct UpperArgument {
   void AddTo(OptionList* list);
 };
 
+// --no-grad, of commands that say what other tools report.
+struct NoGradArgument {
+  bool given = false;
+  void AddTo(OptionList* list);
+};
+
 // What --dim says of one dimension: a size, or those of a sweep.
 struct DimSizes {
   std::string name;            // as TypedSymbol has it

@@ -56,6 +56,7 @@ struct AuditArguments {
   std::string titles;
   PublishedLayout layout;
   SizeArguments sizes;
+  NoGradArgument no_grad;
   OutputArguments output;
   JobsArgument jobs;
 
@@ -69,6 +70,7 @@ struct AuditArguments {
     list->AddValue("--models", "PATTERN", &layout.pattern,
                    "The path of each model, with {TITLE} for a field of its line.");
     sizes.AddTo(list);
+    no_grad.AddTo(list);
     jobs.AddTo(list);
     output.AddTo(list);
   }
@@ -135,7 +137,8 @@ absl::StatusOr<ExitCode> RunAudit(const Arguments& arguments) {
     RETURN_IF_ERROR(WriteOutput(help, "-", {}));
     return kFine;
   }
-  ASSIGN_OR_RETURN(const CountOptions options, args.sizes.Parse());
+  ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
+  options.no_grad = args.no_grad.given;
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const int threads, args.jobs.Parse());
   RETURN_IF_ERROR(ParseTitles(args.titles, &args.layout));

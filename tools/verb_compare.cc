@@ -62,6 +62,7 @@ struct CompareArguments {
   std::vector<std::string> models;
   SizeArguments sizes;
   UpperArgument upper;
+  NoGradArgument no_grad;
   JobsArgument jobs;
   OutputArguments output;
   std::vector<std::string> with;
@@ -75,6 +76,7 @@ struct CompareArguments {
     list->AddPositional("MODEL", &models, 0);
     sizes.AddTo(list);
     upper.AddTo(list);
+    no_grad.AddTo(list);
     list->AddValues("--with", "NAME,..", &with,
                     "Print the terms that lead from our count to this tool's; all for every tool. "
                     "NAME@VERSION is another version of it.",
@@ -252,6 +254,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(CountOptions options, args.sizes.Parse());
   options.upper_bounds = args.upper.given;
+  options.no_grad = args.no_grad.given;
   ASSIGN_OR_RETURN(const CompareRequest request, args.Request());
   ASSIGN_OR_RETURN(const Format format, args.output.ParseFormat());
   ASSIGN_OR_RETURN(const ModelFiles models, FindModelFiles(args.models));

@@ -24,6 +24,7 @@ ReportOptions ReportOptionsOf(const CountOptions& options) {
   report.node_rows = options.node_rows;
   report.module = options.module;
   report.upper_bounds = options.upper_bounds;
+  report.no_grad = options.no_grad;
   return report;
 }
 
@@ -152,7 +153,7 @@ absl::StatusOr<CompareReport> CompareTools(const Model& model, const CountOption
   ASSIGN_OR_RETURN(const RaisedAnalysis analysis,
                    AnalyzeAtBounds(model, options, CausalCounting::kFull));
   ASSIGN_OR_RETURN(CompareReport report,
-                   MakeComparison(analysis.inference, analysis.counts, request));
+                   MakeComparison(analysis.inference, analysis.counts, request, options.no_grad));
   if (options.upper_bounds) SetRaised(analysis.raised, &report.ours);
   return report;
 }

@@ -82,6 +82,10 @@ struct CountOptions {
   // boxes, as NonMaxSuppression may keep. CompareTools and Explain raise those whose bound is a
   // number: sizes of inputs have to be given.
   bool upper_bounds = false;
+  // Figures of tools that watch PyTorch as under torch.no_grad(). By default they are those of the
+  // call that a tool's documents show, where gradients are on: nn.MultiheadAttention then takes no
+  // fast path, which most tools do not see.
+  bool no_grad = false;
   // Where operators without a rule are looked up; null: nowhere. By default the official library,
   // which is asked in a process of its own, where that program is installed.
   const FunctionBodySource* bodies = InstalledBodies();

@@ -22,9 +22,10 @@ const Fact& FactAt(const Inference& inference, absl::Span<const FactId> facts, s
 
 }  // namespace
 
-Evidence::Evidence(const Inference& inference, const Counts& counts)
+Evidence::Evidence(const Inference& inference, const Counts& counts, bool no_grad)
     : inference_(inference),
       counts_(counts),
+      no_grad_(no_grad),
       attribution_(modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll)),
       most_terms_(kMaxAmountTerms + inference.limits.terms_per_node *
                                         static_cast<int64_t>(inference.model->nodes.size()) /

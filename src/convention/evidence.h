@@ -44,12 +44,14 @@ inline constexpr AmountId kZero = 0;
 
 class Evidence {
  public:
-  Evidence(const Inference& inference, const Counts& counts);
+  // `no_grad`: tools run under torch.no_grad(), not as their documents call them.
+  Evidence(const Inference& inference, const Counts& counts, bool no_grad = false);
 
   // OutOfRange names the file and the limit.
   absl::Status status() const;
   bool exhausted() const { return terms_ > most_terms_; }
 
+  bool no_grad() const { return no_grad_; }
   const Inference& inference() const { return inference_; }
   const Counts& counts() const { return counts_; }
   const ModelData& model() const { return *inference_.model; }
@@ -95,6 +97,7 @@ class Evidence {
 
   const Inference& inference_;
   const Counts& counts_;
+  const bool no_grad_;
   const modules::Attribution attribution_;
   std::deque<Expr> amounts_;
   absl::flat_hash_map<Expr, AmountId> amount_ids_;

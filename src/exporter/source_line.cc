@@ -323,6 +323,62 @@ bool IsTransform(absl::string_view chain) {
 
 }  // namespace
 
+namespace {
+
+LineArgument ArgumentOf(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (absl::ConsumePrefix(&text, "**")) return {"**", text};
+  size_t end = 0;
+  while (end < text.size() && IsNameChar(text[end])) ++end;
+  const absl::string_view rest = absl::StripLeadingAsciiWhitespace(text.substr(end));
+  const bool is_keyword = end > 0 && absl::StartsWith(rest, "=") && !absl::StartsWith(rest, "==");
+  if (!is_keyword) return {"", text};
+  return {text.substr(0, end), absl::StripAsciiWhitespace(rest.substr(1))};
+}
+
+// Of "f(" at its end; npos if there is none.
+size_t BeginOfArguments(absl::string_view line, absl::string_view name) {
+  for (size_t at = line.find(name); at != absl::string_view::npos; at = line.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    const bool is_word = at == 0 || !IsNameChar(line[at - 1]);
+    if (is_word && end < line.size() && line[end] == '(') return end + 1;
+  }
+  return absl::string_view::npos;
+}
+
+}  // namespace
+
+const LineArgument* LineArguments::Find(absl::string_view keyword) const {
+  for (const LineArgument& argument : arguments) {
+    if (argument.keyword == keyword) return &argument;
+  }
+  return nullptr;
+}
+
+LineArguments ArgumentsIn(absl::string_view line, absl::string_view name) {
+  LineArguments result;
+  if (line.size() > kMaxSourceLine) return result;
+  size_t begin = BeginOfArguments(line, name);
+  result.is_there = begin != absl::string_view::npos;
+  int depth = 0;
+  for (size_t i = begin; result.is_there && i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' || c == '\'') i = EndOfText(line, i) - 1;
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    const bool closes = c == ')' || c == ']' || c == '}';
+    if (depth == 0 && (closes || c == ',')) {
+      const absl::string_view text = line.substr(begin, i - begin);
+      if (!absl::StripAsciiWhitespace(text).empty()) result.arguments.push_back(ArgumentOf(text));
+      begin = i + 1;
+    }
+    if (closes && depth-- == 0) {
+      result.is_whole = true;
+      break;
+    }
+  }
+  return result;
+}
+
 absl::string_view LastSourceLine(absl::string_view stack_trace) {
   stack_trace = absl::StripTrailingAsciiWhitespace(stack_trace);
   const size_t line = stack_trace.rfind('\n');

@@ -58,6 +58,19 @@ struct SpelledCall {
 SpelledCall FindSpelling(absl::string_view line, absl::string_view name, char symbol,
                          const LineNames& names);
 
+// The arguments of the first call of `name` in the line, "relu(input=x)": each as it is written,
+// and the keyword in front of it, if there is one. `is_whole` is whether the call ends in the line.
+struct LineArgument {
+  absl::string_view keyword, value;  // "input", "x"; of "**d" the keyword is "**"
+};
+struct LineArguments {
+  bool is_there = false, is_whole = false;
+  std::vector<LineArgument> arguments;
+
+  const LineArgument* Find(absl::string_view keyword) const;
+};
+LineArguments ArgumentsIn(absl::string_view line, absl::string_view name);
+
 // The lines of all frames, from the outermost on.
 std::vector<absl::string_view> SourceLines(absl::string_view stack_trace);
 // "torch.vmap": what the line calls that runs other calls in a way of its own, so that tools which

@@ -78,20 +78,24 @@ PyReport CountModel(const PyModel& of, const nb::kwargs& given) {
 }
 
 // --dim, --input and the like, for what is no count of its own.
-CountOptions SizesOf(const nb::kwargs& given, const char* function, bool causal, bool upper) {
+CountOptions SizesOf(const nb::kwargs& given, const char* function, bool causal, bool upper,
+                     bool compares = false) {
   tools::SizeArguments args;
   tools::CausalArgument causal_argument;
   tools::UpperArgument upper_argument;
+  tools::NoGradArgument no_grad;
   tools::OptionList list;
   args.AddTo(&list);
   if (causal) causal_argument.AddTo(&list);
   if (upper) upper_argument.AddTo(&list);
+  if (compares) no_grad.AddTo(&list);
   Bindings sizes;
   SetOptions(given, list, function, &sizes);
   CountOptions options = Require(args.Parse());
   options.bindings = std::move(sizes);
   options.causal = Require(causal_argument.Parse());
   options.upper_bounds = upper_argument.given;
+  options.no_grad = no_grad.given;
   return options;
 }
 
@@ -104,7 +108,8 @@ CompareReport Compare(const PyModel& of, nb::handle with, const nb::kwargs& give
       request.with.push_back(FromStr(name, "compare(): an item of 'with'"));
     }
   }
-  const CountOptions options = SizesOf(given, "compare()", /*causal=*/false, /*upper=*/true);
+  const CountOptions options = SizesOf(given, "compare()", /*causal=*/false, /*upper=*/true,
+                                       /*compares=*/true);
   return Require(WithoutGil([&] { return CompareTools(*of.model, options, request); }));
 }
 
@@ -227,7 +232,8 @@ constexpr char kCountSig[] =
     "dtype: str | None = None, devices_file: str | PathLike[str] | None = None, "
     "memory: bool = False, order: str | None = None, fit: str | None = None, "
     "by: Literal['module', 'op', 'node'] = 'module', module: str | None = None, "
-    "upper: bool = False, convention: str | None = None, **sizes: int) -> Report";
+    "upper: bool = False, convention: str | None = None, no_grad: bool = False, **sizes: int) -> "
+    "Report";
 
 }  // namespace
 

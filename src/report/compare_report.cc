@@ -102,7 +102,7 @@ absl::string_view StandingName(Standing standing) {
 }
 
 absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
-                                             const CompareRequest& request) {
+                                             const CompareRequest& request, bool no_grad) {
   const ModelData& model = *inference.model;
   ASSIGN_OR_RETURN(const std::vector<const Convention*> conventions, Requested(request));
   const Convention* from = nullptr;
@@ -113,7 +113,7 @@ absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const C
   FormulaText text(model);
   text.Add(ours);
   CompareReport report{std::move(ours), request, {}};
-  Evidence evidence(inference, counts);
+  Evidence evidence(inference, counts, no_grad);
   const CompareOptions compare = {request.by_module};
   Ledger from_ledger;
   if (from != nullptr) from_ledger = from->apply(&evidence);

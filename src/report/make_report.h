@@ -32,6 +32,7 @@ struct ReportOptions {
   bool node_rows = false;                         // fill in Report::nodes
   std::string module;                             // only the modules of this path or glob
   bool upper_bounds = false;                      // sizes inside the model at their upper bounds
+  bool no_grad = false;                           // of MakeReportAs: CountOptions::no_grad
 };
 
 // OutOfRange if the formulas are too long; NotFound for a module that is not there.
@@ -58,9 +59,10 @@ absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& co
                                     const ReportOptions& options,
                                     const convention::Convention& convention);
 
-// Errors: those of MakeReport; NotFound for a name that no convention has.
+// `no_grad` is CountOptions::no_grad. Errors: those of MakeReport; NotFound for a name that no
+// convention has.
 absl::StatusOr<CompareReport> MakeComparison(const Inference& inference, const Counts& counts,
-                                             const CompareRequest& request);
+                                             const CompareRequest& request, bool no_grad);
 
 // What Explain gives. NotFound, with names that are similar.
 absl::StatusOr<Explanation> MakeExplanation(const Inference& inference, const Counts& counts,

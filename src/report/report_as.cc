@@ -202,7 +202,7 @@ absl::StatusOr<ToolFigure> FigureAs(const Inference& inference, const Counts& co
 absl::StatusOr<Report> MakeReportAs(const Inference& inference, const Counts& counts,
                                     const ReportOptions& options, const Convention& convention) {
   const ModelData& model = *inference.model;
-  Evidence evidence(inference, counts);
+  Evidence evidence(inference, counts, options.no_grad);
   ASSIGN_OR_RETURN(const Ledger ledger, LedgerOf(convention, &evidence));
   ReportOptions without_bounds = options;
   without_bounds.upper_bounds = false;

@@ -93,10 +93,11 @@ std::vector<std::string> Runs(const Program& program) {
   Evidence evidence(inference, counts);
   std::vector<std::string> runs;
   for (const TorchAttention& a : evidence.torch_trace().attentions) {
-    runs.push_back(absl::StrCat(a.first_call, "-", a.end_call, a.is_packed ? " packed" : "",
-                                a.batch_first ? ", batch first" : "", a.fast_path ? ", fast" : "",
-                                ", ", a.heads.ToString(), " heads",
-                                a.in_proj == nullptr ? ", no projection" : ""));
+    runs.push_back(
+        absl::StrCat(a.first_call, "-", a.end_call, a.is_packed ? " packed" : "",
+                     a.batch_first ? ", batch first" : "",
+                     a.fast_path.key() == OpenFact<bool>::Stated(true).key() ? ", fast" : "", ", ",
+                     a.heads.ToString(), " heads", a.in_proj == nullptr ? ", no projection" : ""));
   }
   return runs;
 }

@@ -416,7 +416,14 @@ TEST(TorchConventionTest, MultiheadAttention) {
                  {"deepspeed", "0"},
                  {"flop-counter-mode", "34944"},
                  {"flop-counter-mode-cpu", "0"},
-                 {"torch-profiler", "34944"}});
+                 {"torch-profiler", "34944"}},
+                /*no_grad=*/true);
+  ExpectFigures("with gradients", MultiheadAttention(kBatchFirst),
+                {{"thop", "0"},
+                 {"fvcore", "14336"},
+                 {"ptflops", "18984"},
+                 {"flop-counter-mode-cpu", "34944"},
+                 {"torch-profiler", "28672"}});
   ExpectFigures("part by part", MultiheadAttention({}),
                 {{"thop", "0"},
                  {"fvcore", "14336"},

@@ -23,8 +23,8 @@ using Figures = std::map<std::string, std::string>;  // by tool; "-" for none
 inline std::string Nn(const char* name) { return absl::StrCat("torch.nn.modules.", name); }
 inline constexpr char kNet[] = "net.Block";
 
-inline CompareReport CompareAll(const Model& model) {
-  absl::StatusOr<CompareReport> report = CompareTools(model, {}, {});
+inline CompareReport CompareAll(const Model& model, bool no_grad = false) {
+  absl::StatusOr<CompareReport> report = CompareTools(model, {.no_grad = no_grad}, {});
   EXPECT_TRUE(report.ok()) << report.status();
   return report.ok() ? *std::move(report) : CompareReport();
 }
@@ -43,12 +43,13 @@ inline void ExpectFigures(const std::string& what, const CompareReport& report,
 }
 
 // Of the model with a parameter beside: calflops stops at one without.
-inline void ExpectFigures(const std::string& what, const ModelMaker& make, const Figures& want) {
+inline void ExpectFigures(const std::string& what, const ModelMaker& make, const Figures& want,
+                          bool no_grad = false) {
   ModelMaker with_parameter = make;
   with_parameter.Weight("another.weight", {1});
   absl::StatusOr<Model> model = with_parameter.Load();
   ASSERT_TRUE(model.ok()) << what << ": " << model.status();
-  ExpectFigures(what, CompareAll(*model), want);
+  ExpectFigures(what, CompareAll(*model, no_grad), want);
 }
 
 inline const ToolRow& RowOf(const CompareReport& report, absl::string_view tool) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/exporter/fx_node.h"
@@ -504,6 +505,36 @@ TEST(ExporterTest, NamesModules) {
   EXPECT_FALSE(NamesModules(model));
   model.nodes[1].name = "fc/Gemm";
   EXPECT_TRUE(NamesModules(model));
+}
+
+// "x, size=(8, 9)", and a "..." where the call goes on in another line.
+std::string ArgumentsText(absl::string_view line, absl::string_view name) {
+  const LineArguments found = ArgumentsIn(line, name);
+  if (!found.is_there) return "none";
+  const auto append = [](std::string* out, const LineArgument& argument) {
+    absl::StrAppend(out, argument.keyword, argument.keyword.empty() ? "" : "=", argument.value);
+  };
+  return absl::StrCat(absl::StrJoin(found.arguments, " | ", append), found.is_whole ? "" : " ...");
+}
+
+TEST(SourceLineTest, ArgumentsOfACall) {
+  const struct {
+    const char *line, *name, *arguments;
+  } cases[] = {
+      {"return F.interpolate(x, size=(8, 9), mode='a,b')", "interpolate",
+       "x | size=(8, 9) | mode='a,b'"},
+      {"return F.interpolate(self.c(x), None, 2)", "interpolate", "self.c(x) | None | 2"},
+      {"y = f(input = x, flag=a == b)", "f", "input=x | flag=a == b"},
+      {"y = attend(**d)", "attend", "**=d"},
+      {"y = attend(*qkv, k=1)", "attend", "*qkv | k=1"},
+      {"y = attend(", "attend", " ..."},
+      {"y = attend(q, k,", "attend", "q | k ..."},
+      {"return f()", "f", ""},
+      {"return my_f(x) + f(y)", "f", "y"},
+      {"return g(x)", "f", "none"},
+      {"y = bmm(x == y, [1, 2])", "bmm", "x == y | [1, 2]"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(ArgumentsText(c.line, c.name), c.arguments) << c.line;
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Asks tools that count PyTorch models for their figures of the modules of tool_cases.py, and exports these, without weights.
 
-Usage: tool_figures.py OUT [CASE...]    writes OUT/NAME.dynamo.onnx, OUT/NAME.ts.onnx and OUT/figures.json; with names, only these are asked again.
+Usage: tool_figures.py OUT [CASE...]    writes OUT/NAME.dynamo.onnx, OUT/NAME.ts.onnx, OUT/figures.json (gradients on, as the tools' documents
+                                        call them) and OUT/figures_no_grad.json; with names, only these are asked again.
 
     python3 -m venv venv && venv/bin/pip install torch onnx onnxscript fvcore ptflops calflops thop
     venv/bin/pip install --target ultralytics --no-deps ultralytics-thop     # a second package named thop: THOP_FORK=ultralytics
     DS_BUILD_OPS=0 venv/bin/pip install deepspeed                            # only where its profiler is wanted
 
 Each tool runs in a process of its own for each module: some leave PyTorch changed. "none" is a tool that ends with an error. Tools that are not
-installed have no figures. All run on a CPU in eval mode without gradients.
+installed have no figures. All run on a CPU in eval mode, once with gradients and once under torch.no_grad().
 """
 import contextlib
 import importlib
@@ -55,7 +56,10 @@ def make(cases, name, inputs):
     for part in inputs.split():
         key, *kind, sizes = part.split(":")
         sizes = [int(size) for size in sizes.split(",")]
-        values[key] = torch.randint(0, 7, sizes) if kind else torch.randn(sizes)
+        values[key] = torch.randint(0, 7, sizes) if kind == ["int"] else torch.randn(sizes)
+        if kind == ["bool"]:  # a mask that hides the end of the last
+            values[key] = torch.zeros(sizes, dtype=torch.bool)
+            values[key][-1, ..., -1] = True
     return model, values
 
 
@@ -124,7 +128,7 @@ def is_installed(tool):
     return "THOP_FORK" in os.environ if package is None else importlib.util.find_spec(package) is not None
 
 
-def in_process(work):
+def in_process(work, gradients=False):
     """What `work` returns in a process of its own; "none" where it fails."""
     read, write = os.pipe()
     child = os.fork()
@@ -132,7 +136,7 @@ def in_process(work):
         os.close(read)
         result = "none"
         try:
-            with contextlib.redirect_stdout(io.StringIO()), torch.no_grad():
+            with contextlib.redirect_stdout(io.StringIO()), torch.set_grad_enabled(gradients):
                 figure = work()
                 result = figure if figure is None else int(figure)
                 if result is None:
@@ -189,11 +193,12 @@ def main():
     folder = tempfile.mkdtemp()
     cases = write_module(folder)
     load_tools(cases, out)
-    figures = {}
-    kept = os.path.join(out, "figures.json")
-    if wanted and os.path.exists(kept):
-        with open(kept) as file:
-            figures = json.load(file)
+    kept = {True: os.path.join(out, "figures.json"), False: os.path.join(out, "figures_no_grad.json")}  # by whether gradients are on
+    figures = {True: {}, False: {}}
+    for gradients, path in kept.items():
+        if wanted and os.path.exists(path):
+            with open(path) as file:
+                figures[gradients] = json.load(file)
     for name, inputs, *_ in CASES:
         if wanted and name not in wanted:
             continue
@@ -201,10 +206,12 @@ def main():
         for kind in ("dynamo", "ts"):
             path = os.path.join(out, f"{name}.{kind}.onnx")
             exports[kind] = in_process(lambda: export(cases, name, inputs, path, kind == "dynamo")) == 1
-        figures[name] = {tool: in_process(lambda: run(*make(cases, name, inputs))) for tool, run in TOOLS.items() if is_installed(tool)}
-        print(name, exports, figures[name], flush=True)
-    with open(kept, "w") as file:
-        json.dump(dict(sorted(figures.items())), file, indent=0)
+        for gradients in figures:
+            figures[gradients][name] = {tool: in_process(lambda: run(*make(cases, name, inputs)), gradients) for tool, run in TOOLS.items() if is_installed(tool)}
+        print(name, exports, figures[True][name], flush=True)
+    for gradients, path in kept.items():
+        with open(path, "w") as file:
+            json.dump(dict(sorted(figures[gradients].items())), file, indent=0)
 
 
 if __name__ == "__main__":

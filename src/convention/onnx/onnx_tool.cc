@@ -273,24 +273,29 @@ class Costing {
   Outcome Einsum() const {
     const Attribute* attribute = node_.FindAttribute("equation");
     if (attribute == nullptr) return Die("no equation");
-    if (Inputs() < 2) return Die(kNoIndex);
+    if (Inputs() != 2) return Die(kNoIndex);
     std::string equation(attribute->s);
     equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
     const size_t arrow = equation.find("->");
+    if (arrow == std::string::npos) return Die(kNoIndex);
     const std::string left = equation.substr(0, arrow);
     const size_t comma = left.find(',');
     if (comma == std::string::npos) return Die(kNoIndex);
     std::string labels[2] = {left.substr(0, comma), left.substr(comma + 1)};
     labels[1] = labels[1].substr(0, labels[1].find(','));
     absl::flat_hash_map<char, Expr> sizes;
+    // An ellipsis is three labels that are equal.
     for (size_t i = 0; i < 2; ++i) {
-      labels[i].erase(std::remove(labels[i].begin(), labels[i].end(), '.'), labels[i].end());
       if (static_cast<size_t>(Input(i).rank()) > labels[i].size()) {
-        return Die("string index out of range");
+        return Die("index out of range");
       }
       for (int d = 0; d < Input(i).rank(); ++d) {
         sizes[labels[i][static_cast<size_t>(d)]] = Input(i)[d];
       }
+    }
+    // The labels of the result behind an ellipsis that has more axes than it has dots.
+    for (const char label : equation.substr(arrow + 2)) {
+      if (!sizes.contains(label)) return Die(absl::StrCat("KeyError: ", static_cast<int>(label)));
     }
     Expr product = 1;
     for (const auto& [label, size] : sizes) product *= size;
@@ -406,6 +411,11 @@ class ToolInference {
     if (absl::StartsWith(op, "Conv") && has("auto_pad") && Rank(entry) > 4) {
       return "its convolution in 3-D knows no auto_pad";
     }
+    if (op == "ReduceL2" && node.inputs.size() > 1 && !IsOneElement(entry)) {
+      return "its ReduceL2 knows axes of attributes only";
+    }
+    if (op == "MaxPool" && node.outputs.size() > 1) return "its MaxPool gives no indices";
+    if (op == "GridSample") return "its GridSample may end where one shape is a list, one a tuple";
     if (op == "Resize" && has("axes")) return "its Resize knows no axes";
     if (op == "NonZero" || op == "NonMaxSuppression" || op == "TopK" || op == "Compress" ||
         op == "RoiAlign" || op == "OneHot") {
@@ -418,6 +428,12 @@ class ToolInference {
   int Rank(const Entry& entry) const {
     const Fact& fact = evidence_.Output(entry, 0);
     return fact.is_tensor() && fact.shape.ranked() ? fact.shape.rank() : 0;
+  }
+
+  // Reduced over all axes, it has the same shape.
+  bool IsOneElement(const Entry& entry) const {
+    const Fact& y = evidence_.Output(entry, 0);
+    return y.is_tensor() && y.shape.ranked() && y.shape.NumElements() == Expr(1);
   }
 
   // In batch dimensions for a product: one operand has the result's shape already.

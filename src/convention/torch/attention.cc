@@ -24,6 +24,12 @@ Expr Heads(const Fact& attending, const Fact& query) {
   return 1;
 }
 
+struct Mask {
+  bool is_there = false;
+  bool is_filled = false;    // of booleans
+  bool is_constant = false;  // which may have been booleans
+};
+
 class AttentionFinder {
  public:
   AttentionFinder(const Evidence& evidence, TorchTrace* trace)
@@ -34,6 +40,13 @@ class AttentionFinder {
   void Run() {
     const std::vector<TorchCall>& calls = trace_.calls;
     trace_.attention_of.assign(calls.size(), -1);
+    for (const TorchCall& call : calls) {
+      const TorchScope& scope = trace_.scope(call);
+      if (scope.encoder_layer < 0 || scope.nn_class != NnClass::kNone) continue;
+      const bool is_relu = call.op == Aten::kRelu || call.op == Aten::kGelu;
+      bool& has_relu = trace_.encoder_layers[static_cast<size_t>(scope.encoder_layer)].has_relu;
+      has_relu = has_relu || is_relu;
+    }
     size_t begin = 0;
     while (begin < calls.size()) {
       if (trace_.nn_class(calls[begin]) != NnClass::kMultiheadAttention) {
@@ -64,13 +77,18 @@ class AttentionFinder {
     attention.end_call = static_cast<int32_t>(end);
     int in_projections = 0;
     const TorchCall* attending = nullptr;
-    bool adds_mask = false;
+    Mask mask;
+    bool concatenates = false;  // what add_bias_kv and add_zero_attn add
     for (size_t i = begin; i < end; ++i) {
       TorchCall& call = trace_.calls[i];
       if (call.scope != trace_.calls[begin].scope) continue;
       trace_.attention_of[i] = static_cast<int32_t>(trace_.attentions.size());
       if (IsAttending(call)) attending = &call;
-      adds_mask = adds_mask || call.op == Aten::kBaddbmm;
+      if (IsAttending(call) || call.op == Aten::kBaddbmm) FindMask(call, &mask);
+      mask.is_there = mask.is_there || call.op == Aten::kBaddbmm;
+      const absl::string_view name = AtenName(call.target);
+      mask.is_filled = mask.is_filled || name == "masked_fill" || name == "where";
+      concatenates = concatenates || name == "cat";
       if (call.op != Aten::kLinear) continue;
       call.is_out_proj = attending != nullptr;
       if (call.is_out_proj) continue;
@@ -78,14 +96,26 @@ class AttentionFinder {
       if (attention.in_proj == nullptr) attention.in_proj = &call;
     }
     attention.is_packed = in_projections == 1;
-    attention.batch_first = BeginsWithBatch(trace_.calls[begin]) || FollowsBatchFirst(begin);
+    attention.batch_first = BeginsWithBatch(begin, end) || FollowsBatchFirst(begin);
     if (attention.is_packed && attending != nullptr) {
       const KnownHeads& heads = HeadsOf(attending->x, attention.in_proj->x);
       attention.heads = heads.number;
-      attention.fast_path = attention.batch_first && attention.in_proj->has_bias && !adds_mask &&
-                            !HasMask(*attending) && heads.even;
+      attention.fast_but_for_mask =
+          attention.batch_first && attention.in_proj->has_bias && !concatenates && heads.even;
+      if (attention.fast_but_for_mask) {
+        attention.fast_path = mask.is_there ? IsOfBooleans(mask) : OpenFact<bool>::Stated(true);
+      }
     }
+    NoteLayer(trace_.scope(trace_.calls[begin]), attention, mask.is_there);
     trace_.attentions.push_back(attention);
+  }
+
+  // An nn.TransformerEncoderLayer makes floats of its masks, and takes its fast path with any.
+  void NoteLayer(const TorchScope& scope, const TorchAttention& attention, bool has_mask) {
+    if (scope.encoder_layer < 0) return;
+    TorchEncoderLayer& layer = trace_.encoder_layers[static_cast<size_t>(scope.encoder_layer)];
+    layer.fast_path = attention.fast_but_for_mask && layer.has_relu;
+    layer.may_drop_padding = layer.may_drop_padding && has_mask && layer.fast_path;
   }
 
   struct KnownHeads {
@@ -116,21 +146,44 @@ class AttentionFinder {
     return before.batch_first && first.scope == trace_.calls[begin].scope;
   }
 
-  // batch_first puts the batch second before anything else.
-  bool BeginsWithBatch(const TorchCall& opening) const {
+  // batch_first puts the batch second before anything else, masks aside.
+  bool BeginsWithBatch(size_t begin, size_t end) const {
+    for (size_t i = begin; i < end && trace_.calls[i].op != Aten::kLinear; ++i) {
+      if (trace_.calls[i].scope == trace_.calls[begin].scope && PutsBatchSecond(trace_.calls[i])) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool PutsBatchSecond(const TorchCall& call) const {
     constexpr int64_t kBatchSecond[] = {1, 0, 2};
-    const Node& node = evidence_.node(evidence_.entry(opening.main));
+    const Node& node = evidence_.node(evidence_.entry(call.main));
     const Attribute* perm = node.FindAttribute("perm");
     return node.op_type == "Transpose" && perm != nullptr &&
            std::equal(perm->ints.begin(), perm->ints.end(), std::begin(kBatchSecond),
                       std::end(kBatchSecond));
   }
 
-  bool HasMask(const TorchCall& attending) const {
-    const auto entries = trace_.entries_of(attending);
-    return std::any_of(entries.begin(), entries.end(), [&](EntryId id) {
-      return evidence_.node(evidence_.entry(id)).op_type == "Add";
-    });
+  // What is added to the products of queries and keys.
+  void FindMask(const TorchCall& call, Mask* mask) const {
+    constexpr size_t kMaskOfAttention = 3;
+    for (EntryId id : trace_.entries_of(call)) {
+      const Entry& entry = evidence_.entry(id);
+      const Node& node = evidence_.node(entry);
+      const bool attends = node.op_type == "Attention";
+      if (attends ? !node.input(kMaskOfAttention) : node.op_type != "Add") continue;
+      mask->is_there = true;
+      for (size_t i = attends ? kMaskOfAttention : 0; i < node.inputs.size(); ++i) {
+        mask->is_constant = mask->is_constant || evidence_.Input(entry, i).constant;
+      }
+    }
+  }
+
+  // Of floats where nothing was filled in: masks of booleans are filled with -inf in the module.
+  OpenFact<bool> IsOfBooleans(const Mask& mask) const {
+    if (mask.is_filled) return OpenFact<bool>::Stated(true);
+    return mask.is_constant ? OpenFact<bool>(false) : OpenFact<bool>::Stated(false);
   }
 
   const Evidence& evidence_;

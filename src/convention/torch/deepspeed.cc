@@ -14,8 +14,8 @@ constexpr char kOnlyProducts[] = "2 per multiply-accumulate";
 constexpr AtenRules<WrappedFunctions> kRules = kWrappedRules.With({
     {Aten::kConvTranspose, &WrappedFunctions::Conv, kWrappedTwiceAndBias},
     {Aten::kMatmul, &WrappedFunctions::Matmul, "prod(first) * last of second"},
-    {Aten::kMm, &WrappedFunctions::MatmulByName, kOnlyProducts},
-    {Aten::kBmm, &WrappedFunctions::MatmulByName, kOnlyProducts},
+    {Aten::kMm, &WrappedFunctions::Mm, kOnlyProducts},
+    {Aten::kBmm, &WrappedFunctions::Mm, kOnlyProducts},
     {Aten::kSdpa, &WrappedFunctions::Attention, "the two products only"},
     {Aten::kUpsampleNearest, &WrappedFunctions::ResizeByFactor, kWrappedPerResult},
     {Aten::kUpsampleLinear, &WrappedFunctions::ResizeByFactor, kWrappedPerResult},

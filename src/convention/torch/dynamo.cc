@@ -21,7 +21,11 @@ namespace {
 
 // What torch.compile makes of a module holds it under this name.
 constexpr absl::string_view kCompiledModule = "_orig_mod";
+constexpr absl::string_view kEncoder = "torch.nn.modules.transformer.TransformerEncoder";
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
+
+// A tensor that no module registered, as a layer in a list of Python holds them.
+constexpr absl::string_view kLooseTensor = "%c_";
 
 NnClass ConvClassOfRank(bool transposed, int rank) {
   constexpr NnClass kConvs[] = {NnClass::kConv1d, NnClass::kConv2d, NnClass::kConv3d};
@@ -54,6 +58,7 @@ class DynamoTracer {
       NoteLost(trace_.calls[i]);
     }
     FindMergedCalls(&all_);
+    NoteFolded();
     FindUnseen();
     FindDecomposed();
     FindFoldedLayers(evidence_, &trace_);
@@ -139,14 +144,33 @@ class DynamoTracer {
       // Its rotary embeddings write x @ y.
       scope.of_transformers = absl::StartsWith(scope.class_name, "transformers.") &&
                               !absl::EndsWith(scope.class_name, "RotaryEmbedding");
+      exporter::PyStrings paths(text->scopes);
+      bool in_encoder = false;
       for (; !chain.empty(); chain.DropLast()) {
         scope.in_timm_attention =
             scope.in_timm_attention || NnClassOf(chain.last()) == NnClass::kTimmAttention;
-        scope.in_encoder_layer = scope.in_encoder_layer || chain.last() == kEncoderLayer;
+        in_encoder = in_encoder || chain.last() == kEncoder;
+        const bool is_layer = chain.last() == kEncoderLayer;
+        if (is_layer && scope.encoder_layer < 0) scope.encoder_layer = LayerOf(paths.last());
+        paths.DropLast();
+      }
+      if (in_encoder && scope.encoder_layer >= 0) {
+        trace_.encoder_layers[static_cast<size_t>(scope.encoder_layer)].may_drop_padding = true;
       }
       trace_.scopes.push_back(scope);
     }
     text->scope = it->second;
+    return it->second;
+  }
+
+  int32_t LayerOf(absl::string_view path) {
+    const auto [it, is_new] =
+        layers_.try_emplace(path, static_cast<int32_t>(trace_.encoder_layers.size()));
+    if (is_new) {
+      TorchEncoderLayer layer;
+      layer.is_child = !absl::StrContains(path, '.');
+      trace_.encoder_layers.push_back(layer);
+    }
     return it->second;
   }
 
@@ -198,6 +222,10 @@ class DynamoTracer {
     const exporter::FxArgs& args = DynamoTexts::ArgsOf(text);
     call->reads_copy = text->reads_copy;
     trace_.has_parameters = trace_.has_parameters || text->has_parameters;
+    if (call->op == Aten::kOther && IsGlobalMaximum(*call, *text, args)) {
+      call->op = Aten::kAdaptiveMaxPool;
+      FindOperands(&evidence_, &trace_, call);
+    }
     if (call->op == Aten::kOther) return folded_.Note(*call, text);
     const bool has_vector_weight = call->arguments.has_vector_weight;  // of its nodes
     call->arguments = text->arguments;
@@ -211,6 +239,7 @@ class DynamoTracer {
       case Aten::kConv:
       case Aten::kConvTranspose:
         call->has_bias = args.Has(2, "bias");
+        if (absl::StartsWith(args.Get(1, "weight"), kLooseTensor)) ++trace_.loose_weights;
         if (name == "convolution" || name == "_convolution") {
           constexpr size_t kTransposed = 6;
           if (args.Arg(kTransposed) == "True") call->op = Aten::kConvTranspose;
@@ -227,7 +256,8 @@ class DynamoTracer {
         call->is_affine = args.Has(1, "weight");
         break;
       case Aten::kAvgPool:
-        if (IsAdaptiveAvgPoolClass(nn_class) || spellings_.CallsIn(*call, *text, kAdaptivePool)) {
+        if (IsAdaptiveAvgPoolClass(nn_class) ||
+            spellings_.CallsOneOf(*call, *text, kAdaptiveAvgPools) || IsInterpolation(*text)) {
           call->op = Aten::kAdaptiveAvgPool;
         }
         break;
@@ -242,15 +272,47 @@ class DynamoTracer {
     if (call->op == Aten::kBatchNorm && (of_instances || IsInstanceNormClass(nn_class))) {
       call->op = Aten::kInstanceNorm;
     }
+    if (call->op == Aten::kAdaptiveAvgPool) call->arguments.pool_dims = PoolDims(*call, *text);
     folded_.Note(*call, text);
+  }
+
+  // Mode "area" is an adaptive pool.
+  static bool IsInterpolation(const CallText& text) {
+    return absl::StrContains(text.source_line, "interpolate(");
+  }
+
+  // Of adaptive_avg_pool2d and nn.AdaptiveAvgPool2d two; 0 where neither is named.
+  int32_t PoolDims(const TorchCall& call, const CallText& text) const {
+    const NnClass c = trace_.nn_class(call);
+    if (IsAdaptiveAvgPoolClass(c)) {
+      return static_cast<int32_t>(c) - static_cast<int32_t>(NnClass::kAdaptiveAvgPool1d) + 1;
+    }
+    for (size_t i = 0; i < std::size(kAdaptiveAvgPools); ++i) {
+      if (absl::StrContains(text.source_line, kAdaptiveAvgPools[i])) {
+        return static_cast<int32_t>(i) + 1;
+      }
+    }
+    return 0;
   }
 
   // torch.export writes adaptive_avg_pool to one element as mean(x, [-1, -2], True).
   bool IsGlobalPool(const TorchCall& call, const CallText& text, const exporter::FxArgs& args) {
     if (IsAdaptiveAvgPoolClass(trace_.nn_class(call))) return true;
-    if (args.Arg(1) != "[-1, -2]" || args.Get(2, "keepdim") != "True") return false;
-    if (spellings_.CallsIn(call, text, "mean")) return false;
-    if (!spellings_.CallsIn(call, text, kAdaptivePool)) ++functional_pools_;
+    if (args.Get(2, "keepdim") != "True") return false;
+    if (spellings_.CallsOneOf(call, text, kAdaptiveAvgPools)) return true;
+    if (args.Arg(1) != "[-1, -2]" || spellings_.CallsIn(call, text, "mean")) return false;
+    ++functional_pools_;
+    return true;
+  }
+
+  // It writes adaptive_max_pool to one element as amax(x, [-2, -1], True).
+  bool IsGlobalMaximum(const TorchCall& call, const CallText& text, const exporter::FxArgs& args) {
+    if (AtenName(call.target) != "amax") return false;
+    if (IsAdaptiveMaxPoolClass(trace_.nn_class(call))) return true;
+    if (args.Get(2, "keepdim") != "True") return false;
+    if (spellings_.CallsOneOf(call, text, kAdaptiveMaxPools)) return true;
+    if (args.Arg(1) != "[-2, -1]" || spellings_.CallsIn(call, text, "amax")) return false;
+    ++functional_maxima_;
     return true;
   }
 
@@ -260,6 +322,31 @@ class DynamoTracer {
     if (IsContraction(call.op) && call.macs == kZero && !is_empty) {
       ++trace_.unseen[static_cast<size_t>(call.op)];
     }
+  }
+
+  // A constant that has the name of a call is what the exporter computed of parameters alone.
+  void NoteFolded() {
+    for (const Value& value : evidence_.model().values) {
+      if (!value.initializer || IsBufferName(value.name)) continue;
+      texts_.NoteMade(value.name);
+    }
+  }
+
+  // Whether the exporter computed it, of parameters perhaps: what it makes up itself is "val_3".
+  bool IsFolded(const Value& value) const {
+    if (!value.initializer || absl::StrContains(value.name, '.') || IsBufferName(value.name)) {
+      return false;
+    }
+    const Tensor& tensor = evidence_.model().tensor(*value.initializer);
+    return IsFloat(tensor.dtype) && tensor.elements > 1 && !absl::StartsWith(value.name, "val_");
+  }
+
+  // "mean" may be a buffer of the model itself.
+  bool IsBufferName(absl::string_view name) const {
+    return std::any_of(std::begin(exporter::kFxPlaceholders), std::end(exporter::kFxPlaceholders),
+                       [&](absl::string_view kind) {
+                         return texts_.IsPlaceholder(absl::StrCat(kind, AsPlaceholder(name)));
+                       });
   }
 
   // torch.fx numbers calls of one operator without gaps; what is missing was merged with an equal
@@ -275,11 +362,20 @@ class DynamoTracer {
                        " calls mean(x, [-1, -2], True) are taken for adaptive_avg_pool2d to one "
                        "element, which exports write that way"));
     }
+    if (functional_maxima_ > 0) {
+      trace_.assumptions.push_back(
+          absl::StrCat(functional_maxima_,
+                       " calls amax(x, [-2, -1], True) are taken for adaptive_max_pool2d to "
+                       "one element, which exports write that way"));
+    }
   }
 
   // Exports of old versions name parameters by the names of tensors only.
   void FindParameters() {
     const auto& values = evidence_.model().values;
+    trace_.has_constants =
+        trace_.folded > 0 ||
+        std::any_of(values.begin(), values.end(), [&](const Value& v) { return IsFolded(v); });
     trace_.has_parameters =
         trace_.has_parameters || std::any_of(values.begin(), values.end(), [](const Value& v) {
           return v.initializer && exporter::ModuleOfParameter(v.name) &&
@@ -287,9 +383,15 @@ class DynamoTracer {
         });
   }
 
+  // To sizes that do not divide those of its input, a pool is a sum of what is gathered.
+  static bool IsPartOfPool(const TorchCall& call, const CallText& text) {
+    return absl::StartsWith(call.target, "aten.index.") &&
+           (IsInterpolation(text) || absl::StrContains(text.source_line, "adaptive_avg_pool"));
+  }
+
   void FindDecomposed() {
     std::vector<bool> calls_its_own(trace_.scopes.size(), false);
-    bool has_resizing = false;
+    bool has_resizing = false, has_pool = false;
     for (const TorchCall& call : trace_.calls) {
       const NnClass nn_class = trace_.nn_class(call);
       if (call.op == OperatorOf(nn_class) || (IsUpsampleClass(nn_class) && IsResizing(call.op))) {
@@ -297,7 +399,9 @@ class DynamoTracer {
       }
       // Only a resizing that was taken apart indexes this way.
       has_resizing = has_resizing || absl::StartsWith(call.target, "aten._unsafe_index.");
+      has_pool = has_pool || IsPartOfPool(call, *origins_[&call - trace_.calls.data()].text);
     }
+    if (has_pool) ++trace_.decomposed[static_cast<size_t>(Aten::kAdaptiveAvgPool)];
     if (has_resizing) ++trace_.decomposed[static_cast<size_t>(Aten::kUpsampleBilinear)];
     for (size_t i = 0; i < trace_.scopes.size(); ++i) {
       if (!calls_its_own[i]) {
@@ -326,7 +430,8 @@ class DynamoTracer {
   std::vector<Link> links_;
   absl::flat_hash_map<Key, Seen> calls_;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, ScopeId> scopes_;
-  int64_t functional_pools_ = 0;
+  absl::flat_hash_map<absl::string_view, int32_t> layers_;  // by path
+  int64_t functional_pools_ = 0, functional_maxima_ = 0;
   int64_t lost_products_ = 0;  // that carry no metadata
   Key last_key_;
   std::optional<Seen> last_;

@@ -14,7 +14,10 @@
 
 namespace onnxflops::convention {
 
-inline constexpr absl::string_view kAdaptivePool = "adaptive_avg_pool2d";
+inline constexpr absl::string_view kAdaptiveAvgPools[] = {
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"};
+inline constexpr absl::string_view kAdaptiveMaxPools[] = {
+    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"};
 
 // How the source code writes calls. Of a function that is called often, each line is read once per
 // module.
@@ -28,8 +31,11 @@ class Spellings {
   void Read(TorchCall* call, const CallText& text);
   // Whether the line of source calls this, and nothing else that may be behind the call.
   bool CallsIn(const TorchCall& call, const CallText& text, absl::string_view name);
+  bool CallsOneOf(const TorchCall& call, const CallText& text,
+                  absl::Span<const absl::string_view> names);
 
  private:
+  void ReadArguments(TorchCall* call, const CallText& text) const;
   exporter::SpelledCall SpelledIn(const TorchCall& call, const CallText& text,
                                   absl::string_view name);
   bool IsPlaceholder(absl::string_view module, absl::string_view name) const;

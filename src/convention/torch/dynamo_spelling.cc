@@ -10,13 +10,15 @@
 #include "absl/strings/strip.h"
 #include "src/convention/torch/dynamo_parts.h"
 #include "src/convention/torch/functions.h"
+#include "src/exporter/python_list.h"
 #include "src/exporter/tensor_name.h"
 
 namespace onnxflops::convention {
 namespace {
 
 constexpr absl::string_view kAdaptive = "adaptive";
-constexpr absl::string_view kRmsNorm = "rms_norm(", kDistance = "cdist(", kSoftmin = "F.softmin(";
+constexpr absl::string_view kRmsNorm = "rms_norm(", kDistance = "cdist(", kRnn = "_VF.rnn_",
+                            kSoftmin = "F.softmin(";
 
 Spelling SpellingOfNn(Aten op) {
   const bool is_of_torch =
@@ -31,14 +33,26 @@ bool HasNumber(const CallText& text) {
   });
 }
 
+// The one that the line calls, or else the one for images.
+absl::string_view AdaptivePoolIn(absl::string_view line,
+                                 absl::Span<const absl::string_view> names) {
+  for (absl::string_view name : names) {
+    if (absl::StrContains(line, name)) return name;
+  }
+  return names[1];
+}
+
 // How source code names the operator.
-absl::string_view SpelledName(const TorchCall& call) {
+absl::string_view SpelledName(const TorchCall& call, const CallText& text) {
   if (IsResizing(call.op)) return "interpolate";
   if (call.op == Aten::kRelu6) return "relu6";
   if (call.op == Aten::kBatchNorm) return "batch_norm";
   absl::string_view name = AtenName(call.target);
-  if (call.op == Aten::kAdaptiveAvgPool && !absl::StrContains(name, kAdaptive)) {
-    return kAdaptivePool;
+  if (!absl::StrContains(name, kAdaptive)) {
+    if (call.op == Aten::kAdaptiveAvgPool)
+      return AdaptivePoolIn(text.source_line, kAdaptiveAvgPools);
+    if (call.op == Aten::kAdaptiveMaxPool)
+      return AdaptivePoolIn(text.source_line, kAdaptiveMaxPools);
   }
   absl::ConsumePrefix(&name, "_");
   absl::ConsumePrefix(&name, "native_");
@@ -48,17 +62,92 @@ absl::string_view SpelledName(const TorchCall& call) {
 // PyTorch runs some functions as one operator, and the exporter writes what they compute.
 void FindOperatorAround(TorchCall* call, const CallText& text) {
   call->is_inside = absl::StrContains(text.source_line, kRmsNorm);
+  // With a state, nn.RNN is exported as the steps that it does.
+  call->is_of_rnn = !IsRecurrent(call->op) && absl::StrContains(text.source_line, kRnn);
   // No table has it, and a figure that leaves out products of such a call is assumed.
   const bool in_distance = absl::StrContains(text.source_line, kDistance);
   if (in_distance && IsMatmul(call->op)) call->op = Aten::kOther;
 }
 
+bool IsNumber(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isdigit(c) || c == '.' || c == '-' || c == 'e';
+  });
+}
+
+// The argument by its keyword or its place; empty if it is not there, or None.
+absl::string_view Given(const exporter::LineArguments& line, absl::string_view keyword,
+                        size_t place) {
+  const exporter::LineArgument* argument = line.Find(keyword);
+  if (argument == nullptr && line.arguments.size() > place &&
+      line.arguments[place].keyword.empty()) {
+    argument = &line.arguments[place];
+  }
+  return argument == nullptr || argument->value == "None" ? "" : argument->value;
+}
+
+// Of interpolate(input, size, scale_factor).
+OpenFact<int32_t> SizingIn(const exporter::LineArguments& line, bool has_size) {
+  constexpr size_t kSizePlace = 1, kFactorPlace = 2;
+  using Fact = OpenFact<int32_t>;
+  const absl::string_view size = Given(line, "size", kSizePlace);
+  const absl::string_view factor = Given(line, "scale_factor", kFactorPlace);
+  if (!line.is_whole || size.empty() == factor.empty()) return Fact(has_size ? kSizes : kFactor);
+  const absl::string_view value = size.empty() ? factor : size;
+  const bool is_slice = absl::EndsWith(value, ":]") && absl::StrContains(value, ".shape[");
+  if (!size.empty()) {
+    if (value[0] == '(' || value[0] == '[' || is_slice) return Fact::Stated(kSizes);
+    return IsNumber(value) ? Fact::Stated(kOneSize) : Fact(kSizes);
+  }
+  if (value[0] == '[') return Fact::Stated(kListOfFactors);
+  if (value[0] == '(') {
+    return Fact::Stated(static_cast<int32_t>(exporter::PyItems(value).size()));
+  }
+  return IsNumber(value) ? Fact::Stated(kFactor) : Fact(kFactor);
+}
+
+// Of a module, which keeps the size or the factor: sizes that differ are several.
+OpenFact<int32_t> SizingOfModule(const TorchCall& call) {
+  constexpr int kFirst = 2;
+  const Shape& y = call.shape_of_y();
+  const bool has_size = call.arguments.has_output_size;
+  bool differ = y.ranked() && y.rank() == kFirst + 1;
+  for (int i = kFirst + 1; y.ranked() && i < y.rank(); ++i) differ = differ || y[i] != y[kFirst];
+  const int32_t sizing = has_size ? kSizes : kFactor;
+  return has_size && differ ? OpenFact<int32_t>::Stated(sizing) : OpenFact<int32_t>(sizing);
+}
+
 }  // namespace
+
+void Spellings::ReadArguments(TorchCall* call, const CallText& text) const {
+  if (text.in_torch_nn) {
+    call->sizing = SizingOfModule(*call);
+    call->positional = OpenFact<int32_t>::Stated(kAllArguments);
+    return;
+  }
+  const exporter::LineArguments line =
+      exporter::ArgumentsIn(text.source_line, SpelledName(*call, text));
+  call->sizing = SizingIn(line, call->arguments.has_output_size);
+  int32_t positional = 0;
+  for (const exporter::LineArgument& argument : line.arguments) {
+    const bool is_unpacked = absl::StartsWith(argument.value, "*");
+    if (is_unpacked) positional = kAllArguments;
+    if (!argument.keyword.empty() || is_unpacked) break;
+    ++positional;
+  }
+  const bool is_told = line.is_whole && positional < kAllArguments;
+  call->positional =
+      is_told ? OpenFact<int32_t>::Stated(positional) : OpenFact<int32_t>(kAllArguments);
+}
 
 void Spellings::Read(TorchCall* call, const CallText& text) {
   FindOperatorAround(call, text);
   if (call->op == Aten::kOther) return;
+  ReadArguments(call, text);
   const TorchScope& scope = trace_.scope(*call);
+  const absl::string_view path = evidence_.paths().path(scope.module);
+  call->is_by_keyword =
+      !text.keyworded.empty() && text.keyworded == path.substr(path.rfind('.') + 1);
   const bool is_arithmetic = call->op == Aten::kAdd || call->op == Aten::kMul;
   // A class that is taken for one of torch.nn has been assumed already.
   call->in_torch_nn = text.in_torch_nn;
@@ -86,7 +175,7 @@ void Spellings::Read(TorchCall* call, const CallText& text) {
     call->spelling = OpenFact<Spelling>::Stated(SpellingOfNn(call->op));
     return;
   }
-  exporter::SpelledCall spelled = SpelledIn(*call, text, SpelledName(*call));
+  exporter::SpelledCall spelled = SpelledIn(*call, text, SpelledName(*call, text));
   // An equation in another form than a text has no wrapper.
   const bool has_equation = absl::StrContains(text.source_line, "einsum(\"") ||
                             absl::StrContains(text.source_line, "einsum('");
@@ -128,6 +217,12 @@ bool Spellings::IsPlaceholder(absl::string_view module, absl::string_view name) 
   return std::any_of(
       std::begin(exporter::kFxPlaceholders), std::end(exporter::kFxPlaceholders),
       [&](absl::string_view kind) { return texts_.IsPlaceholder(absl::StrCat(kind, path)); });
+}
+
+bool Spellings::CallsOneOf(const TorchCall& call, const CallText& text,
+                           absl::Span<const absl::string_view> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](absl::string_view name) { return CallsIn(call, text, name); });
 }
 
 bool Spellings::CallsIn(const TorchCall& call, const CallText& text, absl::string_view name) {

@@ -21,6 +21,18 @@ bool ReadsCopy(const exporter::FxArgs& args) {
   });
 }
 
+// "l" of "self.l(input=x)", the line that calls the module; else empty.
+absl::string_view KeywordedIn(absl::string_view stack_trace) {
+  const std::vector<absl::string_view> lines = exporter::SourceLines(stack_trace);
+  if (lines.size() < 2 || lines[lines.size() - 2].size() > kMaxSourceLine) return "";
+  const absl::string_view caller = lines[lines.size() - 2];
+  const size_t end = caller.find("(input=");
+  if (end == absl::string_view::npos) return "";
+  size_t begin = end;
+  while (begin > 0 && (absl::ascii_isalnum(caller[begin - 1]) || caller[begin - 1] == '_')) --begin;
+  return caller.substr(begin, end - begin);
+}
+
 TorchArguments ArgumentsOf(const CallText& text) {
   constexpr size_t kHasBiases = 3, kBatchFirst = 8;  // of lstm and its like
   const exporter::FxArgs& args = text.args;
@@ -29,6 +41,7 @@ TorchArguments ArgumentsOf(const CallText& text) {
     a.normalized_dims = static_cast<int32_t>(exporter::PyItems(args.Arg(1)).size());
   }
   a.has_output_size = IsResizing(text.op) && args.Has(1, "output_size");
+  a.is_variant = IsResizing(text.op) && absl::StartsWith(AtenName(text.target), "_upsample");
   a.groups_heads = text.op == Aten::kSdpa && args.Kwarg("enable_gqa") == "True";
   const bool recurrent = IsRecurrent(text.op);
   a.of_recurrent = recurrent && args.args.size() > kBatchFirst;
@@ -70,6 +83,7 @@ CallText& DynamoTexts::OfCall(NodeId id) {
   text.fx_node = metadata.fx_node.value_or("");
   text.source_line = exporter::LastSourceLine(metadata.stack_trace.value_or(""));
   text.in_torch_nn = exporter::IsLineOfTorchNn(metadata.stack_trace.value_or(""));
+  if (text.in_torch_nn) text.keyworded = KeywordedIn(metadata.stack_trace.value_or(""));
   NoteLines(metadata.stack_trace.value_or(""));
   return text;
 }

@@ -41,6 +41,8 @@ struct CallText {
   TorchArguments arguments;
   bool reads_copy = false, has_parameters = false;
   bool in_torch_nn = false;  // the line of source is torch.nn's
+  // "r" of "self.r(input=x)", the line that calls the module: hooks get no input then.
+  absl::string_view keyworded;
   bool are_arguments_noted = false;
   std::vector<absl::string_view> mentioned;            // values in its arguments, in order
   absl::flat_hash_set<absl::string_view> value_names;  // of many args

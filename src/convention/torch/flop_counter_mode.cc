@@ -26,10 +26,16 @@ class FlopCounter : public TorchTool {
   FlopCounter(Evidence* evidence, bool on_cpu, std::string why_version = "")
       : TorchTool(evidence, Unit::kFlop, {}),
         on_cpu_(on_cpu),
-        has_fast_path_(HasFastPath(trace())),
         why_version_(std::move(why_version)) {}
 
   Ledger Run(const AtenRules<FlopCounter>& rules) {
+    const auto& layers = trace().encoder_layers;
+    if (!on_cpu_ && std::any_of(layers.begin(), layers.end(),
+                                [](const auto& layer) { return layer.may_drop_padding; })) {
+      ledger().Assume(
+          "nn.TransformerEncoder is given a padding mask, with which it stops on the meta device: "
+          "counted as elsewhere");
+    }
     return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
       if (on_cpu_ && IsContraction(call.op) && HidesAttention(call)) {
         return {kZero, "the fast path is one native operator, which is not registered"};
@@ -68,21 +74,11 @@ class FlopCounter : public TorchTool {
     if (!why_version_.empty()) ledger().Assume(why_version_);
   }
 
-  // nn.TransformerEncoderLayer takes a fast path where its attention does.
   bool HidesAttention(const TorchCall& call) {
-    if (trace().scope(call).in_encoder_layer && has_fast_path_) {
-      ledger().Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
-      return true;
-    }
-    return TakesFastPath(call);
+    return TakesLayerFastPath(call) || TakesFastPath(call);
   }
 
-  static bool HasFastPath(const TorchTrace& trace) {
-    const std::vector<TorchAttention>& all = trace.attentions;
-    return std::any_of(all.begin(), all.end(), [](const auto& a) { return a.fast_path; });
-  }
-
-  const bool on_cpu_, has_fast_path_;
+  const bool on_cpu_;
   const std::string why_version_;  // this version is taken; "" where nothing is assumed
 };
 

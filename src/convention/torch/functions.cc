@@ -92,7 +92,7 @@ Expr RecurrentByRow(const RecurrentSizes& sizes, Aten op, int64_t per_product) {
   if (sizes.bias) per_layer += gates * 2;
   const Expr row =
       sizes.hidden * gates * inputs * per_product + sizes.hidden * per_layer * sizes.layers;
-  return row * sizes.directions * sizes.steps * sizes.batch;
+  return row * sizes.directions * sizes.RowsOfHooks();
 }
 
 }  // namespace onnxflops::convention

@@ -21,6 +21,7 @@ class Fvcore : public TorchTool {
 
   Ledger Run(const AtenRules<Fvcore>& rules) {
     return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
+      if (call.is_of_rnn) return {kZero, kNoHandle};
       if (HidesAttention(call)) {
         return {kZero, "the fast path of nn.MultiheadAttention is one operator without a handle"};
       }
@@ -97,7 +98,10 @@ class Fvcore : public TorchTool {
   }
 
   // Of these, the two-dimensional ones only.
-  Decision ImageIn(const TorchCall& call) { return OfImage(call, call.in); }
+  Decision AdaptiveAvgPool(const TorchCall& call) {
+    if (call.arguments.pool_dims == 0) return OfImage(call, call.in);
+    return call.arguments.pool_dims == 2 ? Decision{call.in} : Decision{kZero, kNoHandle};
+  }
   Decision ImageOut(const TorchCall& call) { return OfImage(call, call.out); }
   Decision FourPerImageOut(const TorchCall& call) { return OfImage(call, Scaled(call.out, 4)); }
 
@@ -120,7 +124,7 @@ class Fvcore : public TorchTool {
   Decision OfImage(const TorchCall& call, AmountId amount) {
     const bool of_other_rank = trace().nn_class(call) == NnClass::kAdaptiveAvgPool1d ||
                                trace().nn_class(call) == NnClass::kAdaptiveAvgPool3d;
-    if (!IsImage(call) || of_other_rank) return {kZero, kNoHandle};
+    if (!IsImage(call) || of_other_rank || call.arguments.is_variant) return {kZero, kNoHandle};
     return {amount};
   }
 
@@ -157,7 +161,7 @@ constexpr AtenRules<Fvcore> kRules = {{
     {Aten::kSilu, kNotCounted, kNoHandle},
     {Aten::kMaxPool, kNotCounted, kNoHandle},
     {Aten::kAvgPool, &Fvcore::AvgPool, kNoHandle},
-    {Aten::kAdaptiveAvgPool, &Fvcore::ImageIn, kBeside},
+    {Aten::kAdaptiveAvgPool, &Fvcore::AdaptiveAvgPool, kBeside},
     {Aten::kAdaptiveMaxPool, kNotCounted, kNoHandle},
     {Aten::kMean, kNotCounted, kNoHandle},
     {Aten::kUpsampleNearest, &Fvcore::ImageOut, kBeside},

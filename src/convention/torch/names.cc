@@ -77,9 +77,14 @@ constexpr AtenRow kAten[] = {
     {"upsample_nearest1d", Aten::kUpsampleNearest},
     {"upsample_nearest2d", Aten::kUpsampleNearest},
     {"upsample_nearest3d", Aten::kUpsampleNearest},
+    {"_upsample_nearest_exact1d", Aten::kUpsampleNearest},
+    {"_upsample_nearest_exact2d", Aten::kUpsampleNearest},
+    {"_upsample_nearest_exact3d", Aten::kUpsampleNearest},
     {"upsample_linear1d", Aten::kUpsampleLinear},
     {"upsample_bilinear2d", Aten::kUpsampleBilinear},
+    {"_upsample_bilinear2d_aa", Aten::kUpsampleBilinear},
     {"upsample_bicubic2d", Aten::kUpsampleBicubic},
+    {"_upsample_bicubic2d_aa", Aten::kUpsampleBicubic},
     {"upsample_trilinear3d", Aten::kUpsampleTrilinear},
     {"grid_sampler", Aten::kGridSampler},
     {"grid_sampler_2d", Aten::kGridSampler},
@@ -245,6 +250,9 @@ bool IsInstanceNormClass(NnClass c) {
 }
 bool IsUpsampleClass(NnClass c) {
   return c >= NnClass::kUpsample && c <= NnClass::kUpsamplingNearest2d;
+}
+bool IsAdaptiveMaxPoolClass(NnClass c) {
+  return c >= NnClass::kAdaptiveMaxPool1d && c <= NnClass::kAdaptiveMaxPool3d;
 }
 bool IsAdaptiveAvgPoolClass(NnClass c) {
   return c >= NnClass::kAdaptiveAvgPool1d && c <= NnClass::kAdaptiveAvgPool3d;

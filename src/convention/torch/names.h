@@ -142,6 +142,7 @@ bool IsConvTransposeClass(NnClass c);  // ConvTranspose1d to ConvTranspose3d
 bool IsBatchNormClass(NnClass c);      // SyncBatchNorm, too
 bool IsInstanceNormClass(NnClass c);
 bool IsAdaptiveAvgPoolClass(NnClass c);
+bool IsAdaptiveMaxPoolClass(NnClass c);
 bool IsUpsampleClass(NnClass c);
 
 }  // namespace onnxflops::convention

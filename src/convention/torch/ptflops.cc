@@ -109,6 +109,10 @@ class Ptflops : public TorchTool {
   Decision Resize(const TorchCall& call) {
     const bool hooked = trace().nn_class(call) == NnClass::kUpsample;
     if (!hooked && !IsFunctional(this, call)) return {kZero, kNotSeen};
+    const Expr in = evidence().amount(call.in);
+    if (IsByFactor(call) && Mod(evidence().amount(call.out), in) != Expr(0)) {
+      ledger().Assume("resizing by a factor that is not whole is taken for its results");
+    }
     if (!hooked || !call.shape_of_y().ranked() || call.shape_of_y().rank() == 0) return {call.out};
     const Expr& batch = call.shape_of_y()[0];
     const Expr results = evidence().amount(call.out);

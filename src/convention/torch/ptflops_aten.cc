@@ -17,7 +17,8 @@ class PtflopsAten : public TorchTool {
 
   Ledger Run(const AtenRules<PtflopsAten>& rules) {
     return Apply(rules.Counted(), [&](const TorchCall& call) -> Decision {
-      if (TakesFastPath(call)) {
+      // Its hooks are on modules of the model itself, and keep these from the fast path.
+      if (TakesLayerFastPath(call, /*hooks_children=*/true) || TakesFastPath(call)) {
         return {kZero, "the fast path is one native operator, not in its table"};
       }
       return rules.Decide(this, call);

@@ -27,7 +27,8 @@ class Thop : public TorchTool {
  public:
   // `functions`: products of functions are counted, too.
   explicit Thop(Evidence* evidence, bool functions = false)
-      : TorchTool(evidence, Unit::kMac, {.classes = true, .modules = true, .products = functions}),
+      : TorchTool(evidence, Unit::kMac,
+                  {.classes = true, .modules = true, .products = functions, .no_grad = true}),
         counts_parameters_(!functions) {}
 
   Ledger Run(const AtenRules<Thop>& rules) {
@@ -35,7 +36,14 @@ class Thop : public TorchTool {
         rules.Counted(),
         [&](const TorchCall& call) {
           if (!counts_parameters_) AssumeOwnFormula(call);
-          return rules.Decide(this, call);
+          const Decision decision = rules.Decide(this, call);
+          if (counts_parameters_ && call.is_by_keyword && decision.amount != kZero) {
+            Abort(
+                absl::StrCat("thop stops with IndexError at a module called with its input by "
+                             "keyword (",
+                             call.name, ")"));
+          }
+          return decision;
         },
         [&](const TorchCall& call, const Decision& decision) { AddParameters(call, decision); });
     if (counts_parameters_ && !ledger.lines.empty()) {
@@ -138,7 +146,8 @@ class Thop : public TorchTool {
     Expr cells = Cell(call.op, sizes->input, sizes->hidden, sizes->bias);
     cells += Cell(call.op, sizes->hidden * sizes->directions, sizes->hidden, sizes->bias) *
              (sizes->layers - 1);
-    return {Times(call, cells * sizes->directions * sizes->steps * sizes->batch)};
+    const Expr rows = counts_parameters_ ? sizes->RowsOfHooks() : sizes->steps * sizes->batch;
+    return {Times(call, cells * sizes->directions * rows)};
   }
 
   // ---- what rows of ultralytics-thop say

@@ -169,10 +169,10 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
                                   " modules as smaller operators, which are counted instead"));
     }
   }
-  if (trace_.folded > 0 && watch_.products) {
+  if (trace_.folded > 0) {
     ledger_.Assume(absl::StrCat("the exporter computed ", trace_.folded,
-                                " tensors beforehand: products among what made them are not in "
-                                "the file"));
+                                " tensors beforehand: layers and products that made them are not "
+                                "in the file"));
   }
   if (trace_.unattributed > 0) {
     ledger_.Assume(
@@ -198,6 +198,14 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
                                 "taken for modules of their own, not for ones in several places"));
   }
   AssumeOfCalls();
+  const auto& layers = trace_.encoder_layers;
+  if (IsWithoutGradients() && std::any_of(layers.begin(), layers.end(), [](const auto& layer) {
+        return layer.may_drop_padding;
+      })) {
+    ledger_.Assume(
+        "nn.TransformerEncoder drops what its padding mask hides, if that stands at the end of "
+        "sequences: the file does not tell, and all is counted");
+  }
   if (trace_.assumed_convs > 0 && watch_.classes) {
     ledger_.Assume(absl::StrCat(trace_.assumed_convs,
                                 " BatchNorms were folded into convolutions; assumed to be of "
@@ -223,6 +231,11 @@ void TorchTool::AssumeOfCalls() {
     ledger_.Assume(absl::StrCat("of ", trace_.calls_of_hooks,
                                 " calls in modules of torch.nn the source is not torch.nn's, as of "
                                 "hooks: taken for calls by their module"));
+  }
+  if (trace_.loose_weights > 0) {
+    ledger_.Assume(absl::StrCat(trace_.loose_weights,
+                                " calls work on weights that no module holds, with which the tool "
+                                "may stop"));
   }
   if (trace_.derived_layers > 0) {
     ledger_.Assume(absl::StrCat(trace_.derived_layers,
@@ -290,6 +303,29 @@ void TorchTool::AssumeWrapped(const TorchCall& call) {
       "have wrappers; the file does not tell");
 }
 
+int32_t TorchTool::PositionalOf(const TorchCall& call) {
+  if (!call.positional.is_stated()) {
+    ledger_.Assume(
+        "tensors are taken to be given by position, not by keyword, with which the tool stops; the "
+        "file does not tell");
+  }
+  return call.positional.value_;
+}
+
+int32_t TorchTool::SizingOf(const TorchCall& call) {
+  if (!call.sizing.is_stated()) {
+    ledger_.Assume(
+        "the factor of a resizing is taken for one number, its size for several; the file does not "
+        "tell");
+  }
+  return call.sizing.value_;
+}
+
+bool TorchTool::IsByFactor(const TorchCall& call) {
+  if (call.in_torch_nn) return !call.arguments.has_output_size;
+  return SizingOf(call) >= kListOfFactors;
+}
+
 void TorchTool::AssumeNumericPadding(const TorchCall& call) {
   if (AtenName(call.target) != "convolution") return;
   ledger_.Assume(
@@ -318,9 +354,42 @@ bool TorchTool::IsFused(const TorchCall& call) {
   return IsFusedOnCpu(call, trace_.fuses_groups);
 }
 
+bool TorchTool::IsWithoutGradients() const { return evidence_.no_grad() || watch_.no_grad; }
+
+void TorchTool::AssumeGradients() {
+  ledger_.Assume(
+      "gradients are on, as in the call that the tool's documents show, so that "
+      "nn.MultiheadAttention and nn.TransformerEncoderLayer take no fast path; --no-grad counts "
+      "as under torch.no_grad()");
+}
+
+bool TorchTool::TakesLayerFastPath(const TorchCall& call, bool hooks_children) {
+  const int32_t at = trace_.scope(call).encoder_layer;
+  if (at < 0) return false;
+  const TorchEncoderLayer& layer = trace_.encoder_layers[static_cast<size_t>(at)];
+  if (!layer.fast_path || (hooks_children && layer.is_child)) return false;
+  if (!IsWithoutGradients()) {
+    AssumeGradients();
+    return false;
+  }
+  ledger_.Assume("nn.TransformerEncoderLayer takes its fast path in eval mode");
+  return true;
+}
+
 bool TorchTool::TakesFastPath(const TorchCall& call) {
   const TorchAttention* attention = AttentionOf(call);
-  if (attention == nullptr || !attention->fast_path) return false;
+  if (attention == nullptr) return false;
+  const OpenFact<bool>& fast_path = attention->fast_path;
+  if (!IsWithoutGradients()) {
+    if (fast_path.value_ || !fast_path.is_stated()) AssumeGradients();
+    return false;
+  }
+  if (!fast_path.is_stated()) {
+    ledger_.Assume(
+        "a mask that the exporter computed is taken for one of floats, with which "
+        "nn.MultiheadAttention takes no fast path");
+  }
+  if (!fast_path.value_) return false;
   ledger_.Assume(
       "nn.MultiheadAttention with batch_first takes its fast path: eval mode, no gradients, "
       "torch.backends.mha on");
@@ -467,13 +536,35 @@ bool IsVectorProduct(const TorchCall& call) {
     return fact.is_tensor() && fact.shape.ranked() && fact.shape.rank() == 1;
   };
   if (call.op == Aten::kMatmul) return has_rank_1(*call.w);
-  return call.op == Aten::kMv || (call.op == Aten::kLinear && !call.has_bias &&
-                                  (has_rank_1(*call.x) || call.arguments.has_vector_weight));
+  return call.op == Aten::kMv ||
+         (call.op == Aten::kLinear && !call.has_bias && call.arguments.has_vector_weight);
 }
 
 namespace {
 
 constexpr absl::string_view kRecurrent[] = {"LSTM", "GRU", "RNN"};
+
+// The module of a node that ran before the entry.
+OptionalModuleId ModuleBefore(const Evidence& evidence, const Entry& entry, NodeId node) {
+  for (const Entry* e = &entry; e >= evidence.entries().data(); --e) {
+    if (e->node == node) return e->module;
+  }
+  return kNone;
+}
+
+// Whether the module of a recurrent layer itself made what the layer works on a batch of one.
+bool AddsBatch(const Evidence& evidence, const Entry& entry) {
+  OptionalValueId input = evidence.node(entry).input(0);
+  for (const absl::string_view type : {"Transpose", "Unsqueeze"}) {
+    const OptionalNodeId maker = input ? evidence.model().value(*input).producer : kNone;
+    if (!maker) return false;
+    const Node& node = evidence.model().node(*maker);
+    if (node.op_type == "Unsqueeze") return ModuleBefore(evidence, entry, *maker) == entry.module;
+    if (node.op_type != type) return false;
+    input = node.input(0);
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -499,6 +590,7 @@ std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const T
     sizes.hidden = r[2];
     sizes.directions = *directions;
     sizes.bias = !evidence.Input(entry, 3).absent();
+    sizes.is_unbatched = AddsBatch(evidence, entry);
   }
   if (nodes == 0) return std::nullopt;
   sizes.layers = nodes;

@@ -36,6 +36,7 @@ struct TorchWatch {
   // It records a function such as torch.linalg.matrix_power, or a scripted one, as one operator,
   // where the file has those that it calls.
   bool whole_functions = false;
+  bool no_grad = false;  // it runs the model under torch.no_grad() itself
 };
 
 class TorchTool {
@@ -64,12 +65,20 @@ class TorchTool {
   Spelling SpellingOf(const TorchCall& call);
   // For tools that count all ways to spell a product: any of them is meant.
   void AssumeWrapped(const TorchCall& call);
+  // How many arguments the source gives by position.
+  int32_t PositionalOf(const TorchCall& call);
+  // How it gives the size or factor of a resizing: see TorchCall::sizing.
+  int32_t SizingOf(const TorchCall& call);
+  // Whether by a factor, which a module of torch.nn tells.
+  bool IsByFactor(const TorchCall& call);
   // Padding 'same' and 'valid' are operators of their own, which some exports do not tell.
   void AssumeNumericPadding(const TorchCall& call);
   // Whether what the call works on lies in memory in the order of its elements.
   bool IsContiguous(const TorchCall& call);
-  // Whether the call is part of an nn.MultiheadAttention that one native operator does.
+  // Whether one native operator does the nn.MultiheadAttention, or the nn.TransformerEncoderLayer,
+  // that the call is part of. Both need gradients to be off, a layer that no hook is on it.
   bool TakesFastPath(const TorchCall& call);
+  bool TakesLayerFastPath(const TorchCall& call, bool hooks_children = false);
 
   // Whether the CPU fuses the attention, in the PyTorch that exported the file: a version decides
   // it where heads are grouped.
@@ -118,6 +127,8 @@ class TorchTool {
   void AssumeUnknown(absl::string_view target);
   void AssumeWhatIsHidden(const AtenSet& counted);
   void AssumeOfCalls();
+  bool IsWithoutGradients() const;
+  void AssumeGradients();
 
   Evidence& evidence_;
   const TorchTrace& trace_;
@@ -133,7 +144,7 @@ class TorchTool {
 };
 
 // Whether the product is one with a vector, which PyTorch dispatches as mv or dot; a linear layer
-// with a bias makes a matrix of the vector.
+// makes a matrix of a vector that it works on.
 bool IsVectorProduct(const TorchCall& call);
 // What some tools make of a linear function whose weight is a vector.
 inline constexpr char kVectorWeight[] = "the first size of a weight counts as results";
@@ -163,6 +174,10 @@ struct RecurrentSizes {
   int64_t layers = 1, directions = 1;
   bool bias = true;
   bool batch_first = false;
+  // The input lacks the batch, which the module adds. Hooks that read the shape of the input take
+  // its second size for the batch or the steps: here it is that of what a step works on.
+  bool is_unbatched = false;
+  Expr RowsOfHooks() const { return is_unbatched ? steps * input : steps * batch; }
 };
 std::optional<RecurrentSizes> RecurrentSizesOf(const Evidence& evidence, const TorchTrace& trace,
                                                const TorchCall& call);

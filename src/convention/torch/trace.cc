@@ -145,7 +145,7 @@ class Numbering {
 };
 
 // What rules see of a scope: its place is no part of it.
-using ScopeKey = std::tuple<NnClass, absl::string_view, bool, bool, bool, bool>;
+using ScopeKey = std::tuple<NnClass, absl::string_view, bool, bool, int32_t, bool>;
 
 // What rules see of a call, besides its scope, its target and its entries.
 int32_t Flags(const TorchTrace& trace, size_t call) {
@@ -158,8 +158,10 @@ int32_t Flags(const TorchTrace& trace, size_t call) {
       c.in_torch_nn,
       c.has_source,
       attention >= 0,
-      attention >= 0 && trace.attentions[static_cast<size_t>(attention)].fast_path,
       c.arguments.has_output_size,
+      c.arguments.is_variant,
+      c.is_of_rnn,
+      c.is_by_keyword,
       c.arguments.groups_heads,
       c.arguments.of_recurrent,
       c.arguments.has_biases,
@@ -171,6 +173,19 @@ int32_t Flags(const TorchTrace& trace, size_t call) {
   return flags;
 }
 
+// Equal for layers that tools count alike.
+int32_t LayerKey(const TorchTrace& trace, const TorchScope& scope) {
+  if (scope.encoder_layer < 0) return -1;
+  const TorchEncoderLayer& l = trace.encoder_layers[static_cast<size_t>(scope.encoder_layer)];
+  return (l.is_child ? 1 : 0) + (l.fast_path ? 2 : 0);
+}
+
+int32_t FastPathKey(const TorchTrace& trace, size_t call) {
+  const int32_t attention = trace.attention_of.empty() ? -1 : trace.attention_of[call];
+  if (attention < 0) return -1;
+  return trace.attentions[static_cast<size_t>(attention)].fast_path.key();
+}
+
 }  // namespace
 
 void FindKinds(const Evidence& evidence, TorchTrace* trace) {
@@ -180,7 +195,7 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
   for (const TorchScope& s : trace->scopes) {
     kind_of_scope.push_back(
         scope_kinds({s.nn_class, s.class_name, s.is_assumed, s.in_timm_attention,
-                     s.in_encoder_layer, s.of_transformers}));
+                     LayerKey(*trace, s), s.of_transformers}));
   }
   Numbering<std::vector<int32_t>> kinds;
   std::vector<int32_t> key;
@@ -188,7 +203,8 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
     TorchCall& call = trace->calls[i];
     key = {static_cast<int32_t>(call.op), kind_of_scope[static_cast<size_t>(call.scope)],
            Flags(*trace, i), call.arguments.normalized_dims, call.is_contiguous.key(),
-           call.spelling.key(),
+           call.spelling.key(), FastPathKey(*trace, i), call.positional.key(), call.sizing.key(),
+           call.arguments.pool_dims,
            // Only what no rule knows is named.
            call.op == Aten::kOther ? call.target_number : -1};
     for (EntryId id : trace->entries_of(call)) {

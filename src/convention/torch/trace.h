@@ -58,7 +58,7 @@ struct TorchScope {
   ModuleId module = kRootModule;
   bool is_assumed = false;         // the class is recognised, not stated
   bool in_timm_attention = false;  // inside of timm's Attention
-  bool in_encoder_layer = false;   // inside of an nn.TransformerEncoderLayer
+  int32_t encoder_layer = -1;      // in TorchTrace::encoder_layers: inside of this one; -1
   bool of_transformers = false;    // a class of Hugging Face's transformers
 };
 using ScopeId = int32_t;
@@ -67,6 +67,8 @@ using ScopeId = int32_t;
 struct TorchArguments {
   int32_t normalized_dims = 0;   // of layer_norm; 0 where not known
   bool has_output_size = false;  // of a resizing: by a size, not by a factor
+  int32_t pool_dims = 0;         // of an adaptive pool: of its name, 0 where not known
+  bool is_variant = false;       // of a resizing: antialiased, or nearest-exact
   bool groups_heads = false;     // of attention: enable_gqa
   bool of_recurrent = false;     // of lstm, gru, rnn: whether the next two are known
   bool has_biases = false;
@@ -79,6 +81,10 @@ inline const Shape& ShapeOf(const Fact& fact) {
   static const Shape& unknown = *new Shape(Shape::UnknownRank());
   return fact.is_tensor() ? fact.shape : unknown;
 }
+
+inline constexpr int32_t kAllArguments = 9;  // TorchCall::positional
+// TorchCall::sizing.
+inline constexpr int32_t kFactor = 0, kListOfFactors = -1, kSizes = -2, kOneSize = -3;
 
 struct TorchCall {
   Aten op = Aten::kOther;
@@ -103,12 +109,18 @@ struct TorchCall {
   // Of a linear layer with a bias: see FindLayouts.
   OpenFact<bool> is_contiguous = OpenFact<bool>(true);
   OpenFact<Spelling> spelling;
+  // How many arguments the source gives by position, those by keyword aside.
+  OpenFact<int32_t> positional = OpenFact<int32_t>(kAllArguments);
+  // How it gives the size or the factor of a resizing: one of these, or that many factors.
+  OpenFact<int32_t> sizing;
+  bool is_by_keyword = false;  // its module is called with its input by keyword
   bool in_torch_nn = false;  // the forward of a class of torch.nn, or one derived from it, made it
   bool has_source = false;   // there is a line of source
   bool reads_copy = false;   // of an operand: the file lacks the node that copied it
   // The line of source calls a function that PyTorch runs as one operator, and the exporter as
   // several: this may be one of those.
   bool is_inside = false;
+  bool is_of_rnn = false;  // part of what nn.RNN calls, which is one operator
   TorchArguments arguments;
 
   // Of unknown rank where it is no tensor.
@@ -123,8 +135,18 @@ struct TorchAttention {
   const TorchCall* in_proj = nullptr;    // the first; nullptr if there is none
   bool is_packed = false;    // q, k and v are one tensor: one product with in_proj_weight
   bool batch_first = false;  // transposes its input
-  bool fast_path = false;    // in eval mode without gradients one native operator does all of it
-  Expr heads = 1;            // where it is packed
+  // In eval mode without gradients one native operator does all of it.
+  OpenFact<bool> fast_path = OpenFact<bool>::Stated(false);
+  bool fast_but_for_mask = false;  // the same, whatever mask there is
+  Expr heads = 1;                  // where it is packed
+};
+
+// An nn.TransformerEncoderLayer.
+struct TorchEncoderLayer {
+  bool is_child = false;   // of the model itself, not of a module of it
+  bool has_relu = false;   // or GELU, which its fast path needs
+  bool fast_path = false;  // in eval mode without gradients and hooks, one native operator does it
+  bool may_drop_padding = false;  // of an nn.TransformerEncoder that is given a padding mask
 };
 
 struct TorchTrace {
@@ -140,12 +162,14 @@ struct TorchTrace {
   std::vector<EntryId> entries;
   std::vector<TorchAttention> attentions;
   std::vector<int32_t> attention_of;  // by call; -1
-  int32_t kinds = 0;                  // TorchCall::kind is below
+  std::vector<TorchEncoderLayer> encoder_layers;
+  int32_t kinds = 0;  // TorchCall::kind is below
 
   // The PyTorch that exported it fuses attention with fewer heads of k and v on a CPU.
   bool fuses_groups = false;
   // A call names a parameter; kDynamo only.
   bool has_parameters = false;
+  bool has_constants = false;  // of floats, that may be made of parameters
 
   // What the file does not tell, as far as it lets one see that.
   std::vector<std::string> assumptions;
@@ -156,6 +180,7 @@ struct TorchTrace {
   int64_t folded_layers = 0;    // of these, results of activations and normalisations
   int64_t assumed_convs = 0;    // convolutions whose class went with the BatchNorm they took in
   int64_t unknown_shapes = 0;   // calls with an operand of unknown rank
+  int64_t loose_weights = 0;    // calls whose weight is a tensor that no module holds
   int64_t calls_of_hooks = 0;   // in a module of torch.nn, by code that is not torch.nn's
   int64_t derived_layers = 0;   // attention and recurrent layers of classes derived from torch.nn's
   int64_t calls_in_bodies = 0;  // of torch.cond, while_loop and scan

@@ -19,9 +19,9 @@ Ledger WrappedFunctions::Run(const AtenRules<WrappedFunctions>& rules) {
 }
 
 void WrappedFunctions::StopWithoutParameters(std::string reason) {
-  if (trace().origin == TorchTrace::Origin::kDynamo && !trace().has_parameters) {
-    Abort(std::move(reason));
-  }
+  if (trace().origin != TorchTrace::Origin::kDynamo || trace().has_parameters) return;
+  if (!trace().has_constants) return Abort(std::move(reason));
+  ledger().Assume("constants that the exporter computed are taken to be made of parameters");
 }
 
 Decision WrappedFunctions::Linear(const TorchCall& call) {
@@ -44,6 +44,13 @@ Decision WrappedFunctions::Conv(const TorchCall& call) {
 
 Decision WrappedFunctions::Attention(const TorchCall& call) {
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  constexpr int32_t kTensors = 3;
+  if (PositionalOf(call) < kTensors) {
+    Abort(
+        absl::StrCat("it stops with TypeError at attention whose q, k and v are given by keyword (",
+                     call.name, ")"));
+    return {};
+  }
   const Shape &q = call.shape_of_x(), &y = call.shape_of_y();
   if (q.ranked() && y.ranked() && q.rank() > 0 && y.rank() == q.rank() && q[0] != y[0]) {
     ledger().Assume("the queries of an attention are broadcast: they count as what they become");
@@ -58,6 +65,16 @@ Decision WrappedFunctions::Matmul(const TorchCall& call) {
   return {evidence().Doubled(MatmulByFirst(call))};
 }
 
+Decision WrappedFunctions::Mm(const TorchCall& call) {
+  constexpr int32_t kTensors = 2;
+  if (SpellingOf(call) == Spelling::kTorch && PositionalOf(call) < kTensors) {
+    Abort(absl::StrCat("it stops with TypeError at a product given the keyword mat2 (", call.name,
+                       ")"));
+    return {};
+  }
+  return MatmulByName(call);
+}
+
 Decision WrappedFunctions::MatmulByName(const TorchCall& call) {
   if (!IsByName(this, call)) return {kZero, "the operator @ has no wrapper"};
   return {evidence().Doubled(MatmulByFirst(call))};
@@ -70,6 +87,12 @@ Decision WrappedFunctions::Addmm(const TorchCall& call) {
 
 Decision WrappedFunctions::Baddbmm(const TorchCall& call) {
   if (SpellingOf(call) != Spelling::kTorch) return {kZero, kWrappedNoWrapper};
+  constexpr int32_t kTensors = 3;
+  if (PositionalOf(call) < kTensors) {
+    Abort(absl::StrCat("it stops with TypeError at baddbmm given batch1 or batch2 by keyword (",
+                       call.name, ")"));
+    return {};
+  }
   return {Plus(evidence().Doubled(call.macs), AddedElements(this, call))};
 }
 
@@ -119,6 +142,11 @@ Expr WrappedFunctions::ForwardPositions(const TorchCall& call) const {
 Decision WrappedFunctions::Recurrent(const TorchCall& call) {
   const auto sizes = RecurrentSizesOf(evidence(), trace(), call);
   if (!sizes.has_value()) return {kZero, "unknown sizes"};
+  if (call.is_by_keyword) {
+    Abort(absl::StrCat("it stops with IndexError at a module called with its input by keyword (",
+                       call.name, ")"));
+    return {};
+  }
   return {Times(call, RecurrentByRow(*sizes, call.op, 2))};
 }
 
@@ -161,17 +189,40 @@ Decision WrappedFunctions::Operator(const TorchCall& call) {
   return {ElementsByName(this, call), kWrappedPerResult};
 }
 
-Decision WrappedFunctions::Resize(const TorchCall& call) {
+Decision WrappedFunctions::Resize(const TorchCall& call, ResizeRule by_factor) {
   if (!IsFunctional(this, call)) return {kZero, kWrappedNoWrapper};
+  if (PositionalOf(call) < 1) {
+    Abort(absl::StrCat("it stops with IndexError at a resizing whose input is given by keyword (",
+                       call.name, ")"));
+    return {};
+  }
   const Shape& y = call.shape_of_y();
-  if (call.arguments.has_output_size && y.ranked() && y.rank() > 2) {
-    return {Times(call, y.Product(2, y.rank())), "the size without batch and channels"};
+  if (IsByFactor(call) || !y.ranked() || y.rank() <= 2) return (this->*by_factor)(call);
+  if (SizingOf(call) == kOneSize) return {Times(call, y[2]), "the one size that is given"};
+  return {Times(call, y.Product(2, y.rank())), "the size without batch and channels"};
+}
+
+Decision WrappedFunctions::Resize(const TorchCall& call) {
+  return Resize(call, &WrappedFunctions::ByLostFactor);
+}
+
+Decision WrappedFunctions::ResizeByFactor(const TorchCall& call) {
+  return Resize(call, &WrappedFunctions::ByFactor);
+}
+
+// Factors have to be one number, or as many as there are images.
+Decision WrappedFunctions::ByLostFactor(const TorchCall& call) {
+  const int32_t factors = SizingOf(call);
+  const Shape& x = call.shape_of_x();
+  const bool is_known = x.ranked() && x.rank() > 0;
+  if (factors == kListOfFactors || (factors > kFactor && is_known && x[0] != Expr(factors))) {
+    Abort(
+        absl::StrCat("it stops with TypeError at a resizing by several factors (", call.name, ")"));
   }
   return ElementsIn(call);
 }
 
-Decision WrappedFunctions::ResizeByFactor(const TorchCall& call) {
-  if (call.arguments.has_output_size || !IsFunctional(this, call)) return Resize(call);
+Decision WrappedFunctions::ByFactor(const TorchCall& call) {
   const Expr results = evidence().amount(call.out);
   if (Mod(results, evidence().amount(call.in)) != Expr(0)) {
     ledger().Assume("resizing by a factor that is not whole is taken for its results");

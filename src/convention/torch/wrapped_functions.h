@@ -23,6 +23,8 @@ class WrappedFunctions : public TorchTool {
   Decision Linear(const TorchCall& call);
   Decision Conv(const TorchCall& call);
   Decision Attention(const TorchCall& call);
+  // Of torch.mm and torch.bmm, whose second operand the wrapper does not know by its keyword.
+  Decision Mm(const TorchCall& call);
   // prod(first) * last of second.
   Decision Matmul(const TorchCall& call);
   // The same where it is called by name; the operator @ has no wrapper.
@@ -50,6 +52,10 @@ class WrappedFunctions : public TorchTool {
   Decision OperatorByResult(const TorchCall& call);
 
  private:
+  using ResizeRule = Decision (WrappedFunctions::*)(const TorchCall& call);
+  Decision Resize(const TorchCall& call, ResizeRule by_factor);
+  Decision ByLostFactor(const TorchCall& call);
+  Decision ByFactor(const TorchCall& call);
   // Results of a convolution that is not transposed, over the same input.
   Expr ForwardPositions(const TorchCall& call) const;
 };
