@@ -6,9 +6,7 @@
 #include "ops/op_def.h"
 
 namespace onnxflops::memory {
-namespace {
 
-// The same sizes in the same order, sizes of 1 apart.
 bool SameButOnes(const Shape& a, const Shape& b) {
   int i = 0, j = 0;
   while (true) {
@@ -18,6 +16,8 @@ bool SameButOnes(const Shape& a, const Shape& b) {
     if (a[i++] != b[j++]) return false;
   }
 }
+
+namespace {
 
 // All axes but the last two stay where they are.
 bool MovesLastTwo(const Node& node) {

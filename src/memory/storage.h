@@ -18,6 +18,9 @@ struct Layout {
   bool flash = false;      // flash attention made it, with the axes of heads and tokens exchanged
 };
 
+// The same sizes in the same order, sizes of 1 apart.
+bool SameButOnes(const Shape& a, const Shape& b);
+
 class Storages {
  public:
   explicit Storages(const Inference& inference)
