@@ -442,7 +442,7 @@ constexpr OpDef kBinaryRows[] = {
                   .broadcast = true,
                   .first = {.add = 1, .mul = 2, .pow = 1},
                   .others = {.mul = 2, .log = 1},
-                  .keeps = {.inputs = InputBits({0})}}},
+                  .keeps = {.inputs = InputBits({0})}, .temporaries = 2}},
     {.name = "Sub",
      .versions = kSince1_6_7_13_14,
      .formula = "Y = A - B, broadcast",

@@ -16,6 +16,7 @@
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
 #include "src/exporter/node_metadata.h"
+#include "src/exporter/tensor_name.h"
 #include "src/memory/step_timeline.h"
 #include "src/memory/storage.h"
 #include "src/module/attribution.h"
@@ -594,8 +595,11 @@ Expr FixedBytes(const Inference& inference, const TrainingMemory& memory) {
   }
   const std::vector<resolve::TensorRole> roles = resolve::FindRoles(model);
   for (size_t t = 0; t < roles.size(); ++t) {
-    const bool is_buffer = roles[t] == resolve::TensorRole::kBuffer;
-    if (is_buffer) tensors += BytesOfTensor(model.tensor(static_cast<TensorId>(t)));
+    if (roles[t] != resolve::TensorRole::kBuffer) continue;
+    const Tensor& tensor = model.tensor(static_cast<TensorId>(t));
+    tensors += BytesOfTensor(tensor);
+    // torch's BatchNorm counts its batches: an int64 beside mean and variance.
+    if (exporter::IsRunningStatistic(tensor.name)) tensors += kPlaceBytes / 2;
   }
   ExprSum sum;
   sum.Add(Expr(tensors + memory.optimizer_bytes + memory.master_bytes));

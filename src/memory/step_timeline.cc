@@ -176,17 +176,22 @@ class Timeline {
 
   // Storages of the graph, by how many still need them.
   void Hold(ValueId root) {
-    if (!IsMade(root)) return;
+    if (!IsOwn(root)) return;
     if (users_[static_cast<size_t>(root)]++ == 0) live_ += BytesOfValue(root);
   }
   void Drop(ValueId root) {
-    if (!IsMade(root) || users_[static_cast<size_t>(root)] == 0) return;
+    if (!IsOwn(root) || users_[static_cast<size_t>(root)] == 0) return;
     if (--users_[static_cast<size_t>(root)] == 0) live_ -= BytesOfValue(root);
   }
-  // By a node of the graph, as data that is not there before the step.
-  bool IsMade(ValueId root) const {
-    const OptionalNodeId maker = model_.value(root).producer;
-    if (!maker || facts_.inner[static_cast<size_t>(root)]) return false;
+  bool IsOwn(ValueId root) const {
+    if (!model_.value(root).producer || facts_.inner[static_cast<size_t>(root)]) return false;
+    const Fact* fact = in_.FactOf(root);
+    const bool is_number = fact != nullptr && fact->constant && fact->is_tensor() &&
+                           fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
+    return !is_number;
+  }
+  // Numbers that make shapes are no tensors in PyTorch, unless backward reads them.
+  bool IsTensor(ValueId root) const {
     const Fact* fact = in_.FactOf(root);
     return fact != nullptr && !fact->constant && !fact->from_shapes;
   }
@@ -224,7 +229,7 @@ class Timeline {
       }
       Mark(StepPhase::kForward, graph_.nodes[i]);
       for (ValueId root : ends[i]) {
-        if (!outputs_.contains(root)) Drop(root);
+        if (!outputs_.contains(root) && IsTensor(root)) Drop(root);
       }
     }
   }
@@ -234,7 +239,7 @@ class Timeline {
     SpendSteps(kStepsPerStepNode);
     if (IsShapeWork(place)) return;
     for (OptionalValueId value : NodeAt(place).outputs) {
-      if (value && Root(*value) == *value) Hold(*value);
+      if (value && Root(*value) == *value && IsTensor(*value)) Hold(*value);
     }
   }
 
@@ -263,6 +268,10 @@ class Timeline {
   // ---- loss
 
   void RunLoss() {
+    if (loss_ != Loss::kNone) {  // the loss, and the 1 that is its gradient
+      live_ += 2 * kScalarBytes;
+      peak_.loss_bytes += 2 * kScalarBytes;
+    }
     bool is_first = true;
     for (ValueId value : graph_.outputs) {
       if (!Needs(value) || !IsFloatValue(value) || gradients_.contains(value)) continue;
@@ -284,9 +293,6 @@ class Timeline {
       buffer->users = 1;
       gradients_[value] = {std::move(buffer), true};
     }
-    if (loss_ == Loss::kNone) return;
-    live_ += 2 * kScalarBytes;
-    peak_.loss_bytes += 2 * kScalarBytes;
     Mark(StepPhase::kLoss, kNone);
   }
 
@@ -325,7 +331,7 @@ class Timeline {
       Keep(place);
       Mark(StepPhase::kBackward, graph_.nodes[place]);
       for (ValueId root : ends[step]) {
-        if (block->made.contains(root)) Drop(root);
+        if (block->made.contains(root) && IsTensor(root)) Drop(root);
       }
     }
   }
@@ -389,7 +395,7 @@ class Timeline {
                                                 ? Allocate(BytesOfValue(*node.inputs[i]))
                                                 : GradientOf(place, i, &given->front()));
       }
-      if (def != nullptr && node.output(0)) {
+      if (def != nullptr && node.output(0) && members.size() == 1) {
         temporaries += BytesOfValue(*node.output(0)) * def->gradient.temporaries;
       }
     }
@@ -410,8 +416,14 @@ class Timeline {
     const bool is_view = def != nullptr && i == 0 && IsView(*def);
     const bool passes = def != nullptr && i < 32 && (def->gradient.passes >> i & 1) != 0;
     const Expr bytes = BytesOfValue(*node.inputs[i]);
-    if (!is_view && !passes) return Allocate(bytes);
-    if (def->gradient.broadcast && bytes != BytesOfValue(*node.output(0))) return Allocate(bytes);
+    const Expr made = node.output(0) ? BytesOfValue(*node.output(0)) : Expr(0);
+    const bool sums_up = def != nullptr && def->gradient.broadcast && bytes != made;
+    if (sums_up && !passes) {  // from a product of the output's size
+      live_ += made + bytes;
+      Mark(StepPhase::kBackward, graph_.nodes[place]);
+      live_ -= made + bytes;
+    }
+    if (sums_up || (!is_view && !passes)) return Allocate(bytes);
     Gradient view = *given;
     ++view.buffer->users;
     if (Has(def->traits, Traits::kStrided)) view.in_order = !view.in_order;

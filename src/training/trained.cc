@@ -327,6 +327,7 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
     if (!is_copy) result.all_elements += parameter.elements;
     const OptionalTensorId tensor = model.value(parameter.value).initializer;
     const bool is_float = !tensor || IsFloat(model.tensor(*tensor).dtype);
+    if (exporter::IsRotaryFrequency(parameter.name)) continue;
     if (!is_float || !choices.at(original_of(parameter.value)).is_trained()) continue;
     result.value[static_cast<size_t>(parameter.value)] = true;
     if (is_copy) continue;
