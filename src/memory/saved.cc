@@ -64,6 +64,7 @@ class CallGroups {
     for (int32_t& group : group_) {
       if (group >= 0 && has_product[static_cast<size_t>(group)]) group = -1;
     }
+    if (ids.empty()) FindActivations(inference, instance);
     FindInner(model, graph);
   }
 
@@ -72,6 +73,69 @@ class CallGroups {
   bool IsInner(ValueId value) const { return inner_.contains(value); }
 
  private:
+  // TorchScript writes one call of PyTorch as several nodes and does not say so: x * f(x), where f
+  // is a chain that nothing else reads. GLU multiplies one part of a Split by f of another.
+  void FindActivations(const Inference& inference, const Instance& instance) {
+    const ModelData& model = *inference.model;
+    const Graph& graph = model.graph(instance.graph);
+    absl::flat_hash_map<ValueId, std::pair<size_t, int>> made;  // by whom, how often it is read
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (OptionalValueId value : model.node(graph.nodes[i]).outputs) {
+        if (value) made[*value] = {i, 0};
+      }
+    }
+    for (NodeId id : graph.nodes) {
+      for (OptionalValueId value : model.node(id).inputs) {
+        const auto found = value ? made.find(*value) : made.end();
+        if (found != made.end()) ++found->second.second;
+      }
+    }
+    for (ValueId value : graph.outputs) {
+      if (made.contains(value)) ++made[value].second;
+    }
+    int32_t next = 0;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = model.node(graph.nodes[i]);
+      if (node.op_type != "Mul" || !node.domain.empty() || group_[i] >= 0) continue;
+      for (const size_t side : {size_t{0}, size_t{1}}) {
+        const std::vector<size_t> chain = ChainOf(model, graph, made, node, side);
+        if (chain.empty()) continue;
+        for (size_t place : chain) group_[place] = next;
+        group_[i] = next++;
+        break;
+      }
+    }
+  }
+
+  // Nodes of f in x * f(x), where f(x) is the given input of the product. Empty if it is none.
+  static std::vector<size_t> ChainOf(
+      const ModelData& model, const Graph& graph,
+      const absl::flat_hash_map<ValueId, std::pair<size_t, int>>& made, const Node& product,
+      size_t side) {
+    static const std::vector<std::vector<absl::string_view>> kChains = {
+        {"Sigmoid"}, {"Tanh", "Softplus"}, {"Add", "Erf", "Div"}, {"Add", "Erf", "Mul"}};
+    const OptionalValueId x = product.input(1 - side);
+    if (!x) return {};
+    for (const std::vector<absl::string_view>& ops : kChains) {
+      std::vector<size_t> chain;
+      OptionalValueId at = product.input(side);
+      for (absl::string_view op : ops) {
+        const auto found = at ? made.find(*at) : made.end();
+        if (found == made.end() || found->second.second != 1) break;
+        const Node& node = model.node(graph.nodes[found->second.first]);
+        if (node.op_type != op || !node.domain.empty()) break;
+        chain.push_back(found->second.first);
+        at = node.input(0);
+      }
+      if (chain.size() != ops.size() || !at) continue;
+      const OptionalNodeId maker = model.value(*x).producer;
+      const bool is_split =
+          maker && model.value(*at).producer == maker && model.node(*maker).outputs.size() > 1;
+      if (at == x || is_split) return chain;
+    }
+    return {};
+  }
+
   void FindInner(const ModelData& model, const Graph& graph) {
     absl::flat_hash_map<ValueId, int32_t> maker;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -242,12 +306,19 @@ class SavedWalk {
 
   void Keep(ValueId value) {
     const ValueId root = storages_.Of(value).root;
+    if (IsNumber(in_.FactOf(root))) return;
     if (model_.value(root).initializer) {
       KeepConstant(root);
     } else {
       roots_.insert(root);
       if (kept_here_ != nullptr) kept_here_->roots.push_back(root);
     }
+  }
+
+  // Python's numbers are constants of one element in a file, and no tensors in PyTorch.
+  static bool IsNumber(const Fact* fact) {
+    return fact != nullptr && fact->constant && fact->is_tensor() && fact->shape.ranked() &&
+           Expr(1).AtLeast(fact->shape.NumElements());
   }
 
   // What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.

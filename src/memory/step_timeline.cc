@@ -184,11 +184,7 @@ class Timeline {
     if (--users_[static_cast<size_t>(root)] == 0) live_ -= BytesOfValue(root);
   }
   bool IsOwn(ValueId root) const {
-    if (!model_.value(root).producer || facts_.inner[static_cast<size_t>(root)]) return false;
-    const Fact* fact = in_.FactOf(root);
-    const bool is_number = fact != nullptr && fact->constant && fact->is_tensor() &&
-                           fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
-    return !is_number;
+    return model_.value(root).producer && !facts_.inner[static_cast<size_t>(root)];
   }
   // Numbers that make shapes are no tensors in PyTorch, unless backward reads them.
   bool IsTensor(ValueId root) const {
@@ -413,7 +409,8 @@ class Timeline {
   Gradient GradientOf(size_t place, size_t i, Gradient* given) {
     const Node& node = NodeAt(place);
     const OpDef* def = CallAt(place).def;
-    const bool is_view = def != nullptr && i == 0 && IsView(*def);
+    const bool is_view =
+        def != nullptr && i == 0 && (IsView(*def) || CastsToItself(in_, node, CallAt(place)));
     const bool passes = def != nullptr && i < 32 && (def->gradient.passes >> i & 1) != 0;
     const Expr bytes = BytesOfValue(*node.inputs[i]);
     const Expr made = node.output(0) ? BytesOfValue(*node.output(0)) : Expr(0);

@@ -38,6 +38,15 @@ bool ExchangesHeads(const Node& node) {
 
 }  // namespace
 
+bool CastsToItself(const Inference& inference, const Node& node, const Call& call) {
+  const bool casts = node.domain.empty() && (node.op_type == "Cast" || node.op_type == "CastLike");
+  if (!casts || call.inputs.empty() || call.outputs.empty()) return false;
+  const Fact& from = inference.fact(call.inputs[0]);
+  const Fact& to = inference.fact(call.outputs[0]);
+  return from.is_tensor() && to.is_tensor() && from.dtype == to.dtype &&
+         from.dtype != DType::kUndefined;
+}
+
 void Storages::Enter(const Graph& graph) {
   for (ValueId value : graph.inputs) layouts_[static_cast<size_t>(value)] = {value};
 }
@@ -61,6 +70,7 @@ Layout Storages::ViewOf(const Node& node, const Call& call, ValueId output) cons
     if (from.contiguous || KeepsStrides(call)) return from;
     return own;  // a copy, in order
   }
+  if (CastsToItself(in_, node, call)) return from;
   Layout view = from;
   view.contiguous = view.flash = false;
   if (Has(traits, Traits::kStrided)) {
