@@ -32,6 +32,19 @@ class Largest {
     if (too_many_) sums_.clear();
   }
 
+  // Drops sums that are at most a mean of their neighbours: one of these is at least as large. Of a
+  // step, what is kept shrinks from block to block as gradients grow, so that most sums are such.
+  void DropMiddle() {
+    for (bool dropped = true; dropped;) {
+      dropped = false;
+      for (size_t i = 1; i + 1 < sums_.size(); ++i) {
+        if (!IsBelowMean(sums_[i], sums_[i - 1], sums_[i + 1])) continue;
+        sums_.erase(sums_.begin() + static_cast<std::ptrdiff_t>(i--));
+        dropped = true;
+      }
+    }
+  }
+
   bool too_many() const { return too_many_; }
   const std::vector<Expr>& sums() const { return sums_; }
   std::optional<Expr> AsOne() const {
@@ -42,6 +55,15 @@ class Largest {
   }
 
  private:
+  static constexpr int kParts = 16;  // means are looked at in steps of so many
+
+  static bool IsBelowMean(const Expr& sum, const Expr& a, const Expr& b) {
+    for (int part = 1; part < kParts; ++part) {
+      if ((part * a + (kParts - part) * b).AtLeast(kParts * sum)) return true;
+    }
+    return false;
+  }
+
   std::vector<Expr> sums_;
   std::optional<absl::int128> largest_literal_;
   Expr last_ = -1;

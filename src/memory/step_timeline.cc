@@ -27,7 +27,9 @@ namespace {
 
 constexpr size_t kStepsPerStepNode = 60;  // of a WorkLimit
 constexpr int kScalarBytes = 4;           // of a loss, and of its gradient
+constexpr int64_t kStepFormulaShare = 2;  // of the steps, formulas may take one part in so many
 constexpr int kNoGroup = -1;
+constexpr size_t kMaxSumsAside = 12;  // then most are dropped
 
 // Memory that several gradients may look into.
 struct Buffer {
@@ -44,7 +46,7 @@ struct Gradient {
 class Timeline {
  public:
   Timeline(const Inference& inference, const NeededGradients& nodes, const StepFacts& facts,
-           Loss loss)
+           Loss loss, bool numbers)
       : in_(inference),
         model_(*inference.model),
         instance_(inference.instance(0)),
@@ -52,14 +54,15 @@ class Timeline {
         nodes_(nodes),
         facts_(facts),
         loss_(loss),
+        numbers_(numbers),
         needs_(facts.trained),
         users_(model_.values.size(), 0) {}
 
   absl::StatusOr<StepPeak> Run() {
-    const WorkLimit work(MaxSteps(model_, in_.limits));
+    const WorkLimit work(MaxSteps(model_, in_.limits) / (numbers_ ? 1 : kStepFormulaShare));
     FindNeeds();
     FindGroups();
-    live_ = facts_.fixed;
+    live_ = Sized(facts_.fixed);
     RunForward();
     RunLoss();
     RunBackward();
@@ -69,8 +72,9 @@ class Timeline {
                                                        MaxSteps(model_, in_.limits),
                                                        " steps of arithmetic (steps-per-node)"));
     }
-    if (!largest_.too_many()) peak_.sums = largest_.sums();
-    peak_.bytes = largest_.AsOne();
+    largest_.DropMiddle();
+    if (!largest_.too_many() && !numbers_) peak_.sums = largest_.sums();
+    if (!numbers_) peak_.bytes = largest_.AsOne();
     for (const Expr& sum : peak_.sums) {
       if (const char* error = sum.error()) {
         return LimitError(LimitOf(error), absl::StrCat("the peak of a training step ", error));
@@ -101,7 +105,13 @@ class Timeline {
     const Fact* fact = in_.FactOf(value);
     if (fact == nullptr || !fact->is_tensor()) return 0;
     absl::StatusOr<Expr> bytes = BytesOf(*fact);
-    return bytes.ok() ? *std::move(bytes) : Expr(0);
+    return bytes.ok() ? Sized(*bytes) : Expr(0);
+  }
+  // What has no number at these sizes is missing: a lower bound.
+  Expr Sized(const Expr& bytes) const {
+    if (!numbers_ || bytes.is_literal()) return bytes;
+    const std::optional<absl::int128> value = ValueOf(bytes);
+    return Expr(value.value_or(0));
   }
   const Shape* ShapeOf(ValueId value) const {
     const Fact* fact = in_.FactOf(value);
@@ -167,6 +177,10 @@ class Timeline {
 
   void Mark(StepPhase phase, OptionalNodeId node) {
     largest_.Add(live_);
+    if (largest_.sums().size() >= drop_at_) {
+      largest_.DropMiddle();
+      drop_at_ = std::max(kMaxSumsAside, 2 * largest_.sums().size());
+    }
     const std::optional<absl::int128> value = ValueOf(live_);
     if (!value || (peak_.value && *value <= *peak_.value)) return;
     peak_.value = value;
@@ -242,7 +256,7 @@ class Timeline {
   void Keep(size_t place) {
     const KeptByNode& kept = facts_.kept[place];
     for (ValueId root : kept.roots) Hold(root);
-    live_ += kept.more;
+    live_ += Sized(kept.more);
   }
 
   // Of a block that runs again: what goes into it, until the block went backwards.
@@ -338,7 +352,7 @@ class Timeline {
     if (!given.empty()) GiveGradients(last, &given);
     for (size_t place : members_[last]) {
       for (ValueId root : facts_.kept[place].roots) Drop(root);
-      live_ -= facts_.kept[place].more;
+      live_ -= Sized(facts_.kept[place].more);
     }
     for (Gradient& gradient : given) Release(&gradient);
     for (auto& [value, gradient] : made_) Accumulate(last, value, std::move(gradient));
@@ -472,6 +486,7 @@ class Timeline {
   const NeededGradients& nodes_;
   const StepFacts& facts_;
   const Loss loss_;
+  const bool numbers_;       // sizes are numbers, those of StepFacts::at
   std::vector<bool> needs_;  // by value
   std::vector<int> users_;   // by value: who needs its storage
   std::vector<std::vector<size_t>> members_;
@@ -482,6 +497,7 @@ class Timeline {
   std::vector<std::pair<ValueId, Gradient>> made_;  // by the node that goes backwards
   Expr live_;
   Largest largest_;
+  size_t drop_at_ = kMaxSumsAside;
   StepPeak peak_;
 };
 
@@ -489,7 +505,9 @@ class Timeline {
 
 absl::StatusOr<StepPeak> FindStepPeak(const Inference& inference, const NeededGradients& nodes,
                                       const StepFacts& facts, Loss loss) {
-  return Timeline(inference, nodes, facts, loss).Run();
+  absl::StatusOr<StepPeak> peak = Timeline(inference, nodes, facts, loss, false).Run();
+  if (peak.ok() || LimitOf(peak.status()) != "steps-per-node") return peak;
+  return Timeline(inference, nodes, facts, loss, true).Run();
 }
 
 }  // namespace memory
