@@ -373,6 +373,11 @@ struct Gradient {
   // Where it is empty: nothing for what only moves or adds up gradients, or multiplies factors; of
   // a gradient with more arithmetic it is unknown.
   Keeps keeps = {};
+  // Inputs whose gradient is dY itself or looks into its memory, where nothing is summed up. Those
+  // of views do so anyway.
+  uint32_t passes = 0;
+  // Tensors of output 0's size that the formula makes on its way and drops.
+  int temporaries = 0;
 };
 
 // One row: an operator, in the versions to which these rules apply. Not constexpr-constructible

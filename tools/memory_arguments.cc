@@ -1,5 +1,7 @@
 #include "tools/memory_arguments.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/quote.h"
@@ -18,13 +20,25 @@ void MemoryArguments::AddTo(OptionList* list) {
   list->AddValue("--fit", "BYTES", &fit,
                  "The largest batch that fits into so many bytes: 80GiB, 24GB, or of another size "
                  "80GiB:seq. Includes --memory.");
+  list->AddValue("--loss", "NAME", &loss,
+                 "With --memory, what a training step makes of the outputs: sum, cross_entropy "
+                 "(over the last axis), or none (their gradients are given). Default: sum.",
+                 {"none", "sum", "cross_entropy"});
+  list->AddValue("--master-weights", "TYPE", &master_weights,
+                 "With --memory: fp32 copies of narrower parameters, and the optimizer's state in "
+                 "fp32; or none: the state has the type of the parameters. Default: none.",
+                 {"fp32", "none"});
 }
 
 absl::StatusOr<std::optional<MemoryOptions>> MemoryArguments::Parse(
     const TrainingOptions& training) const {
   if (!asked()) {
-    if (order.empty()) return std::optional<MemoryOptions>();
-    return absl::InvalidArgumentError("--order needs --memory");
+    const std::pair<const char*, const std::string*> options[] = {
+        {"--order", &order}, {"--loss", &loss}, {"--master-weights", &master_weights}};
+    for (const auto& [name, text] : options) {
+      if (!text->empty()) return absl::InvalidArgumentError(absl::StrCat(name, " needs --memory"));
+    }
+    return std::optional<MemoryOptions>();
   }
   MemoryOptions options;
   options.training = training;
@@ -34,6 +48,14 @@ absl::StatusOr<std::optional<MemoryOptions>> MemoryArguments::Parse(
     return absl::InvalidArgumentError(
         absl::StrCat("--order ", Quoted(order), ": it should be file or ort"));
   }
+  if (!loss.empty()) {
+    ASSIGN_OR_RETURN(options.training.loss, ParseLoss(loss));
+  }
+  if (!master_weights.empty() && master_weights != "fp32" && master_weights != "none") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--master-weights ", Quoted(master_weights), ": it should be fp32 or none"));
+  }
+  options.training.float32_masters = master_weights == "fp32";
   if (!fit.empty()) {
     ASSIGN_OR_RETURN(options.fit, ParseFit(fit));
   }

@@ -13,10 +13,10 @@
 
 namespace onnxflops::tools {
 
-// --memory, --order and --fit, as typed. --fit asks for --memory by itself.
+// --memory and what belongs to it, as typed. --fit asks for --memory by itself.
 struct MemoryArguments {
   bool memory = false;
-  std::string order, fit;
+  std::string order, fit, loss, master_weights;
 
   void AddTo(OptionList* list);
   bool asked() const { return memory || !fit.empty(); }

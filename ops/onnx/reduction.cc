@@ -507,7 +507,7 @@ constexpr OpDef kReductionRows[] = {
      .reduction = &kReduceSumSteps,
      .traits = Traits::kReadsContent,
      .onnx = {.nothing_without = InputBits({1})},
-     .gradient = {.formula = "dY to each element"}},
+     .gradient = {.formula = "dY to each element", .passes = InputBits({0})}},
     {.name = "ReduceSumSquare",
      .versions = kSince1_11_13_18,
      .formula = "reduced = sum of data^2",

@@ -57,6 +57,12 @@ absl::StatusOr<FitRow> FitInto(const FitReport& fit, const char* name,
       absl::StrCat("--fit: ", largest.status().message(), "; bind every other size with --dim"));
 }
 
+absl::Status PeakIsOpen() {
+  return absl::InvalidArgumentError(
+      "--fit: which step is the peak depends on too many sizes, or takes too long to find; bind "
+      "other sizes with --dim, or raise --limit steps-per-node");
+}
+
 absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& report) {
   const MemoryReport& memory = *report.memory;
   FitReport fit;
@@ -68,16 +74,11 @@ absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& repor
     fit.symbol = named.begin()->first;
   }
   std::vector<Expr> sums = memory.peak.sums;
-  if (sums.empty()) {
-    return absl::InvalidArgumentError(
-        "--fit: which step is the peak depends on too many sizes, or takes too long to find; bind "
-        "other sizes with --dim, or raise --limit steps-per-node");
-  }
+  if (sums.empty()) return PeakIsOpen();
   for (Expr& sum : sums) sum += memory.param_bytes;
   ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, "inference", sums));
-  const Expr kept =
-      memory.saved_bytes + memory.param_bytes + memory.gradient_bytes + memory.optimizer_bytes;
-  ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", {kept}));
+  if (memory.step.sums.empty()) return PeakIsOpen();
+  ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", memory.step.sums));
   fit.rows = {std::move(inference), std::move(training)};
   return fit;
 }
@@ -102,7 +103,7 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   MemoryReport* memory = &*report->memory;
   ASSIGN_OR_RETURN(const TrainingMemory training,
                    FindTrainingMemory(analysis.inference, analysis.counts, options.causal,
-                                      options.memory->training));
+                                      options.memory->training, memory->at));
   memory->trained_params = training.trained_params;
   memory->gradient_bytes = training.gradient_bytes;
   memory->optimizer_bytes = training.optimizer_bytes;
@@ -110,6 +111,10 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   memory->saved_input_bytes = training.saved_input_bytes;
   memory->unknown_saved = training.unknown;
   memory->unknown_saved_op = std::string(training.unknown_op);
+  memory->master_bytes = training.master_bytes;
+  memory->step = report::DescribeStep(analysis.inference, training.step);
+  memory->step.lower_bound =
+      training.unknown > 0 || training.step.unknown > 0 || memory->unknown_sizes > 0;
   report->warnings.insert(report->warnings.end(), training.warnings.begin(),
                           training.warnings.end());
   return absl::OkStatus();
@@ -166,6 +171,7 @@ absl::Status AddMemory(const Analysis& analysis, const CountOptions& options, Re
   for (const PeakRow& row : memory.other) formulas.Add(row.bytes.value_or(0));
   formulas.Add(memory.peak.bytes.value_or(0));
   formulas.Add(memory.saved_bytes);
+  formulas.Add(memory.step.bytes.value_or(0));
   return formulas.Check();
 }
 

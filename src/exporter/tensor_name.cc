@@ -43,6 +43,8 @@ bool IsRunningStatistic(absl::string_view name) {
          absl::EndsWith(name, ".num_batches_tracked");
 }
 
+bool IsRotaryFrequency(absl::string_view name) { return absl::EndsWith(name, "inv_freq"); }
+
 bool IsInProjection(absl::string_view name) {
   return absl::EndsWith(name, ".in_proj_bias") || absl::EndsWith(name, ".in_proj_weight");
 }

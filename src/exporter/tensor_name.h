@@ -22,6 +22,8 @@ std::optional<absl::string_view> ModuleOfParameter(absl::string_view name);
 bool IsParameterName(absl::string_view name);
 // What a BatchNorm keeps: a buffer, no parameter.
 bool IsRunningStatistic(absl::string_view name);
+// The frequencies of a rotary embedding: a buffer, too.
+bool IsRotaryFrequency(absl::string_view name);
 // An input projection of torch.nn.MultiheadAttention.
 bool IsInProjection(absl::string_view name);
 

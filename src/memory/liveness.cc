@@ -14,6 +14,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/memory/captured.h"
+#include "src/memory/largest.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops {
@@ -22,7 +23,6 @@ namespace {
 
 constexpr size_t kStepsPerStep = 20;     // of a WorkLimit: a node, and each of its values
 constexpr int64_t kFormulaShare = 2;     // of the steps, formulas may take one part in so many
-constexpr size_t kMaxShownSums = 8;      // that a peak has as one expression
 constexpr size_t kNeverEnds = SIZE_MAX;  // the end of what stays
 
 // ---- order
@@ -78,42 +78,6 @@ std::vector<size_t> FindOrder(const ModelData& model, const Graph& graph, Execut
   for (size_t i = 0; i < places.size(); ++i) places[i] = i;
   return places;
 }
-
-// ---- sums
-
-// Sums of which none is always at most another.
-class Largest {
- public:
-  void Add(const Expr& sum) {
-    if (sum.is_literal() && largest_literal_ && sum.literal() <= *largest_literal_) return;
-    if (too_many_ || sum == last_) return;
-    last_ = sum;
-    for (const Expr& other : sums_) {
-      if (other.AtLeast(sum)) return;
-    }
-    const auto is_less = [&](const Expr& other) { return sum.AtLeast(other); };
-    sums_.erase(std::remove_if(sums_.begin(), sums_.end(), is_less), sums_.end());
-    sums_.push_back(sum);
-    if (sum.is_literal()) largest_literal_ = sum.literal();
-    too_many_ = sums_.size() > kMaxPeakSums;
-    if (too_many_) sums_.clear();
-  }
-
-  bool too_many() const { return too_many_; }
-  const std::vector<Expr>& sums() const { return sums_; }
-  std::optional<Expr> AsOne() const {
-    if (too_many_ || sums_.size() > kMaxShownSums) return std::nullopt;
-    Expr most = 0;
-    for (const Expr& sum : sums_) most = Max(most, sum);
-    return most;
-  }
-
- private:
-  std::vector<Expr> sums_;
-  std::optional<absl::int128> largest_literal_;
-  Expr last_ = -1;
-  bool too_many_ = false;
-};
 
 // ---- simulation
 

@@ -16,6 +16,8 @@
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
 #include "src/exporter/node_metadata.h"
+#include "src/exporter/tensor_name.h"
+#include "src/memory/step_timeline.h"
 #include "src/memory/storage.h"
 #include "src/module/attribution.h"
 #include "src/resolve/parameters.h"
@@ -62,6 +64,7 @@ class CallGroups {
     for (int32_t& group : group_) {
       if (group >= 0 && has_product[static_cast<size_t>(group)]) group = -1;
     }
+    if (ids.empty()) FindActivations(inference, instance);
     FindInner(model, graph);
   }
 
@@ -70,6 +73,69 @@ class CallGroups {
   bool IsInner(ValueId value) const { return inner_.contains(value); }
 
  private:
+  // TorchScript writes one call of PyTorch as several nodes and does not say so: x * f(x), where f
+  // is a chain that nothing else reads. GLU multiplies one part of a Split by f of another.
+  void FindActivations(const Inference& inference, const Instance& instance) {
+    const ModelData& model = *inference.model;
+    const Graph& graph = model.graph(instance.graph);
+    absl::flat_hash_map<ValueId, std::pair<size_t, int>> made;  // by whom, how often it is read
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (OptionalValueId value : model.node(graph.nodes[i]).outputs) {
+        if (value) made[*value] = {i, 0};
+      }
+    }
+    for (NodeId id : graph.nodes) {
+      for (OptionalValueId value : model.node(id).inputs) {
+        const auto found = value ? made.find(*value) : made.end();
+        if (found != made.end()) ++found->second.second;
+      }
+    }
+    for (ValueId value : graph.outputs) {
+      if (made.contains(value)) ++made[value].second;
+    }
+    int32_t next = 0;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = model.node(graph.nodes[i]);
+      if (node.op_type != "Mul" || !node.domain.empty() || group_[i] >= 0) continue;
+      for (const size_t side : {size_t{0}, size_t{1}}) {
+        const std::vector<size_t> chain = ChainOf(model, graph, made, node, side);
+        if (chain.empty()) continue;
+        for (size_t place : chain) group_[place] = next;
+        group_[i] = next++;
+        break;
+      }
+    }
+  }
+
+  // Nodes of f in x * f(x), where f(x) is the given input of the product. Empty if it is none.
+  static std::vector<size_t> ChainOf(
+      const ModelData& model, const Graph& graph,
+      const absl::flat_hash_map<ValueId, std::pair<size_t, int>>& made, const Node& product,
+      size_t side) {
+    static const std::vector<std::vector<absl::string_view>> kChains = {
+        {"Sigmoid"}, {"Tanh", "Softplus"}, {"Add", "Erf", "Div"}, {"Add", "Erf", "Mul"}};
+    const OptionalValueId x = product.input(1 - side);
+    if (!x) return {};
+    for (const std::vector<absl::string_view>& ops : kChains) {
+      std::vector<size_t> chain;
+      OptionalValueId at = product.input(side);
+      for (absl::string_view op : ops) {
+        const auto found = at ? made.find(*at) : made.end();
+        if (found == made.end() || found->second.second != 1) break;
+        const Node& node = model.node(graph.nodes[found->second.first]);
+        if (node.op_type != op || !node.domain.empty()) break;
+        chain.push_back(found->second.first);
+        at = node.input(0);
+      }
+      if (chain.size() != ops.size() || !at) continue;
+      const OptionalNodeId maker = model.value(*x).producer;
+      const bool is_split =
+          maker && model.value(*at).producer == maker && model.node(*maker).outputs.size() > 1;
+      if (at == x || is_split) return chain;
+    }
+    return {};
+  }
+
   void FindInner(const ModelData& model, const Graph& graph) {
     absl::flat_hash_map<ValueId, int32_t> maker;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -141,6 +207,7 @@ class SavedWalk {
       }
     }
     memory->saved_bytes = kept_[0].bytes + constants_.Total();
+    facts_.fixed = constants_.Total();
     memory->unknown = kept_[0].unknown;
     memory->unknown_op = unknown_op_;
     ExprSum inputs;
@@ -151,6 +218,15 @@ class SavedWalk {
     }
     memory->saved_input_bytes = inputs.Total();
     return absl::OkStatus();
+  }
+
+  // Of the main graph. REQUIRES: Run(); nothing runs again.
+  StepFacts TakeFacts() {
+    facts_.root.resize(model_.values.size());
+    for (size_t v = 0; v < facts_.root.size(); ++v) {
+      facts_.root[v] = storages_.Of(static_cast<ValueId>(v)).root;
+    }
+    return std::move(facts_);
   }
 
  private:
@@ -169,16 +245,34 @@ class SavedWalk {
     more_ = ExprSum();
     unknown_ = 0;
     storages_.Enter(graph);
+    if (id == 0) StartFacts(groups);
     RunNodes();
     const std::vector<bool> skipped = id == 0 ? KeepGroups() : std::vector<bool>();
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = model_.node(graph.nodes[i]);
       SpendSteps(kStepsPerSavedNode + node.inputs.size() + node.outputs.size());
       if (!skipped.empty() && skipped[i]) continue;
+      kept_here_ = id == 0 ? &facts_.kept[i] : nullptr;
       KeepNode(id, i);
     }
-    KeepOfDroppedGroups();
+    KeepOfDroppedGroups(id);
     return Result();
+  }
+
+  void StartFacts(const CallGroups& groups) {
+    facts_.kept.assign(graph_->nodes.size(), {});
+    facts_.inner.assign(model_.values.size(), false);
+    for (size_t i = 0; i < graph_->nodes.size(); ++i) {
+      facts_.group.push_back(groups.Of(i));
+      for (OptionalValueId value : model_.node(graph_->nodes[i]).outputs) {
+        if (value) facts_.inner[static_cast<size_t>(*value)] = groups.IsInner(*value);
+      }
+    }
+  }
+
+  void More(const Expr& bytes) {
+    more_.Add(bytes);
+    if (kept_here_ != nullptr) kept_here_->more += bytes;
   }
 
   void RunNodes() {
@@ -212,11 +306,19 @@ class SavedWalk {
 
   void Keep(ValueId value) {
     const ValueId root = storages_.Of(value).root;
+    if (IsNumber(in_.FactOf(root))) return;
     if (model_.value(root).initializer) {
       KeepConstant(root);
     } else {
       roots_.insert(root);
+      if (kept_here_ != nullptr) kept_here_->roots.push_back(root);
     }
+  }
+
+  // Python's numbers are constants of one element in a file, and no tensors in PyTorch.
+  static bool IsNumber(const Fact* fact) {
+    return fact != nullptr && fact->constant && fact->is_tensor() && fact->shape.ranked() &&
+           Expr(1).AtLeast(fact->shape.NumElements());
   }
 
   // What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.
@@ -239,8 +341,10 @@ class SavedWalk {
         fact != nullptr && fact->is_tensor() && fact->shape.ranked() ? fact->shape.rank() : 0;
     const bool as_it_lies = batched ? layout.rows || rank < 4 : layout.contiguous || rank < 3;
     if (as_it_lies || model_.value(layout.root).initializer) return Keep(value);
-    copies_.insert(value);
     copy_bytes_[value] = fact == nullptr ? Expr(0) : SizeOf(*fact);
+    if (copies_.insert(value).second && kept_here_ != nullptr) {
+      kept_here_->more += copy_bytes_[value];
+    }
   }
 
   const Fact* FactOfInput(const Node&, size_t i) const {
@@ -324,7 +428,7 @@ class SavedWalk {
     if (!exporter::NodeMetadata(node.metadata).IsFusedBatchNorm()) return;
     const Fact& made = in_.fact(call_->outputs[0]);
     if (!made.is_tensor() || !made.shape.ranked() || made.shape.rank() < 2) return;
-    more_.Add(SizeOf(made) + made.shape[1] * (2 * kStatisticBytes));
+    More(SizeOf(made) + made.shape[1] * (2 * kStatisticBytes));
   }
 
   // What stands in no tensor of the graph.
@@ -333,16 +437,16 @@ class SavedWalk {
     const Fact& first = in_.fact(call_->outputs[0]);
     const int size = BitsPerElement(first.dtype) / 8;
     if (keeps.per_root > 0) {
-      more_.Add(forward[Kind::kSqrt] * (keeps.per_root * std::max(size, kStatisticBytes)));
+      More(forward[Kind::kSqrt] * (keeps.per_root * std::max(size, kStatisticBytes)));
     }
     if (keeps.places && first.is_tensor() && first.shape.ranked()) {
-      more_.Add(first.shape.NumElements() * kPlaceBytes);
+      More(first.shape.NumElements() * kPlaceBytes);
     }
-    if (keeps.gates) more_.Add((forward[Kind::kExp] + forward[Kind::kTanh]) * size);
+    if (keeps.gates) More((forward[Kind::kExp] + forward[Kind::kTanh]) * size);
     if (!keeps.scores) return;
     const Expr& scores = forward[Kind::kExp];
     if (!flash_) {
-      more_.Add(scores * size);
+      More(scores * size);
       return;
     }
     const Fact& keys = in_.fact(call_->inputs[1]);
@@ -350,7 +454,7 @@ class SavedWalk {
     const std::optional<Expr> rows =
         ranked ? DivideExactly(scores, keys.shape[keys.shape.rank() - 2]) : std::nullopt;
     if (rows) {
-      more_.Add(*rows * kStatisticBytes);
+      More(*rows * kStatisticBytes);
     } else {
       ++unknown_;
     }
@@ -368,7 +472,7 @@ class SavedWalk {
     Keep(BeforeRepeating(*output.inputs[1]));
     Keep(*output.outputs[0]);
     const Shape& query = in_.fact(in_.call(pattern.scores_call).inputs[0]).shape;
-    more_.Add(query.Product(0, query.rank() - 1) * kStatisticBytes);
+    More(query.Product(0, query.rank() - 1) * kStatisticBytes);
   }
 
   // Through views, and through copies that only repeat.
@@ -391,7 +495,7 @@ class SavedWalk {
       if (times[b] == Expr(0)) continue;
       const BodyRun& run = call_->bodies[b];
       const Kept& kept = kept_[static_cast<size_t>(run.instance)];
-      more_.Add(kept.bytes * times[b]);
+      More(kept.bytes * times[b]);
       unknown_ += kept.unknown;
       for (ValueId value : kept.captured) Keep(value);
       if (!node.function) {
@@ -424,7 +528,7 @@ class SavedWalk {
       const bool first_is_known = carried && first && !call_->growing && given < node.inputs.size();
       if (first_is_known && node.inputs[given]) Keep(*node.inputs[given]);
       const bool counted = carried && made < kept.outputs.size() && kept.outputs[made];
-      if (!counted) more_.Add(kept.input_bytes[i] * (first_is_known ? trips - 1 : trips));
+      if (!counted) More(kept.input_bytes[i] * (first_is_known ? trips - 1 : trips));
     }
   }
 
@@ -482,8 +586,9 @@ class SavedWalk {
   }
 
   // A call of PyTorch of which nothing was kept but what is inside keeps what goes into it.
-  void KeepOfDroppedGroups() {
+  void KeepOfDroppedGroups(InstanceId id) {
     for (size_t i = 0; i < graph_->nodes.size(); ++i) {
+      kept_here_ = id == 0 ? &facts_.kept[i] : nullptr;
       const auto dropped = dropped_.find(groups_->Of(i));
       if (dropped == dropped_.end() || !dropped->second.first || dropped->second.second) continue;
       call_ = &in_.call(instance_->calls[i]);
@@ -544,14 +649,63 @@ class SavedWalk {
   ExprSum more_;
   int64_t unknown_ = 0;
   absl::string_view unknown_op_;
+  StepFacts facts_;
+  KeptByNode* kept_here_ = nullptr;  // of the node that is looked at
 };
+
+absl::int128 BytesOfTensor(const Tensor& tensor) {
+  return (absl::int128(tensor.elements) * BitsPerElement(tensor.dtype) + 7) / 8;
+}
+
+// What is there from before the step to its end.
+Expr FixedBytes(const Inference& inference, const TrainingMemory& memory) {
+  const ModelData& model = *inference.model;
+  absl::int128 tensors = 0;
+  for (const resolve::Parameter& parameter : resolve::FindParameters(model, inference.ties)) {
+    tensors += parameter.bytes;
+  }
+  const std::vector<resolve::TensorRole> roles = resolve::FindRoles(model);
+  for (size_t t = 0; t < roles.size(); ++t) {
+    if (roles[t] != resolve::TensorRole::kBuffer) continue;
+    const Tensor& tensor = model.tensor(static_cast<TensorId>(t));
+    tensors += BytesOfTensor(tensor);
+    // torch's BatchNorm counts its batches: an int64 beside mean and variance.
+    if (exporter::IsRunningStatistic(tensor.name)) tensors += kPlaceBytes / 2;
+  }
+  ExprSum sum;
+  sum.Add(Expr(tensors + memory.optimizer_bytes + memory.master_bytes));
+  for (ValueId value : model.graph(0).inputs) {
+    const Fact* fact = model.value(value).initializer ? nullptr : inference.FactOf(value);
+    if (fact != nullptr) sum.Add(SizeOf(*fact));
+  }
+  return sum.Total();
+}
+
+// Gradients, and what the optimizer keeps.
+void AddOptimizer(const Inference& inference, const training::TrainedParameters& trained,
+                  const TrainingOptions& options, TrainingMemory* memory) {
+  constexpr int kMasterBytes = 4;  // float32
+  const OptimizerInfo& info = InfoOf(options.optimizer);
+  memory->trained_params = trained.elements;
+  memory->gradient_bytes = trained.bytes;
+  memory->optimizer_bytes = absl::int128(trained.tensors) * info.step_bytes;
+  for (const resolve::Parameter& parameter :
+       resolve::FindParameters(*inference.model, inference.ties)) {
+    if (!trained.value[static_cast<size_t>(parameter.value)]) continue;
+    const absl::int128 wide = parameter.elements * kMasterBytes;
+    const bool has_master = options.float32_masters && parameter.bytes < wide;
+    if (has_master) memory->master_bytes += wide;
+    memory->optimizer_bytes += (has_master ? wide : parameter.bytes) * info.states;
+  }
+}
 
 }  // namespace
 }  // namespace memory
 
 absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, const Counts& counts,
                                                   CausalCounting causal,
-                                                  const TrainingOptions& options) {
+                                                  const TrainingOptions& options,
+                                                  const Bindings& at) {
   ASSIGN_OR_RETURN(const Backward backward, CountBackward(inference, counts, causal, options));
   const modules::Attribution attribution =
       modules::AttributeNodes(inference, counts, modules::ExecutionFilter::kAll);
@@ -559,17 +713,26 @@ absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, co
                    training::FindTrained(*inference.model, attribution, inference.ties, options));
   const training::AttentionPatterns patterns = training::FindAttentionPatterns(inference);
   TrainingMemory result;
-  memory::SavedWalk walk(
-      inference, counts, options, backward.nodes, patterns,
-      training::RecomputedGroups(inference, attribution, patterns, options.recompute));
+  const auto walk_with = [&](const std::vector<std::vector<size_t>>& recomputed) {
+    return memory::SavedWalk(inference, counts, options, backward.nodes, patterns, recomputed);
+  };
+  std::vector<std::vector<size_t>> recomputed =
+      training::RecomputedGroups(inference, attribution, patterns, options.recompute);
+  memory::SavedWalk walk = walk_with({});
   RETURN_IF_ERROR(walk.Run(&result));
+  memory::StepFacts facts = walk.TakeFacts();
+  if (!recomputed.empty()) RETURN_IF_ERROR(walk_with(recomputed).Run(&result));
+  memory::AddOptimizer(inference, trained, options, &result);
   result.warnings = trained.warnings;
-  result.trained_params = trained.elements;
-  result.gradient_bytes = trained.bytes;
-  result.optimizer_bytes = trained.bytes * InfoOf(options.optimizer).states;
   if (const char* error = result.saved_bytes.error()) {
     return LimitError(LimitOf(error), absl::StrCat("what backward keeps ", error));
   }
+  facts.recomputed = std::move(recomputed);
+  facts.trained = trained.value;
+  facts.fixed += memory::FixedBytes(inference, result);
+  facts.at = at;
+  ASSIGN_OR_RETURN(result.step,
+                   memory::FindStepPeak(inference, backward.nodes, facts, options.loss));
   return result;
 }
 

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "src/count/count.h"
 #include "src/infer/infer.h"
+#include "src/memory/step_timeline.h"
 #include "src/training/training_options.h"
 
 namespace onnxflops {
@@ -31,14 +32,18 @@ struct TrainingMemory {
   int64_t unknown = 0;                // nodes of which is not known what they keep
   absl::string_view unknown_op;       // one of their operators that has a row; "" if none has
   absl::int128 trained_params = 0;
-  absl::int128 gradient_bytes = 0;   // as large as the parameters that are trained
-  absl::int128 optimizer_bytes = 0;  // in their type
+  absl::int128 gradient_bytes = 0;  // as large as the parameters that are trained
+  absl::int128 optimizer_bytes = 0;
+  absl::int128 master_bytes = 0;  // float32 copies of narrower parameters
+  StepPeak step;                  // of all that a step holds
 };
 
-// Errors as of CountBackward.
+// `at`: sizes of open symbols at which the place of the step's peak is found. Errors as of
+// CountBackward.
 absl::StatusOr<TrainingMemory> FindTrainingMemory(const Inference& inference, const Counts& counts,
                                                   CausalCounting causal,
-                                                  const TrainingOptions& options);
+                                                  const TrainingOptions& options,
+                                                  const Bindings& at);
 
 }  // namespace onnxflops
 

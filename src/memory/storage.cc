@@ -6,9 +6,7 @@
 #include "ops/op_def.h"
 
 namespace onnxflops::memory {
-namespace {
 
-// The same sizes in the same order, sizes of 1 apart.
 bool SameButOnes(const Shape& a, const Shape& b) {
   int i = 0, j = 0;
   while (true) {
@@ -18,6 +16,8 @@ bool SameButOnes(const Shape& a, const Shape& b) {
     if (a[i++] != b[j++]) return false;
   }
 }
+
+namespace {
 
 // All axes but the last two stay where they are.
 bool MovesLastTwo(const Node& node) {
@@ -37,6 +37,15 @@ bool ExchangesHeads(const Node& node) {
 }
 
 }  // namespace
+
+bool CastsToItself(const Inference& inference, const Node& node, const Call& call) {
+  const bool casts = node.domain.empty() && (node.op_type == "Cast" || node.op_type == "CastLike");
+  if (!casts || call.inputs.empty() || call.outputs.empty()) return false;
+  const Fact& from = inference.fact(call.inputs[0]);
+  const Fact& to = inference.fact(call.outputs[0]);
+  return from.is_tensor() && to.is_tensor() && from.dtype == to.dtype &&
+         from.dtype != DType::kUndefined;
+}
 
 void Storages::Enter(const Graph& graph) {
   for (ValueId value : graph.inputs) layouts_[static_cast<size_t>(value)] = {value};
@@ -61,6 +70,7 @@ Layout Storages::ViewOf(const Node& node, const Call& call, ValueId output) cons
     if (from.contiguous || KeepsStrides(call)) return from;
     return own;  // a copy, in order
   }
+  if (CastsToItself(in_, node, call)) return from;
   Layout view = from;
   view.contiguous = view.flash = false;
   if (Has(traits, Traits::kStrided)) {

@@ -18,6 +18,12 @@ struct Layout {
   bool flash = false;      // flash attention made it, with the axes of heads and tokens exchanged
 };
 
+// The same sizes in the same order, sizes of 1 apart.
+bool SameButOnes(const Shape& a, const Shape& b);
+
+// A Cast to the type that is there: PyTorch returns the tensor itself.
+bool CastsToItself(const Inference& inference, const Node& node, const Call& call);
+
 class Storages {
  public:
   explicit Storages(const Inference& inference)

@@ -62,6 +62,19 @@ void WriteCache(const CacheReport& cache, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteStep(const StepRow& step, JsonWriter* json) {
+  if (step.bytes) {
+    json->Key("training_peak_bytes").Quantity(*step.bytes);
+  } else if (step.value) {
+    json->Key("training_peak_bytes").Quantity(Expr(*step.value));
+  }
+  json->Key("training_peak_for_all_sizes").Bool(step.bytes.has_value());
+  if (step.value) json->Key("training_peak_value").Int(*step.value);
+  json->Key("training_peak_in").String(step.phase);
+  WriteKnownText("training_peak_at_node", step.node, json);
+  json->Key("training_peak_lower_bound").Bool(step.lower_bound);
+}
+
 void WriteFit(const FitReport& fit, JsonWriter* json) {
   json->Key("fit").BeginObject();
   json->Key("bytes").Int(fit.bytes);
@@ -102,6 +115,10 @@ void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
   json->Key("gradient_bytes").Int(memory.gradient_bytes);
   json->Key("optimizer").String(InfoOf(memory.options.training.optimizer).name);
   json->Key("optimizer_bytes").Int(memory.optimizer_bytes);
+  json->Key("master_bytes").Int(memory.master_bytes);
+  json->Key("loss").String(LossName(memory.options.training.loss));
+  json->Key("loss_bytes").Quantity(memory.step.loss_bytes);
+  WriteStep(memory.step, json);
   json->Key("attention").String(AttentionName(memory.options.training.attention));
   json->Key("recompute").String(RecomputeName(memory.options.training.recompute));
   json->Key("training_saved_bytes").Quantity(memory.saved_bytes);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/memory/liveness.h"
+#include "src/memory/step_timeline.h"
 #include "src/report/report.h"
 #include "src/report/text_table.h"
 #include "src/report/view_options.h"
@@ -12,6 +13,7 @@
 namespace onnxflops::report {
 
 PeakRow DescribePeak(const Inference& inference, const PeakOptions& rule, const MemoryPeak& peak);
+StepRow DescribeStep(const Inference& inference, const StepPeak& peak);
 // What is alive at it.
 void DescribeAlive(const Inference& inference, const MemoryPeak& peak, MemoryReport* memory);
 

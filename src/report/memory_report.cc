@@ -37,6 +37,15 @@ std::string PlaceOf(const PeakRow& row) {
                           : absl::StrCat(" at ", row.node, " (", OpLabel(row.domain, row.op), ")");
 }
 
+// "in backward of /fc/Gemm (Gemm)".
+std::string PlaceOf(const StepRow& step) {
+  return absl::StrCat("in ", step.phase,
+                      step.node.empty()
+                          ? ""
+                          : absl::StrCat(step.phase == "backward" ? " of " : " at ", step.node,
+                                         " (", OpLabel(step.domain, step.op), ")"));
+}
+
 std::string RuleText(const PeakRow& row) {
   if (!row.views) return "if views copy";
   if (!row.in_place) return "views share memory";
@@ -79,6 +88,21 @@ LabelledLine AliveLine(const MemoryReport& memory, const ByteTexts& texts) {
   return line;
 }
 
+// In which type the optimizer keeps its state, if it keeps any.
+std::string StateTypeText(const TrainingOptions& training) {
+  if (InfoOf(training.optimizer).states == 0) return "";
+  return training.float32_masters ? " in float32" : " in the type of the parameters";
+}
+
+LabelledLine StepLine(const MemoryReport& memory, const ByteTexts& texts) {
+  const StepRow& step = memory.step;
+  return {"",
+          {absl::StrCat("training step: ", step.lower_bound ? ">= " : "", texts.Of(step.value),
+                        " at the peak, ", PlaceOf(step)),
+           absl::StrCat("loss ", LossName(memory.options.training.loss), " ",
+                        texts.Of(step.loss_bytes))}};
+}
+
 LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
   const TrainingOptions& training = memory.options.training;
   const char* least = memory.unknown_saved > 0 ? ">= " : "";
@@ -87,10 +111,10 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
       {absl::StrCat("training: ", least, texts.Of(memory.saved_bytes), " of activations kept"),
        absl::StrCat("gradients ", texts.Of(Expr(memory.gradient_bytes))),
        absl::StrCat("optimizer ", InfoOf(training.optimizer).name, " ",
-                    texts.Of(Expr(memory.optimizer_bytes))),
-       absl::StrCat("with params ", least,
-                    texts.Of(memory.saved_bytes + memory.param_bytes + memory.gradient_bytes +
-                             memory.optimizer_bytes))}};
+                    texts.Of(Expr(memory.optimizer_bytes)), StateTypeText(training))}};
+  if (memory.master_bytes > 0) {
+    line.texts.push_back(absl::StrCat("float32 masters ", texts.Of(Expr(memory.master_bytes))));
+  }
   if (memory.unknown_saved > 0) {
     line.texts.push_back(absl::StrCat(
         "what is kept for ", Plural(memory.unknown_saved, "node"), " is not known",
@@ -110,6 +134,7 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
   };
   add("peak bytes = ", memory.peak.bytes);
   add("kept bytes = ", memory.saved_bytes);
+  add("step bytes = ", memory.step.bytes);
 }
 
 LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool exact) {
@@ -138,7 +163,7 @@ LabelledLine FitLine(const MemoryReport& memory) {
   const FitReport& fit = *memory.fit;
   LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
   for (const FitRow& row : fit.rows) {
-    const bool unknown = (&row == &fit.rows[0] ? memory.unknown_sizes : memory.unknown_saved) > 0;
+    const bool unknown = &row == &fit.rows[0] ? memory.unknown_sizes > 0 : memory.step.lower_bound;
     line.texts.push_back(absl::StrCat(row.name, ": ", unknown ? "at most " : "", fit.symbol,
                                       !row.largest ? " of any size"
                                       : *row.largest == 0
@@ -167,6 +192,21 @@ PeakRow DescribePeak(const Inference& inference, const PeakOptions& rule, const 
   return row;
 }
 
+StepRow DescribeStep(const Inference& inference, const StepPeak& peak) {
+  StepRow row;
+  row.bytes = peak.bytes;
+  row.value = peak.value;
+  row.sums = peak.sums;
+  row.phase = std::string(PhaseName(peak.phase));
+  row.loss_bytes = peak.loss_bytes;
+  if (!peak.node) return row;
+  const Node& node = inference.model->node(*peak.node);
+  row.node = NodeLabel(*inference.model, node);
+  row.op = std::string(node.op_type);
+  row.domain = std::string(node.domain);
+  return row;
+}
+
 void DescribeAlive(const Inference& inference, const MemoryPeak& peak, MemoryReport* memory) {
   memory->unknown_sizes = peak.unknown;
   memory->alive_inside = peak.inside;
@@ -186,7 +226,7 @@ std::vector<LabelledLine> MemoryLines(const Report& report, const ViewOptions& o
   const MemoryReport& memory = *report.memory;
   const ByteTexts texts(report, options.exact);
   std::vector<LabelledLine> lines = {PeakLine(memory, texts), AliveLine(memory, texts),
-                                     KeptLine(memory, texts)};
+                                     KeptLine(memory, texts), StepLine(memory, texts)};
   AddPeakFormulas(memory, options.exact, &lines);
   if (memory.cache) lines.push_back(CacheLine(*memory.cache, texts, options.exact));
   if (memory.fit) lines.push_back(FitLine(memory));

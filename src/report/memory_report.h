@@ -37,6 +37,17 @@ struct PeakRow {
   std::vector<Expr> sums;             // the peak is the largest of them; empty: too many
 };
 
+// The peak of a whole training step.
+struct StepRow {
+  std::optional<Expr> bytes;          // of all sizes; nullopt where the largest cannot be shown
+  std::optional<absl::int128> value;  // at MemoryReport::at
+  std::vector<Expr> sums;             // the peak is the largest of them; empty: too many
+  std::string phase;                  // "forward", "loss", "backward", "optimizer"
+  std::string node, op, domain;       // where it is, at MemoryReport::at; "" outside of nodes
+  Expr loss_bytes;                    // what the loss takes beside the outputs
+  bool lower_bound = false;
+};
+
 // The cache of a decoder's keys and values, from its past inputs.
 struct CacheReport {
   int64_t tensors = 0;                  // past inputs that grow with the tokens
@@ -75,10 +86,12 @@ struct MemoryReport {
   int64_t unknown_sizes = 0;  // then the peak is a lower bound
   // Of training.
   absl::int128 trained_params = 0, gradient_bytes = 0, optimizer_bytes = 0;
-  Expr saved_bytes;              // activations that backward keeps
-  Expr saved_input_bytes;        // inputs of the model that it keeps
-  int64_t unknown_saved = 0;     // nodes of which is not known what they keep: a lower bound
-  std::string unknown_saved_op;  // an operator of theirs, if it is a known one
+  Expr saved_bytes;               // activations that backward keeps
+  Expr saved_input_bytes;         // inputs of the model that it keeps
+  int64_t unknown_saved = 0;      // nodes of which is not known what they keep: a lower bound
+  std::string unknown_saved_op;   // an operator of theirs, if it is a known one
+  absl::int128 master_bytes = 0;  // float32 copies of narrower parameters
+  StepRow step;
   std::optional<CacheReport> cache;
   std::optional<FitReport> fit;
 };

@@ -81,8 +81,6 @@ MemoryRow MakeMemoryRow(const Report& report) {
   const MemoryReport& memory = *report.memory;
   const ReferenceValues values(report);
   const bool peak_unknown = memory.unknown_sizes > 0, kept_unknown = memory.unknown_saved > 0;
-  const Expr kept =
-      memory.saved_bytes + memory.param_bytes + memory.gradient_bytes + memory.optimizer_bytes;
   MemoryRow row;
   const ModelRow model = MakeModelRow(report);
   row.path = model.path;
@@ -102,11 +100,12 @@ MemoryRow MakeMemoryRow(const Report& report) {
   of[2] = BytesAt(values, memory.saved_bytes, kept_unknown);
   of[3] = BytesAt(values, Expr(memory.gradient_bytes), false);
   of[4] = BytesAt(values, Expr(memory.optimizer_bytes), false);
-  of[5] = BytesAt(values, kept, kept_unknown);
+  of[5] = BytesAt(values, memory.step.bytes, memory.step.lower_bound);
+  of[5].shown = memory.step.value;
   of[6] = BytesAt(values, cache, false);
   if (!memory.fit) return row;
   for (const FitRow& fit : memory.fit->rows) {
-    const bool at_most = &fit == &memory.fit->rows[0] ? peak_unknown : kept_unknown;
+    const bool at_most = &fit == &memory.fit->rows[0] ? peak_unknown : memory.step.lower_bound;
     row.fits.emplace_back(absl::StrCat("fit ", fit.name), FitText(*memory.fit, fit, at_most));
   }
   return row;

@@ -203,6 +203,8 @@ void Redactor::Memory(MemoryReport* memory) {
   }
   Formula(&memory->saved_bytes);
   Formula(&memory->saved_input_bytes);
+  if (memory->step.bytes) Formula(&*memory->step.bytes);
+  Formula(&memory->step.loss_bytes);
   if (memory->fit) memory->fit->symbol = Symbol(memory->fit->symbol);
   if (!memory->cache) return;
   Formula(&memory->cache->length);

@@ -147,7 +147,8 @@ class BackwardWalk {
     Needed needed(node.inputs.size(), 0);
     for (size_t i = 0; i < needed.size(); ++i) {
       const bool float_input = i >= call.inputs.size() || MayHaveGradient(in_.fact(call.inputs[i]));
-      needed[i] = float_input && NeedsInput(node.inputs[i]) ? 1 : 0;
+      const bool type_only = i == 1 && node.domain.empty() && node.op_type == "CastLike";
+      needed[i] = float_input && !type_only && NeedsInput(node.inputs[i]) ? 1 : 0;
     }
     return needed;
   }

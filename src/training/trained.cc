@@ -52,6 +52,20 @@ Recompute ParseRecompute(absl::string_view text) {
   return {What::kModules, std::string(text)};
 }
 
+namespace {
+constexpr absl::string_view kLossNames[] = {"none", "sum", "cross_entropy"};
+}  // namespace
+
+absl::string_view LossName(Loss loss) { return kLossNames[static_cast<size_t>(loss)]; }
+
+absl::StatusOr<Loss> ParseLoss(absl::string_view name) {
+  for (size_t i = 0; i < std::size(kLossNames); ++i) {
+    if (kLossNames[i] == name) return static_cast<Loss>(i);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--loss ", Quoted(name), ": not one of ", absl::StrJoin(kLossNames, ", ")));
+}
+
 const OptimizerInfo& InfoOf(Optimizer optimizer) {
   return kOptimizers[static_cast<size_t>(optimizer)];
 }
@@ -313,6 +327,7 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
     if (!is_copy) result.all_elements += parameter.elements;
     const OptionalTensorId tensor = model.value(parameter.value).initializer;
     const bool is_float = !tensor || IsFloat(model.tensor(*tensor).dtype);
+    if (exporter::IsRotaryFrequency(parameter.name)) continue;
     if (!is_float || !choices.at(original_of(parameter.value)).is_trained()) continue;
     result.value[static_cast<size_t>(parameter.value)] = true;
     if (is_copy) continue;

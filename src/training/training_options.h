@@ -37,6 +37,16 @@ std::string RecomputeName(const Recompute& recompute);
 // "none", "attention", "blocks", "full"; anything else is a pattern of module paths.
 Recompute ParseRecompute(absl::string_view text);
 
+// What makes a number of the outputs, for backward to begin at.
+enum class Loss : uint8_t {
+  kNone,          // nothing: a gradient of each output is given
+  kSum,           // the sum of the outputs: its gradient is one number, expanded
+  kCrossEntropy,  // over the last axis: log-probabilities, and the gradients of both
+};
+absl::string_view LossName(Loss loss);
+// "none", "sum", "cross_entropy". InvalidArgument, with these names.
+absl::StatusOr<Loss> ParseLoss(absl::string_view name);
+
 enum class Optimizer : uint8_t { kNone, kSgd, kAdam, kAdamW, kLion };
 
 // What a step of an optimizer costs per trained parameter, and the bytes of state that it keeps.
@@ -45,16 +55,17 @@ struct OptimizerInfo {
   absl::string_view name;
   int operations;  // floating-point
   int states;      // numbers kept per parameter
+  int step_bytes;  // kept per tensor: torch.optim counts the steps of each, as a float32
   absl::string_view formula;
 };
 // A row per optimizer. Operations are those of the formula, with powers of the betas made once.
 inline constexpr OptimizerInfo kOptimizers[] = {
-    {Optimizer::kNone, "none", 0, 0, ""},
-    {Optimizer::kSgd, "sgd", 2, 0, "p -= lr * g"},
-    {Optimizer::kAdam, "adam", 14, 2,
+    {Optimizer::kNone, "none", 0, 0, 0, ""},
+    {Optimizer::kSgd, "sgd", 2, 0, 0, "p -= lr * g"},
+    {Optimizer::kAdam, "adam", 14, 2, 4,
      "m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g g; p -= lr (m / c1) / (sqrt(v / c2) + eps)"},
-    {Optimizer::kAdamW, "adamw", 15, 2, "p *= 1 - lr * decay; then adam"},
-    {Optimizer::kLion, "lion", 11, 1,
+    {Optimizer::kAdamW, "adamw", 15, 2, 4, "p *= 1 - lr * decay; then adam"},
+    {Optimizer::kLion, "lion", 11, 1, 0,
      "p *= 1 - lr * decay; p -= lr * sign(b1 m + (1 - b1) g), the sign by 2 cmp; m = b2 m + (1 - "
      "b2) g"},
 };
@@ -70,6 +81,10 @@ struct TrainingOptions {
   AttentionBackward attention = AttentionBackward::kMath;
   Recompute recompute;
   Optimizer optimizer = Optimizer::kNone;
+  Loss loss = Loss::kSum;
+  // The optimizer keeps a float32 copy of narrower parameters, and its state in float32. Without,
+  // the state has the type of the parameters, as torch.optim makes it.
+  bool float32_masters = false;
 };
 
 }  // namespace onnxflops

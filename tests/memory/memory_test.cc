@@ -245,7 +245,9 @@ TEST(MemoryTest, TrainingKeepsWhatTorchSaves) {
     EXPECT_EQ(report.memory->saved_input_bytes, Expr(row["saved_input_bytes"].get<int64_t>()));
     EXPECT_EQ(report.memory->unknown_saved, 0);
     EXPECT_EQ(report.memory->gradient_bytes, report.memory->trained_params * 4);
-    EXPECT_EQ(report.memory->optimizer_bytes, report.memory->trained_params * 8);
+    // Two moments, and the steps of each tensor: step_memory_test has these to the byte.
+    EXPECT_GT(report.memory->optimizer_bytes, report.memory->trained_params * 8);
+    EXPECT_LT(report.memory->optimizer_bytes, report.memory->trained_params * 8 + 4000);
   }
 }
 
@@ -296,10 +298,9 @@ TEST(MemoryTest, TheLargestBatchFitsAndTheNextDoesNot) {
     const Bindings inference = {{"batch", *memory.fit->rows[0].largest + more}};
     const Bindings training = {{"batch", *memory.fit->rows[1].largest + more}};
     const Expr held = memory.peak.bytes->Substitute(inference) + memory.param_bytes;
-    const Expr kept = memory.saved_bytes.Substitute(training) + memory.param_bytes +
-                      memory.gradient_bytes + memory.optimizer_bytes;
+    const Expr step = memory.step.bytes->Substitute(training);
     EXPECT_EQ(held.literal() <= memory.fit->bytes, more == 0);
-    EXPECT_EQ(kept.literal() <= memory.fit->bytes, more == 0);
+    EXPECT_EQ(step.literal() <= memory.fit->bytes, more == 0);
   }
 }
 

@@ -1,0 +1,514 @@
+#include "src/memory/step_timeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_def.h"
+#include "ops/rules.h"
+#include "src/base/limit_error.h"
+#include "src/memory/largest.h"
+#include "src/memory/storage.h"
+#include "src/symbolic/work.h"
+
+namespace onnxflops {
+
+absl::string_view PhaseName(StepPhase phase) {
+  constexpr absl::string_view kNames[] = {"forward", "loss", "backward", "optimizer"};
+  return kNames[static_cast<size_t>(phase)];
+}
+
+namespace memory {
+namespace {
+
+constexpr size_t kStepsPerStepNode = 60;  // of a WorkLimit
+constexpr int kScalarBytes = 4;           // of a loss, and of its gradient
+constexpr int64_t kStepFormulaShare = 2;  // of the steps, formulas may take one part in so many
+constexpr int kNoGroup = -1;
+constexpr size_t kMaxSumsAside = 12;  // then most are dropped
+
+// Memory that several gradients may look into.
+struct Buffer {
+  Expr bytes;
+  int users = 0;
+};
+
+// The gradient of a value.
+struct Gradient {
+  std::shared_ptr<Buffer> buffer;
+  bool in_order = true;  // the elements follow each other
+};
+
+class Timeline {
+ public:
+  Timeline(const Inference& inference, const NeededGradients& nodes, const StepFacts& facts,
+           Loss loss, bool numbers)
+      : in_(inference),
+        model_(*inference.model),
+        instance_(inference.instance(0)),
+        graph_(model_.graph(0)),
+        nodes_(nodes),
+        facts_(facts),
+        loss_(loss),
+        numbers_(numbers),
+        needs_(facts.trained),
+        users_(model_.values.size(), 0) {}
+
+  absl::StatusOr<StepPeak> Run() {
+    const WorkLimit work(MaxSteps(model_, in_.limits) / (numbers_ ? 1 : kStepFormulaShare));
+    FindNeeds();
+    FindGroups();
+    live_ = Sized(facts_.fixed);
+    RunForward();
+    RunLoss();
+    RunBackward();
+    Mark(StepPhase::kOptimizer, kNone);
+    if (work.exceeded()) {
+      return LimitError("steps-per-node", absl::StrCat("the timeline of a step takes more than ",
+                                                       MaxSteps(model_, in_.limits),
+                                                       " steps of arithmetic (steps-per-node)"));
+    }
+    largest_.DropMiddle();
+    if (!largest_.too_many() && !numbers_) peak_.sums = largest_.sums();
+    if (!numbers_) peak_.bytes = largest_.AsOne();
+    for (const Expr& sum : peak_.sums) {
+      if (const char* error = sum.error()) {
+        return LimitError(LimitOf(error), absl::StrCat("the peak of a training step ", error));
+      }
+    }
+    return std::move(peak_);
+  }
+
+ private:
+  // What checkpointing runs again.
+  struct Block {
+    absl::btree_set<ValueId> made, inputs;
+    size_t first = 0, last = 0;
+    bool ran = false;
+  };
+
+  // ---- facts
+
+  const Node& NodeAt(size_t place) const { return model_.node(graph_.nodes[place]); }
+  const Call& CallAt(size_t place) const { return in_.call(instance_.calls[place]); }
+  bool IsShapeWork(size_t place) const {
+    return !instance_.shape_work.empty() && instance_.shape_work[place];
+  }
+  ValueId Root(ValueId value) const { return facts_.root[static_cast<size_t>(value)]; }
+  bool Needs(ValueId value) const { return needs_[static_cast<size_t>(value)]; }
+
+  Expr BytesOfValue(ValueId value) const {
+    const Fact* fact = in_.FactOf(value);
+    if (fact == nullptr || !fact->is_tensor()) return 0;
+    absl::StatusOr<Expr> bytes = BytesOf(*fact);
+    return bytes.ok() ? Sized(*bytes) : Expr(0);
+  }
+  // What has no number at these sizes is missing: a lower bound.
+  Expr Sized(const Expr& bytes) const {
+    if (!numbers_ || bytes.is_literal()) return bytes;
+    const std::optional<absl::int128> value = ValueOf(bytes);
+    return Expr(value.value_or(0));
+  }
+  const Shape* ShapeOf(ValueId value) const {
+    const Fact* fact = in_.FactOf(value);
+    return fact != nullptr && fact->is_tensor() && fact->shape.ranked() ? &fact->shape : nullptr;
+  }
+  bool IsFloatValue(ValueId value) const {
+    const Fact* fact = in_.FactOf(value);
+    return fact != nullptr && fact->is_tensor() && IsFloat(fact->dtype);
+  }
+
+  // Whether the i-th input of a node gets a gradient. Nodes that only run bodies have no record.
+  bool NeedsInput(size_t place, size_t i) const {
+    const Node& node = NodeAt(place);
+    if (!node.inputs[i]) return false;
+    const auto known = nodes_.needed.find({0, static_cast<int32_t>(place)});
+    if (known != nodes_.needed.end()) return i < known->second.size() && known->second[i] != 0;
+    return !CallAt(place).bodies.empty() && Needs(*node.inputs[i]) && IsFloatValue(*node.inputs[i]);
+  }
+
+  void FindNeeds() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (IsShapeWork(i)) continue;
+      const Node& node = NodeAt(i);
+      bool any = false;
+      for (size_t j = 0; j < node.inputs.size() && !any; ++j) any = NeedsInput(i, j);
+      for (OptionalValueId value : node.outputs) {
+        if (value && any) needs_[static_cast<size_t>(*value)] = IsFloatValue(*value);
+      }
+    }
+  }
+
+  // Calls of PyTorch by their last place, and which places run again together.
+  void FindGroups() {
+    const size_t count = graph_.nodes.size();
+    members_.assign(count, {});
+    absl::flat_hash_map<int32_t, size_t> last;
+    for (size_t i = 0; i < count; ++i) {
+      if (facts_.group[i] != kNoGroup) last[facts_.group[i]] = i;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      members_[facts_.group[i] == kNoGroup ? i : last[facts_.group[i]]].push_back(i);
+    }
+    block_of_.assign(count, kNoGroup);
+    blocks_.resize(facts_.recomputed.size());
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      blocks_[b].first = count;
+      for (size_t place : facts_.recomputed[b]) {
+        block_of_[place] = static_cast<int>(b);
+        for (OptionalValueId value : NodeAt(place).outputs) {
+          if (value) blocks_[b].made.insert(Root(*value));
+        }
+      }
+    }
+  }
+
+  // ---- what is alive
+
+  std::optional<absl::int128> ValueOf(const Expr& e) const {
+    if (e.is_literal()) return e.literal();
+    const absl::StatusOr<absl::int128> value = e.Evaluate(facts_.at);
+    return value.ok() ? std::optional<absl::int128>(*value) : std::nullopt;
+  }
+
+  void Mark(StepPhase phase, OptionalNodeId node) {
+    largest_.Add(live_);
+    if (largest_.sums().size() >= drop_at_) {
+      largest_.DropMiddle();
+      drop_at_ = std::max(kMaxSumsAside, 2 * largest_.sums().size());
+    }
+    const std::optional<absl::int128> value = ValueOf(live_);
+    if (!value || (peak_.value && *value <= *peak_.value)) return;
+    peak_.value = value;
+    peak_.phase = phase;
+    peak_.node = node;
+  }
+
+  // Storages of the graph, by how many still need them.
+  void Hold(ValueId root) {
+    if (!IsOwn(root)) return;
+    if (users_[static_cast<size_t>(root)]++ == 0) live_ += BytesOfValue(root);
+  }
+  void Drop(ValueId root) {
+    if (!IsOwn(root) || users_[static_cast<size_t>(root)] == 0) return;
+    if (--users_[static_cast<size_t>(root)] == 0) live_ -= BytesOfValue(root);
+  }
+  bool IsOwn(ValueId root) const {
+    return model_.value(root).producer && !facts_.inner[static_cast<size_t>(root)];
+  }
+  // Numbers that make shapes are no tensors in PyTorch, unless backward reads them.
+  bool IsTensor(ValueId root) const {
+    const Fact* fact = in_.FactOf(root);
+    return fact != nullptr && !fact->constant && !fact->from_shapes;
+  }
+
+  // ---- forward
+
+  // By place: storages that no later place of the list uses.
+  std::vector<std::vector<ValueId>> FindEnds(const std::vector<size_t>& places) const {
+    absl::flat_hash_map<ValueId, size_t> last;
+    for (size_t step = 0; step < places.size(); ++step) {
+      const Node& node = NodeAt(places[step]);
+      for (OptionalValueId value : node.inputs) {
+        if (value) last[Root(*value)] = step;
+      }
+      for (OptionalValueId value : node.outputs) {
+        if (value) last[Root(*value)] = step;
+      }
+    }
+    std::vector<std::vector<ValueId>> ends(places.size());
+    for (const auto& [root, step] : last) ends[step].push_back(root);
+    return ends;
+  }
+
+  void RunForward() {
+    std::vector<size_t> places(graph_.nodes.size());
+    for (size_t i = 0; i < places.size(); ++i) places[i] = i;
+    const std::vector<std::vector<ValueId>> ends = FindEnds(places);
+    for (ValueId value : graph_.outputs) outputs_.insert(Root(value));
+    for (size_t i : places) {
+      Make(i);
+      if (block_of_[i] == kNoGroup) {
+        Keep(i);
+      } else {
+        KeepInputs(i);
+      }
+      Mark(StepPhase::kForward, graph_.nodes[i]);
+      for (ValueId root : ends[i]) {
+        if (!outputs_.contains(root) && IsTensor(root)) Drop(root);
+      }
+    }
+  }
+
+  // The node's outputs, held until their last use.
+  void Make(size_t place) {
+    SpendSteps(kStepsPerStepNode);
+    if (IsShapeWork(place)) return;
+    for (OptionalValueId value : NodeAt(place).outputs) {
+      if (value && Root(*value) == *value && IsTensor(*value)) Hold(*value);
+    }
+  }
+
+  void Keep(size_t place) {
+    const KeptByNode& kept = facts_.kept[place];
+    for (ValueId root : kept.roots) Hold(root);
+    live_ += Sized(kept.more);
+  }
+
+  // Of a block that runs again: what goes into it, until the block went backwards.
+  void KeepInputs(size_t place) {
+    Block& block = blocks_[static_cast<size_t>(block_of_[place])];
+    block.first = std::min(block.first, place);
+    const auto hold = [&](ValueId root) {
+      if (!block.made.contains(root) && block.inputs.insert(root).second) Hold(root);
+    };
+    for (ValueId root : facts_.kept[place].roots) hold(root);
+    for (OptionalValueId value : NodeAt(place).inputs) {
+      if (value && IsFloatValue(*value)) hold(Root(*value));
+    }
+    if (!facts_.kept[place].roots.empty() || !facts_.kept[place].more.is_zero()) {
+      block.last = std::max(block.last, place);
+    }
+  }
+
+  // ---- loss
+
+  void RunLoss() {
+    if (loss_ != Loss::kNone) {  // the loss, and the 1 that is its gradient
+      live_ += 2 * kScalarBytes;
+      peak_.loss_bytes += 2 * kScalarBytes;
+    }
+    bool is_first = true;
+    for (ValueId value : graph_.outputs) {
+      if (!Needs(value) || !IsFloatValue(value) || gradients_.contains(value)) continue;
+      const Expr bytes = BytesOfValue(value);
+      const bool entropy = loss_ == Loss::kCrossEntropy && is_first;
+      is_first = false;
+      auto buffer = std::make_shared<Buffer>();
+      if (entropy) {  // log-probabilities, which backward reads, and their gradient
+        live_ += bytes * 2;
+        peak_.loss_bytes += bytes * 3;
+      }
+      if (loss_ == Loss::kNone || entropy) buffer->bytes = bytes;
+      if (loss_ == Loss::kNone) peak_.loss_bytes += bytes;
+      live_ += buffer->bytes;
+      if (entropy) {
+        Mark(StepPhase::kLoss, kNone);
+        live_ -= bytes * 2;
+      }
+      buffer->users = 1;
+      gradients_[value] = {std::move(buffer), true};
+    }
+    Mark(StepPhase::kLoss, kNone);
+  }
+
+  // ---- backward
+
+  void RunBackward() {
+    for (size_t i = graph_.nodes.size(); i-- > 0;) {
+      SpendSteps(kStepsPerStepNode);
+      for (size_t place : members_[i]) {
+        if (block_of_[place] != kNoGroup) RunAgain(&blocks_[static_cast<size_t>(block_of_[place])]);
+      }
+      if (!members_[i].empty()) TakeBack(i);
+      if (block_of_[i] == kNoGroup) continue;
+      Block& block = blocks_[static_cast<size_t>(block_of_[i])];
+      if (block.first != i) continue;
+      for (ValueId root : block.inputs) Drop(root);
+    }
+  }
+
+  // Up to the last node that keeps something: what a product keeps is its input, so it does not run
+  // itself.
+  void RunAgain(Block* block) {
+    if (block->ran) return;
+    block->ran = true;
+    std::vector<size_t> places;
+    const int id = static_cast<int>(block - blocks_.data());
+    for (size_t place = block->first; place <= block->last; ++place) {
+      if (block_of_[place] == id) places.push_back(place);
+    }
+    const std::vector<std::vector<ValueId>> ends = FindEnds(places);
+    for (size_t step = 0; step < places.size(); ++step) {
+      const size_t place = places[step];
+      const OpDef* def = CallAt(place).def;
+      const bool stops = place == block->last && def != nullptr && def->gradient.products != 0;
+      if (!stops) Make(place);
+      Keep(place);
+      Mark(StepPhase::kBackward, graph_.nodes[place]);
+      for (ValueId root : ends[step]) {
+        if (block->made.contains(root) && IsTensor(root)) Drop(root);
+      }
+    }
+  }
+
+  void TakeBack(size_t last) {
+    std::vector<Gradient> given;
+    for (size_t place : members_[last]) TakeGradients(place, &given);
+    if (!given.empty()) GiveGradients(last, &given);
+    for (size_t place : members_[last]) {
+      for (ValueId root : facts_.kept[place].roots) Drop(root);
+      live_ -= Sized(facts_.kept[place].more);
+    }
+    for (Gradient& gradient : given) Release(&gradient);
+    for (auto& [value, gradient] : made_) Accumulate(last, value, std::move(gradient));
+    made_.clear();
+  }
+
+  // Gradients of what the node gave, from now on those of the node.
+  void TakeGradients(size_t place, std::vector<Gradient>* given) {
+    for (OptionalValueId value : NodeAt(place).outputs) {
+      const auto found = value ? gradients_.find(*value) : gradients_.end();
+      if (found == gradients_.end()) continue;
+      given->push_back(std::move(found->second));
+      gradients_.erase(found);
+    }
+  }
+
+  void Release(Gradient* gradient) {
+    if (gradient->buffer != nullptr && --gradient->buffer->users == 0) {
+      live_ -= gradient->buffer->bytes;
+    }
+    gradient->buffer = nullptr;
+  }
+
+  Gradient Allocate(const Expr& bytes) {
+    live_ += bytes;
+    return {std::make_shared<Buffer>(Buffer{bytes, 1}), true};
+  }
+
+  // Of each input from outside of the call that needs one.
+  void GiveGradients(size_t last, std::vector<Gradient>* given) {
+    const std::vector<size_t>& members = members_[last];
+    absl::btree_set<ValueId> inside;
+    for (size_t place : members) {
+      for (OptionalValueId value : NodeAt(place).outputs) {
+        if (value) inside.insert(*value);
+      }
+    }
+    absl::btree_set<ValueId> done;
+    Expr temporaries = 0;
+    for (size_t m = members.size(); m-- > 0;) {
+      const size_t place = members[m];
+      const Node& node = NodeAt(place);
+      const OpDef* def = CallAt(place).def;
+      if (!CallAt(place).bodies.empty()) ++peak_.unknown;
+      if (NeedsInOrder(place, *given)) PutInOrder(node, &given->front());
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!NeedsInput(place, i) || inside.contains(*node.inputs[i])) continue;
+        if (members.size() > 1 && !done.insert(*node.inputs[i]).second) continue;
+        made_.emplace_back(*node.inputs[i], members.size() > 1
+                                                ? Allocate(BytesOfValue(*node.inputs[i]))
+                                                : GradientOf(place, i, &given->front()));
+      }
+      if (def != nullptr && node.output(0) && members.size() == 1) {
+        temporaries += BytesOfValue(*node.output(0)) * def->gradient.temporaries;
+      }
+    }
+    live_ += temporaries;
+    Mark(StepPhase::kBackward, graph_.nodes[last]);
+    live_ -= temporaries;
+  }
+
+  static bool IsView(const OpDef& def) {
+    return Has(def.traits, Traits::kView) && !Has(def.traits, Traits::kShapeOnly) &&
+           !Has(def.traits, Traits::kStored);
+  }
+
+  // The node's own dY, a view of it, or new memory.
+  Gradient GradientOf(size_t place, size_t i, Gradient* given) {
+    const Node& node = NodeAt(place);
+    const OpDef* def = CallAt(place).def;
+    const bool is_view =
+        def != nullptr && i == 0 && (IsView(*def) || CastsToItself(in_, node, CallAt(place)));
+    const bool passes = def != nullptr && i < 32 && (def->gradient.passes >> i & 1) != 0;
+    const Expr bytes = BytesOfValue(*node.inputs[i]);
+    const Expr made = node.output(0) ? BytesOfValue(*node.output(0)) : Expr(0);
+    const bool sums_up = def != nullptr && def->gradient.broadcast && bytes != made;
+    if (sums_up && !passes) {  // from a product of the output's size
+      live_ += made + bytes;
+      Mark(StepPhase::kBackward, graph_.nodes[place]);
+      live_ -= made + bytes;
+    }
+    if (sums_up || (!is_view && !passes)) return Allocate(bytes);
+    Gradient view = *given;
+    ++view.buffer->users;
+    if (Has(def->traits, Traits::kStrided)) view.in_order = !view.in_order;
+    return view;
+  }
+
+  // A Reshape and a batched product copy a gradient that lies in another order.
+  bool NeedsInOrder(size_t place, const std::vector<Gradient>& given) const {
+    const OpDef* def = CallAt(place).def;
+    if (given.size() != 1 || given[0].in_order || def == nullptr) return false;
+    const Node& node = NodeAt(place);
+    const Shape* made = node.output(0) ? ShapeOf(*node.output(0)) : nullptr;
+    const Shape* from = node.input(0) ? ShapeOf(*node.input(0)) : nullptr;
+    if (made == nullptr || from == nullptr) return false;
+    if (IsView(*def)) return !SameButOnes(*made, *from);
+    return def->gradient.products != 0 && made->rank() > 2;
+  }
+
+  void PutInOrder(const Node& node, Gradient* given) {
+    Gradient copy = Allocate(BytesOfValue(*node.output(0)));
+    Mark(StepPhase::kBackward, static_cast<NodeId>(&node - model_.nodes.data()));
+    Release(given);
+    *given = std::move(copy);
+  }
+
+  // To what the value has already, in new memory. A parameter takes over memory that is its own.
+  void Accumulate(size_t last, ValueId value, Gradient gradient) {
+    const auto tie = in_.ties.find(value);
+    if (tie != in_.ties.end()) value = tie->second;
+    const Expr bytes = BytesOfValue(value);
+    const auto [place, is_new] = gradients_.try_emplace(value);
+    const bool is_parameter = facts_.trained[static_cast<size_t>(value)];
+    const bool is_own = gradient.buffer->users == 1 && gradient.buffer->bytes == bytes;
+    if (is_new && (!is_parameter || is_own)) {
+      place->second = std::move(gradient);
+      return;
+    }
+    Gradient sum = Allocate(bytes);
+    Mark(StepPhase::kBackward, graph_.nodes[last]);
+    Release(&gradient);
+    Release(&place->second);
+    place->second = std::move(sum);
+  }
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Instance& instance_;
+  const Graph& graph_;
+  const NeededGradients& nodes_;
+  const StepFacts& facts_;
+  const Loss loss_;
+  const bool numbers_;       // sizes are numbers, those of StepFacts::at
+  std::vector<bool> needs_;  // by value
+  std::vector<int> users_;   // by value: who needs its storage
+  std::vector<std::vector<size_t>> members_;
+  std::vector<int> block_of_;  // by place
+  std::vector<Block> blocks_;
+  absl::btree_set<ValueId> outputs_;  // storages
+  absl::flat_hash_map<ValueId, Gradient> gradients_;
+  std::vector<std::pair<ValueId, Gradient>> made_;  // by the node that goes backwards
+  Expr live_;
+  Largest largest_;
+  size_t drop_at_ = kMaxSumsAside;
+  StepPeak peak_;
+};
+
+}  // namespace
+
+absl::StatusOr<StepPeak> FindStepPeak(const Inference& inference, const NeededGradients& nodes,
+                                      const StepFacts& facts, Loss loss) {
+  absl::StatusOr<StepPeak> peak = Timeline(inference, nodes, facts, loss, false).Run();
+  if (peak.ok() || LimitOf(peak.status()) != "steps-per-node") return peak;
+  return Timeline(inference, nodes, facts, loss, true).Run();
+}
+
+}  // namespace memory
+}  // namespace onnxflops
