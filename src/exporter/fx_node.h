@@ -44,6 +44,8 @@ bool IsFxPlaceholder(absl::string_view value_name);
 
 // What the text of a call holds that works on a parameter.
 inline constexpr absl::string_view kFxParameter = "%p_";
+// An argument that no module registered, as a layer in a list of Python holds them.
+inline constexpr absl::string_view kFxConstant = "%c_";
 
 // "linear_12" -> ("linear", 12), "linear" -> ("linear", 0): how torch.fx numbers equal names.
 std::pair<absl::string_view, int64_t> SplitFxName(absl::string_view name);

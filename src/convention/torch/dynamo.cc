@@ -24,9 +24,6 @@ constexpr absl::string_view kCompiledModule = "_orig_mod";
 constexpr absl::string_view kEncoder = "torch.nn.modules.transformer.TransformerEncoder";
 constexpr absl::string_view kEncoderLayer = "torch.nn.modules.transformer.TransformerEncoderLayer";
 
-// A tensor that no module registered, as a layer in a list of Python holds them.
-constexpr absl::string_view kLooseTensor = "%c_";
-
 NnClass ConvClassOfRank(bool transposed, int rank) {
   constexpr NnClass kConvs[] = {NnClass::kConv1d, NnClass::kConv2d, NnClass::kConv3d};
   constexpr NnClass kTransposed[] = {NnClass::kConvTranspose1d, NnClass::kConvTranspose2d,
@@ -239,7 +236,7 @@ class DynamoTracer {
       case Aten::kConv:
       case Aten::kConvTranspose:
         call->has_bias = args.Has(2, "bias");
-        if (absl::StartsWith(args.Get(1, "weight"), kLooseTensor)) ++trace_.loose_weights;
+        if (absl::StartsWith(args.Get(1, "weight"), exporter::kFxConstant)) ++trace_.loose_weights;
         if (name == "convolution" || name == "_convolution") {
           constexpr size_t kTransposed = 6;
           if (args.Arg(kTransposed) == "True") call->op = Aten::kConvTranspose;
