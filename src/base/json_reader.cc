@@ -22,8 +22,8 @@ namespace {
 using Json = nlohmann::json;
 
 // A limit that --limit raises, or one that it does not.
-absl::Status LimitFault(absl::string_view name, std::string what) {
-  if (name.empty()) return absl::OutOfRangeError(std::move(what));
+absl::Status LimitFault(absl::string_view name, absl::string_view what) {
+  if (name.empty()) return absl::OutOfRangeError(what);
   return LimitError(name, absl::StrCat(what, " (", name, ")"));
 }
 
@@ -191,6 +191,10 @@ class Guard : public JsonEvents {
 
 class TreeBuilder : public JsonEvents {
  public:
+  TreeBuilder() = default;
+  TreeBuilder(const TreeBuilder&) = delete;
+  TreeBuilder& operator=(const TreeBuilder&) = delete;
+
   Json Take() { return std::move(root_); }
 
   bool null() override { return Put(nullptr) != nullptr; }

@@ -407,8 +407,8 @@ constexpr CacheRow kCaches[] = {
     {"rtx-5090", 98304 * kKib, kBlackwellRtx},
     {"h100-sxm", 51200 * kKib, kHopper},
     {"h100-pcie", 51200 * kKib, kHopper},
-    {"mi300x", 256 * 1024 * kKib, kCdna3},
-    {"mi300a", 256 * 1024 * kKib, kCdna3},
+    {"mi300x", 262144 * kKib, kCdna3},
+    {"mi300a", 262144 * kKib, kCdna3},
 };
 
 Device MakeDevice(const DeviceRow& row) {

@@ -305,7 +305,7 @@ class CompulsoryTraffic {
   void Visit(const Node& node, CallId id) {
     const Call& call = in_.call(id);
     const bool by_rule = call.def != nullptr && call.bodies.empty() && call.problem.ok();
-    if (by_rule && node.inputs.size() > 0 && node.inputs[0] && node.outputs[0] &&
+    if (by_rule && !node.inputs.empty() && node.inputs[0] && node.outputs[0] &&
         (IsView(call) || call.constant)) {
       source_[*node.outputs[0]] = Source(*node.inputs[0]);
       if (call.constant) made_of_constants_.insert(Source(*node.inputs[0]));
