@@ -3,15 +3,18 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +24,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
@@ -47,15 +51,41 @@ struct GitRun {
   bool ok = false;
 };
 
-// Hooks of git set GIT_DIR. Without a work tree beside it, every folder would be the top of one.
-std::vector<char*> GitEnvironment() {
-  std::vector<char*> variables;
+// Variables that git is not to have from us, and those that it gets instead. A repository may be a
+// stranger's, and its configuration names programs and hosts: for objects that are missing, git
+// would fetch them from there. Versions before 2.44 know no GIT_NO_LAZY_FETCH. They start `git
+// fetch`, which they do not find: GIT_EXEC_PATH and PATH lead nowhere. Versions before 2.29 fetch
+// by themselves, and no protocol is allowed. Its name is "/", which no configuration can make a
+// helper or an alias of: "remote-/" is neither a program nor a key.
+constexpr absl::string_view kSetForGit[] = {
+    "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=/",    "GIT_EXEC_PATH=/dev/null",
+    "PATH=/dev/null",      "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0",
+};
+
+bool IsSetForGit(absl::string_view variable) {
+  return std::any_of(std::begin(kSetForGit), std::end(kSetForGit), [&](absl::string_view ours) {
+    return absl::StartsWith(variable, ours.substr(0, ours.find('=') + 1));
+  });
+}
+
+std::vector<std::string> GitEnvironment() {
+  std::vector<std::string> variables(std::begin(kSetForGit), std::end(kSetForGit));
   for (char** at = environ; *at != nullptr; ++at) {
-    const bool left_out = absl::StartsWith(*at, "GIT_DIR=") && getenv("GIT_WORK_TREE") == nullptr;
-    if (!left_out) variables.push_back(*at);
+    // Hooks of git set GIT_DIR. Without a work tree beside it, every folder would be the top of
+    // one.
+    const bool of_hook = absl::StartsWith(*at, "GIT_DIR=") && getenv("GIT_WORK_TREE") == nullptr;
+    if (!of_hook && !IsSetForGit(*at)) variables.emplace_back(*at);
   }
-  variables.push_back(nullptr);
   return variables;
+}
+
+// As exec() takes them.
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 absl::StatusOr<GitRun> RunGit(const std::string& folder, std::vector<std::string> words) {
@@ -69,13 +99,10 @@ absl::StatusOr<GitRun> RunGit(const std::string& folder, std::vector<std::string
   // A folder of the repository may look like a repository of its own, whose configuration names
   // programs to run: git is not to take it for one.
   words.insert(words.begin(), {"git", "-c", "safe.bareRepository=explicit", "-C", folder});
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> environment = GitEnvironment();
   pid_t pid = -1;
-  const int error =
-      posix_spawnp(&pid, "git", &actions, nullptr, arguments.data(), GitEnvironment().data());
+  const int error = posix_spawnp(&pid, "git", &actions, nullptr, Pointers(words).data(),
+                                 Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return absl::InvalidArgumentError(absl::StrCat("git cannot be run: ", strerror(error)));
@@ -113,14 +140,42 @@ absl::StatusOr<int> OpenLfsObject(const std::string& folder, const std::string& 
                                   const std::string& revision, const std::string& path) {
   ASSIGN_OR_RETURN(const GitRun git, RunGit(folder, {"rev-parse", "--git-common-dir"}));
   const std::string store = Beginning(git.output);
-  const std::string file =
+  const std::string name =
       absl::StrCat(absl::StartsWith(store, "/") ? "" : folder + "/", store, object);
-  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) return fd;
+  // A pipe would wait for its writer.
+  File file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info;
+  if (file.fd >= 0 && fstat(file.fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    return std::exchange(file.fd, -1);
+  }
   return absl::InvalidArgumentError(
       absl::StrCat(Escaped(path), " at ", Escaped(revision),
                    ": a Git LFS pointer, and its object is not here: run git lfs fetch origin ",
                    Escaped(revision), " (git lfs pull fetches only what is checked out)"));
+}
+
+// A partial clone, or a damaged repository.
+absl::Status NotInThisClone(const std::string& revision, const std::string& path) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      Escaped(path), " at ", Escaped(revision),
+      ": git has the revision and not this file of it, as in a partial clone; nothing is fetched "
+      "from here: git checkout or git show of the revision does it, or clone without --filter"));
+}
+
+// The object that a file of a commit is; NotFound if the commit does not have the file. Only
+// folders are read for it, so that a file that is missing is told from one that never was.
+absl::StatusOr<std::string> FindBlob(const std::string& folder, const std::string& commit,
+                                     const std::string& revision, const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  ASSIGN_OR_RETURN(const GitRun entry, RunGit(folder, {"ls-tree", commit, "--", "./" + name}));
+  if (!entry.ok) return NotInThisClone(revision, path);
+  // "100644 blob 1f7a7a472abf3dd9643fd615f6da379c4acb3e3a\tname"
+  const std::string text = Beginning(entry.output);
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(absl::string_view(text).substr(0, text.find('\t')), ' ');
+  if (words.size() == 3 && words[1] == "blob") return std::string(words[2]);
+  return absl::NotFoundError(
+      absl::StrCat(Escaped(path), ": it is not in revision ", Escaped(revision)));
 }
 
 }  // namespace
@@ -133,7 +188,6 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
   }
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   ASSIGN_OR_RETURN(const GitRun known,
                    RunGit(folder, {"rev-parse", "--verify", "--quiet", revision + "^{commit}"}));
   if (!known.ok) {
@@ -141,7 +195,8 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
         absl::StrCat("--git ", Quoted(revision),
                      ": git finds no such revision in the repository of ", Quoted(folder)));
   }
-  const std::string blob = absl::StrCat(Beginning(known.output), ":./", name);
+  ASSIGN_OR_RETURN(const std::string blob,
+                   FindBlob(folder, Beginning(known.output), revision, path));
   ASSIGN_OR_RETURN(const GitRun size, RunGit(folder, {"cat-file", "-s", blob}));
   int64_t bytes = 0;
   if (absl::SimpleAtoi(Beginning(size.output), &bytes) && bytes > kMaxTextBytes) {
@@ -150,10 +205,7 @@ absl::StatusOr<int> OpenGitFile(const std::string& revision, const std::string& 
                                    kMaxTextBytes, " bytes (text-bytes)"));
   }
   ASSIGN_OR_RETURN(GitRun file, RunGit(folder, {"cat-file", "blob", blob}));
-  if (!file.ok) {
-    return absl::NotFoundError(
-        absl::StrCat(Escaped(path), ": it is not in revision ", Escaped(revision)));
-  }
+  if (!file.ok) return NotInThisClone(revision, path);
   const std::string object = LfsObject(Beginning(file.output));
   if (!object.empty()) return OpenLfsObject(folder, object, revision, path);
   return std::exchange(file.output.fd, -1);

@@ -186,15 +186,29 @@ absl::Status WriteModelCopy(FileFiller fill, const std::string& file,
   return NamedOutput(file, WriteTo(file, {fill, RefuseAllButCopies, inputs}));
 }
 
-absl::Status AppendToStepSummary(absl::string_view text) {
+std::string StepSummaryFile() {
   const char* path = getenv("GITHUB_STEP_SUMMARY");
-  if (path == nullptr || *path == '\0') return absl::OkStatus();
-  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  absl::Status written = fd < 0 ? FromErrno(errno) : WriteAll(fd, text);
-  if (fd >= 0 && close(fd) != 0 && written.ok()) written = FromErrno(errno);
+  return path == nullptr ? "" : path;
+}
+
+absl::Status AppendToStepSummary(absl::string_view text, absl::Span<const std::string> inputs) {
+  const std::string path = StepSummaryFile();
+  if (path.empty()) return absl::OkStatus();
+  signal(SIGXFSZ, SIG_IGN);
+  struct stat info;
+  const bool exists = stat(path.c_str(), &info) == 0;
+  const auto fill = [&](int fd) { return WriteAll(fd, text); };
+  absl::Status written = absl::OkStatus();
+  if (exists && !S_ISREG(info.st_mode)) {
+    written = S_ISDIR(info.st_mode) ? FromErrno(EISDIR) : WriteToDevice(path, fill);
+  } else {
+    if (exists) written = RefuseInput(info, inputs);
+    if (exists && written.ok()) written = RefuseModelAndBinary(path);
+    if (written.ok()) written = AppendToFile(path, text);
+  }
   if (written.ok()) return written;
-  return WithMessage(written,
-                     absl::StrCat("cannot write to ", Quoted(path), ": ", written.message()));
+  return WithMessage(written, absl::StrCat("cannot write to ", Quoted(path),
+                                           " (GITHUB_STEP_SUMMARY): ", written.message()));
 }
 
 void WriteError(absl::string_view message) {

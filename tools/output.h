@@ -30,9 +30,13 @@ absl::Status RequireDistinct(absl::Span<const std::string> files);
 absl::Status WriteModelCopy(FileFiller fill, const std::string& file,
                             absl::Span<const std::string> inputs);
 
-// Adds `text` at the end of the file that the variable GITHUB_STEP_SUMMARY names; nothing if it is
-// not set.
-absl::Status AppendToStepSummary(absl::string_view text);
+// What the variable GITHUB_STEP_SUMMARY names; "" if it is not set.
+std::string StepSummaryFile();
+
+// Adds `text` at the end of the file that GITHUB_STEP_SUMMARY names; nothing if it is not set. As
+// WriteOutput, it leaves inputs, models and binary files alone, and an error leaves the file as it
+// was.
+absl::Status AppendToStepSummary(absl::string_view text, absl::Span<const std::string> inputs);
 
 // "onnxflops: message" on stderr.
 void WriteError(absl::string_view message);

@@ -362,7 +362,7 @@ absl::Status WriteResults(const CheckCall& call, const std::string& budgets,
   for (const auto& [name, file] : outputs) {
     RETURN_IF_ERROR(WriteOutput(RenderCheck(report, name, {}), file, inputs));
   }
-  if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report)));
+  if (args.summary) RETURN_IF_ERROR(AppendToStepSummary(ToMarkdown(report), inputs));
   return WriteOutput(RenderCheck(report, format, style), args.output.file, inputs);
 }
 
@@ -404,6 +404,7 @@ absl::StatusOr<ExitCode> RunCheck(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto outputs, ParseOutputs(args.outputs));
   std::vector<std::string> written = {args.decision, args.output.file};
   for (const auto& [format, file] : outputs) written.push_back(file);
+  if (args.summary) written.push_back(StepSummaryFile());
   RETURN_IF_ERROR(RequireDistinct(written));
   RETURN_IF_ERROR(args.output.Style().status());
   // A file of devices by itself is for budgets on mfu.

@@ -191,6 +191,17 @@ absl::Status ReplaceFile(const std::string& path, FileFiller fill) {
   return absl::IsUnavailable(status) ? ReplaceByTemporary(what) : status;
 }
 
+absl::Status AppendToFile(const std::string& path, absl::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (fd < 0) return FromErrno(errno);
+  struct stat before;
+  const bool known = fstat(fd, &before) == 0 && S_ISREG(before.st_mode);
+  absl::Status written = WriteAll(fd, text);
+  if (!written.ok() && known) static_cast<void>(ftruncate(fd, before.st_size) == 0);
+  if (close(fd) != 0 && written.ok()) written = FromErrno(errno);
+  return written;
+}
+
 absl::Status WriteToDevice(const std::string& path, FileFiller fill) {
   ASSIGN_OR_RETURN(const int fd, OpenDevice(path));
   fcntl(fd, F_SETFL, 0);

@@ -30,6 +30,9 @@ using FileFiller = absl::FunctionRef<absl::Status(int fd)>;
 // all signals wait.
 absl::Status ReplaceFile(const std::string& path, FileFiller fill);
 
+// Adds `text` at the end of a file, which is made if it is not there. An error leaves what it held.
+absl::Status AppendToFile(const std::string& path, absl::string_view text);
+
 // Writes to a named pipe or a device. A pipe that no program reads from is an error after
 // kMaxPipeWaitMs.
 absl::Status WriteToDevice(const std::string& path, FileFiller fill);

@@ -35,8 +35,8 @@ def run(*arguments, cwd, code=0, **environment):
     return done.stdout
 
 
-def expect_error(text, *arguments, cwd):
-    done = subprocess.run([PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+def expect_error(text, *arguments, cwd, **environment):
+    done = subprocess.run([PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **environment})
     expect(done.returncode == 2 and text in done.stderr, f"{arguments}: {done.returncode} {done.stderr[:300]}")
 
 
@@ -119,6 +119,34 @@ def check_sizes(folder, at, *arguments, code=0):
     return done.stderr, [rule["at"] for rule in json.loads(done.stdout)["rules"]] if code == 0 else []
 
 
+def test_summary(folder):
+    """The file of --summary is held to what -o is: inputs, other models and binary files stay as they are."""
+    for name in ("m.onnx", "other.onnx"):
+        copy(MODEL, os.path.join(folder, name))
+    write(os.path.join(folder, "b.toml"), '[budget]\nmacs = "1 GMAC"\n')
+    with open(os.path.join(folder, "weights.bin"), "wb") as file:
+        file.write(b"abc\0def")
+    os.symlink("m.onnx", os.path.join(folder, "link.md"))
+    os.link(os.path.join(folder, "b.toml"), os.path.join(folder, "hard.md"))
+    os.mkdir(os.path.join(folder, "folder.md"))
+    reasons = {"m.onnx": "the input 'm.onnx'", "link.md": "the input 'm.onnx'", "b.toml": "the input 'b.toml'", "hard.md": "the input 'b.toml'",
+               "other.onnx": "it is an ONNX model", "weights.bin": "it is no text file", "folder.md": "Is a directory"}
+    contents = {name: os.path.isfile(os.path.join(folder, name)) and open(os.path.join(folder, name), "rb").read() for name in reasons}
+    call = ("check", "m.onnx", "--budgets", "b.toml", "--summary")
+    for name, reason in reasons.items():
+        expect_error(reason, *call, cwd=folder, GITHUB_STEP_SUMMARY=name)
+        expect(not contents[name] or open(os.path.join(folder, name), "rb").read() == contents[name], f"--summary wrote to {name}")
+    expect_error("two outputs have one name", *call, "-o", "s.md", cwd=folder, GITHUB_STEP_SUMMARY="./s.md")
+    write(os.path.join(folder, "s.md"), "before\n")
+    limited = ["bash", "-c", 'ulimit -f 0; exec "$@"', "_", PROGRAM, *call, "--format", "github"]
+    done = subprocess.run(limited, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "GITHUB_STEP_SUMMARY": "s.md"})
+    expect(done.returncode == 2 and "File too large" in done.stderr, f"a full disk: {done.returncode} {done.stderr}")
+    expect(read(os.path.join(folder, "s.md")) == "before\n", "an error leaves the summary")
+    for environment in ({}, {"GITHUB_STEP_SUMMARY": ""}, {"GITHUB_STEP_SUMMARY": "new.md"}, {"GITHUB_STEP_SUMMARY": "/dev/null"}):
+        run(*call, cwd=folder, **environment)
+    expect("| rule |" in read(os.path.join(folder, "new.md")), "a summary that is new")
+
+
 def test_sizes(folder):
     """Of several models some have the symbols of [at]. A name that none has is a mistake."""
     for name in ("lstm", "resnet50"):
@@ -170,6 +198,7 @@ def test_attacks(folder):
     for name in ("gitlab", "sarif", "benchmark", "badge", "json"):
         json.loads(texts[name])
     comment = texts["comment"]
+    expect(is_plain(os.path.join(folder, "out.comment")) == "", f"names that attack are plain: {is_plain(os.path.join(folder, 'out.comment'))}")
     expect(len(comment) <= 60_000, "a comment's length")
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", comment)
     tags = set(re.findall(r"<[^>]*>", outside))
@@ -323,9 +352,24 @@ def test_review(folder):
     expect_refused_out(folder)
     write(os.path.join(folder, "mine.toml"), "[budget]\nmacs = 1\n")
     expect("Budgets are read from the base" in review(folder, 0, BUDGETS="mine.toml"), "budgets that are new")
+    test_review_of_links(folder)
     git("rm", "-q", "old.onnx", "a b.onnx", cwd=folder)
     expect("Models that are gone: `old.onnx` and 1 other" in review(folder, 0), "models that are gone")
     expect(is_plain(os.path.join(folder, "out", "comment.md")) == "", "a plain comment")
+
+
+def test_review_of_links(folder):
+    """A link brings no model from elsewhere into a comment, and is an error."""
+    with tempfile.TemporaryDirectory() as elsewhere:
+        secret = os.path.join(elsewhere, "secret.onnx")
+        copy(os.path.join(ROOT, "models", "mobilenet-v3-large.onnx"), secret)
+        os.symlink(secret, os.path.join(folder, "link.onnx"))
+        git("add", "link.onnx", cwd=folder)
+        text = review(folder, 2)
+    expect("'link.onnx' is a symbolic link, which is not followed" in text, f"a link: {text}")
+    expect("Conv" not in text and "an error came first (the log says which): 1 of" in text, f"a link: {text}")
+    expect("link.onnx" not in review(folder, 0, MODELS="*.onnx\n:!link.onnx"), "a link that is left out")
+    git("rm", "-qf", "link.onnx", cwd=folder)
 
 
 def test_templates(folder):
@@ -361,24 +405,9 @@ def test_templates(folder):
 
 
 def is_plain(path):
-    done = subprocess.run([os.path.join(ROOT, "tools", "ci", "plain_comment.sh"), path], capture_output=True, text=True, check=False)
+    done = subprocess.run([os.path.join(ROOT, "tools", "ci", "plain_comment.py"), path], capture_output=True, text=True, check=False)
     expect((done.returncode == 0) == (done.stderr == ""), f"a reason: {done.stderr}")
     return done.stderr
-
-
-# What a comment of ours never holds, and what it may hold. Backticks, bars and folds are where a reader of the text could be fooled.
-REFUSED = ["hi @x", "<img src=x>", "[a](b)", "![a](b)", "[a]: /x", "http://x", "www.x.org", "see #12", "deadbeef", "`a` <b> `c`", "` <b>",
-           "`a` ``<img>` b", "\\` <b> `", "| `a | <b> ` |", "a | b\n--- | ---\n`a | <b> `", "| a | b |\n| - | - |\n`a | <b> `", "<!-- x -->",
-           "<!-- onnxflops:x --> <b>", "```", "<details>\n`<b>`", "</details>\n<!-- onnxflops:diff:m -->\n`<b>`", "a\x1b[31m", "x" * 60_001]
-PLAIN = ["a `<b>` c", "``a` <b> ``", "`a``<b>`", "```` ` ````", "| `a \\| <b>` |", "- `a|b`", "<details><summary>x</summary>\n\n| `a` |\n\n</details>",
-         "&lt;0.1, 1,630", "<!-- onnxflops:diff:models/m.onnx -->\n**`m`** FLOPs"]
-
-
-def test_plain_comments(folder):
-    path = os.path.join(folder, "comment.md")
-    for text in REFUSED + PLAIN:
-        write(path, text + "\n")
-        expect((is_plain(path) == "") == (text in PLAIN), f"plain: {text[:60]!r}: {is_plain(path)}")
 
 
 def test_workflows(folder):
@@ -427,7 +456,7 @@ def hostile_fork(folder, script, environment):
 
 
 def main():
-    for test in (test_formats, test_sizes, test_initial_budgets, test_attacks, test_plain_comments, test_workflows, test_repository, test_git_of_others, test_check_of_revisions, test_review, test_templates):
+    for test in (test_formats, test_summary, test_sizes, test_initial_budgets, test_attacks, test_workflows, test_repository, test_git_of_others, test_check_of_revisions, test_review, test_templates):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("\n".join(FAULTS))

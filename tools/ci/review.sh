@@ -62,6 +62,13 @@ name_gone() {
   say "Models that are gone: $names"
 }
 for model in "${models[@]}"; do
+  # What it points to may lie outside of the repository, and would be shown in the comment.
+  if [ -L "$model" ]; then
+    printf "review.sh: '%q' is a symbolic link, which is not followed: take it out of MODELS or make it a file\n" "$model" >&2
+    worse 2
+    broken=$((broken + 1))
+    continue
+  fi
   if ! "$onnxflops" diff --git "$base" --base-missing ok --threshold "${THRESHOLD:-0.1%}" --comment -o "$work/diff.md" -- "$model"; then
     worse 2
     broken=$((broken + 1))
