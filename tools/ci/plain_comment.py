@@ -23,7 +23,7 @@ NOT_PRINTABLE = (
 
 # Titles of kQuantities in src/cost/amounts.h. A test compares both.
 QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param bytes", "bytes read", "bytes written", "foldable FLOPs",
-              "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound")
+              "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate")
 TITLES = ("", "module", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
           "params", *("base " + title for title in QUANTITIES))
 WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "-")
