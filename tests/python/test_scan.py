@@ -45,10 +45,87 @@ def test_resumes(tmp_path):
     late.write_bytes((ROOT / "models/lstm.onnx").read_bytes())
     parts = sorted(os.listdir(out))
     rows = rows_of(onnxflops.scan([*sources, str(MODELS[1])], out))
-    assert rows[str(late)]["error"] and len(rows) == 3 and len(set(parts) & set(os.listdir(out))) == 1
-    rows = rows_of(onnxflops.scan(sources, out, retry=True))
-    assert rows[str(late)]["error"] is None and len(rows) == 3
+    assert rows[str(late)]["error"] is None and len(rows) == 3 and "part-x.parquet.tmp" not in os.listdir(out)
+    parts = sorted(os.listdir(out))
+    assert rows_of(onnxflops.scan(sources, out)) == rows and sorted(os.listdir(out)) == parts
     assert rows_of(onnxflops.scan([], tmp_path / "none")) == {}
+
+
+def test_retry(tmp_path, monkeypatch):
+    need("pyarrow")
+    out, source = tmp_path / "out", str(MODELS[0])
+    with monkeypatch.context() as context:
+        context.setattr("onnxflops._scan.load", failing)
+        assert "busy" in rows_of(onnxflops.scan([source], out))[source]["error"]
+    assert "busy" in rows_of(onnxflops.scan([source], out))[source]["error"]
+    assert rows_of(onnxflops.scan([source], out, retry=True))[source]["error"] is None
+
+
+def failing(source):
+    raise OSError("busy")
+
+
+def test_rows_are_replaced(tmp_path, monkeypatch):
+    """What a row depends on: the file, the options and the files that they name, the version."""
+    need("pyarrow")
+    out, model, rules, kept = tmp_path / "out", tmp_path / "m.onnx", tmp_path / "rules.toml", str(MODELS[0])
+    data = (ROOT / "models/custom-op.onnx").read_bytes()
+    model.write_bytes(data)
+    rules.write_text(rule(2))
+    sources, seen = [str(model), kept], []
+
+    def scan(**count):
+        rows = rows_of(onnxflops.scan(sources, out, count=count))
+        assert set(rows) == set(sources) and rows_of(onnxflops.scan(sources, out, count=count)) == rows
+        report = onnxflops.load(str(model)).count(**count)
+        assert rows[str(model)]["report"] == report.to_json()
+        seen.append(rows[str(model)]["key"])
+
+    scan()
+    scan(batch=1)
+    scan(batch=2)
+    scan(rules=str(rules))
+    rules.write_text(rule(3))
+    scan(rules=str(rules))
+    # The same size and time.
+    model.write_bytes(data.replace(b"batch", b"hatch"))
+    os.utime(model, ns=(0, 0))
+    scan(rules=str(rules))
+    monkeypatch.setattr("onnxflops._keys._core.VERSION", "another")
+    scan(rules=str(rules))
+    assert len(set(seen)) == len(seen)
+
+
+def rule(products):
+    """The cost of an operator of custom-op.onnx."""
+    return (ROOT / "models/custom-op.toml").read_text().replace('mul = "2*', f'mul = "{products}*')
+
+
+def test_rows_of_others_stay(tmp_path):
+    need("pyarrow")
+    out, sources = tmp_path / "out", [str(p) for p in MODELS[:5]]
+    before = rows_of(onnxflops.scan(sources, out))
+    rows = rows_of(onnxflops.scan(sources[:2], out, count={"causal": "half"}))
+    assert {s: rows[s] for s in sources[2:]} == {s: before[s] for s in sources[2:]} and set(rows) == set(sources)
+    assert rows[sources[0]]["key"] != before[sources[0]]["key"]
+
+
+def test_weights_make_no_difference(tmp_path):
+    """Of a large file the graph is hashed, not its weights."""
+    from onnxflops._keys import key_of
+
+    path = tmp_path / "large.onnx"
+    write_large(path, gigabytes=0.2)
+    key = key_of(str(path), {}, {})
+    with open(path, "r+b") as file:
+        file.seek(10**8)
+        file.write(b"weight")
+    assert key_of(str(path), {}, {}) == key
+    with open(path, "r+b") as file:
+        graph = (ROOT / "models/gpt2.onnx").read_bytes()
+        file.seek(-len(graph) + graph.index(b"MatMul"), os.SEEK_END)
+        file.write(b"NatMul")
+    assert key_of(str(path), {}, {}) != key
 
 
 def test_arguments(tmp_path):
@@ -112,8 +189,6 @@ def write_large(path, gigabytes=1.9):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    ranges = True
-    sent = 0
 
     def do_HEAD(self):
         self.answer(body=False)
@@ -138,6 +213,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(200)
         if self.server.ranges:
             self.send_header("Accept-Ranges", "bytes")
+        if self.server.marks:
+            self.send_header("ETag", f'"{os.stat(path).st_mtime_ns}"')
         self.send_header("Content-Length", str(end - start))
         self.end_headers()
         if body:
@@ -160,9 +237,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server(tmp_path):
     made = []
 
-    def serve(ranges):
+    def serve(ranges, marks=False):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.folder, server.ranges, server.sent, server.requests = str(tmp_path), ranges, 0, []
+        server.marks = marks
         threading.Thread(target=server.serve_forever, daemon=True).start()
         made.append(server)
         return server, f"http://127.0.0.1:{server.server_port}"
@@ -185,6 +263,22 @@ def test_ranges(tmp_path, server):
     assert running.sent < 0.01 * 1.9e9 and large["fetched_bytes"] <= running.sent
     assert rows[urls[1]]["error"] is None and rows[urls[2]]["error"]
     assert rows[urls[0]]["params"] == onnxflops.load(str(tmp_path / "large.onnx")).count().params
+
+
+@pytest.mark.parametrize("marks", [False, True])
+def test_url_that_changes(marks, tmp_path, server):
+    """A server's ETag tells whether a row is up to date. Without one it is counted again."""
+    need("pyarrow", "fsspec", "aiohttp")
+    running, address = server(ranges=True, marks=marks)
+    for name in ("gpt2", "gpt2", "lstm"):
+        data = (ROOT / f"models/{name}.onnx").read_bytes()
+        again = (tmp_path / "m.onnx").exists() and (tmp_path / "m.onnx").read_bytes() == data
+        if not again:
+            (tmp_path / "m.onnx").write_bytes(data)
+        before = len(running.requests)
+        row = rows_of(onnxflops.scan([f"{address}/m.onnx"], tmp_path / "out"))[f"{address}/m.onnx"]
+        assert row["flops_expr"] == str(onnxflops.load(ROOT / f"models/{name}.onnx").count().flops)
+        assert (len(running.requests) == before) == (marks and again)
 
 
 def test_server_without_ranges(tmp_path, server):

@@ -38,7 +38,7 @@ _MOST_DEPTH = 64
 class _Remote:
     """Bytes of a file by range, written to the same place of a local one."""
 
-    def __init__(self, file: Any, path: str, size: int, copy: IO[bytes]) -> None:
+    def __init__(self, file: Any, path: str, size: int, copy: Any) -> None:
         self._file, self._path, self.size, self._copy = file, path, size, copy
         self._start, self._data, self._block = 0, b"", _BLOCK
         self.fetched = 0
@@ -107,6 +107,26 @@ def _walk(remote: _Remote, kind: str, at: int, end: int, depth: int = 0) -> None
             at += size
         else:
             raise InvalidError(f"{remote._path}: is not ONNX: wire type {wire}")
+
+
+class _Pieces:
+    """Where a walk puts what it reads: a list."""
+
+    def __init__(self) -> None:
+        self.at, self.pieces = 0, list[tuple[int, bytes]]()
+
+    def seek(self, at: int) -> None:
+        self.at = at
+
+    def write(self, data: bytes) -> None:
+        self.pieces.append((self.at, data))
+
+
+def graph_bytes(file: IO[bytes], path: str, size: int) -> list[tuple[int, bytes]]:
+    """What is not weights of a model, in pieces with their places."""
+    pieces = _Pieces()
+    _walk(_Remote(file, path, size, pieces), "model", 0, size)
+    return pieces.pieces
 
 
 def load_url(url: str, *, most_bytes: int, options: Optional[dict[str, Any]] = None) -> tuple[Model, int]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 from onnxflops._errors import InvalidError, OnnxflopsError
+from onnxflops._keys import key_of
 from onnxflops._load import load
 from onnxflops._ranges import load_url
 
@@ -38,8 +39,12 @@ def scan(
     `sources` are paths and URLs of fsspec (https://, s3://, hf://); of a URL only the bytes that are
     needed are fetched. A row has the source; flops, macs, params and others as decimals, which are null
     while a size is open, and as formulas (flops_expr); the whole report as JSON; or the error of a model
-    that cannot be counted. Sources that `out` has already are left out, with `retry` unless they failed,
-    so a scan that was stopped goes on. `count` are arguments of Model.count().
+    that cannot be counted. `count` are arguments of Model.count().
+
+    A scan that was stopped goes on: sources that `out` has already are left out, with `retry` unless they
+    failed. A row is replaced if the source, `count`, a file that it names, or the version of onnxflops
+    changed since. Of a URL the server's ETag or time tells; where it gives none, the source is counted
+    again.
 
     `engine` "local" uses threads of this machine, "dask" a distributed.Client (`client`, or a cluster
     of this machine), "ray" a cluster of Ray. `most_bytes` bounds what is downloaded from a server
@@ -52,11 +57,10 @@ def scan(
     if isinstance(sources, (str, bytes, os.PathLike)):
         raise TypeError("scan(): sources is a list of paths and URLs")
     os.makedirs(out, exist_ok=True)
-    done = _done(out, retry)
+    known = _known(out, retry)
     tasks = []
     for source in dict.fromkeys(os.fspath(s) for s in sources):
-        if source not in done:
-            tasks.append((source, most_bytes, storage_options or {}, count or {}))
+        tasks.append((source, most_bytes, storage_options or {}, count or {}, known.get(_as_text(source))))
     engines = {"local": _local, "dask": _dask, "ray": _ray}
     if engine not in engines:
         raise InvalidError(f"scan(): engine {engine!r}: it should be local, dask or ray")
@@ -64,20 +68,26 @@ def scan(
     rows = engines[engine](tasks, workers, client) if tasks else iter(())
     try:
         for row in rows:
+            if row is None:
+                continue
             part.append(row)
             if len(part) == _ROWS_OF_A_PART:
-                _write(out, part)
+                _replace(out, part, known)
                 part = []
     finally:
         if part or not os.listdir(out):
-            _write(out, part)
+            _replace(out, part, known)
     return _dataset(out)
 
 
-def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any]]) -> Row:
-    """The row of a source. What is wrong with it is the row's error."""
-    source, most_bytes, storage_options, count = task
-    row: Row = {"source": source, "fetched_bytes": None}
+def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any], Optional[str]]) -> Optional[Row]:
+    """The row of a source, or None if the one that is there has the same key. What is wrong is the row's error."""
+    source, most_bytes, storage_options, count, known = task
+    # Before the file is read: if it changes meanwhile, the row is out of date.
+    key = key_of(source, count, storage_options)
+    if key is not None and key == known:
+        return None
+    row: Row = {"source": source, "key": key, "fetched_bytes": None}
     try:
         if "://" in source:
             model, row["fetched_bytes"] = load_url(source, most_bytes=most_bytes, options=storage_options)
@@ -100,7 +110,7 @@ def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any]]) -> Row:
 def _schema() -> Any:
     import pyarrow as pa
 
-    fields = [("source", pa.string()), ("error", pa.string()), ("fetched_bytes", pa.int64())]
+    fields = [("source", pa.string()), ("key", pa.string()), ("error", pa.string()), ("fetched_bytes", pa.int64())]
     for name in _FIGURES:
         fields += [(name, pa.decimal128(38, 0)), (name + "_expr", pa.string())]
     return pa.schema([*fields, ("lower_bound", pa.bool_()), ("report", pa.string())])
@@ -119,7 +129,11 @@ def _write(out: Union[str, "os.PathLike[str]"], rows: list[Row]) -> None:
 
 def _text(row: Row) -> Row:
     """Paths may hold bytes that are no text."""
-    return {k: v.encode("utf-8", "backslashreplace").decode() for k, v in row.items() if isinstance(v, str)}
+    return {k: _as_text(v) for k, v in row.items() if isinstance(v, str)}
+
+
+def _as_text(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _dataset(out: Union[str, "os.PathLike[str]"]) -> pyarrow.dataset.Dataset:
@@ -129,27 +143,40 @@ def _dataset(out: Union[str, "os.PathLike[str]"]) -> pyarrow.dataset.Dataset:
     return pyarrow.dataset.dataset(files, schema=_schema(), format="parquet")
 
 
-def _done(out: Union[str, "os.PathLike[str]"], retry: bool) -> set[str]:
-    """Sources that the dataset has. With `retry`, parts are written again without rows that failed."""
+def _parts(out: Union[str, "os.PathLike[str]"]) -> Iterator[tuple[str, list[Row]]]:
+    """The files of a dataset, with their rows."""
     import pyarrow.parquet
 
-    done: set[str] = set()
-    for name in os.listdir(out):
+    for name in sorted(os.listdir(out)):
         path = os.path.join(out, name)
+        if name.endswith(".parquet"):
+            yield path, pyarrow.parquet.read_table(path, schema=_schema()).to_pylist()
+
+
+def _known(out: Union[str, "os.PathLike[str]"], retry: bool) -> dict[str, Optional[str]]:
+    """The key of each row that the dataset has. With `retry`, that of a row that failed is nothing's key."""
+    for name in os.listdir(out):
         if name.endswith(".parquet.tmp"):
-            os.remove(path)
-        if not name.endswith(".parquet"):
-            continue
-        rows = pyarrow.parquet.read_table(path, schema=_schema()).to_pylist()
-        kept = [row for row in rows if not (retry and row["error"] is not None)]
-        if len(kept) < len(rows):
-            _write(out, kept)
-            os.remove(path)
-        done.update(row["source"] for row in kept)
-    return done
+            os.remove(os.path.join(out, name))
+    rows = [row for _, part in _parts(out) for row in part]
+    return {row["source"]: None if retry and row["error"] is not None else row["key"] for row in rows}
 
 
-def _local(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Row]:
+def _replace(out: Union[str, "os.PathLike[str]"], rows: list[Row], known: dict[str, Optional[str]]) -> None:
+    """Writes rows, after those of the same sources are gone: a scan that is stopped in between counts them again."""
+    old = {_as_text(row["source"]) for row in rows} & known.keys()
+    if old:
+        for path, part in list(_parts(out)):
+            kept = [row for row in part if row["source"] not in old]
+            if len(kept) == len(part):
+                continue
+            if kept:
+                _write(out, kept)
+            os.remove(path)
+    _write(out, rows)
+
+
+def _local(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Optional[Row]]:
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     # Counting is done without the GIL, and fetching waits.
@@ -159,7 +186,7 @@ def _local(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Ro
             yield future.result()
 
 
-def _dask(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Row]:
+def _dask(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Optional[Row]]:
     try:
         import distributed
     except ImportError as error:
@@ -173,7 +200,7 @@ def _dask(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Row
             used.close()
 
 
-def _ray(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Row]:
+def _ray(tasks: list[Any], workers: Optional[int], client: Any) -> Iterator[Optional[Row]]:
     try:
         import ray
     except ImportError as error:
