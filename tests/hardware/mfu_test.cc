@@ -369,6 +369,39 @@ TEST(MfuTest, RatesOfOneStepAgree) {
   }
 }
 
+// Attention of 2 heads, 8 queries and keys, 6 wide. Flash attention executes Q K' again: 2 x
+// 8 x 8 x 6 MACs, and 2 operations for each of 2 x 64 scores. They are no work of the model.
+TEST(MfuTest, FlashAttentionIsRecomputation) {
+  const Model model = ModelFromText(
+      "g (float[1,2,8,6] q, float[1,2,8,6] k, float[1,2,8,6] v) => (float[1,2,8,6] y) "
+      "{ y = Attention(q, k, v) }",
+      23);
+  MfuOptions math = Eight(1), flash = Eight(1);
+  math.count.training = flash.count.training = TrainingOptions{.input_gradients = true};
+  flash.count.training->attention = AttentionBackward::kFlash;
+  const absl::StatusOr<MfuReport> kept = CountMfu(model, math), again = CountMfu(model, flash);
+  ASSERT_TRUE(kept.ok() && again.ok()) << kept.status() << again.status();
+  EXPECT_EQ(again->training_flops, kept->training_flops);
+  EXPECT_EQ(again->mfu, kept->mfu);
+  EXPECT_EQ(kept->recompute_flops, 0);
+  EXPECT_EQ(again->recompute_flops, 2 * (2 * 8 * 8 * 6) + 2 * (2 * 8 * 8));
+  EXPECT_GT(again->hfu, again->mfu);
+}
+
+TEST(MfuTest, BatchPerDevice) {
+  const Model open = ModelFromText("g (float[n,3] x) => (float[n,3] y) { y = Add(x, x) }", 17);
+  const Model fixed = ModelFromText("g (float[2,3] x) => (float[2,3] y) { y = Add(x, x) }", 17);
+  MfuOptions options = Eight(1);
+  options.batch_per_device = 4;
+  const absl::StatusOr<MfuReport> report = CountMfu(open, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->batch, 32);
+  EXPECT_EQ(report->forward_flops, 32 * 3);
+  EXPECT_EQ(CountMfu(fixed, options).status().code(), absl::StatusCode::kFailedPrecondition);
+  options.count.bindings = {{"n", 32}};
+  EXPECT_EQ(CountMfu(open, options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(MfuTest, AboveOneIsShownWithReasons) {
   const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx");
   ASSERT_TRUE(model.ok()) << model.status();
