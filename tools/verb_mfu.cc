@@ -24,7 +24,8 @@ constexpr VerbHelp kVerbMfuHelp = {
     R"(Model FLOPs utilisation: the FLOPs of a training step, counted from the model's
 graph, over what the devices could do in that time. HFU counts recomputed
 activations and attention scores, too. --dim gives the batch of all devices,
---batch-per-device that of one. There is no default device. A table shows what readers with another formula would get.
+--batch-per-device that of one. There is no default device. A table shows what
+readers with another formula would get.
 )",
     R"(  A step of 512 images on eight H100s took 0.412 s:
     onnxflops mfu clip.onnx --dim batch=512 --step-time 0.412 --devices 8 \
