@@ -20,7 +20,7 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr VerbHelp kVerbMfuHelp = {
-    "onnxflops mfu MODEL --step-time SECONDS --device NAME --dtype D [options]",
+    "onnxflops mfu MODEL --step-time TIME --device NAME --dtype D [options]",
     R"(Model FLOPs utilisation: the FLOPs of a training step, counted from the model's
 graph, over what the devices could do in that time. HFU counts recomputed
 activations and attention scores, too. --dim gives the batch of all devices,
