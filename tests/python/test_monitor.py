@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import onnxflops
 import pytest
@@ -136,6 +137,10 @@ def test_the_log_says_what_a_figure_is_not(gpt2):
         sizes = sizes or {name: 2 for name in perf.work.needs}
         with pytest.warns(RuntimeWarning, match="cannot be" if key == "above_peak" else "lower bound"):
             assert any(name.endswith(key) for name in perf.step(**sizes))
+        clock.now += 0.75
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert perf.step(**sizes)  # it is said once
 
 
 def test_resumed(gpt2):

@@ -63,7 +63,8 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
 
     def _sizes_of(self, batch: Any) -> dict[str, int]:
         """What the tensors of a batch say of the model's sizes."""
-        work, found = self.perf.work, {}
+        work = self.perf.work
+        found: dict[str, int] = {}
         tensors = {name: x.shape for name, x in batch.items() if hasattr(x, "shape")} if hasattr(batch, "items") else {}
         for name, shape in tensors.items():
             if len(shape) > 0:

@@ -118,10 +118,10 @@ class Perf:
         """Of a step of these sizes, forward and backward."""
         return self.work.flops_of(sizes)
 
-    def warn(self, text: str) -> None:
-        """Says something once."""
-        if text not in self._told:
-            self._told.add(text)
+    def warn(self, text: str, about: str = "") -> None:
+        """Says something once: `about` is what, where the text has figures that change."""
+        if (about or text) not in self._told:
+            self._told.add(about or text)
             warnings.warn(f"onnxflops: {text}", RuntimeWarning, stacklevel=3)
 
     def begin(self, step: int) -> None:
@@ -192,7 +192,8 @@ class Perf:
             found["perf/mfu_is_above_peak"] = 1.0
             self.warn(
                 f"perf/mfu is {100 * mfu:.4g} %, and more than 100 % cannot be: check devices ({self.peak / self._device_peak:g}), "
-                "the peak and its dtype, and the sizes of a step"
+                "the peak and its dtype, and the sizes of a step",
+                "above the peak",
             )
 
 
