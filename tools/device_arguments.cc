@@ -1,8 +1,12 @@
 #include "tools/device_arguments.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/hardware/roofline.h"
@@ -24,7 +28,8 @@ absl::StatusOr<std::vector<Device>> DevicesFileArgument::Parse() const {
 }
 
 void RateArguments::AddTo(OptionList* list) {
-  list->AddValue("--step-time", "SECONDS", &step_time, "How long a training step takes.");
+  list->AddValue("--step-time", "TIME", &step_time,
+                 "How long a training step takes: 0.31, 310ms, 1.5min. Without a unit, seconds.");
   list->AddValue("--steps-per-second", "N", &steps, "Instead of --step-time.");
   list->AddValue("--samples-per-second", "N", &samples,
                  "Instead of --step-time: of the batch, over all devices.");
@@ -37,13 +42,30 @@ bool RateArguments::given() const {
 }
 
 absl::Status RateArguments::Parse(StepRate* rate, int64_t* count) const {
-  ASSIGN_OR_RETURN(rate->step_seconds,
-                   ParsePositive("--step-time", step_time, "a number of seconds"));
+  ASSIGN_OR_RETURN(rate->step_seconds, ParseSeconds("--step-time", step_time));
   ASSIGN_OR_RETURN(rate->steps_per_second, ParsePositive("--steps-per-second", steps));
   ASSIGN_OR_RETURN(rate->samples_per_second, ParsePositive("--samples-per-second", samples));
   ASSIGN_OR_RETURN(rate->tokens_per_second, ParsePositive("--tokens-per-second", tokens));
   ASSIGN_OR_RETURN(*count, ParsePositiveWhole("--devices", devices));
   return absl::OkStatus();
+}
+
+absl::StatusOr<double> ParseSeconds(absl::string_view option, const std::string& text) {
+  constexpr std::pair<absl::string_view, double> kUnits[] = {
+      {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}, {"s", 1}};
+  absl::string_view number = text;
+  double factor = 1;
+  for (const auto& [unit, seconds] : kUnits) {
+    if (!absl::ConsumeSuffix(&number, unit)) continue;
+    factor = seconds;
+    break;
+  }
+  number = absl::StripAsciiWhitespace(number);
+  if (number.empty() != text.empty()) number = text;  // a unit alone
+  const absl::StatusOr<double> value = ParsePositive(option, std::string(number));
+  if (value.ok()) return *value * factor;
+  return absl::InvalidArgumentError(absl::StrCat(
+      option, " ", Quoted(text), ": it should be a time above 0, as 0.31, 310ms, 2 s or 1.5min"));
 }
 
 absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text,

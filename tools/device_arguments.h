@@ -33,6 +33,8 @@ struct RateArguments {
   absl::Status Parse(StepRate* rate, int64_t* devices) const;
 };
 
+// Seconds, of a number with or without a unit; 0 where nothing was given.
+absl::StatusOr<double> ParseSeconds(absl::string_view option, const std::string& text);
 // A number above 0; 0 where nothing was given. `what` it should be, for the error.
 absl::StatusOr<double> ParsePositive(absl::string_view option, const std::string& text,
                                      absl::string_view what = "a number");

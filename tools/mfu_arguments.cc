@@ -54,6 +54,9 @@ void MfuArguments::AddPeakTo(OptionList* list) {
 void MfuArguments::AddRateTo(OptionList* list) {
   rate.AddTo(list);
   AddPeakTo(list);
+  list->AddValue("--batch-per-device", "N", &batch_per_device,
+                 "The batch of one device in a run of the model, instead of --dim with that of all "
+                 "devices.");
   list->AddValue("--grad-accumulation", "N", &accumulation,
                  "Runs of the model before a step of the optimizer. Default: 1.");
   list->AddValue("--measured-flops", "N", &measured,
@@ -85,6 +88,10 @@ absl::StatusOr<MfuOptions> MfuArguments::Parse() const {
   ASSIGN_OR_RETURN(options.count.causal, causal.Parse());
   ASSIGN_OR_RETURN(options.count.training, training.Parse());
   RETURN_IF_ERROR(rate.Parse(&options.rate, &options.devices));
+  if (!batch_per_device.empty()) {
+    ASSIGN_OR_RETURN(options.batch_per_device,
+                     ParsePositiveWhole("--batch-per-device", batch_per_device));
+  }
   ASSIGN_OR_RETURN(options.grad_accumulation,
                    ParsePositiveWhole("--grad-accumulation", accumulation));
   ASSIGN_OR_RETURN(options.measured_flops, ParseMeasured(measured));

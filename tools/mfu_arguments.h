@@ -20,7 +20,7 @@ struct MfuArguments {
   TrainingArguments training;
   DevicesFileArgument devices_file;
   RateArguments rate;
-  std::string accumulation = "1", device, dtype, peak, measured, convention;
+  std::string batch_per_device, accumulation = "1", device, dtype, peak, measured, convention;
   std::vector<std::string> parameters;
 
   void AddTo(OptionList* list);

@@ -20,11 +20,12 @@ namespace onnxflops::tools {
 namespace {
 
 constexpr VerbHelp kVerbMfuHelp = {
-    "onnxflops mfu MODEL --step-time SECONDS --device NAME --dtype D [options]",
+    "onnxflops mfu MODEL --step-time TIME --device NAME --dtype D [options]",
     R"(Model FLOPs utilisation: the FLOPs of a training step, counted from the model's
 graph, over what the devices could do in that time. HFU counts recomputed
-activations, too. --dim gives the batch of all devices. There is no default
-device. A table shows what readers with another formula would get.
+activations and attention scores, too. --dim gives the batch of all devices,
+--batch-per-device that of one. There is no default device. A table shows what
+readers with another formula would get.
 )",
     R"(  A step of 512 images on eight H100s took 0.412 s:
     onnxflops mfu clip.onnx --dim batch=512 --step-time 0.412 --devices 8 \
@@ -38,8 +39,8 @@ device. A table shows what readers with another formula would get.
     onnxflops mfu gpt2.onnx --dim batch=8,seq=1024 --step-time 0.1 \
       --peak 312e12 --measured-flops 9.1e12
 
-Exit codes: 0 success, 1 --strict failed (a utilisation above 1, or nodes that
-are not counted), 2 error.
+Exit codes: 0 success, 1 a utilisation above 100 %, or --strict failed (nodes
+that are not counted), 2 error.
 )"};
 
 struct MfuCall {
@@ -51,17 +52,20 @@ struct MfuCall {
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 1);
     mfu.AddTo(list);
-    list->AddFlag("--strict", &strict,
-                  "Exit with 1 if a utilisation is above 1, or a node is not counted.");
+    list->AddFlag("--strict", &strict, "Exit with 1 also if a node is not counted.");
     output.AddTo(list, {"table", "json", "csv", "markdown", "html"});
   }
 };
 
-std::string Objection(const MfuReport& report) {
+// Why the call fails though there is a report: "" where it does not.
+std::string Objection(const MfuReport& report, bool strict) {
   if (report.mfu > 1 || report.hfu > 1) {
-    return absl::StrFormat("a utilisation is above 1: MFU %.4g, HFU %.4g", report.mfu, report.hfu);
+    constexpr double kPercent = 100;
+    return absl::StrCat(absl::StrFormat("MFU %.4g %%, HFU %.4g %%: more than 100 %% cannot be. ",
+                                        kPercent * report.mfu, kPercent * report.hfu),
+                        "Check the time of a step, --dim, --devices and the peak");
   }
-  return report.lower_bound ? "not all nodes are counted" : "";
+  return strict && report.lower_bound ? "--strict: not all nodes are counted" : "";
 }
 
 }  // namespace
@@ -91,9 +95,9 @@ absl::StatusOr<ExitCode> RunMfu(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const MfuReport report, CountMfu(model, options));
   RETURN_IF_ERROR(WriteOutput(Render(report, format, style), args.output.file,
                               {path, args.mfu.sizes.rules.file, args.mfu.devices_file.file}));
-  const std::string objection = args.strict ? Objection(report) : "";
+  const std::string objection = Objection(report, args.strict);
   if (objection.empty()) return kFine;
-  WriteError(absl::StrCat("--strict: ", Escaped(path), ": ", objection));
+  WriteError(absl::StrCat(Escaped(path), ": ", objection));
   return kFailed;
 }
 

@@ -21,7 +21,7 @@
 #include "src/base/limits.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
-#include "src/graph/symbol_origin.h"
+#include "src/graph/model.h"
 #include "src/monitor/event_file.h"
 #include "src/monitor/monitor.h"
 #include "src/monitor/step_log.h"
@@ -37,10 +37,25 @@ namespace {
 constexpr VerbHelp kVerbMonitorHelp = {
     "onnxflops monitor MODEL --device NAME --dtype D [--log FILE] [options]",
     R"(Utilisation while a training runs. The log is lines of JSON, or CSV with titles:
-step, and time (seconds) or step_seconds. Sizes that vary are fields with the
-names of the model's symbols; --dim gives the others. batch_size, samples or
-images are the batch; tokens, or mask_sum, the sum of an attention mask, are the
-tokens of the step. All are of a whole step, on all devices.
+step, and time (seconds, or as ISO 8601), step_seconds, or a rate such as
+tokens_per_second. Sizes that vary are fields with the names of the model's
+symbols; --dim gives the others. A size that the model has fixed at another
+number is an error. batch_size, samples or images are the batch; tokens, or
+mask_sum, the sum of an attention mask, are the tokens of the step. All are of a
+whole step, on all devices.
+
+The names that other logs have are read as well:
+  step               trainer/global_step, train/global_step, global_step,
+                     iteration, iter, _step
+  time               timestamp, _timestamp, wall_time, _runtime
+  step_seconds       step_time, perf/step_time, device/step_time, time/iter,
+                     iteration-time; in ms: step_time_ms, iter_time_ms
+  steps_per_second   perf/steps_per_second
+  samples_per_second perf/samples_per_second, device/samples_per_sec
+  tokens_per_second  perf/tokens_per_second, tokens_per_sec
+  batch_size         global_batch_size, batch-size
+These are names of W&B, Lightning, Hugging Face, Megatron, nanoGPT and of this
+program's own output. Lines that Megatron and nanoGPT print are read, too.
 
 Every so many steps it writes a line of JSON with perf/mfu, perf/mfu_percent,
 perf/step_time, perf/steps_per_second, perf/tokens_per_second,
@@ -57,14 +72,14 @@ how old it is. What is odd about a line of the log is told on stderr.
   Its output:
     python train.py | onnxflops monitor gpt2.onnx --dim seq=1024 --peak 312e12
 
-Exit codes: 0 the log has ended, 2 error, or no line of the log is a step.
+Exit codes: 0 the log has ended, 2 error, or no figure came from the log.
 )"};
 
 struct MonitorCall {
   std::vector<std::string> models;
   MfuArguments mfu;
   std::string devices = "1", every = "10", log = "-", prometheus, tensorboard;
-  bool follow = false;
+  bool follow = false, per_sample = false;
 
   void AddTo(OptionList* list) {
     list->AddPositional("MODEL", &models, 1, 1);
@@ -74,6 +89,8 @@ struct MonitorCall {
     list->AddValue("--every", "N", &every, "Write every N steps. Default: 10.");
     list->AddValue("--devices", "N", &devices, "How many devices share the step. Default: 1.");
     mfu.AddPeakTo(list);
+    list->AddFlag("--per-sample", &per_sample,
+                  "The file fixes the batch: count its FLOPs for each sample of a step.");
     list->AddValue("--prometheus", "FILE", &prometheus,
                    "Also keep the last figures in FILE, for the textfile collector of "
                    "node_exporter. It is replaced in one step.");
@@ -87,25 +104,41 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// What a step of the model takes, with what --dim fixes.
-absl::StatusOr<StepWork> WorkOf(const Model& model, const CountOptions& options) {
+// What a step of the model takes, with what --dim fixes. MFU holds no recomputation.
+absl::StatusOr<StepWork> WorkOf(const Model& model, CountOptions options) {
+  if (options.training) options.training = WithoutRecomputation(*options.training);
   ASSIGN_OR_RETURN(const Report report, Count(model, options));
   StepWork work;
   work.flops = report.totals.training_flops;
+  work.lower_bound = report.totals.lower_bound;
   work.bindings = report.bindings;
-  for (const SymbolOrigin& symbol : report.symbols) {
-    const bool is_batch = symbol.kind == SymbolOrigin::Kind::kInput && symbol.axis == 0;
-    if (is_batch && work.batch.empty()) work.batch = symbol.name;
-  }
-  CountOptions one_token = options;
-  one_token.tokens = 1;
-  std::vector<std::string> warnings;
-  // A model may take no tokens, or the call fixes their number.
-  const absl::StatusOr<Bindings> sequences = BindSequence(*model, one_token, &warnings);
-  if (sequences.ok()) {
-    for (const auto& [name, size] : *sequences) work.sequences.push_back(name);
-  }
+  const InputSizes sizes = FindInputSizes(*model);
+  work.batch = sizes.batch;
+  work.fixed_batch = sizes.batch_size;
+  work.sequences = sizes.lengths;
+  work.fixed_length = sizes.length;
   return work;
+}
+
+// A batch that every input and output has is one of samples that do not meet.
+absl::Status CountPerSample(const ModelData& model, StepWork* work) {
+  work->per_sample = true;
+  if (!work->fixed_batch || *work->fixed_batch == 0) {
+    return absl::InvalidArgumentError(
+        "--per-sample is for a file that fixes its batch: the log gives the batch of this model");
+  }
+  for (const auto* ids : {&model.graphs[0].inputs, &model.graphs[0].outputs}) {
+    for (const ValueId id : *ids) {
+      const Value& value = model.value(id);
+      if (value.initializer || value.declared == nullptr || value.declared->dims.empty()) continue;
+      if (value.declared->dims[0].size == *work->fixed_batch) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          "--per-sample: the first dimension of ", Quoted(value.name), " is not the batch of ",
+          *work->fixed_batch,
+          ": FLOPs may not be so many for each sample. Export the model with an open batch"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Where points go.
@@ -169,12 +202,17 @@ class Complaints {
   int64_t count_ = 0;
 };
 
+absl::Status AtLine(const std::string& log, int64_t line, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(log == "-" ? "standard input" : Escaped(log), ":",
+                                                  line, ": ", status.message()));
+}
+
 absl::Status Run(const MonitorCall& call, LineReader* log, Monitor* monitor) {
   PointWriter writer(call, *monitor);
   RETURN_IF_ERROR(writer.Open());
   Complaints complaints(call.log);
   StepLog steps;
-  bool any = false;
+  bool any = false;  // is written
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<std::string> line, log->Next(kMaxLogLine));
     if (!line) break;
@@ -184,19 +222,23 @@ absl::Status Run(const MonitorCall& call, LineReader* log, Monitor* monitor) {
       continue;
     }
     if (!*record) continue;
-    any = true;
     std::vector<std::string> problems;
-    const std::optional<MonitorPoint> point = monitor->Take(**record, &problems);
+    const absl::StatusOr<std::optional<MonitorPoint>> point = monitor->Take(**record, &problems);
+    if (!point.ok()) return AtLine(call.log, log->line(), point.status());
     for (const std::string& problem : problems) complaints.Add(log->line(), problem);
-    if (point) RETURN_IF_ERROR(writer.Write(*point));
+    if (!*point) continue;
+    any = true;
+    RETURN_IF_ERROR(writer.Write(**point));
   }
   if (const std::optional<MonitorPoint> rest = monitor->Finish()) {
+    any = true;
     RETURN_IF_ERROR(writer.Write(*rest));
   }
   if (any) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(call.log == "-" ? "standard input" : Escaped(call.log),
-                   ": no line of it is a step: it should be JSON lines, or CSV with titles"));
+                   ": no line of it has a step and how long it took: it should be JSON lines, or "
+                   "CSV with titles; --help has the names"));
 }
 
 }  // namespace
@@ -228,6 +270,7 @@ absl::StatusOr<ExitCode> RunMonitor(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const Model model, LoadFor(call.models[0], mfu.count));
   ASSIGN_OR_RETURN(StepWork work, WorkOf(model, mfu.count));
+  if (call.per_sample) RETURN_IF_ERROR(CountPerSample(*model, &work));
   absl::StatusOr<LineReader> log = LineReader::Open(call.log, call.follow);
   if (!log.ok()) {
     return absl::Status(log.status().code(),

@@ -15,12 +15,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "src/api/analysis.h"
+#include "src/api/sequence.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/convention/convention.h"
 #include "src/convention/conventions.h"
 #include "src/convention/formula_facts.h"
 #include "src/report/make_report.h"
+#include "src/symbolic/symbol_name.h"
 #include "src/training/backward.h"
 
 namespace onnxflops {
@@ -55,9 +57,7 @@ class MfuMaker {
   absl::StatusOr<MfuReport> Make() {
     ASSIGN_OR_RETURN(report_, MakeReport(analysis_.inference, analysis_.counts,
                                          {.causal = options_.count.causal}));
-    const TrainingOptions training = options_.count.training.value_or(TrainingOptions());
-    ASSIGN_OR_RETURN(backward_, CountBackward(analysis_.inference, analysis_.counts,
-                                              options_.count.causal, training));
+    RETURN_IF_ERROR(CountBackwardPass());
     RETURN_IF_ERROR(FindStep());
     RETURN_IF_ERROR(FindPeakOfDevice());
     RETURN_IF_ERROR(CountStep());
@@ -67,6 +67,20 @@ class MfuMaker {
   }
 
  private:
+  // MFU holds the model's own work, so flash attention counts as if it kept its scores. What it
+  // executes beyond that is recomputation.
+  absl::Status CountBackwardPass() {
+    const TrainingOptions executed = options_.count.training.value_or(TrainingOptions());
+    const TrainingOptions kept = WithoutRecomputation(executed);
+    const auto count = [&](const TrainingOptions& training) {
+      return CountBackward(analysis_.inference, analysis_.counts, options_.count.causal, training);
+    };
+    ASSIGN_OR_RETURN(backward_, count(kept));
+    ASSIGN_OR_RETURN(const Backward run, count(executed));
+    recomputed_ = run.recomputed_flops + run.flops - backward_.flops;
+    return absl::OkStatus();
+  }
+
   absl::Status FindStep() {
     out_.model = report_.model.path;
     out_.bindings.assign(report_.bindings.begin(), report_.bindings.end());
@@ -76,6 +90,7 @@ class MfuMaker {
       return absl::InvalidArgumentError("--devices and --grad-accumulation are 1 or more");
     }
     facts_ = ReadFormulaFacts(analysis_.inference, analysis_.counts);
+    out_.batch = KnownSize(facts_.batch);
     FillParameters();
     ASSIGN_OR_RETURN(out_.step_seconds, StepSeconds(options_.rate, KnownSize(OfStep(facts_.batch)),
                                                     KnownSize(parameters_.tokens)));
@@ -144,7 +159,7 @@ class MfuMaker {
       out_.flops_per_byte = static_cast<double>(out_.forward_flops) / static_cast<double>(*bytes);
     }
     ASSIGN_OR_RETURN(out_.backward_flops, PerStep(backward));
-    ASSIGN_OR_RETURN(out_.recompute_flops, PerStep(backward_.recomputed_flops));
+    ASSIGN_OR_RETURN(out_.recompute_flops, PerStep(recomputed_));
     ASSIGN_OR_RETURN(out_.optimizer_flops, Number(report_, backward_.optimizer_flops));
     if (!options_.convention.empty()) {
       ASSIGN_OR_RETURN(out_.forward_flops, ByTool(options_.convention));
@@ -293,15 +308,40 @@ class MfuMaker {
   const Analysis& analysis_;
   const MfuOptions& options_;
   Report report_;
-  Backward backward_;
+  Backward backward_;    // that recomputes nothing
+  Expr recomputed_ = 0;  // what is executed beyond it
   FormulaFacts facts_;
   FormulaParameters parameters_;
   MfuReport out_;
 };
 
+// The options with the batch that batch_per_device gives to all devices.
+absl::StatusOr<MfuOptions> WithBatch(const ModelData& model, MfuOptions options) {
+  if (!options.batch_per_device) return options;
+  const int64_t batch = *options.batch_per_device * options.devices;
+  const InputSizes sizes = FindInputSizes(model);
+  if (sizes.batch.empty() && sizes.batch_size == batch) return options;
+  const std::string asked = absl::StrCat("--batch-per-device ", *options.batch_per_device, ": on ",
+                                         options.devices, " devices it is a batch of ", batch);
+  if (sizes.batch.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Escaped(model.path), ": ", asked, ", and ",
+                     sizes.batch_size ? absl::StrCat("the file fixes it at ", *sizes.batch_size)
+                                      : "no input has a batch with a name",
+                     ": export the model with an open batch"));
+  }
+  if (!options.count.bindings.emplace(sizes.batch, batch).second) {
+    return absl::InvalidArgumentError(absl::StrCat("--batch-per-device and --dim ",
+                                                   Escaped(BareName(sizes.batch)),
+                                                   ": one of them gives the batch"));
+  }
+  return options;
+}
+
 }  // namespace
 
-absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& options) {
+absl::StatusOr<MfuReport> CountMfu(const Model& model, const MfuOptions& given) {
+  ASSIGN_OR_RETURN(const MfuOptions options, WithBatch(*model, given));
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options.count, options.count.causal));
   return MfuMaker(analysis, options).Make();
 }

@@ -31,10 +31,13 @@ namespace onnxflops {
 
 struct MfuOptions {
   // Sizes of a step of all devices, divided by `grad_accumulation`. `training` chooses the exact
-  // backward pass instead of twice forward. `module` and `node_rows` are not used.
+  // backward pass instead of twice forward; the scores that flash attention computes again are in
+  // `recompute_flops`. `module` and `node_rows` are not used.
   CountOptions count;
   StepRate rate;
   int64_t devices = 1;
+  // Instead of the batch in `count.bindings`: of one device in one run of the model.
+  std::optional<int64_t> batch_per_device;
   int64_t grad_accumulation = 1;  // runs of the model before the optimizer's step
   // The peak: of a device in this precision, or in FLOP/s.
   std::optional<Device> device;

@@ -16,7 +16,27 @@
 namespace onnxflops {
 namespace {
 
-// [batch, tokens] of integers, of which the second has a name of its own.
+// [batch, tokens] of integers.
+bool TakesTokens(const Value& value) {
+  const DeclaredType& type = *value.declared;
+  return IsInteger(type.dtype) && type.dims.size() == 2 && !absl::StrContains(value.name, "mask");
+}
+
+// Inputs that are tensors with dimensions, and no weights.
+std::vector<const Value*> TensorInputs(const ModelData& model) {
+  std::vector<const Value*> found;
+  for (ValueId id : model.graphs[0].inputs) {
+    const Value& value = model.value(id);
+    const DeclaredType* type = value.declared;
+    if (value.initializer || type == nullptr || type->kind != TypeKind::kTensor) continue;
+    if (!type->dims.empty()) found.push_back(&value);
+  }
+  return found;
+}
+
+bool IsOpen(const DeclaredDim& dim) { return dim.size < 0 && !dim.name.empty(); }
+
+// An input of tokens whose number has a name of its own.
 struct TokenInput {
   const DeclaredDim* batch;
   std::string tokens;
@@ -24,14 +44,11 @@ struct TokenInput {
 
 std::vector<TokenInput> FindTokenInputs(const ModelData& model) {
   std::vector<TokenInput> found;
-  for (ValueId id : model.graphs[0].inputs) {
-    const Value& value = model.value(id);
-    const DeclaredType* type = value.declared;
-    if (value.initializer || type == nullptr || type->kind != TypeKind::kTensor) continue;
-    const bool is_mask = absl::StrContains(value.name, "mask");
-    if (is_mask || !IsInteger(type->dtype) || type->dims.size() != 2) continue;
-    if (type->dims[1].size >= 0 || type->dims[1].name.empty()) continue;
-    found.push_back({&type->dims[0], FileSymbol(type->dims[1].name)});
+  for (const Value* value : TensorInputs(model)) {
+    const auto& dims = value->declared->dims;
+    if (TakesTokens(*value) && IsOpen(dims[1])) {
+      found.push_back({&dims[0], FileSymbol(dims[1].name)});
+    }
   }
   return found;
 }
@@ -95,6 +112,25 @@ absl::StatusOr<Bindings> BindSequence(const ModelData& model, const CountOptions
   if (sizes.ok()) return sizes;
   return absl::Status(sizes.status().code(),
                       absl::StrCat(Escaped(model.path), ": ", sizes.status().message()));
+}
+
+// The batch is the first dimension of the first input that takes tokens, else of the first input.
+InputSizes FindInputSizes(const ModelData& model) {
+  InputSizes sizes;
+  for (const TokenInput& input : FindTokenInputs(model)) sizes.lengths.push_back(input.tokens);
+  const DeclaredDim* batch = nullptr;
+  bool by_tokens = false;
+  for (const Value* value : TensorInputs(model)) {
+    const auto& dims = value->declared->dims;
+    const bool takes_tokens = TakesTokens(*value);
+    if (batch == nullptr || (takes_tokens && !by_tokens)) batch = &dims[0];
+    if (takes_tokens && !by_tokens && dims[1].size >= 0) sizes.length = dims[1].size;
+    by_tokens = by_tokens || takes_tokens;
+  }
+  if (batch == nullptr) return sizes;
+  if (IsOpen(*batch)) sizes.batch = FileSymbol(batch->name);
+  if (batch->size >= 0) sizes.batch_size = batch->size;
+  return sizes;
 }
 
 }  // namespace onnxflops

@@ -2,6 +2,8 @@
 #ifndef ONNXFLOPS_SRC_API_SEQUENCE_H_
 #define ONNXFLOPS_SRC_API_SEQUENCE_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,15 @@ namespace onnxflops {
 // or the batch is not known.
 absl::StatusOr<Bindings> BindSequence(const ModelData& model, const CountOptions& options,
                                       std::vector<std::string>* warnings);
+
+// The sizes of a step, as the inputs declare them: symbols, or what the file fixes.
+struct InputSizes {
+  std::string batch;                  // its symbol; "" if the file fixes it, or nothing has a batch
+  std::optional<int64_t> batch_size;  // what the file fixes
+  std::vector<std::string> lengths;   // symbols of numbers of tokens
+  std::optional<int64_t> length;      // of token ids, what the file fixes
+};
+InputSizes FindInputSizes(const ModelData& model);
 
 }  // namespace onnxflops
 

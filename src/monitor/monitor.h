@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/monitor/step_log.h"
 #include "src/report/report.h"
@@ -25,11 +27,19 @@ namespace onnxflops {
 
 // What a step of a model takes.
 struct StepWork {
-  Expr flops;                          // forward and backward
-  std::vector<std::string> sequences;  // symbols of inputs that are a number of tokens
-  std::string batch;                   // the symbol of the batch; "": there is none
-  Bindings bindings;                   // sizes that are the same at every step
+  Expr flops;                           // forward and backward
+  std::vector<std::string> sequences;   // symbols of inputs that are a number of tokens
+  std::string batch;                    // the symbol of the batch; "": there is none
+  Bindings bindings;                    // sizes that are the same at every step
+  std::optional<int64_t> fixed_batch;   // what the file fixes
+  std::optional<int64_t> fixed_length;  // of tokens, what the file fixes
+  bool per_sample = false;   // `flops` at the fixed batch count for as many samples as a step has
+  bool lower_bound = false;  // a part of the model is not counted
 };
+
+// Whether a step is one of this model. FailedPrecondition where it has a size that the model has
+// fixed at another number: its figures would be those of another step.
+absl::Status CheckSizes(const StepWork& work, const StepRecord& record);
 
 struct MonitorOptions {
   int64_t every = 10;
@@ -44,6 +54,7 @@ struct MonitorPoint {
       flops_per_second;              // of all devices
   std::optional<int64_t> mfu_age;    // steps since it was measured
   std::vector<std::string> reasons;  // why it may be above 1
+  bool lower_bound = false;          // `mfu` misses what is not counted
 };
 
 // Since the monitor began.
@@ -58,7 +69,9 @@ class Monitor {
   Monitor(StepWork work, const MonitorOptions& options);
 
   // A point where one is due. `problems` gets what is odd about the record, without its line.
-  std::optional<MonitorPoint> Take(const StepRecord& record, std::vector<std::string>* problems);
+  // Errors: of CheckSizes.
+  absl::StatusOr<std::optional<MonitorPoint>> Take(const StepRecord& record,
+                                                   std::vector<std::string>* problems);
   // What is left at the end of a log.
   std::optional<MonitorPoint> Finish();
 
@@ -72,6 +85,10 @@ class Monitor {
     bool has_flops = true, has_tokens = true, has_samples = true;
   };
 
+  struct Items {  // of a step
+    std::optional<absl::int128> samples, tokens;
+  };
+
   // Whether the record goes on from the last one; it starts again where steps do.
   bool Follows(const StepRecord& record, std::vector<std::string>* problems);
   // How many steps the record's time is of, and how long they took; 0 where it is not known.
@@ -80,6 +97,10 @@ class Monitor {
            std::vector<std::string>* problems);
   std::optional<absl::int128> FlopsOf(const StepRecord& record, Bindings* sizes,
                                       std::vector<std::string>* problems) const;
+  Items ItemsOf(const StepRecord& record, const Bindings& sizes) const;
+  std::optional<double> SecondsByRate(const StepRecord& record) const;
+  std::optional<absl::int128> ForSamples(absl::int128 flops, const std::optional<int64_t>& samples,
+                                         std::vector<std::string>* problems) const;
   MonitorPoint MakePoint();
 
   StepWork work_;

@@ -54,6 +54,7 @@ std::string ToJsonLine(const MonitorPoint& point) {
       json.Key(name).Number(value);
     }
   }
+  if (point.lower_bound) json.Key("perf/mfu_is_lower_bound").Bool(true);
   if (!point.reasons.empty()) {
     json.Key("perf/mfu_reasons").BeginArray(report::kOneLine);
     for (const std::string& reason : point.reasons) json.String(reason);

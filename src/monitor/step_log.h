@@ -3,9 +3,11 @@
 //   {"step": 20, "time": 1700000012.5, "batch": 32, "seq": 512, "loss": 2.31}
 //   {"step": 21, "step_seconds": 0.41, "batch": 32, "mask_sum": 14022}
 //
-// A line has a step; `time` (seconds, of any clock that goes on) or `step_seconds`; sizes by the
-// names of the model's symbols; `samples`, `images` or `batch_size`; `tokens`, or `mask_sum`, the
-// sum of an attention mask. Other fields are not read.
+// A line has a step; `time` (seconds of any clock that goes on, or an ISO 8601 time) or
+// `step_seconds`, or a rate of steps, samples or tokens; sizes by the names of the model's symbols;
+// `samples`, `images` or `batch_size`; `tokens`, or `mask_sum`, the sum of an attention mask. Other
+// fields are not read. LogNames() has the names that the logs of other programs use for these.
+// Lines of text as Megatron and nanoGPT print them are read, too.
 #ifndef ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 #define ONNXFLOPS_SRC_MONITOR_STEP_LOG_H_
 
@@ -17,17 +19,30 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace onnxflops {
 
 struct StepRecord {
   std::optional<int64_t> step;
   std::optional<double> time, step_seconds;
+  // Where no time is given; tokens and samples of the step have to be known.
+  std::optional<double> steps_per_second, samples_per_second, tokens_per_second;
   std::optional<int64_t> tokens;  // of the step; also by `mask_sum`
   std::optional<int64_t> samples;
   absl::btree_map<std::string, int64_t> sizes;  // every other field that is a whole number
   std::vector<std::string> faults;              // fields that are no figure: "step_seconds is NaN"
 };
+
+// A name of a field of a log: what it is, and in which unit. Of two names for the same, the first
+// in this table holds.
+struct LogName {
+  absl::string_view name;
+  absl::string_view means;  // "step", "time", "step_seconds", "tokens", ...
+  double unit = 1;
+  absl::string_view whose;  // which program writes it
+};
+absl::Span<const LogName> LogNames();
 
 class StepLog {
  public:

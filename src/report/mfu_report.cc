@@ -47,6 +47,11 @@ LabelledLine ModelLineOf(const MfuReport& report) {
   for (const auto& [name, size] : report.bindings) {
     line.texts.push_back(absl::StrCat(name, " = ", size));
   }
+  if (report.devices > 1 && report.batch) {
+    const double each = static_cast<double>(*report.batch) / static_cast<double>(report.devices);
+    line.texts.push_back(absl::StrCat(*report.batch, " over ", report.devices,
+                                      " devices = ", absl::StrFormat("%.4g", each), " each"));
+  }
   if (report.grad_accumulation > 1) {
     line.texts.push_back(absl::StrCat(report.grad_accumulation, " runs a step"));
   }
@@ -193,6 +198,7 @@ std::string ToJson(const MfuReport& r) {
   json.Key("counted").String(r.counted);
   json.Key("lower_bound").Bool(r.lower_bound);
   json.Key("grad_accumulation").Int(r.grad_accumulation);
+  if (r.batch) json.Key("batch").Int(*r.batch);
   json.Key("forward_flops").Int(r.forward_flops);
   json.Key("backward_flops").Int(r.backward_flops);
   json.Key("training_flops").Int(r.training_flops);

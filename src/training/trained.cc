@@ -66,6 +66,12 @@ absl::StatusOr<Loss> ParseLoss(absl::string_view name) {
       absl::StrCat("--loss ", Quoted(name), ": not one of ", absl::StrJoin(kLossNames, ", ")));
 }
 
+TrainingOptions WithoutRecomputation(TrainingOptions options) {
+  options.attention = AttentionBackward::kMath;
+  options.recompute = {};
+  return options;
+}
+
 const OptimizerInfo& InfoOf(Optimizer optimizer) {
   return kOptimizers[static_cast<size_t>(optimizer)];
 }

@@ -234,7 +234,10 @@ void RequirePoint(const MonitorPoint& point, const MonitorTotals& totals) {
 
 // A log of a training.
 absl::Status ParseLog(uint8_t choice, absl::string_view text) {
-  const StepWork work = {*ParseExpr("10*batch*seq + batch^2"), {"seq"}, "batch", {}};
+  StepWork work;
+  work.flops = *ParseExpr("10*batch*seq + batch^2");
+  work.sequences = {"seq"};
+  work.batch = "batch";
   Monitor monitor(work, {.every = 1 + choice % 4, .devices = 2, .peak = 5});
   StepLog log;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -242,7 +245,7 @@ absl::Status ParseLog(uint8_t choice, absl::string_view text) {
     if (!record.ok()) RequireOneLine(record.status(), "");
     if (!record.ok() || !*record) continue;
     std::vector<std::string> problems;
-    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems);
+    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems).value();
     for (const std::string& problem : problems) {
       RequireOneLine(absl::InvalidArgumentError(problem), "");
     }

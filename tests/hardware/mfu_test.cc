@@ -369,6 +369,39 @@ TEST(MfuTest, RatesOfOneStepAgree) {
   }
 }
 
+// Attention of 2 heads, 8 queries and keys, 6 wide. Flash attention executes Q K' again: 2 x
+// 8 x 8 x 6 MACs, and 2 operations for each of 2 x 64 scores. They are no work of the model.
+TEST(MfuTest, FlashAttentionIsRecomputation) {
+  const Model model = ModelFromText(
+      "g (float[1,2,8,6] q, float[1,2,8,6] k, float[1,2,8,6] v) => (float[1,2,8,6] y) "
+      "{ y = Attention(q, k, v) }",
+      23);
+  MfuOptions math = Eight(1), flash = Eight(1);
+  math.count.training = flash.count.training = TrainingOptions{.input_gradients = true};
+  flash.count.training->attention = AttentionBackward::kFlash;
+  const absl::StatusOr<MfuReport> kept = CountMfu(model, math), again = CountMfu(model, flash);
+  ASSERT_TRUE(kept.ok() && again.ok()) << kept.status() << again.status();
+  EXPECT_EQ(again->training_flops, kept->training_flops);
+  EXPECT_EQ(again->mfu, kept->mfu);
+  EXPECT_EQ(kept->recompute_flops, 0);
+  EXPECT_EQ(again->recompute_flops, 2 * (2 * 8 * 8 * 6) + 2 * (2 * 8 * 8));
+  EXPECT_GT(again->hfu, again->mfu);
+}
+
+TEST(MfuTest, BatchPerDevice) {
+  const Model open = ModelFromText("g (float[n,3] x) => (float[n,3] y) { y = Add(x, x) }", 17);
+  const Model fixed = ModelFromText("g (float[2,3] x) => (float[2,3] y) { y = Add(x, x) }", 17);
+  MfuOptions options = Eight(1);
+  options.batch_per_device = 4;
+  const absl::StatusOr<MfuReport> report = CountMfu(open, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->batch, 32);
+  EXPECT_EQ(report->forward_flops, 32 * 3);
+  EXPECT_EQ(CountMfu(fixed, options).status().code(), absl::StatusCode::kFailedPrecondition);
+  options.count.bindings = {{"n", 32}};
+  EXPECT_EQ(CountMfu(open, options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(MfuTest, AboveOneIsShownWithReasons) {
   const absl::StatusOr<Model> model = Load(ONNXFLOPS_SOURCE_DIR "/models/resnet50.onnx");
   ASSERT_TRUE(model.ok()) << model.status();
@@ -518,7 +551,7 @@ std::string Watch(absl::string_view log, int64_t every = 1) {
     if (!record.ok()) absl::StrAppend(&out, record.status().message(), ";");
     if (!record.ok() || !*record) continue;
     std::vector<std::string> problems;
-    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems);
+    const std::optional<MonitorPoint> point = monitor.Take(**record, &problems).value();
     for (const std::string& problem : problems) absl::StrAppend(&out, problem, ";");
     if (point) show(*point);
   }
@@ -560,6 +593,67 @@ TEST(MonitorTest, LogsOfAllKinds) {
   for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
 }
 
+// Every name that other programs use is half a second of a step, or two of something in a second.
+TEST(MonitorTest, NamesOfOtherPrograms) {
+  constexpr std::pair<const char*, const char*> kLogs[] = {
+      {R"({"trainer/global_step": 1, "perf/step_time": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"iter": 1, "step_time_ms": 2000, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"_step": 1, "time/iter": 2, "global_batch_size": 1, "seq_len": 1})", "1 0.5 0;"},
+      {R"({"iteration": 1, "iteration-time": 2, "batch-size": 1, "seq": 1})", "1 0.5 0;"},
+      {R"({"step": 1, "tokens_per_second": 2, "batch": 2, "seq": 2})", "1 2 0;"},
+      {R"({"step": 1, "device/samples_per_sec": 2, "batch": 2, "seq": 2})", "1 4 0;"},
+      {R"({"step": 1, "perf/steps_per_second": 0.5, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      // W&B has a step of its own: that of the training holds.
+      {R"({"_step": 9, "train/global_step": 1, "step_time": 2, "batch": 1, "seq": 1})", "1 0.5 0;"},
+      {"iteration,step_time,batch,seq\n1,2,1,1", "1 0.5 0;"},
+      {"step,time,batch,seq\n1,2026-02-28T23:59:59Z,1,1\n2,2026-03-01 01:00:01+01:00,1,1",
+       "2 0.5 0;"},
+      {R"({"step": 1, "time": "2026-02-30T00:00:00", "batch": 1, "seq": 1})", "time is no number;"},
+  };
+  for (const auto& [log, expected] : kLogs) EXPECT_EQ(Watch(log), expected) << log;
+}
+
+// The lines of nanoGPT's train.py, and of Megatron's training_log, where --dim gives the rest.
+TEST(MonitorTest, LinesThatOtherProgramsPrint) {
+  StepLog log;
+  const auto nano = log.Read("iter 20: loss 2.3100, time 410.50ms, mfu 31.20%").value();
+  EXPECT_EQ(nano->step, 20);
+  EXPECT_DOUBLE_EQ(*nano->step_seconds, 0.4105);
+  const auto megatron =
+      log.Read(
+             " [2026-11-25 08:00:00] iteration       20/     100 | consumed samples:          640 "
+             "| elapsed time per iteration (ms): 410.5 | learning rate: 1.5E-04 | global batch "
+             "size:    32 | lm loss: 1.0E+01 |")
+          .value();
+  EXPECT_EQ(megatron->step, 20);
+  EXPECT_DOUBLE_EQ(*megatron->step_seconds, 0.4105);
+  EXPECT_EQ(megatron->samples, 32);
+}
+
+// A step whose sizes the model has fixed at others has no figures.
+TEST(MonitorTest, SizesThatTheModelDoesNotHave) {
+  StepWork work;
+  work.flops = Expr(10);
+  work.fixed_batch = 2;
+  StepRecord record;
+  record.samples = 2;
+  EXPECT_TRUE(CheckSizes(work, record).ok());
+  record.samples = 256;
+  EXPECT_EQ(CheckSizes(work, record).message(),
+            "a step has batch = 256, and the file fixes it at 2: export the model with an open "
+            "batch, or --per-sample counts its FLOPs for each sample");
+  work.per_sample = true;
+  record.step = 1;
+  record.step_seconds = 2;
+  std::vector<std::string> problems;
+  Monitor monitor(work, {.every = 1, .devices = 2, .peak = 5});
+  EXPECT_EQ(monitor.Take(record, &problems).value()->mfu, 10 * 128 / (2.0 * 2 * 5));
+  work.bindings = {{"seq", 128}};
+  record.sizes = {{"seq", 512}};
+  EXPECT_EQ(CheckSizes(work, record).message(),
+            "a step has seq = 512, and the call fixes it at 128: leave out --dim seq");
+}
+
 TEST(MonitorTest, GapsRestartsAndOrder) {
   const auto at = [](int step, int time) {
     return absl::Substitute("{\"step\": $0, \"time\": $1, \"batch\": 1, \"seq\": 1}\n", step, time);
@@ -581,7 +675,7 @@ TEST(MonitorTest, NoLogOverflows) {
   Monitor monitor = TokenMonitor(1);
   StepLog steps;
   std::vector<std::string> problems;
-  const std::optional<MonitorPoint> point = monitor.Take(**steps.Read(kMost), &problems);
+  const std::optional<MonitorPoint> point = monitor.Take(**steps.Read(kMost), &problems).value();
   ASSERT_TRUE(point.has_value());
   EXPECT_GT(*point->mfu, 1);
   EXPECT_FALSE(point->reasons.empty());

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import onnxflops
 import pytest
@@ -88,6 +89,65 @@ def test_loop_arguments(gpt2):
         Perf(gpt2, device="h1000", dtype="bf16")
     with pytest.raises(onnxflops.UnavailableError, match="seq"):
         Perf(gpt2, peak=1e12).step(batch=1)
+
+
+def test_sizes_that_the_model_does_not_have(gpt2):
+    """A step of 256 samples is no step of one: it is an error before anything is measured."""
+    resnet = onnxflops.load(ROOT / "models/resnet50.onnx")
+    for model, sizes, text in (
+        (resnet, {"batch": 256}, "the file fixes it at 1: export the model with an open batch, or per_sample=True"),
+        (gpt2.count(batch=1, seq=128), {"batch": 32, "seq": 128}, "leave it out of count"),
+        (gpt2, {"batch": 1, "seq": 8, "images": 3}, "no size images. It has the sizes batch, seq"),
+    ):
+        perf = Perf(model, peak=1e15, every=1)
+        with pytest.raises(onnxflops.InvalidError, match=text):
+            perf.step(**sizes)
+    same = Perf(gpt2.count(batch=1, seq=128), peak=1e15)
+    assert same.flops(batch=1, seq=128) == gpt2.count(batch=1, seq=128).training_flops
+    assert Perf(resnet, peak=1e15).flops(batch=1) == resnet.count().training_flops
+
+
+def test_per_sample(gpt2):
+    resnet = onnxflops.load(ROOT / "models/resnet50.onnx")
+    assert Perf(resnet, peak=1e15, per_sample=True).flops(batch=256) == 256 * resnet.count().training_flops
+    with pytest.raises(onnxflops.InvalidError, match="has it open"):
+        Perf(gpt2, peak=1e15, per_sample=True)
+
+
+def test_mfu_holds_no_recomputation(gpt2):
+    flash = gpt2.count(backward="exact", attention="flash")
+    with pytest.raises(onnxflops.InvalidError, match="recomputation"):
+        Perf(flash, peak=1e15)
+
+
+def test_devices_are_the_world(gpt2, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    clock = Clock()
+    one, all_ = (Perf(gpt2, peak=1e12, every=1, clock=clock, devices=n) for n in (1, None))
+    clock.now += 0.5
+    assert one.step(batch=8, seq=8)["perf/mfu"] == pytest.approx(8 * all_.step(batch=8, seq=8)["perf/mfu"])
+
+
+def test_the_log_says_what_a_figure_is_not(gpt2):
+    clock = Clock()
+    unknown = onnxflops.load(ROOT / "models/custom-op.onnx")
+    for model, sizes, key in ((gpt2, {"batch": 8, "seq": 64}, "above_peak"), (unknown, {}, "is_lower_bound")):
+        perf = Perf(model, peak=1e6 if key == "above_peak" else 1e18, every=1, clock=clock)
+        clock.now += 1
+        sizes = sizes or {name: 2 for name in perf.work.needs}
+        with pytest.warns(RuntimeWarning, match="cannot be" if key == "above_peak" else "lower bound"):
+            assert any(name.endswith(key) for name in perf.step(**sizes))
+        clock.now += 0.75
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert perf.step(**sizes)  # it is said once
+
+
+def test_resumed(gpt2):
+    clock, seen = Clock(), []
+    perf = Perf(gpt2, peak=1e15, every=10, first_step=1005, clock=clock, sinks=[lambda s, m: seen.append(s)])
+    steps(perf, clock, 20, batch=1, seq=8)
+    assert seen == [1010, 1020]
 
 
 def test_monitor_follows_a_log(tmp_path):
@@ -229,6 +289,7 @@ def test_hugging_face_evaluates(gpt2):
     callback = PerfCallback(Perf(gpt2, peak=1e12, clock=clock), {"seq": 8}, "seq")
     callback.on_train_begin(args, state, None)
     for step in range(1, 9):
+        callback.take([{"input_ids": SimpleNamespace(shape=(2, 8))}])
         clock.now += 0.5
         state.global_step = step
         callback.on_step_end(args, state, None)
@@ -243,6 +304,95 @@ def test_hugging_face_evaluates(gpt2):
                 callback.on_log(args, state, None, logs=logs)
                 event(args, state, None)
                 assert list(logs) == ["eval_loss"]
+
+
+def hugging_face_trainer(tmp_path, rows=80, batch=2, accumulate=2, **arguments):
+    transformers, _ = need("transformers", "accelerate")
+    torch, module, model = tiny()
+    data = [{"input_ids": torch.arange(8) + i % 40, "labels": torch.arange(8)} for i in range(rows)]
+    settings = transformers.TrainingArguments(
+        output_dir=str(tmp_path), per_device_train_batch_size=batch, gradient_accumulation_steps=accumulate, report_to="none",
+        use_cpu=True, save_strategy="no", disable_tqdm=True, logging_steps=1, **arguments,
+    )  # fmt: skip
+    return transformers.Trainer(module, settings, train_dataset=data), model
+
+
+def test_hugging_face_short_batches(tmp_path):
+    """10 rows in steps of 2 x 3: 6, then 3 + 1. Nothing gives seq, and no tokens are counted."""
+    trainer, model = hugging_face_trainer(tmp_path, rows=10, batch=3, num_train_epochs=1)
+    from onnxflops.huggingface import add_perf
+
+    add_perf(trainer, model, peak=1e15)
+    trainer.train()
+    logs = [x for x in trainer.state.log_history if "perf/mfu" in x]
+    assert [round(x["perf/samples_per_second"] * x["perf/step_time"]) for x in logs] == [6, 4]
+    for x, samples in zip(logs, (6, 4)):
+        assert x["perf/flops_per_second"] * x["perf/step_time"] == pytest.approx(model.count().training_flops.evaluate(batch=samples, seq=8))
+
+
+def test_hugging_face_fails_before_training(tmp_path):
+    trainer, model = hugging_face_trainer(tmp_path, max_steps=2)
+    from onnxflops.huggingface import add_perf
+
+    with pytest.raises(onnxflops.InvalidError, match="fixes"):
+        add_perf(trainer, onnxflops.load(ROOT / "models/resnet50.onnx"), peak=1e15)
+    with pytest.raises(onnxflops.InvalidError, match="leave it out"):
+        add_perf(trainer, model.count(batch=1), peak=1e15)
+    callback = add_perf(trainer, model, peak=1e15)
+    callback._first = False
+    with pytest.warns(RuntimeWarning, match="no perf/mfu of these steps"):
+        callback.take([{"input_ids": [1]}])  # later on it is no reason to stop
+
+
+def test_lightning_steps(tmp_path):
+    """Five batches, two of them a step: 8, 8, and 3 rows. Checkpoints and evaluations are nobody's time."""
+    lightning = need("lightning")[0]
+    torch, module, model = tiny()
+    from onnxflops.lightning import PerfCallback
+
+    clock = Clock()
+
+    class Module(lightning.pytorch.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.inner = module
+
+        def training_step(self, batch, index):
+            clock.now += 0.25
+            return self.inner(batch, batch)["loss"]
+
+        def validation_step(self, batch, index):
+            clock.now += 100
+
+        def on_save_checkpoint(self, checkpoint):
+            clock.now += 1000
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    class Logger(lightning.pytorch.loggers.CSVLogger):
+        seen = []
+
+        def log_metrics(self, metrics, step=None):
+            if "device/mfu" in metrics:
+                self.seen.append((step, metrics))
+
+    rows = torch.zeros(19, 8, dtype=torch.int64)
+    loader = torch.utils.data.DataLoader(rows, batch_size=4)
+    callback = PerfCallback(model, sizes=lambda b: {"batch": len(b), "seq": b.shape[1]}, peak=1e12, every=1, clock=clock)
+    saver = lightning.pytorch.callbacks.ModelCheckpoint(str(tmp_path), every_n_train_steps=1, save_top_k=-1)
+    trainer = lightning.pytorch.Trainer(
+        max_epochs=1, accumulate_grad_batches=2, accelerator="cpu", callbacks=[saver, callback], logger=Logger(str(tmp_path)),
+        enable_progress_bar=False, val_check_interval=2, num_sanity_val_steps=0,
+    )  # fmt: skip
+    trainer.fit(Module(), loader, loader)
+    assert [step for step, _ in Logger.seen] == [1, 2, 3]
+    taken = [(m["device/step_time"], m["device/samples_per_second"] * m["device/step_time"]) for _, m in Logger.seen]
+    assert taken == [(0.5, 8), (0.5, 8), (0.25, 3)]
+    fixed = PerfCallback(model.count(batch=1, seq=8), sizes=lambda b: {"batch": len(b)}, peak=1e12)
+    trainer = lightning.pytorch.Trainer(max_epochs=1, accelerator="cpu", callbacks=[fixed], logger=False, enable_checkpointing=False)
+    with pytest.raises(onnxflops.InvalidError, match="leave it out"):
+        trainer.fit(Module(), loader)
 
 
 def test_lightning(tmp_path):

@@ -2,36 +2,83 @@
 
     from onnxflops.huggingface import add_perf
 
-    add_perf(trainer, onnxflops.load("gpt2.onnx"), device="h100-sxm", dtype="bf16", devices=8)
+    add_perf(trainer, onnxflops.load("gpt2.onnx"), device="h100-sxm", dtype="bf16")
     trainer.train()
 
-Each log gets perf/mfu and the like, before TensorBoard and W&B see it. Tokens are those that the Trainer
-counts: TrainingArguments(include_num_input_tokens_seen=True). Without them, `seq` gives the length.
+Each log gets perf/mfu and the like, before TensorBoard and W&B see it. Batches count with the shapes that
+they have, also the last, shorter ones of an epoch. `sizes` gives those that no batch has. By default the
+devices are the Trainer's; a tensor- or pipeline-parallel run gives `devices`.
 """
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Optional, Union
 
 import transformers
 
 from onnxflops._core import Model, Report
+from onnxflops._errors import InvalidError, OnnxflopsError
 from onnxflops.monitor import Metrics, Perf
 
 __all__ = ["PerfCallback", "add_perf"]
 
 
 class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
-    """Adds to the logs of a Trainer. It stands before the others: add_perf()."""
+    """Adds to the logs of a Trainer. It stands before the others: add_perf().
+
+    It counts what take() gets: the batches of a step. A first step whose sizes do not fit the model is an
+    error. Later it warns, and never stops a training.
+    """
 
     def __init__(self, perf: Perf, sizes: dict[str, int], tokens: str) -> None:
         self.perf, self.sizes, self.tokens = perf, sizes, tokens
         self.last: Metrics = {}
-        self._step, self._seen, self._time = 0, 0, 0.0
+        self.ranks = 1  # that have batches of their own
+        self._first = True
         self._end = 0.0  # of the last step, or of what came between it and the next
+        self._begin(0, 0, 0.0)
+
+    def _begin(self, step: int, seen: int, time: float) -> None:
+        self._step, self._seen, self._time = step, seen, time
+        self._flops, self._samples, self._tokens, self._taken, self._fails = 0, 0, 0, 0, False
+
+    def take(self, batches: list[Any]) -> None:
+        """The batches of the step that begins, of this rank."""
+        try:
+            for batch in batches:
+                sizes = {**self._sizes_of(batch), **self.sizes}
+                if "batch" in sizes:
+                    sizes["batch"] *= self.ranks
+                self._flops += self.perf.flops(**sizes)
+                self._samples += sizes.get("batch", 0)
+                self._tokens += sizes.get("batch", 0) * sizes.get(self.tokens, 0)
+            self._taken += 1
+        except OnnxflopsError as error:
+            if self._first:
+                raise
+            self._fails = True
+            self.perf.warn(f"no perf/mfu of these steps: {error}")
+        self._first = False
+
+    def _sizes_of(self, batch: Any) -> dict[str, int]:
+        """What the tensors of a batch say of the model's sizes."""
+        work = self.perf.work
+        found: dict[str, int] = {}
+        tensors = {name: x.shape for name, x in batch.items() if hasattr(x, "shape")} if hasattr(batch, "items") else {}
+        for name, shape in tensors.items():
+            if len(shape) > 0:
+                found.setdefault("batch", int(shape[0]))
+            if name == "input_ids" and len(shape) == 2 and work.symbol(self.tokens):
+                found[self.tokens] = int(shape[1])
+            declared = work.inputs.get(name, [])
+            if len(declared) == len(shape):
+                batch_symbol = work.symbol("batch")
+                found.update({s: int(n) for s, n in zip(declared, shape) if s in work.origins and s != batch_symbol})
+        return found
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._step, self._seen, self._time = state.global_step, _tokens_seen(state), self.perf.now()
+        self._begin(state.global_step, _tokens_seen(state), self.perf.now())  # also of a resumed training
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._end = self.perf.now()
@@ -49,30 +96,57 @@ class PerfCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ig
         if logs is None or steps <= 0 or not {"loss", "train_loss"} & set(logs):  # an evaluation's
             return
         now, seen = self.perf.now(), _tokens_seen(state)
-        batch = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
-        sizes = {"batch": batch, **self.sizes}
-        tokens = seen - self._seen
-        if tokens > 0 and self.tokens not in self.sizes:
-            sizes[self.tokens] = -(-tokens // (steps * batch))  # the mean, rounded up
-        length = sizes.get(self.tokens, 0)
-        flops = self.perf.flops(**sizes) * steps
-        self.last = self.perf.metrics(
-            state.global_step, now - self._time, steps, flops, tokens or steps * batch * length, steps * batch
-        )
-        logs.update(self.last)
-        if state.log_history and state.log_history[-1].get("step") == state.global_step:
-            state.log_history[-1].update(self.last)  # which is a copy of the logs from before
-        self._step, self._seen, self._time = state.global_step, seen, now
+        if self._fails or self._taken != steps:
+            self.perf.warn("no perf/mfu: add_perf() sees the batches of a Trainer; another loop needs Perf itself")
+        else:
+            tokens = seen - self._seen or self._tokens
+            self.last = self.perf.metrics(state.global_step, now - self._time, steps, self._flops, tokens, self._samples)
+            logs.update(self.last)
+            if state.log_history and state.log_history[-1].get("step") == state.global_step:
+                state.log_history[-1].update(self.last)  # which is a copy of the logs from before
+        self._begin(state.global_step, seen, now)
 
 
 def _tokens_seen(state: Any) -> int:
     return int(getattr(state, "num_input_tokens_seen", 0) or 0)
 
 
+def _check(callback: PerfCallback, trainer: Any) -> None:
+    """What no step could give is an error before the training begins."""
+    work = callback.perf.work
+    takes = set(inspect.signature(trainer.model.forward).parameters)
+    given = {work.symbol(name) for name in callback.sizes} | {work.symbol("batch")}
+    if "input_ids" in takes:
+        given.add(work.symbol(callback.tokens))
+    for name in sorted(work.needs - given):
+        if work.origins.get(name) not in takes:
+            raise InvalidError(f"add_perf(): batches of this Trainer do not tell {name}: sizes={{{name!r}: N}} gives it")
+    batch = callback.sizes.get("batch", trainer.args.train_batch_size) * callback.ranks
+    sample = {name: 1 for name in work.needs - {work.symbol("batch")}}
+    callback.perf.flops(**{**sample, **callback.sizes, "batch": batch})
+
+
 def add_perf(
-    trainer: Any, model: Union[Model, Report], *, tokens: str = "seq", sizes: Optional[dict[str, int]] = None, **peak: Any
+    trainer: Any, model: Union[Model, Report], *, tokens: str = "seq", sizes: Optional[dict[str, int]] = None, **perf: Any
 ) -> PerfCallback:
-    """Puts a PerfCallback before the other callbacks. `peak` is device, dtype, peak and devices of Perf."""
-    callback = PerfCallback(Perf(model, tokens=tokens, **peak), dict(sizes or {}), tokens)
+    """Puts a PerfCallback before the other callbacks. `perf` is device, dtype, peak, devices and per_sample of Perf."""
+    args = trainer.args
+    if perf.get("devices") is None:
+        perf["devices"] = args.world_size * max(1, args.n_gpu)
+    callback = PerfCallback(Perf(model, tokens=tokens, **perf), dict(sizes or {}), tokens)
+    per_rank = args.train_batch_size * args.gradient_accumulation_steps
+    if hasattr(trainer, "get_total_train_batch_size"):  # it knows which ranks share a batch
+        callback.ranks = max(1, trainer.get_total_train_batch_size(args) // per_rank)
+    else:
+        callback.ranks = args.world_size
+    _check(callback, trainer)
+    original = trainer.get_batch_samples
+
+    def get_batch_samples(*words: Any, **named: Any) -> Any:
+        result = original(*words, **named)
+        callback.take(result[0])
+        return result
+
+    trainer.get_batch_samples = get_batch_samples
     trainer.callback_handler.callbacks.insert(0, callback)
     return callback

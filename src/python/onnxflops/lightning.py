@@ -3,10 +3,12 @@
     from onnxflops.lightning import PerfCallback
 
     callback = PerfCallback(onnxflops.load("clip.onnx"), sizes=lambda batch: {"batch": len(batch)},
-                            device="h100-sxm", dtype="bf16", devices=8)
+                            device="h100-sxm", dtype="bf16")
     Trainer(callbacks=[callback], ...).fit(module)
 
-`sizes` are those of a rank's batch, times the ranks: device/mfu, device/step_time and the like.
+`sizes` are those of a rank's batch, times the ranks that have batches of their own: device/mfu,
+device/step_time and the like. A step is one of the optimizer, with all batches that it accumulates.
+By default the devices are the Trainer's; a tensor- or pipeline-parallel run gives `devices`.
 """
 
 from __future__ import annotations
@@ -20,22 +22,45 @@ except ImportError:
     from pytorch_lightning.callbacks import Callback  # type: ignore[no-redef,import-not-found,unused-ignore]
 
 from onnxflops._core import Model, Report
+from onnxflops._errors import OnnxflopsError
 from onnxflops.monitor import Metrics, Perf
 
 __all__ = ["PerfCallback"]
 
 
 class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
-    """Logs device/mfu and the like every so many steps."""
+    """Logs device/mfu and the like every so many steps.
+
+    A first batch whose sizes do not fit the model is an error before it runs. Later it warns, and never
+    stops a training. What runs outside a batch is no training: evaluations, checkpoints.
+    """
 
     def __init__(self, model: Union[Model, Report], *, sizes: Callable[[Any], dict[str, int]], **perf: Any) -> None:
         super().__init__()
         self.perf = Perf(model, **perf)
         self.sizes = sizes
         self.last: Metrics = {}
+        self._step, self._first, self._paused = 0, True, False
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self.perf.start()
+        if self.perf.devices is None:
+            self.perf.devices = trainer.world_size
+        self._step, self._first = trainer.global_step, True
+        self.perf.begin(trainer.global_step)  # also of a resumed training
+
+    def _sizes(self, trainer: Any, batch: Any) -> dict[str, int]:
+        sizes = dict(self.sizes(batch))
+        if self.perf.reduces or "batch" not in sizes:
+            return sizes
+        sampler = getattr(trainer, "distributed_sampler_kwargs", None) or {}
+        sizes["batch"] *= sampler.get("num_replicas", trainer.world_size)
+        return sizes
+
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        self.perf.resume()
+        if self._first:
+            self.perf.flops(**self._sizes(trainer, batch))
+            self._first = False
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         self.perf.pause()
@@ -43,11 +68,20 @@ class PerfCallback(Callback):  # type: ignore[misc,unused-ignore]
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         self.perf.resume()
 
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: Any) -> None:
+        self.perf.pause()  # until the next batch
+
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        sizes = dict(self.sizes(batch))
-        if self.perf._reduce is None and "batch" in sizes:
-            sizes["batch"] *= trainer.world_size
-        metrics = self.perf.step(**sizes)
+        try:
+            self.perf.add(**self._sizes(trainer, batch))
+        except OnnxflopsError as error:
+            self.perf.warn(f"no device/mfu of these steps: {error}")
+            self.perf.begin(trainer.global_step)
+            return
+        if trainer.global_step == self._step:  # batches are accumulated
+            return
+        self._step = trainer.global_step
+        metrics = self.perf.end_step()
         if metrics is None:
             return
         self.last = {name.replace("perf/", "device/", 1): value for name, value in metrics.items()}

@@ -2,7 +2,7 @@
 
     from onnxflops.monitor import Perf
 
-    perf = Perf(onnxflops.load("gpt2.onnx"), device="h100-sxm", dtype="bf16", devices=8, every=10)
+    perf = Perf(onnxflops.load("gpt2.onnx"), device="h100-sxm", dtype="bf16", every=10)
     for batch in loader:
         ...
         metrics = perf.step(batch=64, seq=1024)   # of the whole step; None but every 10 steps
@@ -17,12 +17,16 @@ For trainers: onnxflops.huggingface and onnxflops.lightning. From a log: `onnxfl
 
 from __future__ import annotations
 
+import os
+import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Optional, Union
 
 from onnxflops._core import Model, Report, peak_flops_per_second
 from onnxflops._errors import InvalidError
+from onnxflops._step import StepWork
 
 __all__ = ["Metrics", "Perf", "Reduce", "Sink", "prometheus", "tensorboard", "torch_sum", "wandb"]
 
@@ -35,9 +39,12 @@ Reduce = Callable[[Sequence[float]], Sequence[float]]
 class Perf:
     """Counts steps, and measures MFU every so many of them.
 
-    `model` is a Model, or a Report of one, whose sizes are open where they vary. `devices` are those that
-    share a step. The peak is that of `device` in `dtype`, or `peak` in FLOP/s of one device. `tokens`
+    `model` is a Model, or a Report of one, whose sizes are open where they vary. A size of a step that the
+    model does not have is an error at the first step. Where the file fixes the batch, `per_sample` counts
+    its FLOPs for each sample of a step. `devices` are those that share a step: by default the ranks of
+    torch.distributed. The peak is that of `device` in `dtype`, or `peak` in FLOP/s of one device. `tokens`
     names the size that is a number of tokens, for perf/tokens_per_second: a step has batch x tokens.
+    `first_step` is how many steps a resumed training has behind it.
     """
 
     def __init__(
@@ -47,9 +54,11 @@ class Perf:
         device: Optional[str] = None,
         dtype: Optional[str] = None,
         peak: Optional[float] = None,
-        devices: int = 1,
+        devices: Optional[int] = None,
         every: int = 10,
         tokens: str = "seq",
+        per_sample: bool = False,
+        first_step: int = 0,
         reduce: Optional[Reduce] = None,
         sinks: Sequence[Sink] = (),
         clock: Callable[[], float] = time.perf_counter,
@@ -62,14 +71,16 @@ class Perf:
             peak = peak_flops_per_second(device, dtype)
         if peak is None or not 0 < peak < float("inf"):
             raise InvalidError("Perf: the peak should be above 0")
-        if every < 1 or devices < 1:
+        if every < 1 or (devices is not None and devices < 1):
             raise InvalidError("Perf: every and devices should be 1 or more")
-        report = model.count() if isinstance(model, Model) else model
-        self.flops_per_step = report.training_flops
-        self.peak = peak * devices
+        self.work = StepWork(model, tokens, per_sample)
+        self.flops_per_step = self.work.flops
+        self.devices = devices
+        self._device_peak = peak
+        self._told: set[str] = set()
         self._every, self._tokens, self._reduce, self._clock = every, tokens, reduce, clock
         self._sinks = list(sinks)
-        self._step = 0
+        self._step = first_step
         self._mfu: Optional[float] = None
         self._mfu_step = 0
         self._paused: Optional[float] = None
@@ -98,22 +109,48 @@ class Perf:
             self._start += self._clock() - self._paused
             self._paused = None
 
+    @property
+    def peak(self) -> float:
+        """FLOP/s of all devices."""
+        return self._device_peak * (world_size() if self.devices is None else self.devices)
+
     def flops(self, **sizes: int) -> int:
         """Of a step of these sizes, forward and backward."""
-        if isinstance(self.flops_per_step, int):
-            return self.flops_per_step
-        names = set(self.flops_per_step.symbols)
-        return self.flops_per_step.evaluate(**{name: size for name, size in sizes.items() if name in names})
+        return self.work.flops_of(sizes)
 
-    def step(self, **sizes: int) -> Optional[Metrics]:
-        """A step has ended. What it took, where a result is due: the means since the last one."""
-        self._step += 1
-        self._steps += 1
+    def warn(self, text: str, about: str = "") -> None:
+        """Says something once: `about` is what, where the text has figures that change."""
+        if (about or text) not in self._told:
+            self._told.add(about or text)
+            warnings.warn(f"onnxflops: {text}", RuntimeWarning, stacklevel=3)
+
+    def begin(self, step: int) -> None:
+        """Steps are counted from here: where a resumed training goes on. Forgets what was measured."""
+        self._step = step
+        self._begin()
+
+    @property
+    def reduces(self) -> bool:
+        """Whether ranks give their own sizes."""
+        return self._reduce is not None
+
+    def add(self, **sizes: int) -> None:
+        """A batch of the step that goes on: with gradient accumulation a step has several."""
         self._flops += self.flops(**sizes)
         samples = sizes.get("batch", 0)
         self._sample_sum += samples
         self._token_sum += samples * sizes.get(self._tokens, 0)
+
+    def end_step(self) -> Optional[Metrics]:
+        """A step has ended, and add() got its batches."""
+        self._step += 1
+        self._steps += 1
         return self._measure() if self._step % self._every == 0 else None
+
+    def step(self, **sizes: int) -> Optional[Metrics]:
+        """A step has ended. What it took, where a result is due: the means since the last one."""
+        self.add(**sizes)
+        return self.end_step()
 
     def _measure(self) -> Metrics:
         seconds = self._clock() - self._start
@@ -143,7 +180,30 @@ class Perf:
             found["perf/mfu"] = self._mfu
             found["perf/mfu_percent"] = 100 * self._mfu
             found["perf/mfu_age_steps"] = step - self._mfu_step
+            self._qualify(found, self._mfu)
         return found
+
+    def _qualify(self, found: Metrics, mfu: float) -> None:
+        """What keeps the figure from being what it seems goes into the log beside it."""
+        if self.work.lower_bound:
+            found["perf/mfu_is_lower_bound"] = 1.0
+            self.warn("perf/mfu is a lower bound: a part of the model is not counted")
+        if mfu > 1:
+            found["perf/mfu_is_above_peak"] = 1.0
+            self.warn(
+                f"perf/mfu is {100 * mfu:.4g} %, and more than 100 % cannot be: check devices ({self.peak / self._device_peak:g}), "
+                "the peak and its dtype, and the sizes of a step",
+                "above the peak",
+            )
+
+
+def world_size() -> int:
+    """The ranks of torch.distributed; before it begins, those that the launcher states."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
+        return int(torch.distributed.get_world_size())
+    stated = os.environ.get("WORLD_SIZE", "")
+    return int(stated) if stated.isdigit() and int(stated) > 0 else 1
 
 
 def torch_sum(values: Sequence[float]) -> Sequence[float]:
