@@ -103,7 +103,9 @@ std::optional<double> SecondsOfIso(absl::string_view text) {
                      minutes < 60 && seconds >= 0 && seconds < 61 && zone;
   if (!right) return std::nullopt;
   const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  return static_cast<double>(int64_t{days} * 86400 + hours * 3600 + minutes * 60 - *zone) + seconds;
+  return static_cast<double>(int64_t{days} * 86400 + int64_t{hours} * 3600 + int64_t{minutes} * 60 -
+                             *zone) +
+         seconds;
 }
 
 Field FieldOf(const std::string& name, const nlohmann::json& value) {
