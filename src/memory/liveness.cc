@@ -334,6 +334,7 @@ class Simulator {
     }
   }
 
+  // Of equal tensors, the one that was made first.
   void Describe(NodeId node, const std::optional<absl::int128>& most, MemoryPeak* peak) const {
     peak->node = node;
     absl::int128 own = 0;
@@ -344,7 +345,8 @@ class Simulator {
       own += bytes;
       if (bytes > 0) sorted.emplace_back(-bytes, value);
     }
-    std::sort(sorted.begin(), sorted.end());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [bytes, value] : sorted) {
       peak->alive.push_back({value, bytes_[static_cast<size_t>(value)]});
     }
