@@ -332,9 +332,19 @@ class Builder {
   std::vector<int32_t> LayOut() {
     constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     std::vector<ModuleId> ids;
+    std::vector<bool> shown(first_.size(), false);
     for (size_t m = 1; m < first_.size(); ++m) {
-      if (first_[m] != kNever || params_[m].elements != 0 || shared_params_[m].elements != 0)
-        ids.push_back(static_cast<ModuleId>(m));
+      if (first_[m] == kNever && params_[m].elements == 0 && shared_params_[m].elements == 0) {
+        continue;
+      }
+      // With all around it: nothing may run in those either.
+      for (OptionalModuleId at = static_cast<ModuleId>(m); at && !shown[static_cast<size_t>(*at)];
+           at = parents_[static_cast<size_t>(*at)]) {
+        shown[static_cast<size_t>(*at)] = true;
+      }
+    }
+    for (size_t m = 1; m < first_.size(); ++m) {
+      if (shown[m]) ids.push_back(static_cast<ModuleId>(m));
     }
     std::stable_sort(ids.begin(), ids.end(), [&](ModuleId a, ModuleId b) {
       return first_[static_cast<size_t>(a)] < first_[static_cast<size_t>(b)];
