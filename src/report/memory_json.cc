@@ -88,7 +88,9 @@ void WriteFit(const FitReport& fit, JsonWriter* json) {
 }  // namespace
 
 void WritePeakTotal(const MemoryReport& memory, JsonWriter* json) {
-  WritePeakBytes("peak_activation_bytes", memory.peak, json);
+  const char* key = "peak_activation_bytes";
+  if (memory.peak.bytes || memory.at.empty()) return WritePeakBytes(key, memory.peak, json);
+  json->Key(key).Null();  // totals hold for all sizes
 }
 
 void WriteMemory(const MemoryReport& memory, JsonWriter* json) {
