@@ -1,10 +1,12 @@
 #include "src/count/count.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "ops/rules.h"
 #include "src/base/limit_error.h"
@@ -164,7 +166,8 @@ class Counter {
   void FindReached() {
     reached_.assign(in_.instances.size(), false);
     reached_[0] = true;
-    shown_ = reached_;
+    out_.copies.assign(in_.instances.size(), 0);
+    out_.copies[0] = 1;
     for (size_t i = in_.callees_first.size(); i-- > 0;) {
       const auto id = static_cast<size_t>(in_.callees_first[i]);
       if (!reached_[id]) continue;
@@ -172,9 +175,8 @@ class Counter {
         for (const BodyRun& run : in_.call(call).bodies) {
           reached_[static_cast<size_t>(run.instance)] = true;
         }
-        if (!shown_[id]) continue;
         for (const BodyRun& run : in_.call(call).shown_bodies()) {
-          shown_[static_cast<size_t>(run.instance)] = true;
+          AddUpTo64Bits(out_.copies[id], &out_.copies[static_cast<size_t>(run.instance)]);
         }
       }
     }
@@ -201,7 +203,6 @@ class Counter {
   }
 
   absl::Status CountInstance(InstanceId id) {
-    const Instance& instance = in_.instance(id);
     TallySum sum;
     const std::vector<Occurrence>& occurrences = OccurrencesIn(id);
     for (const Occurrence& o : occurrences) {
@@ -220,7 +221,7 @@ class Counter {
     Tally& total = out_.instances[static_cast<size_t>(id)];
     total = sum.Total();
     terms_ += TermsOf(total);
-    if (shown_[static_cast<size_t>(id)]) CoverNodes(instance, occurrences);
+    if (out_.copies[static_cast<size_t>(id)] > 0) CoverNodes(id, occurrences);
     return absl::OkStatus();
   }
 
@@ -242,30 +243,44 @@ class Counter {
     return kMaxExtraTerms + in_.limits.terms_per_node * static_cast<int64_t>(model_.nodes.size());
   }
 
-  void CoverNodes(const Instance& instance, const std::vector<Occurrence>& occurrences) {
-    int64_t unknown = 0;
+  // Of a function called 2^70 times it is a lower bound.
+  static void AddUpTo64Bits(absl::int128 more, int64_t* sum) {
+    constexpr absl::int128 kMost = std::numeric_limits<int64_t>::max();
+    *sum = static_cast<int64_t>(std::min(kMost, *sum + more));
+  }
+
+  void CoverNodes(InstanceId id, const std::vector<Occurrence>& occurrences) {
+    bool any_unknown = false;
+    const absl::int128 copies = out_.copies[static_cast<size_t>(id)];
     for (const Occurrence& o : occurrences) {
       const CallCost& cost = out_.calls[static_cast<size_t>(o.call)];
-      out_.nodes += o.times;
-      if (cost.causal) out_.causal += o.times;
+      if (CallsFunction(in_.call(o.call))) continue;  // its nodes are counted themselves
+      const absl::int128 times = copies * o.times;
+      AddUpTo64Bits(times, &out_.nodes);
+      if (cost.causal) AddUpTo64Bits(times, &out_.causal);
       if (cost.coverage == Coverage::kUnknown) {
-        unknown += o.times;
+        any_unknown = true;
+        AddUpTo64Bits(times, &out_.unknown);
       } else if (cost.coverage == Coverage::kFree ||
                  (o.shape_work && cost.tally().amounts.macs.is_zero())) {
-        out_.free += o.times;
+        AddUpTo64Bits(times, &out_.free);
       } else {
-        out_.counted += o.times;
+        AddUpTo64Bits(times, &out_.counted);
       }
     }
-    out_.unknown += unknown;
-    if (unknown > 0) ListUnknown(instance);
+    if (any_unknown) ListUnknown(in_.instance(id));
+  }
+
+  bool CallsFunction(const Call& call) const {
+    return model_.node(call.node).function.has_value() && !call.bodies.empty();
   }
 
   void ListUnknown(const Instance& instance) {
     const Graph& graph = model_.graph(instance.graph);
     for (size_t i = 0; i < instance.calls.size(); ++i) {
       const CallCost& cost = out_.calls[static_cast<size_t>(instance.calls[i])];
-      if (cost.coverage != Coverage::kUnknown) continue;
+      if (cost.coverage != Coverage::kUnknown || CallsFunction(in_.call(instance.calls[i])))
+        continue;
       const Node& node = model_.node(graph.nodes[i]);
       out_.unknown_items.push_back(
           {graph.nodes[i], node.op_type, node.domain, std::string(cost.problem.message())});
@@ -583,7 +598,6 @@ class Counter {
   int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
   std::vector<bool> reached_;
-  std::vector<bool> shown_;  // the same, with one trip of loops whose sizes change
   std::vector<std::vector<Occurrence>> occurrences_;  // by instance, as far as asked for
   std::vector<int64_t> times_;                        // scratch, by call and shape_work
   std::vector<bool> counted_;                         // by call

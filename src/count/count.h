@@ -89,8 +89,11 @@ struct Counts {
   std::vector<Tally> instances;  // by InstanceId, one run each
   Tally total;                   // of the main graph
   absl::btree_map<OpKey, OpTally> by_op;
-  // Nodes of the main graph, of bodies and of called functions, each once.
+  // Nodes of the main graph, of bodies, and of functions for each of their calls, which are no
+  // nodes themselves: the same numbers whichever nodes a file puts into functions.
   int64_t nodes = 0, counted = 0, free = 0, unknown = 0;
+  // By InstanceId: how often its graph stands in the model. At most INT64_MAX, as the sums are.
+  std::vector<int64_t> copies;
   int64_t causal = 0;  // of `counted`: attention that is causal by what its operator says
   std::vector<UnknownItem> unknown_items;
   std::vector<std::string> warnings;  // choices that another binding might make otherwise

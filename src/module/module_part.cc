@@ -126,8 +126,8 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
     const CallCost& cost = counts.cost(e.call());
     const Node& node = inference.model->node(e.node);
     const size_t id = static_cast<size_t>(e.node);
-    if (result.in_part[id]) continue;
     result.in_part[id] = true;
+    if (node.function && !inference.call(e.call()).bodies.empty()) continue;  // as Counts::nodes
     ++result.nodes;
     ++(cost.coverage == Coverage::kCounted ? result.counted
        : cost.coverage == Coverage::kFree  ? result.free

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -118,30 +119,15 @@ CoverageInfo DescribeCoverage(const ModelData& model, const Counts& counts) {
   return info;
 }
 
-// Instances that the main graph runs, through whatever else it runs.
-std::vector<bool> Reached(const Inference& inference) {
-  std::vector<bool> reached(inference.instances.size(), false);
-  reached[0] = true;
-  for (size_t i = inference.callees_first.size(); i-- > 0;) {
-    const size_t id = static_cast<size_t>(inference.callees_first[i]);
-    if (!reached[id]) continue;
-    for (CallId call : inference.instances[id].calls) {
-      for (const BodyRun& run : inference.call(call).shown_bodies()) {
-        reached[static_cast<size_t>(run.instance)] = true;
-      }
+std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts) {
+  std::vector<absl::int128> nodes(inference.calls.size());
+  for (size_t i = 0; i < counts.copies.size(); ++i) {
+    if (counts.copies[i] == 0) continue;
+    for (CallId call : inference.instances[i].calls) {
+      nodes[static_cast<size_t>(call)] += counts.copies[i];
     }
   }
-  return reached;
-}
-
-std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts) {
-  const std::vector<bool> reached = Reached(inference);
-  std::vector<int64_t> nodes(inference.calls.size());
-  for (size_t i = 0; i < reached.size(); ++i) {
-    if (!reached[i]) continue;
-    for (CallId call : inference.instances[i].calls) ++nodes[static_cast<size_t>(call)];
-  }
-  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, int64_t> by_op;
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, absl::int128> by_op;
   by_op.reserve(counts.by_op.size());
   for (size_t c = 0; c < nodes.size(); ++c) {
     if (nodes[c] == 0) continue;
@@ -150,7 +136,8 @@ std::vector<OpRow> DescribeOps(const Inference& inference, const Counts& counts)
   }
   std::vector<OpRow> rows;
   for (const auto& [key, tally] : counts.by_op) {
-    const int64_t n = by_op[{key.first, key.second}];
+    const auto n = static_cast<int64_t>(std::min<absl::int128>(
+        by_op[{key.first, key.second}], std::numeric_limits<int64_t>::max()));
     rows.push_back({tally.amounts, key.second, key.first, n, tally.nodes, tally.lower_bound});
   }
   return rows;

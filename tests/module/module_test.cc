@@ -429,12 +429,12 @@ TEST(ModuleTreeTest, ASmallFileIsOpenedAtAnyLimit) {
   EXPECT_EQ(Rows(*report), Rows(*TwoCallsOfAFunction().Count()));
 }
 
-TEST(ModulePartTest, ANodeThatRunsInTwoCallsIsOneNode) {
+TEST(ModulePartTest, ANodeOfAFunctionIsANodeOfEveryCall) {
   const absl::StatusOr<Report> part = TwoCallsOfAFunction().Count({.module = "m.layers.*"});
   ASSERT_TRUE(part.ok()) << part.status();
   EXPECT_EQ(part->totals.flops, Expr(80));
-  EXPECT_EQ(part->coverage.nodes, 5);  // three of the function, and the two that call it
-  EXPECT_EQ(part->coverage.counted, 3);
+  EXPECT_EQ(part->coverage.nodes, 6);  // three of the function, called twice
+  EXPECT_EQ(part->coverage.counted, 6);
   EXPECT_EQ(part->census[Kind::kMac], Expr(32));  // twice 4 by 4, and 4 each for a bias and a Relu
   EXPECT_EQ(part->census[Kind::kAdd], Expr(8));
   EXPECT_EQ(part->census[Kind::kCmp], Expr(8));
