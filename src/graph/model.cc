@@ -28,4 +28,18 @@ std::string DescribeNode(const ModelData& model, NodeId node) {
   return absl::StrCat("a node without name (", op, ")");
 }
 
+std::vector<OptionalGraphId> GraphsOfValues(const ModelData& model) {
+  std::vector<OptionalGraphId> graphs(model.values.size());
+  for (size_t g = 0; g < model.graphs.size(); ++g) {
+    for (ValueId value : model.graphs[g].inputs) {
+      graphs[static_cast<size_t>(value)] = static_cast<GraphId>(g);
+    }
+  }
+  for (size_t v = 0; v < graphs.size(); ++v) {
+    const OptionalNodeId producer = model.values[v].producer;
+    if (producer) graphs[v] = model.node(*producer).graph;
+  }
+  return graphs;
+}
+
 }  // namespace onnxflops

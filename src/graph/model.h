@@ -225,6 +225,9 @@ class Model {
   std::shared_ptr<const ModelData> data_;
 };
 
+// By ValueId: the graph that makes the value, or takes it as an input. Initializers have none.
+std::vector<OptionalGraphId> GraphsOfValues(const ModelData& model);
+
 // "node '/visual/conv1/Conv' (Conv)", or by its first output or op type when it has no name: how
 // errors name a node.
 std::string DescribeNode(const ModelData& model, NodeId node);

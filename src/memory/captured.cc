@@ -2,31 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
 namespace onnxflops::memory {
-namespace {
-
-// The graph that makes each value, or takes it as an input.
-std::vector<std::optional<GraphId>> FindOwners(const ModelData& model) {
-  std::vector<std::optional<GraphId>> owners(model.values.size());
-  for (size_t g = 0; g < model.graphs.size(); ++g) {
-    for (ValueId value : model.graphs[g].inputs) {
-      owners[static_cast<size_t>(value)] = static_cast<GraphId>(g);
-    }
-  }
-  for (size_t v = 0; v < owners.size(); ++v) {
-    const OptionalNodeId producer = model.values[v].producer;
-    if (producer) owners[v] = model.node(*producer).graph;
-  }
-  return owners;
-}
-
-}  // namespace
 
 CapturedValues::CapturedValues(const ModelData& model) {
   if (model.graphs.size() == 1) return;
-  const std::vector<std::optional<GraphId>> owners = FindOwners(model);
+  const std::vector<OptionalGraphId> owners = GraphsOfValues(model);
   const auto use = [&](GraphId in, OptionalValueId value) {
     if (!value || !owners[static_cast<size_t>(*value)]) return;
     const GraphId owner = *owners[static_cast<size_t>(*value)];

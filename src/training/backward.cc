@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
@@ -93,7 +94,8 @@ class BackwardWalk {
         trained_(trained),
         flash_(flash),
         needs_(model_.values.size(), 0),
-        gets_(model_.values.size(), 0) {}
+        gets_(model_.values.size(), 0),
+        graph_of_(GraphsOfValues(model_)) {}
 
   absl::Status Run(bool input_gradients) {
     const WorkLimit work(MaxSteps(model_, in_.limits));
@@ -128,7 +130,10 @@ class BackwardWalk {
  private:
   // What a run of an instance does backwards.
   struct Pass {
+    GraphId graph = 0;
     Needed reached;  // by input of the graph: whether it gets a gradient
+    // What the graph takes from those around it and hands a gradient: how many numbers it has.
+    absl::btree_map<ValueId, std::optional<Expr>> around;
     GradientsByOp by_op;
     GradientsByOp by_giver;  // the same, sums of gradients with the operator that gives the second
     GradientsByNode by_node;
@@ -269,6 +274,7 @@ class BackwardWalk {
     const Instance& instance = in_.instance(id);
     const Graph& graph = model_.graph(instance.graph);
     Pass pass;
+    pass.graph = instance.graph;
     for (NodeId node : graph.nodes) {
       for (OptionalValueId value : model_.node(node).outputs) {
         if (value) Gets(*value) = 0;
@@ -276,7 +282,8 @@ class BackwardWalk {
     }
     for (ValueId value : graph.inputs) Gets(value) = 0;
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
-      if (i < outputs.size() && outputs[i] != 0) Gets(graph.outputs[i]) = 1;
+      if (i >= outputs.size() || outputs[i] == 0) continue;
+      Hand(graph.outputs[i], ElementsOf(in_.FactOf(graph.outputs[i])), &pass);
     }
     for (size_t i = graph.nodes.size(); i-- > 0 && !work_->exceeded();) {
       const Node& node = model_.node(graph.nodes[i]);
@@ -337,25 +344,41 @@ class BackwardWalk {
     for (size_t i = 0; i < needed.size(); ++i) known[i] = known[i] != 0 || needed[i] != 0 ? 1 : 0;
   }
 
-  // Of a value that has one already, the new one is added to it.
+  static std::optional<Expr> ElementsOf(const Fact* fact) {
+    if (fact == nullptr || !fact->is_tensor() || !fact->shape.ranked()) return std::nullopt;
+    return fact->shape.NumElements();
+  }
+
+  bool IsAround(ValueId value, const Pass& pass) const {
+    return pass.graph != 0 && graph_of_[static_cast<size_t>(value)] != pass.graph;
+  }
+
+  // Hands the value a gradient. Returns whether it has another, to which this one is added.
+  bool Hand(ValueId value, const std::optional<Expr>& elements, Pass* pass) {
+    if (IsAround(value, *pass)) return !pass->around.try_emplace(value, elements).second;
+    return std::exchange(Gets(value), 1) != 0;
+  }
+
   void GiveGradient(NodeId id, const Call& call, const Needed& needed, Pass* pass) {
     const Node& node = model_.node(id);
     for (size_t i = 0; i < needed.size(); ++i) {
       if (needed[i] == 0) continue;
       const auto tie = in_.ties.find(*node.inputs[i]);
-      char& gets = Gets(tie == in_.ties.end() ? *node.inputs[i] : tie->second);
-      if (gets != 0 && i < call.inputs.size()) {
-        const Fact& fact = in_.fact(call.inputs[i]);
-        if (fact.is_tensor() && fact.shape.ranked()) {
-          OpGradient& sums = pass->by_op[OpName()];
-          sums.nodes.Add(1);
-          sums.flops.Add(fact.shape.NumElements());
-          pass->by_node[id].flops.Add(fact.shape.NumElements());
-          pass->by_giver[{node.domain, node.op_type}].flops.Add(fact.shape.NumElements());
-        }
-      }
-      gets = 1;
+      const ValueId value = tie == in_.ties.end() ? *node.inputs[i] : tie->second;
+      const Fact* fact = i < call.inputs.size() ? &in_.fact(call.inputs[i]) : nullptr;
+      if (Hand(value, ElementsOf(fact), pass)) AddSums(id, ElementsOf(fact), 1, pass);
     }
+  }
+
+  void AddSums(NodeId id, const std::optional<Expr>& elements, const Expr& times, Pass* pass) {
+    if (!elements || times == Expr(0)) return;
+    const Node& node = model_.node(id);
+    const Expr flops = *elements * times;
+    OpGradient& sums = pass->by_op[OpName()];
+    sums.nodes.Add(times);
+    sums.flops.Add(flops);
+    pass->by_node[id].flops.Add(flops);
+    pass->by_giver[{node.domain, node.op_type}].flops.Add(flops);
   }
 
   void AddGradient(NodeId node, CallId id, const Needed& needed, Pass* pass) {
@@ -426,11 +449,30 @@ class BackwardWalk {
 
   // ---- Bodies
 
+  // What the bodies of a node take from around it and hand a gradient.
+  struct Around {
+    std::optional<Expr> elements;
+    Expr times;  // how often
+  };
+
+  // Every trip hands a gradient, and the first is added to nothing. Of branches one runs, so that
+  // neither adds to what the other hands.
+  void GiveAround(NodeId id, const Call& call, const absl::btree_map<ValueId, Around>& around,
+                  Pass* pass) {
+    const bool branches = call.def != nullptr && call.def->control_flow == ControlFlow::kIf;
+    for (const auto& [value, of] : around) {
+      const Expr times = call.growing.has_value() ? call.growing->count : of.times;
+      const bool added = Hand(value, of.elements, pass);
+      AddSums(id, of.elements, added ? times : branches ? Expr(0) : Max(times, 1) - 1, pass);
+    }
+  }
+
   void TakeBodies(NodeId node_id, CallId id, Pass* pass) {
     const Node& node = model_.node(node_id);
     const Call& call = in_.call(id);
     const std::vector<Expr>& times = counts_.cost(id).body_times;
     Needed reached(node.inputs.size(), 0);
+    absl::btree_map<ValueId, Around> around;
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       const BodyMap map =
           MapOf(node, call, model_.graph(in_.instance(call.bodies[b].instance).graph));
@@ -440,6 +482,9 @@ class BackwardWalk {
         if (to < reached.size() && inside->reached[i] != 0) reached[to] = 1;
       }
       if (b >= times.size() || times[b] == Expr(0)) continue;
+      for (const auto& [value, elements] : inside->around) {
+        around.try_emplace(value, Around{elements, 0}).first->second.times += times[b];
+      }
       for (const auto& [op, sums] : inside->by_op) {
         OpGradient& own = pass->by_op[op];
         own.nodes.Add(sums.nodes.Total() * times[b]);
@@ -457,6 +502,7 @@ class BackwardWalk {
         own.macs.Add(sums.macs.Total() * times[b]);
       }
     }
+    GiveAround(node_id, call, around, pass);
     const Needed given = NeededInputs(node, call);
     for (size_t i = 0; i < given.size(); ++i) {
       if (given[i] == 0) reached[i] = 0;
@@ -510,6 +556,7 @@ class BackwardWalk {
   const bool flash_;
   const WorkLimit* work_ = nullptr;
   std::vector<char> needs_, gets_;  // by ValueId
+  const std::vector<OptionalGraphId> graph_of_;
   std::vector<NodeBackward> main_;  // by place in the main graph
   GradientsByOp by_op_;
   GradientsByOp by_giver_;

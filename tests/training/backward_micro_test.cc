@@ -104,6 +104,19 @@ constexpr WalkCase kWalks[] = {
      "Loop (m, c, x) <body = b (int64 i, bool ci, float[4,8] h) => (bool co, float[4,8] ho) { co = "
      "Identity(ci) ho = MatMul(h, a) }> }",
      17, "5376"},  // 5 trips of 2*2*256, and 4 sums of the 64 of da
+    {"trips, as many as there are rows",
+     "g (float[N,8] x, float[8] a) => (float[N,8] y) { y = Scan <num_scan_inputs = 1, body = b "
+     "(float[8] r) => (float[8] s) { s = Mul(r, a) }> (x) }",
+     17, "24*N - 8"},  // N trips of two products of 8, and N - 1 sums of the 8 of da
+    {"what trips take has another gradient",
+     "g (float[N,8] x, float[8] a) => (float[N,8] y, float[8] z) { z = Sqrt(a) y = Scan "
+     "<num_scan_inputs = 1, body = b (float[8] r) => (float[8] s) { s = Add(r, z) }> (x) }",
+     17, "8*N + 16"},  // N sums of the 8 of dz, one behind the other; two for a root
+    {"branches that take the same",
+     "g (bool c, float[4,8] x, float[8,8] a) => (float[4,8] y) { y = If (c) <then_branch "
+     "= t () => (float[4,8] p) { p = MatMul(x, a) }, else_branch = e () => (float[4,8] q) { h = "
+     "MatMul(x, a) q = MatMul(h, a) }> }",
+     17, "2112"},  // of the second: 2*1024, and one sum of the 64 of da
 };
 
 TEST(BackwardMicroTest, TheWalkFollowsTheGraph) {
