@@ -42,10 +42,12 @@ onnx::ModelProto ReadModel(const std::string& name) {
 }
 
 TEST(SameModelTest, NodesInFunctionsChangeNoTotal) {
-  for (const char* name : {"resnet50.onnx", "clip-vit-b-32.onnx", "gpt2.onnx", "lstm.onnx"}) {
+  for (const char* name : {"resnet50.onnx", "mobilenet-v3-large.onnx", "clip-vit-b-32.onnx",
+                           "gpt2.onnx", "lstm.onnx"}) {
     const onnx::ModelProto model = ReadModel(name);
     EXPECT_EQ(TotalsOf(WithFunctions(model, 1, 1)), TotalsOf(model)) << name;
     EXPECT_EQ(TotalsOf(WithFunctions(model, 1, 3)), TotalsOf(model)) << name << ", nested";
+    EXPECT_EQ(TotalsOf(WithFunctions(model, 4, 1)), TotalsOf(model)) << name << ", runs of 4";
     EXPECT_EQ(TotalsOf(WithFunctions(model, 7, 2)), TotalsOf(model)) << name << ", runs of 7";
   }
 }

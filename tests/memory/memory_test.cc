@@ -21,12 +21,14 @@
 #include "src/memory/liveness.h"
 #include "src/onnxflops.h"
 #include "tests/infer/random_graph.h"
+#include "tests/model_maker.h"
 #include "tests/model_text.h"
 
 namespace onnxflops {
 namespace {
 
 using Json = nlohmann::json;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const Json& Truth() {
@@ -78,6 +80,49 @@ TEST(MemoryTest, TheNodeAtThePeakAndWhatIsAliveThere) {
   Expr alive = 0;
   for (const AliveTensor& tensor : report.memory->alive) alive += tensor.bytes;
   EXPECT_EQ(alive, report.memory->peak.bytes);
+}
+
+// By hand: a, b and c are alive at c, and that is the order in which they are made, also where the
+// file has the outputs before the nodes.
+TEST(MemoryTest, EqualTensorsStandAsTheyAreMade) {
+  ModelMaker make;
+  make.Input("x", {"8"}).Output("c");
+  const std::string ends = make.proto.graph().SerializeAsString();
+  make.proto.clear_graph();
+  const std::string head = make.proto.SerializeAsString();
+  make.Node("1", "Exp", {"x"}, {"a"}).Node("2", "Sqrt", {"a"}, {"b"});
+  make.Node("3", "Add", {"a", "b"}, {"c"});
+  const std::string nodes = make.proto.graph().SerializeAsString();
+  for (const std::string& graph : {ends + nodes, nodes + ends}) {
+    ASSERT_LT(graph.size(), 256);
+    const char size[] = {static_cast<char>(graph.size() | 128),
+                         static_cast<char>(graph.size() / 128)};
+    const auto model = LoadFromBytes(absl::StrCat(head, "\x3a", std::string(size, 2), graph));
+    ASSERT_TRUE(model.ok()) << model.status();
+    std::vector<std::string> names;
+    const Report report = CountAt(*model, {});
+    for (const AliveTensor& tensor : report.memory->alive) names.push_back(tensor.name);
+    EXPECT_THAT(names, ElementsAre("a", "b", "c"));
+  }
+}
+
+// Which of ten sizes is the largest decides where the peak is, more than one expression says.
+// Totals, which hold at all sizes, have none.
+TEST(MemoryTest, APeakOfAssumedSizesIsNoTotal) {
+  ModelMaker make;
+  CountOptions options;
+  for (int i = 0; i < 10; ++i) {
+    const std::string n = absl::StrCat(i);
+    make.Input("x" + n, {"A" + n}).Node("e" + n, "Exp", {"x" + n}, {"p" + n});
+    make.Node("s" + n, "ReduceSum", {"p" + n}, {"r" + n}).Output("r" + n);
+    options.bindings["A" + n] = 8;
+  }
+  const Json open = Json::parse(ToJson(*make.Count({.memory = MemoryOptions()})));
+  EXPECT_TRUE(open["totals"]["peak_activation_bytes"].is_null());
+  EXPECT_FALSE(open["memory"]["inference_peak_bytes"].is_null());
+  options.memory.emplace();
+  const Json fixed = Json::parse(ToJson(*make.Count(options)));
+  EXPECT_EQ(fixed["totals"]["peak_activation_bytes"]["value"], 72);  // 8 and ten sums, of 4 each
 }
 
 // A value is there from its node to its last use, by looking at every pair of them.
