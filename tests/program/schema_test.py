@@ -143,7 +143,10 @@ def absence_fault(document):
         if "roofline" in document:  # open sizes; what moves nothing; a part of a model
             missing -= {"intensity", "seconds", "estimate_seconds", "compute_seconds", "memory_seconds", "by", "cache_bytes"}
             missing -= {"compulsory_bytes", "fused_estimate_seconds"}
-        return f"null: {sorted(missing)}" if missing else ""
+        memory = document.get("memory")
+        if memory and memory["at"] and not memory["for_all_sizes"]:  # and only then: a total holds at all sizes
+            missing ^= {"peak_activation_bytes"}
+        return f"null, or not where it has to be: {sorted(missing)}" if missing else ""
     totals = document["totals"]
     there = {field for field, amount in totals.items() if amount is not None} - {"params"}
     same = totals.get(document["unit"] + "s") == document["headline"]
