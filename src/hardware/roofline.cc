@@ -191,13 +191,14 @@ class Fuser {
   }
 
   void Read(const Node& node, const Call& call, size_t kernel) {
-    for (size_t j = 0; j < node.inputs.size() && node.inputs[j].has_value(); ++j) {
+    const bool quantizes = call.def != nullptr && Has(call.def->traits, Traits::kQuantizes);
+    for (size_t j = 0; j < node.inputs.size(); ++j) {
+      if (!node.inputs[j]) continue;
       Made* tensor = MadeBy(node.inputs[j]);
       const bool inside = tensor != nullptr && tensor->kernel == kernel;
       const bool again = !read_.emplace(kernel, Stored(*node.inputs[j])).second;
       // The input of a QuantizeLinear is not in its bytes.
-      const bool counted = j < call.inputs.size() && !Has(call.def->traits, Traits::kQuantizes);
-      if ((inside || again) && counted) {
+      if ((inside || again) && j < call.inputs.size() && !quantizes) {
         kernels_[kernel].bytes.Add(Expr(0) - StoredBytes(in_.fact(call.inputs[j])));
       }
       if (inside) tensor->is_read_inside = true;

@@ -154,6 +154,16 @@ TEST(RooflineTest, RowsSumToTheModel) {
   }
 }
 
+// What an operator without a rule does is left out; the Relu behind it, 32 FLOPs, is not.
+TEST(RooflineTest, WithoutARule) {
+  const absl::StatusOr<Report> report = CountOn(ModelFromText(
+      "g (float[4,8] x) => (float[4,8] y) { h = com.microsoft.NoSuchOperator(x, , x) y = Relu(h) }",
+      17));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->coverage.unknown, 2);  // and Relu, whose input is not known
+  EXPECT_TRUE(report->roofline->fused_time_estimate.has_value());
+}
+
 TEST(RooflineTest, IntegerWorkCountsWhereIntegersAreMultiplied) {
   const struct {
     int64_t size, picoseconds;
