@@ -10,10 +10,11 @@ namespace onnxflops {
 // of the keys. Twice, so that whoever takes the half of a product takes it exactly, and most often
 // without a floor. `offset` is what comes before the queries; below 0, the first ones meet nothing.
 inline Expr TwiceCausalPairs(const Expr& queries, const Expr& keys, const Expr& offset) {
-  const bool before = ProvablyLess(offset, 0).value_or(false);
-  const Expr first = before ? Expr(0) : offset;
-  const Expr meeting = before ? Max(queries + offset, 0) : queries;
-  const Expr growing = Min(meeting, keys - first);  // until a query meets all keys
+  const Expr first = Max(offset, 0);
+  const Expr some = Min(queries, queries + offset);  // that meet a key, if not below 0
+  const Expr meeting = Max(some, 0);
+  // Until a query meets all keys.
+  const Expr growing = Max(Min(some, Min(keys, keys - offset)), 0);
   return growing * (2 * first + growing + 1) + 2 * (meeting - growing) * keys;
 }
 

@@ -62,6 +62,14 @@ absl::StatusOr<Shape> BroadcastShapes(absl::Span<const Shape> shapes) {
   return result;
 }
 
+Expr TimesSummed(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return 0;
+  const int offset = to.rank() - from.rank();
+  Expr more = 0;
+  for (int i = 0; i < to.rank(); ++i) more += to[i] - (i < offset ? Expr(1) : from[i - offset]);
+  return Max(0, Min(1, more));
+}
+
 namespace {
 
 // Before opset 7, `broadcast` = 1 lets the second operand match a run of the first one's dimensions

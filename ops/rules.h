@@ -32,6 +32,9 @@ absl::StatusOr<Facts> InferUnaryBool(const NodeView& n);
 
 // NumPy broadcasting of shapes. InvalidArgument: "shapes [2, 3] and [4] do not broadcast: 3 vs 4".
 absl::StatusOr<Shape> BroadcastShapes(absl::Span<const Shape> shapes);
+// How often the gradient of a broadcast input adds up an element of output 0: 1 where an axis is
+// broadcast, else 0. An axis whose size may be 1 gives min(batch - 1, 1).
+Expr TimesSummed(const Shape& from, const Shape& to);
 // The element type that an integer attribute (Cast's `to`, `dtype`) names; `otherwise` when it is
 // missing. InvalidArgument for a number that is no type.
 absl::StatusOr<DType> DTypeAttr(const NodeView& n, absl::string_view name, DType otherwise);

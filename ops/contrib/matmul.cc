@@ -186,7 +186,7 @@ absl::StatusOr<Census> FusedGemmGradient(const NodeView& n, const GradientQuery&
   if (!query.Needs(2)) return work;
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
   ASSIGN_OR_RETURN(const Shape c, n.RankedShape(2));
-  if (c.NumElements() != y.NumElements()) work[Kind::kAdd] += y.NumElements();
+  work[Kind::kAdd] += TimesSummed(c, y) * y.NumElements();
   if (n.Float("beta", 1.0f) != 1.0f) work[Kind::kMul] += c.NumElements();
   return work;
 }

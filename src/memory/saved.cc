@@ -9,6 +9,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_def.h"
@@ -432,6 +433,18 @@ class SavedWalk {
   }
 
   // What stands in no tensor of the graph.
+  // All of attention, also of pairs that a causal mask hides and --causal half leaves out.
+  Expr ScoresOf(const Node& node, const Census& forward) const {
+    if (!counts_.cost(CallIdOf(node)).causal) return forward[Kind::kExp];
+    absl::InlinedVector<const Fact*, 8> inputs, outputs;
+    for (FactId fact : call_->inputs) inputs.push_back(&in_.fact(fact));
+    for (FactId fact : call_->outputs) outputs.push_back(&in_.fact(fact));
+    const NodeView view(model_, node, *call_->def, call_->opset, inputs, outputs, nullptr,
+                        call_->call_attributes, CausalCounting::kFull);
+    const absl::StatusOr<Cost> cost = call_->def->count(view);
+    return cost.ok() ? cost->flops[Kind::kExp] : forward[Kind::kExp];
+  }
+
   void KeepMore(const Node& node, const Keeps& keeps) {
     const Census& forward = counts_.cost(CallIdOf(node)).own.flops;
     const Fact& first = in_.fact(call_->outputs[0]);
@@ -444,7 +457,7 @@ class SavedWalk {
     }
     if (keeps.gates) More((forward[Kind::kExp] + forward[Kind::kTanh]) * size);
     if (!keeps.scores) return;
-    const Expr& scores = forward[Kind::kExp];
+    const Expr scores = ScoresOf(node, forward);
     if (!flash_) {
       More(scores * size);
       return;

@@ -9,6 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "ops/op_def.h"
+#include "ops/rules.h"
 #include "src/base/status_macros.h"
 
 namespace onnxflops::training {
@@ -28,16 +29,6 @@ bool Multiplies(const Gradient& gradient) {
   return gradient.rule != nullptr || gradient.as_forward ||
          std::any_of(std::begin(costs), std::end(costs),
                      [](const ElementCost* cost) { return !IsNothing(*cost); });
-}
-
-// Sizes that differ, ones at the front apart.
-bool IsBroadcast(const Shape& from, const Shape& to) {
-  if (from.rank() > to.rank()) return false;
-  const int offset = to.rank() - from.rank();
-  for (int i = 0; i < to.rank(); ++i) {
-    if ((i < offset ? Expr(1) : from[i - offset]) != to[i]) return true;
-  }
-  return false;
 }
 
 // The sum of the parts of a row's Gradient.
@@ -72,7 +63,8 @@ class Parts {
     if (!gradient_.broadcast) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Shape from, node_.RankedShape(static_cast<int>(input)));
     ASSIGN_OR_RETURN(const Shape to, node_.OutputShape(0));
-    return IsBroadcast(from, to) ? AddPerElement({.add = 1}) : absl::OkStatus();
+    work_[Kind::kAdd] += TimesSummed(from, to) * to.NumElements();
+    return absl::OkStatus();
   }
 
   absl::Status AddPerElement(const ElementCost& cost) {

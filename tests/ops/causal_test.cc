@@ -27,13 +27,18 @@ constexpr char kMs[] = "com.microsoft";
 TEST(CausalPairsTest, AreThoseThatALoopMeets) {
   ForEach({6, 8, 9}, [](const Sizes& i) {
     const int64_t queries = i[0], keys = i[1], offset = i[2] - 4;
-    if (offset > keys) return;
     int64_t pairs = 0;
     for (int64_t q = 0; q < queries; ++q) {
       for (int64_t k = 0; k < keys && k <= q + offset; ++k) ++pairs;
     }
     EXPECT_EQ(TwiceCausalPairs(queries, keys, offset), Expr(2 * pairs))
         << queries << " queries, " << keys << " keys after " << offset;
+    const Expr q = Expr::Symbol("q", 0), k = Expr::Symbol("k", 0);
+    EXPECT_EQ(TwiceCausalPairs(q, k, offset).Substitute({{"q", queries}, {"k", keys}}),
+              Expr(2 * pairs));
+    if (offset != keys - queries) return;
+    EXPECT_EQ(TwiceCausalPairs(q, k, k - q).Substitute({{"q", queries}, {"k", keys}}),
+              Expr(2 * pairs));
   });
 }
 
