@@ -131,30 +131,32 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
                                             const std::vector<Bindings>& points,
                                             bool redact_names) {
   Redactor redactor;
-  std::vector<std::string> names;
-  std::vector<Report> reports;
+  SweepReport sweep;
   for (const Bindings& point : points) {
     ASSIGN_OR_RETURN(Report report, sweeper.CountAt(point));
-    if (names.empty()) {
-      ASSIGN_OR_RETURN(names, NamesIn(report, swept));
+    if (sweep.points.empty()) {
+      ASSIGN_OR_RETURN(sweep.symbols, NamesIn(report, swept));
     }
     report.modules.clear();  // only totals are kept
     if (redact_names) RETURN_IF_ERROR(redactor.Redact(&report));
-    reports.push_back(std::move(report));
-  }
-  // A size that follows a swept one is of no point but its own.
-  Bindings& shared = reports[0].bindings;
-  absl::erase_if(shared, [&](const auto& size) {
-    return std::any_of(reports.begin(), reports.end(), [&](const Report& report) {
+    sweep.points.push_back({{}, report.totals, {}, {}});
+    if (sweep.points.size() == 1) {
+      sweep.report = std::move(report);
+      continue;
+    }
+    // A size that follows a swept one is of no point but its own.
+    absl::erase_if(sweep.report.bindings, [&](const auto& size) {
       const auto there = report.bindings.find(size.first);
       return there == report.bindings.end() || there->second != size.second;
     });
-  });
-  if (redact_names) {
-    for (std::string& name : names) name = redactor.Symbol(name);
   }
-  const std::vector<Bindings> renamed = Rename(points, swept, names);
-  return MakeSweep(std::move(reports), std::move(names), renamed);
+  if (redact_names) {
+    for (std::string& name : sweep.symbols) name = redactor.Symbol(name);
+  }
+  const std::vector<Bindings> renamed = Rename(points, swept, sweep.symbols);
+  for (size_t i = 0; i < renamed.size(); ++i) sweep.points[i].at = renamed[i];
+  for (const std::string& name : sweep.symbols) sweep.report.bindings.erase(name);
+  return sweep;
 }
 
 }  // namespace

@@ -321,18 +321,6 @@ absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> sy
   return sweep;
 }
 
-SweepReport MakeSweep(std::vector<Report> reports, std::vector<std::string> symbols,
-                      absl::Span<const Bindings> points) {
-  SweepReport sweep;
-  sweep.symbols = std::move(symbols);
-  for (size_t i = 0; i < reports.size(); ++i) {
-    sweep.points.push_back({points[i], reports[i].totals, {}, {}});
-  }
-  sweep.report = std::move(reports[0]);
-  for (const std::string& name : sweep.symbols) sweep.report.bindings.erase(name);
-  return sweep;
-}
-
 std::string ToTable(const SweepReport& sweep, const ViewOptions& options, const TableStyle& style) {
   std::string out = DrawWrapped(HeadOf(sweep), "   ", style.line_width());
   const CellStyle cells = {options.exact};

@@ -44,10 +44,6 @@ struct SweepReport {
 absl::StatusOr<SweepReport> MakeSweep(Report report, std::vector<std::string> symbols,
                                       absl::Span<const Bindings> points,
                                       const std::optional<ViewOptions>& rows);
-// The same for a model that has to be counted at each point; there are no rows. `reports` are those
-// of the points; there is at least one.
-SweepReport MakeSweep(std::vector<Report> reports, std::vector<std::string> symbols,
-                      absl::Span<const Bindings> points);
 
 // A column per point. If these are wider than the terminal, a row per point; with rows of modules
 // or operators, several tables.
