@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/limit_error.h"
 #include "src/base/limits.h"
+#include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/cost/amounts.h"
 #include "src/infer/require_symbols.h"
@@ -159,6 +160,19 @@ absl::StatusOr<SweepReport> SweepByCounting(const Sweeper& sweeper,
   return sweep;
 }
 
+// Memory has no formulas here, so each point is a count of its own.
+absl::Status RequireFew(const ModelData& model, size_t points) {
+  const size_t nodes = std::max<size_t>(model.nodes.size(), 1);
+  const size_t most = std::max(kMinMemoryPoints, kMaxMemorySweepNodes / nodes);
+  if (points <= most) return absl::OkStatus();
+  return LimitError(
+      "memory-sweep",
+      absl::StrCat(Escaped(model.path),
+                   ": a sweep of memory counts the model again at each of its ", points,
+                   " points, and with ", nodes, " nodes it can have ", most,
+                   " (memory-sweep): sweep fewer sizes at once, or leave out --memory"));
+}
+
 }  // namespace
 
 absl::StatusOr<SweepReport> CountSweep(const Model& model, const CountOptions& options,
@@ -190,6 +204,7 @@ absl::Status CountPoints(const Model& model, const CountOptions& options,
                          absl::Span<const SweptSymbol> swept,
                          absl::FunctionRef<absl::Status(Report)> each) {
   ASSIGN_OR_RETURN(const std::vector<Bindings> points, PointsOf(swept));
+  RETURN_IF_ERROR(RequireFew(*model, points.size()));
   const Sweeper sweeper(model, options, "");
   for (const Bindings& point : points) {
     ASSIGN_OR_RETURN(Report report, sweeper.CountAt(point));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -17,6 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "onnx/onnx_pb.h"
 #include "src/api/analysis.h"
+#include "src/api/sweep.h"
+#include "src/family/family.h"
 #include "src/memory/fit.h"
 #include "src/memory/liveness.h"
 #include "src/onnxflops.h"
@@ -232,6 +235,24 @@ TEST(MemoryTest, FormulasOfRandomModelsAreTheFiguresAtTheirSizes) {
     EXPECT_EQ(of_open->bytes->Substitute(at.bindings), *of_bound->bytes) << seed;
   }
   EXPECT_GT(compared, 20);
+}
+
+// Memory of a deep model takes a second a point; 1,000 points took 20 minutes and more.
+TEST(MemoryTest, SweepsThatWouldTakeTooLongAreRefused) {
+  const auto model = LoadConfig(R"({"model_type": "gpt2", "n_layer": 2048})", "deep.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  CountOptions options;
+  options.memory.emplace();
+  const auto each = [](const Report&) { return absl::CancelledError("the first point"); };
+  const size_t most = 10'000'000 / (*model)->nodes.size();
+  ASSERT_LT(most, 1000);
+  std::vector<int64_t> sizes(most);
+  std::iota(sizes.begin(), sizes.end(), 1);
+  EXPECT_EQ(CountPoints(*model, options, {{"seq", sizes}}, each).message(), "the first point");
+  sizes.push_back(static_cast<int64_t>(most) + 1);
+  const absl::Status status = CountPoints(*model, options, {{"seq", sizes}}, each);
+  EXPECT_THAT(status.message(), HasSubstr("deep.json: a sweep of memory counts the model again"));
+  EXPECT_THAT(status.message(), HasSubstr("sweep fewer sizes at once"));
 }
 
 struct PeakCase {
