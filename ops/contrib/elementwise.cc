@@ -365,7 +365,9 @@ absl::StatusOr<Census> BiasDropoutGradient(const NodeView& n, const GradientQuer
   Census work;
   work[Kind::kMul] = query.forward[Kind::kMul];
   const bool has_bias = n.op_type() != "BitmaskDropout";
-  if (has_bias && query.Needs(1)) work[Kind::kAdd] += y.NumElements();
+  if (!has_bias || !query.Needs(1)) return work;
+  ASSIGN_OR_RETURN(const Shape bias, n.RankedShape(1));
+  work[Kind::kAdd] += TimesSummed(bias, y) * y.NumElements();
   return work;
 }
 
@@ -384,7 +386,7 @@ absl::StatusOr<Census> GatedAddGradient(const NodeView& n, const GradientQuery& 
   }
   if (!query.Needs(2)) return work;
   ASSIGN_OR_RETURN(const Shape gate, n.RankedShape(2));
-  if (gate.NumElements() != y.NumElements()) work[Kind::kAdd] += y.NumElements();
+  work[Kind::kAdd] += TimesSummed(gate, y) * y.NumElements();
   return work;
 }
 
@@ -396,7 +398,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .count = CountPerOutputElement,
      .examples = kBiasAddExamples,
      .per_element = {.add = 2},
-     .gradient = {.formula = "dX = dskip = dY; dbias = sum of dY", .sums = InputBits({1})}},
+     .gradient = {.formula = "dX = dskip = dY; dbias = sum of dY", .broadcast = true}},
     {.name = "BiasDropout",
      .versions = kSince1,
      .formula = "output = Dropout(data + bias) + residual",
@@ -418,7 +420,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .per_element = kGeluCost + ElementCost{.add = 1},
      .operands = {.weights = InputBits({1})},
      .gradient = {.formula = "dA = dY * (cdf(X) + X * pdf(X)) at X = A + B; dB = sum of dA",
-                  .sums = InputBits({1}),
+                  .broadcast = true,
                   .shared = kGeluGradient}},
     {.name = "BiasSoftmax",
      .versions = kSince1,
@@ -507,7 +509,7 @@ constexpr OpDef kMsElementwiseRows[] = {
      .operands = {.weights = InputBits({1})},
      .note = "as ai.onnx Gelu with approximate=\"tanh\"",
      .gradient = {.formula = "that of Gelu in its tanh form at X + bias; dbias = sum of it",
-                  .sums = InputBits({1}),
+                  .broadcast = true,
                   .shared = kGeluTanhGradient}},
     {.name = "GatedAdd",
      .versions = kSince1,

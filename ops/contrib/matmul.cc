@@ -197,7 +197,9 @@ absl::StatusOr<Census> GemmFastGeluGradient(const NodeView& n, const GradientQue
   for (size_t factor : {0, 1}) {
     if (query.Needs(factor)) work[Kind::kMac] += query.forward[Kind::kMac];
   }
-  if (query.Needs(2)) work[Kind::kAdd] += y.NumElements();
+  if (!query.Needs(2)) return work;
+  ASSIGN_OR_RETURN(const Shape bias, n.RankedShape(2));
+  work[Kind::kAdd] += TimesSummed(bias, y) * y.NumElements();
   return work;
 }
 

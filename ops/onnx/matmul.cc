@@ -176,7 +176,7 @@ absl::StatusOr<Census> GemmGradient(const NodeView& n, const GradientQuery& quer
   if (!query.Needs(2)) return work;
   ASSIGN_OR_RETURN(const Shape y, n.OutputShape(0));
   ASSIGN_OR_RETURN(const Shape c, n.RankedShape(2));
-  if (!(c == y)) work[Kind::kAdd] += y.NumElements();
+  work[Kind::kAdd] += TimesSummed(c, y) * y.NumElements();
   if (n.Float("beta", 1) != 1) work[Kind::kMul] += c.NumElements();
   return work;
 }

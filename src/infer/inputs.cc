@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,6 @@
 #include "src/base/quote.h"
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
-#include "src/symbolic/parse.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::infer {
@@ -52,17 +52,7 @@ class InputBinder {
 
 Expr InputBinder::DimOfDeclared(const DeclaredDim& dim, absl::string_view name, int axis) {
   if (dim.size >= 0) return dim.size;
-  // "past + seq" is the sum of two dimensions where both stand alone as well, else a name like any
-  // other.
-  if (IdentifierLength(dim.name) < dim.name.size()) {
-    const auto known = [&](absl::string_view part) -> absl::StatusOr<Expr> {
-      const std::string symbol = FileSymbol(part);
-      if (symbols_.Knows(symbol)) return Expr::Symbol(symbol, 1);
-      return absl::NotFoundError("no dimension of its own");
-    };
-    const absl::StatusOr<Expr> parsed = ParseFormula(dim.name, known, kMaxDimTerms);
-    if (parsed.ok() && !parsed->is_literal()) return *parsed;
-  }
+  if (const std::optional<Expr> formula = symbols_.FormulaOfDim(dim.name)) return *formula;
   return symbols_.InputDim(symbols_.NameOf(dim, name, axis), name, axis);
 }
 

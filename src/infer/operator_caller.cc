@@ -177,7 +177,7 @@ absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& fram
   bool fresh = false;
   RETURN_IF_ERROR(RunRule(&call, frame, inputs, &fresh));
   const CallId added = session_.AddCall(std::move(call));
-  if (shareable && !fresh) memo_.Keep(std::move(signature), added);
+  if (shareable && !fresh && !as_declared_) memo_.Keep(std::move(signature), added);
   return added;
 }
 
@@ -252,11 +252,13 @@ absl::Status OperatorCaller::TakeOutputs(absl::StatusOr<Facts> facts, Call* call
       call->from_shapes = call->from_shapes && fact.from_shapes;
     }
   }
+  as_declared_ = false;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     Fact fact = i < facts->size() ? std::move((*facts)[i]) : Fact::Unknown();
     if (node.outputs[i] &&
         (fact.kind == Fact::Kind::kUnknown || (fact.is_tensor() && !fact.shape.ranked()))) {
       fact = FallbackFact(*node.outputs[i]);
+      as_declared_ = as_declared_ || fact.is_tensor();
     }
     RETURN_IF_ERROR(CheckFact(fact, i));
     DropOriginsWithin(&fact);
@@ -272,15 +274,22 @@ absl::Status OperatorCaller::TakeOutputs(absl::StatusOr<Facts> facts, Call* call
   return absl::OkStatus();
 }
 
-Fact OperatorCaller::FallbackFact(ValueId output) const {
+Fact OperatorCaller::FallbackFact(ValueId output) {
   const DeclaredType* declared = session_.model().value(output).declared;
   if (declared == nullptr || declared->kind != TypeKind::kTensor) return Fact::Unknown();
   Fact fact = Fact::Tensor(declared->dtype, Shape::UnknownRank());
   if (!declared->has_shape) return fact;
+  // Names of dimensions are those of the main graph: a function may use them for others.
+  const OptionalNodeId producer = session_.model().value(output).producer;
+  const bool named = producer && session_.model().node(*producer).graph == 0;
+  for (const DeclaredDim& dim : declared->dims) {
+    if (dim.size < 0 && (dim.name.empty() || !named)) return fact;
+  }
   Shape shape;
   for (const DeclaredDim& dim : declared->dims) {
-    if (dim.size < 0) return fact;
-    shape.push_back(dim.size);
+    shape.push_back(dim.size >= 0 ? Expr(dim.size)
+                                  : session_.symbols().DimInside(
+                                        dim, session_.model().value(output).name, shape.rank()));
   }
   fact.shape = std::move(shape);
   return fact;

@@ -35,12 +35,14 @@ class OperatorCaller {
   absl::Status TakeOutputs(absl::StatusOr<Facts> facts, Call* call);
   absl::Status CheckFact(const Fact& fact, size_t output) const;
   // What the file itself declares of an output that no rule could infer.
-  Fact FallbackFact(ValueId output) const;
+  Fact FallbackFact(ValueId output);
 
   Session& session_;
   BodyRunner& runner_;
   resolve::RowFinder rows_;
   CallMemo memo_;
+  // An output of the last call is what the file declares of it, which is true of no other node.
+  bool as_declared_ = false;
   const int64_t max_terms_;  // of the polynomials in all facts
 };
 

@@ -3,9 +3,12 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
 #include "src/base/utf8.h"
+#include "src/symbolic/parse.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::infer {
@@ -82,6 +85,31 @@ Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int
   if (origins_.try_emplace(name, origin).second) order_.push_back(name);
   BoundTo(name);
   return Expr::Symbol(name, 1);
+}
+
+std::optional<Expr> SymbolTable::FormulaOfDim(absl::string_view text) const {
+  if (IdentifierLength(text) == text.size()) return std::nullopt;
+  const auto known = [&](absl::string_view part) -> absl::StatusOr<Expr> {
+    const auto origin = origins_.find(FileSymbol(part));
+    if (origin != origins_.end() && origin->second.kind == SymbolOrigin::Kind::kInput) {
+      return Expr::Symbol(origin->first, 1);
+    }
+    return absl::NotFoundError("no dimension of its own");
+  };
+  const absl::StatusOr<Expr> parsed = ParseFormula(text, known, kMaxDimTerms);
+  if (!parsed.ok() || parsed->is_literal()) return std::nullopt;
+  return *parsed;
+}
+
+Expr SymbolTable::DimInside(const DeclaredDim& dim, absl::string_view tensor, int axis) {
+  Bindings sizes = bound_;
+  sizes.insert(derived_.begin(), derived_.end());
+  if (const std::optional<Expr> formula = FormulaOfDim(dim.name)) return formula->Substitute(sizes);
+  const std::string name = NameOf(dim, tensor, axis);
+  const SymbolOrigin origin{name, SymbolOrigin::Kind::kData, Beginning(tensor), axis, std::nullopt};
+  const auto [known, is_new] = origins_.try_emplace(name, origin);
+  if (is_new) order_.push_back(name);
+  return BoundOr(name, known->second.kind == SymbolOrigin::Kind::kInput ? 1 : 0);
 }
 
 Expr SymbolTable::Fresh(SymbolOrigin::Kind kind, absl::string_view hint, const Place& place,

@@ -38,6 +38,12 @@ class SymbolTable {
   // The symbol of an input's dimension, also if it is bound; the same name again is the same
   // symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
+  // "past + seq" is the sum of two dimensions of inputs where both stand alone as well; nullopt
+  // for a name like any other. Nothing is bound in it.
+  std::optional<Expr> FormulaOfDim(absl::string_view text) const;
+  // What the file declares of a tensor inside the model: a size of inputs, or a symbol of its name
+  // that depends on data. REQUIRES: dim.name is not empty.
+  Expr DimInside(const DeclaredDim& dim, absl::string_view tensor, int axis);
   // A new symbol `hint(place)`, or the one made before for this place, output and axis.
   // `tensor` is the output's name, `inner`: made inside a body or a function. It is at most the
   // largest of `at_most`, at any call for it; without any, no bound is known.

@@ -348,7 +348,43 @@ TEST(UnknownTest, OperatorsKeepTheirInputs) {
   EXPECT_EQ(call.problem.message(), "no rule for operator NoSuch of domain com.microsoft");
   EXPECT_EQ(call.problem.code(), absl::StatusCode::kUnimplemented);
   ASSERT_EQ(call.outputs.size(), 1u);
-  EXPECT_EQ(inference.fact(call.outputs[0]).ToString(), "float32?");  // as the file says
+  EXPECT_EQ(inference.fact(call.outputs[0]).ToString(), "float32[A]");  // as the file says
+}
+
+// The sizes behind an operator without a rule, as `declared` has them of its output h.
+std::string SizesAfterUnknown(const std::string& declared, const Bindings& dims = {}) {
+  const Model model = ModelFromText(
+      absl::StrCat("g (float[batch,seq,8] x, float[8,4] w) => (float[A,B,C] y) <float[", declared,
+                   "] h> { h = com.microsoft.NoSuch(x) y = MatMul(h, w) }"),
+      20);
+  InferOptions options;
+  options.dims = dims;
+  const absl::StatusOr<Inference> inference = Infer(model, options);
+  if (!inference.ok()) return std::string(inference.status().message());
+  std::string text = inference->FactOf(inference->model->graphs[0].outputs[0])->ToString();
+  for (const SymbolOrigin& symbol : inference->symbols) {
+    if (symbol.kind == SymbolOrigin::Kind::kData) absl::StrAppend(&text, " ", symbol.name);
+  }
+  return text;
+}
+
+TEST(UnknownTest, DeclaredSymbolsAreThoseOfInputs) {
+  EXPECT_EQ(SizesAfterUnknown("batch,seq,8"), "float32[batch, seq, 4]");
+  EXPECT_EQ(SizesAfterUnknown("batch,\"2*seq + 1\",8"), "float32[batch, 2*seq + 1, 4]");
+  EXPECT_EQ(SizesAfterUnknown("batch,\"2*seq + 1\",8", {{"seq", 3}}), "float32[batch, 7, 4]");
+  EXPECT_EQ(SizesAfterUnknown("batch,found,8"), "float32[batch, found, 4] found");
+  EXPECT_EQ(SizesAfterUnknown("batch,found,8", {{"found", 5}}), "float32[batch, 5, 4]");
+  EXPECT_EQ(SizesAfterUnknown("batch,?,8"), "float32[A, B, C] A B C");
+}
+
+// Two nodes alike: what the file declares of one is not said of the other.
+TEST(UnknownTest, WhatIsDeclaredIsOfOneNode) {
+  const Model model = ModelFromText(
+      "g (float[12] x, int64[R] s) => (float[3,4] y, float[2,6] z) { y = Reshape(x, s) "
+      "z = Reshape(x, s) }",
+      20);
+  const Inference inference = Infer(model).value();
+  EXPECT_EQ(inference.FactOf(inference.model->graphs[0].outputs[1])->shape.ToString(), "[2, 6]");
 }
 
 TEST(UnknownTest, AttributeThatIsNoBody) {
