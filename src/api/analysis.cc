@@ -15,6 +15,7 @@
 #include "src/base/status_macros.h"
 #include "src/family/family.h"
 #include "src/hardware/roofline.h"
+#include "src/resolve/inline_calls.h"
 #include "src/resolve/resolve.h"
 #include "src/resolve/ties.h"
 #include "src/symbolic/symbol_name.h"
@@ -91,7 +92,7 @@ void BindStated(const ModelData& model, Bindings* dims) {
 }  // namespace
 
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
-                                 CausalCounting causal, bool assume) {
+                                 CausalCounting causal, bool assume, Calls calls) {
   std::vector<std::string> warnings;
   ASSIGN_OR_RETURN(Bindings dims, BindSequence(*model, options, &warnings));
   dims.insert(options.bindings.begin(), options.bindings.end());
@@ -106,7 +107,8 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
   infer.input_values = options.input_values;
   infer.operators = resolve.operators;
   infer.limits = options.limits;
-  ASSIGN_OR_RETURN(Inference inference, InferResolved(model, Resolve(model, resolve), infer));
+  const Model inlined = calls == Calls::kInlined ? InlineCalls(model) : model;
+  ASSIGN_OR_RETURN(Inference inference, InferResolved(inlined, Resolve(inlined, resolve), infer));
   NoteMostDims(&inference);
   if (!options.tied.empty()) {
     absl::StatusOr<resolve::Ties> ties = resolve::FindTies(*inference.model, options.tied);

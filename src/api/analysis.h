@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_API_ANALYSIS_H_
 #define ONNXFLOPS_SRC_API_ANALYSIS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,9 +18,13 @@ struct Analysis {
   Counts counts;
 };
 
+// Local functions stand in the place of their calls, or stay calls: for who needs the file's nodes.
+enum class Calls : uint8_t { kInlined, kKept };
+
 // `assume`: sizes that the model states for symbols that nobody binds (AssumedDims) are bound.
 absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options,
-                                 CausalCounting causal, bool assume = true);
+                                 CausalCounting causal, bool assume = true,
+                                 Calls calls = Calls::kInlined);
 
 // The same and, with CountOptions::upper_bounds, at sizes inside the model that the bounds of these
 // sizes give, as if they were bound: `raised` are those whose bound is a number. The others stay

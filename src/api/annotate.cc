@@ -28,7 +28,8 @@ absl::Status Annotate(const Model& model, const CountOptions& options,
   const auto named = [&](const absl::Status& status) {
     return WithMessage(status, absl::StrCat(Escaped(model->path), ": ", status.message()));
   };
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
+  ASSIGN_OR_RETURN(const Analysis analysis,
+                   Analyze(model, options, options.causal, /*assume=*/true, Calls::kKept));
   ASSIGN_OR_RETURN(const annotate::NodeNotes notes,
                    annotate::MakeNodeNotes(analysis.inference, analysis.counts));
   const absl::StatusOr<int> fd = OpenForReading(model->path);

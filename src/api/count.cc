@@ -117,11 +117,6 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
 absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
                                absl::string_view name) {
   ASSIGN_OR_RETURN(const convention::Convention* convention, convention::RequireConvention(name));
-  if (options.node_rows && !model->functions.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat(Escaped(model->path),
-                     ": rows by node of a model with functions are only there as we count"));
-  }
   if (!options.module.empty()) {
     return absl::UnimplementedError(
         absl::StrCat(Escaped(model->path), ": a part of a model (--module ", Quoted(options.module),
@@ -145,6 +140,13 @@ absl::StatusOr<Report> CountAs(const Model& model, const CountOptions& options,
         name, " counts causal attention in its own way: half of it is only there as we count"));
   }
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(model, options, options.causal));
+  const std::vector<Function>& functions = analysis.inference.model->functions;
+  if (options.node_rows && std::any_of(functions.begin(), functions.end(),
+                                       [](const Function& f) { return !f.official; })) {
+    return absl::UnimplementedError(
+        absl::StrCat(Escaped(model->path),
+                     ": rows by node of a model with functions are only there as we count"));
+  }
   return MakeReportAs(analysis.inference, analysis.counts, ReportOptionsOf(options), *convention);
 }
 

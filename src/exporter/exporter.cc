@@ -41,9 +41,11 @@ std::optional<TorchRelease> TorchReleaseOf(const ModelData& model) {
 }
 
 bool NamesModules(const ModelData& model) {
-  return std::any_of(model.nodes.begin(), model.nodes.end(), [](const Node& node) {
+  const auto names = [](const Node& node) {
     return !node.metadata.empty() || PathInNodeName(node.name).has_value();
-  });
+  };
+  return std::any_of(model.nodes.begin(), model.nodes.end(), names) ||
+         std::any_of(model.inlined.begin(), model.inlined.end(), names);
 }
 
 }  // namespace onnxflops::exporter

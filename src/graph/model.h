@@ -37,6 +37,8 @@ using OptionalNodeId = OptionalId<struct NodeTag>;
 using OptionalGraphId = OptionalId<struct GraphTag>;
 using OptionalTensorId = OptionalId<struct TensorTag>;
 using OptionalFunctionId = OptionalId<struct FunctionTag>;
+using InlinedCallId = int32_t;
+using OptionalInlinedCallId = OptionalId<struct InlinedCallTag>;
 
 // A tensor written in the file: initializer or attribute. The payload is kept only if small (at
 // most kMaxIntContent elements); it is not needed for large ones.
@@ -123,8 +125,10 @@ struct Node {
   absl::Span<const OptionalValueId> outputs;  // kNone for one left out
   absl::Span<const Attribute> attributes;
   absl::Span<const std::pair<absl::string_view, absl::string_view>> metadata;  // metadata_props
-  GraphId graph = 0;            // the graph that holds it
-  OptionalFunctionId function;  // the local function that it calls, if it calls one
+  GraphId graph = 0;             // the graph that holds it
+  OptionalFunctionId function;   // the local function that it calls, if it calls one
+  OptionalInlinedCallId caller;  // the call in whose place it stands, of ModelData::inlined
+  int32_t opset = 0;  // of its domain, where the function that it was written in imports another
   // The attributes' bytes as in the file, when they stand together and hold neither a graph nor a
   // tensor payload that was skipped: nodes with equal bytes have equal attributes, and view them at
   // one place. Empty with attributes_comparable = false otherwise.
@@ -199,6 +203,7 @@ struct ModelData {
   std::vector<Value> values;
   std::vector<Tensor> tensors;
   std::vector<Function> functions;
+  std::vector<Node> inlined;          // calls that their function's nodes took the place of
   std::vector<std::string> warnings;  // what is odd but was understood
 
   const Graph& graph(GraphId id) const { return graphs[static_cast<size_t>(id)]; }
@@ -206,6 +211,7 @@ struct ModelData {
   const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
   const Tensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
   const Function& function(FunctionId id) const { return functions[static_cast<size_t>(id)]; }
+  const Node& inlined_call(InlinedCallId id) const { return inlined[static_cast<size_t>(id)]; }
 
   // The version that the file imports for a domain; nullopt if it does not.
   std::optional<int64_t> OpsetOf(absl::string_view domain) const;

@@ -143,7 +143,7 @@ OperatorCaller::OperatorCaller(Session* session, BodyRunner* runner)
 absl::StatusOr<CallId> OperatorCaller::CallOperator(NodeId id, const Frame& frame,
                                                     const FactIds& inputs) {
   const Node& node = session_.model().node(id);
-  const int64_t declared_opset = frame.OpsetOf(node.domain);
+  const int64_t declared_opset = node.opset > 0 ? node.opset : frame.OpsetOf(node.domain);
   const resolve::OperatorRow row = rows_.Find(node.domain, node.op_type, declared_opset);
   if (row.is_newer) {
     session_.Warn(absl::StrCat(node.op_type, " exists from opset ", row.def->versions.front(),

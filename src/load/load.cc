@@ -94,6 +94,7 @@ std::shared_ptr<ModelData> CopyOf(const ModelData& model) {
   copy->values = model.values;
   copy->tensors = model.tensors;
   copy->functions = model.functions;
+  copy->inlined = model.inlined;
   copy->warnings = model.warnings;
   return copy;
 }

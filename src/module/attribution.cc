@@ -34,6 +34,7 @@ struct Visit {
   ModuleId base = kRootModule;  // of nodes that nothing else attributes
   bool in_function = false;
   std::shared_ptr<const ActualNames> actual;  // inside a function
+  OptionalInlinedCallId caller;               // of the node that runs it
 };
 
 size_t MaxModules(const ModelData& model) {
@@ -63,6 +64,7 @@ class Walk {
     nodes_.resize(model_.nodes.size());
     is_weight_.assign(model_.values.size(), kNotAsked);
     FindFormalInputs();
+    FindInlinedModules();
     FindWork();
     queue_.push_back({});
     budget_ = Budget();
@@ -123,7 +125,7 @@ class Walk {
       const CostPart part = shape_work ? CostPart::kShapeWork
                             : opens    ? CostPart::kOwn
                                        : CostPart::kWhole;
-      const ModuleId module = ModuleOf(id, visit);
+      const ModuleId module = ModuleOf(id, At(model_.node(id).caller, visit));
       const int32_t work = call * kNumCostParts + static_cast<int32_t>(part);
       CountNode(id, module);
       if (filter_ == ExecutionFilter::kAll || has_work_[static_cast<size_t>(work)] != 0) {
@@ -195,7 +197,7 @@ class Walk {
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       if (cost.body_times[b] == Expr(0)) continue;
       queue_.push_back({call.bodies[b].instance, *Times(visit.times, cost.body_times[b]), module,
-                        visit.in_function || function, actual});
+                        visit.in_function || function, actual, model_.node(node).caller});
     }
   }
 
@@ -251,10 +253,14 @@ class Walk {
   };
 
   const Known& Ask(NodeId id) {
-    Known& known = nodes_[static_cast<size_t>(id)];
+    const Node& node = model_.node(id);
+    return Ask(node, IsOfTheFile(node.function), &nodes_[static_cast<size_t>(id)]);
+  }
+
+  const Known& Ask(const Node& node, bool is_call, Known* asked) {
+    Known& known = *asked;
     if (known.asked) return known;
     known.asked = true;
-    const Node& node = model_.node(id);
     if (!node.metadata.empty()) {
       const exporter::NodeMetadata metadata(node.metadata);
       known.by_metadata = out_.paths.FromMetadata(metadata);
@@ -267,7 +273,7 @@ class Walk {
       known.by_name = out_.paths.FromWeight(name);
       known.is_alias = true;
     }
-    if (IsOfTheFile(node.function)) {
+    if (is_call) {
       known.is_module = !exporter::IsOnnxscriptFunction(node.domain);
     } else if (!known.by_name) {
       known.first_weight = static_cast<int32_t>(weights_.size());
@@ -293,15 +299,53 @@ class Walk {
     }
   }
 
+  // A function that is called once and whose nodes say themselves of what modules they are is none:
+  // somebody cut it out. Nodes of one that is called again carry names of one of its calls.
+  void FindInlinedModules() {
+    absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, int> calls;
+    for (const Node& call : model_.inlined) ++calls[{call.domain, call.op_type}];
+    is_module_.assign(model_.inlined.size(), true);
+    for (size_t id = 0; id < model_.nodes.size(); ++id) {
+      const Node& node = model_.nodes[id];
+      if (!node.caller) continue;
+      const Node& call = model_.inlined_call(*node.caller);
+      if (calls[{call.domain, call.op_type}] > 1) continue;
+      const bool named = out_.paths.FromNodeName(node.name).value_or(kRootModule) != kRootModule;
+      if (named || Ask(static_cast<NodeId>(id)).by_metadata) {
+        is_module_[static_cast<size_t>(*node.caller)] = false;
+      }
+    }
+  }
+
+  // The visit as it is inside the calls of functions that were inlined.
+  const Visit& At(OptionalInlinedCallId caller, const Visit& visit) {
+    if (caller == visit.caller || !caller) return visit;
+    const Node& call = model_.inlined_call(*caller);
+    const Visit& around = At(call.caller, visit);
+    if (!is_module_[static_cast<size_t>(*caller)]) return around;
+    std::unique_ptr<Visit>& inside = inside_[{*caller, visit.base}];
+    if (inside == nullptr) {
+      Known known;
+      inside = std::make_unique<Visit>(around);
+      inside->base = ModuleOf(call, Ask(call, /*is_call=*/true, &known), true, around);
+      inside->in_function = true;
+      out_.functions_are_modules = true;
+    }
+    return *inside;
+  }
+
   ModuleId ModuleOf(NodeId id, const Visit& visit) {
-    const Known& known = Ask(id);
     const Node& node = model_.node(id);
+    return ModuleOf(node, Ask(id), IsOfTheFile(node.function), visit);
+  }
+
+  ModuleId ModuleOf(const Node& node, const Known& known, bool is_call, const Visit& visit) {
     if (known.fused) {
       const absl::string_view weight = WeightName(node.inputs[1], visit);
       if (!weight.empty()) return Inside(ModuleOfFused(node, weight), visit);
     }
     if (known.by_metadata) return Inside(*known.by_metadata, visit);
-    if (IsOfTheFile(node.function)) return ModuleOfCall(id, known, visit);
+    if (is_call) return ModuleOfCall(node, known, visit);
     if (known.by_name) return Inside(*known.by_name, visit);
     for (int32_t i = 0; i < known.weights; ++i) {
       const absl::string_view name = WeightName(
@@ -352,10 +396,10 @@ class Walk {
 
   // A call of a function that the exporter made of a module is that module. Its weights tell which,
   // better than its name, which may be that of a node deep inside.
-  ModuleId ModuleOfCall(NodeId id, const Known& known, const Visit& visit) {
+  ModuleId ModuleOfCall(const Node& call, const Known& known, const Visit& visit) {
     if (!known.is_module) return known.by_name ? Inside(*known.by_name, visit) : visit.base;
     ModuleId module = known.by_name.value_or(kRootModule);
-    const auto common = CommonPathOfWeights(model_.node(id), visit);
+    const auto common = CommonPathOfWeights(call, visit);
     const absl::string_view base = out_.paths.path(visit.base);
     if (known.by_name && !visit.in_function) {
       const absl::string_view path = out_.paths.path(module);
@@ -365,19 +409,19 @@ class Walk {
     } else if (common && common->size() > base.size() && IsWithin(*common, base)) {
       module = out_.paths.Intern(*common);
     } else {
-      module = ModuleOfCall(id, visit.base);
+      module = ModuleOfCall(call, visit.base);
     }
     if (out_.paths.type(module).empty()) {
-      out_.paths.SetTypeIfUnknown(module, exporter::ClassOfFunction(model_.node(id).op_type));
+      out_.paths.SetTypeIfUnknown(module, exporter::ClassOfFunction(call.op_type));
     }
     return module;
   }
 
-  ModuleId ModuleOfCall(NodeId id, ModuleId base) {
-    const auto [it, is_new] = module_of_call_.try_emplace({id, base}, base);
+  ModuleId ModuleOfCall(const Node& call, ModuleId base) {
+    const auto [it, is_new] = module_of_call_.try_emplace({&call, base}, base);
     if (is_new) {
       const absl::string_view type =
-          exporter::ClassOfFunction(model_.node(id).op_type).substr(0, kMaxModulePath + 1);
+          exporter::ClassOfFunction(call.op_type).substr(0, kMaxModulePath + 1);
       const absl::string_view path = out_.paths.path(base);
       it->second =
           out_.paths.Intern(path.empty() ? std::string(type) : absl::StrCat(path, ".", type), base);
@@ -399,7 +443,9 @@ class Walk {
   absl::flat_hash_map<GraphId, int64_t> visits_of_;
   absl::flat_hash_map<std::pair<int32_t, Expr>, std::optional<int32_t>> times_;
   int64_t times_terms_ = 0;
-  absl::flat_hash_map<std::pair<NodeId, ModuleId>, ModuleId> module_of_call_;
+  absl::flat_hash_map<std::pair<const Node*, ModuleId>, ModuleId> module_of_call_;
+  std::vector<bool> is_module_;  // by InlinedCallId
+  absl::flat_hash_map<std::pair<InlinedCallId, ModuleId>, std::unique_ptr<Visit>> inside_;
   std::deque<Visit> queue_;
   int64_t budget_ = 0;
   static constexpr int64_t kAfterAll = std::numeric_limits<int64_t>::max() / 2;

@@ -106,6 +106,7 @@ class Resolver {
 
   // The version of a node's domain: a function may import its own.
   int64_t OpsetOf(const ModelData& model, const Node& node) const {
+    if (node.opset > 0) return node.opset;
     if (const OptionalFunctionId function = model.graph(node.graph).function) {
       const auto& opsets = model.function(*function).opsets;
       for (const auto& [domain, version] : opsets) {

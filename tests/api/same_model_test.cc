@@ -6,7 +6,9 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "src/onnxflops.h"
 #include "tests/api/wrap_functions.h"
 #include "tests/infer/random_graph.h"
@@ -49,6 +51,55 @@ TEST(SameModelTest, NodesInFunctionsChangeNoTotal) {
     EXPECT_EQ(TotalsOf(WithFunctions(model, 1, 3)), TotalsOf(model)) << name << ", nested";
     EXPECT_EQ(TotalsOf(WithFunctions(model, 4, 1)), TotalsOf(model)) << name << ", runs of 4";
     EXPECT_EQ(TotalsOf(WithFunctions(model, 7, 2)), TotalsOf(model)) << name << ", runs of 7";
+  }
+}
+
+std::string Text(const std::vector<Expr>& sums) {
+  std::string text;
+  for (const Expr& sum : sums) absl::StrAppend(&text, sum.ToString(), ", ");
+  return text;
+}
+
+// Figures that rest on patterns of several nodes: what a step keeps and holds, attention that is
+// taken as flash, and what other tools print.
+std::string PatternsOf(const onnx::ModelProto& proto) {
+  const absl::StatusOr<Model> model = LoadFromBytes(proto.SerializeAsString());
+  if (!model.ok()) return model.status().ToString();
+  CountOptions options;
+  options.memory.emplace();
+  options.training.emplace().attention = AttentionBackward::kFlash;
+  const absl::StatusOr<Report> report = Count(*model, options);
+  if (!report.ok()) return report.status().ToString();
+  const MemoryReport& memory = *report->memory;
+  std::string text = absl::StrCat("gradients ", report->totals.gradient_flops.ToString(), "\npeak ",
+                                  Text(memory.peak.sums), "\nsaved ", memory.saved_bytes.ToString(),
+                                  "\nstep ", Text(memory.step.sums), "\n");
+  const absl::StatusOr<CompareReport> tools = CompareTools(*model, {}, {});
+  if (!tools.ok()) return tools.status().ToString();
+  for (const ToolRow& tool : tools->tools) {
+    // Those two look at the nodes of the file.
+    const absl::string_view name = tool.convention->name;
+    if (name == "onnx-tool" || name == "onnx-opcounter") continue;
+    absl::StrAppend(&text, name, " ", tool.headline ? tool.headline->ToString() : "", "\n");
+  }
+  return text;
+}
+
+// Without what functions of the test do not have.
+onnx::ModelProto WithoutNames(onnx::ModelProto model) {
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    node.clear_name();
+    node.clear_metadata_props();
+  }
+  return model;
+}
+
+TEST(SameModelTest, PatternsAcrossFunctionsChangeNoFigure) {
+  for (const char* name : {"mobilenet-v3-large.onnx", "clip-vit-b-32.onnx", "bert-base.onnx"}) {
+    const onnx::ModelProto model = WithoutNames(ReadModel(name));
+    const std::string figures = PatternsOf(model);
+    EXPECT_EQ(PatternsOf(WithFunctions(model, 1, 2)), figures) << name;
+    EXPECT_EQ(PatternsOf(WithFunctions(model, 5, 1)), figures) << name << ", runs of 5";
   }
 }
 

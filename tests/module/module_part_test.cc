@@ -270,39 +270,35 @@ ModelMaker Calls(int calls, int nodes, int inputs) {
   return make;
 }
 
-// A call takes a visit per input of it and per node inside, and one more for every 16 inputs of a
-// node; there are `limit` of them per node, and 10,000 more.
-TEST(AttributionTest, CallsAreOpenedUpToTheLimit) {
-  const std::pair<int, int> cases[] = {{100, 1}, {84, 15}, {67, 16}, {40, 31}, {40, 32}, {30, 64}};
-  for (const auto& [nodes, inputs] : cases) {
-    CountOptions options;
-    options.limits.module_visits_per_node = 1;
-    const int visits = inputs + nodes + inputs / 16;
-    const int calls = (10'000 + nodes) / (visits - 1);  // with the visit that a call adds itself
-    const auto fits = Calls(calls, nodes, inputs).Count(options);
-    ASSERT_TRUE(fits.ok()) << fits.status();
-    EXPECT_THAT(fits->warnings, IsEmpty()) << inputs;
-    const auto more = Calls(calls + 1, nodes, inputs).Count(options);
-    ASSERT_TRUE(more.ok()) << more.status();
-    ASSERT_EQ(more->warnings.size(), 1U) << inputs;
-    EXPECT_THAT(
-        more->warnings[0],
-        HasSubstr("modules inside of calls are not looked for (module-visits-per-node = 1)"));
-    EXPECT_EQ(more->totals.flops, more->modules[0].amounts->flops);
-  }
-}
-
 struct Attributed {
   Inference inference;
   Counts counts;
 };
 
-Attributed Infered(const Model& model) {
-  absl::StatusOr<Inference> inference = Infer(model);
+Attributed Infered(const Model& model, const InferOptions& options = {}) {
+  absl::StatusOr<Inference> inference = Infer(model, options);
   EXPECT_TRUE(inference.ok()) << inference.status();
   absl::StatusOr<Counts> counts = Count(*inference);
   EXPECT_TRUE(counts.ok()) << counts.status();
   return {*std::move(inference), *std::move(counts)};
+}
+
+// A call takes a visit per input of it and per node inside, and one more for every 16 inputs of a
+// node; there are `limit` of them per node, and 10,000 more.
+TEST(AttributionTest, CallsAreOpenedUpToTheLimit) {
+  const std::pair<int, int> cases[] = {{100, 1}, {84, 15}, {67, 16}, {40, 31}, {40, 32}, {30, 64}};
+  for (const auto& [nodes, inputs] : cases) {
+    InferOptions options;
+    options.limits.module_visits_per_node = 1;
+    const int visits = inputs + nodes + inputs / 16;
+    const int calls = (10'000 + nodes) / (visits - 1);  // with the visit that a call adds itself
+    const Attributed fits = Infered(*Calls(calls, nodes, inputs).Load(), options);
+    EXPECT_FALSE(modules::AttributeNodes(fits.inference, fits.counts).not_opened) << inputs;
+    const Attributed more = Infered(*Calls(calls + 1, nodes, inputs).Load(), options);
+    const auto attribution = modules::AttributeNodes(more.inference, more.counts);
+    EXPECT_TRUE(attribution.not_opened) << inputs;
+    EXPECT_EQ(attribution.not_opened_limit, "module-visits-per-node = 1");
+  }
 }
 
 // All executions, and of them those that cost something.

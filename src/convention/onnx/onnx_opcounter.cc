@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "src/base/quote.h"
 #include "src/convention/conventions.h"
 #include "src/convention/onnx/shapes.h"
 
@@ -190,6 +191,20 @@ TermId TermOf(const Node& node, LedgerBuilder* ledger) {
                       "the tool has no rule for it and takes its output's size");
 }
 
+// Calls of functions in the main graph, as the tool sees them: operators that it does not know.
+// What it dies of, if it does.
+std::string AddCalls(const OnnxShapes& shapes, Evidence* evidence, LedgerBuilder* ledger) {
+  for (const Node& call : evidence->model().inlined) {
+    if (call.caller || call.graph != 0 || !call.output(0)) continue;
+    const Outcome outcome = NodeMacs(evidence->inference(), shapes, call).Apply();
+    if (!outcome.error.empty()) {
+      return absl::StrCat("call ", Quoted(call.name), ": ", outcome.error);
+    }
+    ledger->CountModel(evidence->Intern(outcome.amount), TermOf(call, ledger));
+  }
+  return "";
+}
+
 Ledger Apply(Evidence* evidence) {
   const ModelData& model = evidence->model();
   if (std::string error = StartError(model); !error.empty()) {
@@ -205,7 +220,7 @@ Ledger Apply(Evidence* evidence) {
   for (const Entry& entry : evidence->entries()) {
     ++id;
     const Node& node = evidence->node(entry);
-    if (node.graph != 0) continue;
+    if (node.graph != 0 || node.caller) continue;
     if (node.outputs.empty()) continue;
     const bool no_key = HasNoShape(node, graph_outputs);
     const Outcome outcome = no_key ? Die("KeyError: ONNX's inference gives its output no shape")
@@ -216,6 +231,9 @@ Ledger Apply(Evidence* evidence) {
     }
     if (outcome.amount == Expr(0) && evidence->Ours(Unit::kMac, id) == kZero) continue;
     ledger.Count({id}, evidence->Intern(outcome.amount), TermOf(node, &ledger));
+  }
+  if (std::string error = AddCalls(shapes, evidence, &ledger); !error.empty()) {
+    return LedgerBuilder::NotApplicable(std::move(error));
   }
   ledger.SetParams(CountParams(model));
   AssumeShapes(*evidence, shapes, &ledger);

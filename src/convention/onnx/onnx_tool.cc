@@ -618,6 +618,11 @@ Ledger Apply(Evidence* evidence) {
   if (std::string error = OpenInput(*evidence); !error.empty()) {
     return LedgerBuilder::NotApplicable(std::move(error));
   }
+  if (const absl::Span<const Node> calls = evidence->model().inlined; !calls.empty()) {
+    return LedgerBuilder::NotApplicable(
+        absl::StrCat("ValueError: Error occurred while inferring shape for node ", calls[0].name,
+                     ": this Node ", calls[0].op_type, "-", calls[0].name, " has no value_infer"));
+  }
   LedgerBuilder ledger(evidence, Unit::kMac);
   ToolInference inference(*evidence);
   std::vector<AmountId> known(evidence->counts().calls.size(), -1);  // equal nodes cost the same

@@ -150,8 +150,9 @@ bool Has(const ModelData& model, absl::string_view op, int64_t since) {
 
 // The tool infers shapes anew, with data propagation, only when it expands a function.
 bool Expands(const ModelData& model) {
-  return !model.functions.empty() || Has(model, "LayerNormalization", 17) ||
-         Has(model, "Softmax", 13) || Has(model, "LogSoftmax", 13) || Has(model, "Gelu", 20);
+  return !model.functions.empty() || !model.inlined.empty() ||
+         Has(model, "LayerNormalization", 17) || Has(model, "Softmax", 13) ||
+         Has(model, "LogSoftmax", 13) || Has(model, "Gelu", 20);
 }
 
 constexpr absl::string_view kCounted[] = {"Conv",          "ConvInteger",   "QLinearConv",

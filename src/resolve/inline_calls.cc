@@ -1,0 +1,374 @@
+// The model is written anew, graph by graph: a value gets its new number where it is defined, a
+// node looks up those of its inputs. At a call the formal inputs of the function stand for the
+// values given, its outputs for those of the call, and its nodes are written in its place. No
+// function calls itself, so that each of its values stands for one thing at a time.
+#include "src/resolve/inline_calls.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "src/base/limits.h"
+
+namespace onnxflops {
+namespace {
+
+// Keeps the model that names and attributes point into.
+struct StorageOfBase final : ByteStorage {
+  explicit StorageOfBase(Model model) : base(std::move(model)) {}
+  const Model base;
+};
+
+// How many nodes a model has once functions are in the place of their calls.
+class Sizes {
+ public:
+  explicit Sizes(const ModelData& model)
+      : model_(model), own_(model.functions.size() + 1, 0), calls_(own_.size()), all_(own_.size()) {
+    for (const Graph& graph : model.graphs) {
+      const size_t owner = Place(graph.function);
+      for (NodeId id : graph.nodes) {
+        const OptionalFunctionId callee = model.node(id).function;
+        if (callee) {
+          calls_[owner].push_back(static_cast<size_t>(*callee));
+        } else {
+          ++own_[owner];
+        }
+      }
+    }
+  }
+
+  bool HasCalls() const { return !calls_.back().empty(); }
+
+  // At most `most` + 1. A function's callees come before it: each is added up once.
+  int64_t OfMain(int64_t most) {
+    std::vector<std::pair<size_t, size_t>> path = {{own_.size() - 1, 0}};  // and the next callee
+    while (!path.empty()) {
+      auto& [owner, next] = path.back();
+      if (next < calls_[owner].size()) {
+        const size_t callee = calls_[owner][next++];
+        if (!all_[callee]) path.emplace_back(callee, 0);
+        continue;
+      }
+      int64_t sum = own_[owner];
+      for (size_t callee : calls_[owner]) sum = std::min(most + 1, sum + *all_[callee]);
+      all_[owner] = sum;
+      path.pop_back();
+    }
+    return *all_.back();
+  }
+
+ private:
+  size_t Place(OptionalFunctionId function) const {
+    return function ? static_cast<size_t>(*function) : own_.size() - 1;
+  }
+
+  const ModelData& model_;
+  std::vector<int64_t> own_;                // by function, the main graph last
+  std::vector<std::vector<size_t>> calls_;  // the same
+  std::vector<std::optional<int64_t>> all_;
+};
+
+class Inliner {
+ public:
+  explicit Inliner(const Model& model)
+      : base_(model),
+        in_(*model),
+        out_(std::make_shared<ModelData>()),
+        place_(in_.values.size(), kNone),
+        named_(in_.values.size(), 0) {}
+
+  std::optional<Model> Run() {
+    out_->path = in_.path;
+    out_->ir_version = in_.ir_version;
+    out_->producer_name = in_.producer_name;
+    out_->producer_version = in_.producer_version;
+    out_->opsets = in_.opsets;
+    out_->metadata = in_.metadata;
+    out_->tensors = in_.tensors;
+    out_->warnings = in_.warnings;
+    out_->bytes = std::make_shared<StorageOfBase>(base_);
+    AddGraph(0, kNone, kNone, {});
+    if (give_up_) return std::nullopt;
+    return Model(out_);
+  }
+
+ private:
+  // Where nodes are read: the call that they are of, and the attributes that it gives.
+  struct Scope {
+    OptionalInlinedCallId caller;
+    absl::Span<const Attribute> attributes;
+    const Function* function = nullptr;
+    int depth = 0;  // bodies and functions around
+  };
+
+  template <typename T>
+  absl::Span<T> Keep(const std::vector<T>& from) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    if (from.empty()) return {};
+    T* to = static_cast<T*>(out_->arena.allocate(from.size() * sizeof(T), alignof(T)));
+    std::uninitialized_copy(from.begin(), from.end(), to);
+    return absl::Span<T>(to, from.size());
+  }
+
+  // ---- values
+
+  OptionalValueId& PlaceOf(ValueId value) { return place_[static_cast<size_t>(value)]; }
+
+  // The names of open sizes are those of the main graph: a function may use them for others.
+  static bool NamesSizes(const DeclaredType* type) {
+    for (; type != nullptr; type = type->element) {
+      for (const DeclaredDim& dim : type->dims) {
+        if (dim.size < 0 && !dim.name.empty()) return true;
+      }
+    }
+    return false;
+  }
+
+  ValueId Define(ValueId value, OptionalNodeId producer, bool in_function) {
+    Value copy = in_.value(value);
+    copy.producer = producer;
+    if (in_function && NamesSizes(copy.declared)) copy.declared = nullptr;
+    out_->values.push_back(copy);
+    const auto id = static_cast<ValueId>(out_->values.size() - 1);
+    PlaceOf(value) = id;
+    return id;
+  }
+
+  std::vector<OptionalValueId> Places(absl::Span<const OptionalValueId> values) {
+    std::vector<OptionalValueId> places;
+    places.reserve(values.size());
+    for (OptionalValueId value : values) {
+      places.push_back(value ? PlaceOf(*value) : OptionalValueId());
+    }
+    return places;
+  }
+
+  // ---- graphs
+
+  GraphId AddGraph(GraphId id, OptionalGraphId parent, OptionalNodeId holder, const Scope& scope) {
+    const Graph& graph = in_.graph(id);
+    const auto copy = static_cast<GraphId>(out_->graphs.size());
+    out_->graphs.push_back({.name = graph.name, .parent = parent, .parent_node = holder});
+    const auto first = static_cast<ValueId>(out_->values.size());
+    const bool in_function = scope.function != nullptr;
+    std::vector<ValueId> inputs, initializers, outputs;
+    for (ValueId value : graph.inputs) inputs.push_back(Define(value, kNone, in_function));
+    for (ValueId value : graph.initializers) {
+      const bool is_input = in_.value(value).is_graph_input;
+      initializers.push_back(is_input ? *PlaceOf(value) : Define(value, kNone, in_function));
+    }
+    AddNodes(graph, copy, scope);
+    for (ValueId value : graph.outputs) {
+      give_up_ = give_up_ || !PlaceOf(value);
+      outputs.push_back(PlaceOf(value).value_or(0));
+    }
+    Graph& made = out_->graphs[static_cast<size_t>(copy)];
+    made.inputs = std::move(inputs);
+    made.initializers = std::move(initializers);
+    made.outputs = std::move(outputs);
+    made.first_value = first;
+    made.end_value = static_cast<ValueId>(out_->values.size());
+    return copy;
+  }
+
+  void AddNodes(const Graph& graph, GraphId into, const Scope& scope) {
+    for (NodeId id : graph.nodes) {
+      if (in_.node(id).function) {
+        AddCall(in_.node(id), into, scope);
+      } else {
+        AddNode(in_.node(id), into, scope);
+      }
+    }
+  }
+
+  // ---- nodes
+
+  NodeId NewNode(Node node, GraphId graph) {
+    const auto id = static_cast<NodeId>(out_->nodes.size());
+    node.graph = graph;
+    out_->nodes.push_back(node);
+    out_->graphs[static_cast<size_t>(graph)].nodes.push_back(id);
+    return id;
+  }
+
+  void AddNode(const Node& node, GraphId into, const Scope& scope) {
+    Node copy = node;
+    copy.caller = scope.caller;
+    copy.opset = OpsetOf(node, scope);
+    copy.inputs = Keep(Places(node.inputs));
+    const NodeId id = NewNode(copy, into);
+    copy = out_->nodes.back();
+    TakeAttributes(node, id, into, scope, &copy);
+    std::vector<OptionalValueId> outputs;
+    for (OptionalValueId output : node.outputs) {
+      if (!output) {
+        outputs.emplace_back();
+      } else if (const std::optional<ValueId> given = GivenOutput(*output, id)) {
+        outputs.emplace_back(*given);
+      } else {
+        outputs.emplace_back(Define(*output, id, scope.function != nullptr));
+      }
+    }
+    copy.outputs = Keep(outputs);
+    out_->nodes[static_cast<size_t>(id)] = copy;
+  }
+
+  // The version that the function imports of the node's domain, where the model imports another.
+  int32_t OpsetOf(const Node& node, const Scope& scope) const {
+    if (scope.function == nullptr || scope.function->opsets.empty()) return 0;
+    int64_t version = node.domain.empty() ? 0 : 1;
+    for (const auto& [domain, imported] : scope.function->opsets) {
+      if (domain == node.domain) version = imported;
+    }
+    const int64_t of_main = in_.OpsetOf(node.domain).value_or(node.domain.empty() ? 0 : 1);
+    return version == of_main ? 0 : static_cast<int32_t>(std::min<int64_t>(version, INT32_MAX));
+  }
+
+  // Inference says what is too deep.
+  bool Enter(Scope* scope) {
+    if (++scope->depth > kMaxCallDepth) give_up_ = true;
+    return !give_up_;
+  }
+
+  // Attributes that refer to the call's are those of the call; bodies are written anew.
+  void TakeAttributes(const Node& node, NodeId id, GraphId into, const Scope& scope, Node* copy) {
+    const bool refers = std::any_of(node.attributes.begin(), node.attributes.end(),
+                                    [](const Attribute& a) { return !a.ref_attr_name.empty(); });
+    if (!refers && !node.has_graphs) return;
+    std::vector<Attribute> attributes = Given(node.attributes, scope.attributes);
+    for (Attribute& attribute : attributes) {
+      if (attribute.graphs.empty()) continue;
+      copy->has_graphs = true;
+      std::vector<GraphId> graphs;
+      Scope inner = scope;
+      if (!Enter(&inner)) return;
+      for (GraphId graph : attribute.graphs) graphs.push_back(AddGraph(graph, into, id, inner));
+      attribute.graphs = Keep(graphs);
+    }
+    copy->attributes = Keep(attributes);
+    copy->attribute_bytes = {};
+    copy->attributes_comparable = false;
+  }
+
+  std::vector<Attribute> Given(absl::Span<const Attribute> attributes,
+                               absl::Span<const Attribute> of_call) {
+    std::vector<Attribute> given;
+    for (const Attribute& attribute : attributes) {
+      if (attribute.ref_attr_name.empty()) {
+        given.push_back(attribute);
+        continue;
+      }
+      const auto found = std::find_if(of_call.begin(), of_call.end(), [&](const Attribute& a) {
+        return a.name == attribute.ref_attr_name;
+      });
+      if (found == of_call.end()) continue;
+      give_up_ = give_up_ || !found->graphs.empty();  // it sees the values of who calls
+      given.push_back(*found);
+      given.back().name = attribute.name;
+    }
+    return given;
+  }
+
+  // ---- calls
+
+  void AddCall(const Node& node, GraphId into, const Scope& scope) {
+    const Function& function = in_.function(*node.function);
+    const Graph& body = in_.graph(function.body);
+    std::vector<Attribute> attributes = Given(node.attributes, scope.attributes);
+    for (const Attribute& attribute : function.attribute_defaults) {
+      if (node.FindAttribute(attribute.name) == nullptr) attributes.push_back(attribute);
+    }
+    Node call = node;
+    call.caller = scope.caller;
+    call.function = kNone;
+    call.graph = into;
+    call.inputs = Keep(Places(node.inputs));
+    call.outputs = {};
+    out_->inlined.push_back(call);
+    const auto id = static_cast<InlinedCallId>(out_->inlined.size() - 1);
+    for (size_t i = 0; i < body.inputs.size(); ++i) {
+      const OptionalValueId given = call.input(i);
+      PlaceOf(body.inputs[i]) = given;
+    }
+    const size_t before = given_.size();
+    for (size_t i = 0; i < node.outputs.size() && i < body.outputs.size(); ++i) {
+      if (!node.outputs[i]) continue;
+      given_.push_back({body.outputs[i], *node.outputs[i], scope.function});
+      named_[static_cast<size_t>(body.outputs[i])] = given_.size();
+    }
+    Scope inner = {id, Keep(attributes), &function, scope.depth};
+    if (!Enter(&inner)) return;
+    AddNodes(body, into, inner);
+    for (size_t i = before; i < given_.size(); ++i) {
+      named_[static_cast<size_t>(given_[i].inside)] = 0;
+    }
+    given_.resize(before);
+    GiveOutputs(node, body, into, id);
+  }
+
+  // An output of a function whose call names it.
+  struct Output {
+    ValueId inside = 0, outside = 0;
+    const Function* of = nullptr;  // where the name outside stands
+  };
+
+  // The value that a node of a function makes for the call; nullopt if it is one inside.
+  std::optional<ValueId> GivenOutput(ValueId inside, NodeId producer) {
+    const size_t named = named_[static_cast<size_t>(inside)];
+    if (named == 0) return std::nullopt;
+    const Output output = given_[named - 1];
+    // An output of a function may be one of the function around it as well.
+    std::optional<ValueId> place = GivenOutput(output.outside, producer);
+    if (!place) place = Define(output.outside, producer, output.of != nullptr);
+    PlaceOf(output.outside) = *place;
+    PlaceOf(inside) = *place;
+    return place;
+  }
+
+  // Outputs that no node of the function made: inputs that are handed through, one value twice.
+  void GiveOutputs(const Node& node, const Graph& body, GraphId into, InlinedCallId id) {
+    for (size_t i = 0; i < node.outputs.size() && i < body.outputs.size(); ++i) {
+      if (!node.outputs[i]) continue;
+      const OptionalValueId inside = PlaceOf(body.outputs[i]);
+      give_up_ = give_up_ || !inside;
+      if (!inside || PlaceOf(*node.outputs[i]) == inside) continue;
+      PlaceOf(*node.outputs[i]) = kNone;
+      AddIdentity(*inside, *node.outputs[i], into, id);
+    }
+    if (!give_up_) out_->inlined[static_cast<size_t>(id)].outputs = Keep(Places(node.outputs));
+  }
+
+  void AddIdentity(ValueId from, ValueId to, GraphId into, InlinedCallId caller) {
+    Node node;
+    node.op_type = "Identity";
+    node.caller = caller;
+    node.inputs = Keep(std::vector<OptionalValueId>{from});
+    const NodeId id = NewNode(node, into);
+    std::optional<ValueId> place = GivenOutput(to, id);
+    if (!place) place = Define(to, id, false);
+    out_->nodes[static_cast<size_t>(id)].outputs = Keep(std::vector<OptionalValueId>{*place});
+  }
+
+  const Model base_;
+  const ModelData& in_;
+  const std::shared_ptr<ModelData> out_;
+  std::vector<OptionalValueId> place_;  // by value of `in_`: what it is in `out_` now
+  std::vector<Output> given_;           // of the calls that are being written, the innermost last
+  std::vector<size_t> named_;  // by value of `in_`: one more than its place in given_, or 0
+  bool give_up_ = false;
+};
+
+}  // namespace
+
+Model InlineCalls(const Model& model) {
+  Sizes sizes(*model);
+  if (!sizes.HasCalls()) return model;
+  const int64_t most = static_cast<int64_t>(model->nodes.size()) + kMaxInlinedNodes;
+  if (sizes.OfMain(most) > most) return model;
+  return Inliner(model).Run().value_or(model);
+}
+
+}  // namespace onnxflops
