@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "src/base/limits.h"
 
 namespace onnxflops::training {
@@ -57,22 +58,40 @@ class Finder {
     return call_of_.contains(producer) ? std::optional<NodeId>(producer) : std::nullopt;
   }
 
-  // From a node of the chain to the one before: through a float input of the output's shape. Of
-  // several the one that a node of the graph made last.
-  std::optional<size_t> InputOnChain(NodeId id) const {
+  // Whether a chain of so many nodes back from this one may end in a product. The order of nodes
+  // decides nothing.
+  bool LeadsToProduct(NodeId id, int most) {
+    if (IsProduct(id)) return true;
+    if (most == 0) return false;
+    const auto [known, is_new] = leads_.try_emplace({id, most}, false);
+    if (!is_new) return known->second;
+    bool leads = false;
+    for (size_t i : InputsOnChain(id))
+      leads = leads || LeadsToProduct(*ProducerOf(id, i), most - 1);
+    return leads_[{id, most}] = leads;
+  }
+
+  // From a node of the chain to the one before. Of several the first that leads to a product.
+  std::optional<size_t> InputOnChain(NodeId id) {
+    const absl::InlinedVector<size_t, 2> inputs = InputsOnChain(id);
+    for (size_t i : inputs) {
+      if (inputs.size() == 1 || LeadsToProduct(*ProducerOf(id, i), kMaxAttentionChain)) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Float inputs of the output's shape that nodes of the graph made.
+  absl::InlinedVector<size_t, 2> InputsOnChain(NodeId id) const {
+    absl::InlinedVector<size_t, 2> inputs;
     const Call& call = *CallOf(id);
     const Shape* out = ShapeOf(call.outputs, 0);
-    if (out == nullptr || model_.node(id).inputs.size() > kMaxAttentionChainInputs)
-      return std::nullopt;
-    std::optional<size_t> best;
+    if (out == nullptr || model_.node(id).inputs.size() > kMaxAttentionChainInputs) return inputs;
     for (size_t i = 0; i < model_.node(id).inputs.size(); ++i) {
       const Shape* shape = ShapeOf(call.inputs, i);
-      const std::optional<NodeId> producer = ProducerOf(id, i);
-      if (shape == nullptr || !(*shape == *out) || !producer) continue;
-      if (!IsFloat(in_.fact(call.inputs[i]).dtype)) continue;  // a condition
-      if (!best || *producer > *ProducerOf(id, *best)) best = i;
+      if (shape == nullptr || !(*shape == *out) || !ProducerOf(id, i)) continue;
+      if (IsFloat(in_.fact(call.inputs[i]).dtype)) inputs.push_back(i);  // no condition
     }
-    return best;
+    return inputs;
   }
 
   void Look(NodeId output) {
@@ -113,6 +132,7 @@ class Finder {
   const Instance& instance_;
   AttentionPatterns& found_;
   absl::flat_hash_map<NodeId, CallId> call_of_;
+  absl::flat_hash_map<std::pair<NodeId, int>, bool> leads_;
 };
 
 }  // namespace
