@@ -192,14 +192,22 @@ class RoleFinder {
     }
   }
 
+  // What is behind an Identity, as exporters write them for shared weights, is what is before it.
+  bool HandsOn(const Node& node) const {
+    return node.op_type == "Identity" && node.domain.empty() && StoredIn(node.input(0));
+  }
+
   // ---- uses
 
   void FindUses(const std::vector<NodeId>& nodes) {
     for (const NodeId id : nodes) {
-      if (model_.node(id).function) FindOutputs(model_.node(id));
+      const Node& node = model_.node(id);
+      if (node.function) FindOutputs(node);
+      if (HandsOn(node) && node.output(0)) StandFor(*node.output(0), StoredIn(node.input(0)));
     }
     for (const NodeId id : nodes) {
       const Node& node = model_.node(id);
+      if (HandsOn(node)) continue;
       std::optional<Operator> op;
       for (size_t place = 0; place < node.inputs.size(); ++place) {
         const OptionalValueId value = StoredIn(node.inputs[place]);
