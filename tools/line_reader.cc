@@ -44,6 +44,10 @@ absl::StatusOr<LineReader> LineReader::Open(const std::string& path, bool follow
     close(fd);
     return absl::InvalidArgumentError("is a directory, not a file");
   }
+  if (fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) && isatty(fd) == 0) {
+    close(fd);
+    return absl::InvalidArgumentError("is a device, not a file");
+  }
   return LineReader(fd, path, follow && S_ISREG(info.st_mode));
 }
 

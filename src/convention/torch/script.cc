@@ -83,7 +83,9 @@ class TorchScriptTracer {
       : evidence_(*evidence), model_(evidence->model()) {}
 
   TorchTrace Run() {
-    if (!model_.functions.empty()) return Unreadable("modules were exported as functions");
+    if (!model_.functions.empty() || evidence_.functions_are_modules()) {
+      return Unreadable("modules were exported as functions");
+    }
     FindNeighbours();
     FindModules();
     trace_.origin = TorchTrace::Origin::kTorchScript;
@@ -368,7 +370,7 @@ class TorchScriptTracer {
     const Attribute* trans_b = node.FindAttribute("transB");
     const bool transposed = trans_b != nullptr && trans_b->i != 0;
     const bool renamed = exporter::IsRenamed(InputName(id, 1)) || MakerOf(id, 1).has_value();
-    bool has_bias = is_gemm && node.inputs.size() > 2;
+    bool has_bias = is_gemm && node.input(2);
     if (!is_gemm) {
       const OptionalEntryId next = UserOf(id);
       if (next && NodeOf(*next).op_type == "Add" && ModuleOf(*next) == module &&
@@ -391,7 +393,7 @@ class TorchScriptTracer {
     const Shape& x = evidence_.Input(evidence_.entry(id), 0).shape;
     const NnClass nn_class = OfRank(transposed ? NnClass::kConvTranspose1d : NnClass::kConv1d,
                                     x.ranked() ? x.rank() : 0);
-    const bool has_bias = NodeOf(id).inputs.size() > 2;
+    const bool has_bias = NodeOf(id).input(2).has_value();
     const bool fused = has_bias && exporter::IsRenamedFor("Conv", InputName(id, 1)) &&
                        exporter::IsRenamedFor("Conv", InputName(id, 2));
     Add(transposed ? Aten::kConvTranspose : Aten::kConv, nn_class, {id}, has_bias && !fused);
