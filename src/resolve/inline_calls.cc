@@ -22,7 +22,7 @@ struct StorageOfBase final : ByteStorage {
   const Model base;
 };
 
-// How many nodes a model has once functions are in the place of their calls.
+// How many nodes a model has once functions are in the place of their calls, which are kept too.
 class Sizes {
  public:
   explicit Sizes(const ModelData& model)
@@ -53,7 +53,7 @@ class Sizes {
         continue;
       }
       int64_t sum = own_[owner];
-      for (size_t callee : calls_[owner]) sum = std::min(most + 1, sum + *all_[callee]);
+      for (size_t callee : calls_[owner]) sum = std::min(most + 1, sum + *all_[callee] + 1);
       all_[owner] = sum;
       path.pop_back();
     }

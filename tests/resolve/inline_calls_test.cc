@@ -111,8 +111,8 @@ Model Doubling(int n) {
 }
 
 TEST(InlineCallsTest, CallsStayWhereTheModelWouldGrowTooLarge) {
-  EXPECT_EQ(InlineCalls(Doubling(14))->graph(0).nodes.size(), size_t{1} << 14);
-  EXPECT_EQ(InlineCalls(Doubling(15))->graph(0).nodes.size(), 1u);
+  EXPECT_EQ(InlineCalls(Doubling(11))->graph(0).nodes.size(), size_t{1} << 11);
+  EXPECT_EQ(InlineCalls(Doubling(12))->graph(0).nodes.size(), 1u);
   EXPECT_EQ(InlineCalls(Doubling(60))->graph(0).nodes.size(), 1u);
 }
 
