@@ -1,5 +1,6 @@
 #include "src/api/count.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -63,6 +63,7 @@ class Evidence {
   const Entry& entry(EntryId id) const { return entries()[static_cast<size_t>(id)]; }
   const Node& node(const Entry& entry) const { return model().node(entry.node); }
   const Call& call(const Entry& entry) const { return inference_.call(entry.call()); }
+  // Whether nodes stand in modules that the exporter made functions of.
   bool functions_are_modules() const { return attribution_.functions_are_modules; }
   // The call that a limit left closed, its body one entry with it; kNone if there is none.
   OptionalNodeId not_opened() const { return attribution_.not_opened; }

@@ -8,24 +8,11 @@
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "src/base/limits.h"
+#include "src/graph/evaluations.h"
 #include "src/graph/model.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops::infer {
-
-// What evaluating a node once costs: one, and more where lists of inputs and outputs, names or
-// attributes are long.
-inline size_t EvaluationsOf(const Node& node) {
-  size_t bytes =
-      node.name.size() + node.op_type.size() + node.domain.size() + node.attribute_bytes.size();
-  if (!node.attributes_comparable) {
-    for (const Attribute& a : node.attributes) {
-      bytes += a.s.size() + 4 * a.floats.size() + 8 * a.ints.size() + 8 * a.strings.size();
-    }
-  }
-  return 1 + (node.inputs.size() + node.outputs.size()) / kValuesPerEvaluation +
-         (bytes > kFreeBytes ? (bytes - kFreeBytes) / kBytesPerEvaluation : 0);
-}
 
 // Owns the evaluations that are left, and the limit on steps of arithmetic that is in force on this
 // thread as long as it lives. Both follow from the size of the file. What is spent is never given

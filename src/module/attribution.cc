@@ -302,6 +302,7 @@ class Walk {
   // A function that is called once and whose nodes say themselves of what modules they are is none:
   // somebody cut it out. Nodes of one that is called again carry names of one of its calls.
   void FindInlinedModules() {
+    if (model_.inlined.empty()) return;
     absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, int> calls;
     for (const Node& call : model_.inlined) ++calls[{call.domain, call.op_type}];
     is_module_.assign(model_.inlined.size(), true);

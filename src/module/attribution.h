@@ -50,7 +50,7 @@ struct Attribution {
   std::vector<OptionalModuleId> node_module;  // by NodeId; kNone if it does not run
   std::vector<int64_t> nodes;                 // by ModuleId: how many nodes, free ones included
   std::vector<int64_t> first;                 // by ModuleId: position of its first node in the walk
-  bool functions_are_modules = false;         // of a call that was inlined
+  bool functions_are_modules = false;         // one that was inlined is
   OptionalNodeId not_opened;                  // the first call that a limit left a module by itself
   std::string not_opened_limit;               // its name and value
 };

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "src/base/limits.h"
+#include "src/graph/evaluations.h"
 
 namespace onnxflops {
 namespace {
@@ -22,38 +24,34 @@ struct StorageOfBase final : ByteStorage {
   const Model base;
 };
 
-// How many nodes a model has once functions are in the place of their calls, which are kept too.
+// How large a model becomes once functions are in the place of their calls: nodes as limits count
+// them, and the calls, which are kept too.
 class Sizes {
  public:
   explicit Sizes(const ModelData& model)
       : model_(model), own_(model.functions.size() + 1, 0), calls_(own_.size()), all_(own_.size()) {
     for (const Graph& graph : model.graphs) {
-      const size_t owner = Place(graph.function);
-      for (NodeId id : graph.nodes) {
-        const OptionalFunctionId callee = model.node(id).function;
-        if (callee) {
-          calls_[owner].push_back(static_cast<size_t>(*callee));
-        } else {
-          ++own_[owner];
-        }
-      }
+      for (NodeId id : graph.nodes) Add(model.node(id), Place(graph.function));
     }
   }
 
   bool HasCalls() const { return !calls_.back().empty(); }
+  int64_t OfFile() const { return std::accumulate(own_.begin(), own_.end(), int64_t{0}); }
 
-  // At most `most` + 1. A function's callees come before it: each is added up once.
+  // No more than `most` + 1. Each function is added up once, after those that it calls.
   int64_t OfMain(int64_t most) {
     std::vector<std::pair<size_t, size_t>> path = {{own_.size() - 1, 0}};  // and the next callee
     while (!path.empty()) {
       auto& [owner, next] = path.back();
       if (next < calls_[owner].size()) {
-        const size_t callee = calls_[owner][next++];
+        const size_t callee = calls_[owner][next++].callee;
         if (!all_[callee]) path.emplace_back(callee, 0);
         continue;
       }
       int64_t sum = own_[owner];
-      for (size_t callee : calls_[owner]) sum = std::min(most + 1, sum + *all_[callee] + 1);
+      for (const Called& call : calls_[owner]) {
+        sum = std::min(most + 1, sum + *all_[call.callee] * call.times + call.copied);
+      }
       all_[owner] = sum;
       path.pop_back();
     }
@@ -61,13 +59,43 @@ class Sizes {
   }
 
  private:
+  struct Called {
+    size_t callee = 0;
+    int64_t times = 1;
+    int64_t copied = 0;  // attributes that the call does not give
+  };
+
   size_t Place(OptionalFunctionId function) const {
     return function ? static_cast<size_t>(*function) : own_.size() - 1;
   }
 
+  void Add(const Node& node, size_t owner) {
+    own_[owner] +=
+        static_cast<int64_t>(EvaluationsOf(node) + BytesOfMetadata(node) / kBytesPerEvaluation);
+    if (!node.function) return;
+    const Function& callee = model_.function(*node.function);
+    calls_[owner].push_back({static_cast<size_t>(*node.function), TimesOf(node),
+                             static_cast<int64_t>(callee.attribute_defaults.size())});
+  }
+
+  static size_t BytesOfMetadata(const Node& node) {
+    size_t bytes = 0;
+    for (const auto& [key, value] : node.metadata) bytes += key.size() + value.size();
+    return bytes > kFreeBytes ? bytes - kFreeBytes : 0;
+  }
+
+  // A long name of a call or of what it gives is one of every node inside.
+  int64_t TimesOf(const Node& call) const {
+    size_t longest = std::max(call.name.size(), BytesOfMetadata(call));
+    for (OptionalValueId value : call.inputs) {
+      if (value) longest = std::max(longest, model_.value(*value).name.size());
+    }
+    return 1 + static_cast<int64_t>(longest / kFreeBytes);
+  }
+
   const ModelData& model_;
   std::vector<int64_t> own_;                // by function, the main graph last
-  std::vector<std::vector<size_t>> calls_;  // the same
+  std::vector<std::vector<Called>> calls_;  // the same
   std::vector<std::optional<int64_t>> all_;
 };
 
@@ -364,9 +392,10 @@ class Inliner {
 }  // namespace
 
 Model InlineCalls(const Model& model) {
+  if (model->functions.empty()) return model;
   Sizes sizes(*model);
   if (!sizes.HasCalls()) return model;
-  const int64_t most = static_cast<int64_t>(model->nodes.size()) + kMaxInlinedNodes;
+  const int64_t most = sizes.OfFile() + kMaxInlinedNodes;
   if (sizes.OfMain(most) > most) return model;
   return Inliner(model).Run().value_or(model);
 }

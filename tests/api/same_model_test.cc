@@ -177,6 +177,31 @@ TEST(SameModelTest, OtherEncodingsOfRandomGraphsChangeNoTotal) {
   }
 }
 
+// T5-small has 6 attentions in its encoder and 12 in its decoder.
+TEST(SameModelTest, AttentionIsFoundInAnyOrderOfNodes) {
+  const onnx::ModelProto model = ReadModel("t5-small.onnx");
+  for (const onnx::ModelProto& other : {model, WithNodesReversed(model)}) {
+    CountOptions options;
+    options.training.emplace().attention = AttentionBackward::kFlash;
+    const absl::StatusOr<Report> report = Count(*LoadFromBytes(other.SerializeAsString()), options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->training->attentions, 18);
+  }
+}
+
+TEST(SameModelTest, ABiasWithoutANameIsNone) {
+  const onnx::ModelProto model = ReadModel("clip-vit-b-32.ts17.onnx");
+  onnx::ModelProto empty = model;
+  int changed = 0;
+  for (onnx::NodeProto& node : *empty.mutable_graph()->mutable_node()) {
+    if (node.op_type() != "Conv" || node.input_size() != 2) continue;
+    node.add_input("");
+    ++changed;
+  }
+  EXPECT_EQ(changed, 1);
+  EXPECT_EQ(PatternsOf(empty), PatternsOf(model));
+}
+
 // Roles by hand: statistics are buffers and a factor without a name of its own is a weight, also
 // where a function's function uses them; a function called twice has two weights.
 TEST(SameModelTest, WeightsOfFunctionsHaveTheirRoles) {

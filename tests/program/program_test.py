@@ -133,6 +133,7 @@ class InputTest(ProgramTest):
         self.shell("mkfifo a; : > a & onnxflops a", 2, "a: is empty")
         self.shell("onnxflops - <&-", 2, "standard input: cannot be read: Bad file descriptor")
         self.shell("onnxflops ops --rules /dev/null", 2, "--rules '/dev/null': is a device, not a file")
+        self.shell("onnxflops monitor $C --peak 1e12 --log /dev/zero", 2, "--log /dev/zero: is a device, not a file")
         self.shell("onnxflops ops --rules /", 2, "--rules '/': is a directory, not a file")
 
 

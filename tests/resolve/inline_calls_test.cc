@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "src/base/limits.h"
@@ -53,35 +54,43 @@ TEST(InlineCallsTest, NodesTakeTheValuesOfTheCall) {
   EXPECT_EQ(inlined->node(0).caller, OptionalInlinedCallId(0));
 }
 
-TEST(InlineCallsTest, AnInputThatIsHandedThroughIsCopied) {
-  const Model model = *OneCall([](onnx::FunctionProto* f) {
-                         ModelMaker::AddNode(f, "r", "Relu", {"a"}, {"m"});
-                         f->set_output(0, "a");
-                       }).Load();
-  EXPECT_EQ(NodesOf(*InlineCalls(model)), "m = Relu(x); y = Identity(x)");
+// What F hands through: an input is copied, one that the call leaves out keeps the call.
+TEST(InlineCallsTest, InputsThatAreHandedThrough) {
+  for (const auto& [handed, nodes] : {std::pair("a", "m = Relu(x); y = Identity(x)"),
+                                      std::pair("m", "y = Relu(x)"), std::pair("b", "y = F(x)")}) {
+    const Model model = *OneCall([output = handed](onnx::FunctionProto* f) {
+                           ModelMaker::AddNode(f, "r", "Relu", {"a"}, {"m"});
+                           f->set_output(0, output);
+                         }).Load();
+    EXPECT_EQ(NodesOf(*InlineCalls(model)), nodes);
+  }
 }
 
-TEST(InlineCallsTest, ALeftOutInputThatIsHandedThroughStaysInItsCall) {
-  const Model model = *OneCall([](onnx::FunctionProto* f) {
-                         ModelMaker::AddNode(f, "r", "Relu", {"a"}, {"m"});
-                         f->set_output(0, "b");
-                       }).Load();
-  EXPECT_EQ(NodesOf(*InlineCalls(model)), "y = F(x)");
+// A function states its own versions; a node knows where they are not the model's.
+TEST(InlineCallsTest, NodesKeepTheVersionOfTheirFunction) {
+  for (const int version : {13, 17}) {
+    ModelMaker make = OneCall([&](onnx::FunctionProto* f) {
+      ModelMaker::AddNode(f, "r", "Relu", {"a"}, {"c"});
+      f->mutable_opset_import(0)->set_version(version);
+    });
+    make.proto.mutable_opset_import(0)->set_version(17);
+    EXPECT_EQ(InlineCalls(*make.Load())->node(0).opset, version == 17 ? 0 : 13);
+  }
 }
 
 TEST(InlineCallsTest, AttributesAreThoseOfTheCallOrTheDefault) {
   ModelMaker make = OneCall([](onnx::FunctionProto* f) {
-    for (const char* name : {"axis", "keepdims"}) {
+    for (const char* name : {"axis", "other"}) {
       onnx::NodeProto* node = ModelMaker::AddNode(f, name, "Softmax", {"a"}, {name});
       onnx::AttributeProto* attribute = node->add_attribute();
       attribute->set_name("axis");
       attribute->set_ref_attr_name(name);
       attribute->set_type(onnx::AttributeProto::INT);
     }
-    ModelMaker::AddNode(f, "s", "Add", {"axis", "keepdims"}, {"c"});
+    ModelMaker::AddNode(f, "s", "Add", {"axis", "other"}, {"c"});
     f->add_attribute("axis");
     onnx::AttributeProto* standard = f->add_attribute_proto();
-    standard->set_name("keepdims");
+    standard->set_name("other");
     standard->set_type(onnx::AttributeProto::INT);
     standard->set_i(7);
   });

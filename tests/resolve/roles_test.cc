@@ -1,6 +1,7 @@
 // What the tensors of a file are to the model.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ TEST(RolesTest, ATensorsRoleFollowsFromWhereItIsUsed) {
   constexpr int kFloat = onnx::TensorProto::FLOAT, kInt64 = onnx::TensorProto::INT64;
   const RoleCase cases[] = {
       {"a factor", "w", {8, 8}, kFloat, "MatMul", 1, resolve::TensorRole::kWeight},
+      {"a factor of no name", "val_1", {8, 8}, kFloat, "MatMul", 1, resolve::TensorRole::kWeight},
       {"a bias", "fc.bias", {8}, kFloat, "Add", 1, resolve::TensorRole::kWeight},
       {"a running mean",
        "bn.running_mean",
@@ -40,11 +42,14 @@ TEST(RolesTest, ATensorsRoleFollowsFromWhereItIsUsed) {
       {"a shape", "shape", {2}, kInt64, "Reshape", 1, resolve::TensorRole::kConstant},
       {"what dynamo folded", "mul_3", {8}, kFloat, "Add", 1, resolve::TensorRole::kConstant},
   };
-  for (const RoleCase& c : cases) {
+  for (size_t i = 0; i < 2 * std::size(cases); ++i) {
+    const RoleCase& c = cases[i / 2];
+    const bool behind_identity = i % 2 == 1;
     ModelMaker make;
     make.Weight(c.name, c.dims, c.type).Input("x", {"8"});
     std::vector<std::string> inputs(static_cast<size_t>(c.place), "x");
-    inputs.push_back(c.name);
+    inputs.push_back(behind_identity ? "same" : c.name);
+    if (behind_identity) make.Node("i", "Identity", {c.name}, {"same"});
     make.Node("n", c.op, inputs, {"y"}).Output("y");
     const absl::StatusOr<Model> model = make.Load();
     ASSERT_TRUE(model.ok()) << c.what << ": " << model.status();

@@ -191,8 +191,8 @@ TermId TermOf(const Node& node, LedgerBuilder* ledger) {
                       "the tool has no rule for it and takes its output's size");
 }
 
-// Calls of functions in the main graph, as the tool sees them: operators that it does not know.
-// What it dies of, if it does.
+// To the tool, calls of functions in the main graph are operators that it does not know. Returns
+// what it dies of; empty if it does not.
 std::string AddCalls(const OnnxShapes& shapes, Evidence* evidence, LedgerBuilder* ledger) {
   for (const Node& call : evidence->model().inlined) {
     if (call.caller || call.graph != 0 || !call.output(0)) continue;

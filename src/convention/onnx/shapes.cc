@@ -217,7 +217,7 @@ class OnnxShapes::Mask : public RuleHost {
     if (known) return *known;
     int64_t visits = 0;
     for (NodeId n : model_.graph(id).nodes) {
-      visits += static_cast<int64_t>(infer::EvaluationsOf(model_.node(n)));
+      visits += static_cast<int64_t>(EvaluationsOf(model_.node(n)));
     }
     known = visits;
     return visits;

@@ -154,8 +154,7 @@ void TorchTool::AssumeUnknown(absl::string_view target) {
   }
 }
 
-void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
-  for (const std::string& text : trace_.assumptions) ledger_.Assume(text);
+void TorchTool::AssumeOfOperators(const AtenSet& counted) {
   for (size_t i = 0; i < kNumAtens; ++i) {
     if (!counted[i]) continue;
     const Aten op = static_cast<Aten>(i);
@@ -169,6 +168,11 @@ void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
                                   " modules as smaller operators, which are counted instead"));
     }
   }
+}
+
+void TorchTool::AssumeWhatIsHidden(const AtenSet& counted) {
+  for (const std::string& text : trace_.assumptions) ledger_.Assume(text);
+  AssumeOfOperators(counted);
   if (trace_.folded > 0) {
     ledger_.Assume(absl::StrCat("the exporter computed ", trace_.folded,
                                 " tensors beforehand: layers and products that made them are not "

@@ -126,6 +126,7 @@ class TorchTool {
   const Known& Ask(absl::FunctionRef<Decision(const TorchCall&)> decide, const TorchCall& call);
   void AssumeUnknown(absl::string_view target);
   void AssumeWhatIsHidden(const AtenSet& counted);
+  void AssumeOfOperators(const AtenSet& counted);
   void AssumeOfCalls();
   bool IsWithoutGradients() const;
   void AssumeGradients();
