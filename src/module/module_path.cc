@@ -76,17 +76,15 @@ bool IsParameterPath(absl::string_view name) {
          exporter::IsParameterName(name);
 }
 
-OptionalModuleId ModulePaths::Memo::Find(absl::string_view key) {
-  if (last && key == last_key) return last;
-  const TextMap::OptionalNumber found = known.Find(key);
+OptionalModuleId ModulePaths::Memo::Find(absl::string_view key, uint32_t hash) {
+  const TextMap::OptionalNumber found = known.Find(key, hash);
   if (!found) return kNone;
   last_key = key;
   last = *found;
   return last;
 }
 
-ModuleId ModulePaths::Memo::Remember(absl::string_view key, ModuleId id) {
-  const uint32_t hash = known.Hash(key);
+ModuleId ModulePaths::Memo::Remember(absl::string_view key, uint32_t hash, ModuleId id) {
   if (!known.Find(key, hash)) known.Insert(key, hash, id);
   last_key = key;
   last = id;
@@ -166,25 +164,30 @@ OptionalModuleId ModulePaths::FromMetadata(const exporter::NodeMetadata& metadat
 // adds to a shorter one that is known is made module by module.
 template <typename List>
 ModuleId ModulePaths::FromScopes(List list) {
-  if (const OptionalModuleId known = by_scopes_.Find(list.key())) return *known;
-  absl::InlinedVector<std::pair<absl::string_view, std::optional<exporter::EnclosingModule>>, 16>
-      steps;
+  if (by_scopes_.last && list.key() == by_scopes_.last_key) return *by_scopes_.last;
+  struct Step {
+    absl::string_view key;
+    uint32_t hash;
+    std::optional<exporter::EnclosingModule> scope;
+  };
+  absl::InlinedVector<Step, 16> steps;
   ModuleId id = kRootModule;
   for (; !list.empty(); list.DropLast()) {
-    if (const OptionalModuleId known = by_scopes_.Find(list.key())) {
+    const uint32_t hash = by_scopes_.known.Hash(list.key());
+    if (const OptionalModuleId known = by_scopes_.Find(list.key(), hash)) {
       id = *known;
       break;
     }
-    steps.emplace_back(list.key(), list.last());
+    steps.push_back({list.key(), hash, list.last()});
   }
   for (; !steps.empty(); steps.pop_back()) {
-    const auto& [key, scope] = steps.back();
+    const auto& [key, hash, scope] = steps.back();
     if (scope) {
       const bool inside = IsInside(scope->path, path(id));
       id = Intern(scope->path, inside ? id : kRootModule);
       SetTypeIfUnknown(id, scope->type);
     }
-    by_scopes_.Remember(key, id);
+    by_scopes_.Remember(key, hash, id);
   }
   return id;
 }
@@ -249,7 +252,9 @@ bool ModulePaths::HasWeights(absl::string_view path) {
 
 ModuleId ModulePaths::FromWeight(absl::string_view name) {
   const absl::string_view path = Limited(exporter::ModuleOfParameter(name).value_or(""));
-  if (const OptionalModuleId known = by_weight_.Find(path)) return *known;
+  if (by_weight_.last && path == by_weight_.last_key) return *by_weight_.last;
+  const uint32_t hash = by_weight_.known.Hash(path);
+  if (const OptionalModuleId known = by_weight_.Find(path, hash)) return *known;
   ModuleId around = kRootModule;
   for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.', dot + 1)) {
     const absl::string_view rest = path.substr(dot + 1);
@@ -257,7 +262,7 @@ ModuleId ModulePaths::FromWeight(absl::string_view name) {
       around = Intern(path.substr(0, dot), around);
     }
   }
-  return by_weight_.Remember(path, Intern(path, around));
+  return by_weight_.Remember(path, hash, Intern(path, around));
 }
 
 }  // namespace onnxflops::modules

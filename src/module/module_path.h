@@ -110,8 +110,9 @@ class ModulePaths {
     absl::string_view last_key;
     OptionalModuleId last;
     TextMap known;
-    OptionalModuleId Find(absl::string_view key);
-    ModuleId Remember(absl::string_view key, ModuleId id);
+    // `hash`: known.Hash(key), worked out once: a list of modules has a long key for each.
+    OptionalModuleId Find(absl::string_view key, uint32_t hash);
+    ModuleId Remember(absl::string_view key, uint32_t hash, ModuleId id);
   };
   Memo by_scopes_, by_weight_;
 
