@@ -27,8 +27,8 @@ inline constexpr int kMaxIgnoredNesting = 100;
 // Local functions calling local functions. Real exports nest as deep as their modules, below 20.
 inline constexpr int kMaxCallDepth = 200;
 // Nodes and calls of a model once functions stand in the place of their calls, on top of those of
-// the file; long ones count as several. Beyond, calls stay calls. A language model whose layers are one function has some
-// thousands.
+// the file; long ones count as several. Beyond, calls stay calls. A language model whose layers are
+// one function has some thousands.
 inline constexpr int64_t kMaxInlinedNodes = 10'000;
 // Dimensions of one tensor. ONNX Runtime stops at 64 as well.
 inline constexpr int kMaxRank = 64;
