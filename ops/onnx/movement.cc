@@ -186,17 +186,20 @@ absl::StatusOr<std::vector<Expr>> PartSizes(const NodeView& n, const Expr& size,
   } else {
     return EqualParts(n, size);
   }
-  std::vector<Expr> known;
-  for (const std::optional<Expr>& part : given) {
-    if (part.has_value()) known.push_back(*part);
-  }
-  const Expr sum = Sum(known);
-  if (known.size() == parts) RETURN_IF_ERROR(n.RequireSame("the sum of the parts", sum, size));
+  // The last of the parts that are not known is what the others leave: what all parts cost together
+  // then depends on the whole, not on where it is cut.
+  const auto last = std::find(given.rbegin(), given.rend(), std::nullopt);
   std::vector<Expr> sizes;
   for (size_t i = 0; i < parts; ++i) {
-    const bool is_rest = !given[i].has_value() && known.size() + 1 == parts;
-    sizes.push_back(is_rest ? size - sum
+    const bool is_rest = last != given.rend() && i + 1 == static_cast<size_t>(given.rend() - last);
+    sizes.push_back(is_rest ? Expr(0)
                             : OrFresh(n, given[i], static_cast<int>(i), axis, "split", {&size, 1}));
+  }
+  const Expr sum = Sum(sizes);
+  if (last == given.rend()) {
+    RETURN_IF_ERROR(n.RequireSame("the sum of the parts", sum, size));
+  } else {
+    sizes[static_cast<size_t>(given.rend() - last) - 1] = size - sum;
   }
   return sizes;
 }

@@ -13,6 +13,7 @@
 #include "src/cost/amounts_sum.h"
 #include "src/module/attribution.h"
 #include "src/module/module_path.h"
+#include "src/report/known.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops::annotate {
@@ -20,6 +21,9 @@ namespace onnxflops::annotate {
 using modules::Attribution;
 using modules::CostPart;
 using modules::Execution;
+using report::Known;
+using report::KnownText;
+using report::LowerBound;
 
 class NodeNoteMaker {
  public:
@@ -111,9 +115,10 @@ class NodeNoteMaker {
   static NodeNotes::Figures TextsOf(const Amounts& amounts, bool unknown, bool lower_bound,
                                     std::string reason) {
     const auto text = [&](const Expr& value) -> std::string {
-      if (unknown || value.error() != nullptr) return "unknown";
-      return absl::StrCat(lower_bound ? "at least " : "",
-                          Printable(value.Shortened(kMaxShownFormula)));
+      const Known known = unknown || value.error() != nullptr ? Known::kNothing
+                          : lower_bound                       ? LowerBound(value)
+                                                              : Known::kExact;
+      return KnownText(known, Printable(value.Shortened(kMaxShownFormula)));
     };
     return {text(amounts.macs), text(amounts.flops),
             text(amounts.bytes_read + amounts.bytes_written), std::move(reason)};

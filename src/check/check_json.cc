@@ -27,6 +27,7 @@ void WriteRules(const CheckReport& report, report::JsonWriter* json) {
     json->Key("margin").String(j.margin);
     if (j.limit_value) json->Key("limit_value").Int(*j.limit_value);
     if (j.actual_value) json->Key("actual_value").Int(*j.actual_value);
+    json->Key("lower_bound").Bool(j.lower_bound);
     json->Key("verdict").String(NameOf(j.verdict));
     json->Key("passed").Bool(j.passed());
     json->Key("detail").String(j.detail);

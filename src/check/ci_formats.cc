@@ -272,7 +272,8 @@ std::string ToBenchmark(const CheckReport& report) {
         absl::StrCat(j.model.empty() ? absl::StrCat(report.head.path, ": ") : "", SubjectOf(j)));
     json.Key("unit").String(check::UnitOf(*j.quantity));
     json.Key("value").Int(*j.actual_value);
-    json.Key("extra").String(absl::StrCat("limit ", j.limit));
+    json.Key("extra").String(
+        absl::StrCat("limit ", j.limit, j.lower_bound ? "; the value is a lower bound" : ""));
     json.EndObject();
   }
   json.EndArray();

@@ -15,7 +15,9 @@
 #include "src/base/similar.h"
 #include "src/base/status_macros.h"
 #include "src/check/limit_text.h"
+#include "src/diff/diff_parts.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/memory_report.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -25,6 +27,10 @@ namespace {
 using check::UnitOf;
 using report::GroupedDigits;
 using report::GroupedExpr;
+using report::Known;
+using report::KnownOf;
+using report::KnownOfChange;
+using report::KnownText;
 using report::SiNumber;
 using report::TimeText;
 
@@ -255,9 +261,27 @@ class RuleJudge {
   const Expr& HeadOf(const ModuleDiff& m, const Quantity& q) const {
     return &q == &kPeakActivations ? diff_.peak->head : (*m.head).*(q.value);
   }
-  bool IsLowerBound(const ModuleDiff& m, const Quantity& q) const {
-    if (&q == &kPeakActivations) return diff_.peak->lower_bound;
-    return m.lower_bound && q.of == Quantity::Of::kWork;
+  Known BaseKnown(const ModuleDiff& m, const Quantity& q) const {
+    const bool peak = &q == &kPeakActivations;
+    return KnownOf(q, BaseOf(m, q), peak ? diff_.peak->base_lower_bound : m.base_lower_bound);
+  }
+  Known HeadKnown(const ModuleDiff& m, const Quantity& q) const {
+    const bool peak = &q == &kPeakActivations;
+    return KnownOf(q, HeadOf(m, q), peak ? diff_.peak->head_lower_bound : m.head_lower_bound);
+  }
+  // How far what the figure is held to is known.
+  Known LimitKnown(const BudgetRule& rule, const ModuleDiff& m) const {
+    if (rule.per != nullptr) return HeadKnown(m, *rule.per);
+    const bool relative = rule.limit.kind == BudgetLimit::Kind::kRelative;
+    return relative ? BaseKnown(m, *rule.quantity) : Known::kExact;
+  }
+  // "Add, com.example.FusedMlp are not counted: the figure is a lower bound".
+  std::string WhyOpen(const BudgetRule& rule, const ModuleDiff& m) const {
+    const bool of_head = HeadKnown(m, *rule.quantity) != Known::kExact || rule.per != nullptr;
+    const std::string ops = diff::NotCountedOps(diff_, of_head);
+    return absl::StrCat(of_head ? "" : "in the base ",
+                        ops.empty() ? "a part" : absl::StrCat("a part (", ops, ")"),
+                        " is not counted: the figure is a lower bound");
   }
 
   // Above 0 where the limit is broken.
@@ -301,15 +325,18 @@ class RuleJudge {
     Bindings at;
     const Standing standing = StandingOf(excess, &at);
     DescribeActual(rule, m, at, judgement);
-    if (standing == Standing::kBroken) {
+    const Known head = HeadKnown(m, *rule.quantity), limit = LimitKnown(rule, m);
+    // More than a lower bound is only more than that of what is compared with.
+    const bool is_proven = budgets_.lower_bounds_pass || limit == Known::kExact;
+    if (standing == Standing::kBroken && is_proven) {
       judgement->verdict = Verdict::kFailed;
     } else if (standing == Standing::kOpen) {
       judgement->verdict = Verdict::kNotProven;
       judgement->detail = absl::StrCat("depends on ", OpenSymbols(excess),
                                        ": give it a size with --dim, or a range in [at]");
-    } else if (IsLowerBound(m, *rule.quantity) && !budgets_.lower_bounds_pass) {
+    } else if ((head != Known::kExact || limit != Known::kExact) && !budgets_.lower_bounds_pass) {
       judgement->verdict = Verdict::kNotProven;
-      judgement->detail = "a part is not counted: the figure is a lower bound";
+      judgement->detail = WhyOpen(rule, m);
     } else if (rule.warn && StandingOf(Excess(rule, *rule.warn, m), &at) != Standing::kHolds) {
       judgement->verdict = Verdict::kWarned;
       judgement->detail = absl::StrCat("above ", rule.warn->text);
@@ -326,14 +353,17 @@ class RuleJudge {
 
   std::string ActualText(const BudgetRule& rule, const ModuleDiff& m, const Bindings& at) const {
     const Expr head = HeadOf(m, *rule.quantity).Substitute(at);
+    const Known known = HeadKnown(m, *rule.quantity);
     if (rule.per == nullptr) {
-      if (head.is_literal()) return FigureText(head.literal(), *rule.quantity);
+      if (head.is_literal()) return KnownText(known, FigureText(head.literal(), *rule.quantity));
       const std::string text = head.Shortened(kMaxShownName);
-      return text.size() < kMaxShownName ? GroupedExpr(head) : text;  // that is all of it
+      // Less than the most is all of it.
+      return KnownText(known, text.size() < kMaxShownName ? GroupedExpr(head) : text);
     }
     const Expr per = HeadOf(m, *rule.per).Substitute(at);
     if (!head.is_literal() || !per.is_literal()) return "depends on sizes";
-    return PercentText(head.literal(), per.literal(), /*sign=*/false);
+    return KnownText(KnownOfChange(LimitKnown(rule, m), known),
+                     PercentText(head.literal(), per.literal(), /*sign=*/false));
   }
 
   void DescribeActual(const BudgetRule& rule, const ModuleDiff& m, const Bindings& at,
@@ -347,14 +377,21 @@ class RuleJudge {
       if (!base.is_literal() || base.literal() > absl::Int128Max() / rule.limit.whole / 1000)
         return;
       limit = base.literal() * (rule.limit.whole + rule.limit.value) / rule.limit.whole;
-      judgement->actual = absl::StrCat(judgement->actual, " (base ",
-                                       FigureText(base.literal(), *rule.quantity), ")");
+      const Known known = BaseKnown(m, *rule.quantity);
+      judgement->actual =
+          absl::StrCat(judgement->actual, " (base ",
+                       KnownText(known, FigureText(base.literal(), *rule.quantity)), ")");
+      if (known != Known::kExact) return;
     } else if (rule.limit.kind == BudgetLimit::Kind::kRatio) {
       return;
     }
-    judgement->actual_value = head.literal();
     judgement->limit_value = limit;
-    judgement->margin = PercentText(limit - head.literal(), limit, /*sign=*/true);
+    const Known known = HeadKnown(m, *rule.quantity);
+    judgement->lower_bound = known != Known::kExact;
+    if (known == Known::kNothing) return;
+    judgement->actual_value = head.literal();
+    const std::string margin = PercentText(limit - head.literal(), limit, /*sign=*/true);
+    judgement->margin = KnownText(known == Known::kExact ? known : Known::kAtMost, margin);
   }
 
   const Budgets& budgets_;

@@ -43,6 +43,7 @@ struct Judgement {
   BudgetPlace place;          // in the file of budgets; line 0: in none
   // Of a limit that is an amount, and the figure at the sizes where it is largest.
   std::optional<absl::int128> limit_value, actual_value;
+  bool lower_bound = false;  // the figure is one, or nothing of it is counted
   const Quantity* quantity = nullptr;
 
   bool passed() const { return verdict < Verdict::kNotProven; }

@@ -20,6 +20,7 @@ namespace {
 
 using diff::ChangeFormulas;
 using diff::ChangeInWords;
+using diff::NotCountedTexts;
 using diff::Section;
 using diff::Sections;
 using diff::TotalsTable;
@@ -83,7 +84,11 @@ std::string ToComment(const Diff& diff, const DiffViewOptions& options) {
                    absl::StrReplaceAll(ChangeInWords(diff), {{"<", "&lt;"}}), "\n");
   if (diff.IsEmpty()) return begin;
   if (!diff.sizes.empty()) absl::StrAppend(&begin, "\nFigures at ", SizesInWords(diff), ".\n");
-  if (diff.lower_bound) begin += "\nA part is not counted: totals are lower bounds.\n";
+  const char* gap = "\n";
+  for (const std::string& text : NotCountedTexts(diff)) {
+    absl::StrAppend(&begin, gap, "- ", MarkdownCode(text), "\n");
+    gap = "";
+  }
   absl::StrAppend(&begin, "\n", DrawMarkdown(TotalsTable(diff, options)));
   constexpr char kLeftOut[] = "\nWhat did not fit is left out: onnxflops diff prints all of it.\n";
   // Less of the tree, until all tables fit; then what fits.

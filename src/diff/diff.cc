@@ -172,8 +172,10 @@ class TreeMaker {
     ModuleDiff& row = rows_[at];
     Amounts base;
     const auto end = static_cast<size_t>(row.end);
-    for (size_t c = at + 1; c < end; c = static_cast<size_t>(rows_[c].end))
+    for (size_t c = at + 1; c < end; c = static_cast<size_t>(rows_[c].end)) {
       base.Add(*rows_[c].base);
+      row.base_lower_bound = row.base_lower_bound || rows_[c].base_lower_bound;
+    }
     row.base = std::make_shared<const Amounts>(std::move(base));
     row.status = StatusOf(row);
   }
@@ -228,8 +230,8 @@ class TreeMaker {
     row.type = named.type.empty() && base != nullptr ? base->type : named.type;
     row.base = base != nullptr ? base->amounts : NoAmounts();
     row.head = head != nullptr ? head->amounts : NoAmounts();
-    row.lower_bound =
-        (base != nullptr && base->lower_bound) || (head != nullptr && head->lower_bound);
+    row.base_lower_bound = base != nullptr && base->lower_bound;
+    row.head_lower_bound = head != nullptr && head->lower_bound;
     row.parent = place.parent;
     row.depth = place.parent < 0 ? 0 : rows_[static_cast<size_t>(place.parent)].depth + 1;
     row.new_level = place.head >= 0 && match_.head_wrapper[static_cast<size_t>(place.head)];
@@ -297,6 +299,8 @@ std::vector<OpDiff> DiffOps(const Report& base, const Report& head,
     op.head = pair.head != nullptr ? std::make_shared<const Amounts>(*pair.head) : NoAmounts();
     op.base_nodes = pair.base != nullptr ? pair.base->nodes : 0;
     op.head_nodes = pair.head != nullptr ? pair.head->nodes : 0;
+    op.base_lower_bound = pair.base != nullptr && pair.base->lower_bound;
+    op.head_lower_bound = pair.head != nullptr && pair.head->lower_bound;
     op.status = StatusOfPair(quantities, op, pair.base != nullptr, pair.head != nullptr);
     if (op.status == DiffStatus::kSame && op.base_nodes != op.head_nodes) {
       op.status = DiffStatus::kChanged;
@@ -379,6 +383,8 @@ class NodeMatcher {
     node.module = report.modules[static_cast<size_t>(named.module)].path;
     node.base = base != nullptr ? Shared(*base) : NoAmounts();
     node.head = head != nullptr ? Shared(*head) : NoAmounts();
+    node.base_lower_bound = base != nullptr && base->status == Coverage::kUnknown;
+    node.head_lower_bound = head != nullptr && head->status == Coverage::kUnknown;
     node.status = StatusOfPair(quantities, node, base != nullptr, head != nullptr);
     return node;
   }
@@ -555,7 +561,7 @@ absl::StatusOr<Diff> MakeDiff(std::optional<Report> base_if_any, Report head) {
   if (base.activation_peak && head.activation_peak &&
       (head.activation_peak->bytes - base.activation_peak->bytes).error() == nullptr) {
     diff.peak = {base.activation_peak->bytes, head.activation_peak->bytes,
-                 base.activation_peak->lower_bound || head.activation_peak->lower_bound};
+                 base.activation_peak->lower_bound, head.activation_peak->lower_bound};
   }
   CompareFiles(base, head, &diff);
   TreeMaker tree(base, head, diff.quantities);

@@ -50,7 +50,10 @@ DiffSign SignOf(const Expr& change);
 struct DiffPart {
   DiffStatus status = DiffStatus::kSame;
   std::shared_ptr<const Amounts> base, head;  // never null
+  // Something in it is not counted.
+  bool base_lower_bound = false, head_lower_bound = false;
 
+  bool lower_bound() const { return base_lower_bound || head_lower_bound; }
   Expr Change(const Quantity& q) const { return *head.*q.value - *base.*q.value; }
 };
 
@@ -62,10 +65,9 @@ struct ModuleDiff : DiffPart {
   bool own = false;       // not a module, but its parent's own work
   // A level that only the head has, around parts that both have: `base` is the sum of these.
   bool new_level = false;
-  bool lower_bound = false;  // something in it is unknown, in one of the models
-  int32_t parent = -1;       // index among the modules
-  int32_t depth = 0;         // of the model: 0
-  int32_t end = 0;           // the subtree is [its index, end)
+  int32_t parent = -1;  // index among the modules
+  int32_t depth = 0;    // of the model: 0
+  int32_t end = 0;      // the subtree is [its index, end)
 
   absl::string_view name() const { return absl::string_view(path).substr(name_begin); }
   // Whether both models have it, by different paths.
@@ -95,7 +97,7 @@ struct FactDiff {
 // The peaks of activations of both models; of no base, 0.
 struct PeakDiff {
   Expr base, head;
-  bool lower_bound = false;  // in one of the models
+  bool base_lower_bound = false, head_lower_bound = false;
 };
 
 struct Diff {

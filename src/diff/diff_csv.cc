@@ -6,10 +6,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/diff/diff_writers.h"
+#include "src/report/known.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
 namespace {
+
+using report::Known;
+using report::KnownField;
+using report::KnownOf;
+using report::KnownOfChange;
 
 void AddTitles(const Diff& diff, bool weights, std::initializer_list<const char*> titles,
                TextTable* table) {
@@ -20,16 +26,21 @@ void AddTitles(const Diff& diff, bool weights, std::initializer_list<const char*
       table->columns.push_back({absl::StrCat(q->key, "_", part)});
     }
   }
+  table->columns.push_back({"lower_bound"});
 }
 
 void AddLine(const Diff& diff, bool weights, const DiffPart& part, std::vector<std::string> cells,
              TextTable* table) {
   for (const Quantity* q : diff.quantities) {
     if (q->of == Quantity::Of::kWeights && !weights) continue;
-    cells.push_back(((*part.base).*(q->value)).ToString());
-    cells.push_back(((*part.head).*(q->value)).ToString());
-    cells.push_back(part.Change(*q).ToString());
+    const Expr &base = (*part.base).*(q->value), &head = (*part.head).*(q->value);
+    const Known of_base = KnownOf(*q, base, part.base_lower_bound);
+    const Known of_head = KnownOf(*q, head, part.head_lower_bound);
+    cells.push_back(KnownField(of_base, base.ToString()));
+    cells.push_back(KnownField(of_head, head.ToString()));
+    cells.push_back(KnownField(KnownOfChange(of_base, of_head), part.Change(*q).ToString()));
   }
+  cells.emplace_back(part.lower_bound() ? "true" : "false");
   table->rows.push_back({std::move(cells)});
 }
 

@@ -38,7 +38,7 @@ HtmlTree TreeOf(const Diff& diff, const Quantity& cost) {
     item.name = m.depth == 0 ? absl::string_view() : m.name();
     item.type = m.type;
     item.status = NameOf(m.status);
-    item.lower_bound = m.lower_bound;
+    item.lower_bounds = {m.base_lower_bound, m.head_lower_bound};
     item.figures = {m.base.get(), m.head.get()};
     item.weight = std::max(value((*m.base).*(cost.value)), value((*m.head).*(cost.value)));
     tree.Add(std::move(item));

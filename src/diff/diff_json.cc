@@ -50,7 +50,7 @@ void WriteModules(const Diff& diff, JsonWriter* json) {
     json->Key("depth").Int(m.depth);
     json->Key("status").String(NameOf(m.status));
     json->Key("new_level").Bool(m.new_level);
-    json->Key("lower_bound").Bool(m.lower_bound);
+    json->Key("lower_bound").Bool(m.lower_bound());
     WriteChanges(diff, m, /*weights=*/true, /*signs=*/false, json);
     json->EndObject();
   }
@@ -66,6 +66,7 @@ void WriteOps(const Diff& diff, JsonWriter* json) {
     json->Key("status").String(NameOf(op.status));
     json->Key("base_nodes").Int(op.base_nodes);
     json->Key("head_nodes").Int(op.head_nodes);
+    json->Key("lower_bound").Bool(op.lower_bound());
     WriteChanges(diff, op, /*weights=*/false, /*signs=*/false, json);
     json->EndObject();
   }
@@ -83,6 +84,7 @@ void WriteNodes(const Diff& diff, JsonWriter* json) {
     json->Key("domain").String(node.domain);
     json->Key("module").String(node.module);
     json->Key("status").String(NameOf(node.status));
+    json->Key("lower_bound").Bool(node.lower_bound());
     WriteChanges(diff, node, /*weights=*/false, /*signs=*/false, json);
     json->EndObject();
   }

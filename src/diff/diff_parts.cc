@@ -17,6 +17,7 @@
 #include "src/base/limits.h"
 #include "src/diff/diff_rows.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/memory_report.h"
 #include "src/report/numbered_name.h"
 
@@ -25,6 +26,10 @@ namespace {
 
 using report::ContinuesNumbers;
 using report::GroupedDigits;
+using report::Known;
+using report::KnownOf;
+using report::KnownOfChange;
+using report::KnownText;
 using report::LabelledLine;
 using report::NumberedLabel;
 using report::Percent;
@@ -38,6 +43,7 @@ constexpr auto kCutBeginning = Column::Narrow::kCutBeginning;
 constexpr auto kCutEnd = Column::Narrow::kCutEnd;
 constexpr auto kDropLast = Column::Narrow::kDropLast;
 constexpr size_t kMaxListedNodes = 40;
+constexpr size_t kMaxNotCounted = 8;  // operators
 
 std::string NumberText(absl::int128 value, const Quantity& q, bool exact) {
   if (q.unit == Quantity::Unit::kZeptoseconds) {
@@ -52,18 +58,46 @@ std::string FigureText(const Diff& diff, const Expr& amount, const Quantity& q, 
   return value ? NumberText(*value, q, exact) : "-";
 }
 
-// The cells of a quantity: base, head, change, percent.
-void AddFigures(const Diff& diff, const Quantity& q, const Expr& base, const Expr& head, bool exact,
-                std::vector<std::string>* cells) {
-  cells->push_back(FigureText(diff, base, q, exact));
-  cells->push_back(FigureText(diff, head, q, exact));
-  cells->push_back(ChangeText(diff, head - base, q, exact));
-  cells->push_back(
-      ChangePercent(ShownValue(diff, base).value_or(0), ShownValue(diff, head).value_or(0)));
+// A quantity in both models, and how far it is known.
+struct Sides {
+  const Quantity& q;
+  const Expr &base, &head;
+  Known base_known, head_known;
+
+  Sides(const Quantity& quantity, const Expr& base, bool base_lower_bound, const Expr& head,
+        bool head_lower_bound)
+      : q(quantity),
+        base(base),
+        head(head),
+        base_known(KnownOf(q, base, base_lower_bound)),
+        head_known(KnownOf(q, head, head_lower_bound)) {}
+  Known change() const { return KnownOfChange(base_known, head_known); }
+};
+
+// Of a DiffPart with amounts, or of a ShownRow.
+Sides SidesOf(const DiffPart& part, const Quantity& q) {
+  return {q, (*part.base).*(q.value), part.base_lower_bound, (*part.head).*(q.value),
+          part.head_lower_bound};
 }
-void AddFigures(const Diff& diff, const Quantity& q, const Amounts& base, const Amounts& head,
-                bool exact, std::vector<std::string>* cells) {
-  AddFigures(diff, q, base.*q.value, head.*q.value, exact, cells);
+Sides SidesOf(const ShownRow& row, const Quantity& q) {
+  return {q, row.base.*(q.value), row.base_lower_bound, row.head.*(q.value), row.head_lower_bound};
+}
+
+// "+9.7", ">= +9.7"; "-" where the change is not known.
+std::string PercentText(const Diff& diff, const Sides& s) {
+  const Known known = s.change();
+  const std::string text =
+      ChangePercent(ShownValue(diff, s.base).value_or(0), ShownValue(diff, s.head).value_or(0));
+  if (known == Known::kNothing) return "-";
+  return text == "new" || text == "-" ? text : KnownText(known, text);
+}
+
+// The cells of a quantity: base, head, change, percent.
+void AddFigures(const Diff& diff, const Sides& s, bool exact, std::vector<std::string>* cells) {
+  cells->push_back(KnownText(s.base_known, FigureText(diff, s.base, s.q, exact)));
+  cells->push_back(KnownText(s.head_known, FigureText(diff, s.head, s.q, exact)));
+  cells->push_back(KnownText(s.change(), ChangeText(diff, s.head - s.base, s.q, exact)));
+  cells->push_back(PercentText(diff, s));
 }
 
 void AddFigureColumns(const Quantity& q, TextTable* table) {
@@ -91,7 +125,8 @@ bool IsMain(const Quantity& q) {
 }
 
 bool HasEqualMainFigures(const Diff& diff, const DiffPart& part) {
-  return std::all_of(diff.quantities.begin(), diff.quantities.end(),
+  return !part.lower_bound() &&
+         std::all_of(diff.quantities.begin(), diff.quantities.end(),
                      [&](const Quantity* q) { return !IsMain(*q) || part.Change(*q).is_zero(); });
 }
 
@@ -152,7 +187,7 @@ std::vector<size_t> ChangedRows(const Diff& diff, const DiffViewOptions& options
   for (size_t i = 0; i < rows.size(); ++i) {
     const Expr change = rows[i].Change(*options.quantity);
     if (rows[i].status == DiffStatus::kSame) continue;
-    if (IsBelowThreshold(diff, options, change)) {
+    if (!rows[i].lower_bound() && IsBelowThreshold(diff, options, change)) {
       ++*hidden;
     } else {
       order.emplace_back(Magnitude(diff, change), i);
@@ -231,22 +266,52 @@ std::string ChangePercent(absl::int128 base, absl::int128 head) {
   return absl::StrCat(more ? "+" : "-", text);
 }
 
+std::string NotCountedOps(const Diff& diff, bool of_head) {
+  std::vector<std::string> names;
+  for (const OpDiff& op : diff.ops) {
+    if (of_head ? op.head_lower_bound : op.base_lower_bound) {
+      names.push_back(OpLabel(op.domain, op.op));
+    }
+  }
+  const size_t shown = std::min(names.size(), kMaxNotCounted);
+  const size_t more = names.size() - shown;
+  names.resize(shown);
+  return absl::StrCat(absl::StrJoin(names, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
+std::vector<std::string> NotCountedTexts(const Diff& diff) {
+  std::vector<std::string> texts;
+  for (const bool of_head : {false, true}) {
+    const ModuleDiff& model = diff.modules[0];
+    if (!(of_head ? model.head_lower_bound : model.base_lower_bound)) continue;
+    const std::string ops = NotCountedOps(diff, of_head);
+    texts.push_back(absl::StrCat(
+        of_head ? "the head" : "the base", " has parts that are not counted",
+        ops.empty() ? "" : absl::StrCat(" (", ops, ")"), ": its figures are lower bounds"));
+  }
+  return texts;
+}
+
 std::string ChangeInWords(const Diff& diff) {
   if (!diff.has_base) return "there is no base: everything is new";
   if (diff.IsEmpty()) return "nothing changed";
   std::vector<std::string> figures, equal;
   for (const Quantity* q : diff.quantities) {
     if (!IsMain(*q)) continue;
-    const absl::int128 base = ShownValue(diff, (*diff.modules[0].base).*(q->value)).value_or(0);
-    const absl::int128 head = ShownValue(diff, (*diff.modules[0].head).*(q->value)).value_or(0);
+    const Sides sides = SidesOf(diff.modules[0], *q);
+    const Known known = sides.change();
+    const absl::int128 base = ShownValue(diff, sides.base).value_or(0);
+    const absl::int128 head = ShownValue(diff, sides.head).value_or(0);
     const std::string percent = ChangePercent(base, head);
-    if (base == head) {
+    if (base == head && known == Known::kExact) {
       equal.emplace_back(q->title);
-    } else if (percent == "new") {
+    } else if (percent == "new" && known != Known::kNothing) {
       figures.push_back(absl::StrCat(q->title, " new"));
     } else {
       const char* way = percent != "<0.1" ? "" : head > base ? " more" : " less";
-      figures.push_back(absl::StrCat(q->title, " ", percent, " %", way));
+      figures.push_back(
+          absl::StrCat(q->title, " ", KnownText(known, absl::StrCat(percent, " %", way))));
     }
   }
   if (!equal.empty()) {
@@ -279,8 +344,10 @@ std::vector<LabelledLine> HeadLines(const Diff& diff) {
     lines.push_back(std::move(sizes));
   }
   lines.push_back({"change", {ChangeInWords(diff)}});
-  if (diff.lower_bound) {
-    lines.push_back({"note", {"a part is not counted: totals are lower bounds"}});
+  const char* label = "note";
+  for (std::string& text : NotCountedTexts(diff)) {
+    lines.push_back({label, {std::move(text)}});
+    label = "";
   }
   return lines;
 }
@@ -294,13 +361,16 @@ TextTable TotalsTable(const Diff& diff, const DiffViewOptions& options) {
     const bool tells = model.base->BopsTellMore() || model.head->BopsTellMore();
     if (q->value == &Amounts::bops && !tells) continue;
     TextTable::Row row = {{std::string(q->title)}};
-    AddFigures(diff, *q, *model.base, *model.head, options.exact, &row.cells);
+    AddFigures(diff, SidesOf(model, *q), options.exact, &row.cells);
     table.rows.push_back(std::move(row));
   }
   if (diff.peak) {
-    TextTable::Row row = {
-        {absl::StrCat(kPeakActivations.title, diff.peak->lower_bound ? " (at least)" : "")}};
-    AddFigures(diff, kPeakActivations, diff.peak->base, diff.peak->head, options.exact, &row.cells);
+    const PeakDiff& peak = *diff.peak;
+    TextTable::Row row = {{std::string(kPeakActivations.title)}};
+    AddFigures(
+        diff,
+        Sides(kPeakActivations, peak.base, peak.base_lower_bound, peak.head, peak.head_lower_bound),
+        options.exact, &row.cells);
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -320,8 +390,10 @@ std::vector<std::string> ChangeFormulas(const Diff& diff, const DiffViewOptions&
     const std::string formula = change.TextBytes(kMaxShownFormula) > kMaxShownFormula
                                     ? change.Shortened(kMaxShownFormula)
                                     : ShowExpr(change, options.exact);
-    texts.push_back(absl::StrCat(q->title, ": ", formula, " (",
-                                 kMeaning[static_cast<size_t>(SignOf(change))], ")"));
+    const bool is_known = SidesOf(diff.modules[0], *q).change() == Known::kExact;
+    texts.push_back(absl::StrCat(
+        q->title, ": ", formula, " (",
+        is_known ? kMeaning[static_cast<size_t>(SignOf(change))] : "of what is counted", ")"));
   }
   return texts;
 }
@@ -341,7 +413,7 @@ TextTable ModuleTable(const Diff& diff, const DiffViewOptions& options) {
     out.cells.push_back(absl::StrCat(row.label,
                                      row.repeated > 1 ? absl::StrCat("  ", row.repeated, "x") : "",
                                      row.note.empty() ? "" : absl::StrCat("  [", row.note, "]")));
-    AddFigures(diff, *options.quantity, row.base, row.head, options.exact, &out.cells);
+    AddFigures(diff, SidesOf(row, *options.quantity), options.exact, &out.cells);
     if (params) {
       const Quantity& q = ParamsQuantity();
       const std::string change = ChangeText(diff, row.Change(q), q, options.exact);
@@ -362,7 +434,7 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
   size_t hidden = 0, quiet = 0;
   for (size_t i : ChangedRows(diff, options, diff.ops, &hidden)) {
     const OpDiff& op = diff.ops[i];
-    if (op.Change(*options.quantity).is_zero()) {
+    if (op.Change(*options.quantity).is_zero() && !op.lower_bound()) {
       ++quiet;
       continue;
     }
@@ -371,7 +443,7 @@ TextTable OpTable(const Diff& diff, const DiffViewOptions& options) {
         op.base_nodes == op.head_nodes
             ? GroupedDigits(op.head_nodes)
             : absl::StrCat(GroupedDigits(op.base_nodes), " -> ", GroupedDigits(op.head_nodes)));
-    AddFigures(diff, *options.quantity, *op.base, *op.head, options.exact, &row.cells);
+    AddFigures(diff, SidesOf(op, *options.quantity), options.exact, &row.cells);
     table.rows.push_back(std::move(row));
   }
   NoteHidden(hidden, "operator", &table);
@@ -393,7 +465,7 @@ TextTable NodeTable(const Diff& diff, const DiffViewOptions& options) {
     const NodeDiff& node = diff.nodes[changed[k]];
     const std::string& name = node.name.empty() ? node.base_name : node.name;
     TextTable::Row row = {{absl::StrCat(name, TagOf(node.status)), OpLabel(node.domain, node.op)}};
-    AddFigures(diff, *options.quantity, *node.base, *node.head, options.exact, &row.cells);
+    AddFigures(diff, SidesOf(node, *options.quantity), options.exact, &row.cells);
     table.rows.push_back(std::move(row));
   }
   NoteHidden(hidden, "node", &table);

@@ -40,6 +40,11 @@ std::vector<Section> Sections(const Diff& diff, const DiffViewOptions& options);
 
 // "+795.1 M", "-12", "0"; "-" where a formula has no value.
 std::string ChangeText(const Diff& diff, const Expr& change, const Quantity& q, bool exact);
+// "Add, com.example.FusedMlp and 2 more": operators that are not counted, or in part, in the head
+// or the base; "" if all are.
+std::string NotCountedOps(const Diff& diff, bool of_head);
+// What a reader must know of totals that are lower bounds, a sentence for each file.
+std::vector<std::string> NotCountedTexts(const Diff& diff);
 // "+9.7", "<0.1", "new" where the base is 0.
 std::string ChangePercent(absl::int128 base, absl::int128 head);
 

@@ -31,6 +31,7 @@ struct Group {
   int64_t count = 1;
   std::string label;
   Amounts base, head;  // of all of them
+  bool base_lower_bound = false, head_lower_bound = false;
   absl::int128 key = 0;
 };
 
@@ -107,7 +108,15 @@ class DiffRowMaker {
 
   Group GroupOf(int32_t index) const {
     const ModuleDiff& m = At(index);
-    return {index, index, 1, std::string(m.name()), *m.base, *m.head, 0};
+    return {index,
+            index,
+            1,
+            std::string(m.name()),
+            *m.base,
+            *m.head,
+            m.base_lower_bound,
+            m.head_lower_bound,
+            0};
   }
 
   bool Extends(const Group& group, int32_t next) const {
@@ -122,6 +131,8 @@ class DiffRowMaker {
     void Add(const Group& group) {
       base_.Add(group.base);
       head_.Add(group.head);
+      base_lower_bound_ = base_lower_bound_ || group.base_lower_bound;
+      head_lower_bound_ = head_lower_bound_ || group.head_lower_bound;
       count_ += group.count;
     }
     void MoveTo(absl::string_view what, std::vector<Group>* groups) const {
@@ -131,24 +142,31 @@ class DiffRowMaker {
       group.label = absl::StrCat("[", GroupedDigits(count_), " ", what, "]");
       group.base = base_.Total();
       group.head = head_.Total();
+      group.base_lower_bound = base_lower_bound_;
+      group.head_lower_bound = head_lower_bound_;
       groups->push_back(std::move(group));
     }
 
    private:
     AmountsSum base_, head_;
+    bool base_lower_bound_ = false, head_lower_bound_ = false;
     int64_t count_ = 0;
   };
 
   // The rows below a module: what changed, the largest change first, then what did not.
   std::vector<Group> Below(int32_t parent) const {
     std::vector<Group> groups;
-    Pool small, quiet, same;
+    Pool small, quiet, unknown, same;
     AmountsSum base, head;
     for (int32_t c = parent + 1; c < At(parent).end; c = At(c).end) {
       Group group = GroupOf(c);
       base.Add(group.base);
       head.Add(group.head);
-      if (At(c).status == DiffStatus::kSame) {
+      // What is not counted may have changed.
+      const bool is_same = At(c).status == DiffStatus::kSame;
+      if ((is_same || is_quiet_[static_cast<size_t>(c)]) && At(c).lower_bound()) {
+        unknown.Add(group);
+      } else if (is_same) {
         same.Add(group);
       } else if (is_quiet_[static_cast<size_t>(c)]) {
         quiet.Add(group);
@@ -171,6 +189,7 @@ class DiffRowMaker {
       more.MoveTo("with smaller changes", &groups);
     }
     small.MoveTo("below the threshold", &groups);
+    unknown.MoveTo("not counted, or in part", &groups);
     quiet.MoveTo(absl::StrCat("with equal ", q_.title), &groups);
     same.MoveTo("unchanged", &groups);
     AddRest(parent, base.Total(), head.Total(), &groups);
@@ -281,6 +300,8 @@ class DiffRowMaker {
     row.repeated = row.others ? 1 : place.group.count;
     row.base.Add(place.group.base, place.times);
     row.head.Add(place.group.head, place.times);
+    row.base_lower_bound = place.group.base_lower_bound;
+    row.head_lower_bound = place.group.head_lower_bound;
     if (row.others) return row;
     const ModuleDiff& m = At(place.group.first);
     if (row.label.empty()) row.label = m.type.empty() ? "(model)" : m.type;

@@ -21,6 +21,7 @@ struct ShownRow {
   int64_t repeated = 1;  // equal modules in this row
   bool others = false;   // not a module, but others together
   Amounts base, head;    // of all of them
+  bool base_lower_bound = false, head_lower_bound = false;
 
   Expr Change(const Quantity& q) const { return head.*q.value - base.*q.value; }
 };

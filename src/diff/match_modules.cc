@@ -52,11 +52,11 @@ struct Side {
 
 // Of what a wrapper is told by: names, signatures of what has MACs or weights, MACs of what has
 // parts.
-struct Known {
+struct KnownModules {
   absl::flat_hash_set<absl::string_view> names;
   absl::flat_hash_set<int32_t> signatures, macs;
 
-  Known(const Side& side, const std::vector<int32_t>& modules) {
+  KnownModules(const Side& side, const std::vector<int32_t>& modules) {
     for (int32_t i : modules) {
       if (side.At(i).own) continue;
       names.insert(side.At(i).name());
@@ -189,7 +189,7 @@ class Matcher {
   }
 
   // Whether most children of a module are what the other side has.
-  static bool Wraps(const Side& side, int32_t module, const Known& others) {
+  static bool Wraps(const Side& side, int32_t module, const KnownModules& others) {
     int64_t children = 0, known = 0;
     for (int32_t c : side.Unmatched(module)) {
       if (side.At(c).own) continue;
@@ -200,7 +200,8 @@ class Matcher {
   }
 
   // The wrappers below `parent` of what the other side has: one, or several around each other.
-  static std::vector<int32_t> FindWrappers(const Side& side, int32_t parent, const Known& others) {
+  static std::vector<int32_t> FindWrappers(const Side& side, int32_t parent,
+                                           const KnownModules& others) {
     std::vector<int32_t> around;
     for (int32_t c = MainChild(side, parent); c != kNone; c = MainChild(side, c)) {
       around.push_back(c);
@@ -213,8 +214,8 @@ class Matcher {
   bool OpenWrappers(int32_t b, int32_t h) {
     const std::vector<int32_t> left = base_.Unmatched(b), right = head_.Unmatched(h);
     if (left.empty() || right.empty()) return false;
-    const std::vector<int32_t> of_base = FindWrappers(base_, b, Known(head_, right));
-    const std::vector<int32_t> of_head = FindWrappers(head_, h, Known(base_, left));
+    const std::vector<int32_t> of_base = FindWrappers(base_, b, KnownModules(head_, right));
+    const std::vector<int32_t> of_head = FindWrappers(head_, h, KnownModules(base_, left));
     for (int32_t c : of_base) match_.base_wrapper[static_cast<size_t>(c)] = true;
     for (int32_t c : of_head) match_.head_wrapper[static_cast<size_t>(c)] = true;
     return !of_base.empty() || !of_head.empty();

@@ -65,7 +65,7 @@ class ProfileTree {
     item.name = name;
     item.type = type;
     item.nodes = work.kernels;
-    item.lower_bound = work.lower_bound;
+    item.lower_bounds = {work.lower_bound};
     item.figures = {&amounts};
     item.weight = work.ns;
     tree_.Add(std::move(item));

@@ -16,6 +16,7 @@
 #include "src/profile/profile_rows.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
@@ -35,6 +36,11 @@ constexpr double kHundred = 100, kNsPerSecond = 1e9;
 std::string NsText(int64_t ns) {
   constexpr int64_t kZsPerNs = 1'000'000'000'000;
   return report::TimeText(absl::int128(ns) * kZsPerNs, false);
+}
+
+std::string FlopsText(bool lower_bound, absl::int128 flops) {
+  return report::KnownText(lower_bound ? report::LowerBound(flops) : report::Known::kExact,
+                           SiNumber(flops));
 }
 
 std::string SpreadText(const TimeSpread& spread) {
@@ -102,10 +108,8 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
     if (!by_op) row.cells.push_back(type);
     row.cells.insert(row.cells.end(), {NsText(work.ns), ShareText(TimeShare(r, work))});
     if (is_place) {
-      row.cells.insert(
-          row.cells.end(),
-          {ShareText(FlopsShare(r, work)),
-           absl::StrCat(work.lower_bound ? ">= " : "", SiNumber(work.flops)), GigaText(work)});
+      row.cells.insert(row.cells.end(), {ShareText(FlopsShare(r, work)),
+                                         FlopsText(work.lower_bound, work.flops), GigaText(work)});
       if (r.peak > 0) row.cells.push_back(PeakText(r, work));
       row.cells.push_back(work.bytes == 0 ? "-" : report::Intensity(work.flops, work.bytes));
       if (r.peak > 0 && r.bytes_per_second > 0) row.cells.push_back(BoundText(r, work));
@@ -157,9 +161,8 @@ std::vector<LabelledLine> RunLines(const ProfileReport& r) {
   if (r.wall) run.texts.push_back(SpreadText(*r.wall));
   run.texts.push_back(absl::StrCat("kernels ", SpreadText(r.kernels)));
   lines.push_back(std::move(run));
-  LabelledLine line = {
-      "FLOPs",
-      {absl::StrCat(r.total.lower_bound ? ">= " : "", SiNumber(r.counted_flops), " counted")}};
+  LabelledLine line = {"FLOPs",
+                       {absl::StrCat(FlopsText(r.total.lower_bound, r.counted_flops), " counted")}};
   if (r.run_flops() != r.counted_flops) {
     line.texts.push_back(absl::StrCat(SiNumber(r.run_flops()), " executed"));
   }

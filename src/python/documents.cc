@@ -64,6 +64,14 @@ nb::dict Headlines(const CompareReport& report) {
   return figures;
 }
 
+nb::dict Standings(const CompareReport& report) {
+  nb::dict standings;
+  for (const ToolRow& tool : report.tools) {
+    standings[ToStr(tool.convention->name)] = ToStr(StandingName(tool.standing));
+  }
+  return standings;
+}
+
 nb::object Delta(const Diff& diff, const std::string& quantity) {
   const Figure figure = Require(FindFigure(quantity));
   if (figure.quantity != nullptr) return ToNumber(diff.modules[0].Change(*figure.quantity));
@@ -94,9 +102,14 @@ void DefineMfu(nb::module_& m) {
 void DefineDocuments(nb::module_& m) {
   auto comparison = Define<CompareReport>(
       m, "Comparison", "What other tools count, and the terms that lead from our count to theirs.");
-  comparison.def_prop_ro("headlines", &Headlines,
-                         nb::sig("def headlines(self, /) -> dict[str, int | Expr | None]"),
-                         "Tool by tool its figure; None if it has none.");
+  comparison.def_prop_ro(
+      "headlines", &Headlines, nb::sig("def headlines(self, /) -> dict[str, int | Expr | None]"),
+      "Tool by tool its figure; None if it has none. `standings` says how far it "
+      "is known.");
+  comparison.def_prop_ro("standings", &Standings,
+                         nb::sig("def standings(self, /) -> dict[str, str]"),
+                         "Tool by tool \"exact\", \"assumed\" (it rests on a guess) or "
+                         "\"not_applicable\" (there is no figure).");
   auto explanation =
       Define<Explanation>(m, "Explanation", "Why a node costs what it costs: of one run.");
   explanation.def_prop_ro(

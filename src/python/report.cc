@@ -16,7 +16,10 @@
 #include "src/base/status_macros.h"
 #include "src/python/convert.h"
 #include "src/python/types.h"
+#include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
+#include "src/report/summary.h"
 #include "src/report/writers.h"
 #include "src/symbolic/symbol_name.h"
 
@@ -24,6 +27,10 @@ namespace onnxflops::python {
 namespace {
 
 namespace nb = nanobind;
+using report::FigureColumns;
+using report::Known;
+using report::KnownOf;
+using report::KnownText;
 
 nb::object Loads(const nb::str& json) { return nb::module_::import_("json").attr("loads")(json); }
 
@@ -60,12 +67,18 @@ std::shared_ptr<const Report> WithNodes(const PyReport& of) {
   return std::make_shared<const Report>(Require(WithoutGil([&] { return of.Count(options); })));
 }
 
-// What a row has of every quantity of the report.
-void AddFigures(const Report& report, const Amounts& amounts, nb::dict* row) {
+// What a row has of every quantity of the report: None where nothing is counted. Weights belong to
+// modules, not to operators and nodes.
+void AddFigures(const Report& report, const Amounts& amounts, Known known, bool weights,
+                nb::dict* row) {
   for (const Quantity& q : kQuantities) {
-    if (report.Has(q)) (*row)[ToStr(q.key)] = ToNumber(amounts.*q.value);
+    if (!report.Has(q) || (q.of == Quantity::Of::kWeights && !weights)) continue;
+    const bool unknown = FigureColumns::KnownOfCell(q, amounts.*q.value, known) == Known::kNothing;
+    (*row)[ToStr(q.key)] = unknown ? nb::object(nb::none()) : ToNumber(amounts.*q.value);
   }
+  (*row)["lower_bound"] = known != Known::kExact;
 }
+Known KnownIf(bool lower_bound) { return lower_bound ? Known::kAtLeast : Known::kExact; }
 
 nb::list ModuleRows(const Report& report) {
   nb::list rows;
@@ -77,7 +90,7 @@ nb::list ModuleRows(const Report& report) {
     row["depth"] = m.depth;
     row["own"] = m.own;
     row["nodes"] = m.nodes;
-    AddFigures(report, *m.amounts, &row);
+    AddFigures(report, *m.amounts, KnownIf(m.lower_bound), /*weights=*/true, &row);
     rows.append(row);
   }
   return rows;
@@ -91,7 +104,7 @@ nb::list OpRows(const Report& report) {
     row["domain"] = ToStr(op.domain.empty() ? "ai.onnx" : op.domain);
     row["nodes"] = op.nodes;
     row["runs"] = ToNumber(op.runs);
-    AddFigures(report, op, &row);
+    AddFigures(report, op, KnownIf(op.lower_bound), /*weights=*/false, &row);
     rows.append(row);
   }
   return rows;
@@ -120,7 +133,8 @@ nb::list NodeRows(const Report& report) {
                                                             : kStatus[2]);
     row["inputs"] = TensorTexts(node.inputs);
     row["outputs"] = TensorTexts(node.outputs);
-    AddFigures(report, node, &row);
+    const bool unknown = node.status == Coverage::kUnknown;
+    AddFigures(report, node, unknown ? Known::kNothing : Known::kExact, /*weights=*/false, &row);
     rows.append(row);
   }
   return rows;
@@ -135,8 +149,10 @@ nb::list Rows(const PyReport& of, const std::string& by) {
 }
 
 std::string Headline(const Report& report, const Totals& totals) {
-  const Expr& cost = report.has_flops() ? totals.flops : totals.macs;
-  return absl::StrCat(report.has_flops() ? "FLOPs " : "MACs ", cost.Shortened(100));
+  const Quantity& q = QuantityOf(report.has_flops() ? &Amounts::flops : &Amounts::macs);
+  const Expr& cost = totals.*q.value;
+  return absl::StrCat(q.title, " ",
+                      KnownText(KnownOf(q, cost, totals.lower_bound), cost.Shortened(100)));
 }
 
 nb::str Title(const Report& report) {
@@ -234,22 +250,35 @@ void DefineModules(nb::module_& m) {
               "Those whose path matches: \"visual.*.mlp\"; * stands for any signs, dots included.");
 }
 
-// For people, where sizes are open: sizes, what each module costs at them, and the parameters. None
-// where there is no figure.
-nb::tuple Assumed(const PyReport& of) {
+// For people: the total, the parameters and the sizes as text; caveats; the text of each module's
+// cost and its share of the total, or None.
+nb::tuple Shown(const PyReport& of) {
   const Report& report = *of.report;
   const report::ReferenceValues values(report);
-  const auto show = [&](const Expr& figure) -> nb::object {
+  const Quantity& q = QuantityOf(report.has_flops() ? &Amounts::flops : &Amounts::macs);
+  const auto text = [&](const Quantity& q, const Expr& figure, bool lower_bound) {
     const std::optional<absl::int128> value = values.Of(figure);
-    return value ? nb::object(ToInt(*value)) : nb::object(nb::none());
+    const std::string number = value ? report::SiNumber(*value) : figure.Shortened(80);
+    return KnownText(KnownOf(q, figure, lower_bound), number);
   };
-  nb::dict sizes;
-  for (const auto& [name, size] : values.sizes()) sizes[ToStr(BareName(name))] = nb::int_(size);
-  nb::list costs;
+  const absl::int128 whole = values.Of(report.totals.*q.value).value_or(0);
+  nb::list rows;
   for (const Module& m : report.modules) {
-    costs.append(show(report.has_flops() ? m.amounts->flops : m.amounts->macs));
+    const Expr& cost = (*m.amounts).*q.value;
+    const std::optional<absl::int128> part = values.Of(cost);
+    const bool has_share = part && whole > 0 && KnownOf(q, cost, m.lower_bound) != Known::kNothing;
+    rows.append(nb::make_tuple(
+        ToStr(text(q, cost, m.lower_bound)),
+        has_share ? nb::object(nb::float_(static_cast<double>(*part) / static_cast<double>(whole)))
+                  : nb::object(nb::none())));
   }
-  return nb::make_tuple(sizes, costs, show(report.totals.params));
+  nb::list caveats;
+  for (const std::string& line : report::Caveats(report)) caveats.append(ToStr(line));
+  const Quantity& params = QuantityOf(&Amounts::params);
+  const std::string total = text(q, report.totals.*q.value, report.totals.lower_bound);
+  return nb::make_tuple(ToStr(absl::StrCat(q.title, " ", total)),
+                        ToStr(report.Has(params) ? text(params, report.totals.params, false) : ""),
+                        ToStr(report::ShownSizes(report)), caveats, rows);
 }
 
 template <typename Class, typename TotalsOf>
@@ -286,8 +315,9 @@ void DefineWriters(nb::class_<PyReport>& report) {
   report.def(
       "to_html", [](const PyReport& of) { return ToStr(ToHtml(*WithNodes(of), ViewOptions{})); },
       "A page that needs nothing else, with a picture and a table of the modules: the program's.");
-  report.def("_assumed", &Assumed,
-             nb::sig("def _assumed(self) -> tuple[dict[str, int], list[int | None], int | None]"));
+  report.def("_shown", &Shown,
+             nb::sig("def _shown(self) -> tuple[str, str, str, list[str], "
+                     "list[tuple[str, float | None]]]"));
   report.def("_repr_html_", [](nb::handle self) {
     return nb::borrow<nb::str>(nb::module_::import_("onnxflops._html").attr("report_html")(self));
   });
@@ -377,7 +407,7 @@ void DefineReport(nb::module_& m) {
       "warnings",
       [](const PyReport& of) {
         nb::list lines;
-        for (const std::string& line : of.report->warnings) lines.append(ToStr(line));
+        for (const std::string& line : report::AllWarnings(*of.report)) lines.append(ToStr(line));
         return lines;
       },
       nb::sig("def warnings(self, /) -> list[str]"), "What the program tells beside the figures.");

@@ -7,11 +7,15 @@
 #include "absl/types/span.h"
 #include "src/report/compare_report.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
 namespace {
 
+using report::Known;
+using report::KnownOf;
+using report::KnownText;
 using report::MarkdownCode;
 using report::ReferenceValues;
 using report::SiNumber;
@@ -20,13 +24,14 @@ using report::SiNumber;
 std::string FigureCell(const ToolRow& tool, const ReferenceValues& values) {
   if (!tool.headline) return "-";
   const auto value = values.Of(*tool.headline);
-  return absl::StrCat(value ? SiNumber(*value) : "?",
-                      tool.standing == Standing::kAssumed ? "*" : "");
+  return KnownText(KnownOf(tool.standing), value ? SiNumber(*value) : "?");
 }
 
-std::string OursCell(const Report& ours, const Expr& amount, const ReferenceValues& values) {
+std::string OursCell(const Report& ours, Expr Amounts::*of, const ReferenceValues& values) {
+  const Expr& amount = ours.totals.*of;
   const auto value = values.Of(amount);
-  return absl::StrCat(ours.totals.lower_bound ? ">= " : "", value ? SiNumber(*value) : "?");
+  return KnownText(KnownOf(QuantityOf(of), amount, ours.totals.lower_bound),
+                   value ? SiNumber(*value) : "?");
 }
 
 // REQUIRES: all reports have the same tools; there is at least one.
@@ -45,8 +50,8 @@ TextTable ModelsTable(absl::Span<const CompareReport> reports) {
     const ReferenceValues values(report.ours);
     is_open = is_open || !values.sizes().empty();
     std::vector<std::string> cells = {report.ours.model.path,
-                                      OursCell(report.ours, report.ours.totals.macs, values),
-                                      OursCell(report.ours, report.ours.totals.flops, values)};
+                                      OursCell(report.ours, &Amounts::macs, values),
+                                      OursCell(report.ours, &Amounts::flops, values)};
     for (const ToolRow& tool : report.tools) cells.push_back(FigureCell(tool, values));
     table.rows.push_back({std::move(cells)});
   }

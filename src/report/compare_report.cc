@@ -69,12 +69,19 @@ ToolRow Describe(const ModelData& model, Comparison comparison, bool node_names)
   return row;
 }
 
-// Where nodes are not counted, what a tool counts for them is not known either.
+// Where nodes are not counted, what a tool counts for them is not known either. If it counts
+// nothing else, it has no figure.
 void AddLowerBound(const Report& ours, ToolRow* row) {
   if (!ours.totals.lower_bound || row->standing == Standing::kNotApplicable) return;
+  const std::string nodes = Plural(ours.coverage.unknown, "node");
+  if (*row->headline == Expr(0)) {
+    row->standing = Standing::kNotApplicable;
+    row->headline.reset();
+    row->assumptions = {absl::StrCat("all that it may count is in ", nodes, " without a rule")};
+    return;
+  }
   row->standing = Standing::kAssumed;
-  row->assumptions.push_back(
-      absl::StrCat(Plural(ours.coverage.unknown, "node"), " without a rule of ours cost nothing"));
+  row->assumptions.push_back(absl::StrCat(nodes, " without a rule of ours cost nothing"));
 }
 
 // The first thing wrong with the numbers, or nullptr.

@@ -17,6 +17,7 @@
 #include "src/report/compare_report.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/summary.h"
 #include "src/report/text_table.h"
 
@@ -29,9 +30,12 @@ using report::DisplayWidth;
 using report::DrawHead;
 using report::DrawSentence;
 using report::DrawWrapped;
-using report::FactorOf;
 using report::GroupedDigits;
 using report::kLineMark;
+using report::Known;
+using report::KnownOf;
+using report::KnownText;
+using report::LowerBound;
 using report::MarkdownCode;
 using report::OperationsOf;
 using report::Percent;
@@ -41,39 +45,31 @@ using report::SiNumber;
 using report::WithoutEnd;
 using report::WrapLines;
 
-constexpr size_t kMaxFigure = 44;      // columns of an expression; longer ones are shown at sizes
-constexpr int kMaxReason = 100;        // columns of why a tool has no figure
-constexpr size_t kMaxModuleRows = 24;  // under one term
+constexpr size_t kMaxFormulaColumns = 160;  // columns of a formula below the figures
+constexpr int kMaxReason = 100;             // columns of why a tool has no figure
+constexpr size_t kMaxModuleRows = 24;       // under one term
 constexpr size_t kMaxNamedNodes = 1000;
 
-// Figures with every digit: as they are; times one factor, as batch, where all of them are; or,
-// where an expression is too long for a column, all of them at the reference sizes.
+// Figures with every digit, at the sizes that the head states.
 class Figures {
  public:
   Figures(const Report& ours, const std::vector<Expr>& shown)
       : values_(ours), upper_bounds_(ours.upper_bounds) {
-    for (const SymbolOrigin& s : ours.symbols) {
-      if (s.kind != SymbolOrigin::Kind::kInput) inside_.insert(s.name);
+    absl::flat_hash_set<std::string> open;
+    for (const Expr& expr : absl::flat_hash_set<Expr>(shown.begin(), shown.end())) {
+      for (std::string& name : expr.Symbols()) open.insert(std::move(name));
     }
-    // What all have in common, the first that is not 0 has.
-    const auto first =
-        std::find_if(shown.begin(), shown.end(), [](const Expr& e) { return e != Expr(0); });
-    if (first != shown.end()) factor_ = FactorOf(*first);
-    for (const Expr& expr : shown) Consider(expr);
+    inside_ = std::count_if(ours.symbols.begin(), ours.symbols.end(), [&](const SymbolOrigin& s) {
+      return s.kind != SymbolOrigin::Kind::kInput && open.contains(s.name);
+    });
   }
 
   static bool HasFigure(const ToolRow& tool) { return tool.standing != Standing::kNotApplicable; }
 
   std::string Show(const Expr& expr) const {
-    if (expr.is_literal()) return ShowExpr(expr, true);
-    if (factor_) return ShowExpr(*DivideExactly(expr, *factor_), true);
-    if (!at_sizes_) return ShowExpr(expr, true);
     const auto value = values_.Of(expr);
     return value ? GroupedDigits(*value) : "?";
   }
-  // What stands behind a unit: " per batch".
-  std::string Per() const { return factor_ ? absl::StrCat(" per ", factor_->ToString()) : ""; }
-
   absl::int128 Value(const Expr& expr) const { return values_.Of(expr).value_or(0); }
 
   // "101.2" percent.
@@ -85,55 +81,16 @@ class Figures {
 
   // What a reader must know of the figures; empty if nothing.
   std::string Note() const {
-    if (open_.empty() || factor_) return "";
-    constexpr size_t kShown = 4;
-    std::vector<std::string> at;
-    int64_t inside = 0;
-    for (const std::string& name : open_) {
-      const auto it = values_.sizes().find(name);
-      if (it == values_.sizes().end()) continue;
-      if (inside_.contains(name)) {
-        ++inside;
-      } else {
-        at.push_back(absl::StrCat(name, " = ", it->second));
-      }
-    }
-    if (at.size() > kShown) {
-      const auto more = static_cast<int64_t>(at.size() - kShown);
-      at.resize(kShown);
-      at.push_back(absl::StrCat(Plural(more, "other size"), " of inputs at 1 or 128"));
-    }
-    if (inside > 0) at.push_back(absl::StrCat(Plural(inside, "size"), " inside the model = 1"));
-    return absl::StrCat(at_sizes_ ? "figures are at " : "shares are at ", absl::StrJoin(at, ", "),
-                        "; --dim NAME=N sets a size",
-                        inside > 0 && !upper_bounds_ ? ", --upper counts at upper bounds" : "");
+    if (inside_ == 0) return "";
+    return absl::StrCat(Plural(inside_, "size"), " inside the model ", inside_ == 1 ? "is" : "are",
+                        " taken as 1; --dim NAME=N sets one",
+                        upper_bounds_ ? "" : ", --upper counts at upper bounds");
   }
-  // Whether figures are numbers though sizes are open.
-  bool at_sizes() const { return at_sizes_ && !factor_; }
 
  private:
-  void Consider(const Expr& expr) {
-    if (expr == Expr(0)) return;
-    if (!considered_.insert(expr).second) return;
-    const std::optional<Expr> quotient = factor_ ? DivideExactly(expr, *factor_) : std::nullopt;
-    if (!quotient || !quotient->is_literal()) factor_.reset();
-    if (expr.is_literal()) return;
-    for (std::string& name : expr.Symbols()) {
-      if (known_.insert(name).second) open_.push_back(std::move(name));
-    }
-    // A term takes a column at least.
-    at_sizes_ = at_sizes_ || expr.NumTerms() > static_cast<int64_t>(kMaxFigure) ||
-                ShowExpr(expr, true).size() > kMaxFigure;
-  }
-
   const ReferenceValues values_;
   const bool upper_bounds_;
-  absl::flat_hash_set<std::string> inside_;  // symbols of no input
-  std::optional<Expr> factor_;
-  absl::flat_hash_set<Expr> considered_;
-  std::vector<std::string> open_;  // symbols, in the order in which they are met
-  absl::flat_hash_set<std::string> known_;
-  bool at_sizes_ = false;
+  int64_t inside_ = 0;  // sizes of no input that figures depend on
 };
 
 // What a tool's figure is compared with. Tools that count FLOPs count integer work among them.
@@ -171,28 +128,26 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
   TextTable table;
   if (tools.empty()) return table;
   const Figures figures(report.ours, shown);
-  if (note->empty() || figures.at_sizes()) *note = figures.Note();
+  if (note->empty()) *note = figures.Note();
   std::stable_sort(tools.begin(), tools.end(), [&](const ToolRow* a, const ToolRow* b) {
     return figures.Value(*a->headline) > figures.Value(*b->headline);
   });
   using Column = TextTable::Column;
   const bool integers = unit == Unit::kFlop && ours != report.ours.totals.flops;
   table.columns = {{absl::StrCat("tools in ", UnitName(unit)), false},
-                   {absl::StrCat(UnitName(unit), figures.Per()), true},
+                   {std::string(UnitName(unit)), true},
                    {"% of ours", true},
                    {"largest difference", false, Column::Narrow::kDropEnd}};
   table.rows.push_back(
       {{integers ? "ours, integer work included" : "ours",
-        ours == Expr(0) && report.ours.totals.lower_bound
-            ? "unknown"
-            : absl::StrCat(report.ours.totals.lower_bound ? ">= " : "", figures.Show(ours)),
+        KnownText(report.ours.totals.lower_bound ? LowerBound(ours) : Known::kExact,
+                  figures.Show(ours)),
         "100.0", ""},
        0,
        true});
   for (const ToolRow* tool : tools) {
     table.rows.push_back(
-        {{absl::StrCat(tool->convention->name, tool->standing == Standing::kAssumed ? "*" : ""),
-          figures.Show(*tool->headline),
+        {{KnownText(KnownOf(tool->standing), tool->convention->name), figures.Show(*tool->headline),
           figures.Share(*tool->headline, ours * tool->convention->passes),
           LargestTerm(*tool, figures)}});
   }
@@ -401,6 +356,20 @@ std::string NoFigure(const ToolRow& tool) {
                       "no figure: ", why);
 }
 
+// "ours = 3,590*batch": the figures at both ends of a waterfall, where sizes are open.
+std::vector<std::string> FormulaTexts(const ToolRow& tool) {
+  std::vector<std::string> texts;
+  const auto add = [&](absl::string_view name, const Expr& e) {
+    if (e.is_literal()) return;
+    const bool fits = e.TextBytes(kMaxFormulaColumns) <= kMaxFormulaColumns;
+    texts.push_back(
+        absl::StrCat(name, " = ", fits ? ShowExpr(e, true) : "(long: --format json has it)"));
+  };
+  add(tool.from == nullptr ? "ours" : tool.from->name, tool.start);
+  if (tool.headline) add(tool.convention->name, *tool.headline);
+  return texts;
+}
+
 void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::string* out) {
   const bool none = tool.standing == Standing::kNotApplicable;
   for (const std::string& text : tool.assumptions) {
@@ -414,6 +383,9 @@ void AppendRemarks(const ToolRow& tool, const Figures& figures, int width, std::
                     tool.convention->passes, " x ours\n");
   }
   if (tool.params) absl::StrAppend(out, "its parameters: ", GroupedDigits(*tool.params), "\n");
+  for (const std::string& text : FormulaTexts(tool)) {
+    *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(text, ' ')), " ", width, 4);
+  }
   if (const std::string note = figures.Note(); !note.empty()) {
     *out += DrawWrapped(std::vector<std::string>(absl::StrSplit(note, ' ')), " ", width, 2);
   }
@@ -424,7 +396,7 @@ std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report,
   const Figures figures = FiguresOf(tool, report);
   const int width = style.line_width();
   const std::vector<Step> steps = Steps(tool, report, figures);
-  const std::string unit = absl::StrCat(UnitName(tool.convention->unit), figures.Per());
+  const std::string unit(UnitName(tool.convention->unit));
   int figure_width = DisplayWidth(unit);
   int text_width = 0;
   for (const Step& step : steps) {
@@ -443,8 +415,7 @@ std::string DrawWaterfall(const ToolRow& tool, const CompareReport& report,
 std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) {
   const Figures figures = FiguresOf(tool, report);
   TextTable table;
-  table.columns = {{"", false},
-                   {absl::StrCat(UnitName(tool.convention->unit), figures.Per()), true}};
+  table.columns = {{"", false}, {std::string(UnitName(tool.convention->unit)), true}};
   for (Step& step : Steps(tool, report, figures)) {
     table.rows.push_back(
         {{std::move(step.text), std::move(step.figure)}, step.indent, step.strong});
@@ -454,6 +425,9 @@ std::string MarkdownWaterfall(const ToolRow& tool, const CompareReport& report) 
   for (const std::string& text : tool.assumptions) {
     absl::StrAppend(&out, "- ", none ? "" : "assumed: ", MarkdownCode(none ? NoFigure(tool) : text),
                     "\n");
+  }
+  for (const std::string& text : FormulaTexts(tool)) {
+    absl::StrAppend(&out, "- ", MarkdownCode(text), "\n");
   }
   if (const std::string note = figures.Note(); !note.empty()) {
     absl::StrAppend(&out, "- ", MarkdownCode(note), "\n");

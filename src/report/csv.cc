@@ -19,13 +19,14 @@ namespace {
 using report::CostQuantity;
 using report::FigureColumns;
 using report::Intensity;
+using report::Known;
+using report::KnownField;
 using report::OperationsOf;
 using report::Percent;
 using report::Ranges;
 using report::ReferenceValues;
 using report::StatusName;
 using report::TensorText;
-using Known = FigureColumns::Known;
 
 void AddColumns(std::initializer_list<const char*> titles, TextTable* table) {
   for (const char* title : titles) table->columns.push_back({title});
@@ -95,10 +96,8 @@ class Lines {
     if (figure.kind == Figure::Kind::kQuantity) {
       const Quantity& q = *figure.quantity;
       const Expr& amount = amounts.*(q.value);
-      const bool unknown =
-          known == Known::kNothing ||
-          (known == Known::kAtLeast && amount == Expr(0) && q.of == Quantity::Of::kWork);
-      return !unknown && report_.Has(q) ? amount.ToString() : "";
+      if (!report_.Has(q)) return "";
+      return KnownField(FigureColumns::KnownOfCell(q, amount, known), amount.ToString());
     }
     if (known == Known::kNothing) return "";
     if (figure.kind == Figure::Kind::kAtLeast || figure.kind == Figure::Kind::kAtMost) {
@@ -120,7 +119,7 @@ class Lines {
 
   // A formula over the sizes of inputs; nothing where no bound is known.
   std::string Bound(Figure::Kind end, const Expr& amount, Known known) const {
-    if (end == Figure::Kind::kAtMost && known != Known::kAll) return "";
+    if (end == Figure::Kind::kAtMost && known != Known::kExact) return "";
     const std::optional<Expr> bound =
         end == Figure::Kind::kAtLeast ? ranges_.Lowest(amount) : ranges_.Highest(amount);
     return bound ? bound->ToString() : "";
@@ -141,7 +140,7 @@ void AddModules(const Report& report, const ViewOptions& options, Lines* lines) 
     if (options.depth >= 0 && m.depth > options.depth) continue;
     // The dearest of those that hold no others.
     if (options.top > 0 && m.end != static_cast<int32_t>(i) + 1) continue;
-    lines->Add(*m.amounts, m.lower_bound ? Known::kAtLeast : Known::kAll,
+    lines->Add(*m.amounts, m.lower_bound ? Known::kAtLeast : Known::kExact,
                {report.model.path, m.path, m.type, absl::StrCat(m.depth), absl::StrCat(m.nodes)},
                {m.lower_bound ? "true" : "false"});
   }
@@ -150,8 +149,9 @@ void AddModules(const Report& report, const ViewOptions& options, Lines* lines) 
 void AddOps(const Report& report, Lines* lines) {
   for (const OpRow& row : report.by_op) {
     lines->Add(
-        row, row.lower_bound ? Known::kAtLeast : Known::kAll,
-        {report.model.path, row.domain, row.op, absl::StrCat(row.nodes), row.runs.ToString()}, {});
+        row, row.lower_bound ? Known::kAtLeast : Known::kExact,
+        {report.model.path, row.domain, row.op, absl::StrCat(row.nodes), row.runs.ToString()},
+        {row.lower_bound ? "true" : "false"});
   }
 }
 
@@ -160,7 +160,7 @@ void AddNodes(const Report& report, Lines* lines) {
     std::string output;
     if (!row.outputs.empty()) output = TensorText(row.outputs[0].type, row.outputs[0].shape);
     const Module& module = report.modules[static_cast<size_t>(row.module)];
-    lines->Add(row, row.status == Coverage::kUnknown ? Known::kNothing : Known::kAll,
+    lines->Add(row, row.status == Coverage::kUnknown ? Known::kNothing : Known::kExact,
                {report.model.path, row.name, row.domain, row.op, module.path, std::move(output),
                 row.multiplicity.ToString()},
                {std::string(StatusName(row.status))});
@@ -187,8 +187,7 @@ std::string ToCsv(absl::Span<const Report> reports, const ViewOptions& options) 
   for (const Figure& figure : figures) {
     table.columns.push_back({std::string(figure.key())});
   }
-  if (options.by == GroupBy::kModule) AddColumns({"lower_bound"}, &table);
-  if (options.by == GroupBy::kNode) AddColumns({"status"}, &table);
+  AddColumns({options.by == GroupBy::kNode ? "status" : "lower_bound"}, &table);
   for (const Report& report : reports) {
     Lines lines(report, options, figures);
     if (options.by == GroupBy::kModule) AddModules(report, options, &lines);

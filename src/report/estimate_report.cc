@@ -11,6 +11,7 @@
 #include "src/base/quote.h"
 #include "src/report/format.h"
 #include "src/report/json_writer.h"
+#include "src/report/known.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
@@ -80,21 +81,25 @@ TextTable OneModel(const EstimateReport& report) {
   if (calibrated) table.columns.push_back({"calibrated", true});
   table.columns.push_back({"what it is", false, Narrow::kDrop});
   const auto add = [&](const std::string& name, const std::optional<absl::int128>& figure,
-                       const std::string& share, const std::string& extra, const char* text) {
-    std::vector<std::string> cells = {name, Cell(figure), share};
+                       Known known, const std::string& share, const std::string& extra,
+                       const char* text) {
+    std::vector<std::string> cells = {name, KnownText(known, Cell(figure)), share};
     if (calibrated) cells.push_back(extra);
     cells.emplace_back(text);
     table.rows.push_back({std::move(cells)});
   };
   const auto forward = values.Of(model.ours.totals.flops);
   const auto training = values.Of(model.ours.totals.training_flops);
-  add("forward pass", forward, "100.0", Cell(Calibrated(report, forward, false)), "our count");
-  add("training step", training, "100.0", Cell(Calibrated(report, training, true)),
+  const Known known =
+      KnownOf(QuantityOf(&Amounts::flops), model.ours.totals.flops, model.ours.totals.lower_bound);
+  add("forward pass", forward, known, "100.0", Cell(Calibrated(report, forward, false)),
+      "our count");
+  add("training step", training, known, "100.0", Cell(Calibrated(report, training, true)),
       "our count, backward twice forward");
   for (const ToolRow& tool : model.tools) {
     if (!HasToolFigure(tool)) continue;
-    add(tool.convention->name, values.Of(*tool.headline), ShareCell(tool, model.ours, values), "",
-        tool.convention->headline);
+    add(tool.convention->name, values.Of(*tool.headline), KnownOf(tool.standing),
+        ShareCell(tool, model.ours, values), "", tool.convention->headline);
   }
   AddNotes(report, &table);
   return table;
@@ -124,11 +129,15 @@ TextTable ManyModels(const EstimateReport& report) {
     const ReferenceValues values(model.ours);
     const auto forward = values.Of(model.ours.totals.flops);
     const auto training = values.Of(model.ours.totals.training_flops);
-    const std::string bound = model.ours.totals.lower_bound ? ">= " : "";
-    std::vector<std::string> cells = {model.ours.model.path,
-                                      Cell(values.Of(model.ours.totals.params)),
-                                      absl::StrCat(bound, Cell(values.Of(model.ours.totals.macs))),
-                                      absl::StrCat(bound, Cell(forward)), Cell(training)};
+    const Totals& ours = model.ours.totals;
+    const auto cell = [&](Expr Amounts::*of) {
+      return KnownText(KnownOf(QuantityOf(of), ours.*of, ours.lower_bound),
+                       Cell(values.Of(ours.*of)));
+    };
+    const Known known = KnownOf(QuantityOf(&Amounts::flops), ours.flops, ours.lower_bound);
+    std::vector<std::string> cells = {
+        model.ours.model.path, Cell(values.Of(model.ours.totals.params)), cell(&Amounts::macs),
+        cell(&Amounts::flops), KnownText(known, Cell(training))};
     if (report.calibration) {
       const bool of_training = report.calibration->measured.of_training;
       cells.push_back(Cell(Calibrated(report, of_training ? training : forward, of_training)));

@@ -35,7 +35,6 @@ using report::DescribeNodeInside;
 using report::DrawSentence;
 using report::DrawWrapped;
 using report::ExceptionText;
-using report::FactorOf;
 using report::FormulaLine;
 using report::GroupedDigits;
 using report::IsPlainFloat;
@@ -281,6 +280,16 @@ std::string InBold(absl::string_view text, const TableStyle& style) {
   return out;
 }
 
+// "batch" of "3*batch"; nullopt of a sum.
+std::optional<Expr> FactorOf(const Expr& total) {
+  if (total.NumTerms() > 1 || total.error() != nullptr) return std::nullopt;
+  const std::string text = total.ToString();
+  const absl::string_view digits =
+      absl::string_view(text).substr(0, text.find_first_not_of("0123456789"));
+  const absl::StatusOr<Expr> coefficient = ParseExpr(digits.empty() ? "1" : digits);
+  return coefficient.ok() ? DivideExactly(total, *coefficient) : std::nullopt;
+}
+
 // Percent of the model, if both are a number, or a number times the same.
 std::optional<std::string> ShareOf(const Expr& part, const Expr& whole) {
   if (part.is_literal() && whole.is_literal()) return Percent(part.literal(), whole.literal());
@@ -374,14 +383,9 @@ void AppendCost(const Explanation& e, int width, std::string* out) {
                  out);
 }
 
-// "118.0 M"; "118.0 M per batch"; an expression that has no such factor is written out.
+// "118.0 M"; an expression is written out.
 std::string SumText(const Expr& amount, bool bytes) {
   if (amount.is_literal()) return bytes ? BytesText(amount) : ShowExpr(amount, false);
-  if (const std::optional<Expr> factor = FactorOf(amount)) {
-    const Expr one = *DivideExactly(amount, *factor);
-    const std::string number = bytes ? BytesText(one) : ShowExpr(one, false);
-    return absl::StrCat(number, " per ", factor->ToString());
-  }
   return absl::StrCat(Show(amount, false), bytes ? " bytes" : "");
 }
 

@@ -69,7 +69,6 @@ absl::StatusOr<Figure> FindFigure(absl::string_view key) {
 namespace onnxflops::report {
 namespace {
 
-constexpr size_t kMaxFactorColumns = 16;  // of a factor in a title
 constexpr int kBarWidth = 6;
 
 // A bar of as many signs as sixths of the total, rounded; negative parts have none.
@@ -136,23 +135,6 @@ std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& option
   return shown;
 }
 
-std::optional<Expr> FactorOf(const Expr& total) {
-  if (total.is_literal() || total.error() != nullptr) return std::nullopt;
-  if (total.NumTerms() > static_cast<int64_t>(kMaxFactorColumns)) return std::nullopt;
-  const std::string text = total.ToString();
-  absl::string_view digits(text);
-  digits = digits.substr(0, digits.find_first_not_of("0123456789"));
-  const absl::StatusOr<Expr> coefficient = ParseExpr(digits.empty() ? "1" : digits);
-  if (!coefficient.ok()) return std::nullopt;
-  std::optional<Expr> factor = DivideExactly(total, *coefficient);
-  if (!factor || factor->is_literal()) return std::nullopt;
-  const std::string written = factor->ToString();
-  if (written.size() > kMaxFactorColumns || written.find_first_of("+-") != std::string::npos) {
-    return std::nullopt;
-  }
-  return factor;
-}
-
 std::string Intensity(absl::int128 operations, absl::int128 bytes) {
   if (bytes <= 0 || operations < 0) return "-";
   while (std::max(operations, bytes) > absl::Int128Max() / 1000) {
@@ -191,47 +173,30 @@ FigureColumns::FigureColumns(const Report& report, const ViewOptions& options)
       cost_(CostQuantity(report, options)),
       values_(report),
       ranges_(report),
-      factor_(FactorOf(report.totals.*(MainQuantity(report).value))) {
-  for (const Figure& figure : ShownFigures(report, options)) {
-    columns_.push_back({figure, factor_.has_value() && figure.kind == Figure::Kind::kQuantity &&
-                                    figure.quantity->of == Quantity::Of::kWork});
-  }
-  Consider(report.totals);
-}
-
-void FigureColumns::Consider(const Amounts& amounts) {
-  for (Column& column : columns_) {
-    if (!column.by_factor) continue;
-    const Expr& amount = amounts.*(column.figure.quantity->value);
-    if (amount == Expr(0)) continue;
-    const std::optional<Expr> quotient = DivideExactly(amount, *factor_);
-    column.by_factor = quotient && quotient->is_literal();
-  }
-}
+      figures_(ShownFigures(report, options)) {}
 
 void FigureColumns::AddColumns(bool bars, TextTable* table) const {
   // Columns that nobody asked for may go where the terminal is very narrow, but not the first and
   // the share.
   constexpr size_t kKept = 2;
   using Narrow = TextTable::Column::Narrow;
-  for (const Column& column : columns_) {
-    const auto place = static_cast<size_t>(&column - columns_.data());
+  for (const Figure& figure : figures_) {
+    const auto place = static_cast<size_t>(&figure - figures_.data());
     const bool kept = !options_.columns.empty() || place < kKept;
-    table->columns.push_back({Title(column), true, kept ? Narrow::kKeep : Narrow::kDropLast});
-    if (bars && column.figure.kind == Figure::Kind::kShare) {
+    table->columns.push_back({Title(figure), true, kept ? Narrow::kKeep : Narrow::kDropLast});
+    if (bars && figure.kind == Figure::Kind::kShare) {
       table->columns.push_back({"", false, TextTable::Column::Narrow::kDropWhole});
     }
   }
 }
 
-std::string FigureColumns::Title(const Column& column) const {
-  switch (column.figure.kind) {
+std::string FigureColumns::Title(const Figure& figure) const {
+  switch (figure.kind) {
     case Figure::Kind::kShare: {
       // A share is of the column before it, or else says of what it is.
-      const auto it = std::find_if(columns_.begin(), columns_.end(), [](const Column& c) {
-        return c.figure.kind == Figure::Kind::kShare;
-      });
-      const bool after = it != columns_.begin() && std::prev(it)->figure.quantity == &cost_;
+      const auto it = std::find_if(figures_.begin(), figures_.end(),
+                                   [](const Figure& f) { return f.kind == Figure::Kind::kShare; });
+      const bool after = it != figures_.begin() && std::prev(it)->quantity == &cost_;
       return after ? "%" : absl::StrCat("% of ", cost_.title);
     }
     case Figure::Kind::kIntensity:
@@ -245,36 +210,21 @@ std::string FigureColumns::Title(const Column& column) const {
     case Figure::Kind::kQuantity:
       break;
   }
-  const std::string title(column.figure.quantity->title);
-  return column.by_factor ? absl::StrCat(title, " per ", factor_->ToString()) : title;
+  return std::string(figure.quantity->title);
 }
 
-std::string FigureColumns::Show(const Column& column, const Expr& amount) const {
-  const Quantity& q = *column.figure.quantity;
-  if (q.unit == Quantity::Unit::kZeptoseconds) return ShowTime(column, amount);
-  if (column.by_factor && !amount.is_literal()) {
-    return ShowNumber(q, *DivideExactly(amount, *factor_));
-  }
-  if (amount.is_literal()) return ShowNumber(q, amount);
-  if (options_.stable) return ShowExpr(amount, options_.exact);
+std::string FigureColumns::Show(const Quantity& q, const Expr& amount) const {
+  if (!amount.is_literal() && options_.stable) return ShowExpr(amount, options_.exact);
   const auto value = values_.Of(amount);
   // Below 0 the sizes do not fit the model.
   return value && *value >= 0 ? ShowNumber(q, *value) : "?";
 }
 
-std::string FigureColumns::ShowNumber(const Quantity& q, const Expr& number) const {
+std::string FigureColumns::ShowNumber(const Quantity& q, absl::int128 number) const {
+  if (q.unit == Quantity::Unit::kZeptoseconds) return TimeText(number, options_.exact);
   std::string text = ShowExpr(number, options_.exact);
-  const bool bytes = q.unit == Quantity::Unit::kBytes && number.is_literal();
-  return bytes && number != Expr(0) && !options_.exact ? WithByteUnit(std::move(text)) : text;
-}
-
-std::string FigureColumns::ShowTime(const Column& column, const Expr& zeptoseconds) const {
-  const bool open = !zeptoseconds.is_literal();
-  if (open && options_.stable && !column.by_factor) return ShowExpr(zeptoseconds, options_.exact);
-  const Expr shown =
-      open && column.by_factor ? *DivideExactly(zeptoseconds, *factor_) : zeptoseconds;
-  const auto value = values_.Of(shown);
-  return value && *value >= 0 ? TimeText(*value, options_.exact) : "?";
+  const bool bytes = q.unit == Quantity::Unit::kBytes && number != 0 && !options_.exact;
+  return bytes ? WithByteUnit(std::move(text)) : text;
 }
 
 std::string FigureColumns::BoundText(const Amounts& amounts) const {
@@ -287,7 +237,7 @@ std::string FigureColumns::BoundText(const Amounts& amounts) const {
 
 std::string FigureColumns::RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const {
   const Expr& amount = amounts.*(cost_.value);
-  if (end == Figure::Kind::kAtMost && known != Known::kAll) return "?";
+  if (end == Figure::Kind::kAtMost && known != Known::kExact) return "?";
   if (known == Known::kNothing) return "0";
   const std::optional<Expr> bound =
       end == Figure::Kind::kAtLeast ? ranges_.Lowest(amount) : ranges_.Highest(amount);
@@ -295,46 +245,46 @@ std::string FigureColumns::RangeEnd(Figure::Kind end, const Amounts& amounts, Kn
   return value ? ShowNumber(cost_, *value) : "?";
 }
 
-std::string FigureColumns::Cell(const Column& column, const Amounts& amounts, Known known) const {
-  const char* at_least = known == Known::kAtLeast ? ">= " : "";
-  switch (column.figure.kind) {
+std::string FigureColumns::Cell(const Figure& figure, const Amounts& amounts, Known known) const {
+  switch (figure.kind) {
     case Figure::Kind::kShare: {
-      const bool none = known == Known::kAtLeast && amounts.*(cost_.value) == Expr(0);
-      if (known == Known::kNothing || none) return "-";
+      if (KnownOfCell(cost_, amounts.*(cost_.value), known) == Known::kNothing) return "-";
       const auto part = values_.Of(amounts.*(cost_.value));
       const auto whole = values_.Of(RootAmounts(report_).*(cost_.value));
       return part && whole ? Percent(*part, *whole) : "-";
     }
     case Figure::Kind::kIntensity: {
-      if (known == Known::kNothing) return "unknown";
+      if (known == Known::kNothing) return KnownText(known, "");
       const auto work = values_.Of(OperationsOf(report_, amounts));
       const auto bytes = values_.Of(amounts.bytes_read + amounts.bytes_written);
       return work && bytes ? Intensity(*work, *bytes) : "-";
     }
     case Figure::Kind::kBound:
-      return known == Known::kNothing ? "unknown" : BoundText(amounts);
+      return known == Known::kNothing ? KnownText(known, "") : BoundText(amounts);
     case Figure::Kind::kAtLeast:
     case Figure::Kind::kAtMost:
-      return RangeEnd(column.figure.kind, amounts, known);
+      return RangeEnd(figure.kind, amounts, known);
     case Figure::Kind::kQuantity:
       break;
   }
-  const Quantity& q = *column.figure.quantity;
+  const Quantity& q = *figure.quantity;
   if (!report_.Has(q) && q.of == Quantity::Of::kWork) return "-";
   const Expr& amount = amounts.*(q.value);
   if (q.of == Quantity::Of::kWeights) {
-    return amount == Expr(0) ? "" : ShowNumber(q, amount);
+    return amount == Expr(0) ? "" : Show(q, amount);
   }
-  if (known == Known::kNothing) return "unknown";
-  if (known == Known::kAtLeast && amount == Expr(0)) return "unknown";
-  return absl::StrCat(at_least, Show(column, amount));
+  return KnownText(KnownOfCell(q, amount, known), Show(q, amount));
+}
+
+Known FigureColumns::KnownOfCell(const Quantity& q, const Expr& amount, Known row) {
+  return row == Known::kNothing ? row : KnownOf(q, amount, row == Known::kAtLeast);
 }
 
 void FigureColumns::AddCells(const Amounts& amounts, Known known, bool bars,
                              std::vector<std::string>* cells) const {
-  for (const Column& column : columns_) {
-    cells->push_back(Cell(column, amounts, known));
-    if (bars && column.figure.kind == Figure::Kind::kShare) {
+  for (const Figure& figure : figures_) {
+    cells->push_back(Cell(figure, amounts, known));
+    if (bars && figure.kind == Figure::Kind::kShare) {
       cells->push_back(Bar(Cost(amounts), Cost(RootAmounts(report_))));
     }
   }

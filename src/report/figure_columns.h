@@ -8,6 +8,7 @@
 
 #include "src/cost/roofline.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/ranges.h"
 #include "src/report/report.h"
 #include "src/report/text_table.h"
@@ -26,10 +27,6 @@ const Quantity& CostQuantity(const Report& report, const ViewOptions& options);
 // The columns, as asked for or by default. Operators and nodes have no weights.
 std::vector<Figure> ShownFigures(const Report& report, const ViewOptions& options);
 
-// One common factor of a total: batch of 3*batch; nullopt of a sum, and of what would not fit into
-// a title.
-std::optional<Expr> FactorOf(const Expr& total);
-
 // Operations per byte, with about three digits: "41.8", "0.52"; "-" where nothing is moved.
 std::string Intensity(absl::int128 operations, absl::int128 bytes);
 // What takes longer on a device: the arithmetic at its peak, or moving the bytes.
@@ -41,39 +38,32 @@ std::optional<Bound> BoundOf(const Roofline& rates, const Expr& operations, cons
 // What it counts: FLOPs, and work on integers where integers are multiplied.
 Expr OperationsOf(const Report& report, const Amounts& amounts);
 
-// Amounts that times one factor (batch) make all rows of a column are shown as its numbers, and the
-// factor stands in the title. Others are shown at the sizes that the screen states; in the stable
-// form, which depends on no sizes, as formulas.
+// Amounts at the sizes that the screen states; in the stable form, which depends on no sizes, as
+// formulas.
 class FigureColumns {
  public:
   // `report` and `options` must outlive it.
   FigureColumns(const Report& report, const ViewOptions& options);
 
-  // REQUIRES: called for every row before one is shown.
-  void Consider(const Amounts& amounts);
-
-  enum class Known { kAll, kAtLeast, kNothing };
   void AddColumns(bool bars, TextTable* table) const;
+  // `known`: how far the work of a row is.
   void AddCells(const Amounts& amounts, Known known, bool bars,
                 std::vector<std::string>* cells) const;
   // What the share is of; 0 where it has no value.
   absl::int128 Cost(const Amounts& amounts) const { return ValueOf(amounts.*(cost_.value)); }
+  // How far a quantity of a row is known, if its work is known so far.
+  static Known KnownOfCell(const Quantity& q, const Expr& amount, Known row);
   // "compute", "memory"; "-" without a device, and of what does nothing.
   std::string BoundText(const Amounts& amounts) const;
   // What rows are sorted by, in whole numbers.
   absl::int128 SortKey(const Amounts& amounts) const;
 
  private:
-  struct Column {
-    Figure figure;
-    bool by_factor = false;
-  };
-  std::string Title(const Column& column) const;
-  std::string Cell(const Column& column, const Amounts& amounts, Known known) const;
-  std::string Show(const Column& column, const Expr& amount) const;
+  std::string Title(const Figure& figure) const;
+  std::string Cell(const Figure& figure, const Amounts& amounts, Known known) const;
+  std::string Show(const Quantity& q, const Expr& amount) const;
   // With the unit where a reader would not know it; every digit stands alone.
-  std::string ShowNumber(const Quantity& q, const Expr& number) const;
-  std::string ShowTime(const Column& column, const Expr& zeptoseconds) const;
+  std::string ShowNumber(const Quantity& q, absl::int128 number) const;
   // What is sorted by is at least or at most that; "?" where it is not known.
   std::string RangeEnd(Figure::Kind end, const Amounts& amounts, Known known) const;
   absl::int128 ValueOf(const Expr& amount) const { return values_.Of(amount).value_or(0); }
@@ -83,8 +73,7 @@ class FigureColumns {
   const Quantity& cost_;
   ReferenceValues values_;
   const Ranges ranges_;
-  std::optional<Expr> factor_;
-  std::vector<Column> columns_;
+  const std::vector<Figure> figures_;
 };
 
 }  // namespace onnxflops::report

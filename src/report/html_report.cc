@@ -16,6 +16,7 @@
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
 #include "src/report/mfu_report.h"
+#include "src/report/summary.h"
 #include "src/report/sweep_report.h"
 #include "src/report/writers.h"
 
@@ -45,6 +46,9 @@ class ReportTree {
     json->Key("sizes").BeginObject(report::kOneLine);
     for (const auto& [name, size] : values_.sizes()) json->Key(name).Int(size);
     json->EndObject();
+    json->Key("caveats").BeginArray();
+    for (const std::string& text : report::Caveats(report_)) json->String(text);
+    json->EndArray();
     json->Key("cost").String(cost_.key);
     json->CutStrings(kMaxPageFormula);
     json->Key("tree").BeginObject(report::kOneLine);
@@ -92,7 +96,7 @@ class ReportTree {
     item.name = m.depth == 0 ? absl::string_view() : m.name();
     item.type = m.type;
     item.nodes = m.nodes;
-    item.lower_bound = m.lower_bound;
+    item.lower_bounds = {m.lower_bound};
     item.figures = {m.amounts.get()};
     item.weight = Weight(*m.amounts);
     tree_.Add(std::move(item));
@@ -103,12 +107,14 @@ class ReportTree {
     AmountsSum sum;
     HtmlTree::Item item;
     auto node = first;
+    bool lower_bound = false;
     for (; node != order_.end() && KeyOf(*node) == KeyOf(*first); ++node, ++item.nodes) {
       sum.Add(**node);
-      item.lower_bound = item.lower_bound || (*node)->status == Coverage::kUnknown;
+      lower_bound = lower_bound || (*node)->status == Coverage::kUnknown;
     }
     const Amounts& amounts = amounts_.emplace_back(sum.Total());
-    if (amounts.IsZero() && !item.lower_bound) return node;
+    if (amounts.IsZero() && !lower_bound) return node;
+    item.lower_bounds = {lower_bound};
     item.kind = HtmlTree::Kind::kOperator;
     item.depth = report_.modules[ModuleOf(*first)].depth + 1;
     item.type = labels_.emplace_back(OpLabel((*first)->domain, (*first)->op));

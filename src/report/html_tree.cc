@@ -33,6 +33,13 @@ struct TreeRow {
   std::vector<size_t> below;  // rows in it
 };
 
+// Bit i of element i.
+int64_t LowerBits(const std::vector<bool>& lower_bounds) {
+  int64_t bits = 0;
+  for (size_t i = 0; i < lower_bounds.size(); ++i) bits |= int64_t{lower_bounds[i]} << i;
+  return bits;
+}
+
 // The number of each different value, in the order of their coming.
 template <typename T>
 class NumberOfEach {
@@ -75,8 +82,8 @@ class TreeRowFinder {
   size_t LookOf(size_t i) {
     const TreeItem& item = items_[i];
     std::string look =
-        absl::StrCat(item.kind == TreeKind::kModule ? "m" : "o", item.lower_bound, " ", item.nodes,
-                     " ", strings_.Of(std::string(item.type)), " ", item.status);
+        absl::StrCat(item.kind == TreeKind::kModule ? "m" : "o", LowerBits(item.lower_bounds), " ",
+                     item.nodes, " ", strings_.Of(std::string(item.type)), " ", item.status);
     for (const Amounts* amounts : item.figures) absl::StrAppend(&look, " ", NumberOf(amounts));
     for (size_t c = i + 1; c < ends_[i]; c = ends_[c]) {
       absl::StrAppend(&look, ",", strings_.Of(std::string(items_[c].name)), ":", looks_[c]);
@@ -227,6 +234,7 @@ class TreeWriter {
       json->String(q->key);
       json->String(q->title);
       json->String(UnitOf(*q));
+      json->Int(q->of == Quantity::Of::kWeights ? 1 : 0);
       json->EndArray();
     }
     json->EndArray();
@@ -301,7 +309,7 @@ class TreeWriter {
     json->Int(row.times);
     json->Int(static_cast<int64_t>(dictionary_.Type(item.type)));
     json->Int(item.nodes);
-    json->Int(item.lower_bound ? 1 : 0);
+    json->Int(LowerBits(item.lower_bounds));
     json->String(item.status);
     for (const Amounts* amounts : item.figures) {
       json->Int(static_cast<int64_t>(dictionary_.AmountsOf(amounts)));
@@ -314,22 +322,24 @@ class TreeWriter {
     const size_t sides = items_[0].figures.size();
     std::vector<AmountsSum> sums(sides);
     int64_t count = 0, nodes = 0;
-    bool lower_bound = false;
+    std::vector<bool> lower_bounds(sides);
     for (size_t b : rows_[parent].below) {
       const TreeRow& row = rows_[b];
       if (row.shown) continue;
       const TreeItem& item = items_[row.first];
-      for (size_t s = 0; s < sides; ++s) sums[s].Add(*item.figures[s], row.times);
+      for (size_t s = 0; s < sides; ++s) {
+        sums[s].Add(*item.figures[s], row.times);
+        lower_bounds[s] = lower_bounds[s] || item.lower_bounds[s];
+      }
       count += row.times;
       nodes += item.nodes * row.times;
-      lower_bound = lower_bound || item.lower_bound;
     }
     Begin(depth, TreeKind::kOthers, absl::StrCat("[", count, " others]"), json);
     json->Int(0);
     json->Int(1);
     json->Int(static_cast<int64_t>(dictionary_.Type("")));
     json->Int(nodes);
-    json->Int(lower_bound ? 1 : 0);
+    json->Int(LowerBits(lower_bounds));
     json->String("");
     for (const AmountsSum& sum : sums) {
       others_.push_back(std::make_unique<Amounts>(sum.Total()));

@@ -7,13 +7,14 @@
 //
 // It writes the members of an object, which src/report/html/tree.js reads and nothing else:
 //
-//   "quantities"  [[key, title, unit]...]
+//   "quantities"  [[key, title, unit, 1 if operators have none: weights]...]
 //   "formulas"    [text...]: integers and Expr::ToString(); null for one that is too long
 //   "amounts"     [[index of a formula, for each quantity]...]
 //   "types"       [class or operator...]
-//   "rows"        [[depth, kind, name, last, times, type, nodes, at_least, status, amounts...]...],
+//   "rows"        [[depth, kind, name, last, times, type, nodes, lower, status, amounts...]...],
 //                 each before those in it. `amounts` are of one of the `times` neighbours `name` to
-//                 `last`, inside one of the row's parent
+//                 `last`, inside one of the row's parent. `lower`: bit i is set if `amounts` i are
+//                 lower bounds
 //   "rows_joined" how many rows had no room, and are in rows of the kind "others"
 #ifndef ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
 #define ONNXFLOPS_SRC_REPORT_HTML_TREE_H_
@@ -41,8 +42,8 @@ class HtmlTree {
     int32_t depth = 0;
     absl::string_view name, type, status;
     int64_t nodes = 0;
-    bool lower_bound = false;
     std::vector<const Amounts*> figures;  // of a report; or of a base and a head
+    std::vector<bool> lower_bounds;       // whether they are; as many
     absl::int128 weight = 0;              // which rows have room: those of most weight
   };
 

@@ -188,6 +188,7 @@ void WriteOps(const Report& report, const Ranges& ranges, JsonWriter* json) {
     json->Key("nodes").Int(row.nodes);
     json->Key("runs").Quantity(row.runs);
     WriteAmounts(report, row, /*weights=*/false, ranges, json);
+    json->Key("lower_bound").Bool(row.lower_bound);
     json->EndObject();
   }
   json->EndArray();
@@ -285,7 +286,7 @@ void report::WriteReport(const Report& report, JsonWriter* json, JsonWriter::Lay
   WriteCopies("tied", report.tied, json);
   WriteCopies("likely_copies", report.likely_copies, json);
   json->Key("warnings").BeginArray();
-  for (const std::string& warning : report.warnings) json->String(warning);
+  for (const std::string& warning : AllWarnings(report)) json->String(warning);
   json->EndArray();
   json->EndObject();
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/memory_lines.h"
 #include "src/report/node_rows.h"
 
@@ -21,11 +22,14 @@ class ByteTexts {
  public:
   ByteTexts(const Report& report, bool exact) : values_(report), exact_(exact) {}
 
-  std::string Of(const std::optional<absl::int128>& bytes) const {
+  std::string Of(const std::optional<absl::int128>& bytes, bool lower_bound = false) const {
     if (!bytes || *bytes < 0) return "?";
-    return WithByteUnit(exact_ ? GroupedDigits(*bytes) : SiNumber(*bytes));
+    return KnownText(lower_bound ? LowerBound(*bytes) : Known::kExact,
+                     WithByteUnit(exact_ ? GroupedDigits(*bytes) : SiNumber(*bytes)));
   }
-  std::string Of(const Expr& bytes) const { return Of(values_.Of(bytes)); }
+  std::string Of(const Expr& bytes, bool lower_bound = false) const {
+    return Of(values_.Of(bytes), lower_bound);
+  }
 
  private:
   const ReferenceValues values_;
@@ -54,10 +58,9 @@ std::string RuleText(const PeakRow& row) {
 }
 
 LabelledLine PeakLine(const MemoryReport& memory, const ByteTexts& texts) {
-  const char* least = memory.unknown_sizes > 0 ? ">= " : "";
   LabelledLine line = {
       "memory",
-      {absl::StrCat("inference: ", least, texts.Of(memory.peak.value),
+      {absl::StrCat("inference: ", texts.Of(memory.peak.value, memory.unknown_sizes > 0),
                     " of activations at the peak", PlaceOf(memory.peak)),
        absl::StrCat(RuleText(memory.peak), ", ",
                     memory.options.order == ExecutionOrder::kOrt ? "ONNX Runtime's order"
@@ -97,18 +100,18 @@ std::string StateTypeText(const TrainingOptions& training) {
 LabelledLine StepLine(const MemoryReport& memory, const ByteTexts& texts) {
   const StepRow& step = memory.step;
   return {"",
-          {absl::StrCat("training step: ", step.lower_bound ? ">= " : "", texts.Of(step.value),
-                        " at the peak, ", PlaceOf(step)),
+          {absl::StrCat("training step: ", texts.Of(step.value, step.lower_bound), " at the peak, ",
+                        PlaceOf(step)),
            absl::StrCat("loss ", LossName(memory.options.training.loss), " ",
                         texts.Of(step.loss_bytes))}};
 }
 
 LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
   const TrainingOptions& training = memory.options.training;
-  const char* least = memory.unknown_saved > 0 ? ">= " : "";
   LabelledLine line = {
       "",
-      {absl::StrCat("training: ", least, texts.Of(memory.saved_bytes), " of activations kept"),
+      {absl::StrCat("training: ", texts.Of(memory.saved_bytes, memory.unknown_saved > 0),
+                    " of activations kept"),
        absl::StrCat("gradients ", texts.Of(Expr(memory.gradient_bytes))),
        absl::StrCat("optimizer ", InfoOf(training.optimizer).name, " ",
                     texts.Of(Expr(memory.optimizer_bytes)), StateTypeText(training))}};

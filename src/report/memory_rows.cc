@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/model_rows.h"
 #include "src/report/summary.h"
 
@@ -16,6 +17,9 @@ namespace onnxflops {
 namespace {
 
 using report::GroupedDigits;
+using report::Known;
+using report::KnownText;
+using report::LowerBound;
 using report::ReferenceValues;
 using report::SiNumber;
 using report::WithByteUnit;
@@ -28,13 +32,14 @@ MemoryRow::Bytes BytesAt(const ReferenceValues& values, const std::optional<Expr
 
 std::string FitText(const FitReport& fit, const FitRow& row, bool at_most) {
   if (!row.largest) return absl::StrCat("any ", fit.symbol);
-  return absl::StrCat(at_most ? "<= " : "", fit.symbol, " = ", *row.largest);
+  return KnownText(at_most ? Known::kAtMost : Known::kExact,
+                   absl::StrCat(fit.symbol, " = ", *row.largest));
 }
 
 std::string ShownBytes(const MemoryRow::Bytes& bytes, bool exact) {
   if (!bytes.shown) return bytes.exact.empty() ? "" : "?";
-  return absl::StrCat(bytes.at_least ? ">= " : "",
-                      WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
+  return KnownText(bytes.at_least ? LowerBound(*bytes.shown) : Known::kExact,
+                   WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
 }
 
 // The titles of what fits, of the first row that asks: all ask the same.

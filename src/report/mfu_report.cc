@@ -9,6 +9,7 @@
 #include "src/base/quote.h"
 #include "src/report/format.h"
 #include "src/report/json_writer.h"
+#include "src/report/known.h"
 #include "src/report/text_table.h"
 #include "src/symbolic/expr.h"
 
@@ -17,8 +18,11 @@ namespace {
 
 using report::DrawLabelled;
 using report::JsonWriter;
+using report::Known;
+using report::KnownText;
 using report::kOneLine;
 using report::LabelledLine;
+using report::LowerBound;
 using report::SiNumber;
 
 constexpr double kPercent = 100;
@@ -39,7 +43,7 @@ std::string RateText(double per_second) {
 }
 
 std::string FlopsText(const MfuReport& report, absl::int128 flops) {
-  return absl::StrCat(report.lower_bound ? ">= " : "", SiNumber(flops));
+  return KnownText(report.lower_bound ? LowerBound(flops) : Known::kExact, SiNumber(flops));
 }
 
 LabelledLine ModelLineOf(const MfuReport& report) {
@@ -59,6 +63,7 @@ LabelledLine ModelLineOf(const MfuReport& report) {
 }
 
 std::vector<LabelledLine> StepLines(const MfuReport& r) {
+  const Known known = r.lower_bound ? LowerBound(r.training_flops) : Known::kExact;
   std::vector<LabelledLine> lines = {ModelLineOf(r)};
   lines.push_back(
       {"step",
@@ -82,9 +87,9 @@ std::vector<LabelledLine> StepLines(const MfuReport& r) {
   for (const std::string& other : r.other_peaks) lines.push_back({"", {other}});
   lines.push_back(
       {"rate", {absl::StrCat(RateText(r.achieved_flops_per_second), "FLOP/s per device")}});
-  lines.push_back({"MFU", {absl::StrCat(PercentText(r.mfu), " %")}});
+  lines.push_back({"MFU", {absl::StrCat(KnownText(known, PercentText(r.mfu)), " %")}});
   lines.push_back({"HFU",
-                   {absl::StrCat(PercentText(r.hfu), " %",
+                   {absl::StrCat(KnownText(known, PercentText(r.hfu)), " %",
                                  r.recompute_flops == 0 ? " (nothing is recomputed)" : "")}});
   if (r.measured_flops) {
     lines.push_back(

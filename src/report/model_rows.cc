@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/summary.h"
 
 namespace onnxflops {
@@ -20,6 +21,10 @@ using report::DisplayWidth;
 using report::GroupedDigits;
 using report::kColumnGap;
 using report::kLineMark;
+using report::Known;
+using report::KnownField;
+using report::KnownOf;
+using report::KnownText;
 using report::MarkdownCode;
 using report::ReferenceValues;
 using report::SiNumber;
@@ -67,14 +72,13 @@ std::string SizesText(const Report& report, const Bindings& reference) {
 
 std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exact) {
   if (!row.shown[i]) return row.exact[i].empty() ? "" : "?";
+  const Known known = KnownOf(q, *row.shown[i], row.lower_bound);
   if (q.unit == Quantity::Unit::kZeptoseconds) {
-    return absl::StrCat(row.lower_bound ? ">= " : "", TimeText(*row.shown[i], exact));
+    return KnownText(known, TimeText(*row.shown[i], exact));
   }
-  const bool lower_bound = row.lower_bound && q.of == Quantity::Of::kWork;
-  if (lower_bound && *row.shown[i] == 0) return "unknown";
   std::string text = exact ? GroupedDigits(*row.shown[i]) : SiNumber(*row.shown[i]);
   if (q.unit == Quantity::Unit::kBytes) text = WithByteUnit(std::move(text));
-  return lower_bound ? absl::StrCat(">= ", text) : text;
+  return KnownText(known, text);
 }
 
 std::string CoverageText(const ModelRow& row) {
@@ -191,7 +195,10 @@ std::string ToCsv(absl::Span<const ModelRow> rows) {
   for (const char* title : {"nodes", "unknown", "lower_bound"}) table.columns.push_back({title});
   for (const ModelRow& row : rows) {
     std::vector<std::string> cells = {row.path};
-    for (size_t i : listed) cells.push_back(row.exact[i]);
+    for (size_t i : listed) {
+      const Known known = KnownOf(kQuantities[i], row.shown[i].value_or(1), row.lower_bound);
+      cells.push_back(KnownField(known, row.exact[i]));
+    }
     cells.push_back(absl::StrCat(row.nodes));
     cells.push_back(absl::StrCat(row.unknown));
     cells.emplace_back(row.lower_bound ? "true" : "false");

@@ -269,6 +269,9 @@ class ReportReader {
       ASSIGN_OR_RETURN(const Json* runs, Get(json, "runs"));
       ASSIGN_OR_RETURN(row.runs, Amount(*runs, "runs"));
       RETURN_IF_ERROR(ReadAmounts(json, /*weights=*/false, &row));
+      // Reports of earlier versions do not have it.
+      const auto lower_bound = json.find("lower_bound");
+      row.lower_bound = lower_bound != json.end() && *lower_bound == true;
     }
     return absl::OkStatus();
   }

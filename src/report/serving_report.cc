@@ -12,6 +12,7 @@
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
+#include "src/report/known.h"
 #include "src/report/text_table.h"
 
 namespace onnxflops {
@@ -19,6 +20,8 @@ namespace {
 
 using report::GroupedDigits;
 using report::JsonWriter;
+using report::KnownOf;
+using report::KnownText;
 using report::kOneLine;
 using report::SiNumber;
 using report::WithByteUnit;
@@ -85,8 +88,9 @@ TextTable ServingTable(const ServingReport& report, bool exact) {
   for (const Quantity& q : ServingQuantities()) {
     add(q.title, [&](const ServingColumn& c) {
       const bool bytes = q.unit == Quantity::Unit::kBytes;
-      return absl::StrCat(c.totals.lower_bound ? ">= " : "",
-                          ShowServing(c.totals.*q.value, bytes, report.at, exact));
+      const Expr& amount = c.totals.*q.value;
+      return KnownText(KnownOf(q, amount, c.totals.lower_bound),
+                       ShowServing(amount, bytes, report.at, exact));
     });
   }
   add("FLOP/byte", [&](const ServingColumn& c) { return IntensityText(c.totals, report.at); });

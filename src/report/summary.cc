@@ -15,6 +15,7 @@
 #include "src/graph/dtype.h"
 #include "src/report/figure_columns.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 #include "src/report/memory_lines.h"
 #include "src/report/ranges.h"
 #include "src/symbolic/expr_sum.h"
@@ -33,12 +34,6 @@ constexpr int kLeastWork = 1000;          // of the work: less of another kind i
 
 std::string FileName(absl::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));  // npos + 1 is 0
-}
-
-// Of a figure of which nothing is known, "unknown".
-std::string AtLeast(bool lower_bound, const Expr& amount, absl::string_view text) {
-  if (lower_bound && amount == Expr(0)) return "unknown";
-  return absl::StrCat(lower_bound ? ">= " : "", text);
 }
 
 // "989.4 T" -> "989.4 TFLOP/s", "12" -> "12 FLOP/s".
@@ -92,7 +87,7 @@ std::vector<SymbolOrigin> FindSizesInside(const Report& report) {
 
 // "batch = 8", "seq = 128 (assumed)", "5 sizes that depend on data = 1 (assumed)"; what is assumed
 // is never left out.
-std::vector<std::string> SizeTexts(const Report& report, bool assume) {
+std::vector<std::string> SizeTexts(const Report& report, bool hint = true) {
   std::vector<std::string> texts;
   for (const auto& [name, size] : report.bindings) {
     if (texts.size() == kMaxShownSizes) {
@@ -106,24 +101,24 @@ std::vector<std::string> SizeTexts(const Report& report, bool assume) {
   std::vector<std::string> open;
   int64_t more = 0;
   for (const SymbolOrigin& s : report.symbols) {
-    if (s.kind == SymbolOrigin::Kind::kInput && (!assume || used.contains(s.name))) {
+    if (s.kind == SymbolOrigin::Kind::kInput && used.contains(s.name)) {
       if (open.size() == kMaxShownSizes) {
         ++more;
         continue;
       }
-      open.push_back(assume ? absl::StrCat(s.name, " = ", sizes.at(s.name)) : s.name);
+      open.push_back(absl::StrCat(s.name, " = ", sizes.at(s.name)));
     }
   }
   if (more > 0) open.push_back(absl::StrCat("and ", more, " more"));
   if (!open.empty()) {
-    texts.push_back(
-        absl::StrCat(absl::StrJoin(open, ", "), assume ? " (assumed; --dim sets sizes)" : " open"));
+    texts.push_back(absl::StrCat(absl::StrJoin(open, ", "),
+                                 hint ? " (assumed; --dim sets sizes)" : " (assumed)"));
   }
   if (!report.raised.empty()) {
     texts.push_back(absl::StrCat(KindsText(report.raised), " at the upper bound"));
   }
   if (const std::string inside = SizesInsideText(report); !inside.empty()) {
-    texts.push_back(absl::StrCat(inside, assume ? " = 1 (assumed)" : " open"));
+    texts.push_back(absl::StrCat(inside, " = 1 (assumed)"));
   }
   return texts;
 }
@@ -153,11 +148,11 @@ std::string CoverageText(const Report& report) {
   return report.totals.lower_bound ? "a part is unknown: totals are lower bounds" : "all counted";
 }
 
-LabelledLine ModelLine(const Report& report, const std::string& title, bool assume) {
+LabelledLine ModelLine(const Report& report, const std::string& title) {
   LabelledLine line = {"model", {}};
   if (!title.empty()) line.texts.push_back(title);
   if (!report.part.empty()) line.texts.push_back(absl::StrCat("only ", report.part));
-  for (std::string& text : SizeTexts(report, assume)) line.texts.push_back(std::move(text));
+  for (std::string& text : SizeTexts(report)) line.texts.push_back(std::move(text));
   std::vector<std::string> facts = OpsetTexts(report);
   facts.push_back(Plural(report.part.empty() ? report.model.nodes : report.coverage.nodes, "node"));
   facts.push_back(report.tool ? absl::StrCat("convention: ", report.convention)
@@ -199,43 +194,31 @@ std::string NameOthers(const Report& report) {
   return absl::StrCat(" (", absl::StrJoin(names, ", "), ")");
 }
 
-// The totals as numbers: as they are, or times one factor, or at the sizes of the title.
+// The totals as numbers, at the sizes of the title.
 class TotalTexts {
  public:
   TotalTexts(const Report& report, const ViewOptions& options)
-      : report_(report), exact_(options.exact), values_(report) {
-    const Expr& main = report.totals.*(MainQuantity(report).value);
-    factor_ = FactorOf(main);
-    const Totals& t = report.totals;
-    for (const Expr* e : {&t.flops, &t.macs, &t.other_flops}) {
-      if (!factor_ || e->is_literal()) continue;
-      const std::optional<Expr> one = DivideExactly(*e, *factor_);
-      if (!one || !one->is_literal()) factor_.reset();
-    }
-  }
+      : report_(report), exact_(options.exact), values_(report) {}
 
-  // "396.6 G", "12.3 G" of 12.3 G*batch.
+  // The same of a figure of which a part may not be counted.
+  std::string Number(const Expr& e, bool lower_bound) const {
+    return KnownText(lower_bound ? LowerBound(e) : Known::kExact, Number(e));
+  }
+  std::string Bytes(const Expr& e, bool lower_bound) const {
+    return KnownText(lower_bound ? LowerBound(e) : Known::kExact, Bytes(e));
+  }
+  // "396.6 G".
   std::string Number(const Expr& e) const {
-    if (e.is_literal()) return ShowExpr(e, exact_);
-    if (factor_) {
-      const std::optional<Expr> one = DivideExactly(e, *factor_);
-      if (one && one->is_literal()) return ShowExpr(*one, exact_);
-    }
     const auto value = values_.Of(e);
     if (!value || *value < 0) return "?";
     return exact_ ? GroupedDigits(*value) : SiNumber(*value);
   }
-  // What stands behind a number that is times the factor: " per batch".
-  std::string Per() const { return factor_ ? absl::StrCat(" per ", factor_->ToString()) : ""; }
-  // Never times a factor.
   std::string Bytes(const Expr& e) const {
     const auto value = values_.Of(e);
     if (!value || *value < 0) return "?";
     return WithByteUnit(exact_ ? GroupedDigits(*value) : SiNumber(*value));
   }
   absl::int128 Value(const Expr& e) const { return values_.Of(e).value_or(0); }
-  // Whether the number says less than the expression.
-  bool AtSizes(const Expr& e) const { return !e.is_literal() && !factor_; }
   // Whether it is worth a line beside the work.
   bool Matters(const Expr& e) const {
     const absl::int128 work = std::max(Value(report_.totals.flops), Value(report_.totals.macs));
@@ -246,7 +229,6 @@ class TotalTexts {
   const Report& report_;
   const bool exact_;
   const ReferenceValues values_;
-  std::optional<Expr> factor_;
 };
 
 bool HasIntegerMacs(const Report& report) { return report.int_census[Kind::kMac] != Expr(0); }
@@ -255,8 +237,7 @@ bool HasIntegerMacs(const Report& report) { return report.int_census[Kind::kMac]
 LabelledLine FlopsLine(const Report& report, const TotalTexts& texts) {
   const Totals& t = report.totals;
   const Expr& macs = report.census[Kind::kMac];  // those that are FLOPs
-  std::string text =
-      absl::StrCat(AtLeast(t.lower_bound, t.flops, texts.Number(t.flops)), texts.Per());
+  std::string text = texts.Number(t.flops, t.lower_bound);
   const std::string others = NameOthers(report);
   if (macs == Expr(0)) {
     absl::StrAppend(&text, others,
@@ -285,8 +266,8 @@ void AddTypes(const Report& report, const TotalTexts& texts, std::vector<Labelle
   LabelledLine line = {"types", {}};
   for (auto& [value, text] : types) line.texts.push_back(std::move(text));
   if (report.Has(QuantityOf(&Amounts::bops))) {
-    line.texts.push_back(absl::StrCat(texts.Number(report.totals.bops), " BOPs", texts.Per(),
-                                      " (MACs x bits x bits)"));
+    line.texts.push_back(
+        absl::StrCat(texts.Number(report.totals.bops), " BOPs", " (MACs x bits x bits)"));
   }
   lines->push_back(std::move(line));
 }
@@ -313,12 +294,10 @@ void AddCopies(const Report& report, const ViewOptions& options, std::vector<Lab
 LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const TotalTexts& texts) {
   const Totals& t = report.totals;
   const std::string params = ShowExpr(t.params, options.exact);
-  LabelledLine line = {
-      "params",
-      {absl::StrCat(params, " (", texts.Bytes(t.param_bytes), ")"),
-       absl::StrCat("read ", AtLeast(t.lower_bound, t.bytes_read, texts.Bytes(t.bytes_read)),
-                    ", written ",
-                    AtLeast(t.lower_bound, t.bytes_written, texts.Bytes(t.bytes_written)))}};
+  LabelledLine line = {"params",
+                       {absl::StrCat(params, " (", texts.Bytes(t.param_bytes), ")"),
+                        absl::StrCat("read ", texts.Bytes(t.bytes_read, t.lower_bound),
+                                     ", written ", texts.Bytes(t.bytes_written, t.lower_bound))}};
   const std::string intensity =
       Intensity(texts.Value(OperationsOf(report, t)), texts.Value(t.bytes_read + t.bytes_written));
   if (intensity != "-" && !t.lower_bound) {
@@ -328,8 +307,8 @@ LabelledLine ParamsLine(const Report& report, const ViewOptions& options, const 
   return line;
 }
 
-// The formulas of totals that are numbers at some sizes only.
-void AddFormulas(const Report& report, const ViewOptions& options, const TotalTexts& texts,
+// The formulas of totals that depend on open sizes.
+void AddFormulas(const Report& report, const ViewOptions& options,
                  std::vector<LabelledLine>* lines) {
   const std::pair<const char*, const Expr*> formulas[] = {
       {"FLOPs = ", &report.totals.flops},
@@ -337,7 +316,7 @@ void AddFormulas(const Report& report, const ViewOptions& options, const TotalTe
   };
   const char* label = "formula";
   for (const auto& [name, e] : formulas) {
-    if (!texts.AtSizes(*e)) continue;
+    if (e->is_literal()) continue;
     const bool too_long =
         !options.exact && (e->NumTerms() > static_cast<int64_t>(kMaxTotalColumns) ||
                            e->ToString().size() > kMaxTotalColumns);
@@ -348,7 +327,7 @@ void AddFormulas(const Report& report, const ViewOptions& options, const TotalTe
 }
 
 // "at least 13.44 G MACs, at most 81.01 G"; nothing if only one value is possible.
-std::string RangeText(const Report& report, const Ranges& ranges, const Quantity& q, bool exact) {
+std::string RangeOf(const Report& report, const Ranges& ranges, const Quantity& q, bool exact) {
   const Expr& amount = report.totals.*q.value;
   if (!ranges.Varies(amount)) return "";
   const ReferenceValues values(report);
@@ -359,8 +338,7 @@ std::string RangeText(const Report& report, const Ranges& ranges, const Quantity
   };
   const std::string low = number(ranges.Lowest(amount));
   const std::string high = report.totals.lower_bound ? "" : number(ranges.Highest(amount));
-  return absl::StrCat("at least ", low.empty() ? "0" : low, " ", q.title,
-                      high.empty() ? ", no upper bound is known" : ", at most ", high);
+  return RangeText(low.empty() ? "0" : low, q.title, high);
 }
 
 // "no operator bounds resize(Resize_3156), slice(Slice_3193) and 8 more": why there is no most.
@@ -392,7 +370,7 @@ void AddRange(const Report& report, const ViewOptions& options, std::vector<Labe
   LabelledLine line = {"range", {}};
   for (const Quantity& q : kQuantities) {
     if (q.value != &Amounts::flops && q.value != &Amounts::macs) continue;
-    std::string text = RangeText(report, ranges, q, options.exact);
+    std::string text = RangeOf(report, ranges, q, options.exact);
     if (!text.empty()) line.texts.push_back(std::move(text));
   }
   if (line.texts.empty()) return;
@@ -413,17 +391,19 @@ std::vector<LabelledLine> ToolLines(const Report& report, const ViewOptions& opt
   const ToolFigure& tool = *report.tool;
   const char* unit = tool.counts_macs ? " MACs" : " FLOPs";
   std::vector<LabelledLine> lines;
-  lines.push_back(
-      {"figure",
-       {absl::StrCat(report.convention, " reports ",
-                     AtLeast(report.totals.lower_bound, tool.headline, texts.Number(tool.headline)),
-                     unit, texts.Per(), ": ", tool.headline_name)}});
+  lines.push_back({"figure",
+                   {absl::StrCat(report.convention, " reports ",
+                                 KnownText(report.totals.lower_bound  ? LowerBound(tool.headline)
+                                           : tool.assumptions.empty() ? Known::kExact
+                                                                      : Known::kAssumed,
+                                           texts.Number(tool.headline)),
+                                 unit, ": ", tool.headline_name)}});
   if (tool.has_rows && tool.of_model != Expr(0)) {
     lines.push_back({"",
-                     {absl::StrCat("of these, ", texts.Number(tool.of_model), unit, texts.Per(),
+                     {absl::StrCat("of these, ", texts.Number(tool.of_model), unit,
                                    " for the model as a whole, beside its nodes")}});
   }
-  AddFormulas(report, options, texts, &lines);
+  AddFormulas(report, options, &lines);
   if (tool.params) {
     lines.push_back(
         {"params", {absl::StrCat("its parameters ", ShowExpr(*tool.params, options.exact))}});
@@ -440,9 +420,8 @@ LabelledLine TrainingLine(const Report& report, const ViewOptions& options,
   const bool lower_bound = t.lower_bound || !training.unknown.empty();
   LabelledLine line = {
       "train",
-      {absl::StrCat(AtLeast(lower_bound, t.training_flops, texts.Number(t.training_flops)),
-                    " FLOPs a step", texts.Per(), " = forward + ", texts.Number(t.backward_flops),
-                    " backward (exact)")}};
+      {absl::StrCat(texts.Number(t.training_flops, lower_bound), " FLOPs a step", " = forward + ",
+                    texts.Number(t.backward_flops), " backward (exact)")}};
   const auto params = [&](absl::int128 n) { return ShowExpr(Expr(n), options.exact); };
   line.texts.push_back(absl::StrCat(params(training.trained_params), " of ",
                                     params(training.params), " params trained"));
@@ -480,7 +459,7 @@ void AddRoofline(const Report& report, const ViewOptions& options, const TotalTe
       report.modules.empty() ? t.time_bound : report.modules[0].amounts->time_bound;
   LabelledLine line = {
       "time",
-      {absl::StrCat(">= ", time(t.time_bound), " on ", roofline.device, " in ",
+      {absl::StrCat(KnownText(Known::kAtLeast, time(t.time_bound)), " on ", roofline.device, " in ",
                     PrecisionName(roofline.precision)),
        absl::StrCat(
            "arithmetic ", time(arithmetic), " at ",
@@ -517,17 +496,14 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
   const Totals& t = report.totals;
   std::vector<LabelledLine> lines;
   if (HasIntegerMacs(report)) {
-    lines.push_back(
-        {"MACs",
-         {absl::StrCat(AtLeast(t.lower_bound, t.macs, texts.Number(t.macs)), texts.Per())}});
+    lines.push_back({"MACs", {texts.Number(t.macs, t.lower_bound)}});
   }
   lines.push_back(FlopsLine(report, texts));
   AddRange(report, options, &lines);
-  AddFormulas(report, options, texts, &lines);
+  AddFormulas(report, options, &lines);
   if (HasIntegerMacs(report) || texts.Matters(t.int_ops)) {
-    lines.push_back({"integer",
-                     {absl::StrCat(AtLeast(t.lower_bound, t.int_ops, texts.Number(t.int_ops)),
-                                   " operations", texts.Per())}});
+    lines.push_back(
+        {"integer", {absl::StrCat(texts.Number(t.int_ops, t.lower_bound), " operations")}});
   }
   AddTypes(report, texts, &lines);
   lines.push_back(ParamsLine(report, options, texts));
@@ -542,10 +518,9 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
   if (report.training) {
     lines.push_back(TrainingLine(report, options, texts));
   } else if (!HasIntegerMacs(report) && t.flops != Expr(0)) {
-    lines.push_back(
-        {"train",
-         {absl::StrCat(AtLeast(t.lower_bound, t.training_flops, texts.Number(t.training_flops)),
-                       " FLOPs a step", texts.Per(), " (3 x forward)")}});
+    lines.push_back({"train",
+                     {absl::StrCat(texts.Number(t.training_flops, t.lower_bound), " FLOPs a step",
+                                   " (3 x forward)")}});
   }
   if (report.memory) {
     for (LabelledLine& line : MemoryLines(report, options)) lines.push_back(std::move(line));
@@ -622,7 +597,7 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   Summary s;
   if (options.title == ViewOptions::Title::kPath) s.title = report.model.path;
   if (options.title == ViewOptions::Title::kFileName) s.title = FileName(report.model.path);
-  s.head = {ModelLine(report, s.title, /*assume=*/true), InputLine(report)};
+  s.head = {ModelLine(report, s.title), InputLine(report)};
   s.totals = TotalLines(report, options);
   // The lines of inputs say where their symbols stand, if all inputs are there.
   const bool all_inputs = report.inputs.size() <= kMaxShownInputs + 1;
@@ -642,8 +617,40 @@ Summary Summarize(const Report& report, const ViewOptions& options) {
   return s;
 }
 
+std::vector<std::string> AllWarnings(const Report& report) {
+  std::vector<std::string> texts = report.warnings;
+  if (!report.part.empty()) return texts;
+  for (const WeightCopy& likely : report.likely_copies) {
+    const std::string copy = Escaped(likely.copy), original = Escaped(likely.original);
+    texts.push_back(absl::StrCat("params hold ", SiNumber(likely.params), " of ", copy,
+                                 ", maybe a copy of ", original, "; if so: --tied ", copy, "=",
+                                 original));
+  }
+  return texts;
+}
+
+std::string ShownSizes(const Report& report) {
+  return absl::StrJoin(SizeTexts(report, /*hint=*/false), ", ");
+}
+
+std::vector<std::string> Caveats(const Report& report) {
+  std::vector<std::string> texts;
+  if (const std::string inside = SizesInsideText(report); !inside.empty()) {
+    std::vector<LabelledLine> lines;
+    AddRange(report, {}, &lines);
+    texts.push_back(absl::StrCat("at ", ShownSizes(report), lines.empty() ? "" : ": ",
+                                 lines.empty() ? "" : absl::StrJoin(lines[0].texts, "; ")));
+  }
+  if (report.totals.lower_bound) texts.push_back(CoverageText(report));
+  if (!report.tool) return texts;
+  for (const std::string& text : report.tool->assumptions) {
+    texts.push_back(absl::StrCat(KnownText(Known::kAssumed, "assumed"), ": ", text));
+  }
+  return texts;
+}
+
 std::string DrawHead(const Report& report, int width) {
-  LabelledLine model = ModelLine(report, report.model.path, /*assume=*/false);
+  LabelledLine model = ModelLine(report, report.model.path);
   if (!report.model.producer.empty()) model.texts.push_back(report.model.producer);
   model.texts.push_back(absl::StrCat(SiExpr(report.totals.params), " parameters"));
   return absl::StrCat(DrawLabelled(model, width), DrawLabelled(InputLine(report), width));

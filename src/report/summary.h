@@ -23,13 +23,22 @@ struct Summary {
 };
 Summary Summarize(const Report& report, const ViewOptions& options);
 
+// Report::warnings, and what weights may be copies: for writers without the lines of totals.
+std::vector<std::string> AllWarnings(const Report& report);
+// "batch = 8, seq = 128 (assumed)": the sizes at which figures are shown.
+std::string ShownSizes(const Report& report);
+// What a reader must know before the figures, where the head and the lines of totals are not shown:
+// sizes inside that are taken as 1 and the range that they leave, what is not counted, what another
+// tool's figure rests on.
+std::vector<std::string> Caveats(const Report& report);
+
 // How many sizes the totals depend on that no input has, since they follow from what tensors hold,
 // from the trips of loops, or from sizes by no formula.
 int64_t SizesInside(const Report& report);
 // "20 sizes that depend on data, 1 loop count"; "" if there are none.
 std::string SizesInsideText(const Report& report);
 
-// The lines above a comparison: the file, its sizes, and what goes in. Nothing is assumed.
+// The lines above a comparison: the file, its sizes, and what goes in.
 std::string DrawHead(const Report& report, int width);
 
 }  // namespace onnxflops::report

@@ -17,6 +17,7 @@
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
+#include "src/report/known.h"
 #include "src/report/text_table.h"
 #include "src/report/view.h"
 
@@ -29,7 +30,11 @@ using report::Intensity;
 using report::JsonWriter;
 using report::kColumnGap;
 using report::kLineMark;
+using report::Known;
+using report::KnownOf;
+using report::KnownText;
 using report::kOneLine;
+using report::LowerBound;
 using report::MarkdownCode;
 using report::ModuleRow;
 using report::OperationsOf;
@@ -49,7 +54,7 @@ std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
   if (options.by == GroupBy::kOp) {
     for (const OpRow& op : report.by_op) {
       const std::string label = OpLabel(op.domain, op.op);
-      rows.push_back({label, label, "", 0, 1, op.flops, op.macs});
+      rows.push_back({label, label, "", 0, 1, op.flops, op.macs, op.lower_bound});
     }
     return rows;
   }
@@ -61,7 +66,7 @@ std::vector<SweepRow> RowsOf(const Report& report, const ViewOptions& options) {
         m.indent == 0 ? "" : absl::StrCat(parent, parent.empty() ? "" : ".", m.label);
     parents.push_back(path);
     rows.push_back({m.label.empty() ? "(model)" : m.label, path, m.type, m.indent, m.repeated,
-                    m.flops, m.macs});
+                    m.flops, m.macs, m.lower_bound});
   }
   return rows;
 }
@@ -89,16 +94,18 @@ std::string PointTitle(const SweepReport& sweep, const SweepPoint& point) {
 
 bool IsShown(const SweepReport& sweep, const Quantity& q) {
   if (q.value == &Amounts::bops && !sweep.report.totals.BopsTellMore()) return false;
+  const bool is_main = q.value == &Amounts::flops || q.value == &Amounts::macs;
   return sweep.report.Has(q) &&
-         std::any_of(sweep.points.begin(), sweep.points.end(),
-                     [&](const SweepPoint& p) { return !(p.totals.*q.value).is_zero(); });
+         std::any_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& p) {
+           return !(p.totals.*q.value).is_zero() || (is_main && p.totals.lower_bound);
+         });
 }
 
 // How the cells of a table are written.
 struct CellStyle {
   bool exact = false;
 
-  std::string Text(const Expr& value, Quantity::Unit unit, bool lower_bound) const {
+  std::string Text(const Expr& value, Quantity::Unit unit, Known known) const {
     const bool is_long = value.TextBytes(kMaxFormula) > kMaxFormula;
     std::string text = is_long ? kLongFormula : ShowExpr(value, exact);
     if (value.is_literal()) {
@@ -107,7 +114,7 @@ struct CellStyle {
     } else if (text.size() > kMaxCell) {
       text = kLongFormula;
     }
-    return lower_bound ? absl::StrCat(">= ", text) : text;
+    return KnownText(known, text);
   }
 };
 
@@ -141,8 +148,8 @@ void AddQuantities(const SweepReport& sweep, const CellStyle& style, size_t begi
     TextTable::Row row = {{std::string(q.title)}};
     for (size_t i = begin; i < end; ++i) {
       const Totals& totals = sweep.points[i].totals;
-      const bool least = totals.lower_bound && q.of == Quantity::Of::kWork;
-      row.cells.push_back(style.Text(totals.*q.value, q.unit, least));
+      row.cells.push_back(
+          style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
     }
     table->rows.push_back(std::move(row));
   }
@@ -165,8 +172,9 @@ void AddRows(const SweepReport& sweep, const CellStyle& style, size_t begin, siz
     row.indent = from.indent;
     for (size_t i = begin; i < end; ++i) {
       const SweepPoint& point = sweep.points[i];
-      row.cells.push_back(
-          style.Text((has_flops ? point.flops : point.macs)[r], Quantity::Unit::kFlops, false));
+      const Expr& amount = (has_flops ? point.flops : point.macs)[r];
+      const Known known = from.lower_bound ? LowerBound(amount) : Known::kExact;
+      row.cells.push_back(style.Text(amount, Quantity::Unit::kFlops, known));
     }
     table->rows.push_back(std::move(row));
   }
@@ -200,8 +208,8 @@ TextTable PointTable(const SweepReport& sweep, const CellStyle& style) {
     table.columns.push_back({std::string(q.title), true, TextTable::Column::Narrow::kDropLast});
     for (size_t i = 0; i < sweep.points.size(); ++i) {
       const Totals& totals = sweep.points[i].totals;
-      const bool least = totals.lower_bound && q.of == Quantity::Of::kWork;
-      table.rows[i].cells.push_back(style.Text(totals.*q.value, q.unit, least));
+      table.rows[i].cells.push_back(
+          style.Text(totals.*q.value, q.unit, KnownOf(q, totals.*q.value, totals.lower_bound)));
     }
   }
   if (sweep.report.tool) return table;

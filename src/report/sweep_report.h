@@ -24,6 +24,7 @@ struct SweepRow {
   int indent = 0;        // of the model: 0
   int64_t repeated = 1;  // modules in the row
   Expr flops, macs;      // as far as the report has them
+  bool lower_bound = false;
 };
 
 struct SweepPoint {

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "src/base/quote.h"
 #include "src/report/format.h"
+#include "src/report/known.h"
 
 namespace onnxflops {
 namespace {
@@ -193,8 +194,8 @@ bool IsUnit(absl::string_view text) {
 // "395.2 G", "<0.1", ">= 12", "1,630": no more than seven digits together, which could be the name
 // of a commit.
 bool IsFigure(absl::string_view text) {
+  text = report::WithoutBound(text);
   if (text.empty() || text == "-") return true;
-  absl::ConsumePrefix(&text, ">= ");
   absl::ConsumePrefix(&text, "<");
   if (!absl::ConsumePrefix(&text, "-")) absl::ConsumePrefix(&text, "+");
   size_t digits = 0;
@@ -209,8 +210,8 @@ bool IsFigure(absl::string_view text) {
 
 // What our tables say beside figures: "48 -> 0", and words that are no name of anything.
 bool IsPlain(absl::string_view text) {
-  constexpr absl::string_view kWords[] = {"new",     "passed",  "warned",    "failed",
-                                          "skipped", "allowed", "not proven"};
+  constexpr absl::string_view kWords[] = {"new",     "passed",  "warned",     "failed",
+                                          "skipped", "allowed", "not proven", "unknown"};
   if (std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords)) return true;
   const std::vector<absl::string_view> sides = absl::StrSplit(text, absl::MaxSplits(" -> ", 1));
   return std::all_of(sides.begin(), sides.end(), IsFigure);
@@ -305,11 +306,8 @@ std::string DrawMarkdown(const TextTable& table) {
   std::string out = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    // Of titles, "FLOPs per batch" has text of a file, and "FLOPs x batch". "FLOP/byte" could be a
-    // repository.
-    const bool ours = !column.foreign && !absl::StrContains(column.title, " per ") &&
-                      !absl::StrContains(column.title, " x ") &&
-                      !absl::StrContains(column.title, "/");
+    // "FLOP/byte" could be a repository.
+    const bool ours = !column.foreign && !absl::StrContains(column.title, "/");
     absl::StrAppend(&out, " ", ours ? column.title : CodeSpan(column.title, true), " |");
     rule += column.right ? " ---: |" : " :--- |";
   }

@@ -13,8 +13,6 @@
 namespace onnxflops::report {
 namespace {
 
-using Known = FigureColumns::Known;
-
 constexpr auto kCut = TextTable::Column::Narrow::kCutBeginning;
 constexpr auto kCutEnd = TextTable::Column::Narrow::kCutEnd;
 constexpr auto kDrop = TextTable::Column::Narrow::kDrop;
@@ -42,10 +40,9 @@ void NoteOnRows(const ModuleView& view, const ViewOptions& options, TextTable* t
 
 TextTable ModuleTable(const Report& report, const ViewOptions& options, bool bars) {
   const ModuleView view = ModuleRows(report, options);
-  FigureColumns figures(report, options);
+  const FigureColumns figures(report, options);
   bool types = false;
   for (const ModuleRow& row : view.rows) {
-    figures.Consider(row);
     types = types || (!row.type.empty() && !row.label.empty());
   }
   TextTable table;
@@ -59,7 +56,7 @@ TextTable ModuleTable(const Report& report, const ViewOptions& options, bool bar
     out.faint = row.module < 0;
     out.cells.push_back(ModuleLabel(row));
     if (types) out.cells.push_back(row.label.empty() ? "" : row.type);
-    figures.AddCells(row, row.lower_bound ? Known::kAtLeast : Known::kAll, bars, &out.cells);
+    figures.AddCells(row, row.lower_bound ? Known::kAtLeast : Known::kExact, bars, &out.cells);
     table.rows.push_back(std::move(out));
   }
   NoteOnRows(view, options, &table);
@@ -76,7 +73,7 @@ void AddHidden(size_t count, const char* what, TextTable* table) {
 // One row of operators or nodes, before it is text.
 struct Line {
   Amounts amounts;
-  Known known = Known::kAll;
+  Known known = Known::kExact;
   std::vector<std::string> cells;
   int64_t count = 1;  // of operators or nodes
   bool joined = false;
@@ -100,7 +97,7 @@ void KeepTop(const FigureColumns& figures, int top, const Amounts& total,
   others.count = 0;
   for (size_t i = static_cast<size_t>(top); i < lines->size(); ++i) {
     others.count += (*lines)[i].count;
-    if ((*lines)[i].known != Known::kAll) others.known = Known::kAtLeast;
+    if ((*lines)[i].known != Known::kExact) others.known = Known::kAtLeast;
   }
   others.joined = true;
   others.cells.assign((*lines)[0].cells.size(), "");
@@ -137,7 +134,7 @@ bool IsFree(const std::vector<Figure>& shown, const Amounts& amounts) {
 
 TextTable OpTable(const Report& report, const ViewOptions& options, bool bars) {
   const std::vector<Figure> shown = ShownFigures(report, options);
-  FigureColumns figures(report, options);
+  const FigureColumns figures(report, options);
   std::vector<Line> lines;
   size_t hidden = 0;
   for (const OpRow& row : report.by_op) {
@@ -145,9 +142,8 @@ TextTable OpTable(const Report& report, const ViewOptions& options, bool bars) {
       ++hidden;
       continue;
     }
-    figures.Consider(row);
     lines.push_back({row,
-                     row.lower_bound ? Known::kAtLeast : Known::kAll,
+                     row.lower_bound ? Known::kAtLeast : Known::kExact,
                      {OpLabel(row.domain, row.op), GroupedDigits(row.nodes),
                       ShowExpr(row.runs, /*exact=*/true)}});
   }
@@ -211,7 +207,7 @@ std::vector<EqualNodes> FindEqual(const Report& report, const ViewOptions& optio
 // The dearest nodes; equal ones share a row.
 TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) {
   const std::vector<Figure> shown = ShownFigures(report, options);
-  FigureColumns figures(report, options);
+  const FigureColumns figures(report, options);
   std::vector<Line> lines;
   size_t hidden = 0;
   for (const EqualNodes& group : FindEqual(report, options)) {
@@ -221,10 +217,9 @@ TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) 
       hidden += static_cast<size_t>(group.count);
       continue;
     }
-    figures.Consider(row);
     Line line;
     line.amounts.Add(row, group.count);
-    line.known = unknown ? Known::kNothing : Known::kAll;
+    line.known = unknown ? Known::kNothing : Known::kExact;
     line.count = group.count;
     line.cells = {row.name, group.count > 1 ? absl::StrCat(group.count, "x") : "",
                   OpLabel(row.domain, row.op), report.modules[static_cast<size_t>(row.module)].path,
@@ -245,18 +240,17 @@ TextTable TopNodes(const Report& report, const ViewOptions& options, bool bars) 
 
 TextTable NodeTable(const Report& report, const ViewOptions& options, bool bars) {
   const std::vector<Figure> shown = ShownFigures(report, options);
-  FigureColumns figures(report, options);
+  const FigureColumns figures(report, options);
   std::vector<Line> lines;
   bool once = true;
   for (const NodeRow& row : report.nodes) {
     const bool unknown = row.status == Coverage::kUnknown;
     const bool free = row.status == Coverage::kFree && IsFree(shown, row);
     if (options.fold && free) continue;
-    figures.Consider(row);
     std::string output;
     if (!row.outputs.empty()) output = TensorText(row.outputs[0].type, row.outputs[0].shape);
     lines.push_back({row,
-                     unknown ? Known::kNothing : Known::kAll,
+                     unknown ? Known::kNothing : Known::kExact,
                      {row.name, OpLabel(row.domain, row.op), std::move(output),
                       ShowExpr(row.multiplicity, /*exact=*/true)}});
     once = once && row.multiplicity == Expr(1);

@@ -29,8 +29,8 @@ constexpr int64_t kMaxTraceTime = 1'000'000'000'000;
 // "FLOPs of clip.onnx at batch = 1".
 std::string TitleOf(const Report& report, const Quantity& quantity, const ReferenceValues& values) {
   const absl::string_view path = report.model.path;
-  std::string title = absl::StrCat(report.totals.lower_bound ? "at least: " : "", quantity.title,
-                                   " of ", path.substr(path.rfind('/') + 1));
+  std::string title = absl::StrCat(quantity.title, " of ", path.substr(path.rfind('/') + 1),
+                                   report.totals.lower_bound ? " (a part is not counted)" : "");
   size_t named = 0;
   for (const auto& [symbol, size] : values.sizes()) {
     if (named == kMaxNamedSizes) {

@@ -1,5 +1,6 @@
 #include "src/resolve/ties.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -103,14 +104,28 @@ std::vector<LikelyCopy> FindLikelyCopies(const ModelData& model) {
   std::vector<LikelyCopy> likely;
   if (tables.empty()) return likely;
   absl::flat_hash_set<ValueId> seen;
+  absl::flat_hash_map<ValueId, int> folded;  // how many fit a table
+  const auto is_folded = [&](const LikelyCopy& pair) {
+    return exporter::IsFoldedName(StoredAs(model, pair.copy)->name);
+  };
   for (ValueId factor : factors) {
     const std::optional<Sizes> sizes = MatrixSizes(model, factor);
     if (!sizes || sizes->second <= sizes->first) continue;
-    if (!exporter::IsRenamed(StoredAs(model, factor)->name)) continue;
     const auto table = tables.find({sizes->second, sizes->first});
-    if (table == tables.end() || !seen.insert(factor).second) continue;
-    likely.push_back({factor, table->second});
+    if (table == tables.end()) continue;
+    const LikelyCopy pair = {factor, table->second};
+    if (!exporter::IsRenamed(StoredAs(model, factor)->name) && !is_folded(pair)) continue;
+    if (!seen.insert(factor).second) continue;
+    folded[table->second] += is_folded(pair) ? 1 : 0;
+    likely.push_back(pair);
   }
+  // The dynamo exporter folds the transposed weight of every small layer. One of several that fit
+  // is more likely a layer.
+  likely.erase(std::remove_if(likely.begin(), likely.end(),
+                              [&](const LikelyCopy& pair) {
+                                return is_folded(pair) && folded[pair.original] > 1;
+                              }),
+               likely.end());
   return likely;
 }
 

@@ -66,6 +66,20 @@ TEST(BoundsTest, OperatorsGiveThem) {
   for (const auto& c : cases) EXPECT_EQ(BoundsOf(c.graph), c.bounds) << c.graph;
 }
 
+// Parts of a Split fill the axis, wherever it is cut: 12 rows of 8 x 4 MACs in all.
+TEST(BoundsTest, PartsAddUpToTheWhole) {
+  const std::string split =
+      "g (float[12,8] x, int64[3] s, float[8,4] w) => (float[M,4] y) { a, b, c = Split<axis=0>(x, "
+      "s) "
+      "d = MatMul(a, w) e = MatMul(b, w) ";
+  const auto macs = [](const std::string& graph) {
+    const absl::StatusOr<Report> report = Count(ModelFromText(graph, kOpset));
+    return report.ok() ? report->totals.macs.ToString() : std::string(report.status().message());
+  };
+  EXPECT_EQ(macs(split + "f = MatMul(c, w) y = Concat<axis=0>(d, e, f) }"), "384");
+  EXPECT_EQ(macs(split + "y = Concat<axis=0>(d, e) }"), "32*split(n0) + 32*split(n0).0");
+}
+
 std::string LoopThat(const std::string& body) {
   return absl::StrCat(
       "g (float[8] x, bool go, int64 most) => (float[K] z) { z = Loop<body = b (int64 i, bool c, "

@@ -178,13 +178,28 @@ def test_pages_are_the_programs(program):
     assert onnxflops.mfu(m, batch=8, step_time=0.41, peak=1e15).to_html() == program("mfu", CLIP, *words)
 
 
+def test_unknown_is_not_zero():
+    r = onnxflops.load(ROOT / "models/custom-op.onnx").count(batch=1, seq=128)
+    assert r.lower_bound and "FLOPs >= 459.5 k" in r._repr_html_() and ">= 459520" in repr(r)
+    assert "3 not counted: totals are lower bounds" in r._repr_html_()
+    by_op = {row["op"]: row for row in r.rows("op")}
+    assert by_op["FusedMlp"]["flops"] is None and by_op["FusedMlp"]["lower_bound"]
+    assert by_op["LayerNormalization"]["flops"] == 459520 and not by_op["LayerNormalization"]["lower_bound"]
+    assert "params" not in by_op["FusedMlp"] and "params" not in r.rows("node")[0] and r.rows()[0]["params"] == r.params
+    ranges = onnxflops.load(ROOT / "models/maskrcnn-r50.onnx").count()._repr_html_()
+    assert "22 sizes that depend on data" in ranges and "no upper bound is known" in ranges
+    comparison = onnxflops.load(CLIP).compare(["thop", "xla"])
+    assert comparison.standings == {"thop": "exact", "xla": "assumed"} and set(comparison.headlines) == {"thop", "xla"}
+
+
 def test_names_in_html_are_data():
     from onnxflops._html import _line
 
     class Module:
         name, type, own = "<script>alert(1)</script>", "<b>", False
 
-    assert "<script>" not in _line(Module(), 1, 1) and "<b>" not in _line(Module(), 1, 1)
+    line = _line(Module(), "1", 1.0)
+    assert "<script>" not in line and "<b>" not in line
 
 
 def test_screen(program):

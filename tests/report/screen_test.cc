@@ -291,7 +291,7 @@ TEST(ScreenTest, UnknownIsNeverZero) {
   EXPECT_THAT(modules, HasSubstr("\"test.onnx\",head,,1,1,,,true\n"));
   EXPECT_THAT(modules, HasSubstr("\"test.onnx\",tail,,1,1,8,0,false\n"));
   const ViewOptions by_op{.by = GroupBy::kOp, .columns = Figures({"flops"})};
-  EXPECT_THAT(ToCsv({*report}, by_op), HasSubstr("my.own,Magic,1,1,\n"));
+  EXPECT_THAT(ToCsv({*report}, by_op), HasSubstr("my.own,Magic,1,1,,true\n"));
   EXPECT_THAT(ToTable(*report, by_op), HasSubstr("unknown"));
   const std::string text = ToText(*Explain(*model, {}, "/head/Magic"), {});
   EXPECT_THAT(text, HasSubstr("MACs unknown   FLOPs unknown"));

@@ -26,7 +26,7 @@ QUANTITIES = ("FLOPs", "MACs", "other FLOPs", "integer ops", "params", "param by
               "activations", "BOPs", "backward FLOPs", "backward MACs", "time bound", "time estimate")
 TITLES = ("", "module", "operator", "nodes", "node", "file", "head", "change", "%", "base", "rule", "limit", "actual", "margin", "verdict",
           "params", *("base " + title for title in QUANTITIES))
-WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "-")
+WORDS = ("new", "passed", "warned", "failed", "skipped", "allowed", "not proven", "unknown", "-")
 FOLDS = ("Changes at all sizes", "Modules", "Operators", "Nodes", "Files", "All rules")
 
 # Rules below see each code span as this one sign, which no file holds.
@@ -34,12 +34,13 @@ CODE = "\0"
 # More digits together could be the name of a commit.
 NUMBER = r"(?![0-9.,]*[0-9]{7})[0-9][0-9.,]*"
 UNIT = r"(?:[kMGTPE]|[kMGTPE]?(?:B|FLOP|MAC|op|%|s|ms|us|ns))"
-FIGURE = rf"(?:-|(?:&gt;= )?(?:&lt;)?[-+]?{NUMBER}(?: {UNIT})?)"
+BOUND = "(?:(?:&gt;|&lt;|>)= )?"
+FIGURE = rf"(?:-|{BOUND}(?:&lt;)?[-+]?{NUMBER}(?: {UNIT})?(?: counted)?)"
 CELL = rf"(?:{CODE}|\*\*{CODE}\*\*|(\*\*)?(?:{'|'.join(WORDS)}|{FIGURE}(?: -&gt; {FIGURE})?)(?(1)\*\*))?"
 FIRST_CELL = rf"(?:&emsp;)*{CELL}"
 
 MAIN = "(?:FLOPs|MACs|params)"
-CHANGED = rf"{MAIN} (?:new|(?:-|&lt;0\.1|[-+]{NUMBER}) %(?: more| less)?)"
+CHANGED = rf"{MAIN} (?:new|unknown|{BOUND}(?:-|0|&lt;0\.1|[-+]{NUMBER}) %(?: more| less)?(?: counted)?)"
 EQUAL = rf"equal {MAIN}(?:, {MAIN})?(?: and {MAIN})?"
 COUNTS = rf"; {NUMBER} modules? (?:changed|new|gone|moved)(?:, {NUMBER} (?:new|gone|moved))*"
 RENAMED = rf"; {NUMBER} modules? renamed"
@@ -51,7 +52,6 @@ CODES = rf"{CODE}(?:, {CODE})*"
 SENTENCE = re.compile("|".join((
     rf"\*\*{CODE}\*\* (?:{DIFF}|{CHECK})",
     rf"Figures at {CODES}(?:, \.\.\.)?\.",
-    r"A part is not counted: totals are lower bounds\.",
     r"What did not fit is left out: onnxflops (?:diff|check) prints all of it\.",
     rf"{NUMBER} more parts did not fit\.",
     rf"Models that are gone: (?:{CODES}(?: and {NUMBER} other)?|{NUMBER})",

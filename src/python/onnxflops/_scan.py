@@ -38,8 +38,8 @@ def scan(
 
     `sources` are paths and URLs of fsspec (https://, s3://, hf://); of a URL only the bytes that are
     needed are fetched. A row has the source; flops, macs, params and others as decimals, which are null
-    while a size is open, and as formulas (flops_expr); the whole report as JSON; or the error of a model
-    that cannot be counted. `count` are arguments of Model.count().
+    while a size is open, and as formulas (flops_expr); whether they are lower bounds; warnings; the whole
+    report as JSON; or the error of a model that cannot be counted. `count` are arguments of Model.count().
 
     A scan that was stopped goes on: sources that `out` has already are left out, with `retry` unless they
     failed. A row is replaced if the source, `count`, a file that it names, or the version of onnxflops
@@ -99,6 +99,7 @@ def row_of(task: tuple[str, int, dict[str, Any], dict[str, Any], Optional[str]])
             row[name] = value if isinstance(value, int) and value < _MOST_DECIMAL else None
             row[name + "_expr"] = str(value)
         row["lower_bound"] = report.lower_bound
+        row["warnings"] = report.warnings
         row["report"] = report.to_json()
     except (OnnxflopsError, OSError, ValueError, TypeError) as error:
         row["error"] = f"{error}" or type(error).__name__
@@ -113,7 +114,7 @@ def _schema() -> Any:
     fields = [("source", pa.string()), ("key", pa.string()), ("error", pa.string()), ("fetched_bytes", pa.int64())]
     for name in _FIGURES:
         fields += [(name, pa.decimal128(38, 0)), (name + "_expr", pa.string())]
-    return pa.schema([*fields, ("lower_bound", pa.bool_()), ("report", pa.string())])
+    return pa.schema([*fields, ("lower_bound", pa.bool_()), ("warnings", pa.list_(pa.string())), ("report", pa.string())])
 
 
 def _write(out: Union[str, "os.PathLike[str]"], rows: list[Row]) -> None:

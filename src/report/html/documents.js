@@ -143,8 +143,9 @@ function modulesPage(data, model, top, titles, symbols, bottom) {
                                      "joined: --format json has all of them." }) : null;
   const totals = h("div");
   view.onchange(() => totals.replaceChildren(top(tree)));
+  const caveats = (data.caveats || []).map((text) => h("p", { class: "lead" }, h("bdi", { text })));
   page.replaceChildren(...[heading(model, [...modelWords(model), sizeWords((data.report || data.diff || data.profile).bindings || data.diff && data.diff.head_bindings)]),
-                       totals, fields,
+                       ...caveats, totals, fields,
                        h("section", { "aria-label": "Picture" }, toolbar(view), breadcrumb(view), details(view),
                          pictures(view, titles), legend(view)),
                        table.box, joined, bottom(view), told].filter(Boolean));
@@ -165,24 +166,25 @@ function countPage(data) {
   data.title = fileName(report.model.path);
   const top = (tree) => {
     const of = (key) => (tree.quantity(key) ? tree.of(tree.root, tree.quantity(key)) : undefined);
-    const least = report.coverage.lower_bound ? "\u2265 " : "";
+    const known = (value, text) => knownText(knownOf(value, report.coverage.lower_bound), text);
     const [flops, macs, other, read, written] = ["flops", "macs", "other_flops", "bytes_read", "bytes_written"].map(of);
     const intensity = tree.intensity(tree.root);
     const [bound, estimate] = [report.totals.time_bound_zs, of("time_estimate_zs")];
     const saved = report.memory && big(report.memory.inference_peak_bytes);
     if (report.headline) {
-      return figures([[report.headline_name, show(flops === undefined ? macs : flops), `as ${report.convention} counts`],
+      const value = flops === undefined ? macs : flops, assumed = (report.assumptions || []).length > 0 && !report.coverage.lower_bound;
+      return figures([[report.headline_name, assumed ? knownText("assumed", show(value)) : known(value, show(value)), `as ${report.convention} counts`],
                       report.totals.params === null ? null : ["Parameters", si(big(report.totals.params))]]);
     }
     const int = of("int_ops");
     return figures([
-      ["FLOPs", least + show(flops), flops > 0n ? `2 \u00d7 MACs + ${show(other)} other` : null],
-      ["MACs", least + show(macs), int > 0n ? `${show(int)} integer operations` : null],
+      ["FLOPs", known(flops, show(flops)), flops > 0n ? `2 \u00d7 MACs + ${show(other)} other` : null],
+      ["MACs", known(macs, show(macs)), int > 0n ? `${show(int)} integer operations` : null],
       ["Parameters", show(of("params")), show(of("param_bytes"), "B")],
-      ["Bytes moved", show(sum([read, written]), "B"), `read ${show(read, "B")}, written ${show(written, "B")}`],
+      ["Bytes moved", known(sum([read, written]), show(sum([read, written]), "B")), `read ${show(read, "B")}, written ${show(written, "B")}`],
       ["FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
       bound === undefined ? null
-        : ["Time", `\u2265 ${time(big(bound))}`, `estimate ${time(estimate)}; ${report.roofline.device}, ${report.roofline.dtype}`],
+        : ["Time", knownText("atLeast", time(big(bound))), `estimate ${time(estimate)}; ${report.roofline.device}, ${report.roofline.dtype}`],
       saved ? ["Peak of activations", show(saved, "B"), "inference"] : null,
     ]);
   };
@@ -196,12 +198,14 @@ function memoryTables(memory, view) {
   const box = h("section");
   const sizes = sizeWords(memory.at);
   const draw = () => {
-    const at = (quantity) => (quantity ? show(Formula(quantity.expr)(view.tree.sizes), "B") : null);
-    const unknown = memory.unknown_saved > 0 ? "\u2265 " : "";
+    const at = (quantity, lowerBound = false) => {
+      const value = quantity ? Formula(quantity.expr)(view.tree.sizes) : null;
+      return quantity ? knownText(knownOf(value, lowerBound), show(value, "B")) : null;
+    };
     box.replaceChildren(h("h2", { text: "Memory" }), figures([
       ["Weights", show(big(memory.param_bytes), "B"), null],
-      ["Peak of inference", (memory.unknown_sizes > 0 ? "\u2265 " : "") + at(memory.inference_peak_bytes), memory.at_node ? `at ${memory.at_node}` : null],
-      ["Kept for training", unknown + at(memory.training_saved_bytes), "activations"],
+      ["Peak of inference", at(memory.inference_peak_bytes, memory.unknown_sizes > 0), memory.at_node ? `at ${memory.at_node}` : null],
+      ["Kept for training", at(memory.training_saved_bytes, memory.unknown_saved > 0), "activations"],
       ["Gradients", show(big(memory.gradient_bytes), "B"), null],
       ["Optimizer", show(big(memory.optimizer_bytes), "B"), memory.optimizer],
     ]), memory.alive.length === 0 ? "" : h("div", {}, h("h3", { text: `Alive at the peak${sizes ? `, at ${sizes}` : ""}` }),
@@ -232,10 +236,10 @@ function diffPage(data) {
     if (!q) return null;
     const [before, after] = [tree.of(tree.root, q, 0), tree.of(tree.root, q, 1)];
     if (before === null || after === null) return [q.title, "?", null];
-    const change = after - before;
-    const words = change === 0n ? "unchanged"
-                : `${change > 0n ? "+" : ""}${show(change, q.unit)}${before > 0n ? ` (${change > 0n ? "+" : ""}${percent(change, before)})` : ""}`;
-    return [q.title, show(after, q.unit), words];
+    const change = after - before, known = tree.knownChange(tree.root, q), plus = change > 0n ? "+" : "";
+    const words = change === 0n && known === "exact" ? "unchanged"
+                : `${knownText(known, plus + show(change, q.unit))}${before > 0n && known === "exact" ? ` (${plus}${percent(change, before)})` : ""}`;
+    return [q.title, knownText(tree.known(tree.root, q, 1), show(after, q.unit)), words];
   }));
   const facts = [...diff.facts, ...diff.inputs, ...diff.outputs];
   const declared = facts.length === 0 ? null
@@ -330,8 +334,9 @@ function comparePage(data) {
         draw();
         list.querySelector("[aria-pressed=true]").focus();
       } }, h("span", { class: "tool", text: tool.name }),
-         h("span", { class: "figure", text: value.length > 24 ? `${value.slice(0, 23)}\u2026` : value }),
-         h("span", { class: "muted", text: headline ? `${tool.unit === "mac" ? "MACs" : "FLOPs"}${tool.status === "assumed" ? " *" : ""}` : "" })));
+         h("span", { class: "figure", text: knownText(tool.status === "assumed" && value.length <= 24 ? "assumed" : "exact",
+                                              value.length > 24 ? `${value.slice(0, 23)}\u2026` : value) }),
+         h("span", { class: "muted", text: headline ? (tool.unit === "mac" ? "MACs" : "FLOPs") : "" })));
     }));
     way.replaceChildren(...waterfall(chosen));
   };
@@ -423,9 +428,10 @@ function mfuPage(data) {
   const missing = data.formulas.filter((formula) => !known.includes(formula));
   page.replaceChildren(...[
     heading({ path: data.model }, [sizeWords(data.bindings), `${data.devices} \u00d7 ${data.device || "device"}${data.dtype ? ` in ${data.dtype}` : ""}`]),
-    figures([["MFU", part(data.mfu), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
+    figures([["MFU", knownText(data.lower_bound ? "atLeast" : "exact", part(data.mfu)), data.lower_bound ? "at least: not all is counted" : `formula: ${data.counted}`],
              ["HFU", part(data.hfu), "with what is computed again"],
-             ["FLOPs a step", si(big(data.training_flops)), `forward ${si(big(data.forward_flops))}`],
+             ["FLOPs a step", knownText(knownOf(big(data.training_flops), data.lower_bound), si(big(data.training_flops))),
+              `forward ${knownText(knownOf(big(data.forward_flops), data.lower_bound), si(big(data.forward_flops)))}`],
              ["Step", `${number(data.step_seconds)} s`, data.grad_accumulation > 1 ? `${data.grad_accumulation} runs of the model` : null],
              ["Achieved", rate(data.achieved_flops_per_second), "per device"],
              ["Peak", rate(data.peak_flops_per_second), data.peak_source]]),
@@ -496,10 +502,11 @@ function sweepPage(data) {
                         names.length > 1 ? h("ul", { class: "legend" }, names.map(([family, text]) =>
                             h("li", {}, h("span", { class: `swatch ${family}` }), h("bdi", { text })))) : "");
   };
-  const cell = (value, key) => {
+  const cell = (value, key, lowerBound) => {
     const exact = big(value);
     if (value === null || value === undefined) return "\u2013";
-    return exact === null ? String(value.expr) : h("span", { title: digits(exact), text: show(exact, unit(key)) });
+    const lower = lowerBound && !key.startsWith("param");
+    return exact === null ? String(value.expr) : h("span", { title: digits(exact), text: knownText(knownOf(exact, lower), show(exact, unit(key))) });
   };
   const shown = ["flops", "macs", "bytes_read", "bytes_written", "time_bound_zs", "time_estimate_zs", "params"].filter((key) => keys.includes(key));
   page.replaceChildren(
@@ -510,7 +517,7 @@ function sweepPage(data) {
     h("section", {}, h("h2", { text: "Points" }),
       plainTable("Points", [...data.symbols.map((symbol) => [symbol, true]), ...shown.map((key) => [title(key), true])],
                  data.points.map((point) => [...data.symbols.map((symbol) => String(point.sizes[symbol])),
-                                             ...shown.map((key) => cell(point.totals[key], key))]))), told);
+                                             ...shown.map((key) => cell(point.totals[key], key, point.lower_bound))]))), told);
   draw();
 }
 

@@ -70,6 +70,19 @@ function show(value, unit) {
   const text = si(value);
   return unit === "B" && value !== null ? (/ [kMGTPE]$/.test(text) ? `${text}B` : `${text} B`) : text;
 }
+// How far a figure is known, as src/report/known.h has it: the only place of a page that decides how it is shown.
+const kKnownTexts = {
+  exact: (text) => text, assumed: (text) => `${text}*`, atLeast: (text) => `\u2265 ${text}`, atMost: (text) => `\u2264 ${text}`,
+  counted: (text) => `${text} counted`, nothing: () => "unknown",
+};
+const knownText = (known, text) => kKnownTexts[known](text);
+// Of a figure of which a part is not counted, if `lowerBound` is true.
+const knownOf = (value, lowerBound) => (!lowerBound ? "exact" : value === 0n ? "nothing" : "atLeast");
+function knownOfChange(base, head) {
+  if (base === "nothing" || head === "nothing") return "nothing";
+  if (base === "exact") return head;
+  return head === "exact" ? "atMost" : "counted";
+}
 // "96.6 %"
 function percent(part, whole) {
   if (part === null || whole === null || whole === 0n) return "\u2013";

@@ -8,7 +8,7 @@ function profileColumns(view) {
   const add = (key, title, value, text) => columns.set(key, { title, value, text: (v) => (v === null ? "\u2013" : text(v)), number: true });
   const works = (node) => tree.of(node, tree.quantity("flops")) > 0n;
   for (const q of tree.quantities) {
-    columns.set(q.key, { title: q.title, value: (node) => tree.of(node, q), text: (v) => show(v, q.unit), q });
+    columns.set(q.key, { title: q.title, value: (node) => tree.of(node, q), text: (v) => show(v, q.unit), q, known: (node) => tree.known(node, q) });
     if (q.key === "time_zs") add("time_share", "time %", (node) => tree.shares(node)[0], part);
     if (q.key !== "flops") continue;
     add("flops_share", "FLOPs %", (node) => tree.shares(node)[1], part);
@@ -41,7 +41,7 @@ function profileFigures(profile) {
     runs.wall_ns ? ["Run", nanoseconds(runs.wall_ns.median), spread(runs.wall_ns)] : null,
     ["Kernels", nanoseconds(runs.kernels_ns.median), spread(runs.kernels_ns)],
     runs.outside_ns === null ? null : ["Outside kernels", nanoseconds(runs.outside_ns), null],
-    ["FLOPs a run", (work.lower_bound ? "\u2265 " : "") + si(executed),
+    ["FLOPs a run", knownText(knownOf(executed, work.lower_bound), si(executed)),
      executed === big(totals.counted_flops) ? "as counted" : `${si(big(totals.counted_flops))} counted`],
     ["Achieved", rate === null ? "?" : flopRate(rate), "over a run"],
     peak && rate !== null ? ["Of the peak", `${number(100 * rate / peak.flops_per_second)} %`, flopRate(peak.flops_per_second)] : null,

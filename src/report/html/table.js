@@ -36,22 +36,26 @@ class TreeTable {
       const of = (side) => (node) => view.tree.of(node, view.quantity, side);
       const change = (node) => sum([of(1)(node), of(0)(node) === null ? null : -of(0)(node)]);
       const text = (value) => show(value, view.unit());
-      columns.set("base", { title: "base", value: of(0), text });
-      columns.set("head", { title: "head", value: of(1), text });
-      columns.set("change", { title: "change", value: change, signed: true,
+      const known = (side) => (node) => view.tree.known(node, view.quantity, side);
+      const knownChange = (node) => view.tree.knownChange(node, view.quantity);
+      columns.set("base", { title: "base", value: of(0), text, known: known(0) });
+      columns.set("head", { title: "head", value: of(1), text, known: known(1) });
+      columns.set("change", { title: "change", value: change, signed: true, known: knownChange,
                               text: (value) => (value > 0n ? "+" : "") + text(value) });
       columns.set("percent", { title: "%", value: change, signed: true, text: (value, node) => {
         const base = of(0)(node);
-        if (value === 0n) return "";
+        if (value === 0n || knownChange(node) === "nothing") return "";
         return base === 0n ? "new" : of(1)(node) === 0n ? "gone" : `${value > 0n ? "+" : ""}${percent(value, base)}`;
       } });
       return columns;
     }
     for (const q of view.quantities) {
-      columns.set(q.key, { title: q.title, value: (node) => view.tree.of(node, q), text: (v) => show(v, q.unit), q });
+      columns.set(q.key, { title: q.title, value: (node) => view.tree.of(node, q), text: (v) => show(v, q.unit), q,
+                           known: (node) => view.tree.known(node, q) });
       if (q !== view.tree.quantities[0]) continue;
-      columns.set("share", { title: "share", value: (node) => view.tree.of(node, view.quantity),
-                             text: (v) => percent(v, view.tree.of(view.tree.root, view.quantity)) });
+      columns.set("share", { title: "share", share: true, value: (node) => view.tree.of(node, view.quantity),
+                             text: (v, node) => (v === null || view.tree.known(node, view.quantity) === "nothing" ? "\u2013"
+                               : percent(v, view.tree.of(view.tree.root, view.quantity))) });
     }
     columns.set("intensity", { title: "FLOP/byte", value: (node) => view.tree.intensity(node), number: true,
                                text: (v) => (v === null ? "\u2013" : number(v)) });
@@ -166,10 +170,11 @@ class TreeTable {
     const cells = [...this.columns].filter(([key]) => this.chosen.has(key)).map(([, column]) => {
       const value = column.value(node);
       const formula = value === null && column.q ? view.tree.formulaOf(node, column.q) : null;
-      const mark = node.atLeast && column.q ? "\u2265 " : "";
+      const lacks = value === null && column.q && view.tree.lacks(node, column.q);
+      const shown = () => knownText(column.known ? column.known(node) : "exact", column.text(value, node));
       return h("td", { role: "gridcell", class: `number${column.signed && value ? ` ${signOf(value)}` : ""}`,
                        title: value === null ? formula : column.number ? null : digits(value),
-                       text: value === null && !column.number ? "?" : mark + column.text(value, node) });
+                       text: lacks ? "\u2013" : value === null && !column.number && !column.share ? "?" : shown() });
     });
     return h("tr", { role: "row", "data-id": node.id, tabindex: -1, "aria-level": node.depth + 1,
                      "aria-expanded": inside ? String(open) : null,

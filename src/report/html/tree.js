@@ -6,7 +6,7 @@ const kMostUnfolded = 10000;  // rows, at once
 // The rows of src/report/html_tree.h as nodes, and their figures at the sizes of the page.
 class Tree {
   constructor(data) {
-    this.quantities = data.tree.quantities.map(([key, title, unit], index) => ({ key, title, unit, index }));
+    this.quantities = data.tree.quantities.map(([key, title, unit, weights], index) => ({ key, title, unit, index, weights: weights === 1 }));
     this.profile = data.profile || null;
     this.formulas = data.tree.formulas.map((text) => ({ text, of: null }));
     this.amounts = data.tree.amounts;
@@ -14,9 +14,9 @@ class Tree {
     this.rowsJoined = data.tree.rows_joined;
     const open = [];
     for (const row of data.tree.rows) {
-      const [depth, kind, name, last, times, type, nodes, atLeast, status, ...sides] = row;
+      const [depth, kind, name, last, times, type, nodes, lower, status, ...sides] = row;
       const node = { id: this.nodes.length, depth, kind: kKinds[kind], name, last: last || name, times,
-                     type: data.tree.types[type], nodes, atLeast: atLeast === 1, status, sides,
+                     type: data.tree.types[type], nodes, lower, status, sides,
                      parent: open[depth - 1] || null, children: [] };
       node.label = depth === 0 ? node.type || data.title : node.kind === "operator" ? node.name || node.type : label(node);
       node.path = pathOf(node);
@@ -47,6 +47,7 @@ class Tree {
   // Of one of the modules that the node stands for.
   one(node, quantity, side = 0) {
     if (quantity.parts) return sum(quantity.parts.map((part) => this.one(node, part, side)));
+    if (this.lacks(node, quantity)) return null;
     return this.value(this.amounts[node.sides[side]][quantity.index]);
   }
   // Of all that it stands for, in the model.
@@ -54,8 +55,19 @@ class Tree {
     const one = this.one(node, quantity, side);
     return one === null ? null : one * node.all;
   }
+  // A weight belongs to a module, not to one of its operators.
+  lacks(node, quantity) {
+    return quantity.weights === true && node.kind === "operator";
+  }
+  // How far `value`, the figure of a node, is known.
+  known(node, quantity, side = 0, value = this.of(node, quantity, side)) {
+    return knownOf(value, !quantity.weights && quantity.key !== "time_zs" && ((node.lower >> side) & 1) === 1);
+  }
+  knownChange(node, quantity) {
+    return knownOfChange(this.known(node, quantity, 0), this.known(node, quantity, 1));
+  }
   formulaOf(node, quantity, side = 0) {
-    return quantity.parts ? null : this.formulas[this.amounts[node.sides[side]][quantity.index]].text;
+    return quantity.parts || this.lacks(node, quantity) ? null : this.formulas[this.amounts[node.sides[side]][quantity.index]].text;
   }
   quantity(key) {
     return this.quantities.find((q) => q.key === key);
@@ -320,14 +332,16 @@ class View {
   words(node) {
     const last = this.two ? 1 : 0;
     const value = this.of(node, last), whole = this.of(this.tree.root, last);
-    const least = node.atLeast ? "at least " : "";
-    const words = [`${least}${show(value, this.unit())} ${this.unit() ? "" : this.quantity.title}`.trim(),
-                   percent(value, whole)];
+    if (this.tree.lacks(node, this.quantity)) return `no ${this.quantity.title} by operator`;
+    const known = this.tree.known(node, this.quantity, last, value);
+    const words = [`${knownText(known, show(value, this.unit()))} ${this.unit() ? "" : this.quantity.title}`.trim(),
+                   known === "nothing" ? "" : percent(value, whole)].filter(Boolean);
     if (this.two) {
       const base = this.of(node, 0);
       if (base !== null && value !== null) {
-        words.push(value === base ? "unchanged"
-                                  : `${value > base ? "+" : ""}${show(value - base, this.unit())} against the base`);
+        const change = this.tree.knownChange(node, this.quantity);
+        words.push(value === base && change === "exact" ? "unchanged"
+          : `${knownText(change, `${value > base ? "+" : ""}${show(value - base, this.unit())}`)} against the base`);
       }
     }
     return words.join(", ");
