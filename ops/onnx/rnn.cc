@@ -256,10 +256,22 @@ constexpr OpExample kGruExamples[] = {
 //   Ct = ft . Ct-1 + it . ct
 //   Ht = ot . h(Ct)
 
+// The dynamo exporter writes an LSTM with proj_size as one of proj_size units, without the weights
+// that do not fit. Its cell state shows it.
+absl::Status CheckCellState(const NodeView& n, const Layer& layer) {
+  const absl::Status status = CheckShape(n, 6, "initial_c", StateShape(layer));
+  if (status.ok() || !n.HasInput(5) || !CheckShape(n, 5, "", StateShape(layer)).ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(
+      status.message(),
+      "; the cell state of an LSTM with proj_size is wider, but ONNX has no such LSTM: its weights "
+      "are not in the file, and ONNX Runtime does not run it. Export it without proj_size, or as "
+      "a loop of Linear"));
+}
+
 absl::StatusOr<Facts> InferLstm(const NodeView& n) {
   ASSIGN_OR_RETURN(const Layer layer, ReadLayer(n, 4));
   RETURN_IF_ERROR(CheckShape(n, 5, "initial_h", StateShape(layer)));
-  RETURN_IF_ERROR(CheckShape(n, 6, "initial_c", StateShape(layer)));
+  RETURN_IF_ERROR(CheckCellState(n, layer));
   RETURN_IF_ERROR(CheckShape(n, 7, "P", {layer.directions, 3 * layer.hidden}));
   return LayerOutputs(n, layer, 2);
 }

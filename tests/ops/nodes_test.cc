@@ -355,6 +355,11 @@ TEST(NodesTest, OfShapes) {
        "frame_length is decided at run time"},
       {"(float[7,3] x) => (float[A,B] y, float[C,D] z) { y, z = Split<num_outputs = 3>(x) }",
        "num_outputs differs: 3 vs 2"},
+      // What the dynamo exporter makes of LSTM(4, 6, proj_size=3). ONNX Runtime: "Input initial_c
+      // must have shape {1,2,3}. Actual:{1,2,6}".
+      {"(float[5,2,4] x, float[1,12,4] w, float[1,12,3] r, float[1,24] b, float[1,2,3] h, "
+       "float[1,2,6] c) => (float[A,B,C,D] y) { y = LSTM<hidden_size = 3>(x, w, r, b, , h, c) }",
+       "an LSTM with proj_size is wider, but ONNX has no such LSTM"},
       {"(float[7,3] x) => (float[A,B] y, float[C,D] z) { y, z = Split<num_outputs = 2>(x) }",
        ": [4, 3] [3, 3]"},
   });
