@@ -363,24 +363,31 @@ std::string UnboundedText(const Report& report) {
 }
 
 // The least and the most work that sizes inside the model allow, at the inputs' sizes of the title.
+// Nothing if no total depends on such sizes.
+std::vector<std::string> RangeTexts(const Report& report, bool exact) {
+  const Ranges ranges(report);
+  std::vector<std::string> texts;
+  for (const Quantity& q : kQuantities) {
+    if (q.value != &Amounts::flops && q.value != &Amounts::macs) continue;
+    std::string text = RangeOf(report, ranges, q, exact);
+    if (!text.empty()) texts.push_back(std::move(text));
+  }
+  if (texts.empty()) return texts;
+  std::string unbounded = UnboundedText(report);
+  if (!unbounded.empty()) texts.push_back(std::move(unbounded));
+  if (report.undecided_branches > 0) {
+    texts.push_back(
+        absl::StrCat("with the larger branch of ", Plural(report.undecided_branches, "If node")));
+  }
+  return texts;
+}
+
 void AddRange(const Report& report, const ViewOptions& options, std::vector<LabelledLine>* lines) {
   const std::string inside = SizesInsideText(report);
   if (inside.empty()) return;
-  const Ranges ranges(report);
-  LabelledLine line = {"range", {}};
-  for (const Quantity& q : kQuantities) {
-    if (q.value != &Amounts::flops && q.value != &Amounts::macs) continue;
-    std::string text = RangeOf(report, ranges, q, options.exact);
-    if (!text.empty()) line.texts.push_back(std::move(text));
-  }
+  LabelledLine line = {"range", RangeTexts(report, options.exact)};
   if (line.texts.empty()) return;
   line.texts.push_back(absl::StrCat("from ", inside));
-  std::string unbounded = UnboundedText(report);
-  if (!unbounded.empty()) line.texts.push_back(std::move(unbounded));
-  if (report.undecided_branches > 0) {
-    line.texts.push_back(
-        absl::StrCat("with the larger branch of ", Plural(report.undecided_branches, "If node")));
-  }
   if (!report.upper_bounds) line.texts.push_back("(--upper counts at the upper bounds)");
   lines->push_back(std::move(line));
 }
@@ -635,13 +642,17 @@ std::string ShownSizes(const Report& report) {
 
 std::vector<std::string> Caveats(const Report& report) {
   std::vector<std::string> texts;
-  if (const std::string inside = SizesInsideText(report); !inside.empty()) {
-    std::vector<LabelledLine> lines;
-    AddRange(report, {}, &lines);
-    texts.push_back(absl::StrCat("at ", ShownSizes(report), lines.empty() ? "" : ": ",
-                                 lines.empty() ? "" : absl::StrJoin(lines[0].texts, "; ")));
+  if (!SizesInsideText(report).empty()) {
+    const std::string range = absl::StrJoin(RangeTexts(report, /*exact=*/false), "; ");
+    texts.push_back(
+        absl::StrCat("Figures are at ", ShownSizes(report), range.empty() ? "" : ": ", range));
   }
-  if (report.totals.lower_bound) texts.push_back(CoverageText(report));
+  if (report.totals.lower_bound) {
+    const int64_t unknown = report.coverage.unknown;
+    texts.push_back(absl::StrCat(unknown > 0 ? Plural(unknown, "node") : "a part",
+                                 unknown > 1 ? " are" : " is",
+                                 " not counted: figures are lower bounds"));
+  }
   if (!report.tool) return texts;
   for (const std::string& text : report.tool->assumptions) {
     texts.push_back(absl::StrCat(KnownText(Known::kAssumed, "assumed"), ": ", text));

@@ -116,7 +116,7 @@ const Writer kWriters[] = {
     {"json", [](const Report& r) { return ToJson(r); }, "\"lower_bound\": false",
      "\"lower_bound\": true", "\"lower_bound\": true"},
     {"page", [](const Report& r) { return ToHtml(r, {}); }, "\"caveats\": []",
-     "1 not counted: totals are lower bounds", "1 not counted: totals are lower bounds"},
+     "1 node is not counted: figures", "1 node is not counted: figures"},
     {"perfetto", [](const Report& r) { return ToPerfetto(r, {}); }, "FLOPs of",
      "(a part is not counted)", "(a part is not counted)"},
 };

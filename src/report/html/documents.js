@@ -182,7 +182,7 @@ function countPage(data) {
       ["MACs", known(macs, show(macs)), int > 0n ? `${show(int)} integer operations` : null],
       ["Parameters", show(of("params")), show(of("param_bytes"), "B")],
       ["Bytes moved", known(sum([read, written]), show(sum([read, written]), "B")), `read ${show(read, "B")}, written ${show(written, "B")}`],
-      ["FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
+      report.coverage.lower_bound ? null : ["FLOP/byte", intensity === null ? "\u2013" : number(intensity), null],
       bound === undefined ? null
         : ["Time", knownText("atLeast", time(big(bound))), `estimate ${time(estimate)}; ${report.roofline.device}, ${report.roofline.dtype}`],
       saved ? ["Peak of activations", show(saved, "B"), "inference"] : null,

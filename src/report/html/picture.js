@@ -116,7 +116,8 @@ class Icicle {
       const top = fit(name + times, room, "12.5px");
       this.texts.append(s("text", { class: `name${shade}`, x: x + 6, y: y + (tall ? 18 : 16), text: top }));
       if (tall && top !== "") {
-        const figure = `${share}  \u00b7  ${show(value, view.unit())}`;
+        const known = view.tree.known(node, view.quantity, this.side, value);
+        const figure = `${share}  \u00b7  ${knownText(known, show(value, view.unit()))}`;
         const below = measure(figure, "11.5px") <= room ? figure : fit(share, room, "11.5px");
         if (!below.endsWith("\u2026")) {
           this.texts.append(s("text", { class: `share${shade}`, x: x + 6, y: y + 33, text: below }));
