@@ -18,6 +18,7 @@
 #include "src/resolve/inline_calls.h"
 #include "src/resolve/resolve.h"
 #include "src/resolve/ties.h"
+#include "src/symbolic/parse.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -58,14 +59,18 @@ void NoteMostDims(Inference* inference) {
   }
 }
 
-// The symbols that are dimensions of the model's inputs.
+// The symbols that are dimensions of the model's inputs, or in formulas of such: "min(past, 63)".
 absl::flat_hash_set<std::string> InputSymbols(const ModelData& model) {
   absl::flat_hash_set<std::string> symbols;
   for (ValueId id : model.graphs[0].inputs) {
     const DeclaredType* type = model.value(id).declared;
     if (type == nullptr) continue;
     for (const DeclaredDim& dim : type->dims) {
-      if (dim.size < 0) symbols.insert(FileSymbol(dim.name));
+      if (dim.size >= 0) continue;
+      symbols.insert(FileSymbol(dim.name));
+      const absl::StatusOr<Expr> formula = ParseExpr(dim.name);
+      if (!formula.ok()) continue;
+      for (std::string& symbol : formula->Symbols()) symbols.insert(std::move(symbol));
     }
   }
   return symbols;

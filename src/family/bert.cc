@@ -165,9 +165,11 @@ void BuildMaskedHead(GraphBuilder* b, Tensor x, const BertShape& s, const Tensor
   x = Activate(b, Linear(b, x, "dense", h, h, true), bert ? s.encoder.activation : "gelu");
   x = LayerNorm(b, x, bert ? "LayerNorm" : "layer_norm", h);
   transform.reset();
-  x = table.empty() ? Linear(b, x, "decoder", h, s.vocab, false)
-                    : TiedLinear(b, x, "decoder", table);
-  x = Add(b, x, b->Weight("bias", {s.vocab}));
+  // The head has a bias as well as its layer. Tied, they are one; if not, that of the head is
+  // added to nothing.
+  const Tensor bias = b->Weight("bias", {s.vocab});
+  x = table.empty() ? Linear(b, x, "decoder", h, s.vocab, true)
+                    : Add(b, TiedLinear(b, x, "decoder", table), bias);
   b->Output("logits", x, b->dtype(), {"batch", "seq", s.vocab});
 }
 

@@ -26,15 +26,14 @@ BlipVision ReadBlipVision(const Config& config) {
   return {ReadImage(config, 384, 16), ReadEncoder(config, 768, 12, 12, 3072, "gelu")};
 }
 
-BertShape ReadBlipText(const Config& config) {
+// `seen_width`: of what a decoder looks at.
+BertShape ReadBlipText(const Config& config, int64_t seen_width) {
   BertShape s;
   s.prefix = "BlipText";
   s.vocab = config.Size("vocab_size", 30524);
   s.positions = config.Size("max_position_embeddings", 512);
   s.encoder = ReadEncoder(config, 768, 8, 12, 3072, "gelu");
-  if (config.Flag("is_decoder", true)) {
-    s.other_width = config.Size("encoder_hidden_size", s.encoder.hidden);
-  }
+  if (config.Flag("is_decoder", true)) s.other_width = seen_width;
   return s;
 }
 
@@ -97,13 +96,13 @@ void BuildBlipTowers(GraphBuilder* b, const Tensor& pixels, const Tensor& ids,
 absl::StatusOr<std::string> BuildBlip(const Config& config) {
   const Config text_config = config.Child("text_config");
   const BlipVision vision = ReadBlipVision(config.Child("vision_config"));
-  const BertShape text = ReadBlipText(text_config);
+  const BertShape text = ReadBlipText(text_config, vision.encoder.hidden);
   const std::string root =
       config.RequireArchitecture({"BlipForConditionalGeneration", "BlipModel"});
   const bool captions = root == "BlipForConditionalGeneration";
   const int64_t width = captions ? 0 : config.Size("projection_dim", 512);
-  if (captions && text.other_width != vision.encoder.hidden) {
-    text_config.Fault("encoder_hidden_size", "is not the hidden_size of the vision model");
+  if (captions && text.other_width == 0) {
+    text_config.Fault("is_decoder", "is false, and captions are written by a decoder");
   }
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;
@@ -133,7 +132,7 @@ absl::StatusOr<std::string> BuildBlipVisionModel(const Config& config) {
 }
 
 absl::StatusOr<std::string> BuildBlipTextModel(const Config& config) {
-  const BertShape s = ReadBlipText(config);
+  const BertShape s = ReadBlipText(config, config.Size("encoder_hidden_size", 768));
   const std::string root = config.RequireArchitecture({"BlipTextModel"});
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;

@@ -173,11 +173,17 @@ Tensor Normalize(GraphBuilder* b, const Tensor& x) {
 
 namespace {
 
+// How many tokens a layer's cache holds. A new token looks back at the others of its window, and
+// the cache keeps only them (transformers' DynamicSlidingWindowLayer).
+std::string PastLength(const AttentionShape& shape) {
+  return shape.window > 1 ? absl::StrCat("min(past, ", shape.window - 1, ")") : "past";
+}
+
 // Keys or values of a layer that a decoder's cache holds.
 Tensor Past(GraphBuilder* b, const AttentionShape& shape, const char* what, int64_t dim) {
   const std::string name =
       absl::StrCat("past_key_values.", *shape.cache, ".", shape.cache_part, what);
-  return b->Input(name, b->dtype(), {"batch", shape.kv_heads, "past", dim});
+  return b->Input(name, b->dtype(), {"batch", shape.kv_heads, PastLength(shape), dim});
 }
 
 }  // namespace
@@ -197,8 +203,9 @@ Tensor Attention(GraphBuilder* b, const Tensor& q, const Tensor& k, const Tensor
     const std::string name = absl::StrCat(*shape.cache, ".", shape.cache_part, what);
     inputs.push_back(Past(b, shape, what, dim));
     outputs.push_back(absl::StrCat("present.", name));
-    b->DeclareOutput(outputs.back(), b->dtype(),
-                     {"batch", shape.kv_heads, absl::StrCat("past + ", shape.new_tokens), dim});
+    b->DeclareOutput(
+        outputs.back(), b->dtype(),
+        {"batch", shape.kv_heads, absl::StrCat(PastLength(shape), " + ", shape.new_tokens), dim});
   }
   b->AssumeDim("past", 0);
   return b->Ops("Attention", inputs, outputs, attrs)[0];

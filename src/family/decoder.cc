@@ -191,7 +191,12 @@ void ReadHeadDim(const Config& config, std::optional<int64_t> otherwise, Decoder
 }
 
 void ReadWindows(const Config& config, int64_t window, DecoderShape* s) {
+  constexpr int64_t kLeast = 3;  // a past of 1 or none, as a smaller one keeps, has no formula
   const auto layers = static_cast<size_t>(s->layers);
+  if (window < kLeast) {
+    config.Fault("sliding_window",
+                 absl::StrCat("is ", window, ": known are ", kLeast, " and more"));
+  }
   s->windows.assign(layers, window);
   const std::optional<std::vector<std::string>> types = config.Texts("layer_types");
   if (!types) return;
@@ -236,7 +241,7 @@ void BuildDecoder(GraphBuilder* b, const DecoderShape& s, bool with_head) {
   Tensor x, table;
   {
     std::optional<Scope> model;
-    if (with_head) model.emplace(b, "model", absl::StrCat(s.prefix, "Model"));
+    if (with_head) model.emplace(b, "model", s.ModelClass());
     x = Embedding(b, ids, "embed_tokens", s.vocab, s.hidden, &table);
     if (s.scaled_input) {
       Tensor scale = b->Floats({1});
@@ -259,8 +264,7 @@ void BuildDecoder(GraphBuilder* b, const DecoderShape& s, bool with_head) {
 
 absl::StatusOr<std::string> DecoderModel(const Config& config, const DecoderShape& s) {
   const std::string full = absl::StrCat(s.prefix, "ForCausalLM");
-  const std::string architecture =
-      config.RequireArchitecture({full, absl::StrCat(s.prefix, "Model")});
+  const std::string architecture = config.RequireArchitecture({full, s.ModelClass()});
   const bool with_head = architecture == full;
   const DType dtype = config.Precision();
   if (!config.notes().status.ok()) return config.notes().status;

@@ -21,7 +21,8 @@ struct LatentAttention {
 };
 
 struct DecoderShape {
-  std::string prefix;  // of the classes: "Llama"
+  std::string prefix;          // of the classes: "Llama"
+  const char* body = "Model";  // behind it, of the class without a head
   int64_t vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0;
   int64_t head_dim = 0, rotary_dim = 0;
   std::string activation;
@@ -39,6 +40,8 @@ struct DecoderShape {
   std::vector<bool> has_experts;
   ExpertShape experts = {};
   int64_t shared_intermediate = 0;  // of the shared expert; 0: there is none
+
+  std::string ModelClass() const { return prefix + body; }
 };
 
 // The keys that all of them have, with these defaults.

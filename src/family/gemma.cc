@@ -54,6 +54,7 @@ absl::StatusOr<std::string> BuildGemma3(const Config& config) {
   DecoderShape s =
       ReadGemma(config, "Gemma3",
                 {262208, 2304, 9216, 26, 8, 4, "hidden_activation", "gelu_pytorch_tanh", true});
+  s.body = "TextModel";
   s.sandwich = true;
   s.head_norms = true;
   s.attention_softcap = Cap(config, "attn_logit_softcapping", 0);

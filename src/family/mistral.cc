@@ -9,7 +9,9 @@ namespace onnxflops::family {
 absl::StatusOr<std::string> BuildMistral(const Config& config) {
   DecoderShape s = ReadDecoder(config, "Mistral", {32000, 4096, 14336, 32, 32, 8});
   ReadHeadDim(config, std::nullopt, &s);
-  if (config.Has("sliding_window")) ReadWindows(config, config.Size("sliding_window", 1), &s);
+  constexpr int64_t kWindow = 4096;
+  if (!config.HasNull("sliding_window"))
+    ReadWindows(config, config.Size("sliding_window", kWindow), &s);
   return DecoderModel(config, s);
 }
 

@@ -29,8 +29,8 @@ class InputBinder {
   absl::StatusOr<std::vector<BoundInput>> Bind();
 
  private:
-  // Gives every dimension of the inputs its name. Those that stand alone come first, so that
-  // "past + seq" is known as a sum wherever it stands.
+  // Gives every dimension of the inputs its name. Those that stand alone come first, and then those
+  // of "min(past, 63)", so that "past + seq" is known as a sum wherever it stands.
   void NameDims();
   absl::StatusOr<Fact> FactOfInput(const Value& value);
   absl::StatusOr<Fact> FactOfDeclared(const DeclaredType& type, absl::string_view name);
@@ -230,6 +230,9 @@ void InputBinder::NameDims() {
   for_each([&](const DeclaredDim& dim, absl::string_view input, int axis) {
     if (dim.name.empty() || IdentifierLength(dim.name) < dim.name.size()) return;
     symbols_.InputDim(symbols_.NameOf(dim, input, axis), input, axis);
+  });
+  for_each([&](const DeclaredDim& dim, absl::string_view input, int axis) {
+    symbols_.InputDimAtMost(dim.name, input, axis);
   });
 }
 

@@ -5,7 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "src/base/limits.h"
 #include "src/base/utf8.h"
 #include "src/symbolic/parse.h"
@@ -85,6 +87,18 @@ Expr SymbolTable::InputDim(const std::string& name, absl::string_view input, int
   if (origins_.try_emplace(name, origin).second) order_.push_back(name);
   BoundTo(name);
   return Expr::Symbol(name, 1);
+}
+
+void SymbolTable::InputDimAtMost(absl::string_view text, absl::string_view input, int axis) {
+  if (!absl::ConsumePrefix(&text, "min(")) return;
+  const size_t length = IdentifierLength(text);
+  const absl::string_view name = text.substr(0, length);
+  int64_t most = 0;
+  if (length == 0 || !absl::ConsumePrefix(&(text = text.substr(length)), ",") ||
+      !absl::ConsumeSuffix(&text, ")") || !absl::SimpleAtoi(text, &most)) {
+    return;
+  }
+  InputDim(FileSymbol(name), input, axis);
 }
 
 std::optional<Expr> SymbolTable::FormulaOfDim(absl::string_view text) const {

@@ -38,6 +38,9 @@ class SymbolTable {
   // The symbol of an input's dimension, also if it is bound; the same name again is the same
   // symbol.
   Expr InputDim(const std::string& name, absl::string_view input, int axis);
+  // The symbol of a dimension that is one up to a number, "min(past, 63)": it need not stand alone
+  // as well. Nothing for other texts.
+  void InputDimAtMost(absl::string_view text, absl::string_view input, int axis);
   // "past + seq" is the sum of two dimensions of inputs where both stand alone as well; nullopt
   // for a name like any other. Nothing is bound in it.
   std::optional<Expr> FormulaOfDim(absl::string_view text) const;

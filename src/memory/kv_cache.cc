@@ -35,6 +35,16 @@ std::optional<std::string> SymbolOf(const Expr& dim) {
   return symbols[0];
 }
 
+// The symbol of a dimension that is as long as a past, or as its end that a window leaves:
+// "past", "min(past, 63)".
+std::optional<std::string> LengthSymbolOf(const Expr& dim) {
+  std::vector<std::string> symbols = dim.Symbols();
+  if (symbols.size() != 1) return std::nullopt;
+  const Expr symbol = Expr::Symbol(symbols[0], 1);
+  if (Min(dim, symbol) != dim) return std::nullopt;
+  return symbols[0];
+}
+
 struct DecoderInput {
   std::string name;  // in small letters
   absl::string_view written;
@@ -108,10 +118,10 @@ class DecoderFinder {
       if (!IsPast(input) || absl::StrContains(input.name, "encoder")) continue;
       any = true;
       for (int i = 0; i < input.shape.rank(); ++i) {
-        const std::optional<std::string> symbol = SymbolOf(input.shape[i]);
+        const std::optional<std::string> symbol = LengthSymbolOf(input.shape[i]);
         if (symbol && input.shape[i] != batch_ &&
             absl::StrContains(absl::AsciiStrToLower(*symbol), "past")) {
-          found_.length = input.shape[i];
+          found_.length = Expr::Symbol(*symbol, 1);
           return absl::OkStatus();
         }
       }
@@ -149,8 +159,12 @@ class DecoderFinder {
     ASSIGN_OR_RETURN(const Expr open, BytesOf(*input.fact));
     const Expr bytes = open.Substitute(found_.known);
     const auto& dims = input.shape.dims();
+    const std::optional<std::string> length = SymbolOf(found_.length);
+    const auto is_length = [&](const Expr& dim) {
+      return dim == found_.length || (length && LengthSymbolOf(dim) == length);
+    };
     const bool grows = !absl::StrContains(input.name, "encoder") &&
-                       std::find(dims.begin(), dims.end(), found_.length) != dims.end();
+                       std::any_of(dims.begin(), dims.end(), is_length);
     if (grows) ++found_.tensors;
     (grows ? bytes_ : fixed_bytes_).Add(bytes);
     return absl::OkStatus();

@@ -45,7 +45,7 @@ Json ReadTruth(const char* file) {
 const std::map<std::string, Json>& Models() {
   static const auto& models = *new std::map<std::string, Json>([] {
     std::map<std::string, Json> all;
-    for (const char* file : {"truth.json", "more.json", "open_clip.json"}) {
+    for (const char* file : {"truth.json", "more.json", "drawn.json", "open_clip.json"}) {
       const Json read = ReadTruth(file);
       for (const auto& [name, model] : read.items()) all[name] = model;
     }
@@ -198,7 +198,8 @@ TEST(FamilyErrorTest, NonsenseIsAnErrorThatNamesTheKey) {
       {R"({"model_type": "gemma2", "layer_types": ["full_attention"]})", "1 entries for 26 layers"},
       {R"({"model_type": "llava", "text_config": {"model_type": "bert"}})", "only llama is known"},
       {R"({"model_type": "blip", "text_config": {"is_decoder": false}})",
-       "encoder_hidden_size is not the hidden_size of the vision model"},
+       "text_config.is_decoder is false, and captions are written by a decoder"},
+      {R"({"model_type": "mistral", "sliding_window": 2})", "is 2: known are 3 and more"},
       {R"({"embed_dim": 768, "text_cfg": {}, "vision_cfg": {"timm_model_name": "convnext_base",
            "timm_pool": "", "timm_proj": "none"}})",
        "vision_cfg.timm_proj is none, and the image is not embed_dim wide"},
@@ -321,6 +322,30 @@ TEST(FamilyTest, StepsOfDecodingAreThoseOfTheReference) {
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_EQ(2 * report->columns[0].totals.macs.literal(), row["flops"].get<int64_t>());
   }
+}
+
+// A layer with a window attends to the window alone, and keeps no more of it than the next token
+// sees.
+TEST(FamilyTest, StepsAndCachesOfDrawnDecodersAreThoseOfTheReference) {
+  int steps = 0;
+  for (const auto& [name, truth] : Models()) {
+    for (const Json& point : truth["points"]) {
+      if (!point.contains("cache_bytes")) continue;
+      SCOPED_TRACE(absl::StrCat(name, " ", point["dims"].dump()));
+      const absl::StatusOr<Model> model = LoadConfig(truth["config"].dump(), name);
+      ASSERT_TRUE(model.ok()) << model.status();
+      Bindings sizes = DimsOf(point["dims"]);
+      ServingRequest request;
+      request.decode = {sizes["seq"], sizes["past"]};
+      const auto report = CountServing(*model, {.bindings = {{"batch", sizes["batch"]}}}, request);
+      ASSERT_TRUE(report.ok()) << report.status();
+      const ServingColumn& column = report->columns[0];
+      EXPECT_EQ(2 * column.totals.macs.literal(), point["flops"].get<int64_t>());
+      EXPECT_EQ(column.cache_bytes->literal(), point["cache_bytes"].get<int64_t>());
+      ++steps;
+    }
+  }
+  EXPECT_EQ(steps, 15 * 3 * 5);
 }
 
 TEST(FamilyTest, TheDecodersLengthIsTheTextsWhereOnlyThatIsSet) {
