@@ -27,6 +27,9 @@ struct SymbolOrigin {
   // What it is at most, in sizes of inputs; nullopt where no bound is known. Of an input's
   // dimension none is.
   std::optional<Expr> at_most;
+  // Of what covers a decoder's past and its new tokens, as its mask does: the sum of both. A size
+  // that is assumed is this.
+  std::optional<Expr> sum;
 };
 
 }  // namespace onnxflops

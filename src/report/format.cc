@@ -183,6 +183,11 @@ Bindings ReferenceSizes(const Report& report) {
     if (batch || !s.at_most) continue;
     if (const auto most = s.at_most->AsInt64()) sizes[s.name] = std::min<int64_t>(128, *most);
   }
+  for (const SymbolOrigin& s : report.symbols) {
+    if (!s.sum) continue;
+    const absl::StatusOr<absl::int128> size = s.sum->Evaluate(sizes);
+    if (size.ok()) sizes[s.name] = static_cast<int64_t>(*size);
+  }
   return sizes;
 }
 

@@ -169,6 +169,7 @@ void WriteSymbols(const std::vector<SymbolOrigin>& symbols, JsonWriter* json) {
     json->Key("axis").Int(symbol.axis);
     json->EndObject();
     if (symbol.at_most) json->Key("at_most").Quantity(*symbol.at_most);
+    if (symbol.sum) json->Key("sum").Quantity(*symbol.sum);
     json->EndObject();
   }
   json->EndArray();

@@ -256,6 +256,12 @@ class ReportReader {
       if (axis >= kMaxRank) return Fault("axis", "it is too large");
       symbol.axis = static_cast<int>(axis);
     }
+    // Now that it is known which symbols are sizes of inputs.
+    for (size_t i = 0; i < list->size(); ++i) {
+      const auto sum = (*list)[i].find("sum");
+      if (sum == (*list)[i].end()) continue;
+      ASSIGN_OR_RETURN(report_.symbols[i].sum, Amount(*sum, "sum"));
+    }
     return absl::OkStatus();
   }
 

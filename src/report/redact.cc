@@ -134,6 +134,7 @@ void Redactor::ModelAndSymbols(Report* report) {
       symbol.name = Symbol(symbol.name);
       symbol.value = Replace("t", symbol.value);
       if (symbol.at_most) Formula(&*symbol.at_most);
+      if (symbol.sum) Formula(&*symbol.sum);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
 #include "src/infer/require_symbols.h"
+#include "src/memory/kv_cache.h"
 #include "src/module/module_tree.h"
 #include "src/report/format.h"
 #include "src/report/formula_text.h"
@@ -212,6 +213,17 @@ bool IsThere(Quantity::Needs needs, const ReportOptions& options, const Counts& 
          });
 }
 
+// Symbols of a decoder whose sizes follow from others.
+void NoteSums(const Inference& inference, std::vector<SymbolOrigin>* symbols) {
+  const absl::StatusOr<Decoder> decoder = FindDecoder(inference);
+  if (!decoder.ok()) return;
+  for (SymbolOrigin& symbol : *symbols) {
+    const auto& total = decoder->total;
+    if (std::find(total.begin(), total.end(), symbol.name) == total.end()) continue;
+    symbol.sum = decoder->length + decoder->tokens;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& counts,
@@ -246,6 +258,7 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   for (const SymbolOrigin& symbol : inference.symbols) {
     if (!report.bindings.contains(symbol.name)) report.symbols.push_back(symbol);
   }
+  NoteSums(inference, &report.symbols);
   report.by_op = DescribeOps(inference, counts);
   report.has_nodes = options.node_rows;
   if (options.node_rows) DescribeNodes(inference, counts, tree, &report);

@@ -111,8 +111,12 @@ std::vector<std::string> SizeTexts(const Report& report, bool hint = true) {
   }
   if (more > 0) open.push_back(absl::StrCat("and ", more, " more"));
   if (!open.empty()) {
-    texts.push_back(absl::StrCat(absl::StrJoin(open, ", "),
-                                 hint ? " (assumed; --dim sets sizes)" : " (assumed)"));
+    const bool decodes = std::any_of(report.symbols.begin(), report.symbols.end(),
+                                     [](const SymbolOrigin& s) { return s.sum.has_value(); });
+    const char* const how = !hint     ? " (assumed)"
+                            : decodes ? " (assumed; --prefill and --decode set them together)"
+                                      : " (assumed; --dim sets sizes)";
+    texts.push_back(absl::StrCat(absl::StrJoin(open, ", "), how));
   }
   if (!report.raised.empty()) {
     texts.push_back(absl::StrCat(KindsText(report.raised), " at the upper bound"));

@@ -318,6 +318,22 @@ TEST(ScreenTest, AssumedSizesStandInTheTitle) {
   EXPECT_THAT(title, HasSubstr(" sizes without a formula = 1 (assumed)"));
 }
 
+// A mask covers the past and the new tokens: no sizes are assumed that contradict each other, also
+// where the report was read from JSON.
+TEST(ScreenTest, AMaskIsAssumedAsLongAsPastAndNewTokens) {
+  const char* const file = "deployed/llama_tiny_gqa.genai_int4.onnx";
+  const Report open = CountModel(file);
+  const absl::StatusOr<Report> read = ReadReport(ToJson(open), "r.json");
+  ASSERT_TRUE(read.ok()) << read.status();
+  for (const Report& report : {open, *read}) {
+    EXPECT_EQ(report::ReferenceSizes(report).at("total_sequence_length"), 128 + 128);
+  }
+  const Report step = CountModel(file, {.bindings = {{"past_sequence_length", 511}}});
+  EXPECT_EQ(report::ReferenceSizes(step).at("total_sequence_length"), 511 + 128);
+  EXPECT_THAT(ToTable(open, {}, {}), HasSubstr("--prefill and --decode"));
+  EXPECT_THAT(ToTable(CountModel("llama-tiny.onnx"), {}, {}), Not(HasSubstr("--prefill")));
+}
+
 TEST(ScreenTest, IntensityHasThreeDigits) {
   const std::tuple<int, int, const char*> cases[] = {
       {418, 10, "41.8"}, {1234, 1, "1,234"}, {5, 10, "0.50"}, {397, 100, "3.97"},
