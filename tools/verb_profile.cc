@@ -29,9 +29,10 @@ namespace {
 constexpr VerbHelp kVerbProfileHelp = {
     "onnxflops profile MODEL PROFILE [options]",
     R"(Where the time of a run went: a runtime's profile joined with what the model
-computes, by module, operator or kernel. First are the places whose share of
-the time is furthest above their share of the FLOPs. PROFILE is the JSON of
-ONNX Runtime (SessionOptions.enable_profiling), the JSON of TensorRT (trtexec
+computes, by module, operator or kernel. First are those that take longest;
+--sort gap puts first those whose share of the time is furthest above their
+share of the FLOPs. All times are of one run, whose time is the median.
+PROFILE is the JSON of ONNX Runtime (SessionOptions.enable_profiling), the JSON of TensorRT (trtexec
 --exportProfile) or the CSV of OpenVINO (benchmark_app -report_type
 detailed_counters). Sizes are found in ONNX Runtime's profile.
 )",
@@ -66,7 +67,7 @@ struct ProfileArguments {
   SizeArguments sizes;
   RooflineArguments roofline;
   OutputArguments output;
-  std::string optimized, warmup = "1", by = "module", depth, top, peak;
+  std::string optimized, warmup = "1", by = "module", depth, top, peak, sort = "time";
   std::string counters, counter_runs = "1", calibration, layers;
   bool strict = false;
 
@@ -85,6 +86,10 @@ struct ProfileArguments {
         "Depth of the modules. Default: all; modules that differ in a number share a row "
         "where there are more than --top.");
     list->AddValue("--top", "N", &top, "Only N rows; the others are one. Default: 40. 0: all.");
+    list->AddValue("--sort", "KEY", &sort,
+                   "Which rows are first: those of most time, most FLOPs, or the largest gap from "
+                   "their share of FLOPs to that of time. Default: time.",
+                   {"time", "flops", "gap"});
     roofline.AddTo(list);
     list->AddValue("--peak", "FLOPS", &peak, "FLOP/s of the device, as 312e12.");
     list->AddValue("--counters", "FILE.csv", &counters,
@@ -136,6 +141,15 @@ absl::StatusOr<ProfileView> ParseProfileView(const ProfileArguments& args) {
     return absl::InvalidArgumentError(absl::StrCat("--by ", Quoted(args.by),
                                                    ": it should be module, op or node",
                                                    DidYouMean(args.by, {"module", "op", "node"})));
+  }
+  if (args.sort == "flops") {
+    view.sort = ProfileSort::kFlops;
+  } else if (args.sort == "gap") {
+    view.sort = ProfileSort::kGap;
+  } else if (args.sort != "time") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--sort ", Quoted(args.sort), ": it should be time, flops or gap",
+                     DidYouMean(args.sort, {"time", "flops", "gap"})));
   }
   return view;
 }

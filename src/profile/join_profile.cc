@@ -81,6 +81,8 @@ class ProfileJoiner {
     out_.wall = times_.Wall();
     out_.kernels = times_.Kernels();
     out_.outside_ns = times_.Outside();
+    out_.median_run = times_.median_run();
+    out_.wall_ns = profile_.runs[static_cast<size_t>(out_.median_run)].wall_ns;
     return absl::OkStatus();
   }
 
@@ -137,7 +139,7 @@ class ProfileJoiner {
     if (profile_.source != ProfileSource::kOnnxRuntime) return std::nullopt;
     int64_t calls = 0;
     for (const int32_t kernel : draft.kernels) {
-      calls = std::max(calls, times_.CallsOf(kernel).median_ns);
+      calls = std::max(calls, int64_t{times_.SampleOf(kernel).calls});
     }
     return calls;
   }
@@ -183,7 +185,7 @@ class ProfileJoiner {
     int64_t longest = -1;
     for (const int32_t id : draft.kernels) {
       const ProfileKernel& kernel = profile_.kernels[static_cast<size_t>(id)];
-      const int64_t ns = times_.TimeOf({id}).median_ns;
+      const int64_t ns = times_.SampleOf(id).ns;
       group.work.Add({.ns = ns});
       group.kernels.push_back(kernel.name);
       group_of_kernel_[id] = static_cast<int32_t>(out_.groups.size());
@@ -401,7 +403,7 @@ std::optional<double> ProfileWork::flops_per_second() const {
 }
 
 std::optional<double> ProfileReport::flops_per_second() const {
-  return ProfileWork{.ns = wall ? wall->median_ns : run_ns(), .flops = run_flops()}
+  return ProfileWork{.ns = wall_ns > 0 ? wall_ns : run_ns(), .flops = run_flops()}
       .flops_per_second();
 }
 

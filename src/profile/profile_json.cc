@@ -160,6 +160,7 @@ void WriteRuns(const ProfileReport& r, JsonWriter* json) {
   json->Key("warmup").Int(r.warmup);
   json->Key("other_sizes").Int(r.other_sizes);
   json->Key("used").Int(r.used());
+  json->Key("median_run").Int(r.median_run);
   if (r.wall) WriteSpread("wall_ns", *r.wall, json);
   WriteSpread("kernels_ns", r.kernels, json);
   json->Key("outside_ns");

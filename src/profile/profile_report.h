@@ -22,7 +22,7 @@ struct TimeSpread {
 
 // Work and the time that it took, in a run.
 struct ProfileWork {
-  int64_t ns = 0;  // the sum of the medians of its kernels
+  int64_t ns = 0;  // of its kernels, in the median run
   absl::int128 flops = 0, macs = 0, bytes = 0;
   int64_t kernels = 0;
   bool lower_bound = false;  // something in it has no rule
@@ -95,9 +95,12 @@ struct ProfileReport {
   // Of the profile; those at its beginning that were left out; those of other sizes.
   int64_t runs = 0, warmup = 0, other_sizes = 0;
   int64_t used() const { return runs - warmup - other_sizes; }
-  std::optional<TimeSpread> wall;                    // from call to return
-  TimeSpread kernels;                                // sums of the kernels of a run
-  std::optional<int64_t> outside_ns;                 // what of a run is in no kernel
+  std::optional<TimeSpread> wall;  // from call to return
+  TimeSpread kernels;              // sums of the kernels of a run
+  // The run that all times but spreads are of, from 0 in the profile, and what it took; 0: not
+  // known.
+  int64_t median_run = 0, wall_ns = 0;
+  std::optional<int64_t> outside_ns;                 // what of it is in no kernel
   ProfileWork total;                                 // of all kernels; FLOPs as executed
   absl::int128 counted_flops = 0, counted_macs = 0;  // as `count` has it
   std::vector<ProfileGroup> groups;                  // the longest first
@@ -119,14 +122,21 @@ struct ProfileReport {
   int64_t run_ns() const { return total.ns + outside_ns.value_or(0); }
   // FLOPs of a run, those of nodes without a kernel included.
   absl::int128 run_flops() const { return total.flops + flops_without_kernel; }
-  // These over the median time of a run, or of its kernels where it is not known.
+  // These over the time of the median run, or of its kernels where it is not known.
   std::optional<double> flops_per_second() const;
+};
+
+enum class ProfileSort : uint8_t {
+  kTime,
+  kFlops,
+  kGap,  // how far the share of time is above the share of FLOPs
 };
 
 struct ProfileView {
   GroupBy by = GroupBy::kModule;
   int depth = -1;  // of modules; -1: all, where layers that are alike may share a row
   int top = 40;    // so many rows, the others are one; 0: all
+  ProfileSort sort = ProfileSort::kTime;
 };
 
 std::string ToTable(const ProfileReport& report, const ProfileView& view, const TableStyle& style);

@@ -133,11 +133,14 @@ std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& v
   std::vector<ProfileRow> rows = view.by == GroupBy::kModule ? ModuleRows(report, view, cut)
                                  : view.by == GroupBy::kOp   ? OperatorRows(report)
                                                              : GroupRows(report);
-  const auto gap = [&](const ProfileRow& row) {
-    return TimeShare(report, row.work) - FlopsShare(report, row.work);
+  const auto key = [&](const ProfileRow& row) {
+    const double time = TimeShare(report, row.work), flops = FlopsShare(report, row.work);
+    return view.sort == ProfileSort::kTime    ? time
+           : view.sort == ProfileSort::kFlops ? flops
+                                              : time - flops;
   };
   std::stable_sort(rows.begin(), rows.end(),
-                   [&](const ProfileRow& a, const ProfileRow& b) { return gap(a) > gap(b); });
+                   [&](const ProfileRow& a, const ProfileRow& b) { return key(a) > key(b); });
   if (cut) Cut(static_cast<size_t>(view.top), &rows);
   ProfileRow missing = {"(did not join)", "", {}, ProfileRow::Kind::kNotJoined};
   for (const ProfileGroup& group : report.groups) {

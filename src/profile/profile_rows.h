@@ -17,9 +17,8 @@ struct ProfileRow {
   enum class Kind : uint8_t { kPlace, kOthers, kNotJoined, kOutside } kind = Kind::kPlace;
 };
 
-// They sum to ProfileReport::run_ns. First where the share of time is furthest above the share of
-// FLOPs; what is no place of the model stands at the end. With `cut`, as many rows as the view
-// says.
+// They sum to ProfileReport::run_ns, in the order of the view; what is no place of the model stands
+// at the end. With `cut`, as many rows as the view says.
 std::vector<ProfileRow> RowsOf(const ProfileReport& report, const ProfileView& view, bool cut);
 
 double TimeShare(const ProfileReport& report, const ProfileWork& work);   // of a run

@@ -126,9 +126,14 @@ TextTable TableOf(const ProfileReport& r, const ProfileView& view) {
     add(row.name, row.type, row.work, is_place);
     table.rows.back().faint = row.kind != ProfileRow::Kind::kPlace;
   }
+  const char* const first =
+      view.sort == ProfileSort::kTime    ? "first: what takes longest (--sort gap: longer than its "
+                                           "share of FLOPs)"
+      : view.sort == ProfileSort::kFlops ? "first: what has most FLOPs"
+                                         : "first: where the share of time is furthest above the "
+                                           "share of FLOPs";
   table.notes.push_back(absl::StrCat(
-      "first: where the share of time is furthest above the share of FLOPs",
-      r.used() > 1 ? "; each time is a kernel's median, so their sum is not that of one run" : "",
+      first, r.used() > 1 ? "; times are those of the run whose time is the median" : "",
       view.by == GroupBy::kModule ? "; a fused kernel counts in the module of its matrix products"
                                   : ""));
   return table;
@@ -158,8 +163,12 @@ LabelledLine ProfileLineOf(const ProfileReport& r) {
 std::vector<LabelledLine> RunLines(const ProfileReport& r) {
   std::vector<LabelledLine> lines;
   LabelledLine run = {"run", {}};
-  if (r.wall) run.texts.push_back(SpreadText(*r.wall));
-  run.texts.push_back(absl::StrCat("kernels ", SpreadText(r.kernels)));
+  const auto spread = [](TimeSpread all, int64_t ns) {
+    all.median_ns = ns;
+    return SpreadText(all);
+  };
+  if (r.wall) run.texts.push_back(spread(*r.wall, r.wall_ns));
+  run.texts.push_back(absl::StrCat("kernels ", spread(r.kernels, r.total.ns)));
   lines.push_back(std::move(run));
   LabelledLine line = {"FLOPs",
                        {absl::StrCat(FlopsText(r.total.lower_bound, r.counted_flops), " counted")}};

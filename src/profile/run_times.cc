@@ -29,6 +29,15 @@ RunTimes::RunTimes(const Profile& profile, int64_t warmup)
     place_[i] = static_cast<int32_t>(runs_.size());
     runs_.push_back(static_cast<int32_t>(run));
   }
+  if (runs_.empty()) return;
+  std::vector<int32_t> by_time = runs_;
+  const auto key = [&](int32_t run) {
+    const ProfileRun& r = profile.runs[static_cast<size_t>(run)];
+    return std::pair(r.wall_ns > 0 ? r.wall_ns : r.kernel_ns, r.kernel_ns);
+  };
+  std::stable_sort(by_time.begin(), by_time.end(),
+                   [&](int32_t a, int32_t b) { return key(a) < key(b); });
+  median_run_ = by_time[(by_time.size() - 1) / 2];
 }
 
 // A kernel has a sample for each run that executes it, by run: what it takes in no run is not
@@ -74,14 +83,17 @@ TimeSpread RunTimes::Kernels() const {
 }
 
 std::optional<int64_t> RunTimes::Outside() const {
-  std::vector<int64_t> values;
-  for (const int32_t id : runs_) {
-    const ProfileRun& run = profile_.runs[static_cast<size_t>(id)];
-    if (run.wall_ns < run.kernel_ns) return std::nullopt;
-    values.push_back(run.wall_ns - run.kernel_ns);
-  }
-  if (values.empty()) return std::nullopt;
-  return SpreadOf(std::move(values)).median_ns;
+  if (median_run_ < 0) return std::nullopt;
+  const ProfileRun& run = profile_.runs[static_cast<size_t>(median_run_)];
+  if (run.wall_ns < run.kernel_ns) return std::nullopt;
+  return run.wall_ns - run.kernel_ns;
+}
+
+KernelSample RunTimes::SampleOf(int32_t kernel) const {
+  const std::vector<KernelSample>& samples = profile_.kernels[static_cast<size_t>(kernel)].samples;
+  const auto it = std::lower_bound(samples.begin(), samples.end(), median_run_,
+                                   [](const KernelSample& s, int32_t run) { return s.run < run; });
+  return it != samples.end() && it->run == median_run_ ? *it : KernelSample{.run = median_run_};
 }
 
 TimeSpread RunTimes::TimeOf(absl::Span<const int32_t> kernels) const {

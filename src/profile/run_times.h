@@ -25,12 +25,17 @@ class RunTimes {
   int64_t warmup() const { return warmup_; }
   int64_t other_sizes() const { return other_sizes_; }
   int64_t used() const { return static_cast<int64_t>(runs_.size()); }
+  // The run whose time is the median, from call to return where that is known; of two in the middle
+  // the faster. Every time that is said of "a run" is of this one, so that they add up.
+  int32_t median_run() const { return median_run_; }
   bool IsUsed(int32_t run) const { return place_[static_cast<size_t>(run)] >= 0; }
 
   std::optional<TimeSpread> Wall() const;
   TimeSpread Kernels() const;
-  // nullopt where it is not known, or kernels ran at the same time.
+  // Of the median run. nullopt where it is not known, or kernels ran at the same time.
   std::optional<int64_t> Outside() const;
+  // Of the median run; all 0 where it does not execute the kernel.
+  KernelSample SampleOf(int32_t kernel) const;
 
   // Of one kernel, or of several together; 0 in a run that does not execute it.
   TimeSpread TimeOf(absl::Span<const int32_t> kernels) const;
@@ -43,6 +48,7 @@ class RunTimes {
 
   const Profile& profile_;
   int64_t warmup_ = 0, other_sizes_ = 0;
+  int32_t median_run_ = -1;
   std::vector<int32_t> runs_;   // that count
   std::vector<int32_t> place_;  // by run: in runs_, or -1
 };

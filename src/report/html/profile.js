@@ -34,12 +34,13 @@ function profileFigures(profile) {
   const { totals, runs, peak } = profile, { work } = totals;
   const spread = ({ least, most }) => (least === most ? null : `${nanoseconds(least)} to ${nanoseconds(most)}`);
   const executed = big(work.flops) + big(totals.flops_without_kernel);
-  const took = runs.wall_ns ? runs.wall_ns.median : work.time_ns + (runs.outside_ns || 0);
+  const kernels = Number(work.time_ns);
+  const took = runs.wall_ns && runs.outside_ns === null ? runs.wall_ns.median : kernels + (runs.outside_ns || 0);
   const rate = took > 0 ? 1e9 * Number(executed) / Number(took) : null;
   const left = [runs.warmup > 0 ? `the first ${runs.warmup} left out` : "", runs.other_sizes > 0 ? `${runs.other_sizes} of other sizes left out` : ""];
   return figures([
-    runs.wall_ns ? ["Run", nanoseconds(runs.wall_ns.median), spread(runs.wall_ns)] : null,
-    ["Kernels", nanoseconds(runs.kernels_ns.median), spread(runs.kernels_ns)],
+    runs.wall_ns ? ["Run", nanoseconds(took), spread(runs.wall_ns)] : null,
+    ["Kernels", nanoseconds(kernels), spread(runs.kernels_ns)],
     runs.outside_ns === null ? null : ["Outside kernels", nanoseconds(runs.outside_ns), null],
     ["FLOPs a run", knownText(knownOf(executed, work.lower_bound), si(executed)),
      executed === big(totals.counted_flops) ? "as counted" : `${si(big(totals.counted_flops))} counted`],
@@ -86,8 +87,8 @@ function profilePage(data) {
   const roof = peak && { ...peak, peak_flops_per_second: peak.flops_per_second, peak_source: peak.source };
   const model = { path: `${data.title}: ${fileName(profile.profile)}` };
   modulesPage(data, model, () => profileFigures(profile), [`Time of ${data.title}`], null, (view) => h("div", {},
-    h("p", { class: "muted", text: "First are the rows whose share of the time is furthest above their share of the FLOPs." +
-                             (profile.runs.used > 1 ? " Each time is a kernel's median, so their sum is not that of one run." : "") }),
+    h("p", { class: "muted", text: "First are the rows that take longest. The column time % \u2212 FLOPs % says which take longer than their share of the FLOPs." +
+                             (profile.runs.used > 1 ? " Times are those of the run whose time is the median." : "") }),
     roof ? rooflineChart(roof, view, true) : null, profileModes(profile), profileControl(profile),
     list.length > 0 ? h("section", {}, h("h2", { text: "Notes" }), h("ul", { class: "notes" }, list.map((text) => h("li", {}, h("bdi", { text }))))) : null));
 }

@@ -11,7 +11,7 @@ class TreeTable {
     const keys = view.two ? ["base", "head", "change", "percent"] : view.tree.profile ? kProfileKeys : ["flops", "share", "macs", "params"];
     this.columns = view.tree.profile ? profileColumns(view) : this.allColumns();
     this.chosen = new Set(keys.filter((key) => this.columns.has(key)));
-    if (view.tree.profile) this.sort.key = "gap";
+    if (view.tree.profile) this.sort.key = "time_zs";
     else if (!view.two) this.chosen.add(view.quantity.key);
     this.openByCost();
     this.body = h("tbody");
