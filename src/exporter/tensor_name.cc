@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "src/exporter/fx_node.h"
+#include "src/symbolic/symbol_name.h"
 
 namespace onnxflops::exporter {
 namespace {
@@ -72,6 +73,37 @@ bool IsFoldedName(absl::string_view name) {
   }
   return std::find(std::begin(kFoldedNames), std::end(kFoldedNames), name) !=
          std::end(kFoldedNames);
+}
+
+bool IsScalarParameter(absl::string_view name) {
+  if (name == "exp") return true;
+  if (name.empty() || IdentifierLength(name) < name.size()) return false;
+  if (std::any_of(name.begin(), name.end(), absl::ascii_isdigit)) return false;
+  // "scalar_tensor_default", and what a tool made of it.
+  for (size_t end = 0; end != absl::string_view::npos;) {
+    end = name.find('_', end + 1);
+    if (IsFoldedName(name.substr(0, end))) return false;
+  }
+  return true;
+}
+
+bool IsFoldedProduct(absl::string_view name) {
+  constexpr absl::string_view kProducts[] = {"linear", "matmul", "mm",          "bmm",   "addmm",
+                                             "einsum", "conv2d", "convolution", "conv1d"};
+  const absl::string_view op = SplitFxName(name).first;
+  return std::find(std::begin(kProducts), std::end(kProducts), op) != std::end(kProducts);
+}
+
+bool MayBeBuffer(absl::string_view name) {
+  constexpr absl::string_view kKnown[] = {"weight", "bias",  "gamma", "beta",  "embed", "token",
+                                          "scale",  "shift", "proj",  "probe", "query", "expand"};
+  if (name.empty() || IsRenamed(name) || absl::StrContains(name, "/")) return false;
+  if (IsFoldedName(name)) return false;
+  const std::optional<absl::string_view> module = ModuleOfParameter(name);
+  const absl::string_view own = module ? name.substr(module->size() + 1) : name;
+  if (IsFoldedProduct(own) || IdentifierLength(own) < own.size()) return false;
+  return std::none_of(std::begin(kKnown), std::end(kKnown),
+                      [&](absl::string_view known) { return absl::StrContains(own, known); });
 }
 
 bool IsFoldedLookup(absl::string_view name) { return SplitFxName(name).first == "embedding"; }

@@ -37,6 +37,16 @@ bool IsRenamed(absl::string_view name);
 // The same for what operators whose name begins with `op_type` use.
 bool IsRenamedFor(absl::string_view op_type, absl::string_view name);
 
+// Whether a tensor of one number is a parameter, and no constant, where an exporter of PyTorch
+// wrote the file: a name that is one of Python's, and none that it made up, which end in a number.
+// "exp" is a temperature that dynamo raised to its power.
+bool IsScalarParameter(absl::string_view name);
+// Dynamo: what a product made when the model was exported, "linear_4".
+bool IsFoldedProduct(absl::string_view name);
+// A name that a module gives a tensor of its own, and that neither parameters of layers nor those
+// that are known by their names have: a parameter or a buffer.
+bool MayBeBuffer(absl::string_view name);
+
 // What PyTorch models call a parameter that holds the embeddings of positions, in its module.
 inline constexpr absl::string_view kPositionNames[] = {
     "positional_embedding", "position_embedding.weight", "position_embeddings.weight", "pos_embed"};

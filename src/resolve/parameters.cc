@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "ops/op_def.h"
 #include "src/base/limits.h"
+#include "src/exporter/exporter.h"
 #include "src/exporter/tensor_name.h"
 #include "src/family/family.h"
 #include "src/resolve/operators.h"
@@ -318,6 +319,9 @@ class RoleFinder {
       return TensorRole::kBuffer;
     }
     if (exporter::ModuleOfParameter(t.name).has_value()) return TensorRole::kWeight;
+    if (t.elements == 1 && is_pytorch_ && exporter::IsScalarParameter(t.name)) {
+      return TensorRole::kWeight;
+    }
     const bool is_number = t.elements == 1 && use.used && !of_config;
     return is_number || exporter::IsFoldedName(t.name) ? TensorRole::kConstant
                                                        : TensorRole::kWeight;
@@ -332,6 +336,7 @@ class RoleFinder {
 
   const ModelData& model_;
   const bool is_config_ = !ConfigOf(model_).empty();  // its weights are what is outside of the file
+  const bool is_pytorch_ = exporter::ExporterOf(model_) != exporter::Exporter::kOther;
   const Operators operators_;
   RowFinder rows_{operators_};
   std::vector<ValueUse> uses_;                // by ValueId: of what stands for itself

@@ -11,7 +11,8 @@
 //     - it is a mask: square in its last two dimensions, 1 in all others, and used by elementwise
 //       operators and data movement only;
 //     - it has one element, neither a name with a dot nor the place of a weight, is used, and
-//       stands in the file itself: a constant;
+//       stands in the file itself: a constant. Where PyTorch exported the file, one whose name is
+//       neither made up nor numbered is a parameter nonetheless (`logit_scale`);
 //     - the dynamo exporter made its name up ("val_31", "add_46", "unsqueeze_16": an ATen operator
 //       and a number) and it has nowhere the place of a weight: a folded constant.
 //   An integer initializer is one where it has the place of a quantised weight or bias, and a

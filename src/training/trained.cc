@@ -16,6 +16,7 @@
 #include "src/base/glob.h"
 #include "src/base/quote.h"
 #include "src/base/status_macros.h"
+#include "src/exporter/exporter.h"
 #include "src/exporter/tensor_name.h"
 #include "src/graph/dtype.h"
 #include "src/module/module_path.h"
@@ -284,6 +285,42 @@ void WarnOfCopies(const ModelData& model, const resolve::Ties& ties, TrainedPara
   }
 }
 
+// "a, b and 3 more".
+std::string NamesText(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 5;
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + std::min(names.size(), kNamed));
+  return absl::StrCat(
+      absl::StrJoin(first, ", "),
+      names.size() > kNamed ? absl::StrCat(" and ", names.size() - kNamed, " more") : "");
+}
+
+// What no file tells of training: whether a tensor is a parameter or a buffer, and what parameters
+// went into a product that the exporter computed.
+void WarnOfUntold(const ModelData& model, TrainedParameters* result) {
+  std::vector<std::string> buffers, products;
+  for (size_t v = 0; v < model.values.size(); ++v) {
+    const Value& value = model.values[v];
+    if (!value.initializer) continue;
+    const Tensor& tensor = model.tensor(*value.initializer);
+    if (!IsFloat(tensor.dtype)) continue;
+    if (exporter::IsFoldedProduct(value.name)) products.push_back(Quoted(value.name));
+    if (result->value[v] && tensor.elements > 1 && exporter::MayBeBuffer(value.name)) {
+      buffers.push_back(Quoted(value.name));
+    }
+  }
+  if (!buffers.empty()) {
+    result->warnings.push_back(
+        absl::StrCat("parameters or buffers, which no file tells: ", NamesText(buffers),
+                     "; they count as trained: --frozen NAME takes one out"));
+  }
+  if (!products.empty()) {
+    result->warnings.push_back(
+        absl::StrCat("computed when the model was exported: ", NamesText(products),
+                     "; where parameters went into it, their gradients are not in the figures"));
+  }
+}
+
 // What the options say of one parameter and its copies.
 class Choice {
  public:
@@ -348,6 +385,7 @@ absl::StatusOr<TrainedParameters> FindTrained(const ModelData& model,
         "nothing is trained: the parameters are integers, as of a quantised model");
   }
   WarnOfCopies(model, ties, &result);
+  if (exporter::ExporterOf(model) != exporter::Exporter::kOther) WarnOfUntold(model, &result);
   return result;
 }
 

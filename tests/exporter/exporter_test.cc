@@ -476,6 +476,23 @@ TEST(TensorNameTest, WhatExportersMakeUp) {
   EXPECT_FALSE(IsFoldedLookup("embedding_table"));
 }
 
+TEST(TensorNameTest, WhatMayBeTrained) {
+  for (const char* name : {"logit_scale", "t", "temperature", "exp"}) {
+    EXPECT_TRUE(IsScalarParameter(name)) << name;
+  }
+  for (const char* name : {"", "val_3", "val_3_copy", "scalar_tensor_default", "eps_1", "/c",
+                           "scalar_tensor_default_copy", "onnx::Mul_3", "123"}) {
+    EXPECT_FALSE(IsScalarParameter(name)) << name;
+  }
+  EXPECT_TRUE(IsFoldedProduct("linear_4") && IsFoldedProduct("matmul"));
+  EXPECT_FALSE(IsFoldedProduct("linear.weight") || IsFoldedProduct("add_4"));
+  for (const char* name : {"w", "basis", "0.g", "b.0.T"}) EXPECT_TRUE(MayBeBuffer(name)) << name;
+  for (const char* name : {"fc.weight", "cls_token", "rnn.weight_ih_l0", "norm.shift", "val_3",
+                           "linear_4", "onnx::MatMul_3", "/c/d", ""}) {
+    EXPECT_FALSE(MayBeBuffer(name)) << name;
+  }
+}
+
 // ---- who wrote it
 
 Exporter WhoWrote(absl::string_view producer, absl::string_view name, MetadataProps metadata) {

@@ -208,6 +208,28 @@ TEST(BackwardMicroTest, ParametersThatTheExporterRenamedAreKnown) {
   EXPECT_EQ(TextTower("table").Count(named).status().code(), absl::StatusCode::kNotFound);
 }
 
+// x (4 x 6) by a matrix, by a number, and by another matrix. PyTorch's file does not tell what of
+// it is a buffer; a number that it names is a parameter, whose gradient needs that of what it
+// multiplies.
+TEST(BackwardMicroTest, WhatNoFileTellsIsSaid) {
+  ModelMaker make;
+  make.Input("x", {"4", "6"}).Weight("basis", {6, 5}).Weight("t", {}).Weight("linear_4", {5, 3});
+  make.Node("/mm", "MatMul", {"x", "basis"}, {"y"}).Node("/mul", "Mul", {"y", "t"}, {"z"});
+  make.Node("/out", "MatMul", {"z", "linear_4"}, {"u"}).Output("u");
+  make.proto.set_producer_name("pytorch");
+  CountOptions options;
+  options.training.emplace().frozen = {"basis", "linear_4"};
+  EXPECT_EQ(make.Count(options)->totals.backward_macs, Expr(4 * 5 * 3));
+  options.training->frozen.clear();
+  const absl::StatusOr<Report> report = make.Count(options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->warnings.size(), 2);
+  EXPECT_NE(report->warnings[0].find("parameters or buffers, which no file tells: 'basis';"),
+            std::string::npos);
+  EXPECT_NE(report->warnings[1].find("computed when the model was exported: 'linear_4';"),
+            std::string::npos);
+}
+
 TEST(BackwardMicroTest, TiedWeightsAreOneParameter) {
   CountOptions options;
   const absl::StatusOr<Report> apart = TextTower("positions").Count(options);
