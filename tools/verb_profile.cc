@@ -32,9 +32,9 @@ constexpr VerbHelp kVerbProfileHelp = {
 computes, by module, operator or kernel. First are those that take longest;
 --sort gap puts first those whose share of the time is furthest above their
 share of the FLOPs. All times are of one run, whose time is the median.
-PROFILE is the JSON of ONNX Runtime (SessionOptions.enable_profiling), the JSON of TensorRT (trtexec
---exportProfile) or the CSV of OpenVINO (benchmark_app -report_type
-detailed_counters). Sizes are found in ONNX Runtime's profile.
+PROFILE is the JSON of ONNX Runtime (SessionOptions.enable_profiling), the JSON
+of TensorRT (trtexec --exportProfile) or the CSV of OpenVINO (benchmark_app
+-report_type detailed_counters). Sizes are found in ONNX Runtime's profile.
 )",
     R"(  A profile of ONNX Runtime, with the graph that it executed
   (SessionOptions.optimized_model_filepath):
