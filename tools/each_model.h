@@ -24,9 +24,6 @@ struct JobsArgument {
 // a terminal shows on stderr how many are done.
 void ForEach(size_t count, int threads, const std::function<void(size_t)>& run);
 
-// What the terminal shows: "[#####     ] 512 of 1000". `width` is that of the bar.
-std::string ProgressBar(size_t done, size_t count, int width);
-
 }  // namespace onnxflops::tools
 
 #endif  // ONNXFLOPS_TOOLS_EACH_MODEL_H_

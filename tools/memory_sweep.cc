@@ -1,9 +1,11 @@
 #include "tools/memory_sweep.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "src/base/status_macros.h"
 #include "src/report/redact.h"
+#include "tools/progress.h"
 
 namespace onnxflops::tools {
 
@@ -22,12 +24,16 @@ absl::StatusOr<std::string> RenderMemorySweep(const Model& model, const CountOpt
   std::vector<std::string> elements;
   std::string lines;
   Redactor redactor;
+  size_t points = 1;
+  for (const auto& [name, sizes] : swept) points *= sizes.size();
+  Progress progress(points, "sizes");
   RETURN_IF_ERROR(CountPoints(model, options, swept, [&](Report report) {
     if (redact) RETURN_IF_ERROR(redactor.Redact(&report));
     rows.push_back(MakeMemoryRow(report));
     if (format == Format::kJson) elements.push_back(ToJsonElement(report));
     if (format == Format::kJsonLines) lines += ToJsonLine(report);
     each(report);
+    progress.OneMore();
     return absl::OkStatus();
   }));
   if (format == Format::kJson) return JoinJson(elements);

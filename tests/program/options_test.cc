@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "tools/each_model.h"
 #include "tools/option_list.h"
+#include "tools/progress.h"
 
 namespace onnxflops::tools {
 namespace {
@@ -205,10 +206,10 @@ TEST(EachModelTest, RunsEachOnceOnAnyNumberOfThreads) {
   }
 }
 
-TEST(EachModelTest, ProgressBar) {
-  EXPECT_EQ(ProgressBar(0, 8, 4), "[    ] 0 of 8 models");
-  EXPECT_EQ(ProgressBar(5, 8, 4), "[##  ] 5 of 8 models");
-  EXPECT_EQ(ProgressBar(8, 8, 4), "[####] 8 of 8 models");
+TEST(ProgressTest, Bar) {
+  EXPECT_EQ(ProgressBar(0, 8, 4, "models"), "[    ] 0 of 8 models");
+  EXPECT_EQ(ProgressBar(5, 8, 4, "models"), "[##  ] 5 of 8 models");
+  EXPECT_EQ(ProgressBar(8, 8, 4, "models"), "[####] 8 of 8 models");
 }
 
 TEST(EachModelTest, Jobs) {
