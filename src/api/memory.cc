@@ -26,8 +26,9 @@ namespace {
 struct SharingRule {
   bool views, in_place, inputs;
 };
-constexpr SharingRule kOtherRules[] = {
-    {false, false, false}, {true, true, false}, {true, true, true}};
+// The first is the one that a report is about.
+constexpr SharingRule kSharingRules[] = {
+    {true, false, false}, {false, false, false}, {true, true, false}, {true, true, true}};
 
 // The size that --fit means where the user names none.
 absl::StatusOr<std::string> FitSymbol(const Report& report) {
@@ -85,16 +86,15 @@ absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& repor
 
 absl::Status AddPeaks(const Inference& inference, const MemoryOptions& options,
                       MemoryReport* memory) {
-  PeakOptions rule{options.order, /*views=*/true, /*in_place=*/false, /*inputs=*/false, memory->at};
-  ASSIGN_OR_RETURN(const MemoryPeak peak, FindPeak(inference, rule));
-  memory->peak = report::DescribePeak(inference, rule, peak);
-  report::DescribeAlive(inference, peak, memory);
-  for (const SharingRule& other : kOtherRules) {
-    rule.views = other.views;
-    rule.in_place = other.in_place;
-    rule.inputs = other.inputs;
-    ASSIGN_OR_RETURN(const MemoryPeak found, FindPeak(inference, rule));
-    memory->other.push_back(report::DescribePeak(inference, rule, found));
+  std::vector<PeakOptions> rules;
+  for (const SharingRule& rule : kSharingRules) {
+    rules.push_back({options.order, rule.views, rule.in_place, rule.inputs, memory->at});
+  }
+  ASSIGN_OR_RETURN(const std::vector<MemoryPeak> peaks, FindPeaks(inference, rules));
+  memory->peak = report::DescribePeak(inference, rules[0], peaks[0]);
+  report::DescribeAlive(inference, peaks[0], memory);
+  for (size_t i = 1; i < rules.size(); ++i) {
+    memory->other.push_back(report::DescribePeak(inference, rules[i], peaks[i]));
   }
   return absl::OkStatus();
 }

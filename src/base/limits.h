@@ -251,8 +251,8 @@ inline constexpr int64_t kMaxPromptTokens = int64_t{1} << 40;
 // Models of one call, points of a sweep, threads (-j).
 inline constexpr size_t kMaxModels = 100'000;
 inline constexpr size_t kMaxSweepPoints = 1000;
-// Nodes of a file times the points of a sweep of its memory, each a count of its own that takes 20
-// to 160 us a node: below half an hour. Files of 10,000 nodes keep all points; any file has some.
+// Nodes of a file times the points of a sweep of its memory, each a count of its own that takes 10
+// to 40 us a node: some minutes. Files of 10,000 nodes keep all points; any file has some.
 inline constexpr size_t kMaxMemorySweepNodes = 10'000'000;
 inline constexpr size_t kMinMemoryPoints = 10;
 inline constexpr int kMaxThreads = 256;

@@ -15,6 +15,7 @@
 #include "src/base/status_macros.h"
 #include "src/memory/captured.h"
 #include "src/memory/largest.h"
+#include "src/memory/tensor_bytes.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops {
@@ -92,14 +93,20 @@ struct GraphPeak {
 
 class Simulator {
  public:
-  Simulator(const Inference& inference, const PeakOptions& options)
+  // `formulas`: what tensors take.
+  Simulator(const Inference& inference, const PeakOptions& options, TensorBytes* formulas,
+            Comparisons* comparisons)
       : in_(inference),
         model_(*inference.model),
         options_(options),
         captured_(model_),
         root_(model_.values.size(), kNone),
         end_(model_.values.size(), 0),
-        bytes_(model_.values.size()),
+        bytes_(model_.values.size(), nullptr),
+        formulas_(formulas),
+        comparisons_(comparisons),
+        numbers_(&options.at),
+        sizes_(formulas),
         peaks_(inference.instances.size()),
         alive_(model_.values.size(), false) {}
 
@@ -107,7 +114,7 @@ class Simulator {
   absl::StatusOr<MemoryPeak> Run() {
     absl::StatusOr<MemoryPeak> peak = RunOnce(MaxSteps(model_, in_.limits) / kFormulaShare);
     if (peak.ok() || LimitOf(peak.status()) != "steps-per-node") return peak;
-    numbers_ = true;
+    sizes_ = &numbers_;
     return RunOnce(MaxSteps(model_, in_.limits));
   }
 
@@ -123,7 +130,7 @@ class Simulator {
     peak.sums = main.sums;
     peak.value = main.value;
     peak.unknown = main.unknown;
-    if (numbers_) {
+    if (sizes_ == &numbers_) {
       peak.sums.clear();
     } else {
       peak.bytes = largest_main_.AsOne();
@@ -146,7 +153,8 @@ class Simulator {
 
   OptionalValueId& Root(ValueId value) { return root_[static_cast<size_t>(value)]; }
   size_t& End(ValueId value) { return end_[static_cast<size_t>(value)]; }
-  Expr& Bytes(ValueId value) { return bytes_[static_cast<size_t>(value)]; }
+  // Of a root that was allocated.
+  const Bytes& BytesOf(ValueId value) const { return *bytes_[static_cast<size_t>(value)]; }
 
   // The output of a view has its input's memory.
   static bool IsView(const Call& call) {
@@ -200,16 +208,11 @@ class Simulator {
 
   // Allocates what the node makes; its size is unknown where the fact does not tell.
   void Allocate(ValueId value, const Fact& fact, int64_t* unknown) {
-    absl::StatusOr<Expr> bytes =
-        fact.is_tensor() ? BytesOf(fact) : absl::StatusOr<Expr>(absl::FailedPreconditionError(""));
-    if (bytes.ok() && numbers_) {
-      const std::optional<absl::int128> value = ValueOf(*bytes);
-      bytes = value ? absl::StatusOr<Expr>(Expr(*value))
-                    : absl::StatusOr<Expr>(absl::FailedPreconditionError(""));
-    }
-    if (!bytes.ok()) ++*unknown;
-    Bytes(value) = bytes.ok() ? *std::move(bytes) : Expr(0);
-    live_ += Bytes(value);
+    static const Bytes none;
+    const Bytes* bytes = sizes_->Of(fact);
+    if (bytes == nullptr) ++*unknown;
+    bytes_[static_cast<size_t>(value)] = bytes == nullptr ? &none : bytes;
+    live_.Add(BytesOf(value));
     made_.push_back(value);
     alive_[static_cast<size_t>(value)] = true;
     if (End(value) < ending_.size()) ending_[End(value)].push_back(value);
@@ -224,8 +227,8 @@ class Simulator {
     for (OptionalValueId input : node.inputs) {
       const OptionalValueId root = input ? Root(*input) : kNone;
       if (!root || End(*root) != step || model_.value(*root).is_graph_input) continue;
-      if (Bytes(*root) != Bytes(*node.output(0))) continue;
       if (!alive_[static_cast<size_t>(*root)]) continue;
+      if (BytesOf(*root).expr != BytesOf(*node.output(0)).expr) continue;
       Free(*root);
       return;
     }
@@ -234,17 +237,17 @@ class Simulator {
   void Free(ValueId value) {
     if (!alive_[static_cast<size_t>(value)]) return;
     alive_[static_cast<size_t>(value)] = false;
-    live_ -= Bytes(value);
+    live_.Take(BytesOf(value));
   }
 
   // What a node's bodies hold while they run: every sum of each of them. Of a loop, its outputs are
   // there as well.
-  void AddBodies(const Call& call, const Expr& before, GraphPeak* peak, Largest* largest,
+  void AddBodies(const Call& call, const BytesSum& before, GraphPeak* peak, Largest* largest,
                  std::optional<absl::int128>* most) {
     const bool loops = call.def != nullptr && (call.def->control_flow == ControlFlow::kLoop ||
                                                call.def->control_flow == ControlFlow::kScan ||
                                                call.def->control_flow == ControlFlow::kSequence);
-    const Expr& around = loops ? live_ : before;
+    const BytesSum& around = loops ? live_ : before;
     for (const BodyRun& run : call.shown_bodies()) {
       if (!run.counted && !call.growing) continue;
       const GraphPeak& body = peaks_[static_cast<size_t>(run.instance)];
@@ -254,10 +257,12 @@ class Simulator {
       if (call.growing) value = 0;
       for (const Expr& sum : body.sums) {
         const Expr last = call.growing ? InLastTrip(sum, *call.growing) : sum;
-        largest->Add(around + last);
+        BytesSum inside = around;
+        inside.Add(*formulas_->Make(last));
+        largest->Add(inside);
         if (call.growing && value) value = Larger(value, ValueOf(last));
       }
-      const std::optional<absl::int128> outside = ValueOf(around);
+      const std::optional<absl::int128> outside = ValueOf(around.expr());
       if (value && outside) value = *value + *outside;
       *most = outside ? Larger(*most, value) : std::nullopt;
     }
@@ -285,18 +290,18 @@ class Simulator {
     const Graph& graph = model_.graph(instance.graph);
     const std::vector<size_t> order = FindOrder(model_, graph, options_.order, captured_);
     FindEnds(instance, order);
-    live_ = 0;
+    live_ = BytesSum();
     for (ValueId value : made_) alive_[static_cast<size_t>(value)] = false;
     made_.clear();
     ending_.assign(order.size(), {});
     GraphPeak peak;
-    Largest largest;
+    Largest largest(comparisons_);
     if (instance.graph == 0 && options_.inputs) AllocateInputs(graph, &peak.unknown);
     for (size_t step = 0; step < order.size(); ++step) {
       const Node& node = model_.node(graph.nodes[order[step]]);
       const Call& call = in_.call(instance.calls[order[step]]);
       SpendSteps(kStepsPerStep * (1 + node.inputs.size() + node.outputs.size()));
-      const Expr before = live_;
+      const BytesSum before = live_;
       for (size_t j = 0; j < node.outputs.size(); ++j) {
         if (!node.outputs[j] || Root(*node.outputs[j]) != node.outputs[j]) continue;
         static const Fact unknown;
@@ -307,7 +312,7 @@ class Simulator {
       // Up to where something ends, it only grows.
       const bool ends = !ending_[step].empty() || step + 1 == order.size();
       if (!ends && call.bodies.empty()) continue;
-      std::optional<absl::int128> most = ValueOf(live_);
+      std::optional<absl::int128> most = ValueOf(live_.expr());
       largest.Add(live_);
       AddBodies(call, before, &peak, &largest, &most);
       if (step == stop) {
@@ -341,14 +346,14 @@ class Simulator {
     std::vector<std::pair<absl::int128, ValueId>> sorted;
     for (ValueId value : made_) {
       if (!alive_[static_cast<size_t>(value)]) continue;
-      const absl::int128 bytes = ValueOf(bytes_[static_cast<size_t>(value)]).value_or(0);
+      const absl::int128 bytes = ValueOf(BytesOf(value).expr).value_or(0);
       own += bytes;
       if (bytes > 0) sorted.emplace_back(-bytes, value);
     }
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [bytes, value] : sorted) {
-      peak->alive.push_back({value, bytes_[static_cast<size_t>(value)]});
+      peak->alive.push_back({value, BytesOf(value).expr});
     }
     if (most && *most > own) peak->inside = Expr(*most - own);
   }
@@ -359,14 +364,17 @@ class Simulator {
   const CapturedValues captured_;
   std::vector<OptionalValueId> root_;  // by value: whose memory it has; kNone if it does not count
   std::vector<size_t> end_;            // by root: the last step that needs it
-  std::vector<Expr> bytes_;            // by root
-  std::vector<GraphPeak> peaks_;       // by instance
-  bool numbers_ = false;               // sizes are numbers
-  Expr live_;
+  std::vector<const Bytes*> bytes_;    // by root
+  TensorBytes* const formulas_;
+  Comparisons* const comparisons_;
+  TensorBytes numbers_;
+  TensorBytes* sizes_;            // one of both
+  std::vector<GraphPeak> peaks_;  // by instance
+  BytesSum live_;
   std::vector<ValueId> made_;                 // so far
   std::vector<bool> alive_;                   // by value
   std::vector<std::vector<ValueId>> ending_;  // by step
-  Largest largest_main_;
+  Largest largest_main_{nullptr};
 };
 
 }  // namespace
@@ -377,7 +385,20 @@ std::vector<size_t> OrderOf(const ModelData& model, GraphId graph, ExecutionOrde
 }
 
 absl::StatusOr<MemoryPeak> FindPeak(const Inference& inference, const PeakOptions& options) {
-  return memory::Simulator(inference, options).Run();
+  ASSIGN_OR_RETURN(std::vector<MemoryPeak> peaks, FindPeaks(inference, {options}));
+  return std::move(peaks[0]);
+}
+
+absl::StatusOr<std::vector<MemoryPeak>> FindPeaks(const Inference& inference,
+                                                  absl::Span<const PeakOptions> options) {
+  memory::TensorBytes formulas;
+  memory::Comparisons comparisons;
+  std::vector<MemoryPeak> peaks;
+  for (const PeakOptions& one : options) {
+    ASSIGN_OR_RETURN(peaks.emplace_back(),
+                     memory::Simulator(inference, one, &formulas, &comparisons).Run());
+  }
+  return peaks;
 }
 
 }  // namespace onnxflops

@@ -19,6 +19,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "src/base/limits.h"
 #include "src/graph/model.h"
 #include "src/infer/infer.h"
@@ -58,6 +59,9 @@ struct MemoryPeak {
 
 // OutOfRange where a limit is met or a size overflows.
 absl::StatusOr<MemoryPeak> FindPeak(const Inference& inference, const PeakOptions& options);
+// The same for several rules.
+absl::StatusOr<std::vector<MemoryPeak>> FindPeaks(const Inference& inference,
+                                                  absl::Span<const PeakOptions> options);
 
 // Nodes of a graph as they run, as places in Graph::nodes.
 std::vector<size_t> OrderOf(const ModelData& model, GraphId graph, ExecutionOrder order);

@@ -13,6 +13,7 @@
 #include "src/base/limit_error.h"
 #include "src/memory/largest.h"
 #include "src/memory/storage.h"
+#include "src/memory/tensor_bytes.h"
 #include "src/symbolic/work.h"
 
 namespace onnxflops {
@@ -33,7 +34,7 @@ constexpr size_t kMaxSumsAside = 12;  // then most are dropped
 
 // Memory that several gradients may look into.
 struct Buffer {
-  Expr bytes;
+  Bytes bytes;
   int users = 0;
 };
 
@@ -55,6 +56,7 @@ class Timeline {
         facts_(facts),
         loss_(loss),
         numbers_(numbers),
+        sizes_(numbers ? &facts.at : nullptr),
         needs_(facts.trained),
         users_(model_.values.size(), 0) {}
 
@@ -62,7 +64,7 @@ class Timeline {
     const WorkLimit work(MaxSteps(model_, in_.limits) / (numbers_ ? 1 : kStepFormulaShare));
     FindNeeds();
     FindGroups();
-    live_ = Sized(facts_.fixed);
+    live_.Add(MakeBytes(facts_.fixed));
     RunForward();
     RunLoss();
     RunBackward();
@@ -101,18 +103,14 @@ class Timeline {
   ValueId Root(ValueId value) const { return facts_.root[static_cast<size_t>(value)]; }
   bool Needs(ValueId value) const { return needs_[static_cast<size_t>(value)]; }
 
-  Expr BytesOfValue(ValueId value) const {
-    const Fact* fact = in_.FactOf(value);
-    if (fact == nullptr || !fact->is_tensor()) return 0;
-    absl::StatusOr<Expr> bytes = BytesOf(*fact);
-    return bytes.ok() ? Sized(*bytes) : Expr(0);
-  }
   // What has no number at these sizes is missing: a lower bound.
-  Expr Sized(const Expr& bytes) const {
-    if (!numbers_ || bytes.is_literal()) return bytes;
-    const std::optional<absl::int128> value = ValueOf(bytes);
-    return Expr(value.value_or(0));
+  const Bytes& BytesOfValue(ValueId value) {
+    static const Bytes none;
+    const Fact* fact = in_.FactOf(value);
+    const Bytes* bytes = fact == nullptr ? nullptr : sizes_.Of(*fact);
+    return bytes == nullptr ? none : *bytes;
   }
+  Bytes MakeBytes(const Expr& bytes) { return sizes_.Make(bytes).value_or(Bytes()); }
   const Shape* ShapeOf(ValueId value) const {
     const Fact* fact = in_.FactOf(value);
     return fact != nullptr && fact->is_tensor() && fact->shape.ranked() ? &fact->shape : nullptr;
@@ -181,7 +179,7 @@ class Timeline {
       largest_.DropMiddle();
       drop_at_ = std::max(kMaxSumsAside, 2 * largest_.sums().size());
     }
-    const std::optional<absl::int128> value = ValueOf(live_);
+    const std::optional<absl::int128> value = ValueOf(live_.expr());
     if (!value || (peak_.value && *value <= *peak_.value)) return;
     peak_.value = value;
     peak_.phase = phase;
@@ -191,11 +189,11 @@ class Timeline {
   // Storages of the graph, by how many still need them.
   void Hold(ValueId root) {
     if (!IsOwn(root)) return;
-    if (users_[static_cast<size_t>(root)]++ == 0) live_ += BytesOfValue(root);
+    if (users_[static_cast<size_t>(root)]++ == 0) live_.Add(BytesOfValue(root));
   }
   void Drop(ValueId root) {
     if (!IsOwn(root) || users_[static_cast<size_t>(root)] == 0) return;
-    if (--users_[static_cast<size_t>(root)] == 0) live_ -= BytesOfValue(root);
+    if (--users_[static_cast<size_t>(root)] == 0) live_.Take(BytesOfValue(root));
   }
   bool IsOwn(ValueId root) const {
     return model_.value(root).producer && !facts_.inner[static_cast<size_t>(root)];
@@ -256,7 +254,7 @@ class Timeline {
   void Keep(size_t place) {
     const KeptByNode& kept = facts_.kept[place];
     for (ValueId root : kept.roots) Hold(root);
-    live_ += Sized(kept.more);
+    if (!kept.more.is_zero()) live_.Add(MakeBytes(kept.more));
   }
 
   // Of a block that runs again: what goes into it, until the block went backwards.
@@ -279,26 +277,26 @@ class Timeline {
 
   void RunLoss() {
     if (loss_ != Loss::kNone) {  // the loss, and the 1 that is its gradient
-      live_ += 2 * kScalarBytes;
+      live_.Add(MakeBytes(2 * kScalarBytes));
       peak_.loss_bytes += 2 * kScalarBytes;
     }
     bool is_first = true;
     for (ValueId value : graph_.outputs) {
       if (!Needs(value) || !IsFloatValue(value) || gradients_.contains(value)) continue;
-      const Expr bytes = BytesOfValue(value);
+      const Bytes& bytes = BytesOfValue(value);
       const bool entropy = loss_ == Loss::kCrossEntropy && is_first;
       is_first = false;
       auto buffer = std::make_shared<Buffer>();
       if (entropy) {  // log-probabilities, which backward reads, and their gradient
-        live_ += bytes * 2;
-        peak_.loss_bytes += bytes * 3;
+        live_.Add(bytes, 2);
+        peak_.loss_bytes += bytes.expr * 3;
       }
       if (loss_ == Loss::kNone || entropy) buffer->bytes = bytes;
-      if (loss_ == Loss::kNone) peak_.loss_bytes += bytes;
-      live_ += buffer->bytes;
+      if (loss_ == Loss::kNone) peak_.loss_bytes += bytes.expr;
+      live_.Add(buffer->bytes);
       if (entropy) {
         Mark(StepPhase::kLoss, kNone);
-        live_ -= bytes * 2;
+        live_.Add(bytes, -2);
       }
       buffer->users = 1;
       gradients_[value] = {std::move(buffer), true};
@@ -352,7 +350,8 @@ class Timeline {
     if (!given.empty()) GiveGradients(last, &given);
     for (size_t place : members_[last]) {
       for (ValueId root : facts_.kept[place].roots) Drop(root);
-      live_ -= Sized(facts_.kept[place].more);
+      const Expr& more = facts_.kept[place].more;
+      if (!more.is_zero()) live_.Take(MakeBytes(more));
     }
     for (Gradient& gradient : given) Release(&gradient);
     for (auto& [value, gradient] : made_) Accumulate(last, value, std::move(gradient));
@@ -371,13 +370,13 @@ class Timeline {
 
   void Release(Gradient* gradient) {
     if (gradient->buffer != nullptr && --gradient->buffer->users == 0) {
-      live_ -= gradient->buffer->bytes;
+      live_.Take(gradient->buffer->bytes);
     }
     gradient->buffer = nullptr;
   }
 
-  Gradient Allocate(const Expr& bytes) {
-    live_ += bytes;
+  Gradient Allocate(const Bytes& bytes) {
+    live_.Add(bytes);
     return {std::make_shared<Buffer>(Buffer{bytes, 1}), true};
   }
 
@@ -391,7 +390,7 @@ class Timeline {
       }
     }
     absl::btree_set<ValueId> done;
-    Expr temporaries = 0;
+    int temporaries = 0;  // of the size of the output
     for (size_t m = members.size(); m-- > 0;) {
       const size_t place = members[m];
       const Node& node = NodeAt(place);
@@ -406,12 +405,13 @@ class Timeline {
                                                 : GradientOf(place, i, &given->front()));
       }
       if (def != nullptr && node.output(0) && members.size() == 1) {
-        temporaries += BytesOfValue(*node.output(0)) * def->gradient.temporaries;
+        temporaries = def->gradient.temporaries;
       }
     }
-    live_ += temporaries;
+    const OptionalValueId output = NodeAt(last).output(0);
+    if (temporaries > 0) live_.Add(BytesOfValue(*output), temporaries);
     Mark(StepPhase::kBackward, graph_.nodes[last]);
-    live_ -= temporaries;
+    if (temporaries > 0) live_.Add(BytesOfValue(*output), -temporaries);
   }
 
   static bool IsView(const OpDef& def) {
@@ -426,13 +426,15 @@ class Timeline {
     const bool is_view =
         def != nullptr && i == 0 && (IsView(*def) || CastsToItself(in_, node, CallAt(place)));
     const bool passes = def != nullptr && i < 32 && (def->gradient.passes >> i & 1) != 0;
-    const Expr bytes = BytesOfValue(*node.inputs[i]);
-    const Expr made = node.output(0) ? BytesOfValue(*node.output(0)) : Expr(0);
-    const bool sums_up = def != nullptr && def->gradient.broadcast && bytes != made;
+    const Bytes& bytes = BytesOfValue(*node.inputs[i]);
+    const Bytes made = node.output(0) ? BytesOfValue(*node.output(0)) : Bytes();
+    const bool sums_up = def != nullptr && def->gradient.broadcast && bytes.expr != made.expr;
     if (sums_up && !passes) {  // from a product of the output's size
-      live_ += made + bytes;
+      live_.Add(made);
+      live_.Add(bytes);
       Mark(StepPhase::kBackward, graph_.nodes[place]);
-      live_ -= made + bytes;
+      live_.Take(bytes);
+      live_.Take(made);
     }
     if (sums_up || (!is_view && !passes)) return Allocate(bytes);
     Gradient view = *given;
@@ -464,10 +466,10 @@ class Timeline {
   void Accumulate(size_t last, ValueId value, Gradient gradient) {
     const auto tie = in_.ties.find(value);
     if (tie != in_.ties.end()) value = tie->second;
-    const Expr bytes = BytesOfValue(value);
+    const Bytes& bytes = BytesOfValue(value);
     const auto [place, is_new] = gradients_.try_emplace(value);
     const bool is_parameter = facts_.trained[static_cast<size_t>(value)];
-    const bool is_own = gradient.buffer->users == 1 && gradient.buffer->bytes == bytes;
+    const bool is_own = gradient.buffer->users == 1 && gradient.buffer->bytes.expr == bytes.expr;
     if (is_new && (!is_parameter || is_own)) {
       place->second = std::move(gradient);
       return;
@@ -486,7 +488,8 @@ class Timeline {
   const NeededGradients& nodes_;
   const StepFacts& facts_;
   const Loss loss_;
-  const bool numbers_;       // sizes are numbers, those of StepFacts::at
+  const bool numbers_;  // sizes are numbers, those of StepFacts::at
+  TensorBytes sizes_;
   std::vector<bool> needs_;  // by value
   std::vector<int> users_;   // by value: who needs its storage
   std::vector<std::vector<size_t>> members_;
@@ -495,8 +498,9 @@ class Timeline {
   absl::btree_set<ValueId> outputs_;  // storages
   absl::flat_hash_map<ValueId, Gradient> gradients_;
   std::vector<std::pair<ValueId, Gradient>> made_;  // by the node that goes backwards
-  Expr live_;
-  Largest largest_;
+  BytesSum live_;
+  Comparisons comparisons_;
+  Largest largest_{&comparisons_};
   size_t drop_at_ = kMaxSumsAside;
   StepPeak peak_;
 };

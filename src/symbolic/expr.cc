@@ -109,11 +109,15 @@ Expr BroadcastSymbolic(const Expr& a, const Expr& b) {
 using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is Expr's own inside
 
 Expr Expr::Symbol(absl::string_view name, int64_t at_least) {
+  constexpr uint64_t kNameFactor = 0x100000001b3;  // the prime of the FNV hashes
   auto atom = std::make_shared<Atom>();
   atom->name = TypedSymbol(name);
   atom->range.lo = at_least;
   atom->hash = hash_seed;
-  for (const char c : atom->name) atom->hash = Mix(atom->hash, static_cast<unsigned char>(c));
+  for (const char c : atom->name) {
+    atom->hash = Mix(atom->hash, static_cast<unsigned char>(c));
+    atom->name_hash = atom->name_hash * kNameFactor + static_cast<unsigned char>(c);
+  }
   return FromAtom(std::move(atom));
 }
 

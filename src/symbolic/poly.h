@@ -120,6 +120,7 @@ struct Atom {
   Kind kind = Kind::kSymbol;
   int depth = 0;  // 0 for a symbol, else one more than the deepest operand
   size_t hash = 0;
+  uint64_t name_hash = 0;  // of a symbol: the same in every process
   int64_t weight = 1;
   Range range;
   std::string name;        // of a symbol

@@ -13,6 +13,7 @@
 #include "src/base/limit_error.h"
 #include "src/symbolic/expr.h"
 #include "src/symbolic/poly.h"
+#include "src/symbolic/samples.h"
 #include "src/symbolic/symbol_name.h"
 
 namespace onnxflops {
@@ -22,12 +23,13 @@ using namespace symbolic;  // NOLINT(google-build-using-namespace): all of it is
 namespace {
 
 // Evaluates one expression. Remembers the values of the atoms met first: a total mentions the same
-// few symbols in every term.
+// few symbols in every term. Sizes::Of gives a symbol's value, or fails.
+template <typename Sizes>
 class Evaluator {
  public:
-  explicit Evaluator(const Bindings& bindings) : bindings_(bindings) {}
+  explicit Evaluator(Sizes sizes) : sizes_(sizes) {}
 
-  // The rest return false if there is no value; then the status says why.
+  // The rest return false if there is no value; then the status says why, if Sizes::kExplains.
   bool Value(const Expr& e, Int* out);
   const absl::Status& status() const { return status_; }
 
@@ -35,28 +37,34 @@ class Evaluator {
   bool AtomValue(const Atom& atom, Int* out);
   bool Compute(const Atom& atom, Int* out);
   bool BroadcastValue(const Atom& atom, Int* out);
-  bool Fail(absl::Status status) {
-    status_ = std::move(status);
+  template <typename MakeStatus>
+  bool Fail(MakeStatus make) {
+    if constexpr (Sizes::kExplains) status_ = make();
     return false;
   }
-  bool Overflow() { return Fail(absl::OutOfRangeError(kOverflow)); }
+  bool Overflow() {
+    return Fail([] { return absl::OutOfRangeError(kOverflow); });
+  }
 
   static constexpr size_t kRemembered = 16;
-  const Bindings& bindings_;
+  const Sizes sizes_;
   absl::InlinedVector<std::pair<const Atom*, Int>, kRemembered> known_;
   absl::Status status_;
 };
 
-bool Evaluator::Value(const Expr& e, Int* out) {
+absl::Status ErrorOf(const char* error) {
+  return error == kZeroDivision || error == kMismatch ? absl::InvalidArgumentError(error)
+                                                      : LimitError(LimitOf(error), error);
+}
+
+template <typename Sizes>
+bool Evaluator<Sizes>::Value(const Expr& e, Int* out) {
   if (e.is_literal()) {
     *out = LiteralOf(e);
     return true;
   }
-  if (const char* error = e.error()) {
-    return Fail(error == kZeroDivision || error == kMismatch ? absl::InvalidArgumentError(error)
-                                                             : LimitError(LimitOf(error), error));
-  }
-  if (!SpendTerms(TermsOf(e).size())) return Fail(LimitError(LimitOf(kTooMuchWork), kTooMuchWork));
+  if (const char* error = e.error()) return Fail([error] { return ErrorOf(error); });
+  if (!SpendTerms(TermsOf(e).size())) return Fail([] { return ErrorOf(kTooMuchWork); });
   Int sum = 0;
   for (const Term& t : TermsOf(e)) {
     Int product = t.coefficient;
@@ -72,7 +80,8 @@ bool Evaluator::Value(const Expr& e, Int* out) {
   return true;
 }
 
-bool Evaluator::AtomValue(const Atom& atom, Int* out) {
+template <typename Sizes>
+bool Evaluator<Sizes>::AtomValue(const Atom& atom, Int* out) {
   for (const auto& [known, value] : known_) {
     if (known == &atom) {
       *out = value;
@@ -84,16 +93,14 @@ bool Evaluator::AtomValue(const Atom& atom, Int* out) {
   return true;
 }
 
-bool Evaluator::Compute(const Atom& atom, Int* out) {
+template <typename Sizes>
+bool Evaluator<Sizes>::Compute(const Atom& atom, Int* out) {
   if (atom.kind == Kind::kSymbol) {
-    const auto it = bindings_.find(atom.name);
-    if (it == bindings_.end()) {
-      return Fail(absl::FailedPreconditionError(absl::StrCat("symbol ", QuotedSymbol(atom.name),
-                                                             " is not bound (bind it with --dim ",
-                                                             atom.name, "=N)")));
-    }
-    *out = it->second;
-    return true;
+    return sizes_.Of(atom, out) || Fail([&atom] {
+             return absl::FailedPreconditionError(absl::StrCat("symbol ", QuotedSymbol(atom.name),
+                                                               " is not bound (bind it with --dim ",
+                                                               atom.name, "=N)"));
+           });
   }
   if (atom.kind == Kind::kBroadcast) return BroadcastValue(atom, out);
   if (!Value(atom.args[0], out)) return false;
@@ -105,8 +112,10 @@ bool Evaluator::Compute(const Atom& atom, Int* out) {
     } else if (atom.kind == Kind::kMax) {
       *out = std::max(*out, value);
     } else if (value == 0) {
-      return Fail(absl::InvalidArgumentError(
-          absl::StrCat(kZeroDivision, ": ", atom.args[1].ToString(), " is 0")));
+      return Fail([&atom] {
+        return absl::InvalidArgumentError(
+            absl::StrCat(kZeroDivision, ": ", atom.args[1].ToString(), " is 0"));
+      });
     } else if (!FloorDivInt(*out, value, out)) {
       return Overflow();
     }
@@ -114,7 +123,8 @@ bool Evaluator::Compute(const Atom& atom, Int* out) {
   return true;
 }
 
-bool Evaluator::BroadcastValue(const Atom& atom, Int* out) {
+template <typename Sizes>
+bool Evaluator<Sizes>::BroadcastValue(const Atom& atom, Int* out) {
   *out = 1;
   const Expr* from = nullptr;
   for (const Expr& e : atom.args) {
@@ -122,15 +132,50 @@ bool Evaluator::BroadcastValue(const Atom& atom, Int* out) {
     if (!Value(e, &value)) return false;
     if (value == 1 || value == *out) continue;
     if (*out != 1) {
-      return Fail(absl::InvalidArgumentError(
-          absl::StrCat("cannot broadcast ", Int128ToString(*out), " (", from->ToString(), ") with ",
-                       Int128ToString(value), " (", e.ToString(), ")")));
+      return Fail([&] {
+        return absl::InvalidArgumentError(
+            absl::StrCat("cannot broadcast ", Int128ToString(*out), " (", from->ToString(),
+                         ") with ", Int128ToString(value), " (", e.ToString(), ")"));
+      });
     }
     *out = value;
     from = &e;
   }
   return true;
 }
+
+// Sizes that a user gives.
+struct Given {
+  static constexpr bool kExplains = true;
+  const Bindings& bindings;
+
+  bool Of(const Atom& atom, Int* out) const {
+    const auto it = bindings.find(atom.name);
+    if (it == bindings.end()) return false;
+    *out = it->second;
+    return true;
+  }
+};
+
+// Sizes of all magnitudes, each symbol its own, the same in every process. At odd points half of
+// them are as small as they can be.
+struct Sampled {
+  static constexpr bool kExplains = false;
+  static constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  static constexpr int kMostBits = 30;
+  const uint64_t point;
+
+  bool Of(const Atom& atom, Int* out) const {
+    uint64_t bits = (atom.name_hash + point * kGolden) * kGolden;
+    bits = (bits ^ bits >> 29) * kGolden;
+    bits ^= bits >> 32;
+    *out = *atom.range.lo;
+    if (point % 2 == 1 && bits % 2 == 0) return true;
+    const uint64_t size = (bits >> 16) % (uint64_t{1} << (bits >> 8) % (kMostBits + 1));
+    *out += static_cast<Int>(size);
+    return true;
+  }
+};
 
 // Replaces symbols, bottom up, each atom once.
 template <typename Values>
@@ -212,8 +257,17 @@ class SymbolCollector {
 };
 }  // namespace
 
+Samples::Samples(const Expr& e) {
+  for (size_t point = 0; point < kPoints; ++point) {
+    Int value;
+    const bool known = Evaluator(Sampled{point}).Value(e, &value) && IsSmall(value);
+    values_[point] = known ? absl::int128(value) : 0;
+    unknown_[point] = known ? 0 : 1;
+  }
+}
+
 absl::StatusOr<absl::int128> Expr::Evaluate(const Bindings& bindings) const {
-  Evaluator evaluator(bindings);
+  Evaluator evaluator(Given{bindings});
   Int value;
   if (!evaluator.Value(*this, &value)) return evaluator.status();
   return absl::int128(value);
@@ -222,7 +276,7 @@ absl::StatusOr<absl::int128> Expr::Evaluate(const Bindings& bindings) const {
 Expr Expr::Substitute(const Bindings& bindings) const {
   if (bindings.empty() || is_literal()) return *this;
   // Where nothing stays open, the value is found without expressions in between.
-  Evaluator evaluator(bindings);
+  Evaluator evaluator(Given{bindings});
   Int value;
   return evaluator.Value(*this, &value) ? Literal(value) : Substituter(bindings).Rebuild(*this);
 }

@@ -1,0 +1,51 @@
+// Values of expressions at a few fixed sizes, the same for all expressions. What is less than
+// another at one of them is not always at least as much: no proof of that need be looked for.
+#ifndef ONNXFLOPS_SRC_SYMBOLIC_SAMPLES_H_
+#define ONNXFLOPS_SRC_SYMBOLIC_SAMPLES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/numeric/int128.h"
+#include "src/symbolic/expr.h"
+
+namespace onnxflops {
+
+class Samples {
+ public:
+  Samples() = default;  // of 0
+  explicit Samples(const Expr& e);
+
+  // Whether a sum of 2^30 such numbers, and small multiples of it, overflow nowhere.
+  static bool IsSmall(absl::int128 value) { return -kMost < value && value < kMost; }
+
+  // Makes them those of a sum: with a multiple of another, or with a number that is small.
+  void Add(const Samples& other, int times) {
+    for (size_t i = 0; i < kPoints; ++i) {
+      values_[i] += other.values_[i] * times;
+      unknown_[i] += other.unknown_[i] * times;
+    }
+  }
+  void Add(absl::int128 literal) {
+    for (absl::int128& value : values_) value += literal;
+  }
+  // False: it is less than the other at some size.
+  bool MayBeAtLeast(const Samples& other) const {
+    for (size_t i = 0; i < kPoints; ++i) {
+      if (values_[i] < other.values_[i] && unknown_[i] == 0 && other.unknown_[i] == 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kPoints = 16;
+  static constexpr absl::int128 kMost = absl::MakeInt128(int64_t{1} << 26, 0);  // 2^90
+
+  std::array<absl::int128, kPoints> values_ = {};
+  std::array<int32_t, kPoints> unknown_ = {};  // how many parts have no value there
+};
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_SRC_SYMBOLIC_SAMPLES_H_
