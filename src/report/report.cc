@@ -66,6 +66,17 @@ std::vector<InputInfo> DescribeInputs(const Inference& inference) {
   return result;
 }
 
+// A value may be an output many times, with a long shape: the limit is met before these are copied.
+absl::Status CheckOutputs(const Inference& inference, FormulaText text) {
+  for (ValueId id : inference.model->graphs[0].outputs) {
+    const Fact* fact = inference.FactOf(id);
+    if (fact == nullptr || !fact->is_tensor()) continue;
+    text.Add(fact->shape);
+    RETURN_IF_ERROR(text.Check());
+  }
+  return absl::OkStatus();
+}
+
 std::vector<TensorInfo> DescribeOutputs(const Inference& inference) {
   std::vector<TensorInfo> result;
   for (ValueId id : inference.model->graphs[0].outputs) {
@@ -238,6 +249,8 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   Report report;
   report.model = DescribeModel(model);
   report.inputs = DescribeInputs(inference);
+  FormulaText text(model);
+  if (!options.upper_bounds) RETURN_IF_ERROR(CheckOutputs(inference, text));  // else they change
   report.outputs = DescribeOutputs(inference);
   report.bindings = inference.bindings;
   AddBindingsOfInputs(report.inputs, &report.bindings);
@@ -281,7 +294,6 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
     report.warnings.push_back(absl::StrCat(Plural(report.nodes_omitted, "node"),
                                            " more have no row (row-text-per-name)"));
   }
-  FormulaText text(model);
   text.Add(report);
   if (report.roofline && report.roofline->fused_time_estimate) {
     text.Add(*report.roofline->compulsory_bytes);
