@@ -100,7 +100,7 @@ class NodeNoteMaker {
     for (const auto& [work, times] : order) {
       const CallCost& cost = counts_.cost(work / modules::kNumCostParts);
       const auto part = static_cast<CostPart>(work % modules::kNumCostParts);
-      const Tally& tally = part == CostPart::kOwn && !whole ? cost.own : cost.tally();
+      const Tally& tally = part == CostPart::kOwn && !whole ? cost.own() : cost.tally();
       const Expr runs_of_it =
           attribution_->times[static_cast<size_t>(times)] * repeated[std::make_pair(work, times)];
       sum.Add(part == CostPart::kShapeWork ? tally.ShapeWorkAmounts() : tally.amounts, runs_of_it);

@@ -94,7 +94,7 @@ void Evidence::FindOurs() {
       const CallCost& cost = counts_.cost(e.call());
       const bool own = e.part() == modules::CostPart::kOwn;
       const bool shape_work = e.part() == modules::CostPart::kShapeWork;
-      const Tally& tally = own ? cost.own : cost.tally();
+      const Tally& tally = own ? cost.own() : cost.tally();
       both.macs = product(tally.amounts.macs, times(e));
       both.flops =
           product(shape_work ? tally.ShapeWorkAmounts().flops : tally.amounts.flops, times(e));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "src/cost/amounts.h"
 #include "src/symbolic/expr_sum.h"
@@ -19,7 +20,7 @@ class AmountsSum {
   int64_t TermsMade(const Amounts& total) const;
 
  private:
-  std::array<ExprSum, kNumQuantities> sums_;
+  std::unique_ptr<std::array<ExprSum, kNumQuantities>> sums_;  // nullptr: all are 0
 };
 
 }  // namespace onnxflops

@@ -42,6 +42,16 @@ Tally Tally::AsShapeWork() const {
   return kept;
 }
 
+const Tally& Tally::Nothing(bool lower_bound) {
+  static const Tally& nothing = *new Tally();
+  static const Tally& unknown = *[] {
+    auto* tally = new Tally();
+    tally->lower_bound = true;
+    return tally;
+  }();
+  return lower_bound ? unknown : nothing;
+}
+
 Amounts Tally::ShapeWorkAmounts() const {
   Amounts kept = amounts;
   kept.flops = 2 * flops[Kind::kMac];
@@ -289,35 +299,37 @@ class Counter {
 
   absl::Status CountCall(CallId id, CallCost* result) {
     const Call& call = in_.call(id);
+    if (spare_ == nullptr) spare_ = std::make_shared<Tally>();
+    Tally& own = *spare_;
     result->coverage = Coverage::kFree;
     if (!call.problem.ok()) {
       result->coverage = Coverage::kUnknown;
       result->problem = call.problem;
     } else if (call.def != nullptr) {
-      RETURN_IF_ERROR(CountOperator(call, result));
+      RETURN_IF_ERROR(CountOperator(call, result, &own));
     }
-    if (roofline_ && !call.constant) AddTime(call, &result->own);
+    if (roofline_ && !call.constant) AddTime(call, &own);
     if (!call.bodies.empty()) {
       CountBodies(call, result);
       RETURN_IF_ERROR(CheckTimeOfTrips(call, *result));
     }
-    result->own.lower_bound = result->coverage == Coverage::kUnknown;
-    Tally tally;
-    Tally* all = &result->own;
-    if (!call.bodies.empty()) {
-      tally = result->own;
-      all = &tally;
-      AddBodies(call, *result, all);
-    }
+    own.lower_bound = result->coverage == Coverage::kUnknown;
+    std::shared_ptr<Tally> all = call.bodies.empty() ? spare_ : std::make_shared<Tally>(own);
+    if (!call.bodies.empty()) AddBodies(call, *result, all.get());
     if (call.constant) all->amounts.foldable_flops = all->amounts.flops;
     terms_ += TermsOf(*all);
     const char* error = ErrorOf(*all);
-    if (all == &tally) result->with_bodies = std::make_shared<const Tally>(std::move(tally));
+    if (!IsNothing(own)) result->work = std::exchange(spare_, nullptr);
+    if (!call.bodies.empty()) result->with_bodies = std::move(all);
     RETURN_IF_ERROR(CheckWork(call));
     if (error == nullptr) return absl::OkStatus();
     return LimitError(LimitOf(error),
                       absl::StrCat(Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
                                    ": its cost ", error));
+  }
+
+  static bool IsNothing(const Tally& tally) {
+    return tally.flops.IsZero() && tally.int_ops.IsZero() && tally.amounts.IsZero();
   }
 
   // How often the bodies count.
@@ -441,7 +453,7 @@ class Counter {
     return cost;
   }
 
-  absl::Status CountOperator(const Call& call, CallCost* result) {
+  absl::Status CountOperator(const Call& call, CallCost* result, Tally* own) {
     const Node& node = model_.node(call.node);
     absl::InlinedVector<const Fact*, 8> inputs, outputs;
     for (FactId fact : call.inputs) inputs.push_back(&in_.fact(fact));
@@ -459,17 +471,16 @@ class Counter {
     }
     result->causal = cost.causal;
     FillOperands(inputs, &cost);
-    Tally& own = result->own;
-    own.flops = std::move(cost.flops);
-    own.int_ops = std::move(cost.int_ops);
+    own->flops = std::move(cost.flops);
+    own->int_ops = std::move(cost.int_ops);
     if (!Has(call.def->traits, Traits::kView)) {
-      own.amounts.bytes_read = cost.bytes_read ? *cost.bytes_read : BytesOfAll(call.inputs);
-      own.amounts.bytes_written =
+      own->amounts.bytes_read = cost.bytes_read ? *cost.bytes_read : BytesOfAll(call.inputs);
+      own->amounts.bytes_written =
           cost.bytes_written ? *cost.bytes_written : BytesOfAll(call.outputs);
     }
-    AddArithmetic(outputs, &own);
-    AddMacs(std::as_const(own).flops, cost.flops_mac_operands, &own);
-    AddMacs(std::as_const(own).int_ops, cost.int_ops_mac_operands, &own);
+    AddArithmetic(outputs, own);
+    AddMacs(std::as_const(*own).flops, cost.flops_mac_operands, own);
+    AddMacs(std::as_const(*own).int_ops, cost.int_ops_mac_operands, own);
     return absl::OkStatus();
   }
 
@@ -565,7 +576,9 @@ class Counter {
         AddOperator(o, times * o.times, &runs);
       }
     }
-    for (const auto& [key, sums] : op_sums_) {
+    // A file may have an operator for each node: a sum is gone when its total is there.
+    for (auto it = op_sums_.begin(); it != op_sums_.end(); it = op_sums_.erase(it)) {
+      const auto& [key, sums] = *it;
       out_.by_op[{std::string(key.first), std::string(key.second)}] = {
           sums.nodes.Total(), sums.amounts.Total(), sums.lower_bound};
     }
@@ -585,9 +598,9 @@ class Counter {
     sums.nodes.Add(times);
     sums.lower_bound = sums.lower_bound || cost.coverage == Coverage::kUnknown;
     if (occurrence.shape_work) {
-      sums.amounts.Add(cost.own.ShapeWorkAmounts(), times);
+      sums.amounts.Add(cost.own().ShapeWorkAmounts(), times);
     } else {
-      sums.amounts.Add(cost.own.amounts, times);
+      sums.amounts.Add(cost.own().amounts, times);
     }
   }
 
@@ -597,6 +610,7 @@ class Counter {
   const std::optional<Roofline> roofline_;
   int64_t terms_ = 0;  // of the costs of all nodes so far
   Counts out_;
+  std::shared_ptr<Tally> spare_;  // of a call that did nothing: the next one takes it
   std::vector<bool> reached_;
   std::vector<std::vector<Occurrence>> occurrences_;  // by instance, as far as asked for
   std::vector<int64_t> times_;                        // scratch, by call and shape_work

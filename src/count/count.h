@@ -41,11 +41,14 @@ struct Tally {
   Amounts ShapeWorkAmounts() const;
   // this += other * times.
   void Add(const Tally& other, const Expr& times = 1);
+
+  // No work, of which a part may be unknown.
+  static const Tally& Nothing(bool lower_bound);
 };
 
 // What one Call costs, its bodies included, once.
 struct CallCost {
-  Tally own;                                 // without bodies
+  std::shared_ptr<const Tally> work;         // without bodies; nullptr where it is nothing
   std::shared_ptr<const Tally> with_bodies;  // nullptr if there are none
   Coverage coverage = Coverage::kCounted;
   bool causal = false;   // an operator that says so
@@ -54,7 +57,11 @@ struct CallCost {
   // costs more runs; where that depends on symbols, these are expressions that are 0 or 1.
   std::vector<Expr> body_times;
 
-  const Tally& tally() const { return with_bodies == nullptr ? own : *with_bodies; }
+  // Without bodies.
+  const Tally& own() const {
+    return work != nullptr ? *work : Tally::Nothing(coverage == Coverage::kUnknown);
+  }
+  const Tally& tally() const { return with_bodies != nullptr ? *with_bodies : own(); }
 };
 
 // Work by operator, control flow and functions opened.

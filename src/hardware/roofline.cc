@@ -137,7 +137,7 @@ class Fuser {
     const std::optional<size_t> joined = elementwise ? KernelToJoin(node, call) : std::nullopt;
     const size_t kernel = joined.value_or(kernels_.size());
     if (!joined) AddKernel(id);
-    const TimedWork work = TimedWorkOf(in_, call, counts_.cost(id).own);
+    const TimedWork work = TimedWorkOf(in_, call, counts_.cost(id).own());
     kernels_[kernel].operations.Add(work.operations);
     kernels_[kernel].bytes.Add(work.bytes_read + work.bytes_written);
     Read(node, call, kernel);
@@ -150,7 +150,7 @@ class Fuser {
     Kernel& kernel = kernels_.emplace_back();
     kernel.fuses = call.bodies.empty() && cost.coverage != Coverage::kUnknown;
     if (call.growing.has_value()) {  // as far as trips can be summed up
-      kernel.bodies = cost.tally().amounts.time_estimate - cost.own.amounts.time_estimate;
+      kernel.bodies = cost.tally().amounts.time_estimate - cost.own().amounts.time_estimate;
       return;
     }
     ExprSum bodies;
@@ -313,7 +313,7 @@ class CompulsoryTraffic {
       return;
     }
     if (!by_rule || call.constant) return;
-    const Amounts& own = counts_.cost(id).own.amounts;
+    const Amounts& own = counts_.cost(id).own().amounts;
     Expr read, written;
     for (FactId fact : call.inputs) read += WholeBytes(fact);
     for (FactId fact : call.outputs) written += WholeBytes(fact);

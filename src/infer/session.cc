@@ -24,6 +24,7 @@ Session::Session(const Model& model, const InferOptions& options)
       values_(model_.values.size()),
       budget_(model_, options.limits) {
   result_.model = model;
+  result_.calls.reserve(model_.nodes.size());
   result_.rules = options.operators.rules;
   result_.limits = options.limits;
 }

@@ -446,7 +446,7 @@ class SavedWalk {
   }
 
   void KeepMore(const Node& node, const Keeps& keeps) {
-    const Census& forward = counts_.cost(CallIdOf(node)).own.flops;
+    const Census& forward = counts_.cost(CallIdOf(node)).own().flops;
     const Fact& first = in_.fact(call_->outputs[0]);
     const int size = BitsPerElement(first.dtype) / 8;
     if (keeps.per_root > 0) {

@@ -107,7 +107,7 @@ class Walk {
       const bool any = all.lower_bound || !all.amounts.IsZero();
       set(CostPart::kWhole, any);
       set(CostPart::kShapeWork, any);
-      set(CostPart::kOwn, cost.own.lower_bound || !cost.own.amounts.IsZero());
+      set(CostPart::kOwn, cost.own().lower_bound || !cost.own().amounts.IsZero());
     }
   }
 

@@ -142,7 +142,7 @@ PartCounts CountPart(const Inference& inference, const Counts& counts, const Mod
     const CallCost& cost = counts.cost(e.call());
     const Node& node = inference.model->node(call.node);
     const Expr times = attribution.times[static_cast<size_t>(e.times)] * count;
-    const Tally tally = e.part() == modules::CostPart::kOwn         ? cost.own
+    const Tally tally = e.part() == modules::CostPart::kOwn         ? cost.own()
                         : e.part() == modules::CostPart::kShapeWork ? cost.tally().AsShapeWork()
                                                                     : cost.tally();
     total.Add(tally, times);

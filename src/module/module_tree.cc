@@ -125,7 +125,7 @@ class OwnWorks {
 
   const Tally& TallyOf(int32_t work) const {
     const CallCost& cost = counts_.cost(work / modules::kNumCostParts);
-    return PartOf(work) == modules::CostPart::kOwn ? cost.own : cost.tally();
+    return PartOf(work) == modules::CostPart::kOwn ? cost.own() : cost.tally();
   }
 
   // Until the next call.

@@ -45,7 +45,7 @@ class CostCollector {
   void Add(NodeId id, CallId call_id, bool shape_work, const Expr& times) {
     const CallCost& cost = counts_.cost(call_id);
     const bool whole = model_.node(id).function.has_value();
-    const Tally& tally = whole ? cost.tally() : cost.own;
+    const Tally& tally = whole ? cost.tally() : cost.own();
     const Amounts amounts = shape_work ? cost.tally().ShapeWorkAmounts() : tally.amounts;
     NodeCost& node = costs_[static_cast<size_t>(id)];
     if (!node.visited) {

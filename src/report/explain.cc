@@ -205,7 +205,7 @@ void DescribeCost(const Call& call, const CallCost& cost, const std::vector<Form
                   Explanation* e) {
   const Tally tally = e->shape_work                          ? cost.tally().AsShapeWork()
                       : e->is_function || !e->bodies.empty() ? cost.tally()
-                                                             : cost.own;
+                                                             : cost.own();
   e->amounts = tally.amounts;
   e->macs_by_dtype = tally.macs_by_dtype;
   if (cost.coverage == Coverage::kUnknown) e->reason = std::string(cost.problem.message());

@@ -190,7 +190,7 @@ NodeRow Describe(const Inference& inference, const Counts& counts, const ModuleT
   const auto add = [&](CallId call, const Expr& times) {
     const CallCost& one = counts.cost(call);
     row.Add(
-        run.shape_work ? one.tally().ShapeWorkAmounts() : (whole ? one.tally() : one.own).amounts,
+        run.shape_work ? one.tally().ShapeWorkAmounts() : (whole ? one.tally() : one.own()).amounts,
         times);
   };
   if (run.samples.empty()) add(run.call, run.times);

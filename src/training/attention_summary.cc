@@ -49,7 +49,7 @@ class Summarizer {
   }
 
  private:
-  const Expr& Macs(CallId call) const { return counts_.cost(call).own.flops[Kind::kMac]; }
+  const Expr& Macs(CallId call) const { return counts_.cost(call).own().flops[Kind::kMac]; }
 
   // Operators that are an attention by themselves: they weigh scores, and multiply.
   void AddOperatorsOf(const Instance& instance) {

@@ -431,7 +431,7 @@ class BackwardWalk {
     }
   }
 
-  const Expr& MacsOf(CallId id) const { return counts_.cost(id).own.flops[Kind::kMac]; }
+  const Expr& MacsOf(CallId id) const { return counts_.cost(id).own().flops[Kind::kMac]; }
 
   bool IsAttentionOperator(CallId id) const {
     const Call& call = in_.call(id);

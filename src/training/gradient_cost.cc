@@ -128,7 +128,7 @@ const absl::StatusOr<Census>& GradientCosts::Of(CallId id, const Needed& needed)
   if (known == nullptr) {
     const CallCost& cost = counts_.cost(id);
     known = std::make_unique<absl::StatusOr<Census>>(
-        cost.problem.ok() ? Find(in_.call(id), cost.own.flops, needed) : cost.problem);
+        cost.problem.ok() ? Find(in_.call(id), cost.own().flops, needed) : cost.problem);
   }
   return *known;
 }

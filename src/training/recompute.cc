@@ -138,7 +138,7 @@ class Recomputer {
     const CallCost& last = counts_.cost(main_.calls[nodes[end - 1]]);
     if (!stops_early) {
       end = nodes.size();
-    } else if (last.own.flops[Kind::kMac] != Expr(0)) {
+    } else if (last.own().flops[Kind::kMac] != Expr(0)) {
       --end;
     }
     for (size_t i = 0; i < end; ++i) Add(nodes[i]);

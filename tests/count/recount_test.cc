@@ -63,7 +63,7 @@ class Recount {
   void AddCall(CallId id, bool shape_work, Sums* sums) {
     const Call& call = in_.call(id);
     const CallCost& cost = counts_.cost(id);
-    std::map<std::string, Expr> amounts = QuantitiesOf(cost.own);
+    std::map<std::string, Expr> amounts = QuantitiesOf(cost.own());
     ExpectConsistent(call, cost, amounts);
     for (size_t b = 0; b < call.bodies.size(); ++b) {
       if (cost.body_times[b] == Expr(0)) continue;
@@ -82,7 +82,7 @@ class Recount {
   // What follows from the census, and what is said of the node.
   void ExpectConsistent(const Call& call, const CallCost& cost,
                         const std::map<std::string, Expr>& amounts) const {
-    const Tally& own = cost.own;
+    const Tally& own = cost.own();
     EXPECT_EQ(own.amounts.flops, own.flops.Ops());
     EXPECT_EQ(own.amounts.other_flops, own.flops.Other());
     EXPECT_EQ(own.amounts.int_ops, own.int_ops.Ops());

@@ -313,7 +313,7 @@ TEST(AttributionTest, ExecutionsWithWork) {
     size_t i = 0;
     for (const modules::Execution& e : all.executions) {
       const CallCost& cost = a.counts.cost(e.call());
-      const Tally& tally = e.part() == modules::CostPart::kOwn ? cost.own : cost.tally();
+      const Tally& tally = e.part() == modules::CostPart::kOwn ? cost.own() : cost.tally();
       if (!tally.lower_bound && tally.amounts.IsZero()) continue;
       ASSERT_LT(i, with_work.executions.size());
       const modules::Execution& same = with_work.executions[i++];

@@ -77,7 +77,7 @@ void CheckCall(const Inference& inference, const Call& call, const CallCost& cos
   const CallView view(inference, call);
   const absl::StatusOr<FormulaResult> result = EvaluateFormulas(**formulas, view.view());
   if (malformed == Malformed::kIsLeftOut && absl::IsInvalidArgument(result.status())) return;
-  const std::string expected = CensusText(cost.own.flops, cost.own.int_ops);
+  const std::string expected = CensusText(cost.own().flops, cost.own().int_ops);
   const std::string found = result.ok() ? CensusText(result->cost.flops, result->cost.int_ops)
                                         : std::string(result.status().message());
   EXPECT_EQ(found, expected) << Name(*call.def);

@@ -31,7 +31,7 @@ class Program {
         counts_(evidence.counts()),
         in_loops_(evidence.model().graphs.size(), false) {
     for (size_t c = 0; c < inference_.calls.size(); ++c) {
-      own_.push_back(HloCostOf(inference_, inference_.calls[c], counts_.calls[c].own));
+      own_.push_back(HloCostOf(inference_, inference_.calls[c], counts_.calls[c].own()));
     }
     whole_ = own_;
     instances_.resize(inference_.instances.size());
@@ -168,7 +168,7 @@ class Accountant {
       parts.rest = evidence_.Intern(hlo.flops);
       return parts;
     }
-    const Tally& tally = whole ? cost.tally() : cost.own;
+    const Tally& tally = whole ? cost.tally() : cost.own();
     const Expr integers = tally.int_ops.Ops();
     const Expr base = AsWeCount(tally).flops - integers;
     parts.rest = evidence_.Intern(hlo.flops - base - integers);

@@ -1,7 +1,7 @@
 // What an ONNX operator becomes in HLO, the language that XLA compiles, and what XLA's
 // HloCostAnalysis counts of that.
 //
-//   HloCost cost = HloCostOf(inference, call, counts.calls[...].own);
+//   HloCost cost = HloCostOf(inference, call, counts.calls[...].own());
 //
 // An operator becomes the instructions of its formula: Softmax a reduce (max), subtract,
 // exponential, reduce (add) and divide. An operator that jax.lax has is what that lowers to.
