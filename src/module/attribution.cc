@@ -33,7 +33,7 @@ struct Visit {
   int32_t times = 0;            // index into Attribution::times
   ModuleId base = kRootModule;  // of nodes that nothing else attributes
   bool in_function = false;
-  std::shared_ptr<const ActualNames> actual;  // inside a function
+  std::shared_ptr<const ActualNames> actual;  // inside a function; nullptr: there are none
   OptionalInlinedCallId caller;               // of the node that runs it
 };
 
@@ -231,13 +231,15 @@ class Walk {
   }
 
   std::shared_ptr<const ActualNames> NamesInside(const Visit& visit, NodeId id) {
-    auto names = std::make_shared<ActualNames>();
+    std::shared_ptr<ActualNames> names;  // most calls hand no weight on
     const Node& node = model_.node(id);
     const Function& function = model_.function(*node.function);
     const Graph& body = model_.graph(function.body);
     for (size_t i = 0; i < node.inputs.size() && i < body.inputs.size(); ++i) {
       const absl::string_view name = WeightName(node.inputs[i], visit);
-      if (!name.empty()) names->emplace(body.inputs[i], name);
+      if (name.empty()) continue;
+      if (names == nullptr) names = std::make_shared<ActualNames>();
+      names->emplace(body.inputs[i], name);
     }
     return names;
   }

@@ -67,11 +67,14 @@ std::vector<InputInfo> DescribeInputs(const Inference& inference) {
 }
 
 // A value may be an output many times, with a long shape: the limit is met before these are copied.
-absl::Status CheckOutputs(const Inference& inference, FormulaText text) {
+// `upper`: what raises sizes to their upper bounds, if anything does.
+absl::Status CheckOutputs(const Inference& inference, const std::optional<Ranges>& upper,
+                          FormulaText text) {
   for (ValueId id : inference.model->graphs[0].outputs) {
     const Fact* fact = inference.FactOf(id);
     if (fact == nullptr || !fact->is_tensor()) continue;
-    text.Add(fact->shape);
+    if (!fact->shape.ranked()) continue;
+    for (const Expr& dim : fact->shape.dims()) text.Add(upper ? upper->AtUpperBounds(dim) : dim);
     RETURN_IF_ERROR(text.Check());
   }
   return absl::OkStatus();
@@ -249,9 +252,6 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   Report report;
   report.model = DescribeModel(model);
   report.inputs = DescribeInputs(inference);
-  FormulaText text(model);
-  if (!options.upper_bounds) RETURN_IF_ERROR(CheckOutputs(inference, text));  // else they change
-  report.outputs = DescribeOutputs(inference);
   report.bindings = inference.bindings;
   AddBindingsOfInputs(report.inputs, &report.bindings);
   report.causal = options.causal;
@@ -272,6 +272,10 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
     if (!report.bindings.contains(symbol.name)) report.symbols.push_back(symbol);
   }
   NoteSums(inference, &report.symbols);
+  FormulaText text(model);
+  RETURN_IF_ERROR(CheckOutputs(
+      inference, options.upper_bounds ? std::make_optional<Ranges>(report) : std::nullopt, text));
+  report.outputs = DescribeOutputs(inference);
   report.by_op = DescribeOps(inference, counts);
   report.has_nodes = options.node_rows;
   if (options.node_rows) DescribeNodes(inference, counts, tree, &report);
