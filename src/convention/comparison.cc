@@ -39,14 +39,13 @@ class Waterfall {
   // The terms of a ledger, each amount `times` over.
   void AddTerms(const Ledger& ledger, int64_t times) {
     constexpr size_t kNotYet = static_cast<size_t>(-1);
-    std::vector<size_t> known(ledger.terms.size(), kNotYet);  // where they do not depend on modules
+    std::vector<size_t> names(ledger.terms.size(), kNotYet);  // in names_: names may be long
     for (const Line& line : ledger.lines) {
       if (line.term == kSame) continue;
-      size_t& at = known[static_cast<size_t>(line.term)];
-      if (at == kNotYet || options_.by_module) {
-        at = IndexOf(ledger.terms[static_cast<size_t>(line.term)], line.module);
-      }
-      Sums& sums = sums_[at];
+      const Term& term = ledger.terms[static_cast<size_t>(line.term)];
+      size_t& name = names[static_cast<size_t>(line.term)];
+      if (name == kNotYet) name = NameOf(term);
+      Sums& sums = sums_[IndexOf(term, name, line.module)];
       sums.total.Add(line.theirs, times);
       sums.total.Add(line.ours, -times);
       const auto entries = EntriesOf(ledger, line);
@@ -58,7 +57,8 @@ class Waterfall {
     }
     for (const ModelLine& line : ledger.model_lines) {
       if (line.term == kSame) continue;
-      Sums& sums = sums_[IndexOf(ledger.terms[static_cast<size_t>(line.term)], kNone)];
+      const Term& term = ledger.terms[static_cast<size_t>(line.term)];
+      Sums& sums = sums_[IndexOf(term, NameOf(term), kNone)];
       sums.total.Add(line.theirs, times);
       sums.total.Add(line.ours, -times);
     }
@@ -66,7 +66,8 @@ class Waterfall {
 
   // An amount that is of no entry.
   void AddStep(const char* name, const char* reason, const Expr& amount) {
-    sums_[IndexOf({name, reason}, kNone)].step += amount;
+    const Term term = {name, reason};
+    sums_[IndexOf(term, NameOf(term), kNone)].step += amount;
   }
 
   std::vector<ComparedTerm> Terms() {
@@ -97,10 +98,14 @@ class Waterfall {
         .subspan(static_cast<size_t>(line.first), static_cast<size_t>(line.count));
   }
 
+  size_t NameOf(const Term& term) {
+    return names_.try_emplace(term.name, names_.size()).first->second;
+  }
+
   // Terms of one name are one, whatever reason each tool has. kNone: of the model as a whole.
-  size_t IndexOf(const Term& term, OptionalModuleId module) {
+  size_t IndexOf(const Term& term, size_t name, OptionalModuleId module) {
     const OptionalModuleId key = options_.by_module ? module : kRootModule;
-    const auto [it, is_new] = index_.try_emplace({term.name, key}, sums_.size());
+    const auto [it, is_new] = index_.try_emplace({name, key}, sums_.size());
     if (is_new) {
       Sums sums;
       sums.term = {term.name, term.reason, "", true, 0, {}};
@@ -134,7 +139,8 @@ class Waterfall {
   const CompareOptions options_;
   const bool cancels_;
   std::vector<Sums> sums_;
-  absl::flat_hash_map<std::pair<std::string, OptionalModuleId>, size_t> index_;
+  absl::flat_hash_map<std::string, size_t> names_;
+  absl::flat_hash_map<std::pair<size_t, OptionalModuleId>, size_t> index_;  // by name and module
 };
 
 Expr OurTotal(const Evidence& evidence, Unit unit) {
