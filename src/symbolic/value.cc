@@ -258,6 +258,11 @@ class SymbolCollector {
 }  // namespace
 
 Samples::Samples(const Expr& e) {
+  // What has a higher degree, no refined bound is looked for, and most samples would overflow.
+  if (!e.is_literal() && e.error() == nullptr && TermsOf(e)[0].degree > kMaxRefinedDegree) {
+    unknown_.fill(1);
+    return;
+  }
   for (size_t point = 0; point < kPoints; ++point) {
     Int value;
     const bool known = Evaluator(Sampled{point}).Value(e, &value) && IsSmall(value);
