@@ -126,6 +126,8 @@ struct Fact {
   static Fact Optional(Fact element);
 
   bool is_tensor() const { return kind == Kind::kTensor; }
+  // A weight that the file holds in another type: a runtime unpacks it where it is used.
+  bool is_dequantised_weight() const { return constant && stored != DType::kUndefined; }
   bool absent() const { return kind == Kind::kAbsent; }
   bool has_content() const { return content != nullptr; }
   bool has_rule() const { return rule != nullptr; }

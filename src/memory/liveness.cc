@@ -181,7 +181,9 @@ class Simulator {
       for (size_t j = 0; j < node.outputs.size(); ++j) {
         if (!node.outputs[j]) continue;
         const ValueId value = *node.outputs[j];
-        Root(value) = IsStored(call) ? kNone : OptionalValueId(value);
+        const bool weight =
+            j < call.outputs.size() && in_.fact(call.outputs[j]).is_dequantised_weight();
+        Root(value) = IsStored(call) || weight ? kNone : OptionalValueId(value);
         if (view && j == 0 && node.input(0)) Root(value) = RootIn(graph, *node.input(0));
         if (Root(value) == value) End(value) = step;
         Use(value, step);

@@ -6,9 +6,9 @@
 //   peak->node         // where it is, at PeakOptions::at
 //
 // Every output of a node is there from the node on until its last use; outputs of the model stay.
-// Parameters and constants of the file do not count, nor do inputs of the model unless
-// they are asked for. A body of an If or a function runs inside of its node; a loop holds its
-// outputs while its body runs.
+// Parameters and constants of the file do not count, dequantised or not, nor do inputs of the model
+// unless they are asked for. A body of an If or a function runs inside of its node; a loop holds
+// its outputs while its body runs.
 #ifndef ONNXFLOPS_SRC_MEMORY_LIVENESS_H_
 #define ONNXFLOPS_SRC_MEMORY_LIVENESS_H_
 

@@ -65,6 +65,7 @@ class Walk {
     is_weight_.assign(model_.values.size(), kNotAsked);
     FindFormalInputs();
     FindInlinedModules();
+    FindReaders();
     FindWork();
     queue_.push_back({});
     budget_ = Budget();
@@ -91,6 +92,15 @@ class Walk {
     for (const Function& function : model_.functions) {
       for (ValueId id : model_.graph(function.body).inputs) {
         is_formal_[static_cast<size_t>(id)] = true;
+      }
+    }
+  }
+
+  void FindReaders() {
+    reader_.assign(model_.values.size(), kNone);
+    for (size_t n = model_.nodes.size(); n-- > 0;) {
+      for (OptionalValueId value : model_.node(static_cast<NodeId>(n)).inputs) {
+        if (value) reader_[static_cast<size_t>(*value)] = static_cast<NodeId>(n);
       }
     }
   }
@@ -125,9 +135,10 @@ class Walk {
       const CostPart part = shape_work ? CostPart::kShapeWork
                             : opens    ? CostPart::kOwn
                                        : CostPart::kWhole;
-      const ModuleId module = ModuleOf(id, At(model_.node(id).caller, visit));
+      const bool unpacks = UnpacksWeight(call);
+      const ModuleId module = unpacks ? ModuleOfReader(id, visit) : ModuleAt(id, visit);
       const int32_t work = call * kNumCostParts + static_cast<int32_t>(part);
-      CountNode(id, module);
+      CountNode(id, module, unpacks || Ask(id).is_alias);
       if (filter_ == ExecutionFilter::kAll || has_work_[static_cast<size_t>(work)] != 0) {
         out_.executions.push_back({module, work, visit.times, id});
       }
@@ -135,12 +146,32 @@ class Walk {
     }
   }
 
-  // Counts the node in its module.
-  void CountNode(NodeId id, ModuleId module) {
+  bool UnpacksWeight(CallId id) const {
+    const Call& call = in_.call(id);
+    return !call.outputs.empty() && in_.fact(call.outputs[0]).is_dequantised_weight();
+  }
+
+  // Of a node that only prepares a weight: what it says itself, or where the weight is used.
+  ModuleId ModuleOfReader(NodeId id, const Visit& visit) {
+    ModuleId module = ModuleAt(id, visit);
+    for (int step = 0; step < kMaxStepsToReader; ++step) {
+      const Node& node = model_.node(id);
+      if (module != At(node.caller, visit).base) break;
+      const OptionalValueId output = node.output(0);
+      const OptionalNodeId reader = output ? reader_[static_cast<size_t>(*output)] : kNone;
+      if (!reader || model_.node(*reader).graph != node.graph) break;
+      id = *reader;
+      module = ModuleAt(id, visit);
+    }
+    return module;
+  }
+
+  // Counts the node in its module. `apart`: it says nothing of when the module runs.
+  void CountNode(NodeId id, ModuleId module, bool apart) {
     if (static_cast<size_t>(module) >= out_.nodes.size()) Resize(2 * out_.paths.size());
     ++out_.nodes[static_cast<size_t>(module)];
     int64_t& first = out_.first[static_cast<size_t>(module)];
-    first = std::min(first, position_++ + (Ask(id).is_alias ? kAfterAll : 0));
+    first = std::min(first, position_++ + (apart ? kAfterAll : 0));
     OptionalModuleId& known = out_.node_module[static_cast<size_t>(id)];
     if (!known) known = module;
   }
@@ -337,6 +368,11 @@ class Walk {
     return *inside;
   }
 
+  // The module of a node of the graph in the file, or of a function that was inlined into it.
+  ModuleId ModuleAt(NodeId id, const Visit& visit) {
+    return ModuleOf(id, At(model_.node(id).caller, visit));
+  }
+
   ModuleId ModuleOf(NodeId id, const Visit& visit) {
     const Node& node = model_.node(id);
     return ModuleOf(node, Ask(id), IsOfTheFile(node.function), visit);
@@ -440,9 +476,11 @@ class Walk {
   std::vector<Known> nodes_;      // by NodeId
   std::vector<ValueId> weights_;  // of all nodes
   static constexpr int8_t kNotAsked = -1;
-  std::vector<int8_t> is_weight_;  // by ValueId
-  std::vector<bool> is_formal_;    // by ValueId: an input of a function
-  std::vector<uint8_t> has_work_;  // by call and part
+  std::vector<int8_t> is_weight_;              // by ValueId
+  std::vector<bool> is_formal_;                // by ValueId: an input of a function
+  std::vector<OptionalNodeId> reader_;         // by ValueId: the first
+  static constexpr int kMaxStepsToReader = 4;  // Transpose, Cast and the like before the product
+  std::vector<uint8_t> has_work_;              // by call and part
   absl::flat_hash_map<GraphId, int64_t> visits_of_;
   absl::flat_hash_map<std::pair<int32_t, Expr>, std::optional<int32_t>> times_;
   int64_t times_terms_ = 0;

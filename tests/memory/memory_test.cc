@@ -109,6 +109,16 @@ TEST(MemoryTest, EqualTensorsStandAsTheyAreMade) {
   }
 }
 
+// By hand: y = x w, where the file has w as int8. What a runtime unpacks is no activation, nor is
+// its transpose.
+TEST(MemoryTest, ADequantisedWeightIsNoActivation) {
+  const Model model = ModelFromText(
+      "g (float[2,2] x) => (float[2,2] y) <int8[2,2] q = {1, 2, 3, 4}, float s = {0.5}> "
+      "{ w = DequantizeLinear(q, s) t = Transpose(w) y = MatMul(x, t) }",
+      17);
+  EXPECT_EQ(CountAt(model, {}).memory->peak.bytes, Expr(2 * 2 * 4));
+}
+
 // Which of ten sizes is the largest decides where the peak is, more than one expression says.
 // Totals, which hold at all sizes, have none.
 TEST(MemoryTest, APeakOfAssumedSizesIsNoTotal) {

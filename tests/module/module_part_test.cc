@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -302,6 +303,22 @@ TEST(AttributionTest, CallsAreOpenedUpToTheLimit) {
 }
 
 // All executions, and of them those that cost something.
+// A quantiser names its nodes after weights, which TorchScript renamed.
+TEST(AttributionTest, ADequantisedWeightIsOfTheModuleThatUsesIt) {
+  const absl::StatusOr<Report> plain = CountFile("resnet50");
+  const absl::StatusOr<Report> quantised = CountFile("deployed/resnet50.qdq_s8");
+  ASSERT_TRUE(plain.ok() && quantised.ok());
+  std::map<std::string, Expr> params;
+  for (const Module& m : quantised->modules) {
+    if (!m.own) params[m.path] = (*m.amounts).params;
+  }
+  ASSERT_GT(plain->modules.size(), 100);
+  for (const Module& m : plain->modules) {
+    if (m.own) continue;
+    EXPECT_EQ(params[m.path], (*m.amounts).params) << m.path;
+  }
+}
+
 TEST(AttributionTest, ExecutionsWithWork) {
   for (const char* name : {"bert-base", "lstm", "clip-vit-b-32", "gpt2"}) {
     SCOPED_TRACE(name);
