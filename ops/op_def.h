@@ -244,6 +244,7 @@ enum class Traits : uint32_t {
   kSelects = 1024,      // so they do if input 1 is one constant index: Gather
   kQuantizes = 2048,    // a runtime fuses it into what makes input 0: QuantizeLinear
   kDequantizes = 4096,  // a runtime fuses it into what reads output 0: DequantizeLinear
+  kCasts = 8192,        // input 0 as another type; to its own type, PyTorch returns it: Cast
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -340,10 +341,16 @@ struct Keeps {
   uint32_t inputs = 0;     // whichever input needs a gradient
   bool crosswise = false;  // for the gradient of an input, all other inputs
   uint32_t outputs = 0;
-  int per_root = 0;      // numbers per sqrt of forward: mean and deviation of a normalization
-  bool places = false;   // an int64 per element of output 0: where a maximum stood
-  bool scores = false;   // attention's: an exp of forward each, or of flash their rows
-  bool gates = false;    // an exp or tanh of forward each
+  int per_root = 0;     // numbers per sqrt of forward: mean and deviation of a normalization
+  bool places = false;  // an int64 per element of output 0: where a maximum stood
+  bool scores = false;  // attention's: an exp of forward each, or of flash their rows
+  bool gates = false;   // an exp or tanh of forward each
+  // A normalization as autograd composes it: the rest for the gradient of input 0 alone, and for
+  // that of the scale the output before it is scaled.
+  bool composed = false;
+  bool spread_scale = false;  // a parameter at input 1 is repeated: a number per sqrt of forward
+  bool noise = false;         // what a Dropout in training multiplies with, as large as its input
+  bool at_least = false;      // and more, which depends on who runs it: a lower bound
   bool nothing = false;  // the gradient is computed from dY alone, or from what is there anyway
   bool unknown = false;  // it depends on how the operator is made of others
 };

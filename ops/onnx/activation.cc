@@ -287,7 +287,7 @@ constexpr OpDef kActivationRows[] = {
      .note = "Drawing random numbers is not counted: ONNX does not say how it is done.",
      .gradient = {.formula = "dX = scale * dY * mask",
                   .rule = DropoutGradient,
-                  .keeps = {.outputs = InputBits({1})}}},
+                  .keeps = {.noise = true}}},
     {.name = "Elu",
      .versions = kSince1_6_22,
      .formula = "Y = X < 0 ? alpha * (e^X - 1) : X",

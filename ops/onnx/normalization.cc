@@ -355,6 +355,11 @@ constexpr Gradient kScaledNormGradient = {.formula = kNormGradient,
                                           .shared = {.add = 1, .mul = 1},
                                           .per_root = {.div = 2},
                                           .keeps = {.inputs = InputBits({0}), .per_root = 2}};
+constexpr Gradient InstanceNormGradient() {
+  Gradient gradient = kScaledNormGradient;
+  gradient.keeps.spread_scale = true;
+  return gradient;
+}
 constexpr char kRmsNormGradient[] =
     "x = X / rms, g = dY * scale: dX = (g - x * mean(g * x)) / rms; dscale = sum of dY * x";
 
@@ -404,7 +409,7 @@ constexpr OpDef kNormalizationRows[] = {
      .operands = {.weights = InputBits({1, 2})},
      .onnx = {.since = 6},
      .note = "Costs what GroupNormalization with one channel per group does.",
-     .gradient = kScaledNormGradient},
+     .gradient = InstanceNormGradient()},
     {.name = "LRN",
      .versions = kSince1_13,
      .formula = "Y = X / (bias + alpha / size * sum of X^2 over the window of channels)^beta",
@@ -477,7 +482,7 @@ constexpr OpDef kNormalizationRows[] = {
                   .others = {.add = 1, .mul = 1},
                   .shared = {.mul = 1},
                   .per_root = {.div = 1},
-                  .keeps = {.inputs = InputBits({0}), .per_root = 1}}},
+                  .keeps = {.inputs = InputBits({0}), .per_root = 1, .composed = true}}},
     {.name = "SimplifiedLayerNormalization",
      .versions = kSince1,
      .formula = "Y = RMSNormalization(X)",
@@ -493,7 +498,7 @@ constexpr OpDef kNormalizationRows[] = {
                   .others = {.add = 1, .mul = 1},
                   .shared = {.mul = 1},
                   .per_root = {.div = 1},
-                  .keeps = {.inputs = InputBits({0}), .per_root = 1}}},
+                  .keeps = {.inputs = InputBits({0}), .per_root = 1, .composed = true}}},
 };
 
 }  // namespace

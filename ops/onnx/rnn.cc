@@ -324,7 +324,10 @@ constexpr OpDef kRnnRows[] = {
      .note = kSequenceNote,
      .gradient = {.formula = kGateGradient,
                   .rule = RnnGradient,
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
+                  .keeps = {.inputs = InputBits({0}),
+                            .outputs = InputBits({0}),
+                            .gates = true,
+                            .at_least = true}}},
     {.name = "GRU",
      .versions = kGruVersions,
      .formula =
@@ -341,7 +344,10 @@ constexpr OpDef kRnnRows[] = {
      .note = kSequenceNote,
      .gradient = {.formula = kGateGradient,
                   .rule = GruGradient,
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
+                  .keeps = {.inputs = InputBits({0}),
+                            .outputs = InputBits({0}),
+                            .gates = true,
+                            .at_least = true}}},
     {.name = "LSTM",
      .versions = kLstmVersions,
      .formula =
@@ -360,7 +366,10 @@ constexpr OpDef kRnnRows[] = {
          "cmp for each input of an activation.",
      .gradient = {.formula = kGateGradient,
                   .rule = LstmGradient,
-                  .keeps = {.inputs = InputBits({0}), .outputs = InputBits({0}), .gates = true}}},
+                  .keeps = {.inputs = InputBits({0}),
+                            .outputs = InputBits({0}),
+                            .gates = true,
+                            .at_least = true}}},
 };
 
 }  // namespace

@@ -115,6 +115,12 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   memory->step = report::DescribeStep(analysis.inference, training.step);
   memory->step.lower_bound =
       training.unknown > 0 || training.step.unknown > 0 || memory->unknown_sizes > 0;
+  if (training.unknown > 0 && training.unknown_node) {
+    report->warnings.push_back(
+        absl::StrCat("what autograd keeps is not known of ", Plural(training.unknown, "node"),
+                     ", such as ", DescribeNode(*analysis.inference.model, *training.unknown_node),
+                     ": kept bytes and the peak of a training step are lower bounds"));
+  }
   report->warnings.insert(report->warnings.end(), training.warnings.begin(),
                           training.warnings.end());
   return absl::OkStatus();

@@ -63,6 +63,20 @@ absl::string_view FxValueName(absl::string_view arg) {
   return absl::StartsWith(arg, "%") ? arg.substr(1) : absl::string_view();
 }
 
+bool GivesPlaces(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.max.dim]") || absl::StrContains(fx_node, "aten.min.dim]");
+}
+
+bool IsFxAttention(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.scaled_dot_product_attention");
+}
+
+bool KeepsOfItsOwn(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "aten.embedding_bag") ||
+         absl::StrContains(fx_node, "aten._embedding_bag") ||
+         absl::StrContains(fx_node, "aten.log_sigmoid");
+}
+
 bool IsFxPlaceholder(absl::string_view value_name) {
   return std::any_of(std::begin(kFxPlaceholders), std::end(kFxPlaceholders),
                      [&](absl::string_view kind) { return absl::StartsWith(value_name, kind); });

@@ -42,6 +42,15 @@ absl::string_view FxValueName(absl::string_view arg);
 inline constexpr absl::string_view kFxPlaceholders[] = {"p_", "b_", "c_"};
 bool IsFxPlaceholder(absl::string_view value_name);
 
+// The call gives places as well as what stands there, as max(dim=...) does.
+bool GivesPlaces(absl::string_view fx_node);
+// The call is attention as one operator.
+bool IsFxAttention(absl::string_view fx_node);
+// PyTorch's own kernel keeps for the call what no operator of the file has.
+bool KeepsOfItsOwn(absl::string_view fx_node);
+// The call names a buffer.
+inline constexpr absl::string_view kFxBuffer = "%b_";
+
 // What the text of a call holds that works on a parameter.
 inline constexpr absl::string_view kFxParameter = "%p_";
 // An argument that no module registered, as a layer in a list of Python holds them.

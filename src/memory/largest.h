@@ -67,13 +67,13 @@ class Largest {
     if (too_many_) Keep(0);
   }
 
-  // Drops sums that are at most a mean of their neighbours: one of these is at least as large. Of a
+  // Drops sums that are at most a mean of two around them: one of these is at least as large. Of a
   // step, what is kept shrinks from block to block as gradients grow, so that most sums are such.
   void DropMiddle() {
     for (bool dropped = true; dropped;) {
       dropped = false;
       for (size_t i = 1; i + 1 < sums_.size(); ++i) {
-        if (!IsBelowMean(i)) continue;
+        if (!IsBelowMean(i) && !IsBelowHalf(i)) continue;
         sums_.erase(sums_.begin() + static_cast<std::ptrdiff_t>(i));
         samples_.erase(samples_.begin() + static_cast<std::ptrdiff_t>(i--));
         dropped = true;
@@ -91,25 +91,41 @@ class Largest {
   }
 
  private:
+  static constexpr size_t kAround = 12;
   static constexpr int kParts = 16;  // means are looked at in steps of so many
 
   bool IsAtLeast(size_t i, const Expr& sum, const Samples& samples) const {
     return samples_[i].MayBeAtLeast(samples) && comparisons_->AtLeast(sums_[i], sum);
   }
 
-  // Of a sum and its two neighbours.
+  // Whether sum i is at most a mean of its two neighbours, looked at in steps of 1 / kParts.
   bool IsBelowMean(size_t i) const {
-    Samples whole;
-    whole.Add(samples_[i], kParts);
     for (int part = 1; part < kParts; ++part) {
-      Samples mean;
-      mean.Add(samples_[i - 1], part);
-      mean.Add(samples_[i + 1], kParts - part);
-      if (!mean.MayBeAtLeast(whole)) continue;
-      const Expr sum = part * sums_[i - 1] + (kParts - part) * sums_[i + 1];
-      if (comparisons_->AtLeast(sum, kParts * sums_[i])) return true;
+      if (IsBelow(i, i - 1, part, i + 1, kParts - part)) return true;
     }
     return false;
+  }
+
+  // A block gives several sums: those of the same place in the blocks around it stand further off.
+  bool IsBelowHalf(size_t i) const {
+    for (size_t before = 1; before <= std::min(kAround, i); ++before) {
+      for (size_t after = 1; after <= kAround && i + after < sums_.size(); ++after) {
+        if (IsBelow(i, i - before, 1, i + after, 1)) return true;
+      }
+    }
+    return false;
+  }
+
+  // sums_[i] <= (part_a * sums_[a] + part_b * sums_[b]) / (part_a + part_b).
+  bool IsBelow(size_t i, size_t a, int part_a, size_t b, int part_b) const {
+    Samples whole;
+    whole.Add(samples_[i], part_a + part_b);
+    Samples mean;
+    mean.Add(samples_[a], part_a);
+    mean.Add(samples_[b], part_b);
+    if (!mean.MayBeAtLeast(whole)) return false;
+    const Expr sum = part_a * sums_[a] + part_b * sums_[b];
+    return comparisons_->AtLeast(sum, (part_a + part_b) * sums_[i]);
   }
 
   void Move(size_t from, size_t to) {

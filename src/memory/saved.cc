@@ -11,13 +11,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_def.h"
 #include "ops/rules.h"
 #include "src/base/limit_error.h"
 #include "src/base/status_macros.h"
+#include "src/exporter/fx_node.h"
 #include "src/exporter/node_metadata.h"
+#include "src/exporter/packed_projection.h"
 #include "src/exporter/tensor_name.h"
+#include "src/memory/call_groups.h"
 #include "src/memory/step_timeline.h"
 #include "src/memory/storage.h"
 #include "src/module/attribution.h"
@@ -42,127 +46,6 @@ Expr SizeOf(const Fact& fact) {
   absl::StatusOr<Expr> bytes = fact.is_tensor() ? BytesOf(fact) : absl::StatusOr<Expr>(Expr(0));
   return bytes.ok() ? *std::move(bytes) : Expr(0);
 }
-
-// Nodes that the exporter made of one call of PyTorch. What is only between them is not kept.
-class CallGroups {
- public:
-  CallGroups(const Inference& inference, const Instance& instance) {
-    const ModelData& model = *inference.model;
-    const Graph& graph = model.graph(instance.graph);
-    absl::flat_hash_map<absl::string_view, int32_t> ids;
-    group_.assign(graph.nodes.size(), -1);
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      const exporter::NodeMetadata metadata(model.node(graph.nodes[i]).metadata);
-      if (!metadata.fx_node) continue;
-      group_[i] = ids.emplace(*metadata.fx_node, static_cast<int32_t>(ids.size())).first->second;
-    }
-    std::vector<bool> has_product(ids.size(), false);
-    for (size_t i = 0; i < group_.size(); ++i) {
-      const OpDef* def = inference.call(instance.calls[i]).def;
-      const bool product = def == nullptr || def->gradient.products != 0;
-      if (group_[i] >= 0 && product) has_product[static_cast<size_t>(group_[i])] = true;
-    }
-    for (int32_t& group : group_) {
-      if (group >= 0 && has_product[static_cast<size_t>(group)]) group = -1;
-    }
-    if (ids.empty()) FindActivations(inference, instance);
-    FindInner(model, graph);
-  }
-
-  int32_t Of(size_t place) const { return group_[place]; }
-  // Made and used by nodes of one group alone.
-  bool IsInner(ValueId value) const { return inner_.contains(value); }
-
- private:
-  // TorchScript writes one call of PyTorch as several nodes and does not say so: x * f(x), where f
-  // is a chain that nothing else reads. GLU multiplies one part of a Split by f of another.
-  void FindActivations(const Inference& inference, const Instance& instance) {
-    const ModelData& model = *inference.model;
-    const Graph& graph = model.graph(instance.graph);
-    absl::flat_hash_map<ValueId, std::pair<size_t, int>> made;  // by whom, how often it is read
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (OptionalValueId value : model.node(graph.nodes[i]).outputs) {
-        if (value) made[*value] = {i, 0};
-      }
-    }
-    for (NodeId id : graph.nodes) {
-      for (OptionalValueId value : model.node(id).inputs) {
-        const auto found = value ? made.find(*value) : made.end();
-        if (found != made.end()) ++found->second.second;
-      }
-    }
-    for (ValueId value : graph.outputs) {
-      if (made.contains(value)) ++made[value].second;
-    }
-    int32_t next = 0;
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      const Node& node = model.node(graph.nodes[i]);
-      if (node.op_type != "Mul" || !node.domain.empty() || group_[i] >= 0) continue;
-      for (const size_t side : {size_t{0}, size_t{1}}) {
-        const std::vector<size_t> chain = ChainOf(model, graph, made, node, side);
-        if (chain.empty()) continue;
-        for (size_t place : chain) group_[place] = next;
-        group_[i] = next++;
-        break;
-      }
-    }
-  }
-
-  // Nodes of f in x * f(x), where f(x) is the given input of the product. Empty if it is none.
-  static std::vector<size_t> ChainOf(
-      const ModelData& model, const Graph& graph,
-      const absl::flat_hash_map<ValueId, std::pair<size_t, int>>& made, const Node& product,
-      size_t side) {
-    static const std::vector<std::vector<absl::string_view>> kChains = {
-        {"Sigmoid"}, {"Tanh", "Softplus"}, {"Add", "Erf", "Div"}, {"Add", "Erf", "Mul"}};
-    const OptionalValueId x = product.input(1 - side);
-    if (!x) return {};
-    for (const std::vector<absl::string_view>& ops : kChains) {
-      std::vector<size_t> chain;
-      OptionalValueId at = product.input(side);
-      for (absl::string_view op : ops) {
-        const auto found = at ? made.find(*at) : made.end();
-        if (found == made.end() || found->second.second != 1) break;
-        const Node& node = model.node(graph.nodes[found->second.first]);
-        if (node.op_type != op || !node.domain.empty()) break;
-        chain.push_back(found->second.first);
-        at = node.input(0);
-      }
-      if (chain.size() != ops.size() || !at) continue;
-      const OptionalNodeId maker = model.value(*x).producer;
-      const bool is_split =
-          maker && model.value(*at).producer == maker && model.node(*maker).outputs.size() > 1;
-      if (at == x || is_split) return chain;
-    }
-    return {};
-  }
-
-  void FindInner(const ModelData& model, const Graph& graph) {
-    absl::flat_hash_map<ValueId, int32_t> maker;
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      const Node& node = model.node(graph.nodes[i]);
-      for (OptionalValueId value : node.outputs) {
-        if (value && group_[i] >= 0) maker[*value] = group_[i];
-      }
-    }
-    absl::flat_hash_map<ValueId, bool> used;
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (OptionalValueId value : model.node(graph.nodes[i]).inputs) {
-        const auto made = value ? maker.find(*value) : maker.end();
-        if (made == maker.end()) continue;
-        bool& inside = used.emplace(*value, true).first->second;
-        inside = inside && made->second == group_[i];
-      }
-    }
-    for (ValueId value : graph.outputs) used[value] = false;
-    for (const auto& [value, inside] : used) {
-      if (inside) inner_.insert(value);
-    }
-  }
-
-  std::vector<int32_t> group_;  // by place; -1: none
-  absl::btree_set<ValueId> inner_;
-};
 
 // What a run of a graph keeps.
 struct Kept {
@@ -211,6 +94,7 @@ class SavedWalk {
     facts_.fixed = constants_.Total();
     memory->unknown = kept_[0].unknown;
     memory->unknown_op = unknown_op_;
+    memory->unknown_node = unknown_node_;
     ExprSum inputs;
     const Graph& graph = model_.graph(0);
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -281,9 +165,12 @@ class SavedWalk {
       const NodeId id = graph_->nodes[i];
       const Call& call = in_.call(instance_->calls[i]);
       calls_[id] = instance_->calls[i];
-      const auto flash = flash_inside_.find(id);
-      storages_.Run(model_.node(id), call,
-                    flash != flash_inside_.end() && flash->second->output == id);
+      storages_.Run(model_.node(id), call, FlashQueries(id, call));
+      const CallPattern* pattern = groups_->PatternOf(i);
+      if (pattern != nullptr && pattern->keeps == CallPattern::Keeps::kNothing &&
+          groups_->IsLast(i)) {
+        storages_.Alias(*model_.node(id).outputs[0], groups_->InputOf(i));
+      }
       const Node& node = model_.node(id);
       for (size_t j = 0; j < node.inputs.size() && j < call.inputs.size(); ++j) {
         if (node.inputs[j] && !model_.value(*node.inputs[j]).producer) {
@@ -291,9 +178,28 @@ class SavedWalk {
         }
       }
       for (size_t j = 0; j < node.outputs.size() && j < call.outputs.size(); ++j) {
-        if (node.outputs[j]) Bytes(*node.outputs[j]) = SizeOf(in_.fact(call.outputs[j]));
+        if (!node.outputs[j]) continue;
+        const Fact& fact = in_.fact(call.outputs[j]);
+        Bytes(*node.outputs[j]) = SizeOf(fact);
+        if (!fact.is_tensor() || !BytesOf(fact).ok()) unsized_.insert(*node.outputs[j]);
       }
     }
+  }
+
+  // Of a node that gives the output of attention taken as flash.
+  OptionalValueId FlashQueries(NodeId id, const Call& call) const {
+    const auto flash = flash_inside_.find(id);
+    if (flash == flash_inside_.end()) {
+      const bool is_attention = call.def != nullptr && call.def->gradient.keeps.scores;
+      return flash_ && is_attention ? model_.node(id).input(0) : kNone;
+    }
+    if (flash->second->output != id) return kNone;
+    const Node& scores = model_.node(flash->second->scores);
+    const OptionalNodeId maker = model_.value(*scores.inputs[0]).producer;
+    if (!maker || !IsOwn(*scores.inputs[0])) return scores.inputs[0];
+    const Node& last = model_.node(*maker);
+    const std::optional<size_t> scaled = ScaledInput(last, in_.call(calls_.at(*maker)));
+    return scaled ? last.inputs[*scaled] : scores.inputs[0];
   }
 
   Expr& Bytes(ValueId value) { return bytes_[static_cast<size_t>(value)]; }
@@ -311,41 +217,60 @@ class SavedWalk {
     if (model_.value(root).initializer) {
       KeepConstant(root);
     } else {
-      roots_.insert(root);
+      if (roots_.insert(root).second && unsized_.contains(root)) NoteUnknown(call_->node);
       if (kept_here_ != nullptr) kept_here_->roots.push_back(root);
     }
   }
 
-  // Python's numbers are constants of one element in a file, and no tensors in PyTorch.
+  // Python's numbers are constants of one element in a file, or made of shapes, and no tensors in
+  // PyTorch.
   static bool IsNumber(const Fact* fact) {
-    return fact != nullptr && fact->constant && fact->is_tensor() && fact->shape.ranked() &&
-           Expr(1).AtLeast(fact->shape.NumElements());
+    return fact != nullptr && (fact->constant || fact->from_shapes) && fact->is_tensor() &&
+           fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
   }
 
   // What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.
+  // What a call of several nodes reads, or a call that names a buffer, was a parameter or buffer.
   void KeepConstant(ValueId value) {
     const TensorId id = *model_.value(value).initializer;
     const Tensor& tensor = model_.tensor(id);
     if (roles_[static_cast<size_t>(id)] != resolve::TensorRole::kConstant) return;
-    if (!IsFloat(tensor.dtype) || tensor.elements <= 1) return;
+    if (!IsFloat(tensor.dtype) && tensor.dtype != DType::kBool) return;
+    if (tensor.elements <= 1 || is_of_parameters_) return;
     if (constants_kept_.insert(id).second) {
       constants_.Add(CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8));
     }
   }
 
-  // A factor of a contraction. One that a batched product cannot read as it lies is copied.
-  void KeepFactor(const Node& node, size_t i, bool batched) {
+  // A factor of a contraction. One that PyTorch cannot look at as it needs it is copied.
+  void KeepFactor(const Node& node, size_t i, const std::vector<int>& ranks) {
     const ValueId value = *node.inputs[i];
-    const Layout& layout = storages_.Of(value);
     const Fact* fact = FactOfInput(node, i);
-    const int rank =
-        fact != nullptr && fact->is_tensor() && fact->shape.ranked() ? fact->shape.rank() : 0;
-    const bool as_it_lies = batched ? layout.rows || rank < 4 : layout.contiguous || rank < 3;
-    if (as_it_lies || model_.value(layout.root).initializer) return Keep(value);
-    copy_bytes_[value] = fact == nullptr ? Expr(0) : SizeOf(*fact);
+    const ValueId root = storages_.Of(value).root;
+    if (fact == nullptr || ranks[i] < 3 || model_.value(root).initializer) return Keep(value);
+    const int least = *std::min_element(ranks.begin(), ranks.end());
+    const bool has_weight = HasWeight(node);
+    if (has_weight && least > 2) return Keep(value);  // a convolution
+    const int lines = least <= 2 ? 1 : 2;  // axes that stay: one matrix, or a batch of them
+    Shape as_needed = {fact->shape.Product(0, ranks[i] - lines)};
+    for (int d = ranks[i] - lines; d < ranks[i]; ++d) as_needed.push_back(fact->shape[d]);
+    if (storages_.CanView(value, fact->shape, as_needed)) return Keep(value);
+    KeepCopy(value, SizeOf(*fact));
+  }
+
+  void KeepCopy(ValueId value, Expr bytes) {
+    copy_bytes_[value] = std::move(bytes);
     if (copies_.insert(value).second && kept_here_ != nullptr) {
       kept_here_->more += copy_bytes_[value];
     }
+  }
+
+  bool HasWeight(const Node& node) const {
+    const uint32_t products = call_->def->gradient.products;
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+      if ((products >> i & 1) != 0 && node.inputs[i] && IsWeight(*node.inputs[i])) return true;
+    }
+    return false;
   }
 
   const Fact* FactOfInput(const Node&, size_t i) const {
@@ -368,26 +293,59 @@ class SavedWalk {
       if (flash->second->output == node_id) KeepFlash(*flash->second);
       return;
     }
+    const CallPattern* pattern = groups_->PatternOf(i);
+    if (pattern != nullptr && KeepOfPattern(*pattern, node, i)) return;
     if (call_->def == nullptr || !training::GradientCosts::SavesKnown(*call_->def)) {
-      ++unknown_;
-      if (call_->def != nullptr && call_->def->user_rule == nullptr) unknown_op_ = call_->def->name;
-      return;
+      return NoteUnknown(node_id);
     }
+    const exporter::NodeMetadata metadata(node.metadata);
+    is_of_parameters_ =
+        groups_->IsJoined(i) ||
+        (metadata.fx_node && absl::StrContains(*metadata.fx_node, exporter::kFxBuffer));
     KeepFactors(node, needed->second);
     KeepByRow(node, needed->second, i);
+    is_of_parameters_ = false;
+  }
+
+  void NoteUnknown(NodeId node) {
+    ++unknown_;
+    if (call_->def == nullptr || call_->def->user_rule != nullptr) return;
+    unknown_op_ = call_->def->name;
+    unknown_node_ = node;
+  }
+
+  // Whether that is all that the node keeps.
+  bool KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place) {
+    switch (pattern.keeps) {
+      case CallPattern::Keeps::kInputs:
+        return false;
+      case CallPattern::Keeps::kNothing:
+        return true;
+      case CallPattern::Keeps::kResult:
+        if (groups_->IsLast(place)) Keep(*node.outputs[0]);
+        return true;
+      case CallPattern::Keeps::kRows:
+        if (groups_->IsLast(place)) {
+          Keep(groups_->InputOf(place));
+          More(Bytes(groups_->RowsOf(place)) * 2);
+        }
+        return true;
+    }
+    return false;
   }
 
   void KeepFactors(const Node& node, const std::string& needed) {
     const uint32_t products = call_->def->gradient.products;
-    if (products == 0) return;
-    bool batched = true;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if ((products >> i & 1) != 0 && node.inputs[i] && IsWeight(*node.inputs[i])) batched = false;
+    std::vector<int> ranks(node.inputs.size(), kMaxRank);
+    for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+      const Fact* fact = FactOfInput(node, i);
+      const bool ranked = fact != nullptr && fact->is_tensor() && fact->shape.ranked();
+      if ((products >> i & 1) != 0) ranks[i] = ranked ? fact->shape.rank() : 0;
     }
     for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
       if ((products >> i & 1) == 0 || needed[i] == 0) continue;
       for (size_t j = 0; j < node.inputs.size() && j < 32; ++j) {
-        if (j != i && (products >> j & 1) != 0 && node.inputs[j]) KeepFactor(node, j, batched);
+        if (j != i && (products >> j & 1) != 0 && node.inputs[j]) KeepFactor(node, j, ranks);
       }
     }
   }
@@ -400,14 +358,26 @@ class SavedWalk {
   void KeepOf(size_t place, ValueId value) {
     const int32_t group = groups_->Of(place);
     if (!groups_->IsInner(value)) {
-      if (group >= 0) dropped_[group].second = true;
+      const ValueId root = storages_.Of(value).root;
+      const bool is_activation = !model_.value(root).initializer && !IsNumber(in_.FactOf(root));
+      if (group >= 0 && is_activation) dropped_[group].second = true;
       return Keep(value);
     }
     dropped_[group].first = true;
   }
 
   void KeepByRow(const Node& node, const std::string& needed, size_t place) {
-    const Keeps& keeps = call_->def->gradient.keeps;
+    Keeps keeps = call_->def->gradient.keeps;
+    const exporter::NodeMetadata metadata(node.metadata);
+    if (metadata.fx_node && exporter::GivesPlaces(*metadata.fx_node)) keeps = {.places = true};
+    if (metadata.fx_node && exporter::KeepsOfItsOwn(*metadata.fx_node)) NoteUnknown(call_->node);
+    if (keeps.composed) {
+      const Fact& made = in_.fact(call_->outputs[0]);
+      if (needed.size() > 1 && needed[1] != 0) More(SizeOf(made));
+      if (needed[0] == 0) return;
+    }
+    if (keeps.scores && !flash_ && KeepMathAttention(node)) keeps = {.scores = true};
+    if (keeps.at_least) NoteUnknown(call_->node);
     for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
       if (!node.inputs[i]) continue;
       bool others_need = false;
@@ -424,9 +394,15 @@ class SavedWalk {
   }
 
   // The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what
-  // the convolution gives, and mean and deviation of each channel.
+  // the convolution gives, and mean and deviation of each channel. TorchScript then names weight
+  // and bias anew.
   void KeepFoldedNorm(const Node& node) {
-    if (!exporter::NodeMetadata(node.metadata).IsFusedBatchNorm()) return;
+    const auto is_renamed = [&](size_t i) {
+      return node.input(i) &&
+             exporter::IsRenamedFor(node.op_type, model_.value(*node.input(i)).name);
+    };
+    const bool is_fused = exporter::NodeMetadata(node.metadata).IsFusedBatchNorm();
+    if (!is_fused && !(is_renamed(1) && is_renamed(2))) return;
     const Fact& made = in_.fact(call_->outputs[0]);
     if (!made.is_tensor() || !made.shape.ranked() || made.shape.rank() < 2) return;
     More(SizeOf(made) + made.shape[1] * (2 * kStatisticBytes));
@@ -455,6 +431,11 @@ class SavedWalk {
     if (keeps.places && first.is_tensor() && first.shape.ranked()) {
       More(first.shape.NumElements() * kPlaceBytes);
     }
+    if (keeps.spread_scale && node.input(1) && IsWeight(*node.inputs[1]) &&
+        !exporter::IsFoldedName(model_.value(storages_.Of(*node.inputs[1]).root).name)) {
+      More(forward[Kind::kSqrt] * size);
+    }
+    if (keeps.noise && !forward[Kind::kMul].is_zero()) More(SizeOf(first));
     if (keeps.gates) More((forward[Kind::kExp] + forward[Kind::kTanh]) * size);
     if (!keeps.scores) return;
     const Expr scores = ScoresOf(node, forward);
@@ -462,6 +443,7 @@ class SavedWalk {
       More(scores * size);
       return;
     }
+    KeepMask(node);
     const Fact& keys = in_.fact(call_->inputs[1]);
     const bool ranked = keys.is_tensor() && keys.shape.ranked() && keys.shape.rank() >= 2;
     const std::optional<Expr> rows =
@@ -469,8 +451,41 @@ class SavedWalk {
     if (rows) {
       More(*rows * kStatisticBytes);
     } else {
-      ++unknown_;
+      NoteUnknown(call_->node);
     }
+  }
+
+  // A mask of the sizes of the scores: flash attention keeps it as numbers.
+  void KeepMask(const Node& node) {
+    constexpr size_t kMask = 3;
+    const Fact* mask = node.input(kMask) ? FactOfInput(node, kMask) : nullptr;
+    if (mask == nullptr || !mask->is_tensor() || !mask->shape.ranked()) return;
+    if (mask->shape.rank() >= 2) More(mask->shape.NumElements() * kStatisticBytes);
+  }
+
+  // As PyTorch composes it: queries and keys times the square root of the scale, which is new
+  // memory, and values, repeated for groups of heads. False where they do not stand apart.
+  bool KeepMathAttention(const Node& node) {
+    if (!node.input(0) || !node.input(1) || !node.input(2)) return false;
+    const Fact& queries = in_.fact(call_->inputs[0]);
+    const Fact& keys = in_.fact(call_->inputs[1]);
+    const Fact& values = in_.fact(call_->inputs[2]);
+    if (!queries.shape.ranked() || !keys.shape.ranked() || !values.shape.ranked()) return false;
+    const int rank = queries.shape.rank();
+    if (rank < 3 || keys.shape.rank() != rank || values.shape.rank() != rank) return false;
+    const int heads = rank == 4 ? 1 : 2;
+    const auto groups = DivideExactly(queries.shape[heads], keys.shape[heads]);
+    if (!groups) return false;
+    More(SizeOf(queries) + SizeOf(keys) * *groups);
+    if (*groups == Expr(1) && rank == 4) {
+      const Shape batch({values.shape[0] * values.shape[1], values.shape[2], values.shape[3]});
+      if (storages_.CanView(*node.inputs[2], values.shape, batch)) {
+        Keep(*node.inputs[2]);
+        return true;
+      }
+    }
+    More(SizeOf(values) * *groups);
+    return true;
   }
 
   CallId CallIdOf(const Node&) const { return static_cast<CallId>(call_ - in_.calls.data()); }
@@ -480,24 +495,81 @@ class SavedWalk {
   void KeepFlash(const training::AttentionPattern& pattern) {
     const Node& scores = model_.node(pattern.scores);
     const Node& output = model_.node(pattern.output);
-    Keep(*scores.inputs[0]);
-    Keep(BeforeRepeating(*scores.inputs[1]));
-    Keep(BeforeRepeating(*output.inputs[1]));
+    KeepForFlash(BeforeCall(*scores.inputs[0], scores));
+    KeepForFlash(BeforeCall(*scores.inputs[1], scores));
+    KeepForFlash(BeforeCall(*output.inputs[1], scores));
     Keep(*output.outputs[0]);
     const Shape& query = in_.fact(in_.call(pattern.scores_call).inputs[0]).shape;
     More(query.Product(0, query.rank() - 1) * kStatisticBytes);
+    KeepMaskBeside(pattern, scores);
   }
 
-  // Through views, and through copies that only repeat.
-  ValueId BeforeRepeating(ValueId value) const {
+  // What was only repeated is a copy by then.
+  void KeepForFlash(ValueId value) {
+    const std::vector<Expr>& strides = storages_.Of(value).strides;
+    const Fact* fact = in_.FactOf(value);
+    const bool repeats = std::find(strides.begin(), strides.end(), Expr(0)) != strides.end();
+    if (!repeats || fact == nullptr) return Keep(value);
+    KeepCopy(value, SizeOf(*fact));
+  }
+
+  // The text of the call, if the file states that it is attention as one operator.
+  static absl::string_view AttentionCall(const Node& node) {
+    const std::optional<absl::string_view> call = exporter::NodeMetadata(node.metadata).fx_node;
+    return call && exporter::IsFxAttention(*call) ? *call : absl::string_view();
+  }
+
+  // One that a caller gave. TorchScript does not say who made a constant: the causal mask of the
+  // operator itself, more often than not.
+  void KeepMaskBeside(const training::AttentionPattern& pattern, const Node& scores) {
+    constexpr size_t kMask = 3;
+    const absl::string_view call = AttentionCall(scores);
+    const bool given = exporter::ParseFxArgs(call).Has(kMask, "attn_mask");
+    if (exporter::NodeMetadata(scores.metadata).fx_node && !given) return;
+    for (ValueId value : pattern.beside) {
+      const Fact* fact = in_.FactOf(value);
+      if (fact == nullptr || !fact->is_tensor() || !IsFloat(fact->dtype) || IsNumber(fact))
+        continue;
+      if (!given && (fact->constant || fact->from_shapes)) continue;
+      if (!fact->shape.ranked() || fact->shape.rank() < 2) continue;
+      if (!model_.value(value).initializer) return Keep(value);
+      if (exporter::IsFoldedName(model_.value(value).name)) More(SizeOf(*fact));  // no buffer
+      return;
+    }
+  }
+
+  // The value as it was before the call of PyTorch that the node is of: without what the call
+  // scales and repeats. Where the file states no calls, without what scales it.
+  ValueId BeforeCall(ValueId value, const Node& of) const {
+    const absl::string_view call = AttentionCall(of);
     while (IsOwn(value)) {
-      const Node& node = model_.node(*model_.value(value).producer);
-      const OpDef* def = in_.call(calls_.at(*model_.value(value).producer)).def;
-      if (def == nullptr || !node.input(0)) break;
-      if (!Has(def->traits, Traits::kView) && !Has(def->traits, Traits::kStrided)) break;
-      value = *node.input(0);
+      const NodeId maker = *model_.value(value).producer;
+      const Node& node = model_.node(maker);
+      const Call& run = in_.call(calls_.at(maker));
+      if (run.def == nullptr || !node.input(0) || exporter::IsPackedProjection(node)) break;
+      if (!call.empty() && AttentionCall(node) != call) break;
+      if (Has(run.def->traits, Traits::kView) || Has(run.def->traits, Traits::kStrided)) {
+        value = *node.inputs[0];
+        continue;
+      }
+      const std::optional<size_t> scaled = ScaledInput(node, run);
+      if (!scaled) break;
+      value = *node.inputs[*scaled];
     }
     return value;
+  }
+
+  // Of a product or quotient with a number: the other factor.
+  std::optional<size_t> ScaledInput(const Node& node, const Call& call) const {
+    if (call.def == nullptr) return std::nullopt;
+    const Gradient& gradient = call.def->gradient;
+    if (!gradient.broadcast || !gradient.keeps.crosswise || node.inputs.size() != 2) {
+      return std::nullopt;
+    }
+    for (size_t i : {size_t{0}, size_t{1}}) {
+      if (node.inputs[i] && node.inputs[1 - i] && IsNumber(&in_.fact(call.inputs[1 - i]))) return i;
+    }
+    return std::nullopt;
   }
 
   // ---- bodies
@@ -656,12 +728,14 @@ class SavedWalk {
   const CallGroups* groups_ = nullptr;
   const Call* call_ = nullptr;
   absl::flat_hash_map<NodeId, CallId> calls_;
-  absl::btree_set<ValueId> roots_, copies_, counted_inside_;
+  absl::btree_set<ValueId> roots_, copies_, counted_inside_, unsized_;
   absl::btree_map<ValueId, Expr> copy_bytes_;
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
   ExprSum more_;
   int64_t unknown_ = 0;
   absl::string_view unknown_op_;
+  OptionalNodeId unknown_node_;
+  bool is_of_parameters_ = false;  // constants of the node were parameters or buffers
   StepFacts facts_;
   KeptByNode* kept_here_ = nullptr;  // of the node that is looked at
 };

@@ -30,7 +30,7 @@ constexpr size_t kStepsPerStepNode = 60;  // of a WorkLimit
 constexpr int kScalarBytes = 4;           // of a loss, and of its gradient
 constexpr int64_t kStepFormulaShare = 2;  // of the steps, formulas may take one part in so many
 constexpr int kNoGroup = -1;
-constexpr size_t kMaxSumsAside = 12;  // then most are dropped
+constexpr size_t kMaxSumsAside = 16;  // so many more, and those between others are dropped
 
 // Memory that several gradients may look into.
 struct Buffer {
@@ -91,6 +91,7 @@ class Timeline {
     absl::btree_set<ValueId> made, inputs;
     size_t first = 0, last = 0;
     bool ran = false;
+    bool goes_back = false;  // something in it gets a gradient
   };
 
   // ---- facts
@@ -158,8 +159,11 @@ class Timeline {
       blocks_[b].first = count;
       for (size_t place : facts_.recomputed[b]) {
         block_of_[place] = static_cast<int>(b);
+        for (size_t j = 0; j < NodeAt(place).inputs.size(); ++j) {
+          blocks_[b].goes_back |= NeedsInput(place, j);
+        }
         for (OptionalValueId value : NodeAt(place).outputs) {
-          if (value) blocks_[b].made.insert(Root(*value));
+          if (value && Root(*value) == *value) blocks_[b].made.insert(*value);
         }
       }
     }
@@ -177,7 +181,7 @@ class Timeline {
     largest_.Add(live_);
     if (largest_.sums().size() >= drop_at_) {
       largest_.DropMiddle();
-      drop_at_ = std::max(kMaxSumsAside, 2 * largest_.sums().size());
+      drop_at_ = largest_.sums().size() + kMaxSumsAside;
     }
     const std::optional<absl::int128> value = ValueOf(live_.expr());
     if (!value || (peak_.value && *value <= *peak_.value)) return;
@@ -261,12 +265,13 @@ class Timeline {
   void KeepInputs(size_t place) {
     Block& block = blocks_[static_cast<size_t>(block_of_[place])];
     block.first = std::min(block.first, place);
+    if (!block.goes_back) return;
     const auto hold = [&](ValueId root) {
       if (!block.made.contains(root) && block.inputs.insert(root).second) Hold(root);
     };
     for (ValueId root : facts_.kept[place].roots) hold(root);
     for (OptionalValueId value : NodeAt(place).inputs) {
-      if (value && IsFloatValue(*value)) hold(Root(*value));
+      if (value && IsFloatValue(*value) && IsTensor(Root(*value))) hold(Root(*value));
     }
     if (!facts_.kept[place].roots.empty() || !facts_.kept[place].more.is_zero()) {
       block.last = std::max(block.last, place);
@@ -424,7 +429,7 @@ class Timeline {
     const Node& node = NodeAt(place);
     const OpDef* def = CallAt(place).def;
     const bool is_view =
-        def != nullptr && i == 0 && (IsView(*def) || CastsToItself(in_, node, CallAt(place)));
+        def != nullptr && i == 0 && (IsView(*def) || CastsToItself(in_, CallAt(place)));
     const bool passes = def != nullptr && i < 32 && (def->gradient.passes >> i & 1) != 0;
     const Bytes& bytes = BytesOfValue(*node.inputs[i]);
     const Bytes made = node.output(0) ? BytesOfValue(*node.output(0)) : Bytes();

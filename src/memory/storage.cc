@@ -1,9 +1,12 @@
 #include "src/memory/storage.h"
 
 #include <cstdint>
+#include <limits>
+#include <utility>
 
 #include "absl/types/span.h"
 #include "ops/op_def.h"
+#include "src/exporter/packed_projection.h"
 
 namespace onnxflops::memory {
 
@@ -19,28 +22,90 @@ bool SameButOnes(const Shape& a, const Shape& b) {
 
 namespace {
 
-// All axes but the last two stay where they are.
-bool MovesLastTwo(const Node& node) {
+// The order of the axes that a node with one input and one output gives: of Transpose alone.
+std::optional<std::vector<size_t>> PermutationOf(const Node& node, int rank) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1 ||
+      node.FindAttribute("axis") != nullptr) {
+    return std::nullopt;
+  }
+  std::vector<size_t> axes;
   const Attribute* perm = node.FindAttribute("perm");
-  if (perm == nullptr) return false;
-  for (size_t i = 0; i + 2 < perm->ints.size(); ++i) {
-    if (perm->ints[i] != static_cast<int64_t>(i)) return false;
+  for (int i = 0; i < rank; ++i) {
+    const int64_t axis = perm == nullptr                           ? rank - 1 - i
+                         : i < static_cast<int>(perm->ints.size()) ? perm->ints[i]
+                                                                   : -1;
+    if (axis < 0 || axis >= rank) return std::nullopt;
+    axes.push_back(static_cast<size_t>(axis));
+  }
+  return axes;
+}
+
+// Whether axis a goes around axis b.
+bool IsOutside(const std::vector<Expr>& strides, size_t a, size_t b) {
+  return strides[a] != strides[b] && DivideExactly(strides[a], strides[b]).has_value();
+}
+
+// What flash attention writes: in the order in which the queries lie, or with tokens around heads.
+std::vector<Expr> StridesOfFlash(const Shape& shape, const std::vector<Expr>& queries) {
+  if (shape.rank() != 4) return {};
+  std::vector<size_t> axes = {0, 2, 1, 3};
+  if (queries.size() == 4 && IsOutside(queries, 2, 0)) axes = {2, 0, 1, 3};
+  std::vector<Expr> strides(4, Expr(1));
+  Expr step = 1;
+  for (size_t i = 4; i-- > 0;) {
+    strides[axes[i]] = step;
+    step *= shape[static_cast<int>(axes[i])];
+  }
+  return strides;
+}
+
+std::optional<int64_t> NumberOf(const Scalar& scalar) {
+  constexpr absl::int128 kMost = std::numeric_limits<int32_t>::max();
+  if (!scalar.is_int() || !scalar.i.is_literal()) return std::nullopt;
+  const absl::int128 value = scalar.i.literal();
+  if (value > kMost || value < -kMost) return std::nullopt;
+  return static_cast<int64_t>(value);
+}
+
+// By how much a Slice goes on along an axis; 0 if that is not known.
+int64_t StepOf(const Inference& inference, const Call& call, int axis, int rank) {
+  constexpr size_t kAxes = 3, kSteps = 4;
+  if (call.inputs.size() <= kSteps) return 1;
+  const Fact& axes = inference.fact(call.inputs[kAxes]);
+  const Fact& steps = inference.fact(call.inputs[kSteps]);
+  if (steps.absent()) return 1;
+  if (!steps.has_content()) return 0;
+  for (size_t i = 0; i < steps.content->size(); ++i) {
+    const bool given = axes.has_content() && i < axes.content->size();
+    const std::optional<int64_t> at =
+        given ? NumberOf((*axes.content)[i]) : std::optional<int64_t>(i);
+    if (!at || (*at < 0 ? *at + rank : *at) != axis) continue;
+    return NumberOf((*steps.content)[i]).value_or(0);
+  }
+  return 1;
+}
+
+// Axes of one element apart, whose stride says nothing.
+bool AreInOrder(const Shape& shape, const std::vector<Expr>& strides) {
+  Expr step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] == Expr(1)) continue;
+    if (strides[static_cast<size_t>(i)] != step) return false;
+    step *= shape[i];
   }
   return true;
 }
 
-// Of attention's output, the exchange of heads and tokens that undoes its own.
-bool ExchangesHeads(const Node& node) {
-  const Attribute* perm = node.FindAttribute("perm");
-  constexpr int64_t kExchange[] = {0, 2, 1, 3};
-  return perm != nullptr && perm->ints == absl::MakeConstSpan(kExchange);
+const Shape* ShapeOf(const Fact& fact) {
+  return fact.is_tensor() && fact.shape.ranked() ? &fact.shape : nullptr;
 }
 
 }  // namespace
 
-bool CastsToItself(const Inference& inference, const Node& node, const Call& call) {
-  const bool casts = node.domain.empty() && (node.op_type == "Cast" || node.op_type == "CastLike");
-  if (!casts || call.inputs.empty() || call.outputs.empty()) return false;
+bool CastsToItself(const Inference& inference, const Call& call) {
+  if (call.def == nullptr || !Has(call.def->traits, Traits::kCasts) || call.inputs.empty() ||
+      call.outputs.empty())
+    return false;
   const Fact& from = inference.fact(call.inputs[0]);
   const Fact& to = inference.fact(call.outputs[0]);
   return from.is_tensor() && to.is_tensor() && from.dtype == to.dtype &&
@@ -51,50 +116,111 @@ void Storages::Enter(const Graph& graph) {
   for (ValueId value : graph.inputs) layouts_[static_cast<size_t>(value)] = {value};
 }
 
-bool Storages::KeepsStrides(const Call& call) const {
-  const Fact& in = in_.fact(call.inputs[0]);
-  const Fact& out = in_.fact(call.outputs[0]);
-  return in.is_tensor() && out.is_tensor() && in.shape.ranked() && out.shape.ranked() &&
-         SameButOnes(in.shape, out.shape);
+std::vector<Expr> StridesInOrder(const Shape& shape) {
+  std::vector<Expr> strides(static_cast<size_t>(shape.rank()), Expr(1));
+  for (int i = shape.rank() - 2; i >= 0; --i) {
+    strides[static_cast<size_t>(i)] = strides[static_cast<size_t>(i) + 1] * shape[i + 1];
+  }
+  return strides;
 }
 
-Layout Storages::ViewOf(const Node& node, const Call& call, ValueId output) const {
-  const Layout own = {output};
-  if (call.def == nullptr || !node.input(0) || call.inputs.empty() || call.outputs.empty()) {
+std::optional<std::vector<Expr>> ViewStrides(const Shape& from, const std::vector<Expr>& strides,
+                                             const Shape& to) {
+  if (from.rank() == 0) return std::vector<Expr>(static_cast<size_t>(to.rank()), Expr(1));
+  std::vector<Expr> result(static_cast<size_t>(to.rank()), Expr(1));
+  int at = to.rank() - 1;
+  Expr step = strides.back(), elements = 1, made = 1;
+  for (int i = from.rank() - 1; i >= 0; --i) {
+    elements *= from[i];
+    const bool goes_on =
+        i > 0 && (from[i - 1] == Expr(1) || strides[static_cast<size_t>(i) - 1] == elements * step);
+    if (goes_on) continue;
+    while (at >= 0 && (made != elements || to[at] == Expr(1))) {
+      result[static_cast<size_t>(at)] = made * step;
+      made *= to[at--];
+    }
+    if (made != elements) return std::nullopt;
+    if (i == 0) break;
+    step = strides[static_cast<size_t>(i) - 1];
+    elements = made = 1;
+  }
+  if (at >= 0) return std::nullopt;
+  return result;
+}
+
+// Of Transpose, Slice, Split and Expand; nullopt where PyTorch copies.
+std::optional<std::vector<Expr>> Storages::Strided(const Node& node, const Call& call,
+                                                   const Shape& from, const Shape& to,
+                                                   std::vector<Expr> strides) const {
+  std::vector<Expr> result;
+  if (const auto axes = PermutationOf(node, from.rank())) {
+    for (size_t axis : *axes) result.push_back(strides[axis]);
+    return result;
+  }
+  const int more = to.rank() - from.rank();
+  for (int i = 0; i < to.rank(); ++i) {
+    const bool is_new = i < more || (from[i - more] == Expr(1) && to[i] != Expr(1));
+    if (is_new) {
+      result.push_back(0);
+      continue;
+    }
+    const int64_t step = StepOf(in_, call, i, to.rank());
+    if (step <= 0) return std::nullopt;
+    result.push_back(strides[static_cast<size_t>(i - more)] * step);
+  }
+  return result;
+}
+
+bool Storages::CanView(ValueId value, const Shape& from, const Shape& to) const {
+  const std::vector<Expr>& strides = Of(value).strides;
+  return strides.empty() || ViewStrides(from, strides, to).has_value();
+}
+
+Layout Storages::ViewOf(const Node& node, const Call& call, size_t output) const {
+  const Layout own = {*node.outputs[output], {}};
+  if (call.def == nullptr || !node.input(0) || call.inputs.empty() ||
+      output >= call.outputs.size()) {
     return own;
   }
   const Traits traits = call.def->traits;
   const Layout& from = Of(*node.input(0));
-  if (Has(traits, Traits::kView) && !Has(traits, Traits::kShapeOnly) &&
-      !Has(traits, Traits::kStored)) {
-    if (from.contiguous || KeepsStrides(call)) return from;
-    return own;  // a copy, in order
-  }
-  if (CastsToItself(in_, node, call)) return from;
-  Layout view = from;
-  view.contiguous = view.flash = false;
-  if (Has(traits, Traits::kStrided)) {
-    view.rows = view.rows && MovesLastTwo(node);
-    view.contiguous = from.flash && ExchangesHeads(node);
-    view.rows = view.rows || view.contiguous;
-    return view;
-  }
-  if (Has(traits, Traits::kSelects) && call.inputs.size() > 1) {
+  if (CastsToItself(in_, call)) return from;
+  const bool is_view = Has(traits, Traits::kView) && !Has(traits, Traits::kShapeOnly) &&
+                       !Has(traits, Traits::kStored);
+  if (is_view && from.strides.empty()) return from;
+  const Shape* shape = ShapeOf(in_.fact(call.inputs[0]));
+  const Shape* to = ShapeOf(in_.fact(call.outputs[output]));
+  if (shape == nullptr || to == nullptr) return is_view ? own : Layout{from.root, {}};
+  const auto strides = [&] { return from.strides.empty() ? StridesInOrder(*shape) : from.strides; };
+  std::optional<std::vector<Expr>> result;
+  if (is_view) {
+    result = ViewStrides(*shape, from.strides, *to);
+  } else if (Has(traits, Traits::kStrided) && !exporter::IsPackedProjection(node)) {
+    result = Strided(node, call, *shape, *to, strides());
+  } else if (Has(traits, Traits::kSelects) && call.inputs.size() > 1) {
     const Fact& index = in_.fact(call.inputs[1]);
     const bool one = index.is_tensor() && index.shape.ranked() && index.shape.rank() == 0;
-    if (one && index.constant && !in_.fact(call.inputs[0]).constant) return view;
+    if (!one || !index.constant || in_.fact(call.inputs[0]).constant) return own;
+    const Attribute* attribute = node.FindAttribute("axis");
+    const int64_t axis = attribute == nullptr ? 0 : attribute->i;
+    result = strides();
+    const int64_t rank = shape->rank();
+    if (axis < -rank || axis >= rank) return own;
+    result->erase(result->begin() + (axis < 0 ? axis + rank : axis));
   }
-  return own;
+  if (!result) return own;
+  if (AreInOrder(*to, *result)) result->clear();
+  return {from.root, *std::move(result)};
 }
 
-void Storages::Run(const Node& node, const Call& call, bool flash) {
-  for (OptionalValueId output : node.outputs) {
-    if (!output) continue;
-    Layout& layout = layouts_[static_cast<size_t>(*output)];
-    layout = ViewOf(node, call, *output);
-    if (!flash) continue;
-    layout.flash = true;
-    layout.contiguous = layout.rows = false;
+void Storages::Run(const Node& node, const Call& call, OptionalValueId queries) {
+  for (size_t j = 0; j < node.outputs.size(); ++j) {
+    if (!node.outputs[j]) continue;
+    Layout& layout = layouts_[static_cast<size_t>(*node.outputs[j])];
+    layout = ViewOf(node, call, j);
+    if (!queries || j != 0 || call.outputs.empty()) continue;
+    const Shape* shape = ShapeOf(in_.fact(call.outputs[0]));
+    if (shape != nullptr) layout.strides = StridesOfFlash(*shape, Of(*queries).strides);
   }
 }
 

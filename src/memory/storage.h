@@ -3,6 +3,7 @@
 #define ONNXFLOPS_SRC_MEMORY_STORAGE_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "src/graph/model.h"
@@ -12,17 +13,23 @@ namespace onnxflops::memory {
 
 // How a value lies in its storage, as far as it decides whether an operator copies it.
 struct Layout {
-  ValueId root = 0;        // who made the storage
-  bool contiguous = true;  // the elements follow each other
-  bool rows = true;        // all axes but the last two could be one: a batched product takes it
-  bool flash = false;      // flash attention made it, with the axes of heads and tokens exchanged
+  ValueId root = 0;  // who made the storage
+  // By axis, in elements; empty: the elements follow each other.
+  std::vector<Expr> strides;
 };
+
+// The strides of the same elements with other sizes; nullopt where PyTorch has to copy them. As
+// Tensor.view() decides.
+std::optional<std::vector<Expr>> ViewStrides(const Shape& from, const std::vector<Expr>& strides,
+                                             const Shape& to);
+// Of elements that follow each other.
+std::vector<Expr> StridesInOrder(const Shape& shape);
 
 // The same sizes in the same order, sizes of 1 apart.
 bool SameButOnes(const Shape& a, const Shape& b);
 
 // A Cast to the type that is there: PyTorch returns the tensor itself.
-bool CastsToItself(const Inference& inference, const Node& node, const Call& call);
+bool CastsToItself(const Inference& inference, const Call& call);
 
 class Storages {
  public:
@@ -34,12 +41,19 @@ class Storages {
   const Layout& Of(ValueId value) const { return layouts_[static_cast<size_t>(value)]; }
   // A new storage for each of the graph's inputs.
   void Enter(const Graph& graph);
-  // The node's outputs. `flash`: of attention that is taken as flash.
-  void Run(const Node& node, const Call& call, bool flash);
+  // The node's outputs. `queries`: of attention that is taken as flash.
+  void Run(const Node& node, const Call& call, OptionalValueId queries);
+  // The value is another one itself.
+  void Alias(ValueId value, ValueId other) {
+    layouts_[static_cast<size_t>(value)] = layouts_[static_cast<size_t>(other)];
+  }
+  // Whether PyTorch can look at the value, of this shape, with other sizes.
+  bool CanView(ValueId value, const Shape& from, const Shape& to) const;
 
  private:
-  Layout ViewOf(const Node& node, const Call& call, ValueId output) const;
-  bool KeepsStrides(const Call& call) const;
+  Layout ViewOf(const Node& node, const Call& call, size_t output) const;
+  std::optional<std::vector<Expr>> Strided(const Node& node, const Call& call, const Shape& from,
+                                           const Shape& to, std::vector<Expr> strides) const;
 
   const Inference& in_;
   std::vector<Layout> layouts_;

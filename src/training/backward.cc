@@ -152,7 +152,7 @@ class BackwardWalk {
     Needed needed(node.inputs.size(), 0);
     for (size_t i = 0; i < needed.size(); ++i) {
       const bool float_input = i >= call.inputs.size() || MayHaveGradient(in_.fact(call.inputs[i]));
-      const bool type_only = i == 1 && node.domain.empty() && node.op_type == "CastLike";
+      const bool type_only = i == 1 && call.def != nullptr && Has(call.def->traits, Traits::kCasts);
       needed[i] = float_input && !type_only && NeedsInput(node.inputs[i]) ? 1 : 0;
     }
     return needed;

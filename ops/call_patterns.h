@@ -1,0 +1,34 @@
+// What exporters write as several operators and is one call of PyTorch, where the file does not say
+// so. Autograd keeps for the call: its input, not what is between the operators.
+#ifndef ONNXFLOPS_OPS_CALL_PATTERNS_H_
+#define ONNXFLOPS_OPS_CALL_PATTERNS_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace onnxflops {
+
+struct CallPattern {
+  enum class Keeps : uint8_t {
+    kInputs,   // what goes into it
+    kResult,   // its output
+    kRows,     // what goes into it, and mean and deviation of every row
+    kNothing,  // its output is its input: a guard
+  };
+  const char* call;  // in PyTorch
+  // The operators, the last one first: "Mul*(x, Sigmoid(x))". x, y, z: any value, the same at all
+  // places. k: a constant of the file. The two arguments behind a * stand in any order; further
+  // ones of others may be there. Of an operator with several outputs, any of them. rows=: it has an
+  // element for every row.
+  const char* operators;
+  Keeps keeps = Keeps::kInputs;
+  bool in_any_export = false;  // otherwise of TorchScript, which does not state calls
+};
+
+// A longer one before those that are parts of it.
+absl::Span<const CallPattern> CallPatterns();
+
+}  // namespace onnxflops
+
+#endif  // ONNXFLOPS_OPS_CALL_PATTERNS_H_

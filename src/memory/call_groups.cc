@@ -1,0 +1,164 @@
+#include "src/memory/call_groups.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+#include "ops/op_def.h"
+#include "src/exporter/node_metadata.h"
+
+namespace onnxflops::memory {
+namespace {
+
+// "Mul(x, Sigmoid(x))": "Mul", and "x" and "Sigmoid(x)". Of "x", no arguments.
+std::pair<absl::string_view, std::vector<absl::string_view>> Parts(absl::string_view text) {
+  const size_t open = text.find('(');
+  if (open == absl::string_view::npos) return {text, {}};
+  std::vector<absl::string_view> arguments;
+  size_t begin = open + 1;
+  int depth = 0;
+  for (size_t i = begin; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if ((text[i] == ',' && depth == 0) || (text[i] == ')' && depth == 0)) {
+      arguments.push_back(absl::StripAsciiWhitespace(text.substr(begin, i - begin)));
+      begin = i + 1;
+    } else if (text[i] == ')') {
+      --depth;
+    }
+  }
+  return {text.substr(0, open), std::move(arguments)};
+}
+
+}  // namespace
+
+// What the names of a pattern stand for, and its nodes.
+struct CallGroups::Match {
+  absl::flat_hash_map<absl::string_view, ValueId> bound;
+  absl::btree_set<size_t> places;
+  OptionalValueId rows;
+};
+
+CallGroups::CallGroups(const Inference& inference, const Instance& instance)
+    : in_(inference), model_(*inference.model), graph_(model_.graph(instance.graph)) {
+  absl::flat_hash_map<absl::string_view, int32_t> ids;
+  group_.assign(graph_.nodes.size(), -1);
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = model_.node(graph_.nodes[i]);
+    place_[graph_.nodes[i]] = i;
+    for (OptionalValueId value : node.inputs) {
+      if (value) readers_[*value].push_back(i);
+    }
+    const exporter::NodeMetadata metadata(node.metadata);
+    const OpDef* row = in_.call(instance.calls[i]).def;
+    if (!metadata.fx_node || (row != nullptr && Has(row->traits, Traits::kStored))) continue;
+    group_[i] = ids.emplace(*metadata.fx_node, static_cast<int32_t>(ids.size())).first->second;
+  }
+  outputs_.insert(graph_.outputs.begin(), graph_.outputs.end());
+  std::vector<bool> has_product(ids.size(), false);
+  for (size_t i = 0; i < group_.size(); ++i) {
+    const OpDef* def = in_.call(instance.calls[i]).def;
+    const bool product = def == nullptr || def->gradient.products != 0;
+    if (group_[i] >= 0 && product) has_product[static_cast<size_t>(group_[i])] = true;
+  }
+  size_.assign(ids.size(), 0);
+  for (int32_t& group : group_) {
+    if (group >= 0 && has_product[static_cast<size_t>(group)]) group = -1;
+    if (group >= 0) ++size_[static_cast<size_t>(group)];
+  }
+  for (const CallPattern& pattern : CallPatterns()) {
+    if (!ids.empty() && !pattern.in_any_export) continue;
+    for (size_t i = 0; i < group_.size(); ++i) TryPattern(pattern, i);
+  }
+  FindInner();
+}
+
+const CallPattern* CallGroups::PatternOf(size_t place) const {
+  const auto found = found_.find(group_[place]);
+  return found == found_.end() ? nullptr : found->second.pattern;
+}
+bool CallGroups::IsLast(size_t place) const { return found_.at(group_[place]).last == place; }
+ValueId CallGroups::InputOf(size_t place) const { return found_.at(group_[place]).input; }
+ValueId CallGroups::RowsOf(size_t place) const { return found_.at(group_[place]).rows; }
+
+// Makes a group of the nodes, of which `last` gives the result.
+void CallGroups::TryPattern(const CallPattern& pattern, size_t last) {
+  const Node& node = model_.node(graph_.nodes[last]);
+  if (group_[last] >= 0 || node.outputs.size() != 1 || !node.output(0)) return;
+  Match match;
+  if (!MatchValue(pattern.operators, *node.output(0), &match)) return;
+  if (!IsClosed(match, last)) return;
+  const auto group = static_cast<int32_t>(size_.size());
+  for (size_t place : match.places) group_[place] = group;
+  size_.push_back(static_cast<int32_t>(match.places.size()));
+  found_[group] = {&pattern, last, match.bound.at("x"), match.rows.value_or(0)};
+}
+
+bool CallGroups::MatchValue(absl::string_view text, ValueId value, Match* match) const {
+  if (absl::ConsumePrefix(&text, "rows=")) match->rows = value;
+  auto [name, arguments] = Parts(text);
+  const bool any_order = absl::ConsumeSuffix(&name, "*");
+  if (arguments.empty()) {
+    if (name == "k") {
+      const Fact* fact = in_.FactOf(value);
+      return model_.value(value).initializer || (fact != nullptr && fact->constant);
+    }
+    return match->bound.emplace(name, value).first->second == value;
+  }
+  const OptionalNodeId maker = model_.value(value).producer;
+  const auto place = maker ? place_.find(*maker) : place_.end();
+  if (place == place_.end() || group_[place->second] >= 0) return false;
+  const Node& node = model_.node(*maker);
+  if (node.op_type != name || !node.domain.empty()) return false;
+  if (!MatchArguments(arguments, node, any_order, match)) return false;
+  match->places.insert(place->second);
+  return true;
+}
+
+bool CallGroups::MatchArguments(const std::vector<absl::string_view>& arguments, const Node& node,
+                                bool any_order, Match* match) const {
+  const auto in_order = [&](bool swapped) {
+    const Match before = *match;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const OptionalValueId input = node.input(swapped ? arguments.size() - 1 - i : i);
+      if (input && MatchValue(arguments[i], *input, match)) continue;
+      *match = before;
+      return false;
+    }
+    return true;
+  };
+  return in_order(false) || (any_order && in_order(true));
+}
+
+// Nothing but the result is used elsewhere.
+bool CallGroups::IsClosed(const Match& match, size_t last) const {
+  for (size_t place : match.places) {
+    if (place == last) continue;
+    for (OptionalValueId value : model_.node(graph_.nodes[place]).outputs) {
+      if (!value) continue;
+      if (outputs_.contains(*value)) return false;
+      const auto readers = readers_.find(*value);
+      if (readers == readers_.end()) continue;
+      for (size_t reader : readers->second) {
+        if (!match.places.contains(reader)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+void CallGroups::FindInner() {
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (group_[i] < 0) continue;
+    for (OptionalValueId value : model_.node(graph_.nodes[i]).outputs) {
+      const auto readers = value ? readers_.find(*value) : readers_.end();
+      if (readers == readers_.end() || outputs_.contains(*value)) continue;
+      const bool inside = std::all_of(readers->second.begin(), readers->second.end(),
+                                      [&](size_t reader) { return group_[reader] == group_[i]; });
+      if (inside) inner_.insert(*value);
+    }
+  }
+}
+
+}  // namespace onnxflops::memory

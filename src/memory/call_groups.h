@@ -1,0 +1,68 @@
+// Nodes that are one call of PyTorch: what is only between them is not kept. The dynamo exporter
+// states calls; what TorchScript writes is recognised by ops/call_patterns.h.
+#ifndef ONNXFLOPS_SRC_MEMORY_CALL_GROUPS_H_
+#define ONNXFLOPS_SRC_MEMORY_CALL_GROUPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "ops/call_patterns.h"
+#include "src/graph/model.h"
+#include "src/infer/infer.h"
+
+namespace onnxflops::memory {
+
+class CallGroups {
+ public:
+  CallGroups(const Inference& inference, const Instance& instance);
+
+  // By place; -1: none. Calls with a contraction are none: attention keeps what is inside.
+  int32_t Of(size_t place) const { return group_[place]; }
+  // Several nodes.
+  bool IsJoined(size_t place) const {
+    return group_[place] >= 0 && size_[static_cast<size_t>(group_[place])] > 1;
+  }
+  // Made and used by nodes of one group alone.
+  bool IsInner(ValueId value) const { return inner_.contains(value); }
+  // The pattern that the node is of; nullptr if it is of none.
+  const CallPattern* PatternOf(size_t place) const;
+  // Of a pattern: the node that makes its result, and what stands for x.
+  bool IsLast(size_t place) const;
+  ValueId InputOf(size_t place) const;
+  // Of Keeps::kRows: a value with an element for every row.
+  ValueId RowsOf(size_t place) const;
+
+ private:
+  struct Found {
+    const CallPattern* pattern = nullptr;
+    size_t last = 0;
+    ValueId input = 0, rows = 0;
+  };
+  struct Match;
+
+  void TryPattern(const CallPattern& pattern, size_t last);
+  bool MatchValue(absl::string_view text, ValueId value, Match* match) const;
+  bool MatchArguments(const std::vector<absl::string_view>& arguments, const Node& node,
+                      bool any_order, Match* match) const;
+  bool IsClosed(const Match& match, size_t last) const;
+  void FindInner();
+
+  const Inference& in_;
+  const ModelData& model_;
+  const Graph& graph_;
+  absl::flat_hash_map<NodeId, size_t> place_;
+  absl::flat_hash_map<ValueId, std::vector<size_t>> readers_;
+  absl::btree_set<ValueId> outputs_;
+  std::vector<int32_t> group_;                 // by place
+  std::vector<int32_t> size_;                  // by group
+  absl::flat_hash_map<int32_t, Found> found_;  // by group
+  absl::btree_set<ValueId> inner_;
+};
+
+}  // namespace onnxflops::memory
+
+#endif  // ONNXFLOPS_SRC_MEMORY_CALL_GROUPS_H_
