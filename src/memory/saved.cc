@@ -370,7 +370,10 @@ class SavedWalk {
     Keeps keeps = call_->def->gradient.keeps;
     const exporter::NodeMetadata metadata(node.metadata);
     if (metadata.fx_node && exporter::GivesPlaces(*metadata.fx_node)) keeps = {.places = true};
-    if (metadata.fx_node && exporter::KeepsOfItsOwn(*metadata.fx_node)) NoteUnknown(call_->node);
+    const bool gives_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
+    if (gives_result && metadata.fx_node && exporter::KeepsOfItsOwn(*metadata.fx_node)) {
+      NoteUnknown(call_->node);
+    }
     if (keeps.composed) {
       const Fact& made = in_.fact(call_->outputs[0]);
       if (needed.size() > 1 && needed[1] != 0) More(SizeOf(made));
