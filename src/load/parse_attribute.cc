@@ -157,10 +157,23 @@ bool Parser::AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType typ
   Cursor sub;
   TensorId id;
   if (!wire_.Message(c, sub)) return false;
-  if (sparse ? !ParseSparseTensor(sub, id) : !ParseTensor(sub, "tensor", id)) return false;
+  const bool read = sparse ? ParseSparseTensor(sub, id) : ParseTensor(sub, "tensor", id);
+  if (!read) return list ? false : FailOfPiece(c, sparse ? 22 : 5, "tensor");
   if (sparse) draft.attribute.sparse_dims = arena_.TakeFrom(sparse_dims_, 0);
   tensor_ids_.push_back(id);
   return true;
+}
+
+// Of a message that comes in pieces, the first by itself may make no sense: that it is a piece is
+// what is wrong.
+bool Parser::FailOfPiece(Cursor rest, uint32_t field, absl::string_view what) {
+  while (wire_.More(rest)) {
+    uint32_t tag;
+    if (!wire_.Tag(rest, tag)) return false;
+    if (tag == Key(field, kLengthDelimited)) return wire_.FailInstead(Pieces(what));
+    if (!wire_.SkipField(rest, tag)) return false;
+  }
+  return false;
 }
 
 bool Parser::AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, AttributeDraft& draft,
@@ -174,7 +187,10 @@ bool Parser::AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, Attr
   if (holder && model_->nodes.size() == static_cast<size_t>(*holder)) model_->nodes.emplace_back();
   Cursor sub;
   GraphId id;
-  if (!wire_.Message(c, sub) || !ParseBody(sub, *scope, holder, id)) return false;
+  if (!wire_.Message(c, sub)) return false;
+  if (!ParseBody(sub, *scope, holder, id)) {
+    return type == AttributeType::kGraphs ? false : FailOfPiece(c, 6, "graph");
+  }
   graph_ids_.push_back(id);
   return true;
 }

@@ -141,23 +141,27 @@ bool Parser::ParseShape(Cursor c, DeclaredType& type) {
   return true;
 }
 
-// Some exporters write -1 for a dimension that they do not know, which ONNX leaves out.
+// Some exporters write -1 for a dimension that they do not know, which ONNX leaves out. Of several
+// values the last counts, as for any oneof.
 bool Parser::ParseDim(Cursor c, DeclaredDim& dim) {
+  bool is_number = false;
   while (wire_.More(c)) {
     uint32_t tag;
     if (!wire_.Tag(c, tag)) return false;
     if (tag == Key(1, kVarint)) {
       if (!wire_.Int64(c, dim.size)) return false;
       dim.name = {};
-      if (dim.size < -1) return wire_.Fail(absl::StrCat("a dimension of ", dim.size));
-      if (dim.size == -1) ++dims_minus_one_;
+      is_number = true;
     } else if (tag == Key(2, kLengthDelimited)) {
       if (!wire_.Bytes(c, dim.name)) return false;
       dim.size = -1;
+      is_number = false;
     } else if (!wire_.SkipField(c, tag)) {  // denotation
       return false;
     }
   }
+  if (dim.size < -1) return wire_.Fail(absl::StrCat("a dimension of ", dim.size));
+  if (is_number && dim.size == -1) ++dims_minus_one_;
   return true;
 }
 

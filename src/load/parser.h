@@ -172,6 +172,7 @@ class Parser {
   bool AttributeFloats(Cursor& c, AttributeDraft& draft);
   bool AttributeInts(Cursor& c, AttributeDraft& draft);
   bool AttributeTensor(Cursor& c, AttributeDraft& draft, AttributeType type);
+  bool FailOfPiece(Cursor rest, uint32_t field, absl::string_view what);
   bool AttributeGraph(Cursor& c, Scope* scope, OptionalNodeId holder, AttributeDraft& draft,
                       AttributeType type);
   bool AttributeTypeProto(Cursor& c, AttributeDraft& draft, AttributeType type);

@@ -18,6 +18,13 @@ bool WireReader::Fail(absl::Status status) {
   return false;
 }
 
+bool WireReader::FailInstead(const std::string& message) {
+  if (wire_error_) return false;
+  contexts_ = 0;
+  status_ = absl::InvalidArgumentError(message);
+  return false;
+}
+
 bool WireReader::AddContext(absl::string_view context) {
   if (!wire_error_ && !status_.ok() && contexts_ < kMaxContexts) {
     ++contexts_;

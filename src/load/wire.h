@@ -221,6 +221,8 @@ class WireReader {
   // Sets the error, unless there is one. Always false, so that it can be returned.
   bool Fail(absl::Status status);
   bool Fail(const std::string& message) { return Fail(absl::InvalidArgumentError(message)); }
+  // Sets the error in the place of one that follows from it.
+  bool FailInstead(const std::string& message);
   // For a packed list whose length is not a multiple of its elements'.
   bool FailPacked(const char* p) {
     return FailWire(p, "begins a list that ends inside of a value");

@@ -290,6 +290,10 @@ TEST(LoadErrorTest, Attributes) {
       {"two tensors", with(Bytes(1, "value") + Bytes(5, number) + Bytes(5, number)),
        "node 'n' (A): attribute 'value': its tensor comes in pieces, which this version does not "
        "merge: onnx.save(onnx.load(FILE), FILE) writes it in one"},
+      {"two tensors, the first without a type",
+       with(Bytes(1, "value") + Bytes(5, Number(1, 2)) + Number(20, 4) + Bytes(5, number)),
+       "node 'n' (A): attribute 'value': its tensor comes in pieces, which this version does not "
+       "merge: onnx.save(onnx.load(FILE), FILE) writes it in one"},
       {"two graphs", with(Bytes(1, "body") + Bytes(6, Named("g")) + Bytes(6, Named("g"))),
        "node 'n' (A): attribute 'body': its graph comes in pieces, which this version does not "
        "merge: onnx.save(onnx.load(FILE), FILE) writes it in one"},
@@ -443,6 +447,10 @@ TEST(LoadErrorTest, Types) {
       {"none of many", with(two(0, ~uint64_t{0} >> 1)), ""},
       {"unknown", with(shape(~uint64_t{0})), ""},
       {"less", with(shape(~uint64_t{0} - 1)), "the type of 'x': a dimension of -2"},
+      {"less, then another",
+       with(
+           Bytes(1, Number(1, 1) + Bytes(2, Bytes(1, Number(1, ~uint64_t{0} - 1) + Number(1, 3))))),
+       ""},
       {"deep", with(sequences(10'000, 4)), too_deep},
       {"as deep as may be", with(sequences(31, 4)), ""},
       {"deeper by one", with(sequences(32, 4)), too_deep},
