@@ -127,6 +127,8 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
   return line;
 }
 
+// Of a size of 1, PyTorch may view what it copies of larger ones: the formulas of training are of
+// sizes from 2.
 void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<LabelledLine>* lines) {
   const auto add = [&](const char* name, const std::optional<Expr>& bytes) {
     if (bytes && bytes->is_literal()) return;
@@ -136,8 +138,8 @@ void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<Labelle
     lines->push_back({"", {absl::StrCat(name, text)}});
   };
   add("peak bytes = ", memory.peak.bytes);
-  add("kept bytes = ", memory.saved_bytes);
-  add("step bytes = ", memory.step.bytes);
+  add("kept bytes, of sizes from 2, = ", memory.saved_bytes);
+  add("step bytes, of sizes from 2, = ", memory.step.bytes);
 }
 
 LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool exact) {

@@ -206,6 +206,10 @@ void Redactor::Memory(MemoryReport* memory) {
   Formula(&memory->saved_input_bytes);
   if (memory->step.bytes) Formula(&*memory->step.bytes);
   Formula(&memory->step.loss_bytes);
+  if (!memory->step.node.empty()) {
+    memory->step.node = Replace("n", memory->step.node);
+    Operator(&memory->step.op, &memory->step.domain);
+  }
   if (memory->fit) memory->fit->symbol = Symbol(memory->fit->symbol);
   if (!memory->cache) return;
   Formula(&memory->cache->length);

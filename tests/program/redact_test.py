@@ -16,7 +16,15 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OUR_NAMES = re.compile(r"(m|c|n|t|s|d|op)[0-9]+")
-VIEWS = [["--by", "module", "--depth", "9"], ["--by", "op", "--no-fold"], ["--by", "node", "--no-fold"], ["--convention", "thop"]]
+VIEWS = [
+    ["--by", "module", "--depth", "9"],
+    ["--by", "op", "--no-fold"],
+    ["--by", "node", "--no-fold"],
+    ["--convention", "thop"],
+    ["--memory", "--backward", "exact", "--exact"],
+    ["--memory", "--recompute", "blocks", "--optimizer", "adamw", "--upper"],
+    ["--device", "h100-sxm", "--top", "5"],
+]
 MODELS = 16  # the smallest; the others take longer
 FORMATS = ["table", "json", "jsonl", "csv", "markdown"]
 
