@@ -380,10 +380,6 @@ absl::StatusOr<Facts> InferGroupQueryAttention(const NodeView& n) {
     ASSIGN_OR_RETURN(const Shape past, n.RankedShape(3, 4));
     // All positions: those of the cache, as far as they are filled, and the new ones.
     if (!total.has_value()) total = n.FreshDim(1, 2, "present-length", past[2] + g.kv_length);
-    RETURN_IF_ERROR(n.RequireSame("heads of the past keys", past[1], g.kv_heads));
-    if (n.dtype(3) == n.dtype(0)) {
-      RETURN_IF_ERROR(n.RequireSame("size of the past keys", past[3], g.size));
-    }
   }
   ReadGroupQueryCache(n, total, &g);
   Fact key = n.Like(has_past ? 3 : 0, Shape{g.batch, g.kv_heads, g.present, g.size});
