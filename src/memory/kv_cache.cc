@@ -49,7 +49,7 @@ struct DecoderInput {
   std::string name;  // in small letters
   absl::string_view written;
   const Fact* fact;
-  Shape shape;  // as inferred
+  const Shape& shape;  // as inferred
 };
 
 class DecoderFinder {
@@ -67,7 +67,7 @@ class DecoderFinder {
     for (ValueId value : inference.model->graph(0).outputs) {
       const Fact* fact = inference.FactOf(value);
       if (fact != nullptr && fact->is_tensor() && fact->shape.ranked()) {
-        outputs_.push_back(fact->shape);
+        outputs_.push_back(&fact->shape);
       }
     }
   }
@@ -138,10 +138,10 @@ class DecoderFinder {
       if (input.shape[i] == batch_ || input.shape[i] == found_.length) continue;
       const std::optional<std::string> symbol = SymbolOf(input.shape[i]);
       if (!symbol || found_.known.contains(*symbol)) continue;
-      for (const Shape& output : outputs_) {
-        if (output.rank() != input.shape.rank() || !output[i].is_literal()) continue;
-        if (!SameBut(input.shape, output, i)) continue;
-        if (const auto size = output[i].AsInt64()) found_.known.emplace(*symbol, *size);
+      for (const Shape* output : outputs_) {
+        if (output->rank() != input.shape.rank() || !(*output)[i].is_literal()) continue;
+        if (!SameBut(input.shape, *output, i)) continue;
+        if (const auto size = (*output)[i].AsInt64()) found_.known.emplace(*symbol, *size);
         break;
       }
     }
@@ -186,7 +186,7 @@ class DecoderFinder {
   }
 
   std::vector<DecoderInput> inputs_;
-  std::vector<Shape> outputs_;
+  std::vector<const Shape*> outputs_;
   Expr batch_;
   ExprSum bytes_, fixed_bytes_;
   Decoder found_;

@@ -2,6 +2,7 @@
 #ifndef ONNXFLOPS_SRC_MEMORY_LARGEST_H_
 #define ONNXFLOPS_SRC_MEMORY_LARGEST_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>

@@ -138,11 +138,10 @@ TextTable UnitTable(const CompareReport& report, Unit unit, std::string* note) {
                    {std::string(UnitName(unit)), true},
                    {"% of ours", true},
                    {"largest difference", false, Column::Narrow::kDropEnd}};
+  const Known known = report.ours.totals.lower_bound ? LowerBound(ours) : Known::kExact;
   table.rows.push_back(
-      {{integers ? "ours, integer work included" : "ours",
-        KnownText(report.ours.totals.lower_bound ? LowerBound(ours) : Known::kExact,
-                  figures.Show(ours)),
-        "100.0", ""},
+      {{integers ? "ours, integer work included" : "ours", KnownText(known, figures.Show(ours)),
+        known == Known::kNothing ? "-" : "100.0", ""},
        0,
        true});
   for (const ToolRow* tool : tools) {

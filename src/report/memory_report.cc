@@ -130,16 +130,17 @@ LabelledLine KeptLine(const MemoryReport& memory, const ByteTexts& texts) {
 // Of a size of 1, PyTorch may view what it copies of larger ones: the formulas of training are of
 // sizes from 2.
 void AddPeakFormulas(const MemoryReport& memory, bool exact, std::vector<LabelledLine>* lines) {
-  const auto add = [&](const char* name, const std::optional<Expr>& bytes) {
+  const auto add = [&](const char* name, const std::optional<Expr>& bytes, const char* holds = "") {
     if (bytes && bytes->is_literal()) return;
     std::string text = "none is shown: which step is the peak depends on too many sizes";
-    if (bytes) text = GroupedExpr(*bytes);
+    if (bytes) text = absl::StrCat(GroupedExpr(*bytes), holds);
     if (!exact && text.size() > kMaxShownPeak) text = "(long: --exact shows it)";
     lines->push_back({"", {absl::StrCat(name, text)}});
   };
+  const char* const from_two = "   for sizes >= 2";
   add("peak bytes = ", memory.peak.bytes);
-  add("kept bytes, of sizes from 2, = ", memory.saved_bytes);
-  add("step bytes, of sizes from 2, = ", memory.step.bytes);
+  add("kept bytes = ", memory.saved_bytes, from_two);
+  add("step bytes = ", memory.step.bytes, from_two);
 }
 
 LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool exact) {

@@ -271,11 +271,11 @@ absl::StatusOr<Report> MakeReport(const Inference& inference, const Counts& coun
   for (const SymbolOrigin& symbol : inference.symbols) {
     if (!report.bindings.contains(symbol.name)) report.symbols.push_back(symbol);
   }
-  NoteSums(inference, &report.symbols);
   FormulaText text(model);
   RETURN_IF_ERROR(CheckOutputs(
       inference, options.upper_bounds ? std::make_optional<Ranges>(report) : std::nullopt, text));
   report.outputs = DescribeOutputs(inference);
+  NoteSums(inference, &report.symbols);
   report.by_op = DescribeOps(inference, counts);
   report.has_nodes = options.node_rows;
   if (options.node_rows) DescribeNodes(inference, counts, tree, &report);

@@ -70,7 +70,7 @@ const std::set<absl::string_view>& OurWords() {
       "failed",  "skipped",   "allowed",  "proven",  "not",     "inference",   "peak",
       "kept",    "gradients", "training", "KV",      "cache",   "optimizer",   "fit",
       "profile", "measured",  "hybrid",   "smart",   "graph",   "run",         "joined",
-      "control", "kernel"};
+      "control", "kernel",    "unknown"};
   return *words;
 }
 

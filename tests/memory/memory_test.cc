@@ -335,7 +335,7 @@ TEST(MemoryTest, FormulasAreTheFiguresAtTheirSizes) {
     CountOptions options;
     options.bindings = {{"batch", size}, {"seq", 2 * size}};
     const Report bound = CountAt(*model, options);
-    // Of one sequence, PyTorch looks at the values where they lie: the formula is of several.
+    // Of one sequence, PyTorch views the values where they lie: the formula is of sizes from 2.
     const Expr formula = open.memory->saved_bytes.Substitute(options.bindings);
     if (size > 1) {
       EXPECT_EQ(formula, bound.memory->saved_bytes);

@@ -21,8 +21,8 @@ VIEWS = [
     ["--by", "op", "--no-fold"],
     ["--by", "node", "--no-fold"],
     ["--convention", "thop"],
-    ["--memory", "--backward", "exact", "--exact"],
-    ["--memory", "--recompute", "blocks", "--optimizer", "adamw", "--upper"],
+    ["--backward", "exact", "--exact"],
+    ["--memory", "--optimizer", "adamw", "--upper"],
     ["--device", "h100-sxm", "--top", "5"],
 ]
 MODELS = 16  # the smallest; the others take longer
