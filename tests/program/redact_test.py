@@ -23,7 +23,7 @@ VIEWS = [
     ["--convention", "thop"],
     ["--backward", "exact", "--exact"],
     ["--memory", "--optimizer", "adamw", "--upper"],
-    ["--device", "h100-sxm", "--dtype", "bf16", "--top", "5"],
+    ["--device", "h100-sxm", "--dtype", "bf16"],
 ]
 MODELS = 16  # the smallest; the others take longer
 FORMATS = ["table", "json", "jsonl", "csv", "markdown"]
