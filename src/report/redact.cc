@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -149,6 +150,12 @@ void Redactor::Work(Report* report) {
   for (auto& [operands, amount] : report->macs_by_dtype) Formula(&amount);
   if (report->training) Training(&*report->training);
   if (report->memory) Memory(&*report->memory);
+  if (report->roofline) {
+    for (std::optional<Expr>* formula :
+         {&report->roofline->compulsory_bytes, &report->roofline->fused_time_estimate}) {
+      if (*formula) Formula(&**formula);
+    }
+  }
   if (report->activation_peak) Formula(&report->activation_peak->bytes);
   if (report->tool) {
     Formula(&report->tool->headline);
@@ -167,6 +174,7 @@ void Redactor::Training(TrainingReport* training) {
   }
   Formula(&training->recompute_flops);
   Formula(&training->recompute_macs);
+  Formula(&training->optimizer_flops);
   for (GradientRow& row : training->by_op) {
     if (!row.op.empty()) Operator(&row.op, &row.domain);
     Formula(&row.nodes);
@@ -202,9 +210,11 @@ void Redactor::Memory(MemoryReport* memory) {
   if (!training.recompute.glob.empty()) {
     training.recompute.glob = absl::StrCat("a pattern that is ", kLeftOut);
   }
+  Formula(&memory->alive_inside);
   Formula(&memory->saved_bytes);
   Formula(&memory->saved_input_bytes);
   if (memory->step.bytes) Formula(&*memory->step.bytes);
+  for (Expr& sum : memory->step.sums) Formula(&sum);
   Formula(&memory->step.loss_bytes);
   if (!memory->step.node.empty()) {
     memory->step.node = Replace("n", memory->step.node);
