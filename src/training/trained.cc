@@ -281,7 +281,7 @@ void WarnOfCopies(const ModelData& model, const resolve::Ties& ties, TrainedPara
                                             Quoted(original), trained ? " is not" : " is",
                                             ". The first may be a transposed copy of the second: "
                                             "if the two are tied, say so by --tied ",
-                                            Quoted(absl::StrCat(copy, "=", original))));
+                                            Printable(absl::StrCat(copy, "=", original))));
   }
 }
 
