@@ -146,10 +146,6 @@ inline constexpr int64_t kMaxModulePath = 4096;
 // Bytes of what an exporter says of the modules around a node; a list, of which each beginning is
 // looked up. Real ones have up to 5,000.
 inline constexpr size_t kMaxScopesText = size_t{16} << 10;
-// Dimensions of a tensor whose strides are followed for tools that count copies, and its elements:
-// no product of sizes overflows.
-inline constexpr int kMaxLayoutRank = 8;
-inline constexpr int64_t kMaxLayoutElements = int64_t{1} << 48;
 // Bytes of the line of Python behind a node; of a longer one nothing is concluded.
 inline constexpr size_t kMaxSourceLine = 1024;
 // Modules per node and weight of the file, and on top of it: a name of a few bytes can make 64. In

@@ -185,17 +185,13 @@ std::string CallText(const Evidence& evidence, const TorchTrace& trace, const To
   }
   const TorchArguments& a = call.arguments;
   const std::pair<const char*, bool> marks[] = {
-      {"bias", call.has_bias},        {"out_proj", call.is_out_proj},
-      {"affine", call.is_affine},     {"nn", call.in_torch_nn},
-      {"source", call.has_source},    {"copy", call.reads_copy},
-      {"inside", call.is_inside},     {"size", a.has_output_size},
-      {"groups", a.groups_heads},     {"recurrent", a.of_recurrent},
-      {"biases", a.has_biases},       {"batch_first", a.batch_first},
-      {"vector", a.has_vector_weight}};
+      {"bias", call.has_bias},     {"out_proj", call.is_out_proj}, {"affine", call.is_affine},
+      {"nn", call.in_torch_nn},    {"source", call.has_source},    {"inside", call.is_inside},
+      {"size", a.has_output_size}, {"groups", a.groups_heads},     {"recurrent", a.of_recurrent},
+      {"biases", a.has_biases},    {"batch_first", a.batch_first}, {"vector", a.has_vector_weight}};
   for (const auto& [mark, is_set] : marks)
     absl::StrAppend(&text, is_set ? " " : "", is_set ? mark : "");
-  absl::StrAppend(&text, " ", call.is_contiguous.key(), ".", call.spelling.key(), ".",
-                  a.normalized_dims);
+  absl::StrAppend(&text, " ", call.spelling.key(), ".", a.normalized_dims);
   for (AmountId amount : {call.macs, call.in, call.out}) {
     absl::StrAppend(&text, " ", evidence.amount(amount).ToString());
   }

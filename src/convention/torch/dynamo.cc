@@ -217,7 +217,6 @@ class DynamoTracer {
     const NnClass nn_class = trace_.nn_class(*call);
     if (nn_class == NnClass::kRecurrentCell) ++trace_.recurrent_cells;
     const exporter::FxArgs& args = DynamoTexts::ArgsOf(text);
-    call->reads_copy = text->reads_copy;
     trace_.has_parameters = trace_.has_parameters || text->has_parameters;
     if (call->op == Aten::kOther && IsGlobalMaximum(*call, *text, args)) {
       call->op = Aten::kAdaptiveMaxPool;

@@ -15,12 +15,6 @@
 namespace onnxflops::convention {
 namespace {
 
-bool ReadsCopy(const exporter::FxArgs& args) {
-  return std::any_of(args.args.begin(), args.args.end(), [](absl::string_view arg) {
-    return exporter::SplitFxName(exporter::FxValueName(arg)).first == "clone";
-  });
-}
-
 // "l" of "self.l(input=x)", the line that calls the module; else empty.
 absl::string_view KeywordedIn(absl::string_view stack_trace) {
   const std::vector<absl::string_view> lines = exporter::SourceLines(stack_trace);
@@ -93,7 +87,6 @@ const exporter::FxArgs& DynamoTexts::ArgsOf(CallText* text) {
     text->is_parsed = true;
     text->args = exporter::ParseFxArgs(text->fx_node);
     text->arguments = ArgumentsOf(*text);
-    text->reads_copy = ReadsCopy(text->args);
     text->has_parameters = absl::StrContains(text->fx_node, exporter::kFxParameter);
   }
   return text->args;

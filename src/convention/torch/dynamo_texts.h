@@ -39,7 +39,7 @@ struct CallText {
   bool is_parsed = false;  // the rest
   exporter::FxArgs args;
   TorchArguments arguments;
-  bool reads_copy = false, has_parameters = false;
+  bool has_parameters = false;
   bool in_torch_nn = false;  // the line of source is torch.nn's
   // "r" of "self.r(input=x)", the line that calls the module: hooks get no input then.
   absl::string_view keyworded;

@@ -28,13 +28,17 @@ class PtflopsAten : public TorchTool {
   // ---- what rows say
 
   // A linear layer is one addmm, which counts its bias, if its input is a matrix or lies in memory
-  // in order; else it is a product and an addition.
+  // in order; else it is a product and an addition. The file does not say how a tensor lies.
   Decision Linear(const TorchCall& call) {
     if (IsVectorProduct(call)) return {kZero, kVector};
     const Shape& x = call.shape_of_x();
     if (!call.has_bias) return Products(call);
-    const bool is_addmm = (x.ranked() && x.rank() == 2) || IsContiguous(call);
-    return {Plus(call.macs, is_addmm ? call.out : kZero)};
+    if (!x.ranked() || x.rank() != 2) {
+      ledger().Assume(
+          "inputs of linear layers are taken to lie in memory in order, as behind a transposition "
+          "they do not: only then is the bias counted");
+    }
+    return {Plus(call.macs, call.out)};
   }
 
   Decision Matmul(const TorchCall& call) {

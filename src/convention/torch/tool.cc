@@ -337,15 +337,6 @@ void TorchTool::AssumeNumericPadding(const TorchCall& call) {
       "numbers, not 'same' or 'valid'");
 }
 
-bool TorchTool::IsContiguous(const TorchCall& call) {
-  if (!call.is_contiguous.is_stated()) {
-    ledger_.Assume(
-        "the layout in memory of what some linear layers work on is not known: a bias is counted "
-        "where it is taken to be in order");
-  }
-  return call.is_contiguous.value_;
-}
-
 bool TorchTool::IsFused(const TorchCall& call) {
   if (call.arguments.groups_heads) {
     ledger_.Assume(

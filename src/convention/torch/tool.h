@@ -74,7 +74,6 @@ class TorchTool {
   // Padding 'same' and 'valid' are operators of their own, which some exports do not tell.
   void AssumeNumericPadding(const TorchCall& call);
   // Whether what the call works on lies in memory in the order of its elements.
-  bool IsContiguous(const TorchCall& call);
   // Whether one native operator does the nn.MultiheadAttention, or the nn.TransformerEncoderLayer,
   // that the call is part of. Both need gradients to be off, a layer that no hook is on it.
   bool TakesFastPath(const TorchCall& call);

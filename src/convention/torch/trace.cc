@@ -124,7 +124,6 @@ TorchTrace TraceTorch(Evidence* evidence) {
   const std::optional<exporter::TorchRelease> release = exporter::TorchReleaseOf(evidence->model());
   trace.fuses_groups = release && *release >= kFusesGroups;
   CountCallsInBodies(*evidence, &trace);
-  FindLayouts(*evidence, &trace);
   FindKinds(*evidence, &trace);
   return trace;
 }
@@ -202,8 +201,8 @@ void FindKinds(const Evidence& evidence, TorchTrace* trace) {
   for (size_t i = 0; i < trace->calls.size(); ++i) {
     TorchCall& call = trace->calls[i];
     key = {static_cast<int32_t>(call.op), kind_of_scope[static_cast<size_t>(call.scope)],
-           Flags(*trace, i), call.arguments.normalized_dims, call.is_contiguous.key(),
-           call.spelling.key(), FastPathKey(*trace, i), call.positional.key(), call.sizing.key(),
+           Flags(*trace, i), call.arguments.normalized_dims, call.spelling.key(),
+           FastPathKey(*trace, i), call.positional.key(), call.sizing.key(),
            call.arguments.pool_dims,
            // Only what no rule knows is named.
            call.op == Aten::kOther ? call.target_number : -1};

@@ -106,8 +106,6 @@ struct TorchCall {
   bool has_bias = false;     // of a linear layer or convolution
   bool is_out_proj = false;  // the last linear layer of an nn.MultiheadAttention
   bool is_affine = false;    // of a normalisation
-  // Of a linear layer with a bias: see FindLayouts.
-  OpenFact<bool> is_contiguous = OpenFact<bool>(true);
   OpenFact<Spelling> spelling;
   // How many arguments the source gives by position, those by keyword aside.
   OpenFact<int32_t> positional = OpenFact<int32_t>(kAllArguments);
@@ -116,7 +114,6 @@ struct TorchCall {
   bool is_by_keyword = false;  // its module is called with its input by keyword
   bool in_torch_nn = false;  // the forward of a class of torch.nn, or one derived from it, made it
   bool has_source = false;   // there is a line of source
-  bool reads_copy = false;   // of an operand: the file lacks the node that copied it
   // The line of source calls a function that PyTorch runs as one operator, and the exporter as
   // several: this may be one of those.
   bool is_inside = false;
@@ -215,9 +212,6 @@ Spelling LikelySpelling(const Evidence& evidence, const TorchScope& scope, const
 void FindOperands(Evidence* evidence, TorchTrace* trace, TorchCall* call);
 // Fills in TorchTrace::attentions. REQUIRES: operands and arguments are known.
 void FindAttentions(const Evidence& evidence, TorchTrace* trace);
-// Fills in TorchCall::is_contiguous: whether the first operand lies in memory in the order of its
-// elements, not behind a transposition or a slice that nothing has copied.
-void FindLayouts(const Evidence& evidence, TorchTrace* trace);
 // Fills in TorchCall::kind. REQUIRES: all else is known.
 void FindKinds(const Evidence& evidence, TorchTrace* trace);
 
