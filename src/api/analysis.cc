@@ -123,6 +123,12 @@ absl::StatusOr<Analysis> Analyze(const Model& model, const CountOptions& options
     }
     inference.ties = *std::move(ties);
   }
+  if (calls == Calls::kInlined && HasCalls(*inlined)) {
+    warnings.emplace_back(
+        "calls of local functions are counted as calls: with functions in their place the model "
+        "would be too large. Memory, recomputation, the backward pass of flash attention and "
+        "bytes of a run may differ from those of the same graph without functions");
+  }
   inference.warnings.insert(inference.warnings.end(), warnings.begin(), warnings.end());
   std::optional<Roofline> roofline;
   if (options.on_device) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/base/limits.h"
+#include "src/exporter/node_metadata.h"
 #include "src/graph/evaluations.h"
 
 namespace onnxflops {
@@ -84,9 +85,13 @@ class Sizes {
     return bytes > kFreeBytes ? bytes - kFreeBytes : 0;
   }
 
-  // A long name of a call or of what it gives is one of every node inside.
+  // A long name of a call, of its module or of what it gives is one of every node inside. Nodes
+  // inside have lines of source of their own.
   int64_t TimesOf(const Node& call) const {
-    size_t longest = std::max(call.name.size(), BytesOfMetadata(call));
+    size_t longest = call.name.size();
+    for (const auto& [key, value] : call.metadata) {
+      if (key != exporter::kStackTraceKey) longest = std::max(longest, value.size());
+    }
     for (OptionalValueId value : call.inputs) {
       if (value) longest = std::max(longest, model_.value(*value).name.size());
     }
@@ -390,6 +395,10 @@ class Inliner {
 };
 
 }  // namespace
+
+bool HasCalls(const ModelData& model) {
+  return !model.functions.empty() && Sizes(model).HasCalls();
+}
 
 Model InlineCalls(const Model& model) {
   if (model->functions.empty()) return model;

@@ -13,6 +13,8 @@ namespace onnxflops {
 // where it would have more than kMaxInlinedNodes nodes more than the file or be too deep, where a
 // call gives a left-out input as its output, and where a body is an attribute of a call.
 Model InlineCalls(const Model& model);
+// Whether the main graph calls local functions.
+bool HasCalls(const ModelData& model);
 
 }  // namespace onnxflops
 
