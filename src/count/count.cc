@@ -313,19 +313,30 @@ class Counter {
       CountBodies(call, result);
       RETURN_IF_ERROR(CheckTimeOfTrips(call, *result));
     }
-    own.lower_bound = result->coverage == Coverage::kUnknown;
+    const bool unknown = result->coverage == Coverage::kUnknown;
+    own.lower_bound = unknown || MayRunUnknown(call);
     std::shared_ptr<Tally> all = call.bodies.empty() ? spare_ : std::make_shared<Tally>(own);
     if (!call.bodies.empty()) AddBodies(call, *result, all.get());
     if (call.constant) all->amounts.foldable_flops = all->amounts.flops;
     terms_ += TermsOf(*all);
     const char* error = ErrorOf(*all);
-    if (!IsNothing(own)) result->work = std::exchange(spare_, nullptr);
+    if (!IsNothing(own) || (own.lower_bound && !unknown)) {
+      result->work = std::exchange(spare_, nullptr);
+    }
     if (!call.bodies.empty()) result->with_bodies = std::move(all);
     RETURN_IF_ERROR(CheckWork(call));
     if (error == nullptr) return absl::OkStatus();
     return LimitError(LimitOf(error),
                       absl::StrCat(Escaped(model_.path), ": ", DescribeCall(in_, call, call.node),
                                    ": its cost ", error));
+  }
+
+  // Which branch of an If costs more is not known where a part of one is unknown.
+  bool MayRunUnknown(const Call& call) const {
+    return call.choose_larger &&
+           std::any_of(call.bodies.begin(), call.bodies.end(), [&](const BodyRun& run) {
+             return out_.instances[static_cast<size_t>(run.instance)].lower_bound;
+           });
   }
 
   static bool IsNothing(const Tally& tally) {
@@ -424,7 +435,12 @@ class Counter {
   // Nothing where a formula is longer than a line.
   static std::string FlopsOfBranches(const Tally& a, const Tally& b) {
     constexpr size_t kLine = 80;
-    const std::string first = a.amounts.flops.ToString(), second = b.amounts.flops.ToString();
+    const auto text = [](const Tally& branch) -> std::string {
+      if (!branch.lower_bound) return branch.amounts.flops.ToString();
+      if (branch.amounts.flops == Expr(0)) return "unknown";
+      return absl::StrCat("at least ", branch.amounts.flops.ToString());
+    };
+    const std::string first = text(a), second = text(b);
     if (first.size() > kLine || second.size() > kLine) return "";
     return absl::StrCat(" (FLOPs of then_branch ", Escaped(first), ", of else_branch ",
                         Escaped(second), ")");
