@@ -75,6 +75,13 @@ void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
   for (const SymbolOrigin& symbol : raised) report->bindings.erase(symbol.name);
 }
 
+// Options of a training that memory is asked with are those of its FLOPs as well.
+const TrainingOptions* TrainingOf(const CountOptions& options) {
+  if (options.training) return &*options.training;
+  if (!options.memory || !HasOwnBackward(options.memory->training)) return nullptr;
+  return &options.memory->training;
+}
+
 }  // namespace
 
 absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
@@ -99,9 +106,10 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
       !options.upper_bounds) {
     AddActivationPeak(analysis, &report);
   }
-  if (!options.training) return report;
+  const TrainingOptions* const training = TrainingOf(options);
+  if (training == nullptr) return report;
   const absl::StatusOr<Backward> backward =
-      CountBackward(analysis.inference, analysis.counts, options.causal, *options.training);
+      CountBackward(analysis.inference, analysis.counts, options.causal, *training);
   if (!backward.ok()) {
     return WithMessage(backward.status(),
                        absl::StrCat(Escaped(model->path), ": ", backward.status().message()));
@@ -110,8 +118,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
     report.warnings.insert(report.warnings.end(), backward->warnings.begin(),
                            backward->warnings.end());
   }
-  RETURN_IF_ERROR(
-      SetTraining(analysis.inference, analysis.counts, *backward, *options.training, &report));
+  RETURN_IF_ERROR(SetTraining(analysis.inference, analysis.counts, *backward, *training, &report));
   return report;
 }
 

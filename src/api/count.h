@@ -65,7 +65,8 @@ struct CountOptions {
   // for a loop of growing sizes whose bound has no closed form.
   std::optional<DeviceChoice> on_device;
   // What the model holds in memory, in inference and in a training step: fills in Report::memory.
-  // Errors: as of `training`.
+  // Its training is that of `training`, too, where that is not given and a backward pass of it is
+  // not twice forward (HasOwnBackward). Errors: as of `training`.
   std::optional<MemoryOptions> memory;
   // The peak of activations alone: fills in Report::activation_peak where it can be found, which
   // is not so for a part of a model.

@@ -67,6 +67,12 @@ absl::StatusOr<Loss> ParseLoss(absl::string_view name) {
       absl::StrCat("--loss ", Quoted(name), ": not one of ", absl::StrJoin(kLossNames, ", ")));
 }
 
+bool HasOwnBackward(const TrainingOptions& options) {
+  return !options.frozen.empty() || !options.trained.empty() || options.input_gradients ||
+         options.attention != AttentionBackward::kMath ||
+         options.recompute.what != Recompute::What::kNone;
+}
+
 TrainingOptions WithoutRecomputation(TrainingOptions options) {
   options.attention = AttentionBackward::kMath;
   options.recompute = {};
