@@ -21,7 +21,8 @@ constexpr char kNotSeen[] = "no hook and no wrapper: not seen";
 class Ptflops : public TorchTool {
  public:
   explicit Ptflops(Evidence* evidence)
-      : TorchTool(evidence, Unit::kMac, {.classes = true, .modules = true, .biases = true}) {}
+      : TorchTool(evidence, Unit::kMac,
+                  {.classes = true, .modules = true, .biases = true, .cells = true}) {}
 
   Ledger Run(const AtenRules<Ptflops>& rules) {
     if (!HasBatchOne()) {

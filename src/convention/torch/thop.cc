@@ -28,7 +28,11 @@ class Thop : public TorchTool {
   // `functions`: products of functions are counted, too.
   explicit Thop(Evidence* evidence, bool functions = false)
       : TorchTool(evidence, Unit::kMac,
-                  {.classes = true, .modules = true, .products = functions, .no_grad = true}),
+                  {.classes = true,
+                   .modules = true,
+                   .products = functions,
+                   .cells = true,
+                   .no_grad = true}),
         counts_parameters_(!functions) {}
 
   Ledger Run(const AtenRules<Thop>& rules) {

@@ -89,6 +89,11 @@ Ledger TorchTool::Apply(const AtenSet& counted,
             ? "the file does not say which modules of PyTorch its nodes came from"
             : trace_.problem);
   }
+  if (watch_.cells && trace_.recurrent_cells > 0) {
+    return LedgerBuilder::NotApplicable(
+        "its hook counts nn.LSTMCell, nn.GRUCell and nn.RNNCell by a formula of its own, which we "
+        "do not follow");
+  }
   known_.assign(static_cast<size_t>(trace_.kinds), {});
   for (const TorchCall& call : trace_.calls) {
     if (evidence_.exhausted()) break;

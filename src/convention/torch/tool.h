@@ -33,6 +33,7 @@ struct TorchWatch {
   bool modules = false;  // it adds up over modules, so that one in several places counts again
   bool products = true;  // it counts products wherever they are made
   bool biases = false;   // it counts the bias of a convolution
+  bool cells = false;    // it has hooks for nn.LSTMCell and its like
   // It records a function such as torch.linalg.matrix_power, or a scripted one, as one operator,
   // where the file has those that it calls.
   bool whole_functions = false;

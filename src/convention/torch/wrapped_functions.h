@@ -12,7 +12,7 @@ namespace onnxflops::convention {
 class WrappedFunctions : public TorchTool {
  public:
   explicit WrappedFunctions(Evidence* evidence)
-      : TorchTool(evidence, Unit::kFlop, {.modules = true, .biases = true}) {}
+      : TorchTool(evidence, Unit::kFlop, {.modules = true, .biases = true, .cells = true}) {}
 
   Ledger Run(const AtenRules<WrappedFunctions>& rules);
   // Where the model has no parameter: as the tool stops.
