@@ -191,8 +191,9 @@ void SizeArguments::AddTo(OptionList* list, bool sweeps) {
   list->AddValue("--mask-sum", "N", &mask_sum,
                  "The same by the sum of a batch's attention mask: its mean over the batch, "
                  "rounded up.");
-  list->AddValues("--input", "NAME=SHAPE", &inputs,
-                  "Set the shape of an input, as 1x3x224x224 or batch,3,224,224.");
+  list->AddValues(
+      "--input", "NAME=SHAPE", &inputs,
+      "Set the shape of an input that the file leaves open, as 1x3x224x224 or batch,3,224,224.");
   list->AddValues(
       "--value", "NAME=VALUE", &values,
       "Set the value of a small input that shapes depend on, as 5, [1,3,224] or [[4,4],[2,8]].");

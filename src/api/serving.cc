@@ -81,6 +81,7 @@ class Server {
       if (!options_.bindings.contains(name)) column.bindings.emplace(name, size);
     }
     column.totals = counted.totals;
+    if (counted.causal_nodes > 0 && column.tokens > 1) column.causal = report::CausalText(counted);
     Expr kept = column.tokens + column.past;
     if (is_prompt) {
       ASSIGN_OR_RETURN(kept, LengthOfOutput(model_, options));

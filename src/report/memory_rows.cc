@@ -24,11 +24,29 @@ using report::ReferenceValues;
 using report::SiNumber;
 using report::WithByteUnit;
 
-MemoryRow::Bytes BytesAt(const ReferenceValues& values, const std::optional<Expr>& bytes,
-                         bool at_least) {
-  if (!bytes) return {"", std::nullopt, at_least};
-  return {bytes->ToString(), values.Of(*bytes), at_least};
-}
+class RowBytes {
+ public:
+  explicit RowBytes(const Report& report) : report_(report), values_(report) {}
+
+  MemoryRow::Bytes Of(const std::optional<Expr>& bytes, bool at_least = false) const {
+    if (!bytes) return {"", std::nullopt, at_least, false};
+    return {bytes->ToString(), values_.Of(*bytes), at_least,
+            report::RestsOnSizesInside(report_, *bytes)};
+  }
+
+  // Of a peak, whose value is known where its formula may not be.
+  MemoryRow::Bytes OfPeak(const std::optional<Expr>& bytes,
+                          const std::optional<absl::int128>& value, bool at_least) const {
+    MemoryRow::Bytes peak = Of(bytes, at_least);
+    peak.shown = value;
+    if (!bytes) peak.guessed = report::SizesInside(report_) > 0;
+    return peak;
+  }
+
+ private:
+  const Report& report_;
+  const ReferenceValues values_;
+};
 
 std::string FitText(const FitReport& fit, const FitRow& row, bool at_most) {
   if (!row.largest) return absl::StrCat("any ", fit.symbol);
@@ -38,7 +56,9 @@ std::string FitText(const FitReport& fit, const FitRow& row, bool at_most) {
 
 std::string ShownBytes(const MemoryRow::Bytes& bytes, bool exact) {
   if (!bytes.shown) return bytes.exact.empty() ? "" : "?";
-  return KnownText(bytes.at_least ? LowerBound(*bytes.shown) : Known::kExact,
+  return KnownText(bytes.at_least  ? LowerBound(*bytes.shown)
+                   : bytes.guessed ? Known::kAssumed
+                                   : Known::kExact,
                    WithByteUnit(exact ? GroupedDigits(*bytes.shown) : SiNumber(*bytes.shown)));
 }
 
@@ -62,7 +82,11 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
     };
     if (std::none_of(rows.begin(), rows.end(), has)) continue;
     shown.push_back(i);
-    table.columns.push_back({kMemoryFigures[i].title, true});
+    // They follow from the parameters.
+    const bool follows = absl::string_view(kMemoryFigures[i].key) == "gradient_bytes" ||
+                         absl::string_view(kMemoryFigures[i].key) == "optimizer_bytes";
+    table.columns.push_back(
+        {kMemoryFigures[i].title, true, follows ? Narrow::kDrop : Narrow::kKeep});
   }
   for (std::string& title : FitTitles(rows)) table.columns.push_back({std::move(title)});
   table.columns.push_back({"sizes", false, Narrow::kCutEnd});
@@ -77,6 +101,11 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
     table.notes.emplace_back(
         "sizes that a file leaves open are those of the last column; --dim NAME=N sets others");
   }
+  const auto is_guessed = [](const MemoryRow& row) {
+    return std::any_of(std::begin(row.bytes), std::end(row.bytes),
+                       [](const MemoryRow::Bytes& bytes) { return bytes.guessed; });
+  };
+  if (std::any_of(rows.begin(), rows.end(), is_guessed)) table.notes.emplace_back(kGuessedNote);
   return table;
 }
 
@@ -84,7 +113,7 @@ TextTable MemoryTable(absl::Span<const MemoryRow> rows, bool exact) {
 
 MemoryRow MakeMemoryRow(const Report& report) {
   const MemoryReport& memory = *report.memory;
-  const ReferenceValues values(report);
+  const RowBytes bytes(report);
   const bool peak_unknown = memory.unknown_sizes > 0, kept_unknown = memory.unknown_saved > 0;
   MemoryRow row;
   const ModelRow model = MakeModelRow(report);
@@ -95,19 +124,16 @@ MemoryRow MakeMemoryRow(const Report& report) {
     absl::StrAppend(out, Escaped(binding.first), " = ", binding.second);
   });
   row.at_node = memory.peak.node;
-  MemoryRow::Bytes peak = BytesAt(values, memory.peak.bytes, peak_unknown);
-  peak.shown = memory.peak.value;
   const std::optional<Expr> cache =
       memory.cache ? std::optional<Expr>(memory.cache->bytes) : std::nullopt;
   MemoryRow::Bytes* const of = row.bytes;  // in the order of kMemoryFigures
-  of[0] = BytesAt(values, Expr(memory.param_bytes), false);
-  of[1] = std::move(peak);
-  of[2] = BytesAt(values, memory.saved_bytes, kept_unknown);
-  of[3] = BytesAt(values, Expr(memory.gradient_bytes), false);
-  of[4] = BytesAt(values, Expr(memory.optimizer_bytes), false);
-  of[5] = BytesAt(values, memory.step.bytes, memory.step.lower_bound);
-  of[5].shown = memory.step.value;
-  of[6] = BytesAt(values, cache, false);
+  of[0] = bytes.Of(Expr(memory.param_bytes));
+  of[1] = bytes.OfPeak(memory.peak.bytes, memory.peak.value, peak_unknown);
+  of[2] = bytes.Of(memory.saved_bytes, kept_unknown);
+  of[3] = bytes.Of(Expr(memory.gradient_bytes));
+  of[4] = bytes.Of(Expr(memory.optimizer_bytes));
+  of[5] = bytes.OfPeak(memory.step.bytes, memory.step.value, memory.step.lower_bound);
+  of[6] = bytes.Of(cache);
   if (!memory.fit) return row;
   for (const FitRow& fit : memory.fit->rows) {
     const bool at_most = &fit == &memory.fit->rows[0] ? peak_unknown : memory.step.lower_bound;
@@ -119,7 +145,7 @@ MemoryRow MakeMemoryRow(const Report& report) {
 std::string ToTable(absl::Span<const MemoryRow> rows, const ViewOptions& options,
                     const TableStyle& style) {
   TextTable table = MemoryTable(rows, options.exact);
-  return options.stable ? DrawStableText(table) : DrawText(std::move(table), style);
+  return options.stable ? DrawStableText(table) : DrawWithSizes(std::move(table), style);
 }
 
 std::string ToMarkdown(absl::Span<const MemoryRow> rows, const ViewOptions& options) {

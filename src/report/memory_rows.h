@@ -34,6 +34,7 @@ struct MemoryRow {
     std::string exact;                  // a formula where sizes are open; "" if there is none
     std::optional<absl::int128> shown;  // at `sizes`
     bool at_least = false;              // a part is unknown
+    bool guessed = false;               // `shown` rests on sizes inside of the model
   };
   std::string path;
   std::string sizes;  // "batch = 1": those given, and those that `shown` is at

@@ -72,7 +72,8 @@ std::string SizesText(const Report& report, const Bindings& reference) {
 
 std::string ShownText(const Quantity& q, const ModelRow& row, size_t i, bool exact) {
   if (!row.shown[i]) return row.exact[i].empty() ? "" : "?";
-  const Known known = KnownOf(q, *row.shown[i], row.lower_bound);
+  Known known = KnownOf(q, *row.shown[i], row.lower_bound);
+  if (known == Known::kExact && row.guessed[i]) known = Known::kAssumed;
   if (q.unit == Quantity::Unit::kZeptoseconds) {
     return KnownText(known, TimeText(*row.shown[i], exact));
   }
@@ -116,6 +117,7 @@ ModelRow MakeModelRow(const Report& report) {
     if (!report.Has(q)) continue;
     row.exact[i] = (report.totals.*q.value).ToString();
     row.shown[i] = values.Of(report.totals.*q.value);
+    row.guessed[i] = report::RestsOnSizesInside(report, report.totals.*q.value);
   }
   row.nodes = report.coverage.nodes;
   row.unknown = report.coverage.unknown;
@@ -154,12 +156,14 @@ TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options
     table.notes.emplace_back(
         "sizes that a file leaves open are those of the last column; --dim NAME=N sets others");
   }
+  const auto is_guessed = [](const ModelRow& row) {
+    return std::find(row.guessed.begin(), row.guessed.end(), true) != row.guessed.end();
+  };
+  if (std::any_of(rows.begin(), rows.end(), is_guessed)) table.notes.emplace_back(kGuessedNote);
   return table;
 }
 
-std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
-                    const TableStyle& style) {
-  TextTable table = ModelTable(rows, options);
+std::string DrawWithSizes(TextTable table, const TableStyle& style) {
   const std::vector<std::string> notes = std::exchange(table.notes, {});
   if (style.width > 0 && table.columns.back().narrow == TextTable::Column::Narrow::kCutEnd) {
     CutSizes(style.width, &table);
@@ -170,6 +174,11 @@ std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
     absl::StrAppend(&out, report::DrawWrapped(words, " ", style.line_width()));
   }
   return out;
+}
+
+std::string ToTable(absl::Span<const ModelRow> rows, const ViewOptions& options,
+                    const TableStyle& style) {
+  return DrawWithSizes(ModelTable(rows, options), style);
 }
 
 std::string ToMarkdown(absl::Span<const ModelRow> rows, const ViewOptions& options) {

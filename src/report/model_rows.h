@@ -23,12 +23,20 @@ struct ModelRow {
   // value at `sizes`. Both have nothing for a quantity that another tool's count does not have.
   std::array<std::string, kNumQuantities> exact;
   std::array<std::optional<absl::int128>, kNumQuantities> shown;
+  std::array<bool, kNumQuantities> guessed{};  // `shown` rests on sizes inside of the model
   int64_t nodes = 0, unknown = 0;
   bool lower_bound = false;
   bool open = false;  // the file leaves sizes open
   std::string sizes;  // "batch = 1, seq = 128": those given, and those that `shown` is at
 };
 ModelRow MakeModelRow(const Report& report);
+
+// What a note says of figures that rest on sizes inside of a model.
+inline constexpr char kGuessedNote[] =
+    "* sizes inside of the model, which depend on data, are taken as 1: by itself a model has a "
+    "range";
+// A table whose last column may be of sizes, which is cut before names of models are; notes below.
+std::string DrawWithSizes(TextTable table, const TableStyle& style);
 
 // For people: the main quantities.
 TextTable ModelTable(absl::Span<const ModelRow> rows, const ViewOptions& options);

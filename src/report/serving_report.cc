@@ -20,9 +20,11 @@ namespace {
 
 using report::GroupedDigits;
 using report::JsonWriter;
+using report::Known;
 using report::KnownOf;
 using report::KnownText;
 using report::kOneLine;
+using report::LowerBound;
 using report::SiNumber;
 using report::WithByteUnit;
 
@@ -96,8 +98,9 @@ TextTable ServingTable(const ServingReport& report, bool exact) {
   add("FLOP/byte", [&](const ServingColumn& c) { return IntensityText(c.totals, report.at); });
   add("FLOPs per token", [&](const ServingColumn& c) {
     const auto flops = c.totals.flops.Evaluate(report.at);
-    return flops.ok() ? ShowServing(Expr(*flops / c.tokens), false, report.at, exact)
-                      : std::string("?");
+    if (!flops.ok()) return std::string("?");
+    return KnownText(c.totals.lower_bound ? LowerBound(c.totals.flops) : Known::kExact,
+                     ShowServing(Expr(*flops / c.tokens), false, report.at, exact));
   });
   add("KV cache after it",
       [&](const ServingColumn& c) { return ShowServing(c.cache_bytes, true, report.at, exact); });
@@ -126,7 +129,8 @@ std::vector<std::string> StepSentences(const ServingReport& report) {
     sentences.push_back(
         absl::StrCat("step ", ColumnTitle(column), ": ",
                      sizes.empty() ? "no size is open" : absl::StrJoin(sizes, ", "),
-                     column.of_configuration ? "; on a graph that the configuration makes" : ""));
+                     column.of_configuration ? "; on a graph that the configuration makes" : "",
+                     column.causal.empty() ? "" : absl::StrCat("; ", column.causal)));
   }
   if (report.cache_bytes_per_token) {
     sentences.push_back(absl::StrCat(

@@ -19,6 +19,7 @@ struct ServingColumn {
   Bindings bindings;              // that the step sets
   Totals totals;
   std::optional<Expr> cache_bytes;  // keys and values in the cache after the step
+  std::string causal;  // how attention with a causal mask is counted; "" of one token, or if none
 };
 
 struct ServingReport {

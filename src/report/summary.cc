@@ -538,13 +538,7 @@ std::vector<LabelledLine> TotalLines(const Report& report, const ViewOptions& op
   }
   const bool half = report.causal == CausalCounting::kHalf;
   if (half && report.causal_nodes == 0) lines.push_back({"causal", {kNothingCausal}});
-  if (report.causal_nodes > 0) {
-    lines.push_back({"causal",
-                     {absl::StrCat("attention in ", Plural(report.causal_nodes, "node"),
-                                   half ? ": masked pairs are not counted (--causal half)"
-                                        : " is counted in full (--causal half counts the "
-                                          "triangle)")}});
-  }
+  if (report.causal_nodes > 0) lines.push_back({"causal", {CausalText(report)}});
   return lines;
 }
 
@@ -600,6 +594,22 @@ std::string WarningText(const std::string& warning) {
 
 int64_t SizesInside(const Report& report) {
   return static_cast<int64_t>(FindSizesInside(report).size());
+}
+
+std::string CausalText(const Report& report) {
+  return absl::StrCat("attention in ", Plural(report.causal_nodes, "node"),
+                      report.causal == CausalCounting::kHalf
+                          ? ": masked pairs are not counted (--causal half)"
+                          : " is counted in full (--causal half counts the triangle)");
+}
+
+bool RestsOnSizesInside(const Report& report, const Expr& figure) {
+  if (figure.is_literal()) return false;
+  const std::vector<std::string> symbols = figure.Symbols();
+  const std::vector<SymbolOrigin> inside = FindSizesInside(report);
+  return std::any_of(inside.begin(), inside.end(), [&](const SymbolOrigin& s) {
+    return std::find(symbols.begin(), symbols.end(), s.name) != symbols.end();
+  });
 }
 
 std::string SizesInsideText(const Report& report) { return KindsText(FindSizesInside(report)); }

@@ -35,6 +35,10 @@ std::vector<std::string> Caveats(const Report& report);
 // How many sizes the totals depend on that no input has, since they follow from what tensors hold,
 // from the trips of loops, or from sizes by no formula.
 int64_t SizesInside(const Report& report);
+// How attention with a causal mask is counted. REQUIRES: there is some.
+std::string CausalText(const Report& report);
+// Whether a figure rests on one of them, of which nobody knows the size.
+bool RestsOnSizesInside(const Report& report, const Expr& figure);
 // "20 sizes that depend on data, 1 loop count"; "" if there are none.
 std::string SizesInsideText(const Report& report);
 
