@@ -11,10 +11,11 @@ namespace onnxflops {
 
 struct CallPattern {
   enum class Keeps : uint8_t {
-    kInputs,   // what goes into it
-    kResult,   // its output
-    kRows,     // what goes into it, and mean and deviation of every row
-    kNothing,  // its output is its input: a guard
+    kInputs,  // what goes into it
+    kResult,  // its output
+    kRows,    // what goes into it, and mean and deviation of every row
+    kNothing,
+    kGuard,  // its output is its input
   };
   const char* call;  // in PyTorch
   // The operators, the last one first: "Mul*(x, Sigmoid(x))". x, y, z: any value, the same at all
@@ -24,6 +25,8 @@ struct CallPattern {
   const char* operators;
   Keeps keeps = Keeps::kInputs;
   bool in_any_export = false;  // otherwise of TorchScript, which does not state calls
+  int before_opset = 0;        // a file of this opset or a later one has an operator for it
+  const char* more = nullptr;  // why PyTorch may keep more: a lower bound
 };
 
 // A longer one before those that are parts of it.

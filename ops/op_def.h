@@ -350,9 +350,13 @@ struct Keeps {
   bool composed = false;
   bool spread_scale = false;  // a parameter at input 1 is repeated: a number per sqrt of forward
   bool noise = false;         // what a Dropout in training multiplies with, as large as its input
-  bool at_least = false;      // and more, which depends on who runs it: a lower bound
-  bool nothing = false;  // the gradient is computed from dY alone, or from what is there anyway
-  bool unknown = false;  // it depends on how the operator is made of others
+  // A maximum or minimum along axes: PyTorch has calls that keep what it says here, and such that
+  // keep places alone.
+  bool extreme = false;
+  bool other_modes = false;  // input 0 where `mode` is "reflect" or "edge"
+  bool at_least = false;     // and more, which depends on who runs it: a lower bound
+  bool nothing = false;      // the gradient is computed from dY alone, or from what is there anyway
+  bool unknown = false;      // it depends on how the operator is made of others
 };
 
 // What autograd executes for an operator in the backward pass, given the gradient dY of output 0.

@@ -556,7 +556,7 @@ constexpr OpDef kGatherRows[] = {
      .examples = kGatherElementsExamples,
      .gradient = {.formula = "ddata = dY, added at the places read",
                   .sums = InputBits({0}),
-                  .keeps = {.inputs = InputBits({1})}}},
+                  .keeps = {.inputs = InputBits({0, 1})}}},
     {.name = "GatherND",
      .versions = kGatherNDVersions,
      .formula = "y[b, q, rest] = data[b, indices[b, q, :], rest]",

@@ -719,7 +719,7 @@ constexpr OpDef kMovementRows[] = {
          {.formula =
               "ddata = dY cut back; of other modes than constant, what was copied is added up",
           .rule = PadGradient,
-          .keeps = {.nothing = true}}},
+          .keeps = {.other_modes = true, .nothing = true}}},
     {.name = "DepthToSpace",
      .versions = kDepthToSpaceVersions,
      .formula = "y[N, C/b^2, H*b, W*b] = x[N,C,H,W], b = blocksize",

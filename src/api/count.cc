@@ -1,6 +1,9 @@
 #include "src/api/count.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +71,26 @@ absl::Status AddMemoryAtBounds(const Model& model, const Analysis& analysis,
   return AddMemory(raised, options, report);
 }
 
+// PyTorch may view at size 1 what it copies of larger sizes, so formulas of memory need not hold
+// there: where --fit answers 1 or none, the count at size 1 decides.
+absl::Status CheckFitAtOne(const Model& model, const CountOptions& options, Report* report) {
+  FitReport& fit = *report->memory->fit;
+  const auto is_at_edge = [](const FitRow& row) { return row.largest && *row.largest <= 1; };
+  if (std::none_of(fit.rows.begin(), fit.rows.end(), is_at_edge)) return absl::OkStatus();
+  CountOptions at_one = options;
+  at_one.memory->fit.reset();
+  at_one.bindings[fit.symbol] = 1;
+  ASSIGN_OR_RETURN(const Report counted, Count(model, at_one));
+  const MemoryReport& memory = *counted.memory;
+  const std::optional<absl::int128> held[] = {memory.peak.value, memory.step.value};
+  for (size_t i = 0; i < fit.rows.size() && i < std::size(held); ++i) {
+    if (!is_at_edge(fit.rows[i]) || !held[i]) continue;
+    const absl::int128 bytes = *held[i] + (i == 0 ? memory.param_bytes : 0);
+    fit.rows[i].largest = bytes <= fit.bytes ? 1 : 0;
+  }
+  return absl::OkStatus();
+}
+
 // Sizes that were bound to their upper bounds are no bindings of the user's.
 void SetRaised(const std::vector<SymbolOrigin>& raised, Report* report) {
   report->upper_bounds = true;
@@ -101,6 +124,7 @@ absl::StatusOr<Report> Count(const Model& model, const CountOptions& options) {
         !added.ok()) {
       return WithMessage(added, absl::StrCat(Escaped(model->path), ": ", added.message()));
     }
+    if (report.memory->fit) RETURN_IF_ERROR(CheckFitAtOne(model, options, &report));
   }
   if (options.activation_peak && !options.memory && options.module.empty() &&
       !options.upper_bounds) {

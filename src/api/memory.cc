@@ -80,6 +80,8 @@ absl::StatusOr<FitReport> FindFit(const FitRequest& request, const Report& repor
   ASSIGN_OR_RETURN(FitRow inference, FitInto(fit, "inference", sums));
   if (memory.step.sums.empty()) return PeakIsOpen();
   ASSIGN_OR_RETURN(FitRow training, FitInto(fit, "training", memory.step.sums));
+  inference.at_most = memory.unknown_sizes > 0;
+  training.at_most = memory.step.lower_bound;
   fit.rows = {std::move(inference), std::move(training)};
   return fit;
 }
@@ -116,10 +118,11 @@ absl::Status AddTraining(const Analysis& analysis, const CountOptions& options, 
   memory->step.lower_bound =
       training.unknown > 0 || training.step.unknown > 0 || memory->unknown_sizes > 0;
   if (training.unknown > 0 && training.unknown_node) {
-    report->warnings.push_back(
-        absl::StrCat("what autograd keeps is not known of ", Plural(training.unknown, "node"),
-                     ", such as ", DescribeNode(*analysis.inference.model, *training.unknown_node),
-                     ": kept bytes and the peak of a training step are lower bounds"));
+    report->warnings.push_back(absl::StrCat(
+        "what autograd keeps is not known of ", Plural(training.unknown, "node"), ", such as ",
+        DescribeNode(*analysis.inference.model, *training.unknown_node),
+        training.unknown_why == nullptr ? "" : absl::StrCat(" (", training.unknown_why, ")"),
+        ": kept bytes and the peak of a training step are lower bounds"));
   }
   report->warnings.insert(report->warnings.end(), training.warnings.begin(),
                           training.warnings.end());

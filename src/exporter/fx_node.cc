@@ -67,6 +67,25 @@ bool GivesPlaces(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.max.dim]") || absl::StrContains(fx_node, "aten.min.dim]");
 }
 
+bool MayBePool(absl::string_view fx_node) {
+  if (!absl::StrContains(fx_node, "aten.amax.default]")) return false;
+  const FxArgs args = ParseFxArgs(fx_node);
+  return args.Arg(1) == "[-2, -1]" && args.Arg(2) == "True";
+}
+
+bool IsPromotion(absl::string_view fx_node) {
+  return absl::StrContains(fx_node, "prims.convert_element_type");
+}
+
+bool ReadsArange(absl::string_view fx_node) { return absl::StrContains(fx_node, "%arange"); }
+
+bool IsViewName(absl::string_view value_name) {
+  constexpr absl::string_view kViews[] = {"getitem", "t",      "transpose", "permute",
+                                          "view",    "select", "unsqueeze", "squeeze"};
+  const absl::string_view op = SplitFxName(value_name).first;
+  return std::find(std::begin(kViews), std::end(kViews), op) != std::end(kViews);
+}
+
 bool IsFxAttention(absl::string_view fx_node) {
   return absl::StrContains(fx_node, "aten.scaled_dot_product_attention");
 }

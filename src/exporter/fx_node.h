@@ -44,6 +44,14 @@ bool IsFxPlaceholder(absl::string_view value_name);
 
 // The call gives places as well as what stands there, as max(dim=...) does.
 bool GivesPlaces(absl::string_view fx_node);
+// Perhaps adaptive_max_pool2d(1), which torch.export writes as amax.
+bool MayBePool(absl::string_view fx_node);
+// PyTorch itself casts an operand to the type of the other one.
+bool IsPromotion(absl::string_view fx_node);
+// The call reads an arange, which is a constant of the file.
+bool ReadsArange(absl::string_view fx_node);
+// What looks into the memory of another value by its name: "t", "getitem_1".
+bool IsViewName(absl::string_view value_name);
 // The call is attention as one operator.
 bool IsFxAttention(absl::string_view fx_node);
 // PyTorch's own kernel keeps for the call what no operator of the file has.

@@ -106,6 +106,18 @@ bool MayBeBuffer(absl::string_view name) {
                       [&](absl::string_view known) { return absl::StrContains(own, known); });
 }
 
+bool IsFoldedView(absl::string_view name) {
+  const absl::string_view op = SplitFxName(name).first;
+  return op == "slice" || op == "select";
+}
+
+bool IsFoldedArithmetic(absl::string_view name) {
+  constexpr absl::string_view kArithmetic[] = {"add", "div",   "exp",  "mul",  "neg",
+                                               "pow", "rsqrt", "rsub", "sqrt", "sub"};
+  const absl::string_view op = SplitFxName(name).first;
+  return std::find(std::begin(kArithmetic), std::end(kArithmetic), op) != std::end(kArithmetic);
+}
+
 bool IsFoldedLookup(absl::string_view name) { return SplitFxName(name).first == "embedding"; }
 
 }  // namespace onnxflops::exporter

@@ -53,6 +53,10 @@ inline constexpr absl::string_view kPositionNames[] = {
 
 // Dynamo: "val_31", "add", "unsqueeze_16".
 bool IsFoldedName(absl::string_view name);
+// Dynamo: a part of another tensor, in its memory: "slice_2".
+bool IsFoldedView(absl::string_view name);
+// Dynamo: made of other tensors by arithmetic, "neg".
+bool IsFoldedArithmetic(absl::string_view name);
 // Dynamo: rows of an embedding that the exporter looked up, "embedding_1".
 bool IsFoldedLookup(absl::string_view name);
 

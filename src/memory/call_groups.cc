@@ -55,6 +55,7 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
     if (!metadata.fx_node || (row != nullptr && Has(row->traits, Traits::kStored))) continue;
     group_[i] = ids.emplace(*metadata.fx_node, static_cast<int32_t>(ids.size())).first->second;
   }
+  state_calls_ = !ids.empty();
   outputs_.insert(graph_.outputs.begin(), graph_.outputs.end());
   std::vector<bool> has_product(ids.size(), false);
   for (size_t i = 0; i < group_.size(); ++i) {
@@ -68,8 +69,11 @@ CallGroups::CallGroups(const Inference& inference, const Instance& instance)
     if (group >= 0) ++size_[static_cast<size_t>(group)];
   }
   for (const CallPattern& pattern : CallPatterns()) {
-    if (!ids.empty() && !pattern.in_any_export) continue;
-    for (size_t i = 0; i < group_.size(); ++i) TryPattern(pattern, i);
+    if (state_calls_ && !pattern.in_any_export) continue;
+    for (size_t i = 0; i < group_.size(); ++i) {
+      const int opset = in_.call(instance.calls[i]).opset;
+      if (pattern.before_opset == 0 || opset < pattern.before_opset) TryPattern(pattern, i);
+    }
   }
   FindInner();
 }

@@ -20,6 +20,8 @@ class CallGroups {
  public:
   CallGroups(const Inference& inference, const Instance& instance);
 
+  // Of a file by the dynamo exporter: nodes state of which call they are.
+  bool StateCalls() const { return state_calls_; }
   // By place; -1: none. Calls with a contraction are none: attention keeps what is inside.
   int32_t Of(size_t place) const { return group_[place]; }
   // Several nodes.
@@ -57,6 +59,7 @@ class CallGroups {
   absl::flat_hash_map<NodeId, size_t> place_;
   absl::flat_hash_map<ValueId, std::vector<size_t>> readers_;
   absl::btree_set<ValueId> outputs_;
+  bool state_calls_ = false;
   std::vector<int32_t> group_;                 // by place
   std::vector<int32_t> size_;                  // by group
   absl::flat_hash_map<int32_t, Found> found_;  // by group

@@ -24,6 +24,7 @@
 #include "src/memory/call_groups.h"
 #include "src/memory/step_timeline.h"
 #include "src/memory/storage.h"
+#include "src/memory/unsure.h"
 #include "src/module/attribution.h"
 #include "src/resolve/parameters.h"
 #include "src/symbolic/expr_sum.h"
@@ -95,6 +96,7 @@ class SavedWalk {
     memory->unknown = kept_[0].unknown;
     memory->unknown_op = unknown_op_;
     memory->unknown_node = unknown_node_;
+    memory->unknown_why = unknown_why_;
     ExprSum inputs;
     const Graph& graph = model_.graph(0);
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -127,10 +129,17 @@ class SavedWalk {
     copies_.clear();
     dropped_.clear();
     counted_inside_.clear();
+    merged_.clear();
     more_ = ExprSum();
     unknown_ = 0;
     storages_.Enter(graph);
     if (id == 0) StartFacts(groups);
+    noted_.clear();
+    trained_.clear();
+    numbers_.clear();
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (nodes_.needed.contains({id, static_cast<int32_t>(i)})) trained_.insert(graph.nodes[i]);
+    }
     RunNodes();
     const std::vector<bool> skipped = id == 0 ? KeepGroups() : std::vector<bool>();
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -141,6 +150,9 @@ class SavedWalk {
       KeepNode(id, i);
     }
     KeepOfDroppedGroups(id);
+    for (const auto& [value, node] : merged_) {
+      if (roots_.contains(value)) NoteUnknown(node, kMerged);
+    }
     return Result();
   }
 
@@ -167,7 +179,7 @@ class SavedWalk {
       calls_[id] = instance_->calls[i];
       storages_.Run(model_.node(id), call, FlashQueries(id, call));
       const CallPattern* pattern = groups_->PatternOf(i);
-      if (pattern != nullptr && pattern->keeps == CallPattern::Keeps::kNothing &&
+      if (pattern != nullptr && pattern->keeps == CallPattern::Keeps::kGuard &&
           groups_->IsLast(i)) {
         storages_.Alias(*model_.node(id).outputs[0], groups_->InputOf(i));
       }
@@ -213,11 +225,13 @@ class SavedWalk {
 
   void Keep(ValueId value) {
     const ValueId root = storages_.Of(value).root;
-    if (IsNumber(in_.FactOf(root))) return;
+    if (IsNumber(in_.FactOf(root))) return KeepNumber(root);
     if (model_.value(root).initializer) {
       KeepConstant(root);
+    } else if (!groups_->StateCalls() && IsStored(root)) {
+      NoteUnknown(node_id_, kBufferOrMade);
     } else {
-      if (roots_.insert(root).second && unsized_.contains(root)) NoteUnknown(call_->node);
+      if (roots_.insert(root).second && unsized_.contains(root)) NoteUnknown(node_id_);
       if (kept_here_ != nullptr) kept_here_->roots.push_back(root);
     }
   }
@@ -229,6 +243,23 @@ class SavedWalk {
            fact->shape.ranked() && Expr(1).AtLeast(fact->shape.NumElements());
   }
 
+  // A constant, where the exporter writes those as nodes.
+  bool IsStored(ValueId root) const {
+    if (!IsOwn(root)) return false;
+    const OpDef* def = in_.call(calls_.at(*model_.value(root).producer)).def;
+    return def != nullptr && Has(def->traits, Traits::kStored);
+  }
+
+  // Of a parameter of one number, what an operator made of it is a tensor.
+  void KeepNumber(ValueId root) {
+    const Value& value = model_.value(root);
+    const bool is_folded = value.initializer && exporter::IsScalarParameter(value.name) &&
+                           exporter::IsFoldedName(value.name);
+    if (is_folded || (IsOwn(root) && trained_.contains(*value.producer))) {
+      if (numbers_.insert(root).second) More(SizeOf(*in_.FactOf(root)));
+    }
+  }
+
   // What PyTorch computed and the exporter folded: tables of angles, masks. Numbers are no tensors.
   // What a call of several nodes reads, or a call that names a buffer, was a parameter or buffer.
   void KeepConstant(ValueId value) {
@@ -237,6 +268,9 @@ class SavedWalk {
     if (roles_[static_cast<size_t>(id)] != resolve::TensorRole::kConstant) return;
     if (!IsFloat(tensor.dtype) && tensor.dtype != DType::kBool) return;
     if (tensor.elements <= 1 || is_of_parameters_) return;
+    if (!groups_->StateCalls() || exporter::IsFoldedView(tensor.name)) {
+      return NoteUnknown(node_id_, kBufferOrMade);
+    }
     if (constants_kept_.insert(id).second) {
       constants_.Add(CeilDiv(Expr(tensor.elements) * BitsPerElement(tensor.dtype), 8));
     }
@@ -258,11 +292,9 @@ class SavedWalk {
     KeepCopy(value, SizeOf(*fact));
   }
 
-  void KeepCopy(ValueId value, Expr bytes) {
-    copy_bytes_[value] = std::move(bytes);
-    if (copies_.insert(value).second && kept_here_ != nullptr) {
-      kept_here_->more += copy_bytes_[value];
-    }
+  // Each call copies for itself.
+  void KeepCopy(ValueId value, const Expr& bytes) {
+    if (copies_.insert({node_id_, value}).second) More(bytes);
   }
 
   bool HasWeight(const Node& node) const {
@@ -280,7 +312,7 @@ class SavedWalk {
   // ---- nodes
 
   void KeepNode(InstanceId id, size_t i) {
-    const NodeId node_id = graph_->nodes[i];
+    const NodeId node_id = node_id_ = graph_->nodes[i];
     const Node& node = model_.node(node_id);
     call_ = &in_.call(instance_->calls[i]);
     if (!call_->bodies.empty()) {
@@ -298,6 +330,7 @@ class SavedWalk {
     if (call_->def == nullptr || !training::GradientCosts::SavesKnown(*call_->def)) {
       return NoteUnknown(node_id);
     }
+    NoteWhatIsOpen(node, i);
     const exporter::NodeMetadata metadata(node.metadata);
     is_of_parameters_ =
         groups_->IsJoined(i) ||
@@ -307,19 +340,35 @@ class SavedWalk {
     is_of_parameters_ = false;
   }
 
-  void NoteUnknown(NodeId node) {
-    ++unknown_;
-    if (call_->def == nullptr || call_->def->user_rule != nullptr) return;
-    unknown_op_ = call_->def->name;
+  void NoteUnknown(NodeId node, const char* why = nullptr) {
+    if (noted_.insert(node).second) ++unknown_;
+    const OpDef* def = in_.call(calls_.at(node)).def;
+    if (def == nullptr || def->user_rule != nullptr) return;
+    unknown_op_ = def->name;
     unknown_node_ = node;
+    unknown_why_ = why;
+  }
+
+  // What the exporter folded or merged.
+  void NoteWhatIsOpen(const Node& node, size_t place) {
+    const char* why =
+        groups_->IsJoined(place) ? nullptr : WhyFoldedKeepsMore(in_, storages_, node, *call_);
+    if (why != nullptr) NoteUnknown(node_id_, why);
+    if (!groups_->StateCalls()) return;
+    for (OptionalValueId value : node.inputs) {
+      if (!value || storages_.Of(*value).root != *value) continue;
+      if (ReadsMergedCall(model_, node, *value)) merged_.emplace(*value, node_id_);
+    }
   }
 
   // Whether that is all that the node keeps.
   bool KeepOfPattern(const CallPattern& pattern, const Node& node, size_t place) {
+    if (pattern.more != nullptr && groups_->IsLast(place)) NoteUnknown(node_id_, pattern.more);
     switch (pattern.keeps) {
       case CallPattern::Keeps::kInputs:
         return false;
       case CallPattern::Keeps::kNothing:
+      case CallPattern::Keeps::kGuard:
         return true;
       case CallPattern::Keeps::kResult:
         if (groups_->IsLast(place)) Keep(*node.outputs[0]);
@@ -357,8 +406,8 @@ class SavedWalk {
   // A value that is only inside of a call of PyTorch is not kept.
   void KeepOf(size_t place, ValueId value) {
     const int32_t group = groups_->Of(place);
-    if (!groups_->IsInner(value)) {
-      const ValueId root = storages_.Of(value).root;
+    const ValueId root = storages_.Of(value).root;
+    if (!groups_->IsInner(root)) {
       const bool is_activation = !model_.value(root).initializer && !IsNumber(in_.FactOf(root));
       if (group >= 0 && is_activation) dropped_[group].second = true;
       return Keep(value);
@@ -370,9 +419,15 @@ class SavedWalk {
     Keeps keeps = call_->def->gradient.keeps;
     const exporter::NodeMetadata metadata(node.metadata);
     if (metadata.fx_node && exporter::GivesPlaces(*metadata.fx_node)) keeps = {.places = true};
+    if (keeps.extreme && !metadata.fx_node) {
+      keeps = {};
+      NoteUnknown(node_id_, kMaxOrAmax);
+    } else if (keeps.extreme && exporter::MayBePool(*metadata.fx_node)) {
+      NoteUnknown(node_id_, kMayBePool);
+    }
     const bool gives_result = node.output(0) && !groups_->IsInner(*node.outputs[0]);
     if (gives_result && metadata.fx_node && exporter::KeepsOfItsOwn(*metadata.fx_node)) {
-      NoteUnknown(call_->node);
+      NoteUnknown(node_id_, kOwnKernel);
     }
     if (keeps.composed) {
       const Fact& made = in_.fact(call_->outputs[0]);
@@ -380,20 +435,46 @@ class SavedWalk {
       if (needed[0] == 0) return;
     }
     if (keeps.scores && !flash_ && KeepMathAttention(node)) keeps = {.scores = true};
-    if (keeps.at_least) NoteUnknown(call_->node);
+    if (keeps.at_least) NoteUnknown(node_id_);
     for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
       if (!node.inputs[i]) continue;
       bool others_need = false;
       for (size_t j = 0; j < needed.size(); ++j) others_need |= j != i && needed[j] != 0;
       if ((keeps.inputs >> i & 1) != 0 || (keeps.crosswise && others_need)) {
-        KeepOf(place, *node.inputs[i]);
+        KeepOf(place, BeforePromotion(*node.inputs[i]));
+        if (metadata.fx_node && exporter::ReadsArange(*metadata.fx_node)) KeepPlaces(i);
       }
     }
     for (size_t j = 0; j < node.outputs.size() && j < 32; ++j) {
       if ((keeps.outputs >> j & 1) != 0 && node.outputs[j]) KeepOf(place, *node.outputs[j]);
     }
+    const Attribute* mode = keeps.other_modes ? node.FindAttribute("mode") : nullptr;
+    if (mode != nullptr && (mode->s == "reflect" || mode->s == "edge")) {
+      KeepOf(place, *node.inputs[0]);
+    }
     KeepMore(node, keeps);
     KeepFoldedNorm(node);
+  }
+
+  // Operands that PyTorch itself casts are kept as they were. TorchScript does not tell such casts
+  // of a mask from those of the module.
+  ValueId BeforePromotion(ValueId value) {
+    if (!IsOwn(value)) return value;
+    const NodeId maker = *model_.value(value).producer;
+    const Node& node = model_.node(maker);
+    const Call& run = in_.call(calls_.at(maker));
+    if (run.def == nullptr || !Has(run.def->traits, Traits::kCasts) || !node.input(0)) return value;
+    const bool to_float = IsFloat(in_.fact(run.outputs[0]).dtype);
+    if (!to_float || in_.fact(run.inputs[0]).dtype != DType::kBool) return value;
+    const std::optional<absl::string_view> text = exporter::NodeMetadata(node.metadata).fx_node;
+    if (!text) NoteUnknown(node_id_, kMaskOrCast);
+    return !text || exporter::IsPromotion(*text) ? *node.inputs[0] : value;
+  }
+
+  // Places that the exporter folded.
+  void KeepPlaces(size_t i) {
+    const Fact& places = in_.fact(call_->inputs[i]);
+    if (places.constant && places.is_tensor() && !IsFloat(places.dtype)) More(SizeOf(places));
   }
 
   // The exporter folded a BatchNorm into the convolution. It is there in training: it keeps what
@@ -454,7 +535,7 @@ class SavedWalk {
     if (rows) {
       More(*rows * kStatisticBytes);
     } else {
-      NoteUnknown(call_->node);
+      NoteUnknown(node_id_);
     }
   }
 
@@ -533,6 +614,9 @@ class SavedWalk {
       const Fact* fact = in_.FactOf(value);
       if (fact == nullptr || !fact->is_tensor() || !IsFloat(fact->dtype) || IsNumber(fact))
         continue;
+      if (!given && (model_.value(value).initializer || IsStored(value))) {
+        return NoteUnknown(pattern.output, kMaskOfFlash);
+      }
       if (!given && (fact->constant || fact->from_shapes)) continue;
       if (!fact->shape.ranked() || fact->shape.rank() < 2) continue;
       if (!model_.value(value).initializer) return Keep(value);
@@ -585,6 +669,8 @@ class SavedWalk {
       const Kept& kept = kept_[static_cast<size_t>(run.instance)];
       More(kept.bytes * times[b]);
       unknown_ += kept.unknown;
+      const bool loops = call_->def != nullptr && call_->def->control_flow == ControlFlow::kLoop;
+      if (loops && LooksUpRows(in_, in_.instance(run.instance))) NoteUnknown(node_id_, kBagAsLoop);
       for (ValueId value : kept.captured) Keep(value);
       if (!node.function) {
         KeepOfTrips(node, kept, times[b], /*first=*/b == 0);
@@ -638,6 +724,7 @@ class SavedWalk {
       }
       AddMoves(group, &made);
       for (size_t i : group) {
+        node_id_ = graph_->nodes[i];
         call_ = &in_.call(instance_->calls[i]);
         KeepInputs(model_.node(graph_->nodes[i]), made);
       }
@@ -678,7 +765,11 @@ class SavedWalk {
     for (size_t i = 0; i < graph_->nodes.size(); ++i) {
       kept_here_ = id == 0 ? &facts_.kept[i] : nullptr;
       const auto dropped = dropped_.find(groups_->Of(i));
-      if (dropped == dropped_.end() || !dropped->second.first || dropped->second.second) continue;
+      if (dropped == dropped_.end() || !dropped->second.first) continue;
+      const CallPattern* pattern = groups_->PatternOf(i);
+      const bool keeps_inputs = pattern != nullptr && pattern->keeps == CallPattern::Keeps::kInputs;
+      if (dropped->second.second && !keeps_inputs) continue;
+      node_id_ = graph_->nodes[i];
       call_ = &in_.call(instance_->calls[i]);
       absl::btree_set<ValueId> inner;
       for (OptionalValueId value : model_.node(graph_->nodes[i]).inputs) {
@@ -706,7 +797,6 @@ class SavedWalk {
         more_.Add(Bytes(root));
       }
     }
-    for (ValueId value : copies_) more_.Add(copy_bytes_[value]);
     kept.bytes = more_.Total();
     return kept;
   }
@@ -723,6 +813,8 @@ class SavedWalk {
   std::vector<Kept> kept_;   // by instance
   std::vector<Expr> bytes_;  // by value
   absl::flat_hash_map<NodeId, const training::AttentionPattern*> flash_inside_;
+  absl::btree_set<NodeId> trained_;  // nodes through which gradients run
+  absl::btree_set<NodeId> noted_;    // of which is not known what they keep
   absl::btree_set<TensorId> constants_kept_;
   ExprSum constants_;
   // Of the instance that is walked.
@@ -731,13 +823,16 @@ class SavedWalk {
   const CallGroups* groups_ = nullptr;
   const Call* call_ = nullptr;
   absl::flat_hash_map<NodeId, CallId> calls_;
-  absl::btree_set<ValueId> roots_, copies_, counted_inside_, unsized_;
-  absl::btree_map<ValueId, Expr> copy_bytes_;
+  absl::btree_set<ValueId> roots_, counted_inside_, unsized_, numbers_;
+  absl::btree_set<std::pair<NodeId, ValueId>> copies_;
+  absl::btree_map<ValueId, NodeId> merged_;  // what stands for several equal calls: a reader
   absl::btree_map<int32_t, std::pair<bool, bool>> dropped_;  // by group: inside, outside kept
   ExprSum more_;
   int64_t unknown_ = 0;
   absl::string_view unknown_op_;
   OptionalNodeId unknown_node_;
+  const char* unknown_why_ = nullptr;
+  NodeId node_id_ = 0;             // that is looked at
   bool is_of_parameters_ = false;  // constants of the node were parameters or buffers
   StepFacts facts_;
   KeptByNode* kept_here_ = nullptr;  // of the node that is looked at

@@ -32,6 +32,7 @@ struct TrainingMemory {
   int64_t unknown = 0;                // nodes of which is not known what they keep
   absl::string_view unknown_op;       // one of their operators that has a row; "" if none has
   OptionalNodeId unknown_node;        // the node that has it
+  const char* unknown_why = nullptr;  // why it is not known, if the file leaves it open
   absl::int128 trained_params = 0;
   absl::int128 gradient_bytes = 0;  // as large as the parameters that are trained
   absl::int128 optimizer_bytes = 0;

@@ -45,11 +45,11 @@ bool IsOutside(const std::vector<Expr>& strides, size_t a, size_t b) {
   return strides[a] != strides[b] && DivideExactly(strides[a], strides[b]).has_value();
 }
 
-// What flash attention writes: in the order in which the queries lie, or with tokens around heads.
+// What flash attention writes: in the order in which the queries lie.
 std::vector<Expr> StridesOfFlash(const Shape& shape, const std::vector<Expr>& queries) {
-  if (shape.rank() != 4) return {};
+  if (shape.rank() != 4 || queries.size() != 4) return {};
   std::vector<size_t> axes = {0, 2, 1, 3};
-  if (queries.size() == 4 && IsOutside(queries, 2, 0)) axes = {2, 0, 1, 3};
+  if (IsOutside(queries, 2, 0)) axes = {2, 0, 1, 3};
   std::vector<Expr> strides(4, Expr(1));
   Expr step = 1;
   for (size_t i = 4; i-- > 0;) {
@@ -92,6 +92,22 @@ bool AreInOrder(const Shape& shape, const std::vector<Expr>& strides) {
     if (shape[i] == Expr(1)) continue;
     if (strides[static_cast<size_t>(i)] != step) return false;
     step *= shape[i];
+  }
+  return true;
+}
+
+// Of a tensor without gaps whose axes lie in another order: the same order.
+bool IsDense(const Shape& shape, const std::vector<Expr>& strides) {
+  Expr step = 1;
+  std::vector<bool> used(strides.size(), false);
+  for (size_t n = 0; n < strides.size(); ++n) {
+    bool found = false;
+    for (size_t i = strides.size(); i-- > 0 && !found;) {
+      if (used[i] || (strides[i] != step && shape[static_cast<int>(i)] != Expr(1))) continue;
+      found = used[i] = true;
+      step *= shape[static_cast<int>(i)];
+    }
+    if (!found) return false;
   }
   return true;
 }
@@ -213,11 +229,28 @@ Layout Storages::ViewOf(const Node& node, const Call& call, size_t output) const
   return {from.root, *std::move(result)};
 }
 
+// Element-wise operators write in the order in which their inputs lie.
+std::vector<Expr> Storages::StridesAsInputs(const Node& node, const Call& call) const {
+  const Shape* to = ShapeOf(in_.fact(call.outputs[0]));
+  if (to == nullptr) return {};
+  for (size_t i = 0; i < node.inputs.size() && i < call.inputs.size(); ++i) {
+    const Shape* shape = node.inputs[i] ? ShapeOf(in_.fact(call.inputs[i])) : nullptr;
+    if (shape == nullptr || shape->rank() != to->rank() || *shape != *to) continue;
+    const std::vector<Expr>& strides = Of(*node.inputs[i]).strides;
+    return !strides.empty() && IsDense(*shape, strides) ? strides : std::vector<Expr>();
+  }
+  return {};
+}
+
 void Storages::Run(const Node& node, const Call& call, OptionalValueId queries) {
   for (size_t j = 0; j < node.outputs.size(); ++j) {
     if (!node.outputs[j]) continue;
     Layout& layout = layouts_[static_cast<size_t>(*node.outputs[j])];
     layout = ViewOf(node, call, j);
+    const bool is_new = layout.root == *node.outputs[j] && layout.strides.empty() && j == 0;
+    const bool by_element = call.def != nullptr && Has(call.def->traits, Traits::kInPlace) &&
+                            call.def->gradient.keeps.per_root == 0;  // no normalization
+    if (is_new && by_element && !call.outputs.empty()) layout.strides = StridesAsInputs(node, call);
     if (!queries || j != 0 || call.outputs.empty()) continue;
     const Shape* shape = ShapeOf(in_.fact(call.outputs[0]));
     if (shape != nullptr) layout.strides = StridesOfFlash(*shape, Of(*queries).strides);

@@ -1,4 +1,5 @@
 // The object "memory" of "onnxflops.report/1".
+#include "absl/strings/str_cat.h"
 #include "src/report/format.h"
 #include "src/report/json_parts.h"
 #include "src/report/json_writer.h"
@@ -81,6 +82,7 @@ void WriteFit(const FitReport& fit, JsonWriter* json) {
   json->Key("symbol").String(fit.symbol);
   for (const FitRow& row : fit.rows) {
     if (row.largest) json->Key(row.name).Int(*row.largest);
+    json->Key(absl::StrCat(row.name, "_at_most")).Bool(row.at_most);
   }
   json->EndObject();
 }

@@ -164,13 +164,11 @@ LabelledLine CacheLine(const CacheReport& cache, const ByteTexts& texts, bool ex
   return line;
 }
 
-// Where something is unknown, less may fit.
 LabelledLine FitLine(const MemoryReport& memory) {
   const FitReport& fit = *memory.fit;
   LabelledLine line = {"fit", {absl::StrCat("into ", WithByteUnit(GroupedDigits(fit.bytes)))}};
   for (const FitRow& row : fit.rows) {
-    const bool unknown = &row == &fit.rows[0] ? memory.unknown_sizes > 0 : memory.step.lower_bound;
-    line.texts.push_back(absl::StrCat(row.name, ": ", unknown ? "at most " : "", fit.symbol,
+    line.texts.push_back(absl::StrCat(row.name, ": ", row.at_most ? "at most " : "", fit.symbol,
                                       !row.largest ? " of any size"
                                       : *row.largest == 0
                                           ? " = 1 is too large"

@@ -61,6 +61,7 @@ struct CacheReport {
 struct FitRow {
   std::string name;                // "inference", "training"
   std::optional<int64_t> largest;  // 0: not even one fits; nullopt: every size does
+  bool at_most = false;            // something is unknown: less may fit
 };
 struct FitReport {
   absl::int128 bytes = 0;

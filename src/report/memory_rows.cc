@@ -48,9 +48,9 @@ class RowBytes {
   const ReferenceValues values_;
 };
 
-std::string FitText(const FitReport& fit, const FitRow& row, bool at_most) {
+std::string FitText(const FitReport& fit, const FitRow& row) {
   if (!row.largest) return absl::StrCat("any ", fit.symbol);
-  return KnownText(at_most ? Known::kAtMost : Known::kExact,
+  return KnownText(row.at_most ? Known::kAtMost : Known::kExact,
                    absl::StrCat(fit.symbol, " = ", *row.largest));
 }
 
@@ -136,8 +136,7 @@ MemoryRow MakeMemoryRow(const Report& report) {
   of[6] = bytes.Of(cache);
   if (!memory.fit) return row;
   for (const FitRow& fit : memory.fit->rows) {
-    const bool at_most = &fit == &memory.fit->rows[0] ? peak_unknown : memory.step.lower_bound;
-    row.fits.emplace_back(absl::StrCat("fit ", fit.name), FitText(*memory.fit, fit, at_most));
+    row.fits.emplace_back(absl::StrCat("fit ", fit.name), FitText(*memory.fit, fit));
   }
   return row;
 }

@@ -22,6 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import kept_modules
 import strip
 
 warnings.filterwarnings("ignore")
@@ -352,6 +353,7 @@ def modules():
     yield "r_lstm", Lstm(nn.LSTM), (t,)
     yield "r_gru", Lstm(nn.GRU), (t,)
     yield "r_rnn", Lstm(nn.RNN), (t,)
+    yield from kept_modules.more_modules()
 
 
 def kept(module, inputs, math):

@@ -1,0 +1,39 @@
+// What a file does not tell of what autograd keeps: exporters fold and merge what PyTorch computes,
+// and write several of its calls as the same operator. Each reason is part of a warning, behind the
+// name of the node: "node '/ReduceMax' (ReduceMax): PyTorch's max(dim) keeps places, ...".
+#ifndef ONNXFLOPS_SRC_MEMORY_UNSURE_H_
+#define ONNXFLOPS_SRC_MEMORY_UNSURE_H_
+
+#include "src/infer/infer.h"
+#include "src/memory/storage.h"
+
+namespace onnxflops::memory {
+
+inline constexpr char kMaxOrAmax[] =
+    "PyTorch's max(dim) keeps places, its amax values; the file has one operator for both";
+inline constexpr char kMayBePool[] =
+    "the file has amax, which PyTorch's adaptive_max_pool2d(1) becomes; a pool keeps places";
+inline constexpr char kBufferOrMade[] =
+    "its constant is a buffer, which is there anyway, or made by the module, which is kept";
+inline constexpr char kMaskOrCast[] =
+    "the module casts its mask, which is kept as numbers, or PyTorch does, which keeps the mask";
+inline constexpr char kMaskOfFlash[] =
+    "its constant mask is a caller's, which flash attention keeps, or its own";
+inline constexpr char kMerged[] =
+    "the exporter merged equal calls, of which PyTorch keeps each one's result";
+inline constexpr char kBagAsLoop[] =
+    "the loop looks up rows, as an EmbeddingBag does, which keeps places of its own";
+inline constexpr char kOwnKernel[] = "PyTorch's own kernel keeps what no operator of the file has";
+
+// Why PyTorch may keep more for the node than the file says, as the exporter computed one of its
+// inputs; nullptr: it did not.
+const char* WhyFoldedKeepsMore(const Inference& inference, const Storages& storages,
+                               const Node& node, const Call& call);
+// The node reads what an equal call made, in a file that states calls: its text names another one.
+bool ReadsMergedCall(const ModelData& model, const Node& node, ValueId value);
+// The graph, the body of a loop, looks up rows of a parameter or constant from outside.
+bool LooksUpRows(const Inference& inference, const Instance& body);
+
+}  // namespace onnxflops::memory
+
+#endif  // ONNXFLOPS_SRC_MEMORY_UNSURE_H_
